@@ -1,0 +1,61 @@
+// Result<T>: a value or the Status that says why there is none. Member names follow std::expected (C++23), which
+// neither supported compiler offers in C++20, so that it can take this place later.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/status.h"
+
+namespace tenon {
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+
+  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit so that `return value;` reads well
+  /// `status` must be a failure.
+  Result(Status status) : status_(std::move(status)) {  // NOLINT
+    if (status_.ok()) status_ = internal_error("a Result was built from an OK status");
+  }
+
+  bool has_value() const { return value_.has_value(); }
+  bool ok() const { return has_value(); }
+  explicit operator bool() const { return has_value(); }
+
+  /// Only when has_value().
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return std::move(*value_); }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return std::move(*value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+
+  template <class U>
+  T value_or(U&& fallback) && {
+    return value_ ? std::move(*value_) : static_cast<T>(std::forward<U>(fallback));
+  }
+
+  /// OK when there is a value.
+  const Status& error() const& { return status_; }
+  Status&& error() && { return std::move(status_); }
+  const Status& status() const& { return status_; }
+
+ private:
+  std::optional<T> value_;
+  Status status_;
+};
+
+}  // namespace tenon
+
+#define TENON_ASSIGN_OR_RETURN_(tmp, lhs, expr)     \
+  auto tmp = (expr);                                \
+  if (!tmp.has_value()) return std::move(tmp).error(); \
+  lhs = std::move(tmp).value()
+
+/// ASSIGN_OR_RETURN(auto x, make_x()): binds the value, or returns the Status from the enclosing function.
+#define ASSIGN_OR_RETURN(lhs, expr) TENON_ASSIGN_OR_RETURN_(TENON_CONCAT_(tenon_result_, __LINE__), lhs, expr)

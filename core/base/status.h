@@ -1,0 +1,176 @@
+// Status: the outcome of an operation inside core and host. No exceptions, no errno, no thread-local state.
+//
+// A Status is one pointer wide; null means OK and costs nothing. A failed one carries a canonical code (the numbers of
+// tenon_status in ep.h), a message for a person, and the place it is about ("node 'conv1'", "file 'm.onnx'").
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tenon {
+
+/// Canonical codes; equal to `tenon_status` of the EP SDK number by number.
+enum class StatusCode : int {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+};
+
+/// "INVALID_ARGUMENT" and so on; "UNKNOWN" for a number that is no code.
+std::string_view status_code_name(StatusCode code);
+
+/// What kind of failure this is for the user of the API, finer than the canonical code.
+enum class ErrorKind : int {
+  kNone = 0,
+  kInvalidModel,      // the model file breaks the ONNX rules
+  kUnsupported,       // a valid request that no provider (or this build) can serve
+  kLimitExceeded,     // a configured limit, checked before the resource is taken
+  kProviderMissing,   // a provider named by config or API is not installed
+  kProviderRefused,   // a provider was found and refused; `refusal()` is the stable code
+  kDeviceLost,        // the device went away during work
+  kOutOfMemory,       // host or device
+  kCancelled,
+  kDeadline,
+  kInvalidInput,      // a caller's argument: name, type, shape, file
+  kConfig,            // a config file or option
+  kInternal,
+};
+
+std::string_view error_kind_name(ErrorKind kind);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message, ErrorKind kind = ErrorKind::kNone);
+  Status(const Status& other) : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
+  Status& operator=(const Status& other) {
+    if (this != &other) rep_ = other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr;
+    return *this;
+  }
+  Status(Status&&) = default;
+  Status& operator=(Status&&) = default;
+
+  bool ok() const { return rep_ == nullptr; }
+  explicit operator bool() const { return ok(); }
+  StatusCode code() const { return rep_ ? rep_->code : StatusCode::kOk; }
+  ErrorKind kind() const { return rep_ ? rep_->kind : ErrorKind::kNone; }
+  std::string_view message() const { return rep_ ? std::string_view(rep_->message) : std::string_view(); }
+  /// The place, innermost last: "model 'm.onnx': node 'conv1' (Conv)". Empty when unknown.
+  std::string_view where() const { return rep_ ? std::string_view(rep_->where) : std::string_view(); }
+  /// Stable refusal code of a provider ("E_SHA_MISMATCH"); empty for other errors.
+  std::string_view refusal() const { return rep_ ? std::string_view(rep_->refusal) : std::string_view(); }
+
+  /// Adds an outer place in front of `where`; no effect on OK. Use at layer edges.
+  Status with_context(std::string_view place) &&;
+  Status with_kind(ErrorKind kind) &&;
+  Status with_refusal(std::string_view code) &&;
+
+  /// "INVALID_ARGUMENT: node 'conv1': message", or "OK".
+  std::string to_string() const;
+
+ private:
+  struct Rep {
+    StatusCode code;
+    ErrorKind kind;
+    std::string message, where, refusal;
+  };
+  std::unique_ptr<Rep> rep_;
+};
+
+inline Status ok_status() { return Status(); }
+
+/// Builds a message from pieces: strings, numbers and characters.
+template <class... Parts>
+std::string str_cat(const Parts&... parts);
+
+template <class... Parts>
+Status invalid_model(const Parts&... parts) {
+  return Status(StatusCode::kInvalidArgument, str_cat(parts...), ErrorKind::kInvalidModel);
+}
+template <class... Parts>
+Status invalid_input(const Parts&... parts) {
+  return Status(StatusCode::kInvalidArgument, str_cat(parts...), ErrorKind::kInvalidInput);
+}
+template <class... Parts>
+Status config_error(const Parts&... parts) {
+  return Status(StatusCode::kInvalidArgument, str_cat(parts...), ErrorKind::kConfig);
+}
+template <class... Parts>
+Status unsupported(const Parts&... parts) {
+  return Status(StatusCode::kUnimplemented, str_cat(parts...), ErrorKind::kUnsupported);
+}
+template <class... Parts>
+Status limit_exceeded(const Parts&... parts) {
+  return Status(StatusCode::kResourceExhausted, str_cat(parts...), ErrorKind::kLimitExceeded);
+}
+template <class... Parts>
+Status out_of_memory(const Parts&... parts) {
+  return Status(StatusCode::kResourceExhausted, str_cat(parts...), ErrorKind::kOutOfMemory);
+}
+template <class... Parts>
+Status not_found(const Parts&... parts) {
+  return Status(StatusCode::kNotFound, str_cat(parts...));
+}
+template <class... Parts>
+Status internal_error(const Parts&... parts) {
+  return Status(StatusCode::kInternal, str_cat(parts...), ErrorKind::kInternal);
+}
+
+namespace detail {
+void append(std::string& out, std::string_view text);
+void append(std::string& out, char c);
+void append(std::string& out, long long value);
+void append(std::string& out, unsigned long long value);
+void append(std::string& out, double value);
+template <class T>
+void append_any(std::string& out, const T& part) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    append(out, std::string_view(part));
+  } else if constexpr (std::is_same_v<T, char>) {
+    append(out, part);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    append(out, static_cast<double>(part));
+  } else if constexpr (std::is_enum_v<T>) {
+    append(out, static_cast<long long>(part));
+  } else if constexpr (std::is_signed_v<T>) {
+    append(out, static_cast<long long>(part));
+  } else {
+    append(out, static_cast<unsigned long long>(part));
+  }
+}
+}  // namespace detail
+
+template <class... Parts>
+std::string str_cat(const Parts&... parts) {
+  std::string out;
+  (detail::append_any(out, parts), ...);
+  return out;
+}
+
+}  // namespace tenon
+
+#define TENON_CONCAT_INNER_(a, b) a##b
+#define TENON_CONCAT_(a, b) TENON_CONCAT_INNER_(a, b)
+
+/// Returns the Status of `expr` from the enclosing function when it failed.
+#define RETURN_IF_ERROR(expr)                      \
+  do {                                             \
+    ::tenon::Status tenon_status_ = (expr);        \
+    if (!tenon_status_.ok()) return tenon_status_; \
+  } while (0)
