@@ -1,0 +1,703 @@
+/* tenon/ep.h: the border between the Tenon host and an execution provider (EP).
+ *
+ * A provider is one shared library that exports one symbol, `tenon_ep_negotiate`. The two sides exchange function tables
+ * there and nothing is linked: a provider imports nothing from the host. This header is all that a provider needs; it is
+ * C11, includes only standard headers, and can be copied.
+ *
+ * What it does not do: it offers no way to print, to end the process or to throw across the border, holds no vendor's
+ * options, and knows no provider by name. Convenience lives in ep.hpp; the numbered rules (R1 ...) are in RULES.md.
+ *
+ * Conventions
+ *  - Every struct begins with `struct_size`, set by whoever fills the struct. A reader treats fields beyond it as zero; a
+ *    writer never writes beyond it. Exceptions are the frozen structs, which travel in arrays and have reserved words.
+ *  - Within a major version slots and fields are only appended. A NULL slot means "absent".
+ *  - Functions return a tenon_status and, on failure only, fill the caller's `tenon_error`. It may be NULL.
+ *  - `borrowed`: valid until the function returns, unless the comment says longer. `owned`: the receiver releases it
+ *    through the named slot of the side that made it. Outputs are named out_x.
+ *  - Strings are UTF-8, counted, not terminated.
+ *  - Thread tags, see TENON_EP_SLOTS: ANY (any thread, any time), HANDLE (any thread, calls on one handle never overlap),
+ *    INIT (one call at a time for the provider), HOT (as HANDLE of its prepared or binding when the device says that it
+ *    serialises, else as ANY; must not allocate, lock or look up).
+ */
+#ifndef TENON_EP_H_
+#define TENON_EP_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_EP_ABI_MAJOR 0u
+#define TENON_EP_ABI_MINOR 1u
+#define TENON_EP_MANIFEST_VERSION 1u
+#define TENON_EP_MAX_RANK 32u
+
+#if defined(_WIN32)
+#define TENON_EP_EXPORT __declspec(dllexport)
+#else
+#define TENON_EP_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* ---- Plain numbers. They travel as uint32_t; a number that the reader does not know means "unsupported". ---- */
+
+/* Canonical status codes. */
+enum {
+  TENON_OK = 0,
+  TENON_CANCELLED = 1,
+  TENON_UNKNOWN = 2,
+  TENON_INVALID_ARGUMENT = 3,
+  TENON_DEADLINE_EXCEEDED = 4,
+  TENON_NOT_FOUND = 5,
+  TENON_ALREADY_EXISTS = 6,
+  TENON_PERMISSION_DENIED = 7,
+  TENON_RESOURCE_EXHAUSTED = 8, /* host or device memory, or a limit */
+  TENON_FAILED_PRECONDITION = 9,
+  TENON_ABORTED = 10,
+  TENON_OUT_OF_RANGE = 11,
+  TENON_UNIMPLEMENTED = 12,
+  TENON_INTERNAL = 13,
+  TENON_UNAVAILABLE = 14,
+  TENON_DATA_LOSS = 15,
+  TENON_UNAUTHENTICATED = 16,
+};
+typedef int32_t tenon_status;
+
+/* Element types, numbered as ONNX's TensorProto.DataType. */
+enum {
+  TENON_UNDEFINED = 0,
+  TENON_FLOAT32 = 1,
+  TENON_UINT8 = 2,
+  TENON_INT8 = 3,
+  TENON_UINT16 = 4,
+  TENON_INT16 = 5,
+  TENON_INT32 = 6,
+  TENON_INT64 = 7,
+  TENON_STRING = 8,
+  TENON_BOOL = 9, /* one byte, 0 or 1 */
+  TENON_FLOAT16 = 10,
+  TENON_FLOAT64 = 11,
+  TENON_UINT32 = 12,
+  TENON_UINT64 = 13,
+  TENON_COMPLEX64 = 14,
+  TENON_COMPLEX128 = 15,
+  TENON_BFLOAT16 = 16,
+  TENON_FLOAT8E4M3FN = 17,
+  TENON_FLOAT8E4M3FNUZ = 18,
+  TENON_FLOAT8E5M2 = 19,
+  TENON_FLOAT8E5M2FNUZ = 20,
+  TENON_UINT4 = 21, /* two elements a byte, the first in the low bits; the last byte padded with zero */
+  TENON_INT4 = 22,
+  TENON_FLOAT4E2M1 = 23,
+  TENON_FLOAT8E8M0 = 24,
+  TENON_UINT2 = 25, /* four elements a byte, the first in the low bits */
+  TENON_INT2 = 26,
+};
+
+/* What a value is. */
+enum {
+  TENON_KIND_NONE = 0, /* a missing optional input, an output nobody wants, or an empty optional */
+  TENON_KIND_TENSOR = 1,
+  TENON_KIND_SEQUENCE = 2,
+  TENON_KIND_OPTIONAL = 3,
+  TENON_KIND_MAP = 4,
+  TENON_KIND_SPARSE = 5,
+};
+
+/* Attribute types, numbered as ONNX's AttributeProto.AttributeType. */
+enum {
+  TENON_ATTR_UNDEFINED = 0,
+  TENON_ATTR_FLOAT = 1,
+  TENON_ATTR_INT = 2,
+  TENON_ATTR_STRING = 3,
+  TENON_ATTR_TENSOR = 4,
+  TENON_ATTR_GRAPH = 5,
+  TENON_ATTR_FLOATS = 6,
+  TENON_ATTR_INTS = 7,
+  TENON_ATTR_STRINGS = 8,
+  TENON_ATTR_TENSORS = 9,
+  TENON_ATTR_GRAPHS = 10,
+  TENON_ATTR_SPARSE_TENSOR = 11,
+  TENON_ATTR_SPARSE_TENSORS = 12,
+  TENON_ATTR_TYPE_PROTO = 13,
+  TENON_ATTR_TYPE_PROTOS = 14,
+};
+
+enum { TENON_DEVICE_CPU = 1, TENON_DEVICE_GPU = 2, TENON_DEVICE_NPU = 3, TENON_DEVICE_OTHER = 4 };
+
+/* What makes Runs wait for each other on a device. The one lock is in the host. */
+enum { TENON_SERIALIZE_NONE = 0, TENON_SERIALIZE_BINDING = 1, TENON_SERIALIZE_PROGRAM = 2, TENON_SERIALIZE_DEVICE = 3 };
+
+/* Why a node is declined. */
+enum {
+  TENON_REJECT_OTHER = 0,
+  TENON_REJECT_OPERATOR = 1,  /* the operator, domain or version is not implemented */
+  TENON_REJECT_TYPE = 2,      /* an element type or value kind */
+  TENON_REJECT_ATTRIBUTE = 3, /* an attribute or a value of it */
+  TENON_REJECT_SHAPE = 4,     /* a rank, dimension, or that it is not known */
+  TENON_REJECT_COST = 5,      /* possible, but not worth it */
+  TENON_REJECT_INLINE = 6,    /* a function: expand it and ask again */
+};
+
+enum { TENON_PRECISION_EXACT = 0, TENON_PRECISION_FAST = 1, TENON_PRECISION_BF16 = 2, TENON_PRECISION_FP16 = 3 };
+
+enum { TENON_LOG_ERROR = 1, TENON_LOG_WARNING = 2, TENON_LOG_INFO = 3, TENON_LOG_DEBUG = 4 };
+
+/* Which sanitizer a library was built with; the host refuses a mismatch before it crashes. */
+enum { TENON_SANITIZER_NONE = 0, TENON_SANITIZER_ADDRESS = 1, TENON_SANITIZER_THREAD = 2, TENON_SANITIZER_MEMORY = 3 };
+
+#define TENON_DOMAIN_HOST 0u         /* plain host memory; every provider accepts it in copies */
+#define TENON_NO_INDEX 0xFFFFFFFFu   /* a missing value, node, input */
+#define TENON_RANK_UNKNOWN (-1)
+#define TENON_DIM_UNKNOWN ((int64_t)-1)
+
+/* ---- Small frozen structs ---- */
+
+typedef struct tenon_str {
+  const char* data;
+  uint64_t size; /* bytes */
+} tenon_str;
+
+enum { TENON_ERROR_RETRYABLE = 1u, TENON_ERROR_DEVICE_LOST = 2u, TENON_ERROR_PROCESS_LOST = 4u };
+
+/* Owned by the caller, so that it outlives the provider. */
+typedef struct tenon_error {
+  uint32_t struct_size;
+  int32_t code;
+  uint32_t flags; /* TENON_ERROR_x */
+  uint32_t reserved;
+  char where[256]; /* terminated; "node 'conv1' (Conv)", a file, an option; may be empty */
+  char message[1024];
+} tenon_error;
+
+typedef struct tenon_buffer tenon_buffer;     /* provider: memory in one of its domains */
+typedef struct tenon_value tenon_value;       /* host: a sequence, optional, map or tensor shared by count */
+typedef struct tenon_provider tenon_provider; /* provider's */
+typedef struct tenon_device tenon_device;
+typedef struct tenon_instance tenon_instance;
+typedef struct tenon_program tenon_program;
+typedef struct tenon_prepared tenon_prepared;
+typedef struct tenon_binding tenon_binding;
+typedef struct tenon_stream tenon_stream;
+typedef struct tenon_event tenon_event;
+typedef struct tenon_graph tenon_graph;                 /* host: a view, borrowed during one call */
+typedef struct tenon_run tenon_run;                     /* host: the Run in progress */
+typedef struct tenon_host_provider tenon_host_provider; /* host: for logging and paths */
+typedef struct tenon_host_instance tenon_host_instance; /* host: for shared constants and the cache */
+
+/* A tensor, or a handle of another kind. Frozen. Dense row-major unless `strides` is set.
+ * Tensor: `data` is an address the receiver may use, NULL in a domain that is not addressable or when there are no
+ * elements; `buffer` + `byte_offset` name the same place for the provider that owns the domain.
+ * String tensor: `data` is all bytes one after the other, `offsets` has element_count + 1 entries into them.
+ * Sequence, optional, map: `object`. */
+typedef struct tenon_tensor {
+  uint32_t kind; /* TENON_KIND_x */
+  uint32_t dtype;
+  uint32_t rank;
+  uint32_t domain; /* TENON_DOMAIN_HOST or an id of the provider's own */
+  const int64_t* dims;
+  const int64_t* strides; /* in elements, or NULL */
+  void* data;
+  tenon_buffer* buffer;
+  uint64_t byte_offset;
+  uint64_t byte_size; /* of the dense data */
+  const int64_t* offsets;
+  tenon_value* object;
+  uint64_t reserved[2];
+} tenon_tensor;
+
+enum { TENON_SHAPE_KNOWN = 1u, TENON_SHAPE_AT_RUN = 2u };
+
+/* A shape that is filled in. `dims` has room for TENON_EP_MAX_RANK. Frozen. */
+typedef struct tenon_shape {
+  uint32_t rank;
+  uint32_t flags; /* 0: nobody knows yet; KNOWN: dims are set; AT_RUN: known only after running */
+  int64_t* dims;
+} tenon_shape;
+
+enum { TENON_ALIAS_NONE = 0, TENON_ALIAS_MAY_OVERWRITE = 1, TENON_ALIAS_VIEW = 2 };
+
+/* Frozen. MAY_OVERWRITE: the output may take the memory of input `input` if it is not needed later.
+ * VIEW: the output is the bytes of the input from `byte_offset` on; when the host honours it (their addresses are then
+ * equal at Run), the provider must not copy; otherwise it must. */
+typedef struct tenon_alias {
+  uint32_t kind;
+  uint32_t input;
+  uint64_t byte_offset;
+} tenon_alias;
+
+/* One place in memory for copies. Frozen. */
+typedef struct tenon_location {
+  uint32_t domain;
+  uint32_t reserved;
+  tenon_buffer* buffer; /* NULL in TENON_DOMAIN_HOST */
+  void* data;           /* the address in TENON_DOMAIN_HOST */
+  uint64_t byte_offset;
+} tenon_location;
+
+/* One option as the manifest types it. Frozen. */
+enum { TENON_OPTION_BOOL = 1, TENON_OPTION_INT = 2, TENON_OPTION_FLOAT = 3, TENON_OPTION_STRING = 4 };
+typedef struct tenon_option {
+  tenon_str name;
+  uint32_t type;
+  uint32_t reserved;
+  int64_t i; /* BOOL: 0 or 1 */
+  double f;
+  tenon_str s;
+} tenon_option;
+
+/* ---- Graph view ---- */
+
+typedef struct tenon_opset {
+  tenon_str domain;
+  int64_t version;
+} tenon_opset;
+
+enum { TENON_GRAPH_STATIC = 1u, TENON_GRAPH_BODY = 2u };
+
+/* Nodes are in topological order and named by index; values too. */
+typedef struct tenon_graph_info {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint32_t node_count;
+  uint32_t value_count;
+  uint32_t input_count; /* constants are no inputs; an initializer that is also a graph input is no constant */
+  uint32_t output_count;
+  const uint32_t* inputs;
+  const uint32_t* outputs;
+  tenon_str name;
+  const tenon_opset* opsets;
+  uint32_t opset_count;
+  uint32_t reserved;
+} tenon_graph_info;
+
+enum { TENON_NODE_TAKEN = 1u, TENON_NODE_FUNCTION = 2u, TENON_NODE_CONTROL_FLOW = 4u };
+
+typedef struct tenon_node_info {
+  uint32_t struct_size;
+  uint32_t flags;
+  tenon_str name; /* never empty: the host names unnamed nodes */
+  tenon_str domain;
+  tenon_str op_type;
+  tenon_str overload;
+  int32_t since_version; /* of the operator's schema in force */
+  uint32_t attribute_count;
+  const uint32_t* inputs; /* value indices, TENON_NO_INDEX where missing */
+  const uint32_t* outputs;
+  uint32_t input_count;
+  uint32_t output_count;
+} tenon_node_info;
+
+enum { TENON_VALUE_CONSTANT = 1u, TENON_VALUE_INPUT = 2u, TENON_VALUE_OUTPUT = 4u };
+
+typedef struct tenon_value_info {
+  uint32_t struct_size;
+  uint32_t flags;
+  tenon_str name;
+  uint32_t kind;
+  uint32_t dtype; /* of the tensor, or of the innermost tensor element */
+  int32_t rank;   /* TENON_RANK_UNKNOWN */
+  uint32_t producer;
+  const int64_t* dims; /* TENON_DIM_UNKNOWN */
+  uint32_t consumer_count;
+  uint32_t reserved;
+} tenon_value_info;
+
+typedef struct tenon_attribute {
+  uint32_t struct_size;
+  uint32_t type;
+  tenon_str name;
+  int64_t i;
+  double f;
+  tenon_str s;
+  uint64_t count; /* of ints, floats, strings, tensors, graphs */
+  const int64_t* ints;
+  const float* floats;
+  const tenon_str* strings;
+  const tenon_tensor* tensors; /* one for TENON_ATTR_TENSOR */
+  const tenon_graph* const* graphs;
+} tenon_attribute;
+
+/* ---- Capability ---- */
+
+enum {
+  TENON_CLAIM_STATIC = 1u,  /* compile per shape signature, on the graph with concrete shapes */
+  TENON_CLAIM_EMULATED = 2u /* works, but slower than another provider would */
+};
+enum {
+  TENON_CLAIM_SHAPE_INPUT = 1u, /* read by Prepare: lives in host memory, its value belongs to the signature */
+  TENON_CLAIM_STRIDED = 2u,     /* strides are accepted */
+  TENON_CLAIM_DOMAIN = 4u       /* `domain` applies to this value */
+};
+
+/* What differs from the default for one input or output value. Frozen. */
+typedef struct tenon_claim_value {
+  uint32_t value;
+  uint32_t flags;
+  uint32_t domain;
+  uint32_t reserved;
+} tenon_claim_value;
+
+/* Any field may be 0 for "unknown". Frozen. */
+typedef struct tenon_cost {
+  double flops;
+  double bytes;
+  double launch_ns;
+  double time_ns;
+} tenon_cost;
+
+/* A set of nodes that the provider offers to run together, all or nothing. */
+typedef struct tenon_claim {
+  uint32_t struct_size;
+  uint32_t flags;
+  const uint32_t* nodes; /* convex, none of them taken */
+  uint32_t node_count;
+  uint32_t value_count;
+  const tenon_claim_value* values;
+  uint32_t input_domain; /* of all inputs and outputs not named in `values` */
+  uint32_t output_domain;
+  uint64_t tag; /* given back in tenon_compile_args */
+  tenon_cost cost;
+} tenon_claim;
+
+typedef struct tenon_rejection {
+  uint32_t struct_size;
+  uint32_t node;
+  uint32_t code; /* TENON_REJECT_x */
+  uint32_t reserved;
+  tenon_str text; /* names the operator and the offending type, attribute or shape */
+} tenon_rejection;
+
+typedef struct tenon_claim_sink {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* context;
+  tenon_status (*claim)(void* context, const tenon_claim* claim, tenon_error* error);
+  tenon_status (*reject)(void* context, const tenon_rejection* rejection, tenon_error* error);
+} tenon_claim_sink;
+
+/* ---- Devices and memory ---- */
+
+enum { TENON_DEVICE_SOFTWARE_EMULATED = 1u };
+
+typedef struct tenon_device_info {
+  uint32_t struct_size;
+  uint32_t kind;
+  uint32_t flags;
+  uint32_t serialize; /* TENON_SERIALIZE_x */
+  tenon_str stable_id; /* uuid, PCI address or index: the same device has the same id tomorrow */
+  tenon_str name;
+  tenon_str vendor;
+  uint64_t memory_bytes; /* 0: unknown or the host's */
+  const tenon_str* features;
+  uint32_t feature_count;
+  uint32_t reserved;
+} tenon_device_info;
+
+typedef struct tenon_device_sink {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* context;
+  tenon_status (*add)(void* context, const tenon_device_info* device, tenon_error* error); /* copies */
+} tenon_device_sink;
+
+enum { TENON_DOMAIN_HOST_VISIBLE = 1u /* map works */, TENON_DOMAIN_ADDRESSABLE = 2u /* tensors carry `data` */ };
+
+typedef struct tenon_domain_info {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint32_t id;        /* 1 and up, the device's own */
+  uint32_t alignment; /* of every tensor, bytes, a power of two */
+  uint64_t max_buffer_bytes; /* 0: no limit */
+  tenon_str name;
+} tenon_domain_info;
+
+typedef struct tenon_domain_sink {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* context;
+  tenon_status (*add)(void* context, const tenon_domain_info* domain, tenon_error* error); /* copies */
+} tenon_domain_sink;
+
+/* ---- Arguments ---- */
+
+struct tenon_host_api;
+
+enum { TENON_NEGOTIATE_SCAN = 1u };
+
+typedef struct tenon_provider_params {
+  uint32_t struct_size;
+  uint32_t flags;            /* TENON_NEGOTIATE_SCAN: only devices will be enumerated */
+  tenon_host_provider* host; /* lives as long as the provider */
+  tenon_str library_path;    /* absolute */
+  tenon_str manifest_dir;
+} tenon_provider_params;
+
+typedef struct tenon_instance_params {
+  uint32_t struct_size;
+  uint32_t precision;
+  uint32_t deterministic; /* 1: same bits for the same input, whatever the threads */
+  uint32_t option_count;
+  const tenon_option* options; /* checked against the manifest; defaults filled in */
+  tenon_host_instance* host;   /* lives as long as the instance */
+  uint64_t memory_limit;       /* bytes; 0: none */
+} tenon_instance_params;
+
+typedef struct tenon_compile_args {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const tenon_graph* graph; /* the claim's nodes only; its inputs and outputs in the order that Run uses */
+  uint64_t tag;
+} tenon_compile_args;
+
+typedef struct tenon_prepare_args {
+  uint32_t struct_size;
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t value_count;
+  const tenon_tensor* inputs; /* types and shapes; data only of shape inputs */
+  tenon_shape* outputs;       /* in: what the host inferred. out: the rest, or AT_RUN */
+  const tenon_shape* values;  /* host's inference for every value of the compiled view; may be NULL */
+  /* out, preset to 0 / NONE: */
+  tenon_alias* aliases; /* one per output */
+  uint64_t workspace_bytes;
+  uint32_t workspace_alignment;
+  uint32_t workspace_domain;
+} tenon_prepare_args;
+
+/* Everything one Run needs; the host fills it once per plan and patches addresses. */
+typedef struct tenon_run_args {
+  uint32_t struct_size;
+  uint32_t flags;
+  tenon_program* program;
+  tenon_prepared* prepared;
+  tenon_binding* binding; /* NULL when the provider has no bind slot */
+  const tenon_tensor* inputs;
+  tenon_tensor* outputs;
+  uint32_t input_count;
+  uint32_t output_count;
+  const tenon_tensor* workspace; /* NULL when none was asked for */
+  tenon_stream* stream;          /* NULL: be finished on return */
+  tenon_run* run;
+  const uint32_t* cancel; /* stop soon with TENON_CANCELLED when an atomic load gives non-zero; may be NULL */
+} tenon_run_args;
+
+typedef struct tenon_bind_args {
+  uint32_t struct_size;
+  uint32_t reserved;
+  tenon_program* program;
+  tenon_prepared* prepared;
+  const tenon_tensor* inputs;
+  const tenon_tensor* outputs;
+  uint32_t input_count;
+  uint32_t output_count;
+  const tenon_tensor* workspace;
+} tenon_bind_args;
+
+typedef void (*tenon_range_fn)(void* context, uint32_t worker, int64_t begin, int64_t end);
+typedef tenon_status (*tenon_make_fn)(void* context, void** out_object, tenon_error* error);
+typedef void (*tenon_release_fn)(void* object);
+
+/* ---- The host's table: all thread-safe. ---- */
+typedef struct tenon_host_api {
+  uint32_t struct_size;
+  uint32_t abi_minor;
+
+  /* Graph view. Valid during the call that gave the graph; strings and arrays too. INVALID_ARGUMENT for a bad index. */
+  tenon_status (*graph_info)(const tenon_graph* graph, tenon_graph_info* out_info);
+  tenon_status (*graph_node)(const tenon_graph* graph, uint32_t node, tenon_node_info* out_info);
+  tenon_status (*graph_value)(const tenon_graph* graph, uint32_t value, tenon_value_info* out_info);
+  tenon_status (*graph_attribute)(const tenon_graph* graph, uint32_t node, uint32_t index, tenon_attribute* out_attribute);
+  /* NOT_FOUND when the node lacks it; defaults of the schema are not filled in. */
+  tenon_status (*graph_find_attribute)(const tenon_graph* graph, uint32_t node, tenon_str name,
+                                       tenon_attribute* out_attribute);
+  /* The data of a constant, 64-byte aligned. In compile it lives as long as the program, else during the call. */
+  tenon_status (*graph_constant)(const tenon_graph* graph, uint32_t value, tenon_tensor* out_tensor);
+  /* Compile only: the program keeps its own form of this constant; the host may give the pages back. */
+  tenon_status (*graph_constant_consumed)(const tenon_graph* graph, uint32_t value);
+
+  void (*log)(tenon_host_provider* host, uint32_t level, tenon_str code, tenon_str message);
+
+  /* Calls fn over [0, n) in pieces of at least `grain`, on this thread and free workers; returns when all are done.
+   * worker < worker_count(run). Nested calls run inline. `run` may be NULL (compile). */
+  void (*parallel_for)(tenon_run* run, int64_t n, int64_t grain, tenon_range_fn fn, void* context);
+  uint32_t (*worker_count)(tenon_run* run);
+  /* Takes up to k workers out of the host's pool, parked, until `own_threads_done`: for a library with threads of its
+   * own. Returns how many threads the caller may use, itself included. */
+  uint32_t (*own_threads)(tenon_run* run, uint32_t k);
+  void (*own_threads_done)(tenon_run* run);
+
+  /* Memory of the calling step, released when its Run returns; NULL when there is none left. 64-byte aligned. */
+  void* (*scratch)(tenon_run* run, uint64_t bytes);
+  /* A data-dependent output: gives its memory once its shape is known. May call device `allocate` only. */
+  tenon_status (*alloc_output)(tenon_run* run, uint32_t output, uint32_t rank, const int64_t* dims,
+                               tenon_tensor* out_tensor, tenon_error* error);
+  /* A string output: the host copies `offsets` (n + 1) and `bytes`. */
+  tenon_status (*set_strings)(tenon_run* run, uint32_t output, uint32_t rank, const int64_t* dims,
+                              const int64_t* offsets, const char* bytes, tenon_error* error);
+  /* A sequence, optional or map output; takes over one count of `value`. NULL: an empty optional. */
+  tenon_status (*set_object)(tenon_run* run, uint32_t output, tenon_value* value, tenon_error* error);
+
+  /* Values shared by count: sequences, optionals, maps and the tensors in them. Makers give one count to the caller. */
+  tenon_status (*value_make_tensor)(uint32_t dtype, uint32_t rank, const int64_t* dims, tenon_value** out_value,
+                                    void** out_data, tenon_error* error);
+  tenon_status (*value_make_strings)(uint32_t rank, const int64_t* dims, const int64_t* offsets, const char* bytes,
+                                     tenon_value** out_value, tenon_error* error);
+  /* kind SEQUENCE (n elements), OPTIONAL (0 or 1), MAP (2: a tensor of keys, and a tensor or sequence of values).
+   * Takes a count of its own of each element. `dtype`: of the elements, for an empty sequence. */
+  tenon_status (*value_make)(uint32_t kind, uint32_t dtype, tenon_value* const* elements, uint64_t n,
+                             tenon_value** out_value, tenon_error* error);
+  /* Makes a value that shares or copies the tensor an input of the Run holds. */
+  tenon_status (*value_from_input)(tenon_run* run, uint32_t input, tenon_value** out_value, tenon_error* error);
+  void (*value_retain)(tenon_value* value);
+  void (*value_release)(tenon_value* value);
+  uint32_t (*value_kind)(const tenon_value* value);
+  uint64_t (*value_size)(const tenon_value* value);                             /* number of elements */
+  tenon_value* (*value_element)(const tenon_value* value, uint64_t index);      /* borrowed from `value`; NULL: no such */
+  tenon_status (*value_tensor)(const tenon_value* value, tenon_tensor* out_tensor); /* of a tensor value; borrowed */
+
+  /* Makes an object once per (library, device, options, key) while others wait; later callers get the same. Each call
+   * is matched by shared_release; `release` runs after the last. */
+  tenon_status (*shared)(tenon_host_instance* host, tenon_str key, tenon_make_fn make, void* context,
+                         tenon_release_fn release, void** out_object, tenon_error* error);
+  void (*shared_release)(tenon_host_instance* host, tenon_str key);
+  /* Blobs on disk, checked and written atomically by the host. get: NOT_FOUND; `out_blob` is mapped until cache_done. */
+  tenon_status (*cache_get)(tenon_host_instance* host, tenon_str key, tenon_str* out_blob, tenon_error* error);
+  void (*cache_done)(tenon_host_instance* host, tenon_str blob);
+  tenon_status (*cache_put)(tenon_host_instance* host, tenon_str key, tenon_str blob, tenon_error* error);
+
+  const void* (*get_extension)(tenon_str id, uint32_t min_version); /* "vendor.name/major"; NULL: absent */
+} tenon_host_api;
+
+/* ---- The provider's table ---- */
+
+/* X(slot, required, thread tag). Required is for the present major; DOMAIN, STREAM, BIND: required together, when the
+ * provider states a domain of its own, or has the first slot of the group. */
+#define TENON_EP_SLOTS(X)                \
+  X(provider_create, REQUIRED, INIT)     \
+  X(provider_destroy, REQUIRED, INIT)    \
+  X(enumerate_devices, REQUIRED, INIT)   \
+  X(device_open, REQUIRED, ANY)          \
+  X(device_close, REQUIRED, ANY)         \
+  X(device_domains, OPTIONAL, ANY)       \
+  X(allocate, DOMAIN, ANY)               \
+  X(free, DOMAIN, ANY)                   \
+  X(map, OPTIONAL, HANDLE)               \
+  X(unmap, OPTIONAL, HANDLE)             \
+  X(copy, DOMAIN, HANDLE)                \
+  X(instance_create, REQUIRED, ANY)      \
+  X(instance_destroy, REQUIRED, ANY)     \
+  X(capability, REQUIRED, ANY)           \
+  X(compile, REQUIRED, ANY)              \
+  X(program_destroy, REQUIRED, ANY)      \
+  X(prepare, REQUIRED, ANY)              \
+  X(prepared_destroy, REQUIRED, ANY)     \
+  X(run, REQUIRED, HOT)                  \
+  X(bind, OPTIONAL, HANDLE)              \
+  X(unbind, BIND, HANDLE)                \
+  X(stream_create, OPTIONAL, ANY)        \
+  X(stream_destroy, STREAM, ANY)         \
+  X(stream_flush, STREAM, HANDLE)        \
+  X(stream_wait_event, STREAM, HANDLE)   \
+  X(event_create, STREAM, ANY)           \
+  X(event_destroy, STREAM, ANY)          \
+  X(event_record, STREAM, HANDLE)        \
+  X(event_wait, STREAM, ANY)             \
+  X(quiesce, OPTIONAL, INIT)             \
+  X(get_extension, OPTIONAL, ANY)
+
+typedef struct tenon_ep_api {
+  uint32_t struct_size;
+  uint32_t abi_minor;
+
+  tenon_status (*provider_create)(const tenon_provider_params* params, tenon_provider** out_provider, tenon_error* error);
+  void (*provider_destroy)(tenon_provider* provider);
+  /* Cheap; opens nothing; may add none. The order is stable. */
+  tenon_status (*enumerate_devices)(tenon_provider* provider, const tenon_device_sink* sink, tenon_error* error);
+  /* Opened once per process and provider build by the host. */
+  tenon_status (*device_open)(tenon_provider* provider, tenon_str stable_id, tenon_device** out_device,
+                              tenon_error* error);
+  void (*device_close)(tenon_device* device);
+  tenon_status (*device_domains)(tenon_device* device, const tenon_domain_sink* sink, tenon_error* error);
+
+  /* Memory of a domain. `stream` may be NULL; with one, the memory is usable by work enqueued on it from now on.
+   * out_address is set where the domain is addressable. RESOURCE_EXHAUSTED when there is none left. */
+  tenon_status (*allocate)(tenon_device* device, uint32_t domain, uint64_t bytes, tenon_stream* stream,
+                           tenon_buffer** out_buffer, void** out_address, tenon_error* error);
+  void (*free)(tenon_device* device, tenon_buffer* buffer, tenon_stream* stream);
+  tenon_status (*map)(tenon_device* device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
+                      void** out_address, tenon_error* error);
+  void (*unmap)(tenon_device* device, tenon_buffer* buffer, void* address);
+  /* Between two places of this device, or one of them TENON_DOMAIN_HOST. NULL stream: finished on return; else the
+   * caller keeps both places until an event recorded later is waited for. */
+  tenon_status (*copy)(tenon_device* device, const tenon_location* destination, const tenon_location* source,
+                       uint64_t bytes, tenon_stream* stream, tenon_error* error);
+
+  tenon_status (*instance_create)(tenon_device* device, const tenon_instance_params* params,
+                                  tenon_instance** out_instance, tenon_error* error);
+  void (*instance_destroy)(tenon_instance* instance);
+
+  /* Pure: the same graph gives the same answer. Claims and rejections for the nodes that are not taken. */
+  tenon_status (*capability)(tenon_instance* instance, const tenon_graph* graph, const tenon_claim_sink* sink,
+                             tenon_error* error);
+  tenon_status (*compile)(tenon_instance* instance, const tenon_compile_args* args, tenon_program** out_program,
+                          tenon_error* error);
+  void (*program_destroy)(tenon_program* program);
+  /* Once per shape signature; under 1 us per kernel. The result is immutable. */
+  tenon_status (*prepare)(tenon_program* program, tenon_prepare_args* args, tenon_prepared** out_prepared,
+                          tenon_error* error);
+  void (*prepared_destroy)(tenon_prepared* prepared);
+  tenon_status (*run)(const tenon_run_args* args, tenon_error* error);
+
+  /* Fixes addresses until unbind: record command buffers, capture graphs. One Run at a time. */
+  tenon_status (*bind)(const tenon_bind_args* args, tenon_binding** out_binding, tenon_error* error);
+  void (*unbind)(tenon_binding* binding);
+
+  tenon_status (*stream_create)(tenon_instance* instance, tenon_stream** out_stream, tenon_error* error);
+  void (*stream_destroy)(tenon_stream* stream); /* after all its work is done */
+  tenon_status (*stream_flush)(tenon_stream* stream, tenon_error* error);
+  tenon_status (*stream_wait_event)(tenon_stream* stream, tenon_event* event, tenon_error* error);
+  tenon_status (*event_create)(tenon_instance* instance, tenon_event** out_event, tenon_error* error);
+  void (*event_destroy)(tenon_event* event);
+  tenon_status (*event_record)(tenon_event* event, tenon_stream* stream, tenon_error* error);
+  /* Blocks the calling thread until all work recorded before is done; reports the first error of that work.
+   * timeout_ns < 0: no limit; DEADLINE_EXCEEDED when it passes. */
+  tenon_status (*event_wait)(tenon_event* event, int64_t timeout_ns, tenon_error* error);
+
+  /* No handle is left; end threads and callbacks within the time, so that the library can be unloaded. */
+  tenon_status (*quiesce)(tenon_provider* provider, int64_t timeout_ns, tenon_error* error);
+  const void* (*get_extension)(tenon_provider* provider, tenon_str id, uint32_t min_version);
+} tenon_ep_api;
+
+/* ---- The one symbol ---- */
+
+typedef struct tenon_ep_negotiation {
+  uint32_t struct_size;
+  /* in */
+  uint32_t host_major_lowest;
+  uint32_t host_major_highest;
+  uint32_t host_minor; /* of the highest major */
+  uint32_t flags;      /* TENON_NEGOTIATE_SCAN */
+  uint32_t reserved;
+  const tenon_host_api* host;
+  /* out */
+  uint32_t major;
+  uint32_t minor;
+  uint32_t sanitizer;
+  uint32_t reserved_out;
+  char provider_id[64];
+  char provider_version[64];
+  char build_id[64];
+  const tenon_ep_api* api; /* static; lives as long as the library is mapped */
+  char reason[256];        /* when refused: why, for a person */
+} tenon_ep_negotiation;
+
+/* Pure and repeatable: fills the out part and returns TENON_OK, or refuses with another status and a reason. Creates no
+ * threads, opens no device. */
+TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io);
+typedef tenon_status (*tenon_ep_negotiate_fn)(tenon_ep_negotiation* io);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TENON_EP_H_ */
