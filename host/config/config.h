@@ -1,0 +1,224 @@
+// The configuration of a session: typed settings, merged from layers, each value with its origin.
+//
+// Layers, weakest first: built-in < /etc/tenon/config.toml < the user's file
+// ($XDG_CONFIG_HOME/tenon/config.toml) < the file named by the application or TENON_CONFIG < environment
+// variables < API and --set. The user's file and every environment variable are ignored under elevated
+// privileges. A list replaces the weaker layer's list; tables merge key by key. A file with one error
+// contributes nothing, and the error lists all its mistakes, one per line:
+//   site.toml:7: unknown key 'select.ordr' (did you mean 'order'?)
+//
+// What this does NOT do: it loads no provider and knows no provider id. Ids and options are checked against
+// the manifests found by `check_providers`, when there is a registry to ask.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "host/config/options.h"
+#include "host/config/value.h"
+
+namespace tenon::config {
+
+enum class Trust { kNone, kOwner, kHash, kSignature };
+enum class Scan { kOn, kOff };
+enum class Fallback { kError, kNext };     // a listed provider is missing or unusable
+enum class NextOrError { kNext, kError };  // a node is declined; a claim fails to compile
+enum class PartitionMode { kOrder, kCost };
+enum class Isolation { kInProcess, kProcess };
+enum class OnLost { kRestart, kNext, kFail };
+enum class Precision { kExact, kFast, kBf16, kFp16 };
+enum class ExternalData { kDeny, kBeneathModel };
+enum class UpgradeMode { kPin, kNextSession, kMigrate };
+
+struct Discovery {
+  std::vector<std::string> search;       // further directories with manifests (place 4)
+  std::vector<std::string> allow, deny;  // globs on provider ids; deny wins
+  Trust trust = Trust::kHash;
+  Scan scan = Scan::kOn;
+  double scan_timeout = 0;  // seconds for one library
+  bool user = false;        // also look into the user's own providers.d (place 6)
+};
+
+struct Select {
+  /// True: providers of the installation's and the system's places by manifest priority. False: exactly
+  /// `order`.
+  bool automatic = true;
+  /// "cuda/gpu:0", "cpu", as written; empty when automatic. provider_of() and device_of() take one apart.
+  std::vector<std::string> order;
+  Fallback fallback = Fallback::kError;
+  NextOrError on_declined = NextOrError::kNext;
+  NextOrError on_compile_failed = NextOrError::kNext;
+  PartitionMode partition = PartitionMode::kOrder;
+};
+
+/// "cuda/gpu:0" -> "cuda".
+std::string_view provider_of(std::string_view order_entry);
+/// "cuda/gpu:0" -> "gpu:0"; empty when the entry names no device.
+std::string_view device_of(std::string_view order_entry);
+
+/// What `[provider.<id>]` says; a provider without a section has these defaults.
+struct ProviderSettings {
+  std::string version;               // a range such as ">=1.2, <2"; empty = any
+  std::vector<std::string> devices;  // empty = all the provider enumerates
+  Isolation isolation = Isolation::kInProcess;
+  OnLost on_lost = OnLost::kNext;
+  Table options;  // as written, unchecked: give it to validate_options with the manifest's list
+};
+
+/// One `[[placement]]`. The tests that are given must all hold.
+struct PlacementRule {
+  std::vector<std::string> ops;  // operator types, "Conv" or "com.microsoft:Gelu"; empty = any
+  std::string node;              // regular expression (ECMAScript) for the whole node name; empty = any
+  std::string model;             // glob on the model's file name without folders; empty = any
+  std::string provider;          // as in select.order
+  bool required = false;         // true: it is an error when that provider declines
+
+  /// True when this rule speaks about the node. Node names longer than 1024 bytes match no `node` expression:
+  /// the matcher recurses per character. `domain` is empty for the default domain. Thread-safe.
+  bool matches(std::string_view domain, std::string_view op_type, std::string_view node_name,
+               std::string_view model_name) const;
+};
+
+struct Shapes {
+  int64_t keep = 0;  // static programs kept per claim
+  /// Shapes to compile at load, by input name; the name "" stands for the model's first input.
+  std::map<std::string, std::vector<std::vector<int64_t>>> input;
+};
+
+struct Memory {
+  uint64_t host_limit = 0, device_limit = 0;  // bytes; 0 = no limit
+};
+
+struct Threads {
+  int64_t count = 0;  // 0 = the cores this process may use
+};
+
+struct Limits {
+  uint64_t model_bytes = 0;  // bytes of model file and external data together; 0 = no limit
+  int64_t graph_depth = 0;
+  uint64_t fold_bytes = 0;  // largest constant that folding may make
+  ExternalData external_data = ExternalData::kBeneathModel;
+  bool map_weights = true;
+};
+
+struct Transforms {
+  std::vector<std::string> disable;  // pass names or globs; "*" = all that are optional
+};
+
+/// Every setting, typed. The defaults of the members above are overwritten by the schema's built-in layer.
+struct Settings {
+  Discovery discovery;
+  Select select;
+  std::map<std::string, ProviderSettings> providers;  // by provider id
+  std::vector<PlacementRule> placement;
+  Shapes shapes;
+  Memory memory;
+  Threads threads;
+  Precision precision = Precision::kExact;
+  Limits limits;
+  Transforms transforms;
+  UpgradeMode upgrade = UpgradeMode::kNextSession;
+  std::string profiling_file;  // Chrome trace; "{pid}" is replaced by the process id; empty = no trace
+};
+
+enum class Layer { kBuiltin, kSystem, kUser, kFile, kEnvironment, kApi };
+
+/// "built-in", "system", "user", "file", "environment", "api".
+std::string_view layer_name(Layer layer);
+
+/// One line of `config show`.
+struct EffectiveValue {
+  std::string key;  // "select.order", "provider.cuda.options.tf32"
+  Value value;      // its location says file and line
+  Layer layer = Layer::kBuiltin;
+
+  /// "built-in", "/etc/tenon/config.toml:3", "environment variable TENON_THREADS_COUNT", "--set".
+  std::string origin() const;
+};
+
+/// What `check_providers` needs to know of an installed provider.
+struct KnownProvider {
+  std::string id;
+  std::span<const OptionSpec> options;  // borrowed for the call
+};
+
+/// Which files and variables to read. The defaults are those of a normal process; tests and embedders change
+/// them.
+struct LoadOptions {
+  std::string file;         // named by the application; empty = TENON_CONFIG, else none
+  bool system_file = true;  // /etc/tenon/config.toml
+  bool user_file = true;    // $XDG_CONFIG_HOME/tenon/config.toml
+  bool environment = true;  // TENON_CONFIG, TENON_THREADS_COUNT, TENON_PROVIDERS_SELECT ...
+  std::string system_path = "/etc/tenon/config.toml";
+};
+
+/// A value type: copying copies. const members are thread-safe.
+class Config {
+ public:
+  /// The built-in layer alone.
+  Config();
+
+  /// All layers of a process. A file of the system or user that does not exist is skipped; a named one must
+  /// exist.
+  static Result<Config> load(const LoadOptions& options = {});
+  /// All layers, with `path` as the application's file.
+  static Result<Config> load(const std::string& path);
+
+  /// Merges a TOML file, or a JSON file when its name ends in ".json". On error nothing of it is applied.
+  Status apply_file(const std::string& path, Layer layer = Layer::kFile);
+  /// The same from memory; `source` names it in messages.
+  Status apply_toml(std::string_view text, std::string source, Layer layer = Layer::kFile);
+  Status apply_json(std::string_view text, std::string source, Layer layer = Layer::kFile);
+  /// Reads every variable that names a key (TENON_<SECTION>_<KEY>) and TENON_PROVIDERS_SELECT / _DISABLE.
+  Status apply_environment();
+
+  /// Sets one key in the API layer. `text` is a TOML value; where it is none, it is taken as a string, or,
+  /// for a key that wants a list, as comma-separated strings: set("select.order", "opencl,cpu").
+  Status set(std::string_view key, std::string_view text, std::string source = "--set");
+  /// "key=value", the argument of --set.
+  Status set_assignment(std::string_view assignment);
+
+  const Settings& settings() const { return settings_; }
+  const Settings* operator->() const { return &settings_; }
+  /// The section of one provider; the defaults when there is none. Borrowed from this object.
+  const ProviderSettings& provider(std::string_view id) const;
+
+  /// Every key with its value and layer, in the schema's order; providers and placement where the schema has
+  /// them.
+  std::vector<EffectiveValue> show() const;
+  /// As a TOML document that gives the same settings; with `origins`, each line says where its value came
+  /// from.
+  std::string to_toml(bool origins = false) const;
+  /// Null for a key that has no value. Borrowed from this object until it changes.
+  const EffectiveValue* find(std::string_view key) const;
+
+  /// Compares what the config names with what is installed: unknown provider ids in select.order, placement
+  /// and provider.<id> (errors unless select.fallback = "next"), and every option against its manifest. All
+  /// complaints in one Status.
+  Status check_providers(std::span<const KnownProvider> known) const;
+
+ private:
+  Status merge(const Value& root, Layer layer);
+  Status merge_one(std::string_view key, Value value, Layer layer);
+  Status rebuild();
+
+  std::map<std::string, EffectiveValue, std::less<>> values_;
+  Settings settings_;
+};
+
+/// "4GiB", "512 MiB", "1.5GB", "100" -> bytes. Units: B, kB/KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB,
+/// TiB.
+Result<uint64_t> parse_size(std::string_view text);
+/// Bytes in the largest binary unit that divides them: "4GiB", "100".
+std::string format_size(uint64_t bytes);
+
+/// The table of all keys as Markdown: key, type, default, meaning. The reference page is made of it.
+std::string schema_markdown();
+
+}  // namespace tenon::config

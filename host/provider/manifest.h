@@ -1,0 +1,90 @@
+// The manifest of a provider, `*.tenon.json`: who it is, which library it is, what it needs and offers.
+// Reading one runs no code of the provider and trusts nothing in it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "host/config/options.h"
+#include "host/provider/version.h"
+
+namespace tenon::provider {
+
+/// What a device of this provider looks like, to tell a person what to install; matching is the provider's
+/// business.
+struct ManifestDevice {
+  std::string kind;        // "cpu", "gpu", "npu", "other"
+  std::string pci_vendor;  // "0x10de"; empty = any
+};
+
+struct ManifestLibrary {
+  std::string path;    // as written: relative to the manifest's folder, without ".."
+  std::string sha256;  // 64 lower-case hex digits
+  uint64_t size = 0;
+  std::string os;                         // "linux", "windows", "macos"
+  std::string arch;                       // "x86_64", "aarch64", ...
+  std::string libc;                       // "glibc 2.36": the oldest one it runs on; empty = unknown
+  std::vector<std::string> cpu_features;  // "avx2", ...
+  std::string sanitizer;                  // "none", "address", "thread", "memory"
+};
+
+struct ManifestTraits {
+  bool completes = false;  // may stand last and run every operator
+  std::vector<std::string> isolation = {"inproc"};
+  bool unloadable = false;
+  bool fork_safe = false;
+  bool deterministic = false;
+};
+
+struct Manifest {
+  std::string path;       // the file itself, absolute
+  std::string directory;  // its folder, absolute
+  uint32_t manifest_version = 0;
+
+  std::string id, name, vendor;
+  Version version;
+
+  uint32_t abi_major = 0, abi_min_minor = 0, abi_max_minor = 0;
+  ManifestLibrary library;
+
+  std::vector<std::string> required_sonames, required_files;
+  std::string required_hint;  // what to install when one of them is missing
+
+  std::vector<ManifestDevice> devices;
+  ManifestTraits traits;
+  std::map<std::string, std::array<int64_t, 2>> opsets;  // domain -> {lowest, highest}
+  std::string ops_file;                                  // relative; empty = none
+  std::vector<config::OptionSpec> options;
+  int64_t priority = 0;  // greater = preferred by select.order = "auto"
+
+  std::string conformance_kit, conformance_report;
+  std::vector<std::string> conformance_classes;
+  std::string signature;
+
+  /// Keys this host does not know, as JSON text ("x-vendor" -> "{...}").
+  std::map<std::string, std::string> unknown;
+
+  /// directory + library.path. The file may be a link; the checks look at what it leads to.
+  std::string library_path() const;
+};
+
+/// Limits of a manifest file, checked before it is parsed.
+inline constexpr uint64_t kMaxManifestBytes = 1 << 20;
+inline constexpr int kMaxManifestDepth = 32;
+
+/// Parses and checks against the schema. All mistakes are listed in one Status with refusal code
+/// E_MANIFEST_SYNTAX, or E_MANIFEST_VERSION. `path` is only recorded.
+Result<Manifest> parse_manifest(std::string_view json, const std::string& path);
+/// Reads at most kMaxManifestBytes of a regular file.
+Result<Manifest> read_manifest(const std::string& path);
+
+/// True for an id a manifest may have: a-z, 0-9, '_' and '-', first a letter, at most 63 characters.
+bool is_valid_provider_id(std::string_view id);
+
+}  // namespace tenon::provider
