@@ -1,0 +1,241 @@
+// The graph: nodes, values, attributes, nested graphs. The one in-memory form of a model between import and plan.
+//
+// Nodes and values are named by ids that stay valid for the life of the graph: removing leaves a hole, nothing moves.
+// Each value has at most one producer (SSA). A nested graph (the body of If, Loop, Scan, ...) sees values of the graph
+// around it through `captures`: a capture ties a value of the outer graph to a value without producer in the body, so a
+// body is a graph like any other and every outer use can be found. Not thread-safe for writers; readers may share.
+//
+// What it does not do: it knows no operator (core/ops does), no protobuf (core/onnx does), no provider.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/tensor.h"
+#include "core/ir/type.h"
+
+namespace tenon::ir {
+
+using NodeId = uint32_t;
+using ValueId = uint32_t;
+inline constexpr uint32_t kNone = TENON_NO_INDEX;  // a missing optional input or output, no producer
+
+class Graph;
+
+/// A deep-copying owner, so that attributes and nodes are plain values.
+class GraphBox {
+ public:
+  GraphBox();
+  explicit GraphBox(Graph graph);
+  GraphBox(const GraphBox& other);
+  GraphBox(GraphBox&& other) noexcept;
+  GraphBox& operator=(GraphBox other) noexcept;
+  ~GraphBox();
+  Graph& operator*() const { return *graph_; }
+  Graph* operator->() const { return graph_.get(); }
+
+ private:
+  std::unique_ptr<Graph> graph_;
+};
+
+/// ONNX's own numbers.
+enum class AttributeType : uint32_t {
+  kUndefined = TENON_ATTR_UNDEFINED,
+  kFloat = TENON_ATTR_FLOAT,
+  kInt = TENON_ATTR_INT,
+  kString = TENON_ATTR_STRING,
+  kTensor = TENON_ATTR_TENSOR,
+  kGraph = TENON_ATTR_GRAPH,
+  kFloats = TENON_ATTR_FLOATS,
+  kInts = TENON_ATTR_INTS,
+  kStrings = TENON_ATTR_STRINGS,
+  kTensors = TENON_ATTR_TENSORS,
+  kGraphs = TENON_ATTR_GRAPHS,
+  kSparseTensor = TENON_ATTR_SPARSE_TENSOR,
+  kSparseTensors = TENON_ATTR_SPARSE_TENSORS,
+  kTypeProto = TENON_ATTR_TYPE_PROTO,
+  kTypeProtos = TENON_ATTR_TYPE_PROTOS,
+};
+std::string_view attribute_type_name(AttributeType type);
+
+struct Attribute {
+  std::string name;
+  AttributeType type = AttributeType::kUndefined;
+  std::string reference;  // inside a function body: the function's attribute that gives the value
+  int64_t i = 0;
+  float f = 0;
+  std::string s;
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<std::string> strings;
+  std::vector<TensorPtr> tensors;  // one for kTensor
+  std::vector<SparseTensor> sparse_tensors;
+  std::vector<GraphBox> graphs;  // one for kGraph
+  std::vector<Type> types;
+
+  static Attribute of_int(std::string name, int64_t value);
+  static Attribute of_ints(std::string name, std::vector<int64_t> values);
+  static Attribute of_float(std::string name, float value);
+  static Attribute of_floats(std::string name, std::vector<float> values);
+  static Attribute of_string(std::string name, std::string value);
+  static Attribute of_strings(std::string name, std::vector<std::string> values);
+  static Attribute of_tensor(std::string name, TensorPtr value);
+  static Attribute of_graph(std::string name, Graph graph);
+};
+
+struct Node {
+  std::string name;    // unique in the graph; import names unnamed nodes "Op_7"
+  std::string domain;  // "" is ai.onnx
+  std::string op_type;
+  std::string overload;
+  int since_version = 0;  // of the schema in force; 0: no schema (a model-local function, a custom operator)
+  std::vector<ValueId> inputs;   // kNone where missing
+  std::vector<ValueId> outputs;  // kNone where nobody wants it
+  std::vector<Attribute> attributes;
+  std::string doc;
+
+  const Attribute* find(std::string_view attribute) const;
+  int64_t int_or(std::string_view attribute, int64_t fallback) const;
+  bool is(std::string_view op, std::string_view in_domain = "") const { return op_type == op && domain == in_domain; }
+  bool has_subgraph() const;
+  /// "node 'conv1' (Conv)", with the domain when it is not ai.onnx.
+  std::string label() const;
+};
+
+/// One use of a value. `input` is an index into Node::inputs, or kNone when a nested graph of the node captures it.
+struct Use {
+  NodeId node;
+  uint32_t input;
+  bool operator==(const Use&) const = default;
+};
+
+struct Value {
+  std::string name;  // unique in the graph
+  Type type;
+  NodeId producer = kNone;
+  uint32_t producer_output = 0;
+  std::vector<Use> uses;
+  TensorPtr constant;             // known at load: initializers, folded values
+  bool is_input = false;          // of the graph (also with a default: then `constant` is null, see Graph::defaults)
+  bool is_capture = false;
+  uint32_t output_count = 0;  // how many times it is an output of the graph
+
+  bool is_constant() const { return constant != nullptr; }
+};
+
+struct Capture {
+  ValueId outer;  // a value of the graph around
+  ValueId inner;  // a value here, without producer
+};
+
+/// A graph input that has an initializer: the caller may override it, so it is no constant.
+struct Default {
+  ValueId input;
+  TensorPtr value;
+};
+
+class Graph {
+ public:
+  Graph();
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph) noexcept;
+  ~Graph();
+
+  std::string name, doc;
+
+  // Reading.
+  uint32_t node_limit() const { return static_cast<uint32_t>(nodes_.size()); }  // ids are below it
+  uint32_t value_limit() const { return static_cast<uint32_t>(values_.size()); }
+  bool has_node(NodeId id) const { return id < nodes_.size() && nodes_[id] != nullptr; }
+  bool has_value(ValueId id) const { return id < values_.size() && values_[id] != nullptr; }
+  const Node& node(NodeId id) const { return *nodes_[id]; }
+  const Value& value(ValueId id) const { return *values_[id]; }
+  size_t node_count() const { return node_count_; }
+  const std::vector<ValueId>& inputs() const { return inputs_; }
+  const std::vector<ValueId>& outputs() const { return outputs_; }
+  const std::vector<Capture>& captures() const { return captures_; }
+  const std::vector<Default>& defaults() const { return defaults_; }
+  /// kNone when there is none.
+  ValueId find_value(std::string_view name) const;
+  /// Nodes such that producers come before users, stable with respect to ids. Fails on a cycle, naming a node on it.
+  Result<std::vector<NodeId>> topological_order() const;
+
+  // Building. Names are made unique by a suffix when taken.
+  ValueId add_value(std::string name, Type type = {});
+  ValueId add_constant(std::string name, TensorPtr tensor);
+  void add_input(ValueId value);
+  void add_default(ValueId input, TensorPtr value);
+  void add_output(ValueId value);
+  ValueId add_capture(ValueId outer, std::string name, Type type);
+  /// Connects inputs and outputs (which must exist, outputs without producer), and captures of its nested graphs.
+  NodeId add_node(Node node);
+
+  // Changing. Use lists are kept right by all of these.
+  /// Attributes, name, op; not inputs, outputs or nested graphs' captures.
+  Node& mutable_node(NodeId id) { return *nodes_[id]; }
+  void set_type(ValueId value, Type type);
+  void set_constant(ValueId value, TensorPtr tensor);  // the producer, if any, lets go of the value
+  void set_input(NodeId node, uint32_t index, ValueId value);
+  /// All uses and graph outputs of `from` become uses of `to`; a graph output keeps its name (the names are swapped).
+  void replace_uses(ValueId from, ValueId to);
+  /// Outputs lose their producer; they must be unused or replaced.
+  void remove_node(NodeId id);
+  /// Only a value without uses, producer, and that is neither input nor output.
+  void remove_value(ValueId id);
+  void set_outputs(std::vector<ValueId> outputs);
+  /// Recomputes the captures of a node after its nested graphs changed.
+  void refresh_captures(NodeId node);
+  std::string unique_node_name(std::string_view base) const;
+  std::string unique_value_name(std::string_view base) const;
+
+ private:
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<Value>> values_;
+  size_t node_count_ = 0;
+  std::vector<ValueId> inputs_, outputs_;
+  std::vector<Capture> captures_;
+  std::vector<Default> defaults_;
+  std::map<std::string, ValueId, std::less<>> value_names_;
+  std::map<std::string, NodeId, std::less<>> node_names_;
+};
+
+/// A model-local function, or the body that a schema gives. Inputs and outputs are those of `body`, by position; a
+/// call may leave trailing ones out.
+struct Function {
+  std::string domain, name, overload;
+  std::vector<std::string> attributes;         // without default
+  std::vector<Attribute> attribute_defaults;
+  std::map<std::string, int64_t> opset_imports;
+  Graph body;
+};
+
+struct Model {
+  Graph graph;
+  std::vector<Function> functions;
+  std::map<std::string, int64_t> opset_imports;  // "" is ai.onnx
+  int64_t ir_version = 0;
+  std::string producer_name, producer_version, domain, doc;
+  int64_t model_version = 0;
+  std::map<std::string, std::string> metadata;
+  std::string path;  // as given; empty when read from memory
+
+  const Function* find_function(std::string_view domain, std::string_view name, std::string_view overload) const;
+};
+
+/// SSA, topological order, ids, use lists, captures and nested graphs are consistent. INVALID_MODEL names the place.
+Status verify(const Graph& graph);
+
+/// Replaces a call by the function's body: attributes substituted, names made unique with the call's name in front.
+/// `since_version` of body nodes must already be set. INVALID_MODEL when the call does not fit the function.
+Status inline_call(Graph& graph, NodeId call, const Function& function);
+
+/// A listing for people: inputs, nodes in order, outputs, types.
+std::string to_text(const Graph& graph);
+
+}  // namespace tenon::ir

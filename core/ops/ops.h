@@ -1,0 +1,63 @@
+// Operators: schemas, type and shape inference, function bodies, all from ONNX's own library, over our graph.
+//
+// protobuf and onnx types appear only in the .cc files. Thread-safe: schemas are read-only after first use.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+
+namespace tenon::ops {
+
+/// since_version of the schema in force for (domain, op) at `opset`; 0 when ONNX knows no such operator there.
+int schema_since_version(std::string_view domain, std::string_view op_type, int64_t opset);
+/// Highest opset of a domain that the linked ONNX defines; 0 for a foreign domain.
+int64_t latest_opset(std::string_view domain);
+/// The nearest operator name ONNX knows in the domain (edit distance), or "".
+std::string nearest_op(std::string_view domain, std::string_view op_type);
+
+/// Sets Node::since_version of every node and nested node from the model's opset imports, and checks each node against
+/// its schema: arity, attribute names, types and required ones. Unknown operators of foreign domains pass (a provider may
+/// know them); an unknown operator of a standard domain is UNSUPPORTED and names the nearest one.
+Status resolve(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
+               const std::vector<ir::Function>& functions);
+
+/// What a node's inference may look at besides types.
+struct InferInputs {
+  /// Type of input i; null when missing.
+  std::vector<const ir::Type*> types;
+  /// Known values of inputs (constants, shape inputs at run time); null where not known.
+  std::vector<const ir::Tensor*> values;
+};
+
+/// Types of the outputs of one node, for the given inputs. Outputs whose type nobody knows come back kUnknown.
+/// Nested graphs are inferred with it. INVALID_MODEL names the node when the inputs contradict the operator.
+Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs& inputs,
+                                         const std::map<std::string, int64_t>& opset_imports);
+
+/// Infers the whole graph and its bodies, in order, with symbolic dimensions and values of shape arithmetic propagated
+/// (Shape, Gather, Concat, ... on int64). Declared types are merged; a contradiction is INVALID_MODEL.
+/// `input_shapes`: concrete shapes for some inputs; dims of those inputs are replaced by them first.
+Status infer_graph(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
+                   const std::vector<ir::Function>& functions,
+                   const std::map<ir::ValueId, ir::Shape>& input_shapes = {});
+
+/// The body that ONNX defines for a function operator (also those whose body depends on the node's inputs and
+/// attributes), as a function with resolved nodes. NOT_FOUND when the operator is no function.
+Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId node,
+                                   const std::map<std::string, int64_t>& opset_imports);
+bool has_function_body(const ir::Node& node);
+
+/// If, Loop, Scan, SequenceMap: run by the executor.
+bool is_control_flow(const ir::Node& node);
+
+/// Operators whose result is not a function of their inputs (RandomNormal, Bernoulli, ...): never folded or merged.
+bool is_nondeterministic(const ir::Node& node);
+
+}  // namespace tenon::ops
