@@ -1,0 +1,113 @@
+# tenon_add_provider(ID <id> VERSION <semver> SOURCES <files>...
+#                    [LINK <libraries>...] [MANIFEST <template>] [NAME <name>] [OUTPUT_DIRECTORY <folder>])
+#
+# Builds a provider: a module that exports one symbol, and the manifest that describes exactly that file.
+#
+#   ID, VERSION       as the provider answers in tenon_ep_negotiate; available to its code as TENON_PROVIDER_ID, _VERSION
+#   LINK              the vendor's libraries; the SDK itself is header-only and always there
+#   MANIFEST          JSON with what only the author knows (provider.name, devices, options, traits ...); identity, ABI and
+#                     library are filled in after linking. Default: an empty object.
+#   NAME              of the target and the files, default ID; needed when one project builds an id twice
+#   OUTPUT_DIRECTORY  gets <name>.tenon.json and <name>/<version>/tenon_ep_<name>.so; default: providers.d in the build folder
+#
+# Makes the target tenon_ep_<name>. `cmake --install` puts both files into <libdir>/tenon/providers.d, which a host of the
+# same prefix searches.
+
+set(TENON_PROVIDER_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
+set(TENON_MANIFEST_SUFFIX .tenon.json)
+
+# The ABI that providers of this SDK are built against, from the header itself.
+function(_tenon_sdk_abi out_abi out_manifest_version)
+  get_target_property(folders TenonSdk::sdk INTERFACE_INCLUDE_DIRECTORIES)
+  string(GENEX_STRIP "${folders}" folders)
+  if(NOT folders)
+    set(folders ${TENON_PROVIDER_CMAKE_DIR}/../include)
+  endif()
+  find_file(header tenon/ep.h PATHS ${folders} NO_DEFAULT_PATH NO_CACHE REQUIRED)
+  file(STRINGS ${header} lines REGEX "define TENON_EP_(ABI_MAJOR|ABI_MINOR|MANIFEST_VERSION) ")
+  string(REGEX MATCH "ABI_MAJOR ([0-9]+)" _ "${lines}")
+  set(major ${CMAKE_MATCH_1})
+  string(REGEX MATCH "ABI_MINOR ([0-9]+)" _ "${lines}")
+  set(${out_abi} ${major}.${CMAKE_MATCH_1} PARENT_SCOPE)
+  string(REGEX MATCH "MANIFEST_VERSION ([0-9]+)" _ "${lines}")
+  set(${out_manifest_version} ${CMAKE_MATCH_1} PARENT_SCOPE)
+endfunction()
+
+function(tenon_add_provider)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "ID;VERSION;MANIFEST;NAME;OUTPUT_DIRECTORY" "SOURCES;LINK")
+  foreach(required ID VERSION SOURCES)
+    if(NOT arg_${required})
+      message(FATAL_ERROR "tenon_add_provider: ${required} is missing")
+    endif()
+  endforeach()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "tenon_add_provider(${arg_ID}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_ID MATCHES "^[a-z0-9][a-z0-9_-]*$")
+    message(FATAL_ERROR "tenon_add_provider: ID '${arg_ID}' may hold a-z, 0-9, _ and - only")
+  endif()
+  if(NOT arg_NAME)
+    set(arg_NAME ${arg_ID})
+  endif()
+  if(NOT arg_OUTPUT_DIRECTORY)
+    if(TENON_PROVIDER_OUTPUT_DIRECTORY)
+      set(arg_OUTPUT_DIRECTORY ${TENON_PROVIDER_OUTPUT_DIRECTORY})
+    else()
+      set(arg_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/providers.d)
+    endif()
+  endif()
+  _tenon_sdk_abi(abi manifest_version)
+  set(id ${arg_ID})
+  set(version ${arg_VERSION})
+  set(target tenon_ep_${arg_NAME})
+  set(note ${CMAKE_CURRENT_BINARY_DIR}/${target}_note.cc)
+  configure_file(${TENON_PROVIDER_CMAKE_DIR}/provider_note.cc.in ${note} @ONLY)
+
+  add_library(${target} MODULE ${arg_SOURCES} ${note})
+  target_link_libraries(${target} PRIVATE TenonSdk::sdk ${arg_LINK})
+  target_compile_definitions(${target} PRIVATE TENON_PROVIDER_ID="${arg_ID}" TENON_PROVIDER_VERSION="${arg_VERSION}")
+  # With default visibility gcc makes inline variables unique in the process: the second provider would see the first one's
+  # kernels, and unloading would do nothing.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+  set_target_properties(
+    ${target}
+    PROPERTIES PREFIX ""
+               SUFFIX "${CMAKE_SHARED_MODULE_SUFFIX}"
+               NO_SONAME ON
+               C_VISIBILITY_PRESET hidden
+               CXX_VISIBILITY_PRESET hidden
+               VISIBILITY_INLINES_HIDDEN ON
+               POSITION_INDEPENDENT_CODE ON
+               BUILD_WITH_INSTALL_RPATH ON # the file is hashed after linking and never changed afterwards
+               INSTALL_RPATH "$ORIGIN"
+               LIBRARY_OUTPUT_DIRECTORY ${arg_OUTPUT_DIRECTORY}/${arg_NAME}/${arg_VERSION})
+  target_link_options(${target} PRIVATE LINKER:--version-script=${TENON_PROVIDER_CMAKE_DIR}/provider.map)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${TENON_PROVIDER_CMAKE_DIR}/provider.map
+                                                ${TENON_PROVIDER_CMAKE_DIR}/write_manifest.cmake)
+
+  set(manifest ${arg_OUTPUT_DIRECTORY}/${arg_NAME}${TENON_MANIFEST_SUFFIX})
+  set(template "")
+  if(arg_MANIFEST)
+    get_filename_component(template ${arg_MANIFEST} ABSOLUTE)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${template})
+  endif()
+  string(TOLOWER ${CMAKE_SYSTEM_NAME} os)
+  add_custom_command(
+    TARGET ${target}
+    POST_BUILD
+    COMMAND
+      ${CMAKE_COMMAND} -D TEMPLATE=${template} -D OUTPUT=${manifest} -D LIBRARY=$<TARGET_FILE:${target}> -D ID=${arg_ID} -D
+      VERSION=${arg_VERSION} -D ABI=${abi} -D MANIFEST_VERSION=${manifest_version} -D OS=${os} -D
+      ARCH=${CMAKE_SYSTEM_PROCESSOR} -D SANITIZER=${TENON_SANITIZE} -P ${TENON_PROVIDER_CMAKE_DIR}/write_manifest.cmake
+    BYPRODUCTS ${manifest}
+    COMMENT "manifest of ${arg_NAME} ${arg_VERSION}"
+    VERBATIM)
+  set_target_properties(${target} PROPERTIES TENON_MANIFEST ${manifest})
+
+  # FILES, not TARGETS: an installation must not strip or relink what the manifest describes.
+  include(GNUInstallDirs)
+  set(destination ${CMAKE_INSTALL_LIBDIR}/tenon/providers.d)
+  install(FILES $<TARGET_FILE:${target}> DESTINATION ${destination}/${arg_NAME}/${arg_VERSION}
+          PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  install(FILES ${manifest} DESTINATION ${destination} RENAME ${arg_NAME}-${arg_VERSION}${TENON_MANIFEST_SUFFIX})
+endfunction()

@@ -1,0 +1,50 @@
+# Language level, warnings, visibility, sanitizers, compiler cache and linker: for this project's own targets only.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
+# The build tree runs from wherever it is copied to, as an installation does.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+set(CMAKE_INSTALL_RPATH $ORIGIN/../lib)
+
+set(TENON_SANITIZE "" CACHE STRING "Build with a sanitizer: address, undefined, thread or empty")
+if(TENON_SANITIZE)
+  add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TENON_SANITIZE})
+  if(TENON_SANITIZE STREQUAL "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+endif()
+
+# Interface target with the warnings of our own code; foreign code (ONNX, generated protobuf) does not link it.
+add_library(tenon_warnings INTERFACE)
+target_compile_options(tenon_warnings INTERFACE -Wall -Wextra)
+
+find_program(TENON_CCACHE ccache)
+if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Relative paths in the cache's keys, so that all checkouts of a machine share their hits.
+  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TENON_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+endif()
+
+include(CheckLinkerFlag)
+foreach(linker mold lld)
+  check_linker_flag(CXX -fuse-ld=${linker} TENON_HAVE_${linker})
+  if(TENON_HAVE_${linker})
+    add_link_options(-fuse-ld=${linker})
+    break()
+  endif()
+endforeach()

@@ -1,0 +1,66 @@
+# tenon_onnx_lib: ONNX's C++ library (schemas, shape inference, function bodies, checker, inliner, version converter), built
+# from the sources that the pinned Python wheel carries.
+#
+# Everything lives in the C++ and protobuf namespace tenon_onnx under file names of our own, so that an application may
+# have another ONNX in the same process: the copies of the .proto files are edited here, and a forwarding header stands
+# where the wheel's sources expect theirs.
+set(TENON_ONNX_VERSION 1.23.2)
+set(TENON_PYTHON "" CACHE FILEPATH "Python with onnx==${TENON_ONNX_VERSION}; default build/venv, made by tools/setup")
+
+function(tenon_find_onnx out_folder)
+  set(python ${TENON_PYTHON})
+  if(NOT python AND DEFINED ENV{TENON_PYTHON})
+    set(python $ENV{TENON_PYTHON})
+  endif()
+  if(NOT python)
+    set(python ${CMAKE_SOURCE_DIR}/build/venv/bin/python)
+    if(NOT EXISTS ${python})
+      message(STATUS "no ${python}: running tools/setup --python")
+      execute_process(COMMAND ${CMAKE_SOURCE_DIR}/tools/setup --python COMMAND_ERROR_IS_FATAL ANY)
+    endif()
+  endif()
+  set(script "import onnx\nprint(onnx.__version__, onnx.__path__[0], sep='\\n')")
+  execute_process(COMMAND ${python} -c "${script}" OUTPUT_VARIABLE answer RESULT_VARIABLE failed ERROR_VARIABLE error)
+  if(failed)
+    message(FATAL_ERROR "${python} has no onnx package: run tools/setup, or give -DTENON_PYTHON\n${error}")
+  endif()
+  string(REGEX MATCH "([^\n]+)\n([^\n]+)" _ "${answer}")
+  if(NOT CMAKE_MATCH_1 STREQUAL TENON_ONNX_VERSION)
+    message(FATAL_ERROR "${python} has onnx ${CMAKE_MATCH_1}, Tenon is pinned to ${TENON_ONNX_VERSION}: run tools/setup")
+  endif()
+  set(${out_folder} ${CMAKE_MATCH_2} PARENT_SCOPE)
+endfunction()
+
+tenon_find_onnx(wheel)
+message(STATUS "ONNX: ${TENON_ONNX_VERSION} from ${wheel}")
+
+# A copy beneath the build folder: the compiler sees neither site-packages nor a path that differs between machines.
+set(root ${CMAKE_BINARY_DIR}/onnx)
+file(COPY ${wheel}/ DESTINATION ${root}/onnx FILES_MATCHING PATTERN "*.h" PATTERN "*.cc" PATTERN "backend" EXCLUDE
+     PATTERN "reference" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "cpp2py_export.cc" EXCLUDE)
+
+set(generated)
+foreach(proto onnx-ml onnx-operators-ml onnx-data)
+  file(READ ${wheel}/${proto}.proto text)
+  string(REPLACE "package onnx;" "package tenon_onnx;" text "${text}")
+  string(REPLACE "import \"onnx/" "import \"tenon_onnx/" text "${text}")
+  file(CONFIGURE OUTPUT ${root}/tenon_onnx/${proto}.proto CONTENT "${text}" @ONLY)
+  file(CONFIGURE OUTPUT ${root}/onnx/${proto}.pb.h CONTENT "#include \"tenon_onnx/${proto}.pb.h\"\n")
+  set(outputs ${root}/tenon_onnx/${proto}.pb.cc ${root}/tenon_onnx/${proto}.pb.h)
+  add_custom_command(
+    OUTPUT ${outputs}
+    COMMAND ${Protobuf_PROTOC_EXECUTABLE} --proto_path=${root} --cpp_out=${root} tenon_onnx/${proto}.proto
+    DEPENDS ${root}/tenon_onnx/${proto}.proto
+    COMMENT "protoc ${proto}.proto"
+    VERBATIM)
+  list(APPEND generated ${outputs})
+endforeach()
+# Instead of the wheel's own, which marks its classes as exported.
+file(CONFIGURE OUTPUT ${root}/onnx/onnx_pb.h CONTENT "#pragma once\n#define ONNX_API\n#include \"onnx/onnx-ml.pb.h\"\n")
+
+file(GLOB_RECURSE sources ${root}/onnx/*.cc)
+add_library(tenon_onnx_lib STATIC ${sources} ${generated})
+target_include_directories(tenon_onnx_lib SYSTEM PUBLIC ${root})
+target_compile_definitions(tenon_onnx_lib PUBLIC ONNX_ML=1 ONNX_NAMESPACE=tenon_onnx PRIVATE __ONNX_NO_DOC_STRINGS)
+target_compile_options(tenon_onnx_lib PRIVATE -w -O1)
+target_link_libraries(tenon_onnx_lib PUBLIC protobuf::libprotobuf)

@@ -1,0 +1,42 @@
+# How a folder becomes a target.
+
+# tenon_sources(<out variable> <folder> [EXCLUDE <regex>...]): every .cc below the folder. A folder without any gives one
+# empty file, so that a target exists from the first day.
+function(tenon_sources out folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "EXCLUDE")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  foreach(pattern IN LISTS arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX ${pattern})
+  endforeach()
+  if(NOT sources)
+    set(sources ${CMAKE_BINARY_DIR}/empty.cc)
+    if(NOT EXISTS ${sources})
+      file(WRITE ${sources} "")
+    endif()
+  endif()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+# tenon_stage(<name> [PUBLIC <targets>] [PRIVATE <targets>]): core/<name> becomes the static library tenon_core_<name>.
+function(tenon_stage name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE")
+  tenon_sources(sources ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+  add_library(tenon_core_${name} STATIC ${sources})
+  target_include_directories(tenon_core_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_link_libraries(tenon_core_${name} PUBLIC TenonSdk::sdk ${arg_PUBLIC} PRIVATE tenon_warnings ${arg_PRIVATE})
+endfunction()
+
+# tenon_test(<name> FOLDER <folder> [LINK <targets>] [LABELS <labels>] [TIMEOUT <s>]): every .cc below the folder becomes one
+# GoogleTest executable and one ctest entry.
+function(tenon_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;TIMEOUT" "LINK;LABELS")
+  tenon_sources(sources ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER})
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} tenon_test_support GTest::gmock GTest::gtest GTest::gtest_main
+                                        tenon_warnings)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+endfunction()
