@@ -10,20 +10,14 @@
 #   NAME              of the target and the files, default ID; needed when one project builds an id twice
 #   OUTPUT_DIRECTORY  gets <name>.tenon.json and <name>/<version>/tenon_ep_<name>.so; default: providers.d in the build folder
 #
-# Makes the target tenon_ep_<name>. `cmake --install` puts both files into <libdir>/tenon/providers.d, which a host of the
-# same prefix searches.
-
-set(TENON_PROVIDER_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
-set(TENON_MANIFEST_SUFFIX .tenon.json)
+# Makes the target tenon_ep_<name> and an installation component of that name: both files go to <libdir>/tenon/providers.d,
+# which a host of the same prefix searches. Variables: TENON_PROVIDER_OUTPUT_DIRECTORY is the default of OUTPUT_DIRECTORY,
+# TENON_PROVIDER_INSTALL set to OFF leaves the installation out.
 
 # The ABI that providers of this SDK are built against, from the header itself.
 function(_tenon_sdk_abi out_abi out_manifest_version)
-  get_target_property(folders TenonSdk::sdk INTERFACE_INCLUDE_DIRECTORIES)
-  string(GENEX_STRIP "${folders}" folders)
-  if(NOT folders)
-    set(folders ${TENON_PROVIDER_CMAKE_DIR}/../include)
-  endif()
-  find_file(header tenon/ep.h PATHS ${folders} NO_DEFAULT_PATH NO_CACHE REQUIRED)
+  get_target_property(installed TenonSdk::sdk INTERFACE_INCLUDE_DIRECTORIES)
+  find_file(header tenon/ep.h PATHS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include ${installed} NO_DEFAULT_PATH NO_CACHE REQUIRED)
   file(STRINGS ${header} lines REGEX "define TENON_EP_(ABI_MAJOR|ABI_MINOR|MANIFEST_VERSION) ")
   string(REGEX MATCH "ABI_MAJOR ([0-9]+)" _ "${lines}")
   set(major ${CMAKE_MATCH_1})
@@ -61,7 +55,7 @@ function(tenon_add_provider)
   set(version ${arg_VERSION})
   set(target tenon_ep_${arg_NAME})
   set(note ${CMAKE_CURRENT_BINARY_DIR}/${target}_note.cc)
-  configure_file(${TENON_PROVIDER_CMAKE_DIR}/provider_note.cc.in ${note} @ONLY)
+  configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/provider_note.cc.in ${note} @ONLY)
 
   add_library(${target} MODULE ${arg_SOURCES} ${note})
   target_link_libraries(${target} PRIVATE TenonSdk::sdk ${arg_LINK})
@@ -81,11 +75,11 @@ function(tenon_add_provider)
                BUILD_WITH_INSTALL_RPATH ON # the file is hashed after linking and never changed afterwards
                INSTALL_RPATH "$ORIGIN"
                LIBRARY_OUTPUT_DIRECTORY ${arg_OUTPUT_DIRECTORY}/${arg_NAME}/${arg_VERSION})
-  target_link_options(${target} PRIVATE LINKER:--version-script=${TENON_PROVIDER_CMAKE_DIR}/provider.map)
-  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${TENON_PROVIDER_CMAKE_DIR}/provider.map
-                                                ${TENON_PROVIDER_CMAKE_DIR}/write_manifest.cmake)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/provider.map)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/provider.map
+                                                ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/write_manifest.cmake)
 
-  set(manifest ${arg_OUTPUT_DIRECTORY}/${arg_NAME}${TENON_MANIFEST_SUFFIX})
+  set(manifest ${arg_OUTPUT_DIRECTORY}/${arg_NAME}.tenon.json)
   set(template "")
   if(arg_MANIFEST)
     get_filename_component(template ${arg_MANIFEST} ABSOLUTE)
@@ -98,16 +92,20 @@ function(tenon_add_provider)
     COMMAND
       ${CMAKE_COMMAND} -D TEMPLATE=${template} -D OUTPUT=${manifest} -D LIBRARY=$<TARGET_FILE:${target}> -D ID=${arg_ID} -D
       VERSION=${arg_VERSION} -D ABI=${abi} -D MANIFEST_VERSION=${manifest_version} -D OS=${os} -D
-      ARCH=${CMAKE_SYSTEM_PROCESSOR} -D SANITIZER=${TENON_SANITIZE} -P ${TENON_PROVIDER_CMAKE_DIR}/write_manifest.cmake
+      ARCH=${CMAKE_SYSTEM_PROCESSOR} -D SANITIZER=${TENON_SANITIZE} -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/write_manifest.cmake
     BYPRODUCTS ${manifest}
     COMMENT "manifest of ${arg_NAME} ${arg_VERSION}"
     VERBATIM)
   set_target_properties(${target} PROPERTIES TENON_MANIFEST ${manifest})
 
+  if(DEFINED TENON_PROVIDER_INSTALL AND NOT TENON_PROVIDER_INSTALL)
+    return()
+  endif()
   # FILES, not TARGETS: an installation must not strip or relink what the manifest describes.
   include(GNUInstallDirs)
   set(destination ${CMAKE_INSTALL_LIBDIR}/tenon/providers.d)
-  install(FILES $<TARGET_FILE:${target}> DESTINATION ${destination}/${arg_NAME}/${arg_VERSION}
+  install(FILES $<TARGET_FILE:${target}> DESTINATION ${destination}/${arg_NAME}/${arg_VERSION} COMPONENT ${target}
           PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-  install(FILES ${manifest} DESTINATION ${destination} RENAME ${arg_NAME}-${arg_VERSION}${TENON_MANIFEST_SUFFIX})
+  install(FILES ${manifest} DESTINATION ${destination} RENAME ${arg_NAME}-${arg_VERSION}.tenon.json
+          COMPONENT ${target})
 endfunction()

@@ -14,7 +14,6 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
 # The build tree runs from wherever it is copied to, as an installation does.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
-set(CMAKE_INSTALL_RPATH $ORIGIN/../lib)
 
 set(TENON_SANITIZE "" CACHE STRING "Build with a sanitizer: address, undefined, thread or empty")
 if(TENON_SANITIZE)

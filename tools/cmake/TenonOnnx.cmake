@@ -7,7 +7,7 @@
 set(TENON_ONNX_VERSION 1.23.2)
 set(TENON_PYTHON "" CACHE FILEPATH "Python with onnx==${TENON_ONNX_VERSION}; default build/venv, made by tools/setup")
 
-function(tenon_find_onnx out_folder)
+function(tenon_find_onnx out_python out_folder)
   set(python ${TENON_PYTHON})
   if(NOT python AND DEFINED ENV{TENON_PYTHON})
     set(python $ENV{TENON_PYTHON})
@@ -28,10 +28,11 @@ function(tenon_find_onnx out_folder)
   if(NOT CMAKE_MATCH_1 STREQUAL TENON_ONNX_VERSION)
     message(FATAL_ERROR "${python} has onnx ${CMAKE_MATCH_1}, Tenon is pinned to ${TENON_ONNX_VERSION}: run tools/setup")
   endif()
+  set(${out_python} ${python} PARENT_SCOPE)
   set(${out_folder} ${CMAKE_MATCH_2} PARENT_SCOPE)
 endfunction()
 
-tenon_find_onnx(wheel)
+tenon_find_onnx(TENON_PYTHON_FOUND wheel)
 message(STATUS "ONNX: ${TENON_ONNX_VERSION} from ${wheel}")
 
 # A copy beneath the build folder: the compiler sees neither site-packages nor a path that differs between machines.
