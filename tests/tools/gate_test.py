@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""tools/gate.py counts what ran and what did not, and a crash is never a pass."""
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import gate  # noqa: E402
+import write_status  # noqa: E402
+
+GTEST = """<?xml version="1.0"?>
+<testsuites tests="4" failures="1"><testsuite name="S">
+<testcase name="A" status="run" result="completed" classname="S"/>
+<testcase name="B" status="run" result="completed" classname="S"><failure message="x"/></testcase>
+<testcase name="C" status="run" result="skipped" classname="S"/>
+<testcase name="D" status="run" result="completed" classname="S"/>
+</testsuite></testsuites>
+"""
+
+
+def ctest_xml(*cases: tuple[str, str]) -> str:
+    rows = "".join(f'<testcase name="{name}" classname="{name}" status="{status}"/>' for name, status in cases)
+    return f"<testsuite>{rows}</testsuite>"
+
+
+class Gate(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+
+    def count(self, ctest: str, **reports: str) -> gate.Counts:
+        (self.folder / "ctest.xml").write_text(ctest)
+        for name, text in reports.items():
+            (self.folder / f"{name}.xml").write_text(text)
+        return gate.count_ctest(self.folder / "ctest.xml", self.folder)
+
+    def test_gtest_cases_are_counted_one_by_one(self):
+        counts = self.count(ctest_xml(("unit", "fail")), unit=GTEST)
+        self.assertEqual((counts.passed, counts.failed, counts.not_run), (2, 1, 1))
+        self.assertEqual(counts.failures, ["S.B"])
+
+    def test_an_entry_without_a_report_counts_once(self):
+        counts = self.count(ctest_xml(("script", "run"), ("other", "fail"), ("third", "notrun")))
+        self.assertEqual((counts.passed, counts.failed), (1, 2))
+        self.assertEqual(counts.failures, ["other", "third"])
+
+    def test_a_crash_is_a_failure(self):
+        truncated = GTEST[: len(GTEST) // 2]
+        self.assertEqual(self.count(ctest_xml(("unit", "fail")), unit=truncated).failed, 1)
+        all_good = GTEST.replace('<failure message="x"/>', "")
+        counts = self.count(ctest_xml(("unit", "fail")), unit=all_good)  # passed, then died at exit
+        self.assertEqual((counts.passed, counts.failed), (0, 1))
+
+    def test_crashed_cases_are_failures_and_declared_ones_are_not(self):
+        answer = {
+            "summary": {"passed": 5, "failed": 1, "declared": 2, "crashed": 1},
+            "cases": [{"name": "a", "status": "failed"}, {"name": "b", "status": "crashed"}, {"name": "c", "status": "declared"}],
+        }
+        (self.folder / "result.json").write_text(json.dumps(answer))
+        counts = gate.count_cases(self.folder / "result.json")
+        self.assertEqual((counts.passed, counts.failed, counts.declared), (5, 2, 2))
+        self.assertEqual(counts.failures, ["a", "b"])
+
+    def test_absent_data_are_counted_and_fail_only_in_ci(self):
+        counts = gate.run_cases("release", gate.CaseSet("models", self.folder / "absent", 35))
+        self.assertEqual(counts.not_run, 35)
+        self.assertEqual(gate.verdict(counts, ci=False), 0)
+        self.assertEqual(gate.verdict(counts, ci=True), 1)
+        self.assertEqual(gate.verdict(gate.Counts(passed=1, failed=1), ci=False), 1)
+
+    def test_the_summary_ends_as_documented(self):
+        self.assertEqual(str(gate.Counts(passed=3, failed=0)), "3 passed, 0 failed")
+        self.assertEqual(str(gate.Counts(3, 1, 2, 4)), "3 passed, 1 failed, 2 declared, 4 not run")
+
+    def test_status_page_lists_sets_and_failures(self):
+        page = write_status.status_text({"onnx node": vars(gate.Counts(5, 1, 2, 0, ["test_x"]))})
+        self.assertIn("| onnx node | 5 | 1 | 2 | 0 |", page)
+        self.assertIn("- onnx node: `test_x`", page)
+
+
+if __name__ == "__main__":
+    unittest.main()

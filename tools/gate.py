@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""The gate behind tools/test: builds, runs every kind of test, and says in one line how many passed."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+DATA = Path(os.environ.get("TENON_TEST_DATA", ROOT.parent / "shared"))
+GATE_PRESETS = ["release"]
+ALL_PRESETS = ["release", "clang", "asan", "ubsan", "tsan"]
+
+
+@dataclass
+class Counts:
+    """What a step ran. `failures` names the failed ones, for the report at the end."""
+
+    passed: int = 0
+    failed: int = 0
+    declared: int = 0  # failures that the provider's expectations file lists with a reason
+    not_run: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def __iadd__(self, other: "Counts") -> "Counts":
+        self.passed += other.passed
+        self.failed += other.failed
+        self.declared += other.declared
+        self.not_run += other.not_run
+        self.failures += other.failures
+        return self
+
+    def __str__(self) -> str:
+        parts = [f"{self.passed} passed", f"{self.failed} failed"]
+        parts += [f"{self.declared} declared"] if self.declared else []
+        parts += [f"{self.not_run} not run"] if self.not_run else []
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class CaseSet:
+    """Folders of ONNX test cases that `tenon test` runs."""
+
+    name: str
+    folder: Path
+    cases: int  # as published: so many are reported as not run when the folder is absent
+
+
+CASE_SETS = [
+    CaseSet("onnx node", BUILD / "conformance" / "node", 1884),
+    CaseSet("onnx simple", BUILD / "conformance" / "simple", 23),
+    CaseSet("onnx pytorch-converted", BUILD / "conformance" / "pytorch-converted", 82),
+    CaseSet("onnx pytorch-operator", BUILD / "conformance" / "pytorch-operator", 35),
+    CaseSet("onnx light", BUILD / "conformance" / "light", 9),
+    CaseSet("onnx older opsets", BUILD / "conformance" / "older", 1090),
+    CaseSet("published models", DATA / "models", 35),
+]
+
+
+class StepFailed(Exception):
+    """A step that everything after it needs has failed; its message and log were printed."""
+
+
+def report(seconds: float, name: str, result: object) -> None:
+    print(f"[{seconds:6.1f} s] {name}: {result}", flush=True)
+
+
+def run_logged(name: str, command: list, log: Path, env: dict[str, str] | None = None) -> int:
+    """Runs with output to `log`; returns the exit code."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as out:
+        out.write(f"# {name}: {' '.join(map(str, command))}\n")
+        out.flush()
+        words = [str(word) for word in command]
+        try:
+            return subprocess.run(words, cwd=ROOT, stdout=out, stderr=out, env=os.environ | (env or {}), check=False).returncode
+        except OSError as error:
+            out.write(f"{error}\n")
+            return 127
+
+
+def must_run(name: str, command: list, log: Path) -> None:
+    start = time.monotonic()
+    code = run_logged(name, command, log)
+    report(time.monotonic() - start, name, "ok" if code == 0 else f"FAILED, see {log.relative_to(ROOT)}")
+    if code != 0:
+        print("".join(log.read_text(errors="replace").splitlines(keepends=True)[-60:]), file=sys.stderr)
+        raise StepFailed(name)
+
+
+def build(preset: str) -> None:
+    logs = BUILD / preset / "gate"
+    must_run(f"configure {preset}", ["cmake", "--preset", preset], logs / "configure.log")
+    must_run(f"build {preset}", ["cmake", "--build", "--preset", preset], logs / "build.log")
+
+
+def count_gtest(report_file: Path) -> Counts | None:
+    """Counts of one GoogleTest executable; None when it wrote no whole report (it crashed)."""
+    try:
+        suites = ElementTree.parse(report_file).getroot()
+    except (OSError, ElementTree.ParseError):
+        return None
+    counts = Counts()
+    for case in suites.iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            counts.failed += 1
+            counts.failures.append(f"{case.get('classname')}.{case.get('name')}")
+        elif case.get("status") == "run" and case.get("result") == "completed":
+            counts.passed += 1
+        else:
+            counts.not_run += 1
+    return counts
+
+
+def count_ctest(junit: Path, gtest_reports: Path) -> Counts:
+    """Counts of a ctest run; an entry that is a GoogleTest executable counts with its own cases."""
+    counts = Counts()
+    for case in ElementTree.parse(junit).getroot().iter("testcase"):
+        name = case.get("name")
+        passed = case.get("status") == "run"
+        own = count_gtest(gtest_reports / f"{name}.xml")
+        if own and (passed or own.failed):
+            counts += own
+        elif passed:
+            counts.passed += 1
+        else:
+            counts.failed += 1
+            counts.failures.append(name)
+    return counts
+
+
+def run_ctest(preset: str) -> Counts:
+    start = time.monotonic()
+    folder = BUILD / preset / "gate"
+    reports = folder / "gtest"
+    for old in reports.glob("*.xml"):
+        old.unlink()
+    junit = folder / "ctest.xml"
+    junit.unlink(missing_ok=True)
+    jobs = str(os.cpu_count() or 2)
+    command = ["ctest", "--test-dir", BUILD / preset, "-j", jobs, "--output-on-failure", "--output-junit", junit]
+    run_logged("ctest", command, folder / "ctest.log", {"GTEST_OUTPUT": f"xml:{reports}/"})
+    if not junit.exists():
+        raise StepFailed(f"ctest wrote no {junit}")
+    counts = count_ctest(junit, reports)
+    report(time.monotonic() - start, f"tests {preset}", counts)
+    if counts.failed:
+        print(f"           details: {(folder / 'ctest.log').relative_to(ROOT)}")
+    return counts
+
+
+def write_cases() -> None:
+    out = BUILD / "conformance"
+    packs = sorted((DATA / "conformance").glob("onnx-node-older-opsets-*.tar.xz"))
+    command = [sys.executable, "-B", ROOT / "tools/conformance/write_cases.py", out]
+    must_run("write ONNX cases", command + (["--unpack", packs[0]] if packs else []), BUILD / "write_cases.log")
+
+
+def count_cases(summary_file: Path) -> Counts:
+    """Counts from the JSON of `tenon test`."""
+    answer = json.loads(summary_file.read_text())
+    summary = answer["summary"]
+    bad = [case["name"] for case in answer["cases"] if case["status"] in ("failed", "crashed")]
+    return Counts(summary["passed"], summary["failed"] + summary.get("crashed", 0), summary.get("declared", 0), 0, bad)
+
+
+def run_cases(preset: str, cases: CaseSet) -> Counts:
+    if not cases.folder.is_dir():
+        print(f"not run: {cases.cases} cases of {cases.name} ({cases.folder} is absent)")
+        return Counts(not_run=cases.cases)
+    start = time.monotonic()
+    folder = BUILD / preset / "gate"
+    stem = cases.name.replace(" ", "_")
+    result = folder / f"{stem}.json"
+    result.unlink(missing_ok=True)
+    command = [BUILD / preset / "bin" / "tenon", "test", cases.folder, "--json", result]
+    code = run_logged(cases.name, command, folder / f"{stem}.log")
+    if not result.exists():
+        counts = Counts(failed=1, failures=[f"tenon test {cases.folder}: exit code {code}, no result"])
+    else:
+        counts = count_cases(result)
+    report(time.monotonic() - start, cases.name, counts)
+    return counts
+
+
+def run_gate(presets: list[str]) -> dict[str, Counts]:
+    """Every step, by the name that docs/status.md gives it."""
+    results = {}
+    for preset in presets:
+        build(preset)
+        results[f"tests {preset}"] = run_ctest(preset)
+    write_cases()
+    for cases in CASE_SETS:
+        results[cases.name] = run_cases("release", cases)
+    return results
+
+
+def write_results(results: dict[str, Counts]) -> None:
+    (BUILD / "gate.json").write_text(json.dumps({name: vars(counts) for name, counts in results.items()}, indent=1) + "\n")
+
+
+def verdict(total: Counts, ci: bool) -> int:
+    """The exit code."""
+    return 1 if total.failed or (ci and total.not_run) else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="also clang and the sanitizers; write docs/status.md")
+    options = parser.parse_args()
+    start = time.monotonic()
+    total = Counts()
+    try:
+        results = run_gate(ALL_PRESETS if options.all else GATE_PRESETS)
+        for counts in results.values():
+            total += counts
+        write_results(results)
+        if options.all:
+            must_run("docs/status.md", [sys.executable, "-B", ROOT / "tools/write_status.py"], BUILD / "status.log")
+    except StepFailed as step:
+        total += Counts(failed=1, failures=[str(step)])
+    for failure in total.failures[:50]:
+        print(f"failed: {failure}")
+    if len(total.failures) > 50:
+        print(f"failed: ... {len(total.failures) - 50} more")
+    code = verdict(total, os.environ.get("CI") == "true")
+    if total.not_run and code and not total.failed:
+        print("CI=true: cases that were not run are a failure")
+    print(f"{total} in {(time.monotonic() - start) / 60:.1f} minutes")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
