@@ -92,6 +92,8 @@ enum {
   TENON_FLOAT8E8M0 = 24,
   TENON_UINT2 = 25, /* four elements a byte, the first in the low bits */
   TENON_INT2 = 26,
+  TENON_FLOAT6E2M3 = 27, /* a stream of 6 bits each, the first in the low bits; the last byte padded with zero */
+  TENON_FLOAT6E3M2 = 28,
 };
 
 /* What a value is. */

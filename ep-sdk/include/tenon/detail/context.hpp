@@ -1,0 +1,215 @@
+// What a kernel works with: PrepareContext once per shape signature, Context at every Run.
+//
+// Both are addressed by the node's own positions, constants and missing inputs included; the way from there
+// to the arguments of the compiled claim is laid down at compile, so that Run looks nothing up.
+#ifndef TENON_DETAIL_CONTEXT_HPP_
+#define TENON_DETAIL_CONTEXT_HPP_
+
+#include <atomic>
+
+#include "tenon/detail/support.hpp"
+#include "tenon/detail/value.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::ep {
+
+namespace detail {
+
+/// From a node's positions to those of the compiled claim.
+struct NodeLayout {
+  // Per node input: the position among the arguments, or ~k for constants[k]; constants[0] is "missing".
+  std::vector<int32_t> inputs;
+  // Per node output: the position among the results, or -1 when nobody wants it.
+  std::vector<int32_t> outputs;
+  std::vector<tenon_tensor> constants{kNoTensor};
+  ConstantStore store;
+  std::string place;  // "node 'conv1' (Conv)"
+
+  const tenon_tensor* input(int i, const tenon_tensor* arguments) const {
+    if (static_cast<size_t>(i) >= inputs.size()) return constants.data();
+    const int32_t at = inputs[static_cast<size_t>(i)];
+    return at >= 0 ? arguments + at : constants.data() + ~at;
+  }
+  int32_t output(int i) const {
+    return static_cast<size_t>(i) < outputs.size() ? outputs[static_cast<size_t>(i)] : -1;
+  }
+};
+
+/// A function over a range for the host's pool: exceptions are kept for the calling thread.
+template <class F>
+struct RangeCall {
+  F& function;
+  std::atomic<bool> failed{false};
+  std::exception_ptr error = nullptr;
+
+  static void run(void* context, uint32_t worker, int64_t begin, int64_t end) noexcept {
+    auto& self = *static_cast<RangeCall*>(context);
+    if (self.failed.load(std::memory_order_relaxed)) return;
+    try {
+      self.call(worker, begin, end);
+    } catch (...) {
+      if (!self.failed.exchange(true)) self.error = std::current_exception();
+    }
+  }
+  void call(uint32_t worker, int64_t begin, int64_t end) {
+    if constexpr (std::is_invocable_v<F&, uint32_t, int64_t, int64_t>) {
+      function(worker, begin, end);
+    } else {
+      (void)worker;
+      function(begin, end);
+    }
+  }
+};
+
+template <class F>
+void parallel_for(tenon_run* run, int64_t n, int64_t grain, F& function) {
+  if (n <= 0) return;
+  RangeCall<F> call{function};
+  if (n <= grain) return call.call(0, 0, n);
+  host().parallel_for(run, n, grain, &RangeCall<F>::run, &call);
+  if (call.error) std::rethrow_exception(call.error);
+}
+
+}  // namespace detail
+
+/// One Run of a node. Lives during the run only; thread-safe.
+class Context {
+ public:
+  Context(const tenon_run_args& args, const detail::NodeLayout& layout) : args_(args), layout_(layout) {}
+
+  int input_count() const { return static_cast<int>(layout_.inputs.size()); }
+  int output_count() const { return static_cast<int>(layout_.outputs.size()); }
+  TensorView input(int i) const { return TensorView(layout_.input(i, args_.inputs)); }
+  bool has_input(int i) const { return input(i).present(); }
+  bool is_constant(int i) const { return i < input_count() && layout_.inputs[static_cast<size_t>(i)] < 0; }
+
+  /// Only outputs that are wanted; ask has_output() about all but the first.
+  OutputTensor output(int i) const { return OutputTensor(&args_.outputs[layout_.output(i)]); }
+  bool has_output(int i) const { return layout_.output(i) >= 0; }
+  /// Memory for an output whose shape was set AT_RUN.
+  OutputTensor alloc_output(int i, DimsView dims) const {
+    const auto at = static_cast<uint32_t>(layout_.output(i));
+    detail::call_host(host().alloc_output, args_.run, at, static_cast<uint32_t>(dims.size()), dims.data(),
+                      &args_.outputs[at]);
+    return output(i);
+  }
+  void set_strings(int i, DimsView dims, const StringBuilder& strings) const {
+    require(strings.size() == element_count(dims), TENON_INTERNAL, strings.size(), " strings for shape ",
+            dims);
+    detail::call_host(host().set_strings, args_.run, static_cast<uint32_t>(layout_.output(i)),
+                      static_cast<uint32_t>(dims.size()), dims.data(), strings.offsets(), strings.bytes());
+  }
+  /// A sequence, optional or map; an empty ValueRef is an empty optional.
+  void set_object(int i, ValueRef value) const {
+    detail::call_host(host().set_object, args_.run, static_cast<uint32_t>(layout_.output(i)),
+                      value.release());
+  }
+  /// Input `i` as a value that can be put into a sequence or optional, its data shared where the host can.
+  ValueRef input_value(int i) const {
+    const TensorView in = input(i);
+    if (!in.present()) return ValueRef();
+    if (in.kind() != TENON_KIND_TENSOR) return ValueRef::shared(in.raw()->object);
+    if (is_constant(i)) return copy_to_value(in);
+    tenon_value* value = nullptr;
+    const tenon_status status = host().value_from_input(
+        args_.run, static_cast<uint32_t>(layout_.inputs[static_cast<size_t>(i)]), &value, nullptr);
+    require(status == TENON_OK, status, "input ", i, " cannot be kept as a value");
+    return ValueRef::adopt(value);
+  }
+
+  /// Calls f(begin, end) or f(worker, begin, end) over [0, n) in pieces of at least `grain`; at once, on this
+  /// thread, when there is but one piece. worker < worker_count(). An exception of any piece is thrown here.
+  template <class F>
+  void parallel_for(int64_t n, int64_t grain, F&& function) const {
+    detail::parallel_for(args_.run, n, grain, function);
+  }
+  uint32_t worker_count() const { return host().worker_count(args_.run); }
+
+  /// Uninitialised memory until the Run returns, 64-byte aligned; an Error when there is none.
+  template <class T>
+  T* scratch(int64_t elements) const {
+    void* memory = host().scratch(args_.run, static_cast<uint64_t>(elements) * sizeof(T));
+    require(memory != nullptr, TENON_RESOURCE_EXHAUSTED, "no scratch memory for ", elements, " elements");
+    return static_cast<T*>(memory);
+  }
+  /// What prepare asked for with workspace().
+  void* workspace() const { return args_.workspace == nullptr ? nullptr : args_.workspace->data; }
+
+  bool cancelled() const {
+    return args_.cancel != nullptr && __atomic_load_n(args_.cancel, __ATOMIC_RELAXED) != 0;
+  }
+  void check_cancelled() const {
+    if (cancelled()) [[unlikely]]
+      fail(TENON_CANCELLED, "cancelled");
+  }
+  /// "node 'conv1' (Conv)"; the guard puts it into errors by itself.
+  const std::string& place() const { return layout_.place; }
+  const tenon_run_args& args() const { return args_; }
+
+ private:
+  const tenon_run_args& args_;
+  const detail::NodeLayout& layout_;
+};
+
+/// One shape signature of a node.
+class PrepareContext {
+ public:
+  PrepareContext(tenon_prepare_args& args, const detail::NodeLayout& layout) : args_(args), layout_(layout) {}
+
+  int input_count() const { return static_cast<int>(layout_.inputs.size()); }
+  int output_count() const { return static_cast<int>(layout_.outputs.size()); }
+  /// Type and shape; its data only for constants and for the kernel's shape inputs.
+  TensorView input(int i) const { return TensorView(layout_.input(i, args_.inputs)); }
+  bool has_input(int i) const { return input(i).present(); }
+  bool has_output(int i) const { return layout_.output(i) >= 0; }
+
+  /// Whether the shape of output `i` is known, from the host's inference or set_output().
+  bool knows_output(int i) const { return has_output(i) && (shape(i).flags & TENON_SHAPE_KNOWN) != 0; }
+  DimsView output(int i) const { return {shape(i).dims, shape(i).rank}; }
+  /// The shape of an output, ignored when nobody wants it. What the host inferred must agree.
+  void set_output(int i, DimsView dims) {
+    if (!has_output(i)) return;
+    require(dims.size() <= TENON_EP_MAX_RANK, TENON_INVALID_ARGUMENT, "rank ", dims.size(), " is too large");
+    if (knows_output(i)) {
+      require(std::equal(dims.begin(), dims.end(), shape(i).dims, shape(i).dims + shape(i).rank),
+              TENON_INVALID_ARGUMENT, "output ", i, " has shape ", dims, " but ", output(i), " was inferred");
+      return;
+    }
+    tenon_shape& out = args_.outputs[layout_.output(i)];
+    for (size_t d = 0; d < dims.size(); ++d) out.dims[d] = dims[d];
+    out.rank = static_cast<uint32_t>(dims.size());
+    out.flags = TENON_SHAPE_KNOWN;
+  }
+  /// Known only after running: the kernel calls alloc_output(). Also when the host has inferred a shape.
+  void set_at_run(int i) {
+    if (has_output(i)) args_.outputs[layout_.output(i)].flags = TENON_SHAPE_AT_RUN;
+  }
+
+  /// Output `out` may take the memory of input `in`, which has as many bytes and is read element by element.
+  void may_overwrite(int out, int in) { alias(out, in, TENON_ALIAS_MAY_OVERWRITE, 0); }
+  /// Output `out` is the bytes of input `in` from `byte_offset` on. Run copies when the addresses differ
+  /// after all.
+  void view(int out, int in, uint64_t byte_offset = 0) { alias(out, in, TENON_ALIAS_VIEW, byte_offset); }
+  void workspace(uint64_t bytes, uint32_t alignment = 64) {
+    args_.workspace_bytes = bytes;
+    args_.workspace_alignment = alignment;
+  }
+  const std::string& place() const { return layout_.place; }
+
+ private:
+  const tenon_shape& shape(int i) const { return args_.outputs[layout_.output(i)]; }
+  void alias(int out, int in, uint32_t kind, uint64_t byte_offset) {
+    if (!has_output(out) || args_.aliases == nullptr) return;
+    if (static_cast<size_t>(in) >= layout_.inputs.size()) return;
+    const int32_t from = layout_.inputs[static_cast<size_t>(in)];
+    if (from < 0) return;  // a constant is never overwritten, nor is its memory the Run's
+    args_.aliases[layout_.output(out)] = {kind, static_cast<uint32_t>(from), byte_offset};
+  }
+
+  tenon_prepare_args& args_;
+  const detail::NodeLayout& layout_;
+};
+
+}  // namespace tenon::ep
+#pragma GCC visibility pop
+#endif  // TENON_DETAIL_CONTEXT_HPP_

@@ -1,0 +1,151 @@
+// Errors inside a provider are exceptions of type Error; guard() turns every exception into a tenon_error at
+// the border.
+#ifndef TENON_DETAIL_ERROR_HPP_
+#define TENON_DETAIL_ERROR_HPP_
+
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/ep.h"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::ep {
+
+inline std::string_view view(tenon_str s) { return {s.data, static_cast<size_t>(s.size)}; }
+inline tenon_str to_str(std::string_view s) { return {s.data(), s.size()}; }
+
+/// "{2, ?, 3}".
+inline std::string shape_text(std::span<const int64_t> dims) {
+  std::string out = "{";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i != 0) out += ", ";
+    out += dims[i] < 0 ? std::string("?") : std::to_string(dims[i]);
+  }
+  return out + "}";
+}
+
+namespace detail {
+template <class T>
+void append(std::string& out, const T& part) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    out += std::string_view(part);
+  } else if constexpr (std::is_same_v<T, char>) {
+    out += part;
+  } else if constexpr (std::is_convertible_v<const T&, std::span<const int64_t>>) {
+    out += shape_text(part);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    char text[32];
+    out.append(text, std::to_chars(text, text + sizeof(text), part).ptr);
+  } else {
+    out += std::to_string(part);
+  }
+}
+}  // namespace detail
+
+/// Text from pieces: strings, numbers, characters, and shapes as spans of dims.
+template <class... Parts>
+std::string cat(const Parts&... parts) {
+  std::string out;
+  (detail::append(out, parts), ...);
+  return out;
+}
+
+/// What provider code throws. The place ("node 'conv1' (Conv)") is added where it is known, at the border.
+struct Error {
+  tenon_status code = TENON_INTERNAL;
+  std::string text;
+  uint32_t flags = 0;  // TENON_ERROR_x
+};
+
+template <class... Parts>
+[[noreturn]] void fail(tenon_status code, const Parts&... parts) {
+  throw Error{code, cat(parts...), 0};
+}
+
+template <class... Parts>
+void require(bool condition, tenon_status code, const Parts&... parts) {
+  if (!condition) [[unlikely]]
+    fail(code, parts...);
+}
+
+namespace detail {
+
+inline void copy_text(char* to, size_t room, std::string_view text) noexcept {
+  const size_t n = text.size() < room - 1 ? text.size() : room - 1;
+  std::memcpy(to, text.data(), n);
+  to[n] = '\0';
+}
+
+/// Fills as much of the caller's struct as the caller knows of.
+inline tenon_status fill_error(tenon_error* error, tenon_status code, uint32_t flags, std::string_view where,
+                               std::string_view message) noexcept {
+  if (error == nullptr || error->struct_size < offsetof(tenon_error, where)) return code;
+  error->code = code;
+  error->flags = flags;
+  if (error->struct_size >= offsetof(tenon_error, message))
+    copy_text(error->where, sizeof(error->where), where);
+  if (error->struct_size >= sizeof(tenon_error)) copy_text(error->message, sizeof(error->message), message);
+  return code;
+}
+
+/// Inside a catch block: the exception in flight as a status.
+inline tenon_status report(tenon_error* error, std::string_view where) noexcept {
+  try {
+    throw;
+  } catch (const Error& e) {
+    return fill_error(error, e.code == TENON_OK ? TENON_INTERNAL : e.code, e.flags, where, e.text);
+  } catch (const std::bad_alloc&) {
+    return fill_error(error, TENON_RESOURCE_EXHAUSTED, 0, where, "out of memory");
+  } catch (const std::exception& e) {
+    return fill_error(error, TENON_INTERNAL, 0, where, e.what());
+  } catch (...) {
+    return fill_error(error, TENON_INTERNAL, 0, where, "an exception of unknown type");
+  }
+}
+
+/// A failed call of the host, on its way out.
+[[noreturn]] inline void rethrow(tenon_status status, const tenon_error& error) {
+  throw Error{status, error.message, error.flags};
+}
+
+/// Calls a host function whose last parameter is a tenon_error; throws when it fails.
+template <class F, class... Args>
+void call_host(F* function, Args... args) {
+  if (function == nullptr) fail(TENON_UNIMPLEMENTED, "the host lacks a function that this provider needs");
+  tenon_error error;
+  error.struct_size = sizeof(error);
+  error.message[0] = '\0';
+  error.flags = 0;
+  if (const tenon_status status = function(args..., &error); status != TENON_OK) rethrow(status, error);
+}
+
+/// The host's table, zero-extended; set by negotiation.
+inline tenon_host_api g_host{};
+
+}  // namespace detail
+
+/// The host. Its slots are thread-safe; a slot that the host lacks is NULL.
+inline const tenon_host_api& host() { return detail::g_host; }
+
+/// Runs `body` at the border: every exception becomes a status and fills `error`.
+template <class F>
+tenon_status guard(tenon_error* error, F&& body) noexcept {
+  try {
+    body();
+    return TENON_OK;
+  } catch (...) {
+    return detail::report(error, {});
+  }
+}
+
+}  // namespace tenon::ep
+#pragma GCC visibility pop
+#endif  // TENON_DETAIL_ERROR_HPP_

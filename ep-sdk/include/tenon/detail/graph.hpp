@@ -1,0 +1,208 @@
+// NodeView: what a kernel sees of its node when it is asked whether it supports it and when it is
+// constructed. Everything in it is borrowed for the length of that call, except the data of constants during
+// compile, which lives as long as the kernel.
+#ifndef TENON_DETAIL_GRAPH_HPP_
+#define TENON_DETAIL_GRAPH_HPP_
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "tenon/detail/tensor.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::ep {
+
+/// The instance that a kernel is compiled for.
+struct InstanceContext {
+  uint32_t precision = TENON_PRECISION_EXACT;
+  bool deterministic = false;
+  uint64_t memory_limit = 0;
+  tenon_host_instance* host = nullptr;  // for shared constants and the cache
+};
+
+/// Descriptors of constants with dims of their own, at addresses that stay.
+class ConstantStore {
+ public:
+  const tenon_tensor* add(const tenon_tensor& tensor) {
+    auto entry = std::make_unique<Entry>();
+    entry->tensor = tensor;
+    for (uint32_t i = 0; i < tensor.rank; ++i) entry->dims[i] = tensor.dims[i];
+    entry->tensor.dims = entry->dims.data();
+    entries_.push_back(std::move(entry));
+    return &entries_.back()->tensor;
+  }
+
+ private:
+  struct Entry {
+    tenon_tensor tensor{};
+    std::array<int64_t, TENON_EP_MAX_RANK> dims{};
+  };
+  std::vector<std::unique_ptr<Entry>> entries_;
+};
+
+inline constexpr tenon_tensor kNoTensor{};  // kind NONE
+
+/// A graph of the host, by index.
+class GraphView {
+ public:
+  explicit GraphView(const tenon_graph* graph) : graph_(graph) {
+    info_.struct_size = sizeof(info_);
+    check(host().graph_info(graph, &info_));
+  }
+  const tenon_graph* raw() const { return graph_; }
+  const tenon_graph_info& info() const { return info_; }
+  tenon_node_info node(uint32_t index) const {
+    tenon_node_info out{};
+    out.struct_size = sizeof(out);
+    check(host().graph_node(graph_, index, &out));
+    return out;
+  }
+  tenon_value_info value(uint32_t index) const {
+    tenon_value_info out{};
+    out.struct_size = sizeof(out);
+    check(host().graph_value(graph_, index, &out));
+    return out;
+  }
+
+ private:
+  static void check(tenon_status status) {
+    require(status == TENON_OK, status, "the host refused to show its graph");
+  }
+
+  const tenon_graph* graph_;
+  tenon_graph_info info_{};
+};
+
+/// An input or output of a node.
+class ValueView {
+ public:
+  ValueView() = default;
+  ValueView(const GraphView& graph, uint32_t index, ConstantStore& store)
+      : info_(graph.value(index)), graph_(graph.raw()), index_(index), store_(&store), present_(true) {}
+
+  bool present() const { return present_; }
+  std::string_view name() const { return view(info_.name); }
+  uint32_t index() const { return present_ ? index_ : TENON_NO_INDEX; }
+  uint32_t kind() const { return present_ ? info_.kind : static_cast<uint32_t>(TENON_KIND_NONE); }
+  uint32_t dtype() const { return info_.dtype; }
+  bool has_rank() const { return present_ && info_.rank >= 0; }
+  int rank() const { return info_.rank; }
+  /// Empty when the rank is not known; TENON_DIM_UNKNOWN for single dims.
+  DimsView dims() const { return {info_.dims, has_rank() ? static_cast<size_t>(info_.rank) : 0}; }
+  int64_t dim(int i) const { return info_.dims[i]; }
+  bool is_constant() const { return present_ && (info_.flags & TENON_VALUE_CONSTANT) != 0; }
+  /// Only for constants.
+  TensorView constant() const {
+    tenon_tensor tensor{};
+    const tenon_status status = host().graph_constant(graph_, index_, &tensor);
+    require(status == TENON_OK, status, "the constant '", name(), "' has no data");
+    return TensorView(store_->add(tensor));
+  }
+  /// Compile only: the kernel keeps its own form of this constant.
+  void consume() const {
+    if (host().graph_constant_consumed != nullptr) host().graph_constant_consumed(graph_, index_);
+  }
+
+ private:
+  tenon_value_info info_{};
+  const tenon_graph* graph_ = nullptr;
+  uint32_t index_ = 0;
+  ConstantStore* store_ = nullptr;
+  bool present_ = false;
+};
+
+class NodeView {
+ public:
+  NodeView(const GraphView& graph, uint32_t index, ConstantStore& store, const InstanceContext& instance)
+      : graph_(graph), index_(index), info_(graph.node(index)), store_(store), instance_(instance) {}
+
+  std::string_view op() const { return view(info_.op_type); }
+  std::string_view domain() const { return view(info_.domain); }
+  std::string_view name() const { return view(info_.name); }
+  /// Of the operator's schema in force.
+  int since_version() const { return info_.since_version; }
+  const InstanceContext& instance() const { return instance_; }
+  const tenon_node_info& info() const { return info_; }
+
+  int input_count() const { return static_cast<int>(info_.input_count); }
+  int output_count() const { return static_cast<int>(info_.output_count); }
+  ValueView input(int i) const { return value(i < input_count() ? info_.inputs[i] : TENON_NO_INDEX); }
+  ValueView output(int i) const { return value(i < output_count() ? info_.outputs[i] : TENON_NO_INDEX); }
+  bool has_input(int i) const { return i < input_count() && info_.inputs[i] != TENON_NO_INDEX; }
+  bool has_output(int i) const { return i < output_count() && info_.outputs[i] != TENON_NO_INDEX; }
+
+  // Attributes. With a default: that when the node lacks it. Without one: an Error. A wrong type is an Error.
+  bool has_attr(std::string_view attribute) const { return find(attribute).has_value(); }
+  int64_t attr_i(std::string_view attribute) const { return get(attribute, TENON_ATTR_INT).i; }
+  int64_t attr_i(std::string_view attribute, int64_t otherwise) const {
+    const auto a = find(attribute, TENON_ATTR_INT);
+    return a ? a->i : otherwise;
+  }
+  float attr_f(std::string_view attribute) const {
+    return static_cast<float>(get(attribute, TENON_ATTR_FLOAT).f);
+  }
+  float attr_f(std::string_view attribute, float otherwise) const {
+    const auto a = find(attribute, TENON_ATTR_FLOAT);
+    return a ? static_cast<float>(a->f) : otherwise;
+  }
+  std::string attr_s(std::string_view attribute) const {
+    return std::string(view(get(attribute, TENON_ATTR_STRING).s));
+  }
+  std::string attr_s(std::string_view attribute, std::string_view otherwise) const {
+    const auto a = find(attribute, TENON_ATTR_STRING);
+    return std::string(a ? view(a->s) : otherwise);
+  }
+  /// Empty when the node lacks it; see has_attr().
+  std::vector<int64_t> attr_ints(std::string_view attribute) const {
+    const auto a = find(attribute, TENON_ATTR_INTS);
+    return a ? std::vector<int64_t>(a->ints, a->ints + a->count) : std::vector<int64_t>();
+  }
+  std::vector<float> attr_floats(std::string_view attribute) const {
+    const auto a = find(attribute, TENON_ATTR_FLOATS);
+    return a ? std::vector<float>(a->floats, a->floats + a->count) : std::vector<float>();
+  }
+  std::vector<std::string> attr_strings(std::string_view attribute) const {
+    std::vector<std::string> out;
+    if (const auto a = find(attribute, TENON_ATTR_STRINGS)) {
+      for (uint64_t i = 0; i < a->count; ++i) out.emplace_back(view(a->strings[i]));
+    }
+    return out;
+  }
+  /// Not present() when the node lacks it. Its data is borrowed: copy what the kernel keeps.
+  TensorView attr_tensor(std::string_view attribute) const {
+    const auto a = find(attribute, TENON_ATTR_TENSOR);
+    return TensorView(a && a->tensors != nullptr ? store_.add(*a->tensors) : &kNoTensor);
+  }
+
+ private:
+  ValueView value(uint32_t index) const {
+    return index == TENON_NO_INDEX ? ValueView() : ValueView(graph_, index, store_);
+  }
+  std::optional<tenon_attribute> find(std::string_view attribute,
+                                      uint32_t type = TENON_ATTR_UNDEFINED) const {
+    tenon_attribute out{};
+    out.struct_size = sizeof(out);
+    const tenon_status status = host().graph_find_attribute(graph_.raw(), index_, to_str(attribute), &out);
+    if (status == TENON_NOT_FOUND) return std::nullopt;
+    require(status == TENON_OK, status, "attribute ", attribute, " of ", op(), " cannot be read");
+    require(type == TENON_ATTR_UNDEFINED || type == out.type, TENON_INVALID_ARGUMENT, "attribute ", attribute,
+            " of ", op(), " has the wrong type");
+    return out;
+  }
+  tenon_attribute get(std::string_view attribute, uint32_t type) const {
+    const auto a = find(attribute, type);
+    require(a.has_value(), TENON_INVALID_ARGUMENT, op(), " needs the attribute ", attribute);
+    return *a;
+  }
+
+  const GraphView& graph_;
+  uint32_t index_;
+  tenon_node_info info_;
+  ConstantStore& store_;
+  const InstanceContext& instance_;
+};
+
+}  // namespace tenon::ep
+#pragma GCC visibility pop
+#endif  // TENON_DETAIL_GRAPH_HPP_

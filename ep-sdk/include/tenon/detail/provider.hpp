@@ -1,0 +1,421 @@
+// A whole kernel-style provider: one claim per node that a registered kernel supports, in plain host memory.
+//
+//   struct Cpu {                                                     // the traits; see KernelProvider
+//     static constexpr std::string_view kId = TENON_PROVIDER_ID, kVersion = TENON_PROVIDER_VERSION;
+//     static void devices(const DeviceSink& sink) { sink.add({.kind = TENON_DEVICE_CPU, .stable_id = "0",
+//     .name = "CPU"}); }
+//   };
+//   TENON_KERNEL_PROVIDER(Cpu)
+#ifndef TENON_DETAIL_PROVIDER_HPP_
+#define TENON_DETAIL_PROVIDER_HPP_
+
+#include "tenon/detail/kernel.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::ep {
+
+struct DeviceSpec {
+  uint32_t kind = TENON_DEVICE_OTHER;
+  std::string_view stable_id = {};
+  std::string_view name = {};
+  std::string_view vendor = {};
+  uint64_t memory_bytes = 0;
+  uint32_t flags = 0;
+  uint32_t serialize = TENON_SERIALIZE_NONE;
+  std::span<const tenon_str> features = {};
+};
+
+class DeviceSink {
+ public:
+  explicit DeviceSink(const tenon_device_sink* sink) : sink_(sink) {}
+  void add(const DeviceSpec& device) const {
+    tenon_device_info info{};
+    info.struct_size = sizeof(info);
+    info.kind = device.kind;
+    info.flags = device.flags;
+    info.serialize = device.serialize;
+    info.stable_id = to_str(device.stable_id);
+    info.name = to_str(device.name);
+    info.vendor = to_str(device.vendor);
+    info.memory_bytes = device.memory_bytes;
+    info.features = device.features.data();
+    info.feature_count = static_cast<uint32_t>(device.features.size());
+    detail::call_host(sink_->add, sink_->context, &std::as_const(info));
+  }
+
+ private:
+  const tenon_device_sink* sink_;
+};
+
+namespace detail {
+
+template <class Info>
+Info read_struct(const Info* from) {  // zero-extends what an older host passed
+  Info out{};
+  std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(out)));
+  return out;
+}
+
+struct Instance {
+  InstanceContext context;
+};
+
+/// A compiled node.
+struct Program {
+  const KernelOps* ops = nullptr;
+  void* kernel = nullptr;
+  NodeLayout layout;
+
+  Program() = default;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program() {
+    if (kernel != nullptr) ops->destroy(kernel);
+  }
+};
+
+/// A shape signature of a program; one without state belongs to its Program.
+struct Prepared {
+  const KernelOps* ops = nullptr;
+  void* state = nullptr;
+};
+inline Prepared g_stateless;
+
+inline std::string place_of(const NodeView& node) {
+  return cat("node '", node.name(), "' (", node.op(), ")");
+}
+
+/// What the kernel says, with exceptions as a refusal: a broken attribute is a property of the node.
+inline Support ask(const KernelEntry& entry, const NodeView& node) {
+  try {
+    return entry.ops.supports(node);
+  } catch (const Error& e) {
+    return Support::no(TENON_REJECT_ATTRIBUTE, cat(node.op(), ": ", e.text));
+  }
+}
+
+inline Support unknown_operator(const NodeView& node, std::span<const KernelEntry* const> entries) {
+  if (entries.empty()) {
+    const std::string domain = node.domain().empty() ? "" : cat(node.domain(), ".");
+    return Support::no(TENON_REJECT_OPERATOR, cat("operator ", domain, node.op(), " is not implemented"));
+  }
+  std::string versions;
+  for (const KernelEntry* e : entries) {
+    const bool open = e->spec.until == std::numeric_limits<int>::max();
+    versions += (versions.empty() ? "" : ", ") +
+                cat(e->spec.since, open ? std::string(" and later") : cat(" to ", e->spec.until));
+  }
+  return Support::no(TENON_REJECT_OPERATOR, cat("operator ", node.op(), " version ", node.since_version(),
+                                                " is not implemented, only ", versions));
+}
+
+/// The kernel that takes the node, or why none does.
+inline const KernelEntry* choose(const NodeView& node, Support* out_refusal) {
+  const auto entries = KernelRegistry::get().find(node.domain(), node.op());
+  bool asked = false;
+  for (const KernelEntry* entry : entries) {
+    if (node.since_version() < entry->spec.since || node.since_version() > entry->spec.until) continue;
+    Support support = ask(*entry, node);
+    if (support) return entry;
+    if (!asked) *out_refusal = std::move(support);
+    asked = true;
+  }
+  if (!asked) *out_refusal = unknown_operator(node, entries);
+  return nullptr;
+}
+
+inline void emit_claim(const tenon_claim_sink* sink, const NodeView& node, uint32_t index,
+                       const KernelEntry& entry) {
+  std::vector<tenon_claim_value> values;
+  for (const int i : entry.ops.shape_inputs(node)) {
+    const ValueView value = node.input(i);
+    if (!value.present() || value.is_constant()) continue;
+    values.push_back({value.index(), TENON_CLAIM_SHAPE_INPUT, TENON_DOMAIN_HOST, 0});
+  }
+  tenon_claim claim{};
+  claim.struct_size = sizeof(claim);
+  claim.nodes = &index;
+  claim.node_count = 1;
+  claim.values = values.data();
+  claim.value_count = static_cast<uint32_t>(values.size());
+  call_host(sink->claim, sink->context, &std::as_const(claim));
+}
+
+inline void emit_rejection(const tenon_claim_sink* sink, uint32_t index, const Support& support) {
+  tenon_rejection rejection{};
+  rejection.struct_size = sizeof(rejection);
+  rejection.node = index;
+  rejection.code = support.code();
+  rejection.text = to_str(support.text());
+  call_host(sink->reject, sink->context, &std::as_const(rejection));
+}
+
+inline void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
+  const GraphView graph(raw);
+  for (uint32_t i = 0; i < graph.info().node_count; ++i) {
+    ConstantStore store;
+    const NodeView node(graph, i, store, instance.context);
+    if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
+    Support refusal = Support::yes();
+    if (const KernelEntry* entry = choose(node, &refusal)) {
+      emit_claim(sink, node, i, *entry);
+    } else {
+      emit_rejection(sink, i, refusal);
+    }
+  }
+}
+
+inline int32_t position(std::span<const uint32_t> values, uint32_t value) {
+  const auto at = std::find(values.begin(), values.end(), value);
+  return at == values.end() ? -1 : static_cast<int32_t>(at - values.begin());
+}
+
+inline void lay_out(const GraphView& graph, const NodeView& node, NodeLayout& layout) {
+  const std::span<const uint32_t> arguments(graph.info().inputs, graph.info().input_count);
+  const std::span<const uint32_t> results(graph.info().outputs, graph.info().output_count);
+  for (int i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i)) {
+      layout.inputs.push_back(~0);
+      continue;
+    }
+    const ValueView value = node.input(i);
+    if (value.is_constant()) {
+      layout.constants.push_back(*value.constant().raw());
+      layout.inputs.push_back(~static_cast<int32_t>(layout.constants.size() - 1));
+      continue;
+    }
+    const int32_t at = position(arguments, value.index());
+    require(at >= 0, TENON_INTERNAL, "input '", value.name(),
+            "' is neither a constant nor an input of the claim");
+    layout.inputs.push_back(at);
+  }
+  for (int i = 0; i < node.output_count(); ++i) {
+    layout.outputs.push_back(node.has_output(i) ? position(results, node.output(i).index()) : -1);
+  }
+}
+
+inline std::unique_ptr<Program> compile_node(const Instance& instance, const tenon_graph* raw) {
+  const GraphView graph(raw);
+  require(graph.info().node_count == 1, TENON_INTERNAL, "a claim of ", graph.info().node_count,
+          " nodes was not offered");
+  auto program = std::make_unique<Program>();
+  const NodeView node(graph, 0, program->layout.store, instance.context);
+  program->layout.place = place_of(node);
+  try {
+    Support refusal = Support::yes();
+    const KernelEntry* entry = choose(node, &refusal);
+    if (entry == nullptr) fail(TENON_UNIMPLEMENTED, refusal.text());
+    program->ops = &entry->ops;
+    lay_out(graph, node, program->layout);
+    program->kernel = entry->ops.create(node);
+  } catch (Error& e) {
+    e.text = cat(program->layout.place, ": ", e.text);
+    throw;
+  }
+  return program;
+}
+
+/// The default: the host's inference must have found every shape.
+inline void require_inferred(const Program& program, const tenon_prepare_args& args) {
+  for (uint32_t i = 0; i < args.output_count; ++i) {
+    require((args.outputs[i].flags & TENON_SHAPE_KNOWN) != 0, TENON_FAILED_PRECONDITION,
+            "the shape of output ", i, " is not known");
+  }
+  (void)program;
+}
+
+inline Prepared* prepare_node(const Program& program, tenon_prepare_args& args) {
+  PrepareContext context(args, program.layout);
+  void* state = program.ops->prepare == nullptr ? nullptr : program.ops->prepare(program.kernel, context);
+  if (state == nullptr) {
+    if (program.ops->prepare == nullptr) require_inferred(program, args);
+    return &g_stateless;
+  }
+  auto* out = new (std::nothrow) Prepared{program.ops, state};
+  if (out == nullptr) {
+    program.ops->destroy_state(state);
+    throw std::bad_alloc();
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// The table of a kernel-style provider. Traits: kId, kVersion, devices(const DeviceSink&), and where wanted
+///   static constexpr std::string_view kBuildId
+///   static std::string refuse()              not empty: why this machine or process cannot run the provider
+template <class Traits>
+class KernelProvider {
+ public:
+  static tenon_status negotiate(tenon_ep_negotiation* io) noexcept {
+    if (io == nullptr || io->struct_size < sizeof(tenon_ep_negotiation)) return TENON_INVALID_ARGUMENT;
+    std::string reason;
+    const tenon_status status = detail_negotiate(*io, &reason);
+    if (status != TENON_OK) detail::copy_text(io->reason, sizeof(io->reason), reason);
+    return status;
+  }
+
+ private:
+  static tenon_status detail_negotiate(tenon_ep_negotiation& io, std::string* reason) noexcept {
+    try {
+      if (TENON_EP_ABI_MAJOR < io.host_major_lowest || TENON_EP_ABI_MAJOR > io.host_major_highest) {
+        *reason = cat("built for ABI ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR);
+        return TENON_FAILED_PRECONDITION;
+      }
+      if (TENON_EP_ABI_MAJOR == 0 && io.host_major_highest == 0 && io.host_minor != TENON_EP_ABI_MINOR) {
+        *reason = cat("built for ABI 0.", TENON_EP_ABI_MINOR, ", and before 1.0 only the same minor fits");
+        return TENON_FAILED_PRECONDITION;
+      }
+      if (io.host != nullptr) detail::g_host = detail::read_struct(io.host);
+      *reason = KernelRegistry::get().conflict();
+      if constexpr (requires { Traits::refuse(); }) {
+        if (reason->empty()) *reason = Traits::refuse();
+      }
+      if (!reason->empty()) return TENON_FAILED_PRECONDITION;
+      answer(io);
+      return TENON_OK;
+    } catch (...) {
+      return TENON_INTERNAL;
+    }
+  }
+
+  static void answer(tenon_ep_negotiation& io) noexcept {
+    io.major = TENON_EP_ABI_MAJOR;
+    io.minor = TENON_EP_ABI_MINOR;
+    io.sanitizer = sanitizer();
+    detail::copy_text(io.provider_id, sizeof(io.provider_id), Traits::kId);
+    detail::copy_text(io.provider_version, sizeof(io.provider_version), Traits::kVersion);
+    if constexpr (requires { Traits::kBuildId; }) {
+      detail::copy_text(io.build_id, sizeof(io.build_id), Traits::kBuildId);
+    }
+    io.api = &kApi;
+  }
+
+  static constexpr uint32_t sanitizer() {
+#if defined(__SANITIZE_ADDRESS__)
+    return TENON_SANITIZER_ADDRESS;
+#elif defined(__SANITIZE_THREAD__)
+    return TENON_SANITIZER_THREAD;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return TENON_SANITIZER_ADDRESS;
+#elif __has_feature(thread_sanitizer)
+    return TENON_SANITIZER_THREAD;
+#elif __has_feature(memory_sanitizer)
+    return TENON_SANITIZER_MEMORY;
+#else
+    return TENON_SANITIZER_NONE;
+#endif
+#else
+    return TENON_SANITIZER_NONE;
+#endif
+  }
+
+  struct Provider {
+    tenon_host_provider* host;
+  };
+  struct Device {
+    std::string id;
+  };
+
+  static tenon_status provider_create(const tenon_provider_params* params, tenon_provider** out,
+                                      tenon_error* error) {
+    return guard(error, [&] { *out = reinterpret_cast<tenon_provider*>(new Provider{params->host}); });
+  }
+  static void provider_destroy(tenon_provider* provider) { delete reinterpret_cast<Provider*>(provider); }
+
+  static tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, tenon_error* error) {
+    return guard(error, [&] { Traits::devices(DeviceSink(sink)); });
+  }
+  static tenon_status device_open(tenon_provider*, tenon_str id, tenon_device** out, tenon_error* error) {
+    return guard(error, [&] { *out = reinterpret_cast<tenon_device*>(new Device{std::string(view(id))}); });
+  }
+  static void device_close(tenon_device* device) { delete reinterpret_cast<Device*>(device); }
+
+  static tenon_status instance_create(tenon_device*, const tenon_instance_params* raw, tenon_instance** out,
+                                      tenon_error* error) {
+    return guard(error, [&] {
+      const tenon_instance_params params = detail::read_struct(raw);
+      auto instance = std::make_unique<detail::Instance>();
+      instance->context = {params.precision, params.deterministic != 0, params.memory_limit, params.host};
+      *out = reinterpret_cast<tenon_instance*>(instance.release());
+    });
+  }
+  static void instance_destroy(tenon_instance* instance) {
+    delete reinterpret_cast<detail::Instance*>(instance);
+  }
+
+  static tenon_status capability(tenon_instance* instance, const tenon_graph* graph,
+                                 const tenon_claim_sink* sink, tenon_error* error) {
+    return guard(error,
+                 [&] { detail::offer(*reinterpret_cast<const detail::Instance*>(instance), graph, sink); });
+  }
+  static tenon_status compile(tenon_instance* instance, const tenon_compile_args* args, tenon_program** out,
+                              tenon_error* error) {
+    return guard(error, [&] {
+      auto program = detail::compile_node(*reinterpret_cast<const detail::Instance*>(instance), args->graph);
+      *out = reinterpret_cast<tenon_program*>(program.release());
+    });
+  }
+  static void program_destroy(tenon_program* program) { delete reinterpret_cast<detail::Program*>(program); }
+
+  static tenon_status prepare(tenon_program* raw, tenon_prepare_args* args, tenon_prepared** out,
+                              tenon_error* error) {
+    const auto& program = *reinterpret_cast<const detail::Program*>(raw);
+    try {
+      *out = reinterpret_cast<tenon_prepared*>(detail::prepare_node(program, *args));
+      return TENON_OK;
+    } catch (...) {
+      return detail::report(error, program.layout.place);
+    }
+  }
+  static void prepared_destroy(tenon_prepared* raw) {
+    auto* prepared = reinterpret_cast<detail::Prepared*>(raw);
+    if (prepared == nullptr || prepared == &detail::g_stateless) return;
+    prepared->ops->destroy_state(prepared->state);
+    delete prepared;
+  }
+
+  static tenon_status run(const tenon_run_args* args, tenon_error* error) noexcept {
+    const auto& program = *reinterpret_cast<const detail::Program*>(args->program);
+    try {
+      program.ops->run(program.kernel, reinterpret_cast<const detail::Prepared*>(args->prepared)->state,
+                       Context(*args, program.layout));
+      return TENON_OK;
+    } catch (...) {
+      return detail::report(error, program.layout.place);
+    }
+  }
+
+  static constexpr tenon_ep_api make_api() {
+    tenon_ep_api api{};
+    api.struct_size = sizeof(api);
+    api.abi_minor = TENON_EP_ABI_MINOR;
+    api.provider_create = &provider_create;
+    api.provider_destroy = &provider_destroy;
+    api.enumerate_devices = &enumerate_devices;
+    api.device_open = &device_open;
+    api.device_close = &device_close;
+    api.instance_create = &instance_create;
+    api.instance_destroy = &instance_destroy;
+    api.capability = &capability;
+    api.compile = &compile;
+    api.program_destroy = &program_destroy;
+    api.prepare = &prepare;
+    api.prepared_destroy = &prepared_destroy;
+    api.run = &run;
+    return api;
+  }
+  static constexpr tenon_ep_api kApi = make_api();
+};
+
+}  // namespace tenon::ep
+#pragma GCC visibility pop
+
+/// Defines the library's one exported function.
+#define TENON_KERNEL_PROVIDER(Traits)                                                    \
+  extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) { \
+    return ::tenon::ep::KernelProvider<Traits>::negotiate(io);                           \
+  }
+
+#endif  // TENON_DETAIL_PROVIDER_HPP_

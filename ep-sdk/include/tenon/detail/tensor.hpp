@@ -1,0 +1,128 @@
+// Views of tensors: one pointer wide, borrowed, no checks of element types (dispatch() has made them).
+#ifndef TENON_DETAIL_TENSOR_HPP_
+#define TENON_DETAIL_TENSOR_HPP_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/detail/dispatch.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::ep {
+
+using Dims = std::vector<int64_t>;
+using DimsView = std::span<const int64_t>;
+
+/// Product of the dims; 1 for a scalar.
+inline int64_t element_count(DimsView dims) {
+  int64_t n = 1;
+  for (const int64_t d : dims) n *= d;
+  return n;
+}
+
+/// A tensor, or a value of another kind, that is read. Valid as long as its descriptor is.
+class TensorView {
+ public:
+  explicit TensorView(const tenon_tensor* raw) : raw_(raw) {}
+
+  /// False for a missing optional input.
+  bool present() const { return raw_->kind != TENON_KIND_NONE; }
+  uint32_t kind() const { return raw_->kind; }
+  uint32_t dtype() const { return raw_->dtype; }
+  int rank() const { return static_cast<int>(raw_->rank); }
+  DimsView dims() const { return {raw_->dims, raw_->rank}; }
+  int64_t dim(int i) const { return raw_->dims[i]; }
+  int64_t size() const { return element_count(dims()); }
+  int64_t byte_size() const {
+    return static_cast<int64_t>(dtype_bytes(dtype(), static_cast<uint64_t>(size())));
+  }
+
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(raw_->data);
+  }
+  const void* bytes() const { return raw_->data; }
+  template <class T>
+  std::span<const T> span() const {
+    return {data<T>(), static_cast<size_t>(size())};
+  }
+  /// Element `i`, packed types included.
+  template <class T>
+  T at(int64_t i) const {
+    return load_element<T>(raw_->data, i);
+  }
+  /// Element `i` of a string tensor.
+  std::string_view string(int64_t i) const {
+    const int64_t begin = raw_->offsets[i];
+    return {static_cast<const char*>(raw_->data) + begin, static_cast<size_t>(raw_->offsets[i + 1] - begin)};
+  }
+  /// Elements as int64, from a tensor of int32 or int64: shapes, axes, indices.
+  Dims to_dims() const {
+    if (dtype() == TENON_INT32) return {data<int32_t>(), data<int32_t>() + size()};
+    require(dtype() == TENON_INT64, TENON_INVALID_ARGUMENT, "int64 expected, not ", dtype_name(dtype()));
+    return {data<int64_t>(), data<int64_t>() + size()};
+  }
+
+  const tenon_tensor* raw() const { return raw_; }
+
+ private:
+  const tenon_tensor* raw_;
+};
+
+/// A tensor that is written.
+class OutputTensor {
+ public:
+  explicit OutputTensor(tenon_tensor* raw) : raw_(raw) {}
+
+  uint32_t dtype() const { return raw_->dtype; }
+  int rank() const { return static_cast<int>(raw_->rank); }
+  DimsView dims() const { return {raw_->dims, raw_->rank}; }
+  int64_t dim(int i) const { return raw_->dims[i]; }
+  int64_t size() const { return element_count(dims()); }
+  int64_t byte_size() const {
+    return static_cast<int64_t>(dtype_bytes(dtype(), static_cast<uint64_t>(size())));
+  }
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(raw_->data);
+  }
+  void* bytes() const { return raw_->data; }
+  template <class T>
+  std::span<T> span() const {
+    return {data<T>(), static_cast<size_t>(size())};
+  }
+  template <class T>
+  void set(int64_t i, T value) const {
+    store_element<T>(raw_->data, i, value);
+  }
+  operator TensorView() const { return TensorView(raw_); }
+
+ private:
+  tenon_tensor* raw_;
+};
+
+/// Collects the elements of a string tensor in order.
+class StringBuilder {
+ public:
+  void reserve(int64_t elements, int64_t bytes) {
+    offsets_.reserve(static_cast<size_t>(elements) + 1);
+    bytes_.reserve(static_cast<size_t>(bytes));
+  }
+  void add(std::string_view text) {
+    bytes_ += text;
+    offsets_.push_back(static_cast<int64_t>(bytes_.size()));
+  }
+  int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
+  const int64_t* offsets() const { return offsets_.data(); }
+  const char* bytes() const { return bytes_.data(); }
+
+ private:
+  std::vector<int64_t> offsets_{0};
+  std::string bytes_;
+};
+
+}  // namespace tenon::ep
+#pragma GCC visibility pop
+#endif  // TENON_DETAIL_TENSOR_HPP_
