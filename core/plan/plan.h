@@ -1,0 +1,112 @@
+// The plan as pure data: the steps of one shape signature in, the place of every value in memory out.
+//
+// A value lives in a slab (one block of memory per domain, several where the domain limits a buffer), or
+// outside: a constant, a graph input, an output that the caller provides, something made at run time. Values
+// whose lives do not meet share bytes; an output takes the bytes of a dying input where the step allows it
+// (in place), or refers to them (a view).
+//
+// What it does not do: it allocates nothing, runs nothing, and knows neither operators nor providers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "ep-sdk/include/tenon/ep.h"
+
+namespace tenon::plan {
+
+/// Index into Request::values.
+using ValueIndex = uint32_t;
+/// Index into Request::domains.
+using DomainIndex = uint32_t;
+inline constexpr uint32_t kNone = TENON_NO_INDEX;
+
+/// Who provides a value's memory.
+enum class Home {
+  kSlab,     // the plan
+  kOutside,  // somebody else; views of it are possible, writing into it in place is not
+};
+
+struct Value {
+  Home home = Home::kSlab;
+  DomainIndex domain = 0;
+  uint64_t bytes = 0;
+  bool kept = false;      // needed after the last step
+  std::string_view name;  // for messages; borrowed during the call
+};
+
+enum class AliasKind : uint32_t {
+  kNone = TENON_ALIAS_NONE,
+  kMayOverwrite = TENON_ALIAS_MAY_OVERWRITE,
+  kView = TENON_ALIAS_VIEW,
+};
+
+/// What a step allows for one of its outputs; `input` is an index into Step::inputs.
+struct Alias {
+  AliasKind kind = AliasKind::kNone;
+  uint32_t input = 0;
+  uint64_t byte_offset = 0;
+};
+
+struct Workspace {
+  uint64_t bytes = 0;
+  DomainIndex domain = 0;
+};
+
+/// Steps run in order. Those with the same `stream` other than 0 may return before their work is done and do
+/// it in order among themselves; `finished_at` is then the step after whose start that work is known to be
+/// done.
+struct Step {
+  std::vector<ValueIndex> inputs;   // kNone where missing
+  std::vector<ValueIndex> outputs;  // kNone where nobody wants it
+  std::vector<Alias> aliases;       // one per output, or none at all
+  Workspace workspace;
+  uint32_t stream = 0;
+  uint32_t finished_at = kNone;  // kNone: with the step itself
+};
+
+struct Domain {
+  uint64_t alignment = 64;      // of every value, a power of two
+  uint64_t max_slab_bytes = 0;  // 0: no limit
+};
+
+struct Request {
+  std::vector<Value> values;
+  std::vector<Step> steps;
+  std::vector<Domain> domains;
+};
+
+/// `slab` is kNone for a value that lives outside or has no bytes.
+struct Place {
+  uint32_t slab = kNone;
+  uint64_t offset = 0;
+};
+
+struct Slab {
+  DomainIndex domain = 0;
+  uint64_t bytes = 0;
+};
+
+/// Where a value's bytes begin: `byte_offset` bytes into those of `root`, which is the value itself unless an
+/// alias was honoured.
+struct Root {
+  ValueIndex value = kNone;
+  uint64_t byte_offset = 0;
+};
+
+struct MemoryPlan {
+  std::vector<Place> places;      // per value
+  std::vector<Root> roots;        // per value
+  std::vector<Place> workspaces;  // per step
+  std::vector<Slab> slabs;
+
+  uint64_t bytes_of(DomainIndex domain) const;
+};
+
+/// Places all values. The same request gives the same plan. OUT_OF_MEMORY, naming the value, when one value
+/// alone is larger than its domain's limit; INTERNAL when an index is out of range.
+Result<MemoryPlan> plan_memory(const Request& request);
+
+}  // namespace tenon::plan

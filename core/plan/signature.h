@@ -1,0 +1,42 @@
+// The shape signature of a run: the shapes of its inputs, and the values of those inputs that shapes depend
+// on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tenon::plan {
+
+/// A sequence of numbers that is compared as a whole. Each `add` is self-delimiting, so that [1,2],[3]
+/// differs from [1],[2,3].
+class Signature {
+ public:
+  void clear() { words_.clear(); }
+  void add_shape(std::span<const int64_t> dims) {
+    words_.push_back(static_cast<int64_t>(dims.size()));
+    words_.insert(words_.end(), dims.begin(), dims.end());
+  }
+  /// An input that is no tensor, or is left out; no rank is negative.
+  void add_absent() { words_.push_back(-1); }
+  void add_values(std::span<const int64_t> values) {
+    words_.push_back(-2);
+    add_shape(values);
+  }
+  /// The bytes of a value that is not an integer.
+  void add_bytes(std::span<const std::byte> bytes);
+
+  const std::vector<int64_t>& words() const { return words_; }
+  bool operator==(const Signature& other) const { return words_ == other.words_; }
+  uint64_t hash() const;
+
+ private:
+  std::vector<int64_t> words_;
+};
+
+struct SignatureHash {
+  size_t operator()(const Signature& signature) const { return static_cast<size_t>(signature.hash()); }
+};
+
+}  // namespace tenon::plan
