@@ -97,7 +97,7 @@ typedef struct tenon_api {
   uint32_t struct_size;
   uint32_t version;
 
-  tenon_str (*library_version)(void);
+  tenon_str (*runtime_version)(void);
   /* TENON_ERROR_x of the last failure described by `error`. */
   uint32_t (*error_kind)(const tenon_error* error);
 

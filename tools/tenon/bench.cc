@@ -1,0 +1,214 @@
+// tenon bench: latency and throughput of whole models.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tools/tenon/command.h"
+#include "tools/tenon/table.h"
+
+namespace tenon::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+struct BenchFlags {
+  std::vector<std::string> models, inputs;
+  std::vector<int> threads;
+  std::string format = "md", output, baseline;
+  double seconds = 2;
+  int warmup = 3;
+  int64_t free_dim = 1;
+  uint64_t seed = 0;
+  SessionFlags session;
+};
+
+struct Row {
+  std::string model;
+  int threads = 0;
+  double load_ns = 0, first_ns = 0, median_ns = 0, p90_ns = 0, p99_ns = 0, min_ns = 0;
+  uint64_t runs = 0;
+  double peak_bytes = 0;
+};
+
+double now_ns() {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double quantile(const std::vector<double>& sorted, double q) {
+  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * static_cast<double>(sorted.size())))];
+}
+
+double peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+std::vector<NamedValue> bench_inputs(const Session& session, const BenchFlags& flags) {
+  std::vector<NamedValue> inputs =
+      read_inputs(session, session.describe(TENON_DESCRIBE_MODEL), flags.inputs, flags.seed);
+  for (const tenon_io_info& info : session.inputs()) {
+    std::string name = as_string(info.name);
+    bool given = std::any_of(inputs.begin(), inputs.end(),
+                             [&](const NamedValue& input) { return input.name == name; });
+    if (!given && !info.has_default) inputs.push_back({name, random_value(info, flags.seed, flags.free_dim)});
+  }
+  return inputs;
+}
+
+Row measure(const std::string& model, int threads, const BenchFlags& flags) {
+  Config config = flags.session.config();
+  if (threads > 0) config.set("threads.count", std::to_string(threads));
+  Row row;
+  row.model = model;
+  row.threads = threads;
+  double start = now_ns();
+  Session session(model, config);
+  row.load_ns = now_ns() - start;
+  std::vector<NamedValue> inputs = bench_inputs(session, flags);
+  start = now_ns();
+  session.run(inputs);
+  row.first_ns = now_ns() - start;
+  for (int i = 0; i < flags.warmup; ++i) session.run(inputs);
+  std::vector<double> times;
+  const double end = now_ns() + flags.seconds * 1e9;
+  do {
+    start = now_ns();
+    session.run(inputs);
+    times.push_back(now_ns() - start);
+  } while (now_ns() < end || times.size() < 5);
+  std::sort(times.begin(), times.end());
+  row.runs = times.size();
+  row.min_ns = times.front();
+  row.median_ns = quantile(times, 0.5);
+  row.p90_ns = quantile(times, 0.9);
+  row.p99_ns = quantile(times, 0.99);
+  row.peak_bytes = peak_bytes();
+  return row;
+}
+
+Json to_json(const std::vector<Row>& rows) {
+  Json out = Json::array();
+  for (const Row& row : rows)
+    out.push_back({{"model", row.model},
+                   {"threads", row.threads},
+                   {"load_ns", row.load_ns},
+                   {"first_ns", row.first_ns},
+                   {"median_ns", row.median_ns},
+                   {"p90_ns", row.p90_ns},
+                   {"p99_ns", row.p99_ns},
+                   {"min_ns", row.min_ns},
+                   {"runs", row.runs},
+                   {"peak_bytes", row.peak_bytes}});
+  return out;
+}
+
+std::string threads_text(int threads) { return threads ? std::to_string(threads) : "all"; }
+
+std::string to_text(const std::vector<Row>& rows, const std::string& format, const Json& baseline) {
+  if (format == "json") return to_json(rows).dump(2) + "\n";
+  std::string out;
+  const bool md = format == "md";
+  const char* separator = md ? " | " : ",";
+  std::vector<std::string> heading{"model", "threads", "load",   "first",      "median",
+                                   "p90",   "p99",     "runs/s", "peak memory"};
+  if (!baseline.is_null()) heading.push_back("vs baseline");
+  auto line = [&](const std::vector<std::string>& cells) {
+    if (md) out += "| ";
+    for (size_t i = 0; i < cells.size(); ++i) out += (i ? separator : "") + cells[i];
+    out += md ? " |\n" : "\n";
+  };
+  line(heading);
+  if (md) line(std::vector<std::string>(heading.size(), "---"));
+  for (const Row& row : rows) {
+    auto time = [&](double ns) { return md ? format_ns(ns) : std::to_string(ns); };
+    char rate[32];
+    std::snprintf(rate, sizeof rate, "%.1f", 1e9 / row.median_ns);
+    std::vector<std::string> cells{row.model,
+                                   threads_text(row.threads),
+                                   time(row.load_ns),
+                                   time(row.first_ns),
+                                   time(row.median_ns),
+                                   time(row.p90_ns),
+                                   time(row.p99_ns),
+                                   rate,
+                                   md ? format_bytes(row.peak_bytes) : std::to_string(row.peak_bytes)};
+    if (!baseline.is_null()) {
+      std::string ratio = "-";
+      for (const Json& old : baseline)
+        if (old.value("model", "") == row.model && old.value("threads", 0) == row.threads) {
+          char text[32];
+          std::snprintf(text, sizeof text, "%.2fx", row.median_ns / old.value("median_ns", row.median_ns));
+          ratio = text;
+        }
+      cells.push_back(ratio);
+    }
+    line(cells);
+  }
+  return out;
+}
+
+int bench(const BenchFlags& flags) {
+  Json baseline;
+  if (!flags.baseline.empty()) {
+    std::ifstream in(flags.baseline);
+    baseline = Json::parse(in, nullptr, false);
+    if (!in.is_open() || !baseline.is_array())
+      throw input_error("--baseline '" + flags.baseline + "'",
+                        "is no report written by tenon bench --format json");
+  }
+  std::vector<int> threads = flags.threads.empty() ? std::vector<int>{0} : flags.threads;
+  std::vector<Row> rows;
+  ProgressBar bar("bench");
+  for (const std::string& model : flags.models)
+    for (int count : threads) {
+      bar.update(static_cast<double>(rows.size()) / static_cast<double>(flags.models.size() * threads.size()),
+                 model);
+      rows.push_back(measure(model, count, flags));
+    }
+  std::string text = to_text(rows, flags.format, baseline);
+  if (flags.output.empty())
+    std::printf("%s", text.c_str());
+  else if (!(std::ofstream(flags.output) << text))
+    throw input_error("--output '" + flags.output + "'", "cannot be written");
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit) {
+  auto flags = std::make_shared<BenchFlags>();
+  CLI::App* command = app.add_subcommand("bench", "Measure latency, throughput and memory of models");
+  command->add_option("models", flags->models, "ONNX files")->required();
+  command->add_option("-i,--input", flags->inputs,
+                      "NAME=SOURCE as for tenon run; inputs not given are random");
+  command->add_option("--threads", flags->threads, "Thread counts to sweep: 1,2")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--free-dim", flags->free_dim, "Value of dimensions the model leaves free")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--seconds", flags->seconds, "Time for each measurement")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--warmup", flags->warmup, "Runs before measuring")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
+  command->add_option("--format", flags->format, "md, csv or json")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"md", "csv", "json"}));
+  command->add_option("-o,--output", flags->output, "Write the table to a file");
+  command->add_option("--baseline", flags->baseline, "JSON report of an earlier bench to compare with");
+  flags->session.add_to(*command);
+  command->footer("Example: tenon bench model.onnx --threads 1,2 --format json -o now.json");
+  command->callback([flags, &exit] { exit = bench(*flags); });
+}
+
+}  // namespace tenon::cli

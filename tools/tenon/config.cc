@@ -1,0 +1,76 @@
+// tenon config: validate, and show effective values with their origin.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "tools/tenon/command.h"
+#include "tools/tenon/table.h"
+
+namespace tenon::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+int check_config(const SessionFlags& flags, bool as_json) {
+  Config config = flags.config();
+  // Provider ids and options can only be checked against the manifests that are there.
+  Json providers = Json::parse(describe_providers(config, false), nullptr, false);
+  if (as_json)
+    std::printf("%s\n", Json{{"ok", true}, {"providers", providers.size()}}.dump(2).c_str());
+  else
+    std::printf("ok\n");
+  return kSuccess;
+}
+
+int show_config(const SessionFlags& flags, bool origin, bool as_json) {
+  std::string text = flags.config().describe();
+  if (as_json) {
+    std::printf("%s\n", text.c_str());
+    return kSuccess;
+  }
+  std::vector<std::vector<std::string>> rows;
+  const Json json = Json::parse(text, nullptr, false);
+  for (auto& [key, entry] : json.items()) {
+    std::vector<std::string> row{key + " =", entry.contains("value") ? entry["value"].dump() : ""};
+    if (origin) row.push_back("# " + entry.value("origin", ""));
+    rows.push_back(std::move(row));
+  }
+  std::printf("%s", format_table(rows, false).c_str());
+  return kSuccess;
+}
+
+int show_schema() {
+  detail::Check check;
+  tenon_text* text = nullptr;
+  check(api().config_schema(&text, check.out()));
+  std::printf("%s\n", detail::take_text(text).c_str());
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_config(CLI::App& app, int& exit) {
+  struct Flags {
+    SessionFlags session;
+    bool json = false, origin = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("config", "Check a config file, or show the values in force");
+  command->require_subcommand(1);
+  CLI::App* check =
+      command->add_subcommand("check", "Read every layer and report errors with file, line and cure");
+  check->add_option("file", flags->session.config_path, "Config file");
+  CLI::App* show = command->add_subcommand("show", "Print the values in force");
+  show->add_flag("--origin", flags->origin, "With the place each value comes from");
+  CLI::App* schema =
+      command->add_subcommand("schema", "Print every key with type, default and meaning as JSON");
+  for (CLI::App* sub : {check, show}) {
+    sub->add_flag("--json", flags->json, "Print JSON");
+    flags->session.add_to(*sub);
+  }
+  command->footer("Example: tenon config check tenon.toml");
+  check->callback([flags, &exit] { exit = check_config(flags->session, flags->json); });
+  show->callback([flags, &exit] { exit = show_config(flags->session, flags->origin, flags->json); });
+  schema->callback([&exit] { exit = show_schema(); });
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,70 @@
+// tenon explain: node by node, who runs it and why others declined.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "tools/tenon/command.h"
+#include "tools/tenon/table.h"
+
+namespace tenon::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+void print_nodes(const Json& json) {
+  std::vector<std::vector<std::string>> rows{{"node", "operator", "runs on", "part"}};
+  for (const Json& node : json.value("nodes", Json::array())) {
+    std::string op = node.value("domain", "");
+    op += (op.empty() ? "" : ".") + node.value("op", "");
+    rows.push_back(
+        {node.value("name", ""), op, node.value("instance", node.value("provider", "")),
+         node.contains("part") && node["part"].is_number() ? std::to_string(node["part"].get<int>()) : ""});
+  }
+  std::printf("%s", format_table(rows).c_str());
+  bool heading = false;
+  for (const Json& node : json.value("nodes", Json::array()))
+    for (const Json& decline : node.value("declines", Json::array())) {
+      if (!heading) std::printf("\ndeclined\n");
+      heading = true;
+      std::printf("  %s: %s [%s] %s\n", node.value("name", "").c_str(), decline.value("provider", "").c_str(),
+                  decline.value("code", "").c_str(), decline.value("text", "").c_str());
+    }
+}
+
+int explain(const std::string& path, const SessionFlags& flags, bool as_json) {
+  Session session(path, flags.config());
+  std::string text = session.describe(TENON_DESCRIBE_EXPLAIN);
+  if (as_json) {
+    std::printf("%s\n", text.c_str());
+    return kSuccess;
+  }
+  Json json = Json::parse(text, nullptr, false);
+  print_nodes(json);
+  const Json parts = json.value("parts", Json::array()), copies = json.value("copies", Json::array());
+  std::printf("\n%zu parts, %zu copies\n", parts.size(), copies.size());
+  for (const Json& copy : copies)
+    std::printf(
+        "  %s: %s -> %s%s\n", copy.value("value", "").c_str(), copy.value("from", "").c_str(),
+        copy.value("to", "").c_str(),
+        copy.value("bytes", -1.0) >= 0 ? (", " + format_bytes(copy.value("bytes", 0.0))).c_str() : "");
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, int& exit) {
+  struct Flags {
+    std::string model;
+    SessionFlags session;
+    bool json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      app.add_subcommand("explain", "Show for every node who runs it and why others declined");
+  command->add_option("model", flags->model, "ONNX file")->required();
+  command->add_flag("--json", flags->json, "Print JSON");
+  flags->session.add_to(*command);
+  command->footer("Example: tenon explain model.onnx --provider onednn,cpu");
+  command->callback([flags, &exit] { exit = explain(flags->model, flags->session, flags->json); });
+}
+
+}  // namespace tenon::cli

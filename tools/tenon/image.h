@@ -1,0 +1,16 @@
+// Image files as input tensors, by the recipe that a model carries in its metadata (docs/command-line.md).
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "host/include/tenon/tenon.hpp"
+
+namespace tenon::cli {
+
+/// Reads a PNG or JPEG for `info` (float32, rank 3 or 4). Metadata keys:
+/// tenon.image.{layout,color,resize,mean,std}.
+Value read_image(const std::string& path, const tenon_io_info& info,
+                 const std::map<std::string, std::string>& metadata);
+
+}  // namespace tenon::cli

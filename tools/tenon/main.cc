@@ -1,0 +1,121 @@
+// tenon: run, look into, test and measure ONNX models from the command line. A user of the public API like
+// any other.
+#include <cstdio>
+#include <exception>
+
+#include "tools/tenon/command.h"
+
+namespace tenon::cli {
+
+int exit_code(uint32_t error_kind) {
+  switch (error_kind) {
+    case TENON_ERROR_INVALID_MODEL:
+      return kInvalidModel;
+    case TENON_ERROR_UNSUPPORTED:
+      return kUnsupported;
+    case TENON_ERROR_LIMIT:
+      return kLimit;
+    case TENON_ERROR_PROVIDER_MISSING:
+    case TENON_ERROR_PROVIDER_REFUSED:
+      return kProvider;
+    case TENON_ERROR_DEVICE:
+      return kDevice;
+    case TENON_ERROR_MEMORY:
+      return kMemory;
+    case TENON_ERROR_CANCELLED:
+    case TENON_ERROR_DEADLINE:
+      return kStopped;
+    case TENON_ERROR_INVALID_INPUT:
+      return kInput;
+    case TENON_ERROR_CONFIG:
+      return kConfig;
+    default:
+      return kInternal;
+  }
+}
+
+Error input_error(std::string where, std::string message) {
+  return Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, std::move(where), std::move(message));
+}
+
+void SessionFlags::add_to(CLI::App& app) {
+  app.add_option("--config", config_path, "Config file; without it the one named by TENON_CONFIG")
+      ->type_name("FILE");
+  app.add_option("-p,--provider", providers, "Providers to use, in order of preference: cpu, cuda/gpu:0 ...")
+      ->type_name("ID")
+      ->delimiter(',');
+  app.add_option("--set", settings, "One key of the config: --set select.order='[\"cpu\"]'")
+      ->type_name("KEY=VALUE");
+}
+
+Config SessionFlags::config() const {
+  Config config = Config::load(config_path);
+  for (const std::string& setting : settings) {
+    size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--set " + setting,
+                  "write KEY=VALUE, for example --set threads.count=1");
+    config.set(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  if (!providers.empty()) {
+    std::string order;
+    for (const std::string& id : providers) {
+      for (char c : id)
+        if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
+          throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--provider",
+                      "'" + id + "' is no provider id");
+      order += (order.empty() ? "\"" : ", \"") + id + "\"";
+    }
+    config.set("select.order", "[" + order + "]");
+  }
+  return config;
+}
+
+namespace {
+
+int run_command(int argc, char** argv) {
+  CLI::App app(
+      "tenon runs ONNX models on execution providers that are chosen by a config file.\n"
+      "Example: tenon run model.onnx --input x=image.png");
+  app.name("tenon");
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "Help of all commands");
+  app.set_version_flag("--version", [] { return "tenon " + as_string(api().runtime_version()); });
+  app.failure_message([](const CLI::App* where, const CLI::Error& error) {
+    return "error: " + std::string(error.what()) + "\n  see: " + where->get_display_name() + " --help\n";
+  });
+  int exit = kSuccess;
+  add_run(app, exit);
+  add_inspect(app, exit);
+  add_explain(app, exit);
+  add_providers(app, exit);
+  add_config(app, exit);
+  add_test(app, exit);
+  add_bench(app, exit);
+  add_optimize(app, exit);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    int code = app.exit(error);
+    return code == 0 ? kSuccess : kUsage;
+  }
+  return exit;
+}
+
+}  // namespace
+}  // namespace tenon::cli
+
+int main(int argc, char** argv) {
+  try {
+    return tenon::cli::run_command(argc, argv);
+  } catch (const tenon::Error& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return tenon::cli::exit_code(error.kind());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "error: out of memory\n");
+    return tenon::cli::kMemory;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return tenon::cli::kInternal;
+  }
+}

@@ -1,0 +1,20 @@
+// Reports of `tenon test`: JSON, JUnit, and the lines on the terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/tenon/test_case.h"
+
+namespace tenon::cli {
+
+struct Summary {
+  int passed = 0, failed = 0, declared = 0, crashed = 0;
+};
+Summary summarize(const std::vector<CaseResult>& results);
+
+/// {"summary": {...}, "cases": [...]}, cases in order.
+std::string json_report(const std::vector<CaseResult>& results);
+std::string junit_report(const std::vector<CaseResult>& results);
+
+}  // namespace tenon::cli

@@ -1,0 +1,183 @@
+// tenon test: ONNX test-case folders, each run in a long-lived worker that is replaced after a crash or a
+// time-out.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+#include "tools/tenon/command.h"
+#include "tools/tenon/report.h"
+#include "tools/tenon/table.h"
+#include "tools/tenon/test_case.h"
+#include "tools/tenon/worker_process.h"
+
+namespace tenon::cli {
+namespace {
+
+struct TestFlags {
+  std::vector<std::string> dirs, expectations;
+  std::string junit, json, filter;
+  double timeout = 60;
+  int jobs = 0;
+  bool worker = false, verbose = false;
+  SessionFlags session;
+};
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Hands the cases out to workers and gathers results in the order of the cases.
+class TestRun {
+ public:
+  TestRun(const TestFlags& flags, std::vector<std::string> cases)
+      : flags_(flags), cases_(std::move(cases)), results_(cases_.size()) {}
+
+  std::vector<CaseResult> run() {
+    ProgressBar bar("test");
+    slots_.resize(static_cast<size_t>(flags_.jobs));
+    while (finished_ < cases_.size()) {
+      for (Slot& slot : slots_) assign(slot);
+      std::vector<WorkerProcess*> busy;
+      for (Slot& slot : slots_)
+        if (slot.index >= 0) busy.push_back(slot.worker.get());
+      wait_for_any(busy, 200);
+      for (Slot& slot : slots_) collect(slot);
+      bar.update(static_cast<double>(finished_) / static_cast<double>(cases_.size()),
+                 std::to_string(finished_) + " cases");
+    }
+    return std::move(results_);
+  }
+
+ private:
+  struct Slot {
+    std::unique_ptr<WorkerProcess> worker;
+    long index = -1;  // of the case in work
+    double started = 0;
+  };
+
+  std::vector<std::string> worker_arguments() const {
+    std::vector<std::string> out{"test", "--worker"};
+    if (!flags_.session.config_path.empty()) out.insert(out.end(), {"--config", flags_.session.config_path});
+    for (const std::string& id : flags_.session.providers) out.insert(out.end(), {"--provider", id});
+    // Cases are small and run side by side; a key the user set comes later and wins.
+    if (flags_.jobs > 1) out.insert(out.end(), {"--set", "threads.count=1"});
+    for (const std::string& setting : flags_.session.settings) out.insert(out.end(), {"--set", setting});
+    return out;
+  }
+
+  void assign(Slot& slot) {
+    if (slot.index >= 0 || next_ >= cases_.size()) return;
+    if (!slot.worker) slot.worker = WorkerProcess::start(worker_arguments());
+    if (!slot.worker)
+      throw Error(TENON_ERROR_INTERNAL, TENON_INTERNAL, "tenon test", "a worker process cannot be started");
+    slot.index = static_cast<long>(next_++);
+    slot.started = now();
+    slot.worker->send(cases_[static_cast<size_t>(slot.index)]);
+  }
+
+  void collect(Slot& slot) {
+    if (slot.index < 0) return;
+    bool ended = false;
+    if (std::optional<std::string> line = slot.worker->receive(&ended)) {
+      finish(slot, CaseResult::from_json(*line));
+    } else if (ended || now() - slot.started > flags_.timeout) {
+      if (!ended) slot.worker->kill();
+      CaseResult result;
+      result.name = cases_[static_cast<size_t>(slot.index)];
+      result.name = result.name.substr(result.name.find_last_of('/') + 1);
+      result.status = "crashed";
+      std::string end = slot.worker->obituary();
+      result.message =
+          ended ? "the worker was " + end : "no answer within " + std::to_string(flags_.timeout) + " s";
+      result.seconds = now() - slot.started;
+      slot.worker.reset();
+      finish(slot, std::move(result));
+    }
+  }
+
+  void finish(Slot& slot, CaseResult result) {
+    results_[static_cast<size_t>(slot.index)] = std::move(result);
+    slot.index = -1;
+    ++finished_;
+  }
+
+  const TestFlags& flags_;
+  std::vector<std::string> cases_;
+  std::vector<CaseResult> results_;
+  std::vector<Slot> slots_;
+  size_t next_ = 0, finished_ = 0;
+};
+
+int serve_cases(const TestFlags& flags) {
+  Config config = flags.session.config();
+  for (std::string dir; std::getline(std::cin, dir);) {
+    std::string line = run_case(dir, config).to_json() + "\n";
+    for (size_t done = 0; done < line.size();) {
+      ssize_t n = write(WorkerProcess::kAnswerFd, line.data() + done, line.size() - done);
+      if (n <= 0) return kInternal;
+      done += static_cast<size_t>(n);
+    }
+  }
+  return kSuccess;
+}
+
+void write_file(const std::string& path, const std::string& text, const char* flag) {
+  if (!path.empty() && !(std::ofstream(path) << text))
+    throw input_error(std::string(flag) + " '" + path + "'", "cannot be written");
+}
+
+int test(TestFlags flags) {
+  if (flags.worker) return serve_cases(flags);
+  if (flags.dirs.empty()) throw input_error("tenon test", "name at least one folder with test cases");
+  flags.session.config();  // an error in the config is one error, not one for each case
+  Expectations expectations;
+  for (const std::string& file : flags.expectations) expectations.add_file(file);
+  std::vector<std::string> cases = find_cases(flags.dirs);
+  if (!flags.filter.empty()) {
+    std::erase_if(cases, [&](const std::string& dir) { return dir.find(flags.filter) == std::string::npos; });
+    if (cases.empty()) throw input_error("--filter '" + flags.filter + "'", "no case has this in its path");
+  }
+  if (flags.jobs <= 0) flags.jobs = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<CaseResult> results = TestRun(flags, std::move(cases)).run();
+  for (CaseResult& result : results) {
+    expectations.apply(&result);
+    if (result.status != "passed" || flags.verbose)
+      std::printf("%s %s%s%s\n", result.status.c_str(), result.name.c_str(),
+                  result.message.empty() ? "" : ": ", result.message.c_str());
+  }
+  write_file(flags.json, json_report(results), "--json");
+  write_file(flags.junit, junit_report(results), "--junit");
+  Summary summary = summarize(results);
+  if (summary.crashed) std::printf("%d of the failed crashed or hung\n", summary.crashed);
+  std::printf("%d passed, %d failed, %d declared\n", summary.passed, summary.failed + summary.crashed,
+              summary.declared);
+  return summary.failed + summary.crashed ? kFailed : kSuccess;
+}
+
+}  // namespace
+
+void add_test(CLI::App& app, int& exit) {
+  auto flags = std::make_shared<TestFlags>();
+  CLI::App* command =
+      app.add_subcommand("test", "Run folders of ONNX test cases and compare with the expected outputs");
+  command->add_option("dirs", flags->dirs, "Folders with cases in them or below");
+  command->add_option("--filter", flags->filter, "Only cases with this text in their path");
+  command->add_option("--expectations", flags->expectations, "Declared failures (JSON), with their reasons");
+  command->add_option("--json", flags->json, "Write a JSON report");
+  command->add_option("--junit", flags->junit, "Write a JUnit report");
+  command->add_option("--timeout", flags->timeout, "Seconds a case may take")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("-j,--jobs", flags->jobs, "Workers; default: one for each core");
+  command->add_flag("-v,--verbose", flags->verbose, "List passed cases too");
+  command->add_flag("--worker", flags->worker)->group("");
+  flags->session.add_to(*command);
+  command->footer("Example: tenon test build/conformance/node --provider cpu --json report.json");
+  command->callback([flags, &exit] { exit = test(*flags); });
+}
+
+}  // namespace tenon::cli

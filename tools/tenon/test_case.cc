@@ -1,0 +1,182 @@
+#include "tools/tenon/test_case.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tools/tenon/command.h"
+#include "tools/tenon/compare.h"
+
+namespace tenon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr long long kNetworkParameters = 1000;
+
+Rigour rigour_of(const Json& model) {
+  if (model.value("parameters", 0LL) < kNetworkParameters) return Rigour::kOperator;
+  for (auto& [name, count] : model.value("operators", Json::object()).items())
+    for (const char* part : {"Quantize", "QLinear", "MatMulInteger", "ConvInteger", "NBits"})
+      if (name.find(part) != std::string::npos) return Rigour::kQuantized;
+  return Rigour::kNetwork;
+}
+
+Value read_value(const fs::path& path, const tenon_io_info& info) {
+  tenon_value* value = nullptr;
+  detail::Check check;
+  const std::string text = path.string();
+  check(api().value_read_pb(as_str(text), &info, &value, check.out()));
+  return Value::adopt(value);
+}
+
+// Nodes per provider, and whether only the completing provider took part (it is the one all others fall back
+// to).
+std::map<std::string, int> placement(const Json& explain) {
+  std::map<std::string, int> out;
+  for (const Json& node : explain.value("nodes", Json::array())) ++out[node.value("provider", "?")];
+  return out;
+}
+
+std::string run_data_set(Session& session, const fs::path& dir, Rigour rigour, bool reference) {
+  std::vector<tenon_io_info> inputs = session.inputs(), outputs = session.outputs();
+  std::vector<NamedValue> given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    fs::path file = dir / ("input_" + std::to_string(i) + ".pb");
+    if (fs::exists(file)) given.push_back({as_string(inputs[i].name), read_value(file, inputs[i])});
+  }
+  Outputs actual = session.run(given);
+  size_t compared = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    fs::path file = dir / ("output_" + std::to_string(i) + ".pb");
+    if (!fs::exists(file)) continue;
+    ++compared;
+    std::string wrong = difference(actual[i].value, read_value(file, outputs[i]), rigour, reference);
+    if (!wrong.empty()) return dir.filename().string() + ": output '" + actual[i].name + "' " + wrong;
+  }
+  for (size_t i = outputs.size(); fs::exists(dir / ("output_" + std::to_string(i) + ".pb")); ++i)
+    return dir.filename().string() + ": output " + std::to_string(i) + " is expected, the model has " +
+           std::to_string(outputs.size());
+  return compared ? std::string() : dir.filename().string() + ": holds no output_K.pb to compare with";
+}
+
+std::vector<fs::path> data_sets(const fs::path& dir) {
+  std::vector<fs::path> out;
+  for (const auto& entry : fs::directory_iterator(dir))
+    if (entry.is_directory() && entry.path().filename().string().rfind("test_data_set_", 0) == 0)
+      out.push_back(entry.path());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string run_checked(const fs::path& dir, const Config& config, CaseResult* result) {
+  Session session((dir / "model.onnx").string(), config);
+  const Json explain = Json::parse(session.describe(TENON_DESCRIBE_EXPLAIN), nullptr, false);
+  result->nodes = placement(explain);
+  const Rigour rigour = rigour_of(Json::parse(session.describe(TENON_DESCRIBE_MODEL), nullptr, false));
+  const bool reference = explain.value("reference", true);
+  std::vector<fs::path> sets = data_sets(dir);
+  if (sets.empty()) return "there is no test_data_set_N folder";
+  for (const fs::path& set : sets)
+    if (std::string wrong = run_data_set(session, set, rigour, reference); !wrong.empty()) return wrong;
+  return {};
+}
+
+void search(const fs::path& dir, std::vector<std::string>* out) {
+  if (fs::exists(dir / "model.onnx")) {
+    out->push_back(dir.string());
+    return;
+  }
+  std::vector<fs::path> children;
+  for (const auto& entry : fs::directory_iterator(dir))
+    if (entry.is_directory()) children.push_back(entry.path());
+  std::sort(children.begin(), children.end());
+  for (const fs::path& child : children) search(child, out);
+}
+
+}  // namespace
+
+std::string CaseResult::to_json() const {
+  return Json{
+      {"name", name}, {"status", status}, {"message", message}, {"seconds", seconds}, {"nodes", nodes}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+CaseResult CaseResult::from_json(const std::string& line) {
+  CaseResult out;
+  Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return out;
+  out.name = json.value("name", "");
+  out.status = json.value("status", "failed");
+  out.message = json.value("message", "");
+  out.seconds = json.value("seconds", 0.0);
+  out.nodes = json.value("nodes", std::map<std::string, int>{});
+  return out;
+}
+
+std::vector<std::string> find_cases(const std::vector<std::string>& dirs) {
+  std::vector<std::string> out;
+  for (const std::string& dir : dirs) {
+    if (!fs::is_directory(dir))
+      throw input_error("test folder '" + dir + "'",
+                        "does not exist; give folders that hold model.onnx and test_data_set_0");
+    search(dir, &out);
+  }
+  if (out.empty())
+    throw input_error("test folder '" + dirs.front() + "'", "no model.onnx was found in it or below");
+  return out;
+}
+
+CaseResult run_case(const std::string& dir, const Config& config) {
+  CaseResult result;
+  result.name = fs::path(dir).filename().string();
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    result.message = run_checked(dir, config, &result);
+  } catch (const Error& error) {
+    result.message = std::string(error.what());
+  } catch (const std::exception& error) {
+    result.message = error.what();
+  }
+  result.status = result.message.empty() ? "passed" : "failed";
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+void Expectations::add_file(const std::string& path) {
+  std::ifstream in(path);
+  Json json = Json::parse(in, nullptr, false);
+  if (!in.is_open() || !json.is_object() || !json.contains("expectations"))
+    throw input_error("expectations '" + path + "'", "cannot be read as JSON with a list 'expectations'");
+  for (const Json& entry : json["expectations"]) {
+    Entry out{entry.value("pattern", ""), entry.value("kind", ""), entry.value("reason", ""), path};
+    if (out.pattern.empty() || out.reason.empty() ||
+        (out.kind != "unsupported" && out.kind != "expected_failure"))
+      throw input_error(
+          "expectations '" + path + "'",
+          "each entry needs 'pattern', 'reason', and 'kind' = 'unsupported' or 'expected_failure'");
+    entries_.push_back(std::move(out));
+  }
+}
+
+void Expectations::apply(CaseResult* result) const {
+  for (const Entry& entry : entries_) {
+    if (fnmatch(entry.pattern.c_str(), result->name.c_str(), 0) != 0) continue;
+    if (result->status == "failed") {
+      result->status = "declared";
+      result->message = entry.reason + " (" + result->message + ")";
+    } else if (result->status == "passed") {
+      result->status = "failed";
+      result->message = "passes although '" + entry.pattern + "' in " + entry.file +
+                        " declares that it fails: remove the entry";
+    }
+    return;
+  }
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,43 @@
+// One folder of the ONNX test-case layout: model.onnx and test_data_set_N/{input,output}_K.pb.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host/include/tenon/tenon.hpp"
+
+namespace tenon::cli {
+
+/// Outcome of a case. `status`: "passed", "failed", "declared" (an expectation says so), "crashed".
+struct CaseResult {
+  std::string name, status, message;
+  double seconds = 0;
+  std::map<std::string, int> nodes;  // per provider
+  std::string to_json() const;
+  static CaseResult from_json(const std::string& line);
+};
+
+/// Folders with a model.onnx below the given ones, sorted; a folder that has one is not searched further.
+std::vector<std::string> find_cases(const std::vector<std::string>& dirs);
+
+/// Runs all data sets of a case and compares. Never throws: an error is the message of a failed case.
+CaseResult run_case(const std::string& dir, const Config& config);
+
+/// Failures that a provider's author has declared, with the reason: {"expectations": [{"pattern", "kind",
+/// "reason"}]}, where kind is "unsupported" or "expected_failure" and pattern a glob on the case's name.
+class Expectations {
+ public:
+  void add_file(const std::string& path);
+  /// A declared failure becomes "declared"; a declared case that passes becomes "failed", so that the list
+  /// stays true.
+  void apply(CaseResult* result) const;
+
+ private:
+  struct Entry {
+    std::string pattern, kind, reason, file;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tenon::cli
