@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/result.h"
@@ -177,28 +178,56 @@ class Graph {
   NodeId add_node(Node node);
 
   // Changing. Use lists are kept right by all of these.
-  /// Attributes, name, op; not inputs, outputs or nested graphs' captures.
+  /// Attributes, op, doc; not inputs and outputs, not the name (rename_node), and after a change of nested graphs'
+  /// captures call refresh_captures.
   Node& mutable_node(NodeId id) { return *nodes_[id]; }
+  /// The new name is made unique by a suffix when taken.
+  void rename_node(NodeId node, std::string name);
+  void rename_value(ValueId value, std::string name);
   void set_type(ValueId value, Type type);
   void set_constant(ValueId value, TensorPtr tensor);  // the producer, if any, lets go of the value
   void set_input(NodeId node, uint32_t index, ValueId value);
   /// All uses and graph outputs of `from` become uses of `to`; a graph output keeps its name (the names are swapped).
+  /// Where `to` cannot take that name (it is an input, a capture or an output itself), `from` stays the output: see
+  /// Value::output_count before its producer is removed.
   void replace_uses(ValueId from, ValueId to);
   /// Outputs lose their producer; they must be unused or replaced.
   void remove_node(NodeId id);
-  /// Only a value without uses, producer, and that is neither input nor output.
+  /// Only a value without uses and producer that is neither input, capture nor output.
   void remove_value(ValueId id);
   void set_outputs(std::vector<ValueId> outputs);
   /// Recomputes the captures of a node after its nested graphs changed.
   void refresh_captures(NodeId node);
+  /// For a nested graph that moves to another outer graph: each capture's outer value becomes map[outer].
+  void remap_captures(const std::vector<ValueId>& map);
+  /// Removes the captures of this graph that nothing here uses any more; the node around it needs refresh_captures.
+  void remove_unused_captures();
   std::string unique_node_name(std::string_view base) const;
   std::string unique_value_name(std::string_view base) const;
 
  private:
+  friend class GraphVerifier;
+  // Where a node stands in the use lists of its inputs, so that a use goes in constant time.
+  struct NodeLinks {
+    std::vector<uint32_t> input_slots;     // parallel to Node::inputs
+    std::vector<ValueId> captured;         // by nested graphs; sorted, each value once
+    std::vector<uint32_t> captured_slots;  // parallel to `captured`
+  };
+
+  void add_use(ValueId value, Use use);
+  void drop_use(ValueId value, uint32_t slot);
+  uint32_t& slot_of(ValueId value, const Use& use);
+  void add_capture_use(NodeId node, ValueId value);
+  void drop_capture_use(NodeId node, ValueId value);
+  void redirect_captures(NodeId node, ValueId from, ValueId to);
+  void take_output_places(ValueId from, ValueId to);
+
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Value>> values_;
+  std::vector<NodeLinks> links_;  // by node id
   size_t node_count_ = 0;
   std::vector<ValueId> inputs_, outputs_;
+  std::unordered_multimap<ValueId, uint32_t> output_places_;  // value -> index in outputs_
   std::vector<Capture> captures_;
   std::vector<Default> defaults_;
   std::map<std::string, ValueId, std::less<>> value_names_;
@@ -232,7 +261,9 @@ struct Model {
 Status verify(const Graph& graph);
 
 /// Replaces a call by the function's body: attributes substituted, names made unique with the call's name in front.
-/// `since_version` of body nodes must already be set. INVALID_MODEL when the call does not fit the function.
+/// `since_version` of body nodes must already be set. INVALID_MODEL when the call does not fit the function; the graph is
+/// then not to be used any more. An output that is an input of the function, and an output of the graph too, becomes an
+/// Identity node (of version 1: resolve again where that matters).
 Status inline_call(Graph& graph, NodeId call, const Function& function);
 
 /// A listing for people: inputs, nodes in order, outputs, types.

@@ -1,0 +1,13 @@
+// Names from files in messages: quoted, without control characters, of bounded length.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tenon {
+
+/// 'text', with control characters and quotes escaped and the middle of a long text left out. A name in a
+/// model file may hold anything; what is printed may not.
+std::string quoted(std::string_view text);
+
+}  // namespace tenon
