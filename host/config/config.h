@@ -71,6 +71,8 @@ struct ProviderSettings {
   Table options;  // as written, unchecked: give it to validate_options with the manifest's list
 };
 
+struct NodePattern;
+
 /// One `[[placement]]`. The tests that are given must all hold.
 struct PlacementRule {
   std::vector<std::string> ops;  // operator types, "Conv" or "com.microsoft:Gelu"; empty = any
@@ -78,6 +80,8 @@ struct PlacementRule {
   std::string model;             // glob on the model's file name without folders; empty = any
   std::string provider;          // as in select.order
   bool required = false;         // true: it is an error when that provider declines
+  /// `node` compiled; null where a rule is made by hand, which costs a compilation per match.
+  std::shared_ptr<const NodePattern> node_pattern;
 
   /// True when this rule speaks about the node. Node names longer than 1024 bytes match no `node` expression:
   /// the matcher recurses per character. `domain` is empty for the default domain. Thread-safe.
@@ -205,8 +209,7 @@ class Config {
 
  private:
   Status merge(const Value& root, Layer layer);
-  Status merge_one(std::string_view key, Value value, Layer layer);
-  Status rebuild();
+  void rebuild();
 
   std::map<std::string, EffectiveValue, std::less<>> values_;
   Settings settings_;

@@ -114,7 +114,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   uint32_t abi_minor() const { return abi_minor_; }
   const std::string& build_id() const { return build_id_; }
   const std::string& library_path() const { return library_path_; }
-  const std::string& library_sha256() const { return manifest_->library.sha256; }
+  const std::string& library_sha256() const { return manifest_->file.sha256; }
   State state() const { return state_.load(std::memory_order_acquire); }
 
   /// Enumerates once and keeps the answer. May be empty.

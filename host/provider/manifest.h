@@ -51,7 +51,7 @@ struct Manifest {
   Version version;
 
   uint32_t abi_major = 0, abi_min_minor = 0, abi_max_minor = 0;
-  ManifestLibrary library;
+  ManifestLibrary file;  // the manifest's `library`
 
   std::vector<std::string> required_sonames, required_files;
   std::string required_hint;  // what to install when one of them is missing
@@ -67,11 +67,11 @@ struct Manifest {
   std::vector<std::string> conformance_classes;
   std::string signature;
 
-  /// Keys this host does not know, as JSON text ("x-vendor" -> "{...}").
-  std::map<std::string, std::string> unknown;
+  /// Keys of the top level that this host does not know: kept, and otherwise ignored.
+  std::map<std::string, config::Value> unknown;
 
-  /// directory + library.path. The file may be a link; the checks look at what it leads to.
-  std::string library_path() const;
+  /// directory + file.path. The file may be a link; the checks look at what it leads to.
+  std::string file_path() const;
 };
 
 /// Limits of a manifest file, checked before it is parsed.
@@ -84,7 +84,7 @@ Result<Manifest> parse_manifest(std::string_view json, const std::string& path);
 /// Reads at most kMaxManifestBytes of a regular file.
 Result<Manifest> read_manifest(const std::string& path);
 
-/// True for an id a manifest may have: a-z, 0-9, '_' and '-', first a letter, at most 63 characters.
+/// True for an id a manifest may have: a-z, 0-9, '_' and '-', first a letter or digit, at most 63 characters.
 bool is_valid_provider_id(std::string_view id);
 
 }  // namespace tenon::provider

@@ -52,7 +52,7 @@ struct RegistryOptions {
 
   /// Environment and fixed places; tests replace them.
   bool environment = true;                 // TENON_PROVIDER_FILES and the like
-  std::optional<std::string> library_dir;  // instead of the folder that holds libtenon
+  std::optional<std::string> install_dir;  // instead of the folder that holds libtenon
   std::optional<std::vector<std::string>> system_dirs;
   std::optional<std::string> state_dir;    // instead of $XDG_STATE_HOME/tenon: quarantine, scan verdicts
   std::optional<std::string> scan_helper;  // instead of tenon-scan beside libtenon or in ../bin

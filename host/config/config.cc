@@ -1,0 +1,193 @@
+#include "host/config/config.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "host/config/environment.h"
+#include "host/config/flatten.h"
+#include "host/config/read.h"
+#include "host/config/schema.h"
+#include "host/config/text.h"
+
+namespace tenon::config {
+namespace {
+
+constexpr std::string_view kProvider = "provider.";
+constexpr std::string_view kOptions = ".options.";
+
+// "provider.cuda.options.tf32" -> "tf32"; empty for other keys.
+std::string_view option_in_key(std::string_view key) {
+  std::string_view id = provider_in_key(key);
+  if (id.empty()) return {};
+  std::string_view rest = key.substr(kProvider.size() + id.size());
+  if (rest.substr(0, kOptions.size()) != kOptions) return {};
+  return rest.substr(kOptions.size());
+}
+
+// Schema order: sections as in the table, then the providers by id, then each key.
+size_t row_of(std::string_view key) {
+  const KeySpec* spec = find_key(key);
+  if (spec != nullptr) return static_cast<size_t>(spec - schema().data());
+  return static_cast<size_t>(find_key("provider.*.on_lost") -
+                             schema().data());  // options follow their provider's keys
+}
+
+bool shown_before(const EffectiveValue& a, const EffectiveValue& b) {
+  std::string_view provider_a = provider_in_key(a.key), provider_b = provider_in_key(b.key);
+  if (!provider_a.empty() && !provider_b.empty() && provider_a != provider_b) return provider_a < provider_b;
+  size_t row_a = row_of(a.key), row_b = row_of(b.key);
+  if (row_a != row_b) return row_a < row_b;
+  bool option_a = !option_in_key(a.key).empty(), option_b = !option_in_key(b.key).empty();
+  return option_a != option_b ? option_b : a.key < b.key;
+}
+
+// The built-in layer, parsed once. The table is compiled in and a test proves that it parses.
+const FlatValues& builtin_values() {
+  static const FlatValues values = [] {
+    FlatValues out;
+    for (const KeySpec& spec : schema()) {
+      if (spec.default_toml.empty()) continue;
+      Result<Value> root = read_toml(str_cat("v = ", spec.default_toml), "built-in");
+      if (root)
+        out.emplace_back(std::string(spec.key), Value((*root->as_table())[0].second.data(), {"built-in", 0}));
+    }
+    return out;
+  }();
+  return values;
+}
+
+bool file_exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+}  // namespace
+
+std::string_view provider_of(std::string_view order_entry) {
+  return order_entry.substr(0, order_entry.find('/'));
+}
+
+std::string_view device_of(std::string_view order_entry) {
+  size_t slash = order_entry.find('/');
+  return slash == std::string_view::npos ? std::string_view() : order_entry.substr(slash + 1);
+}
+
+std::string_view layer_name(Layer layer) {
+  constexpr std::string_view kNames[] = {"built-in", "system", "user", "file", "environment", "api"};
+  return kNames[static_cast<int>(layer)];
+}
+
+std::string EffectiveValue::origin() const { return value.where().to_string(); }
+
+Config::Config() {
+  for (const auto& [key, value] : builtin_values()) values_[key] = {key, value, Layer::kBuiltin};
+  rebuild();
+}
+
+Result<Config> Config::load(const std::string& path) {
+  LoadOptions options;
+  options.file = path;
+  return load(options);
+}
+
+Result<Config> Config::load(const LoadOptions& options) {
+  Config config;
+  if (options.system_file && file_exists(options.system_path)) {
+    RETURN_IF_ERROR(config.apply_file(options.system_path, Layer::kSystem));
+  }
+  if (std::optional<std::string> folder = user_directory("CONFIG", ".config"); options.user_file && folder) {
+    std::string path = *folder + "/tenon/config.toml";
+    if (file_exists(path)) RETURN_IF_ERROR(config.apply_file(path, Layer::kUser));
+  }
+  std::string file = options.file;
+  if (file.empty() && options.environment) file = environment("TENON_CONFIG").value_or("");
+  if (!file.empty()) RETURN_IF_ERROR(config.apply_file(file, Layer::kFile));
+  if (options.environment) RETURN_IF_ERROR(config.apply_environment());
+  return config;
+}
+
+Status Config::apply_file(const std::string& path, Layer layer) {
+  Result<std::string> text = read_text_file(path, kMaxConfigBytes);
+  if (!text) return config_error("config ", text.error().message());
+  return ends_with(path, ".json") ? apply_json(*text, path, layer) : apply_toml(*text, path, layer);
+}
+
+Status Config::apply_toml(std::string_view text, std::string source, Layer layer) {
+  ASSIGN_OR_RETURN(Value root, read_toml(text, source));
+  return merge(root, layer);
+}
+
+Status Config::apply_json(std::string_view text, std::string source, Layer layer) {
+  ASSIGN_OR_RETURN(Value root, read_json(text, source));
+  return merge(root, layer);
+}
+
+// A stronger layer's value stays when a weaker one is applied later.
+Status Config::merge(const Value& root, Layer layer) {
+  ASSIGN_OR_RETURN(FlatValues values, flatten(root));
+  for (auto& [key, value] : values) {
+    auto found = values_.find(key);
+    if (found != values_.end() && found->second.layer > layer) continue;
+    values_[key] = {key, std::move(value), layer};
+  }
+  rebuild();
+  return ok_status();
+}
+
+void Config::rebuild() {
+  settings_ = Settings();
+  for (const auto& [key, effective] : values_) {
+    std::string_view id = provider_in_key(key), option = option_in_key(key);
+    if (!option.empty()) {
+      settings_.providers[std::string(id)].options.emplace_back(std::string(option), effective.value);
+    } else {
+      find_key(key)->assign(settings_, id, effective.value);
+    }
+  }
+}
+
+const ProviderSettings& Config::provider(std::string_view id) const {
+  static const ProviderSettings kDefaults;
+  auto found = settings_.providers.find(std::string(id));
+  return found == settings_.providers.end() ? kDefaults : found->second;
+}
+
+std::vector<EffectiveValue> Config::show() const {
+  std::vector<EffectiveValue> out;
+  for (const auto& entry : values_) out.push_back(entry.second);
+  std::stable_sort(out.begin(), out.end(), shown_before);
+  return out;
+}
+
+const EffectiveValue* Config::find(std::string_view key) const {
+  auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+std::string Config::to_toml(bool origins) const {
+  auto line = [&](const EffectiveValue& effective, std::string_view name) {
+    std::string text = str_cat(name, " = ", effective.value.to_toml());
+    return origins ? str_cat(text, "  # ", effective.origin(), "\n") : text + "\n";
+  };
+  std::string top = "schema = 1\n", sections, open;
+  for (const EffectiveValue& effective : show()) {
+    std::string_view option = option_in_key(effective.key);
+    size_t name_size = option.empty() ? effective.key.size() - effective.key.rfind('.') - 1 : option.size();
+    if (effective.key.find('.') == std::string::npos) {
+      top += line(effective, effective.key);
+      continue;
+    }
+    std::string section = effective.key.substr(0, effective.key.size() - name_size - 1);
+    if (section != open) sections += str_cat("\n[", section, "]\n");
+    open = section;
+    std::string name = effective.key.substr(effective.key.size() - name_size);
+    sections += line(effective, option.find('.') == std::string_view::npos ? name : quote_toml(name));
+  }
+  return top + sections;
+}
+
+}  // namespace tenon::config

@@ -1,0 +1,106 @@
+#include "host/config/flatten.h"
+
+#include "host/config/config.h"
+#include "host/config/schema.h"
+#include "host/config/text.h"
+#include "host/provider/manifest.h"
+
+namespace tenon::config {
+namespace {
+
+constexpr int64_t kSchemaVersion = 1;
+
+class Flattener {
+ public:
+  Result<FlatValues> run(const Value& root) {
+    for (const auto& [name, value] : *root.as_table()) top(name, value);
+    if (!errors_.empty()) return config_error(join(errors_, "\n"));
+    return std::move(values_);
+  }
+
+ private:
+  template <class... Parts>
+  void fail(const Value& at, const Parts&... parts) {
+    errors_.push_back(str_cat(at.where().to_string(), ": ", parts...));
+  }
+
+  void unknown(const std::string& prefix, const std::string& name, const Value& value) {
+    std::string key = prefix.empty() ? name : prefix + "." + name;
+    fail(value, "unknown key '", key, "'", suggestion(name, names_below(prefix)));
+  }
+
+  void top(const std::string& name, const Value& value) {
+    if (name == "schema") {
+      if (!value.as_int() || *value.as_int() != kSchemaVersion) {
+        fail(value, "'schema' is ", value.to_toml(), ", this version reads ", kSchemaVersion);
+      }
+    } else if (name == "provider") {
+      providers(value);
+    } else if (find_key(name)) {
+      leaf(name, value);
+    } else if (!names_below(name).empty()) {
+      section(name, value);
+    } else {
+      unknown("", name, value);
+    }
+  }
+
+  void section(const std::string& prefix, const Value& value) {
+    const Table* table = value.as_table();
+    if (!table) return fail(value, "'", prefix, "' must be a table, not ", value.type_name());
+    for (const auto& [name, member] : *table) {
+      if (find_key(prefix + "." + name)) {
+        leaf(prefix + "." + name, member);
+      } else {
+        unknown(prefix, name, member);
+      }
+    }
+  }
+
+  void providers(const Value& value) {
+    const Table* table = value.as_table();
+    if (!table) return fail(value, "'provider' must be a table of providers, not ", value.type_name());
+    for (const auto& [id, settings] : *table) {
+      if (!provider::is_valid_provider_id(id)) {
+        fail(settings, "'", id, "' is no provider id: an id is made of a-z, 0-9, '_' and '-'");
+      } else if (!settings.as_table()) {
+        fail(settings, "'provider.", id, "' must be a table, not ", settings.type_name());
+      } else {
+        one_provider("provider." + id, *settings.as_table());
+      }
+    }
+  }
+
+  void one_provider(const std::string& prefix, const Table& settings) {
+    for (const auto& [name, value] : settings) {
+      if (name == "options") {
+        options(prefix + ".options", value);
+      } else if (find_key(prefix + "." + name)) {
+        leaf(prefix + "." + name, value);
+      } else {
+        unknown(prefix, name, value);
+      }
+    }
+  }
+
+  // What an option may be only its provider's manifest knows.
+  void options(const std::string& prefix, const Value& value) {
+    const Table* table = value.as_table();
+    if (!table) return fail(value, "'", prefix, "' must be a table, not ", value.type_name());
+    for (const auto& [name, option] : *table) values_.emplace_back(prefix + "." + name, option);
+  }
+
+  void leaf(const std::string& key, const Value& value) {
+    check_value(*find_key(key), key, value, errors_);
+    values_.emplace_back(key, value);
+  }
+
+  FlatValues values_;
+  std::vector<std::string> errors_;
+};
+
+}  // namespace
+
+Result<FlatValues> flatten(const Value& root) { return Flattener().run(root); }
+
+}  // namespace tenon::config

@@ -1,0 +1,234 @@
+#include "host/config/schema.h"
+
+#include "host/config/text.h"
+
+namespace tenon::config {
+namespace {
+
+// Enumerators follow the order of the choices in their row.
+template <class Enum>
+Enum choose(std::string_view key, const Value& value) {
+  return static_cast<Enum>(to_choice(*find_key(key), value));
+}
+
+std::map<std::string, std::vector<std::vector<int64_t>>> to_input(const Value& value) {
+  auto shapes_of = [](const Value& list) {
+    std::vector<std::vector<int64_t>> shapes;
+    for (const Value& shape : *list.as_array()) {
+      std::vector<int64_t> dims;
+      for (const Value& dim : *shape.as_array()) dims.push_back(*dim.as_int());
+      shapes.push_back(std::move(dims));
+    }
+    return shapes;
+  };
+  std::map<std::string, std::vector<std::vector<int64_t>>> out;
+  if (value.as_array()) out[""] = shapes_of(value);
+  if (const Table* table = value.as_table()) {
+    for (const auto& [name, shapes] : *table) out[name] = shapes_of(shapes);
+  }
+  return out;
+}
+
+// Short names keep the table readable.
+using S = Settings;
+using V = Value;
+using Id = std::string_view;
+using K = KeyKind;
+
+const KeySpec kSchema[] = {
+    {"discovery.search", K::kStrings, "[]", "", 0, 0,
+     "Folders with provider manifests, beside the built-in places. Absolute paths.",
+     [](S& s, Id, const V& v) { s.discovery.search = to_strings(v); }},
+    {"discovery.allow", K::kStrings, "[\"*\"]", "", 0, 0,
+     "Globs on provider ids; a provider that matches none is not used. Environment: TENON_PROVIDERS_SELECT.",
+     [](S& s, Id, const V& v) { s.discovery.allow = to_strings(v); }},
+    {"discovery.deny", K::kStrings, "[]", "", 0, 0,
+     "Globs on provider ids that are never used; stronger than allow. Environment: TENON_PROVIDERS_DISABLE.",
+     [](S& s, Id, const V& v) { s.discovery.deny = to_strings(v); }},
+    {"discovery.trust", K::kEnum, "\"hash\"", "none|owner|hash|signature", 0, 0,
+     "What a library must prove: nothing; that only its owner or root can change it; also that it is the "
+     "file its "
+     "manifest describes; also a signature.",
+     [](S& s, Id, const V& v) { s.discovery.trust = choose<Trust>("discovery.trust", v); }},
+    {"discovery.scan", K::kEnum, "\"on\"", "on|off", 0, 0,
+     "Try each library in a process of its own before it is loaded into this one.",
+     [](S& s, Id, const V& v) { s.discovery.scan = choose<Scan>("discovery.scan", v); }},
+    {"discovery.scan_timeout", K::kFloat, "20.0", "", 0.1, 600, "Seconds that trying one library may take.",
+     [](S& s, Id, const V& v) { s.discovery.scan_timeout = to_number(v); }},
+    {"discovery.user", K::kBool, "false", "", 0, 0, "Also look into $XDG_DATA_HOME/tenon/providers.d.",
+     [](S& s, Id, const V& v) { s.discovery.user = *v.as_bool(); }},
+
+    {"select.order", K::kOrder, "\"auto\"", "", 0, 0,
+     "Providers to ask, in order, as \"id\" or \"id/device\"; complete, nothing is appended. \"auto\": the "
+     "providers of "
+     "the installation and the system by the priority in their manifests.",
+     [](S& s, Id, const V& v) {
+       s.select.automatic = v.as_array() == nullptr;
+       s.select.order = s.select.automatic ? std::vector<std::string>() : to_strings(v);
+     }},
+    {"select.fallback", K::kEnum, "\"error\"", "error|next", 0, 0,
+     "What follows when a listed provider is missing or unusable.",
+     [](S& s, Id, const V& v) { s.select.fallback = choose<Fallback>("select.fallback", v); }},
+    {"select.on_declined", K::kEnum, "\"next\"", "next|error", 0, 0,
+     "What follows when a provider does not support a node.",
+     [](S& s, Id, const V& v) { s.select.on_declined = choose<NextOrError>("select.on_declined", v); }},
+    {"select.on_compile_failed", K::kEnum, "\"next\"", "next|error", 0, 0,
+     "What follows when a provider claimed nodes and then fails to compile them.",
+     [](S& s, Id, const V& v) {
+       s.select.on_compile_failed = choose<NextOrError>("select.on_compile_failed", v);
+     }},
+    {"select.partition", K::kEnum, "\"order\"", "order|cost", 0, 0,
+     "Give nodes by order of preference, or by least estimated cost.",
+     [](S& s, Id, const V& v) { s.select.partition = choose<PartitionMode>("select.partition", v); }},
+
+    {"provider.*.version", K::kRange, "", "", 0, 0,
+     "Versions that may be used, such as \">=1.2, <2\"; default: the highest.",
+     [](S& s, Id id, const V& v) { s.providers[std::string(id)].version = *v.as_string(); }},
+    {"provider.*.devices", K::kStrings, "", "", 0, 0,
+     "Devices that may be used, such as \"gpu:0\"; default: all.",
+     [](S& s, Id id, const V& v) { s.providers[std::string(id)].devices = to_strings(v); }},
+    {"provider.*.isolation", K::kEnum, "", "inproc|process", 0, 0,
+     "Run the provider in this process or in one of its own.",
+     [](S& s, Id id, const V& v) {
+       s.providers[std::string(id)].isolation = choose<Isolation>("provider.*.isolation", v);
+     }},
+    {"provider.*.on_lost", K::kEnum, "", "restart|next|fail", 0, 0,
+     "What follows when the device is lost; default: next.",
+     [](S& s, Id id, const V& v) {
+       s.providers[std::string(id)].on_lost = choose<OnLost>("provider.*.on_lost", v);
+     }},
+
+    {"placement", K::kPlacement, "[]", "", 0, 0,
+     "Rules { match = { op = [..], node = \"regex\", model = \"glob\" }, provider = \"id\", required = false "
+     "}; the first "
+     "match decides which provider a node goes to.",
+     [](S& s, Id, const V& v) { s.placement = to_placement(v); }},
+
+    {"shapes.keep", K::kInt, "8", "", 1, 1 << 20,
+     "Programs kept per claim that is compiled for fixed shapes.",
+     [](S& s, Id, const V& v) { s.shapes.keep = *v.as_int(); }},
+    {"shapes.input", K::kInput, "", "", 0, 0,
+     "Shapes to compile for at load: [[1,128], [8,128]] for the first input, or { name = [[1,128]] }.",
+     [](S& s, Id, const V& v) { s.shapes.input = to_input(v); }},
+
+    {"memory.host_limit", K::kSize, "0", "", 0, 0, "Most host memory a session may take; 0 = no limit.",
+     [](S& s, Id, const V& v) { s.memory.host_limit = to_bytes(v); }},
+    {"memory.device_limit", K::kSize, "0", "", 0, 0,
+     "Most memory a session may take on each device; 0 = no limit.",
+     [](S& s, Id, const V& v) { s.memory.device_limit = to_bytes(v); }},
+
+    {"threads.count", K::kInt, "0", "", 0, 4096, "Threads that compute; 0 = the cores this process may use.",
+     [](S& s, Id, const V& v) { s.threads.count = *v.as_int(); }},
+
+    {"precision.default", K::kEnum, "\"exact\"", "exact|fast|bf16|fp16", 0, 0,
+     "How far providers may leave the element types of the model.",
+     [](S& s, Id, const V& v) { s.precision = choose<Precision>("precision.default", v); }},
+
+    {"limits.model_bytes", K::kSize, "\"8GiB\"", "", 0, 0,
+     "Largest model, external data included; 0 = no limit.",
+     [](S& s, Id, const V& v) { s.limits.model_bytes = to_bytes(v); }},
+    {"limits.graph_depth", K::kInt, "32", "", 1, 1024, "Deepest nesting of graphs in a model.",
+     [](S& s, Id, const V& v) { s.limits.graph_depth = *v.as_int(); }},
+    {"limits.fold_bytes", K::kSize, "\"64MiB\"", "", 0, 0, "Largest constant that constant folding may make.",
+     [](S& s, Id, const V& v) { s.limits.fold_bytes = to_bytes(v); }},
+    {"limits.external_data", K::kEnum, "\"beneath-model\"", "deny|beneath-model", 0, 0,
+     "Whether a model may keep weights in other files, which must lie in its folder or below.",
+     [](S& s, Id, const V& v) { s.limits.external_data = choose<ExternalData>("limits.external_data", v); }},
+    {"limits.map_weights", K::kBool, "true", "", 0, 0,
+     "Map weights from the file instead of copying them; a mapped file must not be truncated while in use.",
+     [](S& s, Id, const V& v) { s.limits.map_weights = *v.as_bool(); }},
+
+    {"transforms.disable", K::kStrings, "[]", "", 0, 0,
+     "Graph passes to leave out, by name or glob; \"*\" leaves out all that are optional.",
+     [](S& s, Id, const V& v) { s.transforms.disable = to_strings(v); }},
+
+    {"upgrade.mode", K::kEnum, "\"next-session\"", "pin|next-session|migrate", 0, 0,
+     "When a newly installed provider version is taken up.",
+     [](S& s, Id, const V& v) { s.upgrade = choose<UpgradeMode>("upgrade.mode", v); }},
+
+    {"profiling.file", K::kString, "\"\"", "", 0, 0,
+     "Where a trace in the Chrome format is written; {pid} becomes the process id; empty = none.",
+     [](S& s, Id, const V& v) { s.profiling_file = *v.as_string(); }},
+};
+
+constexpr std::string_view kProvider = "provider.";
+
+}  // namespace
+
+std::span<const KeySpec> schema() { return kSchema; }
+
+std::string_view provider_in_key(std::string_view key) {
+  if (key.substr(0, kProvider.size()) != kProvider) return {};
+  key.remove_prefix(kProvider.size());
+  return key.substr(0, key.find('.'));
+}
+
+const KeySpec* find_key(std::string_view key) {
+  std::string_view id = provider_in_key(key);
+  std::string wanted(key);
+  if (!id.empty()) wanted.replace(kProvider.size(), id.size(), "*");
+  for (const KeySpec& spec : kSchema) {
+    if (spec.key == wanted) return &spec;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> names_below(std::string_view prefix) {
+  std::string wanted(prefix);
+  if (std::string_view id = provider_in_key(prefix); !id.empty())
+    wanted.replace(kProvider.size(), id.size(), "*");
+  if (!wanted.empty()) wanted += '.';
+  std::vector<std::string> names;
+  if (prefix.empty()) names.push_back("schema");
+  if (wanted == "provider.*.") names.push_back("options");
+  for (const KeySpec& spec : kSchema) {
+    if (spec.key.substr(0, wanted.size()) != wanted) continue;
+    std::string_view rest = spec.key.substr(wanted.size());
+    std::string name(rest.substr(0, rest.find('.')));
+    if (names.empty() || names.back() != name) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string type_text(const KeySpec& spec) {
+  switch (spec.kind) {
+    case KeyKind::kBool:
+      return "boolean";
+    case KeyKind::kInt:
+      return str_cat("integer ", static_cast<int64_t>(spec.min), "..", static_cast<int64_t>(spec.max));
+    case KeyKind::kFloat:
+      return str_cat("number ", spec.min, "..", spec.max);
+    case KeyKind::kString:
+      return "string";
+    case KeyKind::kSize:
+      return "size, e.g. \"4GiB\"";
+    case KeyKind::kEnum:
+      return "one of " + join(split(spec.choices, '|'), ", ");
+    case KeyKind::kStrings:
+      return "list of strings";
+    case KeyKind::kOrder:
+      return "\"auto\" or list of providers";
+    case KeyKind::kRange:
+      return "version range";
+    case KeyKind::kInput:
+      return "list of shapes, or table of them by input";
+    case KeyKind::kPlacement:
+      return "list of rules";
+  }
+  return {};
+}
+
+std::string schema_markdown() {
+  std::string out = "| key | type | default | meaning |\n|---|---|---|---|\n";
+  for (const KeySpec& spec : kSchema) {
+    std::string key(spec.key);
+    if (size_t star = key.find('*'); star != std::string::npos) key.replace(star, 1, "<id>");
+    std::string value = spec.default_toml.empty() ? "" : str_cat("`", spec.default_toml, "`");
+    out += str_cat("| `", key, "` | ", type_text(spec), " | ", value, " | ", spec.doc, " |\n");
+  }
+  return out +
+         "| `provider.<id>.options.<name>` | as the provider's manifest says | | An option of one provider. "
+         "|\n";
+}
+
+}  // namespace tenon::config

@@ -1,0 +1,120 @@
+// Single values from flags, the API and the environment, where people write without the quotes of TOML.
+#include "host/config/config.h"
+#include "host/config/environment.h"
+#include "host/config/read.h"
+#include "host/config/schema.h"
+#include "host/config/text.h"
+
+namespace tenon::config {
+namespace {
+
+// The text as a TOML value, or none when it is not exactly one.
+std::optional<Value::Data> toml_value(std::string_view text, const std::string& source) {
+  Result<Value> root = read_toml(str_cat("v = ", text), source);
+  if (!root || root->as_table()->size() != 1) return std::nullopt;
+  return (*root->as_table())[0].second.data();
+}
+
+// Gives every part of the value the place it was written at: a flag has no lines.
+Value relocate(const Value::Data& data, const Location& where) {
+  if (const Array* array = std::get_if<Array>(&data)) {
+    Array out;
+    for (const Value& element : *array) out.push_back(relocate(element.data(), where));
+    return Value(std::move(out), where);
+  }
+  if (const Table* table = std::get_if<Table>(&data)) {
+    Table out;
+    for (const auto& member : *table) out.emplace_back(member.first, relocate(member.second.data(), where));
+    return Value(std::move(out), where);
+  }
+  return Value(data, where);
+}
+
+bool wants_text(KeyKind kind) {
+  return kind == KeyKind::kString || kind == KeyKind::kEnum || kind == KeyKind::kRange ||
+         kind == KeyKind::kSize;
+}
+
+Value read_loosely(const KeySpec* spec, std::string_view text, const Location& where) {
+  bool list = spec != nullptr && (spec->kind == KeyKind::kStrings || spec->kind == KeyKind::kOrder);
+  std::optional<Value::Data> data = toml_value(text, where.source);
+  bool scalar = !data || !(std::holds_alternative<Array>(*data) || std::holds_alternative<Table>(*data));
+  if (list && scalar && !(spec->kind == KeyKind::kOrder && trim(text) == "auto")) {
+    if (data && std::holds_alternative<std::string>(*data)) text = std::get<std::string>(*data);
+    Array parts;
+    for (std::string& part : split(text, ',')) parts.emplace_back(std::move(part), where);
+    return Value(std::move(parts), where);
+  }
+  bool other_scalar = data && scalar && !std::holds_alternative<std::string>(*data);
+  bool bytes =
+      data && spec != nullptr && spec->kind == KeyKind::kSize && std::holds_alternative<int64_t>(*data);
+  if (spec != nullptr && wants_text(spec->kind) && other_scalar && !bytes) data.reset();
+  return relocate(data ? *data : Value::Data(std::string(trim(text))), where);
+}
+
+// {"select", "order"} + value -> the document { select = { order = value } }.
+Value nest(const std::vector<std::string>& path, Value value, const Location& where) {
+  for (auto name = path.rbegin(); name != path.rend(); ++name) {
+    Table table;
+    table.emplace_back(*name, std::move(value));
+    value = Value(std::move(table), where);
+  }
+  return value;
+}
+
+// Splits at the dots; what follows "options." is one name even with dots in it.
+std::vector<std::string> path_of(std::string_view key) {
+  std::vector<std::string> path;
+  while (!key.empty()) {
+    bool option = path.size() == 3 && path[0] == "provider" && path[2] == "options";
+    size_t end = option ? key.size() : std::min(key.find('.'), key.size());
+    path.emplace_back(key.substr(0, end));
+    key.remove_prefix(std::min(end + 1, key.size()));
+  }
+  return path;
+}
+
+std::string variable_of(std::string_view key) {
+  std::string name = "TENON_";
+  for (char c : key) name += c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return name;
+}
+
+}  // namespace
+
+Status Config::set(std::string_view key, std::string_view text, std::string source) {
+  Location where{std::move(source), 0};
+  std::string_view name = trim(key);
+  if (name.empty()) return config_error(where.source, ": the key is empty");
+  Value value = read_loosely(find_key(name), text, where);
+  return merge(nest(path_of(name), std::move(value), where), Layer::kApi);
+}
+
+Status Config::set_assignment(std::string_view assignment) {
+  size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos) {
+    return config_error("--set ", assignment, ": write key=value, for example --set threads.count=4");
+  }
+  return set(assignment.substr(0, equals), assignment.substr(equals + 1));
+}
+
+Status Config::apply_environment() {
+  std::vector<std::string> errors;
+  auto apply = [&](const std::string& variable, std::string_view key) {
+    std::optional<std::string> text = environment(variable.c_str());
+    if (!text) return;
+    Location where{"environment variable " + variable, 0};
+    Value value = read_loosely(find_key(key), *text, where);
+    Status status = merge(nest(path_of(key), std::move(value), where), Layer::kEnvironment);
+    if (!status.ok()) errors.emplace_back(status.message());
+  };
+  for (const KeySpec& spec : schema()) {
+    if (spec.key.find('*') == std::string_view::npos) apply(variable_of(spec.key), spec.key);
+  }
+  apply("TENON_PROVIDERS_SELECT", "discovery.allow");
+  apply("TENON_PROVIDERS_DISABLE", "discovery.deny");
+  if (!errors.empty()) return config_error(join(errors, "\n"));
+  return ok_status();
+}
+
+}  // namespace tenon::config
