@@ -1,0 +1,67 @@
+// From the config to the instances a session asks, in order; and from its placement rules to what is barred.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/partition/partition.h"
+#include "host/config/config.h"
+#include "host/provider/registry.h"
+#include "host/runtime/instance.h"
+
+namespace tenon::runtime {
+
+/// A provider or device that was asked for and is not used, by `select.fallback = "next"`, or that "auto"
+/// passed over.
+struct Skipped {
+  std::string entry;  // as in select.order, or the id
+  Status reason;
+};
+
+struct Selection {
+  std::vector<std::shared_ptr<Instance>> instances;  // never empty
+  std::vector<Skipped> skipped;
+  /// Entry of select.order (or id, when automatic) for each instance.
+  std::vector<std::string> entries;
+
+  /// The instance with which constants are folded: the last that completes; null when none does.
+  std::shared_ptr<Instance> completing() const;
+  /// Position of the instances that `name` means, as written in placement: "cuda" is all of cuda,
+  /// "cuda/gpu:0" is one.
+  std::vector<partition::ProviderIndex> find(std::string_view name) const;
+};
+
+/// Loads providers, opens devices and creates instances. With `fallback = "error"` the first that cannot be
+/// had is the error; with "next" it is skipped. An error when nothing is left, with each reason.
+Result<Selection> select_instances(const config::Config& config, provider::ProviderRegistry& registry);
+
+/// The placement rules of a config, for one model. Immutable.
+class Placement {
+ public:
+  Placement() = default;
+  /// `model`: its file name, without folders.
+  Placement(const config::Config& config, const Selection& selection, std::string model);
+
+  /// Bars every instance from a node whose first matching rule names others.
+  void apply(const ir::Graph& graph, partition::Partitioner& partitioner) const;
+  /// UNSUPPORTED when a rule with `required` was not followed, naming the node and why its provider declined.
+  Status check(const ir::Graph& graph, const partition::Partition& partition) const;
+
+ private:
+  struct Rule {
+    const config::PlacementRule* rule;
+    std::vector<bool> allowed;  // per instance
+  };
+  const Rule* rule_for(const ir::Node& node) const;
+
+  std::vector<config::PlacementRule> source_;
+  std::vector<Rule> rules_;
+  std::vector<std::string> names_;  // of instances
+  std::string model_;
+};
+
+}  // namespace tenon::runtime
