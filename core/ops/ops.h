@@ -15,16 +15,18 @@
 
 namespace tenon::ops {
 
-/// since_version of the schema in force for (domain, op) at `opset`; 0 when ONNX knows no such operator there.
+/// since_version of the schema in force for (domain, op) at `opset`; 0 when ONNX knows no such operator
+/// there.
 int schema_since_version(std::string_view domain, std::string_view op_type, int64_t opset);
 /// Highest opset of a domain that the linked ONNX defines; 0 for a foreign domain.
 int64_t latest_opset(std::string_view domain);
 /// The nearest operator name ONNX knows in the domain (edit distance), or "".
 std::string nearest_op(std::string_view domain, std::string_view op_type);
 
-/// Sets Node::since_version of every node and nested node from the model's opset imports, and checks each node against
-/// its schema: arity, attribute names, types and required ones. Unknown operators of foreign domains pass (a provider may
-/// know them); an unknown operator of a standard domain is UNSUPPORTED and names the nearest one.
+/// Sets Node::since_version of every node and nested node from the model's opset imports, and checks each
+/// node against its schema: arity, attribute names, types and required ones. Unknown operators of foreign
+/// domains pass (a provider may know them); an unknown operator of a standard domain is UNSUPPORTED and names
+/// the nearest one.
 Status resolve(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
                const std::vector<ir::Function>& functions);
 
@@ -36,17 +38,32 @@ struct InferInputs {
   std::vector<const ir::Tensor*> values;
 };
 
-/// Types of the outputs of one node, for the given inputs. Outputs whose type nobody knows come back kUnknown.
-/// Nested graphs are inferred with it. INVALID_MODEL names the node when the inputs contradict the operator.
+/// Types of the outputs of one node, for the given inputs. Outputs whose type nobody knows come back
+/// kUnknown. Nested graphs are inferred with it. INVALID_MODEL names the node when the inputs contradict the
+/// operator.
 Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs& inputs,
                                          const std::map<std::string, int64_t>& opset_imports);
 
-/// Infers the whole graph and its bodies, in order, with symbolic dimensions and values of shape arithmetic propagated
-/// (Shape, Gather, Concat, ... on int64). Declared types are merged; a contradiction is INVALID_MODEL.
-/// `input_shapes`: concrete shapes for some inputs; dims of those inputs are replaced by them first.
+/// Infers the whole graph and its bodies, in order, with symbolic dimensions and values of shape arithmetic
+/// propagated (Shape, Gather, Concat, ... on int64). Declared types are merged; a contradiction is
+/// INVALID_MODEL. `input_shapes`: concrete shapes for some inputs; dims of those inputs are replaced by them
+/// first.
 Status infer_graph(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
                    const std::vector<ir::Function>& functions,
                    const std::map<ir::ValueId, ir::Shape>& input_shapes = {});
+
+/// What inference knows of every value of a graph, by value id.
+struct Inference {
+  std::vector<ir::Type> types;
+  std::vector<ir::TensorPtr> values;  // constants and shape arithmetic whose value is known; else null
+};
+
+/// infer_graph without changing the graph: for concrete input shapes, and values of inputs that shapes depend
+/// on. Element types are not checked again. INVALID_INPUT when a shape has not the rank that the input
+/// declares.
+Result<Inference> infer_values(const ir::Graph& graph, const std::vector<ir::Function>& functions,
+                               const std::map<ir::ValueId, ir::Shape>& input_shapes,
+                               const std::map<ir::ValueId, ir::TensorPtr>& input_values = {});
 
 /// The body that ONNX defines for a function operator (also those whose body depends on the node's inputs and
 /// attributes), as a function with resolved nodes. NOT_FOUND when the operator is no function.
@@ -57,7 +74,8 @@ bool has_function_body(const ir::Node& node);
 /// If, Loop, Scan, SequenceMap: run by the executor.
 bool is_control_flow(const ir::Node& node);
 
-/// Operators whose result is not a function of their inputs (RandomNormal, Bernoulli, ...): never folded or merged.
+/// Operators whose result is not a function of their inputs (RandomNormal, Bernoulli, ...): never folded or
+/// merged.
 bool is_nondeterministic(const ir::Node& node);
 
 }  // namespace tenon::ops

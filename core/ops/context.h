@@ -1,0 +1,29 @@
+// One node as ONNX's inference sees it, over our types: messages are made only for what the inference asks
+// for. Internal to core/ops.
+#pragma once
+
+#include <google/protobuf/arena.h>
+
+#include "core/ops/proto.h"
+#include "core/ops/shape_values.h"
+
+namespace tenon::ops {
+
+/// What is known of one input of a node.
+struct InputView {
+  bool given = false;
+  const ir::Type* type = nullptr;      // null or kUnknown: not known
+  const ir::Tensor* value = nullptr;   // null: not known
+  const Elements* elements = nullptr;  // partly known value of shape arithmetic; null: not known
+};
+
+/// Infers a nested graph of the node: output types for input types (kUnknown where not known).
+using InferBody =
+    std::function<Result<std::vector<ir::Type>>(ir::Graph& body, const std::vector<ir::Type>& inputs)>;
+
+/// Runs ONNX's inference function. Fills `out` (one per output of the node).
+Status run_onnx_inference(const pb::InferenceFunction& function, const ir::Node& node,
+                          const std::vector<InputView>& inputs, const AttributeValues* attributes,
+                          const InferBody& infer_body, std::vector<ir::Type>& out);
+
+}  // namespace tenon::ops

@@ -1,0 +1,329 @@
+// Operators that published models use although ONNX does not define them: arity and output types. Most come
+// from ONNX Runtime's com.microsoft domain; some were in ai.onnx once and have been dropped. All count as
+// version 1.
+#include <climits>
+
+#include "core/ops/rules.h"
+
+namespace tenon::ops {
+
+namespace {
+
+using ir::Dim;
+using ir::ElementType;
+using ir::Node;
+using ir::Shape;
+using ir::Type;
+using Types = std::vector<Type>;
+
+Status unknown(const Node&, const InferInputs&, Types&) { return ok_status(); }
+
+/// The input's shape with dimension 1 from `axis` on: what a normalisation's statistics have.
+Shape statistics_shape(const Shape& shape, int64_t axis) {
+  Shape out = shape;
+  if (axis < 0) axis += static_cast<int64_t>(shape.rank());
+  for (size_t i = static_cast<size_t>(std::max<int64_t>(axis, 0)); i < out.rank(); ++i) out.dims[i] = Dim(1);
+  return out;
+}
+
+Status layer_norm(const Node& node, const InferInputs& inputs, Types& out) {
+  RETURN_IF_ERROR(like_first(node, inputs, out));
+  const Shape* shape = shape_input(inputs, 0);
+  for (size_t i = 1; i < out.size(); ++i) {
+    set_output(out, i, ElementType::kFloat32,
+               shape ? statistics_shape(*shape, node.int_or("axis", -1)) : Shape());
+  }
+  return ok_status();
+}
+
+Status skip_layer_norm(const Node& node, const InferInputs& inputs, Types& out) {
+  RETURN_IF_ERROR(layer_norm(node, inputs, out));
+  if (out.size() > 3) out[3] = out[0];  // the sum that was normalised
+  return ok_status();
+}
+
+/// input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, position_ids?
+Status embed_layer_norm(const Node&, const InferInputs& inputs, Types& out) {
+  const Type* words = tensor_input(inputs, 2);
+  if (words == nullptr) return ok_status();
+  const Dim batch = dim_input(inputs, 0, 0);
+  const Shape shape({batch, dim_input(inputs, 0, 1), dim_input(inputs, 2, 1)});
+  set_output(out, 0, words->element, shape);
+  set_output(out, 1, ElementType::kInt32, Shape({batch}));
+  set_output(out, 2, words->element, shape);
+  return ok_status();
+}
+
+/// input [B,S,H], weights [H,q+k+v], bias, mask?, past [2,B,N,P,D]?, ...
+Status attention(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* input = tensor_input(inputs, 0);
+  if (input == nullptr) return ok_status();
+  const int64_t heads = node.int_or("num_heads", 0);
+  const ir::Attribute* sizes = node.find("qkv_hidden_sizes");
+  Dim hidden = over(dim_input(inputs, 1, 1), 3);
+  if (sizes != nullptr && sizes->ints.size() == 3) hidden = Dim(sizes->ints[2]);
+  const Dim batch = dim_input(inputs, 0, 0), sequence = dim_input(inputs, 0, 1);
+  set_output(out, 0, input->element, Shape({batch, sequence, hidden}));
+  if (out.size() < 2) return ok_status();
+  const bool has_past = inputs.types.size() > 4 && inputs.types[4] != nullptr;
+  const bool shared = node.int_or("past_present_share_buffer", 0) != 0;
+  Dim total = has_past ? plus(dim_input(inputs, 4, 3), sequence) : sequence;
+  if (shared && has_past) total = dim_input(inputs, 4, 3);
+  set_output(out, 1, input->element, Shape({Dim(2), batch, Dim(heads), total, over(hidden, heads)}));
+  return ok_status();
+}
+
+/// query [B,S,H], key, value [B,L,Hv] or [B,N,L,D], ..., past_key [B,N,P,D] is input 6
+Status multi_head_attention(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* query = tensor_input(inputs, 0);
+  if (query == nullptr) return ok_status();
+  const int64_t heads = node.int_or("num_heads", 0);
+  Dim hidden;
+  if (shape_input(inputs, 2, 3) != nullptr) hidden = dim_input(inputs, 2, 2);
+  if (shape_input(inputs, 2, 4) != nullptr) hidden = times(dim_input(inputs, 2, 3), heads);
+  const Dim batch = dim_input(inputs, 0, 0);
+  if (shape_input(inputs, 0, 3) != nullptr) {
+    set_output(out, 0, query->element, Shape({batch, dim_input(inputs, 0, 1), hidden}));
+  } else {
+    set_output(out, 0, query->element);
+  }
+  for (size_t i = 1; i < out.size() && i < 3; ++i) {
+    const bool has_past = inputs.types.size() > 5 + i && inputs.types[5 + i] != nullptr;
+    const Dim length = dim_input(inputs, 1, 1);
+    const Dim total = has_past ? plus(dim_input(inputs, 5 + i, 2), length) : length;
+    set_output(out, i, query->element, Shape({batch, Dim(heads), total, over(hidden, heads)}));
+  }
+  return ok_status();
+}
+
+/// query [B,S,H] (with key and value inside when those are missing), key, value, past_key, past_value, ...
+Status group_query_attention(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* query = tensor_input(inputs, 0);
+  if (query == nullptr) return ok_status();
+  const int64_t heads = node.int_or("num_heads", 0), kv_heads = node.int_or("kv_num_heads", 0);
+  const bool packed = tensor_input(inputs, 1) == nullptr;
+  const Dim width = dim_input(inputs, 0, 2);
+  const Dim size = over(width, packed ? heads + 2 * kv_heads : heads);
+  const Dim batch = dim_input(inputs, 0, 0);
+  set_output(out, 0, query->element,
+             Shape({batch, dim_input(inputs, 0, 1), packed ? times(size, heads) : width}));
+  for (size_t i = 1; i < out.size() && i < 3; ++i) {
+    set_output(out, i, query->element, Shape({batch, Dim(kv_heads), Dim(), size}));
+  }
+  return ok_status();
+}
+
+/// A [..., K] and packed weights of K rows and N columns
+Status matmul_nbits(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* a = tensor_input(inputs, 0);
+  if (a == nullptr) return ok_status();
+  Shape shape = a->shape;
+  if (shape.has_rank && shape.rank() > 0) shape.dims.back() = Dim(node.int_or("N", -1));
+  set_output(out, 0, a->element, std::move(shape));
+  return ok_status();
+}
+
+Status fused_matmul(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* a = tensor_input(inputs, 0);
+  if (a == nullptr) return ok_status();
+  if (node.int_or("transBatchA", 0) != 0 || node.int_or("transBatchB", 0) != 0) {
+    set_output(out, 0, a->element);
+    return ok_status();
+  }
+  return matrix_product(inputs, 0, 1, node.int_or("transA", 0) != 0, node.int_or("transB", 0) != 0,
+                        a->element, out);
+}
+
+template <size_t kScale>
+Status dequantizing_matmul(const Node&, const InferInputs& inputs, Types& out) {
+  const Type* scale = tensor_input(inputs, kScale);
+  return scale == nullptr ? ok_status() : matrix_product(inputs, 0, 1, false, false, scale->element, out);
+}
+
+/// A standard operator's inference for one that does the same to the shape; only the first inputs take part.
+template <class Name>
+Status as_standard(const Node& node, const InferInputs& inputs, Types& out) {
+  InferInputs first = inputs;
+  if (first.types.size() > Name::kInputs) first.types.resize(Name::kInputs);
+  if (first.values.size() > Name::kInputs) first.values.resize(Name::kInputs);
+  return infer_as(Name::kName, Name::kSince, node, first, out);
+}
+struct ConvName {
+  static constexpr std::string_view kName = "Conv";
+  static constexpr int kSince = 11;
+  static constexpr size_t kInputs = 3;
+};
+struct GemmName {
+  static constexpr std::string_view kName = "Gemm";
+  static constexpr int kSince = 13;
+  static constexpr size_t kInputs = 3;
+};
+struct GridSampleName {
+  static constexpr std::string_view kName = "GridSample";
+  static constexpr int kSince = 16;
+  static constexpr size_t kInputs = 2;
+};
+struct GatherNDName {
+  static constexpr std::string_view kName = "GatherND";
+  static constexpr int kSince = 13;
+  static constexpr size_t kInputs = 2;
+};
+
+/// A, scale, zero, B, scale, zero, ...
+Status qlinear_binary(const Node&, const InferInputs& inputs, Types& out) {
+  const Type* a = tensor_input(inputs, 0);
+  return a == nullptr ? ok_status() : broadcast(inputs, 0, 3, a->element, out);
+}
+
+/// y_scale, y_zero_point, then each input with its scale and zero point
+Status qlinear_concat(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* first = tensor_input(inputs, 2);
+  if (first == nullptr) return ok_status();
+  set_output(out, 0, first->element);
+  if (!first->shape.has_rank) return ok_status();
+  Shape shape = first->shape;
+  int64_t axis = node.int_or("axis", 0);
+  if (axis < 0) axis += static_cast<int64_t>(shape.rank());
+  if (axis < 0 || axis >= static_cast<int64_t>(shape.rank()))
+    return invalid_model("axis ", axis, " is out of range");
+  const size_t at = static_cast<size_t>(axis);
+  for (size_t i = 5; i < inputs.types.size(); i += 3)
+    shape.dims[at] = plus(shape.dims[at], dim_input(inputs, i, at));
+  set_output(out, 0, first->element, std::move(shape));
+  return ok_status();
+}
+
+Status qlinear_global_pool(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  if (x == nullptr) return ok_status();
+  Shape shape = x->shape;
+  const bool last = node.int_or("channels_last", 0) != 0;
+  for (size_t i = 1; i < shape.rank(); ++i) {
+    if (last ? i + 1 < shape.rank() : i > 1) shape.dims[i] = Dim(1);
+  }
+  set_output(out, 0, x->element, std::move(shape));
+  return ok_status();
+}
+
+Status quantize(const Node&, const InferInputs& inputs, Types& out) {
+  const Type *x = tensor_input(inputs, 0), *zero = tensor_input(inputs, 2);
+  if (x != nullptr) set_output(out, 0, zero ? zero->element : ElementType::kUInt8, x->shape);
+  return ok_status();
+}
+
+Status dequantize(const Node&, const InferInputs& inputs, Types& out) {
+  const Type *x = tensor_input(inputs, 0), *scale = tensor_input(inputs, 1);
+  if (x != nullptr && scale != nullptr) set_output(out, 0, scale->element, x->shape);
+  return ok_status();
+}
+
+/// input_ids [B,S], max_length, min_length, num_beams, num_return_sequences, ...
+Status beam_search(const Node&, const InferInputs& inputs, Types& out) {
+  auto known = [&inputs](size_t index) -> Dim {
+    std::vector<int64_t> values;
+    const bool given = index < inputs.values.size() && inputs.values[index] != nullptr;
+    if (!given || !inputs.values[index]->to_ints(&values) || values.size() != 1 || values[0] < 0) return {};
+    return Dim(values[0]);
+  };
+  const Dim batch = dim_input(inputs, 0, 0), length = known(1), beams = known(3), kept = known(4);
+  set_output(out, 0, ElementType::kInt32, Shape({batch, kept, length}));
+  set_output(out, 1, ElementType::kFloat32, Shape({batch, kept}));
+  set_output(out, 2, ElementType::kFloat32, Shape({Dim(), batch, beams, Dim()}));
+  return ok_status();
+}
+
+Status greedy_search(const Node&, const InferInputs& inputs, Types& out) {
+  set_output(out, 0, ElementType::kInt32, Shape({dim_input(inputs, 0, 0), Dim()}));
+  return ok_status();
+}
+
+/// Dropped from ai.onnx: cuts `border` (left, top, right, bottom), then `scale` (height, width) is what
+/// remains.
+Status crop(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  if (x == nullptr) return ok_status();
+  const ir::Attribute *border = node.find("border"), *scale = node.find("scale");
+  if (border == nullptr || border->ints.size() != 4)
+    return invalid_model("attribute 'border' must hold 4 integers");
+  Shape shape = x->shape;
+  if (shape.has_rank && shape.rank() != 4)
+    return invalid_model("input must be of rank 4, not ", shape.rank());
+  if (shape.has_rank) {
+    const auto& b = border->ints;
+    const bool sized = scale != nullptr && scale->ints.size() == 2;
+    const Dim h = shape.dims[2], w = shape.dims[3];
+    shape.dims[2] = sized ? Dim(scale->ints[0]) : h.known() ? Dim(h.value - b[1] - b[3]) : Dim();
+    shape.dims[3] = sized ? Dim(scale->ints[1]) : w.known() ? Dim(w.value - b[0] - b[2]) : Dim();
+  }
+  set_output(out, 0, x->element, std::move(shape));
+  return ok_status();
+}
+
+Status unsqueeze_by_input(const Node&, const InferInputs& inputs, Types& out) {
+  if (const Type* x = tensor_input(inputs, 0)) set_output(out, 0, x->element);
+  return ok_status();
+}
+
+constexpr std::string_view kMs = "com.microsoft";
+constexpr int kMany = INT_MAX;
+
+}  // namespace
+
+const std::vector<OwnOperator>& own_operators() {
+  static const std::vector<OwnOperator> table = {
+      // domain, name, least inputs, most inputs, most outputs, rule
+      {kMs, "Attention", 2, 7, 2, attention},
+      {kMs, "BeamSearch", 5, 12, 3, beam_search},
+      {kMs, "BiasGelu", 2, 2, 1, like_first},
+      {kMs, "BiasSoftmax", 2, 2, 1, like_first},
+      {kMs, "DequantizeLinear", 2, 3, 1, dequantize},
+      {kMs, "DynamicQuantizeMatMul", 3, 5, 1, dequantizing_matmul<2>},
+      {kMs, "EmbedLayerNormalization", 7, 9, 3, embed_layer_norm},
+      {kMs, "ExpandDims", 2, 2, 1, unsqueeze_by_input},
+      {kMs, "FastGelu", 1, 2, 1, like_first},
+      {kMs, "FusedConv", 2, 4, 1, as_standard<ConvName>},
+      {kMs, "FusedGemm", 2, 3, 1, as_standard<GemmName>},
+      {kMs, "FusedMatMul", 2, 2, 1, fused_matmul},
+      {kMs, "GatherND", 2, 2, 1, as_standard<GatherNDName>},
+      {kMs, "Gelu", 1, 1, 1, like_first},
+      {kMs, "GreedySearch", 2, 8, 1, greedy_search},
+      {kMs, "GridSample", 2, 2, 1, as_standard<GridSampleName>},
+      {kMs, "GroupNorm", 3, 3, 1, like_first},
+      {kMs, "GroupQueryAttention", 5, 14, 4, group_query_attention},
+      {kMs, "Inverse", 1, 1, 1, like_first},
+      {kMs, "LayerNormalization", 2, 3, 3, layer_norm},
+      {kMs, "MatMulIntegerToFloat", 4, 7, 1, dequantizing_matmul<2>},
+      {kMs, "MatMulNBits", 3, 6, 1, matmul_nbits},
+      {kMs, "MultiHeadAttention", 1, 10, 4, multi_head_attention},
+      {kMs, "QGemm", 6, 9, 1, unknown},
+      {kMs, "QLinearAdd", 7, 8, 1, qlinear_binary},
+      {kMs, "QLinearConcat", 5, kMany, 1, qlinear_concat},
+      {kMs, "QLinearGlobalAveragePool", 5, 5, 1, qlinear_global_pool},
+      {kMs, "QLinearLeakyRelu", 4, 5, 1, like_first},
+      {kMs, "QLinearMul", 7, 8, 1, qlinear_binary},
+      {kMs, "QLinearSigmoid", 4, 5, 1, like_first},
+      {kMs, "QLinearSoftmax", 5, 5, 1, like_first},
+      {kMs, "QuantizeLinear", 2, 3, 1, quantize},
+      {kMs, "QuickGelu", 1, 1, 1, like_first},
+      {kMs, "RotaryEmbedding", 4, 4, 1, like_first},
+      {kMs, "SimplifiedLayerNormalization", 2, 2, 2, layer_norm},
+      {kMs, "SkipLayerNormalization", 3, 5, 4, skip_layer_norm},
+      {kMs, "SkipSimplifiedLayerNormalization", 3, 4, 4, skip_layer_norm},
+      {kMs, "TransposeMatMul", 2, 2, 1, fused_matmul},
+      {kMs, "Trilu", 1, 2, 1, like_first},
+      // Once in ai.onnx, or put there by ONNX Runtime's optimizer.
+      {"", "Affine", 1, 1, 1, like_first},
+      {"", "Crop", 1, 1, 1, crop},
+      {"", "ImageScaler", 1, 1, 1, like_first},
+      {"", "LayerNormalization", 2, 3, 3, layer_norm},
+      {"", "MeanVarianceNormalization", 1, 1, 1, like_first},
+      {"", "ParametricSoftplus", 1, 1, 1, like_first},
+      {"", "Scale", 1, 1, 1, like_first},
+      {"", "ScaledTanh", 1, 1, 1, like_first},
+      {"", "SimplifiedLayerNormalization", 2, 2, 2, layer_norm},
+      {"", "ThresholdedRelu", 1, 1, 1, like_first},
+  };
+  return table;
+}
+
+}  // namespace tenon::ops

@@ -1,0 +1,264 @@
+// Output types for schemas that ONNX ships without inference: those of its first opsets, a few of ai.onnx.ml,
+// and functions whose body says it all.
+#include <map>
+
+#include "core/ops/rules.h"
+
+namespace tenon::ops {
+
+namespace {
+
+using ir::Dim;
+using ir::ElementType;
+using ir::Node;
+using ir::Shape;
+using ir::Type;
+using Types = std::vector<Type>;
+
+Status all_like_first(const Node&, const InferInputs& inputs, Types& out) {
+  if (const Type* x = tensor_input(inputs, 0)) out.assign(out.size(), *x);
+  return ok_status();
+}
+
+Status boolean_broadcast(const Node&, const InferInputs& inputs, Types& out) {
+  return broadcast(inputs, 0, 1, ElementType::kBool, out);
+}
+
+/// BatchNormalization-1: the statistics follow, each [C].
+Status batch_norm(const Node&, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  if (x == nullptr) return ok_status();
+  if (!out.empty()) out[0] = *x;
+  for (size_t i = 1; i < out.size(); ++i) set_output(out, i, x->element, Shape({dim_input(inputs, 1, 0)}));
+  return ok_status();
+}
+
+/// Cast-1 names its type in ONNX's spelling.
+Status cast(const Node& node, const InferInputs& inputs, Types& out) {
+  const ir::Attribute* to = node.find("to");
+  pb::TensorProto::DataType type = pb::TensorProto::UNDEFINED;
+  if (to == nullptr || !pb::TensorProto::DataType_Parse(to->s, &type) || type == pb::TensorProto::UNDEFINED) {
+    return invalid_model("attribute 'to' names no element type: '", to == nullptr ? "" : to->s, "'");
+  }
+  const Type* x = tensor_input(inputs, 0);
+  set_output(out, 0, static_cast<ElementType>(type), x ? x->shape : Shape());
+  return ok_status();
+}
+
+/// Compress: with an axis, that one shrinks; else the result is flat.
+Status compress(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  if (x == nullptr) return ok_status();
+  Shape shape({Dim()});
+  if (node.find("axis") != nullptr) {
+    shape = x->shape;
+    int64_t axis = node.int_or("axis", 0);
+    if (axis < 0) axis += static_cast<int64_t>(shape.rank());
+    if (shape.has_rank && (axis < 0 || axis >= static_cast<int64_t>(shape.rank()))) {
+      return invalid_model("axis ", axis, " is out of range for ", x->to_string());
+    }
+    if (shape.has_rank) shape.dims[static_cast<size_t>(axis)] = Dim();
+  }
+  set_output(out, 0, x->element, std::move(shape));
+  return ok_status();
+}
+
+Status concat(const Node& node, const InferInputs& inputs, Types& out) {
+  Node with_axis = node;
+  if (node.find("axis") == nullptr) with_axis.attributes.push_back(ir::Attribute::of_int("axis", 1));
+  return infer_as("Concat", 4, with_axis, inputs, out);
+}
+
+Status gemm(const Node& node, const InferInputs& inputs, Types& out) {
+  return infer_as("Gemm", 7, node, inputs, out);
+}
+Status gru(const Node& node, const InferInputs& inputs, Types& out) {
+  return infer_as("GRU", 7, node, inputs, out);
+}
+Status lp_pool(const Node& node, const InferInputs& inputs, Types& out) {
+  return infer_as("LpPool", 11, node, inputs, out);
+}
+
+Status global_pool(const Node&, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  if (x == nullptr) return ok_status();
+  Shape shape = x->shape;
+  for (size_t i = 2; i < shape.rank(); ++i) shape.dims[i] = Dim(1);
+  set_output(out, 0, x->element, std::move(shape));
+  return ok_status();
+}
+
+Status pad(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  const ir::Attribute* pads = node.find("paddings");
+  if (x == nullptr || pads == nullptr) return ok_status();
+  Shape shape = x->shape;
+  if (shape.has_rank && pads->ints.size() != 2 * shape.rank()) {
+    return invalid_model("attribute 'paddings' must hold ", 2 * shape.rank(), " integers, not ",
+                         pads->ints.size());
+  }
+  for (size_t i = 0; i < shape.rank(); ++i) {
+    const int64_t added = pads->ints[i] + pads->ints[i + shape.rank()];
+    if (added != 0) shape.dims[i] = shape.dims[i].known() ? Dim(shape.dims[i].value + added) : Dim();
+  }
+  set_output(out, 0, x->element, std::move(shape));
+  return ok_status();
+}
+
+Status reshape(const Node& node, const InferInputs& inputs, Types& out) {
+  const ir::Attribute* dims = node.find("shape");
+  const Type* x = tensor_input(inputs, 0);
+  if (x == nullptr) return ok_status();
+  set_output(out, 0, x->element);
+  if (dims == nullptr) return ok_status();
+  const Type shape_type =
+      Type::tensor(ElementType::kInt64, Shape({Dim(static_cast<int64_t>(dims->ints.size()))}));
+  const ir::TensorPtr shape = ir::Tensor::of_ints(dims->ints);
+  InferInputs two;
+  two.types = {x, &shape_type};
+  two.values = {nullptr, shape.get()};
+  return infer_as("Reshape", 5, node, two, out);
+}
+
+Status split(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  if (x == nullptr) return ok_status();
+  const ir::Attribute* sizes = node.find("split");
+  int64_t axis = node.int_or("axis", 0);
+  if (axis < 0) axis += static_cast<int64_t>(x->shape.rank());
+  for (size_t i = 0; i < out.size(); ++i) {
+    Shape shape = x->shape;
+    if (shape.has_rank && axis >= 0 && axis < static_cast<int64_t>(shape.rank())) {
+      Dim& dim = shape.dims[static_cast<size_t>(axis)];
+      if (sizes != nullptr && i < sizes->ints.size()) {
+        dim = Dim(sizes->ints[i]);
+      } else {
+        dim = inputs.types.size() > 1 ? Dim() : over(dim, static_cast<int64_t>(out.size()));
+      }
+    }
+    set_output(out, i, x->element, std::move(shape));
+  }
+  return ok_status();
+}
+
+Status upsample(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  if (x == nullptr) return ok_status();
+  const ir::Attribute *height = node.find("height_scale"), *width = node.find("width_scale");
+  Shape shape = x->shape;
+  if (shape.rank() == 4 && height != nullptr && width != nullptr) {
+    auto scale = [](Dim& dim, float factor) {
+      if (dim.known())
+        dim = Dim(static_cast<int64_t>(static_cast<double>(dim.value) * static_cast<double>(factor)));
+    };
+    scale(shape.dims[2], height->f);
+    scale(shape.dims[3], width->f);
+  }
+  set_output(out, 0, x->element, std::move(shape));
+  return ok_status();
+}
+
+// ---- ai.onnx.ml ----
+
+Status float_like_first(const Node&, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  set_output(out, 0, ElementType::kFloat32, x ? x->shape : Shape());
+  return ok_status();
+}
+
+Status rows_of(const InferInputs& inputs, const Dim& columns, Types& out) {
+  const Shape* shape = shape_input(inputs, 0);
+  const Dim rows = shape == nullptr ? Dim() : shape->rank() == 1 ? Dim(1) : dim_input(inputs, 0, 0);
+  set_output(out, 0, ElementType::kFloat32, Shape({rows, columns}));
+  return ok_status();
+}
+
+Status linear_regressor(const Node& node, const InferInputs& inputs, Types& out) {
+  return rows_of(inputs, Dim(node.int_or("targets", 1)), out);
+}
+Status svm_regressor(const Node&, const InferInputs& inputs, Types& out) {
+  return rows_of(inputs, Dim(1), out);
+}
+Status tree_regressor(const Node& node, const InferInputs& inputs, Types& out) {
+  return rows_of(inputs, node.find("n_targets") ? Dim(node.int_or("n_targets", 1)) : Dim(), out);
+}
+Status feature_vectorizer(const Node& node, const InferInputs& inputs, Types& out) {
+  const ir::Attribute* sizes = node.find("inputdimensions");
+  Dim columns;
+  if (sizes != nullptr) {
+    columns = Dim(0);
+    for (const int64_t size : sizes->ints) columns = plus(columns, Dim(size));
+  }
+  return rows_of(inputs, columns, out);
+}
+
+struct Entry {
+  int since;
+  InferRule rule;
+};
+
+}  // namespace
+
+InferRule early_rule(std::string_view name, int since) {
+  static const std::multimap<std::string_view, Entry> table = {
+      {"Abs", {1, like_first}},
+      {"Add", {1, like_first}},  // broadcasting was one way: to the first
+      {"BatchNormalization", {1, batch_norm}},
+      {"Cast", {1, cast}},
+      {"Ceil", {1, like_first}},
+      {"Clip", {1, like_first}},
+      {"Compress", {9, compress}},
+      {"Concat", {1, concat}},
+      {"Div", {1, like_first}},
+      {"Dropout", {1, all_like_first}},
+      {"Elu", {1, like_first}},
+      {"Exp", {1, like_first}},
+      {"FeatureVectorizer", {1, feature_vectorizer}},
+      {"Floor", {1, like_first}},
+      {"GRU", {1, gru}},
+      {"Gemm", {1, gemm}},
+      {"GlobalLpPool", {1, global_pool}},
+      {"GreaterOrEqual", {12, boolean_broadcast}},
+      {"GroupNormalization", {18, like_first}},
+      {"GroupNormalization", {21, like_first}},
+      {"HardSigmoid", {1, like_first}},
+      {"Imputer", {1, like_first}},
+      {"InstanceNormalization", {1, like_first}},
+      {"LeakyRelu", {1, like_first}},
+      {"LessOrEqual", {12, boolean_broadcast}},
+      {"LinearRegressor", {1, linear_regressor}},
+      {"Log", {1, like_first}},
+      {"LpPool", {1, lp_pool}},
+      {"Max", {1, like_first}},
+      {"Mean", {1, like_first}},
+      {"MeanVarianceNormalization", {9, like_first}},
+      {"MeanVarianceNormalization", {13, like_first}},
+      {"Min", {1, like_first}},
+      {"Mul", {1, like_first}},
+      {"Neg", {1, like_first}},
+      {"Normalizer", {1, float_like_first}},
+      {"PRelu", {1, like_first}},
+      {"Pad", {1, pad}},
+      {"Reciprocal", {1, like_first}},
+      {"Relu", {1, like_first}},
+      {"Reshape", {1, reshape}},
+      {"SVMRegressor", {1, svm_regressor}},
+      {"Scaler", {1, float_like_first}},
+      {"Selu", {1, like_first}},
+      {"Sigmoid", {1, like_first}},
+      {"Split", {1, split}},
+      {"Sqrt", {1, like_first}},
+      {"Sub", {1, like_first}},
+      {"Sum", {1, like_first}},
+      {"Tanh", {1, like_first}},
+      {"TreeEnsembleRegressor", {1, tree_regressor}},
+      {"Upsample", {1, upsample}},
+  };
+  const auto [begin, end] = table.equal_range(name);
+  for (auto entry = begin; entry != end; ++entry) {
+    if (entry->second.since == since) return entry->second.rule;
+  }
+  return nullptr;
+}
+
+}  // namespace tenon::ops

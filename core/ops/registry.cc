@@ -1,0 +1,193 @@
+#include "core/ops/registry.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+namespace tenon::ops {
+
+namespace {
+
+struct Key {
+  std::string_view domain, name;
+  bool operator==(const Key&) const = default;
+};
+
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    const std::hash<std::string_view> hash;
+    return hash(key.name) * 31 + hash(key.domain);
+  }
+};
+
+class Registry {
+ public:
+  static const Registry& instance() {
+    static const Registry registry;
+    return registry;
+  }
+
+  /// All versions, oldest first; null when the name is unknown.
+  const std::vector<const Operator*>* versions(std::string_view domain, std::string_view name) const {
+    const auto found = table_.find(Key{domain, name});
+    return found == table_.end() ? nullptr : &found->second;
+  }
+
+  template <class Function>
+  void for_each_name(std::string_view domain, const Function& function) const {
+    for (const auto& entry : table_) {
+      if (entry.first.domain == domain) function(entry.first.name);
+    }
+  }
+
+ private:
+  Registry() {
+    add_onnx();
+    for (const OwnOperator& own : own_operators()) {
+      Operator& added = add(own.domain, own.name, 1);
+      added.own = &own;
+      added.rule = own.infer;
+    }
+    for (auto& entry : table_) {
+      std::sort(entry.second.begin(), entry.second.end(),
+                [](const Operator* a, const Operator* b) { return a->since < b->since; });
+    }
+  }
+
+  void add_onnx() {
+    // The copies only tell names and versions; what is kept points into ONNX's registry, which never changes.
+    for (const pb::OpSchema& copy : pb::OpSchemaRegistry::get_all_schemas_with_history()) {
+      const pb::OpSchema* schema =
+          pb::OpSchemaRegistry::Schema(copy.Name(), copy.SinceVersion(), copy.domain());
+      if (schema == nullptr) continue;
+      Operator& added = add(schema->domain(), schema->Name(), schema->SinceVersion());
+      added.schema = schema;
+      added.deprecated = schema->deprecated();
+      if (schema->has_type_and_shape_inference_function()) {
+        added.infer = schema->GetTypeAndShapeInferenceFunction();
+      } else {
+        added.rule = early_rule(schema->Name(), schema->SinceVersion());
+      }
+    }
+  }
+
+  Operator& add(std::string_view domain, std::string_view name, int since) {
+    Operator& added = operators_.emplace_back();
+    added.domain = domain;
+    added.name = name;
+    added.since = since;
+    table_[Key{domain, name}].push_back(&added);
+    return added;
+  }
+
+  std::deque<Operator> operators_;
+  std::unordered_map<Key, std::vector<const Operator*>, KeyHash> table_;
+};
+
+/// Number of the element type in "tensor(float)"; 0 for anything else.
+uint32_t tensor_element(const std::string& type) {
+  const pb::TypeProto& proto = pb::Utils::DataTypeUtils::ToTypeProto(&type);
+  return proto.has_tensor_type() ? static_cast<uint32_t>(proto.tensor_type().elem_type()) : 0;
+}
+
+ParameterTypes parameter_types(const pb::OpSchema::FormalParameter& parameter,
+                               std::vector<std::string>& variables) {
+  ParameterTypes types;
+  for (const pb::DataType type : parameter.GetTypes()) {
+    const uint32_t element = tensor_element(*type);
+    if (element != 0) {
+      types.tensors |= uint64_t{1} << element;
+    } else {
+      types.others.push_back(*type);
+    }
+  }
+  if (parameter.GetIsHomogeneous()) {
+    const auto found = std::find(variables.begin(), variables.end(), parameter.GetTypeStr());
+    types.variable = static_cast<int>(found - variables.begin());
+    if (found == variables.end()) variables.push_back(parameter.GetTypeStr());
+  }
+  return types;
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
+                        std::tolower(static_cast<unsigned char>(b[j - 1]));
+      row[j] = std::min({row[j - 1] + 1, above + 1, diagonal + (same ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+const TypeRules& Operator::types() const {
+  std::call_once(types_once_, [this] {
+    std::vector<std::string> variables;
+    for (const auto& input : schema->inputs()) types_.inputs.push_back(parameter_types(input, variables));
+    for (const auto& output : schema->outputs()) types_.outputs.push_back(parameter_types(output, variables));
+    types_.variable_count = static_cast<int>(variables.size());
+  });
+  return types_;
+}
+
+std::string_view canonical_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+bool is_standard_domain(std::string_view domain) {
+  domain = canonical_domain(domain);
+  return domain.empty() || domain == "ai.onnx.ml" || domain == "ai.onnx.training" ||
+         domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training";
+}
+
+const Operator* find_operator(std::string_view domain, std::string_view name, int64_t opset) {
+  const auto* versions = Registry::instance().versions(canonical_domain(domain), name);
+  if (versions == nullptr) return nullptr;
+  const Operator* best = nullptr;
+  for (const Operator* version : *versions) {
+    if (version->since <= opset) best = version;
+  }
+  return best;
+}
+
+const Operator* find_operator(const ir::Node& node) {
+  if (node.since_version <= 0) return nullptr;
+  const Operator* found = find_operator(node.domain, node.op_type, node.since_version);
+  return found != nullptr && found->since == node.since_version ? found : nullptr;
+}
+
+std::vector<std::string_view> operator_names(std::string_view domain) {
+  std::vector<std::string_view> names;
+  Registry::instance().for_each_name(canonical_domain(domain),
+                                     [&](std::string_view name) { names.push_back(name); });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+int64_t opset_of(const std::map<std::string, int64_t>& imports, std::string_view domain) {
+  auto found = imports.find(std::string(domain));
+  if (found == imports.end() && domain.empty()) found = imports.find("ai.onnx");
+  if (found == imports.end() && domain == "ai.onnx") found = imports.find("");
+  return found == imports.end() ? 0 : found->second;
+}
+
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
+  std::string_view best;
+  size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
+  for (const std::string_view candidate : names) {
+    const size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace tenon::ops

@@ -1,0 +1,85 @@
+// The operators this build knows: every schema of the linked ONNX, and a table of our own for operators that
+// published models use although ONNX does not define them (com.microsoft, and operators ONNX has dropped).
+//
+// Internal to core/ops: ONNX types stay in this folder. Read-only after the first call, which builds the
+// table; any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+#include "core/ops/ops.h"
+#include "onnx/defs/schema.h"
+
+namespace tenon::ops {
+
+namespace pb = ::tenon_onnx;
+
+/// Output types of an operator that ONNX has no inference for. `out` has one entry per output of the node,
+/// kUnknown at first. Inputs may be null or of unknown type.
+using InferRule = Status (*)(const ir::Node& node, const InferInputs& inputs, std::vector<ir::Type>& out);
+
+/// One operator of our own table.
+struct OwnOperator {
+  std::string_view domain, name;
+  int min_inputs, max_inputs, max_outputs;
+  InferRule infer;
+};
+const std::vector<OwnOperator>& own_operators();
+
+/// Rules for schemas of ONNX's first opsets that come without inference; null when there is none.
+InferRule early_rule(std::string_view name, int since);
+
+/// What a formal input or output accepts.
+struct ParameterTypes {
+  uint64_t tensors = 0;             // bit n: a tensor of element type n
+  std::vector<std::string> others;  // sequences, maps, ...: ONNX's spelling
+  int variable = -1;                // parameters with the same number have the same type; -1: free
+};
+
+struct TypeRules {
+  std::vector<ParameterTypes> inputs, outputs;
+  int variable_count = 0;
+};
+
+/// One version of an operator. `schema` is null for our own ones, `own` for ONNX's.
+struct Operator {
+  std::string_view domain, name;
+  int since = 0;
+  bool deprecated = false;
+  const pb::OpSchema* schema = nullptr;
+  const OwnOperator* own = nullptr;
+  InferRule rule = nullptr;  // comes before ONNX's inference
+  pb::InferenceFunction infer;
+
+  /// Made at the first call; only with a schema.
+  const TypeRules& types() const;
+
+ private:
+  mutable std::once_flag types_once_;
+  mutable TypeRules types_;
+};
+
+/// "ai.onnx" and "" are one domain.
+std::string_view canonical_domain(std::string_view domain);
+bool is_standard_domain(std::string_view domain);
+/// The version in force at `opset`; null when there is none.
+const Operator* find_operator(std::string_view domain, std::string_view name, int64_t opset);
+/// The one a resolved node names by its since_version; null for functions and custom operators.
+const Operator* find_operator(const ir::Node& node);
+/// Names known in a domain, sorted.
+std::vector<std::string_view> operator_names(std::string_view domain);
+
+/// The version a model imports of a domain; 0 when it imports none.
+int64_t opset_of(const std::map<std::string, int64_t>& imports, std::string_view domain);
+
+/// The nearest of some names by edit distance, or "" when all are far.
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names);
+
+}  // namespace tenon::ops

@@ -1,0 +1,26 @@
+// Checking and merging of value types. Internal to core/ops.
+#pragma once
+
+#include "core/ops/context.h"
+
+namespace tenon::ops {
+
+/// The types that a node's type variables stand for, known from its inputs.
+struct BoundTypes {
+  std::vector<const ir::Type*> variables;
+};
+
+/// Inputs must be of the types that the schema allows; what is not known passes.
+Status check_input_types(const Operator& op, const std::vector<InputView>& inputs, BoundTypes& bound);
+
+/// Element types of outputs that inference left open and the schema determines.
+void fill_output_types(const Operator& op, const BoundTypes& bound, std::vector<ir::Type>& out);
+
+/// Prefix of symbols that inference makes up for a dimension nobody named.
+inline constexpr std::string_view kFreshPrefix = "_d";
+
+/// What is known from both. Dimensions that differ take the inferred ones (published models carry stale
+/// shapes); an error when the kind or an element type differs.
+Result<ir::Type> merge_types(const ir::Type& declared, ir::Type inferred);
+
+}  // namespace tenon::ops
