@@ -22,6 +22,7 @@ from zoo import build
 HERE = Path(__file__).resolve().parent
 MODULES = ("files", "graphs", "tensors", "attributes", "functions", "control_flow", "external", "bombs")
 OUTSIDE_FILE = "outside.bin"
+TRIVIAL_FILE = "trivial.onnx"  # right and without inputs: what time and memory are measured against
 
 
 def load_rows() -> list[dict]:
@@ -52,10 +53,15 @@ def model_path(name: str) -> str:
     return f"{name}/model.onnx" if name in build.PLACED else f"{name}.onnx"
 
 
+def trivial_model() -> onnx.ModelProto:
+    return build.closed([build.node("Relu", ["c"], ["y"])], [build.constant("c", [1.0, -1.0])])
+
+
 def write_cases(out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     (out / OUTSIDE_FILE).write_bytes(bytes(8))
+    (out / TRIVIAL_FILE).write_bytes(to_bytes(trivial_model()))
     for name, make in build.CASES.items():
         (out / model_path(name)).write_bytes(to_bytes(make()))
     for name, make in build.PLACED.items():
