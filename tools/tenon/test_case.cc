@@ -21,7 +21,8 @@ constexpr long long kNetworkParameters = 1000;
 
 Rigour rigour_of(const Json& model) {
   if (model.value("parameters", 0LL) < kNetworkParameters) return Rigour::kOperator;
-  for (auto& [name, count] : model.value("operators", Json::object()).items())
+  const Json operators = model.value("operators", Json::object());
+  for (auto& [name, count] : operators.items())
     for (const char* part : {"Quantize", "QLinear", "MatMulInteger", "ConvInteger", "NBits"})
       if (name.find(part) != std::string::npos) return Rigour::kQuantized;
   return Rigour::kNetwork;
