@@ -1,0 +1,65 @@
+#include "core/onnx/external_data.h"
+
+#include "core/base/quote.h"
+
+namespace tenon::onnx {
+namespace {
+
+/// Relative, and going down only. Backslashes and drive letters would be paths elsewhere, so they are refused
+/// everywhere.
+Status check_location(const std::string& location) {
+  if (location.empty()) return invalid_model("external data has no location; export the model again");
+  auto refuse = [&](const char* reason) {
+    return invalid_model("external data at ", quoted(location), ": ", reason,
+                         "; the location must be a path relative to the model, downwards");
+  };
+  if (location.find('\0') != std::string::npos) return refuse("the location has a zero byte");
+  if (location.front() == '/') return refuse("the location is an absolute path");
+  if (location.find('\\') != std::string::npos) return refuse("the location has a backslash");
+  if (location.size() > 1 && location[1] == ':') return refuse("the location names a drive");
+  for (size_t start = 0; start <= location.size();) {
+    size_t end = std::min(location.find('/', start), location.size());
+    if (location.compare(start, end - start, "..") == 0) return refuse("the location leads upwards");
+    start = end + 1;
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+ExternalFiles::ExternalFiles(std::string directory, std::string real_directory, const Limits& limits,
+                             int64_t budget_bytes)
+    : directory_(std::move(directory)), denied_(limits.external_data == ExternalData::kDeny) {
+  options_.map = limits.map_weights;
+  options_.limit_bytes = budget_bytes;
+  if (!directory_.empty()) options_.beneath = {real_path(directory_), std::move(real_directory)};
+}
+
+Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(const std::string& location) {
+  auto known = files_.find(location);
+  if (known != files_.end()) return known->second;
+  RETURN_IF_ERROR(check_location(location));
+  if (denied_) {
+    return invalid_model("external data at ", quoted(location),
+                         " is not allowed; set limits.external_data for a trusted model");
+  }
+  if (directory_.empty()) {
+    return invalid_model("external data at ", quoted(location),
+                         " has no directory to lie in: the model was read from memory; load it by its path");
+  }
+  auto file = MappedFile::open(directory_ + "/" + location, options_);
+  if (!file.ok()) {
+    // What the caller gave is the model; a file that it names and that cannot be read makes the model
+    // invalid.
+    const Status& cause = file.error();
+    if (cause.kind() == ErrorKind::kLimitExceeded) {
+      return limit_exceeded("external data at ", quoted(location), ": ", cause.message());
+    }
+    return invalid_model("external data at ", quoted(location), ": ", cause.message());
+  }
+  options_.limit_bytes -= static_cast<int64_t>((*file)->size());
+  files_.emplace(location, *file);
+  return file;
+}
+
+}  // namespace tenon::onnx

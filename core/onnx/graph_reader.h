@@ -1,0 +1,84 @@
+// GraphProto and the body of FunctionProto -> ir::Graph.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/ir/graph.h"
+#include "core/onnx/proto.h"
+#include "core/onnx/tensor_reader.h"
+
+namespace tenon::onnx {
+
+/// What all graphs of one model share while they are read.
+struct ReadContext {
+  TensorReader& tensors;
+  const Limits& limits;
+  int64_t ir_version = 0;
+  std::map<std::string, int64_t>* opset_imports = nullptr;  // of the model or of the function being read
+  const std::set<std::string, std::less<>>* attributes = nullptr;  // of the function being read, else null
+};
+
+/// Reads one graph; a reader for a nested graph knows the one around it and turns names from there into
+/// captures.
+class GraphReader {
+ public:
+  GraphReader(ReadContext& context, GraphReader* outer) : context_(context), outer_(outer) {}
+
+  /// INVALID_MODEL names the node, value or initializer. Initializers that are inputs become defaults from IR
+  /// version 4 on and constants before; Constant nodes become constants.
+  Result<ir::Graph> read(const pb::GraphProto& proto);
+  Result<ir::Graph> read_function_body(const pb::FunctionProto& proto);
+  Result<ir::Attribute> read_attribute(const pb::AttributeProto& proto);
+
+ private:
+  using NodeList = google::protobuf::RepeatedPtrField<pb::NodeProto>;
+  using ValueList = google::protobuf::RepeatedPtrField<pb::ValueInfoProto>;
+
+  Status read_initializers(const pb::GraphProto& proto);
+  Status hold_initializer(const std::string& name, Result<ir::TensorPtr> tensor);
+  Status read_inputs(const ValueList& inputs);
+  Status read_input(const pb::ValueInfoProto& proto);
+  void add_constants();
+  Status declare(std::string_view kind, const std::string& name);
+  Status declare_outputs(const NodeList& nodes);
+  Status declare_node(const pb::NodeProto& proto);
+  Status read_nodes(const NodeList& nodes);
+  Status read_node(const pb::NodeProto& proto, ir::Node& node);
+  Status check_domain(const std::string& domain);
+  Status read_node_attributes(const pb::NodeProto& proto, ir::Node& node);
+  Status read_types(const ValueList& values);
+  Status read_outputs(const std::vector<std::string>& names);
+
+  Result<ir::TensorPtr> read_constant(const pb::NodeProto& proto);
+  Status read_attribute_value(const pb::AttributeProto& proto, ir::Attribute& attribute);
+
+  /// The value of that name here or, captured, around; kNone when there is none.
+  ir::ValueId resolve(const std::string& name);
+  /// Whether the name was defined around before the node that is being read there.
+  bool defined_around(const std::string& name) const;
+
+  struct Initializer {
+    std::string name;
+    ir::TensorPtr tensor;
+    bool is_input = false;
+  };
+
+  ReadContext& context_;
+  GraphReader* outer_;
+  ir::Graph graph_;
+  std::vector<Initializer> initializers_;
+  std::map<std::string, size_t, std::less<>> initializer_names_;  // -> index
+  std::vector<ir::ValueId> node_starts_;                          // first value that each node declares
+  ir::ValueId undefined_from_ = 0;                                // values from here on are made later
+};
+
+/// Name, operator and domain of a node; a node without name is called by its place: "Relu_7".
+Result<ir::Node> read_node_head(const pb::NodeProto& proto, int index);
+
+/// Whether the node is a Constant that can be turned into a constant value: with one output and no
+/// references.
+bool is_plain_constant(const pb::NodeProto& proto);
+
+}  // namespace tenon::onnx

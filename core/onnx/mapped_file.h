@@ -1,0 +1,52 @@
+// A file opened for reading and mapped, or copied, into memory. The only platform code of this folder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/tensor.h"
+
+namespace tenon::onnx {
+
+/// Immutable and thread-safe; the bytes live as long as the object, the descriptor is closed at once.
+class MappedFile {
+ public:
+  struct Options {
+    bool map = true;                  // false: read into memory, for files that may be truncated while in use
+    int64_t limit_bytes = INT64_MAX;  // LIMIT_EXCEEDED for a larger file
+    std::vector<std::string>
+        beneath;  // if not empty: the real file must lie beneath one of these real directories
+  };
+
+  /// Regular files only: a pipe, a device or a directory is refused without being opened. INVALID_INPUT, with
+  /// code NOT_FOUND where there is no such file.
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, const Options& options);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  /// Where byte `offset` of the file comes from.
+  ir::FileSpan span(uint64_t offset) const;
+
+ private:
+  MappedFile() = default;
+
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+  bool mapped_ = false;
+  std::unique_ptr<std::byte[]> copy_;
+  ir::FileSpan identity_;
+};
+
+/// The directory part of a path: "." when it has none.
+std::string directory_of(const std::string& path);
+/// The path with every link followed; empty when it does not exist.
+std::string real_path(const std::string& path);
+
+}  // namespace tenon::onnx

@@ -1,0 +1,124 @@
+#include "core/onnx/model_reader.h"
+
+#include "core/base/quote.h"
+#include "core/onnx/graph_reader.h"
+#include "core/onnx/names.h"
+#include "core/ops/ops.h"
+
+namespace tenon::onnx {
+namespace {
+
+using OpsetImports = std::map<std::string, int64_t>;
+using OpsetList = google::protobuf::RepeatedPtrField<pb::OperatorSetIdProto>;
+
+Status check_ir_version(const pb::ModelProto& proto) {
+  int64_t version = proto.ir_version();
+  if (!proto.has_ir_version() || version < 1) {
+    return invalid_model("ir_version is ", version,
+                         "; every ONNX model has a version of 1 or more, so this is no model");
+  }
+  if (version > pb::Version::IR_VERSION) {
+    return unsupported("the model has IR version ", version, " and this Tenon reads up to ",
+                       static_cast<int64_t>(pb::Version::IR_VERSION),
+                       "; export it with an older onnx package, or update Tenon");
+  }
+  return ok_status();
+}
+
+Status check_opset(const std::string& domain, int64_t version) {
+  std::string_view shown = shown_domain(domain);
+  if (version < 1) return invalid_model("opset ", version, " of domain ", quoted(shown), " does not exist");
+  int64_t latest = ops::latest_opset(domain);
+  if (latest == 0 || version <= latest) return ok_status();
+  return unsupported("the model asks for opset ", version, " of domain ", quoted(shown),
+                     " and this Tenon knows up to ", latest, "; convert the model to opset ", latest,
+                     ", or update Tenon");
+}
+
+Result<OpsetImports> read_opsets(const OpsetList& list) {
+  OpsetImports imports;
+  for (const auto& entry : list) {
+    std::string domain = normal_domain(entry.domain());
+    RETURN_IF_ERROR(check_name("domain", domain));
+    RETURN_IF_ERROR(check_opset(domain, entry.version()));
+    auto added = imports.emplace(domain, entry.version());
+    if (!added.second && added.first->second != entry.version()) {
+      return invalid_model("opset_import names domain ", quoted(shown_domain(domain)),
+                           " twice, with versions ", added.first->second, " and ", entry.version());
+    }
+  }
+  return imports;
+}
+
+Result<OpsetImports> read_model_opsets(const pb::ModelProto& proto) {
+  ASSIGN_OR_RETURN(OpsetImports imports, read_opsets(proto.opset_import()));
+  if (!imports.empty()) return imports;
+  // The first two versions of the format had no opsets; their operators are those of opset 1.
+  if (proto.ir_version() < 3) return OpsetImports{{"", 1}};
+  return invalid_model(
+      "the model has no opset_import; add the opset that its operators are of, or export it again");
+}
+
+Result<ir::Function> read_function(const pb::FunctionProto& proto, ReadContext context) {
+  ir::Function function;
+  function.domain = normal_domain(proto.domain());
+  function.name = proto.name();
+  function.overload = proto.overload();
+  if (function.name.empty()) return invalid_model("a function has no name");
+  RETURN_IF_ERROR(check_name("function", function.name));
+  RETURN_IF_ERROR(check_name("function's domain", function.domain));
+  ASSIGN_OR_RETURN(function.opset_imports, read_opsets(proto.opset_import()));
+  if (function.opset_imports.empty()) {
+    return invalid_model("the function has no opset_import; add the opset that its operators are of");
+  }
+  std::set<std::string, std::less<>> attributes(proto.attribute().begin(), proto.attribute().end());
+  function.attributes.assign(proto.attribute().begin(), proto.attribute().end());
+  for (const auto& entry : proto.attribute_proto()) attributes.insert(entry.name());
+  context.opset_imports = &function.opset_imports;
+  context.attributes = &attributes;
+  GraphReader reader(context, nullptr);
+  for (const auto& entry : proto.attribute_proto()) {
+    ASSIGN_OR_RETURN(function.attribute_defaults.emplace_back(), reader.read_attribute(entry));
+  }
+  ASSIGN_OR_RETURN(function.body, reader.read_function_body(proto));
+  return function;
+}
+
+Status read_functions(const pb::ModelProto& proto, const ReadContext& context, ir::Model& model) {
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  for (const auto& entry : proto.functions()) {
+    auto function = read_function(entry, context);
+    std::string place = "function " + quoted(entry.domain() + "." + entry.name());
+    if (!function.ok()) return std::move(function).error().with_context(place);
+    if (!seen.emplace(function->domain, function->name, function->overload).second) {
+      return invalid_model("there are two functions of this name").with_context(place);
+    }
+    model.functions.push_back(std::move(function).value());
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Result<ir::Model> read_model(const pb::ModelProto& proto, TensorReader& tensors, const Limits& limits) {
+  RETURN_IF_ERROR(check_ir_version(proto));
+  if (!proto.has_graph()) return invalid_model("the file has no graph; check that it is a whole ONNX model");
+  ir::Model model;
+  model.ir_version = proto.ir_version();
+  ASSIGN_OR_RETURN(model.opset_imports, read_model_opsets(proto));
+  model.producer_name = proto.producer_name();
+  model.producer_version = proto.producer_version();
+  model.domain = proto.domain();
+  model.doc = proto.doc_string();
+  model.model_version = proto.model_version();
+  for (const auto& entry : proto.metadata_props()) model.metadata[entry.key()] = entry.value();
+
+  ReadContext context{tensors, limits};
+  context.ir_version = model.ir_version;
+  context.opset_imports = &model.opset_imports;
+  RETURN_IF_ERROR(read_functions(proto, context, model));
+  ASSIGN_OR_RETURN(model.graph, GraphReader(context, nullptr).read(proto.graph()));
+  return model;
+}
+
+}  // namespace tenon::onnx

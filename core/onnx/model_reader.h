@@ -1,0 +1,13 @@
+// ModelProto -> ir::Model: versions, opsets, functions, the graph.
+#pragma once
+
+#include "core/ir/graph.h"
+#include "core/onnx/proto.h"
+#include "core/onnx/tensor_reader.h"
+
+namespace tenon::onnx {
+
+/// The model as the file has it: names, structure and limits are checked, operators are not.
+Result<ir::Model> read_model(const pb::ModelProto& proto, TensorReader& tensors, const Limits& limits);
+
+}  // namespace tenon::onnx

@@ -1,0 +1,33 @@
+// The skeleton of a model file: the same protobuf message without the bytes of its weights, small enough to
+// parse.
+//
+// This is the only code that touches a model before its limits are known to hold: it walks over the wire
+// format, takes no memory beyond the skeleton, and counts what protobuf would allocate.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/onnx/onnx.h"
+
+namespace tenon::onnx {
+
+struct ByteSpan {
+  const std::byte* data = nullptr;
+  size_t size = 0;
+};
+
+struct Skeleton {
+  /// A ModelProto. Each raw_data field is replaced by a `segment` field, which ONNX has not used since 2017
+  /// and which is refused in a file; `segment.begin` is an index into `raw_data`.
+  std::string bytes;
+  std::vector<ByteSpan> raw_data;  // into the file
+};
+
+/// INVALID_MODEL where the bytes are no message; LIMIT_EXCEEDED for nodes, depth, rank and the number of
+/// parts.
+Result<Skeleton> make_skeleton(const std::byte* data, size_t size, const Limits& limits);
+
+}  // namespace tenon::onnx

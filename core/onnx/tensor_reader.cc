@@ -1,0 +1,157 @@
+#include "core/onnx/tensor_reader.h"
+
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "core/base/quote.h"
+#include "core/onnx/typed_data.h"
+
+namespace tenon::onnx {
+namespace {
+
+using ir::ElementType;
+
+static_assert(std::endian::native == std::endian::little, "raw_data is little endian and is used in place");
+
+Result<ElementType> element_type(int32_t number) {
+  if (number == pb::TensorProto::FLOAT6E2M3 || number == pb::TensorProto::FLOAT6E3M2) {
+    return unsupported("6-bit floating point tensors are not supported; store them as float8 or float16");
+  }
+  if (number < 0 || !ir::is_element_type(static_cast<uint32_t>(number))) {
+    return invalid_model("element type ", number, " does not exist");
+  }
+  return static_cast<ElementType>(number);
+}
+
+Result<std::vector<int64_t>> read_dims(const pb::TensorProto& proto, const Limits& limits) {
+  if (proto.dims_size() > limits.rank)
+    return limit_exceeded("rank ", proto.dims_size(), " is above ", limits.rank);
+  return std::vector<int64_t>(proto.dims().begin(), proto.dims().end());
+}
+
+/// Providers may rely on 0 and 1.
+bool has_strange_bool(ElementType type, ByteSpan bytes) {
+  if (type != ElementType::kBool) return false;
+  for (size_t i = 0; i < bytes.size; ++i) {
+    if (bytes.data[i] > std::byte(1)) return true;
+  }
+  return false;
+}
+
+Result<ir::TensorPtr> copy_bools(std::vector<int64_t> dims, ByteSpan bytes) {
+  std::vector<std::byte> copy(bytes.data, bytes.data + bytes.size);
+  for (std::byte& byte : copy) byte = std::byte(byte != std::byte(0));
+  return ir::Tensor::make(ElementType::kBool, std::move(dims), std::move(copy));
+}
+
+/// Where external data says that it is.
+struct ExternalEntry {
+  std::string location;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+};
+
+Result<uint64_t> read_number(const std::string& key, const std::string& text) {
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  auto parsed = std::from_chars(text.data(), end, number);
+  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end ||
+      number > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    return invalid_model(quoted(text), " as ", key, " of external data is not a number of bytes");
+  }
+  return number;
+}
+
+Result<ExternalEntry> read_entry(const pb::TensorProto& proto) {
+  ExternalEntry entry;
+  for (const auto& pair : proto.external_data()) {
+    if (pair.key() == "location") entry.location = pair.value();
+    if (pair.key() == "offset") {
+      ASSIGN_OR_RETURN(entry.offset, read_number("offset", pair.value()));
+    }
+    if (pair.key() == "length") {
+      ASSIGN_OR_RETURN(uint64_t length, read_number("length", pair.value()));
+      entry.length = length;
+    }
+  }
+  return entry;
+}
+
+int64_t element_count(const std::vector<int64_t>& dims) { return ir::Shape::of(dims).element_count(); }
+
+}  // namespace
+
+Result<ir::TensorPtr> TensorReader::read_raw(ElementType type, std::vector<int64_t> dims, ByteSpan bytes) {
+  if (has_strange_bool(type, bytes)) return copy_bools(std::move(dims), bytes);
+  ir::FileSpan origin;
+  if (source_.file) origin = source_.file->span(static_cast<uint64_t>(bytes.data - source_.data));
+  return ir::Tensor::refer(type, std::move(dims), bytes.data, bytes.size, source_.owner, std::move(origin));
+}
+
+Result<ir::TensorPtr> TensorReader::read_external(const pb::TensorProto& proto, ElementType type,
+                                                  std::vector<int64_t> dims) {
+  if (proto.has_segment() || typed_field_count(proto) != 0) {
+    return invalid_model("the tensor has external data and data of its own");
+  }
+  int64_t wanted = 0;
+  if (!ir::packed_bytes(type, element_count(dims), &wanted)) {
+    return invalid_model("a tensor ", ir::element_type_name(type), ir::Shape::of(dims).to_string(),
+                         " cannot be external data");
+  }
+  ASSIGN_OR_RETURN(ExternalEntry entry, read_entry(proto));
+  auto size = static_cast<uint64_t>(wanted);
+  std::string place = "external data at " + quoted(entry.location);
+  if (entry.length && *entry.length != size) {
+    return invalid_model(place, " has length ", *entry.length, " for a tensor of ", size, " bytes");
+  }
+  ASSIGN_OR_RETURN(auto file, external_.open(entry.location));
+  if (entry.offset > file->size() || size > file->size() - entry.offset) {
+    return invalid_model(place, ": bytes ", entry.offset, " to ", entry.offset + size,
+                         " are outside of the file of ", file->size(),
+                         " bytes; check that it was transferred whole");
+  }
+  ByteSpan bytes{file->data() + entry.offset, static_cast<size_t>(size)};
+  if (has_strange_bool(type, bytes)) return copy_bools(std::move(dims), bytes);
+  return ir::Tensor::refer(type, std::move(dims), bytes.data, bytes.size, file, file->span(entry.offset));
+}
+
+Result<ir::TensorPtr> TensorReader::read(const pb::TensorProto& proto) {
+  ASSIGN_OR_RETURN(ElementType type, element_type(proto.data_type()));
+  ASSIGN_OR_RETURN(std::vector<int64_t> dims, read_dims(proto, limits_));
+  if (proto.data_location() == pb::TensorProto::EXTERNAL) return read_external(proto, type, std::move(dims));
+  if (!proto.has_segment()) return read_typed(proto, type, std::move(dims));
+  auto index = static_cast<uint64_t>(proto.segment().begin());
+  if (index >= raw_data_.size()) return internal_error("raw data ", index, " was not recorded");
+  if (typed_field_count(proto) == 0) return read_raw(type, std::move(dims), raw_data_[index]);
+  if (raw_data_[index].size == 0) return read_typed(proto, type, std::move(dims));
+  return invalid_model("the tensor has raw_data and a typed field too");
+}
+
+Result<ir::SparseTensor> TensorReader::read_sparse(const pb::SparseTensorProto& proto) {
+  if (proto.dims_size() > limits_.rank) {
+    return limit_exceeded("a sparse tensor has rank ", proto.dims_size(), "; the limit is ", limits_.rank);
+  }
+  ir::SparseTensor sparse;
+  sparse.dims.assign(proto.dims().begin(), proto.dims().end());
+  ASSIGN_OR_RETURN(sparse.values, read(proto.values()));
+  ASSIGN_OR_RETURN(sparse.indices, read(proto.indices()));
+  return sparse;
+}
+
+Result<ir::TensorPtr> read_plain_tensor(const pb::TensorProto& proto, const Limits& limits) {
+  if (proto.has_segment() || proto.data_location() == pb::TensorProto::EXTERNAL) {
+    return invalid_model("a tensor outside of a model has segments or external data");
+  }
+  ASSIGN_OR_RETURN(ElementType type, element_type(proto.data_type()));
+  ASSIGN_OR_RETURN(std::vector<int64_t> dims, read_dims(proto, limits));
+  if (!proto.has_raw_data()) return read_typed(proto, type, std::move(dims));
+  if (typed_field_count(proto) != 0) return invalid_model("the tensor has raw_data and a typed field too");
+  ByteSpan bytes{reinterpret_cast<const std::byte*>(proto.raw_data().data()), proto.raw_data().size()};
+  if (type == ElementType::kBool) return copy_bools(std::move(dims), bytes);
+  return ir::Tensor::make(type, std::move(dims), {bytes.data, bytes.data + bytes.size});
+}
+
+}  // namespace tenon::onnx

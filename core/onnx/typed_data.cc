@@ -1,0 +1,108 @@
+#include "core/onnx/typed_data.h"
+
+#include <cstring>
+
+namespace tenon::onnx {
+namespace {
+
+using ir::ElementType;
+
+template <class T, class List>
+std::vector<std::byte> copy_as(const List& list) {
+  std::vector<std::byte> bytes(static_cast<size_t>(list.size()) * sizeof(T));
+  std::byte* to = bytes.data();
+  for (auto element : list) {
+    T value = static_cast<T>(element);
+    std::memcpy(to, &value, sizeof value);
+    to += sizeof value;
+  }
+  return bytes;
+}
+
+/// Narrow types are stored one (or one byte of packed ones) per int32. Writers use the signed or the unsigned
+/// reading of the bits; anything that is neither is damage.
+template <class T>
+Result<std::vector<std::byte>> narrow(const pb::TensorProto& proto) {
+  constexpr int32_t kLow = -(int32_t{1} << (8 * sizeof(T) - 1)), kHigh = (int32_t{1} << 8 * sizeof(T)) - 1;
+  for (int32_t value : proto.int32_data()) {
+    if (value < kLow || value > kHigh) {
+      return invalid_model("int32_data has ", value, ", which does not fit ", 8 * sizeof(T), " bits");
+    }
+  }
+  return copy_as<T>(proto.int32_data());
+}
+
+Result<std::vector<std::byte>> typed_bytes(const pb::TensorProto& proto, ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+    case ElementType::kComplex64:
+      return copy_as<float>(proto.float_data());
+    case ElementType::kFloat64:
+    case ElementType::kComplex128:
+      return copy_as<double>(proto.double_data());
+    case ElementType::kInt64:
+      return copy_as<int64_t>(proto.int64_data());
+    case ElementType::kUInt64:
+      return copy_as<uint64_t>(proto.uint64_data());
+    case ElementType::kUInt32:
+      return copy_as<uint32_t>(proto.uint64_data());
+    case ElementType::kInt32:
+      return copy_as<int32_t>(proto.int32_data());
+    case ElementType::kUInt16:
+    case ElementType::kInt16:
+    case ElementType::kFloat16:
+    case ElementType::kBFloat16:
+      return narrow<uint16_t>(proto);
+    case ElementType::kBool: {
+      std::vector<std::byte> bytes(static_cast<size_t>(proto.int32_data_size()));
+      for (int i = 0; i < proto.int32_data_size(); ++i)
+        bytes[static_cast<size_t>(i)] = std::byte(proto.int32_data(i) != 0);
+      return bytes;
+    }
+    default:
+      return narrow<uint8_t>(proto);
+  }
+}
+
+int field_size(const pb::TensorProto& proto, ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+    case ElementType::kComplex64:
+      return proto.float_data_size();
+    case ElementType::kFloat64:
+    case ElementType::kComplex128:
+      return proto.double_data_size();
+    case ElementType::kInt64:
+      return proto.int64_data_size();
+    case ElementType::kUInt64:
+    case ElementType::kUInt32:
+      return proto.uint64_data_size();
+    case ElementType::kString:
+      return proto.string_data_size();
+    default:
+      return proto.int32_data_size();
+  }
+}
+
+}  // namespace
+
+int typed_field_count(const pb::TensorProto& proto) {
+  return (proto.float_data_size() != 0) + (proto.double_data_size() != 0) + (proto.int64_data_size() != 0) +
+         (proto.uint64_data_size() != 0) + (proto.int32_data_size() != 0) + (proto.string_data_size() != 0);
+}
+
+Result<ir::TensorPtr> read_typed(const pb::TensorProto& proto, ElementType type, std::vector<int64_t> dims) {
+  int fields = typed_field_count(proto);
+  if (fields > 1 || (fields == 1 && field_size(proto, type) == 0)) {
+    return invalid_model("the data of a ", ir::element_type_name(type),
+                         " tensor is in the field of another type");
+  }
+  if (type == ElementType::kString) {
+    return ir::Tensor::make_strings(std::move(dims),
+                                    {proto.string_data().begin(), proto.string_data().end()});
+  }
+  ASSIGN_OR_RETURN(std::vector<std::byte> bytes, typed_bytes(proto, type));
+  return ir::Tensor::make(type, std::move(dims), std::move(bytes));
+}
+
+}  // namespace tenon::onnx
