@@ -4,6 +4,7 @@
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -118,13 +119,23 @@ def count_gtest(report_file: Path) -> Counts | None:
     return counts
 
 
+def count_output(output: str, passed: bool) -> Counts | None:
+    """Counts that a script printed: `N passed, N failed` as its last line, or unittest's `Ran N tests`."""
+    own = re.search(r"^(\d+) passed, (\d+) failed\s*\Z", output, re.MULTILINE)
+    if own and passed == (own[2] == "0"):
+        return Counts(int(own[1]), int(own[2]), failures=re.findall(r"^failed ([^\s:]+)", output, re.MULTILINE))
+    unittest = re.search(r"^Ran (\d+) tests? in .*^OK\s*\Z", output, re.MULTILINE | re.DOTALL)
+    return Counts(int(unittest[1])) if unittest and passed else None
+
+
 def count_ctest(junit: Path, gtest_reports: Path) -> Counts:
-    """Counts of a ctest run; an entry that is a GoogleTest executable counts with its own cases."""
+    """Counts of a ctest run; an entry that tells of its own cases counts with those."""
     counts = Counts()
     for case in ElementTree.parse(junit).getroot().iter("testcase"):
         name = case.get("name")
         passed = case.get("status") == "run"
         own = count_gtest(gtest_reports / f"{name}.xml")
+        own = own or count_output(case.findtext("system-out") or "", passed)
         if own and (passed or own.failed):
             counts += own
         elif passed:
@@ -145,6 +156,7 @@ def run_ctest(preset: str) -> Counts:
     junit.unlink(missing_ok=True)
     jobs = str(os.cpu_count() or 2)
     command = ["ctest", "--test-dir", BUILD / preset, "-j", jobs, "--output-on-failure", "--output-junit", junit]
+    command += ["--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000"]
     run_logged("ctest", command, folder / "ctest.log", {"GTEST_OUTPUT": f"xml:{reports}/"})
     if not junit.exists():
         raise StepFailed(f"ctest wrote no {junit}")

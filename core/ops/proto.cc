@@ -200,6 +200,30 @@ void to_proto(const ir::Attribute& attribute, pb::AttributeProto* out) {
   }
 }
 
+Result<ir::Attribute> from_proto(const pb::AttributeProto& attribute) {
+  ir::Attribute out;
+  out.name = attribute.name();
+  out.type = static_cast<ir::AttributeType>(attribute.type());
+  out.reference = attribute.ref_attr_name();
+  out.i = attribute.i();
+  out.f = attribute.f();
+  out.s = attribute.s();
+  out.ints.assign(attribute.ints().begin(), attribute.ints().end());
+  out.floats.assign(attribute.floats().begin(), attribute.floats().end());
+  out.strings.assign(attribute.strings().begin(), attribute.strings().end());
+  if (attribute.has_t()) {
+    ASSIGN_OR_RETURN(ir::TensorPtr tensor, from_proto(attribute.t()));
+    out.tensors.push_back(std::move(tensor));
+  }
+  for (const auto& proto : attribute.tensors()) {
+    ASSIGN_OR_RETURN(ir::TensorPtr tensor, from_proto(proto));
+    out.tensors.push_back(std::move(tensor));
+  }
+  if (attribute.has_tp()) out.types.push_back(from_proto(attribute.tp()));
+  for (const auto& proto : attribute.type_protos()) out.types.push_back(from_proto(proto));
+  return out;
+}
+
 Status status_of(const std::exception& error) {
   if (const auto* carried = dynamic_cast<const StatusException*>(&error)) return carried->status();
   std::string_view text = error.what();

@@ -17,6 +17,9 @@ Result<ir::TensorPtr> from_proto(const pb::TensorProto& tensor);
 /// Graphs are left out: ONNX reaches them through a GraphInferencer.
 void to_proto(const ir::Attribute& attribute, pb::AttributeProto* out);
 
+/// Graphs are left out as well; the caller reads them.
+Result<ir::Attribute> from_proto(const pb::AttributeProto& attribute);
+
 /// A failure that ONNX reported by an exception, without its prefixes.
 Status status_of(const std::exception& error);
 

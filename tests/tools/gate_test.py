@@ -23,8 +23,9 @@ GTEST = """<?xml version="1.0"?>
 """
 
 
-def ctest_xml(*cases: tuple[str, str]) -> str:
-    rows = "".join(f'<testcase name="{name}" classname="{name}" status="{status}"/>' for name, status in cases)
+def ctest_xml(*cases: tuple[str, str], output: str = "") -> str:
+    inner = f"<system-out>{output}</system-out>"
+    rows = "".join(f'<testcase name="{name}" status="{status}">{inner}</testcase>' for name, status in cases)
     return f"<testsuite>{rows}</testsuite>"
 
 
@@ -49,6 +50,13 @@ class Gate(unittest.TestCase):
         counts = self.count(ctest_xml(("script", "run"), ("other", "fail"), ("third", "notrun")))
         self.assertEqual((counts.passed, counts.failed), (1, 2))
         self.assertEqual(counts.failures, ["other", "third"])
+
+    def test_scripts_tell_of_their_own_cases(self):
+        counts = self.count(ctest_xml(("rows", "fail"), output="failed a.b: why\n    more\n7 passed, 1 failed\n"))
+        self.assertEqual((counts.passed, counts.failed, counts.failures), (7, 1, ["a.b"]))
+        self.assertEqual(self.count(ctest_xml(("unit", "run"), output="...\nRan 9 tests in 0.1s\n\nOK\n")).passed, 9)
+        self.assertEqual(self.count(ctest_xml(("rows", "fail"), output="8 passed, 0 failed\n")).failed, 1)
+        self.assertEqual(self.count(ctest_xml(("rows", "run"), output="7 passed, 1 failed\n")).passed, 1)
 
     def test_a_crash_is_a_failure(self):
         truncated = GTEST[: len(GTEST) // 2]

@@ -47,6 +47,17 @@ bool with_type(uint32_t dtype, Use use) {
   }
 }
 
+// Every digit, since integers are compared by their text; empty for other types.
+std::string integer_text(const tenon_tensor& tensor, uint64_t index) {
+  std::string text;
+  with_type(tensor.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      text = std::to_string(ep::load_element<T>(tensor.data, static_cast<int64_t>(index)));
+  });
+  return text;
+}
+
 std::string real_text(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.6g", value);
@@ -73,16 +84,10 @@ std::complex<double> element_value(const tenon_tensor& tensor, uint64_t index) {
   return out;
 }
 
-int64_t element_int64(const tenon_tensor& tensor, uint64_t index) {
-  return static_cast<const int64_t*>(tensor.data)[index];
-}
-
 std::string element_text(const Value& value, uint64_t index) {
   tenon_tensor tensor = value.describe();
   if (tensor.dtype == TENON_STRING) return "'" + std::string(value.string_at(index)) + "'";
-  if (tensor.dtype == TENON_INT64) return std::to_string(element_int64(tensor, index));
-  if (tensor.dtype == TENON_UINT64)
-    return std::to_string(static_cast<uint64_t>(element_int64(tensor, index)));
+  if (std::string integer = integer_text(tensor, index); !integer.empty()) return integer;
   if (tensor.dtype == TENON_BOOL) return static_cast<const uint8_t*>(tensor.data)[index] ? "true" : "false";
   std::complex<double> number = element_value(tensor, index);
   if (tensor.dtype != TENON_COMPLEX64 && tensor.dtype != TENON_COMPLEX128) return real_text(number.real());

@@ -1,0 +1,222 @@
+// The bodies that ONNX's schemas define for function operators, as our functions.
+#include <algorithm>
+
+#include "core/base/quote.h"
+#include "core/ops/proto.h"
+
+namespace tenon::ops {
+
+namespace {
+
+/// What a body that depends on the node may ask about it.
+class BuildContext final : public pb::FunctionBodyBuildContext {
+ public:
+  BuildContext(const ir::Graph& graph, const ir::Node& node) : node_(node), types_(node.inputs.size()) {
+    for (const ir::Attribute& attribute : node.attributes) to_proto(attribute, &attributes_[attribute.name]);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != ir::kNone) to_proto(graph.value(node.inputs[i]).type, &types_[i]);
+    }
+  }
+
+  const pb::AttributeProto* getAttribute(const std::string& name) const override {
+    const auto found = attributes_.find(name);
+    return found == attributes_.end() ? nullptr : &found->second;
+  }
+  bool hasInput(int index) const override { return has(node_.inputs, index); }
+  bool hasOutput(int index) const override { return has(node_.outputs, index); }
+  const pb::TypeProto* getInputType(int index) const override {
+    if (!hasInput(index)) return nullptr;
+    const pb::TypeProto& type = types_[static_cast<size_t>(index)];
+    return type.value_case() == pb::TypeProto::VALUE_NOT_SET ? nullptr : &type;
+  }
+
+ private:
+  static bool has(const std::vector<ir::ValueId>& values, int index) {
+    return index >= 0 && static_cast<size_t>(index) < values.size() &&
+           values[static_cast<size_t>(index)] != ir::kNone;
+  }
+
+  const ir::Node& node_;
+  std::map<std::string, pb::AttributeProto> attributes_;
+  std::vector<pb::TypeProto> types_;
+};
+
+/// One graph being read, inside another one or not.
+struct Scope {
+  ir::Graph& graph;
+  Scope* around;
+};
+
+/// The value of a name, captured from the graphs around where it is theirs; kNone when nobody has it.
+ir::ValueId find_value(Scope& scope, const std::string& name) {
+  const ir::ValueId found = scope.graph.find_value(name);
+  if (found != ir::kNone || scope.around == nullptr) return found;
+  const ir::ValueId outer = find_value(*scope.around, name);
+  if (outer == ir::kNone) return ir::kNone;
+  return scope.graph.add_capture(outer, name, scope.around->graph.value(outer).type);
+}
+
+Status read_graph(const pb::GraphProto& proto, Scope& scope);
+
+Result<ir::Attribute> read_attribute(const pb::AttributeProto& proto, Scope& scope) {
+  ASSIGN_OR_RETURN(ir::Attribute attribute, from_proto(proto));
+  if (proto.has_g()) {
+    ir::Graph body;
+    Scope inner{body, &scope};
+    RETURN_IF_ERROR(read_graph(proto.g(), inner));
+    attribute.graphs.emplace_back(std::move(body));
+  }
+  return attribute;
+}
+
+/// The tensor of a Constant node whose value stands in the node itself; null for other nodes.
+Result<ir::TensorPtr> constant_value(const pb::NodeProto& node) {
+  if (node.op_type() != "Constant" || node.attribute_size() != 1) return ir::TensorPtr();
+  const pb::AttributeProto& attribute = node.attribute(0);
+  if (!attribute.ref_attr_name().empty()) return ir::TensorPtr();
+  if (attribute.name() == "value") return from_proto(attribute.t());
+  if (attribute.name() == "value_int") return ir::Tensor::scalar_int(attribute.i());
+  if (attribute.name() == "value_ints") {
+    return ir::Tensor::of_ints({attribute.ints().begin(), attribute.ints().end()});
+  }
+  return ir::TensorPtr();
+}
+
+Status read_node(const pb::NodeProto& proto, Scope& scope) {
+  ASSIGN_OR_RETURN(ir::TensorPtr constant, constant_value(proto));
+  if (constant != nullptr) {
+    scope.graph.add_constant(proto.output(0), std::move(constant));
+    return ok_status();
+  }
+  ir::Node node;
+  node.name = proto.name();
+  node.domain = std::string(canonical_domain(proto.domain()));
+  node.op_type = proto.op_type();
+  for (const std::string& name : proto.input()) {
+    const ir::ValueId value = name.empty() ? ir::kNone : find_value(scope, name);
+    if (value == ir::kNone && !name.empty()) {
+      return internal_error("nothing gives value ", quoted(name), " of a function body");
+    }
+    node.inputs.push_back(value);
+  }
+  for (const auto& attribute : proto.attribute()) {
+    ASSIGN_OR_RETURN(ir::Attribute read, read_attribute(attribute, scope));
+    node.attributes.push_back(std::move(read));
+  }
+  for (const std::string& name : proto.output()) {
+    node.outputs.push_back(name.empty() ? ir::kNone : scope.graph.add_value(name));
+  }
+  scope.graph.add_node(std::move(node));
+  return ok_status();
+}
+
+/// A body makes only the optional outputs that the node has. One that it leaves out in the middle keeps its
+/// place as an empty constant, which nobody reads.
+Status read_outputs(const std::vector<std::string>& names, Scope& scope) {
+  size_t count = names.size();
+  while (count > 0 && find_value(scope, names[count - 1]) == ir::kNone) --count;
+  for (size_t i = 0; i < count; ++i) {
+    ir::ValueId value = find_value(scope, names[i]);
+    if (value == ir::kNone) value = scope.graph.add_constant(names[i], ir::Tensor::of_ints({}));
+    scope.graph.add_output(value);
+  }
+  return ok_status();
+}
+
+Status read_graph(const pb::GraphProto& proto, Scope& scope) {
+  scope.graph.name = proto.name();
+  for (const auto& input : proto.input()) {
+    scope.graph.add_input(scope.graph.add_value(input.name(), from_proto(input.type())));
+  }
+  for (const auto& initializer : proto.initializer()) {
+    ASSIGN_OR_RETURN(ir::TensorPtr tensor, from_proto(initializer));
+    scope.graph.add_constant(initializer.name(), std::move(tensor));
+  }
+  for (const auto& node : proto.node()) RETURN_IF_ERROR(read_node(node, scope));
+  std::vector<std::string> outputs;
+  for (const auto& output : proto.output()) outputs.push_back(output.name());
+  return read_outputs(outputs, scope);
+}
+
+Result<ir::Function> read_function(const pb::FunctionProto& proto, const pb::OpSchema& schema) {
+  ir::Function function;
+  function.domain = std::string(canonical_domain(proto.domain()));
+  function.name = proto.name();
+  function.body.name = proto.name();
+  // The defaults are the schema's; those of the proto come second.
+  for (const auto& entry : schema.attributes()) {
+    if (entry.second.default_value.type() == pb::AttributeProto::UNDEFINED) {
+      function.attributes.push_back(entry.first);
+      continue;
+    }
+    ASSIGN_OR_RETURN(ir::Attribute fallback, from_proto(entry.second.default_value));
+    fallback.name = entry.first;
+    function.attribute_defaults.push_back(std::move(fallback));
+  }
+  for (const auto& import : proto.opset_import()) {
+    function.opset_imports[std::string(canonical_domain(import.domain()))] = import.version();
+  }
+  Scope scope{function.body, nullptr};
+  for (const std::string& input : proto.input()) function.body.add_input(function.body.add_value(input));
+  for (const auto& node : proto.node()) RETURN_IF_ERROR(read_node(node, scope));
+  RETURN_IF_ERROR(read_outputs({proto.output().begin(), proto.output().end()}, scope));
+  return function;
+}
+
+/// The newest version that is not newer than the model's; else the oldest. Nodes carry their own versions, so
+/// that a body of another opset fits into any graph.
+int choose_version(const std::vector<int>& versions, int64_t opset) {
+  int chosen = versions.front();
+  for (const int version : versions) {
+    if (version <= opset) chosen = version;
+  }
+  return chosen;
+}
+
+Result<ir::Function> make_body(const pb::OpSchema& schema, const ir::Graph& graph, const ir::Node& node,
+                               int64_t opset) {
+  if (schema.HasContextDependentFunction()) {
+    const int version = choose_version(schema.context_dependent_function_opset_versions(), opset);
+    pb::FunctionProto proto;
+    if (schema.BuildContextDependentFunction(BuildContext(graph, node), proto, version)) {
+      return read_function(proto, schema);
+    }
+  }
+  if (schema.HasFunction()) {
+    const pb::FunctionProto* proto =
+        schema.GetFunction(choose_version(schema.function_opset_versions(), opset));
+    if (proto != nullptr) return read_function(*proto, schema);
+  }
+  return not_found("operator ", node.op_type,
+                   " has no body for this use of it (types of its inputs, or attributes)");
+}
+
+}  // namespace
+
+bool has_function_body(const ir::Node& node) {
+  const Operator* op = find_operator(node);
+  return op != nullptr && op->schema != nullptr && !node.has_subgraph() &&
+         (op->schema->HasFunction() || op->schema->HasContextDependentFunction());
+}
+
+Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
+                                   const std::map<std::string, int64_t>& opset_imports) {
+  const ir::Node& node = graph.node(id);
+  if (!has_function_body(node)) {
+    return Status(not_found("operator ", node.op_type, " is no function")).with_context(node.label());
+  }
+  const pb::OpSchema& schema = *find_operator(node)->schema;
+  try {
+    const int64_t opset = std::max<int64_t>(opset_of(opset_imports, node.domain), node.since_version);
+    Result<ir::Function> function = make_body(schema, graph, node, opset);
+    if (!function.ok()) return Status(function.status()).with_context(node.label());
+    RETURN_IF_ERROR(resolve(function->body, function->opset_imports, {}));
+    return function;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return status_of(error).with_context(node.label());
+  }
+}
+
+}  // namespace tenon::ops

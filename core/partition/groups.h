@@ -1,0 +1,46 @@
+// The graph with each claim drawn together into one point: is it still free of cycles?
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ir/graph.h"
+
+namespace tenon::partition {
+
+/// Calls visit(producer) for every node that `node` depends on, through captures of its nested graphs too.
+template <class Visit>
+void for_each_producer(const ir::Graph& graph, const ir::Node& node, Visit&& visit) {
+  const auto see = [&](ir::ValueId id) {
+    if (id == ir::kNone) return;
+    const ir::Value& value = graph.value(id);
+    if (value.producer != ir::kNone && !value.is_constant()) visit(value.producer);
+  };
+  for (const ir::ValueId id : node.inputs) see(id);
+  for (const ir::Attribute& attribute : node.attributes) {
+    for (const ir::GraphBox& body : attribute.graphs) {
+      for (const ir::Capture& capture : body->captures()) see(capture.outer);
+    }
+  }
+}
+
+/// Nodes drawn together into points. Edges are dense numbers of points, so that walks are linear.
+class PointGraph {
+ public:
+  /// `point_of`: per node id, a number below `points`; nodes in `order` only.
+  PointGraph(const ir::Graph& graph, const std::vector<ir::NodeId>& order,
+             const std::vector<uint32_t>& point_of, uint32_t points);
+
+  /// Per point: whether it lies on a cycle. A point whose own nodes are connected through another point does.
+  std::vector<bool> on_cycles() const;
+  /// Points with those they depend on first; of free ones the one with the lowest `priority`. Shorter than
+  /// the number of points when there is a cycle.
+  std::vector<uint32_t> sorted(const std::vector<uint32_t>& priority) const;
+
+ private:
+  uint32_t points_;
+  std::vector<uint32_t> first_;  // per point, into next_
+  std::vector<uint32_t> next_;   // users
+};
+
+}  // namespace tenon::partition

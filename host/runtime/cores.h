@@ -1,0 +1,15 @@
+// What the operating system says about processor cores, threads and processes. All that is special to one
+// system stands in cores_<system>.cc.
+#pragma once
+
+#include <cstdint>
+
+namespace tenon::runtime {
+
+/// The affinity mask and the CPU quota of the control group, rounded up; at least 1.
+uint32_t count_usable_cores();
+/// For debuggers; at most 15 characters.
+void name_this_thread(const char* name);
+int64_t current_process_id();
+
+}  // namespace tenon::runtime

@@ -1,0 +1,90 @@
+#include <gmock/gmock.h>
+
+#include "tests/unit/core/build_graph.h"
+
+namespace tenon::ops {
+namespace {
+
+using ir::Attribute;
+using tenon::testing::f32;
+using tenon::testing::GraphBuilder;
+using tenon::testing::i64;
+
+/// Inlines node 0 and every function in it; types must come out as they were.
+void expect_inlines(GraphBuilder& b) {
+  ir::Graph& graph = b.done();
+  std::vector<std::string> types;
+  for (const ir::ValueId id : graph.outputs()) types.push_back(graph.value(id).type.to_string());
+  ASSERT_TRUE(has_function_body(graph.node(0)));
+  const Result<ir::Function> body = function_body(graph, 0, b.imports());
+  ASSERT_TRUE(body.ok()) << body.error().to_string();
+  const Status inlined = ir::inline_call(graph, 0, *body);
+  ASSERT_TRUE(inlined.ok()) << inlined.to_string();
+  const Status sound = ir::verify(graph);
+  EXPECT_TRUE(sound.ok()) << sound.to_string() << ir::to_text(graph);
+  EXPECT_GT(graph.node_count(), 0u);
+  const Status inferred = infer_graph(graph, b.imports(), {});
+  EXPECT_TRUE(inferred.ok()) << inferred.to_string() << ir::to_text(graph);
+  for (size_t i = 0; i < types.size(); ++i) {
+    EXPECT_EQ(graph.value(graph.outputs()[i]).type.to_string(), types[i]) << ir::to_text(graph);
+  }
+}
+
+TEST(FunctionBody, DefaultsOfTheSchemaReachTheBody) {
+  GraphBuilder b(22);
+  b.output(b.op("Elu", {b.input("x", f32({2, 3}))}));
+  expect_inlines(b);
+}
+
+TEST(FunctionBody, OfAnOlderOpsetThanTheBody) {
+  GraphBuilder b(10);
+  b.output(b.op("Softplus", {b.input("x", f32({2, 3}))}));
+  expect_inlines(b);
+}
+
+TEST(FunctionBody, DependsOnTheNode) {
+  GraphBuilder with(20), without(20);
+  with.output(with.op("Gelu", {with.input("x", f32({2, 3}))}, {Attribute::of_string("approximate", "tanh")}));
+  expect_inlines(with);
+  const auto x = without.input("x", f32({2, 4, 6}));
+  const auto scale = without.input("s", f32({6}));
+  without.output(without.op("LayerNormalization", {x, scale}));
+  expect_inlines(without);
+}
+
+TEST(FunctionBody, OptionalInputsAndLaterVersions) {
+  GraphBuilder clip(13);
+  const auto x = clip.input("x", f32({4}));
+  clip.output(clip.op("Clip", {x, ir::kNone, clip.input("max", f32({}))}));
+  expect_inlines(clip);
+  GraphBuilder softmax(18);
+  softmax.output(softmax.op("Softmax", {softmax.input("x", f32({2, 3}))}, {Attribute::of_int("axis", 1)}));
+  expect_inlines(softmax);
+}
+
+TEST(FunctionBody, SeveralOutputs) {
+  GraphBuilder b(13);
+  for (const auto out : b.ops("DynamicQuantizeLinear", {b.input("x", f32({2, 3}))}, 3)) b.output(out);
+  expect_inlines(b);
+}
+
+TEST(FunctionBody, NestedGraphs) {
+  GraphBuilder b(20);
+  const auto theta = b.input("theta", f32({1, 2, 3}));
+  b.output(b.op("AffineGrid", {theta, b.input("size", i64({4}))}));
+  ir::Graph& graph = b.done();
+  const Result<ir::Function> body = function_body(graph, 0, b.imports());
+  ASSERT_TRUE(body.ok()) << body.error().to_string();
+  EXPECT_TRUE(ir::verify(body->body).ok()) << ir::verify(body->body).to_string();
+}
+
+TEST(FunctionBody, OtherOperatorsHaveNone) {
+  GraphBuilder b;
+  b.output(b.op("Add", {b.input("x", f32({2})), b.input("y", f32({2}))}));
+  ir::Graph& graph = b.done();
+  EXPECT_FALSE(has_function_body(graph.node(0)));
+  EXPECT_EQ(function_body(graph, 0, b.imports()).status().code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace tenon::ops
