@@ -4,12 +4,15 @@
     check.py                              evaluates the model with ONNX's reference evaluator
     check.py --held-out DIR               writes heldout_images.npy (float32 [N,1,8,8]) and heldout_labels.npy (int64 [N])
     check.py --probabilities FILE         judges what another runtime computed from heldout_images.npy (.npy or .pb)
+    check.py --command build/release/bin/tenon     both at once with the command, and the sample images as PNG
 
-Exits with 1 when the accuracy is below the stated one.
+Exits with 1 when the accuracy is below the stated one, or the command names a sample image wrong.
 """
 
 import argparse
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -56,20 +59,52 @@ def write_held_out(folder: Path, images: np.ndarray, labels: np.ndarray) -> None
     print(f"{len(labels)} held-out digits written to {folder}")
 
 
+def command_probabilities(command: Path, model: Path, source: Path) -> np.ndarray:
+    """What `tenon run` computes from an image or array file."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [command.resolve(), "run", model, "--input", f"image={source}", "--output", folder]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        return np.load(Path(folder) / "probabilities.npy")
+
+
+def judge_samples(command: Path, model: Path) -> bool:
+    """The command must name every sample image, and be as sure as the reference is of the same pixels."""
+    wrong = []
+    reference = onnx.load(model)
+    for digit in range(10):
+        path = HERE / f"digit_{digit}.png"
+        image = dataset.pixels_to_image(dataset.read_png(path))
+        expected = reference_probabilities(reference, image[np.newaxis])
+        got = command_probabilities(command, model, path)
+        if got.argmax() != digit or not np.allclose(got, expected, rtol=1e-3, atol=1e-5):
+            wrong.append(f"{path.name}: {got.argmax()} with {got.max():.4f}, reference {expected.max():.4f}")
+    print("\n".join(wrong) or "10 of 10 sample images right: passed")
+    return not wrong
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, default=HERE / "digits.onnx")
     parser.add_argument("--held-out", type=Path, metavar="DIR")
     parser.add_argument("--probabilities", type=Path, metavar="FILE")
+    parser.add_argument("--command", type=Path, metavar="TENON")
     args = parser.parse_args()
     _, (images, labels) = dataset.load_split()
     if args.held_out:
         write_held_out(args.held_out, images, labels)
         return 0
     model = onnx.load(args.model)
-    probabilities = (load_array(args.probabilities) if args.probabilities
-                     else reference_probabilities(model, images))
-    return 0 if judge(probabilities, labels, stated_accuracy(model)) else 1
+    samples_right = True
+    if args.command:
+        with tempfile.TemporaryDirectory() as folder:
+            write_held_out(Path(folder), images, labels)
+            probabilities = command_probabilities(args.command, args.model, Path(folder) / "heldout_images.npy")
+        samples_right = judge_samples(args.command, args.model)
+    elif args.probabilities:
+        probabilities = load_array(args.probabilities)
+    else:
+        probabilities = reference_probabilities(model, images)
+    return 0 if judge(probabilities, labels, stated_accuracy(model)) and samples_right else 1
 
 
 if __name__ == "__main__":
