@@ -1,0 +1,102 @@
+#include "device.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tenon::cpu {
+namespace {
+
+struct Candidate {
+  std::string_view name;
+  const isa::Table* table;
+  bool runs;
+};
+
+// Best first; the last always runs.
+std::vector<Candidate> candidates() {
+  std::vector<Candidate> out;
+#if defined(TENON_CPU_HAVE_avx512)
+  out.push_back({"avx512", &isa::table_avx512(),
+                 __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                     __builtin_cpu_supports("fma")});
+#endif
+#if defined(TENON_CPU_HAVE_avx2)
+  out.push_back(
+      {"avx2", &isa::table_avx2(), __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")});
+#endif
+  out.push_back({"generic", &isa::table_generic(), true});
+  return out;
+}
+
+std::string_view wanted() {
+  const char* name = std::getenv("TENON_CPU_ISA");
+  return name == nullptr ? "" : name;
+}
+
+const isa::Table& choose() {
+  const std::string_view name = wanted();
+  for (const Candidate& c : candidates()) {
+    if (c.runs && (name.empty() || name == c.name)) return *c.table;
+  }
+  return isa::table_generic();  // negotiation has refused by then
+}
+
+#if defined(__x86_64__)
+std::string cpuid_text(unsigned first, unsigned last) {
+  std::string out;
+  for (unsigned leaf = first; leaf <= last; ++leaf) {
+    unsigned words[4] = {};
+    if (__get_cpuid(leaf, &words[0], &words[1], &words[2], &words[3]) == 0) return {};
+    char text[16];
+    std::memcpy(text, words, sizeof(text));
+    out.append(text, strnlen(text, sizeof(text)));
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out;
+}
+
+std::string vendor_text() {
+  unsigned a = 0, words[3] = {};
+  if (__get_cpuid(0, &a, &words[0], &words[2], &words[1]) == 0) return {};
+  return std::string(reinterpret_cast<const char*>(words), sizeof(words));
+}
+#endif
+
+}  // namespace
+
+const isa::Table& isa_table() {
+  static const isa::Table& table = choose();
+  return table;
+}
+
+std::string isa_refusal() {
+  const std::string_view name = wanted();
+  if (name.empty()) return {};
+  std::string known;
+  for (const Candidate& c : candidates()) {
+    if (c.name == name)
+      return c.runs ? "" : "TENON_CPU_ISA is " + std::string(name) + ", which this processor lacks";
+    known += (known.empty() ? "" : ", ") + std::string(c.name);
+  }
+  return "TENON_CPU_ISA is '" + std::string(name) + "'; known are " + known;
+}
+
+CpuDescription describe_cpu() {
+  CpuDescription out{"CPU", "", {}};
+#if defined(__x86_64__)
+  if (std::string name = cpuid_text(0x80000002u, 0x80000004u); !name.empty()) out.name = std::move(name);
+  out.vendor = vendor_text();
+#endif
+  for (const Candidate& c : candidates()) {
+    if (c.runs) out.features.emplace_back(c.name);
+  }
+  return out;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,20 @@
+// How the files of isa/ hang together: each fills its part of the table of the instruction set that it is
+// compiled for. Functions in them are static or in the namespace below, so that no two instruction sets share
+// a symbol.
+#pragma once
+
+#include "isa/table.h"
+
+#define TENON_ISA_JOIN2_(a, b) a##b
+#define TENON_ISA_JOIN_(a, b) TENON_ISA_JOIN2_(a, b)
+#define TENON_ISA_TEXT2_(a) #a
+#define TENON_ISA_TEXT_(a) TENON_ISA_TEXT2_(a)
+#define TENON_ISA_NAMESPACE TENON_ISA_JOIN_(isa_, TENON_ISA)
+
+namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
+
+void fill_elementwise(Table& table);
+void fill_rows(Table& table);
+void fill_gemm(Table& table);
+
+}  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

@@ -1,0 +1,22 @@
+#include "isa/parts.h"
+
+namespace tenon::cpu::isa {
+namespace TENON_ISA_NAMESPACE {
+
+static Table make_table() {
+  Table table{};
+  table.name = TENON_ISA_TEXT_(TENON_ISA);
+  fill_elementwise(table);
+  fill_rows(table);
+  fill_gemm(table);
+  return table;
+}
+
+}  // namespace TENON_ISA_NAMESPACE
+
+const Table& TENON_ISA_JOIN_(table_, TENON_ISA)() {
+  static const Table table = TENON_ISA_NAMESPACE::make_table();
+  return table;
+}
+
+}  // namespace tenon::cpu::isa

@@ -1,0 +1,63 @@
+// The hot loops over float32, compiled once per instruction set. No function here allocates (but Eigen's
+// packing buffers in gemm), starts a thread or reports an error. Arrays need no alignment and do not overlap
+// unless they are the same.
+#pragma once
+
+#include <cstdint>
+
+namespace tenon::cpu::isa {
+
+/// c[m, n] = a[m, k] * b[k, n], plus c when `accumulate`. Row-major; `ld` is the distance between rows as
+/// stored; a transposed operand is stored as [k, m] or [n, k].
+template <class T>
+struct Gemm {
+  int64_t m, n, k;
+  const T* a;
+  int64_t lda;
+  bool a_transposed;
+  const T* b;
+  int64_t ldb;
+  bool b_transposed;
+  T* c;
+  int64_t ldc;
+  bool accumulate;
+};
+
+/// Element by element, y may be x.
+using Unary = void (*)(const float* x, float* y, int64_t n);
+/// A step is 1, or 0 for one element that stands for all. y may be a or b.
+using Binary = void (*)(const float* a, int64_t a_step, const float* b, int64_t b_step, float* y, int64_t n);
+
+struct Table {
+  const char* name;
+
+  Unary exp, tanh, sigmoid, erf, relu, sqrt, neg, abs, gelu, silu, hard_swish;
+  Binary add, sub, mul, div, max, min;
+
+  /// y = alpha * x + y.
+  void (*axpy)(float alpha, const float* x, float* y, int64_t n);
+  float (*dot)(const float* a, const float* b, int64_t n);
+  float (*sum)(const float* x, int64_t n);
+  float (*sum_of_squares)(const float* x, int64_t n);
+  float (*max_of)(const float* x, int64_t n);  // n > 0; a NaN is ignored unless it is first
+  float (*min_of)(const float* x, int64_t n);
+
+  /// One row of n > 0 elements; y may be x.
+  void (*softmax)(const float* x, float* y, int64_t n);
+  void (*log_softmax)(const float* x, float* y, int64_t n);
+  /// y = (x - mean) / sqrt(variance + epsilon) * scale + bias; scale and bias have n elements or are NULL.
+  void (*layer_norm)(const float* x, const float* scale, const float* bias, float* y, int64_t n,
+                     float epsilon, float* out_mean, float* out_inverse_deviation);
+
+  void (*half_to_float)(const uint16_t* x, float* y, int64_t n);
+  void (*float_to_half)(const float* x, uint16_t* y, int64_t n);
+
+  void (*gemm_f32)(const Gemm<float>& gemm);
+  void (*gemm_f64)(const Gemm<double>& gemm);
+};
+
+const Table& table_generic();
+const Table& table_avx2();
+const Table& table_avx512();
+
+}  // namespace tenon::cpu::isa

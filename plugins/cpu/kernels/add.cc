@@ -1,0 +1,18 @@
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct AddOp {
+  static constexpr auto kTypes = kNumericTypes;
+  static constexpr auto kVector = &isa::Table::add;
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a + b);
+  }
+};
+using Add = BinaryKernel<AddOp>;
+TENON_KERNEL(Add, .op_type = "Add")
+
+}  // namespace
+}  // namespace tenon::cpu

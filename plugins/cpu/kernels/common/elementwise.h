@@ -1,0 +1,177 @@
+// The engines behind operators that work element by element. A kernel is a functor and a list of types:
+//
+//   struct AbsOp {
+//     static constexpr auto kTypes = kNumericTypes;
+//     template <class T> T operator()(T x) const { ... }            // T is float for float16 and bfloat16
+//   };
+//   using Abs = UnaryKernel<AbsOp>;
+//   TENON_KERNEL(Abs, .op_type = "Abs")
+//
+// What else a functor may have:
+//   explicit Op(const NodeView&)                   reads attributes
+//   static constexpr auto kVector = &isa::Table::exp;   the float32 loop of the instruction set
+//   static constexpr bool kCostly = true;          a call of libm for each element: smaller pieces per thread
+//   static constexpr bool kPredicate = true;       the result is bool, whatever the operands (binary: of one
+//   type)
+//
+// Loops are chosen once per node by element type; all else is in elementwise.cc, compiled once.
+#pragma once
+
+#include "device.h"
+#include "kernels/common/broadcast.h"
+
+namespace tenon::cpu {
+
+// ---- Unary ----
+
+/// y[i] = op(x[i]) for i in [0, n).
+using UnaryLoop = void (*)(const void* op, const void* x, void* y, int64_t n);
+
+template <class T, class R, class Op>
+void unary_loop(const void* op, const void* x, void* y, int64_t n) {
+  const Op& f = *static_cast<const Op*>(op);
+  const T* in = static_cast<const T*>(x);
+  R* out = static_cast<R*>(y);
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(static_cast<Compute<T>>(in[i])));
+}
+
+template <isa::Unary isa::Table::*kMember>
+void unary_vector_loop(const void*, const void* x, void* y, int64_t n) {
+  (isa_table().*kMember)(static_cast<const float*>(x), static_cast<float*>(y), n);
+}
+
+/// Shape and Run of all unary kernels.
+class UnaryBase {
+ public:
+  void prepare(PrepareContext& p) const;
+
+ protected:
+  void run_loop(const Context& ctx, const void* op) const;
+
+  UnaryLoop loop_ = nullptr;
+  int64_t grain_ = kGrainCheap;
+  int64_t in_bytes_ = 0, out_bytes_ = 0;  // of an element
+};
+
+template <class Op>
+class UnaryKernel : public UnaryBase {
+ public:
+  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, Op::kTypes); }
+
+  explicit UnaryKernel(const NodeView& n) : op_(make(n)) {
+    dispatch(Op::kTypes, n.input(0).dtype(), [&]<class T>() {
+      using R = std::conditional_t < requires { Op::kPredicate; }
+      , bool, T > ;
+      loop_ = &unary_loop<T, R, Op>;
+      if constexpr (std::is_same_v<T, float> && requires { Op::kVector; })
+        loop_ = &unary_vector_loop<Op::kVector>;
+      in_bytes_ = sizeof(T);
+      out_bytes_ = sizeof(R);
+    });
+    if (requires { Op::kCostly; }) grain_ = kGrainCostly;
+  }
+  void run(const Context& ctx) const { run_loop(ctx, &op_); }
+
+ private:
+  static Op make(const NodeView& n) {
+    if constexpr (std::is_constructible_v<Op, const NodeView&>) {
+      return Op(n);
+    } else {
+      return Op{};
+    }
+  }
+  Op op_;
+};
+
+// ---- Binary ----
+
+/// y[i] = op(a[i * a_step], b[i * b_step]); steps are 0 or 1, not both 0 unless n is 1.
+using BinaryLoop = void (*)(const void* op, const void* a, int64_t a_step, const void* b, int64_t b_step,
+                            void* y, int64_t n);
+
+template <class T, class R, class Op>
+void binary_loop(const void* op, const void* a, int64_t a_step, const void* b, int64_t b_step, void* y,
+                 int64_t n) {
+  const Op& f = *static_cast<const Op*>(op);
+  using C = Compute<T>;
+  const T *u = static_cast<const T*>(a), *v = static_cast<const T*>(b);
+  R* out = static_cast<R*>(y);
+  if (a_step == 1 && b_step == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(static_cast<C>(u[i]), static_cast<C>(v[i])));
+  } else if (b_step == 0) {
+    const C value = static_cast<C>(*v);
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(static_cast<C>(u[i * a_step]), value));
+  } else {
+    const C value = static_cast<C>(*u);
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(value, static_cast<C>(v[i])));
+  }
+}
+
+template <isa::Binary isa::Table::*kMember>
+void binary_vector_loop(const void*, const void* a, int64_t a_step, const void* b, int64_t b_step, void* y,
+                        int64_t n) {
+  (isa_table().*kMember)(static_cast<const float*>(a), a_step, static_cast<const float*>(b), b_step,
+                         static_cast<float*>(y), n);
+}
+
+/// Shape and Run of all binary kernels. Before opset 7 the operands had to be equal, or attribute `broadcast`
+/// laid the second along the first from dim `axis` on.
+class BinaryBase {
+ public:
+  using State = Broadcast<2>;
+  State prepare(PrepareContext& p) const;
+
+ protected:
+  explicit BinaryBase(const NodeView& n);
+  void run_loop(const Context& ctx, const State& state, const void* op) const;
+
+  BinaryLoop loop_ = nullptr;
+  int64_t grain_ = kGrainCheap;
+  int64_t a_bytes_ = 0, b_bytes_ = 0, out_bytes_ = 0;
+
+ private:
+  Dims second_dims(DimsView a, DimsView b) const;
+
+  bool old_ = false, old_broadcast_ = false, has_axis_ = false;
+  int64_t axis_ = 0;
+};
+
+template <class Op>
+class BinaryKernel : public BinaryBase {
+ public:
+  static Support supports(const NodeView& n) {
+    return Check(n)
+        .needs_input(0)
+        .needs_input(1)
+        .input(0, Op::kTypes)
+        .input(1, Op::kTypes)
+        .that(n.input(0).dtype() == n.input(1).dtype(), TENON_REJECT_TYPE, "inputs have element types ",
+              dtype_name(n.input(0).dtype()), " and ", dtype_name(n.input(1).dtype()));
+  }
+
+  explicit BinaryKernel(const NodeView& n) : BinaryBase(n), op_(make(n)) {
+    dispatch(Op::kTypes, n.input(0).dtype(), [&]<class T>() {
+      using R = std::conditional_t < requires { Op::kPredicate; }
+      , bool, T > ;
+      loop_ = &binary_loop<T, R, Op>;
+      if constexpr (std::is_same_v<T, float> && requires { Op::kVector; })
+        loop_ = &binary_vector_loop<Op::kVector>;
+      a_bytes_ = b_bytes_ = sizeof(T);
+      out_bytes_ = sizeof(R);
+    });
+    if (requires { Op::kCostly; }) grain_ = kGrainCostly;
+  }
+  void run(const Context& ctx, const State& state) const { run_loop(ctx, state, &op_); }
+
+ private:
+  static Op make(const NodeView& n) {
+    if constexpr (std::is_constructible_v<Op, const NodeView&>) {
+      return Op(n);
+    } else {
+      return Op{};
+    }
+  }
+  Op op_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,50 @@
+// Convolution as a matrix product: the input's windows laid out as columns.
+#pragma once
+
+#include "kernels/common/window.h"
+
+namespace tenon::cpu {
+
+/// Rows are (channel, tap), columns are the output positions [first, first + n); `to` has `n` elements per
+/// row. `image` is one [channels, spatial...] tensor; what lies in the padding is `outside`.
+template <class T>
+void im2col(const T* image, int64_t channels, const std::vector<WindowDim>& window, int64_t first, int64_t n,
+            T outside, T* to) {
+  const size_t rank = window.size();
+  const WindowDim& inner = window[rank - 1];
+  int64_t plane = 1, taps = 1;
+  for (const WindowDim& w : window) plane *= w.in, taps *= w.kernel;
+  Dims at(rank), tap(rank);
+  for (int64_t row = 0; row < channels * taps; ++row, to += n) {
+    const T* channel = image + row / taps * plane;
+    int64_t rest = row % taps;
+    for (size_t d = rank; d-- > 0;) tap[d] = rest % window[d].kernel, rest /= window[d].kernel;
+    rest = first;
+    for (size_t d = rank; d-- > 0;) at[d] = rest % window[d].out, rest /= window[d].out;
+
+    for (int64_t done = 0; done < n;) {  // one line of the innermost dim at a time
+      const int64_t line = std::min(inner.out - at[rank - 1], n - done);
+      int64_t offset = 0;
+      bool inside = true;
+      for (size_t d = 0; d + 1 < rank; ++d) {
+        const int64_t in = at[d] * window[d].stride - window[d].pad_begin + tap[d] * window[d].dilation;
+        inside = inside && in >= 0 && in < window[d].in;
+        offset = offset * window[d].in + in;
+      }
+      const int64_t shift = tap[rank - 1] * inner.dilation - inner.pad_begin;
+      const T* source = channel + offset * inner.in;
+      for (int64_t i = 0; i < line; ++i) {
+        const int64_t in = (at[rank - 1] + i) * inner.stride + shift;
+        to[done + i] = inside && in >= 0 && in < inner.in ? source[in] : outside;
+      }
+      done += line;
+      at[rank - 1] = 0;
+      for (size_t d = rank - 1; d-- > 0;) {
+        if (++at[d] < window[d].out) break;
+        at[d] = 0;
+      }
+    }
+  }
+}
+
+}  // namespace tenon::cpu

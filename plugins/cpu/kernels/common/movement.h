@@ -1,0 +1,92 @@
+// Moving elements of any type: whole bytes, packed types and strings through one interface.
+#pragma once
+
+#include "kernels/common/shape.h"
+
+namespace tenon::cpu {
+
+/// Copies `n` elements of `from`, starting at `start`, to the elements of `to` from `at` on. Not for strings.
+/// Threads may share `to` only when the element type takes whole bytes.
+inline void copy_elements(void* to, int64_t at, TensorView from, int64_t start, int64_t n) {
+  const uint32_t bits = dtype_bits(from.dtype());
+  if (n == 0) return;
+  if (bits >= 8) {
+    const int64_t bytes = bits / 8;
+    std::memmove(static_cast<char*>(to) + at * bytes, static_cast<const char*>(from.bytes()) + start * bytes,
+                 static_cast<size_t>(n * bytes));
+    return;
+  }
+  dispatch(kSmallIntTypes + TypeList<Float4E2M1, Float6E2M3, Float6E3M2>(), from.dtype(), [&]<class T>() {
+    for (int64_t i = 0; i < n; ++i) store_element<T>(to, at + i, load_element<T>(from.bytes(), start + i));
+  });
+}
+
+/// Writes an output front to back in blocks taken from other tensors of its type.
+///   BlockWriter out(ctx, 0, dims);  out.append(a, 0, 5); ...  out.finish();
+class BlockWriter {
+ public:
+  BlockWriter(const Context& ctx, int output, DimsView dims, uint32_t dtype)
+      : ctx_(ctx), output_(output), dims_(dims.begin(), dims.end()), strings_(dtype == TENON_STRING) {
+    if (!strings_) data_ = ctx.output(output).bytes();
+  }
+  void append(TensorView from, int64_t start, int64_t n) {
+    if (strings_) {
+      for (int64_t i = 0; i < n; ++i) builder_.add(from.string(start + i));
+    } else {
+      copy_elements(data_, at_, from, start, n);
+      at_ += n;
+    }
+  }
+  void finish() {
+    if (strings_) ctx_.set_strings(output_, dims_, builder_);
+  }
+
+ private:
+  const Context& ctx_;
+  int output_;
+  Dims dims_;
+  bool strings_;
+  StringBuilder builder_;
+  void* data_ = nullptr;
+  int64_t at_ = 0;
+};
+
+/// output[i] = from[source(i)] for every element, in parallel where the type allows it; any type.
+template <class F>
+void gather_elements(const Context& ctx, int output, DimsView dims, TensorView from, F&& source) {
+  const int64_t n = element_count(dims);
+  if (from.dtype() == TENON_STRING) {
+    StringBuilder strings;
+    for (int64_t i = 0; i < n; ++i) strings.add(from.string(source(i)));
+    return ctx.set_strings(output, dims, strings);
+  }
+  void* to = ctx.output(output).bytes();
+  if (dtype_bits(from.dtype()) < 8) {
+    for (int64_t i = 0; i < n; ++i) copy_elements(to, i, from, source(i), 1);
+    return;
+  }
+  dispatch_size(from.dtype(), [&]<class T>() {
+    const T* in = from.data<T>();
+    ctx.parallel_for(n, kGrainCheap, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) static_cast<T*>(to)[i] = in[source(i)];
+    });
+  });
+}
+
+/// The output is the bytes of input `i`: nothing to do when the host honoured the VIEW hint.
+inline void copy_or_view(const Context& ctx, int output, int input) {
+  const TensorView in = ctx.input(input);
+  if (in.dtype() == TENON_STRING) {
+    StringBuilder strings;
+    const int64_t n = in.size();
+    for (int64_t i = 0; i < n; ++i) strings.add(in.string(i));
+    return ctx.set_strings(output, ctx.output(output).dims(), strings);
+  }
+  const OutputTensor out = ctx.output(output);
+  if (out.bytes() == in.bytes() || in.byte_size() == 0) return;
+  ctx.parallel_for(in.byte_size(), int64_t{1} << 18, [&](int64_t begin, int64_t end) {
+    std::memcpy(out.data<char>() + begin, in.data<char>() + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+}  // namespace tenon::cpu

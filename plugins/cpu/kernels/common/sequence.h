@@ -1,0 +1,30 @@
+// Tensors out of sequences.
+#pragma once
+
+#include "kernels/common/movement.h"
+
+namespace tenon::cpu {
+
+/// Gives a tensor, of any type, as output `i` whose shape was set AT_RUN.
+inline void give_tensor(const Context& ctx, int i, TensorView from) {
+  if (from.dtype() == TENON_STRING) {
+    StringBuilder strings;
+    for (int64_t e = 0, n = from.size(); e < n; ++e) strings.add(from.string(e));
+    return ctx.set_strings(i, from.dims(), strings);
+  }
+  const OutputTensor out = ctx.alloc_output(i, from.dims());
+  if (from.byte_size() > 0) std::memcpy(out.bytes(), from.bytes(), static_cast<size_t>(from.byte_size()));
+}
+
+/// A position in a sequence: `position` is a tensor of one int32 or int64, counted from the end when
+/// negative. With `end_allowed` the place after the last element is one too.
+inline int64_t sequence_position(TensorView position, int64_t size, bool end_allowed = false) {
+  const Dims value = position.to_dims();
+  require(value.size() == 1, TENON_INVALID_ARGUMENT, "the position must be one number");
+  const int64_t at = value[0] < 0 ? value[0] + size : value[0];
+  require(at >= 0 && at < size + (end_allowed ? 1 : 0), TENON_OUT_OF_RANGE, "position ", value[0],
+          " in a sequence of ", size);
+  return at;
+}
+
+}  // namespace tenon::cpu

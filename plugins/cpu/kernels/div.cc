@@ -1,0 +1,25 @@
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Integers are divided towards zero. Where C++ leaves the quotient undefined (a zero divisor, the lowest
+// number by -1) the result is 0 and the lowest number.
+struct DivOp {
+  static constexpr auto kTypes = kNumericTypes;
+  static constexpr auto kVector = &isa::Table::div;
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) return 0;
+      if (std::is_signed_v<T> && b == T(-1))
+        return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
+    }
+    return static_cast<T>(a / b);
+  }
+};
+using Div = BinaryKernel<DivOp>;
+TENON_KERNEL(Div, .op_type = "Div")
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,18 @@
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct MulOp {
+  static constexpr auto kTypes = kNumericTypes;
+  static constexpr auto kVector = &isa::Table::mul;
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a * b);
+  }
+};
+using Mul = BinaryKernel<MulOp>;
+TENON_KERNEL(Mul, .op_type = "Mul")
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,38 @@
+#include "kernels/common/broadcast.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct StringConcat {
+  using State = Broadcast<2>;
+  static Support supports(const NodeView& n) {
+    return Check(n).needs_input(0).needs_input(1).that(
+        n.input(0).dtype() == TENON_STRING && n.input(1).dtype() == TENON_STRING, TENON_REJECT_TYPE,
+        "both inputs must be strings");
+  }
+
+  State prepare(PrepareContext& p) const {
+    const Dims out = broadcast_dims(p.input(0).dims(), p.input(1).dims());
+    p.set_output(0, out);
+    return State(out, {p.input(0).dims(), p.input(1).dims()});
+  }
+
+  void run(const Context& ctx, const State& state) const {
+    const TensorView a = ctx.input(0), b = ctx.input(1);
+    StringBuilder out;
+    std::string joined;
+    if (state.run > 0) {
+      state.for_runs(0, state.runs, [&](const std::array<int64_t, 2>& at, int64_t) {
+        for (int64_t i = 0; i < state.run; ++i) {
+          joined = a.string(at[0] + i * state.steps[0]);
+          out.add(joined += b.string(at[1] + i * state.steps[1]));
+        }
+      });
+    }
+    ctx.set_strings(0, broadcast_dims(a.dims(), b.dims()), out);
+  }
+};
+TENON_KERNEL(StringConcat, .op_type = "StringConcat")
+
+}  // namespace
+}  // namespace tenon::cpu

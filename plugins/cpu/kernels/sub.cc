@@ -1,0 +1,18 @@
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct SubOp {
+  static constexpr auto kTypes = kNumericTypes;
+  static constexpr auto kVector = &isa::Table::sub;
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a - b);
+  }
+};
+using Sub = BinaryKernel<SubOp>;
+TENON_KERNEL(Sub, .op_type = "Sub")
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,50 @@
+// Tables of operator cases. One row is one test, "<provider>.<Op>_<version>.<name>"; every provider that is
+// built runs it three ways: with run-time inputs, with all inputs but the first as initializers, and with
+// outputs laid over inputs where the provider allows it.
+//
+//   OP_CASES(Relu, 6, {{"basic", {f32({2, 2}, {-1, 0, 2, -3})}, {f32({2, 2}, {0, 0, 2, 0})}},
+//                      {"int_attr", {...}, {...}, {{"axis", int64_t{1}}}}})
+//   OP_FAILS(Div, 7, {{"shapes", {f32({2}, {1, 2}), f32({3}, {1, 2, 3})}, {f32({2}, {})}, {}, "do not
+//   broadcast"}})
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/ops/mini_host.h"
+
+namespace tenon::test {
+
+struct OpCase {
+  std::string name;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;  // expected; for OP_FAILS only their types
+  std::vector<Attribute> attributes = {};
+  std::string error = {};  // OP_FAILS: a part of the message
+};
+
+struct OpTable {
+  std::string op_type;
+  std::string domain;
+  int since_version;
+  const char* file;
+  int line;
+};
+
+/// Registers one test per row and provider.
+bool add_op_cases(const OpTable& table, bool fails, std::vector<OpCase> cases);
+
+/// A text that names the first difference beyond the tolerance of the element type; empty when there is none.
+std::string difference(const Tensor& actual, const Tensor& expected);
+
+}  // namespace tenon::test
+
+#define TENON_OP_JOIN2_(a, b) a##b
+#define TENON_OP_JOIN_(a, b) TENON_OP_JOIN2_(a, b)
+#define TENON_OP_TABLE_(domain, op, since, fails, ...)                           \
+  [[maybe_unused]] static const bool TENON_OP_JOIN_(tenon_op_table_, __LINE__) = \
+      ::tenon::test::add_op_cases({op, domain, since, __FILE__, __LINE__}, fails, __VA_ARGS__);
+
+#define OP_CASES(Op, since, ...) TENON_OP_TABLE_("", #Op, since, false, __VA_ARGS__)
+#define OP_FAILS(Op, since, ...) TENON_OP_TABLE_("", #Op, since, true, __VA_ARGS__)
+#define OP_CASES_IN(domain, Op, since, ...) TENON_OP_TABLE_(domain, #Op, since, false, __VA_ARGS__)
