@@ -41,6 +41,12 @@ def npy_bytes(spec: dict) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(body)
 
 
+def relu_model() -> bytes:
+    from zoo import build
+
+    return build.relu().SerializeToString()
+
+
 def hostile_model(name: str, target: Path) -> None:
     """A case of tests/hostile, with the files it lays beside the model."""
     import make_hostile
@@ -78,6 +84,12 @@ def copy_provider(tenon: Path, spec: dict, folder: Path) -> None:
             file.write(spec["append"].encode())
 
 
+def file_content(spec: dict) -> bytes:
+    if "npy" in spec:
+        return npy_bytes(spec["npy"])
+    return {"relu": relu_model}[spec["model"]]() if "model" in spec else (ROOT / spec["copy"]).read_bytes()
+
+
 def make_file(tenon: Path, target: Path, spec: dict) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if spec.get("directory"):
@@ -89,8 +101,7 @@ def make_file(tenon: Path, target: Path, spec: dict) -> None:
     elif "text" in spec:
         target.write_text(spec["text"])
     else:
-        content = npy_bytes(spec["npy"]) if "npy" in spec else (ROOT / spec["copy"]).read_bytes()
-        target.write_bytes(content[:spec.get("bytes")])
+        target.write_bytes(file_content(spec)[:spec.get("bytes")])
 
 
 def expected_exits(row: dict) -> list[int]:
