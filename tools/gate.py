@@ -72,7 +72,7 @@ def report(seconds: float, name: str, result: object) -> None:
     print(f"[{seconds:6.1f} s] {name}: {result}", flush=True)
 
 
-def run_logged(name: str, command: list, log: Path, env: dict[str, str] | None = None) -> int:
+def run_logged(name: str, command: list, log: Path) -> int:
     """Runs with output to `log`; returns the exit code."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as out:
@@ -80,7 +80,7 @@ def run_logged(name: str, command: list, log: Path, env: dict[str, str] | None =
         out.flush()
         words = [str(word) for word in command]
         try:
-            return subprocess.run(words, cwd=ROOT, stdout=out, stderr=out, env=os.environ | (env or {}), check=False).returncode
+            return subprocess.run(words, cwd=ROOT, stdout=out, stderr=out, check=False).returncode
         except OSError as error:
             out.write(f"{error}\n")
             return 127
@@ -157,7 +157,7 @@ def run_ctest(preset: str) -> Counts:
     jobs = str(os.cpu_count() or 2)
     command = ["ctest", "--test-dir", BUILD / preset, "-j", jobs, "--output-on-failure", "--output-junit", junit]
     command += ["--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000"]
-    run_logged("ctest", command, folder / "ctest.log", {"GTEST_OUTPUT": f"xml:{reports}/"})
+    run_logged("ctest", command, folder / "ctest.log")
     if not junit.exists():
         raise StepFailed(f"ctest wrote no {junit}")
     counts = count_ctest(junit, reports)

@@ -26,6 +26,19 @@ function(tenon_stage name)
   target_link_libraries(tenon_core_${name} PUBLIC TenonSdk::sdk ${arg_PUBLIC} PRIVATE tenon_warnings ${arg_PRIVATE})
 endfunction()
 
+# tenon_test_entry(<name> <executable> [LABELS <labels>] [TIMEOUT <s>] [ENVIRONMENT <variables>]): one ctest entry that runs a
+# GoogleTest executable; the report is where tools/gate.py counts its cases.
+function(tenon_test_entry name executable)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT" "LABELS;ENVIRONMENT")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  set(report GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/gate/gtest/${name}.xml)
+  add_test(NAME ${name} COMMAND ${executable})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT
+                                                                                      "${report};${arg_ENVIRONMENT}")
+endfunction()
+
 # tenon_test(<name> FOLDER <folder> [LINK <targets>] [LABELS <labels>] [TIMEOUT <s>]): every .cc below the folder becomes one
 # GoogleTest executable and one ctest entry.
 function(tenon_test name)
@@ -34,9 +47,5 @@ function(tenon_test name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${arg_LINK} tenon_test_support GTest::gmock GTest::gtest GTest::gtest_main
                                         tenon_warnings)
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
-  endif()
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  tenon_test_entry(${name} ${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
