@@ -25,8 +25,15 @@ inline void copy_elements(void* to, int64_t at, TensorView from, int64_t start, 
 ///   BlockWriter out(ctx, 0, dims);  out.append(a, 0, 5); ...  out.finish();
 class BlockWriter {
  public:
+  /// The shape is known already.
+  BlockWriter(const Context& ctx, int output)
+      : BlockWriter(ctx, output, ctx.output(output).dims(), ctx.output(output).dtype()) {}
   BlockWriter(const Context& ctx, int output, DimsView dims, uint32_t dtype)
-      : ctx_(ctx), output_(output), dims_(dims.begin(), dims.end()), strings_(dtype == TENON_STRING) {
+      : ctx_(ctx),
+        output_(output),
+        dims_(dims.begin(), dims.end()),
+        strings_(dtype == TENON_STRING),
+        dtype_(dtype) {
     if (!strings_) data_ = ctx.output(output).bytes();
   }
   void append(TensorView from, int64_t start, int64_t n) {
@@ -37,6 +44,21 @@ class BlockWriter {
       at_ += n;
     }
   }
+  /// `n` times element `i`.
+  void repeat(TensorView from, int64_t i, int64_t n) {
+    for (int64_t k = 0; k < n; ++k) append(from, i, 1);
+  }
+  /// Zeros; empty strings.
+  void zeros(int64_t n) {
+    alignas(16) static constexpr unsigned char kZero[16] = {};
+    static constexpr int64_t kNoBytes[] = {0, 0};
+    tenon_tensor zero{};
+    zero.kind = TENON_KIND_TENSOR;
+    zero.dtype = dtype_;
+    zero.data = const_cast<unsigned char*>(kZero);
+    zero.offsets = kNoBytes;
+    repeat(TensorView(&zero), 0, n);
+  }
   void finish() {
     if (strings_) ctx_.set_strings(output_, dims_, builder_);
   }
@@ -46,6 +68,7 @@ class BlockWriter {
   int output_;
   Dims dims_;
   bool strings_;
+  uint32_t dtype_;
   StringBuilder builder_;
   void* data_ = nullptr;
   int64_t at_ = 0;

@@ -1,0 +1,94 @@
+// The engine behind the Reduce operators. A kernel is a list of types and an accumulator:
+//
+//   template <class C>                    // C is the type that arithmetic happens in
+//   struct SumOf {
+//     double total = 0;                   // the state before the first element
+//     void add(C x) { total += x; }
+//     C result(int64_t n) const { ... }   // of n elements; n may be 0
+//   };
+//   struct ReduceSumOp { static constexpr auto kTypes = ...; template <class C> using Of = SumOf<C>; };
+//   TENON_REDUCE_KERNELS(ReduceSum, ReduceSumOp, 13)   // the axes are an input from version 13 on
+#pragma once
+
+#include "kernels/common/shape.h"
+
+namespace tenon::cpu {
+
+inline constexpr auto kReduceTypes = kFloatTypes + TypeList<int32_t, int64_t, uint32_t, uint64_t>();
+inline constexpr auto kReduceOrderTypes = kReduceTypes + TypeList<int8_t, uint8_t, bool>();
+
+/// Where the elements of one output element are: offsets of outputs and of the reduced elements, both as
+/// strided dims.
+struct ReducePlan {
+  Dims kept_dims, kept_strides, reduced_dims, reduced_strides;
+  int64_t outputs = 1, reduced = 1;
+
+  int64_t kept_offset(int64_t output) const;
+};
+
+ReducePlan plan_reduce(DimsView dims, std::span<const int> axes);
+
+/// Reads the attributes, finds the axes and calls the loop of the element type.
+class ReduceBase {
+ public:
+  using Loop = void (*)(const Context& ctx, const ReducePlan& plan);
+  ReduceBase(const NodeView& node, bool axes_are_input);
+  void prepare(PrepareContext& p) const;
+
+ protected:
+  void run_loop(const Context& ctx, Loop loop) const;
+
+ private:
+  std::vector<int> axes_of(int rank, bool given, const Dims& input) const;
+  bool axes_are_input_, keepdims_, noop_;
+  Dims axes_;
+};
+
+template <class T, class Accumulator>
+void reduce_loop(const Context& ctx, const ReducePlan& plan) {
+  using C = Compute<T>;
+  const T* in = ctx.input(0).data<T>();
+  T* out = ctx.output(0).template data<T>();
+  const int64_t grain = std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, plan.reduced));
+  const int64_t inner = plan.reduced_dims.back(), step = plan.reduced_strides.back();
+  const int64_t rows = inner > 0 ? plan.reduced / inner : 0;
+  ctx.parallel_for(plan.outputs, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* first = in + plan.kept_offset(o);
+      Accumulator total;
+      for (int64_t r = 0; r < rows; ++r) {
+        int64_t offset = 0, rest = r;
+        for (size_t d = plan.reduced_dims.size() - 1; d-- > 0; rest /= plan.reduced_dims[d])
+          offset += rest % plan.reduced_dims[d] * plan.reduced_strides[d];
+        const T* line = first + offset;
+        for (int64_t i = 0; i < inner; ++i) total.add(static_cast<C>(line[i * step]));
+      }
+      out[o] = static_cast<T>(total.result(plan.reduced));
+    }
+  });
+}
+
+template <class Op, bool kAxesAreInput>
+class ReduceKernel : public ReduceBase {
+ public:
+  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, Op::kTypes); }
+  explicit ReduceKernel(const NodeView& n) : ReduceBase(n, kAxesAreInput) {
+    loop_ = select<Loop>(Op::kTypes, n.input(0).dtype(),
+                         []<class T>() { return &reduce_loop<T, typename Op::template Of<Compute<T>>>; });
+  }
+  static std::vector<int> shape_inputs(const NodeView&) {
+    return kAxesAreInput ? std::vector<int>{1} : std::vector<int>();
+  }
+  void run(const Context& ctx) const { run_loop(ctx, loop_); }
+
+ private:
+  Loop loop_;
+};
+
+#define TENON_REDUCE_KERNELS(NAME, OP, AXES_INPUT_SINCE)                                     \
+  using NAME##Attribute = ReduceKernel<OP, false>;                                           \
+  using NAME##Input = ReduceKernel<OP, true>;                                                \
+  TENON_KERNEL(NAME##Attribute, .op_type = #NAME, .since = 1, .until = AXES_INPUT_SINCE - 1) \
+  TENON_KERNEL(NAME##Input, .op_type = #NAME, .since = AXES_INPUT_SINCE)
+
+}  // namespace tenon::cpu

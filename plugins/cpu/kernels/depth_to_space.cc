@@ -1,0 +1,63 @@
+#include "kernels/common/strided.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Both are a transposition of a six-dimensional view.
+class DepthToSpace {
+ public:
+  explicit DepthToSpace(const NodeView& node)
+      : block_(node.attr_i("blocksize")), crd_(node.attr_s("mode", "DCR") == "CRD") {
+    require(block_ > 0, TENON_INVALID_ARGUMENT, "blocksize is ", block_);
+  }
+  static Support supports(const NodeView& node) {
+    return Check(node).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
+  }
+
+  void run(const Context& ctx) const {
+    const TensorView in = ctx.input(0);
+    const int64_t b = block_, c = in.dim(1) / (b * b), h = in.dim(2), w = in.dim(3), plane = h * w;
+    require(c * b * b == in.dim(1), TENON_INVALID_ARGUMENT, in.dim(1), " channels are no multiple of ",
+            b * b);
+    const int64_t channel = crd_ ? b * b * plane : plane, row = crd_ ? b * plane : b * c * plane,
+                  column = crd_ ? plane : c * plane;
+    const Dims dims{in.dim(0), c, h, b, w, b};
+    const Dims strides{in.dim(1) * plane, channel, w, row, 1, column};
+    copy_strided(ctx, in, 0, dims, strides, 0);
+  }
+
+ private:
+  int64_t block_;
+  bool crd_;
+};
+
+class SpaceToDepth {
+ public:
+  explicit SpaceToDepth(const NodeView& node)
+      : block_(node.attr_i("blocksize")), crd_(node.attr_s("mode", "DCR") == "CRD") {
+    require(block_ > 0, TENON_INVALID_ARGUMENT, "blocksize is ", block_);
+  }
+  static Support supports(const NodeView& node) {
+    return Check(node).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
+  }
+
+  void run(const Context& ctx) const {
+    const TensorView in = ctx.input(0);
+    const int64_t b = block_, c = in.dim(1), h = in.dim(2) / b, w = in.dim(3) / b, line = in.dim(3),
+                  plane = in.dim(2) * line;
+    const Dims dims = crd_ ? Dims{in.dim(0), c, b, b, h, w} : Dims{in.dim(0), b, b, c, h, w};
+    const Dims strides =
+        crd_ ? Dims{c * plane, plane, line, 1, b * line, b} : Dims{c * plane, line, 1, plane, b * line, b};
+    copy_strided(ctx, in, 0, dims, strides, 0);
+  }
+
+ private:
+  int64_t block_;
+  bool crd_;
+};
+
+TENON_KERNEL(DepthToSpace, .op_type = "DepthToSpace", .since = 1)
+TENON_KERNEL(SpaceToDepth, .op_type = "SpaceToDepth", .since = 1)
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,63 @@
+#include "kernels/common/recurrent.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Gates z, r, h; Ht = (1 - z) h + z Ht-1. With linear_before_reset r is applied after the product with R.
+class Gru : public RecurrentBase {
+ public:
+  explicit Gru(const NodeView& n) : RecurrentBase(n, 3, {"Sigmoid", "Tanh"}) {}
+
+  void run(const Context& ctx) const {
+    dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
+      using C = Compute<T>;
+      const int64_t hidden = ctx.input(2).dims().back();
+      std::vector<C> product, reset;
+      run_directions<C, T>(ctx, [&](const RecurrentDirection<C>& d, C* gates, C* h, C*, int64_t rows) {
+        step(ctx, d, gates, h, rows, hidden, &product, &reset);
+      });
+    });
+  }
+
+ private:
+  template <class C>
+  void step(const Context& ctx, const RecurrentDirection<C>& d, C* gates, C* h, int64_t rows, int64_t n,
+            std::vector<C>* product, std::vector<C>* reset) const {
+    const int64_t width = 3 * n;
+    // z and r: [rows, 2n] of the gates; and the product of h's own part.
+    gemm<C>(ctx, {rows, 2 * n, n, h, n, false, d.r, n, true, gates, width, true});
+    for (int64_t b = 0; b < rows; ++b) {
+      C* g = gates + b * width;
+      for (int64_t i = 0; i < 2 * n; ++i) g[i] += d.w_bias[i] + d.r_bias[i];
+      clip_gates(g, 2 * n, clip_);
+      d.activations[0].apply(g, 2 * n);
+    }
+    product->resize(static_cast<size_t>(rows * n));
+    const C* source = h;
+    if (!linear_before_reset_) {
+      reset->resize(static_cast<size_t>(rows * n));
+      for (int64_t b = 0; b < rows; ++b)
+        for (int64_t i = 0; i < n; ++i)
+          (*reset)[static_cast<size_t>(b * n + i)] = gates[b * width + n + i] * h[b * n + i];
+      source = reset->data();
+    }
+    gemm<C>(ctx, {rows, n, n, source, n, false, d.r + 2 * n * n, n, true, product->data(), n, false});
+    for (int64_t b = 0; b < rows; ++b) {
+      C* g = gates + b * width;
+      C* candidate = g + 2 * n;
+      const C* p = product->data() + b * n;
+      for (int64_t i = 0; i < n; ++i) {
+        const C recurrent = p[i] + d.r_bias[2 * n + i];
+        candidate[i] += d.w_bias[2 * n + i] + (linear_before_reset_ ? g[n + i] * recurrent : recurrent);
+      }
+      clip_gates(candidate, n, clip_);
+      d.activations[1].apply(candidate, n);
+      for (int64_t i = 0; i < n; ++i) h[b * n + i] = (1 - g[i]) * candidate[i] + g[i] * h[b * n + i];
+    }
+  }
+};
+
+TENON_KERNEL(Gru, .op_type = "GRU")
+
+}  // namespace
+}  // namespace tenon::cpu

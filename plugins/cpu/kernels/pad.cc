@@ -1,0 +1,143 @@
+#include <algorithm>
+
+#include "kernels/common/strided.h"
+
+namespace tenon::cpu {
+namespace {
+
+enum class PadMode { kConstant, kReflect, kEdge, kWrap };
+
+PadMode mode_of(const NodeView& node) {
+  const std::string mode = node.attr_s("mode", "constant");
+  if (mode == "constant") return PadMode::kConstant;
+  if (mode == "reflect") return PadMode::kReflect;
+  if (mode == "edge") return PadMode::kEdge;
+  if (mode == "wrap") return PadMode::kWrap;
+  fail(TENON_INVALID_ARGUMENT, "mode is '", mode, "', possible are constant, reflect, edge, wrap");
+}
+
+int64_t positive_modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
+
+// The input position that output position `i` shows; -1: the constant.
+int64_t source_position(int64_t i, int64_t begin, int64_t dim, PadMode mode) {
+  const int64_t p = i - begin;
+  if (p >= 0 && p < dim) return p;
+  if (dim == 0 || mode == PadMode::kConstant) return -1;
+  if (mode == PadMode::kEdge) return std::clamp<int64_t>(p, 0, dim - 1);
+  if (mode == PadMode::kWrap) return positive_modulo(p, dim);
+  if (dim == 1) return 0;
+  const int64_t period = 2 * (dim - 1), q = positive_modulo(p, period);
+  return q < dim ? q : period - q;
+}
+
+// `fill` holds the constant at element 0, or is absent for zero.
+void pad(const Context& ctx, const Dims& begins, PadMode mode, TensorView fill) {
+  const TensorView in = ctx.input(0);
+  const DimsView dims = ctx.output(0).dims();
+  BlockWriter writer(ctx, 0);
+  const auto constant = [&](int64_t count) {
+    if (fill.present())
+      writer.repeat(fill, 0, count);
+    else
+      writer.zeros(count);
+  };
+  if (dims.empty()) {
+    writer.append(in, 0, 1);
+    return writer.finish();
+  }
+  const size_t last = dims.size() - 1;
+  const Dims strides = strides_of(in.dims());
+  const int64_t columns = dims[last], in_columns = in.dims()[last], begin = begins[last];
+  const int64_t rows = columns ? element_count(dims) / columns : 0;
+  // The part of a row that is one block of the input.
+  const int64_t first = std::clamp<int64_t>(begin, 0, columns);
+  const int64_t end = std::clamp<int64_t>(begin + in_columns, first, columns);
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t rest = r, offset = 0;
+    for (size_t d = last; d-- > 0 && offset >= 0;) {
+      const int64_t position = source_position(rest % dims[d], begins[d], in.dims()[d], mode);
+      rest /= dims[d];
+      offset = position < 0 ? -1 : offset + position * strides[d];
+    }
+    if (offset < 0) {
+      constant(columns);
+      continue;
+    }
+    const auto edge = [&](int64_t from, int64_t to) {
+      if (mode == PadMode::kConstant) return constant(to - from);
+      for (int64_t c = from; c < to; ++c) {
+        const int64_t position = source_position(c, begin, in_columns, mode);
+        if (position < 0)
+          constant(1);
+        else
+          writer.append(in, offset + position, 1);
+      }
+    };
+    edge(0, first);
+    writer.append(in, offset + first - begin, end - first);
+    edge(end, columns);
+  }
+  writer.finish();
+}
+
+// From 11 on, pads and value are inputs; from 18 on, axes too.
+class Pad {
+ public:
+  static constexpr int shape_inputs[] = {1, 3};
+  explicit Pad(const NodeView& node) : mode_(mode_of(node)) {}
+
+  void run(const Context& ctx) const {
+    const Dims pads = ctx.input(1).to_dims();
+    const int64_t rank = ctx.input(0).rank();
+    Dims begins(static_cast<size_t>(rank), 0);
+    Dims axes;
+    if (ctx.has_input(3))
+      axes = ctx.input(3).to_dims();
+    else
+      for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
+    require(pads.size() == 2 * axes.size(), TENON_INVALID_ARGUMENT, "pads has ", pads.size(), " entries for ",
+            axes.size(), " axes");
+    for (size_t i = 0; i < axes.size(); ++i)
+      begins[static_cast<size_t>(normalize_axis(axes[i], rank))] = pads[i];
+    const TensorView value = ctx.input(2);
+    // An empty string tensor or an absent input is zero.
+    pad(ctx, begins, mode_, value.present() && value.size() > 0 ? value : TensorView(&kNoTensor));
+  }
+
+ private:
+  PadMode mode_;
+};
+
+// Pad-1 and -2: attributes, floats only.
+class PadAttributes {
+ public:
+  explicit PadAttributes(const NodeView& node)
+      : mode_(mode_of(node)),
+        pads_(node.attr_ints(node.has_attr("paddings") ? "paddings" : "pads")),
+        value_(node.attr_f("value", 0)) {}
+  static Support supports(const NodeView& node) { return Check(node).input(0, kFloatTypes); }
+
+  void run(const Context& ctx) const {
+    const TensorView in = ctx.input(0);
+    const Dims begins(pads_.begin(), pads_.begin() + in.rank());
+    dispatch(kFloatTypes, in.dtype(), [&]<class T>() {
+      T value = static_cast<T>(value_);
+      tenon_tensor fill{};
+      fill.kind = TENON_KIND_TENSOR;
+      fill.dtype = in.dtype();
+      fill.data = &value;
+      pad(ctx, begins, mode_, TensorView(&fill));
+    });
+  }
+
+ private:
+  PadMode mode_;
+  Dims pads_;
+  float value_;
+};
+
+TENON_KERNEL(PadAttributes, .op_type = "Pad", .since = 1, .until = 10)
+TENON_KERNEL(Pad, .op_type = "Pad", .since = 11)
+
+}  // namespace
+}  // namespace tenon::cpu

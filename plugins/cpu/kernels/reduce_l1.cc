@@ -1,0 +1,20 @@
+#include "kernels/common/reduce.h"
+
+namespace tenon::cpu {
+namespace {
+
+template <class C>
+struct Accumulator {
+  std::conditional_t<std::is_floating_point_v<C>, double, C> total = 0;
+  void add(C x) { total += x < C{0} ? static_cast<C>(C{0} - x) : x; }
+  C result(int64_t) const { return static_cast<C>(total); }
+};
+struct ReduceL1Op {
+  static constexpr auto kTypes = kReduceTypes;
+  template <class C>
+  using Of = Accumulator<C>;
+};
+TENON_REDUCE_KERNELS(ReduceL1, ReduceL1Op, 18)
+
+}  // namespace
+}  // namespace tenon::cpu

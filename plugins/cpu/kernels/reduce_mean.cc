@@ -1,0 +1,26 @@
+#include "kernels/common/reduce.h"
+
+namespace tenon::cpu {
+namespace {
+
+template <class C>
+struct Accumulator {
+  std::conditional_t<std::is_floating_point_v<C>, double, C> total = 0;
+  void add(C x) { total += x; }
+  // Of no elements: NaN, or 0 where there is none.
+  C result(int64_t n) const {
+    if constexpr (std::is_floating_point_v<C>)
+      return static_cast<C>(total / static_cast<double>(n));
+    else
+      return n == 0 ? C{0} : static_cast<C>(total / static_cast<C>(n));
+  }
+};
+struct ReduceMeanOp {
+  static constexpr auto kTypes = kReduceTypes;
+  template <class C>
+  using Of = Accumulator<C>;
+};
+TENON_REDUCE_KERNELS(ReduceMean, ReduceMeanOp, 18)
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,24 @@
+#include "kernels/common/reduce.h"
+
+#include <limits>
+
+namespace tenon::cpu {
+namespace {
+
+template <class C>
+struct Accumulator {
+  C best = std::numeric_limits<C>::has_infinity ? std::numeric_limits<C>::infinity()
+                                                : std::numeric_limits<C>::max();
+  // NaN is kept
+  void add(C x) { best = x < best || x != x ? x : best; }
+  C result(int64_t) const { return best; }
+};
+struct ReduceMinOp {
+  static constexpr auto kTypes = kReduceOrderTypes;
+  template <class C>
+  using Of = Accumulator<C>;
+};
+TENON_REDUCE_KERNELS(ReduceMin, ReduceMinOp, 18)
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <limits>
+
+#include "kernels/common/strided.h"
+
+namespace tenon::cpu {
+namespace {
+
+// One slice, by ONNX's clamping: for a negative step the end may be -1, "before the first".
+struct Range {
+  int64_t start, step, count;
+};
+
+Range clamp_range(int64_t start, int64_t end, int64_t step, int64_t dim) {
+  require(step != 0, TENON_INVALID_ARGUMENT, "a step is 0");
+  if (start < 0) start += dim;
+  if (end < 0) end = end < std::numeric_limits<int64_t>::min() + dim ? end : end + dim;
+  if (step > 0) {
+    start = std::clamp<int64_t>(start, 0, dim);
+    end = std::clamp<int64_t>(end, 0, dim);
+    return {start, step, end > start ? (end - start - 1) / step + 1 : 0};
+  }
+  start = std::clamp<int64_t>(start, 0, dim - 1);
+  end = std::clamp<int64_t>(end, -1, dim - 1);
+  // step may be the lowest int64, whose negation does not exist
+  const uint64_t span = start > end ? static_cast<uint64_t>(start - end - 1) : 0;
+  return {start, step, start > end ? static_cast<int64_t>(span / (0 - static_cast<uint64_t>(step))) + 1 : 0};
+}
+
+void slice(const Context& ctx, const Dims& starts, const Dims& ends, Dims axes, Dims steps) {
+  const TensorView in = ctx.input(0);
+  const int64_t rank = in.rank();
+  if (axes.empty())
+    for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+  if (steps.empty()) steps.assign(starts.size(), 1);
+  require(starts.size() == ends.size() && axes.size() == starts.size() && steps.size() == starts.size(),
+          TENON_INVALID_ARGUMENT, "starts, ends, axes and steps differ in length");
+  Dims dims(in.dims().begin(), in.dims().end()), strides = strides_of(in.dims());
+  int64_t offset = 0;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(normalize_axis(axes[i], rank));
+    const Range range = clamp_range(starts[i], ends[i], steps[i], in.dim(static_cast<int>(axis)));
+    dims[axis] = range.count;
+    offset += range.count > 0 ? range.start * strides[axis] : 0;
+    if (range.count > 1) strides[axis] *= range.step;
+  }
+  copy_strided(ctx, in, 0, dims, strides, offset);
+}
+
+class SliceAttributes {
+ public:
+  explicit SliceAttributes(const NodeView& node)
+      : starts_(node.attr_ints("starts")), ends_(node.attr_ints("ends")), axes_(node.attr_ints("axes")) {}
+  void run(const Context& ctx) const { slice(ctx, starts_, ends_, axes_, {}); }
+
+ private:
+  Dims starts_, ends_, axes_;
+};
+
+struct Slice {
+  static constexpr int shape_inputs[] = {1, 2, 3, 4};
+  void run(const Context& ctx) const {
+    slice(ctx, ctx.input(1).to_dims(), ctx.input(2).to_dims(),
+          ctx.has_input(3) ? ctx.input(3).to_dims() : Dims(),
+          ctx.has_input(4) ? ctx.input(4).to_dims() : Dims());
+  }
+};
+
+TENON_KERNEL(SliceAttributes, .op_type = "Slice", .since = 1, .until = 9)
+TENON_KERNEL(Slice, .op_type = "Slice", .since = 10)
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,32 @@
+#include "kernels/common/strided.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Squeeze, Unsqueeze and Flatten: the same bytes under the shape that the host inferred.
+struct NewShape {
+  void prepare(PrepareContext& ctx) const {
+    if (ctx.input(0).dtype() != TENON_STRING) ctx.view(0, 0);
+  }
+  void run(const Context& ctx) const { copy_or_view(ctx, 0, 0); }
+};
+
+// Squeeze and Unsqueeze from 13 on: the axes are an input.
+struct NewShapeByAxes : NewShape {
+  static constexpr int shape_inputs[] = {1};
+};
+
+using SqueezeAttribute = NewShape;
+using UnsqueezeAttribute = NewShape;
+using Flatten = NewShape;
+using Squeeze = NewShapeByAxes;
+using Unsqueeze = NewShapeByAxes;
+
+TENON_KERNEL(SqueezeAttribute, .op_type = "Squeeze", .since = 1, .until = 12)
+TENON_KERNEL(Squeeze, .op_type = "Squeeze", .since = 13)
+TENON_KERNEL(UnsqueezeAttribute, .op_type = "Unsqueeze", .since = 1, .until = 12)
+TENON_KERNEL(Unsqueeze, .op_type = "Unsqueeze", .since = 13)
+TENON_KERNEL(Flatten, .op_type = "Flatten", .since = 1)
+
+}  // namespace
+}  // namespace tenon::cpu
