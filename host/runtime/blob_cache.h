@@ -39,7 +39,7 @@ class BlobCache {
 
  private:
   std::string path_of(std::string_view key) const;
-  Status make_room(uint64_t bytes);
+  void make_room(uint64_t bytes);
 
   struct Mapping {
     void* address;

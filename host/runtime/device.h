@@ -11,6 +11,7 @@
 
 #include "core/base/result.h"
 #include "host/provider/loaded_provider.h"
+#include "host/runtime/border.h"
 #include "tenon/ep.h"
 
 namespace tenon::runtime {
@@ -109,8 +110,5 @@ class Device : public std::enable_shared_from_this<Device> {
   std::vector<std::unique_ptr<MemoryDomain>> domains_;
   std::mutex run_mutex_;
 };
-
-/// An empty error struct for a call across the border.
-tenon_error make_error();
 
 }  // namespace tenon::runtime

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/result.h"
@@ -69,7 +70,7 @@ struct tenon_graph {
     std::vector<const tenon_graph*> graph_pointers;
   };
 
-  const tenon::ir::Graph* graph = nullptr;
+  tenon::runtime::GraphSource source;
   uint32_t flags = 0;
   std::vector<NodeEntry> nodes;
   std::vector<ValueEntry> values;
@@ -78,12 +79,11 @@ struct tenon_graph {
   std::vector<tenon_opset> opsets;
   std::unordered_map<tenon::ir::ValueId, uint32_t> value_index;
 
-  tenon::runtime::ConstantPool* constants = nullptr;
   mutable std::mutex mutex;                                                          // of what follows
   mutable std::unordered_map<uint32_t, tenon::runtime::ConstantPtr> used_constants;  // by value index
   mutable std::unordered_map<const tenon::ir::Tensor*, tenon::runtime::ConstantPtr> attribute_constants;
-  mutable std::unordered_map<uint32_t, bool> consumed;
-  std::unordered_map<const tenon::ir::Attribute*, AttributeExtra> extras;
+  mutable std::unordered_set<uint32_t> consumed;  // value indices
+  mutable std::unordered_map<const tenon::ir::Attribute*, std::unique_ptr<AttributeExtra>> extras;
 };
 
 namespace tenon::runtime {
@@ -112,14 +112,14 @@ class GraphView {
 };
 
 // Accessors of the host's table.
-tenon_status graph_info(const tenon_graph* graph, tenon_graph_info* out_info);
-tenon_status graph_node(const tenon_graph* graph, uint32_t node, tenon_node_info* out_info);
-tenon_status graph_value(const tenon_graph* graph, uint32_t value, tenon_value_info* out_info);
+tenon_status graph_info(const tenon_graph* graph, tenon_graph_info* out_info) noexcept;
+tenon_status graph_node(const tenon_graph* graph, uint32_t node, tenon_node_info* out_info) noexcept;
+tenon_status graph_value(const tenon_graph* graph, uint32_t value, tenon_value_info* out_info) noexcept;
 tenon_status graph_attribute(const tenon_graph* graph, uint32_t node, uint32_t index,
-                             tenon_attribute* out_attribute);
+                             tenon_attribute* out_attribute) noexcept;
 tenon_status graph_find_attribute(const tenon_graph* graph, uint32_t node, tenon_str name,
-                                  tenon_attribute* out_attribute);
-tenon_status graph_constant(const tenon_graph* graph, uint32_t value, tenon_tensor* out_tensor);
-tenon_status graph_constant_consumed(const tenon_graph* graph, uint32_t value);
+                                  tenon_attribute* out_attribute) noexcept;
+tenon_status graph_constant(const tenon_graph* graph, uint32_t value, tenon_tensor* out_tensor) noexcept;
+tenon_status graph_constant_consumed(const tenon_graph* graph, uint32_t value) noexcept;
 
 }  // namespace tenon::runtime

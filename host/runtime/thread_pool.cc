@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <exception>
 #include <thread>
 
 #include "host/runtime/cores.h"
@@ -142,10 +143,11 @@ void ThreadPool::start_workers() {
   if (stopping_.load()) return;
   process_id_ = current_process_id();
   for (uint32_t i = started_.load(); i < wanted; ++i) {
-    auto worker = std::make_unique<Worker>();
+    std::unique_ptr<Worker> worker;
     try {
+      worker = std::make_unique<Worker>();
       worker->thread = std::thread([this, w = worker.get()] { work(*w); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       size_.store(i + 1);  // the system gives no more threads: make do with these
       return;
     }
