@@ -152,6 +152,19 @@ Result<ir::TensorPtr> from_proto(const pb::TensorProto& tensor) {
   return ir::Tensor::make(static_cast<ir::ElementType>(tensor.data_type()), dims, std::move(bytes));
 }
 
+namespace {
+
+void border_to_proto(const ir::Graph& graph, pb::GraphProto* out) {
+  auto add = [&](ir::ValueId id, pb::ValueInfoProto* info) {
+    info->set_name(graph.value(id).name);
+    to_proto(graph.value(id).type, info->mutable_type());
+  };
+  for (const ir::ValueId id : graph.inputs()) add(id, out->add_input());
+  for (const ir::ValueId id : graph.outputs()) add(id, out->add_output());
+}
+
+}  // namespace
+
 void to_proto(const ir::Attribute& attribute, pb::AttributeProto* out) {
   using ir::AttributeType;
   out->set_name(attribute.name);
@@ -194,6 +207,9 @@ void to_proto(const ir::Attribute& attribute, pb::AttributeProto* out) {
       break;
     case AttributeType::kTypeProtos:
       for (const ir::Type& type : attribute.types) to_proto(type, out->add_type_protos());
+      break;
+    case AttributeType::kGraph:
+      if (!attribute.graphs.empty()) border_to_proto(*attribute.graphs[0], out->mutable_g());
       break;
     default:
       break;

@@ -14,7 +14,7 @@ ir::Type from_proto(const pb::TypeProto& type);
 /// Type and dims; the elements too when they fit kMaxInferenceBytes.
 void to_proto(const ir::Tensor& tensor, pb::TensorProto* out);
 Result<ir::TensorPtr> from_proto(const pb::TensorProto& tensor);
-/// Graphs are left out: ONNX reaches them through a GraphInferencer.
+/// Of a graph only inputs and outputs: ONNX reaches the nodes through a GraphInferencer.
 void to_proto(const ir::Attribute& attribute, pb::AttributeProto* out);
 
 /// Graphs are left out as well; the caller reads them.
