@@ -120,12 +120,17 @@ class Printer {
     return ids;
   }
 
+  /// By name: their ids say nothing.
   void print_constants(const Graph& graph, size_t depth) {
+    std::vector<const Value*> constants;
     for (ValueId id = 0; id < graph.value_limit(); ++id) {
       if (!graph.has_value(id) || !graph.value(id).is_constant()) continue;
       const Value& value = graph.value(id);
-      if (value.uses.empty() && value.output_count == 0) continue;
-      line(depth, "constant " + value.name + " = " + tensor_text(*value.constant));
+      if (!value.uses.empty() || value.output_count != 0) constants.push_back(&value);
+    }
+    std::sort(constants.begin(), constants.end(), [](auto* a, auto* b) { return a->name < b->name; });
+    for (const Value* value : constants) {
+      line(depth, "constant " + value->name + " = " + tensor_text(*value->constant));
     }
   }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -70,6 +71,17 @@ Status read_all(int fd, std::byte* to, size_t size) {
   return ok_status();
 }
 
+Status write_all(int fd, const std::string& bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t put = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return system_failure("cannot write", errno);
+    done += static_cast<size_t>(put);
+  }
+  return ::fsync(fd) == 0 ? ok_status() : system_failure("cannot write", errno);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, const Options& options) {
@@ -118,6 +130,21 @@ ir::FileSpan MappedFile::span(uint64_t offset) const {
   ir::FileSpan span = identity_;
   span.offset = offset;
   return span;
+}
+
+Status write_file(const std::string& path, const std::string& bytes) {
+  static std::atomic<unsigned> counter{0};
+  std::string beside = path + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".part";
+  Status status;
+  {
+    Descriptor fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (fd.get() < 0) return system_failure("cannot create", errno);
+    status = write_all(fd.get(), bytes);
+  }
+  if (status.ok() && ::rename(beside.c_str(), path.c_str()) != 0)
+    status = system_failure("cannot write", errno);
+  if (!status.ok()) ::unlink(beside.c_str());
+  return status;
 }
 
 std::string directory_of(const std::string& path) {

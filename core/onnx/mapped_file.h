@@ -1,4 +1,5 @@
-// A file opened for reading and mapped, or copied, into memory. The only platform code of this folder.
+// Files: opened for reading and mapped, or copied, into memory; and written whole. The only platform code of
+// this folder.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +44,10 @@ class MappedFile {
   std::unique_ptr<std::byte[]> copy_;
   ir::FileSpan identity_;
 };
+
+/// Writes a file beside `path` and renames it, so that nobody ever sees half of it. INVALID_INPUT when that
+/// fails.
+Status write_file(const std::string& path, const std::string& bytes);
 
 /// The directory part of a path: "." when it has none.
 std::string directory_of(const std::string& path);

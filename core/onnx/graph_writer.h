@@ -1,0 +1,49 @@
+// ir::Graph -> GraphProto.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/ir/graph.h"
+#include "core/onnx/proto.h"
+
+namespace tenon::onnx {
+
+/// Writes one graph. Names of values are unique over nested graphs in ONNX and only within a graph here, so a
+/// nested value whose name is taken around gets another one.
+class GraphWriter {
+ public:
+  /// `outer`: the writer of the graph around, or null.
+  GraphWriter(const ir::Graph& graph, const GraphWriter* outer);
+
+  /// `constants_are_inputs`: also lists initializers as inputs, as files before IR version 4 do.
+  void write(pb::GraphProto* out, bool constants_are_inputs) const;
+  /// A function has no initializers: its constants become Constant nodes.
+  void write_function_body(pb::FunctionProto* out) const;
+
+ private:
+  template <class Proto>
+  void write_nodes(Proto* out) const;
+  template <class Proto>
+  void write_value_types(Proto* out) const;
+  void write_node(const ir::Node& node, pb::NodeProto* out) const;
+  void write_constant_node(ir::ValueId id, pb::NodeProto* out) const;
+  bool is_constant_node(ir::ValueId id) const;
+  bool is_taken_around(const std::string& name) const;
+  const std::string& name_of(ir::ValueId id) const;
+
+  friend void write_attribute(const ir::Attribute& attribute, const GraphWriter& writer,
+                              pb::AttributeProto* out);
+
+  const ir::Graph& graph_;
+  const GraphWriter* outer_;
+  std::vector<std::string> names_;  // by value id
+  std::set<std::string, std::less<>> used_;
+};
+
+void write_tensor(const ir::Tensor& tensor, pb::TensorProto* out);
+/// `writer`: of the graph that holds the node; the attribute's graphs capture from it.
+void write_attribute(const ir::Attribute& attribute, const GraphWriter& writer, pb::AttributeProto* out);
+
+}  // namespace tenon::onnx

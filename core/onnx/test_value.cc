@@ -1,0 +1,280 @@
+// Values in the .pb files of ONNX test cases.
+#include <google/protobuf/io/coded_stream.h>
+
+#include "core/base/quote.h"
+#include "core/onnx/graph_writer.h"
+#include "core/onnx/mapped_file.h"
+#include "core/onnx/onnx.h"
+#include "core/onnx/tensor_reader.h"
+#include "onnx/onnx-data.pb.h"
+
+namespace tenon::onnx {
+namespace {
+
+using ir::Type;
+using ir::ValueKind;
+
+Result<TestValue> read_tensor(const pb::TensorProto& proto) {
+  TestValue value;
+  value.name = proto.name();
+  ASSIGN_OR_RETURN(value.tensor, read_plain_tensor(proto, Limits()));
+  value.type = Type::tensor(value.tensor->type(), value.tensor->shape());
+  return value;
+}
+
+Result<TestValue> read_sparse(const pb::SparseTensorProto& proto) {
+  ir::SparseTensor sparse;
+  Limits limits;
+  if (proto.dims_size() > limits.rank) return limit_exceeded("a sparse tensor has rank ", proto.dims_size());
+  sparse.dims.assign(proto.dims().begin(), proto.dims().end());
+  ASSIGN_OR_RETURN(sparse.values, read_plain_tensor(proto.values(), limits));
+  ASSIGN_OR_RETURN(sparse.indices, read_plain_tensor(proto.indices(), limits));
+  TestValue value;
+  value.name = proto.values().name();
+  ASSIGN_OR_RETURN(value.tensor, to_dense(sparse, limits.fold_bytes));
+  value.type = Type::tensor(value.tensor->type(), value.tensor->shape());
+  return value;
+}
+
+Result<TestValue> read_sequence(const pb::SequenceProto& proto);
+Result<TestValue> read_optional(const pb::OptionalProto& proto);
+
+Result<TestValue> read_map(const pb::MapProto& proto) {
+  TestValue keys, value;
+  bool strings = proto.string_keys_size() != 0 || proto.key_type() == pb::TensorProto::STRING;
+  if (strings) {
+    std::vector<std::string> texts(proto.string_keys().begin(), proto.string_keys().end());
+    ASSIGN_OR_RETURN(keys.tensor, ir::Tensor::make_strings({proto.string_keys_size()}, texts));
+  } else {
+    keys.tensor = ir::Tensor::of_ints({proto.keys().begin(), proto.keys().end()});
+  }
+  keys.type = Type::tensor(keys.tensor->type(), keys.tensor->shape());
+  ASSIGN_OR_RETURN(TestValue values, read_sequence(proto.values()));
+  if (static_cast<int64_t>(values.elements.size()) != keys.tensor->element_count()) {
+    return invalid_model("a map has ", keys.tensor->element_count(), " keys and ", values.elements.size(),
+                         " values");
+  }
+  value.name = proto.name();
+  value.type = Type::map(keys.tensor->type(), values.type.inner ? *values.type.inner : Type());
+  value.elements = {std::move(keys), std::move(values)};
+  return value;
+}
+
+template <class List, class Read>
+Status append(const List& list, Read read, TestValue& to) {
+  for (const auto& proto : list) {
+    ASSIGN_OR_RETURN(to.elements.emplace_back(), read(proto));
+  }
+  return ok_status();
+}
+
+/// The type of what `elem_type` names, where there is no element to tell.
+Type empty_element(int32_t elem_type) {
+  switch (elem_type) {
+    case pb::SequenceProto::SEQUENCE:
+      return Type::sequence({});
+    case pb::SequenceProto::OPTIONAL:
+      return Type::optional({});
+    default:
+      return Type();
+  }
+}
+
+Result<TestValue> read_sequence(const pb::SequenceProto& proto) {
+  TestValue value;
+  value.name = proto.name();
+  RETURN_IF_ERROR(append(proto.tensor_values(), read_tensor, value));
+  RETURN_IF_ERROR(append(proto.sparse_tensor_values(), read_sparse, value));
+  RETURN_IF_ERROR(append(proto.sequence_values(), read_sequence, value));
+  RETURN_IF_ERROR(append(proto.map_values(), read_map, value));
+  RETURN_IF_ERROR(append(proto.optional_values(), read_optional, value));
+  value.type =
+      Type::sequence(value.elements.empty() ? empty_element(proto.elem_type()) : value.elements[0].type);
+  return value;
+}
+
+Result<TestValue> read_optional(const pb::OptionalProto& proto) {
+  TestValue value;
+  value.name = proto.name();
+  auto set = [&](Result<TestValue> element) -> Status {
+    if (!element.ok()) return std::move(element).error();
+    value.elements.push_back(std::move(element).value());
+    return ok_status();
+  };
+  if (proto.has_tensor_value()) {
+    RETURN_IF_ERROR(set(read_tensor(proto.tensor_value())));
+  } else if (proto.has_sparse_tensor_value()) {
+    RETURN_IF_ERROR(set(read_sparse(proto.sparse_tensor_value())));
+  } else if (proto.has_sequence_value()) {
+    RETURN_IF_ERROR(set(read_sequence(proto.sequence_value())));
+  } else if (proto.has_map_value()) {
+    RETURN_IF_ERROR(set(read_map(proto.map_value())));
+  } else if (proto.has_optional_value()) {
+    RETURN_IF_ERROR(set(read_optional(proto.optional_value())));
+  }
+  value.type =
+      Type::optional(value.elements.empty() ? empty_element(proto.elem_type()) : value.elements[0].type);
+  return value;
+}
+
+template <class Proto, class Read>
+Result<TestValue> parse(const MappedFile& file, Read read) {
+  constexpr int kDepth = 64;
+  Proto proto;
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(file.data()),
+                                                static_cast<int>(file.size()));
+  stream.SetTotalBytesLimit(static_cast<int>(file.size()));
+  stream.SetRecursionLimit(kDepth);
+  if (!proto.MergePartialFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    return invalid_input("the file holds no value of this kind, or is damaged");
+  }
+  return read(proto);
+}
+
+Result<TestValue> read_file(const std::string& path, const Type& type) {
+  MappedFile::Options options;
+  options.limit_bytes = std::numeric_limits<int>::max();
+  ASSIGN_OR_RETURN(auto file, MappedFile::open(path, options));
+  switch (type.kind) {
+    case ValueKind::kSequence:
+      return parse<pb::SequenceProto>(*file, read_sequence);
+    case ValueKind::kOptional:
+      return parse<pb::OptionalProto>(*file, read_optional);
+    case ValueKind::kMap:
+      return parse<pb::MapProto>(*file, read_map);
+    case ValueKind::kSparseTensor:
+      return parse<pb::SparseTensorProto>(*file, read_sparse);
+    default:
+      return parse<pb::TensorProto>(*file, read_tensor);
+  }
+}
+
+void write_tensor_value(const TestValue& value, pb::TensorProto* out) {
+  write_tensor(*value.tensor, out);
+  if (!value.name.empty()) out->set_name(value.name);
+}
+
+Status write_sequence(const TestValue& value, pb::SequenceProto* out);
+Status write_optional(const TestValue& value, pb::OptionalProto* out);
+
+Status write_map(const TestValue& value, pb::MapProto* out) {
+  if (value.elements.size() != 2 || !value.elements[0].tensor)
+    return invalid_input("a map needs keys and values");
+  const ir::Tensor& keys = *value.elements[0].tensor;
+  out->set_name(value.name);
+  out->set_key_type(static_cast<int32_t>(keys.type()));
+  std::vector<int64_t> numbers;
+  if (keys.type() == ir::ElementType::kString) {
+    for (int64_t i = 0; i < keys.element_count(); ++i) out->add_string_keys(std::string(keys.string_at(i)));
+  } else if (keys.to_ints(&numbers)) {
+    out->mutable_keys()->Add(numbers.begin(), numbers.end());
+  } else {
+    return invalid_input("keys of a map are strings or integers, not ", element_type_name(keys.type()));
+  }
+  return write_sequence(value.elements[1], out->mutable_values());
+}
+
+Status write_sequence(const TestValue& value, pb::SequenceProto* out) {
+  if (!value.name.empty()) out->set_name(value.name);
+  ValueKind kind = value.type.inner ? value.type.inner->kind : ValueKind::kUnknown;
+  for (const TestValue& element : value.elements) {
+    if (element.type.kind != kind) return invalid_input("the elements of a sequence have different kinds");
+    switch (kind) {
+      case ValueKind::kTensor:
+        write_tensor_value(element, out->add_tensor_values());
+        break;
+      case ValueKind::kSequence:
+        RETURN_IF_ERROR(write_sequence(element, out->add_sequence_values()));
+        break;
+      case ValueKind::kOptional:
+        RETURN_IF_ERROR(write_optional(element, out->add_optional_values()));
+        break;
+      case ValueKind::kMap:
+        RETURN_IF_ERROR(write_map(element, out->add_map_values()));
+        break;
+      default:
+        return invalid_input("a sequence of this kind of elements cannot be written");
+    }
+  }
+  static constexpr int32_t kNumbers[] = {0,
+                                         pb::SequenceProto::TENSOR,
+                                         pb::SequenceProto::SEQUENCE,
+                                         pb::SequenceProto::OPTIONAL,
+                                         pb::SequenceProto::MAP,
+                                         pb::SequenceProto::SPARSE_TENSOR};
+  out->set_elem_type(kNumbers[static_cast<uint32_t>(kind)]);
+  return ok_status();
+}
+
+Status write_optional(const TestValue& value, pb::OptionalProto* out) {
+  if (!value.name.empty()) out->set_name(value.name);
+  if (value.elements.empty()) return ok_status();
+  const TestValue& element = value.elements[0];
+  switch (element.type.kind) {
+    case ValueKind::kTensor:
+      out->set_elem_type(pb::OptionalProto::TENSOR);
+      write_tensor_value(element, out->mutable_tensor_value());
+      return ok_status();
+    case ValueKind::kSequence:
+      out->set_elem_type(pb::OptionalProto::SEQUENCE);
+      return write_sequence(element, out->mutable_sequence_value());
+    case ValueKind::kMap:
+      out->set_elem_type(pb::OptionalProto::MAP);
+      return write_map(element, out->mutable_map_value());
+    case ValueKind::kOptional:
+      out->set_elem_type(pb::OptionalProto::OPTIONAL);
+      return write_optional(element, out->mutable_optional_value());
+    default:
+      return invalid_input("an optional of this kind of value cannot be written");
+  }
+}
+
+template <class Proto>
+Result<std::string> serialize(const Proto& proto, Status status) {
+  RETURN_IF_ERROR(std::move(status));
+  if (proto.ByteSizeLong() > static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return limit_exceeded("a value file can have 2 GiB, and this value takes ", proto.ByteSizeLong(),
+                          " bytes");
+  }
+  return proto.SerializePartialAsString();
+}
+
+}  // namespace
+
+Result<TestValue> read_value(const std::string& path, const Type& type) {
+  auto value = read_file(path, type);
+  if (value.ok()) return value;
+  // The file is what the caller gave.
+  Status status = std::move(value).error();
+  if (status.kind() == ErrorKind::kInvalidModel)
+    status = std::move(status).with_kind(ErrorKind::kInvalidInput);
+  return std::move(status).with_context("file " + quoted(path));
+}
+
+Result<std::string> write_value(const TestValue& value) {
+  switch (value.type.kind) {
+    case ValueKind::kSequence: {
+      pb::SequenceProto proto;
+      Status status = write_sequence(value, &proto);
+      return serialize(proto, std::move(status));
+    }
+    case ValueKind::kOptional: {
+      pb::OptionalProto proto;
+      Status status = write_optional(value, &proto);
+      return serialize(proto, std::move(status));
+    }
+    case ValueKind::kMap: {
+      pb::MapProto proto;
+      Status status = write_map(value, &proto);
+      return serialize(proto, std::move(status));
+    }
+    default:
+      break;
+  }
+  if (!value.tensor) return invalid_input("the value has no tensor to write");
+  pb::TensorProto proto;
+  write_tensor_value(value, &proto);
+  return serialize(proto, ok_status());
+}
+
+}  // namespace tenon::onnx
