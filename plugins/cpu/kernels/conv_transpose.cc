@@ -1,0 +1,145 @@
+#include "kernels/common/convert.h"
+#include "kernels/common/gemm.h"
+#include "kernels/common/strided.h"
+#include "kernels/common/window.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Each input element adds its weights to the output window that it stands for: a product with the transposed
+// weights gives the columns, which are then added where they belong.
+class ConvTranspose {
+ public:
+  struct State {
+    std::vector<WindowDim> window;  // `in` is the output's dim: the walk is that of the convolution undone
+  };
+
+  explicit ConvTranspose(const NodeView& n)
+      : kernel_(n.attr_ints("kernel_shape")),
+        strides_(n.attr_ints("strides")),
+        dilations_(n.attr_ints("dilations")),
+        pads_(n.attr_ints("pads")),
+        output_padding_(n.attr_ints("output_padding")),
+        output_shape_(n.attr_ints("output_shape")),
+        auto_pad_(n.attr_s("auto_pad", "NOTSET")),
+        groups_(n.attr_i("group", 1)) {}
+  static Support supports(const NodeView& n) {
+    return Check(n)
+        .inputs(0, kFloatTypes)
+        .rank(0, 3)
+        .attr_is("auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"});
+  }
+
+  State prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims(), w = p.input(1).dims();
+    require(x.size() == w.size() && x.size() >= 3 && x[1] == w[0] && groups_ > 0 && x[1] % groups_ == 0,
+            TENON_INVALID_ARGUMENT, "input ", x, " and weights ", w, " with group ", groups_);
+    const size_t n = x.size() - 2;
+    State s;
+    Dims out{x[0], w[1] * groups_};
+    for (size_t d = 0; d < n; ++d) {
+      s.window.push_back(dim(d, n, x[d + 2], w[d + 2]));
+      out.push_back(s.window.back().in);
+    }
+    p.set_output(0, out);
+    return s;
+  }
+
+  void run(const Context& ctx, const State& s) const {
+    const TensorView x = ctx.input(0), w = ctx.input(1), b = ctx.input(2);
+    const OutputTensor y = ctx.output(0);
+    if (y.size() == 0) return;
+    dispatch(kFloatTypes, x.dtype(), [&]<class T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        convolve<T>(ctx, s, x.data<T>(), w.data<T>(), b.present() ? b.data<T>() : nullptr, y.data<T>());
+      } else {
+        auto* out = ctx.scratch<float>(y.size());
+        convolve<float>(ctx, s, as_float<T>(ctx, x), as_float<T>(ctx, w),
+                        b.present() ? as_float<T>(ctx, b) : nullptr, out);
+        store_float<T>(ctx, out, y);
+      }
+    });
+  }
+
+ private:
+  static int64_t at(const Dims& list, size_t i, int64_t otherwise) {
+    return i < list.size() ? list[i] : otherwise;
+  }
+
+  WindowDim dim(size_t d, size_t n, int64_t in, int64_t taps) const {
+    WindowDim w;
+    w.kernel = at(kernel_, d, taps);
+    w.stride = at(strides_, d, 1);
+    w.dilation = at(dilations_, d, 1);
+    w.out = in;
+    require(w.kernel == taps && w.stride > 0 && w.dilation > 0, TENON_INVALID_ARGUMENT,
+            "kernel_shape, strides or dilations");
+    const int64_t extra = at(output_padding_, d, 0), full = (in - 1) * w.stride + w.reach() + extra;
+    w.pad_begin = at(pads_, d, 0);
+    w.pad_end = at(pads_, d + n, 0);
+    const bool same = auto_pad_ == "SAME_UPPER" || auto_pad_ == "SAME_LOWER";
+    if (!output_shape_.empty() || same) {
+      // output_shape may name all dims or the spatial ones only
+      w.in = output_shape_.empty() ? in * w.stride : output_shape_[output_shape_.size() - n + d];
+      const int64_t total = std::max<int64_t>(0, full - w.in);
+      w.pad_begin = auto_pad_ == "SAME_UPPER" ? total / 2 : total - total / 2;
+      w.pad_end = total - w.pad_begin;
+    } else {
+      w.in = full - w.pad_begin - w.pad_end;
+    }
+    require(w.in >= 0, TENON_INVALID_ARGUMENT, "output dim ", d, " would be ", w.in);
+    return w;
+  }
+
+  template <class T>
+  void convolve(const Context& ctx, const State& s, const T* x, const T* w, const T* bias, T* y) const {
+    int64_t in_plane = 1, out_plane = 1, taps = 1;
+    for (const WindowDim& d : s.window) in_plane *= d.out, out_plane *= d.in, taps *= d.kernel;
+    const DimsView xd = ctx.input(0).dims();
+    const int64_t channels = xd[1] / groups_, outs = ctx.input(1).dim(1), rows = outs * taps;
+    T* columns = ctx.scratch<T>(std::max<int64_t>(1, rows * in_plane));
+    for (int64_t image = 0; image < xd[0] * groups_; ++image) {
+      const int64_t group = image % groups_;
+      gemm<T>(ctx, {rows, in_plane, channels, w + group * channels * rows, rows, true,
+                    x + image * channels * in_plane, in_plane, false, columns, in_plane, false});
+      ctx.parallel_for(outs, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t m = begin; m < end; ++m) {
+          T* plane = y + (image * outs + m) * out_plane;
+          std::fill_n(plane, out_plane, bias == nullptr ? T(0) : bias[group * outs + m]);
+          add_columns(s, columns + m * taps * in_plane, taps, in_plane, plane);
+        }
+      });
+    }
+  }
+
+  template <class T>
+  static void add_columns(const State& s, const T* columns, int64_t taps, int64_t in_plane, T* plane) {
+    const size_t rank = s.window.size();
+    Dims tap(rank, 0);
+    for (int64_t t = 0; t < taps; ++t) {
+      Dims from(rank, 0);
+      for (int64_t i = 0; i < in_plane; ++i) {
+        int64_t offset = 0;
+        bool inside = true;
+        for (size_t d = 0; d < rank; ++d) {
+          const WindowDim& w = s.window[d];
+          const int64_t o = from[d] * w.stride + tap[d] * w.dilation - w.pad_begin;
+          inside = inside && o >= 0 && o < w.in;
+          offset = offset * w.in + o;
+        }
+        if (inside) plane[offset] += columns[t * in_plane + i];
+        for (size_t d = rank; d-- > 0 && ++from[d] == s.window[d].out;) from[d] = 0;
+      }
+      for (size_t d = rank; d-- > 0 && ++tap[d] == s.window[d].kernel;) tap[d] = 0;
+    }
+  }
+
+  Dims kernel_, strides_, dilations_, pads_, output_padding_, output_shape_;
+  std::string auto_pad_;
+  int64_t groups_;
+};
+
+TENON_KERNEL(ConvTranspose, .op_type = "ConvTranspose")
+
+}  // namespace
+}  // namespace tenon::cpu

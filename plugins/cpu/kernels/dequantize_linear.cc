@@ -1,0 +1,47 @@
+#include "kernels/common/quantize.h"
+
+namespace tenon::cpu {
+namespace {
+
+// y = (x - zero point) * scale
+class DequantizeLinear {
+ public:
+  explicit DequantizeLinear(const NodeView& n)
+      : axis_(n.attr_i("axis", 1)), block_(n.attr_i("block_size", 0)) {}
+  static Support supports(const NodeView& n) {
+    return Check(n).input(0, kQuantizedTypes).output(0, kFloatTypes);
+  }
+
+  void run(const Context& ctx) const {
+    const TensorView x = ctx.input(0);
+    const OutputTensor y = ctx.output(0);
+    const ScaleMap map(x.dims(), ctx.input(1).dims(), axis_, block_);
+    const std::vector<float> scale = as_floats(ctx.input(1));
+    const std::vector<float> zero = as_floats(ctx.input(2), static_cast<int64_t>(scale.size()));
+    require(zero.size() == scale.size(), TENON_INVALID_ARGUMENT, "x_zero_point has ", zero.size(),
+            " elements, x_scale ", scale.size());
+    dispatch(kQuantizedTypes, x.dtype(), [&]<class Q>() {
+      dispatch(kFloatTypes, y.dtype(), [&]<class T>() {
+        // Differences of int32 do not fit a float.
+        using D = std::conditional_t<std::is_same_v<Q, int32_t>, double, float>;
+        int64_t at = 0;
+        for (int64_t o = 0; o < map.outer(); ++o)
+          for (int64_t a = 0; a < map.axis(); ++a)
+            for (int64_t i = 0; i < map.inner(); ++i, ++at) {
+              const auto s = static_cast<size_t>(map.index(o, a) + i * map.step());
+              const D difference =
+                  static_cast<D>(static_cast<Compute<Q>>(x.at<Q>(at))) - static_cast<D>(zero[s]);
+              y.set<T>(at, static_cast<T>(static_cast<Compute<T>>(difference * static_cast<D>(scale[s]))));
+            }
+      });
+    });
+  }
+
+ private:
+  int64_t axis_, block_;
+};
+
+TENON_KERNEL(DequantizeLinear, .op_type = "DequantizeLinear", .since = 10)
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,47 @@
+#include "kernels/common/quantize.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr auto kInputTypes = kFloatTypes + TypeList<int32_t>();
+
+// y = saturate(round(x / scale) + zero point); float8 and float4 have no zero point.
+class QuantizeLinear {
+ public:
+  explicit QuantizeLinear(const NodeView& n)
+      : axis_(n.attr_i("axis", 1)),
+        block_(n.attr_i("block_size", 0)),
+        saturate_(n.attr_i("saturate", 1) != 0) {}
+  static Support supports(const NodeView& n) {
+    return Check(n).input(0, kInputTypes).output(0, kQuantizedTypes);
+  }
+
+  void run(const Context& ctx) const {
+    const TensorView x = ctx.input(0);
+    const OutputTensor y = ctx.output(0);
+    const ScaleMap map(x.dims(), ctx.input(1).dims(), axis_, block_);
+    const std::vector<float> scale = as_floats(ctx.input(1));
+    const std::vector<float> zero = as_floats(ctx.input(2), static_cast<int64_t>(scale.size()));
+    require(zero.size() == scale.size(), TENON_INVALID_ARGUMENT, "y_zero_point has ", zero.size(),
+            " elements, y_scale ", scale.size());
+    const std::vector<float> in = as_floats(x);
+    dispatch(kQuantizedTypes, y.dtype(), [&]<class T>() {
+      int64_t at = 0;
+      for (int64_t o = 0; o < map.outer(); ++o)
+        for (int64_t a = 0; a < map.axis(); ++a)
+          for (int64_t i = 0; i < map.inner(); ++i, ++at) {
+            const auto s = static_cast<size_t>(map.index(o, a) + i * map.step());
+            y.set<T>(at, quantize<T>(in[static_cast<size_t>(at)] / scale[s], zero[s], saturate_));
+          }
+    });
+  }
+
+ private:
+  int64_t axis_, block_;
+  bool saturate_;
+};
+
+TENON_KERNEL(QuantizeLinear, .op_type = "QuantizeLinear", .since = 10)
+
+}  // namespace
+}  // namespace tenon::cpu
