@@ -2,7 +2,6 @@
 // opened in it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,15 +11,10 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "host/provider/device_info.h"
+#include "host/provider/host_provider.h"
 #include "host/provider/manifest.h"
 #include "tenon/ep.h"
-
-/// The host's side of a provider handle, given to the provider at provider_create and back to the host in
-/// `log`. Lives as long as the LoadedProvider.
-struct tenon_host_provider {
-  std::string id;
-  std::string version;
-};
 
 namespace tenon::provider {
 
@@ -37,23 +31,6 @@ enum class State {
 
 std::string_view state_name(State state);
 
-/// What a provider says of one device; a copy of tenon_device_info.
-struct DeviceInfo {
-  uint32_t kind = 0;       // TENON_DEVICE_x
-  uint32_t ordinal = 0;    // among the provider's devices of this kind, in its order
-  uint32_t serialize = 0;  // TENON_SERIALIZE_x
-  bool software_emulated = false;
-  std::string stable_id, name, vendor;
-  uint64_t memory_bytes = 0;
-  std::vector<std::string> features;
-
-  /// "gpu:0": how config names it.
-  std::string selector() const;
-};
-
-/// "cpu", "gpu", "npu", "other".
-std::string_view device_kind_name(uint32_t kind);
-
 /// A copy of tenon_domain_info.
 struct DomainInfo {
   uint32_t id = 0;
@@ -64,7 +41,8 @@ struct DomainInfo {
 };
 
 class LoadedProvider;
-class Library;
+struct Build;
+struct LoadContext;
 
 /// A device that is open. Opened once per provider build however many sessions ask; closed with the last
 /// reference. Immutable, hence thread-safe; keeps its provider loaded.
@@ -109,13 +87,13 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   tenon_provider* handle() const { return handle_; }
   /// Counts the provider builds loaded in this process, from 1. Two versions of one id have different
   /// numbers.
-  uint64_t generation() const { return generation_; }
+  uint64_t generation() const;
   /// The agreed minor of the ABI.
   uint32_t abi_minor() const { return abi_minor_; }
   const std::string& build_id() const { return build_id_; }
-  const std::string& library_path() const { return library_path_; }
+  const std::string& library_path() const;
   const std::string& library_sha256() const { return manifest_->file.sha256; }
-  State state() const { return state_.load(std::memory_order_acquire); }
+  State state() const;
 
   /// Enumerates once and keeps the answer. May be empty.
   Result<std::vector<DeviceInfo>> devices();
@@ -124,25 +102,30 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   Result<std::shared_ptr<Device>> open_device(std::string_view selector);
 
  private:
+  friend class Device;
   friend class ProviderRegistry;
   friend Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Manifest> manifest,
-                                                               const struct LoadContext& context);
+                                                               const LoadContext& context);
   LoadedProvider() = default;
 
+  static Result<std::shared_ptr<LoadedProvider>> make(std::shared_ptr<const Manifest> manifest,
+                                                      const std::shared_ptr<Build>& build,
+                                                      const LoadContext& context);
+  Result<std::vector<DeviceInfo>> enumerate();
+  Result<std::shared_ptr<Device>> open(const DeviceInfo& info);
+
   std::shared_ptr<const Manifest> manifest_;
-  std::shared_ptr<Library> library_;
+  std::shared_ptr<Build> build_;
   tenon_ep_api api_{};
   tenon_provider* handle_ = nullptr;
   tenon_host_provider host_;
-  uint64_t generation_ = 0;
   uint32_t abi_minor_ = 0;
-  std::string build_id_, library_path_;
-  std::atomic<State> state_{State::kActive};
+  std::string build_id_;
 
   std::mutex mutex_;  // guards what follows, and calls of slots tagged INIT
   bool enumerated_ = false;
   std::vector<DeviceInfo> devices_;
-  std::map<std::string, std::weak_ptr<Device>> open_;
+  std::map<std::string, std::weak_ptr<Device>> open_;  // by stable id
 };
 
 /// The provider's error as a Status: its code and message, with the provider's label and its `where`.

@@ -291,9 +291,7 @@ bool is_valid_provider_id(std::string_view id) {
   });
 }
 
-std::string Manifest::file_path() const {
-  return (std::filesystem::path(directory) / file.path).string();
-}
+std::string Manifest::file_path() const { return (std::filesystem::path(directory) / file.path).string(); }
 
 Result<Manifest> parse_manifest(std::string_view json, const std::string& path) {
   if (json.size() > kMaxManifestBytes) {

@@ -73,7 +73,7 @@ struct ProviderInfo {
   std::string manifest_path;
   Place place = Place::kSystem;
   std::shared_ptr<const Manifest> manifest;  // null when it could not be parsed
-  std::string library_path;                  // real path; as written when it could not be resolved
+  std::string file_path;  // the library: real path; as written when it could not be resolved
 
   State state = State::kDiscovered;
   CheckLevel checked = CheckLevel::kManifest;
@@ -121,7 +121,8 @@ class ProviderRegistry {
   /// side by side. Errors: kProviderMissing; kProviderRefused with the refusal code, cause and cure.
   Result<std::shared_ptr<LoadedProvider>> load(std::string_view id, std::string_view version = {});
 
-  /// Adds a manifest file or folder to place 0. It goes through the same checks as any other.
+  /// Adds a manifest file or folder to place 0. It goes through the same checks as any other. NOT_FOUND when
+  /// there is neither.
   Status register_path(const std::string& path);
 
   /// What happened during discovery that belongs to no manifest: a folder that cannot be read, variables that

@@ -1,0 +1,75 @@
+#include "host/provider/device_list.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "host/provider/negotiate.h"
+
+namespace tenon::provider {
+namespace {
+
+std::string copy(tenon_str text) {
+  return text.data == nullptr ? std::string() : bounded_text(text.data, std::min<uint64_t>(text.size, 1024));
+}
+
+// The part of the struct that the provider knows; the rest is zero.
+tenon_device_info extended(const tenon_device_info& given) {
+  tenon_device_info info{};
+  std::memcpy(&info, &given, std::min<size_t>(given.struct_size, sizeof info));
+  return info;
+}
+
+tenon_status add_device(void* context, const tenon_device_info* given, tenon_error*) noexcept {
+  if (given == nullptr || given->struct_size < sizeof(uint32_t)) return TENON_INVALID_ARGUMENT;
+  auto& devices = *static_cast<std::vector<DeviceInfo>*>(context);
+  if (devices.size() >= kMaxDevices) return TENON_RESOURCE_EXHAUSTED;
+  tenon_device_info info = extended(*given);
+  DeviceInfo device;
+  device.kind = info.kind;
+  device.serialize = info.serialize;
+  device.software_emulated = (info.flags & TENON_DEVICE_SOFTWARE_EMULATED) != 0;
+  device.stable_id = copy(info.stable_id);
+  device.name = copy(info.name);
+  device.vendor = copy(info.vendor);
+  device.memory_bytes = info.memory_bytes;
+  for (uint32_t i = 0; info.features != nullptr && i < std::min(info.feature_count, 256u); ++i) {
+    device.features.push_back(copy(info.features[i]));
+  }
+  auto same_kind = [&](const DeviceInfo& other) {
+    return device_kind_name(other.kind) == device_kind_name(device.kind);
+  };
+  device.ordinal = static_cast<uint32_t>(std::count_if(devices.begin(), devices.end(), same_kind));
+  devices.push_back(std::move(device));
+  return TENON_OK;
+}
+
+}  // namespace
+
+std::string_view device_kind_name(uint32_t kind) {
+  if (kind == TENON_DEVICE_CPU) return "cpu";
+  if (kind == TENON_DEVICE_GPU) return "gpu";
+  if (kind == TENON_DEVICE_NPU) return "npu";
+  return "other";
+}
+
+std::string DeviceInfo::selector() const { return str_cat(device_kind_name(kind), ":", ordinal); }
+
+tenon_status list_devices(const tenon_ep_api& api, tenon_provider* provider,
+                          std::vector<DeviceInfo>& out_devices, tenon_error& out_error) {
+  tenon_device_sink sink{};
+  sink.struct_size = sizeof sink;
+  sink.context = &out_devices;
+  sink.add = add_device;
+  try {
+    return api.enumerate_devices(provider, &sink, &out_error);
+  } catch (const std::exception& exception) {
+    std::string text = str_cat("a C++ exception crossed the border: ", exception.what());
+    std::strncpy(out_error.message, text.c_str(), sizeof out_error.message - 1);
+  } catch (...) {
+    std::strncpy(out_error.message, "an exception crossed the border", sizeof out_error.message - 1);
+  }
+  return TENON_INTERNAL;
+}
+
+}  // namespace tenon::provider

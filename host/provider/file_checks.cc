@@ -1,0 +1,127 @@
+#include "host/provider/file_checks.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "host/config/text.h"
+#include "host/provider/elf_reader.h"
+#include "host/provider/machine.h"
+#include "host/provider/refusal.h"
+#include "tenon/ep.h"
+
+namespace tenon::provider {
+namespace {
+
+using config::Trust;
+
+constexpr std::string_view kEntry = "tenon_ep_negotiate";
+
+Status check_content(const Manifest& manifest, const OpenFile& file, const std::string& real_path) {
+  if (file.size() != manifest.file.size) {
+    return refuse(Refusal::kShaMismatch, str_cat("'", real_path, "' has ", file.size(),
+                                                 " bytes, its manifest says ", manifest.file.size));
+  }
+  Result<std::string> hash = file.sha256();
+  if (!hash) return refuse(Refusal::kShaMismatch, hash.error().message());
+  if (*hash == manifest.file.sha256) return ok_status();
+  return refuse(Refusal::kShaMismatch,
+                str_cat("'", real_path, "' has the SHA-256 ", hash->substr(0, 12), "..., its manifest says ",
+                        manifest.file.sha256.substr(0, 12), "..."));
+}
+
+Status check_note(const Manifest& manifest, const BinaryInfo& info) {
+  if (!info.has_note) return refuse(Refusal::kNoteMismatch, "the library has no Tenon note");
+  auto compare = [&](const std::string& key, const std::string& wanted) {
+    auto found = info.note.find(key);
+    std::string given = found == info.note.end() ? "nothing" : "'" + found->second + "'";
+    if (found != info.note.end() && found->second == wanted) return ok_status();
+    return refuse(Refusal::kNoteMismatch, str_cat("for '", key, "' the library's note says ", given,
+                                                  ", the manifest '", wanted, "'"));
+  };
+  RETURN_IF_ERROR(compare("id", manifest.id));
+  RETURN_IF_ERROR(compare("version", manifest.version.to_string()));
+  RETURN_IF_ERROR(compare("abi", str_cat(manifest.abi_major, ".", manifest.abi_max_minor)));
+  return compare("manifest", str_cat(manifest.manifest_version));
+}
+
+std::string some_of(std::vector<std::string> names) {
+  constexpr size_t kShown = 3;
+  size_t more = names.size() > kShown ? names.size() - kShown : 0;
+  names.resize(names.size() - more);
+  std::string text = config::join(names, ", ");
+  return more == 0 ? text : str_cat(text, " and ", more, " more");
+}
+
+Status check_exports(const BinaryInfo& info) {
+  std::vector<std::string> others;
+  bool has_entry = false;
+  for (const std::string& name : info.exports) {
+    if (name == kEntry) {
+      has_entry = true;
+    } else {
+      others.push_back(name);
+    }
+  }
+  if (!has_entry) return refuse(Refusal::kNoEntry, str_cat("the library does not export ", kEntry));
+  if (!info.unique.empty()) {
+    return refuse(Refusal::kExports, str_cat("the library exports symbols that are unique in the process: ",
+                                             some_of(info.unique)));
+  }
+  if (!others.empty())
+    return refuse(Refusal::kExports, str_cat("the library also exports ", some_of(std::move(others))));
+  return ok_status();
+}
+
+Status check_binary(const Manifest& manifest, const OpenFile& file, const std::string& real_path) {
+  Result<BinaryInfo> info = read_elf(file);
+  if (!info) return refuse(Refusal::kLoad, str_cat("'", real_path, "': ", info.error().message()));
+  if (info->arch != host_arch()) {
+    return refuse(Refusal::kArch,
+                  str_cat("'", real_path, "' is compiled for ", info->arch, ", this host is ", host_arch()));
+  }
+  if (!info->is_shared_library)
+    return refuse(Refusal::kLoad, str_cat("'", real_path, "' is no shared library"));
+  RETURN_IF_ERROR(check_note(manifest, *info));
+  return check_exports(*info);
+}
+
+Status check_required_files(const Manifest& manifest) {
+  for (const std::string& path : manifest.required_files) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) continue;
+    return refuse(Refusal::kDepMissing, str_cat("the file '", path, "' does not exist"),
+                  manifest.required_hint);
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Result<CheckedFile> check_files(const Manifest& manifest, Trust trust) {
+  std::error_code error;
+  std::filesystem::path real = std::filesystem::canonical(manifest.file_path(), error);
+  if (error) {
+    return refuse(Refusal::kLoad, str_cat("the library '", manifest.file_path(), "': ", error.message()),
+                  "install the provider's package again, library and manifest together");
+  }
+  Result<std::unique_ptr<OpenFile>> file = OpenFile::open(real.string());
+  if (!file) return refuse(Refusal::kLoad, file.error().message());
+  if (trust != Trust::kNone) {
+    RETURN_IF_ERROR(check_writers(real.string()));
+    std::filesystem::path manifest_path = std::filesystem::canonical(manifest.path, error);
+    if (!error) RETURN_IF_ERROR(check_writers(manifest_path.string()));
+  }
+  if (trust == Trust::kHash || trust == Trust::kSignature) {
+    RETURN_IF_ERROR(check_content(manifest, **file, real.string()));
+  }
+  if (trust == Trust::kSignature) {
+    return refuse(Refusal::kSignature, manifest.signature.empty()
+                                           ? "the manifest has no signature"
+                                           : "this host has no key to check the signature with");
+  }
+  RETURN_IF_ERROR(check_binary(manifest, **file, real.string()));
+  RETURN_IF_ERROR(check_required_files(manifest));
+  return CheckedFile{real.string(), (*file)->identity()};
+}
+
+}  // namespace tenon::provider

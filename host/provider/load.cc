@@ -1,0 +1,141 @@
+#include "host/provider/load.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+
+#include "host/provider/library.h"
+#include "host/provider/negotiate.h"
+#include "host/provider/refusal.h"
+#include "host/provider/sanitizer.h"
+
+namespace tenon::provider {
+namespace {
+
+std::atomic<bool> ending{false};
+
+// Never destroyed: providers may outlive every static object.
+struct Builds {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Build>> all;
+};
+
+Builds& builds() {
+  static Builds* const table = [] {
+    std::atexit([] { ending.store(true, std::memory_order_release); });
+    return new Builds();
+  }();
+  return *table;
+}
+
+Result<std::shared_ptr<Build>> build_of(const Manifest& manifest, const LoadContext& context) {
+  Builds& table = builds();
+  std::lock_guard<std::mutex> lock(table.mutex);
+  for (const std::shared_ptr<Build>& build : table.all) {
+    if (build->real_path != context.real_path) continue;
+    if (build->identity == context.identity) return build;
+    // The dynamic loader goes by the path: it would hand out the old file again.
+    if (build->is_mapped) {
+      return refuse(Refusal::kLoad,
+                    str_cat("'", context.real_path, "' was replaced while its old content is in use"),
+                    "give each version a path of its own, and restart the process to use this one");
+    }
+  }
+  auto build = std::make_shared<Build>();
+  build->real_path = context.real_path;
+  build->sha256 = manifest.file.sha256;
+  build->identity = context.identity;
+  build->generation = table.all.size() + 1;
+  table.all.push_back(build);
+  return build;
+}
+
+Status check_identity(const LoadContext& context) {
+  Result<FileIdentity> now = identity_of(context.real_path);
+  if (now && *now == context.identity) return ok_status();
+  return refuse(Refusal::kShaMismatch, str_cat("'", context.real_path, "' changed after it was checked"));
+}
+
+Result<std::shared_ptr<Library>> map_library(const Manifest& manifest, const LoadContext& context) {
+  RETURN_IF_ERROR(check_identity(context));
+  Result<std::shared_ptr<Library>> library = Library::open(context.real_path);
+  if (!library) {
+    Refusal code = load_refusal(library.error().message());
+    return refuse(code, library.error().message(),
+                  code == Refusal::kDepMissing ? std::string_view(manifest.required_hint) : "");
+  }
+  RETURN_IF_ERROR(check_identity(context));
+  return library;
+}
+
+Result<Agreement> agree(const Library& library, const Manifest& manifest, const tenon_host_api* host) {
+  auto entry = reinterpret_cast<tenon_ep_negotiate_fn>(library.function("tenon_ep_negotiate"));
+  if (entry == nullptr) return refuse(Refusal::kNoEntry, "the library does not export tenon_ep_negotiate");
+  Negotiation talk = negotiate(entry, 0, host, {manifest.id, manifest.version.to_string(), kHostSanitizer});
+  if (talk.refusal != Refusal::kNone) return refuse(talk.refusal, talk.reason);
+  return std::move(talk.agreement);
+}
+
+}  // namespace
+
+bool process_is_ending() { return ending.load(std::memory_order_acquire); }
+
+std::shared_ptr<Build> find_build(const std::string& real_path, const FileIdentity& identity) {
+  Builds& table = builds();
+  std::lock_guard<std::mutex> lock(table.mutex);
+  for (const std::shared_ptr<Build>& build : table.all) {
+    if (build->real_path == real_path && build->identity == identity) return build;
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Manifest> manifest,
+                                                      const LoadContext& context) {
+  ASSIGN_OR_RETURN(std::shared_ptr<Build> build, build_of(*manifest, context));
+  std::unique_lock<std::mutex> lock(build->mutex);
+  while (true) {
+    if (std::shared_ptr<LoadedProvider> live = build->live.lock()) return live;
+    if (!build->has_provider) return LoadedProvider::make(std::move(manifest), build, context);
+    // The last reference is gone, but not yet the provider; a second one must not meet it.
+    build->gone.wait(lock);
+  }
+}
+
+// Called with the build's mutex held.
+Result<std::shared_ptr<LoadedProvider>> LoadedProvider::make(std::shared_ptr<const Manifest> manifest,
+                                                             const std::shared_ptr<Build>& build,
+                                                             const LoadContext& context) {
+  std::shared_ptr<Library> library = build->library;
+  if (!library) {
+    ASSIGN_OR_RETURN(library, map_library(*manifest, context));
+    // What must stay mapped stays even when the rest fails.
+    if (!manifest->traits.unloadable) build->library = library;
+    build->is_mapped = build->library != nullptr;
+  }
+  ASSIGN_OR_RETURN(Agreement agreed, agree(*library, *manifest, context.host_api));
+
+  std::shared_ptr<LoadedProvider> provider(new LoadedProvider());
+  provider->manifest_ = manifest;
+  provider->api_ = agreed.api;
+  provider->abi_minor_ = agreed.minor;
+  provider->build_id_ = agreed.build_id;
+  provider->host_ = {manifest->id, manifest->version.to_string()};
+  tenon_error error{};
+  error.struct_size = sizeof error;
+  tenon_status status = create_provider(agreed.api, 0, &provider->host_, build->real_path,
+                                        manifest->directory, &provider->handle_, error);
+  if (status != TENON_OK) {
+    std::string text = bounded_text(error.message, sizeof error.message);
+    return refuse(Refusal::kSelftest,
+                  str_cat("provider_create: ", text.empty() ? str_cat("status ", status) : text));
+  }
+  provider->build_ = build;
+  build->library = std::move(library);
+  build->is_mapped = true;
+  build->has_provider = true;
+  build->live = provider;
+  build->state = State::kActive;
+  return provider;
+}
+
+}  // namespace tenon::provider

@@ -1,0 +1,181 @@
+#include "host/provider/loaded_provider.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "host/config/text.h"
+#include "host/provider/device_list.h"
+#include "host/provider/library.h"
+#include "host/provider/load.h"
+#include "host/provider/negotiate.h"
+
+namespace tenon::provider {
+namespace {
+
+constexpr int64_t kQuiesceNs = 5'000'000'000;
+
+tenon_error empty_error() {
+  tenon_error error{};
+  error.struct_size = sizeof error;
+  return error;
+}
+
+tenon_status add_domain(void* context, const tenon_domain_info* given, tenon_error*) noexcept {
+  auto& domains = *static_cast<std::vector<DomainInfo>*>(context);
+  if (given == nullptr || given->struct_size < sizeof(uint32_t) || domains.size() >= 64)
+    return TENON_INVALID_ARGUMENT;
+  tenon_domain_info info{};
+  std::memcpy(&info, given, std::min<size_t>(given->struct_size, sizeof info));
+  bool power_of_two = info.alignment != 0 && (info.alignment & (info.alignment - 1)) == 0;
+  if (info.id == TENON_DOMAIN_HOST || !power_of_two) return TENON_INVALID_ARGUMENT;
+  std::string name =
+      info.name.data ? bounded_text(info.name.data, std::min<uint64_t>(info.name.size, 256)) : "";
+  domains.push_back({info.id, info.flags, info.alignment, info.max_buffer_bytes, std::move(name)});
+  return TENON_OK;
+}
+
+ErrorKind kind_of(tenon_status code, const tenon_error& error) {
+  if ((error.flags & (TENON_ERROR_DEVICE_LOST | TENON_ERROR_PROCESS_LOST)) != 0)
+    return ErrorKind::kDeviceLost;
+  switch (code) {
+    case TENON_CANCELLED:
+      return ErrorKind::kCancelled;
+    case TENON_DEADLINE_EXCEEDED:
+      return ErrorKind::kDeadline;
+    case TENON_RESOURCE_EXHAUSTED:
+      return ErrorKind::kOutOfMemory;
+    case TENON_UNIMPLEMENTED:
+      return ErrorKind::kUnsupported;
+    default:
+      return ErrorKind::kInternal;
+  }
+}
+
+std::string listed(const std::vector<DeviceInfo>& devices) {
+  std::vector<std::string> names;
+  for (const DeviceInfo& device : devices)
+    names.push_back(str_cat(device.selector(), " (", device.name, ")"));
+  return names.empty() ? "none" : config::join(names, ", ");
+}
+
+bool answers_to(const DeviceInfo& device, std::string_view selector) {
+  return selector.empty() || selector == device.selector() || selector == device.stable_id ||
+         (device.ordinal == 0 && selector == device_kind_name(device.kind));
+}
+
+}  // namespace
+
+std::string_view state_name(State state) {
+  constexpr std::string_view kNames[] = {"discovered", "scanned", "active", "draining",
+                                         "quiesced",   "closed",  "retired"};
+  return kNames[static_cast<int>(state)];
+}
+
+Status provider_status(const LoadedProvider& provider, tenon_status code, const tenon_error& error) {
+  if (code == TENON_OK) return ok_status();
+  std::string message = bounded_text(error.message, sizeof error.message);
+  std::string where = bounded_text(error.where, sizeof error.where);
+  bool known = code > TENON_OK && code <= TENON_UNAUTHENTICATED;
+  if (message.empty()) message = str_cat("the provider failed with status ", code, " and gave no message");
+  Status status(known ? static_cast<StatusCode>(code) : StatusCode::kUnknown, std::move(message),
+                kind_of(code, error));
+  if (!where.empty()) status = std::move(status).with_context(where);
+  return std::move(status).with_context(str_cat("provider '", provider.label(), "'"));
+}
+
+std::string LoadedProvider::label() const {
+  return str_cat(manifest_->id, " ", manifest_->version.to_string());
+}
+uint64_t LoadedProvider::generation() const { return build_->generation; }
+const std::string& LoadedProvider::library_path() const { return build_->real_path; }
+State LoadedProvider::state() const { return build_->state.load(std::memory_order_acquire); }
+
+LoadedProvider::~LoadedProvider() {
+  // At the end of a process a driver's own state may be gone before ours: nothing is called any more.
+  if (!build_ || process_is_ending()) return;
+  std::lock_guard<std::mutex> lock(build_->mutex);
+  bool quiet = true;
+  try {
+    tenon_error error = empty_error();
+    if (api_.quiesce != nullptr) quiet = api_.quiesce(handle_, kQuiesceNs, &error) == TENON_OK;
+    api_.provider_destroy(handle_);
+  } catch (...) {
+    quiet = false;  // against the contract: the library is left alone from here on
+  }
+  build_->state = State::kQuiesced;
+  if (manifest_->traits.unloadable && quiet) {
+    build_->library.reset();
+    build_->is_mapped = false;
+    build_->state = State::kClosed;
+  } else {
+    build_->state = State::kRetired;
+  }
+  build_->has_provider = false;
+  build_->gone.notify_all();
+}
+
+Result<std::vector<DeviceInfo>> LoadedProvider::devices() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return enumerate();
+}
+
+Result<std::vector<DeviceInfo>> LoadedProvider::enumerate() {
+  if (enumerated_) return devices_;
+  std::vector<DeviceInfo> found;
+  tenon_error error = empty_error();
+  tenon_status status = list_devices(api_, handle_, found, error);
+  if (status != TENON_OK) return provider_status(*this, status, error).with_context("enumerating devices");
+  devices_ = std::move(found);
+  enumerated_ = true;
+  return devices_;
+}
+
+Result<std::shared_ptr<Device>> LoadedProvider::open_device(std::string_view selector) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ASSIGN_OR_RETURN(std::vector<DeviceInfo> devices, enumerate());
+  for (const DeviceInfo& device : devices) {
+    if (answers_to(device, selector)) return open(device);
+  }
+  return Status(StatusCode::kNotFound,
+                str_cat("provider '", label(), "' has no device '", selector, "'; it has: ", listed(devices)),
+                ErrorKind::kProviderMissing);
+}
+
+// Called with mutex_ held; a Device that is dropped here must therefore have no handle.
+Result<std::shared_ptr<Device>> LoadedProvider::open(const DeviceInfo& info) {
+  if (std::shared_ptr<Device> device = open_[info.stable_id].lock()) return device;
+  tenon_device* handle = nullptr;
+  tenon_error error = empty_error();
+  std::string place = str_cat("opening device '", info.selector(), "'");
+  tenon_status status =
+      api_.device_open(handle_, {info.stable_id.data(), info.stable_id.size()}, &handle, &error);
+  if (status != TENON_OK) return provider_status(*this, status, error).with_context(place);
+  std::vector<DomainInfo> domains;
+  if (api_.device_domains != nullptr) {
+    tenon_domain_sink sink{};
+    sink.struct_size = sizeof sink;
+    sink.context = &domains;
+    sink.add = add_domain;
+    status = api_.device_domains(handle, &sink, &error);
+  }
+  if (status != TENON_OK) {
+    api_.device_close(handle);
+    return provider_status(*this, status, error).with_context(place);
+  }
+  std::shared_ptr<Device> device(new Device());
+  device->provider_ = shared_from_this();
+  device->info_ = info;
+  device->domains_ = std::move(domains);
+  device->handle_ = handle;
+  open_[info.stable_id] = device;
+  return device;
+}
+
+Device::~Device() {
+  if (handle_ == nullptr || process_is_ending()) return;
+  // So that nobody opens the device again while it is being closed.
+  std::lock_guard<std::mutex> lock(provider_->mutex_);
+  provider_->api_.device_close(handle_);
+}
+
+}  // namespace tenon::provider

@@ -1,0 +1,91 @@
+#include "host/provider/machine.h"
+
+#include "host/config/text.h"
+#include "host/provider/refusal.h"
+#include "host/provider/sanitizer.h"
+#include "tenon/ep.h"
+
+namespace tenon::provider {
+namespace {
+
+// Other systems have other names for the same architectures.
+std::string_view canonical_arch(std::string_view arch) {
+  if (arch == "amd64" || arch == "AMD64" || arch == "x64") return "x86_64";
+  if (arch == "arm64" || arch == "ARM64") return "aarch64";
+  return arch;
+}
+
+// "glibc 2.36" -> family "glibc", version {2, 36}.
+struct Libc {
+  std::string family;
+  Version version;
+  bool known = false;
+};
+
+Libc parse_libc(std::string_view text) {
+  Libc out;
+  std::vector<std::string> words = config::split(text, ' ');
+  if (words.empty() || words.size() > 2) return out;
+  out.family = words[0];
+  if (words.size() == 2) {
+    std::string three = words[1];
+    while (config::split(three, '.').size() < 3) three += ".0";
+    Result<Version> version = parse_version(three);
+    if (!version) return out;
+    out.version = *version;
+  }
+  out.known = true;
+  return out;
+}
+
+Status check_libc(const Manifest& manifest) {
+  const std::string& wanted_text = manifest.file.libc;
+  if (wanted_text.empty()) return ok_status();
+  Libc wanted = parse_libc(wanted_text), here = parse_libc(host_libc());
+  bool good = wanted.known && here.known && wanted.family == here.family && wanted.version <= here.version;
+  if (good) return ok_status();
+  std::string system = host_libc().empty() ? "an unknown C library" : host_libc();
+  return refuse(Refusal::kLibc, str_cat("the library needs '", wanted_text, "', this system has ", system));
+}
+
+}  // namespace
+
+std::string_view host_sanitizer() {
+  constexpr std::string_view kNames[] = {"none", "address", "thread", "memory"};
+  return kNames[kHostSanitizer];
+}
+
+Status check_machine(const Manifest& manifest) {
+  const ManifestLibrary& library = manifest.file;
+  if (library.os != host_os() || canonical_arch(library.arch) != host_arch()) {
+    return refuse(Refusal::kArch, str_cat("the library is for ", library.os, " ", library.arch,
+                                          ", this host is ", host_os(), " ", host_arch()));
+  }
+  RETURN_IF_ERROR(check_libc(manifest));
+  for (const std::string& feature : library.cpu_features) {
+    if (!cpu_has(feature)) return refuse(Refusal::kCpu, str_cat("this processor lacks '", feature, "'"));
+  }
+  // A plain library works under a sanitized host; the other way round the sanitizer's functions are missing.
+  bool plain = library.sanitizer.empty() || library.sanitizer == "none";
+  if (!plain && library.sanitizer != host_sanitizer()) {
+    return refuse(Refusal::kSanitizer,
+                  str_cat("the library was built with the sanitizer '", library.sanitizer,
+                          "', this host with '", host_sanitizer(), "'"));
+  }
+  return ok_status();
+}
+
+Status check_abi(const Manifest& manifest) {
+  constexpr uint32_t kMajor = TENON_EP_ABI_MAJOR, kMinor = TENON_EP_ABI_MINOR;
+  std::string reason =
+      str_cat("the provider speaks ABI ", manifest.abi_major, ".", manifest.abi_min_minor, " to ",
+              manifest.abi_major, ".", manifest.abi_max_minor, ", this host ", kMajor, ".", kMinor);
+  if (manifest.abi_major > kMajor) return refuse(Refusal::kAbiTooNew, reason);
+  if (manifest.abi_major < kMajor) return refuse(Refusal::kAbiTooOld, reason);
+  if (manifest.abi_min_minor > kMinor) return refuse(Refusal::kAbiTooNew, reason);
+  // Before 1.0 nothing is promised between minors; from then on a newer host serves every older minor.
+  if (kMajor == 0 && manifest.abi_max_minor < kMinor) return refuse(Refusal::kAbiTooOld, reason);
+  return ok_status();
+}
+
+}  // namespace tenon::provider

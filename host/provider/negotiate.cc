@@ -1,0 +1,168 @@
+#include "host/provider/negotiate.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+
+namespace tenon::provider {
+namespace {
+
+// The table as it was when the oldest ABI that is still supported was frozen.
+constexpr uint32_t kOldestApiSize =
+    offsetof(tenon_ep_api, get_extension) + sizeof(tenon_ep_api::get_extension);
+
+Negotiation refused(Refusal code, std::string reason) { return {code, std::move(reason), {}}; }
+
+// Length of the UTF-8 sequence at `at`, or 0 when there is no valid one.
+size_t sequence_length(std::string_view text, size_t at) {
+  auto byte = static_cast<unsigned char>(text[at]);
+  size_t length = byte < 0x80                   ? 1
+                  : byte >= 0xC2 && byte < 0xE0 ? 2
+                  : byte >= 0xE0 && byte < 0xF0 ? 3
+                  : byte >= 0xF0 && byte < 0xF5 ? 4
+                                                : 0;
+  if (length == 0 || text.size() - at < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 0;
+  }
+  auto second = length > 1 ? static_cast<unsigned char>(text[at + 1]) : 0;
+  bool bad = (byte == 0xE0 && second < 0xA0) || (byte == 0xED && second > 0x9F) ||
+             (byte == 0xF0 && second < 0x90) || (byte == 0xF4 && second > 0x8F);
+  return bad ? 0 : length;
+}
+
+Refusal version_refusal(uint32_t major, uint32_t minor) {
+  constexpr uint32_t kMajor = TENON_EP_ABI_MAJOR, kMinor = TENON_EP_ABI_MINOR;
+  if (major != kMajor) return major > kMajor ? Refusal::kAbiTooNew : Refusal::kAbiTooOld;
+  if (minor > kMinor) return Refusal::kAbiTooNew;
+  if (kMajor == 0 && minor < kMinor) return Refusal::kAbiTooOld;
+  return Refusal::kNone;
+}
+
+// Calls the library; false with `reason` when an exception came out of it.
+bool call(tenon_ep_negotiate_fn entry, tenon_ep_negotiation& io, tenon_status& out_status,
+          std::string& reason) {
+  try {
+    out_status = entry(&io);
+    return true;
+  } catch (const std::exception& exception) {
+    reason = str_cat("a C++ exception crossed the border: ", exception.what());
+  } catch (...) {
+    reason = "an exception crossed the border";
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string bounded_text(const char* text, uint64_t capacity) {
+  const void* end = capacity == 0 ? nullptr : std::memchr(text, 0, static_cast<size_t>(capacity));
+  size_t size = end == nullptr ? static_cast<size_t>(capacity)
+                               : static_cast<size_t>(static_cast<const char*>(end) - text);
+  std::string_view raw(text, size);
+  std::string out;
+  for (size_t at = 0; at < raw.size();) {
+    size_t length = sequence_length(raw, at);
+    bool control = length == 1 && (static_cast<unsigned char>(raw[at]) < 0x20 || raw[at] == 0x7F);
+    if (length == 0 || control) {
+      out += raw[at] == '\n' || raw[at] == '\t' ? ' ' : '?';
+      ++at;
+    } else {
+      out += raw.substr(at, length);
+      at += length;
+    }
+  }
+  return out;
+}
+
+std::string missing_slots(const tenon_ep_api& api) {
+  enum Need { REQUIRED, OPTIONAL, DOMAIN, STREAM, BIND };
+  bool domain = api.device_domains != nullptr || api.allocate != nullptr;
+  bool stream = api.stream_create != nullptr, bind = api.bind != nullptr;
+  auto is_needed = [&](Need need) {
+    return need == REQUIRED || (need == DOMAIN && domain) || (need == STREAM && stream) ||
+           (need == BIND && bind);
+  };
+  std::string missing;
+#define TENON_CHECK_SLOT(slot, need, tag)            \
+  if (is_needed(need) && api.slot == nullptr) {      \
+    missing += missing.empty() ? #slot : ", " #slot; \
+  }
+  TENON_EP_SLOTS(TENON_CHECK_SLOT)
+#undef TENON_CHECK_SLOT
+  return missing;
+}
+
+tenon_status create_provider(const tenon_ep_api& api, uint32_t flags, tenon_host_provider* host,
+                             const std::string& library_path, const std::string& manifest_dir,
+                             tenon_provider** out_provider, tenon_error& out_error) {
+  tenon_provider_params params{sizeof(tenon_provider_params),
+                               flags,
+                               host,
+                               {library_path.data(), library_path.size()},
+                               {manifest_dir.data(), manifest_dir.size()}};
+  try {
+    return api.provider_create(&params, out_provider, &out_error);
+  } catch (const std::exception& exception) {
+    std::string text = str_cat("a C++ exception crossed the border: ", exception.what());
+    text.copy(out_error.message, sizeof out_error.message - 1);
+  } catch (...) {
+    out_error.message[0] = '\0';
+  }
+  return TENON_INTERNAL;
+}
+
+Negotiation negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const tenon_host_api* host,
+                      const Expectation& expected) {
+  tenon_ep_negotiation io{};
+  io.struct_size = sizeof io;
+  io.host_major_lowest = TENON_EP_ABI_MAJOR;
+  io.host_major_highest = TENON_EP_ABI_MAJOR;
+  io.host_minor = TENON_EP_ABI_MINOR;
+  io.flags = flags;
+  io.host = host;
+  tenon_status status = TENON_OK;
+  std::string reason;
+  if (!call(entry, io, status, reason)) return refused(Refusal::kNegotiate, "tenon_ep_negotiate: " + reason);
+  if (status != TENON_OK) {
+    std::string said = bounded_text(io.reason, sizeof io.reason);
+    return refused(Refusal::kNegotiate, str_cat("the library refuses this host (status ", status,
+                                                "): ", said.empty() ? "it gives no reason" : said));
+  }
+  if (Refusal code = version_refusal(io.major, io.minor); code != Refusal::kNone) {
+    return refused(code, str_cat("the library chose ABI ", io.major, ".", io.minor, ", this host has ",
+                                 TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
+  }
+  if (io.sanitizer != TENON_SANITIZER_NONE && io.sanitizer != expected.sanitizer) {
+    return refused(Refusal::kSanitizer, str_cat("the library says sanitizer ", io.sanitizer,
+                                                ", this host has ", expected.sanitizer));
+  }
+  Negotiation out;
+  Agreement& agreed = out.agreement;
+  agreed.major = io.major;
+  agreed.minor = io.minor;
+  agreed.provider_id = bounded_text(io.provider_id, sizeof io.provider_id);
+  agreed.provider_version = bounded_text(io.provider_version, sizeof io.provider_version);
+  agreed.build_id = bounded_text(io.build_id, sizeof io.build_id);
+  bool same = (expected.provider_id.empty() || agreed.provider_id == expected.provider_id) &&
+              (expected.provider_version.empty() || agreed.provider_version == expected.provider_version);
+  if (!same) {
+    return refused(Refusal::kNegotiate,
+                   str_cat("the library answers as '", agreed.provider_id, "' ", agreed.provider_version,
+                           ", its manifest says '", expected.provider_id, "' ", expected.provider_version));
+  }
+  if (io.api == nullptr) return refused(Refusal::kNegotiate, "the library gave no function table");
+  if (io.api->struct_size < kOldestApiSize) {
+    return refused(Refusal::kNegotiate, str_cat("the library's function table has ", io.api->struct_size,
+                                                " bytes, the oldest supported one has ", kOldestApiSize));
+  }
+  std::memcpy(&agreed.api, io.api, std::min<size_t>(io.api->struct_size, sizeof agreed.api));
+  agreed.api.struct_size = sizeof agreed.api;
+  if (std::string missing = missing_slots(agreed.api); !missing.empty()) {
+    return refused(Refusal::kSlotMissing, "required functions are NULL: " + missing);
+  }
+  return out;
+}
+
+}  // namespace tenon::provider

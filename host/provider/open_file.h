@@ -1,0 +1,67 @@
+// A file that is looked at through one descriptor, so that what was checked is what was hashed, and its
+// identity, by which a later change is noticed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace tenon::provider {
+
+/// Two equal identities of one path mean: not replaced, not written, not renamed over, attributes unchanged.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0, size = 0;
+  int64_t modified_ns = 0, changed_ns = 0;
+
+  bool operator==(const FileIdentity&) const = default;
+  /// Five numbers: part of cache keys.
+  std::string to_string() const;
+};
+
+/// Bytes at positions; the seam through which readers see files and tests feed them hostile bytes.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  virtual uint64_t size() const = 0;
+  /// Fills `out` with exactly `n` bytes from `offset`, or returns false.
+  virtual bool read(uint64_t offset, void* out, size_t n) const = 0;
+};
+
+/// A regular file, open for reading.
+class OpenFile : public ByteSource {
+ public:
+  /// Follows links. Errors (kInvalidInput): does not exist, is no regular file, may not be read.
+  static Result<std::unique_ptr<OpenFile>> open(const std::string& path);
+  ~OpenFile() override;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  const FileIdentity& identity() const { return identity_; }
+  uint64_t size() const override { return identity_.size; }
+  bool read(uint64_t offset, void* out, size_t n) const override;
+
+  /// 64 lower-case hex digits of the whole file.
+  Result<std::string> sha256() const;
+
+ private:
+  OpenFile() = default;
+
+  std::string path_;
+  FileIdentity identity_;
+  intptr_t handle_ = -1;
+};
+
+/// Of what `path` leads to; an error when there is nothing.
+Result<FileIdentity> identity_of(const std::string& path);
+
+/// Who could change the file that `path` (a real path) names: refuses E_FILE_MODE when anybody but root and
+/// the user of this process owns or may write it or a folder above it. A folder with the sticky bit may be
+/// writable by others.
+Status check_writers(const std::string& path);
+
+/// Hex SHA-256 of a text.
+std::string sha256_of(std::string_view text);
+
+}  // namespace tenon::provider

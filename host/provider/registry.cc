@@ -1,0 +1,366 @@
+#include "host/provider/registry.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include "host/config/text.h"
+#include "host/provider/choose.h"
+#include "host/provider/entry.h"
+#include "host/provider/load.h"
+#include "host/provider/search.h"
+
+namespace tenon::provider {
+namespace {
+
+std::string described(const Entry& entry) {
+  std::string label =
+      entry.manifest ? str_cat(entry.manifest->id, " ", entry.manifest->version.to_string(), " (") : "(";
+  return str_cat(label, entry.found.path, ", place ", static_cast<int>(entry.found.place), " ",
+                 place_name(entry.found.place), ")");
+}
+
+// The reason, which stands before the usual cause and cure.
+std::string reason_of(const Status& status) {
+  std::string text(status.message());
+  text.resize(std::min(text.find(". Cause: "), text.size()));
+  return text;
+}
+
+std::string cure_of(const Status& status) {
+  std::string_view text = status.message();
+  constexpr std::string_view kCure = ". Cure: ";
+  size_t at = text.rfind(kCure);
+  return at == std::string_view::npos ? std::string() : std::string(text.substr(at + kCure.size()));
+}
+
+// A manifest that cannot be parsed has no id; its file's name tells whom it was meant for.
+bool is_named_after(const Entry& entry, std::string_view id) {
+  std::string name = std::filesystem::path(entry.found.path).filename().string();
+  bool begins = name.compare(0, id.size(), id) == 0;
+  return begins && name.size() > id.size() && (name[id.size()] == '.' || name[id.size()] == '-');
+}
+
+}  // namespace
+
+std::string ProviderInfo::explain() const {
+  std::string label = manifest ? str_cat(manifest->id, " ", manifest->version.to_string())
+                               : std::string("unreadable manifest");
+  std::string verdict = refusal != Refusal::kNone ? std::string(refusal_name(refusal))
+                        : chosen                  ? "accepted"
+                                                  : "not taken";
+  std::string out = str_cat(verdict, ": ", label, " (", manifest_path, ", place ", static_cast<int>(place),
+                            " ", place_name(place), ")");
+  if (!reason.empty()) out += ": " + reason;
+  if (!cure.empty()) out += "; " + cure;
+  return out;
+}
+
+Status ProviderInfo::status() const {
+  if (refusal == Refusal::kNone) return ok_status();
+  return refuse(refusal, reason, cure).with_context(str_cat("provider manifest '", manifest_path, "'"));
+}
+
+RegistryOptions RegistryOptions::from_config(const config::Config& config, const tenon_host_api* host_api) {
+  RegistryOptions options;
+  options.host_api = host_api;
+  options.discovery = config->discovery;
+  if (const config::EffectiveValue* deny = config.find("discovery.deny"))
+    options.deny_origin = deny->origin();
+  if (const config::EffectiveValue* allow = config.find("discovery.allow"))
+    options.allow_origin = allow->origin();
+  for (const auto& entry : config->providers) {
+    if (!entry.second.version.empty()) options.versions[entry.first] = entry.second.version;
+  }
+  return options;
+}
+
+struct ProviderRegistry::Impl {
+  explicit Impl(RegistryOptions given) : options(std::move(given)), checker(options) {}
+
+  // A provider that was given out because its manifest was the chosen one.
+  struct Given {
+    std::weak_ptr<LoadedProvider> provider;
+    std::string id;
+  };
+
+  RegistryOptions options;
+  Checker checker;
+  std::mutex mutex;  // guards everything
+  Entries entries;
+  std::vector<std::string> notices, folders;
+  std::vector<Given> given;
+
+  VersionRange range_of(std::string_view id) const {
+    auto found = options.versions.find(std::string(id));
+    if (found == options.versions.end()) return VersionRange();
+    return VersionRange::parse(found->second).value_or(VersionRange());
+  }
+
+  Entry* chosen(std::string_view id) const { return first_accepted(candidates(entries, id, range_of(id))); }
+
+  bool search();
+  void update_states();
+  Entry* check_until_accepted(std::string_view id, const VersionRange& range, CheckLevel level);
+  ProviderInfo info_of(const Entry& entry) const;
+  void explain_choice(const Entry& entry, ProviderInfo& info) const;
+  Status why_none(std::string_view id, const VersionRange& range) const;
+  std::vector<std::string> known_ids() const;
+};
+
+// Entries of files that did not change are kept with all that is known of them.
+bool ProviderRegistry::Impl::search() {
+  std::vector<std::string> new_notices, new_folders;
+  Entries now;
+  bool changed = false;
+  for (const Found& found : search_manifests(options, new_notices, new_folders)) {
+    Result<FileIdentity> identity = identity_of(found.path);
+    if (!identity) continue;  // removed since it was listed
+    auto same = [&](const std::shared_ptr<Entry>& entry) {
+      return entry->found.path == found.path && entry->found.place == found.place &&
+             entry->manifest_identity == *identity;
+    };
+    auto old = std::find_if(entries.begin(), entries.end(), same);
+    if (old == entries.end()) {
+      now.push_back(checker.discover(found, *identity));
+      changed = true;
+      continue;
+    }
+    // What other things than the file decided is tried again: folders' modes, quarantine, a helper that was
+    // missing.
+    bool retry = (*old)->checked == CheckLevel::kFiles && !(*old)->ok();
+    bool policy = (*old)->refused.refusal() == refusal_name(Refusal::kPolicy);
+    if (retry || policy || !Checker::is_fresh(**old)) {
+      changed = changed || !Checker::is_fresh(**old);
+      Checker::forget_files(**old);
+    }
+    now.push_back(*old);
+  }
+  changed = changed || now.size() != entries.size();
+  entries = std::move(now);
+  notices = std::move(new_notices);
+  folders = std::move(new_folders);
+  return changed;
+}
+
+void ProviderRegistry::Impl::update_states() {
+  for (const Given& one : given) {
+    std::shared_ptr<LoadedProvider> provider = one.provider.lock();
+    if (!provider) continue;
+    Entry* entry = chosen(one.id);
+    std::error_code error;
+    bool current = entry != nullptr && entry->manifest->file.sha256 == provider->library_sha256() &&
+                   std::filesystem::equivalent(entry->manifest->file_path(), provider->library_path(), error);
+    State from = current ? State::kDraining : State::kActive,
+          to = current ? State::kActive : State::kDraining;
+    provider->build_->state.compare_exchange_strong(from, to);
+  }
+}
+
+// Tries the candidates from the best on: one that turns out bad gives way to the next, and stays explained in
+// list().
+Entry* ProviderRegistry::Impl::check_until_accepted(std::string_view id, const VersionRange& range,
+                                                    CheckLevel level) {
+  for (Entry* entry : candidates(entries, id, range)) {
+    if (!Checker::is_fresh(*entry)) Checker::forget_files(*entry);
+    checker.check(*entry, level);
+    if (entry->ok()) return entry;
+  }
+  return nullptr;
+}
+
+void ProviderRegistry::Impl::explain_choice(const Entry& entry, ProviderInfo& info) const {
+  const std::string& id = entry.manifest->id;
+  const Entry* taken = chosen(id);
+  if (taken == &entry) {
+    info.chosen = true;
+    for (const Entry* other : candidates(entries, id, range_of(id))) {
+      if (other == &entry) break;
+      info.reason = str_cat("taken because ", described(*other), " is refused: ", other->refused.refusal());
+    }
+  } else if (const Entry* twin = earlier_twin(entries, entry)) {
+    info.refusal = Refusal::kDuplicateId;
+    info.reason = str_cat("the same version is found earlier: ", described(*twin));
+    info.cure = refusal_cure(info.refusal);
+  } else if (!range_of(id).contains(entry.manifest->version)) {
+    info.reason =
+        str_cat("outside the configured range '", range_of(id).text(), "' of provider.", id, ".version");
+  } else if (taken != nullptr) {
+    bool overridden = taken->is_explicit() && !entry.is_explicit();
+    info.reason = str_cat(overridden ? "overridden by " : "a higher version is taken: ", described(*taken));
+  }
+}
+
+ProviderInfo ProviderRegistry::Impl::info_of(const Entry& entry) const {
+  ProviderInfo info;
+  info.manifest_path = entry.found.path;
+  info.place = entry.found.place;
+  info.manifest = entry.manifest;
+  info.checked = entry.checked;
+  info.devices = entry.devices;
+  info.file_path = !entry.file.real_path.empty() ? entry.file.real_path
+                   : entry.manifest              ? entry.manifest->file_path()
+                                                 : "";
+  if (!entry.ok()) {
+    info.refusal = refusal_from_name(entry.refused.refusal());
+    info.reason = reason_of(entry.refused);
+    info.cure = cure_of(entry.refused);
+    return info;
+  }
+  explain_choice(entry, info);
+  if (entry.scanned) info.state = State::kScanned;
+  std::shared_ptr<Build> build =
+      entry.file.real_path.empty() ? nullptr : find_build(entry.file.real_path, entry.file.identity);
+  if (build && build->state != State::kScanned) {
+    info.state = build->state;
+    info.generation = build->generation;
+  }
+  return info;
+}
+
+std::vector<std::string> ProviderRegistry::Impl::known_ids() const {
+  std::set<std::string> ids;
+  for (const std::shared_ptr<Entry>& entry : entries) {
+    if (entry->manifest) ids.insert(entry->manifest->id);
+  }
+  return {ids.begin(), ids.end()};
+}
+
+Status ProviderRegistry::Impl::why_none(std::string_view id, const VersionRange& range) const {
+  std::vector<Entry*> refused = candidates(entries, id, range);
+  if (!refused.empty())
+    return Status(refused[0]->refused).with_context(str_cat("provider ", described(*refused[0])));
+  std::vector<Entry*> any = candidates(entries, id, VersionRange());
+  if (!any.empty()) {
+    std::vector<std::string> versions;
+    for (const Entry* entry : any) versions.push_back(entry->manifest->version.to_string());
+    return Status(
+        StatusCode::kNotFound,
+        str_cat("provider '", id, "' is installed in version ", config::join(versions, ", "), ", which '",
+                range.text(), "' excludes; install a matching version or change provider.", id, ".version"),
+        ErrorKind::kProviderMissing);
+  }
+  for (const std::shared_ptr<Entry>& entry : entries) {
+    if (!entry->manifest && is_named_after(*entry, id)) {
+      return Status(entry->refused).with_context(str_cat("provider ", described(*entry)));
+    }
+  }
+  std::vector<std::string> ids = known_ids();
+  std::string nearest = config::nearest_name(id, ids);
+  return Status(StatusCode::kNotFound,
+                str_cat("provider '", id, "' is not installed",
+                        nearest.empty() ? "" : str_cat(" (did you mean '", nearest, "'?)"),
+                        "; installed: ", ids.empty() ? "none" : config::join(ids, ", "),
+                        "; searched: ", folders.empty() ? "no folder" : config::join(folders, ", "),
+                        "; install it, or name its folder in discovery.search"),
+                ErrorKind::kProviderMissing);
+}
+
+ProviderRegistry::ProviderRegistry(RegistryOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {
+  rescan();
+}
+ProviderRegistry::~ProviderRegistry() = default;
+
+bool ProviderRegistry::rescan() {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  bool changed = impl_->search();
+  if (changed) impl_->update_states();
+  return changed;
+}
+
+std::vector<ProviderInfo> ProviderRegistry::list(CheckLevel level) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  for (const std::shared_ptr<Entry>& entry : impl_->entries) impl_->checker.check(*entry, level);
+  std::vector<ProviderInfo> out;
+  for (const std::shared_ptr<Entry>& entry : impl_->entries) out.push_back(impl_->info_of(*entry));
+  return out;
+}
+
+Result<ProviderInfo> ProviderRegistry::find(std::string_view id, CheckLevel level) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  VersionRange range = impl_->range_of(id);
+  Entry* entry = impl_->check_until_accepted(id, range, level);
+  if (entry == nullptr) return impl_->why_none(id, range);
+  return impl_->info_of(*entry);
+}
+
+std::vector<std::string> ProviderRegistry::ids(bool automatic) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  std::vector<const Entry*> chosen;
+  for (const std::string& id : impl_->known_ids()) {
+    const Entry* entry = impl_->chosen(id);
+    auto installed = [&](const std::shared_ptr<Entry>& other) {
+      Place place = other->found.place;
+      bool is_usual = place == Place::kLibrary || place == Place::kSystem || place == Place::kEnvFiles;
+      return is_usual && other->manifest && other->manifest->id == id;
+    };
+    bool wanted = !automatic || std::any_of(impl_->entries.begin(), impl_->entries.end(), installed);
+    if (entry != nullptr && wanted) chosen.push_back(entry);
+  }
+  std::stable_sort(chosen.begin(), chosen.end(), [](const Entry* a, const Entry* b) {
+    return a->manifest->priority > b->manifest->priority;  // ids are sorted already
+  });
+  std::vector<std::string> out;
+  for (const Entry* entry : chosen) out.push_back(entry->manifest->id);
+  return out;
+}
+
+Result<std::shared_ptr<LoadedProvider>> ProviderRegistry::load(std::string_view id,
+                                                               std::string_view version) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  VersionRange range = impl_->range_of(id);
+  if (!version.empty()) {
+    ASSIGN_OR_RETURN(range, VersionRange::parse(version));
+  }
+  // What the scan accepts may still fail in this process; then the next candidate has its turn.
+  while (Entry* entry = impl_->check_until_accepted(id, range, CheckLevel::kScan)) {
+    LoadContext context{impl_->options.host_api, entry->file.real_path, entry->file.identity};
+    Result<std::shared_ptr<LoadedProvider>> provider = load_provider(entry->manifest, context);
+    if (!provider) {
+      entry->refused = provider.error();
+      continue;
+    }
+    auto gone = [](const Impl::Given& given) { return given.provider.expired(); };
+    impl_->given.erase(std::remove_if(impl_->given.begin(), impl_->given.end(), gone), impl_->given.end());
+    if (entry == impl_->chosen(id)) impl_->given.push_back({*provider, std::string(id)});
+    return provider;
+  }
+  return impl_->why_none(id, range);
+}
+
+Status ProviderRegistry::register_path(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error || !std::filesystem::exists(absolute, error)) {
+    return not_found("'", path, "' is neither a manifest nor a folder")
+        .with_kind(ErrorKind::kProviderMissing);
+  }
+  {
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->options.registered.push_back(absolute.string());
+  }
+  rescan();
+  return ok_status();
+}
+
+std::vector<std::string> ProviderRegistry::notices() {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->notices;
+}
+
+ProviderRegistry::Known ProviderRegistry::known() {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  Known known;
+  for (const std::string& id : impl_->known_ids()) {
+    std::vector<Entry*> any = candidates(impl_->entries, id, impl_->range_of(id));
+    if (any.empty()) any = candidates(impl_->entries, id, VersionRange());
+    const Entry* entry = first_accepted(any);
+    known.manifests.push_back(entry ? entry->manifest : any[0]->manifest);
+    known.providers.push_back({id, known.manifests.back()->options});
+  }
+  return known;
+}
+
+}  // namespace tenon::provider

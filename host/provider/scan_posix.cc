@@ -1,0 +1,263 @@
+#if !defined(_WIN32)
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "host/config/text.h"
+#include "host/provider/negotiate.h"
+#include "host/provider/refusal.h"
+#include "host/provider/scan.h"
+#include "host/provider/scan_read.h"
+
+extern char** environ;
+
+namespace tenon::provider {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMaxOutputBytes = 4096;
+
+// A pipe whose ends close by themselves.
+struct Pipe {
+  int read = -1, write = -1;
+
+  bool open() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+    read = ends[0];
+    write = ends[1];
+    if (write > kVerdictDescriptor) return true;
+    // An application without standard streams: the child's redirections must not run over this end.
+    int higher = ::fcntl(write, F_DUPFD_CLOEXEC, kVerdictDescriptor + 1);
+    close_write();
+    write = higher;
+    return higher >= 0;
+  }
+  void close_write() {
+    if (write >= 0) ::close(write);
+    write = -1;
+  }
+  ~Pipe() {
+    if (read >= 0) ::close(read);
+    close_write();
+  }
+};
+
+struct Child {
+  pid_t pid = -1;
+  std::string answer;  // of the verdict pipe
+  std::string output;  // the last bytes it printed
+  bool timed_out = false;
+  bool status_known = false;
+  int status = 0;
+};
+
+// Everything a child must not inherit from an application: its signal mask and handlers, its descriptors (the
+// helper closes those itself), its process group.
+Status spawn(const ScanRequest& request, const Pipe& answer, const Pipe& output, pid_t& out_pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output.write, 1);
+  posix_spawn_file_actions_adddup2(&actions, output.write, 2);
+  posix_spawn_file_actions_adddup2(&actions, answer.write, kVerdictDescriptor);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+
+  const Manifest& manifest = *request.manifest;
+  std::vector<std::string> words = {request.helper,
+                                    request.file,
+                                    manifest.directory,
+                                    manifest.id,
+                                    manifest.version.to_string(),
+                                    str_cat(static_cast<int64_t>(request.timeout_seconds) + 1)};
+  words.insert(words.end(), manifest.required_sonames.begin(), manifest.required_sonames.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int error = posix_spawn(&out_pid, request.helper.c_str(), &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error == 0) return ok_status();
+  return refuse(Refusal::kPolicy,
+                str_cat("the scan helper '", request.helper, "' cannot be started: ", std::strerror(error)));
+}
+
+// Reads what is there. False at the end of the pipe.
+bool drain(int descriptor, std::string& text, size_t limit, bool keep_last) {
+  char piece[4096];
+  ssize_t got = ::read(descriptor, piece, sizeof piece);
+  if (got < 0) return errno == EINTR || errno == EAGAIN;
+  if (got == 0) return false;
+  text.append(piece, static_cast<size_t>(got));
+  if (text.size() > limit) keep_last ? text.erase(0, text.size() - limit) : text.erase(limit);
+  return true;
+}
+
+// Collects both pipes until the child has closed its end of the first or the time is over. A process that the
+// library left behind may hold the pipes open: then the child's own end decides.
+void collect(Child& child, const Pipe& answer, const Pipe& output, Clock::time_point deadline) {
+  pollfd watched[2] = {{answer.read, POLLIN, 0}, {output.read, POLLIN, 0}};
+  while (watched[0].fd >= 0) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) {
+      child.timed_out = true;
+      return;
+    }
+    int ready = ::poll(watched, 2, static_cast<int>(std::min<int64_t>(left, 50)));
+    if (ready < 0 && errno != EINTR) return;
+    if (ready > 0 && watched[0].revents != 0 && !drain(answer.read, child.answer, kMaxVerdictBytes, false))
+      watched[0].fd = -1;
+    if (ready > 0 && watched[1].revents != 0 && !drain(output.read, child.output, kMaxOutputBytes, true))
+      watched[1].fd = -1;
+    if (ready == 0 && ::waitpid(child.pid, &child.status, WNOHANG) == child.pid) {
+      child.status_known = true;
+      return;
+    }
+  }
+}
+
+// Waits for the end of a child that closed its pipe. False when it does not end in time.
+bool reap(Child& child, Clock::time_point deadline) {
+  while (!child.status_known) {
+    pid_t got = ::waitpid(child.pid, &child.status, WNOHANG);
+    if (got == child.pid) child.status_known = true;
+    // ECHILD: the application ignores SIGCHLD or waits for any child, so that the status went to it.
+    if (got < 0 && errno != EINTR) return true;
+    if (child.status_known) return true;
+    if (Clock::now() >= deadline) return false;
+    ::usleep(500);
+  }
+  return true;
+}
+
+void kill_group(Child& child) {
+  ::kill(-child.pid, SIGKILL);
+  ::kill(child.pid, SIGKILL);
+  while (!child.status_known) {
+    pid_t got = ::waitpid(child.pid, &child.status, 0);
+    if (got == child.pid) child.status_known = true;
+    if (got < 0 && errno != EINTR) return;
+  }
+}
+
+std::string last_line(const std::string& output) {
+  std::vector<std::string> lines = config::split(output, '\n');
+  if (lines.empty()) return {};
+  return str_cat("; its last words: ",
+                 bounded_text(lines.back().data(), std::min<size_t>(lines.back().size(), 300)));
+}
+
+std::string end_of(const Child& child) {
+  if (!child.status_known) return "it ended in an unknown way";
+  if (WIFSIGNALED(child.status)) {
+    const char* name = ::sigabbrev_np(WTERMSIG(child.status));
+    const char* meaning = ::strsignal(WTERMSIG(child.status));
+    return str_cat("it was ended by SIG", name ? name : "?", " (", meaning ? meaning : "", ")");
+  }
+  return str_cat("it ended the process with exit code ", WEXITSTATUS(child.status));
+}
+
+Result<ScanAnswer> judge(const Child& child, const ScanRequest& request) {
+  ScanTranscript transcript = read_transcript(child.answer);
+  std::string place = transcript.stage.empty() ? "while it was started" : "in " + transcript.stage;
+  if (child.timed_out) {
+    return refuse(Refusal::kScanTimeout,
+                  str_cat("'", request.file, "' did not answer within ", request.timeout_seconds,
+                          " s; it was ", place, last_line(child.output)));
+  }
+  bool good_end = !child.status_known || (WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0);
+  if (!transcript.verdict || !good_end) {
+    return refuse(Refusal::kScanCrash,
+                  str_cat("'", request.file, "' died ", place, ": ", end_of(child), last_line(child.output)));
+  }
+  ScanVerdict& verdict = *transcript.verdict;
+  if (verdict.refusal != Refusal::kNone) {
+    std::string_view cure =
+        verdict.refusal == Refusal::kDepMissing ? std::string_view(request.manifest->required_hint) : "";
+    return refuse(verdict.refusal, verdict.reason, cure);
+  }
+  return ScanAnswer{std::move(verdict.build_id), std::move(verdict.devices)};
+}
+
+}  // namespace
+
+Result<ScanAnswer> scan_library(const ScanRequest& request) {
+  std::error_code error;
+  if (request.helper.empty() || !std::filesystem::is_regular_file(request.helper, error)) {
+    return refuse(Refusal::kPolicy, request.helper.empty()
+                                        ? "the scan helper tenon-scan is not installed"
+                                        : str_cat("there is no scan helper at '", request.helper, "'"));
+  }
+  Pipe answer, output;
+  if (!answer.open() || !output.open()) {
+    return refuse(Refusal::kPolicy, str_cat("no pipe for the scan helper: ", std::strerror(errno)),
+                  "raise the limit of open files");
+  }
+  Child child;
+  RETURN_IF_ERROR(spawn(request, answer, output, child.pid));
+  answer.close_write();
+  output.close_write();
+  auto deadline =
+      Clock::now() + std::chrono::microseconds(static_cast<int64_t>(request.timeout_seconds * 1e6));
+  collect(child, answer, output, deadline);
+  if (!child.timed_out && !reap(child, deadline)) child.timed_out = true;
+  if (child.timed_out) kill_group(child);
+  // What the child wrote before its end may still be in the pipes.
+  for (int descriptor : {answer.read, output.read}) ::fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  size_t before = std::string::npos;
+  while (child.answer.size() != before) {
+    before = child.answer.size();
+    drain(answer.read, child.answer, kMaxVerdictBytes, false);
+  }
+  drain(output.read, child.output, kMaxOutputBytes, true);
+  return judge(child, request);
+}
+
+std::string own_folder() {
+  Dl_info info;
+  std::error_code error;
+  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
+  // A program's own name may be relative to a folder that is no longer the current one.
+  std::filesystem::path named(info.dli_fname);
+  std::filesystem::path path =
+      named.is_absolute() ? named : std::filesystem::read_symlink("/proc/self/exe", error);
+  path = std::filesystem::canonical(path, error);
+  return error ? std::string() : path.parent_path().string();
+}
+
+std::string find_scan_helper() {
+  std::string folder = own_folder();
+  if (folder.empty()) return {};
+  for (const char* relative :
+       {"/tenon-scan", "/tenon/tenon-scan", "/../lib/tenon-scan", "/../bin/tenon-scan"}) {
+    std::error_code error;
+    std::filesystem::path path = std::filesystem::canonical(folder + relative, error);
+    if (!error && std::filesystem::is_regular_file(path, error)) return path.string();
+  }
+  return {};
+}
+
+}  // namespace tenon::provider
+
+#endif

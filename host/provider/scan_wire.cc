@@ -1,0 +1,41 @@
+#include "host/provider/scan_wire.h"
+
+#include "host/provider/negotiate.h"
+
+namespace tenon::provider {
+namespace {
+
+// bounded_text leaves valid UTF-8 without control characters, so only two characters need care.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (char c : bounded_text(text.data(), text.size())) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out += '"';
+}
+
+std::string device_json(const DeviceInfo& device) {
+  std::string features;
+  for (const std::string& feature : device.features)
+    features += (features.empty() ? "" : ",") + quoted(feature);
+  return str_cat("{\"kind\":", device.kind, ",\"ordinal\":", device.ordinal,
+                 ",\"serialize\":", device.serialize,
+                 ",\"software_emulated\":", device.software_emulated ? "true" : "false",
+                 ",\"stable_id\":", quoted(device.stable_id), ",\"name\":", quoted(device.name),
+                 ",\"vendor\":", quoted(device.vendor), ",\"memory_bytes\":", device.memory_bytes & INT64_MAX,
+                 ",\"features\":[", features, "]}");
+}
+
+}  // namespace
+
+std::string write_verdict(const ScanVerdict& verdict) {
+  std::string devices;
+  for (const DeviceInfo& device : verdict.devices)
+    devices += (devices.empty() ? "" : ",") + device_json(device);
+  return str_cat("{\"refusal\":", quoted(refusal_name(verdict.refusal)),
+                 ",\"reason\":", quoted(verdict.reason), ",\"build_id\":", quoted(verdict.build_id),
+                 ",\"devices\":[", devices, "]}");
+}
+
+}  // namespace tenon::provider

@@ -1,0 +1,143 @@
+#include "host/provider/search.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "host/config/environment.h"
+#include "host/config/text.h"
+#include "host/provider/machine.h"
+#include "host/provider/scan.h"
+
+namespace tenon::provider {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSuffix = ".tenon.json";
+#if defined(_WIN32)
+constexpr char kListSeparator = ';';
+#else
+constexpr char kListSeparator = ':';
+#endif
+
+bool is_manifest_name(std::string_view name) {
+  return name.size() > kSuffix.size() && name.substr(name.size() - kSuffix.size()) == kSuffix;
+}
+
+class Search {
+ public:
+  Search(const RegistryOptions& options, std::vector<std::string>& notices, std::vector<std::string>& folders)
+      : options_(options), notices_(notices), folders_(folders) {}
+
+  std::vector<Found> run() {
+    // What the application names may be relative to where the application is.
+    for (const std::string& path : options_.registered) add(Place::kRegistered, fs::absolute(path));
+    for (const std::string& path : options_.api_paths) add(Place::kApi, fs::absolute(path));
+    bool replaced = variable(Place::kEnvFiles, "TENON_PROVIDER_FILES");
+    variable(Place::kEnvAddFiles, "TENON_ADD_PROVIDER_FILES");
+    if (!replaced) fixed_places();
+    return std::move(found_);
+  }
+
+ private:
+  void fixed_places() {
+    for (const std::string& folder : options_.discovery.search) add(Place::kConfig, folder);
+    std::string own = options_.install_dir ? *options_.install_dir : own_folder();
+    if (!own.empty()) add(Place::kLibrary, fs::path(own) / "tenon" / "providers.d", true);
+    std::optional<std::string> home = config::user_directory("DATA", ".local/share");
+    if (options_.discovery.user && home) add(Place::kUser, fs::path(*home) / "tenon" / "providers.d", true);
+    if (options_.discovery.user && config::elevated_privileges()) {
+      notices_.push_back("discovery.user is ignored: this process has elevated privileges");
+    }
+    std::vector<std::string> system = options_.system_dirs ? *options_.system_dirs : system_folders();
+    for (const std::string& folder : system) add(Place::kSystem, folder, true);
+  }
+
+  static std::vector<std::string> system_folders() {
+    return {"/etc/tenon/providers.d", "/usr/local/lib/tenon",
+            str_cat("/usr/lib/", host_arch(), "-linux-gnu/tenon")};
+  }
+
+  // Returns whether the variable is in force.
+  bool variable(Place place, const char* name) {
+    if (!options_.environment) return false;
+    if (config::environment_ignored(name)) {
+      notices_.push_back(str_cat(name, " is ignored: this process has elevated privileges"));
+    }
+    std::optional<std::string> list = config::environment(name);
+    if (!list) return false;
+    for (const std::string& path : config::split(*list, kListSeparator)) {
+      if (fs::path(path).is_absolute()) {
+        add(place, path);
+      } else {
+        notices_.push_back(str_cat(name, ": '", path, "' is ignored: it is no absolute path"));
+      }
+    }
+    return true;
+  }
+
+  // A manifest file, or a folder of them. A place that is merely usual may be absent without a word.
+  void add(Place place, const fs::path& path, bool may_be_absent = false) {
+    std::error_code error;
+    fs::file_status status = fs::status(path, error);
+    if (fs::is_directory(status)) {
+      folder(place, path);
+    } else if (fs::is_regular_file(status)) {
+      file(place, path);
+    } else if (!may_be_absent) {
+      notices_.push_back(
+          str_cat(place_name(place), ": '", path.string(), "' is neither a manifest nor a folder"));
+    }
+  }
+
+  void folder(Place place, const fs::path& path) {
+    folders_.push_back(path.string());
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+      std::string name = at->path().filename().string();
+      std::error_code ignored;
+      if (is_manifest_name(name) && at->is_regular_file(ignored)) names.push_back(std::move(name));
+    }
+    if (error) notices_.push_back(str_cat("'", path.string(), "' cannot be read: ", error.message()));
+    std::sort(names.begin(), names.end());  // bytewise, whatever the locale
+    if (names.size() > kMaxManifestsPerFolder) {
+      notices_.push_back(str_cat("'", path.string(), "' holds ", names.size(), " manifests; only the first ",
+                                 kMaxManifestsPerFolder, " are looked at"));
+      names.resize(kMaxManifestsPerFolder);
+    }
+    for (const std::string& name : names) file(place, path / name);
+  }
+
+  void file(Place place, const fs::path& path) {
+    std::string normal = path.lexically_normal().string();
+    auto same = [&](const Found& other) { return other.path == normal; };
+    if (std::none_of(found_.begin(), found_.end(), same)) found_.push_back({place, std::move(normal)});
+  }
+
+  const RegistryOptions& options_;
+  std::vector<std::string>& notices_;
+  std::vector<std::string>& folders_;
+  std::vector<Found> found_;
+};
+
+}  // namespace
+
+std::string_view place_name(Place place) {
+  constexpr std::string_view kNames[] = {"registered by the application",
+                                         "path given by the application",
+                                         "TENON_PROVIDER_FILES",
+                                         "TENON_ADD_PROVIDER_FILES",
+                                         "discovery.search",
+                                         "beside libtenon",
+                                         "user's providers.d",
+                                         "system's providers"};
+  return kNames[static_cast<int>(place)];
+}
+
+std::vector<Found> search_manifests(const RegistryOptions& options, std::vector<std::string>& notices,
+                                    std::vector<std::string>& folders) {
+  return Search(options, notices, folders).run();
+}
+
+}  // namespace tenon::provider

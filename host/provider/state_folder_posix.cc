@@ -1,0 +1,78 @@
+#if !defined(_WIN32)
+
+#include "host/provider/state_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "host/config/environment.h"
+
+namespace tenon::provider {
+namespace {
+
+bool make_folders(const std::filesystem::path& folder) {
+  if (folder.empty() || ::access(folder.c_str(), F_OK) == 0) return true;
+  return make_folders(folder.parent_path()) && (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST);
+}
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> state_folder() {
+  std::optional<std::string> home = config::user_directory("STATE", ".local/state");
+  if (!home) return std::nullopt;
+  return *home + "/tenon";
+}
+
+Status write_atomically(const std::string& path, std::string_view text) {
+  auto failed = [&](std::string_view what) {
+    return Status(StatusCode::kUnavailable, str_cat("'", path, "': ", what, ": ", std::strerror(errno)));
+  };
+  if (!make_folders(std::filesystem::path(path).parent_path())) return failed("its folder cannot be made");
+  std::string temporary = path + ".XXXXXX";
+  int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);  // mode 0600
+  if (descriptor < 0) return failed("cannot be written");
+  bool written = write_all(descriptor, text);
+  written = ::close(descriptor) == 0 && written;
+  if (written && ::rename(temporary.c_str(), path.c_str()) == 0) return ok_status();
+  Status status = failed("cannot be written");
+  ::unlink(temporary.c_str());
+  return status;
+}
+
+std::vector<std::string> files_in(const std::string& folder, std::string_view suffix) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::string name = at->path().filename().string();
+    bool wanted =
+        name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+    if (wanted) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0) return ok_status();
+  return not_found("'", path, "': ", std::strerror(errno));
+}
+
+}  // namespace tenon::provider
+
+#endif

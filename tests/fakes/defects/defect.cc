@@ -1,0 +1,184 @@
+// A complete provider of one device that can do nothing, and with one -DDEFECT_x, the same with one thing
+// wrong. What is wrong with a manifest or a file rather than with code is arranged by the test.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include "tenon/ep.h"
+
+namespace {
+
+[[maybe_unused]] void hang() {
+  while (true) pause();
+}
+
+tenon_status unimplemented(tenon_error* error) {
+  if (error != nullptr) std::strcpy(error->message, "this provider runs nothing");
+  return TENON_UNIMPLEMENTED;
+}
+
+int provider_storage, device_storage;
+
+tenon_status provider_create(const tenon_provider_params*, tenon_provider** out_provider,
+                             tenon_error* error) {
+#if defined(DEFECT_CREATE_FAILS)
+  std::strcpy(error->message, "the firmware is too old");
+  return TENON_FAILED_PRECONDITION;
+#elif defined(DEFECT_CREATE_THROWS)
+  throw std::runtime_error("create failed");
+#endif
+  (void)error;
+  *out_provider = reinterpret_cast<tenon_provider*>(&provider_storage);
+  return TENON_OK;
+}
+
+void provider_destroy(tenon_provider*) {
+#if defined(DEFECT_DESTROY_CRASHES)
+  raise(SIGSEGV);
+#endif
+}
+
+tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, tenon_error* error) {
+#if defined(DEFECT_ENUMERATE_HANGS)
+  hang();
+#elif defined(DEFECT_ENUMERATE_CRASHES)
+  raise(SIGSEGV);
+#elif defined(DEFECT_ENUMERATE_THROWS)
+  throw std::runtime_error("no driver");
+#elif defined(DEFECT_ENUMERATE_EXITS)
+  _exit(0);
+#elif defined(DEFECT_NO_DEVICE)
+  return TENON_OK;
+#endif
+  tenon_device_info info{};
+  info.struct_size = sizeof info;
+  info.kind = TENON_DEVICE_OTHER;
+  info.stable_id = {"first", 5};
+  info.name = {"Nothing", 7};
+  info.vendor = {"Tests", 5};
+  return sink->add(sink->context, &info, error);
+}
+
+tenon_status device_open(tenon_provider*, tenon_str, tenon_device** out_device, tenon_error*) {
+  *out_device = reinterpret_cast<tenon_device*>(&device_storage);
+  return TENON_OK;
+}
+void device_close(tenon_device*) {}
+tenon_status instance_create(tenon_device*, const tenon_instance_params*, tenon_instance**,
+                             tenon_error* error) {
+  return unimplemented(error);
+}
+void instance_destroy(tenon_instance*) {}
+tenon_status capability(tenon_instance*, const tenon_graph*, const tenon_claim_sink*, tenon_error* error) {
+  return unimplemented(error);
+}
+[[maybe_unused]] tenon_status compile(tenon_instance*, const tenon_compile_args*, tenon_program**,
+                                      tenon_error* error) {
+  return unimplemented(error);
+}
+void program_destroy(tenon_program*) {}
+tenon_status prepare(tenon_program*, tenon_prepare_args*, tenon_prepared**, tenon_error* error) {
+  return unimplemented(error);
+}
+void prepared_destroy(tenon_prepared*) {}
+[[maybe_unused]] tenon_status run(const tenon_run_args*, tenon_error* error) { return unimplemented(error); }
+
+tenon_ep_api make_api() {
+  tenon_ep_api api{};
+  api.struct_size = sizeof api;
+  api.abi_minor = TENON_EP_ABI_MINOR;
+  api.provider_create = provider_create;
+  api.provider_destroy = provider_destroy;
+  api.enumerate_devices = enumerate_devices;
+  api.device_open = device_open;
+  api.device_close = device_close;
+  api.instance_create = instance_create;
+  api.instance_destroy = instance_destroy;
+  api.capability = capability;
+  api.program_destroy = program_destroy;
+  api.prepare = prepare;
+  api.prepared_destroy = prepared_destroy;
+#if !defined(DEFECT_NULL_SLOT)
+  api.compile = compile;
+  api.run = run;
+#endif
+#if defined(DEFECT_HALF_STREAM)
+  api.stream_create = [](tenon_instance*, tenon_stream**, tenon_error* error) {
+    return unimplemented(error);
+  };
+#endif
+#if defined(DEFECT_SHORT_STRUCT)
+  api.struct_size = 64;
+#endif
+  return api;
+}
+
+const tenon_ep_api kApi = make_api();
+
+#if defined(DEFECT_CONSTRUCTOR_ABORTS)
+const int kAborted = (abort(), 0);
+#elif defined(DEFECT_CONSTRUCTOR_HANGS)
+const int kHung = (hang(), 0);
+#elif defined(DEFECT_CONSTRUCTOR_EXITS)
+const int kExited = (std::exit(0), 0);
+#endif
+
+}  // namespace
+
+#if defined(DEFECT_NO_ENTRY)
+#define tenon_ep_negotiate another_name
+extern "C" tenon_status another_name(tenon_ep_negotiation* io);
+#endif
+
+#if defined(DEFECT_TWO_EXPORTS)
+extern "C" __attribute__((visibility("default"))) int another_export() { return 1; }
+#elif defined(DEFECT_UNIQUE_SYMBOL)
+// What gcc makes of an inline variable with default visibility; written out so that every compiler does.
+__asm__(
+    ".pushsection .data\n"
+    ".globl tenon_test_unique\n"
+    ".type tenon_test_unique, @gnu_unique_object\n"
+    ".size tenon_test_unique, 4\n"
+    "tenon_test_unique: .long 0\n"
+    ".popsection\n");
+#elif defined(DEFECT_NEEDS_ABSENT)
+extern "C" int tenon_test_absent();
+#endif
+
+extern "C" tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
+#if defined(DEFECT_NEGOTIATE_CRASHES)
+  raise(SIGSEGV);
+#elif defined(DEFECT_NEGOTIATE_THROWS)
+  throw std::runtime_error("thrown across the border");
+#elif defined(DEFECT_NEGOTIATE_EXITS)
+  std::exit(0);
+#elif defined(DEFECT_NEGOTIATE_REFUSES)
+  std::strcpy(io->reason, "the licence has expired");
+  return TENON_PERMISSION_DENIED;
+#elif defined(DEFECT_NEEDS_ABSENT)
+  io->reserved_out = static_cast<uint32_t>(tenon_test_absent());
+#endif
+  io->major = TENON_EP_ABI_MAJOR;
+  io->minor = TENON_EP_ABI_MINOR;
+#if defined(DEFECT_FUTURE_MAJOR)
+  io->major = TENON_EP_ABI_MAJOR + 1;
+#elif defined(DEFECT_OLD_MINOR)
+  io->minor = TENON_EP_ABI_MINOR - 1;
+#elif defined(DEFECT_OTHER_SANITIZER)
+  io->sanitizer = TENON_SANITIZER_MEMORY;
+#endif
+  std::strcpy(io->provider_id, TENON_PROVIDER_ID);
+  std::strcpy(io->provider_version, TENON_PROVIDER_VERSION);
+#if defined(DEFECT_OTHER_IDENTITY)
+  std::strcpy(io->provider_id, "somebody-else");
+#endif
+  std::strcpy(io->build_id, "test");
+  io->api = &kApi;
+#if defined(DEFECT_NO_TABLE)
+  io->api = nullptr;
+#endif
+  return TENON_OK;
+}

@@ -1,0 +1,275 @@
+#include "host/provider/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "tests/unit/host/provider/provider_folder.h"
+
+namespace tenon::provider {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string version_of(const Result<std::shared_ptr<LoadedProvider>>& provider) {
+  return provider ? (*provider)->manifest().version.to_string() : provider.status().to_string();
+}
+
+TEST(Registry, FindsChecksAndLoadsOnce) {
+  ProviderFolder folder;
+  folder.add("good");
+  ProviderRegistry registry(folder.options());
+  EXPECT_THAT(registry.ids(), ElementsAre("good"));
+  auto info = registry.find("good", CheckLevel::kScan);
+  ASSERT_EQ(info.status().to_string(), "OK");
+  EXPECT_TRUE(info->usable());
+  EXPECT_EQ(info->state, State::kScanned);
+  ASSERT_EQ(info->devices.size(), 1u);
+  EXPECT_EQ(info->devices[0].selector(), "other:0");
+  EXPECT_EQ(info->devices[0].name, "Nothing");
+  auto first = registry.load("good"), second = registry.load("good");
+  ASSERT_EQ(first.status().to_string(), "OK");
+  EXPECT_EQ(first->get(), second->get());
+  EXPECT_EQ((*first)->label(), "good 1.0.0");
+  EXPECT_EQ((*first)->state(), State::kActive);
+  EXPECT_EQ((*first)->build_id(), "test");
+  EXPECT_EQ(registry.find("good")->state, State::kActive);
+  EXPECT_EQ(registry.find("good")->generation, (*first)->generation());
+}
+
+TEST(Registry, MissingOnesNameTheNearest) {
+  ProviderFolder folder;
+  folder.add("good");
+  ProviderRegistry registry(folder.options());
+  Status status = registry.load("goood").status();
+  EXPECT_EQ(status.kind(), ErrorKind::kProviderMissing);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("did you mean 'good'?"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder.providers()));
+}
+
+TEST(Registry, TheHighestVersionUnlessPinned) {
+  ProviderFolder folder;
+  folder.add("good");
+  folder.add("good-next");
+  ProviderRegistry registry(folder.options());
+  EXPECT_EQ(version_of(registry.load("good")), "1.1.0");
+  auto infos = registry.list();
+  ASSERT_EQ(infos.size(), 2u);
+  EXPECT_TRUE(infos[0].chosen) << infos[0].manifest_path << ": good-next sorts before good.tenon.json";
+  EXPECT_THAT(infos[1].reason, HasSubstr("a higher version is taken"));
+  EXPECT_EQ(infos[1].refusal, Refusal::kNone);
+
+  RegistryOptions options = folder.options();
+  options.versions["good"] = "<1.1";
+  ProviderRegistry pinned(options);
+  EXPECT_EQ(version_of(pinned.load("good")), "1.0.0");
+  EXPECT_THAT(pinned.list()[0].reason, HasSubstr("outside the configured range '<1.1'"));
+  EXPECT_THAT(version_of(pinned.load("good", ">=2")),
+              HasSubstr("installed in version 1.1.0, 1.0.0, which '>=2' excludes"));
+}
+
+TEST(Registry, SeveralVersionsSideBySide) {
+  ProviderFolder folder;
+  folder.add("good");
+  folder.add("good-next");
+  ProviderRegistry registry(folder.options());
+  auto old = registry.load("good", "1.0.0"), now = registry.load("good", "1.1.0");
+  ASSERT_EQ(version_of(old), "1.0.0");
+  ASSERT_EQ(version_of(now), "1.1.0");
+  EXPECT_NE((*old)->generation(), (*now)->generation());
+  EXPECT_NE((*old)->api().run, (*now)->api().run);
+}
+
+TEST(Registry, ExplicitPlacesWin) {
+  ProviderFolder folder, given;
+  folder.add("good-next");
+  std::string manifest = given.add("good");
+  RegistryOptions options = folder.options();
+  options.api_paths = {manifest};
+  ProviderRegistry registry(options);
+  EXPECT_EQ(version_of(registry.load("good")), "1.0.0");
+  EXPECT_THAT(registry.list()[1].reason, HasSubstr("overridden by"));
+  EXPECT_THAT(registry.ids(true), ElementsAre("good")) << "the id is installed, whichever build is taken";
+}
+
+TEST(Registry, ABadHigherVersionGivesWayAndIsExplained) {
+  ProviderFolder folder;
+  folder.add("good");
+  std::string bad = folder.add("good-next");
+  ProviderFolder::edit(bad, "/library/sha256", std::string(64, '0'));
+  ProviderRegistry registry(folder.options());
+  EXPECT_EQ(version_of(registry.load("good")), "1.0.0");
+  auto infos = registry.list();
+  EXPECT_EQ(infos[0].refusal, Refusal::kShaMismatch);
+  EXPECT_TRUE(infos[1].chosen);
+  EXPECT_THAT(infos[1].reason, HasSubstr("taken because good 1.1.0"));
+  EXPECT_THAT(infos[1].reason, HasSubstr("E_SHA_MISMATCH"));
+}
+
+TEST(Registry, DropsAndRemovalsOfARunningProcess) {
+  ProviderFolder folder;
+  folder.add("good");
+  ProviderRegistry registry(folder.options());
+  auto old = registry.load("good");
+  ASSERT_EQ(version_of(old), "1.0.0");
+  EXPECT_FALSE(registry.rescan()) << "nothing happened";
+  std::string dropped = folder.add("good-next");
+  EXPECT_TRUE(registry.rescan());
+  EXPECT_EQ((*old)->state(), State::kDraining);
+  auto now = registry.load("good");
+  EXPECT_EQ(version_of(now), "1.1.0");
+  EXPECT_EQ((*now)->state(), State::kActive);
+  EXPECT_EQ((*old)->devices().value_or(std::vector<DeviceInfo>()).size(), 1u)
+      << "who has the old one keeps using it";
+  std::filesystem::remove(dropped);
+  EXPECT_TRUE(registry.rescan());
+  EXPECT_EQ((*now)->state(), State::kDraining);
+  EXPECT_EQ((*old)->state(), State::kActive);
+  EXPECT_EQ(registry.load("good")->get(), old->get());
+}
+
+TEST(Registry, UnloadableOnesAreUnmappedOthersRetire) {
+  ProviderFolder folder;
+  std::string loose = folder.add("good");
+  ProviderFolder::edit(loose, "/traits", {{"unloadable", true}});
+  folder.add("good-next");
+  ProviderRegistry registry(folder.options());
+  uint64_t generation = (*registry.load("good", "1.0.0"))->generation();
+  EXPECT_EQ(version_of(registry.load("good", "1.1.0")), "1.1.0");
+  auto infos = registry.list();
+  EXPECT_EQ(infos[0].state, State::kRetired);
+  EXPECT_EQ(infos[1].state, State::kClosed);
+  auto again = registry.load("good", "1.0.0");
+  ASSERT_EQ(version_of(again), "1.0.0");
+  EXPECT_EQ((*again)->generation(), generation);
+}
+
+TEST(Registry, ALibraryReplacedInPlaceIsNotTakenForTheOldOne) {
+  ProviderFolder folder;
+  std::string manifest = folder.add("good");
+  ProviderRegistry registry(folder.options());
+  auto old = registry.load("good");
+  ASSERT_TRUE(old.ok());
+  std::string library = ProviderFolder::library_of(manifest);
+  std::filesystem::copy_file(library, library + ".new");
+  std::filesystem::rename(library + ".new", library);
+  registry.rescan();
+  EXPECT_EQ(registry.load("good").status().refusal(), "E_LOAD");
+  EXPECT_THAT(registry.load("good").status().to_string(), HasSubstr("a path of its own"));
+}
+
+TEST(Registry, DevicesAreOpenedOnceAndCounted) {
+  ProviderFolder folder;
+  folder.add("good");
+  ProviderRegistry registry(folder.options());
+  auto provider = registry.load("good");
+  ASSERT_TRUE(provider.ok());
+  auto first = (*provider)->open_device("other:0");
+  ASSERT_EQ(first.status().to_string(), "OK");
+  for (const char* selector : {"", "other", "first"})
+    EXPECT_EQ((*provider)->open_device(selector)->get(), first->get());
+  Status status = (*provider)->open_device("gpu:3").status();
+  EXPECT_EQ(status.kind(), ErrorKind::kProviderMissing);
+  EXPECT_THAT(status.to_string(), HasSubstr("it has: other:0 (Nothing)"));
+  provider->reset();
+  EXPECT_EQ((*first)->provider()->state(), State::kActive) << "a device keeps its provider";
+}
+
+TEST(Registry, RegisteredInCodeGoesThroughTheSameChecks) {
+  ProviderFolder folder, given;
+  folder.add("good");
+  std::string bad = given.add("null_slot");
+  ProviderRegistry registry(folder.options());
+  EXPECT_EQ(registry.register_path("/nonexistent").kind(), ErrorKind::kProviderMissing);
+  ASSERT_TRUE(registry.register_path(bad).ok());
+  EXPECT_EQ(registry.load("null_slot").status().refusal(), "E_SLOT_MISSING");
+  EXPECT_THAT(registry.ids(true), ElementsAre("good")) << "what is only registered must be named";
+}
+
+TEST(Registry, PriorityOrdersTheAutomaticChoice) {
+  ProviderFolder folder;
+  folder.add("good");
+  std::string other = folder.add("no_device");
+  ProviderFolder::edit(other, "/priority", 10);
+  ProviderRegistry registry(folder.options());
+  EXPECT_THAT(registry.ids(true), ElementsAre("no_device", "good"));
+}
+
+TEST(Registry, EnvironmentReplacesAndAdds) {
+  ProviderFolder folder, named;
+  folder.add("good");
+  std::string manifest = named.add("good-next");
+  RegistryOptions options = folder.options();
+  options.environment = true;
+  setenv("TENON_ADD_PROVIDER_FILES", ("relative.tenon.json:" + manifest).c_str(), 1);
+  {
+    ProviderRegistry registry(options);
+    EXPECT_EQ(registry.list().size(), 2u);
+    EXPECT_EQ(registry.find("good")->place, Place::kEnvAddFiles);
+    ASSERT_FALSE(registry.notices().empty());
+    EXPECT_THAT(registry.notices()[0], HasSubstr("no absolute path"));
+  }
+  unsetenv("TENON_ADD_PROVIDER_FILES");
+  setenv("TENON_PROVIDER_FILES", named.providers().c_str(), 1);
+  {
+    ProviderRegistry registry(options);
+    EXPECT_EQ(registry.list().size(), 1u) << "the fixed places are replaced";
+    EXPECT_THAT(registry.ids(true), ElementsAre("good"));
+  }
+  unsetenv("TENON_PROVIDER_FILES");
+}
+
+TEST(Registry, KnownProvidersForTheConfig) {
+  ProviderFolder folder;
+  std::string manifest = folder.add("good");
+  ProviderFolder::edit(manifest, "/options", {{{"name", "level"}, {"type", "int"}}});
+  ProviderRegistry registry(folder.options());
+  config::Config config;
+  ASSERT_TRUE(
+      config.apply_toml("[select]\norder = [\"good\"]\n[provider.good.options]\nlevl = 1", "t.toml").ok());
+  auto known = registry.known();
+  EXPECT_THAT(config.check_providers(known.providers).to_string(),
+              HasSubstr("t.toml:4: unknown option 'provider.good.options.levl' (did you mean 'level'?)"));
+  RegistryOptions options = RegistryOptions::from_config(config, nullptr);
+  EXPECT_EQ(options.discovery.allow, std::vector<std::string>{"*"});
+}
+
+TEST(Registry, TheScanIsRememberedBetweenProcesses) {
+  ProviderFolder folder;
+  folder.add("good");
+  RegistryOptions options = folder.options();
+  ASSERT_TRUE(ProviderRegistry(options).find("good", CheckLevel::kScan).ok());
+  size_t kept = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder.state() + "/scan"))
+    kept += file.is_regular_file();
+  EXPECT_EQ(kept, 1u);
+  auto again = ProviderRegistry(options).find("good", CheckLevel::kScan);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->devices.size(), 1u);
+}
+
+TEST(Registry, ManyThreadsLoadAndDrop) {
+  ProviderFolder folder;
+  std::string loose = folder.add("good");
+  ProviderFolder::edit(loose, "/traits", {{"unloadable", true}});
+  ProviderRegistry registry(folder.options());
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0};
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 50; ++n) {
+        auto provider = registry.load("good");
+        if (!provider || !(*provider)->open_device("").ok()) ++failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+}
+
+}  // namespace
+}  // namespace tenon::provider
