@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""check_docs.py TENON CXX CC: what the documents show is true.
+
+Code blocks compile (cpp, c), config blocks pass `tenon config check` (toml), JSON parses, every subcommand and flag in sh blocks
+exists, and links lead somewhere.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+INCLUDES = ["-I", REPO / "host/include", "-I", REPO / "ep-sdk/include", "-I", REPO / "plugins/cpu"]
+FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-const-variable"]
+
+
+def blocks(text):
+    for match in re.finditer(r"^```(\w+)\n(.*?)^```", text, re.S | re.M):
+        yield match[1], match[2], text[: match.start()].count("\n") + 1
+
+
+def run(command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    return None if done.returncode == 0 else (done.stdout + done.stderr).strip()
+
+
+class Checker:
+    def __init__(self, tenon, cxx, cc, work):
+        self.tenon, self.cxx, self.cc, self.work = tenon, cxx, cc, work
+        self.helps = {}
+
+    def file(self, name, text):
+        path = self.work / name
+        path.write_text(text)
+        return path
+
+    def cpp(self, text):
+        return run([self.cxx, "-std=c++20", *FLAGS, *INCLUDES, self.file("block.cc", text)])
+
+    def c(self, text):
+        return run([self.cc, "-std=c11", *FLAGS, *INCLUDES, self.file("block.c", text)])
+
+    def toml(self, text):
+        return run([self.tenon, "config", "check", self.file("block.toml", text)])
+
+    def json(self, text):
+        try:
+            json.loads(text)
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def help(self, words):
+        if words not in self.helps:
+            done = subprocess.run([self.tenon, *words, "--help"], capture_output=True, text=True)
+            self.helps[words] = done.stdout if done.returncode == 0 else None
+        return self.helps[words]
+
+    def sh(self, text):
+        for line in text.splitlines():
+            words = re.sub(r"\s#.*", "", line).split()
+            while words and "=" in words[0]:
+                words.pop(0)
+            if not words or pathlib.Path(words[0]).name != "tenon" or words[0].startswith("-"):
+                continue
+            command = tuple(words[1:2])
+            if len(words) > 2 and command[0] in ("providers", "config"):
+                command = tuple(words[1:3])
+            help_text = self.help(command)
+            if help_text is None:
+                return f"there is no 'tenon {' '.join(command)}'"
+            for flag in re.findall(r"\s(--?[a-z][\w-]*)", " ".join(words)):
+                if not re.search(rf"(^|[\s,]){re.escape(flag)}($|[\s,=\[])", help_text, re.M):
+                    return f"'tenon {' '.join(command)}' has no {flag}"
+        return None
+
+
+def broken_links(page, text):
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.S | re.M)
+    for target in re.findall(r"\]\(([^)#]+)(?:#[\w-]+)?\)", prose):
+        if "://" not in target and not (page.parent / target).exists():
+            yield f"links to {target}, which does not exist"
+
+
+def main():
+    failed = passed = 0
+    pages = [REPO / "README.md", *sorted((REPO / "docs").rglob("*.md")), *sorted((REPO / "ep-sdk").rglob("*.md")),
+             *sorted((REPO / "plugins").rglob("*.md"))]
+    with tempfile.TemporaryDirectory() as folder:
+        checker = Checker(*sys.argv[1:4], pathlib.Path(folder))
+        for page in pages:
+            text = page.read_text()
+            problems = [(1, problem) for problem in broken_links(page, text)]
+            for language, code, line in blocks(text):
+                check = getattr(checker, language, None)
+                if check is None:
+                    continue
+                problem = check(code)
+                passed += problem is None
+                if problem:
+                    problems.append((line, f"{language} block: {problem}"))
+            for line, problem in problems:
+                failed += 1
+                print(f"{page.relative_to(REPO)}:{line}: {problem}")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+main()

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""write_docs.py TENON [--check]: fills the generated tables of docs/ from their one source.
+
+Config keys come from `TENON config schema`, refusal codes from host/provider/refusal.h. --check changes nothing and fails when
+a page is not up to date.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+REPO = pathlib.Path(__file__).resolve().parents[1]
+
+
+def config_keys(tenon):
+    rows = json.loads(subprocess.run([tenon, "config", "schema"], check=True, capture_output=True, text=True).stdout)
+    lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    for row in rows:
+        default = f"`{row['default']}`" if row.get("default") else ""
+        lines.append(f"| `{row['key']}` | {row['type']} | {default} | {row['doc']} |")
+    return "\n".join(lines)
+
+
+def refusal_codes(_):
+    text = (REPO / "host/provider/refusal.h").read_text()
+    text = re.sub(r"\\\n", " ", text)
+    text = re.sub(r'"\s+"', "", text)
+    rows = re.findall(r'X\(k\w+,\s*"(E_\w+)",\s*"([^"]*)",\s*"([^"]*)"\)', text)
+    if len(rows) < 20:
+        sys.exit(f"write_docs: found only {len(rows)} refusal codes in host/provider/refusal.h")
+    lines = ["| code | cause | cure |", "|---|---|---|"]
+    return "\n".join(lines + [f"| `{code}` | {cause} | {cure} |" for code, cause, cure in sorted(rows)])
+
+
+TABLES = {"docs/config.md": {"config keys": config_keys}, "docs/providers.md": {"refusal codes": refusal_codes}}
+
+
+def main():
+    tenon, check, stale = sys.argv[1], "--check" in sys.argv, []
+    for page, tables in TABLES.items():
+        path = REPO / page
+        before = after = path.read_text()
+        for name, make in tables.items():
+            pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.S)
+            if not pattern.search(after):
+                sys.exit(f"write_docs: {page} has no place for '{name}'")
+            table = make(tenon)
+            after = pattern.sub(lambda match: match[1] + table + "\n" + match[2], after)
+        if before != after:
+            stale.append(page)
+            if not check:
+                path.write_text(after)
+    if check and stale:
+        sys.exit(f"write_docs: not up to date: {', '.join(stale)}; run tools/write_docs.py {tenon}")
+    print("write_docs: " + (f"wrote {', '.join(stale)}" if stale else "up to date"))
+
+
+main()
