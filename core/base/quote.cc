@@ -22,8 +22,8 @@ void escape(std::string& out, std::string_view text) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  std::string out = "'";
+std::string printable(std::string_view text) {
+  std::string out;
   if (text.size() <= kLongest) {
     escape(out, text);
   } else {
@@ -31,7 +31,9 @@ std::string quoted(std::string_view text) {
     out += "...";
     escape(out, text.substr(text.size() - kLongest / 2));
   }
-  return out += '\'';
+  return out;
 }
+
+std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
 
 }  // namespace tenon

@@ -131,8 +131,8 @@ bool Node::has_subgraph() const {
 
 std::string Node::label() const {
   std::string text = "node " + quoted(name) + " (";
-  if (!domain.empty()) text += domain + ".";
-  return text + op_type + ")";
+  if (!domain.empty()) text += printable(domain) + ".";
+  return text + printable(op_type) + ")";
 }
 
 const Function* Model::find_function(std::string_view in_domain, std::string_view name,

@@ -55,12 +55,10 @@ Status complete(ir::Model& model, const Limits& limits) {
   RETURN_IF_ERROR(check_functions(model, limits));
   // First, so that what follows may rely on the order of nodes.
   RETURN_IF_ERROR(ir::verify(model.graph));
-  RETURN_IF_ERROR(ops::resolve(model.graph, model.opset_imports, model.functions));
-  for (ir::Function& function : model.functions) {
+  for (const ir::Function& function : model.functions) {
     RETURN_IF_ERROR(ir::verify(function.body).with_context("function " + quoted(function.name)));
-    RETURN_IF_ERROR(ops::resolve(function.body, function.opset_imports, model.functions)
-                        .with_context("function " + quoted(function.name)));
   }
+  RETURN_IF_ERROR(ops::resolve(model));
   return ops::infer_graph(model.graph, model.opset_imports, model.functions);
 }
 

@@ -131,7 +131,7 @@ class SkeletonBuilder {
     }
     Kind child = field_kind(kind, field.number);
     if (child == Kind::kDropped) return ok_status();
-    if (child == Kind::kNone) return copy(field);
+    if (child == Kind::kNone || field.size == 0) return copy(field);
     if ((child == Kind::kGraph || child == Kind::kType) && kind != Kind::kModel && kind != Kind::kValueInfo &&
         ++depth > limits_.graph_depth) {
       return limit_exceeded("graphs or types are nested more than ", limits_.graph_depth,

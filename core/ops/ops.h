@@ -29,6 +29,8 @@ std::string nearest_op(std::string_view domain, std::string_view op_type);
 /// the nearest one.
 Status resolve(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
                const std::vector<ir::Function>& functions);
+/// The same for the graph of a model and the bodies of its functions.
+Status resolve(ir::Model& model);
 
 /// What a node's inference may look at besides types.
 struct InferInputs {

@@ -178,6 +178,8 @@ int64_t opset_of(const std::map<std::string, int64_t>& imports, std::string_view
 }
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
+  constexpr size_t kLongest = 100;  // nothing is near a longer name, and the distance takes its time
+  if (name.size() > kLongest) return {};
   std::string_view best;
   size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
   for (const std::string_view candidate : names) {

@@ -1,5 +1,7 @@
 #include <set>
 
+#include "core/base/quote.h"
+#include "core/ops/control_flow.h"
 #include "core/ops/registry.h"
 
 namespace tenon::ops {
@@ -61,7 +63,7 @@ Status check_attribute(const ir::Attribute& attribute, const Operator& op) {
     std::vector<std::string_view> names;
     for (const auto& entry : known) names.push_back(entry.first);
     const std::string_view near = nearest(attribute.name, names);
-    return invalid_model(operator_label(op), " has no attribute '", attribute.name, "'",
+    return invalid_model(operator_label(op), " has no attribute ", quoted(attribute.name),
                          near.empty() ? std::string() : str_cat("; did you mean '", near, "'?"));
   }
   const auto expected = static_cast<ir::AttributeType>(found->second.type);
@@ -77,7 +79,7 @@ Status check_attributes(const ir::Node& node, const Operator& op) {
   std::set<std::string_view> seen;
   for (const ir::Attribute& attribute : node.attributes) {
     if (!seen.insert(attribute.name).second) {
-      return invalid_model("attribute '", attribute.name, "' is given twice; keep one");
+      return invalid_model("attribute ", quoted(attribute.name), " is given twice; keep one");
     }
     RETURN_IF_ERROR(check_attribute(attribute, op));
   }
@@ -92,13 +94,18 @@ Status check_attributes(const ir::Node& node, const Operator& op) {
 
 class Resolver {
  public:
-  Resolver(const std::map<std::string, int64_t>& imports, const std::vector<ir::Function>& functions)
-      : imports_(imports) {
+  explicit Resolver(const std::vector<ir::Function>& functions) {
     for (const ir::Function& function : functions) {
       functions_[{canonical_domain(function.domain), function.name, function.overload}] = &function;
     }
   }
 
+  Status run(ir::Graph& graph, const std::map<std::string, int64_t>& imports) {
+    imports_ = &imports;
+    return run(graph);
+  }
+
+ private:
   Status run(ir::Graph& graph) const {
     for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
       if (!graph.has_node(id)) continue;
@@ -115,12 +122,11 @@ class Resolver {
     return ok_status();
   }
 
- private:
   Status resolve_node(ir::Node& node) const {
     node.since_version = 0;
     const auto function = functions_.find({canonical_domain(node.domain), node.op_type, node.overload});
     if (function != functions_.end()) return check_call(node, *function->second);
-    const int64_t opset = opset_of(imports_, node.domain);
+    const int64_t opset = opset_of(*imports_, node.domain);
     if (!is_standard_domain(node.domain)) return resolve_foreign(node);
     if (opset == 0) {
       return invalid_model("the model imports no version of domain '",
@@ -144,7 +150,8 @@ class Resolver {
     node.since_version = op->since;
     if (op->own != nullptr) return check_own(node, *op);
     RETURN_IF_ERROR(check_arity(node, *op));
-    return check_attributes(node, *op);
+    RETURN_IF_ERROR(check_attributes(node, *op));
+    return check_bodies(node);
   }
 
   static Status resolve_foreign(ir::Node& node) {
@@ -177,15 +184,15 @@ class Resolver {
     const Operator* later = find_operator(node.domain, node.op_type, INT32_MAX);
     const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
     if (later != nullptr) {
-      return unsupported("operator ", node.op_type, " came to domain '", domain, "' after opset ", opset,
-                         ", which the model imports; raise the model's opset");
+      return unsupported("operator ", printable(node.op_type), " came to domain '", domain, "' after opset ",
+                         opset, ", which the model imports; raise the model's opset");
     }
     const std::string near = nearest_op(node.domain, node.op_type);
-    return unsupported("domain '", domain, "' has no operator ", node.op_type,
+    return unsupported("domain '", domain, "' has no operator ", printable(node.op_type),
                        near.empty() ? std::string() : str_cat("; the nearest name is ", near));
   }
 
-  const std::map<std::string, int64_t>& imports_;
+  const std::map<std::string, int64_t>* imports_ = nullptr;
   std::map<NameKey, const ir::Function*> functions_;
 };
 
@@ -208,7 +215,17 @@ std::string nearest_op(std::string_view domain, std::string_view op_type) {
 
 Status resolve(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
                const std::vector<ir::Function>& functions) {
-  return Resolver(opset_imports, functions).run(graph);
+  return Resolver(functions).run(graph, opset_imports);
+}
+
+Status resolve(ir::Model& model) {
+  Resolver resolver(model.functions);
+  RETURN_IF_ERROR(resolver.run(model.graph, model.opset_imports));
+  for (ir::Function& function : model.functions) {
+    Status status = resolver.run(function.body, function.opset_imports);
+    if (!status.ok()) return std::move(status).with_context("function " + quoted(function.name));
+  }
+  return ok_status();
 }
 
 bool is_control_flow(const ir::Node& node) {
