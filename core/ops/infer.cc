@@ -146,12 +146,15 @@ class Walk {
     }
   }
 
-  void take(std::vector<ir::Type>& out_types, std::vector<ir::TensorPtr>& out_values) {
-    out_values.assign(graph_.value_limit(), nullptr);
+  Inference take() {
+    Inference out;
+    out.values.assign(graph_.value_limit(), nullptr);
     for (ir::ValueId id = 0; id < graph_.value_limit(); ++id) {
-      if (graph_.has_value(id)) out_values[id] = tensor(id);
+      if (graph_.has_value(id)) out.values[id] = tensor(id);
     }
-    out_types = std::move(types_);
+    out.types = std::move(types_);
+    out.elements = std::move(elements_);
+    return out;
   }
 
   /// Output types of a body of a node of this graph, for the given input types.
@@ -424,9 +427,7 @@ Result<Inference> infer_values(const ir::Graph& graph, const std::vector<ir::Fun
   RETURN_IF_ERROR(place_input_shapes(graph, input_shapes, walk));
   for (const auto& entry : input_values) walk.set_tensor(entry.first, entry.second);
   RETURN_IF_ERROR(walk.run());
-  Inference inference;
-  walk.take(inference.types, inference.values);
-  return inference;
+  return walk.take();
 }
 
 }  // namespace tenon::ops

@@ -8,10 +8,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
+#include "core/ops/shape_values.h"
 
 namespace tenon::ops {
 
@@ -58,6 +60,7 @@ Status infer_graph(ir::Graph& graph, const std::map<std::string, int64_t>& opset
 struct Inference {
   std::vector<ir::Type> types;
   std::vector<ir::TensorPtr> values;  // constants and shape arithmetic whose value is known; else null
+  std::unordered_map<ir::ValueId, Elements> elements;  // shape arithmetic, also where it is known in part
 };
 
 /// infer_graph without changing the graph: for concrete input shapes, and values of inputs that shapes depend

@@ -1,5 +1,5 @@
 // Values of shape arithmetic: small integer tensors whose elements are numbers, named dimensions, or unknown.
-// Internal to core/ops and core/transform; knows no protobuf.
+// Knows no protobuf.
 #pragma once
 
 #include <map>

@@ -1,0 +1,241 @@
+// Computes at load what depends on constants alone: Constant nodes here, everything else through the host's
+// evaluator.
+#include <algorithm>
+#include <cstring>
+
+#include "core/ops/ops.h"
+#include "core/transform/edit.h"
+#include "core/transform/passes.h"
+
+namespace tenon::transform {
+
+namespace {
+
+using ir::ElementType;
+
+/// Values may grow this much by folding before the memory costs more than the time is worth.
+constexpr int64_t kFreeBytes = int64_t{1} << 20;
+constexpr int64_t kMaxGrowth = 16;
+/// Results whose size only running tells (NonZero, ...): of inputs no larger than this.
+constexpr int64_t kMaxUnknown = int64_t{64} << 10;
+
+ir::TensorPtr float_tensor(std::vector<int64_t> dims, const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  Result<ir::TensorPtr> made = ir::Tensor::make(ElementType::kFloat32, std::move(dims), std::move(bytes));
+  return made.ok() ? *made : nullptr;
+}
+
+Result<ir::TensorPtr> string_tensor(std::vector<int64_t> dims, const std::vector<std::string>& values) {
+  return ir::Tensor::make_strings(std::move(dims), values);
+}
+
+/// The value that a Constant node states in one of its attributes; null when there is none.
+Result<ir::TensorPtr> stated_value(const ir::Node& node, int64_t limit_bytes) {
+  for (const ir::Attribute& attribute : node.attributes) {
+    const auto count = static_cast<int64_t>(
+        std::max({attribute.ints.size(), attribute.floats.size(), attribute.strings.size()}));
+    if (!attribute.reference.empty()) return ir::TensorPtr();
+    if (attribute.name == "value" && !attribute.tensors.empty()) return attribute.tensors[0];
+    if (attribute.name == "value_int") return ir::Tensor::scalar_int(attribute.i);
+    if (attribute.name == "value_ints") return ir::Tensor::of_ints(attribute.ints);
+    if (attribute.name == "value_float") return float_tensor({}, {attribute.f});
+    if (attribute.name == "value_floats") return float_tensor({count}, attribute.floats);
+    if (attribute.name == "value_string") return string_tensor({}, {attribute.s});
+    if (attribute.name == "value_strings") return string_tensor({count}, attribute.strings);
+    if (attribute.name == "sparse_value" && !attribute.sparse_tensors.empty()) {
+      return ir::to_dense(attribute.sparse_tensors[0], limit_bytes);
+    }
+  }
+  return ir::TensorPtr();
+}
+
+/// Bytes of a static type; -1 when only running tells.
+int64_t bytes_of(const ir::Type& type) {
+  int64_t bytes = 0;
+  const int64_t count = type.is_tensor() ? type.shape.element_count() : -1;
+  if (count < 0) return -1;
+  if (type.element == ElementType::kString) return count * 16;
+  return ir::packed_bytes(type.element, count, &bytes) ? bytes : -1;
+}
+
+class Folder {
+ public:
+  Folder(Context& context, ir::Graph& graph) : options_(context.options), graph_(graph) {}
+
+  Result<size_t> run() {
+    size_t changes = push_into_bodies(graph_);
+    ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph_.topological_order());
+    for (const ir::NodeId id : order) {
+      if (!graph_.has_node(id)) continue;
+      ASSIGN_OR_RETURN(const bool folded, fold(id));
+      changes += folded ? 1 : 0;
+    }
+    return changes;
+  }
+
+ private:
+  /// What a body captures and is constant outside becomes a constant inside.
+  static size_t push_into_bodies(ir::Graph& graph) {
+    size_t changes = 0;
+    for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
+      if (!graph.has_node(id) || !graph.node(id).has_subgraph()) continue;
+      size_t here = 0;
+      for (ir::Attribute& attribute : graph.mutable_node(id).attributes) {
+        for (ir::GraphBox& body : attribute.graphs) {
+          here += push_captured(graph, *body);
+          changes += push_into_bodies(*body);
+        }
+      }
+      if (here != 0) graph.refresh_captures(id);
+      changes += here;
+    }
+    return changes;
+  }
+
+  static size_t push_captured(const ir::Graph& graph, ir::Graph& body) {
+    size_t changes = 0;
+    for (const ir::Capture& capture : std::vector<ir::Capture>(body.captures())) {
+      const ir::Value& outer = graph.value(capture.outer);
+      const ir::Value& inner = body.value(capture.inner);
+      if (!outer.is_constant() || inner.uses.empty()) continue;
+      const ir::ValueId constant = body.add_constant(inner.name, outer.constant);
+      // An output of the body stays a capture: outputs are never constants.
+      const std::vector<ir::Use> uses = inner.uses;
+      if (inner.output_count == 0) {
+        body.replace_uses(capture.inner, constant);
+      } else {
+        for (const ir::Use& use : uses) {
+          if (use.input != ir::kNone) body.set_input(use.node, use.input, constant);
+        }
+        if (body.value(constant).uses.empty()) {
+          body.remove_value(constant);
+          continue;
+        }
+      }
+      ++changes;
+    }
+    body.remove_unused_captures();
+    return changes;
+  }
+
+  Result<bool> fold(ir::NodeId id) {
+    const ir::Node& node = graph_.node(id);
+    if (any_output_of_graph(node)) return false;
+    if (node.is("Constant")) return fold_constant_node(id);
+    if (!options_.evaluator || !is_foldable(node)) return false;
+    const Result<std::vector<ir::TensorPtr>> values = options_.evaluator(graph_of(node));
+    // The provider may lack the operator, or memory: the node then runs where it would have run anyway.
+    if (!values.ok() || values->size() != count_outputs(node)) return false;
+    const std::vector<ir::ValueId> outputs = node.outputs;
+    size_t next = 0;
+    for (const ir::ValueId output : outputs) {
+      if (output == ir::kNone) continue;
+      const ir::TensorPtr& value = (*values)[next++];
+      if (value == nullptr || static_cast<int64_t>(value->byte_size()) > options_.fold_bytes) return false;
+    }
+    next = 0;
+    for (const ir::ValueId output : outputs) {
+      if (output != ir::kNone) graph_.set_constant(output, (*values)[next++]);
+    }
+    remove_if_unused(graph_, id);
+    return true;
+  }
+
+  Result<bool> fold_constant_node(ir::NodeId id) {
+    const ir::ValueId output = graph_.node(id).outputs.empty() ? ir::kNone : graph_.node(id).outputs[0];
+    if (output == ir::kNone) return false;
+    const Result<ir::TensorPtr> value = stated_value(graph_.node(id), options_.fold_bytes);
+    if (!value.ok()) return Status(value.status()).with_context(graph_.node(id).label());
+    if (*value == nullptr) return false;
+    graph_.set_constant(output, *value);
+    remove_if_unused(graph_, id);
+    return true;
+  }
+
+  bool any_output_of_graph(const ir::Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [this](ir::ValueId output) {
+      return output != ir::kNone && graph_.value(output).output_count != 0;
+    });
+  }
+
+  static size_t count_outputs(const ir::Node& node) {
+    return node.outputs.size() -
+           static_cast<size_t>(std::count(node.outputs.begin(), node.outputs.end(), ir::kNone));
+  }
+
+  bool is_foldable(const ir::Node& node) const {
+    // Quantised weights stay so: providers claim them together with the operator behind.
+    if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") return false;
+    if (ops::is_nondeterministic(node)) return false;
+    int64_t read = 0;
+    for (const ir::ValueId input : node.inputs) {
+      if (input == ir::kNone) continue;
+      if (!graph_.value(input).is_constant()) return false;
+      read += static_cast<int64_t>(graph_.value(input).constant->byte_size());
+    }
+    for (const ir::Attribute& attribute : node.attributes) {
+      for (const ir::GraphBox& body : attribute.graphs) {
+        for (const ir::Capture& capture : body->captures()) {
+          if (!graph_.value(capture.outer).is_constant()) return false;
+        }
+      }
+    }
+    return fits(node, read);
+  }
+
+  bool fits(const ir::Node& node, int64_t read) const {
+    int64_t made = 0;
+    for (const ir::ValueId output : node.outputs) {
+      if (output == ir::kNone) continue;
+      const ir::Type& type = graph_.value(output).type;
+      if (!type.is_tensor()) return false;
+      const int64_t bytes = bytes_of(type);
+      if (bytes < 0 && (read > kMaxUnknown || ops::is_control_flow(node))) return false;
+      if (bytes > options_.fold_bytes) return false;
+      made += std::max<int64_t>(bytes, 0);
+    }
+    return made <= std::max(kFreeBytes, read * kMaxGrowth);
+  }
+
+  ir::Graph graph_of(const ir::Node& original) const {
+    ir::Graph graph;
+    graph.name = original.name;
+    ir::Node node = original;
+    std::map<ir::ValueId, ir::ValueId> known;
+    auto place = [&](ir::ValueId outer) {
+      const auto found = known.find(outer);
+      if (found != known.end()) return found->second;
+      return known[outer] = graph.add_constant(graph_.value(outer).name, graph_.value(outer).constant);
+    };
+    for (ir::ValueId& input : node.inputs) {
+      if (input != ir::kNone) input = place(input);
+    }
+    for (ir::Attribute& attribute : node.attributes) {
+      for (ir::GraphBox& body : attribute.graphs) {
+        std::vector<ir::ValueId> map(graph_.value_limit(), ir::kNone);
+        for (const ir::Capture& capture : body->captures()) map[capture.outer] = place(capture.outer);
+        body->remap_captures(map);
+      }
+    }
+    for (ir::ValueId& output : node.outputs) {
+      if (output == ir::kNone) continue;
+      output = graph.add_value(graph_.value(output).name, graph_.value(output).type);
+    }
+    const std::vector<ir::ValueId> outputs = node.outputs;
+    graph.add_node(std::move(node));
+    for (const ir::ValueId output : outputs) {
+      if (output != ir::kNone) graph.add_output(output);
+    }
+    return graph;
+  }
+
+  const Options& options_;
+  ir::Graph& graph_;
+};
+
+}  // namespace
+
+Result<size_t> fold_constants(Context& context, ir::Graph& graph) { return Folder(context, graph).run(); }
+
+}  // namespace tenon::transform

@@ -1,0 +1,90 @@
+// Pieces that transforms are made of. Internal to core/transform.
+#pragma once
+
+#include <optional>
+
+#include "core/transform/transform.h"
+
+namespace tenon::transform {
+
+// ---- Looking ----
+
+/// The node that makes input `index` when it is of this operator of ai.onnx; else kNone.
+ir::NodeId producer_of(const ir::Graph& graph, const ir::Node& node, size_t index, std::string_view op_type);
+/// The constant at input `index`; null when missing or not constant.
+ir::TensorPtr constant_input(const ir::Graph& graph, const ir::Node& node, size_t index);
+bool has_input(const ir::Node& node, size_t index);
+/// The type of input `index`; null when missing.
+const ir::Type* input_type(const ir::Graph& graph, const ir::Node& node, size_t index);
+/// Rank of input `index`; -1 when not known.
+int input_rank(const ir::Graph& graph, const ir::Node& node, size_t index);
+/// Used by one input of one node and by nothing else.
+bool used_once(const ir::Graph& graph, ir::ValueId value);
+/// Output 0 is the only one that anybody uses.
+bool only_first_output_used(const ir::Graph& graph, const ir::Node& node);
+/// An attribute in old opsets, a constant input in new ones; nothing when missing or not constant.
+std::optional<std::vector<int64_t>> ints_of(const ir::Graph& graph, const ir::Node& node,
+                                            std::string_view attribute, size_t input);
+/// The permutation of a Transpose; empty when it is not known (no attribute and no rank) or no permutation.
+std::vector<int64_t> permutation(const ir::Graph& graph, const ir::Node& node);
+
+// ---- Changing ----
+
+/// All uses of `from` become uses of `to`; false, with nothing changed, when that would make a constant or an
+/// input an output of the graph, or give two outputs one value.
+bool forward(ir::Graph& graph, ir::ValueId from, ir::ValueId to);
+/// Removes the node and those outputs of it that nobody uses.
+void remove_node_and_outputs(ir::Graph& graph, ir::NodeId node);
+/// Removes the node if nobody uses its outputs, and then what only it used.
+size_t remove_if_unused(ir::Graph& graph, ir::NodeId node);
+
+/// Adds nodes of ai.onnx in a given opset, with their versions and the types of their outputs. The first
+/// failure stays and is told by `status`.
+class Emitter {
+ public:
+  /// New names begin with `prefix`.
+  Emitter(ir::Graph& graph, int64_t opset, std::string prefix);
+
+  int64_t opset() const { return opset_; }
+  ir::Graph& graph() { return graph_; }
+  const Status& status() const { return status_; }
+  /// Later nodes' only output goes into an existing value without producer; ends with the next node.
+  void into(ir::ValueId value) { into_ = value; }
+
+  ir::ValueId op(std::string_view type, std::vector<ir::ValueId> inputs,
+                 std::vector<ir::Attribute> attributes = {});
+  std::vector<ir::ValueId> ops(std::string_view type, std::vector<ir::ValueId> inputs, size_t outputs,
+                               std::vector<ir::Attribute> attributes = {});
+  ir::ValueId constant(ir::TensorPtr value);
+  ir::ValueId ints(const std::vector<int64_t>& values);
+  /// A scalar of a floating type.
+  ir::ValueId scalar(ir::ElementType type, double value);
+
+  // Operators whose axes moved from an attribute to an input.
+  ir::ValueId unsqueeze(ir::ValueId x, const std::vector<int64_t>& axes);
+  ir::ValueId squeeze(ir::ValueId x, const std::vector<int64_t>& axes);
+  ir::ValueId reduce(std::string_view type, ir::ValueId x, const std::vector<int64_t>& axes,
+                     bool keep = true);
+  ir::ValueId slice(ir::ValueId x, int64_t axis, int64_t begin, int64_t end);
+  std::vector<ir::ValueId> split(ir::ValueId x, int64_t axis, const std::vector<int64_t>& sizes);
+  ir::ValueId transpose(ir::ValueId x, std::vector<int64_t> permutation);
+  ir::ValueId reshape(ir::ValueId x, const std::vector<int64_t>& dims);
+  ir::ValueId cast(ir::ValueId x, ir::ElementType type);
+
+ private:
+  ir::Graph& graph_;
+  int64_t opset_;
+  std::string prefix_;
+  Status status_;
+  ir::ValueId into_ = ir::kNone;
+};
+
+// ---- Numbers of constants ----
+
+/// Elements of a float16, bfloat16, float32 or float64 tensor; nothing for other types.
+std::optional<std::vector<double>> to_doubles(const ir::Tensor& tensor);
+/// Rounded to nearest even. `type` is one that to_doubles takes.
+ir::TensorPtr from_doubles(ir::ElementType type, std::vector<int64_t> dims,
+                           const std::vector<double>& values);
+
+}  // namespace tenon::transform

@@ -1,0 +1,171 @@
+#include "core/base/quote.h"
+#include "core/ops/ops.h"
+#include "core/transform/passes.h"
+
+namespace tenon::transform {
+
+namespace {
+
+constexpr int kMaxRounds = 4;  // published models settle after two
+constexpr int kMaxSweeps = 8;  // of one rule over a graph
+
+Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule& rule) {
+  size_t total = 0;
+  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
+    size_t changes = 0;
+    ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph.topological_order());
+    for (const ir::NodeId id : order) {
+      if (!graph.has_node(id)) continue;
+      const Result<bool> changed = rule(context, graph, id);
+      if (!changed.ok()) return changed.status();
+      changes += *changed ? 1 : 0;
+    }
+    total += changes;
+    if (changes == 0) break;
+  }
+  return total;
+}
+
+/// Inner graphs first, so that what they no longer capture is known when their turn in the outer one comes.
+Result<size_t> apply(Context& context, ir::Graph& graph, const Transform& transform) {
+  size_t total = 0;
+  for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
+    if (!graph.has_node(id) || !graph.node(id).has_subgraph()) continue;
+    size_t changes = 0;
+    for (ir::Attribute& attribute : graph.mutable_node(id).attributes) {
+      for (ir::GraphBox& body : attribute.graphs) {
+        ASSIGN_OR_RETURN(const size_t inside, apply(context, *body, transform));
+        changes += inside;
+        if (inside != 0) body->remove_unused_captures();
+      }
+    }
+    if (changes != 0) graph.refresh_captures(id);
+    total += changes;
+  }
+  Result<size_t> here =
+      transform.rule ? apply_rule(context, graph, transform.rule) : transform.pass(context, graph);
+  if (!here.ok()) return here;
+  return total + *here;
+}
+
+bool is_on(const Transform& transform, const Options& options) {
+  const auto named = options.enabled.find(transform.name);
+  return named != options.enabled.end() ? named->second : options.optimise && transform.on;
+}
+
+Status check_names(const Options& options) {
+  for (const auto& entry : options.enabled) {
+    bool known = false;
+    for (const Transform& transform : transforms()) known = known || transform.name == entry.first;
+    for (const Transform& transform : options.extra) known = known || transform.name == entry.first;
+    if (!known) return not_found("no transform is named ", quoted(entry.first));
+  }
+  return ok_status();
+}
+
+class Pipeline {
+ public:
+  Pipeline(ir::Model& model, const Options& options) : model_(model), options_(options) {
+    for (const Transform& transform : transforms()) {
+      if (is_on(transform, options)) chosen_.push_back(&transform);
+    }
+    for (const Transform& transform : options.extra) {
+      if (is_on(transform, options)) chosen_.push_back(&transform);
+    }
+    for (const Transform* transform : chosen_) report_.applied.push_back({transform->name, 0});
+  }
+
+  Result<Report> run() {
+    bool changed = true;
+    while (changed && report_.rounds < kMaxRounds) {
+      changed = false;
+      ++report_.rounds;
+      for (size_t i = 0; i < chosen_.size(); ++i) {
+        ASSIGN_OR_RETURN(const size_t changes, run_one(*chosen_[i]));
+        report_.applied[i].changes += changes;
+        changed = changed || changes != 0;
+      }
+    }
+    RETURN_IF_ERROR(refresh_types());
+    return std::move(report_);
+  }
+
+ private:
+  Result<size_t> run_one(const Transform& transform) {
+    if (transform.needs_types) RETURN_IF_ERROR(refresh_types());
+    Context context{model_, options_};
+    Result<size_t> changes = apply(context, model_.graph, transform);
+    if (!changes.ok())
+      return std::move(changes).error().with_context(str_cat("transform ", quoted(transform.name)));
+    if (*changes == 0) return changes;
+    stale_ = true;
+#ifndef NDEBUG
+    Status sound = ir::verify(model_.graph);
+    if (!sound.ok())
+      return std::move(sound).with_context(str_cat("after transform ", quoted(transform.name)));
+#endif
+    if (options_.after) options_.after(transform.name, model_);
+    return changes;
+  }
+
+  Status refresh_types() {
+    if (!stale_) return ok_status();
+    stale_ = false;
+    return ops::infer_graph(model_.graph, model_.opset_imports, model_.functions);
+  }
+
+  ir::Model& model_;
+  const Options& options_;
+  std::vector<const Transform*> chosen_;
+  Report report_;
+  bool stale_ = false;
+};
+
+}  // namespace
+
+int64_t Context::opset() const {
+  for (const char* domain : {"", "ai.onnx"}) {
+    const auto found = model.opset_imports.find(domain);
+    if (found != model.opset_imports.end()) return found->second;
+  }
+  return ops::latest_opset("");
+}
+
+size_t Report::changes(std::string_view name) const {
+  for (const Applied& one : applied) {
+    if (one.name == name) return one.changes;
+  }
+  return 0;
+}
+
+const std::vector<Transform>& transforms() {
+  static const std::vector<Transform> table = {
+      {"if_with_constant_condition", "an If whose condition is known becomes the branch it takes", true,
+       inline_constant_if, nullptr},
+      {"constant_folding", "what depends on constants alone is computed once, at load", true, nullptr,
+       fold_constants},
+      {"shape_folding", "shape arithmetic on known dimensions becomes constants", true, nullptr, fold_shapes,
+       true},
+      {"identity_removal", "nodes that change nothing: Identity, Dropout, empty Pad, Slice of all, ...", true,
+       remove_identity, nullptr, true},
+      {"cast_removal", "a Cast of a Cast that lost nothing becomes one Cast", true, remove_cast, nullptr,
+       true},
+      {"transpose_sinking", "Transposes that cancel, also across elementwise nodes, disappear", true,
+       sink_transpose, nullptr, true},
+      {"pad_into_conv", "a Pad with zeros becomes the padding of the Conv behind it", true,
+       fuse_pad_into_conv, nullptr},
+      {"bn_into_conv", "a BatchNormalization becomes part of the weights of the Conv before it", true,
+       fuse_bn_into_conv, nullptr},
+      {"common_subexpressions", "nodes that compute the same become one", true, nullptr,
+       merge_common_subexpressions},
+      {"dead_nodes", "nodes and constants that nobody uses go", true, nullptr, remove_dead_nodes},
+  };
+  return table;
+}
+
+Result<Report> run_pipeline(ir::Model& model, const Options& options) {
+  RETURN_IF_ERROR(check_names(options));
+  return Pipeline(model, options).run();
+}
+
+}  // namespace tenon::transform

@@ -1,0 +1,90 @@
+// Graph to graph: what makes a model smaller or faster whoever runs it, and the lowering of fused operators
+// that nobody claims.
+//
+// Two kinds of transforms, each in a file of its own and switched off by name: rewrite rules look at one node
+// and its neighbours, passes at a whole graph. All keep the names and types of the model's inputs and
+// outputs. Nothing here knows a provider: what a provider fuses it claims as a group of nodes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+
+namespace tenon::transform {
+
+/// Runs a graph without inputs, whose values are all constants or computed from them, and gives its outputs.
+/// Handed in by the host. UNSUPPORTED when it cannot: the node then stays as it is.
+using Evaluator = std::function<Result<std::vector<ir::TensorPtr>>(const ir::Graph& graph)>;
+
+struct Options;
+
+/// What transforms work with.
+struct Context {
+  const ir::Model& model;  // its opset imports and functions
+  const Options& options;
+
+  /// Version of ai.onnx that new nodes are written in.
+  int64_t opset() const;
+};
+
+/// Local: tries to rewrite at one node and tells whether it did. The node may be gone after that. Applied
+/// until nothing changes, or a bound.
+using RewriteRule = std::function<Result<bool>(Context& context, ir::Graph& graph, ir::NodeId node)>;
+/// Whole graph; tells the number of changes. Called for every nested graph as well, inner ones first.
+using GraphPass = std::function<Result<size_t>(Context& context, ir::Graph& graph)>;
+
+/// One transform by name; exactly one of the two functions is set.
+struct Transform {
+  std::string name, doc;
+  bool on = true;  // by default
+  RewriteRule rule;
+  GraphPass pass;
+  bool needs_types = false;  // types are inferred again before it when something has changed
+};
+
+struct Options {
+  /// false: only those that `enabled` names run.
+  bool optimise = true;
+  /// By name; overrides the default. NOT_FOUND for a name that is no transform.
+  std::map<std::string, bool, std::less<>> enabled;
+  Evaluator evaluator;
+  /// Largest value that folding may make, in bytes.
+  int64_t fold_bytes = int64_t{64} << 20;
+  /// An application's own transforms; they run after the built-in ones of each round.
+  std::vector<Transform> extra;
+  /// Called after each transform that changed something, for dumps. May be empty.
+  std::function<void(std::string_view name, const ir::Model& model)> after;
+};
+
+struct Applied {
+  std::string name;
+  size_t changes = 0;
+};
+struct Report {
+  std::vector<Applied> applied;  // in order of the pipeline, every transform that ran
+  int rounds = 0;
+
+  size_t changes(std::string_view name) const;
+};
+
+/// The built-in transforms in the order in which they run. Read-only, any thread.
+const std::vector<Transform>& transforms();
+
+/// Runs the pipeline over the model's graph and its nested graphs until nothing changes, or a bound of
+/// rounds. Types must have been inferred, and are again at the end. Not thread-safe for one model.
+Result<Report> run_pipeline(ir::Model& model, const Options& options);
+
+/// Replaces a fused operator of com.microsoft (or one that ai.onnx has dropped) by operators of ai.onnx, like
+/// inlining a function. UNSUPPORTED, naming the node, when the operator or this use of it has no such form;
+/// the graph is then as it was.
+Status lower_contrib(ir::Graph& graph, ir::NodeId node, const std::map<std::string, int64_t>& opset_imports);
+/// Whether lower_contrib knows the operator (a particular use may still have no form).
+bool can_lower_contrib(const ir::Node& node);
+
+}  // namespace tenon::transform

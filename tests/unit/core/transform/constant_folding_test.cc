@@ -1,0 +1,119 @@
+#include "tests/unit/core/transform/transform_case.h"
+
+namespace tenon::testing {
+namespace {
+
+using ir::Attribute;
+using ir::Dim;
+using ir::ElementType;
+
+const std::string kName = "constant_folding";
+
+TEST(ConstantFolding, FoldsChainsOfConstants) {
+  GraphBuilder b;
+  const auto x = b.input("x", f32({2, 3}));
+  const auto scaled = b.op("Mul", {b.constant(some_floats({3})), b.constant(some_floats({1}))});
+  b.output(b.op("Add", {x, b.op("Neg", {scaled})}));
+  const auto result = transformed(b, kName, {some({2, 3})});
+  EXPECT_EQ(result.nodes(), 1u);
+  EXPECT_EQ(result.count("Add"), 1u);
+}
+
+TEST(ConstantFolding, ConstantNodesNeedNoEvaluator) {
+  GraphBuilder b;
+  const auto x = b.input("x", f32({2}));
+  const auto c = b.op("Constant", {}, {Attribute::of_floats("value_floats", {1, 2})});
+  const auto i = b.op("Constant", {}, {Attribute::of_ints("value_ints", {0})});
+  b.output(b.op("Unsqueeze", {b.op("Add", {x, c}), i}));
+  ir::Model model;
+  model.graph = b.done();
+  model.opset_imports = b.imports();
+  transform::Options options;
+  options.optimise = false;
+  options.enabled[kName] = true;
+  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  EXPECT_EQ(model.graph.node_count(), 2u);
+}
+
+TEST(ConstantFolding, LeavesRandomAndQuantisedNodesAlone) {
+  GraphBuilder b;
+  const auto c = b.constant(some_floats({2}));
+  const auto random = b.op("RandomNormalLike", {c});
+  const auto weights = b.constant(tensor<int8_t>(ElementType::kInt8, {2}, {1, 2}));
+  const auto scale = b.constant(floats({}, {0.5f}));
+  const auto real = b.op("DequantizeLinear", {weights, scale});
+  b.output(b.op("Add", {random, real}));
+  ir::Model model;
+  model.graph = b.done();
+  model.opset_imports = b.imports();
+  transform::Options options;
+  options.evaluator = evaluate_constants;
+  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  EXPECT_EQ(model.graph.node_count(), 3u);
+}
+
+TEST(ConstantFolding, RespectsTheLimitBeforeItRuns) {
+  GraphBuilder b;
+  const auto x = b.input("x", f32({1}));
+  const auto huge = b.op("Expand", {b.constant(some_floats({1})), b.ints({1 << 20})});
+  b.output(b.op("Add", {x, huge}));
+  ir::Model model;
+  model.graph = b.done();
+  model.opset_imports = b.imports();
+  transform::Options options;
+  options.fold_bytes = 1 << 16;
+  bool asked = false;
+  options.evaluator = [&asked](const ir::Graph& graph) {
+    asked = true;
+    return evaluate_constants(graph);
+  };
+  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  EXPECT_FALSE(asked);
+  EXPECT_EQ(model.graph.node_count(), 2u);
+}
+
+TEST(ConstantFolding, AnEvaluatorThatDeclinesChangesNothing) {
+  GraphBuilder b;
+  const auto x = b.input("x", f32({2}));
+  b.output(b.op("Add", {x, b.op("Neg", {b.constant(some_floats({2}))})}));
+  ir::Model model;
+  model.graph = b.done();
+  model.opset_imports = b.imports();
+  transform::Options options;
+  options.evaluator = [](const ir::Graph&) -> Result<std::vector<ir::TensorPtr>> {
+    return unsupported("no kernel");
+  };
+  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  EXPECT_EQ(model.graph.node_count(), 2u);
+}
+
+TEST(ConstantFolding, ReachesIntoBodies) {
+  GraphBuilder b;
+  const auto x = b.input("x", f32({2}));
+  const auto c = b.input("c", type_of(ElementType::kBool, {}));
+  const auto k = b.constant(some_floats({2}));
+  auto body = [&](const std::string& type) {
+    GraphBuilder inner;
+    const auto ix = inner.graph().add_capture(x, "x", f32({2}));
+    const auto ik = inner.graph().add_capture(k, "k", f32({2}));
+    inner.output(inner.op(type, {ix, inner.op("Neg", {ik})}));
+    return inner.graph();
+  };
+  b.output(b.op(
+      "If", {c},
+      {Attribute::of_graph("then_branch", body("Add")), Attribute::of_graph("else_branch", body("Mul"))}));
+  const auto result = transformed(b, kName, {some({2}), Array{{}, {1}}});
+  const ir::Node& node = result.model.graph.node(0);
+  EXPECT_EQ(node.attributes[0].graphs[0]->node_count(), 1u);
+  EXPECT_EQ(node.attributes[1].graphs[0]->captures().size(), 1u);
+}
+
+TEST(ConstantFolding, OutputsOfTheModelAreNotMadeConstant) {
+  GraphBuilder b;
+  b.output(b.op("Neg", {b.constant(some_floats({2}))}));
+  const auto result = transformed(b, kName, {});
+  EXPECT_EQ(result.nodes(), 1u);
+}
+
+}  // namespace
+}  // namespace tenon::testing
