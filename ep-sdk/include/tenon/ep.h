@@ -288,6 +288,9 @@ typedef struct tenon_node_info {
   const uint32_t* outputs;
   uint32_t input_count;
   uint32_t output_count;
+  const uint32_t* captures; /* values that the node's nested graphs use: the node depends on them as on its inputs */
+  uint32_t capture_count;
+  uint32_t reserved;
 } tenon_node_info;
 
 enum { TENON_VALUE_CONSTANT = 1u, TENON_VALUE_INPUT = 2u, TENON_VALUE_OUTPUT = 4u };

@@ -1,0 +1,65 @@
+// Provider, devices and instances of the fake accelerator.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "border.h"
+#include "memory.h"
+
+namespace accelerator {
+
+struct Provider {
+  tenon_host_provider* host;
+  std::atomic<int> devices_open{0};
+};
+
+struct DeviceKind {
+  const char* stable_id;
+  const char* name;
+  uint32_t serialize;
+  uint64_t max_buffer_bytes;
+};
+/// Two that differ in what they ask of the host.
+inline constexpr DeviceKind kDevices[] = {
+    {"fake-0", "Fake accelerator 0", TENON_SERIALIZE_BINDING, 0},
+    {"fake-1", "Fake accelerator 1", TENON_SERIALIZE_DEVICE, 1 << 20},
+};
+
+struct Device {
+  Device(Provider& provider, const DeviceKind& kind)
+      : provider(provider), kind(kind), memory(kind.max_buffer_bytes) {
+    ++provider.devices_open;
+  }
+  ~Device();
+  Provider& provider;
+  const DeviceKind& kind;
+  Memory memory;
+  std::atomic<int> running{0};  // Runs inside run()
+  std::atomic<bool> lost{false};
+};
+
+/// Options of an instance; manifest.json.in describes them.
+struct Options {
+  std::string ops;
+  std::string fault = "none";
+  int64_t fault_after = 0;
+  int64_t latency_us = 200;
+  int64_t max_nodes = 0;
+  bool static_claims = false;
+};
+
+struct Instance {
+  Instance(Device& device, const tenon_instance_params& params);
+  /// Throws when `what` is the fault asked for, and its calls before have passed.
+  void maybe_fail(const char* what);
+  /// Throws the error of a lost device.
+  void check_lost() const;
+
+  Device& device;
+  Options options;
+  std::atomic<int64_t> calls{0};  // of the place where the fault is
+};
+
+}  // namespace accelerator

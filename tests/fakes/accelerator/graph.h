@@ -1,0 +1,58 @@
+// The host's graph through its accessors.
+#pragma once
+
+#include <vector>
+
+#include "border.h"
+
+namespace accelerator {
+
+class Graph {
+ public:
+  explicit Graph(const tenon_graph* graph) : graph_(graph) {
+    info_.struct_size = sizeof(info_);
+    check(g_host->graph_info(graph, &info_));
+  }
+  const tenon_graph_info& info() const { return info_; }
+  tenon_node_info node(uint32_t index) const {
+    tenon_node_info out{};
+    out.struct_size = sizeof(out);
+    check(g_host->graph_node(graph_, index, &out));
+    return out;
+  }
+  tenon_value_info value(uint32_t index) const {
+    tenon_value_info out{};
+    out.struct_size = sizeof(out);
+    check(g_host->graph_value(graph_, index, &out));
+    return out;
+  }
+  bool find_attribute(uint32_t node, std::string_view name, tenon_attribute* out) const {
+    return g_host->graph_find_attribute(graph_, node, to_str(name), out) == TENON_OK;
+  }
+  tenon_tensor constant(uint32_t value) const {
+    tenon_tensor out{};
+    check(g_host->graph_constant(graph_, value, &out));
+    return out;
+  }
+  void consume(uint32_t value) const { check(g_host->graph_constant_consumed(graph_, value)); }
+  /// Inputs of a node that are there, and what its nested graphs capture.
+  std::vector<uint32_t> used_values(uint32_t node) const {
+    std::vector<uint32_t> out;
+    const tenon_node_info info = this->node(node);
+    for (uint32_t i = 0; i < info.input_count; ++i) {
+      if (info.inputs[i] != TENON_NO_INDEX) out.push_back(info.inputs[i]);
+    }
+    out.insert(out.end(), info.captures, info.captures + info.capture_count);
+    return out;
+  }
+
+ private:
+  static void check(tenon_status status) {
+    require(status == TENON_OK, status, "the host refused to show its graph");
+  }
+
+  const tenon_graph* graph_;
+  tenon_graph_info info_{};
+};
+
+}  // namespace accelerator

@@ -1,0 +1,64 @@
+// Memory that only the accelerator touches: pages that are PROT_NONE except while a piece of its work holds
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "border.h"
+
+namespace accelerator {
+
+inline constexpr uint32_t kDeviceDomain = 1;
+inline constexpr uint32_t kAlignment = 256;
+
+/// A tenon_buffer* is the address of the protected pages themselves, so that a host that follows it crashes.
+class Memory {
+ public:
+  explicit Memory(uint64_t limit) : limit_(limit) {}
+  ~Memory();
+
+  tenon_buffer* allocate(uint64_t bytes);
+  void free(tenon_buffer* buffer);
+  /// Makes the pages accessible until close() of as many opens; fails for what is no buffer or too small.
+  std::byte* open(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes);
+  void close(tenon_buffer* buffer);
+  size_t buffers() const;
+
+ private:
+  struct Block {
+    uint64_t bytes = 0, mapped = 0;
+    int opens = 0;
+  };
+
+  uint64_t limit_;
+  mutable std::mutex mutex_;
+  std::map<tenon_buffer*, Block> blocks_;
+};
+
+/// Buffers held open for a piece of work.
+class Access {
+ public:
+  explicit Access(Memory& memory) : memory_(memory) {}
+  ~Access() {
+    for (tenon_buffer* buffer : open_) memory_.close(buffer);
+  }
+  Access(const Access&) = delete;
+  Access& operator=(const Access&) = delete;
+
+  std::byte* open(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes) {
+    open_.reserve(open_.size() + 1);
+    std::byte* address = memory_.open(buffer, byte_offset, bytes);
+    open_.push_back(buffer);
+    return address;
+  }
+
+ private:
+  Memory& memory_;
+  std::vector<tenon_buffer*> open_;
+};
+
+}  // namespace accelerator

@@ -1,0 +1,30 @@
+// The operators that the accelerator knows: shapes and arithmetic, float32 only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace accelerator {
+
+using Dims = std::vector<int64_t>;
+
+enum class OpKind { kAdd, kSub, kMul, kDiv, kRelu, kNeg, kTanh, kSigmoid, kIdentity, kMatMul, kReshape };
+
+std::optional<OpKind> op_from_name(std::string_view name);
+/// Data inputs: 1 or 2; Reshape has one, and a shape beside it.
+size_t data_inputs(OpKind kind);
+int64_t elements(const Dims& dims);
+
+/// Throws Failure for shapes that do not fit. `target`: what Reshape is asked for.
+Dims infer(OpKind kind, std::span<const Dims> inputs, std::span<const int64_t> target);
+
+struct View {
+  const float* data;
+  Dims dims;
+};
+void compute(OpKind kind, std::span<const View> inputs, float* output, const Dims& dims);
+
+}  // namespace accelerator

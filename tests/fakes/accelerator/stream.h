@@ -1,0 +1,55 @@
+// A queue of work with a thread of its own. What is enqueued begins after the next flush, in order, a little
+// late, so that a host that does not wait reads too early.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "border.h"
+
+namespace accelerator {
+
+/// A point in a stream.
+class Event {
+ public:
+  /// Blocks; throws the first error of the work before the point. `timeout_ns` < 0: no limit.
+  void wait(int64_t timeout_ns);
+
+ private:
+  friend class Stream;
+  class Stream* stream_ = nullptr;
+  uint64_t position_ = 0;
+};
+
+class Stream {
+ public:
+  explicit Stream(int64_t latency_us);
+  /// Finishes what was flushed.
+  ~Stream();
+
+  void enqueue(std::function<void()> work);
+  void flush();
+  void record(Event& event);
+
+ private:
+  friend class Event;
+  void work();
+
+  int64_t latency_us_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::function<void()>> pending_;  // not flushed
+  std::deque<std::function<void()>> queue_;
+  uint64_t enqueued_ = 0, flushed_ = 0, done_ = 0;
+  std::optional<Failure> failure_;  // of the first piece of work that failed, until an event reports it
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace accelerator
