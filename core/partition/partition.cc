@@ -80,6 +80,17 @@ void Partitioner::bar(ProviderIndex provider, ir::NodeId node, RejectCode code, 
   decline(node, provider, code, std::move(text));
 }
 
+bool Partitioner::unbar(ProviderIndex provider, ir::NodeId node, RejectCode code) {
+  const auto is_this = [&](const Decline& d) { return d.provider == provider && d.code == code; };
+  auto& declines = declines_[node];
+  const auto at = std::find_if(declines.begin(), declines.end(), is_this);
+  if (at == declines.end()) return false;
+  declines.erase(at);
+  auto& barred = barred_[node];
+  barred.erase(std::remove(barred.begin(), barred.end(), provider), barred.end());
+  return true;
+}
+
 bool Partitioner::taken(ProviderIndex provider, ir::NodeId node) const {
   if (owner_[node] != ir::kNone || control_flow_[node]) return true;
   return std::find(barred_[node].begin(), barred_[node].end(), provider) != barred_[node].end();

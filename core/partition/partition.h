@@ -101,6 +101,8 @@ class Partitioner {
 
   /// Before asking `provider`: bars it from a node (placement rules, a failed compile).
   void bar(ProviderIndex provider, ir::NodeId node, RejectCode code, std::string text);
+  /// Takes back what bar() did for this reason; the decline is forgotten too. False when there was nothing.
+  bool unbar(ProviderIndex provider, ir::NodeId node, RejectCode code);
   /// A node that `provider` must see as taken: given away, barred for it, or control flow.
   bool taken(ProviderIndex provider, ir::NodeId node) const;
 

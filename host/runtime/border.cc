@@ -72,7 +72,7 @@ Status take_status(tenon_status code, const tenon_error& error, std::string_view
                 kind_of(code, error.flags));
   const std::string_view where = text_in(error.where, sizeof(error.where));
   if (!where.empty()) status = std::move(status).with_context(where);
-  return std::move(status).with_context(label);
+  return label.empty() ? status : std::move(status).with_context(label);
 }
 
 }  // namespace tenon::runtime

@@ -16,7 +16,8 @@ tenon_error make_error();
 /// into `reserved`. OK leaves the struct alone.
 tenon_status give_status(const Status& status, tenon_error* error);
 
-/// A failed call as a Status. Device loss and memory get their kinds; `label` stands in front of the place.
+/// A failed call as a Status. Device loss and memory get their kinds; `label` (may be empty) stands in front
+/// of the place.
 Status take_status(tenon_status code, const tenon_error& error, std::string_view label);
 
 /// Runs `body`, which returns a Status; no exception leaves.

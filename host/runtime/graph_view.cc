@@ -50,13 +50,14 @@ class ViewBuilder {
       view_->edges.push_back(index_of(output));
       if (output != ir::kNone) view_->values[view_->edges.back()].producer = index;
     }
+    const auto first_capture = static_cast<uint32_t>(view_->edges.size());
     for (const ir::Attribute& attribute : node.attributes) {
       for (const ir::GraphBox& body : attribute.graphs) {
-        for (const ir::Capture& capture : body->captures())
-          ++view_->values[index_of(capture.outer)].consumers;
+        for (const ir::Capture& capture : body->captures()) add_use(capture.outer);
       }
     }
-    view_->nodes.push_back({&node, id, flags, first_input, first_output});
+    const uint32_t captures = static_cast<uint32_t>(view_->edges.size()) - first_capture;
+    view_->nodes.push_back({&node, id, flags, first_input, first_output, first_capture, captures});
   }
 
   void add_input(ir::ValueId id) {
@@ -290,6 +291,8 @@ tenon_status graph_node(const tenon_graph* graph, uint32_t node, tenon_node_info
   full.outputs = graph->edges.data() + entry.first_output;
   full.input_count = static_cast<uint32_t>(n.inputs.size());
   full.output_count = static_cast<uint32_t>(n.outputs.size());
+  full.captures = graph->edges.data() + entry.first_capture;
+  full.capture_count = entry.captures;
   return give(full, out_info);
 }
 

@@ -54,7 +54,8 @@ struct tenon_graph {
     const tenon::ir::Node* node;
     tenon::ir::NodeId id;
     uint32_t flags;
-    uint32_t first_input, first_output;  // into `edges`
+    uint32_t first_input, first_output, first_capture;  // into `edges`
+    uint32_t captures;
   };
   struct ValueEntry {
     const tenon::ir::Value* value;

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "host/provider/loaded_provider.h"
+#include "host/provider/host_provider.h"
 #include "host/runtime/border.h"
 #include "host/runtime/graph_view.h"
 #include "host/runtime/host_services.h"

@@ -37,6 +37,10 @@ class NodeRunner {
   Result<std::vector<ir::TensorPtr>> run(const ir::Node& node,
                                          const std::vector<ir::TensorPtr>& inputs) const;
 
+  /// The outputs of a graph without inputs, node by node; null for an output that nothing computes. As the
+  /// evaluator of core/transform wants it.
+  Result<std::vector<ir::TensorPtr>> run_graph(const ir::Graph& graph) const;
+
   const Instance& instance() const { return *instance_; }
 
  private:

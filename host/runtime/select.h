@@ -35,8 +35,10 @@ struct Selection {
   std::vector<partition::ProviderIndex> find(std::string_view name) const;
 };
 
-/// Loads providers, opens devices and creates instances. With `fallback = "error"` the first that cannot be
-/// had is the error; with "next" it is skipped. An error when nothing is left, with each reason.
+/// Loads providers, opens devices and creates instances. An entry without a device stands for those of
+/// `provider.<id>.devices`, each an instance, or else for the provider's first device. With `fallback =
+/// "error"` the first that cannot be had is the error; with "next" it is skipped. An error when nothing is
+/// left, with each reason.
 Result<Selection> select_instances(const config::Config& config, provider::ProviderRegistry& registry);
 
 /// The placement rules of a config, for one model. Immutable.
@@ -46,19 +48,26 @@ class Placement {
   /// `model`: its file name, without folders.
   Placement(const config::Config& config, const Selection& selection, std::string model);
 
-  /// Bars every instance from a node whose first matching rule names others.
+  /// Before anybody is asked: bars every instance from a node whose first matching rule names others. A rule
+  /// without `required` whose provider this session does not use has no effect.
   void apply(const ir::Graph& graph, partition::Partitioner& partitioner) const;
+  /// After all were asked: nodes that are still open under a rule without `required` may go to anybody. True
+  /// when there are such nodes: then ask all again.
+  bool relax(const ir::Graph& graph, partition::Partitioner& partitioner) const;
   /// UNSUPPORTED when a rule with `required` was not followed, naming the node and why its provider declined.
   Status check(const ir::Graph& graph, const partition::Partition& partition) const;
+  /// The same for nodes that nobody took, whose own error would not tell of the rule.
+  Status check_open(const ir::Graph& graph, const partition::Partitioner& partitioner) const;
 
  private:
   struct Rule {
-    const config::PlacementRule* rule;
+    config::PlacementRule rule;
     std::vector<bool> allowed;  // per instance
   };
   const Rule* rule_for(const ir::Node& node) const;
+  Status not_placed(const Rule& rule, const ir::Node& node,
+                    const std::vector<partition::Decline>& declines) const;
 
-  std::vector<config::PlacementRule> source_;
   std::vector<Rule> rules_;
   std::vector<std::string> names_;  // of instances
   std::string model_;

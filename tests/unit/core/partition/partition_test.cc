@@ -144,6 +144,17 @@ TEST_F(Diamond, ARevokedClaimGoesToTheNext) {
   EXPECT_EQ(result->decisions[c].declines[0].code, RejectCode::kCompileFailed);
 }
 
+TEST_F(Diamond, ABarIsLifted) {
+  Partitioner p(g.graph, is_loop);
+  p.bar(0, c, RejectCode::kPlacement, "rule");
+  EXPECT_TRUE(p.taken(0, c));
+  EXPECT_FALSE(p.taken(1, c));
+  EXPECT_FALSE(p.unbar(0, c, RejectCode::kCompileFailed));
+  EXPECT_TRUE(p.unbar(0, c, RejectCode::kPlacement));
+  EXPECT_FALSE(p.taken(0, c));
+  EXPECT_TRUE(p.declines(c).empty());
+}
+
 TEST_F(Diamond, NobodyRunsANodeNamesAllReasons) {
   Partitioner p(g.graph, is_loop);
   p.bar(0, c, RejectCode::kPlacement, "placement rule 1 says p1");

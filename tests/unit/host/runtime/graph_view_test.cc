@@ -111,6 +111,8 @@ TEST_F(GraphViewTest, TheWholeGraph) {
   EXPECT_EQ(node_of(view.handle(), 2).flags, static_cast<uint32_t>(TENON_NODE_CONTROL_FLOW));
   EXPECT_EQ(node_of(view.handle(), 2).inputs[1], TENON_NO_INDEX);
   EXPECT_EQ(first.outputs[0], second.inputs[0]);
+  ASSERT_EQ(node_of(view.handle(), 2).capture_count, 1u);
+  EXPECT_EQ(node_of(view.handle(), 2).captures[0], first.inputs[0]);
 
   const tenon_value_info vx = value_of_view(view.handle(), first.inputs[0]);
   EXPECT_EQ(text(vx.name), "x");

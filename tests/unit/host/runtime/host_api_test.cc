@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/provider/loaded_provider.h"
+#include "host/provider/host_provider.h"
 #include "host/runtime/border.h"
 #include "host/runtime/host_services.h"
 #include "host/runtime/run_context.h"
