@@ -259,6 +259,11 @@ Status crop(const Node& node, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
+/// Dropped from ai.onnx: Slice as it became in opset 10.
+Status dynamic_slice(const Node& node, const InferInputs& inputs, Types& out) {
+  return infer_as("Slice", 10, node, inputs, out);
+}
+
 Status unsqueeze_by_input(const Node&, const InferInputs& inputs, Types& out) {
   if (const Type* x = tensor_input(inputs, 0)) set_output(out, 0, x->element);
   return ok_status();
@@ -314,6 +319,7 @@ const std::vector<OwnOperator>& own_operators() {
       // Once in ai.onnx, or put there by ONNX Runtime's optimizer.
       {"", "Affine", 1, 1, 1, like_first},
       {"", "Crop", 1, 1, 1, crop},
+      {"", "DynamicSlice", 3, 4, 1, dynamic_slice},
       {"", "ImageScaler", 1, 1, 1, like_first},
       {"", "LayerNormalization", 2, 3, 3, layer_norm},
       {"", "MeanVarianceNormalization", 1, 1, 1, like_first},

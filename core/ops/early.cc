@@ -1,6 +1,9 @@
 // Output types for schemas that ONNX ships without inference: those of its first opsets, a few of ai.onnx.ml,
-// and functions whose body says it all.
+// and functions whose body says it all. And Range, where ONNX's inference refuses what everybody runs.
+#include <cmath>
+#include <cstring>
 #include <map>
+#include <optional>
 
 #include "core/ops/rules.h"
 
@@ -102,6 +105,41 @@ Status pad(const Node& node, const InferInputs& inputs, Types& out) {
     if (added != 0) shape.dims[i] = shape.dims[i].known() ? Dim(shape.dims[i].value + added) : Dim();
   }
   set_output(out, 0, x->element, std::move(shape));
+  return ok_status();
+}
+
+/// The one number of a constant of rank 0 or 1; nothing when it is not known.
+std::optional<double> number_input(const InferInputs& inputs, size_t index) {
+  const ir::Tensor* value = index < inputs.values.size() ? inputs.values[index] : nullptr;
+  if (value == nullptr || value->element_count() != 1) return std::nullopt;
+  std::vector<int64_t> ints;
+  if (value->to_ints(&ints)) return static_cast<double>(ints[0]);
+  float narrow = 0;
+  double wide = 0;
+  if (value->type() == ElementType::kFloat32) {
+    std::memcpy(&narrow, value->data(), sizeof(narrow));
+    return narrow;
+  }
+  if (value->type() != ElementType::kFloat64) return std::nullopt;
+  std::memcpy(&wide, value->data(), sizeof(wide));
+  return wide;
+}
+
+/// Unlike ONNX's own, for operands of shape [1] too: published models have them, and so has ONNX's body of
+/// AffineGrid.
+Status range(const Node&, const InferInputs& inputs, Types& out) {
+  const Type* start = tensor_input(inputs, 0);
+  if (start == nullptr) return ok_status();
+  const auto first = number_input(inputs, 0), limit = number_input(inputs, 1),
+             delta = number_input(inputs, 2);
+  Dim count;
+  if (first && limit && delta) {
+    if (*delta == 0) return invalid_model("input 2 ('delta') is 0");
+    const double steps = std::ceil((*limit - *first) / *delta);
+    if (steps < static_cast<double>(int64_t{1} << 53))
+      count = Dim(steps > 0 ? static_cast<int64_t>(steps) : 0);
+  }
+  set_output(out, 0, start->element, Shape({count}));
   return ok_status();
 }
 
@@ -239,6 +277,8 @@ InferRule early_rule(std::string_view name, int since) {
       {"Normalizer", {1, float_like_first}},
       {"PRelu", {1, like_first}},
       {"Pad", {1, pad}},
+      {"Range", {11, range}},
+      {"Range", {27, range}},
       {"Reciprocal", {1, like_first}},
       {"Relu", {1, like_first}},
       {"Reshape", {1, reshape}},

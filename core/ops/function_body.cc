@@ -210,6 +210,8 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
     const int64_t opset = std::max<int64_t>(opset_of(opset_imports, node.domain), node.since_version);
     Result<ir::Function> function = make_body(schema, graph, node, opset);
     if (!function.ok()) return Status(function.status()).with_context(node.label());
+    // A body in another domain uses ai.onnx as the model has it.
+    function->opset_imports.try_emplace("", opset_of(opset_imports, ""));
     RETURN_IF_ERROR(resolve(function->body, function->opset_imports, {}));
     return function;
   } catch (const std::bad_alloc&) {

@@ -63,11 +63,9 @@ class Registry {
       Operator& added = add(schema->domain(), schema->Name(), schema->SinceVersion());
       added.schema = schema;
       added.deprecated = schema->deprecated();
-      if (schema->has_type_and_shape_inference_function()) {
+      added.rule = early_rule(schema->Name(), schema->SinceVersion());
+      if (schema->has_type_and_shape_inference_function())
         added.infer = schema->GetTypeAndShapeInferenceFunction();
-      } else {
-        added.rule = early_rule(schema->Name(), schema->SinceVersion());
-      }
     }
   }
 

@@ -33,7 +33,7 @@ struct OwnOperator {
 };
 const std::vector<OwnOperator>& own_operators();
 
-/// Rules for schemas of ONNX's first opsets that come without inference; null when there is none.
+/// Rules for schemas that come without inference, or with one that does not do; null when there is none.
 InferRule early_rule(std::string_view name, int since);
 
 /// What a formal input or output accepts.

@@ -67,7 +67,9 @@ Status check_attribute(const ir::Attribute& attribute, const Operator& op) {
                          near.empty() ? std::string() : str_cat("; did you mean '", near, "'?"));
   }
   const auto expected = static_cast<ir::AttributeType>(found->second.type);
-  if (attribute.type != expected) {
+  const bool untyped_reference =
+      !attribute.reference.empty() && attribute.type == ir::AttributeType::kUndefined;
+  if (attribute.type != expected && !untyped_reference) {
     return invalid_model("attribute '", attribute.name, "' of ", operator_label(op), " must be of type ",
                          ir::attribute_type_name(expected), ", not ",
                          ir::attribute_type_name(attribute.type));

@@ -60,6 +60,7 @@ GOOD = [
     ("host/session/a.cc", '// order = ["cuda", "cpu"]'),
     ("host/session/a.cc", '/* dlopen("x") */ int x;'),
     ("host/provider/a.cc", 'case TENON_DEVICE_CPU: return "cpu";'),
+    ("host/runtime/a.cc", 'if (controllers.find("cpu") == std::string::npos) return;'),
     ("host/session/a.cc", 'auto text = "use \\"cpu\\" or cuda";'),
     ("plugins/cpu/a.cc", '#include "tenon/ep.hpp"'),
     ("plugins/cpu/a.cc", 'io->set_id("cpu");'),

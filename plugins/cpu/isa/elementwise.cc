@@ -14,14 +14,17 @@ inline void map(const float* x, float* y, int64_t n, F f) {
 
 template <class F>
 inline void zip(const float* a, int64_t a_step, const float* b, int64_t b_step, float* y, int64_t n, F f) {
+  if (n == 0) return;
   if (a_step == 1 && b_step == 1) {
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+  } else if (a_step == 0 && b_step == 0) {
+    const float value = f(*a, *b);
+    for (int64_t i = 0; i < n; ++i) y[i] = value;
   } else if (b_step == 0) {
-    const float value = n > 0 ? *b : 0.0f;
-    if (a_step == 0) a_step = 1, n = n > 0 ? 1 : 0;  // both are one element: so is the result
+    const float value = *b;
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], value);
   } else {
-    const float value = n > 0 ? *a : 0.0f;
+    const float value = *a;
     for (int64_t i = 0; i < n; ++i) y[i] = f(value, b[i]);
   }
 }

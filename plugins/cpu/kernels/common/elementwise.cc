@@ -17,15 +17,13 @@ void UnaryBase::run_loop(const Context& ctx, const void* op) const {
 }
 
 BinaryBase::BinaryBase(const NodeView& n) {
-  old_ = n.domain().empty() && n.since_version() < 7 && (n.has_attr("broadcast") || n.has_attr("axis"));
-  old_broadcast_ = old_ && n.attr_i("broadcast", 0) != 0;
-  has_axis_ = old_ && n.has_attr("axis");
-  if (has_axis_) axis_ = n.attr_i("axis");
+  const bool old = n.domain().empty() && n.since_version() < 7;
+  if (old && n.attr_i("broadcast", 0) != 0 && n.has_attr("axis")) align_second(n.attr_i("axis"));
 }
 
 Dims BinaryBase::second_dims(DimsView a, DimsView b) const {
   Dims out(b.begin(), b.end());
-  if (!old_broadcast_ || !has_axis_) return out;
+  if (!has_axis_ || element_count(b) == 1 || b.size() >= a.size()) return out;
   const int at = normalize_axis(axis_, static_cast<int>(a.size()));
   while (static_cast<size_t>(at) + out.size() < a.size()) out.push_back(1);
   return out;
@@ -45,11 +43,16 @@ BinaryBase::State BinaryBase::prepare(PrepareContext& p) const {
 }
 
 void BinaryBase::run_loop(const Context& ctx, const State& state, const void* op) const {
-  const auto* a = static_cast<const char*>(ctx.input(0).bytes());
-  const auto* b = static_cast<const char*>(ctx.input(1).bytes());
+  run_loop(ctx, state, op, ctx.input(0).bytes(), ctx.input(1).bytes());
+}
+
+void BinaryBase::run_loop(const Context& ctx, const State& state, const void* op, const void* a,
+                          const void* b) const {
+  const auto* left = static_cast<const char*>(a);
+  const auto* right = static_cast<const char*>(b);
   auto* y = static_cast<char*>(ctx.output(0).bytes());
   state.parallel(ctx, grain_, [&](const std::array<int64_t, 2>& at, int64_t out, int64_t n) {
-    loop_(op, a + at[0] * a_bytes_, state.steps[0], b + at[1] * b_bytes_, state.steps[1],
+    loop_(op, left + at[0] * a_bytes_, state.steps[0], right + at[1] * b_bytes_, state.steps[1],
           y + out * out_bytes_, n);
   });
 }

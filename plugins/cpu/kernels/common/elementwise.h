@@ -8,19 +8,33 @@
 //   TENON_KERNEL(Abs, .op_type = "Abs")
 //
 // What else a functor may have:
-//   explicit Op(const NodeView&)                   reads attributes
-//   static constexpr auto kVector = &isa::Table::exp;   the float32 loop of the instruction set
-//   static constexpr bool kCostly = true;          a call of libm for each element: smaller pieces per thread
-//   static constexpr bool kPredicate = true;       the result is bool, whatever the operands (binary: of one
-//   type)
+//   explicit Op(const NodeView&)               reads attributes
+//   static Support check(const NodeView&)      conditions beyond the types of the inputs
+//   static constexpr auto kVector = &isa::Table::exp;    the float32 loop of the instruction set; float16 and
+//                                              bfloat16 go through it too
+//   bool use_vector() const                    whether kVector serves this node's attributes
+//   static constexpr bool kCostly = true;      a call of libm for each element: smaller pieces per thread
+//   static constexpr bool kPredicate = true;   the result is bool, whatever the operands
 //
 // Loops are chosen once per node by element type; all else is in elementwise.cc, compiled once.
 #pragma once
 
 #include "device.h"
 #include "kernels/common/broadcast.h"
+#include "kernels/common/convert.h"
 
 namespace tenon::cpu {
+
+/// A functor that reads the node's attributes when it can.
+template <class Op>
+Op make_op(const NodeView& n) {
+  if constexpr (std::is_constructible_v<Op, const NodeView&>) {
+    return Op(n);
+  } else {
+    (void)n;
+    return Op{};
+  }
+}
 
 // ---- Unary ----
 
@@ -35,9 +49,21 @@ void unary_loop(const void* op, const void* x, void* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(static_cast<Compute<T>>(in[i])));
 }
 
-template <isa::Unary isa::Table::*kMember>
+template <class T, isa::Unary isa::Table::*kMember>
 void unary_vector_loop(const void*, const void* x, void* y, int64_t n) {
-  (isa_table().*kMember)(static_cast<const float*>(x), static_cast<float*>(y), n);
+  const isa::Unary loop = isa_table().*kMember;
+  if constexpr (std::is_same_v<T, float>) {
+    loop(static_cast<const float*>(x), static_cast<float*>(y), n);
+  } else {
+    constexpr int64_t kChunk = 256;
+    float chunk[kChunk];
+    for (int64_t done = 0; done < n; done += kChunk) {
+      const int64_t size = std::min(kChunk, n - done);
+      to_float(static_cast<const T*>(x) + done, chunk, size);
+      loop(chunk, chunk, size);
+      from_float(chunk, static_cast<T*>(y) + done, size);
+    }
+  }
 }
 
 /// Shape and Run of all unary kernels.
@@ -56,15 +82,21 @@ class UnaryBase {
 template <class Op>
 class UnaryKernel : public UnaryBase {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, Op::kTypes); }
+  static Support supports(const NodeView& n) {
+    if constexpr (requires { Op::check(n); }) {
+      if (Support support = Op::check(n); !support) return support;
+    }
+    return Check(n).needs_input(0).input(0, Op::kTypes);
+  }
 
-  explicit UnaryKernel(const NodeView& n) : op_(make(n)) {
+  explicit UnaryKernel(const NodeView& n) : op_(make_op<Op>(n)) {
     dispatch(Op::kTypes, n.input(0).dtype(), [&]<class T>() {
       using R = std::conditional_t < requires { Op::kPredicate; }
       , bool, T > ;
       loop_ = &unary_loop<T, R, Op>;
-      if constexpr (std::is_same_v<T, float> && requires { Op::kVector; })
-        loop_ = &unary_vector_loop<Op::kVector>;
+      if constexpr (std::is_same_v<Compute<T>, float> && requires { Op::kVector; }) {
+        if (use_vector()) loop_ = &unary_vector_loop<T, Op::kVector>;
+      }
       in_bytes_ = sizeof(T);
       out_bytes_ = sizeof(R);
     });
@@ -73,11 +105,11 @@ class UnaryKernel : public UnaryBase {
   void run(const Context& ctx) const { run_loop(ctx, &op_); }
 
  private:
-  static Op make(const NodeView& n) {
-    if constexpr (std::is_constructible_v<Op, const NodeView&>) {
-      return Op(n);
+  bool use_vector() const {
+    if constexpr (requires(const Op& op) { op.use_vector(); }) {
+      return op_.use_vector();
     } else {
-      return Op{};
+      return true;
     }
   }
   Op op_;
@@ -85,7 +117,7 @@ class UnaryKernel : public UnaryBase {
 
 // ---- Binary ----
 
-/// y[i] = op(a[i * a_step], b[i * b_step]); steps are 0 or 1, not both 0 unless n is 1.
+/// y[i] = op(a[i * a_step], b[i * b_step]); steps are 0 or 1.
 using BinaryLoop = void (*)(const void* op, const void* a, int64_t a_step, const void* b, int64_t b_step,
                             void* y, int64_t n);
 
@@ -124,6 +156,10 @@ class BinaryBase {
  protected:
   explicit BinaryBase(const NodeView& n);
   void run_loop(const Context& ctx, const State& state, const void* op) const;
+  /// With operands elsewhere, of the same shapes.
+  void run_loop(const Context& ctx, const State& state, const void* op, const void* a, const void* b) const;
+  /// The second operand's dims lie along the first's from `axis` on.
+  void align_second(int64_t axis) { has_axis_ = true, axis_ = axis; }
 
   BinaryLoop loop_ = nullptr;
   int64_t grain_ = kGrainCheap;
@@ -132,7 +168,7 @@ class BinaryBase {
  private:
   Dims second_dims(DimsView a, DimsView b) const;
 
-  bool old_ = false, old_broadcast_ = false, has_axis_ = false;
+  bool has_axis_ = false;
   int64_t axis_ = 0;
 };
 
@@ -149,7 +185,7 @@ class BinaryKernel : public BinaryBase {
               dtype_name(n.input(0).dtype()), " and ", dtype_name(n.input(1).dtype()));
   }
 
-  explicit BinaryKernel(const NodeView& n) : BinaryBase(n), op_(make(n)) {
+  explicit BinaryKernel(const NodeView& n) : BinaryBase(n), op_(make_op<Op>(n)) {
     dispatch(Op::kTypes, n.input(0).dtype(), [&]<class T>() {
       using R = std::conditional_t < requires { Op::kPredicate; }
       , bool, T > ;
@@ -164,13 +200,6 @@ class BinaryKernel : public BinaryBase {
   void run(const Context& ctx, const State& state) const { run_loop(ctx, state, &op_); }
 
  private:
-  static Op make(const NodeView& n) {
-    if constexpr (std::is_constructible_v<Op, const NodeView&>) {
-      return Op(n);
-    } else {
-      return Op{};
-    }
-  }
   Op op_;
 };
 

@@ -78,6 +78,12 @@ TEST(FunctionBody, NestedGraphs) {
   EXPECT_TRUE(ir::verify(body->body).ok()) << ir::verify(body->body).to_string();
 }
 
+TEST(FunctionBody, ReferencesWithoutAType) {
+  GraphBuilder b(22);
+  b.output(b.op("Bernoulli", {b.input("x", f32({2, 3}))}, {Attribute::of_float("seed", 3)}));
+  expect_inlines(b);
+}
+
 TEST(FunctionBody, OtherOperatorsHaveNone) {
   GraphBuilder b;
   b.output(b.op("Add", {b.input("x", f32({2})), b.input("y", f32({2}))}));

@@ -254,6 +254,13 @@ TEST(InferGraph, FirstOpsets) {
   EXPECT_EQ(b.type(joined), "float32[2,6,4,5]");
 }
 
+TEST(InferGraph, RangeTakesListsOfOne) {
+  GraphBuilder b;
+  const auto y = b.op("Range", {b.ints({0}), b.ints({7}), b.ints({2})});
+  b.done();
+  EXPECT_EQ(b.type(y), "int64[4]");
+}
+
 TEST(InferValues, ConcreteShapesAndValuesLeaveTheGraphAlone) {
   GraphBuilder b;
   const auto x = b.input("x", batched({3}));

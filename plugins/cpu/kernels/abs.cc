@@ -1,0 +1,26 @@
+#include <cmath>
+
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct AbsOp {
+  static constexpr auto kTypes = kNumericTypes;
+  static constexpr auto kVector = &isa::Table::abs;
+  template <class T>
+  T operator()(T x) const {
+    if constexpr (std::is_unsigned_v<T>) {
+      return x;
+    } else if constexpr (std::is_integral_v<T>) {
+      return x < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x)) : x;
+    } else {
+      return std::fabs(x);
+    }
+  }
+};
+using Abs = UnaryKernel<AbsOp>;
+TENON_KERNEL(Abs, .op_type = "Abs")
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct AtanOp {
+  static constexpr auto kTypes = kFloatTypes;
+  static constexpr bool kCostly = true;
+  template <class T>
+  T operator()(T x) const {
+    return std::atan(x);
+  }
+};
+using Atan = UnaryKernel<AtanOp>;
+TENON_KERNEL(Atan, .op_type = "Atan")
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,17 @@
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct BitwiseNotOp {
+  static constexpr auto kTypes = kIntTypes;
+  template <class T>
+  T operator()(T x) const {
+    return static_cast<T>(~x);
+  }
+};
+using BitwiseNot = UnaryKernel<BitwiseNotOp>;
+TENON_KERNEL(BitwiseNot, .op_type = "BitwiseNot")
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,64 @@
+// The engine of operators that fold any number of inputs into one: Sum, Max, Min, Mean. The functor is that
+// of a binary kernel; with `template <class T> T finish(T) const` every element of the result goes through
+// that at the end.
+#pragma once
+
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+
+/// One broadcast per input after the first: of what is there so far, which has the output's shape, and that
+/// input.
+using VariadicState = std::vector<Broadcast<2>>;
+
+template <class T, class Op>
+void finish_loop(const void* op, const void* x, void* y, int64_t n) {
+  const Op& f = *static_cast<const Op*>(op);
+  for (int64_t i = 0; i < n; ++i) {
+    static_cast<T*>(y)[i] = static_cast<T>(f.finish(static_cast<Compute<T>>(static_cast<const T*>(x)[i])));
+  }
+}
+
+class VariadicBase {
+ public:
+  using State = VariadicState;
+  State prepare(PrepareContext& p) const;
+
+ protected:
+  void run_loop(const Context& ctx, const State& state, const void* op) const;
+
+  BinaryLoop loop_ = nullptr;
+  UnaryLoop finish_ = nullptr;  // in place; may be NULL
+  int64_t bytes_ = 0;           // of an element
+};
+
+template <class Op>
+class VariadicKernel : public VariadicBase {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    check.needs_input(0).inputs(0, Op::kTypes);
+    for (int i = 1; i < n.input_count(); ++i) {
+      check.needs_input(i).that(n.input(i).dtype() == n.input(0).dtype(), TENON_REJECT_TYPE,
+                                "inputs have element types ", dtype_name(n.input(0).dtype()), " and ",
+                                dtype_name(n.input(i).dtype()));
+    }
+    return check;
+  }
+
+  explicit VariadicKernel(const NodeView& n) : op_(make_op<Op>(n)) {
+    dispatch(Op::kTypes, n.input(0).dtype(), [&]<class T>() {
+      loop_ = &binary_loop<T, T, Op>;
+      if constexpr (std::is_same_v<T, float> && requires { Op::kVector; })
+        loop_ = &binary_vector_loop<Op::kVector>;
+      if constexpr (requires(const Op& op) { op.finish(Compute<T>()); }) finish_ = &finish_loop<T, Op>;
+      bytes_ = sizeof(T);
+    });
+  }
+  void run(const Context& ctx, const State& state) const { run_loop(ctx, state, &op_); }
+
+ private:
+  Op op_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,22 @@
+#include "kernels/common/cumulate.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct RunningSum {
+  template <class T>
+  static T start() {
+    return T(0);
+  }
+  template <class T>
+  static T next(T total, T x) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<uint64_t>(total) + static_cast<uint64_t>(x));
+    return total + x;
+  }
+};
+using CumSum = Cumulate<RunningSum>;
+TENON_KERNEL(CumSum, .op_type = "CumSum")
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,23 @@
+#include <cmath>
+
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Integers, which version 9 allowed, are truncated.
+struct ErfOp {
+  static constexpr auto kTypes = kNumericTypes;
+  static constexpr auto kVector = &isa::Table::erf;
+  static constexpr bool kCostly = true;
+  template <class T>
+  T operator()(T x) const {
+    return static_cast<T>(
+        std::erf(static_cast<std::conditional_t<std::is_same_v<T, float>, float, double>>(x)));
+  }
+};
+using Erf = UnaryKernel<ErfOp>;
+TENON_KERNEL(Erf, .op_type = "Erf")
+
+}  // namespace
+}  // namespace tenon::cpu

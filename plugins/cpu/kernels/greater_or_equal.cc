@@ -1,0 +1,18 @@
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct GreaterOrEqualOp {
+  static constexpr auto kTypes = kNumericTypes + kBoolType;
+  static constexpr bool kPredicate = true;
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a >= b;
+  }
+};
+using GreaterOrEqual = BinaryKernel<GreaterOrEqualOp>;
+TENON_KERNEL(GreaterOrEqual, .op_type = "GreaterOrEqual")
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,90 @@
+#include <cmath>
+
+#include "kernels/common/cast.h"
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+// The result has the type of the base; the exponent may have another. Integers to a whole power wrap around.
+struct PowOp {
+  static constexpr auto kTypes = kNumericTypes;
+
+  template <class T, class E>
+  static T power(T base, E exponent) {
+    if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
+      return whole(base, exponent);
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+    } else {
+      if (exponent == E(2)) return base * base;
+      return static_cast<T>(std::pow(base, exponent));
+    }
+  }
+
+  template <class T>
+  T operator()(T a, T b) const {
+    return power(a, b);
+  }
+
+ private:
+  template <class T, class E>
+  static T whole(T base, E exponent) {
+    if (exponent < 0)
+      return base == T(1) ? T(1) : base == static_cast<T>(-1) ? (exponent % 2 == 0 ? T(1) : base) : T(0);
+    uint64_t result = 1, square = static_cast<uint64_t>(base);
+    for (auto rest = static_cast<uint64_t>(exponent); rest != 0; rest >>= 1, square *= square) {
+      if ((rest & 1) != 0) result *= square;
+    }
+    return static_cast<T>(result);
+  }
+};
+
+template <class T>
+void mixed_loop(const void*, const void* a, int64_t a_step, const void* b, int64_t b_step, void* y,
+                int64_t n) {
+  const T* base = static_cast<const T*>(a);
+  const auto* exponent = static_cast<const double*>(b);
+  for (int64_t i = 0; i < n; ++i) {
+    const double e = exponent[i * b_step];
+    const auto x = static_cast<Compute<T>>(base[i * a_step]);
+    if constexpr (std::is_integral_v<T>) {
+      const bool is_whole = e == std::floor(e) && std::fabs(e) < 1e15;
+      static_cast<T*>(y)[i] = is_whole ? PowOp::power(x, static_cast<int64_t>(e)) : PowOp::power(x, e);
+    } else {
+      static_cast<T*>(y)[i] = static_cast<T>(PowOp::power(x, static_cast<Compute<T>>(e)));
+    }
+  }
+}
+
+class Pow : public BinaryBase {
+ public:
+  static Support supports(const NodeView& n) {
+    return Check(n).needs_input(0).needs_input(1).input(0, PowOp::kTypes).input(1, PowOp::kTypes);
+  }
+
+  explicit Pow(const NodeView& n) : BinaryBase(n), mixed_(n.input(0).dtype() != n.input(1).dtype()) {
+    dispatch(PowOp::kTypes, n.input(0).dtype(), [&]<class T>() {
+      loop_ = mixed_ ? &mixed_loop<T> : &binary_loop<T, T, PowOp>;
+      a_bytes_ = out_bytes_ = sizeof(T);
+    });
+    b_bytes_ = mixed_ ? sizeof(double) : a_bytes_;
+    grain_ = kGrainCostly;
+  }
+
+  void run(const Context& ctx, const State& state) const {
+    if (!mixed_) return run_loop(ctx, state, &op_);
+    const TensorView exponent = ctx.input(1);
+    auto* wide = ctx.scratch<double>(exponent.size());
+    cast_elements(exponent.dtype(), exponent.bytes(), TENON_FLOAT64, wide, 0, exponent.size(), {});
+    run_loop(ctx, state, &op_, ctx.input(0).bytes(), wide);
+  }
+
+ private:
+  bool mixed_;
+  PowOp op_;
+};
+TENON_KERNEL(Pow, .op_type = "Pow")
+
+}  // namespace
+}  // namespace tenon::cpu

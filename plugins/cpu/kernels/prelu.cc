@@ -1,0 +1,23 @@
+#include "kernels/common/elementwise.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct PReluOp {
+  static constexpr auto kTypes = kNumericTypes;
+  template <class T>
+  T operator()(T x, T slope) const {
+    return x < T(0) ? static_cast<T>(x * slope) : x;
+  }
+};
+
+// Before opset 7 a slope of more than one element belonged to the channels, dim 1.
+struct PRelu : BinaryKernel<PReluOp> {
+  explicit PRelu(const NodeView& n) : BinaryKernel(n) {
+    if (n.since_version() < 7) align_second(1);
+  }
+};
+TENON_KERNEL(PRelu, .op_type = "PRelu")
+
+}  // namespace
+}  // namespace tenon::cpu
