@@ -342,6 +342,13 @@ Array squeeze(const Call& call) {
   return out;
 }
 
+Array flatten(const Call& call) {
+  const Array& x = *call.in[0];
+  int64_t rows = 1;
+  for (size_t i = 0; i < axis_of(call, 1, x.dims.size()); ++i) rows *= x.dims[i];
+  return {{rows, x.count() / rows}, x.values};
+}
+
 Array cast(const Call& call) {
   Array out = *call.in[0];
   const auto to = static_cast<ElementType>(call.node.int_or("to", 0));
@@ -406,9 +413,11 @@ const std::map<std::string_view, Unary> kUnary = {
 
 const std::map<std::string_view, Binary> kBinary = {
     {"Add", [](double a, double b) { return a + b; }},
+    {"Sum", [](double a, double b) { return a + b; }},
     {"Sub", [](double a, double b) { return a - b; }},
     {"Mul", [](double a, double b) { return a * b; }},
     {"Div", [](double a, double b) { return a / b; }},
+    {"Max", [](double a, double b) { return a > b ? a : b; }},
     {"Pow", [](double a, double b) { return std::pow(a, b); }},
     {"Less", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
     {"Greater", [](double a, double b) { return a > b ? 1.0 : 0.0; }},
@@ -416,6 +425,7 @@ const std::map<std::string_view, Binary> kBinary = {
     {"LessOrEqual", [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
     {"GreaterOrEqual", [](double a, double b) { return a >= b ? 1.0 : 0.0; }},
     {"And", [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }},
+    {"Or", [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }},
 };
 
 const std::map<std::string_view, Array (*)(const Call&)> kOthers = {
@@ -427,6 +437,7 @@ const std::map<std::string_view, Array (*)(const Call&)> kOthers = {
     {"ConvTranspose", conv_transpose},
     {"Dropout", [](const Call& call) { return *call.in[0]; }},
     {"Expand", expand},
+    {"Flatten", flatten},
     {"Gather", gather},
     {"MatMul", [](const Call& call) { return matmul(*call.in[0], *call.in[1]); }},
     {"Pad", pad},
@@ -435,6 +446,10 @@ const std::map<std::string_view, Array (*)(const Call&)> kOthers = {
     {"ReduceSum", [](const Call& call) { return reduce(call, false); }},
     {"Reshape", reshape},
     {"Shape", [](const Call& call) { return shape_array(*call.in[0]); }},
+    {"Size",
+     [](const Call& call) {
+       return Array{{}, {static_cast<double>(call.in[0]->count())}};
+     }},
     {"Slice", slice},
     {"Softmax", softmax},
     {"Squeeze", squeeze},

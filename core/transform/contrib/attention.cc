@@ -1,0 +1,223 @@
+// Attention over heads, with causal and padding masks and with past keys and values; rotary embeddings.
+#include <cmath>
+
+#include "core/transform/contrib/lower.h"
+
+namespace tenon::transform {
+
+namespace {
+
+using ir::Attribute;
+using ir::ElementType;
+using ir::ValueId;
+
+/// Queries [B,N,S,D], keys [B,N,T,D] and values [B,N,T,Dv], past ones included.
+struct Heads {
+  ValueId query, key, value;
+};
+
+/// [B,L,N*D] as [B,N,L,D].
+ValueId split_heads(Site& site, ValueId x, int64_t heads) {
+  // A dimension for each head comes of -1, whatever the width.
+  return site.emit.transpose(site.emit.reshape(x, {0, 0, heads, -1}), {0, 2, 1, 3});
+}
+
+ValueId merge_heads(Site& site, ValueId x, int64_t width) {
+  return site.emit.reshape(site.emit.transpose(x, {0, 2, 1, 3}), {0, 0, width});
+}
+
+/// One dimension of a value, as [1].
+ValueId dim_of(Site& site, ValueId x, int64_t axis) {
+  return site.emit.slice(site.emit.op("Shape", {x}), 0, axis, axis + 1);
+}
+
+/// 0, 1, ... up to a length given as [1].
+ValueId count_up(Site& site, ValueId length) {
+  Emitter& emit = site.emit;
+  return emit.op("Range", {emit.constant(ir::Tensor::scalar_int(0)), emit.squeeze(length, {0}),
+                           emit.constant(ir::Tensor::scalar_int(1))});
+}
+
+/// [S,T]: query i stands at T - S + i and sees keys up to itself.
+ValueId causal_mask(Site& site, const Heads& heads) {
+  Emitter& emit = site.emit;
+  const ValueId length = dim_of(site, heads.query, 2), total = dim_of(site, heads.key, 2);
+  const ValueId rows = emit.op("Add", {count_up(site, length), emit.op("Sub", {total, length})});
+  const ValueId columns = count_up(site, total);
+  return emit.op("LessOrEqual", {emit.unsqueeze(columns, {0}), emit.unsqueeze(rows, {1})});
+}
+
+/// A mask of 0 and 1, [B,T], [B,S,T] or [B,1,S,T], or lengths [B], as booleans that broadcast to [B,N,S,T].
+Result<ValueId> padding_mask(Site& site, size_t index, const Heads& heads) {
+  Emitter& emit = site.emit;
+  const int rank = site.rank(index);
+  if (rank == 1) {
+    // [B] only: with [2B] or [3B+2] the list says more.
+    const int64_t batch = site.dim(0, 0), entries = site.dim(index, 0);
+    const ir::Type& mask = site.type(site.in(index));
+    const bool same = (batch >= 0 && batch == entries) ||
+                      (batch < 0 && mask.shape.dims[0] == site.type(site.in(0)).shape.dims[0]);
+    if (!same) return unsupported("a mask of rank 1 must hold one length per batch entry");
+    const ValueId columns = emit.unsqueeze(count_up(site, dim_of(site, heads.key, 2)), {0});
+    const ValueId lengths = emit.unsqueeze(emit.cast(site.in(index), ElementType::kInt64), {1});
+    return emit.unsqueeze(emit.op("Less", {columns, lengths}), {1, 2});
+  }
+  const ValueId truth = emit.cast(site.in(index), ElementType::kBool);
+  if (rank == 2) return emit.unsqueeze(truth, {1, 2});
+  if (rank == 3) return emit.unsqueeze(truth, {1});
+  if (rank == 4) return truth;
+  return unsupported("a mask of rank ", rank, " has no form in ai.onnx");
+}
+
+struct Masks {
+  bool causal = false;
+  int padding = -1;  // input index; -1: none
+  int bias = -1;     // input index of what is added to the scores; -1: none
+};
+
+Result<ValueId> attend(Site& site, const Heads& heads, const Masks& masks, int64_t head_size) {
+  Emitter& emit = site.emit;
+  const ElementType element = site.type(heads.query).element;
+  double scale = site.number("scale", 0.0);
+  if (scale == 0.0) scale = 1.0 / std::sqrt(static_cast<double>(head_size));
+  ValueId scores = emit.op("MatMul", {heads.query, emit.transpose(heads.key, {0, 1, 3, 2})});
+  scores = emit.op("Mul", {scores, emit.scalar(element, scale)});
+  if (masks.bias >= 0) scores = emit.op("Add", {scores, site.in(static_cast<size_t>(masks.bias))});
+  ValueId seen = ir::kNone;
+  if (masks.causal) seen = causal_mask(site, heads);
+  if (masks.padding >= 0) {
+    ASSIGN_OR_RETURN(const ValueId padding, padding_mask(site, static_cast<size_t>(masks.padding), heads));
+    seen = seen == ir::kNone ? padding : emit.op("And", {seen, padding});
+  }
+  if (seen != ir::kNone) {
+    const ValueId zero = emit.scalar(element, 0);
+    const ValueId hidden = emit.scalar(element, site.number("mask_filter_value", -10000.0));
+    scores = emit.op("Add", {scores, emit.op("Where", {seen, zero, hidden})});
+  }
+  return emit.op("MatMul", {emit.op("Softmax", {scores}, {Attribute::of_int("axis", -1)}), heads.value});
+}
+
+/// Widths of queries, keys and values in the columns of the weights.
+Result<std::vector<int64_t>> widths_of(Site& site, int64_t heads) {
+  std::vector<int64_t> widths;
+  if (const ir::Attribute* sizes = site.node.find("qkv_hidden_sizes")) widths = sizes->ints;
+  if (widths.empty()) widths.assign(3, site.dim(1, 1) / 3);
+  if (widths.size() != 3 || heads <= 0)
+    return unsupported("attribute num_heads or qkv_hidden_sizes is out of range");
+  for (const int64_t width : widths) {
+    if (width <= 0 || width % heads != 0) return unsupported("the width of the weights must be known");
+  }
+  return widths;
+}
+
+/// past [2,B,N,P,D] before keys and values.
+void prepend_past(Site& site, size_t index, Heads& heads) {
+  if (!site.has(index)) return;
+  Emitter& emit = site.emit;
+  const std::vector<ValueId> past = emit.split(site.in(index), 0, {1, 1});
+  if (!emit.status().ok()) return;
+  const Attribute axis = Attribute::of_int("axis", 2);
+  heads.key = emit.op("Concat", {emit.squeeze(past[0], {0}), heads.key}, {axis});
+  heads.value = emit.op("Concat", {emit.squeeze(past[1], {0}), heads.value}, {axis});
+}
+
+Lowered lower_attention(Site& site) {
+  Emitter& emit = site.emit;
+  if (site.node.int_or("do_rotary", 0) != 0 || site.node.int_or("past_present_share_buffer", 0) != 0) {
+    return unsupported(
+        "rotary embeddings inside, or a shared buffer for past and present, have no form in ai.onnx");
+  }
+  const int64_t count = site.node.int_or("num_heads", 0);
+  ASSIGN_OR_RETURN(const std::vector<int64_t> widths, widths_of(site, count));
+  ValueId projected = emit.op("MatMul", {site.in(0), site.in(1)});
+  if (site.has(2)) projected = emit.op("Add", {projected, site.in(2)});
+  const std::vector<ValueId> parts = emit.split(projected, 2, widths);
+  RETURN_IF_ERROR(emit.status());
+  Heads heads{split_heads(site, parts[0], count), split_heads(site, parts[1], count),
+              split_heads(site, parts[2], count)};
+  prepend_past(site, 4, heads);
+  RETURN_IF_ERROR(emit.status());
+  Masks masks;
+  masks.causal = site.node.int_or("unidirectional", 0) != 0;
+  masks.padding = site.has(3) ? 3 : -1;
+  masks.bias = site.has(5) ? 5 : -1;
+  ASSIGN_OR_RETURN(const ValueId context, attend(site, heads, masks, widths[0] / count));
+  const ValueId out = merge_heads(site, context, widths[2]);
+  if (!site.wants(1)) return one(out);
+  const ValueId key = emit.unsqueeze(heads.key, {0}), value = emit.unsqueeze(heads.value, {0});
+  return std::vector<ValueId>{out, emit.op("Concat", {key, value}, {Attribute::of_int("axis", 0)})};
+}
+
+/// query [B,S,H], key and value [B,L,H] or already [B,N,L,D], bias?, key_padding_mask?, attention_bias?,
+/// past_key?, past_value?
+Lowered lower_multi_head_attention(Site& site) {
+  Emitter& emit = site.emit;
+  const int64_t count = site.node.int_or("num_heads", 0), width = site.dim(0, 2);
+  if (site.rank(0) != 3 || !site.has(1) || !site.has(2) || count <= 0 || width <= 0) {
+    return unsupported("queries must be of rank 3 and known width, beside keys and values");
+  }
+  const bool ready = site.rank(1) == 4 && site.rank(2) == 4;
+  const int64_t value_width = ready ? site.dim(2, 3) * count : site.dim(2, 2);
+  if ((!ready && (site.rank(1) != 3 || site.rank(2) != 3)) || value_width <= 0) {
+    return unsupported("keys and values must both be of rank 3, or both of rank 4, and of known width");
+  }
+  std::vector<ValueId> parts = {site.in(0), site.in(1), site.in(2)};
+  if (site.has(3)) {
+    const std::vector<ValueId> biases = emit.split(site.in(3), 0, {width, width, value_width});
+    RETURN_IF_ERROR(emit.status());
+    for (size_t i = 0; i < (ready ? 1u : 3u); ++i) parts[i] = emit.op("Add", {parts[i], biases[i]});
+  }
+  Heads heads{split_heads(site, parts[0], count), ready ? parts[1] : split_heads(site, parts[1], count),
+              ready ? parts[2] : split_heads(site, parts[2], count)};
+  if (site.has(6) && site.has(7)) {
+    const Attribute axis = Attribute::of_int("axis", 2);
+    heads.key = emit.op("Concat", {site.in(6), heads.key}, {axis});
+    heads.value = emit.op("Concat", {site.in(7), heads.value}, {axis});
+  }
+  RETURN_IF_ERROR(emit.status());
+  Masks masks;
+  masks.causal = site.node.int_or("unidirectional", 0) != 0;
+  masks.padding = site.has(4) ? 4 : -1;
+  masks.bias = site.has(5) ? 5 : -1;
+  ASSIGN_OR_RETURN(const ValueId context, attend(site, heads, masks, width / count));
+  return std::vector<ValueId>{merge_heads(site, context, value_width), heads.key, heads.value};
+}
+
+/// input [B,S,H] or [B,N,S,D], position_ids [1] or [B,S], cos and sin [M,D/2]
+Lowered lower_rotary_embedding(Site& site) {
+  Emitter& emit = site.emit;
+  if (site.number("scale", 1.0) != 1.0 || site.node.int_or("is_packed_batching", 0) != 0) {
+    return unsupported("a scale or packed batches have no form in ai.onnx");
+  }
+  ValueId positions = site.in(1);
+  if (site.rank(1) == 1) {
+    const int64_t axis = site.rank(0) == 4 ? 2 : 1;
+    const ValueId row = emit.op("Add", {count_up(site, dim_of(site, site.in(0), axis)), positions});
+    const ValueId shape = emit.op("Concat", {dim_of(site, site.in(0), 0), dim_of(site, site.in(0), axis)},
+                                  {Attribute::of_int("axis", 0)});
+    positions = emit.op("Expand", {emit.unsqueeze(row, {0}), shape});
+  }
+  std::vector<Attribute> attributes = site.attributes({"interleaved", "rotary_embedding_dim"});
+  int64_t heads = site.node.int_or("num_heads", 0);
+  if (site.rank(0) == 3 && heads == 0) {
+    const int64_t half = site.dim(2, 1), width = site.dim(0, 2);
+    if (half <= 0 || width <= 0 || width % (2 * half) != 0)
+      return unsupported("the number of heads is not known");
+    heads = width / (2 * half);
+  }
+  if (heads > 0) attributes.push_back(Attribute::of_int("num_heads", heads));
+  return one(emit.op("RotaryEmbedding", {site.in(0), site.in(2), site.in(3), positions}, attributes));
+}
+
+}  // namespace
+
+const std::vector<NamedLowering>& attention_lowerings() {
+  static const std::vector<NamedLowering> table = {
+      {kMicrosoft, "Attention", lower_attention},
+      {kMicrosoft, "MultiHeadAttention", lower_multi_head_attention},
+      {kMicrosoft, "RotaryEmbedding", lower_rotary_embedding},
+  };
+  return table;
+}
+
+}  // namespace tenon::transform

@@ -1,0 +1,125 @@
+#include "core/transform/contrib/lower.h"
+
+#include <algorithm>
+
+namespace tenon::transform {
+
+namespace {
+
+Lowering find_lowering(const ir::Node& node) {
+  for (const auto* table : {&activation_lowerings(), &normalization_lowerings(), &matrix_lowerings(),
+                            &attention_lowerings(), &quantized_lowerings(), &dropped_lowerings()}) {
+    for (const NamedLowering& entry : *table) {
+      // Names of the standard are lowered only in the form that ONNX does not define: version 1 of our own
+      // table.
+      if (entry.name == node.op_type && entry.domain == node.domain && node.since_version == 1)
+        return entry.lower;
+    }
+  }
+  return nullptr;
+}
+
+/// Takes back everything that was added since.
+class Rollback {
+ public:
+  explicit Rollback(ir::Graph& graph)
+      : graph_(graph), nodes_(graph.node_limit()), values_(graph.value_limit()) {}
+
+  void run() {
+    for (ir::NodeId id = graph_.node_limit(); id-- > nodes_;) {
+      if (graph_.has_node(id)) graph_.remove_node(id);
+    }
+    for (ir::ValueId id = values_; id < graph_.value_limit(); ++id) {
+      if (graph_.has_value(id)) graph_.remove_value(id);
+    }
+  }
+
+ private:
+  ir::Graph& graph_;
+  ir::NodeId nodes_;
+  ir::ValueId values_;
+};
+
+/// The node's wanted outputs become these values, which are all there.
+void connect(Emitter& emit, ir::NodeId id, const std::vector<ir::ValueId>& results) {
+  ir::Graph& graph = emit.graph();
+  const std::vector<ir::ValueId> outputs = graph.node(id).outputs;
+  for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
+    if (outputs[i] == ir::kNone || results[i] == ir::kNone) continue;
+    // An input of the graph cannot be an output as well, nor one value two outputs.
+    if (!forward(graph, outputs[i], results[i]))
+      forward(graph, outputs[i], emit.op("Identity", {results[i]}));
+  }
+  remove_node_and_outputs(graph, id);
+}
+
+bool all_there(const ir::Graph& graph, const ir::Node& node, const std::vector<ir::ValueId>& results) {
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == ir::kNone) continue;
+    const ir::Value& value = graph.value(node.outputs[i]);
+    const bool wanted = !value.uses.empty() || value.output_count != 0;
+    if (wanted && (i >= results.size() || results[i] == ir::kNone)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int64_t Site::dim(size_t index, size_t axis) const {
+  const ir::Type* known = input_type(emit.graph(), node, index);
+  if (known == nullptr || axis >= known->shape.rank()) return -1;
+  return known->shape.dims[axis].value;
+}
+
+double Site::number(std::string_view attribute, double fallback) const {
+  const ir::Attribute* found = node.find(attribute);
+  return found == nullptr ? fallback : static_cast<double>(found->f);
+}
+
+std::string Site::text(std::string_view attribute, std::string_view fallback) const {
+  const ir::Attribute* found = node.find(attribute);
+  return found == nullptr ? std::string(fallback) : found->s;
+}
+
+bool Site::wants(size_t output) const {
+  if (output >= node.outputs.size() || node.outputs[output] == ir::kNone) return false;
+  const ir::Value& value = emit.graph().value(node.outputs[output]);
+  return !value.uses.empty() || value.output_count != 0;
+}
+
+std::vector<ir::Attribute> Site::attributes(std::initializer_list<std::string_view> names) const {
+  std::vector<ir::Attribute> found;
+  for (const std::string_view name : names) {
+    if (const ir::Attribute* attribute = node.find(name)) found.push_back(*attribute);
+  }
+  return found;
+}
+
+bool can_lower_contrib(const ir::Node& node) { return find_lowering(node) != nullptr; }
+
+Status lower_contrib(ir::Graph& graph, ir::NodeId id, const std::map<std::string, int64_t>& opset_imports) {
+  const ir::Node node = graph.node(id);
+  const Lowering lowering = find_lowering(node);
+  if (lowering == nullptr) {
+    return Status(unsupported("operator ", node.op_type, " has no form in ai.onnx"))
+        .with_context(node.label());
+  }
+  const auto imported = opset_imports.find("");
+  const int64_t opset = std::max(kLoweringOpset, imported == opset_imports.end() ? 0 : imported->second);
+  Rollback rollback(graph);
+  Emitter emit(graph, opset, node.name);
+  Site site{emit, node};
+  const Lowered results = lowering(site);
+  Status status = results.ok() ? emit.status() : results.status();
+  if (status.ok() && !all_there(graph, node, *results)) {
+    status = unsupported("not every output of ", node.op_type, " that the model uses has a form in ai.onnx");
+  }
+  if (!status.ok()) {
+    rollback.run();
+    return std::move(status).with_kind(ErrorKind::kUnsupported).with_context(node.label());
+  }
+  connect(emit, id, *results);
+  return ok_status();
+}
+
+}  // namespace tenon::transform

@@ -1,0 +1,64 @@
+// Lowerings of fused operators, by name. Internal to core/transform.
+//
+// They are written in a late opset of ai.onnx whatever the model imports (nodes carry their own versions), so
+// that the standard's own normalisations and activations can be used; providers know those, or their function
+// bodies are inlined.
+#pragma once
+
+#include "core/transform/edit.h"
+
+namespace tenon::transform {
+
+inline constexpr int64_t kLoweringOpset = 24;
+
+/// A node being lowered.
+struct Site {
+  Emitter& emit;
+  const ir::Node& node;
+
+  /// kNone when missing.
+  ir::ValueId in(size_t index) const { return has_input(node, index) ? node.inputs[index] : ir::kNone; }
+  bool has(size_t index) const { return has_input(node, index); }
+  const ir::Type& type(ir::ValueId value) const { return emit.graph().value(value).type; }
+  ir::ElementType element(size_t index) const { return type(in(index)).element; }
+  /// -1 when not known.
+  int rank(size_t index) const { return input_rank(emit.graph(), node, index); }
+  /// A dimension's number; -1 when not known.
+  int64_t dim(size_t index, size_t axis) const;
+  ir::TensorPtr constant(size_t index) const { return constant_input(emit.graph(), node, index); }
+  double number(std::string_view attribute, double fallback) const;
+  std::string text(std::string_view attribute, std::string_view fallback) const;
+  /// Somebody uses this output.
+  bool wants(size_t output) const;
+  /// The attributes of these names that the node has.
+  std::vector<ir::Attribute> attributes(std::initializer_list<std::string_view> names) const;
+};
+
+/// Values for the node's outputs, kNone for those that nobody wants.
+using Lowered = Result<std::vector<ir::ValueId>>;
+using Lowering = Lowered (*)(Site& site);
+
+inline Lowered one(ir::ValueId value) { return std::vector<ir::ValueId>{value}; }
+
+/// x, cast to float32 when it is of a smaller floating type: sums of squares are taken there.
+ir::ValueId widened(Site& site, ir::ValueId x);
+/// Activation by name as FusedConv and FusedGemm have it; UNSUPPORTED for other names.
+Result<ir::ValueId> activated(Site& site, ir::ValueId x, const std::string& name,
+                              const std::vector<double>& parameters);
+
+struct NamedLowering {
+  std::string_view domain, name;
+  Lowering lower;
+};
+
+// One table per file.
+const std::vector<NamedLowering>& activation_lowerings();
+const std::vector<NamedLowering>& normalization_lowerings();
+const std::vector<NamedLowering>& matrix_lowerings();
+const std::vector<NamedLowering>& attention_lowerings();
+const std::vector<NamedLowering>& quantized_lowerings();
+const std::vector<NamedLowering>& dropped_lowerings();
+
+inline constexpr std::string_view kMicrosoft = "com.microsoft";
+
+}  // namespace tenon::transform

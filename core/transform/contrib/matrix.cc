@@ -1,0 +1,169 @@
+// Products with what is fused into them, and weights in a few bits.
+#include <numeric>
+
+#include "core/transform/contrib/lower.h"
+
+namespace tenon::transform {
+
+namespace {
+
+using ir::Attribute;
+using ir::ElementType;
+using ir::ValueId;
+
+/// The last two axes swapped.
+Result<ValueId> swapped(Site& site, size_t index) {
+  const int rank = site.rank(index);
+  if (rank < 0) return unsupported("the rank of input ", index, " is not known");
+  if (rank < 2) return site.in(index);
+  std::vector<int64_t> perm(static_cast<size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return site.emit.transpose(site.in(index), perm);
+}
+
+Lowered lower_fused_matmul(Site& site) {
+  if (site.node.int_or("transBatchA", 0) != 0 || site.node.int_or("transBatchB", 0) != 0) {
+    return unsupported("batches that are transposed have no form in ai.onnx");
+  }
+  ValueId a = site.in(0), b = site.in(1);
+  if (site.node.int_or("transA", 0) != 0) {
+    ASSIGN_OR_RETURN(a, swapped(site, 0));
+  }
+  if (site.node.int_or("transB", 0) != 0) {
+    ASSIGN_OR_RETURN(b, swapped(site, 1));
+  }
+  const ValueId product = site.emit.op("MatMul", {a, b});
+  const double alpha = site.number("alpha", 1.0);
+  if (alpha == 1.0) return one(product);
+  return one(site.emit.op("Mul", {product, site.emit.scalar(site.element(0), alpha)}));
+}
+
+Lowered lower_fused_gemm(Site& site) {
+  std::vector<ValueId> inputs = {site.in(0), site.in(1)};
+  if (site.has(2)) inputs.push_back(site.in(2));
+  const ValueId product =
+      site.emit.op("Gemm", inputs, site.attributes({"alpha", "beta", "transA", "transB"}));
+  std::vector<double> parameters;
+  for (const char* name : {"activation_alpha", "activation_beta"}) {
+    if (site.node.find(name) != nullptr) parameters.push_back(site.number(name, 0));
+  }
+  ASSIGN_OR_RETURN(const ValueId out, activated(site, product, site.text("activation", ""), parameters));
+  return one(out);
+}
+
+/// Conv, plus input 3, then an activation.
+Lowered lower_fused_conv(Site& site) {
+  std::vector<ValueId> inputs = {site.in(0), site.in(1)};
+  if (site.has(2)) inputs.push_back(site.in(2));
+  ValueId out = site.emit.op(
+      "Conv", inputs, site.attributes({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  if (site.has(3)) out = site.emit.op("Add", {out, site.in(3)});
+  std::vector<double> parameters;
+  if (const ir::Attribute* list = site.node.find("activation_params")) {
+    parameters.assign(list->floats.begin(), list->floats.end());
+  }
+  ASSIGN_OR_RETURN(out, activated(site, out, site.text("activation", ""), parameters));
+  return one(out);
+}
+
+// ---- MatMulNBits: weights [N, blocks of K, packed bytes], scales and zero points per block ----
+
+/// Larger weights would cost more memory as floats than they save in time.
+constexpr int64_t kMaxDequantized = int64_t{16} << 20;  // elements
+
+struct Blocks {
+  int64_t rows, columns;  // N and K
+  int64_t bits, size;     // per element, elements per block
+  int64_t count() const { return (columns + size - 1) / size; }
+  int64_t bytes_per_block() const { return (size * bits + 7) / 8; }
+};
+
+/// Element `index` of bytes that hold `bits` bits each, low ones first.
+int64_t unpacked(const std::byte* bytes, int64_t index, int64_t bits) {
+  const int64_t per_byte = 8 / bits;
+  const auto byte = static_cast<unsigned>(bytes[index / per_byte]);
+  return static_cast<int64_t>(byte >> (index % per_byte * bits) & ((1u << bits) - 1));
+}
+
+/// The zero point of every block: packed as the weights are (each row begins a byte), or in the type of the
+/// scales.
+Result<std::vector<double>> zero_points(Site& site, const Blocks& blocks) {
+  const int64_t total = blocks.rows * blocks.count();
+  std::vector<double> zeros(static_cast<size_t>(total), static_cast<double>(int64_t{1} << (blocks.bits - 1)));
+  if (!site.has(3)) return zeros;
+  const ir::TensorPtr tensor = site.constant(3);
+  if (tensor == nullptr) return unsupported("zero points must be constant");
+  if (tensor->type() != ElementType::kUInt8) {
+    const auto values = to_doubles(*tensor);
+    if (!values || static_cast<int64_t>(values->size()) != total)
+      return unsupported("zero points of another size");
+    return *values;
+  }
+  const int64_t row_bytes = (blocks.count() * blocks.bits + 7) / 8;
+  if (static_cast<int64_t>(tensor->byte_size()) != blocks.rows * row_bytes) {
+    return unsupported("zero points of another size");
+  }
+  for (int64_t row = 0; row < blocks.rows; ++row) {
+    for (int64_t block = 0; block < blocks.count(); ++block) {
+      zeros[static_cast<size_t>(row * blocks.count() + block)] =
+          static_cast<double>(unpacked(tensor->data() + row * row_bytes, block, blocks.bits));
+    }
+  }
+  return zeros;
+}
+
+/// [K, N] in the type of the scales.
+Result<ir::TensorPtr> dequantized(Site& site, const Blocks& blocks) {
+  const ir::TensorPtr packed = site.constant(1), scale = site.constant(2);
+  const auto scales = scale ? to_doubles(*scale) : std::nullopt;
+  if (packed == nullptr || !scales) return unsupported("weights and scales must be constant");
+  const int64_t total = blocks.rows * blocks.count();
+  if (static_cast<int64_t>(packed->byte_size()) != total * blocks.bytes_per_block() ||
+      static_cast<int64_t>(scales->size()) != total) {
+    return unsupported("weights or scales of another size");
+  }
+  ASSIGN_OR_RETURN(const std::vector<double> zeros, zero_points(site, blocks));
+  std::vector<double> values(static_cast<size_t>(blocks.rows * blocks.columns));
+  for (int64_t row = 0; row < blocks.rows; ++row) {
+    for (int64_t k = 0; k < blocks.columns; ++k) {
+      const int64_t block = row * blocks.count() + k / blocks.size;
+      const std::byte* bytes = packed->data() + block * blocks.bytes_per_block();
+      const auto raw = static_cast<double>(unpacked(bytes, k % blocks.size, blocks.bits));
+      values[static_cast<size_t>(k * blocks.rows + row)] =
+          (raw - zeros[static_cast<size_t>(block)]) * (*scales)[static_cast<size_t>(block)];
+    }
+  }
+  ir::TensorPtr made = from_doubles(scale->type(), {blocks.columns, blocks.rows}, values);
+  if (made == nullptr) return internal_error("dequantised weights have no tensor");
+  return made;
+}
+
+Lowered lower_matmul_nbits(Site& site) {
+  const Blocks blocks{site.node.int_or("N", 0), site.node.int_or("K", 0), site.node.int_or("bits", 4),
+                      site.node.int_or("block_size", 0)};
+  const bool known_bits = blocks.bits == 2 || blocks.bits == 4 || blocks.bits == 8;
+  if (blocks.rows <= 0 || blocks.columns <= 0 || blocks.size <= 0 || !known_bits) {
+    return unsupported("attributes N, K, block_size or bits are out of range");
+  }
+  if (site.has(4)) return unsupported("reordered groups (g_idx) have no form in ai.onnx");
+  if (blocks.rows > kMaxDequantized / blocks.columns) {
+    return unsupported("weights of ", blocks.rows, " x ", blocks.columns, " are too large to be expanded");
+  }
+  ASSIGN_OR_RETURN(ir::TensorPtr weights, dequantized(site, blocks));
+  const ValueId product = site.emit.op("MatMul", {site.in(0), site.emit.constant(std::move(weights))});
+  return one(site.has(5) ? site.emit.op("Add", {product, site.in(5)}) : product);
+}
+
+}  // namespace
+
+const std::vector<NamedLowering>& matrix_lowerings() {
+  static const std::vector<NamedLowering> table = {
+      {kMicrosoft, "FusedConv", lower_fused_conv},         {kMicrosoft, "FusedGemm", lower_fused_gemm},
+      {kMicrosoft, "FusedMatMul", lower_fused_matmul},     {kMicrosoft, "MatMulNBits", lower_matmul_nbits},
+      {kMicrosoft, "TransposeMatMul", lower_fused_matmul},
+  };
+  return table;
+}
+
+}  // namespace tenon::transform

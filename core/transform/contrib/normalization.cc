@@ -1,0 +1,115 @@
+// Layer normalisations with what is fused into them: sums before, embeddings.
+#include "core/transform/contrib/lower.h"
+
+namespace tenon::transform {
+
+namespace {
+
+using ir::Attribute;
+using ir::ValueId;
+
+/// Output, mean and inverse deviation of a LayerNormalization of the standard.
+std::vector<ValueId> layer_norm(Site& site, ValueId x, ValueId scale, ValueId bias, int64_t axis,
+                                double epsilon) {
+  std::vector<ValueId> inputs = {x, scale};
+  if (bias != ir::kNone) inputs.push_back(bias);
+  const size_t outputs = site.wants(2) ? 3 : site.wants(1) ? 2 : 1;
+  return site.emit.ops(
+      "LayerNormalization", inputs, outputs,
+      {Attribute::of_int("axis", axis), Attribute::of_float("epsilon", static_cast<float>(epsilon))});
+}
+
+ValueId rms_norm(Site& site, ValueId x, ValueId scale, int64_t axis, double epsilon) {
+  return site.emit.op(
+      "RMSNormalization", {x, scale},
+      {Attribute::of_int("axis", axis), Attribute::of_float("epsilon", static_cast<float>(epsilon))});
+}
+
+Lowered lower_layer_norm(Site& site) {
+  return layer_norm(site, site.in(0), site.in(1), site.in(2), site.node.int_or("axis", -1),
+                    site.number("epsilon", 1e-5));
+}
+
+Lowered lower_simplified_layer_norm(Site& site) {
+  return one(
+      rms_norm(site, site.in(0), site.in(1), site.node.int_or("axis", -1), site.number("epsilon", 1e-5)));
+}
+
+/// input + skip (+ bias), in this order of rounding.
+ValueId skipped(Site& site, size_t bias) {
+  const ValueId sum = site.emit.op("Add", {site.in(0), site.in(1)});
+  return site.has(bias) ? site.emit.op("Add", {sum, site.in(bias)}) : sum;
+}
+
+Lowered lower_skip_layer_norm(Site& site) {
+  const ValueId sum = skipped(site, 4);
+  std::vector<ValueId> out = layer_norm(site, sum, site.in(2), site.in(3), -1, site.number("epsilon", 1e-12));
+  out.resize(3, ir::kNone);
+  out.push_back(sum);
+  return out;
+}
+
+Lowered lower_skip_simplified_layer_norm(Site& site) {
+  const ValueId sum = skipped(site, 3);
+  const ValueId out = rms_norm(site, sum, site.in(2), -1, site.number("epsilon", 1e-12));
+  return std::vector<ValueId>{out, ir::kNone, ir::kNone, sum};
+}
+
+/// Rows 0 to S-1 of the position table, S the length of the input.
+ValueId first_positions(Site& site, ValueId table) {
+  const ValueId shape = site.emit.op("Shape", {site.in(0)});
+  const ValueId length = site.emit.slice(shape, 0, 1, 2);
+  return site.emit.op("Slice", {table, site.emit.ints({0}), length, site.emit.ints({0})});
+}
+
+/// input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, position_ids?
+Lowered lower_embed_layer_norm(Site& site) {
+  Emitter& emit = site.emit;
+  const ValueId words = emit.op("Gather", {site.in(2), site.in(0)});
+  const ValueId places =
+      site.has(8) ? emit.op("Gather", {site.in(3), site.in(8)}) : first_positions(site, site.in(3));
+  ValueId sum = emit.op("Add", {words, places});
+  if (site.has(1) && site.has(4)) sum = emit.op("Add", {sum, emit.op("Gather", {site.in(4), site.in(1)})});
+  const ValueId out =
+      emit.op("LayerNormalization", {sum, site.in(5), site.in(6)},
+              {Attribute::of_float("epsilon", static_cast<float>(site.number("epsilon", 1e-12)))});
+  ValueId mask = ir::kNone;
+  if (site.wants(1) && site.has(7)) mask = emit.reduce("ReduceSum", site.in(7), {1}, false);
+  if (site.wants(1) && !site.has(7)) {
+    const ValueId batch = emit.slice(emit.op("Shape", {site.in(0)}), 0, 0, 1);
+    Result<ir::TensorPtr> zero = ir::Tensor::make(ir::ElementType::kInt32, {1}, std::vector<std::byte>(4));
+    if (!zero.ok()) return zero.status();
+    mask = emit.op("ConstantOfShape", {batch}, {Attribute::of_tensor("value", *zero)});
+  }
+  return std::vector<ValueId>{out, mask, sum};
+}
+
+/// Dropped from ai.onnx: version 1 named no axes.
+Lowered lower_mean_variance(Site& site) {
+  if (site.rank(0) != 4) return unsupported("MeanVarianceNormalization-1 needs an input of rank 4");
+  const std::vector<int64_t> axes = site.node.int_or("across_channels", 0) != 0
+                                        ? std::vector<int64_t>{0, 1, 2, 3}
+                                        : std::vector<int64_t>{0, 2, 3};
+  if (site.node.int_or("normalize_variance", 1) != 0) {
+    return one(site.emit.op("MeanVarianceNormalization", {site.in(0)}, {Attribute::of_ints("axes", axes)}));
+  }
+  return one(site.emit.op("Sub", {site.in(0), site.emit.reduce("ReduceMean", site.in(0), axes)}));
+}
+
+}  // namespace
+
+const std::vector<NamedLowering>& normalization_lowerings() {
+  static const std::vector<NamedLowering> table = {
+      {kMicrosoft, "EmbedLayerNormalization", lower_embed_layer_norm},
+      {kMicrosoft, "LayerNormalization", lower_layer_norm},
+      {kMicrosoft, "SimplifiedLayerNormalization", lower_simplified_layer_norm},
+      {kMicrosoft, "SkipLayerNormalization", lower_skip_layer_norm},
+      {kMicrosoft, "SkipSimplifiedLayerNormalization", lower_skip_simplified_layer_norm},
+      {"", "LayerNormalization", lower_layer_norm},
+      {"", "MeanVarianceNormalization", lower_mean_variance},
+      {"", "SimplifiedLayerNormalization", lower_simplified_layer_norm},
+  };
+  return table;
+}
+
+}  // namespace tenon::transform
