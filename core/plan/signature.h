@@ -18,6 +18,7 @@ class Signature {
     words_.push_back(static_cast<int64_t>(dims.size()));
     words_.insert(words_.end(), dims.begin(), dims.end());
   }
+  void add_word(int64_t word) { words_.push_back(word); }
   /// An input that is no tensor, or is left out; no rank is negative.
   void add_absent() { words_.push_back(-1); }
   void add_values(std::span<const int64_t> values) {

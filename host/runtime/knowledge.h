@@ -1,0 +1,59 @@
+// What planning knows about the values of a graph for one shape signature: types with the dims that are
+// known, and the values of small tensors that follow from shapes alone.
+//
+// The same code serves a whole graph when a plan is made and a single step whose shapes are known only during
+// a Run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+
+namespace tenon::runtime {
+
+/// Values larger than this take no part in shape arithmetic.
+inline constexpr int64_t kMaxKnownElements = 4096;
+
+class Knowledge {
+ public:
+  /// Constants of the graph are known from the start. Both are borrowed.
+  Knowledge(const ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports)
+      : graph_(&graph), opset_imports_(&opset_imports) {}
+
+  /// The type set, or else the graph's own.
+  const ir::Type& type(ir::ValueId value) const;
+  void set_type(ir::ValueId value, ir::Type type) { types_[value] = std::move(type); }
+  /// Null when the value is not known.
+  ir::TensorPtr value(ir::ValueId value) const;
+  void set_value(ir::ValueId value, ir::TensorPtr tensor);
+
+  /// A tensor whose dims are all known, or something that is no tensor and so has no dims.
+  bool shape_known(ir::ValueId value) const;
+
+  /// Infers the outputs of nodes, which come in topological order, and merges what is found with the graph's
+  /// own types. Nodes with nested graphs keep the graph's types. Errors name the node.
+  Status infer(std::span<const ir::NodeId> nodes);
+
+  const ir::Graph& graph() const { return *graph_; }
+  const std::map<std::string, int64_t>& opset_imports() const { return *opset_imports_; }
+
+ private:
+  Status infer_node(const ir::Node& node);
+  bool unchanged(const ir::Node& node) const;
+
+  const ir::Graph* graph_;
+  const std::map<std::string, int64_t>* opset_imports_;
+  std::unordered_map<ir::ValueId, ir::Type> types_;
+  std::unordered_map<ir::ValueId, ir::TensorPtr> values_;
+};
+
+/// `inferred` with what it lacks taken from `declared`. An inferred dim wins over a declared one.
+ir::Type merge_types(const ir::Type& declared, ir::Type inferred);
+
+}  // namespace tenon::runtime
