@@ -1,0 +1,118 @@
+#include "host/session/assign.h"
+
+#include <algorithm>
+
+#include "core/ops/ops.h"
+#include "host/runtime/capability.h"
+#include "host/runtime/graph_view.h"
+
+namespace tenon::session {
+namespace {
+
+/// Nodes that `provider` asks to expand.
+std::vector<ir::NodeId> to_inline(const partition::Partitioner& partitioner,
+                                  partition::ProviderIndex provider) {
+  std::vector<ir::NodeId> nodes;
+  for (ir::NodeId id : partitioner.open_nodes()) {
+    const std::vector<partition::Decline>& declines = partitioner.declines(id);
+    const bool wanted = std::any_of(declines.begin(), declines.end(), [&](const partition::Decline& decline) {
+      return decline.provider == provider && decline.code == partition::RejectCode::kInline;
+    });
+    if (wanted) nodes.push_back(id);
+  }
+  return nodes;
+}
+
+std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, std::string_view op) {
+  std::vector<ir::NodeId> nodes;
+  for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
+    if (graph.has_node(id) && graph.node(id).is(op)) nodes.push_back(id);
+  }
+  return nodes;
+}
+
+/// The provider itself declined, not a rule of the config or of the host.
+bool is_own_reason(partition::RejectCode code) {
+  return code != partition::RejectCode::kPlacement && code != partition::RejectCode::kInline;
+}
+
+}  // namespace
+
+Assigner::Assigner(const BuildContext& build, ir::Graph* graph, bool is_body)
+    : build_(build),
+      graph_(graph),
+      is_body_(is_body),
+      expander_(*build.model, build.transforms, build.node_limit) {}
+
+Result<partition::Partition> Assigner::run() {
+  // ONNX defines SequenceMap by a Loop.
+  ASSIGN_OR_RETURN(const size_t mapped, expander_.expand(graph_, nodes_of(*graph_, "SequenceMap")));
+  (void)mapped;
+  for (;;) {
+    partition::Partitioner partitioner(*graph_,
+                                       [](const ir::Node& node) { return ops::is_control_flow(node); });
+    ASSIGN_OR_RETURN(const bool again, ask_all(&partitioner));
+    if (again) continue;
+    ASSIGN_OR_RETURN(partition::Partition partition, partitioner.finish([&](partition::ProviderIndex p) {
+      return build_.selection->instances[p]->id();
+    }));
+    RETURN_IF_ERROR(build_.placement->check(*graph_, partition));
+    return partition;
+  }
+}
+
+Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
+  for (const CompileFailure& failure : failures_) {
+    for (ir::NodeId id : failure.nodes) {
+      partitioner->bar(failure.provider, id, partition::RejectCode::kCompileFailed, failure.text);
+    }
+  }
+  build_.placement->apply(*graph_, *partitioner);
+  const auto count = static_cast<partition::ProviderIndex>(build_.selection->instances.size());
+  for (partition::ProviderIndex p = 0; p < count && !partitioner->open_nodes().empty(); ++p) {
+    RETURN_IF_ERROR(ask(p, partitioner));
+    ASSIGN_OR_RETURN(const size_t inlined, expander_.expand(graph_, to_inline(*partitioner, p)));
+    if (inlined != 0) return true;
+    if (build_.settings->select.on_declined == config::NextOrError::kError) {
+      RETURN_IF_ERROR(check_declined(p, *partitioner));
+    }
+  }
+  const std::vector<ir::NodeId> left = partitioner->open_nodes();
+  if (left.empty()) return false;
+  ASSIGN_OR_RETURN(const size_t expanded, expander_.expand(graph_, left));
+  return expanded != 0;
+}
+
+Status Assigner::ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) {
+  runtime::GraphSource source;
+  source.graph = graph_;
+  source.opset_imports = &build_.model->opset_imports;
+  source.constants = build_.context->constants.get();
+  source.is_function = [&](const ir::Node& node) { return expander_.can_expand(node); };
+  source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
+  source.is_body = is_body_;
+  ASSIGN_OR_RETURN(const runtime::GraphView view, runtime::GraphView::whole(source, [&](ir::NodeId id) {
+                     return partitioner->taken(provider, id);
+                   }));
+  ASSIGN_OR_RETURN(runtime::Offer offer,
+                   runtime::ask_capability(*build_.selection->instances[provider], view));
+  return partitioner->offer(provider, std::move(offer.claims), std::move(offer.rejections));
+}
+
+Status Assigner::check_declined(partition::ProviderIndex provider,
+                                const partition::Partitioner& partitioner) const {
+  for (ir::NodeId id : partitioner.open_nodes()) {
+    for (const partition::Decline& decline : partitioner.declines(id)) {
+      if (decline.provider != provider || !is_own_reason(decline.code) ||
+          expander_.can_expand(graph_->node(id)))
+        continue;
+      return unsupported(build_.selection->instances[provider]->id(), " declines it (",
+                         partition::reject_code_name(decline.code), "): ", decline.text,
+                         "; select.on_declined = \"next\" would ask the next provider")
+          .with_context(graph_->node(id).label());
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace tenon::session

@@ -1,0 +1,45 @@
+// Assigning nodes to providers: asks each in the order of preference until every node has one.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/partition/partition.h"
+#include "host/session/build.h"
+#include "host/session/expand.h"
+
+namespace tenon::session {
+
+/// A claim that was accepted and could not be compiled.
+struct CompileFailure {
+  partition::ProviderIndex provider;
+  std::vector<ir::NodeId> nodes;
+  std::string text;
+};
+
+class Assigner {
+ public:
+  /// `graph` changes when nodes are expanded. Everything is borrowed.
+  Assigner(const BuildContext& build, ir::Graph* graph, bool is_body);
+
+  /// UNSUPPORTED when a node is left, naming it and each provider's reason.
+  Result<partition::Partition> run();
+  /// From now on the provider does not get these nodes.
+  void bar(CompileFailure failure) { failures_.push_back(std::move(failure)); }
+
+ private:
+  /// Asks all providers once; true when nodes were expanded, so that all must be asked again.
+  Result<bool> ask_all(partition::Partitioner* partitioner);
+  Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner);
+  Status check_declined(partition::ProviderIndex provider, const partition::Partitioner& partitioner) const;
+
+  const BuildContext& build_;
+  ir::Graph* graph_;
+  bool is_body_;
+  Expander expander_;
+  std::vector<CompileFailure> failures_;
+};
+
+}  // namespace tenon::session

@@ -1,0 +1,22 @@
+// Descriptions of a session as JSON: who runs what and why, the plans made so far, the model.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "core/ir/graph.h"
+#include "host/session/session.h"
+
+namespace tenon::session {
+
+/// {"model", "instances", "nodes": [{"name", "op", "domain", "graph", "provider", "instance", "part",
+/// "declines"}],
+///  "parts": [...], "copies": [{"value", "from", "to", "bytes"}]}
+nlohmann::ordered_json explain(const Session& session);
+
+/// {"plans": [{"graph", "signature", "steps": [...], "slabs": [...]}]}
+nlohmann::ordered_json describe_plans(const Session& session);
+
+/// `graph`: the model's, which a session has moved away.
+nlohmann::ordered_json describe_model(const ir::Model& model, const ir::Graph& graph);
+
+}  // namespace tenon::session

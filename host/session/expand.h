@@ -1,0 +1,40 @@
+// Expanding nodes that nobody claims: calls of functions, operators that ONNX defines by a body, fused
+// operators that have a form in ONNX's own.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+#include "core/transform/transform.h"
+
+namespace tenon::session {
+
+class Expander {
+ public:
+  /// `model`: opset imports and functions; its graph is not looked at. `node_limit`: of one graph after
+  /// expansion.
+  Expander(const ir::Model& model, transform::Options transforms, int64_t node_limit);
+
+  /// Whether `node` has a form to expand to, as far as one can tell before trying.
+  bool can_expand(const ir::Node& node) const;
+  /// Expands what it can of `nodes`, infers types again and simplifies the result. Gives the number of
+  /// expanded nodes; a node that turns out to have no form is left and not tried again. LIMIT_EXCEEDED when
+  /// the graph grows beyond the limit.
+  Result<size_t> expand(ir::Graph* graph, const std::vector<ir::NodeId>& nodes);
+
+ private:
+  Status expand_one(ir::Graph* graph, ir::NodeId id);
+
+  ir::Model work_;  // functions and opsets; graphs pass through it
+  transform::Options transforms_;
+  int64_t node_limit_;
+  std::set<ir::NodeId> hopeless_;
+};
+
+/// Nodes of a graph and of all graphs nested in it.
+int64_t count_nodes(const ir::Graph& graph);
+
+}  // namespace tenon::session

@@ -1,0 +1,138 @@
+#include <map>
+#include <set>
+
+#include "host/session/describe.h"
+
+namespace tenon::session {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using runtime::Executable;
+using runtime::MemoryDomain;
+using runtime::Part;
+
+std::string domain_name(const MemoryDomain& domain) {
+  if (domain.is_host()) return "host";
+  return domain.device->provider()->id() + "/" + domain.device->info().selector() + ":" + domain.name;
+}
+
+/// Walks an executable and the bodies in it.
+class Explainer {
+ public:
+  explicit Explainer(const runtime::Selection& selection) : selection_(selection) {}
+
+  void add(const Executable& executable) {
+    std::map<ir::NodeId, size_t> part_of;
+    const size_t first_part = parts_.size();
+    for (size_t p = 0; p < executable.parts.size(); ++p) {
+      for (ir::NodeId id : executable.parts[p].nodes) part_of[id] = first_part + p;
+    }
+    for (const Part& part : executable.parts) {
+      add_part(executable, part);
+      for (ir::NodeId id : part.nodes) add_node(executable, id, part_of[id]);
+    }
+    add_copies(executable);
+    for (const Part& part : executable.parts) {
+      for (const runtime::Body& body : part.bodies) add(*body.executable);
+    }
+  }
+
+  Json finish() {
+    Json out;
+    out["instances"] = Json::array();
+    for (const auto& instance : selection_.instances) out["instances"].push_back(instance->id());
+    out["skipped"] = Json::array();
+    for (const runtime::Skipped& skipped : selection_.skipped) {
+      out["skipped"].push_back({{"entry", skipped.entry}, {"reason", skipped.reason.to_string()}});
+    }
+    out["nodes"] = std::move(nodes_);
+    out["parts"] = std::move(parts_);
+    out["copies"] = std::move(copies_);
+    return out;
+  }
+
+ private:
+  void add_node(const Executable& executable, ir::NodeId id, size_t part) {
+    const ir::Node& node = executable.graph().node(id);
+    const partition::Decision& decision = executable.partition.decisions[id];
+    Json entry;
+    entry["name"] = node.name;
+    entry["op"] = node.op_type;
+    entry["domain"] = node.domain;
+    entry["graph"] = executable.name;
+    const bool is_host = decision.provider == partition::kNoProvider;
+    entry["provider"] = is_host ? "host" : selection_.instances[decision.provider]->provider_id();
+    entry["instance"] = is_host ? "host" : selection_.instances[decision.provider]->id();
+    entry["part"] = part;
+    entry["declines"] = Json::array();
+    for (const partition::Decline& decline : decision.declines) {
+      entry["declines"].push_back({{"provider", selection_.instances[decline.provider]->id()},
+                                   {"code", partition::reject_code_name(decline.code)},
+                                   {"text", decline.text}});
+    }
+    nodes_.push_back(std::move(entry));
+  }
+
+  void add_part(const Executable& executable, const Part& part) {
+    Json entry;
+    entry["index"] = parts_.size();
+    entry["label"] = part.label;
+    entry["graph"] = executable.name;
+    entry["instance"] = part.instance == nullptr ? "host" : part.instance->id();
+    entry["nodes"] = part.nodes.size();
+    entry["static_shapes"] = part.claim.static_shapes;
+    entry["emulated"] = part.claim.emulated;
+    entry["inputs"] = names(executable, part.inputs);
+    entry["outputs"] = names(executable, part.outputs);
+    parts_.push_back(std::move(entry));
+  }
+
+  static Json names(const Executable& executable, const std::vector<ir::ValueId>& values) {
+    Json list = Json::array();
+    for (ir::ValueId v : values) list.push_back(v == ir::kNone ? "" : executable.graph().value(v).name);
+    return list;
+  }
+
+  /// What must be copied between memory domains, each value once per domain.
+  void add_copies(const Executable& executable) {
+    std::map<ir::ValueId, const MemoryDomain*> home;
+    std::set<std::pair<ir::ValueId, const MemoryDomain*>> there;
+    const auto need = [&](ir::ValueId v, const MemoryDomain* domain) {
+      if (v == ir::kNone || executable.graph().value(v).is_constant()) return;
+      const auto at = home.find(v);
+      const MemoryDomain* from = at == home.end() ? &runtime::host_domain() : at->second;
+      if (from != domain && there.emplace(v, domain).second)
+        add_copy(executable.graph().value(v), *from, *domain);
+    };
+    for (const Part& part : executable.parts) {
+      for (size_t i = 0; i < part.inputs.size(); ++i) need(part.inputs[i], part.input_domains[i]);
+      for (size_t o = 0; o < part.outputs.size(); ++o) home[part.outputs[o]] = part.output_domains[o];
+    }
+    for (ir::ValueId v : executable.outputs()) need(v, &runtime::host_domain());
+  }
+
+  void add_copy(const ir::Value& value, const MemoryDomain& from, const MemoryDomain& to) {
+    Json entry = {{"value", value.name}, {"from", domain_name(from)}, {"to", domain_name(to)}};
+    int64_t bytes = 0;
+    const bool known = value.type.is_tensor() && value.type.shape.is_static() &&
+                       ir::packed_bytes(value.type.element, value.type.shape.element_count(), &bytes);
+    if (known) entry["bytes"] = bytes;
+    copies_.push_back(std::move(entry));
+  }
+
+  const runtime::Selection& selection_;
+  Json nodes_ = Json::array(), parts_ = Json::array(), copies_ = Json::array();
+};
+
+}  // namespace
+
+nlohmann::ordered_json explain(const Session& session) {
+  Explainer explainer(session.selection());
+  explainer.add(session.executable());
+  Json out;
+  out["model"] = session.name();
+  out.update(explainer.finish());
+  return out;
+}
+
+}  // namespace tenon::session

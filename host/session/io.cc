@@ -1,0 +1,161 @@
+#include "host/session/io.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+#include "host/config/text.h"
+
+namespace tenon::session {
+namespace {
+
+const ir::Type& innermost(const ir::Type& type) {
+  const ir::Type* at = &type;
+  while (!at->is_tensor() && at->inner != nullptr) at = at->inner.get();
+  return *at;
+}
+
+std::string text_of(const tenon_tensor& tensor) {
+  if (tensor.kind != TENON_KIND_TENSOR) return "no tensor";
+  return str_cat(ir::element_type_name(static_cast<ir::ElementType>(tensor.dtype)),
+                 ir::Shape::of({tensor.dims, tensor.dims + tensor.rank}).to_string());
+}
+
+Status wrong(const IoEntry& entry, const tenon_tensor& tensor, std::string_view why) {
+  return invalid_input("input '", entry.name, "' is ", entry.type_text, ", given is ", text_of(tensor), ": ",
+                       why);
+}
+
+/// The bytes that the description promises are those that its shape needs.
+Status check_whole(const IoEntry& entry, const tenon_tensor& tensor) {
+  int64_t count = 0;
+  if (!runtime::count_elements({tensor.dims, tensor.rank}, &count))
+    return wrong(entry, tensor, "that is no shape");
+  if (tensor.dtype == TENON_STRING) {
+    const bool whole = count == 0 || tensor.offsets != nullptr;
+    return whole ? ok_status() : wrong(entry, tensor, "a string tensor needs offsets");
+  }
+  uint64_t bytes = 0;
+  if (!runtime::tensor_bytes(tensor.dtype, {tensor.dims, tensor.rank}, &bytes)) {
+    return wrong(entry, tensor, "it does not fit into memory");
+  }
+  if (bytes != 0 && tensor.data == nullptr) return wrong(entry, tensor, "it has no data");
+  if (tensor.byte_size != bytes) {
+    return wrong(entry, tensor, str_cat("its shape takes ", bytes, " bytes, it has ", tensor.byte_size));
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+tenon_io_info IoEntry::info() const {
+  tenon_io_info info{};
+  info.struct_size = sizeof(info);
+  info.kind = static_cast<uint32_t>(type.kind);
+  info.dtype = static_cast<uint32_t>(innermost(type).element);
+  info.rank =
+      type.is_tensor() && type.shape.has_rank ? static_cast<int32_t>(dims.size()) : TENON_RANK_UNKNOWN;
+  info.name = {name.data(), name.size()};
+  info.dims = dims.data();
+  info.dim_names = dim_name_views.data();
+  info.type_text = {type_text.data(), type_text.size()};
+  info.has_default = default_value != nullptr ? 1 : 0;
+  return info;
+}
+
+IoList::IoList(const ir::Graph& graph, const std::vector<ir::ValueId>& values, std::string what)
+    : what_(std::move(what)) {
+  for (ir::ValueId v : values) {
+    IoEntry entry;
+    entry.name = graph.value(v).name;
+    entry.type = graph.value(v).type;
+    entry.type_text = entry.type.to_string();
+    for (const ir::Dim& dim : entry.type.shape.dims) {
+      entry.dims.push_back(dim.known() ? dim.value : TENON_DIM_UNKNOWN);
+      entry.dim_names.push_back(dim.known() ? std::string() : dim.symbol);
+    }
+    for (const ir::Default& fallback : graph.defaults()) {
+      if (fallback.input == v) entry.default_value = fallback.value;
+    }
+    entries_.push_back(std::move(entry));
+  }
+  for (uint32_t i = 0; i < entries_.size(); ++i) {  // the entries stay where they are from now on
+    for (const std::string& name : entries_[i].dim_names)
+      entries_[i].dim_name_views.push_back({name.data(), name.size()});
+    by_name_.emplace(entries_[i].name, i);
+  }
+  find_shared_dims();
+}
+
+void IoList::find_shared_dims() {
+  std::map<std::string_view, std::pair<uint32_t, uint32_t>> first;
+  for (uint32_t i = 0; i < entries_.size(); ++i) {
+    for (uint32_t d = 0; d < entries_[i].dim_names.size(); ++d) {
+      const std::string& symbol = entries_[i].dim_names[d];
+      if (symbol.empty()) continue;
+      const auto at = first.try_emplace(symbol, i, d).first;
+      if (at->second != std::pair(i, d)) shared_dims_.push_back({at->second.first, at->second.second, i, d});
+    }
+  }
+}
+
+Result<uint32_t> IoList::find(std::string_view name) const {
+  const auto at = by_name_.find(name);
+  if (at != by_name_.end()) return at->second;
+  std::vector<std::string> names;
+  for (const IoEntry& entry : entries_) names.push_back(entry.name);
+  return Status(StatusCode::kNotFound,
+                str_cat("the model has no ", what_, " '", name, "'", config::suggestion(name, names)),
+                ErrorKind::kInvalidInput);
+}
+
+Status check_input(const IoEntry& entry, const tenon_tensor& tensor) {
+  const ir::Type& type = entry.type;
+  if (type.kind == ir::ValueKind::kOptional && tensor.kind != TENON_KIND_OPTIONAL)
+    return ok_status();  // its content
+  if (type.kind != ir::ValueKind::kUnknown && tensor.kind != static_cast<uint32_t>(type.kind)) {
+    return wrong(entry, tensor, "it is another kind of value");
+  }
+  if (tensor.kind != TENON_KIND_TENSOR) return ok_status();
+  if (tensor.strides != nullptr) return wrong(entry, tensor, "it is not dense");
+  if (tensor.domain != TENON_DOMAIN_HOST) return wrong(entry, tensor, "it is not in host memory");
+  if (type.element != ir::ElementType::kUndefined && tensor.dtype != static_cast<uint32_t>(type.element)) {
+    return wrong(entry, tensor, "the element type differs");
+  }
+  if (tensor.rank > TENON_EP_MAX_RANK) return wrong(entry, tensor, "the rank is too high");
+  if (type.shape.has_rank && tensor.rank != type.shape.rank())
+    return wrong(entry, tensor, "the rank differs");
+  for (size_t d = 0; d < entry.dims.size(); ++d) {
+    if (entry.dims[d] >= 0 && tensor.dims[d] != entry.dims[d]) {
+      return wrong(entry, tensor, str_cat("dim ", d, " must be ", entry.dims[d]));
+    }
+  }
+  return check_whole(entry, tensor);
+}
+
+Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> arguments) {
+  for (const SharedDim& shared : inputs.shared_dims()) {
+    const tenon_tensor &first = arguments[shared.first_input].tensor, &other = arguments[shared.input].tensor;
+    if (first.kind != TENON_KIND_TENSOR || other.kind != TENON_KIND_TENSOR) continue;
+    if (first.dims[shared.first_dim] == other.dims[shared.dim]) continue;
+    const IoEntry &first_entry = inputs[shared.first_input], &entry = inputs[shared.input];
+    return invalid_input("dim '", entry.dim_names[shared.dim], "' is ", first.dims[shared.first_dim],
+                         " in input '", first_entry.name, "' (", first_entry.type_text, ") and ",
+                         other.dims[shared.dim], " in input '", entry.name, "' (", entry.type_text, ")");
+  }
+  return ok_status();
+}
+
+Status align(runtime::Argument* argument) {
+  const tenon_tensor& tensor = argument->tensor;
+  if (tensor.kind != TENON_KIND_TENSOR || tensor.dtype == TENON_STRING || tensor.data == nullptr)
+    return ok_status();
+  const uint32_t bits = ir::element_bits(static_cast<ir::ElementType>(tensor.dtype));
+  const uint64_t wanted = std::clamp<uint64_t>(bits / 8, 1, 8);
+  if (reinterpret_cast<uintptr_t>(tensor.data) % wanted == 0) return ok_status();
+  ASSIGN_OR_RETURN(runtime::ValueRef copied, runtime::copy_tensor(tensor));
+  *argument = runtime::Argument(std::move(copied));
+  return ok_status();
+}
+
+}  // namespace tenon::session

@@ -1,0 +1,77 @@
+#include "host/session/load.h"
+
+#include "host/config/text.h"
+#include "host/provider/registry.h"
+#include "host/runtime/host_api.h"
+#include "host/session/evaluator.h"
+
+namespace tenon::session {
+
+onnx::Limits limits_of(const config::Settings& settings) {
+  onnx::Limits limits;
+  const auto bounded = [](uint64_t bytes) {
+    return bytes == 0 || bytes > uint64_t{1} << 62 ? int64_t{1} << 62 : static_cast<int64_t>(bytes);
+  };
+  limits.model_bytes = bounded(settings.limits.model_bytes);
+  limits.graph_depth = static_cast<int>(settings.limits.graph_depth);
+  limits.fold_bytes = bounded(settings.limits.fold_bytes);
+  limits.map_weights = settings.limits.map_weights;
+  limits.external_data = settings.limits.external_data == config::ExternalData::kDeny
+                             ? onnx::ExternalData::kDeny
+                             : onnx::ExternalData::kBeneathModel;
+  return limits;
+}
+
+Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings) {
+  const onnx::Limits limits = limits_of(settings);
+  return source.data != nullptr ? onnx::load_bytes(source.data, source.size, source.directory, limits)
+                                : onnx::load(source.path, limits);
+}
+
+Result<transform::Options> transforms_of(const config::Settings& settings, transform::Evaluator evaluator) {
+  transform::Options options;
+  options.evaluator = std::move(evaluator);
+  options.fold_bytes = limits_of(settings).fold_bytes;
+  std::vector<std::string> names;
+  for (const transform::Transform& each : transform::transforms()) names.push_back(each.name);
+  for (const std::string& pattern : settings.transforms.disable) {
+    bool found = false;
+    for (const std::string& name : names) {
+      if (!config::glob_match(pattern, name)) continue;
+      options.enabled[name] = false;
+      found = true;
+    }
+    if (!found) {
+      return config_error("transforms.disable names '", pattern, "', and there is no such transform",
+                          config::suggestion(pattern, names));
+    }
+  }
+  return options;
+}
+
+Result<runtime::Selection> select_providers(const config::Config& config, const SessionOptions& options) {
+  provider::RegistryOptions registry_options =
+      provider::RegistryOptions::from_config(config, runtime::host_api());
+  for (const std::string& path : options.registered) registry_options.registered.push_back(path);
+  provider::ProviderRegistry registry(std::move(registry_options));
+  const provider::ProviderRegistry::Known known = registry.known();
+  RETURN_IF_ERROR(config.check_providers(known.providers));
+  return runtime::select_instances(config, registry);
+}
+
+Result<ir::Model> transformed_model(const ModelSource& source, const config::Config& config,
+                                    const SessionOptions& options) {
+  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings()));
+  ASSIGN_OR_RETURN(const runtime::Selection selection, select_providers(config, options));
+  std::shared_ptr<runtime::NodeRunner> runner;
+  if (const std::shared_ptr<runtime::Instance> completing = selection.completing()) {
+    runner = std::make_shared<runtime::NodeRunner>(completing, model.opset_imports);
+  }
+  ASSIGN_OR_RETURN(const transform::Options transforms,
+                   transforms_of(config.settings(), make_evaluator(std::move(runner))));
+  ASSIGN_OR_RETURN(const transform::Report report, transform::run_pipeline(model, transforms));
+  (void)report;
+  return model;
+}
+
+}  // namespace tenon::session

@@ -1,0 +1,23 @@
+// Reading a model under the limits of a config, and the transforms that a config leaves on.
+#pragma once
+
+#include "core/base/result.h"
+#include "core/onnx/onnx.h"
+#include "core/transform/transform.h"
+#include "host/config/config.h"
+#include "host/session/session.h"
+
+namespace tenon::session {
+
+onnx::Limits limits_of(const config::Settings& settings);
+Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings);
+/// NOT_FOUND as a config error when `transforms.disable` names nothing there is.
+Result<transform::Options> transforms_of(const config::Settings& settings, transform::Evaluator evaluator);
+
+/// The providers that a config chooses, in order.
+Result<runtime::Selection> select_providers(const config::Config& config, const SessionOptions& options);
+/// The model after the pipeline, with constants folded by the completing provider.
+Result<ir::Model> transformed_model(const ModelSource& source, const config::Config& config,
+                                    const SessionOptions& options);
+
+}  // namespace tenon::session

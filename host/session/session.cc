@@ -1,0 +1,176 @@
+#include "host/session/session.h"
+
+#include <algorithm>
+
+#include "host/runtime/frame_pool.h"
+#include "host/runtime/thread_pool.h"
+#include "host/session/build.h"
+#include "host/session/evaluator.h"
+#include "host/session/load.h"
+
+namespace tenon::session {
+namespace {
+
+/// Tells the application how far it is.
+Status report(const SessionOptions& options, double fraction, std::string_view stage) {
+  if (!options.progress || options.progress(fraction, stage)) return ok_status();
+  return Status(StatusCode::kCancelled, str_cat("the application stopped at stage '", stage, "'"),
+                ErrorKind::kCancelled);
+}
+
+std::string file_name(std::string_view path) {
+  const size_t slash = path.find_last_of("/\\");
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+}  // namespace
+
+Session::~Session() = default;
+
+Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, const config::Config& config,
+                                                 const SessionOptions& options) {
+  std::shared_ptr<Session> session(new Session());
+  session->name_ = source.data != nullptr ? "model in memory" : file_name(source.path);
+  Status status = session->load(source, config, options);
+  if (status.ok()) status = session->build(config, options);
+  if (status.ok()) status = session->plan_ahead();
+  if (!status.ok()) {
+    const std::string place = source.data != nullptr ? session->name_ : str_cat("model '", source.path, "'");
+    return std::move(status).with_context(place);
+  }
+  RETURN_IF_ERROR(report(options, 1.0, "ready"));
+  return session;
+}
+
+Status Session::load(const ModelSource& source, const config::Config& config, const SessionOptions& options) {
+  RETURN_IF_ERROR(report(options, 0.0, "read"));
+  ASSIGN_OR_RETURN(model_, load_model(source, config.settings()));
+  RETURN_IF_ERROR(report(options, 0.2, "providers"));
+  ASSIGN_OR_RETURN(selection_, select_providers(config, options));
+  return ok_status();
+}
+
+Status Session::build(const config::Config& config, const SessionOptions& options) {
+  const config::Settings& settings = config.settings();
+  auto context = std::make_shared<runtime::ExecutableContext>();
+  context->opset_imports = model_.opset_imports;
+  context->constants = std::make_shared<runtime::ConstantPool>();
+  if (const std::shared_ptr<runtime::Instance> completing = selection_.completing()) {
+    context->evaluator = std::make_shared<runtime::NodeRunner>(completing, model_.opset_imports);
+  }
+  context->keep_plans = static_cast<size_t>(std::max<int64_t>(settings.shapes.keep, 1));
+  context->host_limit = settings.memory.host_limit;
+  context->device_limit = settings.memory.device_limit;
+  threads_ = static_cast<uint32_t>(settings.threads.count);
+
+  RETURN_IF_ERROR(report(options, 0.3, "transform"));
+  BuildContext build;
+  ASSIGN_OR_RETURN(build.transforms, transforms_of(settings, make_evaluator(context->evaluator)));
+  ASSIGN_OR_RETURN(const transform::Report transformed, transform::run_pipeline(model_, build.transforms));
+  (void)transformed;
+
+  const runtime::Placement placement(config, selection_, name_);
+  ir::Graph graph = std::move(model_.graph);
+  model_.graph = ir::Graph();
+  build.model = &model_;
+  build.selection = &selection_;
+  build.placement = &placement;
+  build.settings = &settings;
+  build.context = context;
+  build.node_limit = limits_of(settings).nodes;
+  build.progress = [&](size_t done, size_t all) {
+    return report(options,
+                  0.4 + 0.5 * static_cast<double>(done) / static_cast<double>(std::max<size_t>(all, 1)),
+                  "compile");
+  };
+  ASSIGN_OR_RETURN(executable_, build_executable(build, std::move(graph), "", false));
+  inputs_ = IoList(executable_->graph(), executable_->inputs(), "input");
+  outputs_ = IoList(executable_->graph(), executable_->outputs(), "output");
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    runtime::ValueRef value;
+    if (inputs_[i].default_value != nullptr) {
+      ASSIGN_OR_RETURN(value, runtime::copy_tensor(runtime::describe(*inputs_[i].default_value)));
+    }
+    default_values_.push_back(std::move(value));
+  }
+  return ok_status();
+}
+
+Status Session::plan_ahead() const {
+  std::vector<runtime::Argument> arguments(inputs_.size());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const ir::Type& type = inputs_[i].type;
+    if (!type.is_tensor() || !type.shape.is_static()) return ok_status();  // learned at the first Run
+    tenon_tensor& tensor = arguments[i].tensor;
+    tensor.kind = TENON_KIND_TENSOR;
+    tensor.dtype = static_cast<uint32_t>(type.element);
+    tensor.rank = static_cast<uint32_t>(inputs_[i].dims.size());
+    tensor.dims = inputs_[i].dims.data();
+  }
+  return executable_->frames().find_plan(*executable_, arguments, runtime::signature_of(arguments)).status();
+}
+
+Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    runtime::Argument& argument = (*arguments)[i];
+    if (argument.tensor.kind == TENON_KIND_NONE) {
+      if (inputs_[i].type.kind == ir::ValueKind::kOptional) continue;
+      if (!default_values_[i]) {
+        return invalid_input("input '", inputs_[i].name, "' (", inputs_[i].type_text, ") is missing");
+      }
+      argument = runtime::Argument(default_values_[i]->tensor);
+    }
+    RETURN_IF_ERROR(check_input(inputs_[i], argument.tensor));
+    RETURN_IF_ERROR(align(&argument));
+  }
+  return check_symbols(inputs_, *arguments);
+}
+
+void Session::prepare_context(const RunOptions& options, runtime::RunContext* context) const {
+  runtime::ThreadPool& pool = runtime::ThreadPool::process(threads_);
+  context->run.threads.set(&pool, threads_ == 0 ? pool.size() : threads_);
+  context->control.cancel = options.cancel;
+  context->control.deadline_ns = options.deadline_ns == 0 ? 0 : runtime::now_ns() + options.deadline_ns;
+  context->control.trace = options.trace;
+}
+
+Status Session::run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
+                              std::span<runtime::ValueRef> outputs) const {
+  std::unique_ptr<runtime::RunContext> context = contexts_.take();
+  if (context == nullptr) context = std::make_unique<runtime::RunContext>();
+  prepare_context(options, context.get());
+  Status status = run_executable(*executable_, *context, arguments, outputs);
+  context->run.threads.finish();
+  contexts_.put(std::move(context)).reset();
+  return status;
+}
+
+Status Session::run(const RunOptions& options, std::span<const NamedValue> inputs,
+                    std::span<const std::string_view> output_names, std::span<runtime::ValueRef> outputs) {
+  std::vector<runtime::Argument> arguments(inputs_.size());
+  for (const NamedValue& input : inputs) {
+    ASSIGN_OR_RETURN(const uint32_t index, inputs_.find(input.name));
+    if (!input.value) return invalid_input("input '", input.name, "' is given without a value");
+    if (arguments[index].tensor.kind != TENON_KIND_NONE)
+      return invalid_input("input '", input.name, "' is given twice");
+    arguments[index] = runtime::Argument(input.value->tensor);
+    if (!input.value->is_tensor()) arguments[index].tensor.object = input.value.get();
+  }
+  RETURN_IF_ERROR(check_arguments(&arguments));
+
+  std::vector<runtime::ValueRef> all(outputs_.size());
+  std::vector<uint32_t> chosen;
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    uint32_t index = static_cast<uint32_t>(o);
+    if (!output_names.empty()) {
+      ASSIGN_OR_RETURN(index, outputs_.find(output_names[o]));
+    }
+    if (outputs[o]) all[index] = outputs[o];
+    chosen.push_back(index);
+  }
+  RETURN_IF_ERROR(run_arguments(options, arguments, all));
+  for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = all[chosen[o]];
+  return ok_status();
+}
+
+}  // namespace tenon::session

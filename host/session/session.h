@@ -1,0 +1,97 @@
+// A session: one model, loaded, given to providers and ready to run. It conducts the stages and holds no
+// logic of its own.
+//
+// Thread-safe: any number of threads may run it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+#include "host/config/config.h"
+#include "host/runtime/executable.h"
+#include "host/runtime/hot_slots.h"
+#include "host/runtime/run_control.h"
+#include "host/runtime/select.h"
+#include "host/runtime/value.h"
+#include "host/session/io.h"
+
+namespace tenon::session {
+
+/// Where the model comes from: a file, or memory.
+struct ModelSource {
+  std::string path;
+  const void* data = nullptr;  // not null: instead of `path`
+  size_t size = 0;
+  std::string directory;  // of external data, when from memory
+};
+
+struct SessionOptions {
+  /// A fraction in [0, 1] and the stage; false cancels. May be empty.
+  std::function<bool(double fraction, std::string_view stage)> progress;
+  /// Provider manifests that the application has made known to the process.
+  std::vector<std::string> registered;
+};
+
+struct RunOptions {
+  int64_t deadline_ns = 0;           // from now; 0: none
+  const uint32_t* cancel = nullptr;  // read atomically
+  runtime::Trace* trace = nullptr;
+};
+
+struct NamedValue {
+  std::string_view name;
+  runtime::ValueRef value;
+};
+
+class Session {
+ public:
+  static Result<std::shared_ptr<Session>> create(const ModelSource& source, const config::Config& config,
+                                                 const SessionOptions& options = {});
+  ~Session();
+
+  const IoList& inputs() const { return inputs_; }
+  const IoList& outputs() const { return outputs_; }
+
+  /// Runs by name. `output_names` empty: all outputs in the model's order. `outputs`: one per output asked
+  /// for; an entry that is not empty is written in place. INVALID_INPUT names the input or output and what
+  /// was expected.
+  Status run(const RunOptions& options, std::span<const NamedValue> inputs,
+             std::span<const std::string_view> output_names, std::span<runtime::ValueRef> outputs);
+
+  /// One argument per input of the model, an empty tensor of kind NONE where it is left out: fills in
+  /// defaults and checks.
+  Status check_arguments(std::vector<runtime::Argument>* arguments) const;
+  /// Gives a context the workers and limits of this session.
+  void prepare_context(const RunOptions& options, runtime::RunContext* context) const;
+
+  const runtime::Executable& executable() const { return *executable_; }
+  const ir::Model& model() const { return model_; }  // without its graph
+  const runtime::Selection& selection() const { return selection_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  Session() = default;
+  Status load(const ModelSource& source, const config::Config& config, const SessionOptions& options);
+  Status build(const config::Config& config, const SessionOptions& options);
+  Status plan_ahead() const;
+  Status run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
+                       std::span<runtime::ValueRef> outputs) const;
+
+  std::string name_;  // the file's, without folders
+  ir::Model model_;
+  runtime::Selection selection_;
+  std::unique_ptr<runtime::Executable> executable_;
+  IoList inputs_, outputs_;
+  std::vector<runtime::ValueRef> default_values_;  // per input
+  uint32_t threads_ = 0;
+  mutable runtime::HotSlots<runtime::RunContext> contexts_;
+};
+
+}  // namespace tenon::session

@@ -1,0 +1,167 @@
+#include "host/session/slots.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "host/runtime/frame_pool.h"
+#include "host/runtime/thread_pool.h"
+
+namespace tenon::session {
+namespace {
+
+bool same_shape(const tenon_tensor& a, const tenon_tensor& b) {
+  return a.kind == b.kind && a.dtype == b.dtype &&
+         std::equal(a.dims, a.dims + a.rank, b.dims, b.dims + b.rank);
+}
+
+std::string text_of(const tenon_tensor& tensor) {
+  return str_cat(ir::element_type_name(static_cast<ir::ElementType>(tensor.dtype)),
+                 ir::Shape::of({tensor.dims, tensor.dims + tensor.rank}).to_string());
+}
+
+}  // namespace
+
+Slots::Slots(std::shared_ptr<Session> session) : session_(std::move(session)) {
+  inputs_.resize(session_->inputs().size());
+  outputs_.resize(session_->outputs().size());
+  own_outputs_.resize(session_->outputs().size());
+}
+
+Slots::~Slots() = default;
+
+void Slots::set(Bound* bound, const tenon_tensor& tensor) {
+  bound->tensor = tensor;
+  bound->dims.assign(tensor.dims, tensor.dims + tensor.rank);
+  bound->tensor.dims = bound->dims.data();
+  bound->is_set = true;
+}
+
+Status Slots::bind_input(uint32_t index, const tenon_tensor& tensor) {
+  if (index >= inputs_.size())
+    return invalid_input("the model has ", inputs_.size(), " inputs, there is no input ", index);
+  RETURN_IF_ERROR(check_input(session_->inputs()[index], tensor));
+  Bound& bound = inputs_[index];
+  const bool same = bound.is_set && same_shape(bound.tensor, tensor);
+  set(&bound, tensor);
+  if (!same) {
+    frame_.reset();
+  } else if (frame_ != nullptr) {
+    frame_->bind_input(index, bound.tensor);
+  }
+  return ok_status();
+}
+
+Status Slots::bind_output(uint32_t index, const tenon_tensor& tensor) {
+  if (index >= outputs_.size()) {
+    return invalid_input("the model has ", outputs_.size(), " outputs, there is no output ", index);
+  }
+  uint64_t bytes = 0;
+  const bool numeric = tensor.kind == TENON_KIND_TENSOR && tensor.domain == TENON_DOMAIN_HOST &&
+                       tensor.strides == nullptr &&
+                       runtime::tensor_bytes(tensor.dtype, {tensor.dims, tensor.rank}, &bytes);
+  if (!numeric || bytes != tensor.byte_size || (bytes != 0 && tensor.data == nullptr)) {
+    return invalid_input("memory for output '", session_->outputs()[index].name,
+                         "' is no dense numeric tensor on the host");
+  }
+  set(&outputs_[index], tensor);
+  own_outputs_[index].reset();
+  if (frame_ == nullptr || !frame_->needs_output(index)) return ok_status();
+  return bind_outputs();
+}
+
+Status Slots::replan() {
+  std::vector<runtime::Argument> arguments(inputs_.size());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].is_set) arguments[i] = runtime::Argument(inputs_[i].tensor);
+  }
+  RETURN_IF_ERROR(session_->check_arguments(&arguments));
+  const runtime::Executable& executable = session_->executable();
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].is_set && arguments[i].tensor.data != inputs_[i].tensor.data) {
+      return invalid_input("memory of input '", session_->inputs()[i].name,
+                           "' is not aligned for its element type");
+    }
+  }
+  ASSIGN_OR_RETURN(frame_, executable.frames().take(executable, arguments));
+  for (uint32_t i = 0; i < arguments.size(); ++i) frame_->bind_input(i, arguments[i].tensor);
+  late_outputs_.clear();
+  for (uint32_t o = 0; o < outputs_.size(); ++o) {
+    const auto& slots = frame_->plan().outputs;
+    const bool repeated = std::find(slots.begin(), slots.begin() + o, slots[o]) != slots.begin() + o;
+    if (!frame_->needs_output(o) || repeated) late_outputs_.push_back(o);
+  }
+  if (Status status = bind_outputs(); !status.ok()) {
+    frame_.reset();
+    return status;
+  }
+  return ok_status();
+}
+
+Status Slots::bind_outputs() {
+  for (uint32_t o = 0; o < outputs_.size(); ++o) {
+    if (std::find(late_outputs_.begin(), late_outputs_.end(), o) != late_outputs_.end()) continue;
+    const tenon_tensor& planned = frame_->output(o);
+    if (outputs_[o].is_set) {
+      if (!same_shape(outputs_[o].tensor, planned)) {
+        return invalid_input("output '", session_->outputs()[o].name, "' is ", text_of(planned),
+                             ", the memory bound for it is ", text_of(outputs_[o].tensor));
+      }
+      frame_->bind_output(o, outputs_[o].tensor.data);
+      continue;
+    }
+    if (!own_outputs_[o] || !same_shape(own_outputs_[o]->tensor, planned)) {
+      ASSIGN_OR_RETURN(own_outputs_[o], runtime::make_tensor(planned.dtype, {planned.dims, planned.rank}));
+    }
+    frame_->bind_output(o, own_outputs_[o]->tensor.data);
+  }
+  return ok_status();
+}
+
+Status Slots::run(const RunOptions& options) {
+  if (frame_ == nullptr) {
+    RETURN_IF_ERROR(replan());
+    session_->prepare_context(options, &context_);
+  }
+  context_.control.cancel = options.cancel;
+  context_.control.trace = options.trace;
+  context_.control.deadline_ns = options.deadline_ns == 0 ? 0 : runtime::now_ns() + options.deadline_ns;
+  Status status = frame_->run(context_);
+  context_.run.threads.finish();
+  has_run_ = status.ok();
+  if (late_outputs_.empty() || !status.ok()) return status;
+  for (uint32_t index : late_outputs_) RETURN_IF_ERROR(collect(index));
+  frame_->clear();
+  return ok_status();
+}
+
+Status Slots::collect(uint32_t index) {
+  const tenon_tensor& made = frame_->output(index);
+  if (!outputs_[index].is_set) {
+    if (frame_->needs_output(index)) {
+      ASSIGN_OR_RETURN(own_outputs_[index], runtime::copy_tensor(made));
+    } else {
+      ASSIGN_OR_RETURN(own_outputs_[index], frame_->take_output(index));
+    }
+    return ok_status();
+  }
+  const tenon_tensor& given = outputs_[index].tensor;
+  if (made.kind != TENON_KIND_TENSOR || !same_shape(given, made)) {
+    return invalid_input("output '", session_->outputs()[index].name, "' is ", text_of(made),
+                         ", the memory bound for it is ", text_of(given));
+  }
+  if (made.byte_size != 0) std::memcpy(given.data, made.data, made.byte_size);
+  return ok_status();
+}
+
+Result<tenon_tensor> Slots::output(uint32_t index) const {
+  if (index >= outputs_.size()) {
+    return invalid_input("the model has ", outputs_.size(), " outputs, there is no output ", index);
+  }
+  if (!has_run_)
+    return Status(StatusCode::kFailedPrecondition, "there was no Run yet", ErrorKind::kInvalidInput);
+  if (outputs_[index].is_set) return outputs_[index].tensor;
+  const runtime::Argument argument(own_outputs_[index]);
+  return argument.tensor;
+}
+
+}  // namespace tenon::session
