@@ -1,0 +1,61 @@
+// The edge of the C API: handles, texts, and structs of other sizes, which are read and written within their
+// bounds.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "host/config/config.h"
+#include "host/runtime/border.h"
+#include "tenon/tenon.h"
+
+/// Owned text.
+struct tenon_text {
+  std::string text;
+};
+
+struct tenon_config {
+  tenon::config::Config config;
+};
+
+namespace tenon::c_api {
+
+using runtime::guarded;
+
+inline std::string_view view(tenon_str text) { return {text.data, text.data == nullptr ? 0 : text.size}; }
+inline tenon_str to_str(std::string_view text) { return {text.data(), text.size()}; }
+
+/// A copy of `from` (may be null) in today's size; what the caller did not know is zero.
+template <class T>
+T read_struct(const T* from) {
+  T out{};
+  if (from != nullptr)
+    std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(T)));
+  return out;
+}
+
+/// Writes what the caller has room for; its struct_size stays.
+template <class T>
+Status write_struct(T value, T* to) {
+  if (to == nullptr || to->struct_size < sizeof(uint32_t))
+    return invalid_input("struct_size of an output struct is not set");
+  const uint32_t size = to->struct_size;
+  std::memcpy(static_cast<void*>(to), &value, std::min<size_t>(size, sizeof(T)));
+  to->struct_size = size;
+  return ok_status();
+}
+
+/// Gives `text` to the caller.
+Status give_text(std::string text, tenon_text** out);
+
+/// The caller's config, or the layers of the process when it is null.
+Result<config::Config> config_or_default(const tenon_config* config);
+
+inline Status check_pointer(const void* pointer, std::string_view name) {
+  return pointer != nullptr ? ok_status() : invalid_input(name, " is NULL");
+}
+
+}  // namespace tenon::c_api

@@ -1,0 +1,57 @@
+#include "host/config/config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "host/api/border.h"
+#include "host/api/functions.h"
+#include "host/api/json.h"
+#include "host/config/schema.h"
+
+namespace tenon::c_api {
+
+tenon_status config_create(tenon_str path, tenon_config** out_config, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(out_config, "out_config"));
+    config::LoadOptions options;
+    options.file = std::string(view(path));
+    ASSIGN_OR_RETURN(config::Config loaded, config::Config::load(options));
+    *out_config = new tenon_config{std::move(loaded)};
+    return ok_status();
+  });
+}
+
+void config_release(tenon_config* config) { delete config; }
+
+tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(config, "config"));
+    return config->config.set(view(key), view(value), "config_set");
+  });
+}
+
+tenon_status config_describe(const tenon_config* config, tenon_text** out_json, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(config, "config"));
+    nlohmann::ordered_json out = nlohmann::ordered_json::object();
+    for (const config::EffectiveValue& value : config->config.show()) {
+      out[value.key] = {{"value", to_json(value.value)},
+                        {"toml", value.value.to_toml()},
+                        {"origin", value.origin()},
+                        {"layer", config::layer_name(value.layer)}};
+    }
+    return give_text(dump(out), out_json);
+  });
+}
+
+tenon_status config_schema(tenon_text** out_json, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    nlohmann::ordered_json out = nlohmann::ordered_json::object();
+    for (const config::KeySpec& spec : config::schema()) {
+      out[std::string(spec.key)] = {
+          {"type", config::type_text(spec)}, {"default", spec.default_toml}, {"doc", spec.doc}};
+    }
+    return give_text(dump(out), out_json);
+  });
+}
+
+}  // namespace tenon::c_api

@@ -1,0 +1,63 @@
+// The functions behind the table, a file for each group of them.
+#pragma once
+
+#include "tenon/tenon.h"
+
+namespace tenon::c_api {
+
+// config.cc
+tenon_status config_create(tenon_str path, tenon_config** out_config, tenon_error* error);
+void config_release(tenon_config* config);
+tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, tenon_error* error);
+tenon_status config_describe(const tenon_config* config, tenon_text** out_json, tenon_error* error);
+tenon_status config_schema(tenon_text** out_json, tenon_error* error);
+
+// providers.cc
+tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon_text** out_json,
+                                tenon_error* error);
+tenon_status provider_register(tenon_str manifest_path, tenon_error* error);
+tenon_status quarantine_describe(tenon_str remove_hash, tenon_text** out_json, tenon_error* error);
+
+// sessions.cc
+tenon_status session_create(tenon_str model_path, const tenon_config* config,
+                            const tenon_session_options* options, tenon_session** out_session,
+                            tenon_error* error);
+tenon_status session_create_from_memory(const void* data, uint64_t size, uint32_t keep, tenon_str directory,
+                                        const tenon_config* config, const tenon_session_options* options,
+                                        tenon_session** out_session, tenon_error* error);
+void session_release(tenon_session* session);
+uint32_t session_input_count(const tenon_session* session);
+uint32_t session_output_count(const tenon_session* session);
+tenon_status session_input(const tenon_session* session, uint32_t index, tenon_io_info* out_info);
+tenon_status session_output(const tenon_session* session, uint32_t index, tenon_io_info* out_info);
+tenon_status session_describe(const tenon_session* session, uint32_t what, tenon_text** out_json,
+                              tenon_error* error);
+tenon_status model_optimize(tenon_str model_path, const tenon_config* config, tenon_str out_path,
+                            tenon_error* error);
+tenon_status model_describe(tenon_str model_path, const tenon_config* config, tenon_text** out_json,
+                            tenon_error* error);
+
+// values.cc; the rest of the values' functions is shared with providers
+tenon_status value_wrap(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
+                        tenon_value** out_value, tenon_error* error);
+tenon_status value_read_pb(tenon_str path, const tenon_io_info* like, tenon_value** out_value,
+                           tenon_error* error);
+tenon_status value_write_pb(tenon_str path, tenon_str name, const tenon_value* value, tenon_error* error);
+
+// runs.cc
+tenon_status cancel_create(tenon_cancel** out_cancel);
+void cancel_trigger(tenon_cancel* cancel);
+void cancel_release(tenon_cancel* cancel);
+tenon_status run(tenon_session* session, const tenon_run_options* options, const tenon_named_value* inputs,
+                 uint32_t input_count, const tenon_str* output_names, uint32_t output_count,
+                 tenon_value** out_outputs, tenon_error* error);
+tenon_status slots_create(tenon_session* session, tenon_slots** out_slots, tenon_error* error);
+void slots_release(tenon_slots* slots);
+tenon_status slots_bind_input(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
+                              tenon_error* error);
+tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
+                               tenon_error* error);
+tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, tenon_error* error);
+tenon_status slots_output(tenon_slots* slots, uint32_t index, tenon_tensor* out_tensor, tenon_error* error);
+
+}  // namespace tenon::c_api

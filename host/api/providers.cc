@@ -1,0 +1,127 @@
+#include <memory>
+#include <mutex>
+
+#include "host/api/border.h"
+#include "host/api/functions.h"
+#include "host/api/json.h"
+#include "host/api/registered.h"
+#include "host/provider/quarantine.h"
+#include "host/provider/registry.h"
+#include "host/provider/state_folder.h"
+#include "host/runtime/host_api.h"
+
+namespace tenon::c_api {
+namespace {
+
+std::mutex g_mutex;
+std::vector<std::string> g_registered;  // guarded by g_mutex
+
+nlohmann::ordered_json describe(const provider::DeviceInfo& device) {
+  return {{"selector", device.selector()},
+          {"kind", provider::device_kind_name(device.kind)},
+          {"id", device.stable_id},
+          {"name", device.name},
+          {"vendor", device.vendor},
+          {"memory_bytes", device.memory_bytes},
+          {"emulated", device.software_emulated}};
+}
+
+nlohmann::ordered_json describe(const config::OptionSpec& option) {
+  nlohmann::ordered_json out = {
+      {"name", option.name}, {"type", config::option_type_name(option.type)}, {"doc", option.doc}};
+  if (option.default_value.has_value()) out["default"] = to_json(*option.default_value);
+  if (option.min.has_value()) out["min"] = *option.min;
+  if (option.max.has_value()) out["max"] = *option.max;
+  for (const config::Value& value : option.values) out["values"].push_back(to_json(value));
+  return out;
+}
+
+nlohmann::ordered_json describe(const provider::ProviderInfo& info) {
+  nlohmann::ordered_json out;
+  out["id"] = info.manifest ? info.manifest->id : "";
+  out["version"] = info.manifest ? info.manifest->version.to_string() : "";
+  out["manifest"] = info.manifest_path;
+  out["library"] = info.file_path;
+  out["place"] = {{"number", static_cast<int>(info.place)}, {"name", provider::place_name(info.place)}};
+  out["verdict"] = info.usable()                              ? "usable"
+                   : info.refusal == provider::Refusal::kNone ? "not chosen"
+                                                              : "refused";
+  out["chosen"] = info.chosen;
+  out["state"] = provider::state_name(info.state);
+  out["refusal"] = info.refusal == provider::Refusal::kNone ? "" : provider::refusal_name(info.refusal);
+  out["reason"] = info.reason;
+  out["cure"] = info.cure;
+  out["explain"] = info.explain();
+  out["devices"] = nlohmann::ordered_json::array();
+  for (const provider::DeviceInfo& device : info.devices) out["devices"].push_back(describe(device));
+  out["options"] = nlohmann::ordered_json::array();
+  if (info.manifest) {
+    for (const config::OptionSpec& option : info.manifest->options)
+      out["options"].push_back(describe(option));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> registered_paths() {
+  const std::lock_guard lock(g_mutex);
+  return g_registered;
+}
+
+void add_registered_path(std::string path) {
+  const std::lock_guard lock(g_mutex);
+  g_registered.push_back(std::move(path));
+}
+
+tenon_status provider_register(tenon_str manifest_path, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    if (view(manifest_path).empty()) return invalid_input("the manifest's path is empty");
+    provider::RegistryOptions options;
+    options.environment = false;
+    options.system_dirs.emplace();
+    provider::ProviderRegistry probe(std::move(options));  // tells at once when there is no manifest
+    RETURN_IF_ERROR(probe.register_path(std::string(view(manifest_path))));
+    add_registered_path(std::string(view(manifest_path)));
+    return ok_status();
+  });
+}
+
+tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon_text** out_json,
+                                tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
+    provider::RegistryOptions options =
+        provider::RegistryOptions::from_config(effective, runtime::host_api());
+    for (const std::string& path : registered_paths()) options.registered.push_back(path);
+    provider::ProviderRegistry registry(std::move(options));
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (const provider::ProviderInfo& info :
+         registry.list(deep != 0 ? provider::CheckLevel::kScan : provider::CheckLevel::kFiles)) {
+      out.push_back(describe(info));
+    }
+    return give_text(dump(out), out_json);
+  });
+}
+
+tenon_status quarantine_describe(tenon_str remove_hash, tenon_text** out_json, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    provider::Quarantine quarantine(provider::state_folder().value_or(""));
+    if (!view(remove_hash).empty()) RETURN_IF_ERROR(quarantine.remove(std::string(view(remove_hash))));
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (const provider::QuarantineRecord& record : quarantine.list()) {
+      out.push_back({{"sha256", record.sha256},
+                     {"id", record.provider_id},
+                     {"version", record.version},
+                     {"library", record.file},
+                     {"refusal", record.refusal},
+                     {"reason", record.reason},
+                     {"last_seconds", record.last_seconds},
+                     {"strikes", record.strikes},
+                     {"set_aside", record.set_aside()}});
+    }
+    return give_text(dump(out), out_json);
+  });
+}
+
+}  // namespace tenon::c_api

@@ -1,0 +1,13 @@
+// Provider manifests that the application has made known to this process (search place 0).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tenon::c_api {
+
+/// Thread-safe.
+std::vector<std::string> registered_paths();
+void add_registered_path(std::string path);
+
+}  // namespace tenon::c_api

@@ -1,0 +1,135 @@
+// Runs by name and through slots.
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "host/api/border.h"
+#include "host/api/functions.h"
+#include "host/api/handles.h"
+#include "host/runtime/trace.h"
+
+namespace tenon::c_api {
+namespace {
+
+/// The options of one Run, and the trace that it may fill.
+class RunRequest {
+ public:
+  explicit RunRequest(const tenon_run_options* options) {
+    if (options == nullptr) return;
+    const tenon_run_options given = read_struct(options);
+    options_.deadline_ns = given.deadline_ns;
+    if (given.cancel != nullptr) options_.cancel = &given.cancel->flag;
+    out_trace_ = given.out_trace;
+    if (out_trace_ == nullptr) return;
+    *out_trace_ = nullptr;
+    trace_ = std::make_unique<runtime::Trace>();
+    options_.trace = trace_.get();
+  }
+
+  const session::RunOptions& options() const { return options_; }
+  /// A failed Run is traced as well, as far as it came.
+  Status finish(Status status) {
+    if (out_trace_ != nullptr) {
+      Status given = give_text(trace_->to_json(), out_trace_);
+      if (status.ok()) return given;
+    }
+    return status;
+  }
+
+ private:
+  session::RunOptions options_;
+  std::unique_ptr<runtime::Trace> trace_;
+  tenon_text** out_trace_ = nullptr;
+};
+
+}  // namespace
+
+tenon_status cancel_create(tenon_cancel** out_cancel) {
+  return guarded(nullptr, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(out_cancel, "out_cancel"));
+    *out_cancel = new tenon_cancel;
+    return ok_status();
+  });
+}
+
+void cancel_trigger(tenon_cancel* cancel) {
+  if (cancel != nullptr) __atomic_store_n(&cancel->flag, 1u, __ATOMIC_RELAXED);
+}
+
+void cancel_release(tenon_cancel* cancel) { delete cancel; }
+
+tenon_status run(tenon_session* session, const tenon_run_options* options, const tenon_named_value* inputs,
+                 uint32_t input_count, const tenon_str* output_names, uint32_t output_count,
+                 tenon_value** out_outputs, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(session, "session"));
+    RETURN_IF_ERROR(check_pointer(out_outputs, "out_outputs"));
+    RETURN_IF_ERROR(input_count == 0 ? ok_status() : check_pointer(inputs, "inputs"));
+    RETURN_IF_ERROR(output_count == 0 ? ok_status() : check_pointer(output_names, "output_names"));
+    std::vector<session::NamedValue> named;
+    for (uint32_t i = 0; i < input_count; ++i) {
+      named.push_back({view(inputs[i].name), runtime::ValueRef::share(inputs[i].value)});
+    }
+    std::vector<std::string_view> names;
+    for (uint32_t o = 0; o < output_count; ++o) names.push_back(view(output_names[o]));
+    std::vector<runtime::ValueRef> outputs(output_count != 0 ? output_count
+                                                             : session->session->outputs().size());
+    for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = runtime::ValueRef::share(out_outputs[o]);
+
+    RunRequest request(options);
+    RETURN_IF_ERROR(request.finish(session->session->run(request.options(), named, names, outputs)));
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      if (out_outputs[o] == nullptr)
+        out_outputs[o] = outputs[o].release();  // else the caller has its count already
+    }
+    return ok_status();
+  });
+}
+
+tenon_status slots_create(tenon_session* session, tenon_slots** out_slots, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(session, "session"));
+    RETURN_IF_ERROR(check_pointer(out_slots, "out_slots"));
+    *out_slots = new tenon_slots(session->session);
+    return ok_status();
+  });
+}
+
+void slots_release(tenon_slots* slots) { delete slots; }
+
+tenon_status slots_bind_input(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
+                              tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(slots, "slots"));
+    RETURN_IF_ERROR(check_pointer(tensor, "tensor"));
+    return slots->slots.bind_input(index, *tensor);
+  });
+}
+
+tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
+                               tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(slots, "slots"));
+    RETURN_IF_ERROR(check_pointer(tensor, "tensor"));
+    return slots->slots.bind_output(index, *tensor);
+  });
+}
+
+tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    if (options == nullptr) return slots->slots.run({});
+    RunRequest request(options);
+    return request.finish(slots->slots.run(request.options()));
+  });
+}
+
+tenon_status slots_output(tenon_slots* slots, uint32_t index, tenon_tensor* out_tensor, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(slots, "slots"));
+    RETURN_IF_ERROR(check_pointer(out_tensor, "out_tensor"));
+    ASSIGN_OR_RETURN(*out_tensor, slots->slots.output(index));
+    return ok_status();
+  });
+}
+
+}  // namespace tenon::c_api

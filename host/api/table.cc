@@ -1,0 +1,76 @@
+// tenon_get_api: the one symbol that libtenon exports.
+#include "host/api/border.h"
+#include "host/api/functions.h"
+#include "host/runtime/host_api.h"
+
+namespace tenon::c_api {
+namespace {
+
+tenon_str runtime_version() { return to_str(TENON_VERSION_TEXT); }
+
+uint32_t error_kind(const tenon_error* error) {
+  return error == nullptr || error->code == TENON_OK ? uint32_t{TENON_ERROR_NONE} : error->reserved;
+}
+
+tenon_str text_get(const tenon_text* text) { return text == nullptr ? tenon_str{"", 0} : to_str(text->text); }
+void text_release(tenon_text* text) { delete text; }
+
+constexpr tenon_api make_table() {
+  tenon_api table{};
+  table.struct_size = sizeof(tenon_api);
+  table.version = TENON_API_VERSION;
+  table.runtime_version = runtime_version;
+  table.error_kind = error_kind;
+  table.text_get = text_get;
+  table.text_release = text_release;
+  table.config_create = config_create;
+  table.config_release = config_release;
+  table.config_set = config_set;
+  table.config_describe = config_describe;
+  table.providers_describe = providers_describe;
+  table.provider_register = provider_register;
+  table.session_create = session_create;
+  table.session_create_from_memory = session_create_from_memory;
+  table.session_release = session_release;
+  table.session_input_count = session_input_count;
+  table.session_output_count = session_output_count;
+  table.session_input = session_input;
+  table.session_output = session_output;
+  table.session_describe = session_describe;
+  table.value_make_tensor = runtime::value_make_tensor;
+  table.value_wrap = value_wrap;
+  table.value_make_strings = runtime::value_make_strings;
+  table.value_make = runtime::value_make;
+  table.value_retain = runtime::value_retain;
+  table.value_release = runtime::value_release;
+  table.value_kind = runtime::value_kind;
+  table.value_size = runtime::value_size;
+  table.value_element = runtime::value_element;
+  table.value_tensor = runtime::value_tensor;
+  table.value_read_pb = value_read_pb;
+  table.value_write_pb = value_write_pb;
+  table.cancel_create = cancel_create;
+  table.cancel_trigger = cancel_trigger;
+  table.cancel_release = cancel_release;
+  table.run = run;
+  table.slots_create = slots_create;
+  table.slots_release = slots_release;
+  table.slots_bind_input = slots_bind_input;
+  table.slots_bind_output = slots_bind_output;
+  table.slots_run = slots_run;
+  table.slots_output = slots_output;
+  table.model_optimize = model_optimize;
+  table.model_describe = model_describe;
+  table.config_schema = config_schema;
+  table.quarantine_describe = quarantine_describe;
+  return table;
+}
+
+constexpr tenon_api kTable = make_table();
+
+}  // namespace
+}  // namespace tenon::c_api
+
+extern "C" const tenon_api* tenon_get_api(uint32_t version) {
+  return version > TENON_API_VERSION ? nullptr : &tenon::c_api::kTable;
+}

@@ -1,0 +1,101 @@
+// Values that wrap the application's memory, and those in files of the ONNX test-case layout.
+#include <fstream>
+
+#include "core/onnx/onnx.h"
+#include "host/api/border.h"
+#include "host/api/functions.h"
+#include "host/api/type_text.h"
+#include "host/runtime/value.h"
+
+namespace tenon::c_api {
+namespace {
+
+using runtime::ValueRef;
+
+Result<ValueRef> from_test_value(const onnx::TestValue& value) {
+  if (value.tensor != nullptr) return runtime::copy_tensor(runtime::describe(*value.tensor));
+  std::vector<ValueRef> elements;
+  std::vector<tenon_value*> pointers;
+  for (const onnx::TestValue& element : value.elements) {
+    ASSIGN_OR_RETURN(ValueRef made, from_test_value(element));
+    pointers.push_back(made.get());
+    elements.push_back(std::move(made));
+  }
+  const ir::Type* inner = &value.type;
+  while (!inner->is_tensor() && inner->inner != nullptr) inner = inner->inner.get();
+  return runtime::make_composite(static_cast<uint32_t>(value.type.kind),
+                                 static_cast<uint32_t>(inner->element), pointers);
+}
+
+Result<onnx::TestValue> to_test_value(const tenon_value& value) {
+  onnx::TestValue out;
+  if (value.is_tensor()) {
+    ASSIGN_OR_RETURN(out.tensor, runtime::tensor_of(ValueRef::share(const_cast<tenon_value*>(&value))));
+    out.type = ir::Type::tensor(out.tensor->type(), out.tensor->shape());
+    return out;
+  }
+  for (const ValueRef& element : value.elements) {
+    ASSIGN_OR_RETURN(onnx::TestValue inner, to_test_value(*element.get()));
+    out.elements.push_back(std::move(inner));
+  }
+  const ir::Type plain = ir::Type::tensor(static_cast<ir::ElementType>(value.tensor.dtype));
+  switch (value.kind()) {
+    case TENON_KIND_SEQUENCE:
+      out.type = ir::Type::sequence(out.elements.empty() ? plain : out.elements[0].type);
+      break;
+    case TENON_KIND_OPTIONAL:
+      out.type = ir::Type::optional(out.elements.empty() ? plain : out.elements[0].type);
+      break;
+    case TENON_KIND_MAP:
+      out.type = ir::Type::map(out.elements.empty() ? plain.element : out.elements[0].type.element,
+                               out.elements.size() < 2 ? plain : out.elements[1].type);
+      break;
+    default:
+      return unsupported("a value of kind ", value.kind(), " has no file form");
+  }
+  return out;
+}
+
+}  // namespace
+
+tenon_status value_wrap(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
+                        tenon_value** out_value, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(tensor, "tensor"));
+    RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
+    ASSIGN_OR_RETURN(ValueRef value, runtime::wrap_tensor(*tensor, free_fn, free_context));
+    *out_value = value.release();
+    return ok_status();
+  });
+}
+
+tenon_status value_read_pb(tenon_str path, const tenon_io_info* like, tenon_value** out_value,
+                           tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
+    ir::Type type;
+    if (like != nullptr) {
+      ASSIGN_OR_RETURN(type, parse_type(view(read_struct(like).type_text)));
+    }
+    ASSIGN_OR_RETURN(const onnx::TestValue read, onnx::read_value(std::string(view(path)), type));
+    ASSIGN_OR_RETURN(ValueRef value, from_test_value(read));
+    *out_value = value.release();
+    return ok_status();
+  });
+}
+
+tenon_status value_write_pb(tenon_str path, tenon_str name, const tenon_value* value, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(value, "value"));
+    ASSIGN_OR_RETURN(onnx::TestValue test_value, to_test_value(*value));
+    test_value.name = std::string(view(name));
+    ASSIGN_OR_RETURN(const std::string bytes, onnx::write_value(test_value));
+    const std::string file(view(path));
+    std::ofstream out(file, std::ios::binary | std::ios::trunc);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    out.close();
+    return out ? ok_status() : invalid_input("file '", file, "' cannot be written");
+  });
+}
+
+}  // namespace tenon::c_api
