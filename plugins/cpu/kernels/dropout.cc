@@ -29,12 +29,11 @@ class Dropout {
       if (ctx.has_output(1)) fill_mask(ctx);
       return;
     }
-    std::mt19937_64 engine(seed_);
-    std::bernoulli_distribution keep(1 - ratio);
+    std::mt19937 engine(static_cast<uint32_t>(seed_));
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
       const Compute<T> scale = static_cast<Compute<T>>(1 / (1 - ratio));
       for (int64_t i = 0, n = ctx.input(0).size(); i < n; ++i) {
-        const bool kept = keep(engine);
+        const bool kept = uniform(engine) >= ratio;
         if (ctx.has_output(0))
           ctx.output(0).set<T>(i, static_cast<T>(kept ? static_cast<Compute<T>>(ctx.input(0).at<T>(i)) * scale
                                                       : Compute<T>{0}));
@@ -44,6 +43,12 @@ class Dropout {
   }
 
  private:
+  // In [0, 1) from 53 random bits: the sequence that NumPy draws for the same seed, as ONNX's own reference
+  // does.
+  static double uniform(std::mt19937& engine) {
+    const uint64_t high = engine() >> 5, low = engine() >> 6;
+    return static_cast<double>(high * 67108864 + low) / 9007199254740992.0;
+  }
   static double ratio_of(const Context& ctx) {
     double ratio = 0.5;
     if (ctx.has_input(1))
