@@ -39,14 +39,14 @@ namespace tenon::provider {
     "--remove")                                                                                              \
   X(kFileMode, "E_FILE_MODE", "the library, its manifest or a folder above can be changed by other users",   \
     "chmod go-w the file and its folders, and let root or yourself own them; or set discovery.trust = "      \
-    "\"none\"")                                                                                              \
+    "'none'")                                                                                                \
   X(kShaMismatch, "E_SHA_MISMATCH", "the library is not the file that the manifest describes",               \
     "install library and manifest from the same package; the library was changed, truncated or replaced")    \
   X(kSignature, "E_SIGNATURE", "discovery.trust asks for a signature and the manifest has no valid one",     \
-    "install a signed package, or set discovery.trust = \"hash\"")                                           \
+    "install a signed package, or set discovery.trust = 'hash'")                                             \
   X(kPolicy, "E_POLICY", "a rule of this installation forbids to use the provider as it is",                 \
     "see the reason; where it is the scan helper, install tenon-scan beside libtenon or set discovery.scan " \
-    "= \"off\"")                                                                                             \
+    "= 'off'")                                                                                               \
   X(kNoteMismatch, "E_NOTE_MISMATCH", "the note inside the library and its manifest do not belong together", \
     "install library and manifest from the same package")                                                    \
   X(kExports, "E_EXPORTS",                                                                                   \
