@@ -1,6 +1,7 @@
 #include "host/provider/loaded_provider.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "host/config/text.h"
@@ -20,14 +21,21 @@ tenon_error empty_error() {
   return error;
 }
 
-tenon_status add_domain(void* context, const tenon_domain_info* given, tenon_error*) noexcept {
+tenon_status add_domain(void* context, const tenon_domain_info* given, tenon_error* error) noexcept {
   auto& domains = *static_cast<std::vector<DomainInfo>*>(context);
   if (given == nullptr || given->struct_size < sizeof(uint32_t) || domains.size() >= 64)
     return TENON_INVALID_ARGUMENT;
   tenon_domain_info info{};
   std::memcpy(&info, given, std::min<size_t>(given->struct_size, sizeof info));
   bool power_of_two = info.alignment != 0 && (info.alignment & (info.alignment - 1)) == 0;
-  if (info.id == TENON_DOMAIN_HOST || !power_of_two) return TENON_INVALID_ARGUMENT;
+  if (info.id == TENON_DOMAIN_HOST || !power_of_two) {
+    if (error != nullptr && error->struct_size >= sizeof *error) {
+      std::snprintf(error->message, sizeof error->message,
+                    "R17: memory domain %u has the number of the host's, or an alignment of %u", info.id,
+                    info.alignment);
+    }
+    return TENON_INVALID_ARGUMENT;
+  }
   std::string name =
       info.name.data ? bounded_text(info.name.data, std::min<uint64_t>(info.name.size, 256)) : "";
   domains.push_back({info.id, info.flags, info.alignment, info.max_buffer_bytes, std::move(name)});

@@ -57,7 +57,7 @@ Verdict judge(const Graph& graph, const Options& options, uint32_t index) {
 /// Groups of nodes such that the graph, with each group as one point, has no cycle.
 class Grouping {
  public:
-  explicit Grouping(const Graph& graph) : graph_(graph), group_(graph.info().node_count) {
+  explicit Grouping(const Graph& graph) : group_(graph.info().node_count) {
     std::iota(group_.begin(), group_.end(), 0u);
     for (uint32_t n = 0; n < graph.info().node_count; ++n) {
       for (const uint32_t value : graph.used_values(n)) {
@@ -101,7 +101,6 @@ class Grouping {
     return seen != group_.size();
   }
 
-  const Graph& graph_;
   std::vector<uint32_t> group_;
   std::vector<std::pair<uint32_t, uint32_t>> edges_;
 };
