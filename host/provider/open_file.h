@@ -57,9 +57,13 @@ class OpenFile : public ByteSource {
 Result<FileIdentity> identity_of(const std::string& path);
 
 /// Who could change the file that `path` (a real path) names: refuses E_FILE_MODE when anybody but root and
-/// the user of this process owns or may write it or a folder above it. A folder with the sticky bit may be
-/// writable by others.
+/// the user of this process owns it or a folder above it or may write there. Two things pass that look
+/// otherwise: a folder with the sticky bit, and what is writable by its owner's private group, which some
+/// distributions make usual.
 Status check_writers(const std::string& path);
+
+/// True when the group is the user's own and has no other member.
+bool is_private_group(uint32_t user, uint32_t group);
 
 /// Hex SHA-256 of a text.
 std::string sha256_of(std::string_view text);

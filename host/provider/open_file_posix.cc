@@ -1,6 +1,8 @@
 #if !defined(_WIN32)
 
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +70,21 @@ Result<FileIdentity> identity_of(const std::string& path) {
   return identity_from(status);
 }
 
+bool is_private_group(uint32_t user, uint32_t group) {
+  char user_text[4096], group_text[16384];
+  passwd user_entry, *found_user = nullptr;
+  ::group group_entry, *found_group = nullptr;
+  if (getpwuid_r(user, &user_entry, user_text, sizeof user_text, &found_user) != 0 || found_user == nullptr)
+    return false;
+  if (found_user->pw_gid != group) return false;
+  if (getgrgid_r(group, &group_entry, group_text, sizeof group_text, &found_group) != 0) return false;
+  if (found_group == nullptr || std::strcmp(found_group->gr_name, found_user->pw_name) != 0) return false;
+  for (char** member = found_group->gr_mem; *member != nullptr; ++member) {
+    if (std::strcmp(*member, found_user->pw_name) != 0) return false;
+  }
+  return true;
+}
+
 Status check_writers(const std::string& path) {
   std::filesystem::path part(path);
   bool is_file = true;
@@ -81,7 +98,8 @@ Status check_writers(const std::string& path) {
       return refuse(Refusal::kFileMode, str_cat("'", part.string(), "' belongs to user ", status.st_uid));
     }
     bool sticky_folder = !is_file && (status.st_mode & S_ISVTX) != 0;
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky_folder) {
+    bool by_group = (status.st_mode & S_IWGRP) != 0 && !is_private_group(status.st_uid, status.st_gid);
+    if ((by_group || (status.st_mode & S_IWOTH) != 0) && !sticky_folder) {
       return refuse(Refusal::kFileMode, str_cat("'", part.string(), "' is writable by others (mode ",
                                                 octal(status.st_mode & 07777), ")"));
     }
