@@ -35,11 +35,13 @@ int inspect(const std::string& path, const SessionFlags& flags, bool as_json) {
   print_ios(json, "inputs");
   print_ios(json, "outputs");
   std::printf("opsets\n");
-  for (auto& [domain, version] : json.value("opsets", Json::object()).items())
+  const Json opsets = json.value("opsets", Json::object());
+  for (auto& [domain, version] : opsets.items())
     std::printf("  %s %lld\n", domain.empty() ? "ai.onnx" : domain.c_str(), version.get<long long>());
   std::printf("operators\n");
   std::vector<std::pair<std::string, long long>> operators;
-  for (auto& [name, count] : json.value("operators", Json::object()).items())
+  const Json counts = json.value("operators", Json::object());
+  for (auto& [name, count] : counts.items())
     operators.emplace_back(name, count.get<long long>());
   std::stable_sort(operators.begin(), operators.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });

@@ -220,7 +220,8 @@ class Value {
   }
   uint64_t element_count() const {
     uint64_t count = 1;
-    for (int64_t dim : dims()) count *= static_cast<uint64_t>(dim);
+    const tenon_tensor tensor = describe();
+    for (uint32_t i = 0; i < tensor.rank; ++i) count *= static_cast<uint64_t>(tensor.dims[i]);
     return count;
   }
   template <class T>
