@@ -34,6 +34,6 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
+std::string quote(std::string_view text) { return "'" + printable(text) + "'"; }
 
 }  // namespace tenon

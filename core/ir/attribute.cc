@@ -130,7 +130,7 @@ bool Node::has_subgraph() const {
 }
 
 std::string Node::label() const {
-  std::string text = "node " + quoted(name) + " (";
+  std::string text = "node " + quote(name) + " (";
   if (!domain.empty()) text += printable(domain) + ".";
   return text + printable(op_type) + ")";
 }

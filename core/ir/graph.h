@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -207,6 +208,11 @@ class Graph {
 
  private:
   friend class GraphVerifier;
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+  using NameMap = std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>>;
   // Where a node stands in the use lists of its inputs, so that a use goes in constant time.
   struct NodeLinks {
     std::vector<uint32_t> input_slots;     // parallel to Node::inputs
@@ -230,8 +236,8 @@ class Graph {
   std::unordered_multimap<ValueId, uint32_t> output_places_;  // value -> index in outputs_
   std::vector<Capture> captures_;
   std::vector<Default> defaults_;
-  std::map<std::string, ValueId, std::less<>> value_names_;
-  std::map<std::string, NodeId, std::less<>> node_names_;
+  NameMap value_names_;
+  NameMap node_names_;
 };
 
 /// A model-local function, or the body that a schema gives. Inputs and outputs are those of `body`, by position; a

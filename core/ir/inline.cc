@@ -23,13 +23,13 @@ class Substitution {
         const Attribute* value = find(attribute.reference);
         if (!value) continue;
         if (attribute.type != AttributeType::kUndefined && attribute.type != value->type) {
-          return invalid_model("attribute ", quoted(value->name), " is ", attribute_type_name(value->type),
-                               " and function ", quoted(function_.name), " uses it as ",
+          return invalid_model("attribute ", quote(value->name), " is ", attribute_type_name(value->type),
+                               " and function ", quote(function_.name), " uses it as ",
                                attribute_type_name(attribute.type));
         }
         if (nested_in_body && !value->graphs.empty()) {
-          return unsupported("function ", quoted(function_.name), " uses the graph in attribute ",
-                             quoted(value->name),
+          return unsupported("function ", quote(function_.name), " uses the graph in attribute ",
+                             quote(value->name),
                              " inside of a nested graph; inline the function when the model is exported");
         }
         std::string name = std::move(attribute.name);
@@ -107,21 +107,21 @@ class Inliner {
   Status check_call() const {
     if (call_.inputs.size() > body_.inputs().size()) {
       return invalid_model("the call has ", call_.inputs.size(), " inputs and function ",
-                           quoted(function_.name), " takes ", body_.inputs().size());
+                           quote(function_.name), " takes ", body_.inputs().size());
     }
     if (call_.outputs.size() > body_.outputs().size()) {
       return invalid_model("the call has ", call_.outputs.size(), " outputs and function ",
-                           quoted(function_.name), " gives ", body_.outputs().size());
+                           quote(function_.name), " gives ", body_.outputs().size());
     }
     for (ValueId output : body_.outputs()) {
       const Value& value = body_.value(output);
       if (value.producer == kNone && !value.is_constant() && !value.is_input) {
-        return invalid_model("nothing produces output ", quoted(value.name), " of function ",
-                             quoted(function_.name));
+        return invalid_model("nothing produces output ", quote(value.name), " of function ",
+                             quote(function_.name));
       }
     }
     if (!body_.captures().empty())
-      return invalid_model("function ", quoted(function_.name), " captures values");
+      return invalid_model("function ", quote(function_.name), " captures values");
     return ok_status();
   }
 
@@ -193,8 +193,8 @@ class Inliner {
   }
 
   Status missing(ValueId body_value) const {
-    return invalid_model("the call leaves out input ", quoted(body_.value(body_value).name),
-                         ", which function ", quoted(function_.name), " gives as an output");
+    return invalid_model("the call leaves out input ", quote(body_.value(body_value).name),
+                         ", which function ", quote(function_.name), " gives as an output");
   }
 
   Status connect_passed_through() {

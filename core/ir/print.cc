@@ -24,7 +24,7 @@ std::string numbers(const Tensor& tensor) {
 std::string strings(const Tensor& tensor) {
   std::string text;
   for (int64_t i = 0; i < tensor.element_count(); ++i)
-    text += str_cat(i == 0 ? "" : ",", quoted(tensor.string_at(i)));
+    text += str_cat(i == 0 ? "" : ",", quote(tensor.string_at(i)));
   return text;
 }
 
@@ -90,7 +90,7 @@ class Printer {
   std::string take() { return std::move(out_); }
 
   void print(const Graph& graph, size_t depth) {
-    line(depth, "graph " + quoted(graph.name));
+    line(depth, "graph " + quote(graph.name));
     for (const Capture& capture : graph.captures())
       line(depth + 1, "capture " + declared(graph, capture.inner));
     for (ValueId id : graph.inputs()) line(depth + 1, "input " + declared(graph, id));
@@ -150,7 +150,7 @@ class Printer {
     std::string attributes =
         join(sorted, [](const Attribute* a) { return a->name + "=" + attribute_text(*a); });
     if (!attributes.empty()) text += " {" + attributes + "}";
-    line(depth, text + "  # " + quoted(node.name));
+    line(depth, text + "  # " + quote(node.name));
     for (const Attribute* attribute : sorted) {
       for (const GraphBox& nested : attribute->graphs) print(*nested, depth + 1);
     }
@@ -173,13 +173,13 @@ class Printer {
       case AttributeType::kInt:
         return number(a.i);
       case AttributeType::kString:
-        return quoted(a.s);
+        return quote(a.s);
       case AttributeType::kFloats:
         return "[" + join(a.floats, number) + "]";
       case AttributeType::kInts:
         return "[" + join(a.ints, number) + "]";
       case AttributeType::kStrings:
-        return "[" + join(a.strings, quoted) + "]";
+        return "[" + join(a.strings, quote) + "]";
       case AttributeType::kTensor:
       case AttributeType::kTensors:
         return "[" + join(a.tensors, tensor) + "]";

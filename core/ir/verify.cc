@@ -17,7 +17,9 @@ class GraphVerifier {
       if (graph_.has_value(id)) RETURN_IF_ERROR(check_value(id));
     }
     for (NodeId id = 0; id < graph_.node_limit(); ++id) {
-      if (graph_.has_node(id)) RETURN_IF_ERROR(check_node(id).with_context(graph_.node(id).label()));
+      if (!graph_.has_node(id)) continue;
+      Status status = check_node(id);
+      if (!status.ok()) return std::move(status).with_context(graph_.node(id).label());
     }
     RETURN_IF_ERROR(check_use_counts());
     auto order = graph_.topological_order();
@@ -31,7 +33,7 @@ class GraphVerifier {
       if (!graph_.has_value(id)) continue;
       ++values;
       if (graph_.find_value(graph_.value(id).name) != id) {
-        return invalid_model("value ", quoted(graph_.value(id).name), " is not found under its name");
+        return invalid_model("value ", quote(graph_.value(id).name), " is not found under its name");
       }
     }
     for (NodeId id = 0; id < graph_.node_limit(); ++id) {
@@ -131,11 +133,12 @@ class GraphVerifier {
       for (const GraphBox& nested : attribute.graphs) {
         for (const Capture& capture : nested->captures()) {
           if (!std::binary_search(captured.begin(), captured.end(), capture.outer)) {
-            return invalid_model("attribute ", quoted(attribute.name),
+            return invalid_model("attribute ", quote(attribute.name),
                                  " captures a value that does not list it");
           }
         }
-        RETURN_IF_ERROR(GraphVerifier(*nested).run().with_context("attribute " + quoted(attribute.name)));
+        Status status = GraphVerifier(*nested).run();
+        if (!status.ok()) return std::move(status).with_context("attribute " + quote(attribute.name));
       }
     }
     return ok_status();
@@ -151,7 +154,7 @@ class GraphVerifier {
     return ok_status();
   }
 
-  std::string label(ValueId id) const { return "value " + quoted(graph_.value(id).name); }
+  std::string label(ValueId id) const { return "value " + quote(graph_.value(id).name); }
 
   const Graph& graph_;
   size_t use_count_ = 0;

@@ -71,7 +71,7 @@ Result<ir::TensorPtr> number_tensor(ir::ElementType type, std::vector<int64_t> d
 Result<ir::TensorPtr> constant_value(const Attribute& a, int64_t limit_bytes) {
   using ir::ElementType;
   auto wrong = [&] {
-    return invalid_model("a Constant cannot have attribute ", quoted(a.name), " of type ",
+    return invalid_model("a Constant cannot have attribute ", quote(a.name), " of type ",
                          attribute_type_name(a.type));
   };
   auto is = [&](std::string_view name, AttributeType type) { return a.name == name && a.type == type; };
@@ -103,11 +103,11 @@ Result<Attribute> GraphReader::read_attribute(const pb::AttributeProto& proto) {
     attribute.reference = proto.ref_attr_name();
     attribute.type = static_cast<AttributeType>(proto.type());
     if (!context_.attributes) {
-      return invalid_model("the attribute refers to attribute ", quoted(attribute.reference),
+      return invalid_model("the attribute refers to attribute ", quote(attribute.reference),
                            " of a function, and the node is in none");
     }
     if (context_.attributes->find(attribute.reference) == context_.attributes->end()) {
-      return invalid_model("the attribute refers to attribute ", quoted(attribute.reference),
+      return invalid_model("the attribute refers to attribute ", quote(attribute.reference),
                            ", which the function does not declare");
     }
     return attribute;
@@ -167,7 +167,7 @@ Result<ir::TensorPtr> GraphReader::read_constant(const pb::NodeProto& proto) {
                          " attributes");
   }
   auto in_attribute = [&](Status status) {
-    return std::move(status).with_context("attribute " + quoted(proto.attribute(0).name()));
+    return std::move(status).with_context("attribute " + quote(proto.attribute(0).name()));
   };
   auto attribute = read_attribute(proto.attribute(0));
   if (!attribute.ok()) return in_attribute(std::move(attribute).error());

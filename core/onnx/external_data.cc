@@ -10,7 +10,7 @@ namespace {
 Status check_location(const std::string& location) {
   if (location.empty()) return invalid_model("external data has no location; export the model again");
   auto refuse = [&](const char* reason) {
-    return invalid_model("external data at ", quoted(location), ": ", reason,
+    return invalid_model("external data at ", quote(location), ": ", reason,
                          "; the location must be a path relative to the model, downwards");
   };
   if (location.find('\0') != std::string::npos) return refuse("the location has a zero byte");
@@ -40,11 +40,11 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(const std::string&
   if (known != files_.end()) return known->second;
   RETURN_IF_ERROR(check_location(location));
   if (denied_) {
-    return invalid_model("external data at ", quoted(location),
+    return invalid_model("external data at ", quote(location),
                          " is not allowed; set limits.external_data for a trusted model");
   }
   if (directory_.empty()) {
-    return invalid_model("external data at ", quoted(location),
+    return invalid_model("external data at ", quote(location),
                          " has no directory to lie in: the model was read from memory; load it by its path");
   }
   auto file = MappedFile::open(directory_ + "/" + location, options_);
@@ -53,9 +53,9 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(const std::string&
     // invalid.
     const Status& cause = file.error();
     if (cause.kind() == ErrorKind::kLimitExceeded) {
-      return limit_exceeded("external data at ", quoted(location), ": ", cause.message());
+      return limit_exceeded("external data at ", quote(location), ": ", cause.message());
     }
-    return invalid_model("external data at ", quoted(location), ": ", cause.message());
+    return invalid_model("external data at ", quote(location), ": ", cause.message());
   }
   options_.limit_bytes -= static_cast<int64_t>((*file)->size());
   files_.emplace(location, *file);

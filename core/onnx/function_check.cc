@@ -137,7 +137,7 @@ class FunctionChecker {
 
   std::string label(size_t index) const {
     const ir::Function& function = model_.functions[index];
-    return quoted(std::string(shown_domain(function.domain)) + "." + function.name);
+    return quote(std::string(shown_domain(function.domain)) + "." + function.name);
   }
 
   using Key = std::tuple<std::string_view, std::string_view, std::string_view>;

@@ -18,7 +18,7 @@ using ir::ValueId;
 constexpr int64_t kFirstVersionWithDefaults = 4;
 
 std::string value_label(std::string_view kind, std::string_view name) {
-  return std::string(kind) + " " + quoted(name);
+  return std::string(kind) + " " + quote(name);
 }
 
 Status check_default(const ir::Type& declared, const ir::Tensor& tensor) {
@@ -42,7 +42,7 @@ Status check_unique_attributes(const pb::NodeProto& proto) {
   std::sort(names.begin(), names.end());
   auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return ok_status();
-  return invalid_model("attribute ", quoted(*twice), " is given twice");
+  return invalid_model("attribute ", quote(*twice), " is given twice");
 }
 
 /// Trailing empty names say the same as no names.
@@ -64,10 +64,11 @@ Result<ir::Node> read_node_head(const pb::NodeProto& proto, int index) {
   node.doc = proto.doc_string();
   RETURN_IF_ERROR(check_name("node", node.name));
   for (const std::string* name : {&node.op_type, &node.domain, &node.overload}) {
-    RETURN_IF_ERROR(check_name("node's operator", *name).with_context("node " + quoted(node.name)));
+    Status status = check_name("node's operator", *name);
+    if (!status.ok()) return std::move(status).with_context("node " + quote(node.name));
   }
   if (!node.op_type.empty()) return node;
-  return invalid_model("the node has no operator").with_context("node " + quoted(node.name));
+  return invalid_model("the node has no operator").with_context("node " + quote(node.name));
 }
 
 Result<ir::Graph> GraphReader::read(const pb::GraphProto& proto) {
@@ -127,7 +128,8 @@ Status GraphReader::hold_initializer(const std::string& name, Result<ir::TensorP
 Status GraphReader::read_inputs(const ValueList& inputs) {
   for (const auto& input : inputs) {
     RETURN_IF_ERROR(declare("input", input.name()));
-    RETURN_IF_ERROR(read_input(input).with_context(value_label("input", input.name())));
+    Status status = read_input(input);
+    if (!status.ok()) return std::move(status).with_context(value_label("input", input.name()));
   }
   return ok_status();
 }
@@ -168,7 +170,7 @@ Status GraphReader::declare(std::string_view kind, const std::string& name) {
   const char* source = value.is_input        ? "a graph input"
                        : value.is_constant() ? "a constant"
                                              : "another node's output";
-  return invalid_model("value ", quoted(name), " is defined twice: it is ", source, " already");
+  return invalid_model("value ", quote(name), " is defined twice: it is ", source, " already");
 }
 
 Status GraphReader::declare_outputs(const NodeList& nodes) {
@@ -190,7 +192,7 @@ Status GraphReader::declare_node(const pb::NodeProto& proto) {
     RETURN_IF_ERROR(declare("output", name));
     // Inputs and initializers of a body may hide an outer value; ONNX does not let a node's output do so.
     if (defined_around(name)) {
-      return invalid_model("value ", quoted(name),
+      return invalid_model("value ", quote(name),
                            " is defined twice: in this body and in the graph around it");
     }
     if (is_plain_constant(proto)) {
@@ -228,7 +230,8 @@ Status GraphReader::read_nodes(const NodeList& nodes) {
     if (is_plain_constant(nodes[i])) continue;
     ASSIGN_OR_RETURN(ir::Node node, read_node_head(nodes[i], i));
     undefined_from_ = node_starts_[static_cast<size_t>(i)];
-    RETURN_IF_ERROR(read_node(nodes[i], node).with_context(node.label()));
+    Status status = read_node(nodes[i], node);
+    if (!status.ok()) return std::move(status).with_context(node.label());
     graph_.add_node(std::move(node));
   }
   return ok_status();
@@ -239,7 +242,7 @@ Status GraphReader::read_nodes(const NodeList& nodes) {
 Status GraphReader::check_domain(const std::string& domain) {
   if (context_.opset_imports->find(domain) != context_.opset_imports->end()) return ok_status();
   if (ops::latest_opset(domain) != 0) {
-    return invalid_model("the node is of domain ", quoted(shown_domain(domain)),
+    return invalid_model("the node is of domain ", quote(shown_domain(domain)),
                          ", which opset_import does not name; add the domain and its version there");
   }
   context_.opset_imports->emplace(domain, 1);
@@ -253,8 +256,7 @@ Status GraphReader::read_node(const pb::NodeProto& proto, ir::Node& node) {
     const std::string& name = proto.input(i);
     node.inputs.push_back(name.empty() ? kNone : resolve(name));
     if (!name.empty() && node.inputs.back() == kNone) {
-      return invalid_model("input ", i, " is ", quoted(name),
-                           ", which no node, input or initializer defines");
+      return invalid_model("input ", i, " is ", quote(name), ", which no node, input or initializer defines");
     }
   }
   for (int i = 0; i < outputs; ++i) {
@@ -269,7 +271,7 @@ Status GraphReader::read_node_attributes(const pb::NodeProto& proto, ir::Node& n
   for (const auto& attribute_proto : proto.attribute()) {
     auto attribute = read_attribute(attribute_proto);
     if (!attribute.ok()) {
-      return std::move(attribute).error().with_context("attribute " + quoted(attribute_proto.name()));
+      return std::move(attribute).error().with_context("attribute " + quote(attribute_proto.name()));
     }
     node.attributes.push_back(std::move(attribute).value());
   }
@@ -289,7 +291,7 @@ Status GraphReader::read_outputs(const std::vector<std::string>& names) {
     if (name.empty()) return invalid_model("a graph output has no name");
     ValueId value = resolve(name);
     if (value == kNone) {
-      return invalid_model("graph output ", quoted(name), " is produced by no node, input or initializer");
+      return invalid_model("graph output ", quote(name), " is produced by no node, input or initializer");
     }
     graph_.add_output(value);
   }

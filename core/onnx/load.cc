@@ -56,7 +56,7 @@ Status complete(ir::Model& model, const Limits& limits) {
   // First, so that what follows may rely on the order of nodes.
   RETURN_IF_ERROR(ir::verify(model.graph));
   for (const ir::Function& function : model.functions) {
-    RETURN_IF_ERROR(ir::verify(function.body).with_context("function " + quoted(function.name)));
+    RETURN_IF_ERROR(ir::verify(function.body).with_context("function " + quote(function.name)));
   }
   RETURN_IF_ERROR(ops::resolve(model));
   return ops::infer_graph(model.graph, model.opset_imports, model.functions);
@@ -93,7 +93,7 @@ Result<ir::Model> read_file(const std::string& path, const Limits& limits) {
 
 Result<ir::Model> load(const std::string& path, const Limits& limits) {
   auto model = read_file(path, limits);
-  if (!model.ok()) return std::move(model).error().with_context("model " + quoted(path));
+  if (!model.ok()) return std::move(model).error().with_context("model " + quote(path));
   return model;
 }
 

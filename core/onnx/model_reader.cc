@@ -27,10 +27,10 @@ Status check_ir_version(const pb::ModelProto& proto) {
 
 Status check_opset(const std::string& domain, int64_t version) {
   std::string_view shown = shown_domain(domain);
-  if (version < 1) return invalid_model("opset ", version, " of domain ", quoted(shown), " does not exist");
+  if (version < 1) return invalid_model("opset ", version, " of domain ", quote(shown), " does not exist");
   int64_t latest = ops::latest_opset(domain);
   if (latest == 0 || version <= latest) return ok_status();
-  return unsupported("the model asks for opset ", version, " of domain ", quoted(shown),
+  return unsupported("the model asks for opset ", version, " of domain ", quote(shown),
                      " and this Tenon knows up to ", latest, "; convert the model to opset ", latest,
                      ", or update Tenon");
 }
@@ -43,7 +43,7 @@ Result<OpsetImports> read_opsets(const OpsetList& list) {
     RETURN_IF_ERROR(check_opset(domain, entry.version()));
     auto added = imports.emplace(domain, entry.version());
     if (!added.second && added.first->second != entry.version()) {
-      return invalid_model("opset_import names domain ", quoted(shown_domain(domain)),
+      return invalid_model("opset_import names domain ", quote(shown_domain(domain)),
                            " twice, with versions ", added.first->second, " and ", entry.version());
     }
   }
@@ -88,7 +88,7 @@ Status read_functions(const pb::ModelProto& proto, const ReadContext& context, i
   std::set<std::tuple<std::string, std::string, std::string>> seen;
   for (const auto& entry : proto.functions()) {
     auto function = read_function(entry, context);
-    std::string place = "function " + quoted(entry.domain() + "." + entry.name());
+    std::string place = "function " + quote(entry.domain() + "." + entry.name());
     if (!function.ok()) return std::move(function).error().with_context(place);
     if (!seen.emplace(function->domain, function->name, function->overload).second) {
       return invalid_model("there are two functions of this name").with_context(place);

@@ -28,9 +28,9 @@ size_t utf8_length(std::string_view text) {
 
 Status check_name(std::string_view what, std::string_view name) {
   for (size_t at = 0; at < name.size();) {
-    if (name[at] == '\0') return invalid_model("the name ", quoted(name), " of a ", what, " has a zero byte");
+    if (name[at] == '\0') return invalid_model("the name ", quote(name), " of a ", what, " has a zero byte");
     size_t length = utf8_length(name.substr(at));
-    if (length == 0) return invalid_model("the name ", quoted(name), " of a ", what, " is not UTF-8");
+    if (length == 0) return invalid_model("the name ", quote(name), " of a ", what, " is not UTF-8");
     at += length;
   }
   return ok_status();

@@ -71,7 +71,7 @@ Result<std::string> save_bytes(const ir::Model& model) {
 
 Status save(const ir::Model& model, const std::string& path) {
   ASSIGN_OR_RETURN(std::string bytes, save_bytes(model));
-  return write_file(path, bytes).with_context("file " + quoted(path));
+  return write_file(path, bytes).with_context("file " + quote(path));
 }
 
 }  // namespace tenon::onnx

@@ -188,7 +188,7 @@ class SkeletonBuilder {
     if (rank <= static_cast<size_t>(limits_.rank)) return ok_status();
     Status status = limit_exceeded("a tensor has rank above ", limits_.rank,
                                    "; reshape it in the model to fewer dimensions");
-    if (tensor) status = std::move(status).with_context("tensor " + quoted(tensor_name(tensor, size)));
+    if (tensor) status = std::move(status).with_context("tensor " + quote(tensor_name(tensor, size)));
     return status;
   }
 

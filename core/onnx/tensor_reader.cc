@@ -60,7 +60,7 @@ Result<uint64_t> read_number(const std::string& key, const std::string& text) {
   auto parsed = std::from_chars(text.data(), end, number);
   if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end ||
       number > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-    return invalid_model(quoted(text), " as ", key, " of external data is not a number of bytes");
+    return invalid_model(quote(text), " as ", key, " of external data is not a number of bytes");
   }
   return number;
 }
@@ -103,7 +103,7 @@ Result<ir::TensorPtr> TensorReader::read_external(const pb::TensorProto& proto, 
   }
   ASSIGN_OR_RETURN(ExternalEntry entry, read_entry(proto));
   auto size = static_cast<uint64_t>(wanted);
-  std::string place = "external data at " + quoted(entry.location);
+  std::string place = "external data at " + quote(entry.location);
   if (entry.length && *entry.length != size) {
     return invalid_model(place, " has length ", *entry.length, " for a tensor of ", size, " bytes");
   }

@@ -248,7 +248,7 @@ Result<TestValue> read_value(const std::string& path, const Type& type) {
   Status status = std::move(value).error();
   if (status.kind() == ErrorKind::kInvalidModel)
     status = std::move(status).with_kind(ErrorKind::kInvalidInput);
-  return std::move(status).with_context("file " + quoted(path));
+  return std::move(status).with_context("file " + quote(path));
 }
 
 Result<std::string> write_value(const TestValue& value) {

@@ -1,5 +1,7 @@
 #include "core/onnx/type_convert.h"
 
+#include "core/base/quote.h"
+
 namespace tenon::onnx {
 namespace {
 
@@ -16,7 +18,11 @@ Result<ElementType> read_element(int32_t number) {
   return static_cast<ElementType>(number);
 }
 
-/// Exporters write unknown dimensions as nothing, as a name, as 0 with a name or as -1.
+/// Symbols are shown in messages; one that cannot be shown as it is says no more than that the dimension is
+/// unknown.
+std::string read_symbol(const std::string& name) { return printable(name) == name ? name : std::string(); }
+
+/// Exporters write unknown dimensions as nothing, as a name or as -1.
 ir::Shape read_shape(const pb::TensorShapeProto& proto) {
   std::vector<ir::Dim> dims;
   dims.reserve(static_cast<size_t>(proto.dim_size()));
@@ -24,7 +30,7 @@ ir::Shape read_shape(const pb::TensorShapeProto& proto) {
     if (dim.has_dim_value() && dim.dim_value() >= 0) {
       dims.emplace_back(dim.dim_value());
     } else {
-      dims.emplace_back(dim.dim_param());
+      dims.emplace_back(read_symbol(dim.dim_param()));
     }
   }
   return ir::Shape(std::move(dims));
@@ -76,8 +82,9 @@ Result<Type> read_type(const pb::TypeProto& proto) {
       return Type::map(key, std::move(inner));
     }
     case pb::TypeProto::kOpaqueType:
-      return unsupported("values of opaque type '", proto.opaque_type().domain(), ".",
-                         proto.opaque_type().name(), "' are not supported");
+      return unsupported("values of opaque type ",
+                         quote(proto.opaque_type().domain() + "." + proto.opaque_type().name()),
+                         " are not supported");
     case pb::TypeProto::VALUE_NOT_SET:
       return Type();
   }

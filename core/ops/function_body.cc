@@ -95,7 +95,7 @@ Status read_node(const pb::NodeProto& proto, Scope& scope) {
   for (const std::string& name : proto.input()) {
     const ir::ValueId value = name.empty() ? ir::kNone : find_value(scope, name);
     if (value == ir::kNone && !name.empty()) {
-      return internal_error("nothing gives value ", quoted(name), " of a function body");
+      return internal_error("nothing gives value ", quote(name), " of a function body");
     }
     node.inputs.push_back(value);
   }

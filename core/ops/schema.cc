@@ -63,7 +63,7 @@ Status check_attribute(const ir::Attribute& attribute, const Operator& op) {
     std::vector<std::string_view> names;
     for (const auto& entry : known) names.push_back(entry.first);
     const std::string_view near = nearest(attribute.name, names);
-    return invalid_model(operator_label(op), " has no attribute ", quoted(attribute.name),
+    return invalid_model(operator_label(op), " has no attribute ", quote(attribute.name),
                          near.empty() ? std::string() : str_cat("; did you mean '", near, "'?"));
   }
   const auto expected = static_cast<ir::AttributeType>(found->second.type);
@@ -81,7 +81,7 @@ Status check_attributes(const ir::Node& node, const Operator& op) {
   std::set<std::string_view> seen;
   for (const ir::Attribute& attribute : node.attributes) {
     if (!seen.insert(attribute.name).second) {
-      return invalid_model("attribute ", quoted(attribute.name), " is given twice; keep one");
+      return invalid_model("attribute ", quote(attribute.name), " is given twice; keep one");
     }
     RETURN_IF_ERROR(check_attribute(attribute, op));
   }
@@ -225,7 +225,7 @@ Status resolve(ir::Model& model) {
   RETURN_IF_ERROR(resolver.run(model.graph, model.opset_imports));
   for (ir::Function& function : model.functions) {
     Status status = resolver.run(function.body, function.opset_imports);
-    if (!status.ok()) return std::move(status).with_context("function " + quoted(function.name));
+    if (!status.ok()) return std::move(status).with_context("function " + quote(function.name));
   }
   return ok_status();
 }

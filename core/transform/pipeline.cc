@@ -58,7 +58,7 @@ Status check_names(const Options& options) {
     bool known = false;
     for (const Transform& transform : transforms()) known = known || transform.name == entry.first;
     for (const Transform& transform : options.extra) known = known || transform.name == entry.first;
-    if (!known) return not_found("no transform is named ", quoted(entry.first));
+    if (!known) return not_found("no transform is named ", quote(entry.first));
   }
   return ok_status();
 }
@@ -96,13 +96,13 @@ class Pipeline {
     Context context{model_, options_};
     Result<size_t> changes = apply(context, model_.graph, transform);
     if (!changes.ok())
-      return std::move(changes).error().with_context(str_cat("transform ", quoted(transform.name)));
+      return std::move(changes).error().with_context(str_cat("transform ", quote(transform.name)));
     if (*changes == 0) return changes;
     stale_ = true;
 #ifndef NDEBUG
     Status sound = ir::verify(model_.graph);
     if (!sound.ok())
-      return std::move(sound).with_context(str_cat("after transform ", quoted(transform.name)));
+      return std::move(sound).with_context(str_cat("after transform ", quote(transform.name)));
 #endif
     if (options_.after) options_.after(transform.name, model_);
     return changes;
