@@ -62,6 +62,8 @@ Status Session::build(const config::Config& config, const SessionOptions& option
   context->host_limit = settings.memory.host_limit;
   context->device_limit = settings.memory.device_limit;
   threads_ = static_cast<uint32_t>(settings.threads.count);
+  pool_ = &runtime::ThreadPool::process(threads_);
+  if (threads_ == 0) threads_ = pool_->size();
 
   RETURN_IF_ERROR(report(options, 0.3, "transform"));
   BuildContext build;
@@ -127,8 +129,7 @@ Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const
 }
 
 void Session::prepare_context(const RunOptions& options, runtime::RunContext* context) const {
-  runtime::ThreadPool& pool = runtime::ThreadPool::process(threads_);
-  context->run.threads.set(&pool, threads_ == 0 ? pool.size() : threads_);
+  context->run.threads.set(pool_, threads_);
   context->control.cancel = options.cancel;
   context->control.deadline_ns = options.deadline_ns == 0 ? 0 : runtime::now_ns() + options.deadline_ns;
   context->control.trace = options.trace;

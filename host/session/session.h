@@ -90,7 +90,8 @@ class Session {
   std::unique_ptr<runtime::Executable> executable_;
   IoList inputs_, outputs_;
   std::vector<runtime::ValueRef> default_values_;  // per input
-  uint32_t threads_ = 0;
+  runtime::ThreadPool* pool_ = nullptr;
+  uint32_t threads_ = 0;  // that a Run may use
   mutable runtime::HotSlots<runtime::RunContext> contexts_;
 };
 

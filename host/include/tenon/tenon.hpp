@@ -350,6 +350,15 @@ class Session {
   Session(std::string_view model_path, const Config& config, const Progress& progress = {}) {
     create(model_path, config.get(), progress);
   }
+  /// A model that is in memory; it may go afterwards. `directory`: where external data is, if anywhere.
+  static Session from_memory(const void* data, size_t size, const Config* config = nullptr,
+                             std::string_view directory = {}) {
+    detail::Check check;
+    tenon_session* session = nullptr;
+    check(api().session_create_from_memory(data, size, 0, as_str(directory), config ? config->get() : nullptr,
+                                           nullptr, &session, check.out()));
+    return Session(session);
+  }
   /// The failure as a value.
   static std::optional<Session> try_make(std::string_view model_path, const Config& config,
                                          std::optional<Error>* error) {
@@ -394,6 +403,7 @@ class Session {
   tenon_session* get() const { return session_.get(); }
 
  private:
+  explicit Session(tenon_session* session) : session_(session) {}
   void create(std::string_view path, const tenon_config* config, const Progress& progress) {
     tenon_session_options options{};
     options.struct_size = sizeof options;

@@ -1,0 +1,106 @@
+// What a Run costs beside the arithmetic: chains of 1, 10 and 100 Adds of one element, each with a run-time operand of its
+// own, through bound slots and by name. Nothing can be folded or fused away; the plan has as many steps as the chain is long.
+//
+//   build/release/bin/tenon_bench --benchmark_filter=Overhead --benchmark_repetitions=5
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
+
+#include "tenon/tenon.hpp"
+
+namespace {
+
+// A few bytes of protobuf by hand: the bench sees Tenon as an application does, and brings no ONNX library.
+std::string varint(uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+  return out;
+}
+std::string number(int field, uint64_t value) { return varint(static_cast<uint64_t>(field) << 3) + varint(value); }
+std::string bytes(int field, const std::string& content) {
+  return varint(static_cast<uint64_t>(field) << 3 | 2) + varint(content.size()) + content;
+}
+
+/// ValueInfoProto: name, a float tensor of one element.
+std::string value_info(const std::string& name) {
+  const std::string shape = bytes(1, number(1, 1));                       // one dim of value 1
+  const std::string type = bytes(1, number(1, 1) + bytes(2, shape));      // tensor_type: FLOAT, shape
+  return bytes(1, name) + bytes(2, type);
+}
+
+/// y = x + a0 + a1 + ...
+std::string chain_model(int length) {
+  std::string graph, inputs = bytes(11, value_info("x"));
+  std::string last = "x";
+  for (int i = 0; i < length; ++i) {
+    const std::string operand = "a" + std::to_string(i);
+    const std::string sum = i + 1 == length ? "y" : "s" + std::to_string(i);
+    graph += bytes(1, bytes(1, last) + bytes(1, operand) + bytes(2, sum) + bytes(3, "add" + std::to_string(i)) + bytes(4, "Add"));
+    inputs += bytes(11, value_info(operand));
+    last = sum;
+  }
+  graph += bytes(2, "chain") + inputs + bytes(12, value_info("y"));
+  const std::string opset = bytes(1, "") + number(2, 21);
+  return number(1, 10) + bytes(7, graph) + bytes(8, opset);
+}
+
+tenon::Value one_element(float value) { return tenon::Value::tensor<float>({1}, {value}); }
+
+/// The session, and the check that the plan really has one step per Add.
+class Chain {
+ public:
+  explicit Chain(int length) : session_(make(length)) {
+    for (int i = 0; i <= length; ++i) inputs_.push_back(one_element(static_cast<float>(i)));
+  }
+  tenon::Session& session() { return session_; }
+  std::vector<tenon::Value>& inputs() { return inputs_; }
+
+ private:
+  static tenon::Session make(int length) {
+    const std::string model = chain_model(length);
+    return tenon::Session::from_memory(model.data(), model.size());
+  }
+  tenon::Session session_;
+  std::vector<tenon::Value> inputs_;
+};
+
+size_t count_steps(const tenon::Session& session) {
+  const std::string plan = session.describe(TENON_DESCRIBE_PLAN);
+  size_t steps = 0;
+  for (size_t at = plan.find("\"kind\":\"run\""); at != std::string::npos; at = plan.find("\"kind\":\"run\"", at + 1)) ++steps;
+  return steps;
+}
+
+void OverheadSlots(benchmark::State& state) {
+  const int length = static_cast<int>(state.range(0));
+  Chain chain(length);
+  tenon::Slots slots(chain.session());
+  for (uint32_t i = 0; i < chain.inputs().size(); ++i) slots.bind_input(i, chain.inputs()[i].describe());
+  slots.run();
+  if (count_steps(chain.session()) != static_cast<size_t>(length)) {
+    state.SkipWithError("the plan has another number of steps");
+    return;
+  }
+  const tenon_api& api = tenon::api();
+  for (auto _ : state) {
+    if (api.slots_run(slots.get(), nullptr, nullptr) != TENON_OK) state.SkipWithError("a Run failed");
+  }
+  const float* y = static_cast<const float*>(slots.output(0).data);
+  if (*y != static_cast<float>(length * (length + 1) / 2)) state.SkipWithError("the result is wrong");
+  state.counters["steps"] = length;
+}
+BENCHMARK(OverheadSlots)->Arg(1)->Arg(10)->Arg(100);
+
+void OverheadByName(benchmark::State& state) {
+  const int length = static_cast<int>(state.range(0));
+  Chain chain(length);
+  std::vector<tenon::NamedValue> inputs = {{"x", chain.inputs()[0]}};
+  for (int i = 0; i < length; ++i) inputs.push_back({"a" + std::to_string(i), chain.inputs()[static_cast<size_t>(i) + 1]});
+  for (auto _ : state) benchmark::DoNotOptimize(chain.session().run(inputs));
+  state.counters["steps"] = length;
+}
+BENCHMARK(OverheadByName)->Arg(1)->Arg(10)->Arg(100);
+
+}  // namespace
