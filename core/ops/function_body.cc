@@ -195,8 +195,7 @@ Result<ir::Function> make_body(const pb::OpSchema& schema, const ir::Graph& grap
 
 bool has_function_body(const ir::Node& node) {
   const Operator* op = find_operator(node);
-  return op != nullptr && op->schema != nullptr && !node.has_subgraph() &&
-         (op->schema->HasFunction() || op->schema->HasContextDependentFunction());
+  return op != nullptr && !node.has_subgraph() && op->has_function_body();
 }
 
 Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
@@ -205,7 +204,7 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
   if (!has_function_body(node)) {
     return Status(not_found("operator ", node.op_type, " is no function")).with_context(node.label());
   }
-  const pb::OpSchema& schema = *find_operator(node)->schema;
+  const pb::OpSchema& schema = *find_operator(node)->schema();
   try {
     const int64_t opset = std::max<int64_t>(opset_of(opset_imports, node.domain), node.since_version);
     Result<ir::Function> function = make_body(schema, graph, node, opset);

@@ -70,8 +70,8 @@ Status infer_with(const Operator& op, const ir::Node& node, const std::vector<In
   Status status;
   if (op.rule != nullptr) {
     status = infer_by_rule(op.rule, node, inputs, attributes, out);
-  } else if (op.infer) {
-    status = run_onnx_inference(op.infer, node, inputs, attributes, infer_body, out);
+  } else if (op.infer()) {
+    status = run_onnx_inference(op.infer(), node, inputs, attributes, infer_body, out);
   }
   if (!status.ok() && status.kind() == ErrorKind::kInvalidModel && !node.has_subgraph() &&
       any_type_unknown(inputs)) {
@@ -83,7 +83,7 @@ Status infer_with(const Operator& op, const ir::Node& node, const std::vector<In
     return type.kind == ir::ValueKind::kUnknown ||
            (type.is_tensor() && type.element == ir::ElementType::kUndefined);
   });
-  if (open && op.schema != nullptr) {
+  if (open && op.schema() != nullptr) {
     if (!check_types) RETURN_IF_ERROR(check_input_types(op, inputs, bound));
     fill_output_types(op, bound, out);
   }
@@ -374,14 +374,14 @@ Status place_input_shapes(const ir::Graph& graph, const std::map<ir::ValueId, ir
 Status infer_as(std::string_view name, int since, const ir::Node& node, const InferInputs& inputs,
                 std::vector<ir::Type>& out) {
   const Operator* op = find_operator("", name, since);
-  if (op == nullptr || !op->infer) return internal_error("no inference for ", name, "-", since);
+  if (op == nullptr || !op->infer()) return internal_error("no inference for ", name, "-", since);
   std::vector<InputView> views(inputs.types.size());
   for (size_t i = 0; i < views.size(); ++i) {
     views[i].given = inputs.types[i] != nullptr;
     views[i].type = inputs.types[i];
     views[i].value = i < inputs.values.size() ? inputs.values[i] : nullptr;
   }
-  return run_onnx_inference(op->infer, node, views, nullptr, nullptr, out);
+  return run_onnx_inference(op->infer(), node, views, nullptr, nullptr, out);
 }
 
 Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs& inputs,

@@ -4,9 +4,36 @@
 #include <deque>
 #include <unordered_map>
 
+// The classes by which ONNX's library tells its schemas apart.
+namespace tenon_onnx {
+#define TENON_OPERATOR(set, version, name) class name##_##set##_ver##version;
+#include "tenon_onnx/operators.inc"
+#undef TENON_OPERATOR
+}  // namespace tenon_onnx
+
 namespace tenon::ops {
 
 namespace {
+
+struct KnownOperator {
+  std::string_view set, name;
+  int since;
+  Operator::MakeSchema make;
+};
+
+const KnownOperator kKnownOperators[] = {
+#define TENON_OPERATOR(set, version, name) \
+  {#set, #name, version, &pb::GetOpSchema<pb::name##_##set##_ver##version>},
+#include "tenon_onnx/operators.inc"
+#undef TENON_OPERATOR
+};
+
+std::string_view domain_of(const KnownOperator& known) {
+  if (known.set == "Onnx") return "";
+  if (known.set == "OnnxML") return "ai.onnx.ml";
+  // Two domains in one set; only FlexAttention is not about training.
+  return known.name == "FlexAttention" ? "ai.onnx.preview" : "ai.onnx.preview.training";
+}
 
 struct Key {
   std::string_view domain, name;
@@ -42,9 +69,12 @@ class Registry {
 
  private:
   Registry() {
-    add_onnx();
+    for (const KnownOperator& known : kKnownOperators) {
+      Operator& added = add(domain_of(known), known.name, known.since, known.make);
+      added.rule = early_rule(added.name, added.since);
+    }
     for (const OwnOperator& own : own_operators()) {
-      Operator& added = add(own.domain, own.name, 1);
+      Operator& added = add(own.domain, own.name, 1, nullptr);
       added.own = &own;
       added.rule = own.infer;
     }
@@ -54,26 +84,8 @@ class Registry {
     }
   }
 
-  void add_onnx() {
-    // The copies only tell names and versions; what is kept points into ONNX's registry, which never changes.
-    for (const pb::OpSchema& copy : pb::OpSchemaRegistry::get_all_schemas_with_history()) {
-      const pb::OpSchema* schema =
-          pb::OpSchemaRegistry::Schema(copy.Name(), copy.SinceVersion(), copy.domain());
-      if (schema == nullptr) continue;
-      Operator& added = add(schema->domain(), schema->Name(), schema->SinceVersion());
-      added.schema = schema;
-      added.deprecated = schema->deprecated();
-      added.rule = early_rule(schema->Name(), schema->SinceVersion());
-      if (schema->has_type_and_shape_inference_function())
-        added.infer = schema->GetTypeAndShapeInferenceFunction();
-    }
-  }
-
-  Operator& add(std::string_view domain, std::string_view name, int since) {
-    Operator& added = operators_.emplace_back();
-    added.domain = domain;
-    added.name = name;
-    added.since = since;
+  Operator& add(std::string_view domain, std::string_view name, int since, Operator::MakeSchema make) {
+    Operator& added = operators_.emplace_back(domain, name, since, make);
     table_[Key{domain, name}].push_back(&added);
     return added;
   }
@@ -126,11 +138,33 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+const pb::OpSchema* Operator::schema() const {
+  if (make_ == nullptr) return nullptr;
+  std::call_once(schema_once_, [this] {
+    auto made = std::make_unique<pb::OpSchema>(make_());
+    made->Finalize();
+    if (made->has_type_and_shape_inference_function()) infer_ = made->GetTypeAndShapeInferenceFunction();
+    schema_ = std::move(made);
+  });
+  return schema_.get();
+}
+
+const pb::InferenceFunction& Operator::infer() const {
+  schema();
+  return infer_;
+}
+
+bool Operator::has_function_body() const {
+  const pb::OpSchema* known = schema();
+  return known != nullptr && (known->HasFunction() || known->HasContextDependentFunction());
+}
+
 const TypeRules& Operator::types() const {
   std::call_once(types_once_, [this] {
     std::vector<std::string> variables;
-    for (const auto& input : schema->inputs()) types_.inputs.push_back(parameter_types(input, variables));
-    for (const auto& output : schema->outputs()) types_.outputs.push_back(parameter_types(output, variables));
+    for (const auto& input : schema()->inputs()) types_.inputs.push_back(parameter_types(input, variables));
+    for (const auto& output : schema()->outputs())
+      types_.outputs.push_back(parameter_types(output, variables));
     types_.variable_count = static_cast<int>(variables.size());
   });
   return types_;

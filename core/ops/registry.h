@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -48,21 +49,32 @@ struct TypeRules {
   int variable_count = 0;
 };
 
-/// One version of an operator. `schema` is null for our own ones, `own` for ONNX's.
-struct Operator {
+/// One version of an operator, ONNX's or our own. ONNX's schema is made when it is first asked for: all of
+/// them take longer than most models do to load.
+class Operator {
+ public:
+  using MakeSchema = pb::OpSchema (*)();
+  Operator(std::string_view domain_in, std::string_view name_in, int since_in, MakeSchema make)
+      : domain(domain_in), name(name_in), since(since_in), make_(make) {}
+
   std::string_view domain, name;
   int since = 0;
-  bool deprecated = false;
-  const pb::OpSchema* schema = nullptr;
   const OwnOperator* own = nullptr;
   InferRule rule = nullptr;  // comes before ONNX's inference
-  pb::InferenceFunction infer;
 
-  /// Made at the first call; only with a schema.
+  /// Null for our own ones.
+  const pb::OpSchema* schema() const;
+  /// ONNX's inference; empty when it has none.
+  const pb::InferenceFunction& infer() const;
+  /// Only with a schema.
   const TypeRules& types() const;
+  bool has_function_body() const;
 
  private:
-  mutable std::once_flag types_once_;
+  MakeSchema make_;
+  mutable std::once_flag schema_once_, types_once_;
+  mutable std::unique_ptr<const pb::OpSchema> schema_;
+  mutable pb::InferenceFunction infer_;
   mutable TypeRules types_;
 };
 

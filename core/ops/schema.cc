@@ -38,7 +38,7 @@ Status check_count(const Operator& op, const char* what, size_t given, int least
 }
 
 Status check_arity(const ir::Node& node, const Operator& op) {
-  const pb::OpSchema& schema = *op.schema;
+  const pb::OpSchema& schema = *op.schema();
   RETURN_IF_ERROR(
       check_count(op, "inputs", count_given(node.inputs), schema.min_input(), schema.max_input()));
   // An output that nobody wants may be left out wherever it stands.
@@ -54,7 +54,7 @@ Status check_arity(const ir::Node& node, const Operator& op) {
 }
 
 Status check_attribute(const ir::Attribute& attribute, const Operator& op) {
-  const auto& known = op.schema->attributes();
+  const auto& known = op.schema()->attributes();
   const auto found = known.find(attribute.name);
   if (found == known.end()) {
     // Two underscores mark a tool's own notes, which ONNX says to ignore.
@@ -85,7 +85,7 @@ Status check_attributes(const ir::Node& node, const Operator& op) {
     }
     RETURN_IF_ERROR(check_attribute(attribute, op));
   }
-  for (const auto& entry : op.schema->attributes()) {
+  for (const auto& entry : op.schema()->attributes()) {
     if (entry.second.required && seen.count(entry.first) == 0) {
       return invalid_model(operator_label(op), " needs its attribute '", entry.first,
                            "', which the node lacks");
@@ -143,9 +143,8 @@ class Resolver {
     }
     const Operator* op = find_operator(node.domain, node.op_type, opset);
     if (op == nullptr) return unknown_operator(node, opset);
-    const bool has_body =
-        op->schema != nullptr && (op->schema->HasFunction() || op->schema->HasContextDependentFunction());
-    if (op->deprecated && !has_body) {
+    const bool deprecated = op->schema() != nullptr && op->schema()->deprecated();
+    if (deprecated && !op->has_function_body()) {
       return unsupported(operator_label(*op), " was withdrawn in opset ", op->since, "; the model imports ",
                          opset, ": convert it to the operator's successor");
     }

@@ -60,7 +60,7 @@ const ParameterTypes* parameter_at(const std::vector<ParameterTypes>& parameters
 }
 
 std::string input_label(const Operator& op, size_t index) {
-  const auto& formal = op.schema->inputs();
+  const auto& formal = op.schema()->inputs();
   return str_cat("input ", index, " ('", formal[std::min(index, formal.size() - 1)].GetName(), "')");
 }
 
@@ -75,7 +75,7 @@ ir::Dim merge_dims(const ir::Dim& declared, const ir::Dim& inferred) {
 }  // namespace
 
 Status check_input_types(const Operator& op, const std::vector<InputView>& inputs, BoundTypes& bound) {
-  if (op.schema == nullptr) return ok_status();
+  if (op.schema() == nullptr) return ok_status();
   const TypeRules& rules = op.types();
   bound.variables.assign(static_cast<size_t>(rules.variable_count), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -100,7 +100,7 @@ Status check_input_types(const Operator& op, const std::vector<InputView>& input
 }
 
 void fill_output_types(const Operator& op, const BoundTypes& bound, std::vector<ir::Type>& out) {
-  if (op.schema == nullptr) return;
+  if (op.schema() == nullptr) return;
   const TypeRules& rules = op.types();
   for (size_t i = 0; i < out.size(); ++i) {
     const bool open = out[i].kind == ir::ValueKind::kUnknown ||

@@ -59,6 +59,20 @@ endforeach()
 # Instead of the wheel's own, which marks its classes as exported.
 file(CONFIGURE OUTPUT ${root}/onnx/onnx_pb.h CONTENT "#pragma once\n#define ONNX_API\n#include \"onnx/onnx-ml.pb.h\"\n")
 
+# Every version of every operator as TENON_OPERATOR(set, version, name), so that core/ops can make the schemas that a model
+# needs instead of all of them at start.
+set(operators)
+foreach(header operator_sets operator_sets_ml operator_sets_preview)
+  file(STRINGS ${root}/onnx/defs/${header}.h lines REGEX "^class ONNX_(PREVIEW_)?OPERATOR_SET_SCHEMA_CLASS_NAME")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^class ONNX_PREVIEW_[A-Z_]+\\(" "TENON_OPERATOR(OnnxPreview, " line "${line}")
+    string(REGEX REPLACE "^class ONNX_[A-Z_]+\\(" "TENON_OPERATOR(" line "${line}")
+    string(REGEX REPLACE "\\).*" ")\n" line "${line}")
+    string(APPEND operators "${line}")
+  endforeach()
+endforeach()
+file(CONFIGURE OUTPUT ${root}/tenon_onnx/operators.inc CONTENT "${operators}" @ONLY)
+
 file(GLOB_RECURSE sources ${root}/onnx/*.cc)
 add_library(tenon_onnx_lib STATIC ${sources} ${generated})
 target_include_directories(tenon_onnx_lib SYSTEM PUBLIC ${root})
