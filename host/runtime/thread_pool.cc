@@ -53,7 +53,10 @@ bool spin_until(const Done& done) {
 
 }  // namespace
 
-uint32_t usable_cores() { return count_usable_cores(); }
+uint32_t usable_cores() {
+  static const uint32_t cores = count_usable_cores();  // asked for by every Run, and counting reads files
+  return cores;
+}
 
 bool WorkerSet::empty() const {
   return std::all_of(words.begin(), words.end(), [](uint64_t w) { return w == 0; });
