@@ -53,6 +53,7 @@ Result<partition::Partition> Assigner::run() {
                                        [](const ir::Node& node) { return ops::is_control_flow(node); });
     ASSIGN_OR_RETURN(const bool again, ask_all(&partitioner));
     if (again) continue;
+    RETURN_IF_ERROR(build_.placement->check_open(*graph_, partitioner));
     ASSIGN_OR_RETURN(partition::Partition partition, partitioner.finish([&](partition::ProviderIndex p) {
       return build_.selection->instances[p]->id();
     }));
@@ -68,6 +69,18 @@ Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
     }
   }
   build_.placement->apply(*graph_, *partitioner);
+  // A second round is for nodes that a placement rule gave to a provider which then declined them.
+  do {
+    ASSIGN_OR_RETURN(const bool again, ask_in_order(partitioner));
+    if (again) return true;
+  } while (build_.placement->relax(*graph_, *partitioner));
+  const std::vector<ir::NodeId> left = partitioner->open_nodes();
+  if (left.empty()) return false;
+  ASSIGN_OR_RETURN(const size_t expanded, expander_.expand(graph_, left));
+  return expanded != 0;
+}
+
+Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
   const auto count = static_cast<partition::ProviderIndex>(build_.selection->instances.size());
   for (partition::ProviderIndex p = 0; p < count && !partitioner->open_nodes().empty(); ++p) {
     RETURN_IF_ERROR(ask(p, partitioner));
@@ -77,10 +90,7 @@ Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
       RETURN_IF_ERROR(check_declined(p, *partitioner));
     }
   }
-  const std::vector<ir::NodeId> left = partitioner->open_nodes();
-  if (left.empty()) return false;
-  ASSIGN_OR_RETURN(const size_t expanded, expander_.expand(graph_, left));
-  return expanded != 0;
+  return false;
 }
 
 Status Assigner::ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) {

@@ -30,8 +30,10 @@ class Assigner {
   void bar(CompileFailure failure) { failures_.push_back(std::move(failure)); }
 
  private:
-  /// Asks all providers once; true when nodes were expanded, so that all must be asked again.
+  /// Asks all providers; true when nodes were expanded, so that all must be asked again about the graph as it
+  /// is then.
   Result<bool> ask_all(partition::Partitioner* partitioner);
+  Result<bool> ask_in_order(partition::Partitioner* partitioner);
   Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner);
   Status check_declined(partition::ProviderIndex provider, const partition::Partitioner& partitioner) const;
 
