@@ -17,9 +17,9 @@ REPO = pathlib.Path(__file__).resolve().parents[1]
 def config_keys(tenon):
     rows = json.loads(subprocess.run([tenon, "config", "schema"], check=True, capture_output=True, text=True).stdout)
     lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for row in rows:
-        default = f"`{row['default']}`" if row.get("default") else ""
-        lines.append(f"| `{row['key']}` | {row['type']} | {default} | {row['doc']} |")
+    for key, row in rows.items():
+        default = f"`{row['default']}`" if row["default"] else ""
+        lines.append(f"| `{key.replace('*', '<id>')}` | {row['type']} | {default} | {row['doc']} |")
     return "\n".join(lines)
 
 

@@ -11,13 +11,13 @@ struct ElementInfo {
 };
 
 // By number.
-constexpr std::array<ElementInfo, 27> kElements = {{
+constexpr std::array<ElementInfo, 29> kElements = {{
     {"undefined", 0},      {"float32", 32},  {"uint8", 8},        {"int8", 8},           {"uint16", 16},
     {"int16", 16},         {"int32", 32},    {"int64", 64},       {"string", 0},         {"bool", 8},
     {"float16", 16},       {"float64", 64},  {"uint32", 32},      {"uint64", 64},        {"complex64", 64},
     {"complex128", 128},   {"bfloat16", 16}, {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8}, {"float8e5m2", 8},
     {"float8e5m2fnuz", 8}, {"uint4", 4},     {"int4", 4},         {"float4e2m1", 4},     {"float8e8m0", 8},
-    {"uint2", 2},          {"int2", 2},
+    {"uint2", 2},          {"int2", 2},      {"float6e2m3", 6},   {"float6e3m2", 6},
 }};
 
 const ElementInfo& info(ElementType type) {
@@ -44,8 +44,8 @@ bool packed_bytes(ElementType type, int64_t count, int64_t* out_bytes) {
   int64_t bits = element_bits(type);
   if (count < 0 || bits == 0) return false;
   if (bits >= 8) return !__builtin_mul_overflow(count, bits / 8, out_bytes);
-  int64_t per_byte = 8 / bits;
-  *out_bytes = count / per_byte + (count % per_byte != 0);
+  // One stream of bits, from the lowest of each byte on.
+  *out_bytes = count / 8 * bits + (count % 8 * bits + 7) / 8;
   return true;
 }
 

@@ -41,13 +41,15 @@ enum class ElementType : uint32_t {
   kFloat8E8M0 = TENON_FLOAT8E8M0,
   kUInt2 = TENON_UINT2,
   kInt2 = TENON_INT2,
+  kFloat6E2M3 = TENON_FLOAT6E2M3,
+  kFloat6E3M2 = TENON_FLOAT6E3M2,
 };
 
 /// "float32", "int4", "string", ...; "undefined" for a number that is no type.
 std::string_view element_type_name(ElementType type);
 /// Inverse of element_type_name; kUndefined when unknown.
 ElementType element_type_from_name(std::string_view name);
-/// True for the numbers 1 to 26.
+/// True for the numbers 1 to 28.
 bool is_element_type(uint32_t number);
 /// Bits of one element; 0 for strings and kUndefined.
 uint32_t element_bits(ElementType type);

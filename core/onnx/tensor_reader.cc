@@ -17,9 +17,6 @@ using ir::ElementType;
 static_assert(std::endian::native == std::endian::little, "raw_data is little endian and is used in place");
 
 Result<ElementType> element_type(int32_t number) {
-  if (number == pb::TensorProto::FLOAT6E2M3 || number == pb::TensorProto::FLOAT6E3M2) {
-    return unsupported("6-bit floating point tensors are not supported; store them as float8 or float16");
-  }
   if (number < 0 || !ir::is_element_type(static_cast<uint32_t>(number))) {
     return invalid_model("element type ", number, " does not exist");
   }

@@ -9,9 +9,6 @@ using ir::ElementType;
 using ir::Type;
 
 Result<ElementType> read_element(int32_t number) {
-  if (number == pb::TensorProto::FLOAT6E2M3 || number == pb::TensorProto::FLOAT6E3M2) {
-    return unsupported("6-bit floating point tensors are not supported; store them as float8 or float16");
-  }
   if (number != 0 && (number < 0 || !ir::is_element_type(static_cast<uint32_t>(number)))) {
     return invalid_model("element type ", number, " does not exist");
   }

@@ -32,6 +32,21 @@ Result<std::vector<std::byte>> narrow(const pb::TensorProto& proto) {
   return copy_as<T>(proto.int32_data());
 }
 
+/// 6-bit types are stored one element per int32, unlike the other packed ones; here as one stream of bits.
+Result<std::vector<std::byte>> pack_six_bits(const pb::TensorProto& proto) {
+  std::vector<std::byte> bytes((static_cast<size_t>(proto.int32_data_size()) * 6 + 7) / 8);
+  for (int i = 0; i < proto.int32_data_size(); ++i) {
+    const int32_t value = proto.int32_data(i);
+    if (value < 0 || value > 0x3f)
+      return invalid_model("int32_data has ", value, ", which does not fit 6 bits");
+    const size_t bit = static_cast<size_t>(i) * 6;
+    const uint32_t shifted = static_cast<uint32_t>(value) << (bit % 8);
+    bytes[bit / 8] |= std::byte(shifted & 0xff);
+    if (shifted > 0xff) bytes[bit / 8 + 1] |= std::byte(shifted >> 8);
+  }
+  return bytes;
+}
+
 Result<std::vector<std::byte>> typed_bytes(const pb::TensorProto& proto, ElementType type) {
   switch (type) {
     case ElementType::kFloat32:
@@ -59,6 +74,9 @@ Result<std::vector<std::byte>> typed_bytes(const pb::TensorProto& proto, Element
         bytes[static_cast<size_t>(i)] = std::byte(proto.int32_data(i) != 0);
       return bytes;
     }
+    case ElementType::kFloat6E2M3:
+    case ElementType::kFloat6E3M2:
+      return pack_six_bits(proto);
     default:
       return narrow<uint8_t>(proto);
   }

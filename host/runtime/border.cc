@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace tenon::runtime {
@@ -58,7 +59,9 @@ tenon_status give_status(const Status& status, tenon_error* error) {
     copy_text(error->where, sizeof(error->where), status.where());
   }
   if (error->struct_size >= sizeof(tenon_error)) {
-    copy_text(error->message, sizeof(error->message), status.message());
+    const std::string refusal(status.refusal());
+    const std::string text = (refusal.empty() ? refusal : refusal + ": ") + std::string(status.message());
+    copy_text(error->message, sizeof(error->message), text);
   }
   return code;
 }

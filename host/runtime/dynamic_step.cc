@@ -127,15 +127,15 @@ class DynamicRun {
       if (!output.at_run && dtype != TENON_STRING && slot.value_kind == TENON_KIND_TENSOR) {
         if (!take_over(o, output, dtype)) RETURN_IF_ERROR(frame_.make_room(s, dtype, output.dims, stream()));
       } else {
-        start_empty(s, dtype);
+        start_empty(s, dtype, output);
       }
       outputs[o] = frame_.slot(s).tensor;
     }
     return ok_status();
   }
 
-  /// An output whose memory is made while the step runs.
-  void start_empty(SlotIndex s, uint32_t dtype) {
+  /// An output whose memory is made while the step runs; its shape may be known all the same (strings).
+  void start_empty(SlotIndex s, uint32_t dtype, const PreparedOutput& output) {
     FrameSlot& slot = frame_.slot(s);
     if (frame_.plan().slots[s].kind != SlotKind::kDynamic) return;
     const Slot& planned = frame_.plan().slots[s];
@@ -143,6 +143,10 @@ class DynamicRun {
     slot.tensor.kind = planned.value_kind;
     slot.tensor.dtype = dtype;
     slot.tensor.domain = planned.domain->local_id;
+    slot.dims = output.dims;
+    if (output.at_run) return;
+    slot.tensor.rank = static_cast<uint32_t>(slot.dims.size());
+    slot.tensor.dims = slot.dims.data();
   }
 
   /// Lets a dynamic output have the memory of an input where the provider allows it: a view of memory that is
@@ -235,7 +239,8 @@ class DynamicRun {
     for (SlotIndex s : step_.outputs) {
       const tenon_tensor& tensor = frame_.slot(s).tensor;
       if (frame_.plan().slots[s].kind != SlotKind::kDynamic || tensor.kind != TENON_KIND_TENSOR) continue;
-      if (tensor.dims == nullptr && !frame_.slot(s).value && !frame_.slot(s).buffer) {
+      const bool made_running = tensor.dims == nullptr || tensor.dtype == TENON_STRING;
+      if (made_running && !frame_.slot(s).value && !frame_.slot(s).buffer) {
         return internal_error("the provider ran and made no output '",
                               frame_.executable().graph().value(frame_.plan().slots[s].value).name, "'");
       }

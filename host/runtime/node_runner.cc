@@ -91,6 +91,7 @@ class OneRun : public OutputSink {
     std::vector<std::vector<int64_t>> known(types_.size());
     std::vector<Prepared::Dims> dims(types_.size(), nullptr);
     for (size_t i = 0; i < types_.size(); ++i) {
+      if (!types_[i].is_tensor() && types_[i].kind != ir::ValueKind::kUnknown) dims[i] = Prepared::no_shape();
       if (!types_[i].is_tensor() || !types_[i].shape.is_static()) continue;
       known[i] = types_[i].shape.to_ints();
       dims[i] = &known[i];
@@ -109,6 +110,8 @@ class OneRun : public OutputSink {
     descriptor.kind = static_cast<uint32_t>(type.kind);
     descriptor.dtype = static_cast<uint32_t>(type.element);
     made_[i].dims = prepared.dims;
+    descriptor.rank = static_cast<uint32_t>(made_[i].dims.size());
+    descriptor.dims = made_[i].dims.data();
     if (!type.is_tensor() || type.element == ir::ElementType::kString || prepared.at_run) return ok_status();
     return allocate(i);
   }

@@ -64,7 +64,8 @@ class KnownDims {
       const ir::Type& type = knowledge.type(values[i]);
       const bool known = type.is_tensor() && type.shape.is_static();
       if (known) dims_[i] = type.shape.to_ints();
-      pointers_.push_back(known ? &dims_[i] : nullptr);
+      const bool shapeless = !type.is_tensor() && type.kind != ir::ValueKind::kUnknown;
+      pointers_.push_back(known ? &dims_[i] : shapeless ? Prepared::no_shape() : nullptr);
     }
   }
   const std::vector<Prepared::Dims>& get() const { return pointers_; }

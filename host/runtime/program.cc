@@ -69,6 +69,11 @@ Prepared::~Prepared() {
   if (handle_ != nullptr) program_->api().prepared_destroy(handle_);
 }
 
+Prepared::Dims Prepared::no_shape() {
+  static const std::vector<int64_t> kNoShape;
+  return &kNoShape;
+}
+
 Result<std::shared_ptr<const Prepared>> Prepared::make(std::shared_ptr<const Program> program,
                                                        std::span<const tenon_tensor> inputs,
                                                        std::span<const Dims> outputs,
@@ -79,7 +84,8 @@ Result<std::shared_ptr<const Prepared>> Prepared::make(std::shared_ptr<const Pro
   std::vector<tenon_alias> aliases(outputs.size(), tenon_alias{});
   for (size_t i = 0; i < outputs.size(); ++i) {
     shapes[i] = {0, 0, room.data() + i * TENON_EP_MAX_RANK};
-    if (outputs[i] == nullptr) continue;
+    if (outputs[i] == no_shape()) shapes[i].flags = TENON_SHAPE_AT_RUN;
+    if (outputs[i] == nullptr || outputs[i] == no_shape()) continue;
     shapes[i].rank = static_cast<uint32_t>(outputs[i]->size());
     shapes[i].flags = TENON_SHAPE_KNOWN;
     std::copy(outputs[i]->begin(), outputs[i]->end(), shapes[i].dims);
@@ -123,7 +129,7 @@ Status Prepared::check(const tenon_prepare_args& args, std::span<const tenon_ten
         return broken(*program_, "R34: prepare gave output ", i, " a shape that cannot be");
       }
       output.dims.assign(dims.begin(), dims.end());
-      if (inferred[i] != nullptr && *inferred[i] != output.dims) {
+      if (inferred[i] != nullptr && inferred[i] != no_shape() && *inferred[i] != output.dims) {
         return broken(*program_, "R33: prepare gave output ", i, " the shape ", text_of(dims), " where ",
                       text_of(*inferred[i]), " was inferred");
       }

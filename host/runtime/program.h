@@ -66,6 +66,8 @@ class Prepared {
 
   /// What the host has inferred of a shape: null where it does not know.
   using Dims = const std::vector<int64_t>*;
+  /// The entry of an output that is no tensor: it has no shape, and none is asked for.
+  static Dims no_shape();
   /// `inputs`: types and shapes, and data of shape inputs. `outputs`: one entry per output. `values`: one per
   /// value of the compiled view, or empty. Fails when the provider contradicts an inferred shape, leaves one
   /// unknown, or gives an alias that cannot be.

@@ -73,6 +73,25 @@ Config SessionFlags::config() const {
 
 namespace {
 
+bool has_command(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands({}))
+    if (command->get_name() == name) return true;
+  return false;
+}
+
+// The command whose name shares the most with `given`, in order: enough to see a typing error.
+std::string nearest_command(const CLI::App& app, const std::string& given) {
+  std::string best;
+  size_t best_score = 0;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const std::string& name = command->get_name();
+    size_t score = 0;
+    for (char c : name) score += given.find(c) != std::string::npos;
+    if (score > best_score && score + 1 >= name.size()) best = name, best_score = score;
+  }
+  return best;
+}
+
 int run_command(int argc, char** argv) {
   CLI::App app(
       "tenon runs ONNX models on execution providers that are chosen by a config file.\n"
@@ -93,6 +112,12 @@ int run_command(int argc, char** argv) {
   add_test(app, exit);
   add_bench(app, exit);
   add_optimize(app, exit);
+  if (argc > 1 && argv[1][0] != '-' && !has_command(app, argv[1])) {
+    const std::string nearest = nearest_command(app, argv[1]);
+    std::fprintf(stderr, "error: there is no command '%s'%s\n  see: tenon --help\n", argv[1],
+                 nearest.empty() ? "" : ("; do you mean '" + nearest + "'?").c_str());
+    return kUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

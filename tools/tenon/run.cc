@@ -147,6 +147,17 @@ nlohmann::json to_json(const Value& value) {
   return out;
 }
 
+void check_all_given(const Session& session, const std::vector<NamedValue>& inputs) {
+  for (const tenon_io_info& info : session.inputs()) {
+    const std::string name = as_string(info.name);
+    const bool given = std::any_of(inputs.begin(), inputs.end(),
+                                   [&](const NamedValue& input) { return input.name == name; });
+    if (!given && !info.has_default && info.kind != TENON_KIND_OPTIONAL)
+      throw input_error("input '" + name + "' (" + as_string(info.type_text) + ")",
+                        "is missing: add --input " + name + "=FILE, or --input " + name + "=random");
+  }
+}
+
 int run(const RunFlags& flags) {
   ProgressBar bar("load");
   const Clock::time_point load_start = Clock::now();
@@ -159,6 +170,7 @@ int run(const RunFlags& flags) {
   const std::string description = session.describe(TENON_DESCRIBE_MODEL);
   std::vector<std::string> specs = flags.inputs;
   std::vector<NamedValue> inputs = read_inputs(session, description, specs, flags.seed);
+  check_all_given(session, inputs);
   std::string trace;
   RunOptions options;
   options.deadline_ns = flags.deadline_ms * 1'000'000;
