@@ -25,6 +25,13 @@ ir::ElementType innermost(const ir::Type& type) {
   return t->element;
 }
 
+// An operator without a schema has no version but that of the domain that the model imports.
+int32_t version_of(const ir::Node& node, const GraphSource& source) {
+  if (node.since_version != 0) return node.since_version;
+  const auto found = source.opset_imports->find(node.domain);
+  return found == source.opset_imports->end() ? 0 : static_cast<int32_t>(found->second);
+}
+
 class ViewBuilder {
  public:
   ViewBuilder(const GraphSource& source, const std::unordered_map<ir::ValueId, ir::Type>* types)
@@ -285,7 +292,7 @@ tenon_status graph_node(const tenon_graph* graph, uint32_t node, tenon_node_info
   full.domain = to_str(n.domain);
   full.op_type = to_str(n.op_type);
   full.overload = to_str(n.overload);
-  full.since_version = n.since_version;
+  full.since_version = version_of(n, graph->source);
   full.attribute_count = static_cast<uint32_t>(n.attributes.size());
   full.inputs = graph->edges.data() + entry.first_input;
   full.outputs = graph->edges.data() + entry.first_output;
