@@ -63,10 +63,27 @@ Result<std::unique_ptr<Frame>> Frame::make(const Executable& executable, std::sh
   return frame;
 }
 
+std::string Frame::largest_value_in(uint32_t slab) const {
+  const Slot* largest = nullptr;
+  for (const Slot& slot : plan_->slots) {
+    if (slot.slab == slab && slot.value != ir::kNone && (largest == nullptr || slot.bytes > largest->bytes))
+      largest = &slot;
+  }
+  if (largest == nullptr) return "the plan's memory";
+  const ir::Value& value = executable_.graph().value(largest->value);
+  std::string label = str_cat("value '", value.name, "' of ", largest->bytes, " bytes");
+  return value.producer == ir::kNone
+             ? label
+             : str_cat(label, " made by ", executable_.graph().node(value.producer).label());
+}
+
 Status Frame::allocate() {
   for (const PlanSlab& slab : plan_->slabs) {
-    ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate(*slab.domain, slab.bytes));
-    slabs_.push_back(std::move(buffer));
+    Result<Buffer> buffer = Buffer::allocate(*slab.domain, slab.bytes);
+    if (!buffer.ok()) {
+      return std::move(buffer).error().with_context(largest_value_in(static_cast<uint32_t>(slabs_.size())));
+    }
+    slabs_.push_back(std::move(*buffer));
   }
   for (const std::shared_ptr<Instance>& instance : plan_->streams) {
     ASSIGN_OR_RETURN(Stream stream, instance->make_stream());

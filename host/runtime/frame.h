@@ -105,6 +105,7 @@ class Frame final : public OutputSink {
  private:
   Frame(const Executable& executable, std::shared_ptr<const Plan> plan);
   Status allocate();
+  std::string largest_value_in(uint32_t slab) const;  // for errors
   void fill_slots();
   void fill_steps();
   void fill_provider_step(uint32_t index);

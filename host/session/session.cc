@@ -31,12 +31,12 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
                                                  const SessionOptions& options) {
   std::shared_ptr<Session> session(new Session());
   session->name_ = source.data != nullptr ? "model in memory" : file_name(source.path);
+  session->place_ = source.data != nullptr ? session->name_ : str_cat("model '", source.path, "'");
   Status status = session->load(source, config, options);
   if (status.ok()) status = session->build(config, options);
   if (status.ok()) status = session->plan_ahead();
   if (!status.ok()) {
-    const std::string place = source.data != nullptr ? session->name_ : str_cat("model '", source.path, "'");
-    return std::move(status).with_context(place);
+    return std::move(status).with_context(session->place_);
   }
   RETURN_IF_ERROR(report(options, 1.0, "ready"));
   return session;
@@ -143,7 +143,7 @@ Status Session::run_arguments(const RunOptions& options, std::span<const runtime
   Status status = run_executable(*executable_, *context, arguments, outputs);
   context->run.threads.finish();
   contexts_.put(std::move(context)).reset();
-  return status;
+  return status.ok() ? status : std::move(status).with_context(place_);
 }
 
 Status Session::run(const RunOptions& options, std::span<const NamedValue> inputs,

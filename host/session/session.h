@@ -84,7 +84,8 @@ class Session {
   Status run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
                        std::span<runtime::ValueRef> outputs) const;
 
-  std::string name_;  // the file's, without folders
+  std::string name_;   // the file's, without folders
+  std::string place_;  // of errors: "model 'm.onnx'"
   ir::Model model_;
   runtime::Selection selection_;
   std::unique_ptr<runtime::Executable> executable_;
