@@ -126,6 +126,11 @@ Status Prepared::check(const tenon_prepare_args& args, std::span<const tenon_ten
       const std::span<const int64_t> dims(shape.dims, shape.rank);
       int64_t count = 0;
       if (shape.rank > TENON_EP_MAX_RANK || !count_elements(dims, &count)) {
+        const bool too_large = std::none_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; });
+        if (too_large && shape.rank <= TENON_EP_MAX_RANK) {
+          return out_of_memory("no machine has memory for output ", i, " of shape ", text_of(dims))
+              .with_context(program_->label());
+        }
         return broken(*program_, "R34: prepare gave output ", i, " a shape that cannot be");
       }
       output.dims.assign(dims.begin(), dims.end());

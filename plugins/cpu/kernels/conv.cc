@@ -39,6 +39,9 @@ struct Conv {
   State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), w = p.input(1).dims();
     require(x.size() == w.size() && x.size() >= 3, TENON_INVALID_ARGUMENT, "input ", x, " and weights ", w);
+    require(window_.kernel.empty() ||
+                std::equal(window_.kernel.begin(), window_.kernel.end(), w.begin() + 2, w.end()),
+            TENON_INVALID_ARGUMENT, "kernel_shape ", window_.kernel, " and weights ", w);
     State s;
     s.window = window_.resolve(x.subspan(2), w.subspan(2));
     s.batch = x[0];

@@ -22,7 +22,8 @@ int64_t positive_modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
 int64_t source_position(int64_t i, int64_t begin, int64_t dim, PadMode mode) {
   const int64_t p = i - begin;
   if (p >= 0 && p < dim) return p;
-  if (dim == 0 || mode == PadMode::kConstant) return -1;
+  if (mode == PadMode::kConstant) return -1;
+  require(dim > 0, TENON_INVALID_ARGUMENT, "an axis without elements has none to pad with");
   if (mode == PadMode::kEdge) return std::clamp<int64_t>(p, 0, dim - 1);
   if (mode == PadMode::kWrap) return positive_modulo(p, dim);
   if (dim == 1) return 0;

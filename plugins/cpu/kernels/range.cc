@@ -18,6 +18,7 @@ struct Range {
     require(step != 0, TENON_INVALID_ARGUMENT, "delta is 0");
     const double n =
         std::ceil((static_cast<double>(limit.at<T>(0)) - static_cast<double>(start.at<T>(0))) / step);
+    require(n == n, TENON_INVALID_ARGUMENT, "start, limit or delta is NaN");
     require(n < 1e15, TENON_RESOURCE_EXHAUSTED, "the range has ", n, " elements");
     return static_cast<int64_t>(std::max(n, 0.0));
   }

@@ -92,13 +92,6 @@ def concat_doubles_40_times():
 
 
 @case
-def string_doubles_40_times():
-    nodes = [node("StringConcat", [f"v{i}", f"v{i}"], [f"v{i + 1}"], f"double{i}") for i in range(40)]
-    text = helper.make_tensor("v0", STRING, [1], [b"boom"])
-    return closed([*nodes, node("Identity", ["v40"], ["y"])], [text], STRING)
-
-
-@case
 def outer_product_of_2_to_20():
     nodes = [node("ConstantOfShape", ["s"], ["column"], "column"), node("ConstantOfShape", ["t"], ["row"], "row"),
              node("MatMul", ["column", "row"], ["y"], "outer")]

@@ -6,13 +6,13 @@ namespace tenon::ir {
 namespace {
 
 TEST(ElementType, NamesAreInverse) {
-  for (uint32_t number = 1; number <= 26; ++number) {
+  for (uint32_t number = 1; number <= 28; ++number) {
     auto type = static_cast<ElementType>(number);
     EXPECT_TRUE(is_element_type(number));
     EXPECT_EQ(element_type_from_name(element_type_name(type)), type) << number;
   }
   EXPECT_FALSE(is_element_type(0));
-  EXPECT_FALSE(is_element_type(27));
+  EXPECT_FALSE(is_element_type(29));
   EXPECT_EQ(element_type_name(static_cast<ElementType>(99)), "undefined");
   EXPECT_EQ(element_type_from_name("undefined"), ElementType::kUndefined);
   EXPECT_EQ(element_type_from_name("float33"), ElementType::kUndefined);

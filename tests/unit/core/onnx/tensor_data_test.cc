@@ -103,7 +103,8 @@ TEST(TensorData, RefusesDataInTheWrongPlace) {
   expect_refused(numbers(3, 1, 5, {70000}), "does not fit 8 bits");
   expect_refused(raw_tensor("w", 99, {1}, "1234"), "element type 99");
   expect_refused(raw_tensor("w", 0, {1}, "1234"), "element type 0");
-  expect_refused(raw_tensor("w", 27, {1}, "1"), "6-bit", ErrorKind::kUnsupported);
+  expect_refused(raw_tensor("w", 29, {1}, "1"), "element type 29");
+  expect_refused(numbers(27, 1, 5, {64}), "does not fit 6 bits");
   auto segmented = read(tensor_head("w", kFloat, {1}).message(3, Message().number(1, 0)));
   EXPECT_THAT(segmented.status().to_string(), HasSubstr("segments"));
 }
