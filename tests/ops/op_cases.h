@@ -48,3 +48,4 @@ std::string difference(const Tensor& actual, const Tensor& expected);
 #define OP_CASES(Op, since, ...) TENON_OP_TABLE_("", #Op, since, false, __VA_ARGS__)
 #define OP_FAILS(Op, since, ...) TENON_OP_TABLE_("", #Op, since, true, __VA_ARGS__)
 #define OP_CASES_IN(domain, Op, since, ...) TENON_OP_TABLE_(domain, #Op, since, false, __VA_ARGS__)
+#define OP_FAILS_IN(domain, Op, since, ...) TENON_OP_TABLE_(domain, #Op, since, true, __VA_ARGS__)

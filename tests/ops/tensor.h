@@ -94,6 +94,13 @@ inline Tensor optional(uint32_t dtype, std::vector<Tensor> elements) {
   return out;
 }
 
+/// Of two tensors.
+inline Tensor map(Tensor keys, Tensor values) {
+  Tensor out = sequence(TENON_FLOAT32, {std::move(keys), std::move(values)});
+  out.kind = TENON_KIND_MAP;
+  return out;
+}
+
 /// The same as an initializer.
 inline Tensor constant(Tensor tensor) {
   tensor.constant = true;

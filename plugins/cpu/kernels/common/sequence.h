@@ -16,6 +16,12 @@ inline void give_tensor(const Context& ctx, int i, TensorView from) {
   if (from.byte_size() > 0) std::memcpy(out.bytes(), from.bytes(), static_cast<size_t>(from.byte_size()));
 }
 
+inline std::vector<ValueRef> sequence_elements(const ValueRef& sequence) {
+  std::vector<ValueRef> out;
+  for (int64_t i = 0, n = sequence.size(); i < n; ++i) out.push_back(sequence.element(i));
+  return out;
+}
+
 /// A position in a sequence: `position` is a tensor of one int32 or int64, counted from the end when
 /// negative. With `end_allowed` the place after the last element is one too.
 inline int64_t sequence_position(TensorView position, int64_t size, bool end_allowed = false) {

@@ -1,0 +1,239 @@
+#include "kernels/common/attention.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr auto kTypes = kFloatTypes;
+
+/// One signature.
+struct AttentionState {
+  AttentionShape shape;
+  int64_t past = 0;           // keys of the cache before this call
+  bool heads_inside = false;  // rank 3
+};
+
+// Q, K, V of rank 3 (heads inside the last dim) or 4, a mask that broadcasts to [batch, heads, queries,
+// keys], a cache of earlier keys and values, or the number of valid keys of each sequence in a cache that is
+// K and V already.
+class Attention {
+ public:
+  using State = AttentionState;
+  static Support supports(const NodeView& n) {
+    return Check(n)
+        .input(0, kTypes)
+        .input(1, kTypes)
+        .input(2, kTypes)
+        .input(3, kTypes + kBoolType)
+        .input(4, kTypes)
+        .input(5, kTypes)
+        .input(6, TypeList<int64_t>())
+        .that(n.input(1).dtype() == n.input(0).dtype() && n.input(2).dtype() == n.input(0).dtype(),
+              TENON_REJECT_TYPE, "Q, K and V are of different types")
+        .attr_is("qk_matmul_output_mode", {0, 1, 2, 3})
+        .that(n.has_input(4) == n.has_input(5), TENON_REJECT_OTHER,
+              "past_key and past_value belong together");
+  }
+
+  explicit Attention(const NodeView& n)
+      : heads_(n.attr_i("q_num_heads", 0)),
+        kv_heads_(n.attr_i("kv_num_heads", 0)),
+        mode_(n.attr_i("qk_matmul_output_mode", 0)),
+        left_(n.attr_i("left_window_size", -1)),
+        right_(n.attr_i("right_window_size", -1)),
+        causal_(n.attr_i("is_causal", 0) != 0),
+        has_scale_(n.has_attr("scale")),
+        scale_(static_cast<double>(n.attr_f("scale", 1.0f))),
+        cap_(static_cast<double>(n.attr_f("softcap", 0.0f))) {}
+
+  State prepare(PrepareContext& p) const {
+    const DimsView q = p.input(0).dims(), k = p.input(1).dims(), v = p.input(2).dims();
+    require(q.size() == k.size() && q.size() == v.size() && (q.size() == 3 || q.size() == 4),
+            TENON_INVALID_ARGUMENT, "Q, K and V have shapes ", q, ", ", k, " and ", v);
+    State s;
+    s.heads_inside = q.size() == 3;
+    AttentionShape& a = s.shape;
+    a.batch = q[0];
+    if (s.heads_inside) {
+      require(
+          heads_ > 0 && kv_heads_ > 0 && q[2] % heads_ == 0 && k[2] % kv_heads_ == 0 && v[2] % kv_heads_ == 0,
+          TENON_INVALID_ARGUMENT, heads_, " and ", kv_heads_, " heads for shapes ", q, ", ", k, " and ", v);
+      a.heads = heads_, a.kv_heads = kv_heads_, a.queries = q[1], a.keys = k[1];
+      a.size = q[2] / heads_, a.value_size = v[2] / kv_heads_;
+      require(k[2] / kv_heads_ == a.size, TENON_INVALID_ARGUMENT, "heads of Q and K differ in size");
+    } else {
+      a.heads = q[1], a.kv_heads = k[1], a.queries = q[2], a.keys = k[2], a.size = q[3], a.value_size = v[3];
+      require(k[3] == a.size && v[1] == a.kv_heads, TENON_INVALID_ARGUMENT, "heads of Q, K and V differ");
+    }
+    require(k[0] == a.batch && v[0] == a.batch && v[s.heads_inside ? 1 : 2] == a.keys && a.kv_heads > 0 &&
+                a.heads % a.kv_heads == 0,
+            TENON_INVALID_ARGUMENT, "Q, K and V have shapes ", q, ", ", k, " and ", v);
+    add_past(p, s);
+    check_mask(p, a);
+    p.set_output(0, s.heads_inside ? Dims{a.batch, a.queries, a.heads * a.value_size}
+                                   : Dims{a.batch, a.heads, a.queries, a.value_size});
+    p.set_output(1, Dims{a.batch, a.kv_heads, a.keys, a.size});
+    p.set_output(2, Dims{a.batch, a.kv_heads, a.keys, a.value_size});
+    p.set_output(3, Dims{a.batch, a.heads, a.queries, a.keys});
+    return s;
+  }
+
+  void run(const Context& ctx, const State& s) const {
+    dispatch(kTypes, ctx.input(0).dtype(), [&]<class T>() { run_typed<T>(ctx, s); });
+  }
+
+ private:
+  static void add_past(PrepareContext& p, State& s) {
+    if (!p.has_input(4)) return;
+    AttentionShape& a = s.shape;
+    const DimsView k = p.input(4).dims(), v = p.input(5).dims();
+    require(k.size() == 4 && v.size() == 4 && k[0] == a.batch && k[1] == a.kv_heads && k[3] == a.size &&
+                v[0] == a.batch && v[1] == a.kv_heads && v[2] == k[2] && v[3] == a.value_size,
+            TENON_INVALID_ARGUMENT, "the cache has shapes ", k, " and ", v);
+    s.past = k[2];
+    a.keys += k[2];
+  }
+  static void check_mask(PrepareContext& p, const AttentionShape& a) {
+    require(!p.has_input(6) || p.input(6).size() == a.batch, TENON_INVALID_ARGUMENT, "nonpad_kv_seqlen has ",
+            p.input(6).size(), " elements for ", a.batch, " sequences");
+    if (!p.has_input(3)) return;
+    const DimsView mask = p.input(3).dims();
+    const int64_t full[] = {a.batch, a.heads, a.queries};
+    bool fits = !mask.empty() && mask.size() <= 4 && mask.back() <= a.keys;
+    for (size_t i = 1; fits && i < mask.size(); ++i)
+      fits = mask[mask.size() - 1 - i] == 1 || mask[mask.size() - 1 - i] == full[3 - i];
+    require(fits, TENON_INVALID_ARGUMENT, "a mask of shape ", mask, " for ", a.batch, " x ", a.heads, " x ",
+            a.queries, " x ", a.keys, " scores");
+  }
+
+  template <class T>
+  void run_typed(const Context& ctx, const State& s) const {
+    using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const AttentionShape& a = s.shape;
+    AttentionJob<C> job;
+    job.shape = a;
+    job.query = heads_of(widen<T, C>(ctx, ctx.input(0).data<T>(), ctx.input(0).size()), a.heads, a.queries,
+                         a.size, s.heads_inside);
+    job.key = keys<T, C>(ctx, s, 1, a.size);
+    job.value = keys<T, C>(ctx, s, 2, a.value_size);
+    const OutputTensor y = ctx.output(0);
+    C* out = result<T, C>(ctx, y);
+    job.out = heads_of(out, a.heads, a.queries, a.value_size, s.heads_inside);
+    job.scale = static_cast<C>(has_scale_ ? scale_ : 1 / std::sqrt(static_cast<double>(a.size)));
+    job.cap = static_cast<C>(cap_);
+    job.stage = static_cast<ScoreStage>(mode_);
+    if (ctx.has_output(3)) job.scores = result<T, C>(ctx, ctx.output(3));
+    attend<C>(ctx, job, make_bias<C>(ctx, s));
+    narrow<T, C>(ctx, out, y);
+    if (ctx.has_output(3)) narrow<T, C>(ctx, job.scores, ctx.output(3));
+  }
+
+  template <class T, class C>
+  static const C* widen(const Context& ctx, const T* from, int64_t n) {
+    if constexpr (std::is_same_v<T, C>) {
+      return from;
+    } else {
+      auto* out = ctx.scratch<float>(n);
+      ctx.parallel_for(n, kGrainCheap,
+                       [&](int64_t begin, int64_t end) { to_float(from + begin, out + begin, end - begin); });
+      return out;
+    }
+  }
+  template <class T, class C>
+  static C* result(const Context& ctx, OutputTensor to) {
+    if constexpr (std::is_same_v<T, C>)
+      return to.data<T>();
+    else
+      return ctx.scratch<C>(to.size());
+  }
+  template <class T, class C>
+  static void narrow(const Context& ctx, const C* from, OutputTensor to) {
+    if constexpr (!std::is_same_v<T, C>) store_float<T>(ctx, from, to);
+  }
+
+  /// K or V (`input` 1 or 2) with the cache before it, as output `input` wants it, if anybody does.
+  template <class T, class C>
+  static Heads<const C> keys(const Context& ctx, const State& s, int input, int64_t size) {
+    const AttentionShape& a = s.shape;
+    const TensorView fresh = ctx.input(input);
+    const bool wanted = ctx.has_output(input);
+    if (s.past == 0 && !wanted)
+      return heads_of(widen<T, C>(ctx, fresh.data<T>(), fresh.size()), a.kv_heads, a.keys, size,
+                      s.heads_inside);
+    const int64_t total = a.batch * a.kv_heads * a.keys * size, added = a.keys - s.past;
+    T* present = wanted ? ctx.output(input).data<T>() : ctx.scratch<T>(total);
+    const Heads<const T> from = heads_of(fresh.data<T>(), a.kv_heads, added, size, s.heads_inside);
+    const T* cached = s.past > 0 ? ctx.input(input + 3).data<T>() : nullptr;
+    ctx.parallel_for(a.batch * a.kv_heads, std::max<int64_t>(1, kGrainCheap / (a.keys * size + 1)),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t i = begin; i < end; ++i) {
+                         T* to = present + i * a.keys * size;
+                         if (cached != nullptr)
+                           to = std::copy_n(cached + i * s.past * size, s.past * size, to);
+                         for (int64_t k = 0; k < added; ++k)
+                           to = std::copy_n(from.row(i / a.kv_heads, i % a.kv_heads, k), size, to);
+                       }
+                     });
+    return heads_of(widen<T, C>(ctx, present, total), a.kv_heads, a.keys, size, false);
+  }
+
+  /// The mask input, causality, the window and the number of valid keys, as a function for attend().
+  template <class C>
+  auto make_bias(const Context& ctx, const State& s) const {
+    const TensorView mask = ctx.input(3);
+    std::array<int64_t, 3> steps{};  // of batch, head, query in the mask
+    if (mask.present()) {
+      int64_t step = mask.dims().back();
+      for (int d = mask.rank() - 2, i = 2; d >= 0; --d, --i) {
+        steps[static_cast<size_t>(i)] = mask.dim(d) == 1 ? 0 : step;
+        step *= mask.dim(d);
+      }
+    }
+    const int64_t* valid = ctx.has_input(6) ? ctx.input(6).data<int64_t>() : nullptr;
+    return [this, &s, mask, steps, valid](int64_t b, int64_t h, int64_t i, C* row) {
+      const int64_t keys = s.shape.keys;
+      const int64_t position = i + (valid != nullptr && s.past == 0 ? valid[b] - s.shape.queries : s.past);
+      // The keys that may be seen at all are [begin, end).
+      int64_t begin = 0, end = keys;
+      if (causal_) end = std::min(end, position + 1);
+      if (left_ >= 0) begin = std::max(begin, position - left_);
+      if (right_ >= 0) end = std::min(end, position + right_ + 1);
+      if (valid != nullptr) end = std::min(end, valid[b]);
+      if (mask.present()) end = std::min(end, mask.dims().back());
+      begin = std::min(begin, keys);
+      end = std::max(end, begin);
+      std::fill(row, row + begin, -kInfinity<C>);
+      std::fill(row + end, row + keys, -kInfinity<C>);
+      if (!mask.present()) return begin < end;
+      return add_mask<C>(mask, b * steps[0] + h * steps[1] + i * steps[2], begin, end, row);
+    };
+  }
+  template <class C>
+  static constexpr C kInfinity = std::numeric_limits<C>::infinity();
+
+  template <class C>
+  static bool add_mask(TensorView mask, int64_t at, int64_t begin, int64_t end, C* row) {
+    bool any = false;
+    dispatch(kTypes + kBoolType, mask.dtype(), [&]<class M>() {
+      const M* values = mask.data<M>() + at;
+      for (int64_t k = begin; k < end; ++k) {
+        C bias = 0;
+        if constexpr (std::is_same_v<M, bool>)
+          bias = values[k] ? 0 : -kInfinity<C>;
+        else
+          bias = static_cast<C>(static_cast<Compute<M>>(values[k]));
+        // Where nothing may be seen, a score that is infinite must not become NaN.
+        row[k] = bias == -kInfinity<C> ? bias : row[k] + bias;
+        any = any || bias != -kInfinity<C>;
+      }
+    });
+    return any;
+  }
+
+  int64_t heads_, kv_heads_, mode_, left_, right_;
+  bool causal_, has_scale_;
+  double scale_, cap_;
+};
+TENON_KERNEL(Attention, .op_type = "Attention", .since = 23)
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,96 @@
+#include "kernels/common/window.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr auto kTypes = kNumericTypes;
+
+// Adds blocks back to where a sliding window took them: [N, C * block, windows] to [N, C, image...].
+class Col2Im {
+ public:
+  using State = std::vector<WindowDim>;
+  static constexpr int shape_inputs[] = {1, 2};
+  static Support supports(const NodeView& n) { return Check(n).input(0, kTypes).rank(0, 3, 3); }
+  explicit Col2Im(const NodeView& n) : window_(n) {}
+
+  State prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims();
+    const Dims image = p.input(1).to_dims(), block = p.input(2).to_dims();
+    require(x.size() == 3 && image.size() == block.size() && !image.empty(), TENON_INVALID_ARGUMENT, "input ",
+            x, ", image ", DimsView(image), " and block ", DimsView(block));
+    State window = window_.resolve(image, block);
+    int64_t taps = 1, windows = 1;
+    for (const WindowDim& w : window) taps *= w.kernel, windows *= w.out;
+    require(x[1] % taps == 0 && x[2] == windows, TENON_INVALID_ARGUMENT, "input ", x, " for ", windows,
+            " windows of ", taps, " elements");
+    Dims out{x[0], x[1] / taps};
+    out.insert(out.end(), image.begin(), image.end());
+    p.set_output(0, out);
+    return window;
+  }
+
+  void run(const Context& ctx, const State& window) const {
+    dispatch(kTypes, ctx.input(0).dtype(), [&]<class T>() { fold<T>(ctx, window); });
+  }
+
+ private:
+  template <class T>
+  static void fold(const Context& ctx, const State& window) {
+    int64_t taps = 1, windows = 1, plane = 1;
+    for (const WindowDim& w : window) taps *= w.kernel, windows *= w.out, plane *= w.in;
+    if (plane == 0) return;
+    const std::vector<int64_t> targets = target_offsets(window, taps, windows);
+    const T* in = ctx.input(0).data<T>();
+    T* out = ctx.output(0).template data<T>();
+    const int64_t planes = ctx.output(0).size() / plane, block = taps * windows;
+    ctx.parallel_for(planes, std::max<int64_t>(1, kGrainCheap / (block + 1)),
+                     [&](int64_t begin, int64_t end) {
+                       std::vector<Compute<T>> sums(static_cast<size_t>(plane));
+                       for (int64_t p = begin; p < end; ++p) {
+                         std::fill(sums.begin(), sums.end(), Compute<T>{0});
+                         for (int64_t i = 0; i < block; ++i) {
+                           const int64_t to = targets[static_cast<size_t>(i)];
+                           if (to >= 0)
+                             add(sums[static_cast<size_t>(to)], static_cast<Compute<T>>(in[p * block + i]));
+                         }
+                         for (int64_t i = 0; i < plane; ++i)
+                           out[p * plane + i] = static_cast<T>(sums[static_cast<size_t>(i)]);
+                       }
+                     });
+  }
+  // Integers wrap around.
+  template <class C>
+  static void add(C& to, C value) {
+    if constexpr (std::is_integral_v<C>)
+      to = static_cast<C>(static_cast<uint64_t>(to) + static_cast<uint64_t>(value));
+    else
+      to += value;
+  }
+
+  /// Where (tap, window) goes in the image, or -1 for the padding.
+  static std::vector<int64_t> target_offsets(const State& window, int64_t taps, int64_t windows) {
+    std::vector<int64_t> out;
+    out.reserve(static_cast<size_t>(taps * windows));
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t at = 0; at < windows; ++at) {
+        int64_t tap_rest = tap, at_rest = at, offset = 0, stride = 1;
+        for (size_t d = window.size(); d-- > 0;) {
+          const WindowDim& w = window[d];
+          const int64_t i = at_rest % w.out * w.stride - w.pad_begin + tap_rest % w.kernel * w.dilation;
+          if (i < 0 || i >= w.in) offset = std::numeric_limits<int64_t>::min() / 2;
+          offset += i * stride;
+          stride *= w.in;
+          tap_rest /= w.kernel;
+          at_rest /= w.out;
+        }
+        out.push_back(offset < 0 ? -1 : offset);
+      }
+    return out;
+  }
+
+  WindowAttributes window_;
+};
+TENON_KERNEL(Col2Im, .op_type = "Col2Im", .since = 18)
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,107 @@
+// Scaled dot product attention over any layout of heads: scores are made for a block of queries at a time and
+// never kept as a whole.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/common/convert.h"
+#include "kernels/common/gemm.h"
+
+namespace tenon::cpu {
+
+/// Rows of `size` elements, one per (batch, head, position); steps in elements.
+template <class C>
+struct Heads {
+  C* data = nullptr;
+  int64_t batch_step = 0, head_step = 0, row_step = 0;
+
+  C* row(int64_t batch, int64_t head, int64_t position) const {
+    return data + batch * batch_step + head * head_step + position * row_step;
+  }
+};
+
+/// [batch, heads, length, size] as it lies there, or [batch, length, heads * size].
+template <class C>
+Heads<C> heads_of(C* data, int64_t heads, int64_t length, int64_t size, bool heads_inside) {
+  if (heads_inside) return {data, length * heads * size, size, heads * size};
+  return {data, heads * length * size, length * size, size};
+}
+
+struct AttentionShape {
+  int64_t batch = 1, heads = 1, kv_heads = 1;  // kv_heads divides heads
+  int64_t queries = 0, keys = 0, size = 0, value_size = 0;
+};
+
+/// What can be seen of the scores on the way.
+enum class ScoreStage { kRaw, kCapped, kBiased, kSoftmax };
+
+template <class C>
+struct AttentionJob {
+  AttentionShape shape;
+  Heads<const C> query, key, value;
+  Heads<C> out;
+  C scale = 1, cap = 0;  // cap * tanh(score / cap) unless 0
+  C* scores = nullptr;   // [batch, heads, queries, keys] at `stage`, when wanted
+  ScoreStage stage = ScoreStage::kRaw;
+};
+
+namespace detail {
+template <class C>
+void softmax_row(C* row, int64_t n) {
+  if constexpr (std::is_same_v<C, float>) {
+    isa_table().softmax(row, row, n);
+  } else {
+    const C top = *std::max_element(row, row + n);
+    C sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += row[i] = std::exp(row[i] - top);
+    for (int64_t i = 0; i < n; ++i) row[i] /= sum;
+  }
+}
+}  // namespace detail
+
+/// `bias(batch, head, query, row)` adds the masks to a row of scores and tells whether any key may be seen; a
+/// query that may see none gives zeros.
+template <class C, class Bias>
+void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
+  const AttentionShape& s = job.shape;
+  if (s.batch * s.heads * s.queries == 0) return;
+  const int64_t block = std::min<int64_t>(s.queries, 32), blocks = (s.queries + block - 1) / block;
+  auto* scratch =
+      ctx.scratch<C>(static_cast<int64_t>(ctx.worker_count()) * block * std::max<int64_t>(1, s.keys));
+  const int64_t work = std::max<int64_t>(1, block * s.keys * (s.size + s.value_size));
+  ctx.parallel_for(
+      s.batch * s.heads * blocks, std::max<int64_t>(1, kGrainFlops / work),
+      [&](uint32_t worker, int64_t begin, int64_t end) {
+        C* scores = scratch + static_cast<int64_t>(worker) * block * s.keys;
+        for (int64_t item = begin; item < end; ++item) {
+          const int64_t b = item / blocks / s.heads, h = item / blocks % s.heads,
+                        first = item % blocks * block;
+          const int64_t rows = std::min(block, s.queries - first), kv = h / (s.heads / s.kv_heads);
+          gemm_block({rows, s.keys, s.size, job.query.row(b, h, first), job.query.row_step, false,
+                      job.key.row(b, kv, 0), job.key.row_step, true, scores, s.keys, false});
+          for (int64_t i = 0; i < rows; ++i) {
+            C* row = scores + i * s.keys;
+            const auto show = [&](ScoreStage stage) {
+              if (job.scores != nullptr && job.stage == stage)
+                std::copy_n(row, s.keys, job.scores + ((b * s.heads + h) * s.queries + first + i) * s.keys);
+            };
+            for (int64_t k = 0; k < s.keys; ++k) row[k] *= job.scale;
+            show(ScoreStage::kRaw);
+            if (job.cap != 0)
+              for (int64_t k = 0; k < s.keys; ++k) row[k] = job.cap * std::tanh(row[k] / job.cap);
+            show(ScoreStage::kCapped);
+            const bool any = bias(b, h, first + i, row);
+            show(ScoreStage::kBiased);
+            if (any)
+              detail::softmax_row(row, s.keys);
+            else
+              std::fill_n(row, s.keys, C{0});
+            show(ScoreStage::kSoftmax);
+          }
+          gemm_block({rows, s.value_size, s.keys, scores, s.keys, false, job.value.row(b, kv, 0),
+                      job.value.row_step, false, job.out.row(b, h, first), job.out.row_step, false});
+        }
+      });
+}
+
+}  // namespace tenon::cpu

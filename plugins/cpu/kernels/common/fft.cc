@@ -1,0 +1,83 @@
+#include "kernels/common/fft.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace tenon::cpu {
+namespace {
+
+using Complex = Fft::Complex;
+
+constexpr double kPi = 3.14159265358979323846;
+
+Complex turn(double angle) { return {std::cos(angle), std::sin(angle)}; }
+
+// Without the checks for infinities that operator* makes.
+Complex times(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+}  // namespace
+
+Fft::Fft(int64_t n) : n_(n) {
+  const auto length = static_cast<size_t>(n);
+  if (std::has_single_bit(length)) {
+    for (size_t k = 0; k < length / 2; ++k)
+      roots_.push_back(turn(-2 * kPi * static_cast<double>(k) / static_cast<double>(n)));
+    return;
+  }
+  inner_ = std::make_unique<Fft>(static_cast<int64_t>(std::bit_ceil(2 * length - 1)));
+  chirp_transform_.assign(static_cast<size_t>(inner_->size()), 0);
+  for (size_t k = 0; k < length; ++k) {
+    // k * k modulo 2n keeps the angle small and exact.
+    const double angle = kPi * static_cast<double>(k * k % (2 * length)) / static_cast<double>(n);
+    chirp_.push_back(turn(-angle));
+    chirp_transform_[k] = turn(angle);
+    if (k > 0) chirp_transform_[chirp_transform_.size() - k] = turn(angle);
+  }
+  inner_->powers_of_two(chirp_transform_.data());
+}
+
+void Fft::run(Complex* data, bool inverse, std::vector<Complex>& scratch) const {
+  const auto conjugate = [&](double scale) {
+    for (int64_t i = 0; i < n_; ++i) data[i] = std::conj(data[i]) * scale;
+  };
+  if (inverse) conjugate(1);
+  if (inner_)
+    any_length(data, scratch);
+  else
+    powers_of_two(data);
+  if (inverse) conjugate(1 / static_cast<double>(n_));
+}
+
+void Fft::powers_of_two(Complex* data) const {
+  const auto n = static_cast<size_t>(n_);
+  for (size_t i = 1, j = 0; i < n; ++i) {  // bit-reversed order
+    size_t bit = n >> 1;
+    for (; (j & bit) != 0; bit >>= 1) j ^= bit;
+    j |= bit;
+    if (i < j) std::swap(data[i], data[j]);
+  }
+  for (size_t half = 1; half < n; half *= 2) {
+    const size_t step = n / (2 * half);
+    for (size_t first = 0; first < n; first += 2 * half)
+      for (size_t k = 0; k < half; ++k) {
+        const Complex odd = times(data[first + half + k], roots_[k * step]);
+        data[first + half + k] = data[first + k] - odd;
+        data[first + k] += odd;
+      }
+  }
+}
+
+void Fft::any_length(Complex* data, std::vector<Complex>& scratch) const {
+  const auto n = static_cast<size_t>(n_), m = static_cast<size_t>(inner_->size());
+  scratch.assign(m, 0);
+  for (size_t k = 0; k < n; ++k) scratch[k] = times(data[k], chirp_[k]);
+  inner_->powers_of_two(scratch.data());
+  for (size_t k = 0; k < m; ++k) scratch[k] = std::conj(times(scratch[k], chirp_transform_[k]));
+  inner_->powers_of_two(scratch.data());
+  for (size_t k = 0; k < n; ++k) data[k] = times(std::conj(scratch[k]) / static_cast<double>(m), chirp_[k]);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,47 @@
+// Regular expressions in RE2's syntax, matched against whole strings in time linear in the string. No
+// captures, no \C, and of the Unicode classes only those that the C library knows (\pL, \p{Lu}, \p{Ll}, \pN,
+// \pP, \pZ).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kernels/common/text.h"
+
+namespace tenon::cpu {
+
+class Regex {
+ public:
+  /// Throws an Error that says what is wrong with the pattern.
+  explicit Regex(std::string_view pattern);
+
+  /// Whether the pattern matches all of `text`, which is UTF-8.
+  bool matches(std::string_view text) const;
+
+  struct Range {
+    char32_t first, last;
+  };
+  /// A set of code points; `fold`: in either case.
+  struct Set {
+    std::vector<Range> ranges;
+    bool negated = false, fold = false;
+    bool contains(char32_t c) const;
+  };
+  enum class Op : uint8_t { kSet, kSplit, kJump, kAssert, kMatch };
+  enum class Place : uint8_t { kTextBegin, kTextEnd, kLineBegin, kLineEnd, kWordEdge, kNoWordEdge };
+  struct Step {
+    Op op = Op::kMatch;
+    Place place = Place::kTextBegin;
+    int32_t next = 0, other = 0;  // kSplit goes to both, kSet's set is `other`
+  };
+
+ private:
+  using Text = std::vector<char32_t>;
+  struct States;
+  void enter(int32_t step, const Text& text, size_t at, States& states) const;
+
+  std::vector<Step> steps_;
+  std::vector<Set> sets_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,311 @@
+#include "kernels/common/resample.h"
+
+#include <cmath>
+
+namespace tenon::cpu {
+namespace {
+
+constexpr auto kNearestTypes = kNumericTypes + kBoolType;
+
+Interpolation interpolation_named(const std::string& name) {
+  if (name == "nearest") return Interpolation::kNearest;
+  return name == "cubic" ? Interpolation::kCubic : Interpolation::kLinear;
+}
+
+/// The input's offset of every output element of one axis.
+std::vector<int64_t> offsets_of(const ResizeTable& table, int64_t stride) {
+  std::vector<int64_t> out(table.index);
+  for (int64_t& index : out) index *= stride;
+  return out;
+}
+
+template <class T>
+void resize_nearest(const Context& ctx, const ResizePlan& plan, T outside) {
+  const size_t rank = plan.out.size();
+  const Dims strides = strides_of(ctx.input(0).dims());
+  std::vector<std::vector<int64_t>> offsets;
+  for (size_t d = 0; d < rank; ++d) offsets.push_back(offsets_of(plan.tables[d], strides[d]));
+  const ResizeTable& last = plan.tables[rank - 1];
+  const int64_t rows = element_count(plan.out) / std::max<int64_t>(1, last.out);
+  const T* in = ctx.input(0).data<T>();
+  T* out = ctx.output(0).template data<T>();
+  ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, last.out)),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t row = begin; row < end; ++row) {
+                       int64_t rest = row, base = 0;
+                       bool inside = true;
+                       for (size_t d = rank - 1; d-- > 0; rest /= plan.out[d]) {
+                         const auto at = static_cast<size_t>(rest % plan.out[d]);
+                         base += offsets[d][at];
+                         inside =
+                             inside && (plan.tables[d].outside.empty() || plan.tables[d].outside[at] == 0);
+                       }
+                       T* to = out + row * last.out;
+                       for (int64_t i = 0; i < last.out; ++i) {
+                         const auto at = static_cast<size_t>(i);
+                         to[i] = inside && (last.outside.empty() || last.outside[at] == 0)
+                                     ? in[base + offsets[rank - 1][at]]
+                                     : outside;
+                       }
+                     }
+                   });
+}
+
+/// One axis of floats or doubles, the others stay.
+template <class C>
+void interpolate_axis(const Context& ctx, const ResizeTable& table, int64_t outer, int64_t inner, const C* in,
+                      C* out, C outside) {
+  const int64_t rows = outer * table.out, work = std::max<int64_t>(1, inner * table.taps);
+  ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / work), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = row % table.out;
+      const C* from = in + row / table.out * table.in * inner;
+      C* to = out + row * inner;
+      if (!table.outside.empty() && table.outside[static_cast<size_t>(at)] != 0) {
+        std::fill_n(to, inner, outside);
+        continue;
+      }
+      const int64_t* index = table.index.data() + at * table.taps;
+      const float* weight = table.weight.data() + at * table.taps;
+      for (int64_t t = 0; t < table.taps; ++t) {
+        const C w = static_cast<C>(weight[t]);
+        const C* line = from + index[t] * inner;
+        if (t == 0) {
+          for (int64_t i = 0; i < inner; ++i) to[i] = w * line[i];
+        } else {
+          for (int64_t i = 0; i < inner; ++i) to[i] += w * line[i];
+        }
+      }
+    }
+  });
+}
+
+/// The same for the innermost axis: no vectors of neighbours, so rows are walked one by one.
+template <class C>
+void interpolate_rows(const Context& ctx, const ResizeTable& table, int64_t rows, const C* in, C* out,
+                      C outside) {
+  const int64_t work = std::max<int64_t>(1, table.out * table.taps);
+  ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / work), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const C* from = in + row * table.in;
+      C* to = out + row * table.out;
+      const int64_t* index = table.index.data();
+      const float* weight = table.weight.data();
+      for (int64_t i = 0; i < table.out; ++i) {
+        C sum = 0;
+        for (int64_t t = 0; t < table.taps; ++t) sum += static_cast<C>(*weight++) * from[*index++];
+        to[i] = !table.outside.empty() && table.outside[static_cast<size_t>(i)] != 0 ? outside : sum;
+      }
+    }
+  });
+}
+
+template <class C>
+const C* interpolate(const Context& ctx, const ResizePlan& plan, const C* in, C outside, C* last_out) {
+  Dims dims(ctx.input(0).dims().begin(), ctx.input(0).dims().end());
+  // Axes that shrink come first: less to do for the others.
+  std::vector<size_t> order;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (plan.same[d] == 0) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return plan.tables[a].out * plan.tables[b].in < plan.tables[b].out * plan.tables[a].in;
+  });
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t d = order[i];
+    const Around at = around(dims, static_cast<int64_t>(d));
+    dims[d] = plan.tables[d].out;
+    C* out = i + 1 == order.size() ? last_out : ctx.scratch<C>(element_count(dims));
+    if (at.inner == 1)
+      interpolate_rows(ctx, plan.tables[d], at.outer, in, out, outside);
+    else
+      interpolate_axis(ctx, plan.tables[d], at.outer, at.inner, in, out, outside);
+    in = out;
+  }
+  return in;
+}
+
+/// Back to the element type; integers are cut, as ONNX's reference does.
+template <class T, class C>
+T narrow(C x) {
+  if constexpr (std::is_integral_v<T>) {
+    const auto low = static_cast<double>(std::numeric_limits<T>::lowest()),
+               high = static_cast<double>(std::numeric_limits<T>::max());
+    const auto value = static_cast<double>(x);
+    if (!(value > low)) return std::numeric_limits<T>::lowest();
+    return value >= high ? std::numeric_limits<T>::max() : static_cast<T>(value);
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
+template <class T>
+void resize_smooth(const Context& ctx, const ResizePlan& plan, double outside) {
+  using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const TensorView x = ctx.input(0);
+  const OutputTensor y = ctx.output(0);
+  const int64_t n = y.size();
+  if constexpr (std::is_same_v<T, C>) {
+    const C* result = interpolate<C>(ctx, plan, x.data<T>(), static_cast<C>(outside), y.data<T>());
+    if (result != y.data<T>()) std::copy_n(result, n, y.data<T>());
+  } else {
+    C* widened = ctx.scratch<C>(x.size());
+    const T* in = x.data<T>();
+    ctx.parallel_for(x.size(), kGrainCheap, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) widened[i] = static_cast<C>(static_cast<Compute<T>>(in[i]));
+    });
+    const C* result = interpolate<C>(ctx, plan, widened, static_cast<C>(outside), ctx.scratch<C>(n));
+    T* out = y.data<T>();
+    ctx.parallel_for(n, kGrainCheap, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = narrow<T>(result[i]);
+    });
+  }
+}
+
+}  // namespace
+
+ResizeRule::ResizeRule(const NodeView& n)
+    : interpolation(interpolation_named(n.attr_s("mode", "nearest"))),
+      coordinates(n.attr_s("coordinate_transformation_mode",
+                           n.op() == "Upsample" || n.since_version() < 11 ? "asymmetric" : "half_pixel")),
+      nearest(n.attr_s("nearest_mode",
+                       n.op() == "Upsample" || n.since_version() < 11 ? "floor" : "round_prefer_floor")),
+      cubic(static_cast<double>(n.attr_f("cubic_coeff_a", -0.75f))),
+      extrapolation(static_cast<double>(n.attr_f("extrapolation_value", 0.0f))),
+      exclude_outside(n.attr_i("exclude_outside", 0) != 0),
+      antialias(n.attr_i("antialias", 0) != 0) {}
+
+Support ResizeRule::supports(const NodeView& n) {
+  const bool smooth = n.attr_s("mode", "nearest") != "nearest";
+  Check check(n);
+  check.needs_input(0).attr_is("mode", {"nearest", "linear", "bilinear", "cubic"});
+  if (smooth)
+    check.input(0, kNumericTypes);
+  else
+    check.input(0, kNearestTypes);
+  return check
+      .attr_is("coordinate_transformation_mode",
+               {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+                "tf_half_pixel_for_nn", "tf_crop_and_resize"})
+      .attr_is("nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+}
+
+double ResizeRule::source(const ResizeAxis& axis, int64_t i) const {
+  const auto x = static_cast<double>(i), in = static_cast<double>(axis.in),
+             out = static_cast<double>(axis.out);
+  // In float32 when the scale is a number of the model's, whose rounding shows otherwise where a coordinate
+  // ought to be whole.
+  const auto unscale = [&](double at) {
+    return axis.exact ? at * in / out : static_cast<double>(static_cast<float>(at) / axis.scale);
+  };
+  const double length = axis.exact ? out : static_cast<double>(axis.scale) * in;
+  if (coordinates == "asymmetric") return unscale(x);
+  if (coordinates == "tf_half_pixel_for_nn") return unscale(x + 0.5);
+  if (coordinates == "align_corners") return length == 1 ? 0 : x * (in - 1) / (length - 1);
+  if (coordinates == "pytorch_half_pixel") return length > 1 ? unscale(x + 0.5) - 0.5 : 0;
+  if (coordinates == "half_pixel_symmetric") return in / 2 * (1 - out / length) + unscale(x + 0.5) - 0.5;
+  if (coordinates == "tf_crop_and_resize") {
+    const double span = (axis.roi_end - axis.roi_begin) * (in - 1), begin = axis.roi_begin * (in - 1);
+    return begin + (length > 1 ? x * span / (length - 1) : span / 2);
+  }
+  return unscale(x + 0.5) - 0.5;
+}
+
+int64_t ResizeRule::nearest_element(double x) const {
+  double at = 0;
+  if (nearest == "floor")
+    at = std::floor(x);
+  else if (nearest == "ceil")
+    at = std::ceil(x);
+  else if (nearest == "round_prefer_ceil")
+    at = std::floor(x + 0.5);
+  else
+    at = std::ceil(x - 0.5);
+  return static_cast<int64_t>(at);
+}
+
+double ResizeRule::kernel(double distance) const {
+  const double x = std::fabs(distance);
+  if (interpolation == Interpolation::kLinear) return std::max(0.0, 1 - x);
+  if (x <= 1) return ((cubic + 2) * x - (cubic + 3)) * x * x + 1;
+  return x < 2 ? ((cubic * x - 5 * cubic) * x + 8 * cubic) * x - 4 * cubic : 0;
+}
+
+std::vector<double> ResizeRule::weights(double x, double scale, int64_t* first) const {
+  const double reach = interpolation == Interpolation::kLinear ? 1 : 2;
+  // When shrinking, antialiasing widens the kernel until neighbouring output elements leave no gap.
+  const double narrow = antialias ? std::min(scale, 1.0) : 1.0;
+  const auto base = static_cast<int64_t>(std::ceil(x)) - 1;
+  const auto begin = static_cast<int64_t>(std::floor(-reach / narrow)) + 1;
+  const int64_t count = 2 - 2 * begin;
+  *first = base + begin;
+  std::vector<double> out(static_cast<size_t>(count));
+  double sum = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] = kernel((static_cast<double>(*first + static_cast<int64_t>(i)) - x) * narrow);
+    sum += out[i];
+  }
+  if (antialias)
+    for (double& w : out) w /= sum;
+  return out;
+}
+
+ResizeTable make_resize_table(const ResizeRule& rule, const ResizeAxis& axis) {
+  ResizeTable table;
+  table.in = axis.in;
+  table.out = axis.out;
+  const auto clamp = [&](int64_t i) { return std::clamp<int64_t>(i, 0, axis.in - 1); };
+  const double scale = axis.exact ? static_cast<double>(axis.out) / static_cast<double>(axis.in)
+                                  : static_cast<double>(axis.scale);
+  for (int64_t o = 0; o < axis.out; ++o) {
+    const double x = rule.source(axis, o);
+    require(std::fabs(x) < 1e15, TENON_INVALID_ARGUMENT, "a scale or region of interest gives coordinate ",
+            x);
+    if (rule.coordinates == "tf_crop_and_resize")
+      table.outside.push_back(x < 0 || x > static_cast<double>(axis.in - 1));
+    if (rule.interpolation == Interpolation::kNearest) {
+      table.index.push_back(clamp(rule.nearest_element(x)));
+      continue;
+    }
+    int64_t first = 0;
+    std::vector<double> weights = rule.weights(x, scale, &first);
+    table.taps = static_cast<int64_t>(weights.size());
+    double sum = 0;
+    for (size_t t = 0; t < weights.size(); ++t) {
+      const int64_t at = first + static_cast<int64_t>(t);
+      if (rule.exclude_outside && (at < 0 || at >= axis.in)) weights[t] = 0;
+      sum += weights[t];
+      table.index.push_back(clamp(at));
+    }
+    for (const double w : weights)
+      table.weight.push_back(static_cast<float>(rule.exclude_outside ? w / sum : w));
+  }
+  return table;
+}
+
+ResizePlan plan_resize(const ResizeRule& rule, const std::vector<ResizeAxis>& axes) {
+  ResizePlan plan;
+  for (const ResizeAxis& axis : axes) {
+    require(axis.out >= 0 && (axis.in > 0 || axis.out == 0), TENON_INVALID_ARGUMENT, "an axis of ", axis.in,
+            " elements cannot have ", axis.out);
+    plan.out.push_back(axis.out);
+    plan.same.push_back(axis.same());
+    plan.tables.push_back(make_resize_table(rule, axis));
+  }
+  return plan;
+}
+
+void resize(const Context& ctx, const ResizePlan& plan, const ResizeRule& rule) {
+  const TensorView x = ctx.input(0);
+  if (element_count(plan.out) == 0) return;
+  const bool same = std::all_of(plan.same.begin(), plan.same.end(), [](uint8_t s) { return s != 0; });
+  if (same) {
+    std::memcpy(ctx.output(0).bytes(), x.bytes(), static_cast<size_t>(x.byte_size()));
+  } else if (rule.interpolation == Interpolation::kNearest) {
+    dispatch(kNearestTypes, x.dtype(),
+             [&]<class T>() { resize_nearest<T>(ctx, plan, static_cast<T>(rule.extrapolation)); });
+  } else {
+    dispatch(kNumericTypes, x.dtype(), [&]<class T>() { resize_smooth<T>(ctx, plan, rule.extrapolation); });
+  }
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,34 @@
+#include "kernels/common/indices.h"
+#include "kernels/common/movement.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Columns of the last axis; a vector gives one row.
+struct ArrayFeatureExtractor {
+  static Support supports(const NodeView& n) {
+    return Check(n).needs_input(0).input(1, TypeList<int64_t>()).rank(0, 1);
+  }
+
+  static Dims output_dims(TensorView x, TensorView indices) {
+    require(x.rank() > 0, TENON_INVALID_ARGUMENT, "the data must have at least one dim");
+    Dims out(x.dims().begin(), x.dims().end());
+    if (out.size() == 1) out.insert(out.begin(), 1);
+    out.back() = indices.size();
+    return out;
+  }
+  void prepare(PrepareContext& p) const { p.set_output(0, output_dims(p.input(0), p.input(1))); }
+
+  void run(const Context& ctx) const {
+    const TensorView x = ctx.input(0);
+    const int64_t columns = x.dims().back();
+    const Dims picked = checked_indices(ctx.input(1), columns);
+    const auto n = static_cast<int64_t>(picked.size());
+    gather_elements(ctx, 0, output_dims(x, ctx.input(1)), x,
+                    [&](int64_t i) { return i / n * columns + picked[static_cast<size_t>(i % n)]; });
+  }
+};
+TENON_KERNEL(ArrayFeatureExtractor, .domain = "ai.onnx.ml", .op_type = "ArrayFeatureExtractor")
+
+}  // namespace
+}  // namespace tenon::cpu

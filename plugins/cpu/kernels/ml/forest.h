@@ -1,0 +1,138 @@
+// Ensembles of decision trees, laid out for walking. The three operators differ in how they name the nodes
+// and in what they do with the scores.
+#pragma once
+
+#include "kernels/ml/ml.h"
+
+namespace tenon::cpu {
+
+/// TreeEnsemble-5's numbers.
+enum class TreeMode : uint8_t { kLessEqual, kLess, kGreaterEqual, kGreater, kEqual, kNotEqual, kMember };
+enum class TreeAggregate { kAverage, kSum, kMin, kMax };
+
+struct TreeNode {
+  double value = 0;  // kMember: unused
+  int32_t feature = 0;
+  int32_t on_true = 0, on_false = 0;  // a node, or ~leaf
+  TreeMode mode = TreeMode::kLessEqual;
+  bool missing_is_true = false;
+  int32_t members = 0;  // kMember: index of its set
+};
+
+struct TreeVote {
+  int32_t target = 0;
+  double weight = 0;
+};
+
+struct Forest {
+  std::vector<int32_t> roots;  // a node, or ~leaf
+  std::vector<TreeNode> nodes;
+  std::vector<TreeVote> votes;                   // leaf by leaf
+  std::vector<int32_t> leaf_begins;              // into votes; one more than there are leaves
+  std::vector<std::vector<double>> member_sets;  // each sorted
+  int64_t targets = 1;
+  int32_t features = 0;  // columns that are looked at
+
+  /// Lays the votes out, one list per leaf.
+  void set_leaves(const std::vector<std::vector<TreeVote>>& leaves);
+  /// Every index is within bounds and no walk ends in a circle; counts the features. Models are untrusted.
+  void check();
+
+  template <class T>
+  std::span<const TreeVote> walk(int32_t at, const T* row) const {
+    while (at >= 0) {
+      const TreeNode& node = nodes[static_cast<size_t>(at)];
+      const auto x = static_cast<double>(static_cast<Compute<T>>(row[node.feature]));
+      at = goes_true(node, x) ? node.on_true : node.on_false;
+    }
+    const int32_t* begin = leaf_begins.data() + ~at;
+    return {votes.data() + begin[0], votes.data() + begin[1]};
+  }
+
+ private:
+  bool goes_true(const TreeNode& node, double x) const {
+    if (x != x && node.missing_is_true) return true;
+    switch (node.mode) {
+      case TreeMode::kLessEqual:
+        return x <= node.value;
+      case TreeMode::kLess:
+        return x < node.value;
+      case TreeMode::kGreaterEqual:
+        return x >= node.value;
+      case TreeMode::kGreater:
+        return x > node.value;
+      case TreeMode::kEqual:
+        return x == node.value;
+      case TreeMode::kNotEqual:
+        return x != node.value;
+      case TreeMode::kMember:
+        break;
+    }
+    const std::vector<double>& set = member_sets[static_cast<size_t>(node.members)];
+    return x == x && std::binary_search(set.begin(), set.end(), x);
+  }
+};
+
+/// The forest of TreeEnsembleClassifier ("class") or TreeEnsembleRegressor ("target"): nodes named by tree
+/// and id, votes as lists beside them.
+Forest read_forest(const NodeView& n, const std::string& vote_prefix);
+
+/// A column, checked to be one.
+int32_t tree_feature(int64_t feature);
+
+/// A list of floats, or the tensor of the attribute with "_as_tensor" behind its name.
+std::vector<double> floats_or_tensor(const NodeView& n, const std::string& attribute);
+
+/// Scores of one row while trees are added.
+struct TreeScores {
+  std::vector<double> sums;
+  std::vector<uint8_t> voted;  // whether a target got any vote
+
+  void reset(int64_t targets) {
+    sums.assign(static_cast<size_t>(targets), 0);
+    voted.assign(static_cast<size_t>(targets), 0);
+  }
+  void add(TreeVote vote, TreeAggregate aggregate) {
+    const auto at = static_cast<size_t>(vote.target);
+    double& sum = sums[at];
+    if (aggregate == TreeAggregate::kMin) {
+      sum = voted[at] != 0 ? std::min(sum, vote.weight) : vote.weight;
+    } else if (aggregate == TreeAggregate::kMax) {
+      sum = voted[at] != 0 ? std::max(sum, vote.weight) : vote.weight;
+    } else {
+      sum += vote.weight;
+    }
+    voted[at] = 1;
+  }
+};
+
+/// Calls finish(row, scores) for every row of input 0.
+template <class T, class F>
+void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregate, F&& finish) {
+  const Rows x = rows_of(ctx.input(0).dims());
+  require(forest.features <= x.columns, TENON_INVALID_ARGUMENT, "the trees look at feature ",
+          forest.features - 1, ", the input has ", x.columns, " columns");
+  const T* data = ctx.input(0).data<T>();
+  const auto trees = static_cast<int64_t>(forest.roots.size());
+  constexpr int64_t kBlock = 32;  // rows that cross a tree while it is in the cache
+  ctx.parallel_for(x.rows, std::max<int64_t>(1, kGrainCostly / (trees + 1)), [&](int64_t begin, int64_t end) {
+    std::vector<TreeScores> scores(static_cast<size_t>(std::min(kBlock, end - begin)));
+    for (int64_t first = begin; first < end; first += kBlock) {
+      const int64_t last = std::min(end, first + kBlock);
+      for (TreeScores& s : scores) s.reset(forest.targets);
+      for (const int32_t root : forest.roots)
+        for (int64_t row = first; row < last; ++row)
+          for (const TreeVote& vote : forest.walk(root, data + row * x.columns))
+            scores[static_cast<size_t>(row - first)].add(vote, aggregate);
+      for (int64_t row = first; row < last; ++row) {
+        TreeScores& s = scores[static_cast<size_t>(row - first)];
+        if (aggregate == TreeAggregate::kAverage) {
+          for (double& sum : s.sums) sum /= static_cast<double>(trees);
+        }
+        finish(row, s);
+      }
+    }
+  });
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,35 @@
+// Linear models: scores of rows of numbers.
+#pragma once
+
+#include "kernels/common/gemm.h"
+#include "kernels/ml/ml.h"
+
+namespace tenon::cpu {
+
+/// x [rows, columns] times coefficients [outputs, columns], plus intercepts (empty: none), in scratch memory.
+inline float* linear_scores(const Context& ctx, const std::vector<float>& coefficients,
+                            const std::vector<float>& intercepts, int64_t outputs) {
+  const Rows x = rows_of(ctx.input(0).dims());
+  require(static_cast<int64_t>(coefficients.size()) == outputs * x.columns, TENON_INVALID_ARGUMENT,
+          coefficients.size(), " coefficients for ", outputs, " outputs of ", x.columns, " features");
+  auto* scores = ctx.scratch<float>(x.rows * outputs);
+  for (int64_t i = 0; i < x.rows * outputs; ++i)
+    scores[i] = intercepts.empty() ? 0.0f : intercepts[static_cast<size_t>(i % outputs)];
+  const float* data = numbers_as_float(ctx, ctx.input(0));
+  gemm<float>(ctx, {x.rows, outputs, x.columns, data, x.columns, false, coefficients.data(), x.columns, true,
+                    scores, outputs, true});
+  return scores;
+}
+
+/// Transforms one row of scores into `out`.
+inline void transform_row(PostTransform transform, const float* scores, int64_t n, float* out) {
+  if (transform == PostTransform::kNone) {
+    std::copy_n(scores, n, out);
+    return;
+  }
+  std::vector<double> row(scores, scores + n);
+  apply_transform(transform, row);
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(row[static_cast<size_t>(i)]);
+}
+
+}  // namespace tenon::cpu

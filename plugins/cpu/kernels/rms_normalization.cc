@@ -1,0 +1,105 @@
+#include <cmath>
+
+#include "kernels/common/lines.h"
+
+namespace tenon::cpu {
+namespace {
+
+// x / sqrt(mean of squares + epsilon) * scale over the dims from `axis` on, in float32 at least. The former
+// SimplifiedLayerNormalization gives the inverse of the root as a second output.
+class RmsNormalization {
+ public:
+  static Support supports(const NodeView& n) { return Check(n).input(0, kFloatTypes).input(1, kFloatTypes); }
+  explicit RmsNormalization(const NodeView& n)
+      : axis_(n.attr_i("axis", -1)), epsilon_(static_cast<double>(n.attr_f("epsilon", 1e-5f))) {}
+
+  void prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims();
+    const auto axis = static_cast<size_t>(normalize_axis(axis_, static_cast<int>(x.size())));
+    const DimsView scale = p.input(1).dims();
+    bool fits = scale.size() <= x.size();
+    for (size_t i = 1; fits && i <= scale.size(); ++i) {
+      const int64_t d = scale[scale.size() - i];
+      fits = d == 1 || (d == x[x.size() - i] && x.size() - i >= axis);
+    }
+    require(fits, TENON_INVALID_ARGUMENT, "scale ", scale, " for input ", x, " from axis ", axis_, " on");
+    p.set_output(0, x);
+    if (!p.has_output(1)) return;
+    Dims statistics(x.begin(), x.end());
+    std::fill(statistics.begin() + static_cast<int64_t>(axis), statistics.end(), 1);
+    p.set_output(1, statistics);
+  }
+
+  void run(const Context& ctx) const {
+    const DimsView x = ctx.input(0).dims();
+    const int axis = normalize_axis(axis_, static_cast<int>(x.size()));
+    const int64_t rows = count_between(x, 0, axis), n = count_between(x, axis, static_cast<int>(x.size()));
+    const std::vector<double> scale = spread_scale(ctx.input(1), x.subspan(static_cast<size_t>(axis)));
+    dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
+      ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / (n + 1)), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) normalize<T>(ctx, r, n, scale);
+      });
+    });
+  }
+
+ private:
+  /// One scale for each normalised element.
+  static std::vector<double> spread_scale(TensorView scale, DimsView inner) {
+    const std::vector<double> values = as_doubles(scale);
+    const int64_t n = element_count(inner);
+    if (scale.size() == n) return values;
+    const Dims strides = strides_of(scale.dims());
+    std::vector<double> out;
+    for (Odometer at(inner); !at.done(); at.next()) {
+      int64_t offset = 0;
+      for (size_t i = 1; i <= std::min(inner.size(), strides.size()); ++i) {
+        const size_t d = strides.size() - i;
+        if (scale.dim(static_cast<int>(d)) != 1) offset += at.index()[inner.size() - i] * strides[d];
+      }
+      out.push_back(values[static_cast<size_t>(offset)]);
+    }
+    return out;
+  }
+
+  template <class T>
+  void normalize(const Context& ctx, int64_t row, int64_t n, const std::vector<double>& scale) const {
+    using C = Compute<T>;
+    const T* x = ctx.input(0).data<T>() + row * n;
+    double squares = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      squares = static_cast<double>(isa_table().sum_of_squares(x, n));
+    } else {
+      for (int64_t i = 0; i < n; ++i)
+        squares += static_cast<double>(static_cast<C>(x[i])) * static_cast<double>(static_cast<C>(x[i]));
+    }
+    const double inverse = 1 / std::sqrt(squares / static_cast<double>(n) + epsilon_);
+    if (ctx.has_output(0)) {
+      // Output elements have the type of the scale.
+      const OutputTensor y = ctx.output(0);
+      dispatch(kFloatTypes, y.dtype(), [&]<class Y>() {
+        Y* out = y.data<Y>() + row * n;
+        for (int64_t i = 0; i < n; ++i) {
+          // Rounded to the input's type before scaling, as the specification's Cast says.
+          const T normalized =
+              static_cast<T>(static_cast<C>(static_cast<double>(static_cast<C>(x[i])) * inverse));
+          out[i] = static_cast<Y>(static_cast<Compute<Y>>(static_cast<double>(static_cast<C>(normalized)) *
+                                                          scale[static_cast<size_t>(i)]));
+        }
+      });
+    }
+    if (ctx.has_output(1)) {
+      const OutputTensor statistics = ctx.output(1);
+      dispatch(kFloatTypes, statistics.dtype(), [&]<class S>() {
+        statistics.data<S>()[row] = static_cast<S>(static_cast<Compute<S>>(inverse));
+      });
+    }
+  }
+
+  int64_t axis_;
+  double epsilon_;
+};
+TENON_KERNEL(RmsNormalization, .op_type = "RMSNormalization", .since = 23)
+TENON_KERNEL(RmsNormalization, .op_type = "SimplifiedLayerNormalization")
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,154 @@
+#include <cmath>
+
+#include "kernels/common/indices.h"
+#include "kernels/common/lines.h"
+
+namespace tenon::cpu {
+namespace {
+
+/// Four neighbours in a plane and their weights.
+struct Corner {
+  std::array<int64_t, 4> at{};
+  std::array<double, 4> weight{};
+};
+
+/// Bilinear; outside the plane by more than one element everything is zero.
+Corner corner_of(double y, double x, int64_t height, int64_t width) {
+  Corner out;
+  if (!(y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width)))
+    return out;
+  const auto split = [](double& v, int64_t size, int64_t* low, int64_t* high) {
+    v = std::max(v, 0.0);
+    *low = std::min(static_cast<int64_t>(v), size - 1);
+    *high = std::min(*low + 1, size - 1);
+    if (*low == *high) v = static_cast<double>(*low);
+  };
+  int64_t top = 0, bottom = 0, left = 0, right = 0;
+  split(y, height, &top, &bottom);
+  split(x, width, &left, &right);
+  const double dy = y - static_cast<double>(top), dx = x - static_cast<double>(left);
+  out.at = {top * width + left, top * width + right, bottom * width + left, bottom * width + right};
+  out.weight = {(1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx};
+  return out;
+}
+
+// X [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the image of each region.
+class RoiAlign {
+ public:
+  static Support supports(const NodeView& n) {
+    return Check(n)
+        .input(0, kFloatTypes)
+        .input(1, kFloatTypes)
+        .input(2, TypeList<int64_t>())
+        .attr_is("mode", {"avg", "max"})
+        .attr_is("coordinate_transformation_mode", {"half_pixel", "output_half_pixel"});
+  }
+  explicit RoiAlign(const NodeView& n)
+      : height_(n.attr_i("output_height", 1)),
+        width_(n.attr_i("output_width", 1)),
+        ratio_(n.attr_i("sampling_ratio", 0)),
+        scale_(static_cast<double>(n.attr_f("spatial_scale", 1.0f))),
+        average_(n.attr_s("mode", "avg") == "avg"),
+        half_pixel_(n.attr_s("coordinate_transformation_mode",
+                             n.since_version() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel") {
+    require(height_ > 0 && width_ > 0, TENON_INVALID_ARGUMENT, "the output is ", height_, " by ", width_);
+  }
+
+  void prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims(), rois = p.input(1).dims();
+    require(x.size() == 4 && rois.size() == 2 && rois[1] == 4 && p.input(2).size() == rois[0],
+            TENON_INVALID_ARGUMENT, "input ", x, ", regions ", rois, " and ", p.input(2).size(), " images");
+    p.set_output(0, Dims{rois[0], x[1], height_, width_});
+  }
+
+  void run(const Context& ctx) const {
+    const TensorView x = ctx.input(0);
+    const std::vector<double> rois = as_doubles(ctx.input(1));
+    const Dims images = checked_indices(ctx.input(2), x.dim(0));
+    dispatch(kFloatTypes, x.dtype(), [&]<class T>() {
+      ctx.parallel_for(static_cast<int64_t>(images.size()), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r)
+          pool<T>(ctx, r, images[static_cast<size_t>(r)], rois.data() + r * 4);
+      });
+    });
+  }
+
+ private:
+  /// Samples of one region, all bins one after the other.
+  struct Grid {
+    int64_t rows = 1, columns = 1;  // per bin
+    std::vector<Corner> corners;
+  };
+
+  Grid lay_out(const double* roi, int64_t height, int64_t width) const {
+    const double shift = half_pixel_ ? 0.5 : 0;
+    const double left = roi[0] * scale_ - shift, top = roi[1] * scale_ - shift;
+    double w = roi[2] * scale_ - shift - left, h = roi[3] * scale_ - shift - top;
+    if (!half_pixel_) w = std::max(w, 1.0), h = std::max(h, 1.0);
+    require(std::fabs(w) < 1e9 && std::fabs(h) < 1e9, TENON_INVALID_ARGUMENT, "a region is ", w, " by ", h);
+    const double bin_h = h / static_cast<double>(height_), bin_w = w / static_cast<double>(width_);
+    Grid grid;
+    grid.rows = ratio_ > 0 ? ratio_ : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin_h)));
+    grid.columns = ratio_ > 0 ? ratio_ : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin_w)));
+    constexpr int64_t kMost = int64_t{1} << 26;
+    require(grid.rows * grid.columns <= kMost / (height_ * width_), TENON_RESOURCE_EXHAUSTED, "a region of ",
+            w, " by ", h, " elements needs too many samples");
+    for (int64_t bin = 0; bin < height_ * width_; ++bin)
+      for (int64_t iy = 0; iy < grid.rows; ++iy)
+        for (int64_t ix = 0; ix < grid.columns; ++ix)
+          grid.corners.push_back(corner_of(sample_at(top, bin / width_, bin_h, iy, grid.rows),
+                                           sample_at(left, bin % width_, bin_w, ix, grid.columns), height,
+                                           width));
+    return grid;
+  }
+  static double sample_at(double begin, int64_t bin, double size, int64_t i, int64_t n) {
+    return begin + static_cast<double>(bin) * size +
+           (static_cast<double>(i) + 0.5) * size / static_cast<double>(n);
+  }
+
+  template <class T>
+  void pool(const Context& ctx, int64_t region, int64_t image, const double* roi) const {
+    const TensorView x = ctx.input(0);
+    const int64_t channels = x.dim(1), plane = x.dim(2) * x.dim(3), bins = height_ * width_;
+    if (plane == 0) return;
+    const Grid grid = lay_out(roi, x.dim(2), x.dim(3));
+    const auto samples = static_cast<size_t>(grid.rows * grid.columns);
+    const T* in = x.data<T>() + image * channels * plane;
+    T* out = ctx.output(0).template data<T>() + region * channels * bins;
+    for (int64_t c = 0; c < channels; ++c, in += plane)
+      for (int64_t bin = 0; bin < bins; ++bin) {
+        const std::span<const Corner> corners(grid.corners.data() + static_cast<size_t>(bin) * samples,
+                                              samples);
+        *out++ = static_cast<T>(average_ ? mean(in, corners) : largest(in, corners));
+      }
+  }
+  template <class T>
+  static double mean(const T* in, std::span<const Corner> corners) {
+    double sum = 0;
+    for (const Corner& c : corners)
+      for (size_t k = 0; k < 4; ++k)
+        sum += c.weight[k] * static_cast<double>(static_cast<Compute<T>>(in[c.at[k]]));
+    return sum / static_cast<double>(std::max<size_t>(1, corners.size()));
+  }
+  /// Of the weighted neighbours, not of the interpolated values: so it is defined by ONNX's tests.
+  template <class T>
+  static double largest(const T* in, std::span<const Corner> corners) {
+    double out = 0;
+    bool first = true;
+    for (const Corner& c : corners)
+      for (size_t k = 0; k < 4; ++k) {
+        const double value = c.weight[k] * static_cast<double>(static_cast<Compute<T>>(in[c.at[k]]));
+        out = first ? value : std::max(out, value);
+        first = false;
+      }
+    return out;
+  }
+
+  int64_t height_, width_, ratio_;
+  double scale_;
+  bool average_, half_pixel_;
+};
+TENON_KERNEL(RoiAlign, .op_type = "RoiAlign", .since = 10)
+
+}  // namespace
+}  // namespace tenon::cpu

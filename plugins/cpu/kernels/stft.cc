@@ -1,0 +1,91 @@
+#include "kernels/common/fft.h"
+#include "kernels/common/lines.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr auto kTypes = kFloatTypes;
+
+struct StftState {
+  int64_t step = 1, frames = 0, bins = 0;
+  std::shared_ptr<const Fft> fft;
+};
+
+// Signal [N, L, 1 or 2] (or [N, L]); spectra of frames [N, frames, bins, 2].
+class Stft {
+ public:
+  using State = StftState;
+  static constexpr int shape_inputs[] = {1, 3};
+  static Support supports(const NodeView& n) {
+    return Check(n)
+        .input(0, kTypes)
+        .input(1, kIndexTypes)
+        .input(2, kTypes)
+        .input(3, kIndexTypes)
+        .rank(0, 2, 3);
+  }
+  explicit Stft(const NodeView& n) : onesided_(n.attr_i("onesided", 1) != 0) {}
+
+  State prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims();
+    require(x.size() == 2 || (x.size() == 3 && (x[2] == 1 || x[2] == 2)), TENON_INVALID_ARGUMENT,
+            "the signal has shape ", x);
+    State s;
+    s.step = p.input(1).to_dims().at(0);
+    int64_t length = p.has_input(2) ? p.input(2).size() : x[1];
+    if (p.has_input(3)) length = p.input(3).to_dims().at(0);
+    require(s.step > 0 && length > 0 && length <= x[1], TENON_INVALID_ARGUMENT, "frames of ", length,
+            " elements every ", s.step, " of a signal of ", x[1]);
+    require(!p.has_input(2) || p.input(2).size() <= length, TENON_INVALID_ARGUMENT, "a window of ",
+            p.input(2).size(), " elements for frames of ", length);
+    s.frames = 1 + (x[1] - length) / s.step;
+    s.bins = onesided_ ? length / 2 + 1 : length;
+    s.fft = std::make_shared<const Fft>(length);
+    p.set_output(0, Dims{x[0], s.frames, s.bins, 2});
+    return s;
+  }
+
+  void run(const Context& ctx, const State& s) const {
+    const TensorView x = ctx.input(0);
+    const int64_t length = x.dim(1), parts = x.rank() == 3 ? x.dim(2) : 1;
+    std::vector<double> window(static_cast<size_t>(s.fft->size()), 1.0);
+    if (ctx.has_input(2)) {
+      window = as_doubles(ctx.input(2));
+      window.resize(static_cast<size_t>(s.fft->size()), 0.0);
+    }
+    dispatch(kTypes, x.dtype(), [&]<class T>() {
+      T* out = ctx.output(0).template data<T>();
+      const int64_t grain = std::max<int64_t>(1, kGrainCostly / s.fft->size());
+      ctx.parallel_for(x.dim(0) * s.frames, grain, [&](int64_t begin, int64_t end) {
+        std::vector<Fft::Complex> frame(window.size()), scratch;
+        for (int64_t f = begin; f < end; ++f) {
+          const T* from = x.data<T>() + (f / s.frames * length + f % s.frames * s.step) * parts;
+          load(from, parts, window, frame);
+          s.fft->run(frame.data(), false, scratch);
+          for (int64_t k = 0; k < s.bins; ++k) {
+            const Fft::Complex value = frame[static_cast<size_t>(k)];
+            out[(f * s.bins + k) * 2] = static_cast<T>(value.real());
+            out[(f * s.bins + k) * 2 + 1] = static_cast<T>(value.imag());
+          }
+        }
+      });
+    });
+  }
+
+ private:
+  template <class T>
+  static void load(const T* from, int64_t parts, const std::vector<double>& window,
+                   std::vector<Fft::Complex>& frame) {
+    for (size_t i = 0; i < frame.size(); ++i, from += parts) {
+      const auto real = static_cast<double>(static_cast<Compute<T>>(from[0]));
+      const double imaginary = parts == 2 ? static_cast<double>(static_cast<Compute<T>>(from[1])) : 0.0;
+      frame[i] = Fft::Complex(real, imaginary) * window[i];
+    }
+  }
+
+  bool onesided_;
+};
+TENON_KERNEL(Stft, .op_type = "STFT", .since = 17)
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,53 @@
+#include <cmath>
+
+#include "kernels/common/lines.h"
+#include "kernels/common/resample.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Scales are an input from version 9 on, attribute `scales` in version 7, and `height_scale` and
+// `width_scale` in version 1. Coordinates are asymmetric.
+class Upsample {
+ public:
+  using State = ResizePlan;
+  static constexpr int shape_inputs[] = {1};
+  static Support supports(const NodeView& n) {
+    const Support rule = ResizeRule::supports(n);
+    return rule ? Check(n).rank(0, 1) : rule;
+  }
+
+  explicit Upsample(const NodeView& n) : rule_(n), scales_(n.attr_floats("scales")) {
+    if (n.since_version() < 7) scales_ = {1, 1, n.attr_f("height_scale"), n.attr_f("width_scale")};
+  }
+
+  State prepare(PrepareContext& p) const {
+    const DimsView in = p.input(0).dims();
+    std::vector<double> scales(scales_.begin(), scales_.end());
+    if (p.has_input(1)) scales = as_doubles(p.input(1));
+    require(scales.size() == in.size(), TENON_INVALID_ARGUMENT, scales.size(), " scales for rank ",
+            in.size());
+    std::vector<ResizeAxis> axes(in.size());
+    for (size_t d = 0; d < in.size(); ++d) {
+      axes[d].in = in[d];
+      axes[d].scale = static_cast<float>(scales[d]);
+      const float out = static_cast<float>(in[d]) * axes[d].scale;
+      require(axes[d].scale > 0 && out < 1e12f, TENON_INVALID_ARGUMENT, "scale ", scales[d],
+              " is out of range");
+      axes[d].out = static_cast<int64_t>(std::floor(out));
+    }
+    State plan = plan_resize(rule_, axes);
+    p.set_output(0, plan.out);
+    return plan;
+  }
+
+  void run(const Context& ctx, const State& plan) const { resize(ctx, plan, rule_); }
+
+ private:
+  ResizeRule rule_;
+  std::vector<float> scales_;
+};
+TENON_KERNEL(Upsample, .op_type = "Upsample")
+
+}  // namespace
+}  // namespace tenon::cpu
