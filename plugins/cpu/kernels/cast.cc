@@ -22,6 +22,7 @@ uint32_t target_type(const NodeView& n) {
 CastRules cast_rules(const NodeView& n) {
   CastRules rules;
   rules.saturate = n.attr_i("saturate", 1) != 0;
+  rules.saturate_small_ints = n.since_version() < 24;
   const std::string mode = n.attr_s("round_mode", "up");
   require(mode == "up" || mode == "down" || mode == "nearest", TENON_UNIMPLEMENTED,
           "attribute round_mode is '", mode, "'");

@@ -41,6 +41,9 @@ To narrow(From x, const CastRules& rules) {
     return x >= From(9223372036854775808.0) && x < From(18446744073709551616.0)
                ? static_cast<uint64_t>(x)
                : static_cast<uint64_t>(to_int64(x));
+  } else if constexpr (ep::detail::kIsSmallInt<To> && std::is_floating_point_v<From>) {
+    if (!rules.saturate_small_ints || x != x) return static_cast<To>(to_int64(x));
+    return static_cast<To>(static_cast<int>(std::clamp(x, From(To::kLowest), From(To::kHighest))));
   } else if constexpr (std::is_floating_point_v<From>) {
     return static_cast<To>(to_int64(x));
   } else {

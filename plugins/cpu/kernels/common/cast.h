@@ -6,6 +6,9 @@
 namespace tenon::cpu {
 
 struct CastRules {
+  // Floats that 2- and 4-bit integers cannot hold: undefined by the standard. Its cases of opset 21 to 23
+  // saturate, those of later ones keep the low bits.
+  bool saturate_small_ints = false;
   bool saturate = true;                              // to 8-bit floats
   Float8E8M0::Round round = Float8E8M0::Round::kUp;  // to float8e8m0
 };

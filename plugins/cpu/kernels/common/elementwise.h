@@ -25,6 +25,30 @@
 
 namespace tenon::cpu {
 
+// What a functor has of the list above.
+template <class Op>
+concept HasCheck = requires(const NodeView& n) {
+  Op::check(n);
+};
+template <class Op>
+concept HasVector = requires {
+  Op::kVector;
+};
+template <class Op>
+concept HasUseVector = requires(const Op& op) {
+  op.use_vector();
+};
+template <class Op>
+concept IsCostly = requires {
+  Op::kCostly;
+};
+template <class Op>
+concept IsPredicate = requires {
+  Op::kPredicate;
+};
+template <class Op, class T>
+using ResultOf = std::conditional_t<IsPredicate<Op>, bool, T>;
+
 /// A functor that reads the node's attributes when it can.
 template <class Op>
 Op make_op(const NodeView& n) {
@@ -66,6 +90,15 @@ void unary_vector_loop(const void*, const void* x, void* y, int64_t n) {
   }
 }
 
+template <class Op, class T>
+UnaryLoop unary_loop_of(bool use_vector) {
+  if constexpr (std::is_same_v<Compute<T>, float> && HasVector<Op>) {
+    if (use_vector) return &unary_vector_loop<T, Op::kVector>;
+  }
+  (void)use_vector;
+  return &unary_loop<T, ResultOf<Op, T>, Op>;
+}
+
 /// Shape and Run of all unary kernels.
 class UnaryBase {
  public:
@@ -83,7 +116,7 @@ template <class Op>
 class UnaryKernel : public UnaryBase {
  public:
   static Support supports(const NodeView& n) {
-    if constexpr (requires { Op::check(n); }) {
+    if constexpr (HasCheck<Op>) {
       if (Support support = Op::check(n); !support) return support;
     }
     return Check(n).needs_input(0).input(0, Op::kTypes);
@@ -91,22 +124,17 @@ class UnaryKernel : public UnaryBase {
 
   explicit UnaryKernel(const NodeView& n) : op_(make_op<Op>(n)) {
     dispatch(Op::kTypes, n.input(0).dtype(), [&]<class T>() {
-      using R = std::conditional_t < requires { Op::kPredicate; }
-      , bool, T > ;
-      loop_ = &unary_loop<T, R, Op>;
-      if constexpr (std::is_same_v<Compute<T>, float> && requires { Op::kVector; }) {
-        if (use_vector()) loop_ = &unary_vector_loop<T, Op::kVector>;
-      }
+      loop_ = unary_loop_of<Op, T>(use_vector());
       in_bytes_ = sizeof(T);
-      out_bytes_ = sizeof(R);
+      out_bytes_ = sizeof(ResultOf<Op, T>);
     });
-    if (requires { Op::kCostly; }) grain_ = kGrainCostly;
+    if (IsCostly<Op>) grain_ = kGrainCostly;
   }
   void run(const Context& ctx) const { run_loop(ctx, &op_); }
 
  private:
   bool use_vector() const {
-    if constexpr (requires(const Op& op) { op.use_vector(); }) {
+    if constexpr (HasUseVector<Op>) {
       return op_.use_vector();
     } else {
       return true;
@@ -144,6 +172,15 @@ void binary_vector_loop(const void*, const void* a, int64_t a_step, const void* 
                         int64_t n) {
   (isa_table().*kMember)(static_cast<const float*>(a), a_step, static_cast<const float*>(b), b_step,
                          static_cast<float*>(y), n);
+}
+
+template <class Op, class T>
+BinaryLoop binary_loop_of() {
+  if constexpr (std::is_same_v<T, float> && HasVector<Op>) {
+    return &binary_vector_loop<Op::kVector>;
+  } else {
+    return &binary_loop<T, ResultOf<Op, T>, Op>;
+  }
 }
 
 /// Shape and Run of all binary kernels. Before opset 7 the operands had to be equal, or attribute `broadcast`
@@ -187,15 +224,11 @@ class BinaryKernel : public BinaryBase {
 
   explicit BinaryKernel(const NodeView& n) : BinaryBase(n), op_(make_op<Op>(n)) {
     dispatch(Op::kTypes, n.input(0).dtype(), [&]<class T>() {
-      using R = std::conditional_t < requires { Op::kPredicate; }
-      , bool, T > ;
-      loop_ = &binary_loop<T, R, Op>;
-      if constexpr (std::is_same_v<T, float> && requires { Op::kVector; })
-        loop_ = &binary_vector_loop<Op::kVector>;
+      loop_ = binary_loop_of<Op, T>();
       a_bytes_ = b_bytes_ = sizeof(T);
-      out_bytes_ = sizeof(R);
+      out_bytes_ = sizeof(ResultOf<Op, T>);
     });
-    if (requires { Op::kCostly; }) grain_ = kGrainCostly;
+    if (IsCostly<Op>) grain_ = kGrainCostly;
   }
   void run(const Context& ctx, const State& state) const { run_loop(ctx, state, &op_); }
 

@@ -11,11 +11,25 @@ namespace tenon::cpu {
 /// input.
 using VariadicState = std::vector<Broadcast<2>>;
 
+template <class Op, class T>
+concept HasFinish = requires(const Op& op, Compute<T> x) {
+  op.finish(x);
+};
+
 template <class T, class Op>
 void finish_loop(const void* op, const void* x, void* y, int64_t n) {
   const Op& f = *static_cast<const Op*>(op);
   for (int64_t i = 0; i < n; ++i) {
     static_cast<T*>(y)[i] = static_cast<T>(f.finish(static_cast<Compute<T>>(static_cast<const T*>(x)[i])));
+  }
+}
+
+template <class Op, class T>
+UnaryLoop finish_loop_of() {
+  if constexpr (HasFinish<Op, T>) {
+    return &finish_loop<T, Op>;
+  } else {
+    return nullptr;
   }
 }
 
@@ -48,10 +62,8 @@ class VariadicKernel : public VariadicBase {
 
   explicit VariadicKernel(const NodeView& n) : op_(make_op<Op>(n)) {
     dispatch(Op::kTypes, n.input(0).dtype(), [&]<class T>() {
-      loop_ = &binary_loop<T, T, Op>;
-      if constexpr (std::is_same_v<T, float> && requires { Op::kVector; })
-        loop_ = &binary_vector_loop<Op::kVector>;
-      if constexpr (requires(const Op& op) { op.finish(Compute<T>()); }) finish_ = &finish_loop<T, Op>;
+      loop_ = binary_loop_of<Op, T>();
+      finish_ = finish_loop_of<Op, T>();
       bytes_ = sizeof(T);
     });
   }
