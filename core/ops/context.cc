@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "core/ops/guard.h"
+
 namespace tenon::ops {
 
 namespace {
@@ -154,6 +156,7 @@ class Context final : public pb::InferenceContext {
 Status run_onnx_inference(const pb::InferenceFunction& function, const ir::Node& node,
                           const std::vector<InputView>& inputs, const AttributeValues* attributes,
                           const InferBody& infer_body, std::vector<ir::Type>& out) {
+  RETURN_IF_ERROR(guard_inference(node, inputs, attributes));
   // Most nodes need no more than this, so that their messages cost no allocation.
   alignas(16) char block[4096];
   google::protobuf::Arena arena(block, sizeof(block));

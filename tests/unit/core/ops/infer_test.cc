@@ -254,6 +254,20 @@ TEST(InferGraph, FirstOpsets) {
   EXPECT_EQ(b.type(joined), "float32[2,6,4,5]");
 }
 
+TEST(InferGraph, HostileAttributesAndLengthsAreRefused) {
+  GraphBuilder axis, batch, parts, length;
+  axis.op("LayerNormalization", {axis.input("x", f32({2, 3})), axis.input("s", f32({3}))},
+          {Attribute::of_int("axis", INT64_MAX)});
+  EXPECT_THAT(axis.infer().to_string(), HasSubstr("'axis' names no axis"));
+  batch.op("GatherND", {batch.input("x", f32({2, 3})), batch.input("i", i64({2, 1}))},
+           {Attribute::of_int("batch_dims", -7)});
+  EXPECT_EQ(batch.infer().kind(), ErrorKind::kInvalidModel);
+  parts.op("Split", {parts.input("x", f32({4}))}, {Attribute::of_int("num_outputs", int64_t{1} << 40)});
+  EXPECT_THAT(parts.infer().to_string(), HasSubstr("the node has 1 outputs"));
+  length.op("Expand", {length.input("x", f32({4})), length.input("shape", i64({int64_t{1} << 62}))});
+  EXPECT_THAT(length.infer().to_string(), HasSubstr("one per axis"));
+}
+
 TEST(InferGraph, RangeTakesListsOfOne) {
   GraphBuilder b;
   const auto y = b.op("Range", {b.ints({0}), b.ints({7}), b.ints({2})});
