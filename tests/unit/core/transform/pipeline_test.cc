@@ -90,7 +90,8 @@ TEST(Pipeline, LongChainsTakeNearlyLinearTime) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   const double small = seconds(2'000), large = seconds(20'000);
-  EXPECT_LT(large, 40 * small + 0.1);
+  // Ten times the nodes; the second covers a machine that is busy with something else. Quadratic would be 100 times.
+  EXPECT_LT(large, 40 * small + 1.0);
 }
 
 }  // namespace
