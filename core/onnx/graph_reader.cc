@@ -21,8 +21,13 @@ std::string value_label(std::string_view kind, std::string_view name) {
   return std::string(kind) + " " + quote(name);
 }
 
+bool says_enough(const ir::Type& type) {
+  bool lacks_element = type.is_tensor() && type.element == ir::ElementType::kUndefined;
+  return type.kind != ir::ValueKind::kUnknown && !lacks_element;
+}
+
 Status check_default(const ir::Type& declared, const ir::Tensor& tensor) {
-  if (declared.kind == ir::ValueKind::kUnknown) return ok_status();
+  if (!says_enough(declared)) return ok_status();
   ir::Type actual = ir::Type::tensor(tensor.type(), tensor.shape());
   bool fits = declared.is_tensor() && declared.element == actual.element;
   if (fits && declared.shape.has_rank) {
@@ -72,7 +77,8 @@ Result<ir::Node> read_node_head(const pb::NodeProto& proto, int index) {
 }
 
 Result<ir::Graph> GraphReader::read(const pb::GraphProto& proto) {
-  graph_.name = proto.name();
+  graph_.name =
+      proto.name().empty() ? "graph" : proto.name();  // ONNX wants one, and some exporters give none
   graph_.doc = proto.doc_string();
   RETURN_IF_ERROR(read_initializers(proto));
   RETURN_IF_ERROR(read_inputs(proto.input()));
@@ -142,10 +148,10 @@ Status GraphReader::read_input(const pb::ValueInfoProto& proto) {
     RETURN_IF_ERROR(check_default(type, *initializer.tensor));
     if (context_.ir_version < kFirstVersionWithDefaults) return ok_status();
     initializer.is_input = true;
-    if (type == ir::Type()) type = ir::Type::tensor(initializer.tensor->type(), initializer.tensor->shape());
+    if (!says_enough(type)) type = ir::Type::tensor(initializer.tensor->type(), initializer.tensor->shape());
   }
   // A body's inputs get their types from the node around.
-  if (type == ir::Type() && !outer_) {
+  if (!says_enough(type) && !outer_) {
     return invalid_model("the input has no type; export the model again with types");
   }
   ValueId value = graph_.add_value(proto.name(), std::move(type));

@@ -61,7 +61,7 @@ bool GraphWriter::is_constant_node(ValueId id) const {
 }
 
 void GraphWriter::write(pb::GraphProto* out, bool constants_are_inputs) const {
-  out->set_name(graph_.name.empty() ? "graph" : graph_.name);
+  out->set_name(graph_.name);
   if (!graph_.doc.empty()) out->set_doc_string(graph_.doc);
   for (ValueId id : graph_.inputs()) write_value_info(name_of(id), graph_.value(id).type, out->add_input());
   auto add_initializer = [&](ValueId id, const ir::Tensor& tensor) {

@@ -36,7 +36,6 @@ ir::Shape read_shape(const pb::TensorShapeProto& proto) {
 template <class TensorType>
 Result<Type> read_tensor(const TensorType& proto, ir::ValueKind kind) {
   ASSIGN_OR_RETURN(ElementType element, read_element(proto.elem_type()));
-  if (element == ElementType::kUndefined) return Type();
   Type type = Type::tensor(element, proto.has_shape() ? read_shape(proto.shape()) : ir::Shape());
   type.kind = kind;
   return type;

@@ -39,6 +39,7 @@ std::string accepted_types(const ParameterTypes& parameter) {
 
 /// Equal but for shapes; what is not known is equal to all.
 bool same_kind(const ir::Type& a, const ir::Type& b) {
+  if (a.kind == ir::ValueKind::kUnknown || b.kind == ir::ValueKind::kUnknown) return true;
   if (a.kind != b.kind) return false;
   if (a.element != b.element && a.element != ir::ElementType::kUndefined &&
       b.element != ir::ElementType::kUndefined) {
