@@ -79,7 +79,7 @@ OP_CASES(
      {"crop",
       {f32({1, 1, 3, 3}, {0.25f, 1, 2.25f, 4, 6.25f, 9, 12.25f, 16, 20.25f}),
        f32({8}, {0, 0, 0.2f, 0.4f, 1, 1, 1.2f, 0.9f}), none(), i64({4}, {1, 1, 3, 2})},
-      {f32({1, 1, 3, 2}, {0.85f, 2, 5.8f, 8.45f, 15.25f, 19.4f})},
+      {f32({1, 1, 3, 2}, {2.83f, 4.58f, 9.58f, 12.83f, 10, 10})},
       {{"mode", std::string("linear")},
        {"coordinate_transformation_mode", std::string("tf_crop_and_resize")},
        {"extrapolation_value", 10.0f}}},

@@ -144,7 +144,8 @@ class Parser {
     auto out = std::make_unique<Node>(Node::Kind::kSequence);
     while (!done() && peek() != '|' && peek() != ')') {
       if (accept("\\Q")) {
-        while (!done() && !accept("\\E")) out->parts.push_back(repeated(literal(take())));
+        while (!done() && !accept("\\E")) out->parts.push_back(literal(take()));
+        if (!out->parts.empty()) out->parts.back() = repeated(std::move(out->parts.back()));
         continue;
       }
       out->parts.push_back(repeated(atom()));

@@ -168,7 +168,7 @@ ResizeRule::ResizeRule(const NodeView& n)
       coordinates(n.attr_s("coordinate_transformation_mode",
                            n.op() == "Upsample" || n.since_version() < 11 ? "asymmetric" : "half_pixel")),
       nearest(n.attr_s("nearest_mode",
-                       n.op() == "Upsample" || n.since_version() < 11 ? "floor" : "round_prefer_floor")),
+                       n.op() == "Upsample" || n.since_version() < 11 ? "before_11" : "round_prefer_floor")),
       cubic(static_cast<double>(n.attr_f("cubic_coeff_a", -0.75f))),
       extrapolation(static_cast<double>(n.attr_f("extrapolation_value", 0.0f))),
       exclude_outside(n.attr_i("exclude_outside", 0) != 0),
@@ -210,11 +210,11 @@ double ResizeRule::source(const ResizeAxis& axis, int64_t i) const {
   return unscale(x + 0.5) - 0.5;
 }
 
-int64_t ResizeRule::nearest_element(double x) const {
+int64_t ResizeRule::nearest_element(double x, bool shrinks) const {
   double at = 0;
-  if (nearest == "floor")
+  if (nearest == "floor" || (nearest == "before_11" && !shrinks))
     at = std::floor(x);
-  else if (nearest == "ceil")
+  else if (nearest == "ceil" || nearest == "before_11")
     at = std::ceil(x);
   else if (nearest == "round_prefer_ceil")
     at = std::floor(x + 0.5);
@@ -263,7 +263,7 @@ ResizeTable make_resize_table(const ResizeRule& rule, const ResizeAxis& axis) {
     if (rule.coordinates == "tf_crop_and_resize")
       table.outside.push_back(x < 0 || x > static_cast<double>(axis.in - 1));
     if (rule.interpolation == Interpolation::kNearest) {
-      table.index.push_back(clamp(rule.nearest_element(x)));
+      table.index.push_back(clamp(rule.nearest_element(x, scale < 1)));
       continue;
     }
     int64_t first = 0;

@@ -32,7 +32,8 @@ struct ResizeRule {
 
   /// The coordinate in the input of output element `i`.
   double source(const ResizeAxis& axis, int64_t i) const;
-  int64_t nearest_element(double x) const;
+  /// Before version 11 it was the next one below, or above when the axis shrinks.
+  int64_t nearest_element(double x, bool shrinks) const;
   /// Weights of the elements around x, the first of which is `*first`. They sum up to 1.
   std::vector<double> weights(double x, double scale, int64_t* first) const;
 
