@@ -11,7 +11,8 @@ struct Runner {
   std::string_view op;
   Status (*run)(ControlFlow&);
 };
-constexpr Runner kRunners[] = {{"If", run_if}, {"Loop", run_loop}, {"Scan", run_scan}};
+constexpr Runner kRunners[] = {
+    {"If", run_if}, {"Loop", run_loop}, {"Scan", run_scan}, {"SequenceMap", run_sequence_map}};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// If, Loop and Scan: nodes that run nested graphs. All of their values are in host memory.
+// If, Loop, Scan and SequenceMap: nodes that run nested graphs. All of their values are in host memory.
 #pragma once
 
 #include <vector>
@@ -47,5 +47,6 @@ Result<bool> to_bool(const tenon_tensor& tensor, std::string_view what);
 Status run_if(ControlFlow& flow);
 Status run_loop(ControlFlow& flow);
 Status run_scan(ControlFlow& flow);
+Status run_sequence_map(ControlFlow& flow);
 
 }  // namespace tenon::runtime

@@ -142,9 +142,10 @@ int test(TestFlags flags) {
     if (cases.empty()) throw input_error("--filter '" + flags.filter + "'", "no case has this in its path");
   }
   if (flags.jobs <= 0) flags.jobs = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<CaseResult> results = TestRun(flags, std::move(cases)).run();
-  for (CaseResult& result : results) {
-    expectations.apply(&result);
+  std::vector<CaseResult> results = TestRun(flags, cases).run();
+  for (size_t i = 0; i < results.size(); ++i) {
+    CaseResult& result = results[i];
+    expectations.apply(cases[i], &result);
     if (result.status != "passed" || flags.verbose)
       std::printf("%s %s%s%s\n", result.status.c_str(), result.name.c_str(),
                   result.message.empty() ? "" : ": ", result.message.c_str());

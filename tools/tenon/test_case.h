@@ -24,18 +24,21 @@ std::vector<std::string> find_cases(const std::vector<std::string>& dirs);
 /// Runs all data sets of a case and compares. Never throws: an error is the message of a failed case.
 CaseResult run_case(const std::string& dir, const Config& config);
 
-/// Failures that a provider's author has declared, with the reason: {"expectations": [{"pattern", "kind",
-/// "reason"}]}, where kind is "unsupported" or "expected_failure" and pattern a glob on the case's name.
+/// Failures that a provider's author has declared: {"unsupported": [..], "expected_failure": [..],
+/// "unspecified": [..]} with entries {"pattern", "reason"}. The pattern is a glob on the case's name, or on
+/// the end of its path when it holds a slash. Unspecified results are random by the standard, so such a case
+/// may pass too.
 class Expectations {
  public:
   void add_file(const std::string& path);
   /// A declared failure becomes "declared"; a declared case that passes becomes "failed", so that the list
   /// stays true.
-  void apply(CaseResult* result) const;
+  void apply(const std::string& dir, CaseResult* result) const;
 
  private:
   struct Entry {
-    std::string pattern, kind, reason, file;
+    std::string pattern, reason, file;
+    bool may_pass;
   };
   std::vector<Entry> entries_;
 };

@@ -41,7 +41,7 @@ class Stft {
     s.frames = 1 + (x[1] - length) / s.step;
     s.bins = onesided_ ? length / 2 + 1 : length;
     s.fft = std::make_shared<const Fft>(length);
-    p.set_output(0, Dims{x[0], s.frames, s.bins, 2});
+    p.set_at_run(0);  // ONNX's inference counts the bins of both sides, whatever `onesided` says
     return s;
   }
 
@@ -53,8 +53,9 @@ class Stft {
       window = as_doubles(ctx.input(2));
       window.resize(static_cast<size_t>(s.fft->size()), 0.0);
     }
+    const OutputTensor y = ctx.alloc_output(0, Dims{x.dim(0), s.frames, s.bins, 2});
     dispatch(kTypes, x.dtype(), [&]<class T>() {
-      T* out = ctx.output(0).template data<T>();
+      T* out = y.template data<T>();
       const int64_t grain = std::max<int64_t>(1, kGrainCostly / s.fft->size());
       ctx.parallel_for(x.dim(0) * s.frames, grain, [&](int64_t begin, int64_t end) {
         std::vector<Fft::Complex> frame(window.size()), scratch;

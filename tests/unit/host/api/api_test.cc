@@ -1,0 +1,213 @@
+// The table of tenon.h, as an application uses it through tenon.hpp.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tenon/tenon.hpp"
+#include "tests/support/paths.h"
+#include "tests/unit/host/session/model_maker.h"
+
+namespace tenon::test {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Config cpu() {
+  Config config;
+  config.set("discovery.search", "[\"" + providers_dir() + "\"]");
+  config.set("discovery.scan", "\"off\"");
+  config.set("select.order", "[\"cpu\"]");
+  return config;
+}
+
+/// y = relu(x + 1)
+std::string model() {
+  GraphMaker m;
+  const auto x = m.input("x", GraphMaker::f32({ir::Dim("n")}));
+  m.output(m.node("Relu", {m.node("Add", {x, m.constant("one", {1}, {1})}, {}, "plus")}, {}, "cut"), "y");
+  return m.bytes();
+}
+Session session() {
+  const std::string bytes = model();
+  const Config config = cpu();
+  return Session::from_memory(bytes.data(), bytes.size(), &config);
+}
+
+TEST(Api, TableIsWhole) {
+  ASSERT_NE(tenon_get_api(TENON_API_VERSION), nullptr);
+  EXPECT_EQ(tenon_get_api(TENON_API_VERSION + 1), nullptr);
+  const tenon_api& table = api();
+  EXPECT_EQ(table.struct_size, sizeof(tenon_api));
+  const auto* slots = reinterpret_cast<void* const*>(&table.runtime_version);
+  const size_t count = (sizeof(tenon_api) - offsetof(tenon_api, runtime_version)) / sizeof(void*);
+  for (size_t i = 0; i < count; ++i) EXPECT_NE(slots[i], nullptr) << "slot " << i;
+  EXPECT_FALSE(as_string(table.runtime_version()).empty());
+}
+
+TEST(Api, RunsAModel) {
+  Session s = session();
+  const Outputs outputs = s.run({{"x", Value::tensor<float>({3}, {1, -5, 2})}});
+  EXPECT_THAT(outputs["y"].data<float>(), ElementsAre(2, 0, 3));
+  EXPECT_EQ(as_string(s.inputs()[0].type_text), "float32[n]");
+  EXPECT_EQ(as_string(s.inputs()[0].dim_names[0]), "n");
+  EXPECT_EQ(s.inputs()[0].dims[0], TENON_DIM_UNKNOWN);
+}
+
+TEST(Api, OutputsGivenAreWrittenInPlace) {
+  Session s = session();
+  const Value x = Value::tensor<float>({2}, {1, 2});
+  Value mine = Value::tensor<float>({2}, {0, 0});
+  const tenon_named_value input{as_str("x"), x.get()};
+  const tenon_str name = as_str("y");
+  tenon_value* output = mine.get();
+  ASSERT_EQ(api().run(s.get(), nullptr, &input, 1, &name, 1, &output, nullptr), TENON_OK);
+  EXPECT_EQ(output, mine.get());
+  EXPECT_THAT(mine.data<float>(), ElementsAre(2, 3));
+}
+
+TEST(Api, ErrorsTellKindPlaceAndCure) {
+  Session s = session();
+  try {
+    s.run({{"X", Value::tensor<float>({1}, {1})}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), TENON_ERROR_INVALID_INPUT);
+    EXPECT_THAT(error.message(), HasSubstr("did you mean 'x'"));
+  }
+  try {
+    cpu().set("select.ordr", "[]");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), TENON_ERROR_CONFIG);
+    EXPECT_THAT(error.message(), HasSubstr("order"));
+  }
+  std::optional<Error> error;
+  EXPECT_FALSE(Session::try_make("/nowhere/m.onnx", cpu(), &error).has_value());
+  ASSERT_TRUE(error.has_value());
+  EXPECT_THAT(error->what(), HasSubstr("/nowhere/m.onnx"));
+  EXPECT_EQ(error->code(), TENON_NOT_FOUND);
+}
+
+TEST(Api, NullsAreRefused) {
+  tenon_session* out = nullptr;
+  EXPECT_NE(api().session_create_from_memory(nullptr, 0, 0, {nullptr, 0}, nullptr, nullptr, &out, nullptr), TENON_OK);
+  EXPECT_NE(api().run(nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr), TENON_OK);
+  EXPECT_NE(api().slots_create(nullptr, nullptr, nullptr), TENON_OK);
+  EXPECT_NE(api().config_describe(nullptr, nullptr, nullptr), TENON_OK);
+  EXPECT_EQ(api().session_input_count(nullptr), 0u);
+  api().session_release(nullptr);
+  api().config_release(nullptr);
+  api().slots_release(nullptr);
+  api().cancel_release(nullptr);
+  api().text_release(nullptr);
+}
+
+TEST(Api, SmallerStructsOfAnOlderCallerAreServed) {
+  Session s = session();
+  alignas(8) unsigned char room[sizeof(tenon_io_info)];
+  std::memset(room, 0xAB, sizeof(room));
+  auto* info = reinterpret_cast<tenon_io_info*>(room);
+  info->struct_size = offsetof(tenon_io_info, dims);
+  ASSERT_EQ(api().session_input(s.get(), 0, info), TENON_OK);
+  EXPECT_EQ(info->dtype, TENON_FLOAT32);
+  EXPECT_EQ(info->struct_size, offsetof(tenon_io_info, dims));
+  EXPECT_EQ(room[offsetof(tenon_io_info, dims)], 0xAB);
+}
+
+TEST(Api, DescriptionsAreJson) {
+  Session s = session();
+  s.run({{"x", Value::tensor<float>({3}, {1, -5, 2})}});
+  const json explain = json::parse(s.describe(TENON_DESCRIBE_EXPLAIN));
+  EXPECT_EQ(explain["nodes"].size(), 2u);
+  EXPECT_EQ(explain["nodes"][0]["name"], "plus");
+  EXPECT_EQ(explain["nodes"][0]["provider"], "cpu");
+  const json plan = json::parse(s.describe(TENON_DESCRIBE_PLAN));
+  ASSERT_EQ(plan["plans"].size(), 1u);
+  EXPECT_EQ(plan["plans"][0]["signature"], "x[3]");
+  EXPECT_EQ(plan["plans"][0]["steps"].size(), 2u);
+  const json described = json::parse(s.describe(TENON_DESCRIBE_MODEL));
+  EXPECT_EQ(described["opsets"]["ai.onnx"], 21);
+  EXPECT_EQ(described["operators"]["Relu"], 1);
+  EXPECT_THROW(s.describe(99), Error);
+  EXPECT_FALSE(json::parse(describe_providers(cpu(), false)).empty());
+  EXPECT_EQ(json::parse(cpu().describe())["select.order"]["origin"], "config_set");
+}
+
+TEST(Api, ARunCanBeTracedAndStopped) {
+  Session s = session();
+  std::string trace;
+  RunOptions options;
+  options.trace = &trace;
+  s.run({{"x", Value::tensor<float>({3}, {1, -5, 2})}}, options);
+  EXPECT_EQ(json::parse(trace)["traceEvents"].size(), 2u);
+
+  Cancel cancel;
+  options = {};
+  options.cancel = &cancel;
+  s.run({{"x", Value::tensor<float>({3}, {1, -5, 2})}}, options);
+  cancel.trigger();
+  try {
+    s.run({{"x", Value::tensor<float>({3}, {1, -5, 2})}}, options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), TENON_ERROR_CANCELLED);
+  }
+}
+
+TEST(Api, CreatingASessionReportsProgressAndCanBeStopped) {
+  const std::string path = std::filesystem::temp_directory_path() / ("tenon_api_test_" + std::to_string(getpid()) + ".onnx");
+  const std::string bytes = model();
+  FILE* file = std::fopen(path.c_str(), "wb");
+  std::fwrite(bytes.data(), 1, bytes.size(), file);
+  std::fclose(file);
+  std::vector<std::string> stages;
+  double last = 0;
+  Session s(path, cpu(), [&](double fraction, std::string_view stage) {
+    EXPECT_GE(fraction, last);
+    last = fraction;
+    stages.emplace_back(stage);
+    return true;
+  });
+  EXPECT_EQ(last, 1.0);
+  EXPECT_THAT(stages, testing::IsSupersetOf({"read", "providers", "transform", "compile"}));
+  try {
+    Session stopped(path, cpu(), [](double, std::string_view stage) { return stage != "transform"; });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), TENON_ERROR_CANCELLED);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Api, ValuesGoToFilesAndBack) {
+  const std::string path = std::filesystem::temp_directory_path() / ("tenon_api_test_" + std::to_string(getpid()) + ".pb");
+  const Value tensor = Value::tensor<float>({2}, {1.5, -2});
+  const Value words = Value::strings({2}, {"one", "zwei"});
+  const auto round_trip = [&](const Value& value, std::string_view type) {
+    detail::Check check;
+    check(api().value_write_pb(as_str(path), as_str("v"), value.get(), check.out()));
+    tenon_io_info like{};
+    like.struct_size = sizeof(like);
+    like.type_text = as_str(type);
+    tenon_value* read = nullptr;
+    check(api().value_read_pb(as_str(path), &like, &read, check.out()));
+    return Value::adopt(read);
+  };
+  EXPECT_THAT(round_trip(tensor, "float32[2]").data<float>(), ElementsAre(1.5, -2));
+  EXPECT_EQ(round_trip(words, "string[2]").string_at(1), "zwei");
+  tenon_value* elements[] = {tensor.get(), tensor.get()};
+  tenon_value* made = nullptr;
+  ASSERT_EQ(api().value_make(TENON_KIND_SEQUENCE, TENON_FLOAT32, elements, 2, &made, nullptr), TENON_OK);
+  const Value sequence = round_trip(Value::adopt(made), "seq(float32[?...])");
+  EXPECT_EQ(sequence.kind(), TENON_KIND_SEQUENCE);
+  EXPECT_EQ(sequence.size(), 2u);
+  EXPECT_THAT(sequence[1].data<float>(), ElementsAre(1.5, -2));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace tenon::test
