@@ -55,7 +55,8 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(const std::string&
     if (cause.kind() == ErrorKind::kLimitExceeded) {
       return limit_exceeded("external data at ", quote(location), ": ", cause.message());
     }
-    return invalid_model("external data at ", quote(location), ": ", cause.message());
+    return invalid_model("external data at ", quote(location), ": ", cause.message(),
+                         "; put the file beside the model, where the exporter wrote it");
   }
   options_.limit_bytes -= static_cast<int64_t>((*file)->size());
   files_.emplace(location, *file);
