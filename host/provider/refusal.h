@@ -58,7 +58,7 @@ namespace tenon::provider {
     "install what the reason names")                                                                         \
   X(kScanCrash, "E_SCAN_CRASH",                                                                              \
     "the library crashed or ended the process while it was tried in the scan process",                       \
-    "update the provider or its driver; run tenon providers doctor to see the scan's output")                \
+    "update the provider or its driver; what it printed last stands in the reason")                          \
   X(kScanTimeout, "E_SCAN_TIMEOUT",                                                                          \
     "the library did not answer in time while it was tried in the scan process",                             \
     "update the provider or its driver, or raise discovery.scan_timeout")                                    \
