@@ -18,15 +18,17 @@ std::string varint(uint64_t value) {
   out.push_back(static_cast<char>(value));
   return out;
 }
-std::string number(int field, uint64_t value) { return varint(static_cast<uint64_t>(field) << 3) + varint(value); }
+std::string number(int field, uint64_t value) {
+  return varint(static_cast<uint64_t>(field) << 3) + varint(value);
+}
 std::string bytes(int field, const std::string& content) {
   return varint(static_cast<uint64_t>(field) << 3 | 2) + varint(content.size()) + content;
 }
 
 /// ValueInfoProto: name, a float tensor of one element.
 std::string value_info(const std::string& name) {
-  const std::string shape = bytes(1, number(1, 1));                       // one dim of value 1
-  const std::string type = bytes(1, number(1, 1) + bytes(2, shape));      // tensor_type: FLOAT, shape
+  const std::string shape = bytes(1, number(1, 1));                   // one dim of value 1
+  const std::string type = bytes(1, number(1, 1) + bytes(2, shape));  // tensor_type: FLOAT, shape
   return bytes(1, name) + bytes(2, type);
 }
 
@@ -37,7 +39,8 @@ std::string chain_model(int length) {
   for (int i = 0; i < length; ++i) {
     const std::string operand = "a" + std::to_string(i);
     const std::string sum = i + 1 == length ? "y" : "s" + std::to_string(i);
-    graph += bytes(1, bytes(1, last) + bytes(1, operand) + bytes(2, sum) + bytes(3, "add" + std::to_string(i)) + bytes(4, "Add"));
+    graph += bytes(1, bytes(1, last) + bytes(1, operand) + bytes(2, sum) +
+                          bytes(3, "add" + std::to_string(i)) + bytes(4, "Add"));
     inputs += bytes(11, value_info(operand));
     last = sum;
   }
@@ -69,7 +72,9 @@ class Chain {
 size_t count_steps(const tenon::Session& session) {
   const std::string plan = session.describe(TENON_DESCRIBE_PLAN);
   size_t steps = 0;
-  for (size_t at = plan.find("\"kind\":\"run\""); at != std::string::npos; at = plan.find("\"kind\":\"run\"", at + 1)) ++steps;
+  for (size_t at = plan.find("\"kind\":\"run\""); at != std::string::npos;
+       at = plan.find("\"kind\":\"run\"", at + 1))
+    ++steps;
   return steps;
 }
 
@@ -97,7 +102,8 @@ void OverheadByName(benchmark::State& state) {
   const int length = static_cast<int>(state.range(0));
   Chain chain(length);
   std::vector<tenon::NamedValue> inputs = {{"x", chain.inputs()[0]}};
-  for (int i = 0; i < length; ++i) inputs.push_back({"a" + std::to_string(i), chain.inputs()[static_cast<size_t>(i) + 1]});
+  for (int i = 0; i < length; ++i)
+    inputs.push_back({"a" + std::to_string(i), chain.inputs()[static_cast<size_t>(i) + 1]});
   for (auto _ : state) benchmark::DoNotOptimize(chain.session().run(inputs));
   state.counters["steps"] = length;
 }

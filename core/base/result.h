@@ -52,8 +52,8 @@ class [[nodiscard]] Result {
 
 }  // namespace tenon
 
-#define TENON_ASSIGN_OR_RETURN_(tmp, lhs, expr)     \
-  auto tmp = (expr);                                \
+#define TENON_ASSIGN_OR_RETURN_(tmp, lhs, expr)        \
+  auto tmp = (expr);                                   \
   if (!tmp.has_value()) return std::move(tmp).error(); \
   lhs = std::move(tmp).value()
 

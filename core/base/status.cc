@@ -6,42 +6,72 @@ namespace tenon {
 
 std::string_view status_code_name(StatusCode code) {
   switch (code) {
-    case StatusCode::kOk: return "OK";
-    case StatusCode::kCancelled: return "CANCELLED";
-    case StatusCode::kUnknown: return "UNKNOWN";
-    case StatusCode::kInvalidArgument: return "INVALID_ARGUMENT";
-    case StatusCode::kDeadlineExceeded: return "DEADLINE_EXCEEDED";
-    case StatusCode::kNotFound: return "NOT_FOUND";
-    case StatusCode::kAlreadyExists: return "ALREADY_EXISTS";
-    case StatusCode::kPermissionDenied: return "PERMISSION_DENIED";
-    case StatusCode::kResourceExhausted: return "RESOURCE_EXHAUSTED";
-    case StatusCode::kFailedPrecondition: return "FAILED_PRECONDITION";
-    case StatusCode::kAborted: return "ABORTED";
-    case StatusCode::kOutOfRange: return "OUT_OF_RANGE";
-    case StatusCode::kUnimplemented: return "UNIMPLEMENTED";
-    case StatusCode::kInternal: return "INTERNAL";
-    case StatusCode::kUnavailable: return "UNAVAILABLE";
-    case StatusCode::kDataLoss: return "DATA_LOSS";
-    case StatusCode::kUnauthenticated: return "UNAUTHENTICATED";
+    case StatusCode::kOk:
+      return "OK";
+    case StatusCode::kCancelled:
+      return "CANCELLED";
+    case StatusCode::kUnknown:
+      return "UNKNOWN";
+    case StatusCode::kInvalidArgument:
+      return "INVALID_ARGUMENT";
+    case StatusCode::kDeadlineExceeded:
+      return "DEADLINE_EXCEEDED";
+    case StatusCode::kNotFound:
+      return "NOT_FOUND";
+    case StatusCode::kAlreadyExists:
+      return "ALREADY_EXISTS";
+    case StatusCode::kPermissionDenied:
+      return "PERMISSION_DENIED";
+    case StatusCode::kResourceExhausted:
+      return "RESOURCE_EXHAUSTED";
+    case StatusCode::kFailedPrecondition:
+      return "FAILED_PRECONDITION";
+    case StatusCode::kAborted:
+      return "ABORTED";
+    case StatusCode::kOutOfRange:
+      return "OUT_OF_RANGE";
+    case StatusCode::kUnimplemented:
+      return "UNIMPLEMENTED";
+    case StatusCode::kInternal:
+      return "INTERNAL";
+    case StatusCode::kUnavailable:
+      return "UNAVAILABLE";
+    case StatusCode::kDataLoss:
+      return "DATA_LOSS";
+    case StatusCode::kUnauthenticated:
+      return "UNAUTHENTICATED";
   }
   return "UNKNOWN";
 }
 
 std::string_view error_kind_name(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kNone: return "none";
-    case ErrorKind::kInvalidModel: return "invalid model";
-    case ErrorKind::kUnsupported: return "unsupported";
-    case ErrorKind::kLimitExceeded: return "limit exceeded";
-    case ErrorKind::kProviderMissing: return "provider missing";
-    case ErrorKind::kProviderRefused: return "provider refused";
-    case ErrorKind::kDeviceLost: return "device lost";
-    case ErrorKind::kOutOfMemory: return "out of memory";
-    case ErrorKind::kCancelled: return "cancelled";
-    case ErrorKind::kDeadline: return "deadline";
-    case ErrorKind::kInvalidInput: return "invalid input";
-    case ErrorKind::kConfig: return "config";
-    case ErrorKind::kInternal: return "internal";
+    case ErrorKind::kNone:
+      return "none";
+    case ErrorKind::kInvalidModel:
+      return "invalid model";
+    case ErrorKind::kUnsupported:
+      return "unsupported";
+    case ErrorKind::kLimitExceeded:
+      return "limit exceeded";
+    case ErrorKind::kProviderMissing:
+      return "provider missing";
+    case ErrorKind::kProviderRefused:
+      return "provider refused";
+    case ErrorKind::kDeviceLost:
+      return "device lost";
+    case ErrorKind::kOutOfMemory:
+      return "out of memory";
+    case ErrorKind::kCancelled:
+      return "cancelled";
+    case ErrorKind::kDeadline:
+      return "deadline";
+    case ErrorKind::kInvalidInput:
+      return "invalid input";
+    case ErrorKind::kConfig:
+      return "config";
+    case ErrorKind::kInternal:
+      return "internal";
   }
   return "internal";
 }

@@ -38,17 +38,17 @@ std::string_view status_code_name(StatusCode code);
 /// What kind of failure this is for the user of the API, finer than the canonical code.
 enum class ErrorKind : int {
   kNone = 0,
-  kInvalidModel,      // the model file breaks the ONNX rules
-  kUnsupported,       // a valid request that no provider (or this build) can serve
-  kLimitExceeded,     // a configured limit, checked before the resource is taken
-  kProviderMissing,   // a provider named by config or API is not installed
-  kProviderRefused,   // a provider was found and refused; `refusal()` is the stable code
-  kDeviceLost,        // the device went away during work
-  kOutOfMemory,       // host or device
+  kInvalidModel,     // the model file breaks the ONNX rules
+  kUnsupported,      // a valid request that no provider (or this build) can serve
+  kLimitExceeded,    // a configured limit, checked before the resource is taken
+  kProviderMissing,  // a provider named by config or API is not installed
+  kProviderRefused,  // a provider was found and refused; `refusal()` is the stable code
+  kDeviceLost,       // the device went away during work
+  kOutOfMemory,      // host or device
   kCancelled,
   kDeadline,
-  kInvalidInput,      // a caller's argument: name, type, shape, file
-  kConfig,            // a config file or option
+  kInvalidInput,  // a caller's argument: name, type, shape, file
+  kConfig,        // a config file or option
   kInternal,
 };
 

@@ -103,7 +103,9 @@ struct Node {
 
   const Attribute* find(std::string_view attribute) const;
   int64_t int_or(std::string_view attribute, int64_t fallback) const;
-  bool is(std::string_view op, std::string_view in_domain = "") const { return op_type == op && domain == in_domain; }
+  bool is(std::string_view op, std::string_view in_domain = "") const {
+    return op_type == op && domain == in_domain;
+  }
   bool has_subgraph() const;
   /// "node 'conv1' (Conv)", with the domain when it is not ai.onnx.
   std::string label() const;
@@ -122,8 +124,8 @@ struct Value {
   NodeId producer = kNone;
   uint32_t producer_output = 0;
   std::vector<Use> uses;
-  TensorPtr constant;             // known at load: initializers, folded values
-  bool is_input = false;          // of the graph (also with a default: then `constant` is null, see Graph::defaults)
+  TensorPtr constant;     // known at load: initializers, folded values
+  bool is_input = false;  // of the graph (also with a default: then `constant` is null, see Graph::defaults)
   bool is_capture = false;
   uint32_t output_count = 0;  // how many times it is an output of the graph
 
@@ -244,7 +246,7 @@ class Graph {
 /// call may leave trailing ones out.
 struct Function {
   std::string domain, name, overload;
-  std::vector<std::string> attributes;         // without default
+  std::vector<std::string> attributes;  // without default
   std::vector<Attribute> attribute_defaults;
   std::map<std::string, int64_t> opset_imports;
   Graph body;
@@ -260,7 +262,8 @@ struct Model {
   std::map<std::string, std::string> metadata;
   std::string path;  // as given; empty when read from memory
 
-  const Function* find_function(std::string_view domain, std::string_view name, std::string_view overload) const;
+  const Function* find_function(std::string_view domain, std::string_view name,
+                                std::string_view overload) const;
 };
 
 /// SSA, topological order, ids, use lists, captures and nested graphs are consistent. INVALID_MODEL names the place.

@@ -28,9 +28,9 @@ class Tensor {
   static Result<std::shared_ptr<const Tensor>> make(ElementType type, std::vector<int64_t> dims,
                                                     std::vector<std::byte> bytes);
   /// Refers to memory that `owner` keeps alive (a mapping).
-  static Result<std::shared_ptr<const Tensor>> refer(ElementType type, std::vector<int64_t> dims, const std::byte* data,
-                                                     size_t byte_size, std::shared_ptr<const void> owner,
-                                                     FileSpan origin = {});
+  static Result<std::shared_ptr<const Tensor>> refer(ElementType type, std::vector<int64_t> dims,
+                                                     const std::byte* data, size_t byte_size,
+                                                     std::shared_ptr<const void> owner, FileSpan origin = {});
   static Result<std::shared_ptr<const Tensor>> make_strings(std::vector<int64_t> dims,
                                                             const std::vector<std::string>& strings);
   /// A vector or scalar of int64, the usual material of shape arithmetic.

@@ -101,8 +101,7 @@ class Pipeline {
     stale_ = true;
 #ifndef NDEBUG
     Status sound = ir::verify(model_.graph);
-    if (!sound.ok())
-      return std::move(sound).with_context(str_cat("after transform ", quote(transform.name)));
+    if (!sound.ok()) return std::move(sound).with_context(str_cat("after transform ", quote(transform.name)));
 #endif
     if (options_.after) options_.after(transform.name, model_);
     return changes;

@@ -94,7 +94,8 @@ Result<ValueRef> make_tensor(uint32_t dtype, std::span<const int64_t> dims) {
   uint64_t bytes = 0;
   if (!tensor_bytes(dtype, dims, &bytes)) {
     if (ir::element_bits(static_cast<ir::ElementType>(dtype)) != 0)
-      return out_of_memory("no machine has memory for ", ir::Shape::of({dims.begin(), dims.end()}).to_string());
+      return out_of_memory("no machine has memory for ",
+                           ir::Shape::of({dims.begin(), dims.end()}).to_string());
     return invalid_input("a tensor of ", ir::element_type_name(static_cast<ir::ElementType>(dtype)), " (",
                          dtype, ") has no plain memory of that shape");
   }

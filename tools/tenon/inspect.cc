@@ -41,8 +41,7 @@ int inspect(const std::string& path, const SessionFlags& flags, bool as_json) {
   std::printf("operators\n");
   std::vector<std::pair<std::string, long long>> operators;
   const Json counts = json.value("operators", Json::object());
-  for (auto& [name, count] : counts.items())
-    operators.emplace_back(name, count.get<long long>());
+  for (auto& [name, count] : counts.items()) operators.emplace_back(name, count.get<long long>());
   std::stable_sort(operators.begin(), operators.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::vector<std::string>> rows;

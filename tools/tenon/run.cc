@@ -44,10 +44,10 @@ std::vector<std::string> split(const std::string& text) {
 // metadata.
 bool looks_like_classes(const Value& value, size_t labels) {
   if (value.kind() != TENON_KIND_TENSOR || value.dtype() != TENON_FLOAT32) return false;
-  std::vector<int64_t> dims = value.dims();
-  if (dims.empty() || dims.back() < 2 || static_cast<int64_t>(value.element_count()) != dims.back())
-    return false;
-  if (labels == static_cast<size_t>(dims.back())) return true;
+  const tenon_tensor tensor = value.describe();
+  const uint64_t classes = tensor.rank ? static_cast<uint64_t>(tensor.dims[tensor.rank - 1]) : 0;
+  if (classes < 2 || value.element_count() != classes) return false;
+  if (labels == classes) return true;
   std::span<const float> data = value.data<float>();
   double sum = std::accumulate(data.begin(), data.end(), 0.0);
   return std::all_of(data.begin(), data.end(), [](float p) { return p >= 0 && p <= 1; }) &&

@@ -92,7 +92,7 @@ enum {
   TENON_FLOAT8E8M0 = 24,
   TENON_UINT2 = 25, /* four elements a byte, the first in the low bits */
   TENON_INT2 = 26,
-  TENON_FLOAT6E2M3 = 27, /* a stream of 6 bits each, the first in the low bits; the last byte padded with zero */
+  TENON_FLOAT6E2M3 = 27, /* a stream of 6 bits each, the first in the low bits; the last byte zero-padded */
   TENON_FLOAT6E3M2 = 28,
 };
 
@@ -128,7 +128,12 @@ enum {
 enum { TENON_DEVICE_CPU = 1, TENON_DEVICE_GPU = 2, TENON_DEVICE_NPU = 3, TENON_DEVICE_OTHER = 4 };
 
 /* What makes Runs wait for each other on a device. The one lock is in the host. */
-enum { TENON_SERIALIZE_NONE = 0, TENON_SERIALIZE_BINDING = 1, TENON_SERIALIZE_PROGRAM = 2, TENON_SERIALIZE_DEVICE = 3 };
+enum {
+  TENON_SERIALIZE_NONE = 0,
+  TENON_SERIALIZE_BINDING = 1,
+  TENON_SERIALIZE_PROGRAM = 2,
+  TENON_SERIALIZE_DEVICE = 3
+};
 
 /* Why a node is declined. */
 enum {
@@ -141,15 +146,25 @@ enum {
   TENON_REJECT_INLINE = 6,    /* a function: expand it and ask again */
 };
 
-enum { TENON_PRECISION_EXACT = 0, TENON_PRECISION_FAST = 1, TENON_PRECISION_BF16 = 2, TENON_PRECISION_FP16 = 3 };
+enum {
+  TENON_PRECISION_EXACT = 0,
+  TENON_PRECISION_FAST = 1,
+  TENON_PRECISION_BF16 = 2,
+  TENON_PRECISION_FP16 = 3
+};
 
 enum { TENON_LOG_ERROR = 1, TENON_LOG_WARNING = 2, TENON_LOG_INFO = 3, TENON_LOG_DEBUG = 4 };
 
 /* Which sanitizer a library was built with; the host refuses a mismatch before it crashes. */
-enum { TENON_SANITIZER_NONE = 0, TENON_SANITIZER_ADDRESS = 1, TENON_SANITIZER_THREAD = 2, TENON_SANITIZER_MEMORY = 3 };
+enum {
+  TENON_SANITIZER_NONE = 0,
+  TENON_SANITIZER_ADDRESS = 1,
+  TENON_SANITIZER_THREAD = 2,
+  TENON_SANITIZER_MEMORY = 3
+};
 
-#define TENON_DOMAIN_HOST 0u         /* plain host memory; every provider accepts it in copies */
-#define TENON_NO_INDEX 0xFFFFFFFFu   /* a missing value, node, input */
+#define TENON_DOMAIN_HOST 0u       /* plain host memory; every provider accepts it in copies */
+#define TENON_NO_INDEX 0xFFFFFFFFu /* a missing value, node, input */
 #define TENON_RANK_UNKNOWN (-1)
 #define TENON_DIM_UNKNOWN ((int64_t)-1)
 
@@ -263,7 +278,7 @@ typedef struct tenon_graph_info {
   uint32_t flags;
   uint32_t node_count;
   uint32_t value_count;
-  uint32_t input_count; /* constants are no inputs; an initializer that is also a graph input is no constant */
+  uint32_t input_count; /* without constants; an initializer that is also a graph input is no constant */
   uint32_t output_count;
   const uint32_t* inputs;
   const uint32_t* outputs;
@@ -288,7 +303,8 @@ typedef struct tenon_node_info {
   const uint32_t* outputs;
   uint32_t input_count;
   uint32_t output_count;
-  const uint32_t* captures; /* values that the node's nested graphs use: the node depends on them as on its inputs */
+  /* Values that the node's nested graphs use: the node depends on them as on its inputs. */
+  const uint32_t* captures;
   uint32_t capture_count;
   uint32_t reserved;
 } tenon_node_info;
@@ -330,9 +346,10 @@ enum {
   TENON_CLAIM_EMULATED = 2u /* works, but slower than another provider would */
 };
 enum {
-  TENON_CLAIM_SHAPE_INPUT = 1u, /* read by Prepare: lives in host memory, its value belongs to the signature */
-  TENON_CLAIM_STRIDED = 2u,     /* strides are accepted */
-  TENON_CLAIM_DOMAIN = 4u       /* `domain` applies to this value */
+  /* Read by Prepare: lives in host memory, its value belongs to the signature. */
+  TENON_CLAIM_SHAPE_INPUT = 1u,
+  TENON_CLAIM_STRIDED = 2u, /* strides are accepted */
+  TENON_CLAIM_DOMAIN = 4u   /* `domain` applies to this value */
 };
 
 /* What differs from the default for one input or output value. Frozen. */
@@ -389,7 +406,7 @@ typedef struct tenon_device_info {
   uint32_t struct_size;
   uint32_t kind;
   uint32_t flags;
-  uint32_t serialize; /* TENON_SERIALIZE_x */
+  uint32_t serialize;  /* TENON_SERIALIZE_x */
   tenon_str stable_id; /* uuid, PCI address or index: the same device has the same id tomorrow */
   tenon_str name;
   tenon_str vendor;
@@ -406,13 +423,16 @@ typedef struct tenon_device_sink {
   tenon_status (*add)(void* context, const tenon_device_info* device, tenon_error* error); /* copies */
 } tenon_device_sink;
 
-enum { TENON_DOMAIN_HOST_VISIBLE = 1u /* map works */, TENON_DOMAIN_ADDRESSABLE = 2u /* tensors carry `data` */ };
+enum {
+  TENON_DOMAIN_HOST_VISIBLE = 1u, /* map works */
+  TENON_DOMAIN_ADDRESSABLE = 2u   /* tensors carry `data` */
+};
 
 typedef struct tenon_domain_info {
   uint32_t struct_size;
   uint32_t flags;
-  uint32_t id;        /* 1 and up, the device's own */
-  uint32_t alignment; /* of every tensor, bytes, a power of two */
+  uint32_t id;               /* 1 and up, the device's own */
+  uint32_t alignment;        /* of every tensor, bytes, a power of two */
   uint64_t max_buffer_bytes; /* 0: no limit */
   tenon_str name;
 } tenon_domain_info;
@@ -512,7 +532,8 @@ typedef struct tenon_host_api {
   tenon_status (*graph_info)(const tenon_graph* graph, tenon_graph_info* out_info);
   tenon_status (*graph_node)(const tenon_graph* graph, uint32_t node, tenon_node_info* out_info);
   tenon_status (*graph_value)(const tenon_graph* graph, uint32_t value, tenon_value_info* out_info);
-  tenon_status (*graph_attribute)(const tenon_graph* graph, uint32_t node, uint32_t index, tenon_attribute* out_attribute);
+  tenon_status (*graph_attribute)(const tenon_graph* graph, uint32_t node, uint32_t index,
+                                  tenon_attribute* out_attribute);
   /* NOT_FOUND when the node lacks it; defaults of the schema are not filled in. */
   tenon_status (*graph_find_attribute)(const tenon_graph* graph, uint32_t node, tenon_str name,
                                        tenon_attribute* out_attribute);
@@ -544,22 +565,25 @@ typedef struct tenon_host_api {
   tenon_status (*set_object)(tenon_run* run, uint32_t output, tenon_value* value, tenon_error* error);
 
   /* Values shared by count: sequences, optionals, maps and the tensors in them. Makers give one count to the caller. */
-  tenon_status (*value_make_tensor)(uint32_t dtype, uint32_t rank, const int64_t* dims, tenon_value** out_value,
-                                    void** out_data, tenon_error* error);
-  tenon_status (*value_make_strings)(uint32_t rank, const int64_t* dims, const int64_t* offsets, const char* bytes,
-                                     tenon_value** out_value, tenon_error* error);
+  tenon_status (*value_make_tensor)(uint32_t dtype, uint32_t rank, const int64_t* dims,
+                                    tenon_value** out_value, void** out_data, tenon_error* error);
+  tenon_status (*value_make_strings)(uint32_t rank, const int64_t* dims, const int64_t* offsets,
+                                     const char* bytes, tenon_value** out_value, tenon_error* error);
   /* kind SEQUENCE (n elements), OPTIONAL (0 or 1), MAP (2: a tensor of keys, and a tensor or sequence of values).
    * Takes a count of its own of each element. `dtype`: of the elements, for an empty sequence. */
   tenon_status (*value_make)(uint32_t kind, uint32_t dtype, tenon_value* const* elements, uint64_t n,
                              tenon_value** out_value, tenon_error* error);
   /* Makes a value that shares or copies the tensor an input of the Run holds. */
-  tenon_status (*value_from_input)(tenon_run* run, uint32_t input, tenon_value** out_value, tenon_error* error);
+  tenon_status (*value_from_input)(tenon_run* run, uint32_t input, tenon_value** out_value,
+                                   tenon_error* error);
   void (*value_retain)(tenon_value* value);
   void (*value_release)(tenon_value* value);
   uint32_t (*value_kind)(const tenon_value* value);
-  uint64_t (*value_size)(const tenon_value* value);                             /* number of elements */
-  tenon_value* (*value_element)(const tenon_value* value, uint64_t index);      /* borrowed from `value`; NULL: no such */
-  tenon_status (*value_tensor)(const tenon_value* value, tenon_tensor* out_tensor); /* of a tensor value; borrowed */
+  uint64_t (*value_size)(const tenon_value* value); /* number of elements */
+  /* Borrowed from `value`; NULL: no such element. */
+  tenon_value* (*value_element)(const tenon_value* value, uint64_t index);
+  /* Of a tensor value; borrowed. */
+  tenon_status (*value_tensor)(const tenon_value* value, tenon_tensor* out_tensor);
 
   /* Makes an object once per (library, device, options, key) while others wait; later callers get the same. Each call
    * is matched by shared_release; `release` runs after the last. */
@@ -567,7 +591,8 @@ typedef struct tenon_host_api {
                          tenon_release_fn release, void** out_object, tenon_error* error);
   void (*shared_release)(tenon_host_instance* host, tenon_str key);
   /* Blobs on disk, checked and written atomically by the host. get: NOT_FOUND; `out_blob` is mapped until cache_done. */
-  tenon_status (*cache_get)(tenon_host_instance* host, tenon_str key, tenon_str* out_blob, tenon_error* error);
+  tenon_status (*cache_get)(tenon_host_instance* host, tenon_str key, tenon_str* out_blob,
+                            tenon_error* error);
   void (*cache_done)(tenon_host_instance* host, tenon_str blob);
   tenon_status (*cache_put)(tenon_host_instance* host, tenon_str key, tenon_str blob, tenon_error* error);
 
@@ -578,47 +603,49 @@ typedef struct tenon_host_api {
 
 /* X(slot, required, thread tag). Required is for the present major; DOMAIN, STREAM, BIND: required together, when the
  * provider states a domain of its own, or has the first slot of the group. */
-#define TENON_EP_SLOTS(X)                \
-  X(provider_create, REQUIRED, INIT)     \
-  X(provider_destroy, REQUIRED, INIT)    \
-  X(enumerate_devices, REQUIRED, INIT)   \
-  X(device_open, REQUIRED, ANY)          \
-  X(device_close, REQUIRED, ANY)         \
-  X(device_domains, OPTIONAL, ANY)       \
-  X(allocate, DOMAIN, ANY)               \
-  X(free, DOMAIN, ANY)                   \
-  X(map, OPTIONAL, HANDLE)               \
-  X(unmap, OPTIONAL, HANDLE)             \
-  X(copy, DOMAIN, HANDLE)                \
-  X(instance_create, REQUIRED, ANY)      \
-  X(instance_destroy, REQUIRED, ANY)     \
-  X(capability, REQUIRED, ANY)           \
-  X(compile, REQUIRED, ANY)              \
-  X(program_destroy, REQUIRED, ANY)      \
-  X(prepare, REQUIRED, ANY)              \
-  X(prepared_destroy, REQUIRED, ANY)     \
-  X(run, REQUIRED, HOT)                  \
-  X(bind, OPTIONAL, HANDLE)              \
-  X(unbind, BIND, HANDLE)                \
-  X(stream_create, OPTIONAL, ANY)        \
-  X(stream_destroy, STREAM, ANY)         \
-  X(stream_flush, STREAM, HANDLE)        \
-  X(stream_wait_event, STREAM, HANDLE)   \
-  X(event_create, STREAM, ANY)           \
-  X(event_destroy, STREAM, ANY)          \
-  X(event_record, STREAM, HANDLE)        \
-  X(event_wait, STREAM, ANY)             \
-  X(quiesce, OPTIONAL, INIT)             \
+#define TENON_EP_SLOTS(X)              \
+  X(provider_create, REQUIRED, INIT)   \
+  X(provider_destroy, REQUIRED, INIT)  \
+  X(enumerate_devices, REQUIRED, INIT) \
+  X(device_open, REQUIRED, ANY)        \
+  X(device_close, REQUIRED, ANY)       \
+  X(device_domains, OPTIONAL, ANY)     \
+  X(allocate, DOMAIN, ANY)             \
+  X(free, DOMAIN, ANY)                 \
+  X(map, OPTIONAL, HANDLE)             \
+  X(unmap, OPTIONAL, HANDLE)           \
+  X(copy, DOMAIN, HANDLE)              \
+  X(instance_create, REQUIRED, ANY)    \
+  X(instance_destroy, REQUIRED, ANY)   \
+  X(capability, REQUIRED, ANY)         \
+  X(compile, REQUIRED, ANY)            \
+  X(program_destroy, REQUIRED, ANY)    \
+  X(prepare, REQUIRED, ANY)            \
+  X(prepared_destroy, REQUIRED, ANY)   \
+  X(run, REQUIRED, HOT)                \
+  X(bind, OPTIONAL, HANDLE)            \
+  X(unbind, BIND, HANDLE)              \
+  X(stream_create, OPTIONAL, ANY)      \
+  X(stream_destroy, STREAM, ANY)       \
+  X(stream_flush, STREAM, HANDLE)      \
+  X(stream_wait_event, STREAM, HANDLE) \
+  X(event_create, STREAM, ANY)         \
+  X(event_destroy, STREAM, ANY)        \
+  X(event_record, STREAM, HANDLE)      \
+  X(event_wait, STREAM, ANY)           \
+  X(quiesce, OPTIONAL, INIT)           \
   X(get_extension, OPTIONAL, ANY)
 
 typedef struct tenon_ep_api {
   uint32_t struct_size;
   uint32_t abi_minor;
 
-  tenon_status (*provider_create)(const tenon_provider_params* params, tenon_provider** out_provider, tenon_error* error);
+  tenon_status (*provider_create)(const tenon_provider_params* params, tenon_provider** out_provider,
+                                  tenon_error* error);
   void (*provider_destroy)(tenon_provider* provider);
   /* Cheap; opens nothing; may add none. The order is stable. */
-  tenon_status (*enumerate_devices)(tenon_provider* provider, const tenon_device_sink* sink, tenon_error* error);
+  tenon_status (*enumerate_devices)(tenon_provider* provider, const tenon_device_sink* sink,
+                                    tenon_error* error);
   /* Opened once per process and provider build by the host. */
   tenon_status (*device_open)(tenon_provider* provider, tenon_str stable_id, tenon_device** out_device,
                               tenon_error* error);
@@ -645,8 +672,8 @@ typedef struct tenon_ep_api {
   /* Pure: the same graph gives the same answer. Claims and rejections for the nodes that are not taken. */
   tenon_status (*capability)(tenon_instance* instance, const tenon_graph* graph, const tenon_claim_sink* sink,
                              tenon_error* error);
-  tenon_status (*compile)(tenon_instance* instance, const tenon_compile_args* args, tenon_program** out_program,
-                          tenon_error* error);
+  tenon_status (*compile)(tenon_instance* instance, const tenon_compile_args* args,
+                          tenon_program** out_program, tenon_error* error);
   void (*program_destroy)(tenon_program* program);
   /* Once per shape signature; under 1 us per kernel. The result is immutable. */
   tenon_status (*prepare)(tenon_program* program, tenon_prepare_args* args, tenon_prepared** out_prepared,

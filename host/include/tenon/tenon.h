@@ -28,7 +28,7 @@ extern "C" {
 
 typedef struct tenon_config tenon_config;
 typedef struct tenon_session tenon_session;
-typedef struct tenon_slots tenon_slots;   /* inputs and outputs bound to memory, for the shortest way through a Run */
+typedef struct tenon_slots tenon_slots;   /* inputs and outputs bound to memory: the shortest way to run */
 typedef struct tenon_cancel tenon_cancel; /* one flag that stops Runs */
 typedef struct tenon_text tenon_text;     /* owned text, mostly JSON */
 
@@ -80,8 +80,8 @@ typedef struct tenon_session_options {
 typedef struct tenon_run_options {
   uint32_t struct_size;
   uint32_t reserved;
-  int64_t deadline_ns;   /* from now; 0: none */
-  tenon_cancel* cancel;  /* may be NULL */
+  int64_t deadline_ns;    /* from now; 0: none */
+  tenon_cancel* cancel;   /* may be NULL */
   tenon_text** out_trace; /* not NULL: receives Chrome trace JSON of this Run, one event per step and copy */
 } tenon_run_options;
 
@@ -121,11 +121,13 @@ typedef struct tenon_api {
   tenon_status (*provider_register)(tenon_str manifest_path, tenon_error* error);
 
   /* `config` (NULL: defaults) and `options` (may be NULL) are copied. */
-  tenon_status (*session_create)(tenon_str model_path, const tenon_config* config, const tenon_session_options* options,
-                                 tenon_session** out_session, tenon_error* error);
+  tenon_status (*session_create)(tenon_str model_path, const tenon_config* config,
+                                 const tenon_session_options* options, tenon_session** out_session,
+                                 tenon_error* error);
   /* The bytes are copied unless they outlive the session is promised by `keep` other than 0. */
-  tenon_status (*session_create_from_memory)(const void* data, uint64_t size, uint32_t keep, tenon_str directory,
-                                             const tenon_config* config, const tenon_session_options* options,
+  tenon_status (*session_create_from_memory)(const void* data, uint64_t size, uint32_t keep,
+                                             tenon_str directory, const tenon_config* config,
+                                             const tenon_session_options* options,
                                              tenon_session** out_session, tenon_error* error);
   void (*session_release)(tenon_session* session);
   uint32_t (*session_input_count)(const tenon_session* session);
@@ -136,13 +138,13 @@ typedef struct tenon_api {
                                    tenon_error* error);
 
   /* Values. Makers give one count; value_release gives it back. */
-  tenon_status (*value_make_tensor)(uint32_t dtype, uint32_t rank, const int64_t* dims, tenon_value** out_value,
-                                    void** out_data, tenon_error* error);
+  tenon_status (*value_make_tensor)(uint32_t dtype, uint32_t rank, const int64_t* dims,
+                                    tenon_value** out_value, void** out_data, tenon_error* error);
   /* Refers to the caller's dense host memory; `free_fn` (may be NULL) runs when the last count goes. */
   tenon_status (*value_wrap)(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
                              tenon_value** out_value, tenon_error* error);
-  tenon_status (*value_make_strings)(uint32_t rank, const int64_t* dims, const int64_t* offsets, const char* bytes,
-                                     tenon_value** out_value, tenon_error* error);
+  tenon_status (*value_make_strings)(uint32_t rank, const int64_t* dims, const int64_t* offsets,
+                                     const char* bytes, tenon_value** out_value, tenon_error* error);
   tenon_status (*value_make)(uint32_t kind, uint32_t dtype, tenon_value* const* elements, uint64_t n,
                              tenon_value** out_value, tenon_error* error);
   void (*value_retain)(tenon_value* value);
@@ -152,8 +154,10 @@ typedef struct tenon_api {
   tenon_value* (*value_element)(const tenon_value* value, uint64_t index);
   tenon_status (*value_tensor)(const tenon_value* value, tenon_tensor* out_tensor);
   /* ONNX test-case files. `like` says what the file holds when it is no tensor; it may be NULL. */
-  tenon_status (*value_read_pb)(tenon_str path, const tenon_io_info* like, tenon_value** out_value, tenon_error* error);
-  tenon_status (*value_write_pb)(tenon_str path, tenon_str name, const tenon_value* value, tenon_error* error);
+  tenon_status (*value_read_pb)(tenon_str path, const tenon_io_info* like, tenon_value** out_value,
+                                tenon_error* error);
+  tenon_status (*value_write_pb)(tenon_str path, tenon_str name, const tenon_value* value,
+                                 tenon_error* error);
 
   tenon_status (*cancel_create)(tenon_cancel** out_cancel);
   void (*cancel_trigger)(tenon_cancel* cancel);
@@ -162,19 +166,22 @@ typedef struct tenon_api {
   /* Runs by name. `output_names` (output_count of them; 0: all, in the model's order) choose the outputs; out_outputs
    * has room for as many and receives one count of each. A NULL entry there is allocated; a value given there that fits is
    * written in place. Thread-safe. */
-  tenon_status (*run)(tenon_session* session, const tenon_run_options* options, const tenon_named_value* inputs,
-                      uint32_t input_count, const tenon_str* output_names, uint32_t output_count,
-                      tenon_value** out_outputs, tenon_error* error);
+  tenon_status (*run)(tenon_session* session, const tenon_run_options* options,
+                      const tenon_named_value* inputs, uint32_t input_count, const tenon_str* output_names,
+                      uint32_t output_count, tenon_value** out_outputs, tenon_error* error);
 
   /* Slots: bind once, run often; no allocation and no lookup in slots_run when shapes do not change. Memory bound stays
    * the caller's and must outlive the slots or the next bind. An output that is not bound is allocated by the slots and is
    * overwritten by their next Run. */
   tenon_status (*slots_create)(tenon_session* session, tenon_slots** out_slots, tenon_error* error);
   void (*slots_release)(tenon_slots* slots);
-  tenon_status (*slots_bind_input)(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor, tenon_error* error);
-  tenon_status (*slots_bind_output)(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor, tenon_error* error);
+  tenon_status (*slots_bind_input)(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
+                                   tenon_error* error);
+  tenon_status (*slots_bind_output)(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
+                                    tenon_error* error);
   tenon_status (*slots_run)(tenon_slots* slots, const tenon_run_options* options, tenon_error* error);
-  tenon_status (*slots_output)(tenon_slots* slots, uint32_t index, tenon_tensor* out_tensor, tenon_error* error);
+  tenon_status (*slots_output)(tenon_slots* slots, uint32_t index, tenon_tensor* out_tensor,
+                               tenon_error* error);
 
   /* The transformed model as ONNX. */
   tenon_status (*model_optimize)(tenon_str model_path, const tenon_config* config, tenon_str out_path,

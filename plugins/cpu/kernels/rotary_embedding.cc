@@ -69,7 +69,7 @@ class RotaryEmbedding {
               load(ctx.input(2), place * half, sines);
               for (int64_t h = 0; h < s.heads; ++h)
                 turn<T>(ctx, r / s.length * s.batch_step + h * s.head_step + r % s.length * s.row_step, s,
-                     cosines, sines);
+                        cosines, sines);
             }
           });
     });

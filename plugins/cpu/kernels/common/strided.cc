@@ -76,8 +76,8 @@ void copy_walk(const Context& ctx, T* out, const T* in, const Walk& walk) {
     ctx.parallel_for(planes, std::max<int64_t>(1, kGrainBytes / (rows * columns * int64_t{sizeof(T)})),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t p = begin; p < end; ++p)
-                         copy_tile(out + p * rows * columns, in + row_offset(outer, p), rows, columns,
-                                   1, column_stride);
+                         copy_tile(out + p * rows * columns, in + row_offset(outer, p), rows, columns, 1,
+                                   column_stride);
                      });
     return;
   }

@@ -42,13 +42,15 @@ TEST(Status, MakersSetCodeAndKind) {
 }
 
 TEST(Status, ContextGrowsOutwardsAndPrintsInnermostLast) {
-  Status status = invalid_model("rank is 3, not 4").with_context("node 'conv1' (Conv)").with_context("model 'm.onnx'");
+  Status status =
+      invalid_model("rank is 3, not 4").with_context("node 'conv1' (Conv)").with_context("model 'm.onnx'");
   EXPECT_EQ(status.where(), "model 'm.onnx': node 'conv1' (Conv)");
   EXPECT_EQ(status.to_string(), "INVALID_ARGUMENT: model 'm.onnx': node 'conv1' (Conv): rank is 3, not 4");
 }
 
 TEST(Status, ContextAndKindLeaveOkAlone) {
-  EXPECT_TRUE(ok_status().with_context("model 'm.onnx'").with_kind(ErrorKind::kInternal).with_refusal("E_X").ok());
+  EXPECT_TRUE(
+      ok_status().with_context("model 'm.onnx'").with_kind(ErrorKind::kInternal).with_refusal("E_X").ok());
 }
 
 TEST(Status, RefusalIsPartOfTheText) {

@@ -94,7 +94,8 @@ TEST(Api, ErrorsTellKindPlaceAndCure) {
 
 TEST(Api, NullsAreRefused) {
   tenon_session* out = nullptr;
-  EXPECT_NE(api().session_create_from_memory(nullptr, 0, 0, {nullptr, 0}, nullptr, nullptr, &out, nullptr), TENON_OK);
+  EXPECT_NE(api().session_create_from_memory(nullptr, 0, 0, {nullptr, 0}, nullptr, nullptr, &out, nullptr),
+            TENON_OK);
   EXPECT_NE(api().run(nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr), TENON_OK);
   EXPECT_NE(api().slots_create(nullptr, nullptr, nullptr), TENON_OK);
   EXPECT_NE(api().config_describe(nullptr, nullptr, nullptr), TENON_OK);
@@ -159,7 +160,8 @@ TEST(Api, ARunCanBeTracedAndStopped) {
 }
 
 TEST(Api, CreatingASessionReportsProgressAndCanBeStopped) {
-  const std::string path = std::filesystem::temp_directory_path() / ("tenon_api_test_" + std::to_string(getpid()) + ".onnx");
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("tenon_api_test_" + std::to_string(getpid()) + ".onnx");
   const std::string bytes = model();
   FILE* file = std::fopen(path.c_str(), "wb");
   std::fwrite(bytes.data(), 1, bytes.size(), file);
@@ -184,7 +186,8 @@ TEST(Api, CreatingASessionReportsProgressAndCanBeStopped) {
 }
 
 TEST(Api, ValuesGoToFilesAndBack) {
-  const std::string path = std::filesystem::temp_directory_path() / ("tenon_api_test_" + std::to_string(getpid()) + ".pb");
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("tenon_api_test_" + std::to_string(getpid()) + ".pb");
   const Value tensor = Value::tensor<float>({2}, {1.5, -2});
   const Value words = Value::strings({2}, {"one", "zwei"});
   const auto round_trip = [&](const Value& value, std::string_view type) {

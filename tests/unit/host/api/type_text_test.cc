@@ -10,8 +10,9 @@ using ir::Type;
 
 TEST(TypeText, ReadsWhatToStringWrites) {
   const Type tensor = Type::tensor(ElementType::kFloat32);
-  for (const Type& type : {tensor, Type::sequence(tensor), Type::optional(Type::sequence(tensor)),
-                           Type::map(ElementType::kInt64, tensor), Type::sequence(Type::map(ElementType::kString, tensor))}) {
+  for (const Type& type :
+       {tensor, Type::sequence(tensor), Type::optional(Type::sequence(tensor)),
+        Type::map(ElementType::kInt64, tensor), Type::sequence(Type::map(ElementType::kString, tensor))}) {
     const auto read = parse_type(type.to_string());
     ASSERT_TRUE(read.ok()) << type.to_string();
     EXPECT_EQ(*read, type) << type.to_string();
@@ -21,8 +22,8 @@ TEST(TypeText, ReadsWhatToStringWrites) {
 }
 
 TEST(TypeText, RefusesOtherTexts) {
-  for (const char* text : {"float", "seq(float32[]", "seq()", "map(float32[])", "float32[", "float32[]x", "optional(seq(?)",
-                           "seq", "map(int64,)"}) {
+  for (const char* text : {"float", "seq(float32[]", "seq()", "map(float32[])", "float32[", "float32[]x",
+                           "optional(seq(?)", "seq", "map(int64,)"}) {
     EXPECT_FALSE(parse_type(text).ok()) << text;
   }
   std::string deep;

@@ -73,13 +73,15 @@ TEST(Stack, UndoesSlice) {
 
 TEST(Stack, StringsAndNothing) {
   const std::vector<std::string> a = {"x", "yz"}, b = {"", "w"};
-  const std::vector<ValueRef> elements = {*make_strings(std::vector<int64_t>{2}, a), *make_strings(std::vector<int64_t>{2}, b)};
+  const std::vector<ValueRef> elements = {*make_strings(std::vector<int64_t>{2}, a),
+                                          *make_strings(std::vector<int64_t>{2}, b)};
   const auto strings = stack(elements, 0, {});
   ASSERT_TRUE(strings.ok());
   EXPECT_THAT(dims_of(*strings), ElementsAre(2, 2));
   EXPECT_EQ(std::string(static_cast<const char*>((*strings)->tensor.data), 4), "xyzw");
 
-  const ir::Type declared = ir::Type::tensor(ir::ElementType::kFloat32, ir::Shape({ir::Dim(3), ir::Dim("n")}));
+  const ir::Type declared =
+      ir::Type::tensor(ir::ElementType::kFloat32, ir::Shape({ir::Dim(3), ir::Dim("n")}));
   EXPECT_THAT(dims_of(*stack({}, 0, declared)), ElementsAre(0, 3, 0));
   EXPECT_FALSE(stack({}, 0, {}).ok());
 }

@@ -25,9 +25,13 @@ std::string broad_model() {
   const auto go = body.input("go", GraphMaker::boolean({}));
   const auto carried = body.input("carried", GraphMaker::f32({ir::Dim(), ir::Dim()}));
   body.output(body.node("Identity", {go}), "go_on", GraphMaker::boolean({}));
-  body.output(body.node("Add", {carried, body.capture(soft, "outer")}), "next", GraphMaker::f32({ir::Dim(), ir::Dim()}));
-  const auto looped = m.node("Loop", {m.scalar("trips", 3), ir::kNone, soft}, {ir::Attribute::of_graph("body", body.graph)});
-  const auto flat = m.node("Reshape", {m.node("Relu", {m.node("Sub", {looped, m.constant("cut", {1}, {0.5F})})}), m.ints("all", {-1})});
+  body.output(body.node("Add", {carried, body.capture(soft, "outer")}), "next",
+              GraphMaker::f32({ir::Dim(), ir::Dim()}));
+  const auto looped =
+      m.node("Loop", {m.scalar("trips", 3), ir::kNone, soft}, {ir::Attribute::of_graph("body", body.graph)});
+  const auto flat = m.node(
+      "Reshape",
+      {m.node("Relu", {m.node("Sub", {looped, m.constant("cut", {1}, {0.5F})})}), m.ints("all", {-1})});
   const auto where = m.node("NonZero", {flat});
   m.output(m.node("Gather", {flat, where}), "picked");
   m.output(looped, "looped");
@@ -37,7 +41,8 @@ std::string broad_model() {
 std::vector<session::NamedValue> input_for(int seed) {
   const int64_t rows = 1 + seed % 5;
   std::vector<float> data(static_cast<size_t>(rows) * 8);
-  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>((static_cast<int>(i) * 37 + seed * 101) % 19) - 9;
+  for (size_t i = 0; i < data.size(); ++i)
+    data[i] = static_cast<float>((static_cast<int>(i) * 37 + seed * 101) % 19) - 9;
   return {{"x", f32({rows, 8}, data)}};
 }
 
