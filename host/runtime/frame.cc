@@ -31,10 +31,15 @@ tenon_tensor missing() {
 }
 
 bool same_place(const tenon_tensor& a, const tenon_tensor& b) {
-  return a.data == b.data && a.offsets == b.offsets && a.object == b.object;
+  return a.data == b.data && a.offsets == b.offsets && a.object == b.object && a.kind == b.kind &&
+         a.byte_size == b.byte_size;
 }
 
 void move_to(tenon_tensor* tensor, const tenon_tensor& from, uint64_t byte_offset) {
+  if (from.kind != TENON_KIND_TENSOR) {  // a handle, or the absence of one: it has no views
+    *tensor = from;
+    return;
+  }
   tensor->data = shift(from.data, byte_offset);
   tensor->offsets = from.offsets;
   tensor->object = from.object;
@@ -205,7 +210,7 @@ void Frame::bind_input(uint32_t index, const tenon_tensor& tensor, ValueRef owne
 }
 
 void Frame::bind_output(uint32_t index, void* data) {
-  tenon_tensor place{};
+  tenon_tensor place = output(index);
   place.data = data;
   patch(plan_->outputs[index], place);
 }

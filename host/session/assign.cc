@@ -23,14 +23,6 @@ std::vector<ir::NodeId> to_inline(const partition::Partitioner& partitioner,
   return nodes;
 }
 
-std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, std::string_view op) {
-  std::vector<ir::NodeId> nodes;
-  for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
-    if (graph.has_node(id) && graph.node(id).is(op)) nodes.push_back(id);
-  }
-  return nodes;
-}
-
 /// The provider itself declined, not a rule of the config or of the host.
 bool is_own_reason(partition::RejectCode code) {
   return code != partition::RejectCode::kPlacement && code != partition::RejectCode::kInline;
@@ -45,9 +37,6 @@ Assigner::Assigner(const BuildContext& build, ir::Graph* graph, bool is_body)
       expander_(*build.model, build.transforms, build.node_limit) {}
 
 Result<partition::Partition> Assigner::run() {
-  // ONNX defines SequenceMap by a Loop.
-  ASSIGN_OR_RETURN(const size_t mapped, expander_.expand(graph_, nodes_of(*graph_, "SequenceMap")));
-  (void)mapped;
   for (;;) {
     partition::Partitioner partitioner(*graph_,
                                        [](const ir::Node& node) { return ops::is_control_flow(node); });

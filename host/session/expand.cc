@@ -13,7 +13,7 @@ Expander::Expander(const ir::Model& model, transform::Options transforms, int64_
 
 bool Expander::can_expand(const ir::Node& node) const {
   return work_.find_function(node.domain, node.op_type, node.overload) != nullptr ||
-         ops::has_function_body(node);
+         ops::has_function_body(node) || transform::can_lower_contrib(node);
 }
 
 Status Expander::expand_one(ir::Graph* graph, ir::NodeId id) {
@@ -21,6 +21,7 @@ Status Expander::expand_one(ir::Graph* graph, ir::NodeId id) {
   if (const ir::Function* function = work_.find_function(node.domain, node.op_type, node.overload)) {
     return ir::inline_call(*graph, id, *function);
   }
+  if (!ops::has_function_body(node)) return transform::lower_contrib(*graph, id, work_.opset_imports);
   ASSIGN_OR_RETURN(const ir::Function body, ops::function_body(*graph, id, work_.opset_imports));
   return ir::inline_call(*graph, id, body);
 }
