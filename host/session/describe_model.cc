@@ -21,12 +21,17 @@ struct Totals {
   int64_t parameters = 0;  // elements
 };
 
+void add(const ir::Tensor& parameter, Totals* totals) {
+  totals->parameter_bytes += parameter.byte_size();
+  totals->parameters += parameter.element_count();
+}
+
 void add(const ir::Graph& graph, Totals* totals) {
   for (ir::ValueId v = 0; v < graph.value_limit(); ++v) {
-    if (!graph.has_value(v) || !graph.value(v).is_constant()) continue;
-    totals->parameter_bytes += graph.value(v).constant->byte_size();
-    totals->parameters += graph.value(v).constant->element_count();
+    if (graph.has_value(v) && graph.value(v).is_constant()) add(*graph.value(v).constant, totals);
   }
+  // Models of early versions list every initializer as an input as well.
+  for (const auto& [input, value] : graph.defaults()) add(*value, totals);
   for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
     if (!graph.has_node(id)) continue;
     const ir::Node& node = graph.node(id);
