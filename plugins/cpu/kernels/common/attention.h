@@ -41,7 +41,9 @@ struct AttentionJob {
   Heads<const C> query, key, value;
   Heads<C> out;
   C scale = 1, cap = 0;  // cap * tanh(score / cap) unless 0
-  C* scores = nullptr;   // [batch, heads, queries, keys] at `stage`, when wanted
+  /// Per head, when given: the score of a key that takes its part of the softmax and has no value.
+  const C* sinks = nullptr;
+  C* scores = nullptr;  // [batch, heads, queries, keys] at `stage`, when wanted
   ScoreStage stage = ScoreStage::kRaw;
 };
 
@@ -56,6 +58,13 @@ void softmax_row(C* row, int64_t n) {
     for (int64_t i = 0; i < n; ++i) sum += row[i] = std::exp(row[i] - top);
     for (int64_t i = 0; i < n; ++i) row[i] /= sum;
   }
+}
+template <class C>
+void softmax_row(C* row, int64_t n, C sink) {
+  const C top = std::max(sink, *std::max_element(row, row + n));
+  C sum = std::exp(sink - top);
+  for (int64_t i = 0; i < n; ++i) sum += row[i] = std::exp(row[i] - top);
+  for (int64_t i = 0; i < n; ++i) row[i] /= sum;
 }
 }  // namespace detail
 
@@ -92,10 +101,12 @@ void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
             show(ScoreStage::kCapped);
             const bool any = bias(b, h, first + i, row);
             show(ScoreStage::kBiased);
-            if (any)
-              detail::softmax_row(row, s.keys);
-            else
+            if (!any)
               std::fill_n(row, s.keys, C{0});
+            else if (job.sinks != nullptr)
+              detail::softmax_row(row, s.keys, job.sinks[h]);
+            else
+              detail::softmax_row(row, s.keys);
             show(ScoreStage::kSoftmax);
           }
           gemm_block({rows, s.value_size, s.keys, scores, s.keys, false, job.value.row(b, kv, 0),

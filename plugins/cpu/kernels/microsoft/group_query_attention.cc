@@ -28,9 +28,11 @@ class GroupQueryAttention {
         .input(6, TypeList<int32_t>())
         .input(9, TypeList<int64_t>())
         .input(10, kTypes)
-        .attr_is("smooth_softmax", {0, -1})
+        .input(11, kTypes)
+        .attr_is("smooth_softmax", {0, 1, -1})
         .attr_is("do_rotary", {0, 1})
-        .that(!n.has_input(11), TENON_REJECT_OTHER, "head_sink is not supported")
+        .that(!n.has_input(12) && !n.has_input(13), TENON_REJECT_OTHER,
+              "a cache in fewer bits (k_scale, v_scale) is not supported")
         .that(!n.has_output(3), TENON_REJECT_OTHER, "output_qk is not supported")
         .that(n.has_input(1) == n.has_input(2) && n.has_input(3) == n.has_input(4), TENON_REJECT_OTHER,
               "keys and values belong together");
@@ -42,6 +44,7 @@ class GroupQueryAttention {
         window_(n.attr_i("local_window_size", -1)),
         rotary_(n.attr_i("do_rotary", 0) != 0),
         interleaved_(n.attr_i("rotary_interleaved", 0) != 0),
+        smooth_(n.attr_i("smooth_softmax", 0) == 1),
         scale_(n.attr_f("scale", 0.0f)),
         cap_(n.attr_f("softcap", 0.0f)) {
     require(heads_ > 0 && kv_heads_ > 0 && heads_ % kv_heads_ == 0, TENON_INVALID_ARGUMENT, heads_,
@@ -95,17 +98,31 @@ class GroupQueryAttention {
     return length - s.shape.queries;
   }
 
+  /// Scores of each head's sink: input 11, or 0 for a smooth softmax; null without sinks.
+  const float* make_sinks(const Context& ctx) const {
+    const TensorView given = ctx.input(11);
+    if (!smooth_ && !given.present()) return nullptr;
+    require(!given.present() || given.size() == heads_, TENON_INVALID_ARGUMENT, "head_sink has ",
+            given.present() ? given.size() : 0, " elements for ", heads_, " heads");
+    auto* sinks = ctx.scratch<float>(heads_);
+    std::fill_n(sinks, heads_, 0.0f);
+    if (given.present())
+      dispatch(kTypes, given.dtype(), [&]<class T>() { to_float(given.data<T>(), sinks, heads_); });
+    return sinks;
+  }
+
   auto make_bias(const Context& ctx, const State& s) const {
     return [this, &ctx, &s](int64_t b, int64_t h, int64_t i, float* row) {
       constexpr float kNever = -std::numeric_limits<float>::infinity();
       const int64_t position = begin_of(ctx, s, b) + i, end = std::min(position + 1, s.shape.keys);
-      const int64_t begin = window_ > 0 ? std::max<int64_t>(0, position + 1 - window_) : 0;
+      const int64_t begin = window_ >= 0 ? std::max<int64_t>(0, position + 1 - window_) : 0;
       std::fill(row, row + begin, kNever);
       std::fill(row + end, row + s.shape.keys, kNever);
       if (ctx.has_input(10)) add_bias(ctx.input(10), b, h, i, begin, end, row);
       return begin < end;
     };
   }
+
   template <class T>
   void run_typed(const Context& ctx, const State& s) const {
     const AttentionShape& a = s.shape;
@@ -128,6 +145,7 @@ class GroupQueryAttention {
     job.out = heads_of(out, a.heads, a.queries, a.size, true);
     job.scale = scale_ != 0 ? scale_ : 1 / std::sqrt(static_cast<float>(a.size));
     job.cap = cap_;
+    job.sinks = make_sinks(ctx);
     attend<float>(ctx, job, make_bias(ctx, s));
     if constexpr (!std::is_same_v<T, float>) store_float<T>(ctx, out, y);
   }
@@ -160,11 +178,9 @@ class GroupQueryAttention {
                        for (int64_t p = begin; p < end; ++p) {
                          const int64_t b = p / a.kv_heads, h = p % a.kv_heads, first = begin_of(ctx, s, b);
                          T* to = present + p * plane;
-                         // Also what lies behind the valid keys: an application may share the cache between
-                         // calls.
-                         if (past != nullptr && past + p * s.past * a.size != to)
-                           std::copy_n(past + p * s.past * a.size, s.past * a.size, to);
-                         std::fill(to + s.past * a.size, to + plane, T{});
+                         // What the cache holds behind this sequence's end is not its own.
+                         if (past != nullptr) std::copy_n(past + p * s.past * a.size, first * a.size, to);
+                         std::fill(to + (first + a.queries) * a.size, to + plane, T{});
                          for (int64_t i = 0; i < a.queries; ++i) {
                            if (!turned) {
                              std::copy_n(fresh.row(b, h, i), a.size, to + (first + i) * a.size);
@@ -227,7 +243,7 @@ class GroupQueryAttention {
   }
 
   int64_t heads_, kv_heads_, window_;
-  bool rotary_, interleaved_;
+  bool rotary_, interleaved_, smooth_;
   float scale_, cap_;
 };
 TENON_KERNEL(GroupQueryAttention, .domain = "com.microsoft", .op_type = "GroupQueryAttention")

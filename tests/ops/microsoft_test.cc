@@ -1,0 +1,102 @@
+// Operators of com.microsoft that have kernels. With keys of zero every key weighs the same, so that an output is
+// the mean of the values that its query may see.
+#include "tests/ops/op_cases.h"
+
+namespace tenon::test {
+
+namespace {
+
+const Tensor kNone = none();
+
+std::vector<Attribute> one_head(std::vector<Attribute> more = {}) {
+  std::vector<Attribute> all = {{"num_heads", int64_t{1}}, {"kv_num_heads", int64_t{1}}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+Tensor zeros(std::vector<int64_t> dims) {
+  int64_t count = 1;
+  for (const int64_t dim : dims) count *= dim;
+  return f32(std::move(dims), std::vector<float>(static_cast<size_t>(count), 0.0f));
+}
+
+}  // namespace
+
+// query, key?, value?, past_key?, past_value?, seqlens_k (keys - 1), total_sequence_length, cos?, sin?,
+// position_ids?, attention_bias?, head_sink?
+OP_CASES_IN(
+    "com.microsoft", GroupQueryAttention, 1,
+    {{"causal",
+      {zeros({1, 3, 2}), zeros({1, 3, 1}), f32({1, 3, 1}, {1, 2, 6}), kNone, kNone, i32({1}, {2}),
+       i32({1}, {3})},
+      {f32({1, 3, 2}, {1, 1, 1.5f, 1.5f, 3, 3}), zeros({1, 1, 3, 1}), f32({1, 1, 3, 1}, {1, 2, 6})},
+      {{"num_heads", int64_t{2}}, {"kv_num_heads", int64_t{1}}}},
+     {"cache",
+      {zeros({1, 1, 1}), zeros({1, 1, 1}), f32({1, 1, 1}, {6}), zeros({1, 1, 2, 1}),
+       f32({1, 1, 2, 1}, {1, 2}), i32({1}, {2}), i32({1}, {3})},
+      {f32({1, 1, 1}, {3}), zeros({1, 1, 3, 1}), f32({1, 1, 3, 1}, {1, 2, 6})},
+      one_head()},
+     {"window",
+      {zeros({1, 1, 1}), zeros({1, 1, 1}), f32({1, 1, 1}, {6}), zeros({1, 1, 2, 1}),
+       f32({1, 1, 2, 1}, {1, 2}), i32({1}, {2}), i32({1}, {3})},
+      {f32({1, 1, 1}, {4}), zeros({1, 1, 3, 1}), f32({1, 1, 3, 1}, {1, 2, 6})},
+      one_head({{"local_window_size", int64_t{2}}})},
+     {"sequences_of_two_lengths",
+      {zeros({2, 1, 1}), zeros({2, 1, 1}), f32({2, 1, 1}, {6, 9}), zeros({2, 1, 2, 1}),
+       f32({2, 1, 2, 1}, {1, 100, 3, 0}), i32({2}, {1, 2}), i32({1}, {3})},
+      {f32({2, 1, 1}, {3.5f, 4}), zeros({2, 1, 3, 1}), f32({2, 1, 3, 1}, {1, 6, 0, 3, 0, 9})},
+      one_head()},
+     {"room_for_more",
+      {zeros({1, 1, 1}), zeros({1, 1, 1}), f32({1, 1, 1}, {6}), zeros({1, 1, 4, 1}),
+       f32({1, 1, 4, 1}, {2, 8, 8, 8}), i32({1}, {1}), i32({1}, {2})},
+      {f32({1, 1, 1}, {4}), zeros({1, 1, 4, 1}), f32({1, 1, 4, 1}, {2, 6, 0, 0})},
+      one_head()},
+     {"rotary",
+      {zeros({1, 1, 2}), f32({1, 1, 2}, {3, 4}), f32({1, 1, 2}, {5, 7}), zeros({1, 1, 1, 2}),
+       f32({1, 1, 1, 2}, {1, 1}), i32({1}, {1}), i32({1}, {2}), f32({2, 1}, {1, 0}), f32({2, 1}, {0, 1})},
+      {f32({1, 1, 2}, {3, 4}), f32({1, 1, 2, 2}, {0, 0, -4, 3}), f32({1, 1, 2, 2}, {1, 1, 5, 7})},
+      one_head({{"do_rotary", int64_t{1}}})},
+     {"positions",
+      {zeros({1, 1, 2}), f32({1, 1, 2}, {3, 4}), f32({1, 1, 2}, {5, 7}), kNone, kNone, i32({1}, {0}),
+       i32({1}, {1}), f32({2, 1}, {1, 0}), f32({2, 1}, {0, 1}), i64({1, 1}, {1})},
+      {f32({1, 1, 2}, {5, 7}), f32({1, 1, 1, 2}, {-4, 3}), f32({1, 1, 1, 2}, {5, 7})},
+      one_head({{"do_rotary", int64_t{1}}})},
+     {"packed",
+      {f16({1, 1, 3}, {0, 5, 7}), kNone, kNone, kNone, kNone, i32({1}, {0}), i32({1}, {1})},
+      {f16({1, 1, 1}, {7}), f16({1, 1, 1, 1}, {5}), f16({1, 1, 1, 1}, {7})},
+      one_head()},
+     {"capped_scores",
+      {f32({1, 1, 1}, {100}), f32({1, 1, 1}, {100}), f32({1, 1, 1}, {6}), zeros({1, 1, 1, 1}),
+       f32({1, 1, 1, 1}, {0}), i32({1}, {1}), i32({1}, {2})},
+      {f32({1, 1, 1}, {4.386351f}), f32({1, 1, 2, 1}, {0, 100}), f32({1, 1, 2, 1}, {0, 6})},
+      one_head({{"softcap", 1.0f}})},
+     {"bias",
+      {zeros({1, 1, 1}), zeros({1, 1, 1}), f32({1, 1, 1}, {6}), zeros({1, 1, 1, 1}), f32({1, 1, 1, 1}, {2}),
+       i32({1}, {1}), i32({1}, {2}), kNone, kNone, kNone, f32({1, 1, 1, 2}, {-1e30f, 1})},
+      {f32({1, 1, 1}, {6}), zeros({1, 1, 2, 1}), f32({1, 1, 2, 1}, {2, 6})},
+      one_head()},
+     {"smooth_softmax",
+      {zeros({1, 1, 1}), zeros({1, 1, 1}), f32({1, 1, 1}, {6}), kNone, kNone, i32({1}, {0}), i32({1}, {1})},
+      {f32({1, 1, 1}, {3}), zeros({1, 1, 1, 1}), f32({1, 1, 1, 1}, {6})},
+      one_head({{"smooth_softmax", int64_t{1}}})},
+     {"head_sink",
+      {zeros({1, 1, 2}), zeros({1, 1, 1}), f32({1, 1, 1}, {6}), kNone, kNone, i32({1}, {0}), i32({1}, {1}),
+       kNone, kNone, kNone, kNone, f32({2}, {-1e30f, 1.0986123f})},
+      {f32({1, 1, 2}, {6, 1.5f}), zeros({1, 1, 1, 1}), f32({1, 1, 1, 1}, {6})},
+      {{"num_heads", int64_t{2}}, {"kv_num_heads", int64_t{1}}}}})
+
+OP_FAILS_IN("com.microsoft", GroupQueryAttention, 1,
+            {{"longer_than_the_cache",
+              {zeros({1, 1, 1}), zeros({1, 1, 1}), zeros({1, 1, 1}), zeros({1, 1, 2, 1}), zeros({1, 1, 2, 1}),
+               i32({1}, {7}), i32({1}, {3})},
+              {zeros({1, 1, 1}), zeros({1, 1, 3, 1}), zeros({1, 1, 3, 1})},
+              one_head(),
+              "has 8 keys of 3"},
+             {"no_cosines",
+              {zeros({1, 1, 2}), zeros({1, 1, 2}), zeros({1, 1, 2}), kNone, kNone, i32({1}, {0}),
+               i32({1}, {1})},
+              {zeros({1, 1, 2}), zeros({1, 1, 1, 2}), zeros({1, 1, 1, 2})},
+              one_head({{"do_rotary", int64_t{1}}}),
+              "cos_cache and sin_cache are missing"}})
+
+}  // namespace tenon::test
