@@ -11,6 +11,11 @@ namespace {
 using provider::DeviceInfo;
 using provider::LoadedProvider;
 
+Status only_emulated(const std::string& id) {
+  return not_found("provider '", id,
+                   "' has only software-emulated devices; name it in select.order to use them");
+}
+
 /// Which devices an entry stands for: the one it names; those of `provider.<id>.devices`; or else the
 /// provider's first one, an emulated one only when there is no other and the provider was asked for by name.
 Result<std::vector<std::string>> choose_devices(LoadedProvider& loaded, std::string_view named,
@@ -22,10 +27,7 @@ Result<std::vector<std::string>> choose_devices(LoadedProvider& loaded, std::str
     if (!device.software_emulated) return std::vector<std::string>{device.selector()};
   }
   if (devices.empty()) return not_found("provider '", loaded.id(), "' finds no device on this machine");
-  if (automatic) {
-    return not_found("provider '", loaded.id(),
-                     "' has only software-emulated devices; name it in select.order to use them");
-  }
+  if (automatic) return only_emulated(loaded.id());
   return std::vector<std::string>{devices.front().selector()};
 }
 
@@ -64,6 +66,8 @@ class Selector {
       return unsupported("provider.", id,
                          ".isolation = \"process\" is not available in this version; set it to \"inproc\"");
     }
+    if (select_.automatic && settings.devices.empty() && config::device_of(entry).empty())
+      RETURN_IF_ERROR(check_scanned(id));
     ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProvider> loaded, registry_.load(id));
     ASSIGN_OR_RETURN(const auto options,
                      config::validate_options(id, loaded->manifest().options, settings.options));
@@ -82,6 +86,14 @@ class Selector {
       out_.entries.push_back(entry);
     }
     return ok_status();
+  }
+
+  /// What the scan saw is enough to leave out a provider that emulates its devices: it is not even loaded.
+  Status check_scanned(const std::string& id) const {
+    ASSIGN_OR_RETURN(const provider::ProviderInfo info, registry_.find(id, provider::CheckLevel::kScan));
+    const bool emulated = std::all_of(info.devices.begin(), info.devices.end(),
+                                      [](const DeviceInfo& device) { return device.software_emulated; });
+    return emulated && !info.devices.empty() ? only_emulated(id) : ok_status();
   }
 
   Status nothing_left() const {

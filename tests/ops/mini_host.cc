@@ -31,11 +31,18 @@ struct Answer {
   uint32_t code = TENON_REJECT_OTHER;
   std::string text;
   std::vector<uint32_t> shape_inputs;  // values
+  uint32_t input_domain = TENON_DOMAIN_HOST, output_domain = TENON_DOMAIN_HOST;
+
+  bool is_shape_input(uint32_t value) const {
+    return std::count(shape_inputs.begin(), shape_inputs.end(), value) != 0;
+  }
 };
 
 tenon_status on_claim(void* context, const tenon_claim* claim, tenon_error*) {
   auto& answer = *static_cast<Answer*>(context);
   answer.claims += static_cast<int>(claim->node_count);
+  answer.input_domain = claim->input_domain;
+  answer.output_domain = claim->output_domain;
   for (uint32_t i = 0; i < claim->value_count; ++i) {
     if ((claim->values[i].flags & TENON_CLAIM_SHAPE_INPUT) != 0)
       answer.shape_inputs.push_back(claim->values[i].value);
@@ -49,6 +56,42 @@ tenon_status on_rejection(void* context, const tenon_rejection* rejection, tenon
   answer.text.assign(rejection->text.data, rejection->text.size);
   return TENON_OK;
 }
+
+/// Memory of the provider's; freed with the case.
+class DeviceMemory {
+ public:
+  DeviceMemory(const tenon_ep_api& api, tenon_device* device) : api_(api), device_(device) {}
+  ~DeviceMemory() {
+    for (tenon_buffer* buffer : buffers_) api_.free(device_, buffer, nullptr);
+  }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  tenon_buffer* allocate(uint32_t domain, uint64_t bytes) {
+    ErrorBox box;
+    tenon_buffer* buffer = nullptr;
+    void* address = nullptr;
+    box.check(api_.allocate(device_, domain, bytes, nullptr, &buffer, &address, &box.error), "allocate");
+    buffers_.push_back(buffer);
+    return buffer;
+  }
+  void write(uint32_t domain, tenon_buffer* to, const void* from, uint64_t bytes) {
+    copy({domain, 0, to, nullptr, 0}, {TENON_DOMAIN_HOST, 0, nullptr, const_cast<void*>(from), 0}, bytes);
+  }
+  void read(uint32_t domain, tenon_buffer* from, void* to, uint64_t bytes) {
+    copy({TENON_DOMAIN_HOST, 0, nullptr, to, 0}, {domain, 0, from, nullptr, 0}, bytes);
+  }
+
+ private:
+  void copy(const tenon_location& to, const tenon_location& from, uint64_t bytes) {
+    ErrorBox box;
+    box.check(api_.copy(device_, &to, &from, bytes, nullptr, &box.error), "copy");
+  }
+
+  const tenon_ep_api& api_;
+  tenon_device* device_;
+  std::vector<tenon_buffer*> buffers_;
+};
 
 /// The run-time inputs with everything that their descriptors point to.
 struct Inputs {
@@ -75,6 +118,27 @@ struct Inputs {
   ~Inputs() {
     for (tenon_value* object : objects) release_value(object);
   }
+
+  /// Takes what the provider does not want in host memory to its own.
+  void move(const tenon_graph& graph, const Answer& answer, DeviceMemory& memory) {
+    if (answer.input_domain == TENON_DOMAIN_HOST) return;
+    for (size_t i = 0; i < raw.size(); ++i) {
+      if (answer.is_shape_input(graph.inputs[i])) continue;
+      raw[i].domain = answer.input_domain;
+      raw[i].data = nullptr;
+      if (raw[i].byte_size == 0) continue;
+      raw[i].buffer = memory.allocate(raw[i].domain, raw[i].byte_size);
+      memory.write(raw[i].domain, raw[i].buffer, tensors[i]->bytes.data(), raw[i].byte_size);
+    }
+  }
+
+  /// What input `i` holds now, wherever it is.
+  std::vector<uint8_t> bytes(size_t i, DeviceMemory& memory) const {
+    if (raw[i].buffer == nullptr) return tensors[i]->bytes;
+    std::vector<uint8_t> out(raw[i].byte_size);
+    memory.read(raw[i].domain, raw[i].buffer, out.data(), out.size());
+    return out;
+  }
 };
 
 /// The outputs of a Run in memory between guards.
@@ -91,8 +155,11 @@ struct Outputs {
     run.outputs.resize(wanted.size());
   }
 
+  /// Guards on either side; a multiple of every alignment that a domain may ask for.
+  static constexpr uint64_t kDeviceGuard = 4096;
+
   void place(const std::vector<tenon_shape>& shapes, const std::vector<tenon_alias>& aliases,
-             const Inputs& inputs, Placement placement) {
+             const Inputs& inputs, Placement placement, uint32_t domain, DeviceMemory& device_memory) {
     for (size_t i = 0; i < wanted.size(); ++i) {
       tenon_run::Output& output = run.outputs[i];
       output.tensor.kind = wanted[i]->kind;
@@ -103,8 +170,16 @@ struct Outputs {
       raw[i].rank = shapes[i].rank;
       raw[i].dims = output.tensor.dims.data();
       raw[i].byte_size = ep::dtype_bytes(wanted[i]->dtype, static_cast<uint64_t>(output.tensor.size()));
-      output.memory.assign(raw[i].byte_size + 2 * kGuardBytes, kGuard);
-      raw[i].data = output.memory.data() + kGuardBytes;
+      if (domain == TENON_DOMAIN_HOST) {
+        output.memory.assign(raw[i].byte_size + 2 * kGuardBytes, kGuard);
+        raw[i].data = output.memory.data() + kGuardBytes;
+      } else {
+        output.memory.assign(raw[i].byte_size + 2 * kDeviceGuard, kGuard);
+        raw[i].domain = domain;
+        raw[i].buffer = device_memory.allocate(domain, output.memory.size());
+        raw[i].byte_offset = kDeviceGuard;
+        device_memory.write(domain, raw[i].buffer, output.memory.data(), output.memory.size());
+      }
       if (placement == Placement::kShared && aliases[i].kind != TENON_ALIAS_NONE &&
           wanted[i]->dtype != TENON_STRING) {
         share(i, aliases[i], inputs);
@@ -115,7 +190,33 @@ struct Outputs {
   void share(size_t i, const tenon_alias& alias, const Inputs& inputs) {
     const tenon_tensor& in = inputs.raw[alias.input];
     if (alias.byte_offset + raw[i].byte_size > in.byte_size) broken("an alias reaches beyond its input");
+    if (in.domain != raw[i].domain) return;
+    if (in.domain != TENON_DOMAIN_HOST) {
+      raw[i].buffer = in.buffer;
+      raw[i].byte_offset = in.byte_offset + alias.byte_offset;
+      return;
+    }
     raw[i].data = static_cast<uint8_t*>(in.data) + alias.byte_offset;
+  }
+
+  /// Fetches what lies on the device, guards included where they are.
+  void fetch(DeviceMemory& device_memory) {
+    for (size_t i = 0; i < raw.size(); ++i) {
+      if (raw[i].buffer == nullptr) continue;
+      tenon_run::Output& output = run.outputs[i];
+      const bool own = raw[i].byte_offset == kDeviceGuard;
+      std::vector<uint8_t> all(raw[i].byte_offset + raw[i].byte_size + (own ? kDeviceGuard : 0));
+      device_memory.read(raw[i].domain, raw[i].buffer, all.data(), all.size());
+      const auto begin = all.begin() + static_cast<long>(raw[i].byte_offset);
+      if (own) {
+        output.memory.assign(begin - kGuardBytes, begin + static_cast<long>(raw[i].byte_size + kGuardBytes));
+      } else {
+        output.memory.assign(kGuardBytes, kGuard);
+        output.memory.insert(output.memory.end(), begin, begin + static_cast<long>(raw[i].byte_size));
+        output.memory.insert(output.memory.end(), kGuardBytes, kGuard);
+      }
+      raw[i].data = output.memory.data() + kGuardBytes;
+    }
   }
 
   Tensor read(size_t i) const {
@@ -168,6 +269,7 @@ MiniHost::MiniHost(const std::string& manifest) {
   if (negotiate(&io) != TENON_OK) broken(path.string() + " refuses: " + io.reason);
   api_ = io.api;
   id_ = io.provider_id;
+  completes_ = json.value("/traits/completes"_json_pointer, false);
 
   ErrorBox box;
   tenon_provider_params provider_params{};
@@ -186,6 +288,18 @@ MiniHost::MiniHost(const std::string& manifest) {
             "device_open");
   tenon_instance_params instance_params{};
   instance_params.struct_size = sizeof(instance_params);
+  if (api_->device_domains != nullptr) {
+    tenon_domain_sink domain_sink{sizeof(tenon_domain_sink), 0, &alignments_, nullptr};
+    domain_sink.add = [](void* context, const tenon_domain_info* domain, tenon_error*) -> tenon_status {
+      (*static_cast<std::map<uint32_t, uint32_t>*>(context))[domain->id] = domain->alignment;
+      return TENON_OK;
+    };
+    box.check(api_->device_domains(device_, &domain_sink, &box.error), "device_domains");
+  }
+  for (const auto& [domain, alignment] : alignments_) {
+    if (Outputs::kDeviceGuard % alignment != 0)
+      broken("memory domain " + std::to_string(domain) + " is aligned to more than this host can give");
+  }
   box.check(api_->instance_create(device_, &instance_params, &instance_, &box.error), "instance_create");
 }
 
@@ -194,6 +308,15 @@ MiniHost::~MiniHost() {
   if (device_ != nullptr) api_->device_close(device_);
   if (provider_ != nullptr) api_->provider_destroy(provider_);
   if (library_ != nullptr) dlclose(library_);
+}
+
+bool MiniHost::claims(const NodeCase& node) const {
+  const tenon_graph graph = make_graph(node);
+  ErrorBox box;
+  Answer answer;
+  const tenon_claim_sink sink{sizeof(tenon_claim_sink), 0, &answer, on_claim, on_rejection};
+  box.check(api_->capability(instance_, &graph, &sink, &box.error), "capability");
+  return answer.claims != 0;
 }
 
 std::vector<Tensor> MiniHost::run(const NodeCase& given, Placement placement) {
@@ -213,15 +336,16 @@ std::vector<Tensor> MiniHost::run(const NodeCase& given, Placement placement) {
 
   std::vector<Tensor> results;
   {
-    const Inputs inputs(node);
+    DeviceMemory memory(*api_, device_);
+    Inputs inputs(node);
+    inputs.move(graph, answer, memory);
     Outputs outputs(node);
 
     // Prepare sees data of shape inputs only.
     std::vector<tenon_tensor> shape_view = inputs.raw;
     for (size_t i = 0; i < shape_view.size(); ++i) {
-      const bool read =
-          std::count(answer.shape_inputs.begin(), answer.shape_inputs.end(), graph.inputs[i]) != 0;
-      if (!read) shape_view[i].data = nullptr, shape_view[i].offsets = nullptr;
+      if (!answer.is_shape_input(graph.inputs[i]))
+        shape_view[i].data = nullptr, shape_view[i].offsets = nullptr, shape_view[i].buffer = nullptr;
     }
     std::vector<std::vector<int64_t>> dims(outputs.wanted.size(), std::vector<int64_t>(TENON_EP_MAX_RANK));
     std::vector<tenon_shape> shapes(outputs.wanted.size());
@@ -243,13 +367,18 @@ std::vector<Tensor> MiniHost::run(const NodeCase& given, Placement placement) {
     Owned<tenon_prepared> prepared{nullptr, api_->prepared_destroy};
     box.check(api_->prepare(program.handle, &prepare, &prepared.handle, &box.error), "prepare");
 
-    outputs.place(shapes, aliases, inputs, placement);
+    outputs.place(shapes, aliases, inputs, placement, answer.output_domain, memory);
     outputs.run.inputs = inputs.raw;
     const auto alignment = std::max<uintptr_t>(64, prepare.workspace_alignment);
     std::vector<uint8_t> workspace(prepare.workspace_bytes + alignment);
     const auto address = reinterpret_cast<uintptr_t>(workspace.data());
     tenon_tensor workspace_tensor{};
-    workspace_tensor.data = workspace.data() + (alignment - address % alignment) % alignment;
+    workspace_tensor.domain = prepare.workspace_domain;
+    if (prepare.workspace_domain == TENON_DOMAIN_HOST) {
+      workspace_tensor.data = workspace.data() + (alignment - address % alignment) % alignment;
+    } else if (prepare.workspace_bytes > 0) {
+      workspace_tensor.buffer = memory.allocate(prepare.workspace_domain, prepare.workspace_bytes);
+    }
 
     tenon_run_args run{};
     run.struct_size = sizeof(run);
@@ -261,7 +390,22 @@ std::vector<Tensor> MiniHost::run(const NodeCase& given, Placement placement) {
     run.output_count = static_cast<uint32_t>(outputs.raw.size());
     run.workspace = prepare.workspace_bytes > 0 ? &workspace_tensor : nullptr;
     run.run = &outputs.run;
+    Owned<tenon_binding> binding{nullptr, api_->unbind};
+    if (api_->bind != nullptr) {
+      const tenon_bind_args bind{sizeof(tenon_bind_args),
+                                 0,
+                                 run.program,
+                                 run.prepared,
+                                 run.inputs,
+                                 run.outputs,
+                                 run.input_count,
+                                 run.output_count,
+                                 run.workspace};
+      box.check(api_->bind(&bind, &binding.handle, &box.error), "bind");
+      run.binding = binding.handle;
+    }
     box.check(api_->run(&run, &box.error), "run");
+    outputs.fetch(memory);
 
     size_t next = 0;
     for (const Tensor& wanted : node.outputs)
@@ -269,7 +413,7 @@ std::vector<Tensor> MiniHost::run(const NodeCase& given, Placement placement) {
     for (size_t i = 0; i < inputs.tensors.size() && placement == Placement::kApart; ++i) {
       size_t at = 0;
       while (&node.inputs[at] != inputs.tensors[i]) ++at;
-      if (inputs.tensors[i]->bytes != given.inputs[at].bytes)
+      if (inputs.bytes(i, memory) != given.inputs[at].bytes)
         broken("input " + std::to_string(at) + " was changed");
     }
   }

@@ -1,7 +1,7 @@
 // A host of one node: enough of the provider border to run a single operator through a provider's library,
 // without core and without libtenon. It hands out the graph view of one node, gives memory with guard bytes,
 // and cuts every parallel loop into several pieces, run back to front, so that a kernel that relies on their
-// order fails.
+// order fails. A provider with memory of its own gets its inputs and outputs there, and is bound before it runs.
 #pragma once
 
 #include <map>
@@ -58,6 +58,10 @@ class MiniHost {
   MiniHost& operator=(const MiniHost&) = delete;
 
   const std::string& provider() const { return id_; }
+  /// What the manifest says: it may stand last, so it takes every operator that it has rows for.
+  bool completes() const { return completes_; }
+  /// Whether the provider takes the node.
+  bool claims(const NodeCase& node) const;
 
   /// Capability, compile, prepare and Run of one node. Throws Rejected, Failed, or std::runtime_error when
   /// the provider breaks the contract (guard bytes written, inputs changed, wrong shapes, values leaked).
@@ -65,11 +69,13 @@ class MiniHost {
 
  private:
   std::string id_;
+  bool completes_ = false;
   void* library_ = nullptr;
   const tenon_ep_api* api_ = nullptr;
   tenon_provider* provider_ = nullptr;
   tenon_device* device_ = nullptr;
   tenon_instance* instance_ = nullptr;
+  std::map<uint32_t, uint32_t> alignments_;  // by memory domain
 };
 
 /// All manifests in a folder, sorted.

@@ -1,0 +1,48 @@
+// OpenCL 1.2 with handles that release themselves and errors that are exceptions.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <string>
+#include <utility>
+
+#include "tenon/detail/error.hpp"
+
+namespace tenon::opencl {
+
+/// "CL_OUT_OF_RESOURCES", or the number.
+std::string error_name(cl_int code);
+
+/// Throws when an OpenCL call failed. Lack of memory and a lost device keep their meaning.
+void check(cl_int code, const char* what);
+
+/// Owns one count of an OpenCL object.
+template <class T, cl_int(CL_API_CALL* kRelease)(T)>
+class Handle {
+ public:
+  Handle() = default;
+  explicit Handle(T object) : object_(object) {}
+  Handle(Handle&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Handle() {
+    if (object_ != nullptr) kRelease(object_);
+  }
+  T get() const { return object_; }
+  T release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T object_ = nullptr;
+};
+
+using ContextHandle = Handle<cl_context, clReleaseContext>;
+using QueueHandle = Handle<cl_command_queue, clReleaseCommandQueue>;
+using MemHandle = Handle<cl_mem, clReleaseMemObject>;
+using ProgramHandle = Handle<cl_program, clReleaseProgram>;
+using KernelHandle = Handle<cl_kernel, clReleaseKernel>;
+using EventHandle = Handle<cl_event, clReleaseEvent>;
+
+}  // namespace tenon::opencl

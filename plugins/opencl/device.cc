@@ -1,0 +1,254 @@
+#include "device.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+namespace tenon::opencl {
+namespace {
+
+// Extensions of Khronos that the header of 1.2 may lack.
+constexpr cl_device_info kDeviceUuid = 0x106A;     // cl_khr_device_uuid, 16 bytes
+constexpr cl_device_info kDevicePciInfo = 0x410F;  // cl_khr_pci_bus_info, four numbers
+
+template <class T>
+T number(cl_device_id device, cl_device_info what, T otherwise = {}) {
+  T out{};
+  return clGetDeviceInfo(device, what, sizeof(out), &out, nullptr) == CL_SUCCESS ? out : otherwise;
+}
+
+std::string trimmed(std::string text) {
+  text.resize(std::strlen(text.c_str()));
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+std::string text(cl_device_id device, cl_device_info what) {
+  size_t size = 0;
+  if (clGetDeviceInfo(device, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+  std::string out(size, '\0');
+  check(clGetDeviceInfo(device, what, size, out.data(), nullptr), "clGetDeviceInfo");
+  return trimmed(std::move(out));
+}
+
+std::string text(cl_platform_id platform, cl_platform_info what) {
+  size_t size = 0;
+  if (clGetPlatformInfo(platform, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+  std::string out(size, '\0');
+  check(clGetPlatformInfo(platform, what, size, out.data(), nullptr), "clGetPlatformInfo");
+  return trimmed(std::move(out));
+}
+
+bool has_extension(cl_device_id device, std::string_view name) {
+  const std::string list = " " + text(device, CL_DEVICE_EXTENSIONS) + " ";
+  return list.find(ep::cat(" ", name, " ")) != std::string::npos;
+}
+
+std::string hex(const unsigned char* bytes, size_t size) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (size_t i = 0; i < size; ++i) {
+    out += kDigits[bytes[i] >> 4];
+    out += kDigits[bytes[i] & 15];
+  }
+  return out;
+}
+
+/// Lower-case letters and digits, the rest as single dashes.
+std::string slug(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "platform" : out;
+}
+
+std::string stable_id(cl_device_id device, const std::string& platform, size_t position) {
+  struct {
+    cl_uint domain, bus, device, function;
+  } pci{};
+  if (has_extension(device, "cl_khr_pci_bus_info") &&
+      clGetDeviceInfo(device, kDevicePciInfo, sizeof(pci), &pci, nullptr) == CL_SUCCESS) {
+    return ep::cat("pci-", pci.domain, "-", pci.bus, "-", pci.device, "-", pci.function);
+  }
+  unsigned char uuid[16] = {};
+  if (has_extension(device, "cl_khr_device_uuid") &&
+      clGetDeviceInfo(device, kDeviceUuid, sizeof(uuid), uuid, nullptr) == CL_SUCCESS) {
+    return "uuid-" + hex(uuid, sizeof(uuid));
+  }
+  return ep::cat(platform, "-", position);
+}
+
+uint32_t kind_of(cl_device_type type) {
+  if ((type & CL_DEVICE_TYPE_GPU) != 0) return TENON_DEVICE_GPU;
+  if ((type & CL_DEVICE_TYPE_CPU) != 0) return TENON_DEVICE_CPU;
+  return TENON_DEVICE_OTHER;
+}
+
+std::vector<std::string> features_of(cl_device_id device) {
+  std::vector<std::string> out{text(device, CL_DEVICE_VERSION)};
+  for (const char* name : {"cl_khr_fp16", "cl_khr_fp64", "cl_khr_il_program"}) {
+    if (has_extension(device, name)) out.emplace_back(name);
+  }
+  return out;
+}
+
+DeviceDescription describe(cl_platform_id platform, cl_device_id device, const std::string& platform_slug,
+                           size_t position) {
+  DeviceDescription out;
+  out.platform = platform;
+  out.device = device;
+  out.stable_id = stable_id(device, platform_slug, position);
+  out.name = text(device, CL_DEVICE_NAME);
+  out.vendor = text(device, CL_DEVICE_VENDOR);
+  const auto type = number<cl_device_type>(device, CL_DEVICE_TYPE);
+  out.kind = kind_of(type);
+  out.is_emulated = (type & CL_DEVICE_TYPE_CPU) != 0;
+  out.memory_bytes = number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  out.features = features_of(device);
+  return out;
+}
+
+std::vector<cl_platform_id> platforms() {
+  cl_uint count = 0;
+  // The loader's own code for "no driver installed", -1001, comes here, too.
+  if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
+  std::vector<cl_platform_id> out(count);
+  check(clGetPlatformIDs(count, out.data(), nullptr), "clGetPlatformIDs");
+  return out;
+}
+
+std::vector<cl_device_id> devices(cl_platform_id platform) {
+  cl_uint count = 0;
+  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
+  std::vector<cl_device_id> out(count);
+  check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, out.data(), nullptr), "clGetDeviceIDs");
+  return out;
+}
+
+/// Kernels are built when they are needed, so a device without a compiler is of no use.
+bool is_usable(cl_device_id device) {
+  return number<cl_bool>(device, CL_DEVICE_AVAILABLE) != 0 &&
+         number<cl_bool>(device, CL_DEVICE_COMPILER_AVAILABLE) != 0 &&
+         number<cl_bool>(device, CL_DEVICE_ENDIAN_LITTLE) != 0;
+}
+
+Limits limits_of(cl_device_id device) {
+  Limits out;
+  out.type = number<cl_device_type>(device, CL_DEVICE_TYPE);
+  out.unified_memory = number<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
+  out.half = has_extension(device, "cl_khr_fp16");
+  out.float64 =
+      has_extension(device, "cl_khr_fp64") || number<cl_uint>(device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
+  out.alignment = std::max<uint32_t>(64, number<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 1024) / 8);
+  out.max_allocation = number<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  out.max_group = std::max<size_t>(1, number<size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1));
+  out.compute_units = std::max<uint32_t>(1, number<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS, 1));
+  return out;
+}
+
+ContextHandle make_context(const DeviceDescription& description) {
+  const cl_context_properties properties[] = {
+      CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(description.platform), 0};
+  cl_int code = CL_SUCCESS;
+  ContextHandle out(clCreateContext(properties, 1, &description.device, nullptr, nullptr, &code));
+  check(code, "clCreateContext");
+  return out;
+}
+
+}  // namespace
+
+std::vector<DeviceDescription> list_devices() {
+  std::vector<DeviceDescription> out;
+  for (const cl_platform_id platform : platforms()) {
+    const std::string name = slug(text(platform, CL_PLATFORM_NAME));
+    size_t position = 0;
+    for (const cl_device_id device : devices(platform)) {
+      if (is_usable(device)) out.push_back(describe(platform, device, name, position));
+      ++position;
+    }
+  }
+  // Two platforms of one name, or a driver that gives one UUID twice: the id must still name one device.
+  for (size_t i = 0; i < out.size(); ++i) {
+    const std::string id = out[i].stable_id;
+    const auto same = std::count_if(out.begin(), out.begin() + static_cast<long>(i),
+                                    [&](const DeviceDescription& d) { return d.stable_id == id; });
+    if (same > 0) out[i].stable_id += ep::cat("-", same);
+  }
+  return out;
+}
+
+Device::Device(const DeviceDescription& description)
+    : description_(description),
+      limits_(limits_of(description.device)),
+      context_(make_context(description)),
+      queue_(make_queue()),
+      build_key_(ep::cat(description.name, "/", text(description.device, CL_DEVICE_VERSION), "/",
+                         text(description.device, CL_DRIVER_VERSION))) {}
+
+QueueHandle Device::make_queue() const {
+  cl_int code = CL_SUCCESS;
+  QueueHandle out(clCreateCommandQueue(context(), id(), 0, &code));
+  check(code, "clCreateCommandQueue");
+  return out;
+}
+
+MemHandle Device::make_buffer(uint64_t bytes, cl_mem_flags flags, void* host) const {
+  ep::require(limits_.max_allocation == 0 || bytes <= limits_.max_allocation, TENON_RESOURCE_EXHAUSTED,
+              "a buffer of ", bytes, " bytes is above the device's limit of ", limits_.max_allocation);
+  cl_int code = CL_SUCCESS;
+  MemHandle out(clCreateBuffer(context(), flags, bytes, host, &code));
+  check(code, "clCreateBuffer");
+  return out;
+}
+
+Instance::Instance(Device& opened, const tenon_instance_params& params)
+    : device(opened), float16(opened.limits().half), queue(opened.make_queue()) {
+  precision = params.precision;
+  deterministic = params.deterministic != 0;
+  memory_limit = params.memory_limit;
+  host = params.host;
+  for (uint32_t i = 0; i < params.option_count; ++i) {
+    const tenon_option& option = params.options[i];
+    if (ep::view(option.name) == "float16" && ep::view(option.s) != "auto")
+      float16 = ep::view(option.s) == "on";
+    if (ep::view(option.name) == "warm") warm = option.i != 0;
+  }
+}
+
+Instance::~Instance() {
+  // Kernels that were compiled for this session are in the binaries now; a cache that refuses is no loss.
+  try {
+    device.programs().save_all(*this);
+  } catch (...) {
+  }
+}
+
+bool Instance::stores(uint32_t dtype) const {
+  switch (dtype) {
+    case TENON_FLOAT32:
+    case TENON_UINT8:
+    case TENON_INT8:
+    case TENON_UINT16:
+    case TENON_INT16:
+    case TENON_INT32:
+    case TENON_INT64:
+    case TENON_UINT32:
+    case TENON_UINT64:
+    case TENON_BOOL:
+      return true;
+    case TENON_FLOAT16:
+      return float16;
+    case TENON_FLOAT64:
+      return device.limits().float64;
+    default:
+      return false;
+  }
+}
+
+}  // namespace tenon::opencl

@@ -1,0 +1,50 @@
+// The product of matrices, for all operators that are one: y = alpha * a * b + beta * bias, by batches.
+//
+// One work-item keeps 8 rows of 32 columns of y in registers and streams a and b past them: no local memory,
+// no barriers. Tiles at the edges are moved inwards and overlap. Small matrices have variants of their own.
+#pragma once
+
+#include "kernels/common/kernel.h"
+
+namespace tenon::opencl {
+
+/// Sizes and strides in elements. b and y have unit stride along their columns.
+struct GemmShape {
+  cl_int rows = 0, columns = 0, depth = 0;
+  cl_int a_row = 0, a_depth = 1;
+  cl_int b_depth = 0;
+  cl_int y_row = 0;
+  cl_int bias_row = 0, bias_column = 0;
+  Walk batches{};  // operands: a, b, y, bias; all dimensions outer
+};
+
+struct GemmArgs {
+  GemmShape shape;
+  cl_float alpha = 1, beta = 0;      // beta is 0 without a bias
+  cl_float lowest = 0, highest = 0;  // y is cut to this range when they differ
+};
+
+/// The kernels of one element type.
+class GemmKernels {
+ public:
+  GemmKernels() = default;
+  /// `rows`, `columns`: of the product where they are known, else -1. What will be needed is warmed.
+  GemmKernels(const NodeView& node, uint32_t dtype, int64_t rows, int64_t columns);
+
+  template <class A, class B, class Bias, class Y>
+  void record(const Context& ctx, const GemmArgs& args, const A& a, const B& b, const Bias& bias,
+              const Y& y) const {
+    const GemmShape& s = args.shape;
+    const KernelRef& kernel = choose(s.rows, s.columns);
+    launch(ctx, kernel, global(s), a, b, bias, y, s.batches, s.rows, s.columns, s.depth, s.a_row, s.a_depth,
+           s.b_depth, s.y_row, s.bias_row, s.bias_column, args.alpha, args.beta, args.lowest, args.highest);
+  }
+
+ private:
+  const KernelRef& choose(int64_t rows, int64_t columns) const;
+  Size3 global(const GemmShape& shape) const;
+
+  KernelRef tile_, row_, single_;
+};
+
+}  // namespace tenon::opencl

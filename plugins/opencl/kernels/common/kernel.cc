@@ -1,0 +1,90 @@
+#include "kernels/common/kernel.h"
+
+namespace tenon::opencl {
+
+std::string_view cl_type(uint32_t dtype) {
+  switch (dtype) {
+    case TENON_FLOAT32:
+      return "float";
+    case TENON_FLOAT64:
+      return "double";
+    case TENON_FLOAT16:
+      return "half";
+    case TENON_INT8:
+      return "char";
+    case TENON_BOOL:
+    case TENON_UINT8:
+      return "uchar";
+    case TENON_INT16:
+      return "short";
+    case TENON_UINT16:
+      return "ushort";
+    case TENON_INT32:
+      return "int";
+    case TENON_UINT32:
+      return "uint";
+    case TENON_INT64:
+      return "long";
+    case TENON_UINT64:
+      return "ulong";
+    default:
+      fail(TENON_UNIMPLEMENTED, "element type ", dtype_name(dtype), " is not supported here");
+  }
+}
+
+std::string defines_for(uint32_t dtype, std::string_view name) {
+  const std::string_view type = cl_type(dtype);
+  const bool half = dtype == TENON_FLOAT16;
+  const std::string suffix = name == "T" ? "" : cat("_", name);
+  return cat("-D", name, "=", type, " -DC", suffix, "=", half ? "float" : type, " -DLOAD", suffix,
+             half ? "(p,i)=vload_half(i,p)" : "(p,i)=(p)[i]", " -DSTORE", suffix,
+             half ? "(p,i,v)=vstore_half(v,i,p)" : "(p,i,v)=(p)[i]=(v)", " ");
+}
+
+std::string defines_to_move(uint32_t dtype) {
+  switch (dtype_bits(dtype)) {
+    case 8:
+      return "-DM=uchar ";
+    case 16:
+      return "-DM=ushort ";
+    case 32:
+      return "-DM=uint ";
+    case 64:
+      return "-DM=ulong ";
+    default:
+      fail(TENON_UNIMPLEMENTED, "element type ", dtype_name(dtype), " is not supported here");
+  }
+}
+
+DimsView output_dims(const PrepareContext& p, int i) {
+  require(p.knows_output(i), TENON_INVALID_ARGUMENT, "the inputs allow no shape of output ", i);
+  return p.output(i);
+}
+
+namespace detail {
+
+Recording& recording_of(const Context& ctx) { return *static_cast<const RecordArgs&>(ctx.args()).recording; }
+
+Arguments::Arguments(const Context& ctx, const KernelRef& ref) : recording_(recording_of(ctx)), ref_(ref) {
+  cl_int code = CL_SUCCESS;
+  kernel_ = KernelHandle(clCreateKernel(ref.program->get(), ref.name.c_str(), &code));
+  check(code, "clCreateKernel");
+}
+
+void Arguments::add(const tenon_tensor& tensor) {
+  if (tensor.kind == TENON_KIND_NONE) return add_buffer(nullptr, 0);
+  const bool constant = tensor.buffer == nullptr && tensor.data != nullptr;
+  if (constant) return add_buffer(recording_.program().constant(&tensor), 0);
+  add_buffer(from_border(tensor.buffer), tensor.byte_offset * 8 / dtype_bits(tensor.dtype));
+}
+
+void Arguments::record(Size3 global) {
+  if (global[0] == 0 || global[1] == 0 || global[2] == 0) return;
+  Command command{std::move(kernel_), global, ref_.local};
+  for (size_t d = 0; d < 3; ++d)
+    command.global[d] = (global[d] + ref_.local[d] - 1) / ref_.local[d] * ref_.local[d];
+  recording_.add(std::move(command));
+}
+
+}  // namespace detail
+}  // namespace tenon::opencl

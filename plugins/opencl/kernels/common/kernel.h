@@ -1,0 +1,118 @@
+// What every kernel of this provider needs: element types as OpenCL names them, and launches.
+//
+//   struct Relu {
+//     explicit Relu(const NodeView& n) : kernel_(load_kernel(n, kSource, defines_for(n.input(0)), "Relu", kLine)) {}
+//     void prepare(PrepareContext& p) const { ... }
+//     void run(const Context& ctx) const {          // once per binding: records, computes nothing
+//       launch(ctx, kernel_, {n}, in(ctx.input(0)), out(ctx.output(0)), cl_int(n));
+//     }
+//   };
+//   TENON_KERNEL(Relu, .op_type = "Relu", .since = 6)
+//
+// Rules for the OpenCL C: index what lies beyond the arguments' counts is done nothing with, so that a launch
+// may be rounded up, and one with all arguments zero does nothing (drivers are warmed up that way).
+#pragma once
+
+#include "kernels/common/walk.h"
+#include "memory.h"
+#include "program.h"
+
+namespace tenon::opencl {
+
+using namespace tenon::ep;  // NOLINT: what SDK and kernels share is all that kernels are about
+
+// Sizes of work-groups. Few, since some drivers compile each kernel once per size.
+inline constexpr Size3 kLine{64, 1, 1};   // elements of the innermost dimension
+inline constexpr Size3 kSquare{8, 8, 1};  // two axes that are walked alike
+
+inline constexpr TypeList<float, double, Float16> kRealTypes;          // what can be computed with
+inline constexpr auto kAnyTypes = kRealTypes + kIntTypes + kBoolType;  // what can be moved
+
+/// "float", "uchar", ...: the type an element of this type is stored as.
+std::string_view cl_type(uint32_t dtype);
+
+/// Options that define T as the element type, C as the type to compute in, and LOAD, STORE between them:
+/// float16 is stored as such and computed in float. Another name than T makes another set: C_R, LOAD_R, STORE_R.
+std::string defines_for(uint32_t dtype, std::string_view name = "T");
+/// Options that define M as an unsigned integer of the element's size, for kernels that only move.
+std::string defines_to_move(uint32_t dtype);
+
+/// Shape inference of the host must have found the outputs; needed by every `prepare` that relies on it.
+DimsView output_dims(const PrepareContext& p, int i);
+
+namespace detail {
+
+Recording& recording_of(const Context& ctx);
+
+/// Sets the arguments of one launch in order.
+class Arguments {
+ public:
+  Arguments(const Context& ctx, const KernelRef& ref);
+  void add(const tenon_tensor& tensor);
+  template <class Scalar>
+  void add_scalar(const Scalar& scalar) {
+    check(clSetKernelArg(kernel_.get(), next_++, sizeof(scalar), &scalar), "clSetKernelArg");
+  }
+  void add_buffer(cl_mem buffer, uint64_t element_offset) {
+    check(clSetKernelArg(kernel_.get(), next_++, sizeof(cl_mem), buffer == nullptr ? nullptr : &buffer),
+          "clSetKernelArg");
+    add_scalar(static_cast<cl_ulong>(element_offset));
+  }
+  /// Rounds `global` up to whole groups; nothing is recorded when it is empty.
+  void record(Size3 global);
+
+ private:
+  Recording& recording_;
+  const KernelRef& ref_;
+  KernelHandle kernel_;
+  cl_uint next_ = 0;
+};
+
+}  // namespace detail
+
+/// A tensor as an argument: IN or OUT of the prelude. A missing one is a null pointer.
+struct TensorArg {
+  const tenon_tensor* tensor;
+};
+inline TensorArg in(TensorView tensor) { return {tensor.raw()}; }
+inline TensorArg out(OutputTensor tensor) { return {TensorView(tensor).raw()}; }
+
+/// A buffer of the kernel's own (packed weights), from its start on.
+struct BufferArg {
+  cl_mem buffer;
+};
+/// A part of the workspace that `prepare` asked for, `bytes` from its start, as elements of `element_bytes`.
+struct WorkspaceArg {
+  uint64_t byte_offset = 0;
+  uint32_t element_bytes = 4;
+};
+
+namespace detail {
+inline void add(Arguments& to, const Context&, const TensorArg& arg) { to.add(*arg.tensor); }
+inline void add(Arguments& to, const Context&, const BufferArg& arg) { to.add_buffer(arg.buffer, 0); }
+inline void add(Arguments& to, const Context& ctx, const WorkspaceArg& arg) {
+  const tenon_tensor& workspace = *ctx.args().workspace;
+  to.add_buffer(from_border(workspace.buffer), (workspace.byte_offset + arg.byte_offset) / arg.element_bytes);
+}
+template <class Scalar>
+void add(Arguments& to, const Context&, const Scalar& scalar) {
+  static_assert(std::is_trivially_copyable_v<Scalar> && sizeof(Scalar) >= 4);
+  to.add_scalar(scalar);
+}
+}  // namespace detail
+
+/// Records one launch over `global` work-items. Arguments: in(), out(), BufferArg, WorkspaceArg, and numbers or
+/// structs of exactly the type that the OpenCL C declares (cl_int, cl_float, Walk).
+template <class... Args>
+void launch(const Context& ctx, const KernelRef& kernel, Size3 global, const Args&... args) {
+  detail::Arguments arguments(ctx, kernel);
+  (detail::add(arguments, ctx, args), ...);
+  arguments.record(global);
+}
+
+/// The launch that goes through a walk.
+inline Size3 global_of(const Walk& walk) {
+  return {static_cast<size_t>(walk.inner), static_cast<size_t>(walk.outer), 1};
+}
+
+}  // namespace tenon::opencl

@@ -1,0 +1,114 @@
+// How kernels go through tensors of any rank: dimensions that lie together are joined, the innermost is the
+// first axis of the launch, and the others are counted in its second.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "cl.h"
+#include "tenon/ep.hpp"
+
+namespace tenon::opencl {
+
+inline constexpr int kMaxWalkRank = 8;
+inline constexpr int kMaxOperands = 4;
+
+/// The same struct as in the prelude of every program. Counts and strides are in elements.
+struct Walk {
+  cl_int rank;   // of the outer dimensions
+  cl_int inner;  // elements of the innermost
+  cl_int outer;  // rows: the product of `size`
+  cl_int zero;
+  cl_int size[kMaxWalkRank];
+  cl_int stride[kMaxOperands][kMaxWalkRank];
+  cl_int step[kMaxOperands];  // of the innermost
+};
+
+/// Strides of a dense tensor.
+inline ep::Dims dense_strides(ep::DimsView dims) {
+  ep::Dims out(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) out[d - 1] = out[d] * dims[d];
+  return out;
+}
+
+/// Strides by which a tensor of shape `from` is read at the positions of `to`: 0 where it is repeated.
+inline ep::Dims broadcast_strides(ep::DimsView from, ep::DimsView to) {
+  ep::require(from.size() <= to.size(), TENON_INVALID_ARGUMENT, "shape ", from, " does not broadcast to ",
+              to);
+  const ep::Dims dense = dense_strides(from);
+  ep::Dims out(to.size(), 0);
+  const size_t shift = to.size() - from.size();
+  for (size_t d = 0; d < from.size(); ++d) {
+    ep::require(from[d] == 1 || from[d] == to[d + shift], TENON_INVALID_ARGUMENT, "shape ", from,
+                " does not broadcast to ", to);
+    out[d + shift] = from[d] == 1 ? 0 : dense[d];
+  }
+  return out;
+}
+
+/// What two shapes broadcast to.
+inline ep::Dims broadcast_dims(ep::DimsView a, ep::DimsView b) {
+  ep::Dims out(std::max(a.size(), b.size()), 1);
+  for (size_t d = 0; d < out.size(); ++d) {
+    const size_t back = out.size() - d;
+    const int64_t m = back <= a.size() ? a[a.size() - back] : 1,
+                  n = back <= b.size() ? b[b.size() - back] : 1;
+    ep::require(m == n || m == 1 || n == 1, TENON_INVALID_ARGUMENT, "the shapes ", a, " and ", b,
+                " do not broadcast");
+    out[d] = m == 1 ? n : m;
+  }
+  return out;
+}
+
+inline cl_int narrow(int64_t number) {
+  ep::require(number >= std::numeric_limits<cl_int>::min() && number <= std::numeric_limits<cl_int>::max(),
+              TENON_UNIMPLEMENTED, "a tensor of 2^31 elements or more");
+  return static_cast<cl_int>(number);
+}
+
+/// Goes through `dims` with the given strides per operand. Throws when more than 9 dimensions do not join.
+/// `rows_only`: all dimensions count as outer ones.
+inline Walk make_walk(ep::DimsView dims, const std::vector<ep::Dims>& strides, bool rows_only = false) {
+  struct Axis {
+    int64_t size;
+    std::array<int64_t, kMaxOperands> stride;
+  };
+  std::vector<Axis> axes;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] == 1) continue;
+    Axis axis{dims[d], {}};
+    for (size_t o = 0; o < strides.size(); ++o) axis.stride[o] = strides[o][d];
+    bool joins = !axes.empty();
+    for (size_t o = 0; o < strides.size() && joins; ++o)
+      joins = axes.back().stride[o] == axis.stride[o] * axis.size;
+    if (joins) {
+      axis.size *= axes.back().size;
+      axes.back() = axis;
+    } else {
+      axes.push_back(axis);
+    }
+  }
+  Walk out{};
+  out.inner = out.outer = 1;
+  if (!axes.empty() && !rows_only) {
+    out.inner = narrow(axes.back().size);
+    for (size_t o = 0; o < strides.size(); ++o) out.step[o] = narrow(axes.back().stride[o]);
+    axes.pop_back();
+  }
+  ep::require(axes.size() <= kMaxWalkRank, TENON_UNIMPLEMENTED, "more than ", kMaxWalkRank + 1,
+              " dimensions that cannot be joined");
+  out.rank = static_cast<cl_int>(axes.size());
+  int64_t outer = 1;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    out.size[d] = narrow(axes[d].size);
+    for (size_t o = 0; o < strides.size(); ++o) out.stride[o][d] = narrow(axes[d].stride[o]);
+    outer *= axes[d].size;
+  }
+  out.outer = narrow(outer);
+  narrow(outer * out.inner);
+  return out;
+}
+
+}  // namespace tenon::opencl

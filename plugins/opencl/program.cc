@@ -1,0 +1,133 @@
+#include "program.h"
+
+#include "memory.h"
+
+namespace tenon::opencl {
+namespace {
+
+using ep::GraphView;
+using ep::NodeView;
+using ep::Support;
+using ep::ValueView;
+
+/// Empty when the device can hold the value.
+std::string unfit(const Instance& instance, const ValueView& value) {
+  if (!value.present()) return {};
+  if (value.kind() != TENON_KIND_TENSOR) return ep::cat("'", value.name(), "' is no tensor");
+  if (instance.stores(value.dtype())) return {};
+  return ep::cat("'", value.name(), "' has element type ", ep::dtype_name(value.dtype()),
+                 ", which this device does not take");
+}
+
+Support check_types(const Instance& instance, const NodeView& node) {
+  std::string text;
+  for (int i = 0; i < node.input_count() && text.empty(); ++i) text = unfit(instance, node.input(i));
+  for (int i = 0; i < node.output_count() && text.empty(); ++i) text = unfit(instance, node.output(i));
+  if (text.empty()) return Support::yes();
+  return Support::no(TENON_REJECT_TYPE, ep::cat(node.op(), ": ", text));
+}
+
+const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Support* out_refusal) {
+  const ep::KernelEntry* entry = ep::detail::choose(node, out_refusal);
+  if (entry == nullptr) return nullptr;
+  *out_refusal = check_types(instance, node);
+  return *out_refusal ? entry : nullptr;
+}
+
+void emit(const tenon_claim_sink* sink, const NodeView& node, uint32_t index, const ep::KernelEntry& entry) {
+  std::vector<tenon_claim_value> values;
+  for (const int i : entry.ops.shape_inputs(node)) {
+    const ValueView value = node.input(i);
+    if (!value.present() || value.is_constant()) continue;
+    values.push_back({value.index(), TENON_CLAIM_SHAPE_INPUT, TENON_DOMAIN_HOST, 0});
+  }
+  tenon_claim claim{};
+  claim.struct_size = sizeof(claim);
+  claim.nodes = &index;
+  claim.node_count = 1;
+  claim.values = values.data();
+  claim.value_count = static_cast<uint32_t>(values.size());
+  claim.input_domain = claim.output_domain = kDeviceDomain;
+  ep::detail::call_host(sink->claim, sink->context, &std::as_const(claim));
+}
+
+}  // namespace
+
+void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
+  const GraphView graph(raw);
+  for (uint32_t i = 0; i < graph.info().node_count; ++i) {
+    ep::ConstantStore store;
+    const NodeView node(graph, i, store, instance);
+    if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
+    Support refusal = Support::yes();
+    if (const ep::KernelEntry* entry = choose(instance, node, &refusal)) {
+      emit(sink, node, i, *entry);
+    } else {
+      ep::detail::emit_rejection(sink, i, refusal);
+    }
+  }
+}
+
+CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instance_(instance) {
+  const GraphView graph(raw);
+  ep::require(graph.info().node_count == 1, TENON_INTERNAL, "a claim of ", graph.info().node_count,
+              " nodes was not offered");
+  const NodeView node(graph, 0, node_.layout.store, instance);
+  node_.layout.place = ep::detail::place_of(node);
+  try {
+    Support refusal = Support::yes();
+    const ep::KernelEntry* entry = choose(instance, node, &refusal);
+    if (entry == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
+    node_.ops = &entry->ops;
+    ep::detail::lay_out(graph, node, node_.layout);
+    node_.kernel = entry->ops.create(node);
+  } catch (ep::Error& e) {
+    e.text = ep::cat(node_.layout.place, ": ", e.text);
+    throw;
+  }
+}
+
+ep::detail::Prepared* CompiledNode::prepare(tenon_prepare_args& args) const {
+  ep::detail::Prepared* out = ep::detail::prepare_node(node_, args);
+  if (args.workspace_bytes != 0) args.workspace_domain = kDeviceDomain;
+  return out;
+}
+
+cl_mem CompiledNode::constant(const tenon_tensor* tensor) const {
+  const std::lock_guard lock(mutex_);
+  MemHandle& known = constants_[tensor];
+  if (!known && tensor->byte_size > 0) {
+    // A device that works in the host's memory reads the constant where it is.
+    const cl_mem_flags where =
+        instance_.device.limits().unified_memory ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
+    known = instance_.device.make_buffer(tensor->byte_size, CL_MEM_READ_ONLY | where, tensor->data);
+  }
+  return known.get();
+}
+
+Recording::Recording(const tenon_bind_args& bind)
+    : program_(*reinterpret_cast<const CompiledNode*>(bind.program)) {
+  RecordArgs args{};
+  args.struct_size = sizeof(tenon_run_args);
+  args.program = bind.program;
+  args.prepared = bind.prepared;
+  args.inputs = bind.inputs;
+  args.outputs = const_cast<tenon_tensor*>(bind.outputs);
+  args.input_count = bind.input_count;
+  args.output_count = bind.output_count;
+  args.workspace = bind.workspace;
+  args.recording = this;
+  const ep::detail::Program& node = program_.node();
+  const ep::Context context(args, node.layout);
+  node.ops->run(node.kernel, reinterpret_cast<const ep::detail::Prepared*>(bind.prepared)->state, context);
+}
+
+void Recording::enqueue(cl_command_queue queue) const {
+  for (const Command& command : commands_) {
+    check(clEnqueueNDRangeKernel(queue, command.kernel.get(), 3, nullptr, command.global.data(),
+                                 command.local.data(), 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
+  }
+}
+
+}  // namespace tenon::opencl

@@ -1,0 +1,64 @@
+// A node from claim to run: what is claimed, compiled, prepared for a shape, recorded for fixed addresses.
+//
+// A kernel's `run` is called once per binding and records launches; a Run enqueues what was recorded. So the
+// hot path sets no argument and takes no lock.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "device.h"
+
+namespace tenon::opencl {
+
+/// Claims what a kernel supports, in the device's memory; shape inputs in the host's.
+void offer(const Instance& instance, const tenon_graph* graph, const tenon_claim_sink* sink);
+
+/// A compiled node. Its kernel is made once; constants go to the device when they are first recorded.
+class CompiledNode {
+ public:
+  CompiledNode(Instance& instance, const tenon_graph* graph);
+  CompiledNode(const CompiledNode&) = delete;
+  CompiledNode& operator=(const CompiledNode&) = delete;
+
+  Instance& instance() const { return instance_; }
+  const ep::detail::Program& node() const { return node_; }
+  const std::string& place() const { return node_.layout.place; }
+  ep::detail::Prepared* prepare(tenon_prepare_args& args) const;
+  /// The device's copy of a constant input, or the constant itself where both share memory.
+  cl_mem constant(const tenon_tensor* constant) const;
+
+ private:
+  Instance& instance_;
+  ep::detail::Program node_;
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<const tenon_tensor*, MemHandle> constants_;
+};
+
+struct Command {
+  KernelHandle kernel;
+  Size3 global{1, 1, 1}, local{1, 1, 1};
+};
+
+/// The launches of one node for fixed addresses.
+class Recording {
+ public:
+  explicit Recording(const tenon_bind_args& args);
+
+  const CompiledNode& program() const { return program_; }
+  void add(Command command) { commands_.push_back(std::move(command)); }
+  void enqueue(cl_command_queue queue) const;
+
+ private:
+  const CompiledNode& program_;
+  std::vector<Command> commands_;
+};
+
+/// What a kernel's `run` gets through its Context.
+struct RecordArgs : tenon_run_args {
+  Recording* recording = nullptr;
+};
+
+}  // namespace tenon::opencl

@@ -1,0 +1,267 @@
+#include "source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "device.h"
+#include "kernels/common/walk.h"
+
+namespace tenon::opencl {
+namespace {
+
+// Arguments named x are a buffer and where in it the tensor begins, in elements: slabs are sub-allocated, and
+// OpenCL 1.2 has no pointers into buffers on the host.
+constexpr std::string_view kPrelude = R"CL(
+#if USE_DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#pragma OPENCL FP_CONTRACT ON
+#define IN(type, x) __global const type* x##_base, ulong x##_at
+#define OUT(type, x) __global type* x##_base, ulong x##_at
+#define PTR(x) (x##_base + x##_at)
+#define MAX_RANK 8
+typedef struct {
+  int rank;
+  int inner;
+  int outer;
+  int zero;
+  int size[MAX_RANK];
+  int stride[4][MAX_RANK];
+  int step[4];
+} Walk;
+#define WALK1(w, row, a) \
+  int a = 0; \
+  for (int d_ = w.rank - 1, r_ = row; d_ >= 0; --d_) { \
+    const int q_ = r_ / w.size[d_], at_ = r_ - q_ * w.size[d_]; \
+    a += at_ * w.stride[0][d_]; \
+    r_ = q_; \
+  }
+#define WALK2(w, row, a, b) \
+  int a = 0, b = 0; \
+  for (int d_ = w.rank - 1, r_ = row; d_ >= 0; --d_) { \
+    const int q_ = r_ / w.size[d_], at_ = r_ - q_ * w.size[d_]; \
+    a += at_ * w.stride[0][d_]; \
+    b += at_ * w.stride[1][d_]; \
+    r_ = q_; \
+  }
+#define WALK3(w, row, a, b, c) \
+  int a = 0, b = 0, c = 0; \
+  for (int d_ = w.rank - 1, r_ = row; d_ >= 0; --d_) { \
+    const int q_ = r_ / w.size[d_], at_ = r_ - q_ * w.size[d_]; \
+    a += at_ * w.stride[0][d_]; \
+    b += at_ * w.stride[1][d_]; \
+    c += at_ * w.stride[2][d_]; \
+    r_ = q_; \
+  }
+)CL";
+
+constexpr uint64_t kMagic = 0x31424c434e4e5400;  // of the form of a cached blob
+
+/// FNV-1a: finds damage, defends against nobody.
+uint64_t checksum(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+void put(std::string* out, uint64_t number) {
+  out->append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+bool take(std::string_view* from, uint64_t* number) {
+  if (from->size() < sizeof(*number)) return false;
+  std::memcpy(number, from->data(), sizeof(*number));
+  from->remove_prefix(sizeof(*number));
+  return true;
+}
+
+bool take(std::string_view* from, std::string* text) {
+  uint64_t size = 0;
+  if (!take(from, &size) || size > from->size()) return false;
+  text->assign(from->data(), size);
+  from->remove_prefix(size);
+  return true;
+}
+
+std::string build_log(cl_program program, cl_device_id device) {
+  size_t size = 0;
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
+  std::string log(size, '\0');
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+  return log.substr(0, 700);
+}
+
+std::string options_of(const Instance& instance, const std::string& defines) {
+  return ep::cat("-cl-kernel-arg-info -DUSE_DOUBLE=", instance.device.limits().float64 ? 1 : 0, " ", defines);
+}
+
+/// Zeroes for an argument of this type; 0 for a type that is not known here.
+size_t size_of_scalar(std::string_view type) {
+  if (type == "int" || type == "uint" || type == "float") return 4;
+  if (type == "long" || type == "ulong" || type == "double") return 8;
+  return type == "Walk" ? sizeof(Walk) : 0;
+}
+
+bool set_zero(cl_kernel kernel, cl_uint index) {
+  cl_kernel_arg_address_qualifier qualifier = 0;
+  if (clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(qualifier), &qualifier,
+                         nullptr) != CL_SUCCESS)
+    return false;
+  if (qualifier == CL_KERNEL_ARG_ADDRESS_LOCAL)
+    return clSetKernelArg(kernel, index, 16, nullptr) == CL_SUCCESS;
+  if (qualifier != CL_KERNEL_ARG_ADDRESS_PRIVATE)
+    return clSetKernelArg(kernel, index, sizeof(cl_mem), nullptr) == CL_SUCCESS;
+  char type[64] = {};
+  if (clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, sizeof(type), type, nullptr) != CL_SUCCESS)
+    return false;
+  const char zeroes[sizeof(Walk)] = {};
+  const size_t size = size_of_scalar(type);
+  return size != 0 && clSetKernelArg(kernel, index, size, zeroes) == CL_SUCCESS;
+}
+
+}  // namespace
+
+std::string_view prelude() { return kPrelude; }
+
+std::string pack_binary(const CachedBinary& content) {
+  std::string body;
+  put(&body, content.warmed.size());
+  for (const std::string& launch : content.warmed) {
+    put(&body, launch.size());
+    body += launch;
+  }
+  put(&body, content.binary.size());
+  body += content.binary;
+  std::string out;
+  put(&out, kMagic);
+  put(&out, checksum(body));
+  return out + body;
+}
+
+bool unpack_binary(std::string_view blob, CachedBinary* out) {
+  uint64_t magic = 0, sum = 0, count = 0;
+  if (!take(&blob, &magic) || magic != kMagic || !take(&blob, &sum) || sum != checksum(blob)) return false;
+  if (!take(&blob, &count)) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    std::string launch;
+    if (!take(&blob, &launch)) return false;
+    out->warmed.push_back(std::move(launch));
+  }
+  return take(&blob, &out->binary) && blob.empty() && !out->binary.empty();
+}
+
+BuiltProgram::BuiltProgram(const Instance& instance, const Source& source, const std::string& defines)
+    : key_(ep::cat("program/", instance.device.build_key(), "/", source.name, "/", defines)) {
+  if (load(instance)) return;
+  build(instance, source, defines);
+  unsaved_ = true;
+}
+
+bool BuiltProgram::load(const Instance& instance) {
+  if (ep::host().cache_get == nullptr || instance.host == nullptr) return false;
+  tenon_str blob{};
+  if (ep::host().cache_get(instance.host, ep::to_str(key_), &blob, nullptr) != TENON_OK) return false;
+  CachedBinary content;
+  const bool whole = unpack_binary(ep::view(blob), &content);
+  ep::host().cache_done(instance.host, blob);
+  if (!whole) return false;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(content.binary.data());
+  const size_t size = content.binary.size();
+  cl_device_id device = instance.device.id();
+  cl_int status = CL_SUCCESS, code = CL_SUCCESS;
+  ProgramHandle program(
+      clCreateProgramWithBinary(instance.device.context(), 1, &device, &size, &bytes, &status, &code));
+  if (code != CL_SUCCESS || status != CL_SUCCESS) return false;
+  if (clBuildProgram(program.get(), 1, &device, "-cl-kernel-arg-info", nullptr, nullptr) != CL_SUCCESS)
+    return false;
+  program_ = std::move(program);
+  warmed_.insert(content.warmed.begin(), content.warmed.end());
+  return true;
+}
+
+void BuiltProgram::build(const Instance& instance, const Source& source, const std::string& defines) {
+  const char* texts[] = {kPrelude.data(), source.text.data()};
+  const size_t sizes[] = {kPrelude.size(), source.text.size()};
+  cl_int code = CL_SUCCESS;
+  program_ = ProgramHandle(clCreateProgramWithSource(instance.device.context(), 2, texts, sizes, &code));
+  check(code, "clCreateProgramWithSource");
+  cl_device_id device = instance.device.id();
+  const std::string options = options_of(instance, defines);
+  if (clBuildProgram(program_.get(), 1, &device, options.c_str(), nullptr, nullptr) == CL_SUCCESS) return;
+  ep::fail(TENON_INTERNAL, "the OpenCL compiler refuses '", source.name, "' with ", defines, ": ",
+           build_log(program_.get(), device));
+}
+
+void BuiltProgram::warm(const Instance& instance, const std::string& kernel, const Size3& local) {
+  if (!instance.warm) return;
+  const std::lock_guard lock(mutex_);
+  const std::string launch = ep::cat(kernel, " ", local[0], "x", local[1], "x", local[2]);
+  if (!warmed_.insert(launch).second) return;
+  unsaved_ = true;
+  cl_int code = CL_SUCCESS;
+  const KernelHandle handle(clCreateKernel(program_.get(), kernel.c_str(), &code));
+  check(code, ("clCreateKernel " + kernel).c_str());
+  cl_uint count = 0;
+  check(clGetKernelInfo(handle.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr), "clGetKernelInfo");
+  for (cl_uint i = 0; i < count; ++i) {
+    if (!set_zero(handle.get(), i)) return;  // then the first Run pays
+  }
+  check(clEnqueueNDRangeKernel(instance.queue.get(), handle.get(), 3, nullptr, local.data(), local.data(), 0,
+                               nullptr, nullptr),
+        "clEnqueueNDRangeKernel");
+  check(clFinish(instance.queue.get()), "clFinish");
+}
+
+void BuiltProgram::save(const Instance& instance) {
+  if (ep::host().cache_put == nullptr || instance.host == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  if (!unsaved_) return;
+  size_t size = 0;
+  check(clGetProgramInfo(program_.get(), CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr),
+        "clGetProgramInfo");
+  if (size == 0) return;
+  CachedBinary content;
+  content.warmed.assign(warmed_.begin(), warmed_.end());
+  content.binary.resize(size);
+  auto* bytes = reinterpret_cast<unsigned char*>(content.binary.data());
+  check(clGetProgramInfo(program_.get(), CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, nullptr),
+        "clGetProgramInfo");
+  const std::string blob = pack_binary(content);
+  // Best effort: a cache that is full or read-only costs time at the next start, nothing else.
+  if (ep::host().cache_put(instance.host, ep::to_str(key_), ep::to_str(blob), nullptr) == TENON_OK)
+    unsaved_ = false;
+}
+
+std::shared_ptr<BuiltProgram> Programs::get(const Instance& instance, const Source& source,
+                                            const std::string& defines) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<BuiltProgram>& known = built_[ep::cat(source.name, "/", defines)];
+  if (known == nullptr) known = std::make_shared<BuiltProgram>(instance, source, defines);
+  return known;
+}
+
+void Programs::save_all(const Instance& instance) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& entry : built_) {
+    if (entry.second != nullptr) entry.second->save(instance);
+  }
+}
+
+KernelRef find_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
+                      std::string name, Size3 local) {
+  const Instance& instance = instance_of(node);
+  return {instance.device.programs().get(instance, source, defines), std::move(name), local};
+}
+
+void warm(const ep::NodeView& node, const KernelRef& kernel) {
+  kernel.program->warm(instance_of(node), kernel.name, kernel.local);
+}
+
+KernelRef load_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
+                      std::string name, Size3 local) {
+  KernelRef out = find_kernel(node, source, defines, std::move(name), local);
+  warm(node, out);
+  return out;
+}
+
+}  // namespace tenon::opencl
