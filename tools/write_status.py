@@ -3,7 +3,8 @@
 
     build/gate.json                  counts of every step, in the order they ran
     build/release/gate/<set>.json    the report of `tenon test` over one set of cases, where there is one
-    build/bench/*.json               reports of `tenon bench --format json`; a row with "runtime" is another runtime's
+    build/bench/peers*.json          rows of bench/peers.py; one with "runtime" is another runtime's
+    build/bench/overhead.json        rows of bench/overhead.py
 
 The page depends on these files alone: no dates, no times, no paths of the machine. Sections without data say so.
 """
@@ -114,34 +115,56 @@ def declared_section(reports: dict[str, dict]) -> str:
 # ---- How fast ----
 
 
+def model_name(path: str) -> str:
+    return Path(path).stem if Path(path).stem != "model" else Path(path).parent.name
+
+
 def performance_section(rows: list[dict]) -> str:
     """Median latency of Tenon against each other runtime that measured the same model with as many threads."""
     text = "\n## Performance against other runtimes\n\n"
     ours, others = {}, defaultdict(dict)
     for row in rows:
-        key = (Path(row["model"]).stem if Path(row["model"]).stem != "model" else Path(row["model"]).parent.name,
-               row["threads"])
+        key = (model_name(row["model"]), row["threads"])
         if "runtime" in row:
             others[key][row["runtime"]] = row["median_ns"]
         else:
-            ours[key] = row["median_ns"]
-    pairs = [(key, runtime) for key in sorted(ours) for runtime in sorted(others.get(key, {}))]
+            ours[*key, row.get("provider", "auto")] = row["median_ns"]
+    pairs = [(key, runtime) for key in sorted(ours) for runtime in sorted(others.get(key[:2], {}))]
     if not pairs:
         return text + "Not measured in this run.\n"
-    text += "Time of Tenon divided by time of the other: below 1 is faster.\n\n"
-    text += "| model | threads | other runtime | ratio |\n|---|---:|---|---:|\n"
+    text += "`bench/peers.py`: time of Tenon divided by time of the other, below 1 is faster.\n\n"
+    text += "| model | providers | threads | other runtime | ratio |\n|---|---|---:|---|---:|\n"
     for key, runtime in pairs:
-        text += table_row(key[0], key[1] or "all", runtime, f"{ours[key] / others[key][runtime]:.2f}")
+        name, threads, provider = key
+        text += table_row(name, provider, threads or "all", runtime, f"{ours[key] / others[key[:2]][runtime]:.2f}")
     return text
 
 
-def status_text(results: dict[str, dict], reports: dict[str, dict] | None = None, bench: list[dict] | None = None) -> str:
+def overhead_section(rows: list[dict]) -> str:
+    """What a Run costs beside the arithmetic, from bench/overhead.py."""
+    if not rows:
+        return ""
+    text = "\n## Overhead of a Run\n\n"
+    text += "`bench/overhead.py`: chains of Adds of one element, median of the medians of 5 processes.\n\n"
+    text += "| call | nodes | one Run, ns | each further node, ns |\n|---|---:|---:|---:|\n"
+    first = {}
+    for row in rows:
+        first.setdefault(row["call"], row)
+        more = row["nodes"] - first[row["call"]]["nodes"]
+        each = f"{(row['median_ns'] - first[row['call']]['median_ns']) / more:.1f}" if more else ""
+        text += table_row(row["call"], row["nodes"], f"{row['median_ns']:.0f}", each)
+    return text
+
+
+def status_text(results: dict[str, dict], reports: dict[str, dict] | None = None, bench: list[dict] | None = None,
+                overhead: list[dict] | None = None) -> str:
     """The page. `reports` by the names that `results` has."""
     reports = reports or {}
     text = INTRODUCTION + "".join(count_row(name, counts) for name, counts in results.items())
     text += providers_section(reports) if reports else ""
     text += models_section(reports[MODELS]) if MODELS in reports else ""
     text += performance_section(bench or [])
+    text += overhead_section(overhead or [])
     return text + failures_section(results, reports) + declared_section(reports)
 
 
@@ -151,8 +174,8 @@ def load_reports(names: list[str], folder: Path) -> dict[str, dict]:
     return {name: json.loads(path.read_text()) for name, path in paths.items() if path.is_file()}
 
 
-def load_bench(folder: Path) -> list[dict]:
-    return [row for path in sorted(folder.glob("*.json")) for row in json.loads(path.read_text())]
+def load_rows(folder: Path, pattern: str) -> list[dict]:
+    return [row for path in sorted(folder.glob(pattern)) for row in json.loads(path.read_text())]
 
 
 def main() -> None:
@@ -160,7 +183,8 @@ def main() -> None:
     reports = load_reports(list(results), BUILD / "release" / "gate")
     page = ROOT / "docs" / "status.md"
     page.parent.mkdir(exist_ok=True)
-    page.write_text(status_text(results, reports, load_bench(BUILD / "bench")))
+    page.write_text(status_text(results, reports, load_rows(BUILD / "bench", "peers*.json"),
+                                load_rows(BUILD / "bench", "overhead.json")))
 
 
 if __name__ == "__main__":

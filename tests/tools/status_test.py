@@ -32,7 +32,9 @@ BENCH = [{"model": "x/resnet.onnx", "threads": 1, "median_ns": 300},
          {"model": "y/bert/model.onnx", "threads": 0, "median_ns": 100},
          {"model": "resnet.onnx", "threads": 1, "median_ns": 400, "runtime": "peer 2.0"},
          {"model": "bert/model.onnx", "threads": 0, "median_ns": 50, "runtime": "peer 2.0"},
+         {"model": "resnet.onnx", "threads": 1, "median_ns": 200, "provider": "fake,cpu"},
          {"model": "resnet.onnx", "threads": 2, "median_ns": 1, "runtime": "peer 2.0"}]
+OVERHEAD = [{"call": "bound slots", "nodes": 1, "median_ns": 20.4}, {"call": "bound slots", "nodes": 10, "median_ns": 119.4}]
 
 
 class Status(unittest.TestCase):
@@ -57,8 +59,13 @@ class Status(unittest.TestCase):
                       "| 1 | `g` | rounds otherwise |\n", self.page())
 
     def test_performance(self):
-        self.assertIn("| bert | all | peer 2.0 | 2.00 |\n| resnet | 1 | peer 2.0 | 0.75 |\n", self.page())
+        self.assertIn("| bert | auto | all | peer 2.0 | 2.00 |\n| resnet | auto | 1 | peer 2.0 | 0.75 |\n"
+                      "| resnet | fake,cpu | 1 | peer 2.0 | 0.50 |\n", self.page())
         self.assertIn("Not measured in this run.", write_status.status_text(RESULTS))
+
+    def test_overhead(self):
+        page = write_status.status_text(RESULTS, overhead=OVERHEAD)
+        self.assertIn("| bound slots | 1 | 20 |  |\n| bound slots | 10 | 119 | 11.0 |\n", page)
 
     def test_what_is_left_out_is_counted(self):
         many = [case(f"c{i:03}", "failed", f"cause {i:03}") for i in range(write_status.GROUPS_SHOWN + 5)]
@@ -74,10 +81,10 @@ class Status(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "onnx_node.json").write_text(json.dumps(NODE))
-            (folder / "bench.json").write_text(json.dumps(BENCH))
+            (folder / "peers.json").write_text(json.dumps(BENCH))
             self.assertEqual(write_status.load_reports(list(RESULTS), folder), {"onnx node": NODE})
             (folder / "onnx_node.json").unlink()
-            self.assertEqual(write_status.load_bench(folder), BENCH)
+            self.assertEqual(write_status.load_rows(folder, "peers*.json"), BENCH)
 
 
 if __name__ == "__main__":
