@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """write_docs.py TENON [--check]: fills the generated tables of docs/ from their one source.
 
-Config keys come from `TENON config schema`, refusal codes from host/provider/refusal.h. --check changes nothing and fails when
+Config keys come from `TENON config schema`, refusal codes from host/provider/refusal.h, the checks of the provider kit from the
+`tenon-cts --list` beside TENON. --check changes nothing and fails when
 a page is not up to date.
 """
 
@@ -34,7 +35,18 @@ def refusal_codes(_):
     return "\n".join(lines + [f"| `{code}` | {cause} | {cure} |" for code, cause, cure in sorted(rows)])
 
 
-TABLES = {"docs/config.md": {"config keys": config_keys}, "docs/providers.md": {"refusal codes": refusal_codes}}
+def cts_checks(tenon):
+    command = pathlib.Path(tenon).with_name("tenon-cts")
+    rows = subprocess.run([command, "--list"], check=True, capture_output=True, text=True).stdout.splitlines()
+    lines = ["| check | what holds when it passes |", "|---|---|"]
+    return "\n".join(lines + [f"| `{id}` | {title} |" for id, title in (row.split("\t") for row in rows)])
+
+
+TABLES = {
+    "docs/config.md": {"config keys": config_keys},
+    "docs/providers.md": {"refusal codes": refusal_codes},
+    "docs/cts.md": {"checks": cts_checks},
+}
 
 
 def main():

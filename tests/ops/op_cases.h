@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "tests/ops/mini_host.h"
+#include "ep-sdk/cts/mini_host.h"
 
 namespace tenon::test {
+
+using namespace cts;  // the values and the host that tables are written with
 
 struct OpCase {
   std::string name;

@@ -269,6 +269,10 @@ extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation*
     copy_text(io->reason, sizeof(io->reason), "built for another major of the ABI");
     return TENON_FAILED_PRECONDITION;
   }
+  if (io->host_major_highest == TENON_EP_ABI_MAJOR && io->host_minor < TENON_EP_ABI_MINOR) {
+    copy_text(io->reason, sizeof(io->reason), "built for a later minor of the ABI");
+    return TENON_FAILED_PRECONDITION;
+  }
   g_host = io->host;
   io->major = TENON_EP_ABI_MAJOR;
   io->minor = TENON_EP_ABI_MINOR;

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -160,6 +161,21 @@ extern "C" tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
   return TENON_PERMISSION_DENIED;
 #elif defined(DEFECT_NEEDS_ABSENT)
   io->reserved_out = static_cast<uint32_t>(tenon_test_absent());
+#endif
+#if defined(DEFECT_WRITES_BEYOND)
+  std::memset(&io->major, 0, io->struct_size - offsetof(tenon_ep_negotiation, major));
+#endif
+#if !defined(DEFECT_ANY_HOST)
+  if (io->struct_size < sizeof(*io)) return TENON_INVALID_ARGUMENT;
+  const bool fits = io->host_major_lowest <= TENON_EP_ABI_MAJOR &&
+                    io->host_major_highest >= TENON_EP_ABI_MAJOR &&
+                    (io->host_major_highest > TENON_EP_ABI_MAJOR || io->host_minor >= TENON_EP_ABI_MINOR);
+  if (!fits) {
+#if !defined(DEFECT_SILENT_REFUSAL)
+    std::strcpy(io->reason, "built for another ABI");
+#endif
+    return TENON_FAILED_PRECONDITION;
+  }
 #endif
   io->major = TENON_EP_ABI_MAJOR;
   io->minor = TENON_EP_ABI_MINOR;

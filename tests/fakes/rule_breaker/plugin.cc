@@ -260,6 +260,14 @@ constexpr uint32_t sanitizer() {
 }  // namespace
 
 extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
+  if (io->struct_size < sizeof(*io)) return TENON_INVALID_ARGUMENT;
+  const bool fits = io->host_major_lowest <= TENON_EP_ABI_MAJOR &&
+                    io->host_major_highest >= TENON_EP_ABI_MAJOR &&
+                    (io->host_major_highest > TENON_EP_ABI_MAJOR || io->host_minor >= TENON_EP_ABI_MINOR);
+  if (!fits) {
+    std::strcpy(io->reason, "built for another ABI");
+    return TENON_FAILED_PRECONDITION;
+  }
   g_host = io->host;
   io->major = TENON_EP_ABI_MAJOR;
   io->minor = TENON_EP_ABI_MINOR;

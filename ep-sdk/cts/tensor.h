@@ -10,7 +10,7 @@
 
 #include "tenon/numeric.hpp"
 
-namespace tenon::test {
+namespace tenon::cts {
 
 using Dims = std::vector<int64_t>;
 
@@ -110,4 +110,4 @@ inline Tensor constant(Tensor tensor) {
 inline constexpr float kInf = INFINITY;
 inline constexpr float kNan = NAN;
 
-}  // namespace tenon::test
+}  // namespace tenon::cts

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/ops/mini_host.h"
+#include "ep-sdk/cts/mini_host.h"
 
 /// The view of one node. Values are numbered inputs first, then outputs; an equal constant is a value of its
 /// own.
@@ -14,10 +14,10 @@ struct tenon_graph {
   struct Value {
     tenon_value_info info{};
     std::string name;
-    tenon::test::Dims dims;
-    const tenon::test::Tensor* constant = nullptr;
+    tenon::cts::Dims dims;
+    const tenon::cts::Tensor* constant = nullptr;
   };
-  const tenon::test::NodeCase* node = nullptr;
+  const tenon::cts::NodeCase* node = nullptr;
   std::vector<Value> values;
   std::vector<uint32_t> node_inputs, node_outputs;  // of the node, TENON_NO_INDEX where missing
   std::vector<uint32_t> inputs, outputs;            // of the graph
@@ -29,7 +29,7 @@ struct tenon_graph {
 /// A value by count.
 struct tenon_value {
   std::atomic<int> count{1};
-  tenon::test::Tensor tensor;          // of a tensor; its dtype also of a container
+  tenon::cts::Tensor tensor;           // of a tensor; its dtype also of a container
   std::vector<tenon_value*> elements;  // of a container, counted
   std::vector<int64_t> offsets;        // of a string tensor
   std::string characters;
@@ -39,7 +39,7 @@ struct tenon_value {
 struct tenon_run {
   struct Output {
     bool given = false;  // by set_strings, set_object or alloc_output
-    tenon::test::Tensor tensor;
+    tenon::cts::Tensor tensor;
     std::vector<uint8_t> memory;
   };
   std::vector<tenon_tensor> inputs;
@@ -47,7 +47,7 @@ struct tenon_run {
   std::vector<std::unique_ptr<std::vector<uint8_t>>> scratch;
 };
 
-namespace tenon::test {
+namespace tenon::cts {
 
 /// Borrowed descriptors of a tensor; `offsets` and `characters` hold the form of strings at the border.
 tenon_tensor describe(const Tensor& tensor, std::vector<int64_t>& offsets, std::string& characters);
@@ -66,4 +66,4 @@ const tenon_host_api& host_table();
 inline constexpr size_t kGuardBytes = 64;
 inline constexpr uint8_t kGuard = 0xC7;
 
-}  // namespace tenon::test
+}  // namespace tenon::cts

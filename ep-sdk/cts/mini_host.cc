@@ -1,4 +1,4 @@
-#include "tests/ops/mini_host.h"
+#include "ep-sdk/cts/mini_host.h"
 
 #include <dlfcn.h>
 
@@ -8,9 +8,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/ops/host_table.h"
+#include "ep-sdk/cts/host_table.h"
 
-namespace tenon::test {
+namespace tenon::cts {
 namespace {
 
 [[noreturn]] void broken(const std::string& what) { throw std::runtime_error(what); }
@@ -22,7 +22,7 @@ struct ErrorBox {
   void check(tenon_status status, const char* what) const {
     if (status == TENON_OK) return;
     const std::string where = error.where[0] != '\0' ? std::string(error.where) + ": " : "";
-    throw Failed(status, std::string(what) + ": " + where + error.message);
+    throw CallFailed(status, std::string(what) + ": " + where + error.message);
   }
 };
 
@@ -431,4 +431,4 @@ std::vector<std::string> manifests_in(const std::string& folder) {
   return out;
 }
 
-}  // namespace tenon::test
+}  // namespace tenon::cts

@@ -1,9 +1,9 @@
-#include "tests/ops/host_table.h"
+#include "ep-sdk/cts/host_table.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace tenon::test {
+namespace tenon::cts {
 namespace {
 
 std::atomic<int> g_live_values{0};
@@ -379,4 +379,4 @@ const tenon_host_api& host_table() {
   return table;
 }
 
-}  // namespace tenon::test
+}  // namespace tenon::cts

@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include "ep-sdk/cts/tensor.h"
 #include "tenon/ep.h"
-#include "tests/ops/tensor.h"
 
-namespace tenon::test {
+namespace tenon::cts {
 
 using AttributeValue = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
                                     std::vector<std::string>, Tensor>;
@@ -44,8 +44,8 @@ struct Rejected : std::runtime_error {
 };
 
 /// A call of the provider that failed.
-struct Failed : std::runtime_error {
-  Failed(tenon_status failure, const std::string& text) : std::runtime_error(text), status(failure) {}
+struct CallFailed : std::runtime_error {
+  CallFailed(tenon_status failure, const std::string& text) : std::runtime_error(text), status(failure) {}
   tenon_status status;
 };
 
@@ -63,7 +63,7 @@ class MiniHost {
   /// Whether the provider takes the node.
   bool claims(const NodeCase& node) const;
 
-  /// Capability, compile, prepare and Run of one node. Throws Rejected, Failed, or std::runtime_error when
+  /// Capability, compile, prepare and Run of one node. Throws Rejected, CallFailed, or std::runtime_error when
   /// the provider breaks the contract (guard bytes written, inputs changed, wrong shapes, values leaked).
   std::vector<Tensor> run(const NodeCase& node, Placement placement);
 
@@ -81,4 +81,4 @@ class MiniHost {
 /// All manifests in a folder, sorted.
 std::vector<std::string> manifests_in(const std::string& folder);
 
-}  // namespace tenon::test
+}  // namespace tenon::cts

@@ -1,0 +1,27 @@
+// What a provider's library says about itself, read from its file without loading it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tenon::cts {
+
+struct Binary {
+  std::string arch;
+  std::vector<std::string> needed;
+  std::vector<std::string> exports;  // defined, global and visible
+  std::vector<std::string> unique;   // those of them that are unique in the process
+  std::vector<std::string> imports;  // undefined
+  std::string soname, rpath, runpath;
+  bool has_note = false, text_relocations = false, executable_stack = false;
+  std::map<std::string, std::string> note;  // key=value lines of the Tenon note
+};
+
+/// The whole file; throws Failed when it cannot be read.
+std::string read_file(const std::string& path);
+
+/// Throws Failed for what is no 64-bit little-endian ELF shared library, or a broken one.
+Binary read_binary(const std::string& bytes);
+
+}  // namespace tenon::cts

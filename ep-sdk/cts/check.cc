@@ -1,0 +1,47 @@
+#include "ep-sdk/cts/check.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace tenon::cts {
+namespace {
+
+std::vector<Check>& list() {
+  static std::vector<Check> checks;
+  return checks;
+}
+
+/// Groups in order, rules by number.
+std::pair<int, int> place_of(const std::string& id) {
+  constexpr const char* kGroups[] = {"hygiene.", "negotiation.", "lifecycle."};
+  for (int i = 0; i < 3; ++i) {
+    if (id.rfind(kGroups[i], 0) == 0) return {i, 0};
+  }
+  if (id[0] == 'R') return {3, std::atoi(id.c_str() + 1)};
+  return {4, 0};
+}
+
+}  // namespace
+
+Registrar::Registrar(Check check) { list().push_back(std::move(check)); }
+
+const std::vector<Check>& all_checks() {
+  static const std::vector<Check> sorted = [] {
+    std::vector<Check> out = list();
+    std::sort(out.begin(), out.end(), [](const Check& a, const Check& b) {
+      return std::pair(place_of(a.id), a.id) < std::pair(place_of(b.id), b.id);
+    });
+    return out;
+  }();
+  return sorted;
+}
+
+const Check* find_check(const std::string& id) {
+  for (const Check& check : all_checks()) {
+    if (check.id == id) return &check;
+  }
+  return nullptr;
+}
+
+}  // namespace tenon::cts

@@ -1,0 +1,150 @@
+// tenon-cts MANIFEST: checks a provider from outside, each check in a process of its own.
+#include <fnmatch.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+
+#include "ep-sdk/cts/check.h"
+#include "ep-sdk/cts/child.h"
+#include "ep-sdk/cts/report.h"
+#include "ep-sdk/cts/target.h"
+
+namespace tenon::cts {
+namespace {
+
+constexpr int kPassed = 0, kFailed = 1, kUsage = 2;
+
+struct Flags {
+  Target target;
+  std::vector<std::string> filters;
+  std::string json, junit, worker, here;
+  double time_factor = 1;
+  bool list = false;
+};
+
+bool wanted(const Flags& flags, const std::string& id) {
+  if (flags.filters.empty()) return true;
+  for (const std::string& glob : flags.filters) {
+    if (fnmatch(glob.c_str(), id.c_str(), 0) == 0) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> child_arguments(const Flags& flags, const std::string& id) {
+  std::vector<std::string> out = {"--worker", id, flags.target.manifest_path};
+  if (!flags.target.device.empty()) out.insert(out.end(), {"--device", flags.target.device});
+  if (!flags.target.libtenon.empty()) out.insert(out.end(), {"--libtenon", flags.target.libtenon});
+  for (const std::string& option : flags.target.options) out.insert(out.end(), {"--option", option});
+  for (const std::string& folder : flags.target.cases) out.insert(out.end(), {"--cases", folder});
+  return out;
+}
+
+Result run_check(const Flags& flags, const Check& check) {
+  Result result;
+  if (check.body != nullptr) {
+    result = run_child(child_arguments(flags, check.id), check.seconds * flags.time_factor);
+  } else {
+    result.status = "not testable", result.cause = "from outside: " + check.title;
+  }
+  result.id = check.id, result.title = check.title;
+  if (!result.crash.empty()) {
+    result.cure = "run this check alone under a debugger: gdb --args tenon-cts --here " + check.id + " " +
+                  flags.target.manifest_path;
+  }
+  return result;
+}
+
+int list_checks(const Flags& flags) {
+  for (const Check& check : all_checks()) {
+    if (!wanted(flags, check.id)) continue;
+    std::printf("%s\t%s%s\n", check.id.c_str(), check.body == nullptr ? "not testable from outside: " : "",
+                check.title.c_str());
+  }
+  return kPassed;
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  if (path.empty() || (std::ofstream(path) << text)) return true;
+  std::fprintf(stderr, "tenon-cts: '%s' cannot be written\n", path.c_str());
+  return false;
+}
+
+int check_all(const Flags& flags) {
+  std::vector<Result> results;
+  for (const Check& check : all_checks()) {
+    if (!wanted(flags, check.id)) continue;
+    results.push_back(run_check(flags, check));
+    std::printf("%s\n", line_of(results.back()).c_str());
+    std::fflush(stdout);
+  }
+  if (results.empty()) {
+    std::fprintf(stderr, "tenon-cts: no check has such a name; tenon-cts --list shows them\n");
+    return kUsage;
+  }
+  const bool written = write_file(flags.json, json_report(flags.target, results)) &&
+                       write_file(flags.junit, junit_report(flags.target, results));
+  const Summary summary = summarize(results);
+  std::printf("%d passed, %d failed, %d not applicable\n", summary.passed, summary.failed,
+              summary.not_applicable);
+  if (!written) return kUsage;
+  return summary.failed == 0 ? kPassed : kFailed;
+}
+
+int main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "Checks a provider of Tenon: its manifest and file, its answers to hosts, every rule of RULES.md that "
+      "can be\n"
+      "tested from outside, and ONNX operator cases. Each check runs in a process of its own.",
+      "tenon-cts");
+  app.add_option("manifest", flags.target.manifest_path, "The provider's manifest, x.tenon.json");
+  app.add_option("--device", flags.target.device, "Stable id of the device; default: the first one");
+  app.add_option("--option", flags.target.options, "An option of the provider, name=value; may be repeated")
+      ->allow_extra_args(false);
+  app.add_option("--filter", flags.filters, "Only checks whose id matches this glob; may be repeated")
+      ->allow_extra_args(false);
+  app.add_option("--cases", flags.target.cases, "A folder with cases: ONNX test-case folders, or *.case.json")
+      ->allow_extra_args(false);
+  app.add_option("--libtenon", flags.target.libtenon,
+                 "The libtenon.so that runs ONNX cases; default: beside this program");
+  app.add_option("--json", flags.json, "Write a JSON report");
+  app.add_option("--junit", flags.junit, "Write a JUnit report");
+  app.add_option("--time-factor", flags.time_factor,
+                 "Multiplies every time limit, for slow machines and sanitizers")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--list", flags.list, "List the checks");
+  app.add_option("--here", flags.here, "Run this one check in this process, for a debugger");
+  app.add_option("--worker", flags.worker)->group("");
+  app.footer(
+      "Example: tenon-cts build/providers.d/acme.tenon.json --junit report.xml\n"
+      "Exit code: 0 all passed, 1 a check failed, 2 the command line is wrong.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kPassed : kUsage;
+  }
+  if (flags.list) return list_checks(flags);
+  if (flags.target.manifest_path.empty()) {
+    std::fprintf(stderr, "tenon-cts: name a manifest; tenon-cts --help shows how\n");
+    return kUsage;
+  }
+  read_manifest(&flags.target);
+  if (!flags.worker.empty()) return serve_check(flags.worker, flags.target);
+  if (!flags.here.empty()) {
+    const Check* check = find_check(flags.here);
+    if (check == nullptr || check->body == nullptr) return kUsage;
+    check->body(flags.target);
+    return kPassed;
+  }
+  if (flags.target.syntax == "the file cannot be read") {
+    std::fprintf(stderr, "tenon-cts: '%s' cannot be read\n", flags.target.manifest_path.c_str());
+    return kUsage;
+  }
+  return check_all(flags);
+}
+
+}  // namespace
+}  // namespace tenon::cts
+
+int main(int argc, char** argv) { return tenon::cts::main(argc, argv); }
