@@ -1,6 +1,9 @@
 // OpenCL 1.2 with handles that release themselves and errors that are exceptions.
 #pragma once
 
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
 #include <CL/cl.h>
 
 #include <string>

@@ -105,6 +105,18 @@ cl_mem CompiledNode::constant(const tenon_tensor* tensor) const {
   return known.get();
 }
 
+cl_mem CompiledNode::packed(uint64_t bytes, const std::function<void(Recording&, cl_mem)>& record) const {
+  const std::lock_guard lock(packing_);
+  if (packed_) return packed_.get();
+  MemHandle buffer = instance_.device.make_buffer(std::max<uint64_t>(bytes, 1));
+  Recording recording(*this);
+  record(recording, buffer.get());
+  recording.enqueue(instance_.queue.get());
+  check(clFinish(instance_.queue.get()), "clFinish");
+  packed_ = std::move(buffer);
+  return packed_.get();
+}
+
 Recording::Recording(const tenon_bind_args& bind)
     : program_(*reinterpret_cast<const CompiledNode*>(bind.program)) {
   RecordArgs args{};

@@ -4,6 +4,7 @@
 // hot path sets no argument and takes no lock.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -15,6 +16,8 @@ namespace tenon::opencl {
 
 /// Claims what a kernel supports, in the device's memory; shape inputs in the host's.
 void offer(const Instance& instance, const tenon_graph* graph, const tenon_claim_sink* sink);
+
+class Recording;
 
 /// A compiled node. Its kernel is made once; constants go to the device when they are first recorded.
 class CompiledNode {
@@ -29,12 +32,16 @@ class CompiledNode {
   ep::detail::Prepared* prepare(tenon_prepare_args& args) const;
   /// The device's copy of a constant input, or the constant itself where both share memory.
   cl_mem constant(const tenon_tensor* constant) const;
+  /// A buffer that `record` fills, made and filled at the first call.
+  cl_mem packed(uint64_t bytes, const std::function<void(Recording&, cl_mem)>& record) const;
 
  private:
   Instance& instance_;
   ep::detail::Program node_;
   mutable std::mutex mutex_;
   mutable std::unordered_map<const tenon_tensor*, MemHandle> constants_;
+  mutable std::mutex packing_;
+  mutable MemHandle packed_;
 };
 
 struct Command {
@@ -46,6 +53,8 @@ struct Command {
 class Recording {
  public:
   explicit Recording(const tenon_bind_args& args);
+  /// Without launches yet.
+  explicit Recording(const CompiledNode& program) : program_(program) {}
 
   const CompiledNode& program() const { return program_; }
   void add(Command command) { commands_.push_back(std::move(command)); }

@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "kernels/common/walk.h"
+#include "kernels/common/window.h"
 
 namespace tenon::opencl {
 namespace {
@@ -29,6 +30,14 @@ typedef struct {
   int stride[4][MAX_RANK];
   int step[4];
 } Walk;
+typedef struct {
+  int in[3];
+  int out[3];
+  int size[3];
+  int stride[3];
+  int dilation[3];
+  int pad[3];
+} Window;
 #define WALK1(w, row, a) \
   int a = 0; \
   for (int d_ = w.rank - 1, r_ = row; d_ >= 0; --d_) { \
@@ -99,6 +108,7 @@ std::string options_of(const Instance& instance, const std::string& defines) {
 size_t size_of_scalar(std::string_view type) {
   if (type == "int" || type == "uint" || type == "float") return 4;
   if (type == "long" || type == "ulong" || type == "double") return 8;
+  if (type == "Window") return sizeof(Window);
   return type == "Walk" ? sizeof(Walk) : 0;
 }
 

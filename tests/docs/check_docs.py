@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
-INCLUDES = ["-I", REPO / "host/include", "-I", REPO / "ep-sdk/include", "-I", REPO / "plugins/cpu"]
+INCLUDES = ["-I", REPO / "host/include", "-I", REPO / "ep-sdk/include"]
 FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-const-variable"]
 
 
@@ -31,6 +31,7 @@ class Checker:
     def __init__(self, tenon, cxx, cc, work):
         self.tenon, self.cxx, self.cc, self.work = tenon, cxx, cc, work
         self.helps = {}
+        self.plugin = REPO / "plugins/cpu"  # whose headers blocks may include
 
     def file(self, name, text):
         path = self.work / name
@@ -38,7 +39,7 @@ class Checker:
         return path
 
     def cpp(self, text):
-        return run([self.cxx, "-std=c++20", *FLAGS, *INCLUDES, self.file("block.cc", text)])
+        return run([self.cxx, "-std=c++20", *FLAGS, *INCLUDES, "-I", self.plugin, self.file("block.cc", text)])
 
     def c(self, text):
         return run([self.cc, "-std=c11", *FLAGS, *INCLUDES, self.file("block.c", text)])
@@ -93,6 +94,7 @@ def main():
         checker = Checker(*sys.argv[1:4], pathlib.Path(folder))
         for page in pages:
             text = page.read_text()
+            checker.plugin = page.parent if page.parent.parent.name == "plugins" else REPO / "plugins/cpu"
             problems = [(1, problem) for problem in broken_links(page, text)]
             for language, code, line in blocks(text):
                 check = getattr(checker, language, None)

@@ -65,17 +65,31 @@ namespace detail {
 
 Recording& recording_of(const Context& ctx) { return *static_cast<const RecordArgs&>(ctx.args()).recording; }
 
-Arguments::Arguments(const Context& ctx, const KernelRef& ref) : recording_(recording_of(ctx)), ref_(ref) {
+Arguments::Arguments(Recording& recording, const tenon_tensor* workspace, const KernelRef& ref)
+    : recording_(recording), workspace_(workspace), ref_(ref) {
   cl_int code = CL_SUCCESS;
   kernel_ = KernelHandle(clCreateKernel(ref.program->get(), ref.name.c_str(), &code));
   check(code, "clCreateKernel");
 }
 
-void Arguments::add(const tenon_tensor& tensor) {
+void Arguments::add(const TensorArg& arg) {
+  const tenon_tensor& tensor = *arg.tensor;
   if (tensor.kind == TENON_KIND_NONE) return add_buffer(nullptr, 0);
   const bool constant = tensor.buffer == nullptr && tensor.data != nullptr;
-  if (constant) return add_buffer(recording_.program().constant(&tensor), 0);
-  add_buffer(from_border(tensor.buffer), tensor.byte_offset * 8 / dtype_bits(tensor.dtype));
+  const auto first = static_cast<uint64_t>(arg.first);
+  if (constant) return add_buffer(recording_.program().constant(&tensor), first);
+  add_buffer(from_border(tensor.buffer), tensor.byte_offset * 8 / dtype_bits(tensor.dtype) + first);
+}
+
+void Arguments::add(const WorkspaceArg& arg) {
+  add_buffer(from_border(workspace_->buffer),
+             (workspace_->byte_offset + arg.byte_offset) / arg.element_bytes);
+}
+
+void Arguments::add_buffer(cl_mem buffer, uint64_t element_offset) {
+  check(clSetKernelArg(kernel_.get(), next_++, sizeof(cl_mem), buffer == nullptr ? nullptr : &buffer),
+        "clSetKernelArg");
+  add(static_cast<cl_ulong>(element_offset));
 }
 
 void Arguments::record(Size3 global) {

@@ -40,6 +40,24 @@ std::string defines_to_move(uint32_t dtype);
 /// Shape inference of the host must have found the outputs; needed by every `prepare` that relies on it.
 DimsView output_dims(const PrepareContext& p, int i);
 
+/// A tensor as an argument: IN or OUT of the prelude. A missing one is a null pointer.
+struct TensorArg {
+  const tenon_tensor* tensor;
+  int64_t first = 0;  // the element that the kernel sees as its first
+};
+inline TensorArg in(TensorView tensor, int64_t first = 0) { return {tensor.raw(), first}; }
+inline TensorArg out(OutputTensor tensor, int64_t first = 0) { return {TensorView(tensor).raw(), first}; }
+
+/// A buffer of the kernel's own (packed weights), from its start on.
+struct BufferArg {
+  cl_mem buffer;
+};
+/// A part of the workspace that `prepare` asked for, `byte_offset` from its start.
+struct WorkspaceArg {
+  uint64_t byte_offset = 0;
+  uint32_t element_bytes = 4;
+};
+
 namespace detail {
 
 Recording& recording_of(const Context& ctx);
@@ -47,22 +65,23 @@ Recording& recording_of(const Context& ctx);
 /// Sets the arguments of one launch in order.
 class Arguments {
  public:
-  Arguments(const Context& ctx, const KernelRef& ref);
-  void add(const tenon_tensor& tensor);
+  Arguments(Recording& recording, const tenon_tensor* workspace, const KernelRef& ref);
+  void add(const TensorArg& arg);
+  void add(const BufferArg& arg) { add_buffer(arg.buffer, 0); }
+  void add(const WorkspaceArg& arg);
   template <class Scalar>
-  void add_scalar(const Scalar& scalar) {
+  void add(const Scalar& scalar) {
+    static_assert(std::is_trivially_copyable_v<Scalar> && sizeof(Scalar) >= 4);
     check(clSetKernelArg(kernel_.get(), next_++, sizeof(scalar), &scalar), "clSetKernelArg");
-  }
-  void add_buffer(cl_mem buffer, uint64_t element_offset) {
-    check(clSetKernelArg(kernel_.get(), next_++, sizeof(cl_mem), buffer == nullptr ? nullptr : &buffer),
-          "clSetKernelArg");
-    add_scalar(static_cast<cl_ulong>(element_offset));
   }
   /// Rounds `global` up to whole groups; nothing is recorded when it is empty.
   void record(Size3 global);
 
  private:
+  void add_buffer(cl_mem buffer, uint64_t element_offset);
+
   Recording& recording_;
+  const tenon_tensor* workspace_;
   const KernelRef& ref_;
   KernelHandle kernel_;
   cl_uint next_ = 0;
@@ -70,44 +89,25 @@ class Arguments {
 
 }  // namespace detail
 
-/// A tensor as an argument: IN or OUT of the prelude. A missing one is a null pointer.
-struct TensorArg {
-  const tenon_tensor* tensor;
-};
-inline TensorArg in(TensorView tensor) { return {tensor.raw()}; }
-inline TensorArg out(OutputTensor tensor) { return {TensorView(tensor).raw()}; }
-
-/// A buffer of the kernel's own (packed weights), from its start on.
-struct BufferArg {
-  cl_mem buffer;
-};
-/// A part of the workspace that `prepare` asked for, `bytes` from its start, as elements of `element_bytes`.
-struct WorkspaceArg {
-  uint64_t byte_offset = 0;
-  uint32_t element_bytes = 4;
-};
-
-namespace detail {
-inline void add(Arguments& to, const Context&, const TensorArg& arg) { to.add(*arg.tensor); }
-inline void add(Arguments& to, const Context&, const BufferArg& arg) { to.add_buffer(arg.buffer, 0); }
-inline void add(Arguments& to, const Context& ctx, const WorkspaceArg& arg) {
-  const tenon_tensor& workspace = *ctx.args().workspace;
-  to.add_buffer(from_border(workspace.buffer), (workspace.byte_offset + arg.byte_offset) / arg.element_bytes);
-}
-template <class Scalar>
-void add(Arguments& to, const Context&, const Scalar& scalar) {
-  static_assert(std::is_trivially_copyable_v<Scalar> && sizeof(Scalar) >= 4);
-  to.add_scalar(scalar);
-}
-}  // namespace detail
-
 /// Records one launch over `global` work-items. Arguments: in(), out(), BufferArg, WorkspaceArg, and numbers or
 /// structs of exactly the type that the OpenCL C declares (cl_int, cl_float, Walk).
 template <class... Args>
 void launch(const Context& ctx, const KernelRef& kernel, Size3 global, const Args&... args) {
-  detail::Arguments arguments(ctx, kernel);
-  (detail::add(arguments, ctx, args), ...);
+  detail::Arguments arguments(detail::recording_of(ctx), ctx.args().workspace, kernel);
+  (arguments.add(args), ...);
   arguments.record(global);
+}
+
+/// What is made of a constant input on the device once, at the first binding: `record(ctx, BufferArg)` launches
+/// what fills the buffer of `bytes`. One per node.
+template <class Record>
+BufferArg packed_constant(const Context& ctx, uint64_t bytes, Record&& record) {
+  const CompiledNode& node = detail::recording_of(ctx).program();
+  return {node.packed(bytes, [&](Recording& recording, cl_mem buffer) {
+    RecordArgs args{static_cast<const tenon_run_args&>(ctx.args())};
+    args.recording = &recording;
+    record(Context(args, node.node().layout), BufferArg{buffer});
+  })};
 }
 
 /// The launch that goes through a walk.

@@ -1,0 +1,45 @@
+#include "kernels/common/kernel.h"
+
+namespace tenon::opencl {
+namespace {
+
+// C rounds towards zero as ONNX does. What lies outside of an integer's range is left to the device; bool is
+// whether a number differs from zero.
+constexpr Source kSource{"cast", R"CL(
+__kernel void Cast(IN(T, x), OUT(R, y), int n) {
+  const int i = get_global_id(0);
+  if (i >= n) return;
+#if TO_BOOL
+  STORE_R(PTR(y), i, LOAD(PTR(x), i) != 0);
+#else
+  STORE_R(PTR(y), i, (C_R)CONVERT(LOAD(PTR(x), i)));
+#endif
+}
+)CL"};
+
+class Cast {
+ public:
+  static Support supports(const NodeView& n) { return Check(n).input(0, kAnyTypes).output(0, kAnyTypes); }
+  explicit Cast(const NodeView& n) {
+    const uint32_t from = n.input(0).dtype(), to = n.output(0).dtype();
+    // By way of a 64-bit integer a number too large wraps as on the CPU, instead of being undefined.
+    const bool wraps = kRealTypes.contains(from) && !kRealTypes.contains(to) && dtype_bits(to) < 64;
+    kernel_ = load_kernel(n, kSource,
+                          cat(defines_for(from), defines_for(to, "R"), "-DTO_BOOL=", to == TENON_BOOL ? 1 : 0,
+                              " -DCONVERT=", wraps ? "(long)" : ""),
+                          "Cast", kLine);
+  }
+  void prepare(PrepareContext& p) const { p.set_output(0, p.input(0).dims()); }
+  void run(const Context& ctx) const {
+    const int64_t n = ctx.input(0).size();
+    launch(ctx, kernel_, {static_cast<size_t>(n), 1, 1}, in(ctx.input(0)), out(ctx.output(0)), narrow(n));
+  }
+
+ private:
+  KernelRef kernel_;
+};
+TENON_KERNEL(Cast, .op_type = "Cast", .since = 6)
+TENON_KERNEL(Cast, .op_type = "CastLike", .since = 15)
+
+}  // namespace
+}  // namespace tenon::opencl

@@ -1,0 +1,71 @@
+// DepthToSpace and SpaceToDepth: transpositions of six axes.
+#include "kernels/common/copy.h"
+
+namespace tenon::opencl {
+namespace {
+
+StridedCopy transposed(DimsView six, const std::array<size_t, 6>& order) {
+  const Dims dense = dense_strides(six);
+  Dims dims, strides;
+  for (const size_t axis : order) {
+    dims.push_back(six[axis]);
+    strides.push_back(dense[axis]);
+  }
+  return gather_copy(dims, strides);
+}
+
+class Blocks {
+ public:
+  static Support supports(const NodeView& n) {
+    return Check(n)
+        .input(0, kAnyTypes)
+        .rank(0, 4, 4)
+        .attr_is("mode", {"DCR", "CRD"})
+        .that(n.attr_i("blocksize", 0) > 0, TENON_REJECT_ATTRIBUTE, "blocksize is not positive");
+  }
+  explicit Blocks(const NodeView& n) : block_(n.attr_i("blocksize")), copy_(n, n.input(0).dtype()) {}
+  void run(const Context& ctx, const StridedCopy& copy) const {
+    copy_.record(ctx, copy, in(ctx.input(0)), out(ctx.output(0)));
+  }
+
+ protected:
+  int64_t block_;
+
+ private:
+  CopyKernels copy_;
+};
+
+class DepthToSpace : public Blocks {
+ public:
+  explicit DepthToSpace(const NodeView& n) : Blocks(n), is_crd_(n.attr_s("mode", "DCR") == "CRD") {}
+  StridedCopy prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims();
+    const int64_t b = block_;
+    require(x.size() == 4 && x[1] % (b * b) == 0, TENON_INVALID_ARGUMENT, "the shape ", x,
+            " has no blocks of ", b);
+    p.set_output(0, Dims{x[0], x[1] / (b * b), x[2] * b, x[3] * b});
+    if (is_crd_) return transposed(Dims{x[0], x[1] / (b * b), b, b, x[2], x[3]}, {0, 1, 4, 2, 5, 3});
+    return transposed(Dims{x[0], b, b, x[1] / (b * b), x[2], x[3]}, {0, 3, 4, 1, 5, 2});
+  }
+
+ private:
+  bool is_crd_;
+};
+TENON_KERNEL(DepthToSpace, .op_type = "DepthToSpace", .since = 1)
+
+class SpaceToDepth : public Blocks {
+ public:
+  using Blocks::Blocks;
+  StridedCopy prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims();
+    const int64_t b = block_;
+    require(x.size() == 4 && x[2] % b == 0 && x[3] % b == 0, TENON_INVALID_ARGUMENT, "the shape ", x,
+            " has no blocks of ", b);
+    p.set_output(0, Dims{x[0], x[1] * b * b, x[2] / b, x[3] / b});
+    return transposed(Dims{x[0], x[1], x[2] / b, b, x[3] / b, b}, {0, 3, 5, 1, 2, 4});
+  }
+};
+TENON_KERNEL(SpaceToDepth, .op_type = "SpaceToDepth", .since = 1)
+
+}  // namespace
+}  // namespace tenon::opencl
