@@ -13,10 +13,11 @@ namespace {
 
 using ir::ElementType;
 
-/// Values may grow this much by folding before the memory costs more than the time is worth.
+/// Values may grow this much by folding before the memory costs more than the time is worth: one node's results in
+/// relation to what it reads, and all of them in relation to the model's weights.
 constexpr int64_t kFreeBytes = int64_t{1} << 20;
 constexpr int64_t kMaxGrowth = 16;
-/// Results whose size only running tells (NonZero, ...): of inputs no larger than this.
+/// Results whose size only running tells (NonZero, strings, ...): of inputs no larger than this.
 constexpr int64_t kMaxUnknown = int64_t{64} << 10;
 
 ir::TensorPtr float_tensor(std::vector<int64_t> dims, const std::vector<float>& values) {
@@ -55,13 +56,16 @@ int64_t bytes_of(const ir::Type& type) {
   int64_t bytes = 0;
   const int64_t count = type.is_tensor() ? type.shape.element_count() : -1;
   if (count < 0) return -1;
-  if (type.element == ElementType::kString) return count * 16;
+  if (type.element == ElementType::kString) return -1;
   return ir::packed_bytes(type.element, count, &bytes) ? bytes : -1;
 }
 
 class Folder {
  public:
-  Folder(Context& context, ir::Graph& graph) : options_(context.options), graph_(graph) {}
+  Folder(Context& context, ir::Graph& graph)
+      : options_(context.options), graph_(graph), budget_(*options_.folded) {
+    if (budget_.weights < 0) budget_.weights = constant_bytes(context.model.graph);
+  }
 
   Result<size_t> run() {
     size_t changes = push_into_bodies(graph_);
@@ -123,18 +127,20 @@ class Folder {
     const ir::Node& node = graph_.node(id);
     if (any_output_of_graph(node)) return false;
     if (node.is("Constant")) return fold_constant_node(id);
-    if (!options_.evaluator || !is_foldable(node)) return false;
+    if (!options_.evaluator || !is_foldable(id)) return false;
     const Result<std::vector<ir::TensorPtr>> values = options_.evaluator(graph_of(node));
     // The provider may lack the operator, or memory: the node then runs where it would have run anyway.
     if (!values.ok() || values->size() != count_outputs(node)) return false;
     const std::vector<ir::ValueId> outputs = node.outputs;
-    size_t next = 0;
-    for (const ir::ValueId output : outputs) {
-      if (output == ir::kNone) continue;
-      const ir::TensorPtr& value = (*values)[next++];
-      if (value == nullptr || static_cast<int64_t>(value->byte_size()) > options_.fold_bytes) return false;
+    int64_t made = 0;
+    for (const ir::TensorPtr& value : *values) {
+      if (value == nullptr) return false;
+      made += static_cast<int64_t>(value->byte_size());
     }
-    next = 0;
+    const int64_t growth = std::max<int64_t>(0, made - bytes_let_go(id));
+    if (growth > room()) return false;
+    budget_.grown += growth;
+    size_t next = 0;
     for (const ir::ValueId output : outputs) {
       if (output != ir::kNone) graph_.set_constant(output, (*values)[next++]);
     }
@@ -153,6 +159,36 @@ class Folder {
     return true;
   }
 
+  static int64_t constant_bytes(const ir::Graph& graph) {
+    int64_t bytes = 0;
+    for (ir::ValueId v = 0; v < graph.value_limit(); ++v) {
+      if (graph.has_value(v) && graph.value(v).is_constant())
+        bytes += static_cast<int64_t>(graph.value(v).constant->byte_size());
+    }
+    return bytes;
+  }
+
+  /// Bytes by which folding may still make the model larger.
+  int64_t room() const {
+    const int64_t worth = std::max(
+        kFreeBytes, budget_.weights > INT64_MAX / kMaxGrowth ? INT64_MAX : budget_.weights * kMaxGrowth);
+    return std::min(options_.fold_bytes, worth) - budget_.grown;
+  }
+
+  /// Bytes of the constants that nobody but this node uses.
+  int64_t bytes_let_go(ir::NodeId id) const {
+    int64_t bytes = 0;
+    const std::vector<ir::ValueId>& inputs = graph_.node(id).inputs;
+    for (auto input = inputs.begin(); input != inputs.end(); ++input) {
+      if (*input == ir::kNone || std::find(inputs.begin(), input, *input) != input) continue;
+      const ir::Value& value = graph_.value(*input);
+      const bool others = std::any_of(value.uses.begin(), value.uses.end(),
+                                      [id](const ir::Use& use) { return use.node != id; });
+      if (!others && value.output_count == 0) bytes += static_cast<int64_t>(value.constant->byte_size());
+    }
+    return bytes;
+  }
+
   bool any_output_of_graph(const ir::Node& node) const {
     return std::any_of(node.outputs.begin(), node.outputs.end(), [this](ir::ValueId output) {
       return output != ir::kNone && graph_.value(output).output_count != 0;
@@ -164,7 +200,8 @@ class Folder {
            static_cast<size_t>(std::count(node.outputs.begin(), node.outputs.end(), ir::kNone));
   }
 
-  bool is_foldable(const ir::Node& node) const {
+  bool is_foldable(ir::NodeId id) const {
+    const ir::Node& node = graph_.node(id);
     // Quantised weights stay so: providers claim them together with the operator behind.
     if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") return false;
     if (ops::is_nondeterministic(node)) return false;
@@ -181,10 +218,11 @@ class Folder {
         }
       }
     }
-    return fits(node, read);
+    return fits(id, read);
   }
 
-  bool fits(const ir::Node& node, int64_t read) const {
+  bool fits(ir::NodeId id, int64_t read) const {
+    const ir::Node& node = graph_.node(id);
     int64_t made = 0;
     for (const ir::ValueId output : node.outputs) {
       if (output == ir::kNone) continue;
@@ -192,10 +230,10 @@ class Folder {
       if (!type.is_tensor()) return false;
       const int64_t bytes = bytes_of(type);
       if (bytes < 0 && (read > kMaxUnknown || ops::is_control_flow(node))) return false;
-      if (bytes > options_.fold_bytes) return false;
+      if (bytes > options_.fold_bytes - made) return false;
       made += std::max<int64_t>(bytes, 0);
     }
-    return made <= std::max(kFreeBytes, read * kMaxGrowth);
+    return made <= std::max(kFreeBytes, read * kMaxGrowth) && made - bytes_let_go(id) <= room();
   }
 
   ir::Graph graph_of(const ir::Node& original) const {
@@ -232,6 +270,7 @@ class Folder {
 
   const Options& options_;
   ir::Graph& graph_;
+  FoldBudget& budget_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,14 +49,23 @@ struct Transform {
   bool needs_types = false;  // types are inferred again before it when something has changed
 };
 
+/// What folding has added to a model.
+struct FoldBudget {
+  int64_t weights = -1;  // bytes of the constants before anything was folded; -1: not counted yet
+  int64_t grown = 0;     // bytes
+};
+
 struct Options {
   /// false: only those that `enabled` names run.
   bool optimise = true;
   /// By name; overrides the default. NOT_FOUND for a name that is no transform.
   std::map<std::string, bool, std::less<>> enabled;
   Evaluator evaluator;
-  /// Largest value that folding may make, in bytes.
+  /// Bytes by which folding may make the model larger, all values together.
   int64_t fold_bytes = int64_t{64} << 20;
+  /// How much of that is used. Copies of the options share it: what is folded at load and what is folded after
+  /// expanding functions belong to one model.
+  std::shared_ptr<FoldBudget> folded = std::make_shared<FoldBudget>();
   /// An application's own transforms; they run after the built-in ones of each round.
   std::vector<Transform> extra;
   /// Called after each transform that changed something, for dumps. May be empty.

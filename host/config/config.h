@@ -96,7 +96,8 @@ struct Shapes {
 };
 
 struct Memory {
-  uint64_t host_limit = 0, device_limit = 0;  // bytes; 0 = no limit
+  uint64_t host_limit = 0;    // bytes; 0 = what the machine has
+  uint64_t device_limit = 0;  // bytes; 0 = no limit
 };
 
 struct Threads {
@@ -106,7 +107,9 @@ struct Threads {
 struct Limits {
   uint64_t model_bytes = 0;  // bytes of model file and external data together; 0 = no limit
   int64_t graph_depth = 0;
-  uint64_t fold_bytes = 0;  // largest constant that folding may make
+  int64_t nodes = 0;
+  uint64_t string_bytes = 0;  // longest string that a model may make; 0 = no limit
+  uint64_t fold_bytes = 0;    // memory by which folding may make a model larger
   ExternalData external_data = ExternalData::kBeneathModel;
   bool map_weights = true;
 };

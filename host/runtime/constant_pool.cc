@@ -26,6 +26,7 @@ Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
   made->descriptor_ = describe(*tensor);
   if (reinterpret_cast<uintptr_t>(tensor->data()) % kAlignment != 0 && tensor->byte_size() != 0) {
     const size_t bytes = (tensor->byte_size() + kAlignment - 1) / kAlignment * kAlignment;
+    ASSIGN_OR_RETURN(made->charge_, MemoryCharge::take(bytes));
     made->copy_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
     if (made->copy_ == nullptr)
       return out_of_memory("no memory for a constant of ", tensor->byte_size(), " bytes");

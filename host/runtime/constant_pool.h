@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/tensor.h"
+#include "host/runtime/memory_budget.h"
 #include "tenon/ep.h"
 
 namespace tenon::runtime {
@@ -28,6 +29,7 @@ class AlignedConstant {
   friend class ConstantPool;
   ir::TensorPtr tensor_;  // owns dims and, unless copied, the data
   std::byte* copy_ = nullptr;
+  MemoryCharge charge_;  // of the copy
   tenon_tensor descriptor_{};
 };
 using ConstantPtr = std::shared_ptr<const AlignedConstant>;
@@ -35,7 +37,7 @@ using ConstantPtr = std::shared_ptr<const AlignedConstant>;
 /// Of one session. Thread-safe.
 class ConstantPool {
  public:
-  /// OUT_OF_MEMORY when a copy is needed and there is no memory.
+  /// OUT_OF_MEMORY or LIMIT_EXCEEDED when a copy is needed and there is no memory.
   Result<ConstantPtr> get(const ir::TensorPtr& tensor);
 
  private:

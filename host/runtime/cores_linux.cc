@@ -36,19 +36,29 @@ double group_quota(const std::string& folder) {
   return 0;
 }
 
-/// The tightest quota from this process's group up to the root; 0 without one.
-double quota_cores() {
+/// Bytes that one group may take; 0 when it sets no limit.
+double group_memory(const std::string& folder) {
+  double limit = 0;
+  std::ifstream v2(folder + "/memory.max");  // "max" without a limit
+  if (v2 >> limit) return limit;
+  std::ifstream v1(folder + "/memory.limit_in_bytes");
+  return v1 >> limit ? limit : 0;
+}
+
+/// The least of what `read` says of the folders from this process's group up to the root; 0 when none says anything.
+template <class Read>
+double tightest_of(const char* controllers_named, Read read) {
   std::ifstream groups("/proc/self/cgroup");
   double tightest = 0;
   for (std::string line; std::getline(groups, line);) {  // "0::/a/b", or "4:cpu,cpuacct:/a/b"
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (!controllers.empty() && controllers.find("cpu") == std::string::npos) continue;
+    if (!controllers.empty() && controllers.find(controllers_named) == std::string::npos) continue;
     const std::string mount = controllers.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controllers;
     for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
-      const double quota = group_quota(mount + path);
-      if (quota > 0 && (tightest == 0 || quota < tightest)) tightest = quota;
+      const double limit = read(mount + path);
+      if (limit > 0 && (tightest == 0 || limit < tightest)) tightest = limit;
       if (path.empty() || path.rfind('/') == std::string::npos) break;
     }
   }
@@ -59,9 +69,16 @@ double quota_cores() {
 
 uint32_t count_usable_cores() {
   const uint32_t cores = affinity_cores();
-  const double quota = quota_cores();
+  const double quota = tightest_of(/*controllers=*/"cpu", group_quota);
   if (quota <= 0 || quota >= cores) return cores;
   return std::max(1u, static_cast<uint32_t>(std::ceil(quota)));
+}
+
+uint64_t usable_memory() {
+  const auto machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double limit = tightest_of("memory", group_memory);
+  return static_cast<uint64_t>(limit > 0 ? std::min(limit, machine) : machine);
 }
 
 void name_this_thread(const char* name) { pthread_setname_np(pthread_self(), name); }

@@ -49,6 +49,7 @@ Result<Buffer> Buffer::allocate(const MemoryDomain& domain, uint64_t bytes, teno
   Buffer out;
   if (bytes == 0) return out;
   if (domain.is_host()) {
+    ASSIGN_OR_RETURN(out.charge_, MemoryCharge::take(bytes));
     if (bytes <= PTRDIFF_MAX) out.address_ = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (out.address_ == nullptr) return out_of_memory("no host memory for ", bytes, " bytes");
   } else {
@@ -97,6 +98,7 @@ void Buffer::reset() {
   address_ = nullptr;
   domain_ = nullptr;
   bytes_ = 0;
+  charge_ = MemoryCharge();
   device_.reset();
 }
 
@@ -106,6 +108,7 @@ void Buffer::swap(Buffer& other) noexcept {
   std::swap(handle_, other.handle_);
   std::swap(address_, other.address_);
   std::swap(bytes_, other.bytes_);
+  std::swap(charge_, other.charge_);
 }
 
 Device::Device(std::shared_ptr<provider::Device> device) : device_(std::move(device)) {

@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "host/provider/loaded_provider.h"
 #include "host/runtime/border.h"
+#include "host/runtime/memory_budget.h"
 #include "tenon/ep.h"
 
 namespace tenon::runtime {
@@ -71,6 +72,7 @@ class Buffer {
   tenon_buffer* handle_ = nullptr;
   void* address_ = nullptr;
   uint64_t bytes_ = 0;
+  MemoryCharge charge_;  // of host memory
 };
 
 /// An open device: one object per (provider build, device) and process, closed with its last user.

@@ -88,6 +88,7 @@ class DynamicRun {
     Knowledge knowledge(executable.graph(), executable.context().opset_imports);
     for (size_t i = 0; i < part_.inputs.size(); ++i) RETURN_IF_ERROR(learn(i, &knowledge));
     RETURN_IF_ERROR(knowledge.infer(part_.nodes));
+    RETURN_IF_ERROR(check_sizes(executable.context(), part_, knowledge));
     auto out = std::make_shared<DynamicPrepared>();
     ASSIGN_OR_RETURN(out->prepared, prepare_part(executable.context(), part_, knowledge));
     for (ir::ValueId value : part_.outputs) {

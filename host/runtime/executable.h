@@ -15,6 +15,7 @@
 #include "core/ir/graph.h"
 #include "core/partition/partition.h"
 #include "host/runtime/constant_pool.h"
+#include "host/runtime/memory_budget.h"
 #include "host/runtime/node_runner.h"
 #include "host/runtime/part.h"
 #include "host/runtime/plan.h"
@@ -31,8 +32,9 @@ struct ExecutableContext {
   size_t keep_plans = 16;
   uint64_t keep_bytes = uint64_t{256} << 20;
   size_t keep_static_programs = 8;
-  uint64_t host_limit = 0, device_limit = 0;  // bytes; 0: none
-  uint32_t threads = 0;                       // a Run may use; 0: all of the pool
+  std::shared_ptr<MemoryBudget> memory;  // host memory of the session; never null in one
+  uint64_t device_limit = 0;             // bytes; 0: none
+  uint32_t threads = 0;                  // a Run may use; 0: all of the pool
 };
 
 class Executable {

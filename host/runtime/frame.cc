@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "host/runtime/labels.h"
 #include "host/runtime/steps.h"
 
 namespace tenon::runtime {
@@ -75,11 +76,8 @@ std::string Frame::largest_value_in(uint32_t slab) const {
       largest = &slot;
   }
   if (largest == nullptr) return "the plan's memory";
-  const ir::Value& value = executable_.graph().value(largest->value);
-  std::string label = str_cat("value '", value.name, "' of ", largest->bytes, " bytes");
-  return value.producer == ir::kNone
-             ? label
-             : str_cat(label, " made by ", executable_.graph().node(value.producer).label());
+  return str_cat("memory that holds ", label_of_value(executable_.graph(), largest->value), " with ",
+                 largest->bytes, " bytes");
 }
 
 Status Frame::allocate() {

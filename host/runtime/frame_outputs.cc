@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "host/runtime/frame.h"
+#include "host/runtime/labels.h"
 
 namespace tenon::runtime {
 namespace {
@@ -23,8 +24,10 @@ Status Frame::make_room(SlotIndex s, uint32_t dtype, std::span<const int64_t> di
     return fits ? ok_status() : wrong_shape(executable_, planned, dims);
   }
   if (planned.domain->is_host()) {
-    ASSIGN_OR_RETURN(ValueRef value, make_tensor(dtype, dims));
-    hold(s, std::move(value));
+    Result<ValueRef> value = make_tensor(dtype, dims);
+    if (!value.ok())
+      return std::move(value).error().with_context(label_of_value(executable_.graph(), planned.value));
+    hold(s, std::move(*value));
     return ok_status();
   }
   uint64_t bytes = 0;

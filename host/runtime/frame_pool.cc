@@ -51,8 +51,22 @@ Result<std::unique_ptr<Frame>> FramePool::take(const Executable& executable,
   }
   frame = take_idle(signature);
   if (frame != nullptr) return frame;
-  ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, find_plan(executable, arguments, std::move(signature)));
-  return Frame::make(executable, std::move(plan));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
+                   find_plan(executable, arguments, std::move(signature)));
+  Result<std::unique_ptr<Frame>> made = Frame::make(executable, plan);
+  if (made.ok() || made.status().kind() != ErrorKind::kLimitExceeded || !drop_idle()) return made;
+  return Frame::make(executable, plan);
+}
+
+bool FramePool::drop_idle() {
+  std::vector<std::unique_ptr<Frame>> dropped;
+  if (std::unique_ptr<Frame> frame = hot_.take()) dropped.push_back(std::move(frame));
+  const std::lock_guard lock(mutex_);
+  entries_.for_each([&](const plan::Signature&, Entry& entry) {
+    for (std::unique_ptr<Frame>& frame : entry.idle) dropped.push_back(std::move(frame));
+    entry.idle.clear();
+  });
+  return !dropped.empty();
 }
 
 void FramePool::give_back(std::unique_ptr<Frame> frame) {

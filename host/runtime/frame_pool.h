@@ -30,7 +30,8 @@ class FramePool {
   FramePool(const FramePool&) = delete;
   FramePool& operator=(const FramePool&) = delete;
 
-  /// A frame for the shapes of the arguments; plans when these shapes are new. `executable` owns the pool.
+  /// A frame for the shapes of the arguments; plans when these shapes are new. When the session's memory does not
+  /// reach, idle frames go first. `executable` owns the pool.
   Result<std::unique_ptr<Frame>> take(const Executable& executable, std::span<const Argument> arguments);
   void give_back(std::unique_ptr<Frame> frame);
 
@@ -50,6 +51,8 @@ class FramePool {
   static constexpr size_t kMaxIdle = 64;
 
   std::unique_ptr<Frame> take_idle(const plan::Signature& signature);
+  /// Frees the memory of all frames that are not in use; false when there are none.
+  bool drop_idle();
   void put_idle(std::unique_ptr<Frame> frame);
 
   HotSlots<Frame> hot_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "host/runtime/labels.h"
+
 namespace tenon::runtime {
 namespace {
 
@@ -92,13 +94,15 @@ class Layout {
     uint64_t host = 0, device = 0;
     for (const PlanSlab& slab : plan_->slabs) (slab.domain->is_host() ? host : device) += slab.bytes;
     const ExecutableContext& context = executable_.context();
-    if (context.host_limit != 0 && host > context.host_limit) {
-      return limit_exceeded("the plan needs ", host, " bytes of host memory, memory.host_limit is ",
-                            context.host_limit);
+    if (context.memory != nullptr) {
+      Status status = context.memory->check_size(host);
+      if (!status.ok())
+        return std::move(status).with_context(label_of_largest(executable_.graph(), *plan_, true));
     }
     if (context.device_limit != 0 && device > context.device_limit) {
       return limit_exceeded("the plan needs ", device, " bytes of device memory, memory.device_limit is ",
-                            context.device_limit);
+                            context.device_limit, "; raise it, or use smaller shapes")
+          .with_context(label_of_largest(executable_.graph(), *plan_, false));
     }
     return ok_status();
   }

@@ -4,6 +4,7 @@
 
 #include "core/ops/ops.h"
 #include "host/runtime/graph_view.h"
+#include "host/runtime/labels.h"
 
 namespace tenon::runtime {
 namespace {
@@ -75,7 +76,39 @@ class KnownDims {
   std::vector<Prepared::Dims> pointers_;
 };
 
+Status check_size(const ExecutableContext& context, const Part& part, const Knowledge& knowledge,
+                  size_t output, std::span<const int64_t> dims) {
+  const ir::ValueId value = part.outputs[output];
+  const ir::Type& type = knowledge.type(value);
+  uint64_t bytes = 0;
+  if (!part.output_domains[output]->is_host() || context.memory == nullptr ||
+      !tensor_bytes(static_cast<uint32_t>(type.element), dims, &bytes))
+    return ok_status();
+  Status status = context.memory->check_size(bytes);
+  if (status.ok()) return status;
+  return std::move(status).with_context(label_of_value(knowledge.graph(), value)).with_context(part.label);
+}
+
 }  // namespace
+
+Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge) {
+  for (size_t o = 0; o < part.outputs.size(); ++o) {
+    const ir::Type& type = knowledge.type(part.outputs[o]);
+    if (!type.is_tensor() || !type.shape.is_static()) continue;
+    RETURN_IF_ERROR(check_size(context, part, knowledge, o, type.shape.to_ints()));
+  }
+  return ok_status();
+}
+
+Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge,
+                   const Prepared& prepared) {
+  for (size_t o = 0; o < part.outputs.size(); ++o) {
+    const PreparedOutput& output = prepared.outputs()[o];
+    if (output.at_run || !knowledge.type(part.outputs[o]).is_tensor()) continue;
+    RETURN_IF_ERROR(check_size(context, part, knowledge, o, output.dims));
+  }
+  return ok_status();
+}
 
 Result<std::shared_ptr<Program>> compile_part(const ir::Graph& graph, const ExecutableContext& context,
                                               const Part& part,

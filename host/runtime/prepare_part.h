@@ -17,6 +17,13 @@ Result<std::shared_ptr<Program>> compile_part(
     const ir::Graph& graph, const ExecutableContext& context, const Part& part,
     const std::unordered_map<ir::ValueId, ir::Type>* types = nullptr);
 
+/// LIMIT_EXCEEDED, naming node and value, when an output whose shape inference knows is larger than the session's
+/// memory. Asked before Prepare, which may make tables as long as the output.
+Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge);
+/// The same for the shapes that Prepare answered.
+Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge,
+                   const Prepared& prepared);
+
 /// True when Prepare can be called: the shapes of all inputs and the values of all shape inputs are known.
 bool can_prepare(const Part& part, const Knowledge& knowledge);
 

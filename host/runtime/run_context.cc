@@ -26,10 +26,13 @@ void* ScratchArena::allocate(uint64_t bytes) {
 }
 
 void* ScratchArena::allocate_slow(uint64_t bytes) {
+  Result<MemoryCharge> charge = MemoryCharge::take(budget_, bytes);
+  if (!charge.ok()) return nullptr;
   std::byte* block = aligned(bytes);
   if (block == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   overflow_.push_back(block);
+  overflow_charges_.push_back(std::move(*charge));
   return block;
 }
 
@@ -38,12 +41,16 @@ void ScratchArena::reset_used() {
   if (overflow_.empty()) return;
   for (std::byte* block : overflow_) std::free(block);
   overflow_.clear();
+  overflow_charges_.clear();
   // What one step asked for is what the next round of it will ask for; without memory the old block serves
   // on.
+  Result<MemoryCharge> charge = MemoryCharge::take(budget_, used);
+  if (!charge.ok()) return;
   if (std::byte* larger = aligned(used)) {
     std::free(block_);
     block_ = larger;
     capacity_ = used;
+    charge_ = std::move(*charge);
   }
 }
 

@@ -19,10 +19,10 @@
 namespace tenon::runtime {
 
 /// Memory that is given out piece by piece and taken back all at once. After the first rounds it allocates
-/// nothing.
+/// nothing. It counts for the budget of the thread that makes it, or for the one set.
 class ScratchArena {
  public:
-  ScratchArena() = default;
+  ScratchArena() : budget_(current_budget()) {}
   ~ScratchArena();
   ScratchArena(const ScratchArena&) = delete;
   ScratchArena& operator=(const ScratchArena&) = delete;
@@ -34,6 +34,10 @@ class ScratchArena {
     if (used_.load(std::memory_order_relaxed) != 0) reset_used();
   }
   uint64_t capacity() const { return capacity_; }
+  /// Before the first piece.
+  void count_for(const std::shared_ptr<MemoryBudget>& budget) {
+    if (budget_ != budget) budget_ = budget;
+  }
 
  private:
   void* allocate_slow(uint64_t bytes);
@@ -44,6 +48,9 @@ class ScratchArena {
   std::atomic<uint64_t> used_{0};  // of the block; beyond capacity_ when it was too small
   std::mutex mutex_;
   std::vector<std::byte*> overflow_;
+  std::shared_ptr<MemoryBudget> budget_;
+  MemoryCharge charge_;  // of the block
+  std::vector<MemoryCharge> overflow_charges_;
 };
 
 /// Where outputs go whose shape or content is known only while the step runs. The executor implements it.

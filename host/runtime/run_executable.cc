@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "host/runtime/frame_pool.h"
+#include "host/runtime/labels.h"
 
 namespace tenon::runtime {
 namespace {
@@ -41,14 +42,6 @@ class Lease {
   std::unique_ptr<Frame> frame_;
 };
 
-/// "output 'y' of node 'tile' (Tile)", for errors.
-std::string label_of(const Executable& executable, size_t output) {
-  const ir::Graph& graph = executable.graph();
-  const ir::Value& value = graph.value(executable.outputs()[output]);
-  std::string label = str_cat("output '", value.name, "'");
-  return value.producer == ir::kNone ? label : str_cat(label, " of ", graph.node(value.producer).label());
-}
-
 /// Memory for the outputs whose shape is known: the caller's or new.
 Status bind_outputs(const Executable& executable, Frame& frame, std::span<ValueRef> outputs) {
   for (uint32_t o = 0; o < outputs.size(); ++o) {
@@ -60,7 +53,10 @@ Status bind_outputs(const Executable& executable, Frame& frame, std::span<ValueR
       const auto first = std::find(frame.plan().outputs.begin(), frame.plan().outputs.end(), slot);
       if (first - frame.plan().outputs.begin() < o) continue;
       Result<ValueRef> made = make_tensor(planned.dtype, {planned.dims, planned.rank});
-      if (!made.ok()) return std::move(made).error().with_context(label_of(executable, o));
+      if (!made.ok()) {
+        return std::move(made).error().with_context(
+            label_of_value(executable.graph(), executable.outputs()[o]));
+      }
       outputs[o] = std::move(*made);
     } else if (!fits(outputs[o]->tensor, planned)) {
       return does_not_fit(executable, o, outputs[o]->tensor, planned);

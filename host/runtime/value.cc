@@ -14,13 +14,17 @@ constexpr size_t kAlignment = 64;
 
 size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// A value with room for dims, and behind them, 64-byte aligned, for `bytes` of data. Null without memory.
-tenon_value* allocate(std::span<const int64_t> dims, uint64_t bytes, void** out_data) {
+Status no_memory(uint64_t bytes) { return out_of_memory("no memory for a value of ", bytes, " bytes"); }
+
+/// A value with room for dims, and behind them, 64-byte aligned, for `bytes` of data.
+Result<tenon_value*> allocate(std::span<const int64_t> dims, uint64_t bytes, void** out_data) {
   const size_t head = rounded_up(sizeof(tenon_value) + dims.size() * sizeof(int64_t));
-  if (bytes > PTRDIFF_MAX - head - kAlignment) return nullptr;
+  ASSIGN_OR_RETURN(MemoryCharge charge, MemoryCharge::take(bytes));
+  if (bytes > PTRDIFF_MAX - head - kAlignment) return no_memory(bytes);
   void* block = std::aligned_alloc(kAlignment, rounded_up(head + bytes));
-  if (block == nullptr) return nullptr;
+  if (block == nullptr) return no_memory(bytes);
   auto* value = new (block) tenon_value;
+  value->charge = std::move(charge);
   auto* own_dims = reinterpret_cast<int64_t*>(static_cast<std::byte*>(block) + sizeof(tenon_value));
   std::copy(dims.begin(), dims.end(), own_dims);
   value->tensor.rank = static_cast<uint32_t>(dims.size());
@@ -41,8 +45,13 @@ Status check_dims(std::span<const int64_t> dims) {
   return ok_status();
 }
 
-Result<ValueRef> no_memory(uint64_t bytes) {
-  return out_of_memory("no memory for a value of ", bytes, " bytes");
+/// Strings are the one kind of data whose size no shape tells.
+Status check_strings(const int64_t* offsets, int64_t count) {
+  const std::shared_ptr<MemoryBudget>& budget = current_budget();
+  if (budget == nullptr) return ok_status();
+  int64_t longest = 0;
+  for (int64_t i = 0; i < count; ++i) longest = std::max(longest, offsets[i + 1] - offsets[i]);
+  return budget->check_string(static_cast<uint64_t>(longest));
 }
 
 bool rising(const int64_t* offsets, int64_t count) {
@@ -100,8 +109,7 @@ Result<ValueRef> make_tensor(uint32_t dtype, std::span<const int64_t> dims) {
                          dtype, ") has no plain memory of that shape");
   }
   void* data = nullptr;
-  tenon_value* value = allocate(dims, bytes, &data);
-  if (value == nullptr) return no_memory(bytes);
+  ASSIGN_OR_RETURN(tenon_value* const value, allocate(dims, bytes, &data));
   value->tensor.kind = TENON_KIND_TENSOR;
   value->tensor.dtype = dtype;
   value->tensor.data = bytes == 0 ? nullptr : data;
@@ -127,8 +135,7 @@ Result<ValueRef> wrap_tensor(const tenon_tensor& tensor, void (*free_fn)(void*),
   }
   if (bytes != 0 && tensor.data == nullptr) return invalid_input("a tensor with elements has no data");
   void* unused = nullptr;
-  tenon_value* value = allocate(dims, 0, &unused);
-  if (value == nullptr) return no_memory(0);
+  ASSIGN_OR_RETURN(tenon_value* const value, allocate(dims, 0, &unused));
   value->tensor.kind = TENON_KIND_TENSOR;
   value->tensor.dtype = tensor.dtype;
   value->tensor.data = bytes == 0 ? nullptr : tensor.data;
@@ -147,8 +154,8 @@ Result<ValueRef> make_strings(std::span<const int64_t> dims, const int64_t* offs
   const auto offset_bytes = (static_cast<uint64_t>(count) + 1) * sizeof(int64_t);
   const auto size = static_cast<uint64_t>(offsets[count]);
   void* memory = nullptr;
-  tenon_value* value = allocate(dims, offset_bytes + size, &memory);
-  if (value == nullptr) return no_memory(offset_bytes + size);
+  RETURN_IF_ERROR(check_strings(offsets, count));
+  ASSIGN_OR_RETURN(tenon_value* const value, allocate(dims, offset_bytes + size, &memory));
   std::memcpy(memory, offsets, offset_bytes);
   auto* text = static_cast<std::byte*>(memory) + offset_bytes;
   if (size != 0) std::memcpy(text, bytes, size);
@@ -189,8 +196,7 @@ Result<ValueRef> make_composite(uint32_t kind, uint32_t dtype, std::span<tenon_v
     return invalid_input("an element is missing");
   }
   void* unused = nullptr;
-  tenon_value* value = allocate({}, 0, &unused);
-  if (value == nullptr) return no_memory(0);
+  ASSIGN_OR_RETURN(tenon_value* const value, allocate({}, 0, &unused));
   ValueRef out = ValueRef::adopt(value);
   for (tenon_value* element : elements) value->elements.push_back(ValueRef::share(element));
   value->tensor.kind = kind;

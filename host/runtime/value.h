@@ -14,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/tensor.h"
+#include "host/runtime/memory_budget.h"
 #include "tenon/tenon.h"
 
 namespace tenon::runtime {
@@ -60,6 +61,7 @@ struct tenon_value {
   std::vector<tenon::runtime::ValueRef> elements;  // SEQUENCE: n; OPTIONAL: 0 or 1; MAP: keys, values
   void (*free_fn)(void* context) = nullptr;        // of wrapped memory
   void* free_context = nullptr;
+  tenon::runtime::MemoryCharge charge;  // for memory of its own
 
   uint32_t kind() const { return tensor.kind; }
   bool is_tensor() const { return tensor.kind == TENON_KIND_TENSOR; }

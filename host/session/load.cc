@@ -14,6 +14,7 @@ onnx::Limits limits_of(const config::Settings& settings) {
   };
   limits.model_bytes = bounded(settings.limits.model_bytes);
   limits.graph_depth = static_cast<int>(settings.limits.graph_depth);
+  limits.nodes = settings.limits.nodes;
   limits.fold_bytes = bounded(settings.limits.fold_bytes);
   limits.map_weights = settings.limits.map_weights;
   limits.external_data = settings.limits.external_data == config::ExternalData::kDeny

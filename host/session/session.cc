@@ -32,6 +32,10 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
   std::shared_ptr<Session> session(new Session());
   session->name_ = source.data != nullptr ? "model in memory" : file_name(source.path);
   session->place_ = source.data != nullptr ? session->name_ : str_cat("model '", source.path, "'");
+  const config::Settings& settings = config.settings();
+  session->memory_ =
+      std::make_shared<runtime::MemoryBudget>(settings.memory.host_limit, settings.limits.string_bytes);
+  const runtime::BudgetScope scope(session->memory_);
   Status status = session->load(source, config, options);
   if (status.ok()) status = session->build(config, options);
   if (status.ok()) status = session->plan_ahead();
@@ -59,7 +63,7 @@ Status Session::build(const config::Config& config, const SessionOptions& option
     context->evaluator = std::make_shared<runtime::NodeRunner>(completing, model_.opset_imports);
   }
   context->keep_plans = static_cast<size_t>(std::max<int64_t>(settings.shapes.keep, 1));
-  context->host_limit = settings.memory.host_limit;
+  context->memory = memory_;
   context->device_limit = settings.memory.device_limit;
   threads_ = static_cast<uint32_t>(settings.threads.count);
   pool_ = &runtime::ThreadPool::process(threads_);
@@ -130,6 +134,7 @@ Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const
 
 void Session::prepare_context(const RunOptions& options, runtime::RunContext* context) const {
   context->run.threads.set(pool_, threads_);
+  context->scratch.count_for(memory_);
   context->control.cancel = options.cancel;
   context->control.deadline_ns = options.deadline_ns == 0 ? 0 : runtime::now_ns() + options.deadline_ns;
   context->control.trace = options.trace;
@@ -137,6 +142,7 @@ void Session::prepare_context(const RunOptions& options, runtime::RunContext* co
 
 Status Session::run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
                               std::span<runtime::ValueRef> outputs) const {
+  const runtime::BudgetScope scope(memory_);
   std::unique_ptr<runtime::RunContext> context = contexts_.take();
   if (context == nullptr) context = std::make_unique<runtime::RunContext>();
   prepare_context(options, context.get());

@@ -76,6 +76,9 @@ class Session {
   const runtime::Selection& selection() const { return selection_; }
   const std::string& name() const { return name_; }
 
+  /// What counts the host memory of Runs.
+  const std::shared_ptr<runtime::MemoryBudget>& memory() const { return memory_; }
+
  private:
   Session() = default;
   Status load(const ModelSource& source, const config::Config& config, const SessionOptions& options);
@@ -88,6 +91,7 @@ class Session {
   std::string place_;  // of errors: "model 'm.onnx'"
   ir::Model model_;
   runtime::Selection selection_;
+  std::shared_ptr<runtime::MemoryBudget> memory_;
   std::unique_ptr<runtime::Executable> executable_;
   IoList inputs_, outputs_;
   std::vector<runtime::ValueRef> default_values_;  // per input

@@ -66,6 +66,7 @@ Status Slots::bind_output(uint32_t index, const tenon_tensor& tensor) {
   set(&outputs_[index], tensor);
   own_outputs_[index].reset();
   if (frame_ == nullptr || !frame_->needs_output(index)) return ok_status();
+  const runtime::BudgetScope scope(session_->memory());
   return bind_outputs();
 }
 
@@ -118,6 +119,7 @@ Status Slots::bind_outputs() {
 }
 
 Status Slots::run(const RunOptions& options) {
+  const runtime::BudgetScope scope(session_->memory());
   if (frame_ == nullptr) {
     RETURN_IF_ERROR(replan());
     session_->prepare_context(options, &context_);

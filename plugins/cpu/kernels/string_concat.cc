@@ -19,16 +19,29 @@ struct StringConcat {
 
   void run(const Context& ctx, const State& state) const {
     const TensorView a = ctx.input(0), b = ctx.input(1);
-    StringBuilder out;
-    std::string joined;
-    if (state.run > 0) {
+    const auto for_pairs = [&](auto&& visit) {
+      if (state.run == 0) return;
       state.for_runs(0, state.runs, [&](const std::array<int64_t, 2>& at, int64_t) {
-        for (int64_t i = 0; i < state.run; ++i) {
-          joined = a.string(at[0] + i * state.steps[0]);
-          out.add(joined += b.string(at[1] + i * state.steps[1]));
-        }
+        for (int64_t i = 0; i < state.run; ++i)
+          visit(a.string(at[0] + i * state.steps[0]), b.string(at[1] + i * state.steps[1]));
       });
-    }
+    };
+    // Measured first: long strings are not to be moved again and again while they grow.
+    int64_t count = 0;
+    size_t bytes = 0, longest = 0;
+    for_pairs([&](std::string_view x, std::string_view y) {
+      ++count;
+      bytes += x.size() + y.size();
+      longest = std::max(longest, x.size() + y.size());
+    });
+    StringBuilder out;
+    out.reserve(count, static_cast<int64_t>(bytes));
+    std::string joined;
+    joined.reserve(longest);
+    for_pairs([&](std::string_view x, std::string_view y) {
+      joined.assign(x).append(y);
+      out.add(joined);
+    });
     ctx.set_strings(0, broadcast_dims(a.dims(), b.dims()), out);
   }
 };

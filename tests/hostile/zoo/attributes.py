@@ -387,6 +387,11 @@ def trees(name: str, **changed):
 
 
 @case
+def tree_that_loops():
+    return trees("looping", nodes_truenodeids=[0, 0, 0], nodes_falsenodeids=[0, 0, 0])
+
+
+@case
 def tree_branch_to_nowhere():
     return trees("lost", nodes_truenodeids=[1 << 40, 0, 0])
 

@@ -68,6 +68,12 @@ def conv_pads_of_1e9():
 
 
 @case
+def resize_by_1e6():
+    values = [constant("c", np.ones((1, 1, 4, 4))), constant("s", [1, 1, 1e6, 1e6])]
+    return closed([node("Resize", ["c", "", "s"], ["y"], "resize")], values, rank=4)
+
+
+@case
 def one_hot_of_2_to_40():
     values = [ints("i", 3), constant("depth", 1 << 40, np.int64), constant("values", [0, 1])]
     return closed([node("OneHot", ["i", "depth", "values"], ["y"], "onehot")], values, rank=2)
@@ -77,6 +83,19 @@ def one_hot_of_2_to_40():
 def one_hot_of_minus_one():
     values = [ints("i", 3), constant("depth", -1, np.int64), constant("values", [0, 1])]
     return closed([node("OneHot", ["i", "depth", "values"], ["y"], "onehot")], values, rank=2)
+
+
+@case
+def concat_doubles_40_times():
+    nodes = [node("Concat", [f"v{i}", f"v{i}"], [f"v{i + 1}"], f"double{i}", axis=0) for i in range(40)]
+    return closed([*nodes, node("Relu", ["v40"], ["y"])], [constant("v0", [1.0])])
+
+
+@case
+def string_doubles_40_times():
+    nodes = [node("StringConcat", [f"v{i}", f"v{i}"], [f"v{i + 1}"], f"double{i}") for i in range(40)]
+    text = helper.make_tensor("v0", STRING, [1], [b"boom"])
+    return closed([*nodes, node("Identity", ["v40"], ["y"])], [text], STRING)
 
 
 @case

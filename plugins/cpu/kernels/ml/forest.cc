@@ -150,12 +150,13 @@ void Forest::check() {
     require(valid(node.on_true) && valid(node.on_false), TENON_INVALID_ARGUMENT, "a branch is out of range");
     features = std::max(features, node.feature + 1);
   }
-  // Circles: depth first, a node that is met again while it is being visited.
+  // Circles: depth first, a node that is met again while it is being visited. From every node, because a circle
+  // has no root.
   enum : uint8_t { kNew, kOpen, kDone };
   std::vector<uint8_t> state(nodes.size(), kNew);
   std::vector<int32_t> stack;
-  for (const int32_t root : roots) {
-    stack.push_back(root);
+  for (size_t first = 0; first < nodes.size(); ++first) {
+    stack.push_back(static_cast<int32_t>(first));
     while (!stack.empty()) {
       const int32_t at = stack.back();
       if (at < 0 || state[static_cast<size_t>(at)] == kDone) {

@@ -72,6 +72,51 @@ TEST(ConstantFolding, RespectsTheLimitBeforeItRuns) {
   EXPECT_EQ(model.graph.node_count(), 2u);
 }
 
+TEST(ConstantFolding, ChainsThatDoubleStopAtTheLimitOfAllTogether) {
+  ir::Model model;
+  auto make = [&model](int doublings) {
+    GraphBuilder b;
+    ir::ValueId value = b.constant(some_floats({256}));
+    for (int i = 0; i < doublings; ++i)
+      value = b.op("Concat", {value, value}, {Attribute::of_int("axis", 0)});
+    b.output(b.op("Add", {b.input("x", f32({1})), value}));
+    model.graph = b.done();
+    model.opset_imports = b.imports();
+  };
+  make(20);
+  transform::Options options;
+  options.evaluator = evaluate_constants;
+  options.fold_bytes = 1 << 14;
+  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  EXPECT_EQ(model.graph.node_count(), 17u) << "1 KiB doubles to 16 KiB, what came before is let go";
+  EXPECT_LE(options.folded->grown, 1 << 14);
+
+  make(20);
+  ASSERT_TRUE(transform::run_pipeline(model, transform::Options(options)).ok());
+  EXPECT_EQ(model.graph.node_count(), 20u) << "copies of the options share what is used";
+
+  make(4);
+  options.folded = std::make_shared<transform::FoldBudget>();
+  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  EXPECT_EQ(model.graph.node_count(), 1u);
+}
+
+TEST(ConstantFolding, ConstantsThatReplaceOthersAreFree) {
+  ir::Model model;
+  GraphBuilder b;
+  ir::ValueId value = b.constant(some_floats({1024}));
+  for (int i = 0; i < 50; ++i) value = b.op("Neg", {value});
+  b.output(b.op("Add", {b.input("x", f32({1})), value}));
+  model.graph = b.done();
+  model.opset_imports = b.imports();
+  transform::Options options;
+  options.evaluator = evaluate_constants;
+  options.fold_bytes = 8192;
+  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  EXPECT_EQ(model.graph.node_count(), 1u);
+  EXPECT_EQ(options.folded->grown, 0);
+}
+
 TEST(ConstantFolding, AnEvaluatorThatDeclinesChangesNothing) {
   GraphBuilder b;
   const auto x = b.input("x", f32({2}));

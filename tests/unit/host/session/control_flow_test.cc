@@ -113,6 +113,40 @@ TEST(Loop, CarriedValuesMayGrow) {
   }
 }
 
+TEST(Loop, CarriesAnOptionalThatIsEmptyAtTheStart) {
+  const ir::Type inner = GraphMaker::f32({ir::Dim()});
+  const ir::Type optional = ir::Type::optional(inner);
+  GraphMaker m, body, full, empty;
+  const auto trips = m.input("trips", GraphMaker::i64({}));
+  const auto start = m.input("start", optional);
+  body.input("i", GraphMaker::i64({}));
+  const auto go = body.input("go", GraphMaker::boolean({}));
+  const auto held = body.input("held", optional);
+  const auto one = body.constant("one", {1}, {1});
+  full.output(full.node("Add", {full.node("OptionalGetElement", {full.capture(held, "h")}),
+                                full.capture(one, "step")}),
+              "next", inner);
+  empty.output(empty.node("Identity", {empty.capture(one, "first")}), "next", inner);
+  const auto next = body.node(
+      "If", {body.node("OptionalHasElement", {held})},
+      {Attribute::of_graph("then_branch", full.graph), Attribute::of_graph("else_branch", empty.graph)});
+  body.output(body.node("Identity", {go}), "go_on", GraphMaker::boolean({}));
+  body.output(body.node("Optional", {next}), "kept", optional);
+  const auto end = m.node("Loop", {trips, ir::kNone, start}, {Attribute::of_graph("body", body.graph)});
+  m.output(m.node("OptionalHasElement", {end}), "has", GraphMaker::boolean({}));
+  m.output(end, "end", optional);
+  const auto session = make_session(m.bytes());
+  ASSERT_NE(session, nullptr);
+  const int64_t three = 3, none = 0;
+  auto outputs = run(*session, {{"trips", tensor(TENON_INT64, {}, &three)}});
+  ASSERT_EQ(outputs[1]->elements.size(), 1u);
+  EXPECT_THAT(floats(outputs[1]->elements[0]), ElementsAre(3));
+  outputs = run(*session, {{"trips", tensor(TENON_INT64, {}, &none)}});
+  EXPECT_EQ(elements<uint8_t>(outputs[0])[0], 0);
+  EXPECT_EQ(outputs[1]->kind(), uint32_t{TENON_KIND_OPTIONAL});
+  EXPECT_TRUE(outputs[1]->elements.empty());
+}
+
 TEST(Loop, ErrorsNameTheWayToTheNode) {
   GraphMaker m;
   const auto trips = m.input("trips", GraphMaker::i64({}));
