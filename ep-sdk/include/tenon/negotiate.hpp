@@ -1,0 +1,75 @@
+// Negotiation for a provider that writes its own table: versions compared, the host's table kept, the answer filled in.
+//
+//   extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
+//     return tenon::ep::negotiate(io, {.id = TENON_PROVIDER_ID, .version = TENON_PROVIDER_VERSION, .api = &kApi});
+//   }
+//
+// Kernel-style providers need nothing of this: TENON_KERNEL_PROVIDER does it.
+#ifndef TENON_NEGOTIATE_HPP_
+#define TENON_NEGOTIATE_HPP_
+
+#include "tenon/detail/provider.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::ep {
+
+struct ProviderIdentity {
+  std::string_view id, version, build_id = {};
+  const tenon_ep_api* api = nullptr;  // static
+  std::string (*refuse)() = nullptr;  // may give why this machine or process cannot run the provider
+};
+
+/// The sanitizer that this file is compiled with.
+constexpr uint32_t own_sanitizer() {
+#if defined(__SANITIZE_ADDRESS__)
+  return TENON_SANITIZER_ADDRESS;
+#elif defined(__SANITIZE_THREAD__)
+  return TENON_SANITIZER_THREAD;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return TENON_SANITIZER_ADDRESS;
+#elif __has_feature(thread_sanitizer)
+  return TENON_SANITIZER_THREAD;
+#elif __has_feature(memory_sanitizer)
+  return TENON_SANITIZER_MEMORY;
+#else
+  return TENON_SANITIZER_NONE;
+#endif
+#else
+  return TENON_SANITIZER_NONE;
+#endif
+}
+
+/// Answers `io`, or refuses with a reason. Pure and repeatable (R2, R3); host() works from then on.
+inline tenon_status negotiate(tenon_ep_negotiation* io, const ProviderIdentity& own) noexcept {
+  if (io == nullptr || io->struct_size < sizeof(tenon_ep_negotiation)) return TENON_INVALID_ARGUMENT;
+  const auto refuse = [&](std::string_view reason) {
+    detail::copy_text(io->reason, sizeof(io->reason), reason);
+    return TENON_FAILED_PRECONDITION;
+  };
+  try {
+    uint32_t major = TENON_EP_ABI_MAJOR;
+    const bool major_fits = io->host_major_lowest <= major && major <= io->host_major_highest;
+    const bool unstable = major == 0 && io->host_major_highest == 0;
+    if (!major_fits || (unstable && io->host_minor != TENON_EP_ABI_MINOR))
+      return refuse(cat("built for ABI ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
+    if (io->host != nullptr) detail::g_host = detail::read_struct(io->host);
+    if (own.refuse != nullptr) {
+      if (const std::string reason = own.refuse(); !reason.empty()) return refuse(reason);
+    }
+  } catch (...) {
+    return TENON_INTERNAL;
+  }
+  io->major = TENON_EP_ABI_MAJOR;
+  io->minor = TENON_EP_ABI_MINOR;
+  io->sanitizer = own_sanitizer();
+  detail::copy_text(io->provider_id, sizeof(io->provider_id), own.id);
+  detail::copy_text(io->provider_version, sizeof(io->provider_version), own.version);
+  detail::copy_text(io->build_id, sizeof(io->build_id), own.build_id);
+  io->api = own.api;
+  return TENON_OK;
+}
+
+}  // namespace tenon::ep
+#pragma GCC visibility pop
+#endif  // TENON_NEGOTIATE_HPP_
