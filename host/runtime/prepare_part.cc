@@ -146,8 +146,8 @@ Result<std::shared_ptr<const Prepared>> prepare_part(const ExecutableContext& co
   for (size_t i = 0; i < part.inputs.size(); ++i) {
     RETURN_IF_ERROR(describe_input(context, part, knowledge, i, &inputs));
   }
-  const KnownDims outputs(knowledge, part.outputs);
-  return Prepared::make(std::move(program), inputs.tensors, outputs.get());
+  const KnownDims outputs(knowledge, part.outputs), values(knowledge, program->values());
+  return Prepared::make(std::move(program), inputs.tensors, outputs.get(), values.get());
 }
 
 }  // namespace tenon::runtime

@@ -42,6 +42,8 @@ Result<std::shared_ptr<Program>> Program::compile(const std::shared_ptr<Instance
   }
   if (out->handle_ == nullptr) return broken(*out, "R32: compile succeeded without giving a program");
   out->constants_ = view.take_constants();
+  for (uint32_t v = 0; view.node_count() > 1 && v < view.value_count(); ++v)
+    out->values_.push_back(view.value_id(v));
   return out;
 }
 

@@ -31,6 +31,9 @@ class Program : public std::enable_shared_from_this<Program> {
                                                   uint64_t tag, std::string label);
 
   tenon_program* handle() const { return handle_; }
+  /// The values of the compiled view, in its order: what `values` of Prepare are about. Empty for a single node, whose
+  /// values are its inputs and outputs.
+  const std::vector<ir::ValueId>& values() const { return values_; }
   Instance& instance() const { return *instance_; }
   const tenon_ep_api& api() const { return instance_->api(); }
   const std::string& label() const { return label_; }
@@ -45,6 +48,7 @@ class Program : public std::enable_shared_from_this<Program> {
 
   std::shared_ptr<Instance> instance_;
   std::vector<ConstantPtr> constants_;
+  std::vector<ir::ValueId> values_;
   std::string label_;
   tenon_program* handle_ = nullptr;
   mutable std::mutex mutex_;

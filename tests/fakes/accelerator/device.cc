@@ -21,6 +21,7 @@ Instance::Instance(Device& device, const tenon_instance_params& params) : device
     if (name == "latency_us") options.latency_us = option.i;
     if (name == "max_nodes") options.max_nodes = option.i;
     if (name == "static_claims") options.static_claims = option.i != 0;
+    if (name == "needs_values") options.needs_values = option.i != 0;
   }
 }
 

@@ -48,6 +48,7 @@ struct Options {
   int64_t latency_us = 200;
   int64_t max_nodes = 0;
   bool static_claims = false;
+  bool needs_values = false;
 };
 
 struct Instance {

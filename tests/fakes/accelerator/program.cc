@@ -56,6 +56,7 @@ class Compiler {
  private:
   uint32_t add(uint32_t value, Slot slot) {
     program_.slots.push_back(slot);
+    program_.values.push_back(value);
     return by_value_[value] = static_cast<uint32_t>(program_.slots.size() - 1);
   }
 
@@ -81,6 +82,21 @@ class Compiler {
   const Graph& graph_;
   std::map<uint32_t, uint32_t> by_value_;
 };
+
+/// What the host knows of the values within a claim is what the accelerator finds.
+void check_values(const Program& program, const tenon_prepare_args& args, const std::vector<Dims>& dims) {
+  const bool asked = program.instance.options.needs_values && program.steps.size() > 1;
+  require(args.values != nullptr || !asked, TENON_INTERNAL,
+          "the host prepares without the shapes within the claim");
+  if (args.values == nullptr) return;
+  for (size_t s = 0; s < dims.size(); ++s) {
+    require(program.values[s] < args.value_count, TENON_INTERNAL, "the host knows too few values");
+    const tenon_shape& shape = args.values[program.values[s]];
+    if (shape.flags == 0) continue;
+    require(Dims(shape.dims, shape.dims + shape.rank) == dims[s], TENON_INTERNAL,
+            "the host gives another shape for a value within the claim");
+  }
+}
 
 void check_static(const Graph& graph) {
   require((graph.info().flags & TENON_GRAPH_STATIC) != 0, TENON_INTERNAL,
@@ -139,6 +155,7 @@ Prepared::Prepared(const Program& program, tenon_prepare_args& args)
     workspace_offsets[step.output] = workspace_bytes;
     workspace_bytes += (bytes_of(dims[step.output]) + kAlignment - 1) / kAlignment * kAlignment;
   }
+  check_values(program, args, dims);
   for (size_t s = 0; s < program.slots.size(); ++s) {
     if (program.slots[s].home != Home::kOutput) continue;
     tenon_shape& shape = args.outputs[program.slots[s].index];

@@ -41,6 +41,7 @@ struct Program {
 
   Instance& instance;
   std::vector<Slot> slots;
+  std::vector<uint32_t> values;  // per slot: its number in the host's view
   std::vector<Step> steps;
   std::vector<Constant> constants;
   uint32_t input_count = 0, output_count = 0;

@@ -63,6 +63,13 @@ TEST(Accelerator, SplitModelGivesTheSameAsOneProvider) {
   }
 }
 
+TEST(Accelerator, PrepareIsToldTheShapesWithinAClaim) {
+  const auto session = make_session(mixed_model(), split({"needs_values=true"}));
+  ASSERT_NE(session, nullptr);
+  const std::vector<session::NamedValue> inputs = {{"x", f32({2, 2}, {1, -2, 3, 4})}};
+  expect_equal(run(*session, inputs), reference(mixed_model(), inputs));
+}
+
 TEST(Accelerator, ExplainListsPartsAndCopies) {
   const auto session = make_session(mixed_model(), split());
   ASSERT_NE(session, nullptr);
