@@ -25,3 +25,5 @@ function(tenon_accelerator id name package hint)
     message(STATUS "${name}: not found, provider ${id} is not built (${hint})")
   endif()
 endfunction()
+
+tenon_accelerator(onednn oneDNN dnnl "apt-get install libdnnl-dev")

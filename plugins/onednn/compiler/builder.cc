@@ -1,0 +1,254 @@
+#include "compiler/builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "openmp/threads.h"
+
+namespace tenon::onednn {
+namespace {
+
+Type type_of(uint32_t dtype) {
+  switch (dtype) {
+    case TENON_FLOAT32:
+      return Type::kFloat32;
+    case TENON_BFLOAT16:
+      return Type::kBFloat16;
+    case TENON_INT32:
+      return Type::kInt32;
+    case TENON_INT8:
+      return Type::kInt8;
+    case TENON_BOOL:
+    case TENON_UINT8:
+      return Type::kUInt8;
+    default:
+      fail(TENON_UNIMPLEMENTED, "element type number ", dtype, " has no form in oneDNN");
+  }
+}
+
+}  // namespace
+
+Builder::Builder(const Program& program, const std::vector<const Dims*>& dims, uint32_t threads)
+    : program_(program),
+      dims_(dims),
+      plan_(std::make_shared<Plan>()),
+      tensors_(program.values().size()),
+      done_(program.nodes().size(), false) {
+  plan_->threads = threads;
+  set_team_size(threads);
+  for (uint32_t v = 0; v < program.values().size(); ++v) {
+    const Value& value = program.values()[v];
+    if (value.constant == nullptr && value.input == kNone) continue;
+    const bool constant = value.constant != nullptr;
+    const uint32_t buffer = add_buffer(constant ? Home::kConstant : Home::kInput, value.input, 0);
+    if (constant) {
+      plan_->buffers[buffer].constant = value.constant->data;
+      constant_of_[buffer] = v;
+    }
+    buffer_values_[buffer].push_back(v);
+    tensors_[v].buffer = buffer;  // its layout when it is asked for: not every input has one
+  }
+}
+
+std::shared_ptr<const Plan> Builder::build() {
+  for (uint32_t n = 0; n < program_.nodes().size(); ++n) {
+    const Node& node = program_.nodes()[n];
+    if (done_[n]) continue;
+    try {
+      const bool empty = std::all_of(node.outputs.begin(), node.outputs.end(), [&](uint32_t v) {
+        return v == kNone || ep::element_count(dims(v)) == 0;
+      });
+      if (empty) {
+        for (const uint32_t v : node.outputs) {
+          if (v != kNone) define(v, temporary(Layout::plain(type(v), dims(v))));
+        }
+      } else {
+        node.operation->build(*this, node);
+      }
+    } catch (ep::Error& e) {
+      e.text = cat(node.place, ": ", e.text);
+      throw;
+    }
+    done_[n] = true;
+  }
+  finish();
+  return plan_;
+}
+
+const Dims& Builder::dims(uint32_t value) const {
+  require(dims_[value] != nullptr, TENON_UNIMPLEMENTED, "the shape of '", program_.values()[value].name,
+          "' is not known before the run");
+  return *dims_[value];
+}
+
+Type Builder::type(uint32_t value) const { return type_of(program_.values()[value].dtype); }
+
+uint32_t Builder::add_buffer(Home home, uint32_t index, uint64_t bytes) {
+  Buffer buffer;
+  buffer.home = home;
+  buffer.index = index;
+  buffer.piece.bytes = bytes;
+  plan_->buffers.push_back(buffer);
+  buffer_values_.emplace_back();
+  constant_of_.push_back(kNone);
+  versions_.push_back(0);
+  return static_cast<uint32_t>(plan_->buffers.size() - 1);
+}
+
+void Builder::touch(uint32_t buffer) {
+  Piece& piece = plan_->buffers[buffer].piece;
+  const int now = static_cast<int>(plan_->steps.size());
+  if (piece.last < piece.first) piece.first = now;
+  piece.last = now;
+}
+
+Tensor Builder::tensor(uint32_t value) {
+  Tensor& out = tensors_[value];
+  require(out.buffer != kNone, TENON_INTERNAL, "'", program_.values()[value].name,
+          "' is used before it is made");
+  if (!out.layout) out.layout = Layout::plain(type(value), dims(value));
+  return out;
+}
+
+Tensor Builder::plain(uint32_t value) {
+  const Tensor t = tensor(value);
+  return as(t, Layout::plain(t.layout.type(), t.layout.dims()));
+}
+
+Tensor Builder::as(const Tensor& from, const Layout& layout) {
+  if (from.layout == layout || from.is_empty()) return {layout, from.buffer};
+  if (constant_of_[from.buffer] != kNone) return constant_as(constant_of_[from.buffer], from, layout);
+  const std::string key =
+      cat(from.buffer, ".", versions_[from.buffer], "/", from.layout.key(), "/", layout.key());
+  if (const auto at = reordered_.find(key); at != reordered_.end()) return at->second;
+  const Tensor out = temporary(layout);
+  step(make_reorder(engine(), from.layout, layout), {{kSource, from}, {kDestination, out}});
+  return reordered_[key] = out;
+}
+
+Tensor Builder::constant_as(uint32_t value, const Tensor& from, const Layout& layout) {
+  const std::shared_ptr<const Packed> packed = program_.packed(value, from.layout, layout);
+  plan_->constants.push_back(packed);
+  const uint32_t buffer = add_buffer(Home::kConstant, kNone, 0);
+  plan_->buffers[buffer].constant = packed->data;
+  return {layout, buffer};
+}
+
+Tensor Builder::reshaped(const Tensor& from, DimsView dims) {
+  if (const auto layout = from.layout.reshaped(dims)) return {*layout, from.buffer};
+  const Tensor dense = as(from, Layout::plain(from.layout.type(), from.layout.dims()));
+  return {*dense.layout.reshaped(dims), dense.buffer};
+}
+
+bool Builder::dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) const {
+  if (plan_->buffers[buffer].home != Home::kWorkspace) return false;
+  for (const uint32_t v : buffer_values_[buffer]) {
+    const Value& value = program_.values()[v];
+    if (value.output != kNone) return false;
+    for (const uint32_t n : value.consumers) {
+      if (!done_[n] && std::count(nodes.begin(), nodes.end(), n) == 0) return false;
+    }
+  }
+  return !buffer_values_[buffer].empty();
+}
+
+bool Builder::may_overwrite(const Node& node, uint32_t value) const {
+  const auto number = static_cast<uint32_t>(&node - program_.nodes().data());
+  return tensors_[value].buffer != kNone && dies_with(tensors_[value].buffer, {number});
+}
+
+Tensor Builder::temporary(const Layout& layout) {
+  return {layout, add_buffer(Home::kWorkspace, kNone, layout.bytes())};
+}
+
+Tensor Builder::create(uint32_t value, const Layout& layout) {
+  const uint32_t output = program_.values()[value].output;
+  Tensor out;
+  if (output != kNone && layout.is_plain() && layout.type() == type(value)) {
+    out = {layout, add_buffer(Home::kOutput, output, 0)};
+  } else {
+    out = temporary(layout);
+  }
+  define(value, out);
+  return out;
+}
+
+Tensor Builder::overwrite(uint32_t value, const Tensor& tensor) {
+  ++versions_[tensor.buffer];
+  define(value, tensor);
+  return tensor;
+}
+
+void Builder::define(uint32_t value, const Tensor& tensor) {
+  tensors_[value] = tensor;
+  buffer_values_[tensor.buffer].push_back(value);
+}
+
+void Builder::step(const Primitive& primitive, std::initializer_list<std::pair<int, Tensor>> arguments) {
+  step(primitive, std::vector<std::pair<int, Tensor>>(arguments));
+}
+
+void Builder::step(const Primitive& primitive, const std::vector<std::pair<int, Tensor>>& arguments) {
+  Step out;
+  out.primitive = primitive;
+  for (const auto& argument : arguments) {
+    touch(argument.second.buffer);
+    out.arguments.push_back({argument.first, argument.second.buffer});
+  }
+  if (const uint64_t bytes = primitive.scratch_bytes(); bytes != 0) {
+    const uint32_t scratch = add_buffer(Home::kWorkspace, kNone, bytes);
+    touch(scratch);
+    out.arguments.push_back({kScratch, scratch});
+  }
+  plan_->steps.push_back(std::move(out));
+}
+
+void Builder::local(std::initializer_list<Tensor> arguments, Local work) {
+  Step out;
+  out.local = std::move(work);
+  for (const Tensor& argument : arguments) {
+    touch(argument.buffer);
+    out.arguments.push_back({0, argument.buffer});
+  }
+  plan_->steps.push_back(std::move(out));
+}
+
+Tensor Builder::filled(const Layout& layout, float number) {
+  const Tensor out = temporary(layout);
+  local({out}, [n = layout.elements(), number](std::span<void* const> addresses) {
+    std::fill_n(static_cast<float*>(addresses[0]), n, number);
+  });
+  return out;
+}
+
+void Builder::fill(uint32_t value, float number) {
+  define(value, filled(Layout::plain(type(value), dims(value)), number));
+}
+
+void Builder::finish() {
+  for (uint32_t v = 0; v < program_.values().size(); ++v) {
+    const uint32_t output = program_.values()[v].output;
+    if (output == kNone) continue;
+    if (plan_->output_dims.size() <= output) plan_->output_dims.resize(output + 1);
+    plan_->output_dims[output] = dims(v);
+  }
+  for (uint32_t v = 0; v < program_.values().size(); ++v) {
+    const Value& value = program_.values()[v];
+    if (value.output == kNone) continue;
+    const Tensor made = tensor(v);
+    if (made.is_empty()) continue;
+    const Buffer& buffer = plan_->buffers[made.buffer];
+    if (buffer.home == Home::kOutput && buffer.index == value.output) continue;
+    const Layout layout = Layout::plain(type(v), dims(v));
+    const Tensor out{layout, add_buffer(Home::kOutput, value.output, 0)};
+    step(make_reorder(engine(), made.layout, layout), {{kSource, made}, {kDestination, out}});
+  }
+  std::vector<Piece*> pieces;
+  for (Buffer& buffer : plan_->buffers) {
+    if (buffer.home == Home::kWorkspace && buffer.piece.last >= buffer.piece.first)
+      pieces.push_back(&buffer.piece);
+  }
+  plan_->workspace_bytes = place(std::move(pieces));
+}
+
+}  // namespace tenon::onednn

@@ -1,0 +1,104 @@
+// What operations build with: the tensors of an island for one shape signature, and the steps over them.
+//
+// Layouts stay as the primitives chose them until somebody asks for another; pointwise nodes are taken into the
+// primitive that makes their input where that keeps the result; a value that is an output of the island is
+// written there at once when its layout is the plain one.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+
+#include "compiler/program.h"
+
+namespace tenon::onednn {
+
+/// A tensor that exists, or will when the steps so far have run.
+struct Tensor {
+  Layout layout;
+  uint32_t buffer = kNone;
+  bool is_empty() const { return layout.elements() == 0; }
+};
+
+/// What fuse() took in: the value that the primitive then makes, and the operands of its post-operations.
+struct Fused {
+  uint32_t value = kNone;
+  PostOps post_ops;
+  std::vector<Tensor> operands;  // by post-operation; without buffer where there is none
+};
+
+class Builder {
+ public:
+  /// `dims`: per value, null where nobody knows.
+  Builder(const Program& program, const std::vector<const Dims*>& dims, uint32_t threads);
+  /// Everything; call once.
+  std::shared_ptr<const Plan> build();
+
+  const Engine& engine() const { return program_.instance().engine; }
+  const Instance& instance() const { return program_.instance(); }
+  uint32_t threads() const { return plan_->threads; }
+
+  /// As ONNX sees it; a scalar has none.
+  const Dims& dims(uint32_t value) const;
+  Type type(uint32_t value) const;
+  bool is_constant(uint32_t value) const { return program_.values()[value].constant != nullptr; }
+  /// Of a constant.
+  template <class T>
+  std::span<const T> constant(uint32_t value) const {
+    return ep::TensorView(program_.values()[value].constant).span<T>();
+  }
+
+  Tensor tensor(uint32_t value);
+  /// In another layout; of a constant once and for all.
+  Tensor as(const Tensor& tensor, const Layout& layout);
+  Tensor plain(uint32_t value);
+  /// Other dims for the same elements in order.
+  Tensor reshaped(const Tensor& tensor, DimsView dims);
+  /// Whether the memory of this value may be written to when `node` runs.
+  bool may_overwrite(const Node& node, uint32_t value) const;
+
+  /// Memory for `value`, of that layout.
+  Tensor create(uint32_t value, const Layout& layout);
+  Tensor temporary(const Layout& layout);
+  /// `value` takes the memory of `tensor`; after may_overwrite().
+  Tensor overwrite(uint32_t value, const Tensor& tensor);
+  void define(uint32_t value, const Tensor& tensor);
+  void step(const Primitive& primitive, std::initializer_list<std::pair<int, Tensor>> arguments);
+  void step(const Primitive& primitive, const std::vector<std::pair<int, Tensor>>& arguments);
+  void local(std::initializer_list<Tensor> arguments, Local work);
+  Tensor filled(const Layout& layout, float number);
+  void fill(uint32_t value, float number);
+
+  /// Makes a primitive whose result is `value`, with as many of the pointwise nodes after it as it takes in well.
+  Primitive fuse(uint32_t value, const std::function<Primitive(const PostOps&)>& make, Fused* out);
+  /// Runs what fuse() made: creates the destination, adds the operands of the post-operations.
+  void run_fused(const Primitive& primitive, std::vector<std::pair<int, Tensor>> arguments,
+                 const Fused& fused);
+
+ private:
+  struct Candidate {
+    uint32_t node, value;
+    PostOp post_op;
+    Tensor operand;
+    uint32_t operand_value;
+  };
+  std::vector<Candidate> followers(uint32_t value);
+  std::optional<Primitive> try_with(const std::vector<Candidate>& candidates, size_t count, bool sum,
+                                    const std::function<Primitive(const PostOps&)>& make, Fused* out);
+  uint32_t add_buffer(Home home, uint32_t index, uint64_t bytes);
+  void touch(uint32_t buffer);
+  Tensor constant_as(uint32_t value, const Tensor& tensor, const Layout& layout);
+  bool dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) const;
+  void finish();
+
+  const Program& program_;
+  const std::vector<const Dims*>& dims_;
+  std::shared_ptr<Plan> plan_;
+  std::vector<Tensor> tensors_;                       // per value
+  std::vector<bool> done_;                            // per node
+  std::vector<std::vector<uint32_t>> buffer_values_;  // per buffer
+  std::vector<uint32_t> constant_of_;                 // per buffer: the constant value that it is
+  std::vector<uint32_t> versions_;                    // per buffer: how often it was overwritten
+  std::map<std::string, Tensor> reordered_;           // by buffer, version and both layouts
+};
+
+}  // namespace tenon::onednn

@@ -1,0 +1,209 @@
+// The one door to oneDNN: layouts, primitives and their execution, in words of our own, so that another major
+// version of the library is another implementation of this header. dnnl_backend.cc alone includes the
+// library's.
+//
+// What it does not do: it knows no ONNX operator, plans no memory and starts no thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenon/ep.hpp"
+
+namespace tenon::onednn {
+
+using ep::Dims;
+using ep::DimsView;
+
+enum class Type : uint8_t { kFloat32, kBFloat16, kInt32, kInt8, kUInt8 };
+uint64_t bytes_of(Type type);
+
+/// How a tensor lies in memory. Immutable and cheap to copy. A rank of 0 is written as dims {1}.
+class Layout {
+ public:
+  Layout() = default;
+  static Layout plain(Type type, DimsView dims);  // dense, row-major
+  static Layout strided(Type type, DimsView dims, DimsView strides);
+  static Layout any(Type type, DimsView dims);  // the primitive chooses
+
+  explicit operator bool() const { return data_ != nullptr; }
+  Type type() const;
+  const Dims& dims() const;
+  int rank() const { return static_cast<int>(dims().size()); }
+  int64_t elements() const { return ep::element_count(dims()); }
+  uint64_t bytes() const;
+  bool is_any() const;
+  bool is_plain() const;
+  /// Nothing but the elements lies in its bytes, and from their beginning.
+  bool is_dense() const;
+
+  /// The same bytes as another shape; nothing when the order of the elements does not allow it.
+  std::optional<Layout> reshaped(DimsView dims) const;
+  /// Axis i of the result is axis permutation[i] of this.
+  Layout permuted(std::span<const int64_t> permutation) const;
+  /// A box within it; nothing when it would cut a block.
+  std::optional<Layout> part(DimsView dims, DimsView offsets) const;
+
+  /// Whether the same bytes mean the same tensor, however it is written down.
+  bool operator==(const Layout& other) const { return key() == other.key(); }
+  /// A text that is equal exactly for equal layouts, in every process.
+  const std::string& key() const;
+
+  struct Data;
+  explicit Layout(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  const Data& data() const { return *data_; }
+
+ private:
+  std::shared_ptr<const Data> data_;
+};
+
+enum class Eltwise : uint8_t {
+  kRelu,
+  kTanh,
+  kElu,
+  kSquare,
+  kAbs,
+  kSqrt,
+  kSwish,
+  kLinear,
+  kSoftRelu,
+  kMish,
+  kLogistic,
+  kExp,
+  kGeluTanh,
+  kGeluErf,
+  kLog,
+  kClip,
+  kPow,
+  kRound,
+  kHardSwish,
+};
+enum class Binary : uint8_t { kAdd, kMul, kMax, kMin, kDiv, kSub, kGe, kGt, kLe, kLt, kEq, kNe };
+enum class Pool : uint8_t { kMax, kAverage, kAverageWithPadding };
+enum class Reduce : uint8_t { kMax, kMin, kSum, kMul, kMean, kNorm1, kNorm2, kSumOfSquares };
+
+/// An argument of a primitive.
+enum Role : int {
+  kSource,
+  kSource1,
+  kWeights,
+  kBias,
+  kDestination,
+  kScale,
+  kShift,
+  kMean,
+  kVariance,
+  kScratch,
+  kFirstPostOp = 100,    // + its place: the operand of a binary post-operation
+  kFirstSource = 10000,  // + its place: of a concatenation
+};
+
+/// What is done to each element of a result before it is stored.
+struct PostOp {
+  enum class Kind : uint8_t { kEltwise, kBinary, kSum } kind;
+  Eltwise eltwise = Eltwise::kLinear;
+  float alpha = 0, beta = 0;
+  Binary binary = Binary::kAdd;
+  Layout operand = {};  // of kBinary; kSum adds what the destination held before
+};
+using PostOps = std::vector<PostOp>;
+
+struct Window {
+  Dims kernel, strides, dilations, pads_begin, pads_end;  // dilation 1: none
+};
+
+/// The CPU.
+class Engine {
+ public:
+  Engine();
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  struct Data;
+  const Data& data() const { return *data_; }
+
+ private:
+  std::unique_ptr<Data> data_;
+};
+
+/// A compiled operation. Immutable, thread-safe, cheap to copy.
+class Primitive {
+ public:
+  Primitive() = default;
+  explicit operator bool() const { return data_ != nullptr; }
+  /// What the argument must look like; empty when the primitive has none of that role.
+  Layout layout(int role) const;
+  uint64_t scratch_bytes() const { return layout(kScratch) ? layout(kScratch).bytes() : 0; }
+  const std::string& implementation() const;
+  /// Correct, but a plain loop over elements.
+  bool is_reference() const { return implementation().starts_with("ref"); }
+
+  struct Data;
+  explicit Primitive(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  const Data& data() const { return *data_; }
+
+ private:
+  std::shared_ptr<const Data> data_;
+};
+
+// Makers. They throw ep::Error with UNIMPLEMENTED when the library has no implementation.
+
+struct ConvolutionSpec {
+  bool transposed = false;
+  bool winograd = false;
+  Layout source, weights, bias, destination;  // bias may be empty
+  Window window;                              // its kernel is that of the weights
+};
+Primitive make_convolution(const Engine& engine, const ConvolutionSpec& spec, const PostOps& post_ops);
+/// Matrices in the last two axes; those before broadcast. The product is multiplied with `scale`.
+struct MatMulSpec {
+  Layout source, weights, bias, destination;
+  float scale = 1;
+};
+Primitive make_matmul(const Engine& engine, const MatMulSpec& spec, const PostOps& post_ops);
+Primitive make_pooling(const Engine& engine, Pool pool, const Layout& source, const Layout& destination,
+                       const Window& window);
+Primitive make_eltwise(const Engine& engine, Eltwise algorithm, float alpha, float beta,
+                       const Layout& layout);
+Primitive make_binary(const Engine& engine, Binary algorithm, const Layout& a, const Layout& b,
+                      const Layout& destination, const PostOps& post_ops);
+Primitive make_softmax(const Engine& engine, const Layout& layout, int axis, bool logarithm);
+Primitive make_layer_norm(const Engine& engine, const Layout& layout, float epsilon, bool scale, bool shift);
+Primitive make_batch_norm(const Engine& engine, const Layout& layout, float epsilon);
+Primitive make_lrn(const Engine& engine, const Layout& layout, int64_t size, float alpha, float beta,
+                   float k);
+Primitive make_reduction(const Engine& engine, Reduce algorithm, const Layout& source,
+                         const Layout& destination);
+Primitive make_concat(const Engine& engine, int axis, const std::vector<Layout>& sources,
+                      const Layout& destination);
+Primitive make_reorder(const Engine& engine, const Layout& source, const Layout& destination);
+Primitive make_resampling(const Engine& engine, bool linear, const std::vector<float>& factors,
+                          const Layout& source, const Layout& destination);
+Primitive make_prelu(const Engine& engine, const Layout& source, const Layout& weights);
+
+/// A primitive and the places of its arguments. One thread at a time.
+class Call {
+ public:
+  /// `roles`: the arguments in the order that set() counts.
+  Call(const Engine& engine, const Primitive& primitive, const std::vector<int>& roles);
+  ~Call();
+  Call(Call&&) noexcept;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  void set(size_t argument, void* address);
+  void run() const;
+
+ private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
+
+/// The library as loaded: "2.6.3", and the best instruction set that it uses here.
+std::string library_version();
+std::string instruction_set();
+
+}  // namespace tenon::onednn

@@ -1,0 +1,103 @@
+// An operator as this provider compiles it, and the registry of all. A family of operators is one file in ops/,
+// registered at its foot; nothing else names it.
+//
+//   class Relu : public Operation {
+//    public:
+//     static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32); }   // pure; says why not
+//     explicit Relu(const NodeView&) {}                                                      // once per node
+//     void build(Builder& b, const Node& node) const override { ... }                        // once per shapes
+//   };
+//   ONEDNN_OPERATOR(Relu, .op_type = "Relu")
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/dnnl_backend.h"
+
+namespace tenon::onednn {
+
+using ep::cat;
+using ep::Check;
+using ep::fail;
+using ep::NodeView;
+using ep::require;
+using ep::Support;
+using ep::TypeList;
+
+inline constexpr TypeList<float> kFloat32;
+inline constexpr uint32_t kNone = TENON_NO_INDEX;
+
+class Builder;
+struct Node;
+
+/// A function of each element of one value, which a primitive can apply before it stores its result.
+struct Pointwise {
+  bool is_binary = false;
+  Eltwise eltwise = Eltwise::kLinear;
+  float alpha = 0, beta = 0;
+  Binary binary = Binary::kAdd;  // of both inputs
+  /// Whether the library's own form treats infinities and NaN as ONNX does.
+  bool exact = true;
+};
+
+/// Immutable once made.
+class Operation {
+ public:
+  Operation() = default;
+  virtual ~Operation() = default;
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  /// Adds the steps that compute the node's outputs from its inputs, for the shapes that `builder` knows.
+  virtual void build(Builder& builder, const Node& node) const = 0;
+  /// When it is one, whoever makes its input may do it at once; build() is then not called.
+  virtual std::optional<Pointwise> pointwise() const { return std::nullopt; }
+};
+
+/// A node of a program, its values by number; kNone where missing.
+struct Node {
+  std::unique_ptr<Operation> operation;
+  std::vector<uint32_t> inputs, outputs;
+  std::string place;  // "node 'conv1' (Conv)"
+};
+
+struct OperatorSpec {
+  std::string_view op_type;
+  std::string_view domain = "";
+  int since = 1, until = std::numeric_limits<int>::max();  // versions of the schema, inclusive
+};
+
+struct OperatorEntry {
+  OperatorSpec spec;
+  Support (*supports)(const NodeView& node);
+  std::unique_ptr<Operation> (*make)(const NodeView& node);
+  OperatorEntry* next = nullptr;
+};
+
+/// The operation for a node, or null and why there is none.
+const OperatorEntry* find_operator(const NodeView& node, Support* out_refusal);
+/// Sorted by domain, operator and version; for documents and tests.
+std::vector<const OperatorEntry*> all_operators();
+
+namespace detail {
+struct OperatorRegistrar {
+  explicit OperatorRegistrar(OperatorEntry& entry);
+};
+template <class T>
+std::unique_ptr<Operation> make_operation(const NodeView& node) {
+  return std::make_unique<T>(node);
+}
+}  // namespace detail
+
+#define ONEDNN_OPERATOR_AT_(T, n, ...)                                                 \
+  constinit OperatorEntry onednn_operator_##n{OperatorSpec{__VA_ARGS__}, &T::supports, \
+                                              &detail::make_operation<T>};             \
+  [[maybe_unused]] const detail::OperatorRegistrar onednn_registrar_##n{onednn_operator_##n};
+#define ONEDNN_OPERATOR_EXPAND_(T, n, ...) ONEDNN_OPERATOR_AT_(T, n, __VA_ARGS__)
+/// Inside an unnamed namespace: registers operation T. See OperatorSpec for the fields.
+#define ONEDNN_OPERATOR(T, ...) ONEDNN_OPERATOR_EXPAND_(T, __COUNTER__, __VA_ARGS__)
+
+}  // namespace tenon::onednn

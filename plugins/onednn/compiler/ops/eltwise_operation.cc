@@ -1,0 +1,49 @@
+#include <cmath>
+
+#include "compiler/ops/eltwise.h"
+#include "openmp/parallel.h"
+
+namespace tenon::onednn {
+namespace {
+
+constexpr int64_t kGrain = 16384;
+
+/// NaN in, NaN out, where the library's function makes a number of it.
+void keep_nan(std::span<void* const> addresses, int64_t n) {
+  const auto* x = static_cast<const float*>(addresses[0]);
+  auto* y = static_cast<float*>(addresses[1]);
+  parallel(n, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = x[i] != x[i] ? x[i] : y[i];
+  });
+}
+
+void relu(std::span<void* const> addresses, int64_t n) {
+  const auto* x = static_cast<const float*>(addresses[0]);
+  auto* y = static_cast<float*>(addresses[1]);
+  parallel(n, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = x[i] < 0 ? 0 : x[i];
+  });
+}
+
+}  // namespace
+
+void EltwiseOperation::build(Builder& b, const Node& node) const {
+  const Tensor x = b.tensor(node.inputs[0]);
+  const bool exact = function_.exact || b.instance().relaxed;
+  const bool is_relu = function_.eltwise == Eltwise::kRelu && function_.alpha == 0;
+  const bool in_place = (exact || is_relu) && b.may_overwrite(node, node.inputs[0]);
+  const Tensor y = in_place ? b.overwrite(node.outputs[0], x) : b.create(node.outputs[0], x.layout);
+  const auto n = static_cast<int64_t>(x.layout.bytes() / sizeof(float));  // padding included
+  if (!exact && is_relu) {
+    b.local({x, y}, [n](std::span<void* const> addresses) { relu(addresses, n); });
+    return;
+  }
+  // The order of the elements does not matter: without gaps between them one long row is as good, and fastest.
+  const Layout row = Layout::plain(x.layout.type(), Dims{x.layout.elements()});
+  const Layout layout = x.layout.is_dense() ? row : x.layout;
+  b.step(make_eltwise(b.engine(), function_.eltwise, function_.alpha, function_.beta, layout),
+         {{kSource, x}, {kDestination, y}});
+  if (!exact) b.local({x, y}, [n](std::span<void* const> addresses) { keep_nan(addresses, n); });
+}
+
+}  // namespace tenon::onednn

@@ -1,0 +1,95 @@
+#include "compiler/plan.h"
+
+#include "openmp/threads.h"
+
+namespace tenon::onednn {
+namespace {
+
+bool cancelled(const tenon_run_args& args) {
+  return args.cancel != nullptr && __atomic_load_n(args.cancel, __ATOMIC_RELAXED) != 0;
+}
+
+}  // namespace
+
+Execution::Execution(const Engine& engine, std::shared_ptr<const Plan> plan)
+    : plan_(std::move(plan)), places_(plan_->buffers.size()), addresses_(plan_->buffers.size(), nullptr) {
+  steps_.reserve(plan_->steps.size());
+  for (uint32_t s = 0; s < plan_->steps.size(); ++s) {
+    const Step& step = plan_->steps[s];
+    BoundStep& bound = steps_.emplace_back();
+    std::vector<int> roles;
+    for (uint32_t a = 0; a < step.arguments.size(); ++a) {
+      roles.push_back(step.arguments[a].role);
+      places_[step.arguments[a].buffer].push_back({s, a});
+    }
+    if (step.primitive) {
+      bound.call.emplace_back(engine, step.primitive, roles);
+    } else {
+      bound.local = &step.local;
+      bound.addresses.resize(step.arguments.size());
+    }
+  }
+  for (uint32_t b = 0; b < plan_->buffers.size(); ++b) {
+    const Buffer& buffer = plan_->buffers[b];
+    if (buffer.home == Home::kConstant) set(b, const_cast<void*>(buffer.constant));
+  }
+}
+
+void Execution::set(uint32_t buffer, void* address) {
+  if (addresses_[buffer] == address) return;
+  addresses_[buffer] = address;
+  for (const Place& place : places_[buffer]) {
+    BoundStep& step = steps_[place.step];
+    if (step.call.empty()) {
+      step.addresses[place.argument] = address;
+    } else {
+      step.call.front().set(place.argument, address);
+    }
+  }
+}
+
+void Execution::bind(const tenon_bind_args& args) {
+  auto* workspace = args.workspace == nullptr ? nullptr : static_cast<std::byte*>(args.workspace->data);
+  for (uint32_t b = 0; b < plan_->buffers.size(); ++b) {
+    const Buffer& buffer = plan_->buffers[b];
+    if (buffer.home == Home::kInput) set(b, args.inputs[buffer.index].data);
+    if (buffer.home == Home::kOutput) set(b, args.outputs[buffer.index].data);
+    if (buffer.home == Home::kWorkspace && buffer.piece.last >= buffer.piece.first)
+      set(b, workspace + buffer.piece.offset);
+  }
+}
+
+void Execution::run(const tenon_run_args& args) {
+  const Team team(args.run, plan_->threads);
+  for (const BoundStep& step : steps_) {
+    if (cancelled(args)) [[unlikely]]
+      ep::fail(TENON_CANCELLED, "cancelled");
+    if (step.local != nullptr) {
+      (*step.local)(step.addresses);
+    } else {
+      step.call.front().run();
+    }
+  }
+}
+
+Prepared::Prepared(const Engine& engine, std::shared_ptr<const Plan> plan)
+    : engine_(engine), plan_(std::move(plan)) {}
+
+std::unique_ptr<Execution> Prepared::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<Execution> out = std::move(free_.back());
+      free_.pop_back();
+      return out;
+    }
+  }
+  return std::make_unique<Execution>(engine_, plan_);
+}
+
+void Prepared::give_back(std::unique_ptr<Execution> execution) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(execution));
+}
+
+}  // namespace tenon::onednn

@@ -1,0 +1,57 @@
+// A compiled claim: its nodes as operations, its constants, and how to make a plan of them for given shapes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "compiler/plan.h"
+#include "device.h"
+
+namespace tenon::onednn {
+
+struct Value {
+  std::string name;
+  uint32_t dtype = TENON_UNDEFINED;
+  Dims dims;  // TENON_DIM_UNKNOWN where not known at compile
+  bool ranked = false;
+  const tenon_tensor* constant = nullptr;
+  uint32_t view = kNone;  // its number in the host's view
+  uint32_t input = kNone, output = kNone;
+  std::vector<uint32_t> consumers;  // nodes, once per use
+};
+
+class Program {
+ public:
+  Program(const Instance& instance, const tenon_compile_args& args);
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  std::unique_ptr<Prepared> prepare(tenon_prepare_args& args) const;
+
+  /// The constant `value` as `layout` says, made once. Thread-safe.
+  std::shared_ptr<const Packed> packed(uint32_t value, const Layout& from, const Layout& layout) const;
+
+  const Instance& instance() const { return instance_; }
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+ private:
+  uint32_t number_of(const ep::GraphView& graph, uint32_t view_value);
+  void add_node(const ep::GraphView& graph, uint32_t index);
+  void prepare_static(const ep::GraphView& graph);
+  std::shared_ptr<const Plan> make_plan(const std::vector<const Dims*>& dims, uint32_t threads) const;
+
+  const Instance& instance_;
+  ep::ConstantStore store_;
+  std::vector<Value> values_;
+  std::vector<Node> nodes_;
+  std::map<uint32_t, uint32_t> numbers_;  // of the host's view
+  std::shared_ptr<const Plan> static_plan_;
+  mutable std::mutex mutex_;  // of packed_
+  mutable std::map<std::string, std::shared_ptr<const Packed>> packed_;
+};
+
+}  // namespace tenon::onednn

@@ -1,0 +1,39 @@
+#include "device.h"
+
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tenon::onednn {
+
+Instance::Instance(const Device& device, const tenon_instance_params& params) : engine(device.engine) {
+  context = {params.precision, params.deterministic != 0, params.memory_limit, params.host};
+  bf16 = params.precision == TENON_PRECISION_BF16;
+  relaxed = params.precision != TENON_PRECISION_EXACT;
+  for (uint32_t i = 0; i < params.option_count; ++i) {
+    const tenon_option& option = params.options[i];
+    if (ep::view(option.name) != "precision" || ep::view(option.s) == "session") continue;
+    bf16 = ep::view(option.s) == "bf16";
+    relaxed = ep::view(option.s) != "exact";
+  }
+}
+
+CpuDescription describe_cpu() {
+  CpuDescription out{"CPU", {"onednn-" + library_version(), instruction_set()}};
+#if defined(__x86_64__)
+  char text[49] = {};
+  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+    unsigned words[4] = {};
+    if (__get_cpuid(0x80000002u + leaf, &words[0], &words[1], &words[2], &words[3]) == 0) return out;
+    std::memcpy(text + 16 * leaf, words, sizeof(words));
+  }
+  std::string name = text;
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  if (!name.empty()) out.name = name;
+#endif
+  return out;
+}
+
+}  // namespace tenon::onednn

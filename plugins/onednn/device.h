@@ -1,0 +1,36 @@
+// The processor as a device, and what an instance of it was asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/dnnl_backend.h"
+
+namespace tenon::onednn {
+
+struct Provider {
+  tenon_host_provider* host;
+};
+
+struct Device {
+  Engine engine;
+};
+
+/// manifest.json.in describes the options.
+struct Instance {
+  Instance(const Device& device, const tenon_instance_params& params);
+
+  const Engine& engine;
+  ep::InstanceContext context;
+  bool bf16 = false;     // arithmetic of convolutions and products in bfloat16
+  bool relaxed = false;  // NaN and infinities may be treated as the library does, Winograd is allowed
+};
+
+/// What enumerate_devices() says.
+struct CpuDescription {
+  std::string name;
+  std::vector<std::string> features;
+};
+CpuDescription describe_cpu();
+
+}  // namespace tenon::onednn

@@ -1,0 +1,63 @@
+#include "openmp/threads.h"
+
+#include <atomic>
+
+#if defined(__unix__)
+#include <dlfcn.h>
+#endif
+
+#include "openmp/team.h"
+
+namespace tenon::onednn {
+namespace {
+
+/// libgomp, where the process had loaded it for everybody: the loader prefers it to ours.
+struct Foreign {
+  void (*set_num_threads)(int) = nullptr;
+  void (*set_max_active_levels)(int) = nullptr;
+
+  static const Foreign& get() {
+    static const Foreign found = [] {
+      Foreign out;
+#if defined(__unix__)
+      out.set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+      out.set_max_active_levels =
+          reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_max_active_levels"));
+#endif
+      return out;
+    }();
+    return found;
+  }
+  /// A primitive asks for the threads it was made for, whatever is set: only without levels does it get one.
+  void limit(uint32_t threads) const {
+    if (set_num_threads != nullptr) set_num_threads(static_cast<int>(threads));
+    if (set_max_active_levels != nullptr) set_max_active_levels(threads > 1 ? 1 : 0);
+  }
+};
+
+}  // namespace
+
+void set_team_size(uint32_t threads) {
+  tenon_onednn_team_set_size(threads);
+  Foreign::get().limit(threads);
+}
+
+Team::Team(tenon_run* run, uint32_t wanted) : run_(run), took_(wanted > 1) {
+  const uint32_t granted = took_ ? ep::host().own_threads(run, wanted - 1) : 1;
+  tenon_onednn_team_begin(granted);
+  Foreign::get().limit(granted);
+}
+
+Team::~Team() {
+  if (!took_) return;
+  tenon_onednn_team_end();
+  ep::host().own_threads_done(run_);
+}
+
+bool is_own_runtime(const std::function<void()>& probe) {
+  const uint64_t before = tenon_onednn_team_calls();
+  probe();
+  return tenon_onednn_team_calls() != before;
+}
+
+}  // namespace tenon::onednn
