@@ -213,6 +213,7 @@ class Walk {
         return infer_nested(body, types);
       };
       RETURN_IF_ERROR(infer_with(*op, node, inputs, attributes_, infer_body, environment_.check_types, out));
+      if (op->rule != nullptr) RETURN_IF_ERROR(infer_unknown_bodies(node));
     } else if (node.has_subgraph()) {
       RETURN_IF_ERROR(infer_unknown_bodies(node));
     }
@@ -260,7 +261,7 @@ class Walk {
     elements_[id] = std::move(*out);
   }
 
-  /// Bodies of an operator that nobody here knows: as far as their own declarations carry.
+  /// Bodies of an operator that ONNX does not know: as far as their own declarations carry.
   Status infer_unknown_bodies(const ir::Node& node) {
     for (const ir::Attribute& attribute : node.attributes) {
       for (const ir::GraphBox& body : attribute.graphs) {

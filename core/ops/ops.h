@@ -76,7 +76,7 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId node,
                                    const std::map<std::string, int64_t>& opset_imports);
 bool has_function_body(const ir::Node& node);
 
-/// If, Loop, Scan, SequenceMap: run by the executor.
+/// If, Loop, Scan, SequenceMap, and BeamSearch of com.microsoft: run by the executor.
 bool is_control_flow(const ir::Node& node);
 
 /// Operators whose result is not a function of their inputs (RandomNormal, Bernoulli, ...): never folded or

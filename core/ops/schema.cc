@@ -230,6 +230,9 @@ Status resolve(ir::Model& model) {
 }
 
 bool is_control_flow(const ir::Node& node) {
+  // Of com.microsoft's search only the form with one decoder, that of GPT-2.
+  if (node.domain == "com.microsoft" && node.op_type == "BeamSearch")
+    return node.find("decoder") != nullptr && node.int_or("model_type", 0) == 0;
   return canonical_domain(node.domain).empty() && (node.op_type == "If" || node.op_type == "Loop" ||
                                                    node.op_type == "Scan" || node.op_type == "SequenceMap");
 }

@@ -11,8 +11,11 @@ struct Runner {
   std::string_view op;
   Status (*run)(ControlFlow&);
 };
-constexpr Runner kRunners[] = {
-    {"If", run_if}, {"Loop", run_loop}, {"Scan", run_scan}, {"SequenceMap", run_sequence_map}};
+constexpr Runner kRunners[] = {{"If", run_if},
+                               {"Loop", run_loop},
+                               {"Scan", run_scan},
+                               {"SequenceMap", run_sequence_map},
+                               {"BeamSearch", run_beam_search}};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// If, Loop, Scan and SequenceMap: nodes that run nested graphs. All of their values are in host memory.
+// If, Loop, Scan, SequenceMap and BeamSearch: nodes that run nested graphs. All of their values are in host memory.
 #pragma once
 
 #include <vector>
@@ -21,6 +21,7 @@ class ControlFlow {
   const tenon_tensor& input(size_t i) const { return frame_.slot(step_.inputs[i]).tensor; }
   Argument argument(size_t i) const { return slot_argument(step_.inputs[i]); }
   size_t output_count() const { return step_.outputs.size(); }
+  bool wants_output(size_t i) const { return i < output_count() && step_.outputs[i] != kNoSlot; }
   /// Sets output `i`; ignored when nobody wants it.
   void set_output(size_t i, ValueRef value);
 
@@ -48,5 +49,6 @@ Status run_if(ControlFlow& flow);
 Status run_loop(ControlFlow& flow);
 Status run_scan(ControlFlow& flow);
 Status run_sequence_map(ControlFlow& flow);
+Status run_beam_search(ControlFlow& flow);
 
 }  // namespace tenon::runtime

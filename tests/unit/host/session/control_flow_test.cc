@@ -170,6 +170,71 @@ TEST(Loop, ErrorsNameTheWayToTheNode) {
   EXPECT_THAT(text, HasSubstr("node 'inner' (Reshape)"));
 }
 
+/// The next token depends on the last one alone, by a table: 0 goes to 1, 1 to 2, 2 to 3, which is the end.
+std::string beam_search_model(int64_t model_type = 0) {
+  const auto ints = [](const std::vector<ir::Dim>& dims) {
+    return GraphMaker::type(ir::ElementType::kInt32, dims);
+  };
+  const ir::Dim rows("rows"), some("some"), any;
+  GraphMaker d;
+  const auto tokens = d.input("tokens", ints({rows, some}));
+  d.input("positions", ints({rows, some}));
+  d.input("mask", ints({rows, any}));
+  const auto past = d.input("past", GraphMaker::f32({2, rows, 1, any, 1}));
+  const auto table = d.constant("table", {4, 4}, {0, 9, 1, 0, 0, 0, 9, 1, 1, 0, 0, 9, 9, 0, 0, 1});
+  d.output(d.node("Gather", {table, tokens}), "logits", GraphMaker::f32({rows, some, 4}));
+  const auto keys = d.node("Unsqueeze", {d.node("Cast", {tokens}, {Attribute::of_int("to", TENON_FLOAT32)}),
+                                         d.ints("axes", {0, 2, 4})});
+  const auto both = d.node("Concat", {keys, keys}, {Attribute::of_int("axis", 0)});
+  d.output(d.node("Concat", {past, both}, {Attribute::of_int("axis", 3)}), "present",
+           GraphMaker::f32({2, rows, 1, any, 1}));
+  GraphMaker m;
+  std::vector<GraphMaker::Id> inputs = {m.input("prompts", ints({any, any}))};
+  for (const char* name : {"max_length", "min_length", "num_beams", "returned"})
+    inputs.push_back(m.input(name, ints({1})));
+  const auto found =
+      m.nodes("BeamSearch", inputs, 2,
+              {Attribute::of_graph("decoder", d.graph), Attribute::of_int("eos_token_id", 3),
+               Attribute::of_int("pad_token_id", 7), Attribute::of_int("model_type", model_type)},
+              "search");
+  m.graph.mutable_node(0).domain = "com.microsoft";
+  m.output(found[0], "sequences");
+  m.output(found[1], "worths");
+  return m.bytes();
+}
+
+TEST(BeamSearch, FollowsTheDecoder) {
+  const auto session = make_session(beam_search_model());
+  ASSERT_NE(session, nullptr);
+  const auto i32 = [](const std::vector<int64_t>& dims, const std::vector<int32_t>& values) {
+    return tensor(TENON_INT32, dims, values.data());
+  };
+  std::vector<session::NamedValue> inputs = {{"prompts", i32({2, 1}, {0, 1})},
+                                             {"max_length", i32({1}, {6})},
+                                             {"min_length", i32({1}, {0})},
+                                             {"num_beams", i32({1}, {2})},
+                                             {"returned", i32({1}, {1})}};
+  const auto outputs = run(*session, inputs);
+  EXPECT_THAT(dims(outputs[0]), ElementsAre(2, 1, 6));
+  EXPECT_THAT(elements<int32_t>(outputs[0]), ElementsAre(0, 1, 2, 7, 7, 7, 1, 2, 7, 7, 7, 7));
+  EXPECT_THAT(dims(outputs[1]), ElementsAre(2, 1));
+
+  std::vector<ValueRef> none(2);
+  inputs[4].value = i32({1}, {3});
+  EXPECT_THAT(session->run({}, inputs, {}, none).to_string(),
+              HasSubstr("node 'search' (com.microsoft.BeamSearch): num_return_sequences 3 of num_beams 2"));
+  inputs[4].value = i32({1}, {1});
+  inputs[1].value = i32({1}, {1});
+  EXPECT_THAT(session->run({}, inputs, {}, none).to_string(), HasSubstr("max_length 1 leaves no room"));
+  inputs[1].value = i32({1}, {2'000'000'000});
+  inputs[3].value = i32({1}, {2'000'000'000});
+  EXPECT_EQ(session->run({}, inputs, {}, none).code(), StatusCode::kResourceExhausted);
+}
+
+TEST(BeamSearch, OtherFormsAreDeclinedAtLoad) {
+  EXPECT_EQ(try_session(beam_search_model(1)).status().kind(), ErrorKind::kUnsupported);
+}
+
 TEST(Loop, CanBeCancelled) {
   GraphMaker m;
   const auto x = m.input("x", GraphMaker::f32({1}));

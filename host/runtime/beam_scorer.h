@@ -1,0 +1,76 @@
+// The bookkeeping of a beam search over token sequences: which continuation of which beam is kept, which sequences
+// have ended, which are the best in the end. It runs no model: scores of the next token come in, tokens go out.
+//
+// The plain algorithm of sequence transduction: a sequence of n tokens is worth its summed log-probabilities over
+// n ^ length_penalty.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tenon::runtime {
+
+struct BeamOptions {
+  int64_t batch = 1, beams = 1, returned = 1;  // returned <= beams
+  int64_t vocabulary = 0;
+  int64_t min_length = 0, max_length = 0;  // prompt included
+  float length_penalty = 1, repetition_penalty = 1;
+  int64_t repeat_ngram = 0;  // no n tokens in a row come twice; 0: they may
+  int32_t end_token = 0, pad_token = 0;
+  bool early_stopping = false;             // a batch entry ends with its `beams` first sequences
+  std::span<const int32_t> allowed;        // [vocabulary], 0: never; empty: all
+  std::span<const int32_t> allowed_first;  // [batch, vocabulary], for the first token; empty: all
+};
+
+class BeamScorer {
+ public:
+  /// `prompts`: [batch, n]. Borrows what the options refer to.
+  BeamScorer(const BeamOptions& options, std::span<const int32_t> prompts);
+
+  /// Takes out of `scores`, [batch * beams, vocabulary] log-probabilities, what the options forbid.
+  void restrict(std::span<float> scores) const;
+  /// Appends a token to every beam: the best of all continuations.
+  void advance(std::span<const float> scores);
+
+  bool done() const;
+  int64_t length() const { return length_; }
+  /// Per beam, after advance: its last token, and the beam (counted over the whole batch) that it continues.
+  std::span<const int32_t> tokens() const { return tokens_; }
+  std::span<const int32_t> sources() const { return sources_; }
+
+  /// [batch, returned, max_length], padded; and their worth, [batch, returned].
+  void finish(std::span<int32_t> sequences, std::span<float> worths);
+
+ private:
+  struct Hypothesis {
+    std::vector<int32_t> tokens;
+    float worth;
+  };
+  struct Entry {                    // of the batch
+    std::vector<Hypothesis> ended;  // best first, at most `beams`
+    bool done = false;
+  };
+  struct Candidate {
+    float score;
+    int64_t place;  // beam * vocabulary + token
+  };
+
+  std::span<const int32_t> sequence(int64_t beam) const {
+    return {sequences_.data() + beam * options_.max_length, static_cast<size_t>(length_)};
+  }
+  float worth_of(float score, size_t length) const;
+  void keep(Entry& entry, std::span<const int32_t> tokens, float score) const;
+  std::vector<Candidate> best_candidates(std::span<const float> scores, int64_t entry) const;
+  void advance_entry(int64_t entry, const std::vector<Candidate>& candidates);
+  void append();
+
+  BeamOptions options_;
+  int64_t length_, prompt_length_;
+  std::vector<int32_t> sequences_;  // [batch * beams, max_length]
+  std::vector<float> beam_scores_;
+  std::vector<int32_t> tokens_, sources_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tenon::runtime
