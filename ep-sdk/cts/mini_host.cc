@@ -373,6 +373,9 @@ std::vector<Tensor> MiniHost::run(const NodeCase& given, Placement placement) {
     std::vector<uint8_t> workspace(prepare.workspace_bytes + alignment);
     const auto address = reinterpret_cast<uintptr_t>(workspace.data());
     tenon_tensor workspace_tensor{};
+    workspace_tensor.kind = TENON_KIND_TENSOR;
+    workspace_tensor.dtype = TENON_UINT8;
+    workspace_tensor.byte_size = prepare.workspace_bytes;
     workspace_tensor.domain = prepare.workspace_domain;
     if (prepare.workspace_domain == TENON_DOMAIN_HOST) {
       workspace_tensor.data = workspace.data() + (alignment - address % alignment) % alignment;

@@ -208,7 +208,10 @@ MemHandle Device::make_buffer(uint64_t bytes, cl_mem_flags flags, void* host) co
 }
 
 Instance::Instance(Device& opened, const tenon_instance_params& params)
-    : device(opened), float16(opened.limits().half), queue(opened.make_queue()) {
+    : device(opened),
+      uses_host_memory(opened.limits().is_cpu() && opened.limits().unified_memory),
+      float16(opened.limits().half),
+      queue(opened.make_queue()) {
   precision = params.precision;
   deterministic = params.deterministic != 0;
   memory_limit = params.memory_limit;
@@ -217,6 +220,12 @@ Instance::Instance(Device& opened, const tenon_instance_params& params)
     const tenon_option& option = params.options[i];
     if (ep::view(option.name) == "float16" && ep::view(option.s) != "auto")
       float16 = ep::view(option.s) == "on";
+    if (ep::view(option.name) == "memory" && ep::view(option.s) == "device") uses_host_memory = false;
+    if (ep::view(option.name) == "memory" && ep::view(option.s) == "host") {
+      ep::require(opened.limits().unified_memory, TENON_INVALID_ARGUMENT,
+                  "memory = \"host\" needs a device that shares the host's memory; leave it at \"auto\"");
+      uses_host_memory = true;
+    }
     if (ep::view(option.name) == "warm") warm = option.i != 0;
   }
 }

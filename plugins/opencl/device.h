@@ -82,7 +82,11 @@ struct Instance : ep::InstanceContext {
   /// Whether tensors of this element type are taken.
   bool stores(uint32_t dtype) const;
 
+  /// The domain that claims ask for.
+  uint32_t domain() const { return uses_host_memory ? TENON_DOMAIN_HOST : kDeviceDomain; }
+
   Device& device;
+  bool uses_host_memory = false;  // works where the host's tensors are, without copies
   bool float16 = false;
   bool warm = true;
   QueueHandle queue;  // of runs without a stream

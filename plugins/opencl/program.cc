@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include <functional>
+
 #include "memory.h"
 
 namespace tenon::opencl {
@@ -34,7 +36,8 @@ const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Su
   return *out_refusal ? entry : nullptr;
 }
 
-void emit(const tenon_claim_sink* sink, const NodeView& node, uint32_t index, const ep::KernelEntry& entry) {
+void emit(const Instance& instance, const tenon_claim_sink* sink, const NodeView& node, uint32_t index,
+          const ep::KernelEntry& entry) {
   std::vector<tenon_claim_value> values;
   for (const int i : entry.ops.shape_inputs(node)) {
     const ValueView value = node.input(i);
@@ -47,7 +50,7 @@ void emit(const tenon_claim_sink* sink, const NodeView& node, uint32_t index, co
   claim.node_count = 1;
   claim.values = values.data();
   claim.value_count = static_cast<uint32_t>(values.size());
-  claim.input_domain = claim.output_domain = kDeviceDomain;
+  claim.input_domain = claim.output_domain = instance.domain();
   ep::detail::call_host(sink->claim, sink->context, &std::as_const(claim));
 }
 
@@ -61,7 +64,7 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
     if (const ep::KernelEntry* entry = choose(instance, node, &refusal)) {
-      emit(sink, node, i, *entry);
+      emit(instance, sink, node, i, *entry);
     } else {
       ep::detail::emit_rejection(sink, i, refusal);
     }
@@ -89,8 +92,14 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instanc
 
 ep::detail::Prepared* CompiledNode::prepare(tenon_prepare_args& args) const {
   ep::detail::Prepared* out = ep::detail::prepare_node(node_, args);
-  if (args.workspace_bytes != 0) args.workspace_domain = kDeviceDomain;
+  if (args.workspace_bytes != 0) args.workspace_domain = instance_.domain();
   return out;
+}
+
+bool CompiledNode::is_constant(const tenon_tensor* tensor) const {
+  const std::vector<tenon_tensor>& constants = node_.layout.constants;
+  return !std::less<>()(tensor, constants.data()) &&
+         std::less<>()(tensor, constants.data() + constants.size());
 }
 
 cl_mem CompiledNode::constant(const tenon_tensor* tensor) const {
@@ -132,6 +141,20 @@ Recording::Recording(const tenon_bind_args& bind)
   const ep::detail::Program& node = program_.node();
   const ep::Context context(args, node.layout);
   node.ops->run(node.kernel, reinterpret_cast<const ep::detail::Prepared*>(bind.prepared)->state, context);
+}
+
+BufferRange Recording::find(const tenon_tensor& tensor) {
+  if (tensor.kind == TENON_KIND_NONE) return {};
+  if (program_.is_constant(&tensor)) return {program_.constant(&tensor), 0};
+  if (tensor.buffer != nullptr || tensor.data == nullptr)
+    return {from_border(tensor.buffer), tensor.byte_offset};
+  for (const Wrapped& known : wrapped_) {
+    if (known.data == tensor.data && known.bytes >= tensor.byte_size) return {known.buffer.get(), 0};
+  }
+  MemHandle buffer = program_.instance().device.make_buffer(
+      std::max<uint64_t>(tensor.byte_size, 1), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, tensor.data);
+  wrapped_.push_back({tensor.data, tensor.byte_size, std::move(buffer)});
+  return {wrapped_.back().buffer.get(), 0};
 }
 
 void Recording::enqueue(cl_command_queue queue) const {

@@ -30,6 +30,7 @@ class CompiledNode {
   const ep::detail::Program& node() const { return node_; }
   const std::string& place() const { return node_.layout.place; }
   ep::detail::Prepared* prepare(tenon_prepare_args& args) const;
+  bool is_constant(const tenon_tensor* tensor) const;
   /// The device's copy of a constant input, or the constant itself where both share memory.
   cl_mem constant(const tenon_tensor* constant) const;
   /// A buffer that `record` fills, made and filled at the first call.
@@ -42,6 +43,12 @@ class CompiledNode {
   mutable std::unordered_map<const tenon_tensor*, MemHandle> constants_;
   mutable std::mutex packing_;
   mutable MemHandle packed_;
+};
+
+/// Where bytes are for the device.
+struct BufferRange {
+  cl_mem buffer = nullptr;
+  uint64_t byte_offset = 0;
 };
 
 struct Command {
@@ -57,11 +64,20 @@ class Recording {
   explicit Recording(const CompiledNode& program) : program_(program) {}
 
   const CompiledNode& program() const { return program_; }
+  /// Where a tensor of the binding is. Host memory is wrapped: the host keeps it in place until `unbind`.
+  BufferRange find(const tenon_tensor& tensor);
   void add(Command command) { commands_.push_back(std::move(command)); }
   void enqueue(cl_command_queue queue) const;
 
  private:
+  struct Wrapped {
+    const void* data;
+    uint64_t bytes;
+    MemHandle buffer;
+  };
+
   const CompiledNode& program_;
+  std::vector<Wrapped> wrapped_;
   std::vector<Command> commands_;
 };
 

@@ -104,29 +104,12 @@ std::string options_of(const Instance& instance, const std::string& defines) {
   return ep::cat("-cl-kernel-arg-info -DUSE_DOUBLE=", instance.device.limits().float64 ? 1 : 0, " ", defines);
 }
 
-/// Zeroes for an argument of this type; 0 for a type that is not known here.
-size_t size_of_scalar(std::string_view type) {
+/// 0 for a type that is not known here.
+size_t size_of(std::string_view type) {
   if (type == "int" || type == "uint" || type == "float") return 4;
   if (type == "long" || type == "ulong" || type == "double") return 8;
   if (type == "Window") return sizeof(Window);
   return type == "Walk" ? sizeof(Walk) : 0;
-}
-
-bool set_zero(cl_kernel kernel, cl_uint index) {
-  cl_kernel_arg_address_qualifier qualifier = 0;
-  if (clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(qualifier), &qualifier,
-                         nullptr) != CL_SUCCESS)
-    return false;
-  if (qualifier == CL_KERNEL_ARG_ADDRESS_LOCAL)
-    return clSetKernelArg(kernel, index, 16, nullptr) == CL_SUCCESS;
-  if (qualifier != CL_KERNEL_ARG_ADDRESS_PRIVATE)
-    return clSetKernelArg(kernel, index, sizeof(cl_mem), nullptr) == CL_SUCCESS;
-  char type[64] = {};
-  if (clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, sizeof(type), type, nullptr) != CL_SUCCESS)
-    return false;
-  const char zeroes[sizeof(Walk)] = {};
-  const size_t size = size_of_scalar(type);
-  return size != 0 && clSetKernelArg(kernel, index, size, zeroes) == CL_SUCCESS;
 }
 
 }  // namespace
@@ -161,7 +144,8 @@ bool unpack_binary(std::string_view blob, CachedBinary* out) {
 }
 
 BuiltProgram::BuiltProgram(const Instance& instance, const Source& source, const std::string& defines)
-    : key_(ep::cat("program/", instance.device.build_key(), "/", source.name, "/", defines)) {
+    : key_(ep::cat("program/", instance.device.build_key(), "/", source.name, "/", defines)),
+      source_(source) {
   if (load(instance)) return;
   build(instance, source, defines);
   unsaved_ = true;
@@ -200,6 +184,21 @@ void BuiltProgram::build(const Instance& instance, const Source& source, const s
   if (clBuildProgram(program_.get(), 1, &device, options.c_str(), nullptr, nullptr) == CL_SUCCESS) return;
   ep::fail(TENON_INTERNAL, "the OpenCL compiler refuses '", source.name, "' with ", defines, ": ",
            build_log(program_.get(), device));
+}
+
+bool BuiltProgram::set_zero(cl_kernel kernel, cl_uint index) const {
+  cl_kernel_arg_address_qualifier qualifier = 0;
+  if (clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(qualifier), &qualifier,
+                         nullptr) != CL_SUCCESS)
+    return false;
+  if (qualifier != CL_KERNEL_ARG_ADDRESS_PRIVATE)
+    return clSetKernelArg(kernel, index, sizeof(cl_mem), nullptr) == CL_SUCCESS;
+  char type[64] = {};
+  if (clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, sizeof(type), type, nullptr) != CL_SUCCESS)
+    return false;
+  const char zeroes[1024] = {};
+  const size_t size = type == source_.struct_name ? source_.struct_size : size_of(type);
+  return size != 0 && size <= sizeof(zeroes) && clSetKernelArg(kernel, index, size, zeroes) == CL_SUCCESS;
 }
 
 void BuiltProgram::warm(const Instance& instance, const std::string& kernel, const Size3& local) {

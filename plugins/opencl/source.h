@@ -23,10 +23,12 @@ class Device;
 
 using Size3 = std::array<size_t, 3>;
 
-/// The OpenCL C of one file of kernels. Static data: programs are known by `name` and their defines.
+/// The OpenCL C of one file of kernels, and static data: programs are known by `name` and their defines.
 struct Source {
   std::string_view name;
   std::string_view text;
+  std::string_view struct_name = {};  // of a struct of its own that is an argument, and its size
+  size_t struct_size = 0;
 };
 
 /// A built program. Thread-safe.
@@ -43,9 +45,11 @@ class BuiltProgram {
 
  private:
   bool load(const Instance& instance);
+  bool set_zero(cl_kernel kernel, cl_uint index) const;
   void build(const Instance& instance, const Source& source, const std::string& defines);
 
   std::string key_;
+  const Source& source_;
   ProgramHandle program_;
   std::mutex mutex_;
   std::set<std::string> warmed_;  // "<kernel> <local size>"

@@ -55,15 +55,19 @@ TENON_KERNEL(DepthToSpace, .op_type = "DepthToSpace", .since = 1)
 
 class SpaceToDepth : public Blocks {
  public:
-  using Blocks::Blocks;
+  explicit SpaceToDepth(const NodeView& n) : Blocks(n), is_crd_(n.attr_s("mode", "DCR") == "CRD") {}
   StridedCopy prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const int64_t b = block_;
     require(x.size() == 4 && x[2] % b == 0 && x[3] % b == 0, TENON_INVALID_ARGUMENT, "the shape ", x,
             " has no blocks of ", b);
     p.set_output(0, Dims{x[0], x[1] * b * b, x[2] / b, x[3] / b});
-    return transposed(Dims{x[0], x[1], x[2] / b, b, x[3] / b, b}, {0, 3, 5, 1, 2, 4});
+    const Dims six{x[0], x[1], x[2] / b, b, x[3] / b, b};
+    return is_crd_ ? transposed(six, {0, 1, 3, 5, 2, 4}) : transposed(six, {0, 3, 5, 1, 2, 4});
   }
+
+ private:
+  bool is_crd_;
 };
 TENON_KERNEL(SpaceToDepth, .op_type = "SpaceToDepth", .since = 1)
 

@@ -19,7 +19,8 @@ CopyKernels::CopyKernels(const NodeView& node, uint32_t dtype)
 
 void CopyKernels::record_dense(const Context& ctx, const TensorView& x, const OutputTensor& y) const {
   const tenon_tensor &from = *x.raw(), &to = *TensorView(y).raw();
-  if (from.buffer == to.buffer && from.byte_offset == to.byte_offset && from.buffer != nullptr) return;
+  const bool same = from.buffer == to.buffer && from.byte_offset == to.byte_offset && from.data == to.data;
+  if (same && (from.buffer != nullptr || from.data != nullptr)) return;
   const Dims flat{y.size()};
   record(ctx, {make_walk(flat, {{1}, {1}}), 0, 0}, in(x), out(y));
 }

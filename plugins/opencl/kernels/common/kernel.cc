@@ -75,15 +75,14 @@ Arguments::Arguments(Recording& recording, const tenon_tensor* workspace, const 
 void Arguments::add(const TensorArg& arg) {
   const tenon_tensor& tensor = *arg.tensor;
   if (tensor.kind == TENON_KIND_NONE) return add_buffer(nullptr, 0);
-  const bool constant = tensor.buffer == nullptr && tensor.data != nullptr;
-  const auto first = static_cast<uint64_t>(arg.first);
-  if (constant) return add_buffer(recording_.program().constant(&tensor), first);
-  add_buffer(from_border(tensor.buffer), tensor.byte_offset * 8 / dtype_bits(tensor.dtype) + first);
+  const BufferRange range = recording_.find(tensor);
+  add_buffer(range.buffer,
+             range.byte_offset * 8 / dtype_bits(tensor.dtype) + static_cast<uint64_t>(arg.first));
 }
 
 void Arguments::add(const WorkspaceArg& arg) {
-  add_buffer(from_border(workspace_->buffer),
-             (workspace_->byte_offset + arg.byte_offset) / arg.element_bytes);
+  const BufferRange range = recording_.find(*workspace_);
+  add_buffer(range.buffer, (range.byte_offset + arg.byte_offset) / arg.element_bytes);
 }
 
 void Arguments::add_buffer(cl_mem buffer, uint64_t element_offset) {

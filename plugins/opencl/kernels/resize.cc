@@ -1,0 +1,221 @@
+// Resize and Upsample by nearest neighbour and linearly, any rank.
+#include "kernels/common/copy.h"
+
+namespace tenon::opencl {
+namespace {
+
+// Per axis, an output position comes from (position + add) * multiply / divide + offset in x.
+constexpr std::string_view kText = R"CL(
+typedef struct {
+  int rank;
+  int rounding;
+  int clips;
+  int zero;
+  int out[8];
+  int in[8];
+  int stride[8];
+  int whole[8];
+  float add[8];
+  float multiply[8];
+  float divide[8];
+  float offset[8];
+} Axes;
+#define SOURCE(a, d, at) (a.whole[d] ? (float)(at) : ((float)(at) + a.add[d]) * a.multiply[d] / a.divide[d] + a.offset[d])
+__kernel void Nearest(IN(M, x), OUT(M, y), Axes a, int n, ulong beyond) {
+  const int i = get_global_id(0);
+  if (i >= n) return;
+  int from = 0;
+  bool inside = true;
+  for (int d = a.rank - 1, r = i; d >= 0; --d) {
+    const int q = r / a.out[d];
+    const float s = SOURCE(a, d, r - q * a.out[d]);
+    r = q;
+    if (a.clips && (s < 0 || s > a.in[d] - 1)) inside = false;
+    const float v = a.rounding == 0 ? ceil(s - 0.5f) : a.rounding == 1 ? floor(s + 0.5f) : a.rounding == 2 ? floor(s) : ceil(s);
+    from += clamp((int)v, 0, a.in[d] - 1) * a.stride[d];
+  }
+  PTR(y)[i] = inside ? PTR(x)[from] : (M)beyond;
+}
+#ifdef T
+__kernel void Linear(IN(T, x), OUT(T, y), Axes a, int n, float beyond) {
+  const int i = get_global_id(0);
+  if (i >= n) return;
+  int base = 0, axes = 0, step[8];
+  float part[8];
+  bool inside = true;
+  for (int d = a.rank - 1, r = i; d >= 0; --d) {
+    const int q = r / a.out[d];
+    const float s = SOURCE(a, d, r - q * a.out[d]);
+    r = q;
+    if (a.clips && (s < 0 || s > a.in[d] - 1)) inside = false;
+    const float low = clamp(floor(s), 0.0f, (float)(a.in[d] - 1));
+    base += (int)low * a.stride[d];
+    if (a.whole[d]) continue;
+    part[axes] = clamp(s - low, 0.0f, 1.0f);
+    step[axes++] = (int)low + 1 < a.in[d] ? a.stride[d] : 0;
+  }
+  C sum = 0;
+  for (int corner = 0; corner < 1 << axes; ++corner) {
+    C weight = 1;
+    int at = base;
+    for (int k = 0; k < axes; ++k) {
+      const bool high = corner >> k & 1;
+      weight *= high ? part[k] : 1 - part[k];
+      at += high ? step[k] : 0;
+    }
+    if (weight != 0) sum += weight * LOAD(PTR(x), at);
+  }
+  STORE(PTR(y), i, inside ? sum : (C)beyond);
+}
+#endif
+)CL";
+
+struct Axes {
+  cl_int rank, rounding, clips, zero;
+  cl_int out[kMaxWalkRank], in[kMaxWalkRank], stride[kMaxWalkRank], whole[kMaxWalkRank];
+  cl_float add[kMaxWalkRank], multiply[kMaxWalkRank], divide[kMaxWalkRank], offset[kMaxWalkRank];
+};
+constexpr Source kSource{"resize", kText, "Axes", sizeof(Axes)};
+
+constexpr std::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+
+/// Output positions of one axis as positions in x.
+struct Axis {
+  int64_t in, out;
+  float scale, start, end;
+};
+
+void place(const std::string& way, const Axis& a, size_t d, Axes* to) {
+  const auto in = static_cast<float>(a.in), out = static_cast<float>(a.out);
+  float add = 0, multiply = 1, divide = a.scale, offset = 0;
+  if (way == "half_pixel" || way == "half_pixel_symmetric" || (way == "pytorch_half_pixel" && a.out > 1)) {
+    add = 0.5f;
+    offset = -0.5f;
+    if (way == "half_pixel_symmetric") offset += in / 2 * (1 - out / (in * a.scale));
+  } else if (way == "pytorch_half_pixel") {
+    multiply = 0;
+  } else if (way == "align_corners") {
+    const float length = in * a.scale;
+    multiply = a.out > 1 ? in - 1 : 0;
+    divide = a.out > 1 ? length - 1 : 1;
+  } else if (way == "tf_crop_and_resize") {
+    multiply = a.out > 1 ? (a.end - a.start) * (in - 1) : 0;
+    divide = a.out > 1 ? out - 1 : 1;
+    offset = a.out > 1 ? a.start * (in - 1) : 0.5f * (a.start + a.end) * (in - 1);
+  }
+  to->add[d] = add;
+  to->multiply[d] = multiply;
+  to->divide[d] = divide;
+  to->offset[d] = offset;
+  to->whole[d] = a.in == a.out && a.scale == 1 && way != "tf_crop_and_resize";
+}
+
+std::vector<float> floats_of(const TensorView& tensor) {
+  if (!tensor.present() || tensor.size() == 0) return {};
+  require(tensor.dtype() == TENON_FLOAT32, TENON_UNIMPLEMENTED, "scales or roi in ",
+          dtype_name(tensor.dtype()));
+  return {tensor.data<float>(), tensor.data<float>() + tensor.size()};
+}
+
+class Resize {
+ public:
+  static std::vector<int> shape_inputs(const NodeView& n) {
+    return n.since_version() == 10 || n.op() == "Upsample" ? std::vector<int>{1} : std::vector<int>{1, 2, 3};
+  }
+  static Support supports(const NodeView& n) {
+    const bool linear = n.attr_s("mode", "nearest") != "nearest";
+    Check check(n);
+    check.rank(0, 1, kMaxWalkRank)
+        .attr_is("mode", {"nearest", "linear", "bilinear"})
+        .attr_is("coordinate_transformation_mode",
+                 {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+                  "tf_crop_and_resize"})
+        .attr_is("antialias", {0})
+        .attr_is("exclude_outside", {0});
+    return linear ? check.input(0, kRealTypes) : check.input(0, kAnyTypes);
+  }
+  explicit Resize(const NodeView& n)
+      : is_old_(n.since_version() <= 10),
+        is_linear_(n.attr_s("mode", "nearest") != "nearest"),
+        way_(is_old_ ? "asymmetric" : n.attr_s("coordinate_transformation_mode", "half_pixel")),
+        beyond_(n.attr_f("extrapolation_value", 0)),
+        attribute_scales_(n.attr_floats("scales")),
+        axes_(n.attr_ints("axes")) {
+    const uint32_t dtype = n.input(0).dtype();
+    const std::string rounding = is_old_ ? "floor" : n.attr_s("nearest_mode", "round_prefer_floor");
+    rounding_ = static_cast<cl_int>(std::find(std::begin(kRoundings), std::end(kRoundings), rounding) -
+                                    std::begin(kRoundings));
+    require(rounding_ < 4, TENON_INVALID_ARGUMENT, "nearest_mode is '", rounding, "'");
+    kernel_ = load_kernel(n, kSource,
+                          defines_to_move(dtype) + (kRealTypes.contains(dtype) ? defines_for(dtype) : ""),
+                          is_linear_ ? "Linear" : "Nearest", kLine);
+  }
+
+  Axes prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims(), y = output_dims(p, 0);
+    require(x.size() <= kMaxWalkRank && y.size() == x.size(), TENON_INVALID_ARGUMENT, "rank ", x.size());
+    require(element_count(x) > 0 || element_count(y) == 0, TENON_INVALID_ARGUMENT, "nothing to resize");
+    std::vector<float> scales = attribute_scales_, roi;
+    if (attribute_scales_.empty()) scales = floats_of(p.input(is_old_ ? 1 : 2));
+    if (!is_old_) roi = floats_of(p.input(1));
+    std::vector<size_t> axes;
+    for (const int64_t axis : axes_) axes.push_back(checked_axis(axis, x.size()));
+    for (size_t d = 0; d < x.size() && axes_.empty(); ++d) axes.push_back(d);
+    require(
+        (scales.empty() || scales.size() == axes.size()) && (roi.empty() || roi.size() == 2 * axes.size()),
+        TENON_INVALID_ARGUMENT, "scales or roi do not fit ", axes.size(), " axes");
+
+    Axes out{};
+    out.rank = narrow(static_cast<int64_t>(x.size()));
+    out.rounding = rounding_;
+    out.clips = way_ == "tf_crop_and_resize";
+    const Dims strides = dense_strides(x);
+    for (size_t d = 0; d < x.size(); ++d) {
+      out.in[d] = narrow(x[d]);
+      out.out[d] = narrow(y[d]);
+      out.stride[d] = narrow(strides[d]);
+      out.whole[d] = 1;
+    }
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const size_t d = axes[i];
+      Axis axis{x[d], y[d], static_cast<float>(y[d]) / static_cast<float>(x[d]), 0, 1};
+      if (!scales.empty()) axis.scale = scales[i];
+      if (!roi.empty()) axis.start = roi[i], axis.end = roi[i + axes.size()];
+      place(way_, axis, d, &out);
+    }
+    return out;
+  }
+  void run(const Context& ctx, const Axes& axes) const {
+    const int64_t n = ctx.output(0).size();
+    const Size3 global{static_cast<size_t>(n), 1, 1};
+    if (is_linear_) {
+      launch(ctx, kernel_, global, in(ctx.input(0)), out(ctx.output(0)), axes, narrow(n), cl_float{beyond_});
+    } else {
+      launch(ctx, kernel_, global, in(ctx.input(0)), out(ctx.output(0)), axes, narrow(n),
+             beyond_bits(ctx.input(0).dtype()));
+    }
+  }
+
+ private:
+  cl_ulong beyond_bits(uint32_t dtype) const {
+    cl_ulong bits = 0;
+    dispatch(kAnyTypes, dtype, [&]<class T>() {
+      const T value = static_cast<T>(beyond_);
+      std::memcpy(&bits, &value, sizeof(value));
+    });
+    return bits;
+  }
+
+  bool is_old_, is_linear_;
+  std::string way_;
+  float beyond_;
+  std::vector<float> attribute_scales_;
+  std::vector<int64_t> axes_;
+  cl_int rounding_ = 0;
+  KernelRef kernel_;
+};
+TENON_KERNEL(Resize, .op_type = "Resize", .since = 10)
+TENON_KERNEL(Resize, .op_type = "Upsample", .since = 7)
+
+}  // namespace
+}  // namespace tenon::opencl

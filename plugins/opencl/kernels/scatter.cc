@@ -1,0 +1,162 @@
+// ScatterElements (and Scatter) and ScatterND. Updates of one place must take effect in their order, so one
+// work-item does all that may meet: a line along the axis, a column of the slices.
+#include "kernels/common/copy.h"
+
+namespace tenon::opencl {
+namespace {
+
+constexpr Source kSource{"scatter", R"CL(
+#if MODE == 0
+#define PUT(to, v) (to) = (v)
+#elif MODE == 1
+#define PUT(to, v) (to) += (v)
+#elif MODE == 2
+#define PUT(to, v) (to) *= (v)
+#elif MODE == 3
+#define PUT(to, v) (to) = (v) > (to) ? (v) : (to)
+#else
+#define PUT(to, v) (to) = (v) < (to) ? (v) : (to)
+#endif
+inline bool find(long index, int size, int* at) {
+  if (index < 0) index += size;
+  *at = (int)index;
+  return index >= 0 && index < size;
+}
+// The walk goes through the lines of the indices: operand 0 is where a line lies in y, operand 1 in the indices.
+__kernel void Elements(IN(I, index), IN(T, updates), OUT(T, y), Walk w, int count, int index_stride, int size,
+                       int y_stride) {
+  const int i = get_global_id(0), row = get_global_id(1);
+  if (i >= w.inner || row >= w.outer) return;
+  WALK2(w, row, to, from)
+  to += i * w.step[0];
+  from += i * w.step[1];
+  for (int k = 0; k < count; ++k) {
+    int at;
+    if (!find(PTR(index)[from + k * index_stride], size, &at)) continue;
+    PUT(PTR(y)[to + at * y_stride], PTR(updates)[from + k * index_stride]);
+  }
+}
+__kernel void Tuples(IN(I, index), IN(T, updates), OUT(T, y), Walk w, int tuples, int width, int slice) {
+  const int i = get_global_id(0);
+  if (i >= slice) return;
+  for (int t = 0; t < tuples; ++t) {
+    long to = 0;
+    bool inside = true;
+    for (int d = 0; d < width; ++d) {
+      int at;
+      inside = find(PTR(index)[t * width + d], w.size[d], &at) && inside;
+      to += at * (long)w.stride[0][d];
+    }
+    if (inside) PUT(PTR(y)[to + i], PTR(updates)[(long)t * slice + i]);
+  }
+}
+)CL"};
+
+int mode_of(const NodeView& n) {
+  const std::string name = n.attr_s("reduction", "none");
+  constexpr std::string_view kNames[] = {"none", "add", "mul", "max", "min"};
+  return static_cast<int>(std::find(std::begin(kNames), std::end(kNames), name) - std::begin(kNames));
+}
+
+Support check(const NodeView& n) {
+  const bool moves = mode_of(n) == 0;
+  const auto wide = TypeList<float, double>() + kIntTypes;  // float16 cannot be computed with where it lies
+  Check check(n);
+  check.input(1, kIndexTypes).attr_is("reduction", {"none", "add", "mul", "max", "min"});
+  return moves ? check.input(0, kAnyTypes) : check.input(0, wide);
+}
+
+KernelRef load(const NodeView& n, std::string name) {
+  const uint32_t dtype = n.input(0).dtype();
+  const int mode = mode_of(n);
+  const std::string type = mode == 0 && dtype == TENON_FLOAT16 ? "ushort" : std::string(cl_type(dtype));
+  return load_kernel(n, kSource, cat("-DT=", type, " -DI=", cl_type(n.input(1).dtype()), " -DMODE=", mode),
+                     std::move(name), kLine);
+}
+
+struct ElementsPlan {
+  Walk walk;
+  cl_int count, index_stride, size, y_stride;
+};
+
+class ScatterElements {
+ public:
+  static Support supports(const NodeView& n) { return check(n); }
+  explicit ScatterElements(const NodeView& n)
+      : axis_(n.attr_i("axis", 0)), copy_(n, n.input(0).dtype()), kernel_(load(n, "Elements")) {}
+  ElementsPlan prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims(), index = p.input(1).dims();
+    const size_t axis = checked_axis(axis_, x.size());
+    require(index.size() == x.size() &&
+                std::equal(index.begin(), index.end(), p.input(2).dims().begin(), p.input(2).dims().end()),
+            TENON_INVALID_ARGUMENT, "indices ", index, " and updates ", p.input(2).dims(), " do not fit ", x);
+    for (size_t d = 0; d < x.size(); ++d)
+      require(d == axis || index[d] <= x[d], TENON_OUT_OF_RANGE, "indices of shape ", index, " for ", x);
+    p.set_output(0, x);
+    p.may_overwrite(0, 0);
+    Dims lines(index.begin(), index.end());
+    const int64_t count = lines[axis];
+    lines[axis] = element_count(index) == 0 ? 0 : 1;
+    const Dims y_strides = dense_strides(x), index_strides = dense_strides(index);
+    return {make_walk(lines, {y_strides, index_strides}), narrow(count), narrow(index_strides[axis]),
+            narrow(x[axis]), narrow(y_strides[axis])};
+  }
+  void run(const Context& ctx, const ElementsPlan& plan) const {
+    copy_.record_dense(ctx, ctx.input(0), ctx.output(0));
+    launch(ctx, kernel_, global_of(plan.walk), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)),
+           plan.walk, plan.count, plan.index_stride, plan.size, plan.y_stride);
+  }
+
+ private:
+  int64_t axis_;
+  CopyKernels copy_;
+  KernelRef kernel_;
+};
+TENON_KERNEL(ScatterElements, .op_type = "ScatterElements", .since = 11)
+TENON_KERNEL(ScatterElements, .op_type = "Scatter", .since = 9)
+
+struct TuplePlan {
+  Walk axes{};
+  cl_int tuples, width, slice;
+};
+
+class ScatterND {
+ public:
+  static Support supports(const NodeView& n) { return check(n); }
+  explicit ScatterND(const NodeView& n) : copy_(n, n.input(0).dtype()), kernel_(load(n, "Tuples")) {}
+  TuplePlan prepare(PrepareContext& p) const {
+    const DimsView x = p.input(0).dims(), index = p.input(1).dims();
+    require(!index.empty() && index.back() >= 0 &&
+                index.back() <= std::min<int64_t>(kMaxWalkRank, static_cast<int64_t>(x.size())),
+            TENON_INVALID_ARGUMENT, "tuples of ", index, " for ", x);
+    const auto width = static_cast<size_t>(index.back());
+    TuplePlan out;
+    const Dims strides = dense_strides(x);
+    for (size_t d = 0; d < width; ++d) {
+      out.axes.size[d] = narrow(x[d]);
+      out.axes.stride[0][d] = narrow(strides[d]);
+    }
+    out.tuples = narrow(element_count(index.first(index.size() - 1)));
+    out.width = narrow(index.back());
+    out.slice = narrow(element_count(x.subspan(width)));
+    require(p.input(2).size() == int64_t{out.tuples} * out.slice, TENON_INVALID_ARGUMENT, "updates ",
+            p.input(2).dims(), " do not fit indices ", index, " into ", x);
+    p.set_output(0, x);
+    p.may_overwrite(0, 0);
+    return out;
+  }
+  void run(const Context& ctx, const TuplePlan& plan) const {
+    copy_.record_dense(ctx, ctx.input(0), ctx.output(0));
+    if (plan.tuples == 0) return;
+    launch(ctx, kernel_, {static_cast<size_t>(plan.slice), 1, 1}, in(ctx.input(1)), in(ctx.input(2)),
+           out(ctx.output(0)), plan.axes, plan.tuples, plan.width, plan.slice);
+  }
+
+ private:
+  CopyKernels copy_;
+  KernelRef kernel_;
+};
+TENON_KERNEL(ScatterND, .op_type = "ScatterND", .since = 11)
+
+}  // namespace
+}  // namespace tenon::opencl
