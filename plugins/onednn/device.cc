@@ -17,6 +17,9 @@ Instance::Instance(const Device& device, const tenon_instance_params& params) : 
     if (ep::view(option.name) != "precision" || ep::view(option.s) == "session") continue;
     bf16 = ep::view(option.s) == "bf16";
     relaxed = ep::view(option.s) != "exact";
+    context.precision = TENON_PRECISION_EXACT;
+    if (relaxed) context.precision = TENON_PRECISION_FAST;
+    if (bf16) context.precision = TENON_PRECISION_BF16;
   }
 }
 

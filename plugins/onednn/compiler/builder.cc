@@ -115,6 +115,26 @@ Tensor Builder::plain(uint32_t value) {
   return as(t, Layout::plain(t.layout.type(), t.layout.dims()));
 }
 
+Tensor Builder::compact(uint32_t value) {
+  const Tensor t = tensor(value);
+  return t.layout.has_gaps() ? plain(value) : t;
+}
+
+Primitive Builder::suit(uint32_t value, const std::function<Primitive(const Layout&)>& make, Tensor* out) {
+  *out = compact(value);
+  if (out->layout.is_plain()) return make(out->layout);
+  try {
+    Primitive primitive = make(out->layout);
+    if (!primitive.is_reference()) return primitive;
+  } catch (const ep::Error& e) {
+    if (e.code != TENON_UNIMPLEMENTED) throw;
+  }
+  const Layout wanted = Layout::plain(out->layout.type(), out->layout.dims());
+  Primitive primitive = make(wanted);
+  *out = as(*out, wanted);
+  return primitive;
+}
+
 Tensor Builder::as(const Tensor& from, const Layout& layout) {
   if (from.layout == layout || from.is_empty()) return {layout, from.buffer};
   if (constant_of_[from.buffer] != kNone) return constant_as(constant_of_[from.buffer], from, layout);

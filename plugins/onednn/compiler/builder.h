@@ -51,8 +51,15 @@ class Builder {
   /// In another layout; of a constant once and for all.
   Tensor as(const Tensor& tensor, const Layout& layout);
   Tensor plain(uint32_t value);
+  /// Plain if its layout has gaps, else as it is.
+  Tensor compact(uint32_t value);
+  /// Makes a primitive that reads `value` in the layout it has, or in the plain one where the library has nothing good
+  /// for that; `out` is the tensor that it reads.
+  Primitive suit(uint32_t value, const std::function<Primitive(const Layout&)>& make, Tensor* out);
   /// Other dims for the same elements in order.
   Tensor reshaped(const Tensor& tensor, DimsView dims);
+  /// Axes of one element repeated, missing ones in front added; plain when anything is.
+  Tensor broadcast(const Tensor& tensor, DimsView dims);
   /// Whether the memory of this value may be written to when `node` runs.
   bool may_overwrite(const Node& node, uint32_t value) const;
 

@@ -269,6 +269,10 @@ bool Layout::is_dense() const {
   return data_->desc.data.format_kind == dnnl_blocked && data_->desc.data.offset0 == 0 &&
          bytes() == static_cast<uint64_t>(elements()) * bytes_of(type());
 }
+bool Layout::has_gaps() const {
+  const dnnl_memory_desc_t& d = data_->desc.data;
+  return !is_any() && !is_dense() && (d.offset0 != 0 || std::equal(d.dims, d.dims + d.ndims, d.padded_dims));
+}
 const std::string& Layout::key() const {
   static const std::string none;
   return data_ == nullptr ? none : data_->key;

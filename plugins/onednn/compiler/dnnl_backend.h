@@ -40,6 +40,8 @@ class Layout {
   bool is_plain() const;
   /// Nothing but the elements lies in its bytes, and from their beginning.
   bool is_dense() const;
+  /// Bytes between its elements belong to something else, as in a piece of a larger tensor.
+  bool has_gaps() const;
 
   /// The same bytes as another shape; nothing when the order of the elements does not allow it.
   std::optional<Layout> reshaped(DimsView dims) const;

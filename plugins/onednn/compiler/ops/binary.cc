@@ -1,62 +1,175 @@
-// Add, Sub, Mul, Div with broadcasting.
-#include "compiler/builder.h"
+#include "compiler/ops/binary.h"
+
+#include "openmp/parallel.h"
 
 namespace tenon::onednn {
 namespace {
+
+constexpr int64_t kGrain = 16384;
+
+bool drops_nan(Binary f) { return f == Binary::kMax || f == Binary::kMin; }
+
+/// The library's minimum and maximum give the second operand when the first is NaN.
+void keep_nan(Builder& b, const Tensor& x, const Tensor& y) {
+  b.local({x, y}, [n = y.layout.elements()](std::span<void* const> addresses) {
+    const auto* from = static_cast<const float*>(addresses[0]);
+    auto* to = static_cast<float*>(addresses[1]);
+    parallel(n, kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = from[i] != from[i] ? from[i] : to[i];
+    });
+  });
+}
 
 class BinaryOperation : public Operation {
  public:
   static Support supports(const NodeView& n) {
     return Check(n).input(0, kFloat32).input(1, kFloat32).rank(0, 0, 12).rank(1, 0, 12);
   }
-  explicit BinaryOperation(Binary function) { function_.is_binary = true, function_.binary = function; }
-
+  explicit BinaryOperation(Binary f) {
+    function_.is_binary = true;
+    function_.binary = f;
+    function_.exact = !drops_nan(f);
+  }
   void build(Builder& b, const Node& node) const override {
-    const size_t rank = std::max<size_t>(b.dims(node.outputs[0]).size(), 1);
-    const Tensor x = aligned(b, node.inputs[0], rank), y = aligned(b, node.inputs[1], rank);
-    for (size_t i = 0; i < rank; ++i) {
-      const int64_t p = x.layout.dims()[i], q = y.layout.dims()[i];
-      require(p == q || p == 1 || q == 1, TENON_INVALID_ARGUMENT, "shapes ", b.dims(node.inputs[0]), " and ",
-              b.dims(node.inputs[1]), " do not broadcast");
-    }
-    const Layout any = Layout::any(b.type(node.outputs[0]), b.dims(node.outputs[0]));
-    Fused fused;
-    const Primitive primitive = b.fuse(
-        node.outputs[0],
-        [&](const PostOps& post_ops) {
-          return make_binary(b.engine(), function_.binary, x.layout, y.layout, any, post_ops);
-        },
-        &fused);
-    b.run_fused(primitive, {{kSource, x}, {kSource1, y}}, fused);
+    add_binary(b, node.outputs[0], function_.binary, b.compact(node.inputs[0]), b.compact(node.inputs[1]),
+               true);
   }
   std::optional<Pointwise> pointwise() const override { return function_; }
 
  private:
-  static Tensor aligned(Builder& b, uint32_t value, size_t rank) {
-    Dims dims(rank - b.dims(value).size(), 1);
-    dims.insert(dims.end(), b.dims(value).begin(), b.dims(value).end());
-    return b.reshaped(b.tensor(value), dims);
-  }
-
   Pointwise function_;
 };
 
-struct Add : BinaryOperation {
-  explicit Add(const NodeView&) : BinaryOperation(Binary::kAdd) {}
+#define ONEDNN_BINARY(Name, function, first_version)              \
+  struct Name : BinaryOperation {                                 \
+    explicit Name(const NodeView&) : BinaryOperation(function) {} \
+  };                                                              \
+  ONEDNN_OPERATOR(Name, .op_type = #Name, .since = first_version)
+
+ONEDNN_BINARY(Add, Binary::kAdd, 7)
+ONEDNN_BINARY(Sub, Binary::kSub, 7)
+ONEDNN_BINARY(Mul, Binary::kMul, 7)
+ONEDNN_BINARY(Div, Binary::kDiv, 7)
+ONEDNN_BINARY(Less, Binary::kLt, 7)
+ONEDNN_BINARY(LessOrEqual, Binary::kLe, 12)
+ONEDNN_BINARY(Greater, Binary::kGt, 7)
+ONEDNN_BINARY(GreaterOrEqual, Binary::kGe, 12)
+ONEDNN_BINARY(Equal, Binary::kEq, 7)
+
+/// Of any number of tensors; the average divides at the end.
+class Variadic : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    check.inputs(0, kFloat32);
+    for (int i = 0; i < n.input_count(); ++i) check.rank(i, 0, 12);
+    return check;
+  }
+  explicit Variadic(Binary f, bool mean = false) : function_(f), mean_(mean) {}
+
+  void build(Builder& b, const Node& node) const override {
+    const uint32_t out = node.outputs[0];
+    const size_t count = node.inputs.size();
+    const bool scale = mean_ && count > 1;
+    if (count == 1) return b.define(out, b.tensor(node.inputs[0]));
+    const Layout layout = Layout::plain(b.type(out), b.dims(out));
+    Tensor so_far = b.broadcast(b.tensor(node.inputs[0]), layout.dims());
+    for (size_t i = 1; i < count; ++i) {
+      const bool last = i + 1 == count && !scale;
+      const Tensor next = with_rank(b, b.compact(node.inputs[i]), layout.dims().size());
+      const Tensor sum = last ? b.create(out, layout) : b.temporary(layout);
+      b.step(make_binary(b.engine(), function_, so_far.layout, next.layout, layout, {}),
+             {{kSource, so_far}, {kSource1, next}, {kDestination, sum}});
+      if (drops_nan(function_)) keep_nan(b, b.as(so_far, layout), sum);
+      so_far = sum;
+    }
+    if (!scale) return;
+    b.step(make_eltwise(b.engine(), Eltwise::kLinear, 1.0f / static_cast<float>(count), 0, layout),
+           {{kSource, so_far}, {kDestination, b.create(out, layout)}});
+  }
+
+ private:
+  Binary function_;
+  bool mean_;
 };
-struct Sub : BinaryOperation {
-  explicit Sub(const NodeView&) : BinaryOperation(Binary::kSub) {}
+
+struct Max : Variadic {
+  explicit Max(const NodeView&) : Variadic(Binary::kMax) {}
 };
-struct Mul : BinaryOperation {
-  explicit Mul(const NodeView&) : BinaryOperation(Binary::kMul) {}
+struct Min : Variadic {
+  explicit Min(const NodeView&) : Variadic(Binary::kMin) {}
 };
-struct Div : BinaryOperation {
-  explicit Div(const NodeView&) : BinaryOperation(Binary::kDiv) {}
+struct Sum : Variadic {
+  explicit Sum(const NodeView&) : Variadic(Binary::kAdd) {}
 };
-ONEDNN_OPERATOR(Add, .op_type = "Add", .since = 7)
-ONEDNN_OPERATOR(Sub, .op_type = "Sub", .since = 7)
-ONEDNN_OPERATOR(Mul, .op_type = "Mul", .since = 7)
-ONEDNN_OPERATOR(Div, .op_type = "Div", .since = 7)
+struct Mean : Variadic {
+  explicit Mean(const NodeView&) : Variadic(Binary::kAdd, true) {}
+};
+ONEDNN_OPERATOR(Max, .op_type = "Max", .since = 8)
+ONEDNN_OPERATOR(Min, .op_type = "Min", .since = 8)
+ONEDNN_OPERATOR(Sum, .op_type = "Sum", .since = 8)
+ONEDNN_OPERATOR(Mean, .op_type = "Mean", .since = 8)
+
+class PRelu : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    return Check(n).input(0, kFloat32).input(1, kFloat32).rank(0, 1, 5);
+  }
+  explicit PRelu(const NodeView&) {}
+  void build(Builder& b, const Node& node) const override {
+    const Tensor x = b.compact(node.inputs[0]);
+    const Tensor slope = with_rank(b, b.plain(node.inputs[1]), x.layout.dims().size());
+    const Primitive primitive =
+        make_prelu(b.engine(), x.layout, Layout::any(Type::kFloat32, slope.layout.dims()));
+    const Tensor y = b.create(node.outputs[0], x.layout);
+    b.step(primitive, {{kSource, x}, {kWeights, b.as(slope, primitive.layout(kWeights))}, {kDestination, y}});
+  }
+};
+ONEDNN_OPERATOR(PRelu, .op_type = "PRelu", .since = 7)
 
 }  // namespace
+
+Tensor with_rank(Builder& b, const Tensor& x, size_t rank) {
+  Dims dims(rank - x.layout.dims().size(), 1);
+  if (dims.empty()) return x;
+  dims.insert(dims.end(), x.layout.dims().begin(), x.layout.dims().end());
+  return b.reshaped(x, dims);
+}
+
+void add_binary(Builder& b, uint32_t value, Binary f, const Tensor& x, const Tensor& y, bool fuse) {
+  const size_t rank = std::max(x.layout.dims().size(), y.layout.dims().size());
+  Tensor p = with_rank(b, x, rank), q = with_rank(b, y, rank);
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t m = p.layout.dims()[i], n = q.layout.dims()[i];
+    require(m == n || m == 1 || n == 1, TENON_INVALID_ARGUMENT, "shapes ", x.layout.dims(), " and ",
+            y.layout.dims(), " do not broadcast");
+  }
+  // Whole tensors in one layout: the first decides.
+  if (p.layout.dims() == q.layout.dims() && !(p.layout == q.layout)) {
+    const bool constant = p.layout.is_plain() && !q.layout.is_plain();
+    constant ? (p = b.as(p, q.layout)) : (q = b.as(q, p.layout));
+  }
+  const Layout any = Layout::any(Type::kFloat32, b.dims(value));
+  Fused fused;
+  if (b.type(value) ==
+      Type::kUInt8) {  // a comparison: as numbers, for which the library has code, then as bytes
+    const Primitive compare = make_binary(b.engine(), f, p.layout, q.layout, any, {});
+    const Tensor number = b.temporary(compare.layout(kDestination));
+    b.step(compare, {{kSource, p}, {kSource1, q}, {kDestination, number}});
+    b.define(value, b.as(number, Layout::plain(Type::kUInt8, b.dims(value))));
+    return;
+  }
+  const auto make = [&](const PostOps& post_ops) {
+    return make_binary(b.engine(), f, p.layout, q.layout, any, post_ops);
+  };
+  Primitive primitive;
+  if (fuse) {
+    primitive = b.fuse(value, make, &fused);
+  } else {
+    primitive = make({});
+    fused.value = value;
+  }
+  b.run_fused(primitive, {{kSource, p}, {kSource1, q}}, fused);
+}
+
 }  // namespace tenon::onednn

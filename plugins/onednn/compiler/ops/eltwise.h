@@ -1,4 +1,4 @@
-// An operator that is one of the library's functions of each element.
+// An operator that is a chain of the library's functions of each element.
 #pragma once
 
 #include "compiler/builder.h"
@@ -8,12 +8,16 @@ namespace tenon::onednn {
 class EltwiseOperation : public Operation {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32); }
-  explicit EltwiseOperation(const Pointwise& function) : function_(function) {}
+  explicit EltwiseOperation(const Pointwise& function) : functions_{function} {}
+  explicit EltwiseOperation(std::vector<Pointwise> functions) : functions_(std::move(functions)) {}
   void build(Builder& b, const Node& node) const override;
-  std::optional<Pointwise> pointwise() const override { return function_; }
+  /// A chain is not taken in: it would be one node, and more than one function.
+  std::optional<Pointwise> pointwise() const override {
+    return functions_.size() == 1 ? std::optional(functions_[0]) : std::nullopt;
+  }
 
  private:
-  Pointwise function_;
+  std::vector<Pointwise> functions_;
 };
 
 }  // namespace tenon::onednn

@@ -1,4 +1,4 @@
-#include <cmath>
+#include <algorithm>
 
 #include "compiler/ops/eltwise.h"
 #include "openmp/parallel.h"
@@ -28,9 +28,12 @@ void relu(std::span<void* const> addresses, int64_t n) {
 }  // namespace
 
 void EltwiseOperation::build(Builder& b, const Node& node) const {
-  const Tensor x = b.tensor(node.inputs[0]);
-  const bool exact = function_.exact || b.instance().relaxed;
-  const bool is_relu = function_.eltwise == Eltwise::kRelu && function_.alpha == 0;
+  const Tensor x = b.compact(node.inputs[0]);
+  const bool all_exact =
+      std::all_of(functions_.begin(), functions_.end(), [](const Pointwise& f) { return f.exact; });
+  const bool exact = all_exact || b.instance().relaxed;
+  const bool is_relu =
+      functions_.size() == 1 && functions_[0].eltwise == Eltwise::kRelu && functions_[0].alpha == 0;
   const bool in_place = (exact || is_relu) && b.may_overwrite(node, node.inputs[0]);
   const Tensor y = in_place ? b.overwrite(node.outputs[0], x) : b.create(node.outputs[0], x.layout);
   const auto n = static_cast<int64_t>(x.layout.bytes() / sizeof(float));  // padding included
@@ -41,8 +44,12 @@ void EltwiseOperation::build(Builder& b, const Node& node) const {
   // The order of the elements does not matter: without gaps between them one long row is as good, and fastest.
   const Layout row = Layout::plain(x.layout.type(), Dims{x.layout.elements()});
   const Layout layout = x.layout.is_dense() ? row : x.layout;
-  b.step(make_eltwise(b.engine(), function_.eltwise, function_.alpha, function_.beta, layout),
-         {{kSource, x}, {kDestination, y}});
+  const Tensor* from = &x;
+  for (const Pointwise& f : functions_) {
+    b.step(make_eltwise(b.engine(), f.eltwise, f.alpha, f.beta, layout),
+           {{kSource, *from}, {kDestination, y}});
+    from = &y;
+  }
   if (!exact) b.local({x, y}, [n](std::span<void* const> addresses) { keep_nan(addresses, n); });
 }
 

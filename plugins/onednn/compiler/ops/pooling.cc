@@ -1,4 +1,7 @@
 // MaxPool, AveragePool and their global forms.
+#include <algorithm>
+#include <limits>
+
 #include "compiler/builder.h"
 #include "compiler/ops/window.h"
 
@@ -12,15 +15,37 @@ class Pooling : public Operation {
   void build(Builder& b, const Node& node) const override {
     const Dims& x = b.dims(node.inputs[0]);
     const Dims& y = b.dims(node.outputs[0]);
-    const Tensor source = b.tensor(node.inputs[0]);
     const Dims kernel = global_ ? Dims(x.begin() + 2, x.end()) : window_.kernel();
-    const Primitive primitive = make_pooling(b.engine(), pool_, source.layout, Layout::any(Type::kFloat32, y),
-                                             window_.of(x, y, kernel));
+    Tensor source;
+    const auto make = [&](const Layout& layout) {
+      return make_pooling(b.engine(), pool_, layout, Layout::any(Type::kFloat32, y),
+                          window_.of(x, y, kernel));
+    };
+    const Primitive primitive = b.suit(node.inputs[0], make, &source);
     const Tensor out = b.create(node.outputs[0], primitive.layout(kDestination));
     b.step(primitive, {{kSource, source}, {kDestination, out}});
+    if (pool_ == Pool::kMax && !b.instance().relaxed) keep_infinity(b, source, out);
   }
 
  private:
+  /// Where nothing is greater than the lowest number, the library says that number, also of infinities.
+  static void keep_infinity(Builder& b, const Tensor& source, const Tensor& out) {
+    const auto n = static_cast<int64_t>(source.layout.bytes() / sizeof(float));
+    const auto m = static_cast<int64_t>(out.layout.bytes() / sizeof(float));
+    b.local({source, out}, [n, m](std::span<void* const> addresses) {
+      constexpr float kLowest = std::numeric_limits<float>::lowest();
+      const auto* x = static_cast<const float*>(addresses[0]);
+      auto* y = static_cast<float*>(addresses[1]);
+      if (!contains(y, m, kLowest) || contains(x, n, kLowest)) return;
+      std::replace(y, y + m, kLowest, -std::numeric_limits<float>::infinity());
+    });
+  }
+  static bool contains(const float* x, int64_t n, float number) {
+    int found = 0;
+    for (int64_t i = 0; i < n; ++i) found |= x[i] == number ? 1 : 0;
+    return found != 0;
+  }
+
   Pool pool_;
   bool global_;
   WindowAttributes window_;

@@ -13,9 +13,11 @@ Tensor transposed(const Tensor& t) {
 }
 
 /// The product of two tensors of equal rank; constant weights are packed.
-void product(Builder& b, const Node& node, const Tensor& x, const Tensor& w, const Dims& result, float scale,
+void product(Builder& b, const Node& node, Tensor x, const Tensor& w, const Dims& result, float scale,
              const Tensor& bias) {
   MatMulSpec spec;
+  const Layout plain = Layout::plain(Type::kFloat32, x.layout.dims());
+  if (x.layout.has_gaps()) x = b.as(x, plain);
   spec.source = x.layout;
   spec.weights = b.is_constant(node.inputs[1]) ? Layout::any(Type::kFloat32, w.layout.dims()) : w.layout;
   spec.destination = Layout::any(Type::kFloat32, result);

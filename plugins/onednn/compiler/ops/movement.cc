@@ -1,0 +1,186 @@
+// Operators that move elements and change none: as views where the layout allows it, as one reorder where not.
+#include <numeric>
+
+#include "compiler/builder.h"
+
+namespace tenon::onednn {
+namespace {
+
+/// The same elements in the same order, whatever the output's shape: it is the host's inference that knows it.
+class Renamed : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    check.input(0, kFloat32).rank(0, 0, 12);
+    for (int i = 1; i < n.input_count(); ++i) {
+      check.that(!n.has_input(i) || n.input(i).is_constant(), TENON_REJECT_OTHER, "input ", i, " ('",
+                 n.input(i).name(), "') is no constant");
+    }
+    check.that(n.output_count() < 2 || !n.has_output(1), TENON_REJECT_OTHER, "output 1 is not supported");
+    if (n.has_output(0) && n.output(0).has_rank())
+      check.that(n.output(0).rank() <= 12, TENON_REJECT_SHAPE, "the output has rank ", n.output(0).rank());
+    return check;
+  }
+  explicit Renamed(const NodeView&) {}
+  void build(Builder& b, const Node& node) const override {
+    const uint32_t out = node.outputs[0];
+    b.define(out, b.reshaped(b.tensor(node.inputs[0]), b.dims(out)));
+  }
+};
+ONEDNN_OPERATOR(Renamed, .op_type = "Identity")
+ONEDNN_OPERATOR(Renamed, .op_type = "Reshape", .since = 5)
+ONEDNN_OPERATOR(Renamed, .op_type = "Flatten")
+ONEDNN_OPERATOR(Renamed, .op_type = "Squeeze")
+ONEDNN_OPERATOR(Renamed, .op_type = "Unsqueeze")
+
+/// To the type that it has: what function bodies are full of.
+struct SameType : Renamed {
+  static Support supports(const NodeView& n) {
+    return Check(n).input(0, kFloat32).output(0, kFloat32).rank(0, 0, 12);
+  }
+  explicit SameType(const NodeView& n) : Renamed(n) {}
+};
+ONEDNN_OPERATOR(SameType, .op_type = "Cast", .since = 6)
+ONEDNN_OPERATOR(SameType, .op_type = "CastLike")
+
+class Transpose : public Operation {
+ public:
+  static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32).rank(0, 0, 12); }
+  explicit Transpose(const NodeView& n) : permutation_(n.attr_ints("perm")) {}
+  void build(Builder& b, const Node& node) const override {
+    const Tensor x = b.tensor(node.inputs[0]);
+    Dims permutation = permutation_;
+    if (permutation.empty()) {
+      permutation.resize(x.layout.dims().size());
+      std::iota(permutation.rbegin(), permutation.rend(), 0);
+    }
+    b.define(node.outputs[0], {x.layout.permuted(permutation), x.buffer});
+  }
+
+ private:
+  Dims permutation_;
+};
+ONEDNN_OPERATOR(Transpose, .op_type = "Transpose")
+
+class Concat : public Operation {
+ public:
+  static Support supports(const NodeView& n) { return Check(n).inputs(0, kFloat32).rank(0, 1, 12); }
+  explicit Concat(const NodeView& n) : axis_(n.attr_i("axis", 1)) {}
+  void build(Builder& b, const Node& node) const override {
+    const Dims& dims = b.dims(node.outputs[0]);
+    const auto axis = static_cast<int>(axis_ < 0 ? axis_ + static_cast<int64_t>(dims.size()) : axis_);
+    std::vector<Layout> layouts;
+    std::vector<std::pair<int, Tensor>> arguments;
+    for (const uint32_t input : node.inputs) {
+      const Tensor x = b.tensor(input);
+      if (x.is_empty()) continue;
+      arguments.emplace_back(kFirstSource + static_cast<int>(layouts.size()), x);
+      layouts.push_back(x.layout);
+    }
+    const Primitive primitive = make_concat(b.engine(), axis, layouts, Layout::any(Type::kFloat32, dims));
+    arguments.emplace_back(kDestination, b.create(node.outputs[0], primitive.layout(kDestination)));
+    b.step(primitive, arguments);
+  }
+
+ private:
+  int64_t axis_;
+};
+ONEDNN_OPERATOR(Concat, .op_type = "Concat")
+
+/// Pieces along an axis, as views.
+class Split : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    check.input(0, kFloat32).rank(0, 1, 12);
+    check.that(!n.has_input(1) || n.input(1).is_constant(), TENON_REJECT_OTHER, "the sizes are no constant");
+    return check;
+  }
+  explicit Split(const NodeView& n) : axis_(n.attr_i("axis", 0)) {}
+  void build(Builder& b, const Node& node) const override {
+    const Dims& dims = b.dims(node.inputs[0]);
+    const auto axis = static_cast<size_t>(axis_ < 0 ? axis_ + static_cast<int64_t>(dims.size()) : axis_);
+    Dims offsets(dims.size(), 0);
+    for (const uint32_t out : node.outputs) {
+      if (out == kNone) fail(TENON_UNIMPLEMENTED, "a piece without a name");
+      const Dims& piece = b.dims(out);
+      if (ep::element_count(piece) == 0) {
+        b.define(out, b.temporary(Layout::plain(Type::kFloat32, piece)));
+        continue;
+      }
+      Tensor x = b.tensor(node.inputs[0]);
+      auto layout = x.layout.part(piece, offsets);
+      if (!layout) x = b.plain(node.inputs[0]), layout = x.layout.part(piece, offsets);
+      b.define(out, {*layout, x.buffer});
+      offsets[axis] += piece[axis];
+    }
+  }
+
+ private:
+  int64_t axis_;
+};
+ONEDNN_OPERATOR(Split, .op_type = "Split", .since = 2)
+
+/// Blocks of pixels to channels and back: an axis apart, exchanged, together.
+class DepthToSpace : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    return Check(n).input(0, kFloat32).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
+  }
+  explicit DepthToSpace(const NodeView& n)
+      : block_(n.attr_i("blocksize")), crd_(n.attr_s("mode", "DCR") == "CRD") {}
+  void build(Builder& b, const Node& node) const override {
+    const Dims& d = b.dims(node.inputs[0]);
+    const int64_t c = d[1] / (block_ * block_);
+    const Dims apart =
+        crd_ ? Dims{d[0], c, block_, block_, d[2], d[3]} : Dims{d[0], block_, block_, c, d[2], d[3]};
+    const Dims order = crd_ ? Dims{0, 1, 4, 2, 5, 3} : Dims{0, 3, 4, 1, 5, 2};
+    const Tensor x = b.reshaped(b.tensor(node.inputs[0]), apart);
+    b.define(node.outputs[0], b.reshaped({x.layout.permuted(order), x.buffer}, b.dims(node.outputs[0])));
+  }
+
+ private:
+  int64_t block_;
+  bool crd_;
+};
+ONEDNN_OPERATOR(DepthToSpace, .op_type = "DepthToSpace")
+
+class SpaceToDepth : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    return Check(n).input(0, kFloat32).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
+  }
+  explicit SpaceToDepth(const NodeView& n)
+      : block_(n.attr_i("blocksize")), crd_(n.attr_s("mode", "DCR") == "CRD") {}
+  void build(Builder& b, const Node& node) const override {
+    const Dims& d = b.dims(node.inputs[0]);
+    const Dims apart{d[0], d[1], d[2] / block_, block_, d[3] / block_, block_};
+    const Tensor x = b.reshaped(b.tensor(node.inputs[0]), apart);
+    const Dims order = crd_ ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4};
+    b.define(node.outputs[0], b.reshaped({x.layout.permuted(order), x.buffer}, b.dims(node.outputs[0])));
+  }
+
+ private:
+  int64_t block_;
+  bool crd_;
+};
+ONEDNN_OPERATOR(SpaceToDepth, .op_type = "SpaceToDepth")
+
+/// To the shape that the host's inference knows.
+class Expand : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    check.input(0, kFloat32).rank(0, 0, 12);
+    check.that(n.input(1).is_constant(), TENON_REJECT_OTHER, "the shape is no constant");
+    return check;
+  }
+  explicit Expand(const NodeView&) {}
+  void build(Builder& b, const Node& node) const override {
+    b.define(node.outputs[0], b.broadcast(b.tensor(node.inputs[0]), b.dims(node.outputs[0])));
+  }
+};
+ONEDNN_OPERATOR(Expand, .op_type = "Expand")
+
+}  // namespace
+}  // namespace tenon::onednn

@@ -1,0 +1,104 @@
+// ReduceSum, ReduceMean, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, and in fast precision ReduceMax and ReduceMin,
+// in which the library loses NaN and infinities.
+#include <limits>
+
+#include "compiler/builder.h"
+
+namespace tenon::onednn {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Axes are an attribute, or in later versions an input, which must be a constant.
+class Reduction : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    check.input(0, kFloat32).rank(0, 0, 12);
+    check.that(!n.has_input(1) || n.input(1).is_constant(), TENON_REJECT_OTHER, "the axes are no constant");
+    return check;
+  }
+  Reduction(const NodeView& n, Reduce function, float of_nothing)
+      : function_(function), of_nothing_(of_nothing), axes_(n.attr_ints("axes")) {
+    if (n.has_input(1)) axes_ = n.input(1).constant().to_dims();
+    keep_when_empty_ = n.attr_i("noop_with_empty_axes", 0) != 0;
+  }
+
+  void build(Builder& b, const Node& node) const override {
+    const Dims& dims = b.dims(node.inputs[0]);
+    const uint32_t out = node.outputs[0];
+    const Tensor x = b.tensor(node.inputs[0]);
+    if (ep::element_count(dims) == 0) return b.fill(out, of_nothing_);
+    Dims reduced = dims;
+    for (int64_t axis : axes_)
+      reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis)] = 1;
+    if (axes_.empty() && !keep_when_empty_) reduced.assign(dims.size(), 1);
+    const bool nothing = reduced == dims;  // the library asks for an axis to reduce
+    if (nothing && is_identity()) return b.define(out, b.reshaped(x, b.dims(out)));
+    const Layout result = Layout::plain(Type::kFloat32, b.dims(out));
+    const Tensor y = b.create(out, result);
+    if (nothing) {
+      pointwise_step(b, b.plain(node.inputs[0]), y);
+    } else {
+      Tensor source;
+      const auto make = [&](const Layout& layout) {
+        return make_reduction(b.engine(), function_, layout, Layout::plain(Type::kFloat32, reduced));
+      };
+      const Primitive primitive = b.suit(node.inputs[0], make, &source);
+      b.step(primitive, {{kSource, source}, {kDestination, y}});
+    }
+  }
+
+ private:
+  bool is_identity() const {
+    return function_ != Reduce::kNorm1 && function_ != Reduce::kNorm2 && function_ != Reduce::kSumOfSquares;
+  }
+  /// Of one element each.
+  void pointwise_step(Builder& b, const Tensor& x, const Tensor& y) const {
+    const Layout row = Layout::plain(Type::kFloat32, Dims{x.layout.elements()});
+    const Eltwise f = function_ == Reduce::kSumOfSquares ? Eltwise::kSquare
+                      : is_norm()                        ? Eltwise::kAbs
+                                                         : Eltwise::kLinear;
+    b.step(make_eltwise(b.engine(), f, 1, 0, row), {{kSource, x}, {kDestination, y}});
+  }
+  bool is_norm() const { return function_ == Reduce::kNorm1 || function_ == Reduce::kNorm2; }
+
+  Reduce function_;
+  float of_nothing_;
+  Dims axes_;
+  bool keep_when_empty_;
+};
+
+#define ONEDNN_REDUCTION(Name, ...)                                 \
+  struct Name : Reduction {                                         \
+    explicit Name(const NodeView& n) : Reduction(n, __VA_ARGS__) {} \
+  };                                                                \
+  ONEDNN_OPERATOR(Name, .op_type = #Name)
+
+ONEDNN_REDUCTION(ReduceSum, Reduce::kSum, 0)
+ONEDNN_REDUCTION(ReduceMean, Reduce::kMean, std::numeric_limits<float>::quiet_NaN())
+ONEDNN_REDUCTION(ReduceProd, Reduce::kMul, 1)
+ONEDNN_REDUCTION(ReduceL1, Reduce::kNorm1, 0)
+ONEDNN_REDUCTION(ReduceL2, Reduce::kNorm2, 0)
+ONEDNN_REDUCTION(ReduceSumSquare, Reduce::kSumOfSquares, 0)
+
+struct Extremum : Reduction {
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    check.that(n.instance().precision != TENON_PRECISION_EXACT, TENON_REJECT_OTHER,
+               "oneDNN loses NaN and infinities; it is used with precision fast");
+    return check.ok() ? Reduction::supports(n) : check;
+  }
+  using Reduction::Reduction;
+};
+struct ReduceMax : Extremum {
+  explicit ReduceMax(const NodeView& n) : Extremum(n, Reduce::kMax, -kInfinity) {}
+};
+struct ReduceMin : Extremum {
+  explicit ReduceMin(const NodeView& n) : Extremum(n, Reduce::kMin, kInfinity) {}
+};
+ONEDNN_OPERATOR(ReduceMax, .op_type = "ReduceMax")
+ONEDNN_OPERATOR(ReduceMin, .op_type = "ReduceMin")
+
+}  // namespace
+}  // namespace tenon::onednn

@@ -1,0 +1,84 @@
+// Softmax and LogSoftmax.
+#include <limits>
+
+#include "compiler/builder.h"
+#include "openmp/parallel.h"
+
+namespace tenon::onednn {
+namespace {
+
+/// Before version 13 it is over all axes from `axis` on, as one.
+class SoftmaxOperation : public Operation {
+ public:
+  static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32).rank(0, 1, 12); }
+  SoftmaxOperation(const NodeView& n, bool logarithm)
+      : axis_(n.attr_i("axis", n.since_version() < 13 ? 1 : -1)),
+        flat_(n.since_version() < 13),
+        log_(logarithm) {}
+
+  void build(Builder& b, const Node& node) const override {
+    const Dims& dims = b.dims(node.inputs[0]);
+    const auto rank = static_cast<int64_t>(dims.size());
+    const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
+    Tensor x;
+    if (!b.instance().relaxed) x = b.plain(node.inputs[0]);
+    int over = static_cast<int>(axis);
+    if (flat_ || axis == rank - 1) {  // rows
+      const int64_t count = ep::element_count(DimsView(dims).first(static_cast<size_t>(axis)));
+      x = b.reshaped(b.plain(node.inputs[0]),
+                     Dims{count, ep::element_count(dims) / std::max<int64_t>(count, 1)});
+      over = 1;
+    }
+    const auto make = [&](const Layout& layout) { return make_softmax(b.engine(), layout, over, log_); };
+    const bool is_plain = static_cast<bool>(x.layout);
+    const Primitive primitive = is_plain ? make(x.layout) : b.suit(node.inputs[0], make, &x);
+    const Tensor y = b.create(node.outputs[0], is_plain ? Layout::plain(Type::kFloat32, dims) : x.layout);
+    b.step(primitive, {{kSource, x}, {kDestination, y}});
+    if (!b.instance().relaxed) keep_nan(b, y, x.layout.dims(), over);
+  }
+
+ private:
+  /// A NaN or infinity among them makes NaN of all that are compared with it.
+  static void keep_nan(Builder& b, const Tensor& y, const Dims& dims, int over) {
+    int64_t outer = 1, inner = 1;
+    const auto axis = static_cast<size_t>(over);
+    for (size_t i = 0; i < axis; ++i) outer *= dims[i];
+    for (size_t i = axis + 1; i < dims.size(); ++i) inner *= dims[i];
+    const int64_t n = dims[axis];
+    b.local({y}, [outer, n, inner](std::span<void* const> addresses) {
+      auto* rows = static_cast<float*>(addresses[0]);
+      parallel(outer, std::max<int64_t>(16384 / (n * inner), 1), [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) {
+          float* block = rows + o * n * inner;
+          if (!has_nan(block, n * inner)) continue;
+          for (int64_t i = 0; i < inner; ++i) spread_nan(block + i, n, inner);
+        }
+      });
+    });
+  }
+  static bool has_nan(const float* x, int64_t n) {
+    int found = 0;
+    for (int64_t i = 0; i < n; ++i) found |= x[i] != x[i] ? 1 : 0;
+    return found != 0;
+  }
+  static void spread_nan(float* x, int64_t n, int64_t stride) {
+    bool found = false;
+    for (int64_t i = 0; i < n; ++i) found = found || x[i * stride] != x[i * stride];
+    for (int64_t i = 0; found && i < n; ++i) x[i * stride] = std::numeric_limits<float>::quiet_NaN();
+  }
+
+  int64_t axis_;
+  bool flat_, log_;
+};
+
+struct Softmax : SoftmaxOperation {
+  explicit Softmax(const NodeView& n) : SoftmaxOperation(n, false) {}
+};
+struct LogSoftmax : SoftmaxOperation {
+  explicit LogSoftmax(const NodeView& n) : SoftmaxOperation(n, true) {}
+};
+ONEDNN_OPERATOR(Softmax, .op_type = "Softmax")
+ONEDNN_OPERATOR(LogSoftmax, .op_type = "LogSoftmax")
+
+}  // namespace
+}  // namespace tenon::onednn
