@@ -51,17 +51,32 @@ class CaseSet:
     name: str
     folder: Path
     cases: int  # as published: so many are reported as not run when the folder is absent
+    everywhere: bool = False  # the gate runs it with each provider first, not with the CPU provider alone
 
 
 CASE_SETS = [
-    CaseSet("onnx node", BUILD / "conformance" / "node", 1884),
+    CaseSet("onnx node", BUILD / "conformance" / "node", 1884, everywhere=True),
     CaseSet("onnx simple", BUILD / "conformance" / "simple", 23),
     CaseSet("onnx pytorch-converted", BUILD / "conformance" / "pytorch-converted", 82),
     CaseSet("onnx pytorch-operator", BUILD / "conformance" / "pytorch-operator", 35),
     CaseSet("onnx light", BUILD / "conformance" / "light", 9),
     CaseSet("onnx older opsets", BUILD / "conformance" / "older", 1090),
-    CaseSet("published models", DATA / "models", 35),
+    CaseSet("published models", DATA / "models", 35, everywhere=True),
+    CaseSet("networks", BUILD / "bench" / "models", 3, everywhere=True),
 ]
+
+
+@dataclass(frozen=True)
+class Order:
+    """Providers in order of preference. A failure is declared by the expectations file of any of them."""
+
+    providers: tuple[str, ...]
+
+    def step(self, cases: CaseSet) -> str:
+        return cases.name if len(self.providers) == 1 else f"{cases.name} on {self.providers[0]}"
+
+
+ORDERS = [Order(("cpu",)), Order(("onednn", "cpu")), Order(("opencl", "cpu"))]
 
 
 class StepFailed(Exception):
@@ -172,6 +187,8 @@ def write_cases() -> None:
     packs = sorted((DATA / "conformance").glob("onnx-node-older-opsets-*.tar.xz"))
     command = [sys.executable, "-B", ROOT / "tools/conformance/write_cases.py", out]
     must_run("write ONNX cases", command + (["--unpack", packs[0]] if packs else []), BUILD / "write_cases.log")
+    command = [sys.executable, "-B", ROOT / "bench/make_models.py", BUILD / "bench" / "models"]
+    must_run("write networks", command, BUILD / "make_models.log")
 
 
 def count_cases(summary_file: Path) -> Counts:
@@ -182,35 +199,41 @@ def count_cases(summary_file: Path) -> Counts:
     return Counts(summary["passed"], summary["failed"] + summary.get("crashed", 0), summary.get("declared", 0), 0, bad)
 
 
-def run_cases(preset: str, cases: CaseSet) -> Counts:
-    if not cases.folder.is_dir():
-        print(f"not run: {cases.cases} cases of {cases.name} ({cases.folder} is absent)")
+def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0]) -> Counts:
+    name = order.step(cases)
+    providers = BUILD / preset / "lib" / "tenon" / "providers.d"
+    absent = [cases.folder] if not cases.folder.is_dir() else []
+    absent += [f"provider {id}" for id in order.providers if not (providers / f"{id}.tenon.json").is_file()]
+    if absent:
+        print(f"not run: {cases.cases} cases of {name} ({absent[0]} is absent)")
         return Counts(not_run=cases.cases)
     start = time.monotonic()
     folder = BUILD / preset / "gate"
-    stem = cases.name.replace(" ", "_")
+    stem = name.replace(" ", "_")
     result = folder / f"{stem}.json"
     result.unlink(missing_ok=True)
-    command = [BUILD / preset / "bin" / "tenon", "test", cases.folder, "--json", result]
-    command += ["--expectations", ROOT / "plugins/cpu/expectations.json"]
-    code = run_logged(cases.name, command, folder / f"{stem}.log")
+    command = [BUILD / preset / "bin" / "tenon", "test", cases.folder, "--json", result, "--provider", *order.providers]
+    command += ["--expectations", *(ROOT / "plugins" / id / "expectations.json" for id in order.providers)]
+    code = run_logged(name, command, folder / f"{stem}.log")
     if not result.exists():
         counts = Counts(failed=1, failures=[f"tenon test {cases.folder}: exit code {code}, no result"])
     else:
         counts = count_cases(result)
-    report(time.monotonic() - start, cases.name, counts)
+    report(time.monotonic() - start, name, counts)
     return counts
 
 
-def run_gate(presets: list[str]) -> dict[str, Counts]:
-    """Every step, by the name that docs/status.md gives it."""
+def run_gate(presets: list[str], everything: bool) -> dict[str, Counts]:
+    """Every step, by the name that docs/status.md gives it. `everything`: every set with every provider first."""
     results = {}
     write_cases()  # some tests read them
     for preset in presets:
         build(preset)
         results[f"tests {preset}"] = run_ctest(preset)
-    for cases in CASE_SETS:
-        results[cases.name] = run_cases("release", cases)
+    for order in ORDERS:
+        for cases in CASE_SETS:
+            if order is ORDERS[0] or cases.everywhere or everything:
+                results[order.step(cases)] = run_cases("release", cases, order)
     return results
 
 
@@ -230,7 +253,7 @@ def main() -> int:
     start = time.monotonic()
     total = Counts()
     try:
-        results = run_gate(ALL_PRESETS if options.all else GATE_PRESETS)
+        results = run_gate(ALL_PRESETS if options.all else GATE_PRESETS, options.all)
         for counts in results.values():
             total += counts
         write_results(results)

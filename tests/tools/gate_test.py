@@ -79,6 +79,10 @@ class Gate(unittest.TestCase):
         counts = gate.run_cases("release", gate.CaseSet("models", self.folder / "absent", 35))
         self.assertEqual(counts.not_run, 35)
         self.assertEqual(gate.verdict(counts, ci=False), 0)
+        elsewhere = gate.Order(("nobodys", "cpu"))
+        counts = gate.run_cases("release", gate.CaseSet("models", self.folder, 35), elsewhere)
+        self.assertEqual(counts.not_run, 35)
+        self.assertEqual(elsewhere.step(gate.CaseSet("models", self.folder, 35)), "models on nobodys")
         self.assertEqual(gate.verdict(counts, ci=True), 1)
         self.assertEqual(gate.verdict(gate.Counts(passed=1, failed=1), ci=False), 1)
 
