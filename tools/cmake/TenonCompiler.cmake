@@ -39,9 +39,16 @@ target_compile_options(tenon_warnings INTERFACE -Wall -Wextra)
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Relative paths in the cache's keys, so that all checkouts of a machine share their hits.
-  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TENON_CCACHE})
+  # The sloppiness is what ccache asks for when headers are precompiled.
+  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+               CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TENON_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+endif()
+
+option(TENON_PRECOMPILE "Precompile the headers that most files of a target include" OFF)
+if(TENON_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>) # else ccache does not see what was precompiled
 endif()
 
 include(CheckLinkerFlag)
