@@ -7,6 +7,36 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
+/// g such that f(x, y) = g(y, x).
+std::optional<Binary> mirrored(Binary f) {
+  switch (f) {
+    case Binary::kSub:
+    case Binary::kDiv:
+      return std::nullopt;
+    case Binary::kGe:
+      return Binary::kLe;
+    case Binary::kGt:
+      return Binary::kLt;
+    case Binary::kLe:
+      return Binary::kGe;
+    case Binary::kLt:
+      return Binary::kGt;
+    default:
+      return f;
+  }
+}
+
+/// Of equal rank.
+Dims broadcast_dims(const Dims& x, const Dims& y) {
+  Dims out(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    require(x[i] == y[i] || x[i] == 1 || y[i] == 1, TENON_INVALID_ARGUMENT, "shapes ", x, " and ", y,
+            " do not broadcast");
+    out[i] = x[i] == 1 ? y[i] : x[i];
+  }
+  return out;
+}
+
 bool drops_nan(Binary f) { return f == Binary::kMax || f == Binary::kMin; }
 
 /// The library's minimum and maximum give the second operand when the first is NaN.
@@ -139,36 +169,36 @@ Tensor with_rank(Builder& b, const Tensor& x, size_t rank) {
 void add_binary(Builder& b, uint32_t value, Binary f, const Tensor& x, const Tensor& y, bool fuse) {
   const size_t rank = std::max(x.layout.dims().size(), y.layout.dims().size());
   Tensor p = with_rank(b, x, rank), q = with_rank(b, y, rank);
-  for (size_t i = 0; i < rank; ++i) {
-    const int64_t m = p.layout.dims()[i], n = q.layout.dims()[i];
-    require(m == n || m == 1 || n == 1, TENON_INVALID_ARGUMENT, "shapes ", x.layout.dims(), " and ",
-            y.layout.dims(), " do not broadcast");
+  const Dims dims = broadcast_dims(p.layout.dims(), q.layout.dims());
+  // The library repeats its second operand alone, and computes nonsense when the first has an axis to repeat.
+  if (p.layout.dims() != dims && q.layout.dims() == dims) {
+    if (const auto other_way = mirrored(f)) std::swap(p, q), f = *other_way;
   }
+  p = b.broadcast(p, dims);
   // Whole tensors in one layout: the first decides.
-  if (p.layout.dims() == q.layout.dims() && !(p.layout == q.layout)) {
-    const bool constant = p.layout.is_plain() && !q.layout.is_plain();
-    constant ? (p = b.as(p, q.layout)) : (q = b.as(q, p.layout));
+  if (q.layout.dims() == dims && !(p.layout == q.layout)) {
+    const bool second = p.layout.is_plain() && !q.layout.is_plain();
+    second ? (p = b.as(p, q.layout)) : (q = b.as(q, p.layout));
   }
-  const Layout any = Layout::any(Type::kFloat32, b.dims(value));
-  Fused fused;
-  if (b.type(value) ==
-      Type::kUInt8) {  // a comparison: as numbers, for which the library has code, then as bytes
-    const Primitive compare = make_binary(b.engine(), f, p.layout, q.layout, any, {});
-    const Tensor number = b.temporary(compare.layout(kDestination));
-    b.step(compare, {{kSource, p}, {kSource1, q}, {kDestination, number}});
-    b.define(value, b.as(number, Layout::plain(Type::kUInt8, b.dims(value))));
-    return;
-  }
+  const Layout any = Layout::any(Type::kFloat32, dims);
   const auto make = [&](const PostOps& post_ops) {
     return make_binary(b.engine(), f, p.layout, q.layout, any, post_ops);
   };
-  Primitive primitive;
-  if (fuse) {
-    primitive = b.fuse(value, make, &fused);
-  } else {
-    primitive = make({});
-    fused.value = value;
+  if (make({}).is_reference()) {  // an unusual way to repeat
+    p = b.as(p, Layout::plain(Type::kFloat32, dims));
+    q = b.broadcast(q, dims);
+    q = b.as(q, p.layout);
   }
+  if (b.type(value) == Type::kUInt8) {  // a comparison: as numbers, for which the library has code, then as bytes
+    const Primitive compare = make({});
+    const Tensor number = b.temporary(compare.layout(kDestination));
+    b.step(compare, {{kSource, p}, {kSource1, q}, {kDestination, number}});
+    b.define(value, b.as(number, Layout::plain(Type::kUInt8, dims)));
+    return;
+  }
+  Fused fused;
+  fused.value = value;
+  const Primitive primitive = fuse ? b.fuse(value, make, &fused) : make({});
   b.run_fused(primitive, {{kSource, p}, {kSource1, q}}, fused);
 }
 
