@@ -189,7 +189,8 @@ void add_binary(Builder& b, uint32_t value, Binary f, const Tensor& x, const Ten
     q = b.broadcast(q, dims);
     q = b.as(q, p.layout);
   }
-  if (b.type(value) == Type::kUInt8) {  // a comparison: as numbers, for which the library has code, then as bytes
+  if (b.type(value) ==
+      Type::kUInt8) {  // a comparison: as numbers, for which the library has code, then as bytes
     const Primitive compare = make({});
     const Tensor number = b.temporary(compare.layout(kDestination));
     b.step(compare, {{kSource, p}, {kSource1, q}, {kDestination, number}});

@@ -1,0 +1,321 @@
+// Models through the oneDNN provider, compared with the cpu provider: what fusing, layouts kept inside and memory that
+// is used again must not change.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "host/session/describe.h"
+#include "tests/unit/host/session/session_case.h"
+
+namespace tenon::test {
+namespace {
+
+using Id = GraphMaker::Id;
+
+config::Config onednn(const std::vector<std::string>& settings = {}) {
+  config::Config config = config_for({providers_dir()}, {"onednn", "cpu"});
+  for (const std::string& setting : settings) {
+    const Status status = config.set_assignment(setting);
+    EXPECT_TRUE(status.ok()) << status.to_string();
+  }
+  return config;
+}
+
+std::vector<float> noise(std::mt19937& random, int64_t n, float scale = 1) {
+  std::uniform_real_distribution<float> draw(-scale, scale);
+  std::vector<float> out(static_cast<size_t>(n));
+  for (float& x : out) x = draw(random);
+  return out;
+}
+
+int64_t count(const std::vector<int64_t>& dims) {
+  int64_t n = 1;
+  for (const int64_t d : dims) n *= d;
+  return n;
+}
+
+size_t parts_of(const session::Session& session, const std::string& provider) {
+  size_t n = 0;
+  const auto json = session::explain(session);
+  for (const auto& part : json["parts"]) {
+    n += part["instance"].get<std::string>().starts_with(provider + "/") ? 1 : 0;
+  }
+  return n;
+}
+size_t nodes_on(const session::Session& session, const std::string& provider) {
+  size_t n = 0;
+  const auto json = session::explain(session);
+  for (const auto& node : json["nodes"]) n += node["provider"] == provider ? 1 : 0;
+  return n;
+}
+
+void expect_close(const std::vector<ValueRef>& got, const std::vector<ValueRef>& wanted, float tolerance,
+                  const std::string& what) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t o = 0; o < got.size(); ++o) {
+    ASSERT_EQ(dims(got[o]), dims(wanted[o])) << what;
+    const std::vector<float> a = floats(got[o]), e = floats(wanted[o]);
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (std::isnan(a[i]) && std::isnan(e[i])) continue;
+      if (a[i] == e[i]) continue;  // infinities
+      ASSERT_LE(std::fabs(a[i] - e[i]), tolerance * (1 + std::fabs(e[i]))) << what << ", element " << i;
+    }
+  }
+}
+
+/// The same through onednn and cpu.
+void compare(const std::string& bytes, const std::vector<session::NamedValue>& inputs,
+             const config::Config& config, float tolerance, const std::string& what) {
+  const auto mine = make_session(bytes, config), cpu = make_session(bytes);
+  ASSERT_TRUE(mine != nullptr && cpu != nullptr) << what;
+  expect_close(run(*mine, inputs), run(*cpu, inputs), tolerance, what);
+}
+
+Id conv(GraphMaker& m, std::mt19937& random, Id x, int64_t in, int64_t out, int64_t kernel,
+        int64_t group = 1) {
+  const std::string name = "w" + std::to_string(m.graph.node_count());
+  const std::vector<int64_t> dims{out, in / group, kernel, kernel};
+  const Id w =
+      m.constant(name, dims, noise(random, count(dims), 1.0f / std::sqrt(static_cast<float>(in * kernel))));
+  const Id b = m.constant(name + "b", {out}, noise(random, out));
+  const int64_t pad = kernel / 2;
+  return m.node(
+      "Conv", {x, w, b},
+      {ir::Attribute::of_ints("kernel_shape", {kernel, kernel}),
+       ir::Attribute::of_ints("pads", {pad, pad, pad, pad}), ir::Attribute::of_int("group", group)});
+}
+
+/// A bottleneck with a way around it, then a classifier.
+std::string residual_model(ir::Dim batch, int64_t channels = 24) {
+  std::mt19937 random(7);
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({batch, channels, 9, 9}));
+  Id y = m.node("Relu", {conv(m, random, x, channels, 8, 1)});
+  y = m.node("Relu", {conv(m, random, y, 8, 8, 3)});
+  y = conv(m, random, y, 8, channels, 1);
+  y = m.node("Relu", {m.node("Add", {y, conv(m, random, x, channels, channels, 1)})});
+  y = m.node("Flatten", {m.node("GlobalAveragePool", {y})});
+  const Id w = m.constant("w", {channels, 10}, noise(random, channels * 10));
+  m.output(m.node("Softmax", {m.node("Gemm", {y, w, m.constant("b", {10}, noise(random, 10))})}), "p");
+  return m.bytes();
+}
+
+ValueRef image(std::mt19937& random, const std::vector<int64_t>& dims) {
+  return f32(dims, noise(random, count(dims)));
+}
+
+TEST(OneDnnIslands, AResidualBlockIsOnePartAndOneResult) {
+  std::mt19937 random(1);
+  const std::string bytes = residual_model(2);
+  const auto session = make_session(bytes, onednn());
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(parts_of(*session, "onednn"), 1u);
+  EXPECT_EQ(nodes_on(*session, "cpu"), 0u);
+  const ValueRef x = image(random, {2, 24, 9, 9});
+  for (const char* precision : {"exact", "fast"}) {
+    compare(bytes, {{"x", x}}, onednn({std::string("provider.onednn.options.precision=") + precision}), 1e-5f,
+            precision);
+  }
+}
+
+TEST(OneDnnIslands, ShapesThatChangeGetAPlanEach) {
+  std::mt19937 random(2);
+  const std::string bytes = residual_model(ir::Dim("batch"));
+  const auto mine = make_session(bytes, onednn()), cpu = make_session(bytes);
+  ASSERT_TRUE(mine != nullptr && cpu != nullptr);
+  EXPECT_EQ(nodes_on(*mine, "cpu"), 0u);
+  for (const int64_t batch : {1, 3, 1, 7, 3, 0}) {
+    const ValueRef x = image(random, {batch, 24, 9, 9});
+    expect_close(run(*mine, {{"x", x}}), run(*cpu, {{"x", x}}), 1e-5f, "batch " + std::to_string(batch));
+  }
+}
+
+TEST(OneDnnIslands, NaNAndInfinitiesComeThrough) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, 1, 2, 8}));
+  m.output(m.node("Relu", {m.node("Conv", {x, m.constant("w", {1, 1, 1, 1}, {1})})}), "relu");
+  m.output(m.node("Exp", {x}), "exp");
+  m.output(m.node("Max", {x, m.constant("zero", {1}, {0})}), "max");
+  m.output(m.node("Min", {m.constant("zero2", {1}, {0}), x}), "min");
+  m.output(m.node("Softmax", {x}, {ir::Attribute::of_int("axis", -1)}), "softmax");
+  m.output(m.node("Clip", {x, m.constant("low", {}, {-1}), m.constant("high", {}, {1})}), "clip");
+  m.output(m.node("Sigmoid", {x}), "sigmoid");
+  const ValueRef input =
+      f32({1, 1, 2, 8}, {1, 2, -INFINITY, -INFINITY, 0, -1, 3, 4, NAN, 2, -3, 0, 5, -6, 100, INFINITY});
+  const auto session = make_session(m.bytes(), onednn());
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(nodes_on(*session, "cpu"), 0u);
+  compare(m.bytes(), {{"x", input}}, onednn(), 1e-5f, "special values");
+}
+
+// NaN is left out: ONNX does not say whether the greatest of a window is one.
+TEST(OneDnnIslands, TheGreatestOfInfinitiesIsInfinite) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, 1, 1, 8}));
+  m.output(
+      m.node("MaxPool", {x},
+             {ir::Attribute::of_ints("kernel_shape", {1, 2}), ir::Attribute::of_ints("strides", {1, 2})}),
+      "pool");
+  const float lowest = -std::numeric_limits<float>::max();
+  for (const float v : {1.0f, lowest}) {
+    const ValueRef input =
+        f32({1, 1, 1, 8}, {v, v, INFINITY, -INFINITY, 0, 1, v == 1 ? -INFINITY : v, v == 1 ? -INFINITY : v});
+    compare(m.bytes(), {{"x", input}}, onednn(), 0, "pool");
+  }
+}
+
+TEST(OneDnnIslands, WeightsThatAreInputsAreReorderedInEachRun) {
+  std::mt19937 random(3);
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, 5, 6, 6})), w = m.input("w", GraphMaker::f32({7, 5, 3, 3}));
+  m.output(m.node("Conv", {x, w}), "y");
+  for (int i = 0; i < 3; ++i) {
+    compare(m.bytes(), {{"x", image(random, {1, 5, 6, 6})}, {"w", image(random, {7, 5, 3, 3})}}, onednn(),
+            1e-5f, "conv");
+  }
+}
+
+TEST(OneDnnIslands, EverySideOfABinaryOperatorIsRepeated) {
+  const std::vector<std::vector<int64_t>> shapes = {{2, 4, 5}, {4, 5},    {5},       {1},   {},
+                                                    {2, 1, 5}, {1, 4, 1}, {2, 1, 1}, {4, 1}};
+  std::mt19937 random(4);
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Max"}) {
+    for (const auto& a : shapes) {
+      for (const auto& b : shapes) {
+        GraphMaker m;
+        const auto type = [](const std::vector<int64_t>& s) { return GraphMaker::f32({s.begin(), s.end()}); };
+        m.output(m.node(op, {m.input("a", type(a)), m.input("b", type(b))}), "y");
+        compare(m.bytes(), {{"a", image(random, a)}, {"b", image(random, b)}}, onednn(), 1e-5f,
+                std::string(op) + " " + std::to_string(a.size()) + " " + std::to_string(b.size()));
+      }
+    }
+  }
+}
+
+/// A graph of convolutions, pointwise nodes, moves and products over values of one shape.
+std::string random_model(uint32_t seed, ir::Dim batch) {
+  std::mt19937 random(seed);
+  const int64_t c = 3 + static_cast<int64_t>(random() % 20);
+  GraphMaker m;
+  std::vector<Id> values{m.input("x", GraphMaker::f32({batch, c, 6, 5})),
+                         m.input("z", GraphMaker::f32({batch, c, 6, 5}))};
+  const auto any = [&] { return values[random() % values.size()]; };
+  const auto permuted = [&](Id v) {
+    const Id turned = m.node("Transpose", {v}, {ir::Attribute::of_ints("perm", {0, 2, 3, 1})});
+    return m.node("Transpose", {m.node("Tanh", {turned})}, {ir::Attribute::of_ints("perm", {0, 3, 1, 2})});
+  };
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "c" + std::to_string(i);
+    switch (random() % 12) {
+      case 0:
+        values.push_back(conv(m, random, any(), c, c, 3));
+        break;
+      case 1:
+        values.push_back(conv(m, random, any(), c, c, 1));
+        break;
+      case 2:
+        values.push_back(conv(m, random, any(), c, c, 3, c));
+        break;
+      case 3:
+        values.push_back(m.node("Relu", {any()}));
+        break;
+      case 4:
+        values.push_back(m.node("Sigmoid", {any()}));
+        break;
+      case 5:
+        values.push_back(m.node("Add", {any(), any()}));
+        break;
+      case 6:
+        values.push_back(m.node("Mul", {any(), m.constant(name, {1, c, 1, 1}, noise(random, c))}));
+        break;
+      case 7:
+        values.push_back(m.node("Sub", {m.constant(name, {5}, noise(random, 5)), any()}));
+        break;
+      case 8:
+        values.push_back(permuted(any()));
+        break;
+      case 9: {
+        const auto halves =
+            m.nodes("Split", {m.node("Concat", {any(), any()}, {ir::Attribute::of_int("axis", 1)})}, 2,
+                    {ir::Attribute::of_int("axis", 1), ir::Attribute::of_int("num_outputs", 2)});
+        values.insert(values.end(), halves.begin(), halves.end());
+        break;
+      }
+      case 10:
+        values.push_back(m.node(
+            "MaxPool", {any()},
+            {ir::Attribute::of_ints("kernel_shape", {3, 3}), ir::Attribute::of_ints("pads", {1, 1, 1, 1})}));
+        break;
+      default:
+        values.push_back(m.node("MatMul", {any(), m.constant(name, {5, 5}, noise(random, 25, 0.5f))}));
+        break;
+    }
+  }
+  for (int i = 0; i < 3; ++i)
+    m.output(m.node("Identity", {values[values.size() - 1 - random() % 4]}), "y" + std::to_string(i));
+  return m.bytes();
+}
+
+TEST(OneDnnIslands, RandomGraphsGiveWhatTheCpuProviderGives) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    const bool dynamic = seed % 3 == 0;
+    const std::string bytes = random_model(seed, dynamic ? ir::Dim("n") : ir::Dim(2));
+    std::mt19937 random(seed);
+    const int64_t channels = make_session(bytes)->inputs()[0].type.shape.dims[1].value;
+    const std::vector<int64_t> dims{dynamic ? int64_t{1 + seed % 4} : 2, channels, 6, 5};
+    const ValueRef x = image(random, dims), z = image(random, dims);
+    const std::string precision = seed % 2 == 0 ? "exact" : "fast";
+    compare(bytes, {{"x", x}, {"z", z}}, onednn({"provider.onednn.options.precision=" + precision}), 2e-4f,
+            "seed " + std::to_string(seed));
+  }
+}
+
+TEST(OneDnnIslands, RunsAtTheSameTimeGiveTheSameBits) {
+  std::mt19937 random(5);
+  const auto session = make_session(residual_model(1), onednn());
+  ASSERT_NE(session, nullptr);
+  const ValueRef x = image(random, {1, 24, 9, 9});
+  const std::vector<float> wanted = floats(run(*session, {{"x", x}})[0]);
+  std::vector<std::thread> threads;
+  std::atomic<int> different{0};
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 30; ++i) different += floats(run(*session, {{"x", x}})[0]) != wanted ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(different, 0);
+}
+
+TEST(OneDnnIslands, ThreadCountsGiveTheSame) {
+  std::mt19937 random(6);
+  const std::string bytes = residual_model(4, 64);
+  const ValueRef x = image(random, {4, 64, 9, 9});
+  for (const char* threads : {"threads.count=1", "threads.count=2", "threads.count=3"}) {
+    compare(bytes, {{"x", x}}, onednn({threads}), 1e-5f, threads);
+  }
+}
+
+TEST(OneDnnIslands, DeclinesNameOperatorAndReason) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({2, 3})), n = m.input("n", GraphMaker::i64({2}));
+  m.output(m.node("Add", {n, n}), "sum");
+  m.output(m.node("ReduceMax", {x}), "max");
+  m.output(m.node("Erf", {x}), "erf");
+  const auto session = make_session(m.bytes(), onednn());
+  ASSERT_NE(session, nullptr);
+  const auto json = session::explain(*session);
+  std::map<std::string, std::pair<std::string, std::string>> found;
+  for (const auto& node : json["nodes"]) {
+    for (const auto& decline : node["declines"]) found[node["op"]] = {decline["code"], decline["text"]};
+  }
+  EXPECT_EQ(found["Add"].first, "type");
+  EXPECT_THAT(found["Add"].second, testing::HasSubstr("int64"));
+  EXPECT_THAT(found["ReduceMax"].second, testing::HasSubstr("precision fast"));
+  EXPECT_EQ(found["Erf"].first, "operator");
+}
+
+}  // namespace
+}  // namespace tenon::test
