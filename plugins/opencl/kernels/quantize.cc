@@ -11,7 +11,7 @@ __kernel void QuantizeLinear(IN(T, x), IN(T, scale), IN(R, zero), OUT(R, y), int
   const int i = get_global_id(0);
   if (i >= n) return;
   const int c = i / inner % channels;
-  const float v = rint(PTR(x)[i] / PTR(scale)[c]) + (has_zero ? (float)PTR(zero)[c] : 0.0f);
+  const float v = rint((float)PTR(x)[i] / (float)PTR(scale)[c]) + (has_zero ? (float)PTR(zero)[c] : 0.0f);
   PTR(y)[i] = (R)clamp(v, low, high);
 }
 __kernel void DequantizeLinear(IN(T, x), IN(R, scale), IN(T, zero), OUT(R, y), int n, int inner, int channels,
@@ -19,7 +19,7 @@ __kernel void DequantizeLinear(IN(T, x), IN(R, scale), IN(T, zero), OUT(R, y), i
   const int i = get_global_id(0);
   if (i >= n) return;
   const int c = i / inner % channels;
-  PTR(y)[i] = (float)((int)PTR(x)[i] - (has_zero ? (int)PTR(zero)[c] : 0)) * PTR(scale)[c];
+  PTR(y)[i] = (float)((int)PTR(x)[i] - (has_zero ? (int)PTR(zero)[c] : 0)) * (float)PTR(scale)[c];
 }
 )CL"};
 

@@ -61,6 +61,7 @@ inline void finish(__global T* y, V v0, V v1, __global const T* bias, int bias_c
   STOREV(y, v0);
   STOREV(y + 16, v1);
 }
+#define PART 32
 #define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 __kernel void gemm_tile(ARGUMENTS) {
   int m = get_global_id(1) * 8, n = get_global_id(0) * 32;
@@ -70,10 +71,13 @@ __kernel void gemm_tile(ARGUMENTS) {
   BATCH
 #define ROW(i)                                                                    \
   __global const T* a##i = PTR(a) + a_batch + (m + i) * (long)a_row;              \
-  V u##i = 0, v##i = 0;
+  V u##i = 0, v##i = 0, p##i = 0, q##i = 0;
   EACH(ROW)
   __global const T* bp = PTR(b) + b_batch + n;
-  for (int k = 0; k < depth; ++k) {
+  // Sums of parts, added up: errors grow with the number of parts and the length of one, not their product.
+  for (int part = 0; part < depth; part += PART) {
+    const int end = min(part + PART, depth);
+    for (int k = part; k < end; ++k) {
     const V b0 = LOADV(bp), b1 = LOADV(bp + 16);
 #define STEP(i)                                   \
   {                                               \
@@ -81,12 +85,19 @@ __kernel void gemm_tile(ARGUMENTS) {
     u##i += one * b0;                             \
     v##i += one * b1;                             \
   }
-    EACH(STEP)
-    bp += b_depth;
+      EACH(STEP)
+      bp += b_depth;
+    }
+#define FLUSH(i) \
+  p##i += u##i;  \
+  q##i += v##i;  \
+  u##i = 0;      \
+  v##i = 0;
+    EACH(FLUSH)
   }
   __global T* yp = PTR(y) + y_batch + m * (long)y_row + n;
   __global const T* cp = PTR(c) + c_batch + m * (long)c_row + n * c_column;
-#define END(i) finish(yp + i * (long)y_row, u##i, v##i, cp + i * c_row, c_column, alpha, beta, lowest, highest);
+#define END(i) finish(yp + i * (long)y_row, p##i, q##i, cp + i * c_row, c_column, alpha, beta, lowest, highest);
   EACH(END)
 }
 __kernel void gemm_row(ARGUMENTS) {
