@@ -1,7 +1,7 @@
 // Conv: a product of the filters with what lies under each window. Filters of one point read the input where
 // it is; depthwise filters are applied directly; else the windows are laid out in the workspace, image by image.
+#include "kernels/common/frame.h"
 #include "kernels/common/gemm.h"
-#include "kernels/common/window.h"
 
 namespace tenon::opencl {
 namespace {
@@ -61,6 +61,7 @@ struct Plan {
   GemmArgs product;  // of one image, or of all for kPoint
   cl_int images = 0, channels = 0, filters = 0, groups = 0;
   int64_t points = 0, depth = 0;
+  uint64_t frame_bytes = 0;  // of the padded copy of one image in the workspace; 0: none is made
 };
 
 bool is_point(const Window& w) {
@@ -81,19 +82,20 @@ class Conv {
   explicit Conv(const NodeView& n) : attributes_(n), groups_(n.attr_i("group", 1)) {
     const uint32_t dtype = n.input(0).dtype();
     const ValueView f = n.input(1);
+    if (LineKernels::fit(n)) lines_ = LineKernels(n);
     const bool depthwise = groups_ > 1 && f.has_rank() && f.dim(1) == 1;
     const std::string defines = defines_for(dtype) + defines_to_move(dtype);
     depthwise_ = find_kernel(n, kSource, defines, "Depthwise", kLine);
     lay_ = find_kernel(n, kSource, defines, "Lay", kLine);
     if (depthwise) {
-      warm(n, depthwise_);
+      lines_ ? lines_.warm_depthwise(n) : warm(n, depthwise_);
       return;
     }
     const int64_t filters = f.has_rank() && f.dim(0) >= 0 ? f.dim(0) / groups_ : -1;
     gemm_ = GemmKernels(n, dtype, filters, 32);
     bool point = f.has_rank();
     for (int d = 2; d < f.rank() && point; ++d) point = f.dim(d) == 1;
-    if (!point) warm(n, lay_);
+    if (!point) lines_ ? lines_.warm_lay(n) : warm(n, lay_);
   }
 
   Plan prepare(PrepareContext& p) const {
@@ -111,15 +113,18 @@ class Conv {
     out.groups = narrow(groups_);
     out.points = element_count(y.subspan(2));
     out.depth = element_count(f.subspan(1));
+    const auto element = dtype_bits(p.input(0).dtype()) / 8;
+    if (lines_ && LineKernels::fit(out.window)) out.frame_bytes = frame_bytes(out.window, x[1]);
     if (groups_ > 1 && f[1] == 1) {
       out.way = Way::kDepthwise;
+      if (out.frame_bytes != 0) p.workspace(out.frame_bytes * static_cast<uint64_t>(x[0]), 128);
       return out;
     }
     out.way = is_point(out.window) ? Way::kPoint : Way::kLaid;
     out.product = product(out, p.has_input(2));
     if (out.way == Way::kLaid) {
-      p.workspace(
-          dtype_bytes(p.input(0).dtype(), static_cast<uint64_t>(out.depth * groups_ * out.points)) + 1, 128);
+      p.workspace(out.frame_bytes + static_cast<uint64_t>(out.depth * groups_ * out.points) * element + 1,
+                  128);
     }
     return out;
   }
@@ -132,19 +137,30 @@ class Conv {
       return;
     }
     const uint32_t element = dtype_bits(ctx.input(0).dtype()) / 8;
+    const WorkspaceArg laid{plan.frame_bytes, element};
     for (cl_int image = 0; image < plan.images; ++image) {
-      launch(
-          ctx, lay_,
-          {static_cast<size_t>(plan.window.out[2]), lines(plan), static_cast<size_t>(plan.depth * groups_)},
-          in(ctx.input(0)), WorkspaceArg{0, element}, plan.window, plan.channels, image);
-      gemm_.record(ctx, plan.product, filters, WorkspaceArg{0, element}, bias,
+      lay_out(ctx, plan, image, laid);
+      gemm_.record(ctx, plan.product, filters, laid, bias,
                    out(ctx.output(0), image * plan.filters * plan.points));
     }
   }
 
  private:
-  static size_t lines(const Plan& plan) {
-    return static_cast<size_t>(plan.window.out[0]) * static_cast<size_t>(plan.window.out[1]);
+  static uint64_t frame_bytes(const Window& window, int64_t planes) {
+    return (static_cast<uint64_t>(frame_elements(framed(window)) * planes) * sizeof(float) + 127) / 128 * 128;
+  }
+
+  void lay_out(const Context& ctx, const Plan& plan, cl_int image, const WorkspaceArg& laid) const {
+    const Window& w = plan.window;
+    if (plan.frame_bytes != 0) {
+      const int64_t x = int64_t{w.in[0]} * w.in[1] * w.in[2] * plan.channels;
+      lines_.pad(ctx, in(ctx.input(0), image * x), WorkspaceArg{0, sizeof(float)}, w, plan.channels, 0);
+      lines_.lay(ctx, WorkspaceArg{0, sizeof(float)}, laid, w, plan.channels);
+      return;
+    }
+    launch(ctx, lay_,
+           {static_cast<size_t>(w.out[2]), output_lines(w), static_cast<size_t>(plan.depth * groups_)},
+           in(ctx.input(0)), laid, w, plan.channels, image);
   }
 
   GemmArgs product(const Plan& plan, bool has_bias) const {
@@ -164,16 +180,25 @@ class Conv {
   }
 
   void run_depthwise(const Context& ctx, const Plan& plan) const {
-    launch(ctx, depthwise_,
-           {static_cast<size_t>(plan.window.out[2]), lines(plan),
-            static_cast<size_t>(plan.images) * static_cast<size_t>(plan.filters)},
-           in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)), plan.window,
-           plan.filters, plan.filters / plan.groups, plan.images, cl_int{ctx.has_input(2)});
+    const Window& w = plan.window;
+    const cl_int multiplier = plan.filters / plan.groups;
+    const TensorArg filters = in(ctx.input(1)), bias = in(ctx.input(2)), y = out(ctx.output(0));
+    if (plan.frame_bytes != 0) {
+      const WorkspaceArg frame{0, sizeof(float)};
+      lines_.pad(ctx, in(ctx.input(0)), frame, w, int64_t{plan.images} * plan.channels, 0);
+      lines_.depthwise(ctx, frame, filters, bias, y, w, plan.filters, multiplier, plan.images,
+                       ctx.has_input(2));
+      return;
+    }
+    const size_t planes = static_cast<size_t>(plan.images) * static_cast<size_t>(plan.filters);
+    launch(ctx, depthwise_, {static_cast<size_t>(w.out[2]), output_lines(w), planes}, in(ctx.input(0)),
+           filters, bias, y, w, plan.filters, multiplier, plan.images, cl_int{ctx.has_input(2)});
   }
 
   WindowAttributes attributes_;
   int64_t groups_;
   KernelRef depthwise_, lay_;
+  LineKernels lines_;  // on processors
   GemmKernels gemm_;
 };
 TENON_KERNEL(Conv, .op_type = "Conv", .since = 1)

@@ -1,6 +1,5 @@
 // Pooling: MaxPool with indices, AveragePool, LpPool and their global forms.
-#include "kernels/common/kernel.h"
-#include "kernels/common/window.h"
+#include "kernels/common/frame.h"
 
 namespace tenon::opencl {
 namespace {
@@ -52,7 +51,8 @@ POOL(MaxPool, 0, if (best < 0 || v > s) { s = v; best = at; }, s, if (has_places
 struct Plan {
   Window window{};
   cl_int planes;
-  cl_int after[3];  // padding behind the last element
+  cl_int after[3];        // padding behind the last element
+  bool by_lines = false;  // over a padded copy in the workspace
 };
 
 class Pool {
@@ -60,6 +60,11 @@ class Pool {
   void run(const Context& ctx, const Plan& plan) const {
     const Window& w = plan.window;
     const bool has_places = ctx.has_output(1);
+    if (plan.by_lines) {
+      const WorkspaceArg frame{0, sizeof(float)};
+      lines_.pad(ctx, in(ctx.input(0)), frame, w, plan.planes, -std::numeric_limits<float>::infinity());
+      return lines_.maximum(ctx, frame, out(ctx.output(0)), w, plan.planes);
+    }
     launch(ctx, kernel_,
            {static_cast<size_t>(w.out[2]), static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]),
             static_cast<size_t>(plan.planes)},
@@ -69,16 +74,24 @@ class Pool {
   }
 
  protected:
-  Pool(const NodeView& n, const std::string& name, bool counts_padding = false)
-      : counts_padding_(counts_padding),
-        kernel_(load_kernel(n, kSource,
-                            cat(defines_for(n.input(0).dtype()),
-                                "-DIS_REAL=", kRealTypes.contains(n.input(0).dtype()) ? 1 : 0),
-                            name, kLine)) {}
+  Pool(const NodeView& n, const std::string& name, bool counts_padding = false, bool by_lines = false)
+      : counts_padding_(counts_padding) {
+    const uint32_t dtype = n.input(0).dtype();
+    kernel_ = find_kernel(
+        n, kSource, cat(defines_for(dtype), "-DIS_REAL=", kRealTypes.contains(dtype) ? 1 : 0), name, kLine);
+    if (by_lines) {
+      lines_ = LineKernels(n);
+      lines_.warm_maximum(n);
+    } else {
+      warm(n, kernel_);
+    }
+  }
+  bool has_lines() const { return static_cast<bool>(lines_); }
 
  private:
   bool counts_padding_;
   KernelRef kernel_;
+  LineKernels lines_;
 };
 
 std::string kernel_name(const NodeView& n) {
@@ -97,14 +110,18 @@ class WindowPool : public Pool {
     return check.input(0, kRealTypes);
   }
   explicit WindowPool(const NodeView& n)
-      : Pool(n, kernel_name(n), n.attr_i("count_include_pad", 0) != 0), attributes_(n) {}
+      : Pool(n, kernel_name(n), n.attr_i("count_include_pad", 0) != 0,
+             n.op() == "MaxPool" && !n.has_output(1) && LineKernels::fit(n)),
+        attributes_(n) {}
   Plan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), y = output_dims(p, 0);
     require(x.size() >= 3 && x.size() <= 5 && y.size() == x.size(), TENON_INVALID_ARGUMENT, "the shape ", x,
             " has not one to three axes to pool");
     if (p.has_output(1)) p.set_output(1, y);
-    Plan out{
-        attributes_.window(x.subspan(2), y.subspan(2), attributes_.kernel), narrow(x[0] * x[1]), {0, 0, 0}};
+    Plan out{attributes_.window(x.subspan(2), y.subspan(2), attributes_.kernel),
+             narrow(x[0] * x[1]),
+             {0, 0, 0},
+             false};
     const size_t axes = x.size() - 2, first = 3 - axes;
     for (size_t d = 0; d < axes; ++d) {
       const Window& w = out.window;
@@ -115,6 +132,11 @@ class WindowPool : public Pool {
                                ? 0
                                : narrow(attributes_.pads[axes + d]);
       out.after[at] = attributes_.is_same() ? std::max(0, span - w.in[at] - w.pad[at]) : given;
+    }
+    out.by_lines = has_lines() && LineKernels::fit(out.window);
+    if (out.by_lines) {
+      const int64_t elements = frame_elements(framed(out.window)) * out.planes;
+      p.workspace(static_cast<uint64_t>(elements) * sizeof(float) + 1, 128);
     }
     return out;
   }
@@ -138,7 +160,7 @@ class GlobalPool : public Pool {
     Dims dims(x.begin(), x.end());
     std::fill(dims.begin() + 2, dims.end(), 1);
     p.set_output(0, dims);
-    Plan out{{}, narrow(x[0] * x[1]), {0, 0, 0}};
+    Plan out{{}, narrow(x[0] * x[1]), {0, 0, 0}, false};
     Window& w = out.window;
     for (int d = 0; d < 3; ++d) w.in[d] = w.out[d] = w.size[d] = w.stride[d] = w.dilation[d] = 1;
     w.in[2] = w.size[2] = narrow(element_count(x.subspan(2)));

@@ -1,0 +1,75 @@
+// Lines for processors: windows that slide over a copy of the input with its padding written out, so that whole
+// lines are worked on sixteen outputs at a time and nothing asks whether it is inside. On other devices, where
+// neighbouring work-items must read neighbouring elements, these kernels are not used.
+#pragma once
+
+#include "kernels/common/kernel.h"
+#include "kernels/common/window.h"
+
+namespace tenon::opencl {
+
+/// The window over the padded copy: `in` is the copy's size, lines a multiple of 16 long, with what a load of
+/// sixteen may touch behind the last element.
+Window framed(const Window& window);
+
+/// Elements of one padded plane.
+inline int64_t frame_elements(const Window& frame) {
+  return int64_t{frame.in[0]} * frame.in[1] * frame.in[2];
+}
+
+/// Lines of the output, the first axis of a launch that makes a line per work-item.
+inline size_t output_lines(const Window& w) {
+  return static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]);
+}
+
+/// What can be done by lines: float32, and steps of one or two elements along the line.
+class LineKernels {
+ public:
+  LineKernels() = default;
+  explicit LineKernels(const NodeView& node);
+
+  static bool fit(const NodeView& node);
+  static bool fit(const Window& window) { return window.stride[2] <= 2; }
+  explicit operator bool() const { return pad_.program != nullptr; }
+
+  /// Writes the padded copy of `planes` planes of x into `to`, `fill` where there is nothing.
+  template <class To>
+  void pad(const Context& ctx, const TensorArg& x, const To& to, const Window& w, int64_t planes,
+           float fill) const {
+    const Window frame = framed(w);
+    launch(
+        ctx, pad_,
+        {static_cast<size_t>(frame.in[0]) * static_cast<size_t>(frame.in[1]), static_cast<size_t>(planes), 1},
+        x, to, w, frame, narrow(planes), cl_float{fill});
+  }
+  /// Row (channel, position in the window) of the matrix whose columns are the outputs.
+  template <class From, class To>
+  void lay(const Context& ctx, const From& from, const To& to, const Window& w, int64_t channels) const {
+    launch(ctx, lay_, {output_lines(w), static_cast<size_t>(channels) * static_cast<size_t>(taps(w)), 1},
+           from, to, framed(w), narrow(channels * taps(w)));
+  }
+  /// Depthwise filters: `filters` per image, `multiplier` of them for each plane.
+  template <class From>
+  void depthwise(const Context& ctx, const From& from, const TensorArg& f, const TensorArg& bias,
+                 const TensorArg& y, const Window& w, cl_int filters, cl_int multiplier, cl_int images,
+                 bool has_bias) const {
+    launch(ctx, depthwise_, {output_lines(w), static_cast<size_t>(images) * static_cast<size_t>(filters), 1},
+           from, f, bias, y, framed(w), filters, multiplier, images, cl_int{has_bias});
+  }
+  template <class From>
+  void maximum(const Context& ctx, const From& from, const TensorArg& y, const Window& w,
+               cl_int planes) const {
+    launch(ctx, maximum_, {output_lines(w), static_cast<size_t>(planes), 1}, from, y, framed(w), planes);
+  }
+
+  void warm_lay(const NodeView& node) const;
+  void warm_depthwise(const NodeView& node) const;
+  void warm_maximum(const NodeView& node) const;
+
+ private:
+  static int64_t taps(const Window& w) { return int64_t{w.size[0]} * w.size[1] * w.size[2]; }
+
+  KernelRef pad_, lay_, depthwise_, maximum_;
+};
+
+}  // namespace tenon::opencl
