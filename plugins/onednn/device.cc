@@ -21,6 +21,7 @@ Instance::Instance(const Device& device, const tenon_instance_params& params) : 
     if (relaxed) context.precision = TENON_PRECISION_FAST;
     if (bf16) context.precision = TENON_PRECISION_BF16;
   }
+  bf16 = bf16 && has_bf16();  // without such instructions it would be slower, and no better
 }
 
 CpuDescription describe_cpu() {

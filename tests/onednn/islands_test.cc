@@ -120,6 +120,16 @@ TEST(OneDnnIslands, AResidualBlockIsOnePartAndOneResult) {
   }
 }
 
+TEST(OneDnnIslands, BFloat16IsNearAndOnlyWhenAskedFor) {
+  std::mt19937 random(8);
+  const std::string bytes = residual_model(1, 32);
+  const ValueRef x = image(random, {1, 32, 9, 9});
+  compare(bytes, {{"x", x}}, onednn({"provider.onednn.options.precision=bf16"}), 2e-2f, "bf16");
+  compare(bytes, {{"x", x}}, onednn({"precision.default=bf16"}), 2e-2f, "bf16 of the session");
+  compare(bytes, {{"x", x}}, onednn({"precision.default=bf16", "provider.onednn.options.precision=exact"}),
+          1e-5f, "exact");
+}
+
 TEST(OneDnnIslands, ShapesThatChangeGetAPlanEach) {
   std::mt19937 random(2);
   const std::string bytes = residual_model(ir::Dim("batch"));
@@ -269,6 +279,10 @@ TEST(OneDnnIslands, RandomGraphsGiveWhatTheCpuProviderGives) {
     const std::string precision = seed % 2 == 0 ? "exact" : "fast";
     compare(bytes, {{"x", x}, {"z", z}}, onednn({"provider.onednn.options.precision=" + precision}), 2e-4f,
             "seed " + std::to_string(seed));
+    const auto rough = make_session(bytes, onednn({"provider.onednn.options.precision=bf16"}));
+    for (const ValueRef& y : run(*rough, {{"x", x}, {"z", z}})) {
+      for (const float v : floats(y)) ASSERT_TRUE(std::isfinite(v)) << "seed " << seed;
+    }
   }
 }
 

@@ -103,6 +103,11 @@ void Builder::touch(uint32_t buffer) {
 }
 
 Tensor Builder::tensor(uint32_t value) {
+  const Tensor out = kept(value);
+  return out.layout.type() == type(value) ? out : as(out, out.layout.with_type(type(value)));
+}
+
+Tensor Builder::kept(uint32_t value) {
   Tensor& out = tensors_[value];
   require(out.buffer != kNone, TENON_INTERNAL, "'", program_.values()[value].name,
           "' is used before it is made");
@@ -115,13 +120,13 @@ Tensor Builder::plain(uint32_t value) {
   return as(t, Layout::plain(t.layout.type(), t.layout.dims()));
 }
 
-Tensor Builder::compact(uint32_t value) {
-  const Tensor t = tensor(value);
-  return t.layout.has_gaps() ? plain(value) : t;
+Tensor Builder::compact(const Tensor& t) {
+  return t.layout.has_gaps() ? as(t, Layout::plain(t.layout.type(), t.layout.dims())) : t;
 }
 
-Primitive Builder::suit(uint32_t value, const std::function<Primitive(const Layout&)>& make, Tensor* out) {
-  *out = compact(value);
+Primitive Builder::suit(const Tensor& given, const std::function<Primitive(const Layout&)>& make,
+                        Tensor* out) {
+  *out = compact(given);
   if (out->layout.is_plain()) return make(out->layout);
   try {
     Primitive primitive = make(out->layout);
@@ -255,7 +260,7 @@ void Builder::finish() {
   for (uint32_t v = 0; v < program_.values().size(); ++v) {
     const Value& value = program_.values()[v];
     if (value.output == kNone) continue;
-    const Tensor made = tensor(v);
+    const Tensor made = kept(v);
     if (made.is_empty()) continue;
     const Buffer& buffer = plan_->buffers[made.buffer];
     if (buffer.home == Home::kOutput && buffer.index == value.output) continue;

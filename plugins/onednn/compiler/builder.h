@@ -47,15 +47,21 @@ class Builder {
     return ep::TensorView(program_.values()[value].constant).span<T>();
   }
 
+  /// Of the element type that ONNX gives it.
   Tensor tensor(uint32_t value);
+  /// Of the type in which it is kept inside the island, which is bfloat16 for results of products in that precision.
+  Tensor kept(uint32_t value);
+  /// The type in which convolutions and products read, and write what stays inside the island.
+  Type product_type() const { return instance().bf16 ? Type::kBFloat16 : Type::kFloat32; }
   /// In another layout; of a constant once and for all.
   Tensor as(const Tensor& tensor, const Layout& layout);
   Tensor plain(uint32_t value);
   /// Plain if its layout has gaps, else as it is.
-  Tensor compact(uint32_t value);
-  /// Makes a primitive that reads `value` in the layout it has, or in the plain one where the library has nothing good
+  Tensor compact(uint32_t value) { return compact(tensor(value)); }
+  Tensor compact(const Tensor& tensor);
+  /// Makes a primitive that reads `given` in the layout it has, or in the plain one where the library has nothing good
   /// for that; `out` is the tensor that it reads.
-  Primitive suit(uint32_t value, const std::function<Primitive(const Layout&)>& make, Tensor* out);
+  Primitive suit(const Tensor& given, const std::function<Primitive(const Layout&)>& make, Tensor* out);
   /// Other dims for the same elements in order.
   Tensor reshaped(const Tensor& tensor, DimsView dims);
   /// Axes of one element repeated, missing ones in front added; plain when anything is.

@@ -293,6 +293,12 @@ Layout Layout::permuted(std::span<const int64_t> permutation) const {
   return wrap(data_->desc.permute_axes(to));
 }
 
+Layout Layout::with_type(Type type) const {
+  memory::desc desc = data_->desc;
+  desc.data.data_type = static_cast<dnnl_data_type_t>(dnnl_type(type));
+  return wrap(desc);
+}
+
 std::optional<Layout> Layout::part(DimsView dims, DimsView offsets) const {
   const memory::desc desc =
       data_->desc.submemory_desc({dims.begin(), dims.end()}, {offsets.begin(), offsets.end()}, true);
@@ -499,6 +505,11 @@ void Call::run() const {
 std::string library_version() {
   const dnnl_version_t* v = dnnl_version();
   return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+}
+
+bool has_bf16() {
+  const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+  return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
 std::string instruction_set() {

@@ -47,6 +47,8 @@ class Layout {
   std::optional<Layout> reshaped(DimsView dims) const;
   /// Axis i of the result is axis permutation[i] of this.
   Layout permuted(std::span<const int64_t> permutation) const;
+  /// The same places for elements of another type.
+  Layout with_type(Type type) const;
   /// A box within it; nothing when it would cut a block.
   std::optional<Layout> part(DimsView dims, DimsView offsets) const;
 
@@ -207,5 +209,7 @@ class Call {
 /// The library as loaded: "2.6.3", and the best instruction set that it uses here.
 std::string library_version();
 std::string instruction_set();
+/// Whether the processor multiplies bfloat16.
+bool has_bf16();
 
 }  // namespace tenon::onednn

@@ -39,7 +39,7 @@ std::vector<Builder::Candidate> Builder::followers(uint32_t value) {
       if (other == value || (!first && !commutes(pointwise->binary)) || tensors_[other].buffer == kNone)
         break;
       const size_t rank = std::max<size_t>(dims(value).size(), 1);
-      next.operand = reshaped(tensor(other), aligned(dims(other), rank));
+      next.operand = reshaped(kept(other), aligned(dims(other), rank));
       next.operand_value = other;
       next.post_op.kind = PostOp::Kind::kBinary;
       next.post_op.binary = pointwise->binary;

@@ -195,21 +195,21 @@ void run_together(void (*body)(void*), void* data, uint32_t threads) {
 
 }  // namespace
 
-uint32_t tenon_onednn_team_begin(uint32_t threads) {
-  tenon_onednn_team_end();
+uint32_t onednn_team_begin(uint32_t threads) {
+  onednn_team_end();
   const uint32_t wanted = std::min(threads == 0 ? 0 : threads - 1, kMostHelpers);
   if (wanted != 0) t_me.helper_count = Helpers::get().take(wanted, t_me.helpers.data());
   t_me.size = 1 + t_me.helper_count;
   return t_me.size;
 }
 
-void tenon_onednn_team_end() {
+void onednn_team_end() {
   if (t_me.helper_count != 0) Helpers::get().give_back(t_me.helpers.data(), t_me.helper_count);
   t_me.helper_count = 0;
 }
 
-void tenon_onednn_team_set_size(uint32_t threads) { t_me.size = std::max(threads, 1u); }
-uint64_t tenon_onednn_team_calls() { return t_me.calls; }
+void onednn_team_set_size(uint32_t threads) { t_me.size = std::max(threads, 1u); }
+uint64_t onednn_team_calls() { return t_me.calls; }
 
 // What oneDNN calls of the OpenMP runtime.
 #pragma GCC visibility push(default)

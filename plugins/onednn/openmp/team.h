@@ -13,14 +13,14 @@ extern "C" {
 
 /// From now on regions of this thread run on `threads` threads, itself included, at most. Helpers are started when
 /// there are too few. Returns how many there are.
-uint32_t tenon_onednn_team_begin(uint32_t threads);
+uint32_t onednn_team_begin(uint32_t threads);
 /// Gives the helpers back; they sleep at once.
-void tenon_onednn_team_end(void);
+void onednn_team_end(void);
 /// Threads that regions which do not say a number use; also what primitives are made for. Regions run on one until
 /// begin().
-void tenon_onednn_team_set_size(uint32_t threads);
+void onednn_team_set_size(uint32_t threads);
 /// How often the OpenMP library has asked this runtime anything, on this thread.
-uint64_t tenon_onednn_team_calls(void);
+uint64_t onednn_team_calls(void);
 
 }  // extern "C"
 #pragma GCC visibility pop

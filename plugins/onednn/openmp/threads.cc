@@ -38,26 +38,26 @@ struct Foreign {
 }  // namespace
 
 void set_team_size(uint32_t threads) {
-  tenon_onednn_team_set_size(threads);
+  onednn_team_set_size(threads);
   Foreign::get().limit(threads);
 }
 
 Team::Team(tenon_run* run, uint32_t wanted) : run_(run), took_(wanted > 1) {
   const uint32_t granted = took_ ? ep::host().own_threads(run, wanted - 1) : 1;
-  tenon_onednn_team_begin(granted);
+  onednn_team_begin(granted);
   Foreign::get().limit(granted);
 }
 
 Team::~Team() {
   if (!took_) return;
-  tenon_onednn_team_end();
+  onednn_team_end();
   ep::host().own_threads_done(run_);
 }
 
 bool is_own_runtime(const std::function<void()>& probe) {
-  const uint64_t before = tenon_onednn_team_calls();
+  const uint64_t before = onednn_team_calls();
   probe();
-  return tenon_onednn_team_calls() != before;
+  return onednn_team_calls() != before;
 }
 
 }  // namespace tenon::onednn

@@ -30,9 +30,10 @@ class Convolution : public Operation {
     const Dims kernel(b.dims(node.inputs[1]).begin() + 2, b.dims(node.inputs[1]).end());
     spec.window =
         transposed_ ? window_.of_transposed(x, y, kernel, output_padding_) : window_.of(x, y, kernel);
-    spec.source = Layout::any(Type::kFloat32, x);
-    spec.weights = Layout::any(Type::kFloat32, weights.layout.dims());
-    spec.destination = Layout::any(Type::kFloat32, y);
+    const Type type = b.product_type();
+    spec.source = Layout::any(type, x);
+    spec.weights = Layout::any(type, weights.layout.dims());
+    spec.destination = Layout::any(type, y);
     std::vector<std::pair<int, Tensor>> arguments;
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != kNone;
     if (has_bias) spec.bias = Layout::plain(Type::kFloat32, b.dims(node.inputs[2]));
@@ -41,7 +42,7 @@ class Convolution : public Operation {
     const Primitive primitive = b.fuse(
         node.outputs[0],
         [&](const PostOps& post_ops) { return make_convolution(b.engine(), spec, post_ops); }, &fused);
-    arguments.emplace_back(kSource, b.as(b.tensor(node.inputs[0]), primitive.layout(kSource)));
+    arguments.emplace_back(kSource, b.as(b.kept(node.inputs[0]), primitive.layout(kSource)));
     arguments.emplace_back(kWeights, b.as(weights, primitive.layout(kWeights)));
     if (has_bias) arguments.emplace_back(kBias, b.plain(node.inputs[2]));
     b.run_fused(primitive, std::move(arguments), fused);

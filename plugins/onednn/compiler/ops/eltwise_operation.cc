@@ -28,10 +28,10 @@ void relu(std::span<void* const> addresses, int64_t n) {
 }  // namespace
 
 void EltwiseOperation::build(Builder& b, const Node& node) const {
-  const Tensor x = b.compact(node.inputs[0]);
   const bool all_exact =
       std::all_of(functions_.begin(), functions_.end(), [](const Pointwise& f) { return f.exact; });
   const bool exact = all_exact || b.instance().relaxed;
+  const Tensor x = b.compact(exact ? b.kept(node.inputs[0]) : b.tensor(node.inputs[0]));
   const bool is_relu =
       functions_.size() == 1 && functions_[0].eltwise == Eltwise::kRelu && functions_[0].alpha == 0;
   const bool in_place = (exact || is_relu) && b.may_overwrite(node, node.inputs[0]);

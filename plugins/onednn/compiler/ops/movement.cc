@@ -24,7 +24,7 @@ class Renamed : public Operation {
   explicit Renamed(const NodeView&) {}
   void build(Builder& b, const Node& node) const override {
     const uint32_t out = node.outputs[0];
-    b.define(out, b.reshaped(b.tensor(node.inputs[0]), b.dims(out)));
+    b.define(out, b.reshaped(b.kept(node.inputs[0]), b.dims(out)));
   }
 };
 ONEDNN_OPERATOR(Renamed, .op_type = "Identity")
@@ -48,7 +48,7 @@ class Transpose : public Operation {
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32).rank(0, 0, 12); }
   explicit Transpose(const NodeView& n) : permutation_(n.attr_ints("perm")) {}
   void build(Builder& b, const Node& node) const override {
-    const Tensor x = b.tensor(node.inputs[0]);
+    const Tensor x = b.kept(node.inputs[0]);
     Dims permutation = permutation_;
     if (permutation.empty()) {
       permutation.resize(x.layout.dims().size());

@@ -22,8 +22,8 @@ class BatchNormalization : public Operation {
   void build(Builder& b, const Node& node) const override {
     Tensor x;
     const Primitive primitive = b.suit(
-        node.inputs[0], [&](const Layout& layout) { return make_batch_norm(b.engine(), layout, epsilon_); },
-        &x);
+        b.tensor(node.inputs[0]),
+        [&](const Layout& layout) { return make_batch_norm(b.engine(), layout, epsilon_); }, &x);
     const Tensor y = b.create(node.outputs[0], x.layout);
     b.step(primitive, {{kSource, x},
                        {kScale, b.plain(node.inputs[1])},
@@ -133,7 +133,7 @@ class Lrn : public Operation {
     const auto make = [&](const Layout& layout) {
       return make_lrn(b.engine(), layout, size_, alpha_, beta_, k_);
     };
-    const Primitive primitive = b.suit(node.inputs[0], make, &x);
+    const Primitive primitive = b.suit(b.tensor(node.inputs[0]), make, &x);
     b.step(primitive, {{kSource, x}, {kDestination, b.create(node.outputs[0], x.layout)}});
   }
 

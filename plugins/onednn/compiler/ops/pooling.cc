@@ -18,10 +18,9 @@ class Pooling : public Operation {
     const Dims kernel = global_ ? Dims(x.begin() + 2, x.end()) : window_.kernel();
     Tensor source;
     const auto make = [&](const Layout& layout) {
-      return make_pooling(b.engine(), pool_, layout, Layout::any(Type::kFloat32, y),
-                          window_.of(x, y, kernel));
+      return make_pooling(b.engine(), pool_, layout, Layout::any(layout.type(), y), window_.of(x, y, kernel));
     };
-    const Primitive primitive = b.suit(node.inputs[0], make, &source);
+    const Primitive primitive = b.suit(b.kept(node.inputs[0]), make, &source);
     const Tensor out = b.create(node.outputs[0], primitive.layout(kDestination));
     b.step(primitive, {{kSource, source}, {kDestination, out}});
     if (pool_ == Pool::kMax && !b.instance().relaxed) keep_infinity(b, source, out);

@@ -16,11 +16,12 @@ Tensor transposed(const Tensor& t) {
 void product(Builder& b, const Node& node, Tensor x, const Tensor& w, const Dims& result, float scale,
              const Tensor& bias) {
   MatMulSpec spec;
-  const Layout plain = Layout::plain(Type::kFloat32, x.layout.dims());
-  if (x.layout.has_gaps()) x = b.as(x, plain);
-  spec.source = x.layout;
-  spec.weights = b.is_constant(node.inputs[1]) ? Layout::any(Type::kFloat32, w.layout.dims()) : w.layout;
-  spec.destination = Layout::any(Type::kFloat32, result);
+  const Type type = b.product_type();
+  x = b.compact(x);
+  spec.source = x.layout.with_type(type);
+  spec.weights =
+      b.is_constant(node.inputs[1]) ? Layout::any(type, w.layout.dims()) : w.layout.with_type(type);
+  spec.destination = Layout::any(type, result);
   if (bias.layout) spec.bias = Layout::plain(Type::kFloat32, bias.layout.dims());
   spec.scale = scale;
   Fused fused;
@@ -66,8 +67,8 @@ class MatMul : public Operation {
     for (size_t i = 0; i + 2 < rank; ++i) result[i] = std::max(x[i], w[i]);
     result[rank - 2] = x[rank - 2];
     result[rank - 1] = w[rank - 1];
-    product(b, node, b.reshaped(b.tensor(node.inputs[0]), x), b.reshaped(b.tensor(node.inputs[1]), w), result,
-            1, {});
+    product(b, node, b.reshaped(b.kept(node.inputs[0]), x), b.reshaped(b.kept(node.inputs[1]), w), result, 1,
+            {});
   }
 };
 ONEDNN_OPERATOR(MatMul, .op_type = "MatMul")
@@ -89,7 +90,7 @@ class Gemm : public Operation {
         beta_(n.attr_f("beta", 1)) {}
 
   void build(Builder& b, const Node& node) const override {
-    Tensor x = b.tensor(node.inputs[0]), w = b.tensor(node.inputs[1]), c;
+    Tensor x = b.kept(node.inputs[0]), w = b.kept(node.inputs[1]), c;
     if (transpose_a_) x = transposed(x);
     if (transpose_b_) w = transposed(w);
     const Dims& result = b.dims(node.outputs[0]);

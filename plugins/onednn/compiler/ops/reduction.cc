@@ -44,7 +44,7 @@ class Reduction : public Operation {
       const auto make = [&](const Layout& layout) {
         return make_reduction(b.engine(), function_, layout, Layout::plain(Type::kFloat32, reduced));
       };
-      const Primitive primitive = b.suit(node.inputs[0], make, &source);
+      const Primitive primitive = b.suit(b.tensor(node.inputs[0]), make, &source);
       b.step(primitive, {{kSource, source}, {kDestination, y}});
     }
   }

@@ -77,7 +77,7 @@ class Resize : public Operation {
     const auto make = [&](const Layout& layout) {
       return make_resampling(b.engine(), linear_, factors, layout, Layout::any(Type::kFloat32, y));
     };
-    const Primitive primitive = b.suit(node.inputs[0], make, &source);
+    const Primitive primitive = b.suit(b.tensor(node.inputs[0]), make, &source);
     const Tensor out = b.create(node.outputs[0], primitive.layout(kDestination));
     b.step(primitive, {{kSource, source}, {kDestination, out}});
   }

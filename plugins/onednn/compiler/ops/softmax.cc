@@ -31,7 +31,7 @@ class SoftmaxOperation : public Operation {
     }
     const auto make = [&](const Layout& layout) { return make_softmax(b.engine(), layout, over, log_); };
     const bool is_plain = static_cast<bool>(x.layout);
-    const Primitive primitive = is_plain ? make(x.layout) : b.suit(node.inputs[0], make, &x);
+    const Primitive primitive = is_plain ? make(x.layout) : b.suit(b.tensor(node.inputs[0]), make, &x);
     const Tensor y = b.create(node.outputs[0], is_plain ? Layout::plain(Type::kFloat32, dims) : x.layout);
     b.step(primitive, {{kSource, x}, {kDestination, y}});
     if (!b.instance().relaxed) keep_nan(b, y, x.layout.dims(), over);
