@@ -61,7 +61,7 @@ class Fingerprint {
     uint64_t left = bytes;
     for (; left >= 64; left -= 64, at += 64) mix(lanes, at);
     unsigned char tail[64] = {};
-    std::memcpy(tail, at, left);
+    if (left != 0) std::memcpy(tail, at, left);
     mix(lanes, tail);
     uint64_t a = bytes, b = ~bytes;
     for (int i = 0; i < 4; ++i) {

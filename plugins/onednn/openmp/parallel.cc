@@ -1,19 +1,37 @@
 #include "openmp/parallel.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
+// The OpenMP runtime by its own names, not by pragmas: each compiler would call the runtime of its own.
+extern "C" {
+void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
+int omp_get_max_threads(void);
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
+}
+
 namespace tenon::onednn::detail {
+namespace {
+
+struct Work {
+  Loop loop;
+  void* context;
+  int64_t n;
+};
+
+void run_piece(void* data) {
+  const Work& work = *static_cast<const Work*>(data);
+  const int64_t count = omp_get_num_threads(), piece = omp_get_thread_num();
+  work.loop(work.context, work.n * piece / count, work.n * (piece + 1) / count);
+}
+
+}  // namespace
 
 void parallel(int64_t n, int64_t grain, Loop loop, void* context) {
   const int64_t pieces = std::min<int64_t>(omp_get_max_threads(), n / std::max<int64_t>(grain, 1));
   if (pieces <= 1) return loop(context, 0, n);
-#pragma omp parallel num_threads(static_cast <int>(pieces))
-  {
-    const int64_t count = omp_get_num_threads(), piece = omp_get_thread_num();
-    loop(context, n * piece / count, n * (piece + 1) / count);
-  }
+  Work work{loop, context, n};
+  GOMP_parallel(run_piece, &work, static_cast<unsigned>(pieces), 0);
 }
 
 }  // namespace tenon::onednn::detail
