@@ -92,8 +92,24 @@ struct Instance : ep::InstanceContext {
   QueueHandle queue;  // of runs without a stream
 };
 
-inline const Instance& instance_of(const ep::NodeView& node) {
-  return static_cast<const Instance&>(node.instance());
+/// Values below `low` become `low`, above `high` become `high`: a Relu or Clip done with the node before it.
+struct Range {
+  float low = 0, high = 0;
+  explicit operator bool() const { return low != high; }
+};
+
+/// What stands behind the NodeView that a kernel is asked and made with.
+struct NodeContext : ep::InstanceContext {
+  NodeContext(const Instance& instance, Range cut) : ep::InstanceContext(instance), instance(instance), cut(cut) {}
+  const Instance& instance;
+  Range cut;
+};
+
+inline const NodeContext& context_of(const ep::NodeView& node) {
+  return static_cast<const NodeContext&>(node.instance());
 }
+inline const Instance& instance_of(const ep::NodeView& node) { return context_of(node).instance; }
+/// What the kernel must cut its output to; only those that fuse() names are given one.
+inline Range cut_of(const ep::NodeView& node) { return context_of(node).cut; }
 
 }  // namespace tenon::opencl

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "fuse.h"
 #include "memory.h"
 
 namespace tenon::opencl {
@@ -36,8 +37,8 @@ const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Su
   return *out_refusal ? entry : nullptr;
 }
 
-void emit(const Instance& instance, const tenon_claim_sink* sink, const NodeView& node, uint32_t index,
-          const ep::KernelEntry& entry) {
+void emit(const Instance& instance, const tenon_claim_sink* sink, const NodeView& node,
+          std::span<const uint32_t> nodes, const ep::KernelEntry& entry) {
   std::vector<tenon_claim_value> values;
   for (const int i : entry.ops.shape_inputs(node)) {
     const ValueView value = node.input(i);
@@ -46,43 +47,65 @@ void emit(const Instance& instance, const tenon_claim_sink* sink, const NodeView
   }
   tenon_claim claim{};
   claim.struct_size = sizeof(claim);
-  claim.nodes = &index;
-  claim.node_count = 1;
+  claim.nodes = nodes.data();
+  claim.node_count = static_cast<uint32_t>(nodes.size());
   claim.values = values.data();
   claim.value_count = static_cast<uint32_t>(values.size());
   claim.input_domain = claim.output_domain = instance.domain();
   ep::detail::call_host(sink->claim, sink->context, &std::as_const(claim));
 }
 
+/// The nodes of a claim that begins with `node`: itself, and one that it can do on the way.
+std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, const Followers& followers,
+                             const NodeView& node, uint32_t index, ep::ConstantStore& store) {
+  const uint32_t next = followers.of(node);
+  if (next == TENON_NO_INDEX) return {index};
+  const NodeContext context(instance, {});
+  return fuse(node, NodeView(graph, next, store, context)) ? std::vector<uint32_t>{index, next}
+                                                           : std::vector<uint32_t>{index};
+}
+
 }  // namespace
 
 void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
   const GraphView graph(raw);
+  const Followers followers(graph);
+  const NodeContext context(instance, {});
+  std::vector<bool> claimed(graph.info().node_count, false);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
     ep::ConstantStore store;
-    const NodeView node(graph, i, store, instance);
-    if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
+    const NodeView node(graph, i, store, context);
+    if (claimed[i] || (node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
-    if (const ep::KernelEntry* entry = choose(instance, node, &refusal)) {
-      emit(instance, sink, node, i, *entry);
-    } else {
+    const ep::KernelEntry* entry = choose(instance, node, &refusal);
+    if (entry == nullptr) {
       ep::detail::emit_rejection(sink, i, refusal);
+      continue;
     }
+    const std::vector<uint32_t> nodes = gather(instance, graph, followers, node, i, store);
+    for (const uint32_t n : nodes) claimed[n] = true;
+    emit(instance, sink, node, nodes, *entry);
   }
 }
 
 CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instance_(instance) {
   const GraphView graph(raw);
-  ep::require(graph.info().node_count == 1, TENON_INTERNAL, "a claim of ", graph.info().node_count,
-              " nodes was not offered");
-  const NodeView node(graph, 0, node_.layout.store, instance);
+  const uint32_t count = graph.info().node_count;
+  ep::require(count == 1 || count == 2, TENON_INTERNAL, "a claim of ", count, " nodes was not offered");
+  NodeContext context(instance, {});
+  const NodeView node(graph, 0, node_.layout.store, context);
   node_.layout.place = ep::detail::place_of(node);
   try {
     Support refusal = Support::yes();
     const ep::KernelEntry* entry = choose(instance, node, &refusal);
     if (entry == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
+    if (count == 2) {
+      context.cut = fuse(node, NodeView(graph, 1, node_.layout.store, context));
+      ep::require(static_cast<bool>(context.cut), TENON_INTERNAL, "two nodes that were not offered together");
+    }
     node_.ops = &entry->ops;
     ep::detail::lay_out(graph, node, node_.layout);
+    if (count == 2) node_.layout.outputs.assign(1, 0);  // of the second node
     node_.kernel = entry->ops.create(node);
   } catch (ep::Error& e) {
     e.text = ep::cat(node_.layout.place, ": ", e.text);

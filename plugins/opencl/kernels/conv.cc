@@ -25,7 +25,7 @@ __kernel void Lay(IN(M, x), OUT(M, y), Window w, int channels, int image) {
 }
 #ifdef T
 __kernel void Depthwise(IN(T, x), IN(T, f), IN(T, bias), OUT(T, y), Window w, int filters, int multiplier, int images,
-                        int has_bias) {
+                        int has_bias, float low, float high) {
   const int ow = get_global_id(0), line = get_global_id(1), plane = get_global_id(2);
   if (ow >= w.out[2] || line >= w.out[0] * w.out[1] || plane >= images * filters) return;
   const int image = plane / filters, filter = plane - image * filters;
@@ -48,6 +48,7 @@ __kernel void Depthwise(IN(T, x), IN(T, f), IN(T, bias), OUT(T, y), Window w, in
       }
     }
   }
+  if (low != high) sum = sum < (C)low ? (C)low : sum > (C)high ? (C)high : sum;
   STORE(PTR(y), ((long)plane * w.out[0] * w.out[1] + line) * w.out[2] + ow, sum);
 }
 #endif
@@ -79,7 +80,7 @@ class Conv {
         .rank(0, 3, 5)
         .that(n.attr_i("group", 1) > 0, TENON_REJECT_ATTRIBUTE, "group is not positive");
   }
-  explicit Conv(const NodeView& n) : attributes_(n), groups_(n.attr_i("group", 1)) {
+  explicit Conv(const NodeView& n) : attributes_(n), groups_(n.attr_i("group", 1)), cut_(cut_of(n)) {
     const uint32_t dtype = n.input(0).dtype();
     const ValueView f = n.input(1);
     if (LineKernels::fit(n)) lines_ = LineKernels(n);
@@ -173,6 +174,8 @@ class Conv {
     s.b_depth = s.y_row = s.columns;
     s.bias_row = 1;
     out.beta = has_bias ? 1.0f : 0.0f;
+    out.lowest = cut_.low;
+    out.highest = cut_.high;
     const int64_t b = plan.depth * plan.points, y = rows * plan.points;
     s.batches = make_walk(Dims{images, groups_},
                           {{0, rows * plan.depth}, {b * groups_, b}, {y * groups_, y}, {0, rows}}, true);
@@ -186,17 +189,17 @@ class Conv {
     if (plan.frame_bytes != 0) {
       const WorkspaceArg frame{0, sizeof(float)};
       lines_.pad(ctx, in(ctx.input(0)), frame, w, int64_t{plan.images} * plan.channels, 0);
-      lines_.depthwise(ctx, frame, filters, bias, y, w, plan.filters, multiplier, plan.images,
-                       ctx.has_input(2));
+      lines_.depthwise(ctx, frame, filters, bias, y, w, plan.filters, multiplier, plan.images, ctx.has_input(2), cut_);
       return;
     }
     const size_t planes = static_cast<size_t>(plan.images) * static_cast<size_t>(plan.filters);
     launch(ctx, depthwise_, {static_cast<size_t>(w.out[2]), output_lines(w), planes}, in(ctx.input(0)),
-           filters, bias, y, w, plan.filters, multiplier, plan.images, cl_int{ctx.has_input(2)});
+           filters, bias, y, w, plan.filters, multiplier, plan.images, cl_int{ctx.has_input(2)}, cl_float{cut_.low}, cl_float{cut_.high});
   }
 
   WindowAttributes attributes_;
   int64_t groups_;
+  Range cut_;
   KernelRef depthwise_, lay_;
   LineKernels lines_;  // on processors
   GemmKernels gemm_;

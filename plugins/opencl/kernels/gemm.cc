@@ -22,7 +22,8 @@ class Gemm {
       : alpha_(n.attr_f("alpha", 1)),
         beta_(n.attr_f("beta", 1)),
         a_turned_(n.attr_i("transA", 0) != 0),
-        b_turned_(n.attr_i("transB", 0) != 0) {
+        b_turned_(n.attr_i("transB", 0) != 0),
+        cut_(cut_of(n)) {
     const uint32_t dtype = n.input(0).dtype();
     const auto dim = [](const ValueView& v, int axis) {
       return v.has_rank() && v.rank() == 2 ? v.dim(axis) : int64_t{-1};
@@ -50,6 +51,8 @@ class Gemm {
     s.a_depth = a_turned_ ? s.rows : 1;
     s.b_depth = s.y_row = s.columns;
     out.product.alpha = alpha_;
+    out.product.lowest = cut_.low;
+    out.product.highest = cut_.high;
     if (p.has_input(2)) {
       const Dims strides = broadcast_strides(p.input(2).dims(), dims);
       s.bias_row = narrow(strides[0]);
@@ -85,6 +88,7 @@ class Gemm {
 
   float alpha_, beta_;
   bool a_turned_, b_turned_;
+  Range cut_;
   GemmKernels gemm_;
   CopyKernels copy_;
 };

@@ -66,7 +66,7 @@ __kernel void LayLines(IN(float, x), OUT(float, y), Window w, int rows) {
     store_part(to + i, LOAD16(from + i * w.stride[2], w.stride[2]), w.out[2] - i);
 }
 __kernel void DepthwiseLines(IN(float, x), IN(float, f), IN(float, bias), OUT(float, y), Window w, int filters,
-                             int multiplier, int images, int has_bias) {
+                             int multiplier, int images, int has_bias, float low, float high) {
   const int line = get_global_id(0), plane = get_global_id(1);
   if (line >= w.out[0] * w.out[1] || plane >= images * filters) return;
   const int image = plane / filters, filter = plane - image * filters;
@@ -85,6 +85,10 @@ __kernel void DepthwiseLines(IN(float, x), IN(float, f), IN(float, bias), OUT(fl
             base + ((long)kd * w.dilation[0] * w.in[1] + kh * w.dilation[1]) * w.in[2] + i * w.stride[2];
         for (int kw = 0; kw < w.size[2]; ++kw) sum += *weight++ * LOAD16(from + kw * w.dilation[2], w.stride[2]);
       }
+    }
+    if (low != high) {
+      sum = select(sum, (float16)low, sum < low);
+      sum = select(sum, (float16)high, sum > high);
     }
     store_part(to + i, sum, w.out[2] - i);
   }

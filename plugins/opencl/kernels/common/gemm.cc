@@ -34,11 +34,14 @@ constexpr std::string_view kText = R"CL(
 #if IS_REAL
 #define SCALE(v) v *= (C)alpha
 #define BIAS(v, bias) v += (C)beta * (bias)
-#define CUT(v) v = fmin(fmax(v, (C)lowest), (C)highest)
+// NaN stays NaN.
+#define CUT(v) v = select(select(v, (V)(C)lowest, v < (V)(C)lowest), (V)(C)highest, v > (V)(C)highest)
+#define CUT_ONE(v) v = v < (C)lowest ? (C)lowest : v > (C)highest ? (C)highest : v
 #else
 #define SCALE(v)
 #define BIAS(v, bias) v += (bias)
 #define CUT(v)
+#define CUT_ONE(v)
 #endif
 inline void finish(__global T* y, V v0, V v1, __global const T* bias, int bias_column, float alpha, float beta,
                    float lowest, float highest) {
@@ -129,7 +132,7 @@ __kernel void gemm_single(ARGUMENTS) {
   for (int k = 0; k < depth; ++k) sum += LOAD(ap, k * a_depth) * LOAD(bp, k * (long)b_depth);
   SCALE(sum);
   if (beta != 0) BIAS(sum, LOAD(PTR(c), c_batch + m * c_row + n * c_column));
-  if (lowest != highest) CUT(sum);
+  if (lowest != highest) CUT_ONE(sum);
   STORE(PTR(y), y_batch + m * (long)y_row + n, sum);
 }
 )CL";
