@@ -10,7 +10,8 @@ namespace tenon::session {
 
 /// {"model", "instances", "nodes": [{"name", "op", "domain", "graph", "provider", "instance", "part",
 /// "declines"}],
-///  "parts": [...], "copies": [{"value", "from", "to", "bytes"}]}
+///  "parts": [...], "copies": [{"value", "from", "to", "bytes"}],
+///  "reference": whether only a provider that completes the others takes part}
 nlohmann::ordered_json explain(const Session& session);
 
 /// {"plans": [{"graph", "signature", "steps": [...], "slabs": [...]}]}

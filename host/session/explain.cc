@@ -48,6 +48,7 @@ class Explainer {
     out["nodes"] = std::move(nodes_);
     out["parts"] = std::move(parts_);
     out["copies"] = std::move(copies_);
+    out["reference"] = reference_;
     return out;
   }
 
@@ -85,6 +86,7 @@ class Explainer {
     entry["inputs"] = names(executable, part.inputs);
     entry["outputs"] = names(executable, part.outputs);
     parts_.push_back(std::move(entry));
+    reference_ = reference_ && (part.instance == nullptr || part.instance->completes());
   }
 
   static Json names(const Executable& executable, const std::vector<ir::ValueId>& values) {
@@ -122,6 +124,7 @@ class Explainer {
 
   const runtime::Selection& selection_;
   Json nodes_ = Json::array(), parts_ = Json::array(), copies_ = Json::array();
+  bool reference_ = true;  // nobody but the provider that completes the others takes part
 };
 
 }  // namespace

@@ -100,7 +100,8 @@ struct Range {
 
 /// What stands behind the NodeView that a kernel is asked and made with.
 struct NodeContext : ep::InstanceContext {
-  NodeContext(const Instance& instance, Range cut) : ep::InstanceContext(instance), instance(instance), cut(cut) {}
+  NodeContext(const Instance& instance, Range cut)
+      : ep::InstanceContext(instance), instance(instance), cut(cut) {}
   const Instance& instance;
   Range cut;
 };

@@ -84,7 +84,7 @@ std::string float_difference(const Value& actual, const Value& expected, uint64_
       if (std::isfinite(magnitude)) sum += magnitude * magnitude;
     }
     double rms = count ? std::sqrt(sum / static_cast<double>(count)) : 0;
-    atol = std::max(atol * rms, tolerance_for(e.dtype, true).atol);
+    atol = std::max(atol * rms, tolerance_for(e.dtype, reference).atol);
   }
   uint64_t bad = 0, worst = 0;
   double worst_excess = -1;

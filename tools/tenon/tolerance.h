@@ -9,7 +9,8 @@ namespace tenon::cli {
 /// What kind of case is judged.
 enum class Rigour {
   kOperator,   // one operator or a few: |a - e| <= atol + rtol |e|
-  kNetwork,    // atol is scaled by the output's root mean square: errors add up over layers
+  kNetwork,    // atol is scaled by the output's root mean square, errors adding up over layers, and at least
+               // that of an operator
   kQuantized,  // a quantized network: cosine and signal-to-noise bounds, since one step per layer may differ
 };
 std::string rigour_name(Rigour rigour);

@@ -189,12 +189,14 @@ class Conv {
     if (plan.frame_bytes != 0) {
       const WorkspaceArg frame{0, sizeof(float)};
       lines_.pad(ctx, in(ctx.input(0)), frame, w, int64_t{plan.images} * plan.channels, 0);
-      lines_.depthwise(ctx, frame, filters, bias, y, w, plan.filters, multiplier, plan.images, ctx.has_input(2), cut_);
+      lines_.depthwise(ctx, frame, filters, bias, y, w, plan.filters, multiplier, plan.images,
+                       ctx.has_input(2), cut_);
       return;
     }
     const size_t planes = static_cast<size_t>(plan.images) * static_cast<size_t>(plan.filters);
     launch(ctx, depthwise_, {static_cast<size_t>(w.out[2]), output_lines(w), planes}, in(ctx.input(0)),
-           filters, bias, y, w, plan.filters, multiplier, plan.images, cl_int{ctx.has_input(2)}, cl_float{cut_.low}, cl_float{cut_.high});
+           filters, bias, y, w, plan.filters, multiplier, plan.images, cl_int{ctx.has_input(2)},
+           cl_float{cut_.low}, cl_float{cut_.high});
   }
 
   WindowAttributes attributes_;

@@ -51,9 +51,11 @@ class LineKernels {
   /// Depthwise filters: `filters` per image, `multiplier` of them for each plane.
   template <class From>
   void depthwise(const Context& ctx, const From& from, const TensorArg& f, const TensorArg& bias,
-                 const TensorArg& y, const Window& w, cl_int filters, cl_int multiplier, cl_int images, bool has_bias, Range cut) const {
+                 const TensorArg& y, const Window& w, cl_int filters, cl_int multiplier, cl_int images,
+                 bool has_bias, Range cut) const {
     launch(ctx, depthwise_, {output_lines(w), static_cast<size_t>(images) * static_cast<size_t>(filters), 1},
-           from, f, bias, y, framed(w), filters, multiplier, images, cl_int{has_bias}, cl_float{cut.low}, cl_float{cut.high});
+           from, f, bias, y, framed(w), filters, multiplier, images, cl_int{has_bias}, cl_float{cut.low},
+           cl_float{cut.high});
   }
   template <class From>
   void maximum(const Context& ctx, const From& from, const TensorArg& y, const Window& w,
