@@ -130,6 +130,16 @@ TEST(OneDnnIslands, BFloat16IsNearAndOnlyWhenAskedFor) {
           1e-5f, "exact");
 }
 
+TEST(OneDnnIslands, ASumIsNotWrittenOverWhatIsReadLater) {
+  std::mt19937 random(9);
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, 16, 7, 7}));
+  const Id kept = conv(m, random, x, 16, 16, 3);
+  m.output(m.node("Add", {kept, conv(m, random, x, 16, 16, 3)}), "sum");
+  m.output(conv(m, random, m.node("Tanh", {kept}), 16, 16, 1), "later");
+  compare(m.bytes(), {{"x", image(random, {1, 16, 7, 7})}}, onednn(), 1e-5f, "sum");
+}
+
 TEST(OneDnnIslands, ShapesThatChangeGetAPlanEach) {
   std::mt19937 random(2);
   const std::string bytes = residual_model(ir::Dim("batch"));
