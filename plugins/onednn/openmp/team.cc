@@ -90,7 +90,6 @@ struct Me {
   uint32_t number = 0;
   bool in_parallel = false;
   std::atomic<uint32_t> left{0};  // of the region that this thread leads
-  uint64_t calls = 0;
 };
 thread_local Me t_me;
 
@@ -209,14 +208,12 @@ void onednn_team_end() {
 }
 
 void onednn_team_set_size(uint32_t threads) { t_me.size = std::max(threads, 1u); }
-uint64_t onednn_team_calls() { return t_me.calls; }
 
 // What oneDNN calls of the OpenMP runtime.
 #pragma GCC visibility push(default)
 extern "C" {
 
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned /*flags*/) {
-  ++t_me.calls;
   const uint32_t wanted = threads == 0 ? t_me.size : threads;
   const uint32_t together = t_me.in_parallel ? 1 : std::min(wanted, 1 + t_me.helper_count);
   together == 1 ? run_alone(body, data) : run_together(body, data, together);
@@ -226,10 +223,7 @@ void GOMP_barrier() {
   if (t_me.region != nullptr && t_me.region->threads > 1) t_me.region->barrier();
 }
 
-int omp_get_max_threads() {
-  ++t_me.calls;
-  return static_cast<int>(t_me.size);
-}
+int omp_get_max_threads() { return static_cast<int>(t_me.size); }
 int omp_get_num_threads() { return t_me.region == nullptr ? 1 : static_cast<int>(t_me.region->threads); }
 int omp_get_thread_num() { return t_me.region == nullptr ? 0 : static_cast<int>(t_me.number); }
 int omp_in_parallel() { return t_me.in_parallel ? 1 : 0; }

@@ -3,7 +3,7 @@
 //
 // The part of the OpenMP runtime that oneDNN calls (six functions) is defined in team.cc. It is a library of its own
 // that the provider links before oneDNN, so that the loader finds these functions first. Where a process brought
-// libgomp along itself, the loader takes that one and begin() says so; then libgomp's own threads do the work.
+// libgomp along itself, the loader takes that one, and threads.cc tells it how many threads it may use.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,6 @@ void onednn_team_end(void);
 /// Threads that regions which do not say a number use; also what primitives are made for. Regions run on one until
 /// begin().
 void onednn_team_set_size(uint32_t threads);
-/// How often the OpenMP library has asked this runtime anything, on this thread.
-uint64_t onednn_team_calls(void);
 
 }  // extern "C"
 #pragma GCC visibility pop

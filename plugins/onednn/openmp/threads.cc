@@ -1,7 +1,5 @@
 #include "openmp/threads.h"
 
-#include <atomic>
-
 #if defined(__unix__)
 #include <dlfcn.h>
 #endif
@@ -52,12 +50,6 @@ Team::~Team() {
   if (!took_) return;
   onednn_team_end();
   ep::host().own_threads_done(run_);
-}
-
-bool is_own_runtime(const std::function<void()>& probe) {
-  const uint64_t before = onednn_team_calls();
-  probe();
-  return onednn_team_calls() != before;
 }
 
 }  // namespace tenon::onednn

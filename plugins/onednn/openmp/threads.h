@@ -2,8 +2,6 @@
 // else libgomp's, told how many they may be.
 #pragma once
 
-#include <functional>
-
 #include "tenon/ep.hpp"
 
 namespace tenon::onednn {
@@ -24,8 +22,5 @@ class Team {
   tenon_run* run_;
   bool took_;
 };
-
-/// Whether oneDNN runs on threads of ours. `probe` makes the library ask its OpenMP runtime something.
-bool is_own_runtime(const std::function<void()>& probe);
 
 }  // namespace tenon::onednn
