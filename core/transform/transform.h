@@ -97,4 +97,19 @@ Status lower_contrib(ir::Graph& graph, ir::NodeId node, const std::map<std::stri
 /// Whether lower_contrib knows the operator (a particular use may still have no form).
 bool can_lower_contrib(const ir::Node& node);
 
+struct FloatCast {
+  ir::ElementType from, to;  // two of float16, bfloat16, float32, float64
+};
+/// Constants that were converted, so that it is done once.
+using Converted = std::map<ir::TensorPtr, ir::TensorPtr>;
+
+/// Lets those of `nodes` that read or make tensors of type `from` compute in `to`. Nothing is rounded between
+/// them; Casts stand where they meet other nodes, inputs and outputs, whose types stay. Node ids stay too.
+/// Gives the nodes that changed; one whose operator has no form in the other type, or is a Cast,
+/// is left as it was.
+Result<std::vector<ir::NodeId>> cast_nodes(ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
+                                           FloatCast cast,
+                                           const std::map<std::string, int64_t>& opset_imports,
+                                           Converted* converted);
+
 }  // namespace tenon::transform

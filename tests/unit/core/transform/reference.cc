@@ -5,6 +5,8 @@
 #include <cstring>
 #include <functional>
 
+#include "core/transform/edit.h"
+
 namespace tenon::testing {
 
 namespace {
@@ -541,6 +543,9 @@ Array array_of(const ir::Tensor& tensor) {
     case ElementType::kFloat64:
       read<double>(tensor, out.values);
       break;
+    case ElementType::kFloat16:
+      out.values = transform::to_doubles(tensor).value_or(std::vector<double>());
+      break;
     case ElementType::kInt64:
       read<int64_t>(tensor, out.values);
       break;
@@ -563,6 +568,8 @@ ir::TensorPtr tensor_of(const Array& array, ElementType type) {
     case ElementType::kFloat64:
       bytes = bytes_of<double>(array.values);
       break;
+    case ElementType::kFloat16:
+      return transform::from_doubles(type, array.dims, array.values);
     case ElementType::kInt64:
       bytes = bytes_of<int64_t>(array.values);
       break;
