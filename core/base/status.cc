@@ -77,7 +77,8 @@ std::string_view error_kind_name(ErrorKind kind) {
 }
 
 Status::Status(StatusCode code, std::string message, ErrorKind kind) {
-  if (code != StatusCode::kOk) rep_ = std::make_unique<Rep>(Rep{code, kind, std::move(message), {}, {}});
+  if (code != StatusCode::kOk)
+    rep_ = std::make_unique<Rep>(Rep{code, kind, std::move(message), {}, {}, {}, false});
 }
 
 Status Status::with_context(std::string_view place) && {
@@ -96,6 +97,16 @@ Status Status::with_kind(ErrorKind kind) && {
 
 Status Status::with_refusal(std::string_view code) && {
   if (rep_) rep_->refusal = code;
+  return std::move(*this);
+}
+
+Status Status::with_instance(std::string_view id) && {
+  if (rep_ && rep_->instance.empty()) rep_->instance = id;
+  return std::move(*this);
+}
+
+Status Status::with_process_lost() && {
+  if (rep_) rep_->process_lost = true;
   return std::move(*this);
 }
 

@@ -75,11 +75,18 @@ class [[nodiscard]] Status {
   std::string_view where() const { return rep_ ? std::string_view(rep_->where) : std::string_view(); }
   /// Stable refusal code of a provider ("E_SHA_MISMATCH"); empty for other errors.
   std::string_view refusal() const { return rep_ ? std::string_view(rep_->refusal) : std::string_view(); }
+  /// The provider instance whose work failed, as in config ("cuda/gpu:0"); empty when it was nobody's.
+  std::string_view instance() const { return rep_ ? std::string_view(rep_->instance) : std::string_view(); }
+  /// A lost device that only a new process gets back.
+  bool process_lost() const { return rep_ != nullptr && rep_->process_lost; }
 
   /// Adds an outer place in front of `where`; no effect on OK. Use at layer edges.
   Status with_context(std::string_view place) &&;
   Status with_kind(ErrorKind kind) &&;
   Status with_refusal(std::string_view code) &&;
+  /// No effect where an instance is named already: the innermost one is to blame.
+  Status with_instance(std::string_view id) &&;
+  Status with_process_lost() &&;
 
   /// "INVALID_ARGUMENT: node 'conv1': message", or "OK".
   std::string to_string() const;
@@ -88,7 +95,8 @@ class [[nodiscard]] Status {
   struct Rep {
     StatusCode code;
     ErrorKind kind;
-    std::string message, where, refusal;
+    std::string message, where, refusal, instance;
+    bool process_lost = false;
   };
   std::unique_ptr<Rep> rep_;
 };

@@ -18,6 +18,9 @@ tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon
 tenon_status provider_register(tenon_str manifest_path, tenon_error* error);
 tenon_status quarantine_describe(tenon_str remove_hash, tenon_text** out_json, tenon_error* error);
 
+// log.cc
+void log_set(tenon_log_fn fn, void* context);
+
 // sessions.cc
 tenon_status session_create(tenon_str model_path, const tenon_config* config,
                             const tenon_session_options* options, tenon_session** out_session,

@@ -54,8 +54,12 @@ nlohmann::ordered_json describe(const provider::ProviderInfo& info) {
   out["explain"] = info.explain();
   out["devices"] = nlohmann::ordered_json::array();
   for (const provider::DeviceInfo& device : info.devices) out["devices"].push_back(describe(device));
+  out["requires"] = nlohmann::ordered_json::object();
   out["options"] = nlohmann::ordered_json::array();
   if (info.manifest) {
+    out["requires"] = {{"sonames", info.manifest->required_sonames},
+                       {"files", info.manifest->required_files},
+                       {"hint", info.manifest->required_hint}};
     for (const config::OptionSpec& option : info.manifest->options)
       out["options"].push_back(describe(option));
   }

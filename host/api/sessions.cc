@@ -16,6 +16,7 @@ session::SessionOptions options_of(const tenon_session_options* options) {
   session::SessionOptions out;
   out.registered = registered_paths();
   const tenon_session_options given = read_struct(options);
+  out.all_values = (given.flags & TENON_SESSION_ALL_VALUES) != 0;
   if (given.progress == nullptr) return out;
   out.progress = [given](double fraction, std::string_view stage) {
     return given.progress(given.progress_context, fraction, to_str(stage)) == 0;
@@ -95,9 +96,9 @@ tenon_status session_describe(const tenon_session* session, uint32_t what, tenon
       case TENON_DESCRIBE_PLAN:
         return give_text(dump(session::describe_plans(*session->session)), out_json);
       case TENON_DESCRIBE_MODEL:
-        return give_text(
-            dump(session::describe_model(session->session->model(), session->session->executable().graph())),
-            out_json);
+        return give_text(dump(session::describe_model(session->session->model(),
+                                                      session->session->assembly()->executable->graph())),
+                         out_json);
       default:
         return invalid_input("there is no description ", what);
     }

@@ -63,6 +63,7 @@ constexpr tenon_api make_table() {
   table.model_describe = model_describe;
   table.config_schema = config_schema;
   table.quarantine_describe = quarantine_describe;
+  table.log_set = log_set;
   return table;
 }
 

@@ -80,6 +80,7 @@ struct PlacementRule {
   std::string model;             // glob on the model's file name without folders; empty = any
   std::string provider;          // as in select.order
   bool required = false;         // true: it is an error when that provider declines
+  std::string where;             // "site.toml:7"; empty where a rule is made by hand
   /// `node` compiled; null where a rule is made by hand, which costs a compilation per match.
   std::shared_ptr<const NodePattern> node_pattern;
 
@@ -128,6 +129,7 @@ struct Settings {
   Memory memory;
   Threads threads;
   Precision precision = Precision::kExact;
+  bool widen = false;  // float16 nodes may run in float32 where a provider lacks float16
   Limits limits;
   Transforms transforms;
   UpgradeMode upgrade = UpgradeMode::kNextSession;

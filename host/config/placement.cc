@@ -102,8 +102,10 @@ struct RuleCheck {
   }
 };
 
-PlacementRule to_rule(const Table& table) {
+PlacementRule to_rule(const Value& value) {
+  const Table& table = *value.as_table();
   PlacementRule rule;
+  rule.where = value.where().to_string();
   rule.provider = *member(table, "provider")->as_string();
   if (const Value* required = member(table, "required")) rule.required = *required->as_bool();
   const Table& match = *member(table, "match")->as_table();
@@ -137,7 +139,7 @@ void check_placement(const Value& value, std::vector<std::string>& errors) {
 
 std::vector<PlacementRule> to_placement(const Value& value) {
   std::vector<PlacementRule> rules;
-  for (const Value& rule : *value.as_array()) rules.push_back(to_rule(*rule.as_table()));
+  for (const Value& rule : *value.as_array()) rules.push_back(to_rule(rule));
   return rules;
 }
 

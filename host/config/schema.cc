@@ -122,8 +122,14 @@ const KeySpec kSchema[] = {
      [](S& s, Id, const V& v) { s.threads.count = *v.as_int(); }},
 
     {"precision.default", K::kEnum, "\"exact\"", "exact|fast|bf16|fp16", 0, 0,
-     "How far providers may leave the element types of the model.",
+     "How far from the model's element types it may be computed: exact keeps them; fast lets providers use "
+     "tricks of their hardware; bf16 and fp16 also let float32 be computed in that type, by providers and, "
+     "for fp16, between Casts.",
      [](S& s, Id, const V& v) { s.precision = choose<Precision>("precision.default", v); }},
+    {"precision.widen", K::kBool, "false", "", 0, 0,
+     "Let nodes of float16 be computed in float32, between Casts, by a provider that declines them for "
+     "their element type.",
+     [](S& s, Id, const V& v) { s.widen = *v.as_bool(); }},
 
     {"limits.model_bytes", K::kSize, "\"8GiB\"", "", 0, 0,
      "Largest model, external data included; 0 = no limit.",

@@ -86,13 +86,13 @@ Status check_binary(const Manifest& manifest, const OpenFile& file, const std::s
 }
 
 Status check_required_files(const Manifest& manifest) {
+  std::string missing;
   for (const std::string& path : manifest.required_files) {
     std::error_code error;
     if (std::filesystem::exists(path, error)) continue;
-    return refuse(Refusal::kDepMissing, str_cat("the file '", path, "' does not exist"),
-                  manifest.required_hint);
+    missing += str_cat(missing.empty() ? "" : "; ", "the file '", path, "' does not exist");
   }
-  return ok_status();
+  return missing.empty() ? ok_status() : refuse(Refusal::kDepMissing, missing, manifest.required_hint);
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ Status provider_status(const LoadedProvider& provider, tenon_status code, const 
   Status status(known ? static_cast<StatusCode>(code) : StatusCode::kUnknown, std::move(message),
                 kind_of(code, error));
   if (!where.empty()) status = std::move(status).with_context(where);
+  if ((error.flags & TENON_ERROR_PROCESS_LOST) != 0) status = std::move(status).with_process_lost();
   return std::move(status).with_context(str_cat("provider '", provider.label(), "'"));
 }
 
@@ -139,10 +140,11 @@ Result<std::vector<DeviceInfo>> LoadedProvider::enumerate() {
 }
 
 Result<std::shared_ptr<Device>> LoadedProvider::open_device(std::string_view selector) {
+  std::shared_ptr<Device> lost;  // goes after the lock: closing a device takes it
   std::lock_guard<std::mutex> lock(mutex_);
   ASSIGN_OR_RETURN(std::vector<DeviceInfo> devices, enumerate());
   for (const DeviceInfo& device : devices) {
-    if (answers_to(device, selector)) return open(device);
+    if (answers_to(device, selector)) return open(device, &lost);
   }
   return Status(StatusCode::kNotFound,
                 str_cat("provider '", label(), "' has no device '", selector, "'; it has: ", listed(devices)),
@@ -150,8 +152,12 @@ Result<std::shared_ptr<Device>> LoadedProvider::open_device(std::string_view sel
 }
 
 // Called with mutex_ held; a Device that is dropped here must therefore have no handle.
-Result<std::shared_ptr<Device>> LoadedProvider::open(const DeviceInfo& info) {
-  if (std::shared_ptr<Device> device = open_[info.stable_id].lock()) return device;
+Result<std::shared_ptr<Device>> LoadedProvider::open(const DeviceInfo& info,
+                                                     std::shared_ptr<Device>* out_lost) {
+  if (std::shared_ptr<Device> device = open_[info.stable_id].lock()) {
+    if (!device->is_lost()) return device;
+    *out_lost = std::move(device);
+  }
   tenon_device* handle = nullptr;
   tenon_error error = empty_error();
   std::string place = str_cat("opening device '", info.selector(), "'");

@@ -2,6 +2,7 @@
 // opened in it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -45,7 +46,7 @@ struct Build;
 struct LoadContext;
 
 /// A device that is open. Opened once per provider build however many sessions ask; closed with the last
-/// reference. Immutable, hence thread-safe; keeps its provider loaded.
+/// reference. Immutable but for being lost, hence thread-safe; keeps its provider loaded.
 class Device {
  public:
   ~Device();
@@ -57,6 +58,9 @@ class Device {
   /// The domains the device states, beside TENON_DOMAIN_HOST.
   const std::vector<DomainInfo>& domains() const { return domains_; }
   const std::shared_ptr<LoadedProvider>& provider() const { return provider_; }
+  /// It reported that it was lost: whoever opens the device from now on gets a new one.
+  void mark_lost() const { lost_.store(true, std::memory_order_release); }
+  bool is_lost() const { return lost_.load(std::memory_order_acquire); }
 
  private:
   friend class LoadedProvider;
@@ -66,6 +70,7 @@ class Device {
   tenon_device* handle_ = nullptr;
   DeviceInfo info_;
   std::vector<DomainInfo> domains_;
+  mutable std::atomic<bool> lost_{false};
 };
 
 /// Thread-safe. Whoever uses anything of the provider (table, device, instance, program, error text not yet
@@ -98,7 +103,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   /// Enumerates once and keeps the answer. May be empty.
   Result<std::vector<DeviceInfo>> devices();
   /// Opens "gpu:0", "gpu" (the first of the kind), a stable id, or "" (the first device); the same device
-  /// again while it is open. Errors: NOT_FOUND with the devices there are; the provider's own error.
+  /// again while it is open and not lost. Errors: NOT_FOUND with the devices there are; the provider's own error.
   Result<std::shared_ptr<Device>> open_device(std::string_view selector);
 
  private:
@@ -112,7 +117,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
                                                       const std::shared_ptr<Build>& build,
                                                       const LoadContext& context);
   Result<std::vector<DeviceInfo>> enumerate();
-  Result<std::shared_ptr<Device>> open(const DeviceInfo& info);
+  Result<std::shared_ptr<Device>> open(const DeviceInfo& info, std::shared_ptr<Device>* out_lost);
 
   std::shared_ptr<const Manifest> manifest_;
   std::shared_ptr<Build> build_;

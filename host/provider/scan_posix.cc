@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "host/config/text.h"
 #include "host/provider/negotiate.h"
@@ -178,6 +179,28 @@ std::string end_of(const Child& child) {
   return str_cat("it ended the process with exit code ", WEXITSTATUS(child.status));
 }
 
+/// What drivers read to learn of the machine and a container or chroot may lack: "/sys, /proc", or empty.
+std::string hidden_folders() {
+  constexpr std::pair<const char*, const char*> kProofs[] = {
+      {"/sys", "/sys/devices"}, {"/proc", "/proc/self"}, {"/dev", "/dev/null"}};
+  std::string out;
+  std::error_code error;
+  for (const auto& [folder, proof] : kProofs) {
+    if (!std::filesystem::exists(proof, error)) out += (out.empty() ? "" : ", ") + std::string(folder);
+  }
+  return out;
+}
+
+std::string crash_cure(const std::string& hint) {
+  std::string cure(refusal_cure(Refusal::kScanCrash));
+  if (const std::string hidden = hidden_folders(); !hidden.empty()) {
+    cure = str_cat(
+        "make the system's folders visible to this process (mount them in the container or chroot): ", hidden,
+        "; else ", cure);
+  }
+  return hint.empty() ? cure : str_cat(cure, "; ", hint);
+}
+
 Result<ScanAnswer> judge(const Child& child, const ScanRequest& request) {
   ScanTranscript transcript = read_transcript(child.answer);
   std::string place = transcript.stage.empty() ? "while it was started" : "in " + transcript.stage;
@@ -188,14 +211,17 @@ Result<ScanAnswer> judge(const Child& child, const ScanRequest& request) {
   }
   bool good_end = !child.status_known || (WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0);
   if (!transcript.verdict || !good_end) {
+    const std::string hidden = hidden_folders();
     return refuse(Refusal::kScanCrash,
-                  str_cat("'", request.file, "' died ", place, ": ", end_of(child), last_line(child.output)));
+                  str_cat("'", request.file, "' died ", place, ": ", end_of(child), last_line(child.output),
+                          hidden.empty() ? "" : "; hidden from this process: ", hidden),
+                  crash_cure(request.manifest->required_hint));
   }
   ScanVerdict& verdict = *transcript.verdict;
   if (verdict.refusal != Refusal::kNone) {
-    std::string_view cure =
-        verdict.refusal == Refusal::kDepMissing ? std::string_view(request.manifest->required_hint) : "";
-    return refuse(verdict.refusal, verdict.reason, cure);
+    const bool installable = verdict.refusal == Refusal::kDepMissing || verdict.refusal == Refusal::kNoDevice;
+    return refuse(verdict.refusal, verdict.reason,
+                  installable ? std::string_view(request.manifest->required_hint) : "");
   }
   return ScanAnswer{std::move(verdict.build_id), std::move(verdict.devices)};
 }

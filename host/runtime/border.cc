@@ -54,6 +54,7 @@ tenon_status give_status(const Status& status, tenon_error* error) {
   if (status.ok() || error == nullptr || error->struct_size < offsetof(tenon_error, where)) return code;
   error->code = code;
   error->flags = status.kind() == ErrorKind::kDeviceLost ? TENON_ERROR_DEVICE_LOST : 0;
+  if (status.process_lost()) error->flags |= TENON_ERROR_PROCESS_LOST;
   error->reserved = static_cast<uint32_t>(status.kind());
   if (error->struct_size >= offsetof(tenon_error, message)) {
     copy_text(error->where, sizeof(error->where), status.where());
@@ -73,6 +74,7 @@ Status take_status(tenon_status code, const tenon_error& error, std::string_view
   if (message.empty()) message = str_cat("failed with ", status_code_name(static_cast<StatusCode>(code)));
   Status status(known ? static_cast<StatusCode>(code) : StatusCode::kUnknown, std::move(message),
                 kind_of(code, error.flags));
+  if ((error.flags & TENON_ERROR_PROCESS_LOST) != 0) status = std::move(status).with_process_lost();
   const std::string_view where = text_in(error.where, sizeof(error.where));
   if (!where.empty()) status = std::move(status).with_context(where);
   return label.empty() ? status : std::move(status).with_context(label);

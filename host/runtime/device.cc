@@ -111,7 +111,8 @@ void Buffer::swap(Buffer& other) noexcept {
   std::swap(charge_, other.charge_);
 }
 
-Device::Device(std::shared_ptr<provider::Device> device) : device_(std::move(device)) {
+Device::Device(std::shared_ptr<provider::Device> device)
+    : device_(std::move(device)), id_(str_cat(device_->provider()->id(), "/", device_->info().selector())) {
   for (const provider::DomainInfo& info : device_->domains()) {
     auto domain = std::make_unique<MemoryDomain>();
     domain->number = ++g_last_domain;
@@ -121,7 +122,7 @@ Device::Device(std::shared_ptr<provider::Device> device) : device_(std::move(dev
     domain->max_buffer_bytes = info.max_buffer_bytes;
     domain->host_visible = (info.flags & TENON_DOMAIN_HOST_VISIBLE) != 0;
     domain->addressable = (info.flags & TENON_DOMAIN_ADDRESSABLE) != 0;
-    domain->name = str_cat(device_->provider()->id(), "/", device_->info().selector(), " ", info.name);
+    domain->name = str_cat(id_, " ", info.name);
     domains_.push_back(std::move(domain));
   }
 }
@@ -160,8 +161,21 @@ Status Device::copy(const tenon_location& destination, const tenon_location& sou
   return status == TENON_OK ? ok_status() : this->status(status, error);
 }
 
+Result<void*> Device::map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes) {
+  void* address = nullptr;
+  tenon_error error = make_error();
+  const tenon_status status = api().map(handle(), buffer, byte_offset, bytes, &address, &error);
+  if (status != TENON_OK) return this->status(status, error);
+  return address;
+}
+
 Status Device::status(tenon_status code, const tenon_error& error) const {
-  return take_status(code, error, provider()->label());
+  return blame(take_status(code, error, provider()->label()));
+}
+
+Status Device::blame(Status status) const {
+  if (status.kind() == ErrorKind::kDeviceLost) device_->mark_lost();
+  return std::move(status).with_instance(id_);
 }
 
 }  // namespace tenon::runtime

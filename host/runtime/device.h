@@ -87,6 +87,8 @@ class Device : public std::enable_shared_from_this<Device> {
   static Result<std::shared_ptr<Device>> open(const std::shared_ptr<provider::LoadedProvider>& provider,
                                               std::string_view selector);
 
+  /// "cuda/gpu:0".
+  const std::string& id() const { return id_; }
   const provider::DeviceInfo& info() const { return device_->info(); }
   const std::shared_ptr<provider::LoadedProvider>& provider() const { return device_->provider(); }
   const tenon_ep_api& api() const { return device_->provider()->api(); }
@@ -102,13 +104,21 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Both places are on this device, or one of them in host memory. With a stream the call may return early.
   Status copy(const tenon_location& destination, const tenon_location& source, uint64_t bytes,
               tenon_stream* stream);
-  /// A failed call of this provider as a Status.
+  /// Shows bytes of a buffer in a host-visible domain to the host until unmap(). Work on them must be done.
+  bool can_map(const MemoryDomain& domain) const { return domain.host_visible && api().map != nullptr; }
+  Result<void*> map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes);
+  void unmap(tenon_buffer* buffer, void* address) { api().unmap(handle(), buffer, address); }
+  /// A failed call of this provider as a Status that blames this device. A device that reports its loss is
+  /// not shared any more.
   Status status(tenon_status code, const tenon_error& error) const;
+  /// The same for a Status made of such a call.
+  Status blame(Status status) const;
 
  private:
   explicit Device(std::shared_ptr<provider::Device> device);
 
   std::shared_ptr<provider::Device> device_;
+  std::string id_;
   std::vector<std::unique_ptr<MemoryDomain>> domains_;
   std::mutex run_mutex_;
 };

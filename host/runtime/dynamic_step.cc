@@ -243,7 +243,8 @@ class DynamicRun {
       const bool made_running = tensor.dims == nullptr || tensor.dtype == TENON_STRING;
       if (made_running && !frame_.slot(s).value && !frame_.slot(s).buffer) {
         return internal_error("the provider ran and made no output '",
-                              frame_.executable().graph().value(frame_.plan().slots[s].value).name, "'");
+                              frame_.executable().graph().value(frame_.plan().slots[s].value).name, "'")
+            .with_instance(part_.instance->id());
       }
     }
     return ok_status();

@@ -23,6 +23,7 @@
 namespace tenon::runtime {
 
 class FramePool;
+class Trace;
 
 /// What all executables of one session share.
 struct ExecutableContext {
@@ -35,6 +36,7 @@ struct ExecutableContext {
   std::shared_ptr<MemoryBudget> memory;  // host memory of the session; never null in one
   uint64_t device_limit = 0;             // bytes; 0: none
   uint32_t threads = 0;                  // a Run may use; 0: all of the pool
+  std::shared_ptr<Trace> trace;          // of the session; may be null
 };
 
 class Executable {

@@ -14,7 +14,7 @@ Trace::Event describe(const Executable& executable, const Plan& plan, const Plan
   switch (step.kind) {
     case StepKind::kRun:
     case StepKind::kDynamic:
-      event.category = "run";
+      event.category = step.stream == plan::kNone ? "run" : "enqueue";
       break;
     case StepKind::kControlFlow:
       event.category = "control flow";
@@ -38,8 +38,8 @@ Trace::Event describe(const Executable& executable, const Plan& plan, const Plan
     event.bytes = to.bytes;
   } else {
     event.name = event.category;
-    event.provider = plan.streams[step.stream]->id();
   }
+  if (step.stream != plan::kNone) event.provider = plan.streams[step.stream]->id();
   return event;
 }
 

@@ -257,6 +257,10 @@ constexpr tenon_host_api kHostApi = {
 
 const tenon_host_api* host_api() { return &kHostApi; }
 
+void log_line(uint32_t level, std::string_view code, std::string_view message) noexcept {
+  log(nullptr, level, {code.data(), code.size()}, {message.data(), message.size()});
+}
+
 void set_log_sink(Sink sink) {
   auto made = sink ? std::make_shared<const Sink>(std::move(sink)) : nullptr;
   const std::lock_guard lock(g_log_mutex);

@@ -1,6 +1,7 @@
 // The table that the host gives to providers.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -20,6 +21,8 @@ struct LogLine {
 /// Where log lines go from now on; an empty function drops them, which is the default. Called from any
 /// thread.
 void set_log_sink(std::function<void(const LogLine&)> sink);
+/// What the runtime itself has to say: `provider` in the line is empty. Never fails; may be dropped.
+void log_line(uint32_t level, std::string_view code, std::string_view message) noexcept;
 
 // Slots that the application's table has too.
 tenon_status value_make_tensor(uint32_t dtype, uint32_t rank, const int64_t* dims, tenon_value** out_value,

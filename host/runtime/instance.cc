@@ -97,7 +97,8 @@ Result<std::shared_ptr<Instance>> Instance::create(std::shared_ptr<Device> devic
                                                    const InstanceSettings& settings) {
   auto out = std::shared_ptr<Instance>(new Instance);
   out->device_ = std::move(device);
-  out->id_ = str_cat(out->provider_id(), "/", out->device_->info().selector());
+  out->options_ = options;
+  out->settings_ = settings;
   out->services_ = {make_key_prefix(*out->device_, options, settings), &SharedCache::process(),
                     BlobCache::process()};
   std::vector<tenon_option> border_options;
@@ -115,13 +116,19 @@ Result<std::shared_ptr<Instance>> Instance::create(std::shared_ptr<Device> devic
       out->api().instance_create(out->device_->handle(), &params, &out->handle_, &error);
   if (status != TENON_OK) {
     out->handle_ = nullptr;
-    return out->status(status, error).with_context(str_cat("creating '", out->id_, "'"));
+    return out->status(status, error).with_context(str_cat("creating '", out->id(), "'"));
   }
   return out;
 }
 
+Result<std::shared_ptr<Instance>> Instance::renew() const {
+  ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
+                   Device::open(device_->provider(), device_->info().selector()));
+  return create(std::move(device), options_, settings_);
+}
+
 Result<Stream> Instance::make_stream() {
-  if (!has_streams()) return unsupported("'", id_, "' has no streams");
+  if (!has_streams()) return unsupported("'", id(), "' has no streams");
   Stream out;
   tenon_error error = make_error();
   const tenon_status status = api().stream_create(handle_, &out.handle_, &error);
@@ -134,7 +141,7 @@ Result<Stream> Instance::make_stream() {
 }
 
 Result<Event> Instance::make_event() {
-  if (!has_streams()) return unsupported("'", id_, "' has no streams");
+  if (!has_streams()) return unsupported("'", id(), "' has no streams");
   Event out;
   tenon_error error = make_error();
   const tenon_status status = api().event_create(handle_, &out.handle_, &error);

@@ -89,8 +89,11 @@ class Instance : public std::enable_shared_from_this<Instance> {
                                                   std::vector<config::OptionSetting> options,
                                                   const InstanceSettings& settings);
 
+  /// Another one with the same options on the same device, which is opened again if it was lost.
+  Result<std::shared_ptr<Instance>> renew() const;
+
   /// "cuda/gpu:0".
-  const std::string& id() const { return id_; }
+  const std::string& id() const { return device_->id(); }
   /// "cuda".
   const std::string& provider_id() const { return device_->provider()->id(); }
   /// The provider's manifest says that it may stand last and run every operator.
@@ -111,7 +114,8 @@ class Instance : public std::enable_shared_from_this<Instance> {
   Instance() = default;
 
   std::shared_ptr<Device> device_;
-  std::string id_;
+  std::vector<config::OptionSetting> options_;
+  InstanceSettings settings_;
   tenon_host_instance services_;
   tenon_instance* handle_ = nullptr;
 };

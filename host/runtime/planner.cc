@@ -1,6 +1,7 @@
 #include "host/runtime/planner.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/ops/ops.h"
 #include "host/runtime/evaluate.h"
@@ -18,7 +19,14 @@ class Planner {
       : executable_(executable),
         plan_(plan),
         knowledge_(executable.graph(), executable.context().opset_imports),
-        schedule_(executable, knowledge_, plan) {}
+        schedule_(executable, knowledge_, plan) {
+    for (const Part& part : executable.parts) {
+      for (size_t i = 0; i < part.inputs.size(); ++i) {
+        if (part.input_domains[i]->is_host()) read_on_host_.insert(part.inputs[i]);
+      }
+    }
+    read_on_host_.insert(executable.outputs().begin(), executable.outputs().end());
+  }
 
   Status run(std::span<const ir::Type> input_types) {
     for (size_t i = 0; i < input_types.size(); ++i) {
@@ -83,6 +91,15 @@ class Planner {
     if (step.kind == StepKind::kDynamic && step.prepared == nullptr)
       step.dynamic = std::make_unique<DynamicCache>();
     schedule_.add(std::move(step));
+    return part.is_asynchronous() ? fetch_outputs(part) : ok_status();
+  }
+
+  /// What the host will read is copied behind the work that makes it, so that it is in the same submission.
+  Status fetch_outputs(const Part& part) {
+    for (size_t o = 0; o < part.outputs.size(); ++o) {
+      if (part.output_domains[o]->is_host() || read_on_host_.count(part.outputs[o]) == 0) continue;
+      RETURN_IF_ERROR(schedule_.find_slot(part.outputs[o], &host_domain(), nullptr).status());
+    }
     return ok_status();
   }
 
@@ -120,6 +137,7 @@ class Planner {
   Plan* plan_;
   Knowledge knowledge_;
   Schedule schedule_;
+  std::unordered_set<ir::ValueId> read_on_host_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "core/ops/ops.h"
 #include "host/runtime/graph_view.h"
 #include "host/runtime/labels.h"
+#include "host/runtime/trace.h"
 
 namespace tenon::runtime {
 namespace {
@@ -120,6 +121,7 @@ Result<std::shared_ptr<Program>> compile_part(const ir::Graph& graph, const Exec
   source.is_function = [](const ir::Node& node) { return ops::has_function_body(node); };
   source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
   const ClaimView claim{part.nodes, part.inputs, part.outputs, types};
+  const TraceSpan span(context.trace.get(), part.label, "compile", part.instance->id());
   ASSIGN_OR_RETURN(GraphView view, GraphView::part(source, claim));
   return Program::compile(part.instance, view, part.claim.tag, part.label);
 }

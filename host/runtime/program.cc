@@ -12,7 +12,8 @@ template <class... Parts>
 Status broken(const Program& program, const Parts&... parts) {
   return internal_error(parts...)
       .with_context(program.label())
-      .with_context(program.instance().device().provider()->label());
+      .with_context(program.instance().device().provider()->label())
+      .with_instance(program.instance().id());
 }
 
 std::string text_of(std::span<const int64_t> dims) {
@@ -64,7 +65,7 @@ Status Program::status(tenon_status code, const tenon_error& error) const {
   if (code == TENON_OK) return ok_status();
   Status status = take_status(code, error, {});
   if (status.where().empty()) status = std::move(status).with_context(label_);
-  return std::move(status).with_context(instance_->device().provider()->label());
+  return instance_->device().blame(std::move(status).with_context(instance_->device().provider()->label()));
 }
 
 Prepared::~Prepared() {

@@ -39,6 +39,10 @@ InstanceSettings instance_settings(const config::Settings& settings, const Devic
   return out;
 }
 
+std::string rule_text(const config::PlacementRule& rule) {
+  return rule.where.empty() ? "a placement rule" : str_cat("the placement rule at ", rule.where);
+}
+
 class Selector {
  public:
   Selector(const config::Config& config, provider::ProviderRegistry& registry)
@@ -159,9 +163,8 @@ void Placement::apply(const ir::Graph& graph, partition::Partitioner& partitione
     if (!anybody && !rule->rule.required) continue;  // names a provider that this session does not use
     for (uint32_t i = 0; i < names_.size(); ++i) {
       if (rule->allowed[i]) continue;
-      partitioner.bar(
-          i, id, partition::RejectCode::kPlacement,
-          str_cat("a placement rule of the config gives the node to '", rule->rule.provider, "'"));
+      partitioner.bar(i, id, partition::RejectCode::kPlacement,
+                      str_cat(rule_text(rule->rule), " gives the node to '", rule->rule.provider, "'"));
     }
   }
 }
@@ -190,10 +193,15 @@ Status Placement::check(const ir::Graph& graph, const partition::Partition& part
   return ok_status();
 }
 
-Status Placement::check_open(const ir::Graph& graph, const partition::Partitioner& partitioner) const {
+Status Placement::check_open(const ir::Graph& graph, const partition::Partitioner& partitioner,
+                             const std::function<bool(const ir::Node&)>& can_expand) const {
+  if (rules_.empty()) return ok_status();
   for (const ir::NodeId id : partitioner.open_nodes()) {
     const Rule* rule = rule_for(graph.node(id));
     if (rule == nullptr || !rule->rule.required) continue;
+    const bool covers_what_is_in_it =
+        rule->rule.ops.empty() && rule->rule.matches("", "", graph.node(id).name + "/inner", model_);
+    if (covers_what_is_in_it && can_expand && can_expand(graph.node(id))) continue;
     return not_placed(*rule, graph.node(id), partitioner.declines(id));
   }
   return ok_status();
@@ -206,7 +214,7 @@ Status Placement::not_placed(const Rule& rule, const ir::Node& node,
     if (decline.provider < names_.size() && rule.allowed[decline.provider]) why = decline.text;
   }
   if (why.empty()) why = "it is not among the providers of this session; name it in select.order";
-  return unsupported("a placement rule requires provider '", rule.rule.provider,
+  return unsupported(rule_text(rule.rule), " requires provider '", rule.rule.provider,
                      "', which does not run the node: ", why)
       .with_context(node.label());
 }

@@ -1,6 +1,7 @@
 // From the config to the instances a session asks, in order; and from its placement rules to what is barred.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -56,8 +57,10 @@ class Placement {
   bool relax(const ir::Graph& graph, partition::Partitioner& partitioner) const;
   /// UNSUPPORTED when a rule with `required` was not followed, naming the node and why its provider declined.
   Status check(const ir::Graph& graph, const partition::Partition& partition) const;
-  /// The same for nodes that nobody took, whose own error would not tell of the rule.
-  Status check_open(const ir::Graph& graph, const partition::Partitioner& partitioner) const;
+  /// The same for nodes that nobody took, before they are expanded: what a node expands to may go anywhere,
+  /// unless its rule speaks of names that begin with the node's own. `can_expand` may be empty.
+  Status check_open(const ir::Graph& graph, const partition::Partitioner& partitioner,
+                    const std::function<bool(const ir::Node&)>& can_expand) const;
 
  private:
   struct Rule {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace tenon::runtime {
 namespace {
@@ -31,6 +32,44 @@ Status copy_through_host(const Place& destination, const Place& source, uint64_t
   return ok_status();
 }
 
+bool can_map(const Place& place) { return device_of(place)->can_map(*place.domain); }
+
+/// Memory of a device while the host sees it.
+class Mapping {
+ public:
+  static Result<Mapping> make(const Place& place, uint64_t bytes) {
+    Mapping out;
+    ASSIGN_OR_RETURN(out.address_, device_of(place)->map(place.buffer, place.byte_offset, bytes));
+    out.device_ = device_of(place);
+    out.buffer_ = place.buffer;
+    return out;
+  }
+  ~Mapping() {
+    if (device_ != nullptr) device_->unmap(buffer_, address_);
+  }
+  Mapping(Mapping&& other) noexcept
+      : device_(std::exchange(other.device_, nullptr)), buffer_(other.buffer_), address_(other.address_) {}
+  Mapping& operator=(Mapping&&) = delete;
+
+  tenon_location location() const { return Place::host(address_).location(); }
+
+ private:
+  Mapping() = default;
+  Device* device_ = nullptr;
+  tenon_buffer* buffer_ = nullptr;
+  void* address_ = nullptr;
+};
+
+/// One end is host memory to the device of the other.
+Status copy_through_map(const Place& destination, const Place& source, uint64_t bytes) {
+  if (can_map(destination)) {
+    ASSIGN_OR_RETURN(const Mapping mapping, Mapping::make(destination, bytes));
+    return device_of(source)->copy(mapping.location(), source.location(), bytes, nullptr);
+  }
+  ASSIGN_OR_RETURN(const Mapping mapping, Mapping::make(source, bytes));
+  return device_of(destination)->copy(destination.location(), mapping.location(), bytes, nullptr);
+}
+
 }  // namespace
 
 Place Place::of(const Buffer& buffer, uint64_t byte_offset) {
@@ -54,7 +93,11 @@ Status copy(const Place& destination, const Place& source, uint64_t bytes, tenon
     std::memcpy(destination.address, source.address, bytes);
     return ok_status();
   }
-  if (!copies_directly(destination, source)) return copy_through_host(destination, source, bytes);
+  if (!copies_directly(destination, source)) {
+    const bool mapped = can_map(destination) || can_map(source);
+    return mapped ? copy_through_map(destination, source, bytes)
+                  : copy_through_host(destination, source, bytes);
+  }
   Device* device = destination.is_host() ? device_of(source) : device_of(destination);
   return device->copy(destination.location(), source.location(), bytes, stream);
 }

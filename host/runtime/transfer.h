@@ -1,4 +1,5 @@
-// Copies between any two memory domains: directly where one device knows both ends, else through host memory.
+// Copies between any two memory domains: directly where one device knows both ends; between two devices in one
+// copy where one of them shows its memory to the host; else through memory of the host.
 #pragma once
 
 #include <cstdint>

@@ -88,12 +88,14 @@ ScanVerdict try_devices(const Arguments& arguments, const provider::Agreement& a
 
 ScanVerdict try_library(const Arguments& arguments, int argument_count, char** words) {
   at("the loader, which also runs initialisers");
+  std::string missing;  // all of them, so that one installation is enough
   for (int i = arguments.first_soname; i < argument_count; ++i) {
     Status found = provider::try_system_library(words[i]);
-    if (!found.ok())
-      return refused(Refusal::kDepMissing,
-                     str_cat("the library '", words[i], "' is missing: ", found.message()));
+    if (found.ok()) continue;
+    missing +=
+        str_cat(missing.empty() ? "" : "; ", "the library '", words[i], "' is missing: ", found.message());
   }
+  if (!missing.empty()) return refused(Refusal::kDepMissing, std::move(missing));
   Result<std::shared_ptr<provider::Library>> library = provider::Library::open(arguments.file);
   if (!library)
     return refused(provider::load_refusal(library.error().message()), std::string(library.error().message()));

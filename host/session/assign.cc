@@ -34,7 +34,8 @@ Assigner::Assigner(const BuildContext& build, ir::Graph* graph, bool is_body)
     : build_(build),
       graph_(graph),
       is_body_(is_body),
-      expander_(*build.model, build.transforms, build.node_limit) {}
+      expander_(*build.model, build.transforms, build.node_limit),
+      caster_(*build.settings, build.model->opset_imports) {}
 
 Result<partition::Partition> Assigner::run() {
   for (;;) {
@@ -42,7 +43,6 @@ Result<partition::Partition> Assigner::run() {
                                        [](const ir::Node& node) { return ops::is_control_flow(node); });
     ASSIGN_OR_RETURN(const bool again, ask_all(&partitioner));
     if (again) continue;
-    RETURN_IF_ERROR(build_.placement->check_open(*graph_, partitioner));
     ASSIGN_OR_RETURN(partition::Partition partition, partitioner.finish([&](partition::ProviderIndex p) {
       return build_.selection->instances[p]->id();
     }));
@@ -65,6 +65,8 @@ Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
   } while (build_.placement->relax(*graph_, *partitioner));
   const std::vector<ir::NodeId> left = partitioner->open_nodes();
   if (left.empty()) return false;
+  RETURN_IF_ERROR(build_.placement->check_open(
+      *graph_, *partitioner, [&](const ir::Node& node) { return expander_.can_expand(node); }));
   ASSIGN_OR_RETURN(const size_t expanded, expander_.expand(graph_, left));
   return expanded != 0;
 }
@@ -75,6 +77,10 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
     RETURN_IF_ERROR(ask(p, partitioner));
     ASSIGN_OR_RETURN(const size_t inlined, expander_.expand(graph_, to_inline(*partitioner, p)));
     if (inlined != 0) return true;
+    ASSIGN_OR_RETURN(const bool cast, caster_.cast(graph_, p, *partitioner, [&](const ir::Graph& trial) {
+      return ask_about(trial, p, *partitioner);
+    }));
+    if (cast) return true;
     if (build_.settings->select.on_declined == config::NextOrError::kError) {
       RETURN_IF_ERROR(check_declined(p, *partitioner));
     }
@@ -83,28 +89,43 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
 }
 
 Status Assigner::ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) {
+  Result<runtime::Offer> offer = ask_about(*graph_, provider, *partitioner);
+  if (!offer.ok()) return unusable(provider, std::move(offer).error(), partitioner);
+  return partitioner->offer(provider, std::move(offer->claims), std::move(offer->rejections));
+}
+
+Result<runtime::Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
+                                           const partition::Partitioner& partitioner) const {
   runtime::GraphSource source;
-  source.graph = graph_;
+  source.graph = &graph;
   source.opset_imports = &build_.model->opset_imports;
   source.constants = build_.context->constants.get();
   source.is_function = [&](const ir::Node& node) { return expander_.can_expand(node); };
   source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
   source.is_body = is_body_;
+  // `graph` may have nodes that the partitioner's has not.
   ASSIGN_OR_RETURN(const runtime::GraphView view, runtime::GraphView::whole(source, [&](ir::NodeId id) {
-                     return partitioner->taken(provider, id);
+                     return graph_->has_node(id) && partitioner.taken(provider, id);
                    }));
-  ASSIGN_OR_RETURN(runtime::Offer offer,
-                   runtime::ask_capability(*build_.selection->instances[provider], view));
-  return partitioner->offer(provider, std::move(offer.claims), std::move(offer.rejections));
+  return runtime::ask_capability(*build_.selection->instances[provider], view);
+}
+
+Status Assigner::unusable(partition::ProviderIndex provider, Status failure,
+                          partition::Partitioner* partitioner) const {
+  const config::Select& select = build_.settings->select;
+  if (!select.automatic && select.fallback == config::Fallback::kError) return failure;
+  for (ir::NodeId id : partitioner->open_nodes()) {
+    partitioner->bar(provider, id, partition::RejectCode::kOther, str_cat("unusable: ", failure.to_string()));
+  }
+  return ok_status();
 }
 
 Status Assigner::check_declined(partition::ProviderIndex provider,
                                 const partition::Partitioner& partitioner) const {
   for (ir::NodeId id : partitioner.open_nodes()) {
     for (const partition::Decline& decline : partitioner.declines(id)) {
-      if (decline.provider != provider || !is_own_reason(decline.code) ||
-          expander_.can_expand(graph_->node(id)))
-        continue;
+      if (decline.provider != provider || !is_own_reason(decline.code)) continue;
+      if (expander_.is_call(graph_->node(id))) continue;
       return unsupported(build_.selection->instances[provider]->id(), " declines it (",
                          partition::reject_code_name(decline.code), "): ", decline.text,
                          "; select.on_declined = \"next\" would ask the next provider")

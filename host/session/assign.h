@@ -7,8 +7,10 @@
 
 #include "core/base/result.h"
 #include "core/partition/partition.h"
+#include "host/runtime/capability.h"
 #include "host/session/build.h"
 #include "host/session/expand.h"
+#include "host/session/type_caster.h"
 
 namespace tenon::session {
 
@@ -35,12 +37,18 @@ class Assigner {
   Result<bool> ask_all(partition::Partitioner* partitioner);
   Result<bool> ask_in_order(partition::Partitioner* partitioner);
   Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner);
+  Result<runtime::Offer> ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
+                                   const partition::Partitioner& partitioner) const;
+  /// A provider that cannot even answer: passed over where `select.fallback` allows it.
+  Status unusable(partition::ProviderIndex provider, Status failure,
+                  partition::Partitioner* partitioner) const;
   Status check_declined(partition::ProviderIndex provider, const partition::Partitioner& partitioner) const;
 
   const BuildContext& build_;
   ir::Graph* graph_;
   bool is_body_;
   Expander expander_;
+  TypeCaster caster_;
   std::vector<CompileFailure> failures_;
 };
 

@@ -8,8 +8,9 @@
 
 namespace tenon::session {
 
-/// {"model", "instances", "nodes": [{"name", "op", "domain", "graph", "provider", "instance", "part",
-/// "declines"}],
+/// {"model", "instances", "skipped": [{"entry", "reason"}],
+///  "fallbacks": [{"point", "provider", "policy", "text"}] (during runs, in order of time),
+///  "nodes": [{"name", "op", "domain", "graph", "provider", "instance", "part", "outputs", "declines"}],
 ///  "parts": [...], "copies": [{"value", "from", "to", "bytes"}],
 ///  "reference": whether only a provider that completes the others takes part}
 nlohmann::ordered_json explain(const Session& session);

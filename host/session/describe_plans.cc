@@ -95,7 +95,8 @@ void add(const Executable& executable, Json* list) {
 
 nlohmann::ordered_json describe_plans(const Session& session) {
   Json list = Json::array();
-  add(session.executable(), &list);
+  const std::shared_ptr<const Assembly> assembly = session.assembly();
+  add(*assembly->executable, &list);
   Json out;
   out["plans"] = std::move(list);
   return out;

@@ -11,9 +11,12 @@ Expander::Expander(const ir::Model& model, transform::Options transforms, int64_
   work_.ir_version = model.ir_version;
 }
 
+bool Expander::is_call(const ir::Node& node) const {
+  return work_.find_function(node.domain, node.op_type, node.overload) != nullptr;
+}
+
 bool Expander::can_expand(const ir::Node& node) const {
-  return work_.find_function(node.domain, node.op_type, node.overload) != nullptr ||
-         ops::has_function_body(node) || transform::can_lower_contrib(node);
+  return is_call(node) || ops::has_function_body(node) || transform::can_lower_contrib(node);
 }
 
 Status Expander::expand_one(ir::Graph* graph, ir::NodeId id) {

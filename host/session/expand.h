@@ -20,6 +20,8 @@ class Expander {
 
   /// Whether `node` has a form to expand to, as far as one can tell before trying.
   bool can_expand(const ir::Node& node) const;
+  /// A call of a function of the model, which is no operator that a provider could know.
+  bool is_call(const ir::Node& node) const;
   /// Expands what it can of `nodes`, infers types again and simplifies the result. Gives the number of
   /// expanded nodes; a node that turns out to have no form is left and not tried again. LIMIT_EXCEEDED when
   /// the graph grows beyond the limit.

@@ -19,7 +19,7 @@ std::string domain_name(const MemoryDomain& domain) {
 /// Walks an executable and the bodies in it.
 class Explainer {
  public:
-  explicit Explainer(const runtime::Selection& selection) : selection_(selection) {}
+  explicit Explainer(const Assembly& assembly) : assembly_(assembly), selection_(assembly.selection) {}
 
   void add(const Executable& executable) {
     std::map<ir::NodeId, size_t> part_of;
@@ -45,6 +45,13 @@ class Explainer {
     for (const runtime::Skipped& skipped : selection_.skipped) {
       out["skipped"].push_back({{"entry", skipped.entry}, {"reason", skipped.reason.to_string()}});
     }
+    out["fallbacks"] = Json::array();
+    for (const Fallback& fallback : assembly_.fallbacks) {
+      out["fallbacks"].push_back({{"point", fallback.point},
+                                  {"provider", fallback.provider},
+                                  {"policy", fallback.policy},
+                                  {"text", fallback.text}});
+    }
     out["nodes"] = std::move(nodes_);
     out["parts"] = std::move(parts_);
     out["copies"] = std::move(copies_);
@@ -65,6 +72,7 @@ class Explainer {
     entry["provider"] = is_host ? "host" : selection_.instances[decision.provider]->provider_id();
     entry["instance"] = is_host ? "host" : selection_.instances[decision.provider]->id();
     entry["part"] = part;
+    entry["outputs"] = names(executable, node.outputs);
     entry["declines"] = Json::array();
     for (const partition::Decline& decline : decision.declines) {
       entry["declines"].push_back({{"provider", selection_.instances[decline.provider]->id()},
@@ -122,6 +130,7 @@ class Explainer {
     copies_.push_back(std::move(entry));
   }
 
+  const Assembly& assembly_;
   const runtime::Selection& selection_;
   Json nodes_ = Json::array(), parts_ = Json::array(), copies_ = Json::array();
   bool reference_ = true;  // nobody but the provider that completes the others takes part
@@ -130,8 +139,9 @@ class Explainer {
 }  // namespace
 
 nlohmann::ordered_json explain(const Session& session) {
-  Explainer explainer(session.selection());
-  explainer.add(session.executable());
+  const std::shared_ptr<const Assembly> assembly = session.assembly();
+  Explainer explainer(*assembly);
+  explainer.add(*assembly->executable);
   Json out;
   out["model"] = session.name();
   out.update(explainer.finish());

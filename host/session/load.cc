@@ -29,6 +29,16 @@ Result<ir::Model> load_model(const ModelSource& source, const config::Settings& 
                                 : onnx::load(source.path, limits);
 }
 
+Status expose_values(ir::Graph* graph) {
+  ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph->topological_order());
+  for (const ir::NodeId id : order) {
+    for (const ir::ValueId output : graph->node(id).outputs) {
+      if (output != ir::kNone && graph->value(output).output_count == 0) graph->add_output(output);
+    }
+  }
+  return ok_status();
+}
+
 Result<transform::Options> transforms_of(const config::Settings& settings, transform::Evaluator evaluator) {
   transform::Options options;
   options.evaluator = std::move(evaluator);
@@ -60,18 +70,22 @@ Result<runtime::Selection> select_providers(const config::Config& config, const 
   return runtime::select_instances(config, registry);
 }
 
+Status transform_model(ir::Model* model, const config::Settings& settings,
+                       const runtime::Selection& selection) {
+  std::shared_ptr<runtime::NodeRunner> runner;
+  if (const std::shared_ptr<runtime::Instance> completing = selection.completing()) {
+    runner = std::make_shared<runtime::NodeRunner>(completing, model->opset_imports);
+  }
+  ASSIGN_OR_RETURN(const transform::Options transforms,
+                   transforms_of(settings, make_evaluator(std::move(runner))));
+  return transform::run_pipeline(*model, transforms).status();
+}
+
 Result<ir::Model> transformed_model(const ModelSource& source, const config::Config& config,
                                     const SessionOptions& options) {
   ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings()));
   ASSIGN_OR_RETURN(const runtime::Selection selection, select_providers(config, options));
-  std::shared_ptr<runtime::NodeRunner> runner;
-  if (const std::shared_ptr<runtime::Instance> completing = selection.completing()) {
-    runner = std::make_shared<runtime::NodeRunner>(completing, model.opset_imports);
-  }
-  ASSIGN_OR_RETURN(const transform::Options transforms,
-                   transforms_of(config.settings(), make_evaluator(std::move(runner))));
-  ASSIGN_OR_RETURN(const transform::Report report, transform::run_pipeline(model, transforms));
-  (void)report;
+  RETURN_IF_ERROR(transform_model(&model, config.settings(), selection));
   return model;
 }
 

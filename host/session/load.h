@@ -11,11 +11,16 @@ namespace tenon::session {
 
 onnx::Limits limits_of(const config::Settings& settings);
 Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings);
+/// Makes outputs of all values that nodes of the graph make, in topological order behind its own.
+Status expose_values(ir::Graph* graph);
 /// NOT_FOUND as a config error when `transforms.disable` names nothing there is.
 Result<transform::Options> transforms_of(const config::Settings& settings, transform::Evaluator evaluator);
 
 /// The providers that a config chooses, in order.
 Result<runtime::Selection> select_providers(const config::Config& config, const SessionOptions& options);
+/// Runs the pipeline, with constants folded by the completing provider of the selection.
+Status transform_model(ir::Model* model, const config::Settings& settings,
+                       const runtime::Selection& selection);
 /// The model after the pipeline, with constants folded by the completing provider.
 Result<ir::Model> transformed_model(const ModelSource& source, const config::Config& config,
                                     const SessionOptions& options);

@@ -4,8 +4,6 @@
 
 #include "host/runtime/frame_pool.h"
 #include "host/runtime/thread_pool.h"
-#include "host/session/build.h"
-#include "host/session/evaluator.h"
 #include "host/session/load.h"
 
 namespace tenon::session {
@@ -47,51 +45,40 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
 }
 
 Status Session::load(const ModelSource& source, const config::Config& config, const SessionOptions& options) {
+  if (const std::string& file = config.settings().profiling_file; !file.empty()) {
+    ASSIGN_OR_RETURN(trace_, runtime::open_trace_file(file));
+  }
   RETURN_IF_ERROR(report(options, 0.0, "read"));
+  const runtime::TraceSpan span(trace_.get(), "read", "load");
   ASSIGN_OR_RETURN(model_, load_model(source, config.settings()));
-  RETURN_IF_ERROR(report(options, 0.2, "providers"));
-  ASSIGN_OR_RETURN(selection_, select_providers(config, options));
-  return ok_status();
+  if (options.all_values) RETURN_IF_ERROR(expose_values(&model_.graph));
+  return report(options, 0.2, "providers");
 }
 
 Status Session::build(const config::Config& config, const SessionOptions& options) {
+  ASSIGN_OR_RETURN(runtime::Selection selection, select_providers(config, options));
   const config::Settings& settings = config.settings();
-  auto context = std::make_shared<runtime::ExecutableContext>();
-  context->opset_imports = model_.opset_imports;
-  context->constants = std::make_shared<runtime::ConstantPool>();
-  if (const std::shared_ptr<runtime::Instance> completing = selection_.completing()) {
-    context->evaluator = std::make_shared<runtime::NodeRunner>(completing, model_.opset_imports);
-  }
-  context->keep_plans = static_cast<size_t>(std::max<int64_t>(settings.shapes.keep, 1));
-  context->memory = memory_;
-  context->device_limit = settings.memory.device_limit;
   threads_ = static_cast<uint32_t>(settings.threads.count);
   pool_ = &runtime::ThreadPool::process(threads_);
   if (threads_ == 0) threads_ = pool_->size();
 
   RETURN_IF_ERROR(report(options, 0.3, "transform"));
-  BuildContext build;
-  ASSIGN_OR_RETURN(build.transforms, transforms_of(settings, make_evaluator(context->evaluator)));
-  ASSIGN_OR_RETURN(const transform::Report transformed, transform::run_pipeline(model_, build.transforms));
-  (void)transformed;
+  {
+    const runtime::TraceSpan span(trace_.get(), "transform", "load");
+    RETURN_IF_ERROR(transform_model(&model_, settings, selection));
+  }
+  recovery_ = std::make_unique<Recovery>(Assembler(&model_, config, name_, memory_, trace_));
+  RETURN_IF_ERROR(recovery_->start(std::move(selection), [&](double fraction, std::string_view stage) {
+    return report(options, fraction, stage);
+  }));
+  return keep_defaults();
+}
 
-  const runtime::Placement placement(config, selection_, name_);
-  ir::Graph graph = std::move(model_.graph);
-  model_.graph = ir::Graph();
-  build.model = &model_;
-  build.selection = &selection_;
-  build.placement = &placement;
-  build.settings = &settings;
-  build.context = context;
-  build.node_limit = limits_of(settings).nodes;
-  build.progress = [&](size_t done, size_t all) {
-    return report(options,
-                  0.4 + 0.5 * static_cast<double>(done) / static_cast<double>(std::max<size_t>(all, 1)),
-                  "compile");
-  };
-  ASSIGN_OR_RETURN(executable_, build_executable(build, std::move(graph), "", false));
-  inputs_ = IoList(executable_->graph(), executable_->inputs(), "input");
-  outputs_ = IoList(executable_->graph(), executable_->outputs(), "output");
+Status Session::keep_defaults() {
+  const std::shared_ptr<const Assembly> now = assembly();
+  const runtime::Executable& executable = *now->executable;
+  inputs_ = IoList(executable.graph(), executable.inputs(), "input");
+  outputs_ = IoList(executable.graph(), executable.outputs(), "output");
   for (size_t i = 0; i < inputs_.size(); ++i) {
     runtime::ValueRef value;
     if (inputs_[i].default_value != nullptr) {
@@ -103,6 +90,16 @@ Status Session::build(const config::Config& config, const SessionOptions& option
 }
 
 Status Session::plan_ahead() const {
+  Attempts attempts;
+  for (;;) {
+    const std::shared_ptr<const Assembly> now = assembly();
+    Status status = plan_ahead(*now->executable);
+    if (status.ok()) return status;
+    RETURN_IF_ERROR(recover(now, std::move(status), &attempts, {}));
+  }
+}
+
+Status Session::plan_ahead(const runtime::Executable& executable) const {
   std::vector<runtime::Argument> arguments(inputs_.size());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const ir::Type& type = inputs_[i].type;
@@ -113,7 +110,7 @@ Status Session::plan_ahead() const {
     tensor.rank = static_cast<uint32_t>(inputs_[i].dims.size());
     tensor.dims = inputs_[i].dims.data();
   }
-  return executable_->frames().find_plan(*executable_, arguments, runtime::signature_of(arguments)).status();
+  return executable.frames().find_plan(executable, arguments, runtime::signature_of(arguments)).status();
 }
 
 Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const {
@@ -137,7 +134,13 @@ void Session::prepare_context(const RunOptions& options, runtime::RunContext* co
   context->scratch.count_for(memory_);
   context->control.cancel = options.cancel;
   context->control.deadline_ns = options.deadline_ns == 0 ? 0 : runtime::now_ns() + options.deadline_ns;
-  context->control.trace = options.trace;
+  context->control.trace = trace_for(options);
+}
+
+runtime::Trace* Session::trace_for(const RunOptions& options) const {
+  if (options.trace == nullptr) return trace_.get();
+  if (trace_ != nullptr) options.trace->also(trace_);
+  return options.trace;
 }
 
 Status Session::run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
@@ -146,7 +149,15 @@ Status Session::run_arguments(const RunOptions& options, std::span<const runtime
   std::unique_ptr<runtime::RunContext> context = contexts_.take();
   if (context == nullptr) context = std::make_unique<runtime::RunContext>();
   prepare_context(options, context.get());
-  Status status = run_executable(*executable_, *context, arguments, outputs);
+  Attempts attempts;
+  Status status;
+  for (bool repeat = true; repeat;) {
+    const std::shared_ptr<const Assembly> now = assembly();
+    status = run_executable(*now->executable, *context, arguments, outputs);
+    repeat = !status.ok();
+    if (!status.ok()) status = recover(now, std::move(status), &attempts, options);
+    repeat = repeat && status.ok();
+  }
   context->run.threads.finish();
   contexts_.put(std::move(context)).reset();
   return status.ok() ? status : std::move(status).with_context(place_);

@@ -1,5 +1,5 @@
 // A session: one model, loaded, given to providers and ready to run. It conducts the stages and holds no
-// logic of its own.
+// logic of its own. What it runs on may be replaced while it lives, see recovery.h.
 //
 // Thread-safe: any number of threads may run it.
 #pragma once
@@ -21,6 +21,7 @@
 #include "host/runtime/select.h"
 #include "host/runtime/value.h"
 #include "host/session/io.h"
+#include "host/session/recovery.h"
 
 namespace tenon::session {
 
@@ -35,6 +36,8 @@ struct ModelSource {
 struct SessionOptions {
   /// A fraction in [0, 1] and the stage; false cancels. May be empty.
   std::function<bool(double fraction, std::string_view stage)> progress;
+  /// Every value of the model's graph is an output.
+  bool all_values = false;
   /// Provider manifests that the application has made known to the process.
   std::vector<std::string> registered;
 };
@@ -70,10 +73,18 @@ class Session {
   Status check_arguments(std::vector<runtime::Argument>* arguments) const;
   /// Gives a context the workers and limits of this session.
   void prepare_context(const RunOptions& options, runtime::RunContext* context) const;
+  /// Where a Run with these options is recorded; null: nowhere.
+  runtime::Trace* trace_for(const RunOptions& options) const;
 
-  const runtime::Executable& executable() const { return *executable_; }
+  /// What Runs that begin now use. Whoever looks into it keeps it.
+  std::shared_ptr<const Assembly> assembly() const { return recovery_->current(); }
+  /// After a Run on `failed` ended with `failure`: OK when it is to be repeated on assembly(), else its error.
+  Status recover(const std::shared_ptr<const Assembly>& failed, Status failure, Attempts* attempts,
+                 const RunOptions& options) const {
+    runtime::Trace* trace = options.trace != nullptr ? options.trace : trace_.get();
+    return recovery_->recover(failed, std::move(failure), attempts, trace);
+  }
   const ir::Model& model() const { return model_; }  // without its graph
-  const runtime::Selection& selection() const { return selection_; }
   const std::string& name() const { return name_; }
 
   /// What counts the host memory of Runs.
@@ -83,16 +94,18 @@ class Session {
   Session() = default;
   Status load(const ModelSource& source, const config::Config& config, const SessionOptions& options);
   Status build(const config::Config& config, const SessionOptions& options);
+  Status keep_defaults();
   Status plan_ahead() const;
+  Status plan_ahead(const runtime::Executable& executable) const;
   Status run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
                        std::span<runtime::ValueRef> outputs) const;
 
   std::string name_;   // the file's, without folders
   std::string place_;  // of errors: "model 'm.onnx'"
   ir::Model model_;
-  runtime::Selection selection_;
   std::shared_ptr<runtime::MemoryBudget> memory_;
-  std::unique_ptr<runtime::Executable> executable_;
+  std::shared_ptr<runtime::Trace> trace_;  // of profiling.file; null without
+  std::unique_ptr<Recovery> recovery_;
   IoList inputs_, outputs_;
   std::vector<runtime::ValueRef> default_values_;  // per input
   runtime::ThreadPool* pool_ = nullptr;

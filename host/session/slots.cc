@@ -70,13 +70,14 @@ Status Slots::bind_output(uint32_t index, const tenon_tensor& tensor) {
   return bind_outputs();
 }
 
-Status Slots::replan() {
+Status Slots::replan(const RunOptions& options) {
   std::vector<runtime::Argument> arguments(inputs_.size());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].is_set) arguments[i] = runtime::Argument(inputs_[i].tensor);
   }
   RETURN_IF_ERROR(session_->check_arguments(&arguments));
-  const runtime::Executable& executable = session_->executable();
+  assembly_ = session_->assembly();
+  const runtime::Executable& executable = *assembly_->executable;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].is_set && arguments[i].tensor.data != inputs_[i].tensor.data) {
       return invalid_input("memory of input '", session_->inputs()[i].name,
@@ -95,6 +96,7 @@ Status Slots::replan() {
     frame_.reset();
     return status;
   }
+  session_->prepare_context(options, &context_);
   return ok_status();
 }
 
@@ -120,12 +122,23 @@ Status Slots::bind_outputs() {
 
 Status Slots::run(const RunOptions& options) {
   const runtime::BudgetScope scope(session_->memory());
-  if (frame_ == nullptr) {
-    RETURN_IF_ERROR(replan());
-    session_->prepare_context(options, &context_);
+  Status status = run_once(options);
+  if (status.ok()) [[likely]]
+    return status;
+  Attempts attempts;
+  while (!status.ok()) {
+    if (assembly_ == nullptr) return status;  // it did not come as far as an assembly
+    RETURN_IF_ERROR(session_->recover(assembly_, std::move(status), &attempts, options));
+    frame_.reset();
+    status = run_once(options);
   }
+  return status;
+}
+
+Status Slots::run_once(const RunOptions& options) {
+  if (frame_ == nullptr) RETURN_IF_ERROR(replan(options));
   context_.control.cancel = options.cancel;
-  context_.control.trace = options.trace;
+  context_.control.trace = session_->trace_for(options);
   context_.control.deadline_ns = options.deadline_ns == 0 ? 0 : runtime::now_ns() + options.deadline_ns;
   Status status = frame_->run(context_);
   context_.run.threads.finish();

@@ -35,7 +35,8 @@ class Slots {
     bool is_set = false;
   };
 
-  Status replan();
+  Status replan(const RunOptions& options);
+  Status run_once(const RunOptions& options);
   Status bind_outputs();
   Status collect(uint32_t index);
   void set(Bound* bound, const tenon_tensor& tensor);
@@ -44,6 +45,7 @@ class Slots {
   std::vector<Bound> inputs_, outputs_;
   std::vector<runtime::ValueRef> own_outputs_;  // memory of outputs that are not bound
   std::vector<uint32_t> late_outputs_;          // not written straight into their memory
+  std::shared_ptr<const Assembly> assembly_;    // of the frame
   std::unique_ptr<runtime::Frame> frame_;       // null: plan before the next Run
   runtime::RunContext context_;
   bool has_run_ = false;

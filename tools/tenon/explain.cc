@@ -39,6 +39,13 @@ int explain(const std::string& path, const SessionFlags& flags, bool as_json) {
   }
   Json json = Json::parse(text, nullptr, false);
   print_nodes(json);
+  for (const Json& skipped : json.value("skipped", Json::array()))
+    std::printf("\npassed over %s: %s\n", skipped.value("entry", "").c_str(),
+                skipped.value("reason", "").c_str());
+  for (const Json& fallback : json.value("fallbacks", Json::array()))
+    std::printf("\n%s: %s, by %s: %s\n", fallback.value("point", "").c_str(),
+                fallback.value("provider", "").c_str(), fallback.value("policy", "").c_str(),
+                fallback.value("text", "").c_str());
   const Json parts = json.value("parts", Json::array()), copies = json.value("copies", Json::array());
   std::printf("\n%zu parts, %zu copies\n", parts.size(), copies.size());
   for (const Json& copy : copies)

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -162,6 +161,7 @@ int run(const RunFlags& flags) {
   ProgressBar bar("load");
   const Clock::time_point load_start = Clock::now();
   Config config = flags.session.config();
+  if (!flags.trace_file.empty()) config.set("profiling.file", nlohmann::json(flags.trace_file).dump());
   Session session(flags.model, config, [&](double fraction, std::string_view stage) {
     bar.update(fraction, std::string(stage));
     return true;
@@ -171,17 +171,13 @@ int run(const RunFlags& flags) {
   std::vector<std::string> specs = flags.inputs;
   std::vector<NamedValue> inputs = read_inputs(session, description, specs, flags.seed);
   check_all_given(session, inputs);
-  std::string trace;
   RunOptions options;
   options.deadline_ns = flags.deadline_ms * 1'000'000;
-  options.trace = flags.trace_file.empty() ? nullptr : &trace;
   const Clock::time_point run_start = Clock::now();
   Outputs outputs = session.run(inputs, options);
   const double run_ns = ns_since(run_start);
 
   if (!flags.output_dir.empty()) write_outputs(outputs, flags.output_dir);
-  if (!flags.trace_file.empty() && !(std::ofstream(flags.trace_file) << trace))
-    throw input_error("--trace '" + flags.trace_file + "'", "cannot be written");
   std::map<std::string, int> placement = nodes_by_provider(session.describe(TENON_DESCRIBE_EXPLAIN));
   nlohmann::json model = nlohmann::json::parse(description, nullptr, false);
   std::vector<std::string> labels;
@@ -215,7 +211,8 @@ void add_run(CLI::App& app, int& exit) {
       "out when the model has one input");
   command->add_option("-o,--output", flags->output_dir,
                       "Folder for the outputs: NAME.npy, or NAME.pb for other kinds");
-  command->add_option("--trace", flags->trace_file, "Write a trace of the Run (Chrome trace event format)");
+  command->add_option("--trace", flags->trace_file,
+                      "Write a trace of loading and running (Chrome trace event format)");
   command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
   command->add_option("--top", flags->top, "Classes to print")
       ->capture_default_str()

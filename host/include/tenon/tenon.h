@@ -68,9 +68,15 @@ typedef struct tenon_named_value {
   tenon_value* value;
 } tenon_named_value;
 
+enum {
+  /* Every value that a node of the model's graph makes is an output too, under its name, in topological order behind the
+   * model's own outputs: for looking inside. Slower, and fusions across such values are not made. */
+  TENON_SESSION_ALL_VALUES = 1u
+};
+
 typedef struct tenon_session_options {
   uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t flags; /* TENON_SESSION_x */
   /* Called from the creating thread with a fraction in [0, 1] and a word for the stage ("read", "compile", ...); a return
    * other than 0 cancels. May be NULL. */
   int32_t (*progress)(void* context, double fraction, tenon_str stage);
@@ -92,6 +98,9 @@ enum {
 };
 
 typedef void (*tenon_free_fn)(void* context);
+/* `level`: TENON_LOG_x. `provider`: "cuda 1.4.0", or empty when the runtime itself speaks. `code`: a word for programs. */
+typedef void (*tenon_log_fn)(void* context, uint32_t level, tenon_str provider, tenon_str code,
+                             tenon_str message);
 
 typedef struct tenon_api {
   uint32_t struct_size;
@@ -194,6 +203,10 @@ typedef struct tenon_api {
   tenon_status (*config_schema)(tenon_text** out_json, tenon_error* error);
   /* Quarantined libraries as JSON; `remove_hash` not empty: takes one out. */
   tenon_status (*quarantine_describe)(tenon_str remove_hash, tenon_text** out_json, tenon_error* error);
+
+  /* Where this process's log lines go from now on, those of providers and those of the runtime, such as FALLBACK when
+   * a device is lost and a Run repeated; NULL: nowhere, the default. Called from any thread. */
+  void (*log_set)(tenon_log_fn fn, void* context);
 } tenon_api;
 
 /* NULL when `version` is newer than the library. The table lives as long as the library. */

@@ -346,9 +346,11 @@ using Progress = std::function<bool(double, std::string_view)>;
 
 class Session {
  public:
-  explicit Session(std::string_view model_path) { create(model_path, nullptr, {}); }
-  Session(std::string_view model_path, const Config& config, const Progress& progress = {}) {
-    create(model_path, config.get(), progress);
+  explicit Session(std::string_view model_path) { create(model_path, nullptr, {}, 0); }
+  /// `flags`: TENON_SESSION_x.
+  Session(std::string_view model_path, const Config& config, const Progress& progress = {},
+          uint32_t flags = 0) {
+    create(model_path, config.get(), progress, flags);
   }
   /// A model that is in memory; it may go afterwards. `directory`: where external data is, if anywhere.
   static Session from_memory(const void* data, size_t size, const Config* config = nullptr,
@@ -404,9 +406,10 @@ class Session {
 
  private:
   explicit Session(tenon_session* session) : session_(session) {}
-  void create(std::string_view path, const tenon_config* config, const Progress& progress) {
+  void create(std::string_view path, const tenon_config* config, const Progress& progress, uint32_t flags) {
     tenon_session_options options{};
     options.struct_size = sizeof options;
+    options.flags = flags;
     options.progress_context = const_cast<Progress*>(&progress);
     if (progress)
       options.progress = [](void* context, double fraction, tenon_str stage) -> int32_t {

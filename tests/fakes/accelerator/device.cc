@@ -18,6 +18,9 @@ Instance::Instance(Device& device, const tenon_instance_params& params) : device
     if (name == "ops") options.ops = view(option.s);
     if (name == "fault") options.fault = view(option.s);
     if (name == "fault_after") options.fault_after = option.i;
+    if (name == "fault_times") options.fault_times = option.i;
+    if (name == "wrong_op") options.wrong_op = view(option.s);
+    if (name == "fault_op") options.fault_op = view(option.s);
     if (name == "latency_us") options.latency_us = option.i;
     if (name == "max_nodes") options.max_nodes = option.i;
     if (name == "static_claims") options.static_claims = option.i != 0;
@@ -27,13 +30,23 @@ Instance::Instance(Device& device, const tenon_instance_params& params) : device
 
 void Instance::maybe_fail(const char* what) {
   if (options.fault != what || calls++ < options.fault_after) return;
-  if (options.fault != "lost") fail(TENON_INTERNAL, "the injected fault '", what, "'");
-  device.lost = true;
-  check_lost();
+  if (options.fault_times != 0 && device.provider.faults++ >= options.fault_times) return;
+  if (options.fault == "lost_process") {
+    device.provider.lost = true;
+  } else if (options.fault == "lost") {
+    device.lost = true;
+  } else {
+    fail(TENON_INTERNAL, "the injected fault '", what, "'");
+  }
+  device.check_lost();
 }
 
-void Instance::check_lost() const {
-  if (device.lost) throw Failure{TENON_UNAVAILABLE, "the device was lost", TENON_ERROR_DEVICE_LOST};
+void Device::check_lost() const {
+  if (provider.lost) {
+    throw Failure{TENON_UNAVAILABLE, "the driver is lost",
+                  TENON_ERROR_DEVICE_LOST | TENON_ERROR_PROCESS_LOST};
+  }
+  if (lost) throw Failure{TENON_UNAVAILABLE, "the device was lost", TENON_ERROR_DEVICE_LOST};
 }
 
 }  // namespace accelerator

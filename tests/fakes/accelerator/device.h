@@ -13,6 +13,8 @@ namespace accelerator {
 struct Provider {
   tenon_host_provider* host;
   std::atomic<int> devices_open{0};
+  std::atomic<bool> lost{false};
+  std::atomic<int64_t> faults{0};  // injected so far, by all instances
 };
 
 struct DeviceKind {
@@ -20,11 +22,13 @@ struct DeviceKind {
   const char* name;
   uint32_t serialize;
   uint64_t max_buffer_bytes;
+  uint32_t domain_flags;
 };
-/// Two that differ in what they ask of the host.
+/// Three that differ in what they ask of the host, and offer it.
 inline constexpr DeviceKind kDevices[] = {
-    {"fake-0", "Fake accelerator 0", TENON_SERIALIZE_BINDING, 0},
-    {"fake-1", "Fake accelerator 1", TENON_SERIALIZE_DEVICE, 1 << 20},
+    {"fake-0", "Fake accelerator 0", TENON_SERIALIZE_BINDING, 0, 0},
+    {"fake-1", "Fake accelerator 1", TENON_SERIALIZE_DEVICE, 1 << 20, 0},
+    {"fake-2", "Fake accelerator 2", TENON_SERIALIZE_NONE, 0, TENON_DOMAIN_HOST_VISIBLE},
 };
 
 struct Device {
@@ -33,6 +37,9 @@ struct Device {
     ++provider.devices_open;
   }
   ~Device();
+  /// Throws the error of a lost device or of a lost process.
+  void check_lost() const;
+
   Provider& provider;
   const DeviceKind& kind;
   Memory memory;
@@ -44,7 +51,9 @@ struct Device {
 struct Options {
   std::string ops;
   std::string fault = "none";
+  std::string fault_op, wrong_op;
   int64_t fault_after = 0;
+  int64_t fault_times = 0;
   int64_t latency_us = 200;
   int64_t max_nodes = 0;
   bool static_claims = false;
@@ -55,9 +64,6 @@ struct Instance {
   Instance(Device& device, const tenon_instance_params& params);
   /// Throws when `what` is the fault asked for, and its calls before have passed.
   void maybe_fail(const char* what);
-  /// Throws the error of a lost device.
-  void check_lost() const;
-
   Device& device;
   Options options;
   std::atomic<int64_t> calls{0};  // of the place where the fault is

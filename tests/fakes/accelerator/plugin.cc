@@ -43,6 +43,10 @@ tenon_status device_open(tenon_provider* provider, tenon_str id, tenon_device** 
   return guard(error, [&] {
     for (const DeviceKind& kind : kDevices) {
       if (view(id) != kind.stable_id) continue;
+      if (own<Provider>(provider)->lost) {
+        throw Failure{TENON_UNAVAILABLE, "the driver is lost",
+                      TENON_ERROR_DEVICE_LOST | TENON_ERROR_PROCESS_LOST};
+      }
       *out = own<tenon_device>(new Device(*own<Provider>(provider), kind));
       return;
     }
@@ -57,6 +61,7 @@ tenon_status device_domains(tenon_device* device, const tenon_domain_sink* sink,
   info.id = kDeviceDomain;
   info.alignment = kAlignment;
   info.max_buffer_bytes = own<Device>(device)->kind.max_buffer_bytes;
+  info.flags = own<Device>(device)->kind.domain_flags;
   info.name = to_str("device memory");
   return sink->add(sink->context, &info, error);
 }
@@ -72,6 +77,16 @@ tenon_status allocate(tenon_device* device, uint32_t domain, uint64_t bytes, ten
 void free_buffer(tenon_device* device, tenon_buffer* buffer, tenon_stream*) {
   own<Device>(device)->memory.free(buffer);
 }
+
+tenon_status map(tenon_device* device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
+                 void** out_address, tenon_error* error) {
+  return guard(error, [&] {
+    require(own<Device>(device)->kind.domain_flags == TENON_DOMAIN_HOST_VISIBLE, TENON_INTERNAL,
+            "the host maps memory that is not host-visible");
+    *out_address = own<Device>(device)->memory.open(buffer, byte_offset, bytes);
+  });
+}
+void unmap(tenon_device* device, tenon_buffer* buffer, void*) { own<Device>(device)->memory.close(buffer); }
 
 /// Work now, or on the stream.
 template <class Work>
@@ -91,6 +106,7 @@ tenon_status copy(tenon_device* device, const tenon_location* destination, const
       };
       std::memmove(open(to), open(from), bytes);
     };
+    own<Device>(device)->check_lost();
     submit(stream, work);
   });
 }
@@ -153,9 +169,10 @@ tenon_status run(const tenon_run_args* args, tenon_error* error) {
     Instance& instance = own<Program>(args->program)->instance;
     require(binding != nullptr, TENON_INTERNAL, "the host runs without a binding");
     const OneAtATime alone(instance.device);
-    instance.check_lost();
+    instance.device.check_lost();
     instance.maybe_fail("run");
     instance.maybe_fail("lost");
+    instance.maybe_fail("lost_process");
     require(!binding->busy.exchange(true), TENON_INTERNAL, "the host runs a binding that is still at work");
     submit(args->stream, [binding, &instance] {
       struct Done {
@@ -211,6 +228,8 @@ constexpr tenon_ep_api make_api() {
   api.device_domains = device_domains;
   api.allocate = allocate;
   api.free = free_buffer;
+  api.map = map;
+  api.unmap = unmap;
   api.copy = copy;
   api.instance_create = instance_create;
   api.instance_destroy = instance_destroy;

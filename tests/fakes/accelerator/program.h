@@ -26,6 +26,7 @@ struct Step {
   uint32_t output;
   Dims target;                             // of Reshape, when constant
   uint32_t target_input = TENON_NO_INDEX;  // else the input that holds it
+  bool is_wrong = false;                   // its first element is off by one
 };
 
 struct Constant {

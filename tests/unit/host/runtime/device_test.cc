@@ -100,6 +100,26 @@ TEST_F(DeviceTest, CopiesBetweenAnyTwoDomains) {
   EXPECT_THAT(beyond.to_string(), HasSubstr("accelerator 1.0.0"));
 }
 
+TEST_F(DeviceTest, CopiesBetweenDevicesUseMemoryThatTheHostSees) {
+  const auto visible = *Device::open(provider, "npu:2");
+  ASSERT_TRUE(visible->can_map(*visible->domains()[0]));
+  ASSERT_FALSE(first->can_map(*first->domains()[0]));
+  std::vector<int> source(1000), back(1000, -1);
+  std::iota(source.begin(), source.end(), 0);
+  const uint64_t bytes = source.size() * sizeof(int);
+  const Buffer a = *Buffer::allocate(*first->domains()[0], bytes),
+               v = *Buffer::allocate(*visible->domains()[0], bytes + 512),
+               b = *Buffer::allocate(*second->domains()[0], bytes);
+  ASSERT_TRUE(copy(Place::of(a, 0), Place::host(source.data()), bytes).ok());
+  ASSERT_TRUE(copy(Place::of(v, 512), Place::of(a, 0), bytes).ok());
+  ASSERT_TRUE(copy(Place::of(b, 0), Place::of(v, 512), bytes).ok());
+  ASSERT_TRUE(copy(Place::host(back.data()), Place::of(b, 0), bytes).ok());
+  EXPECT_EQ(back, source);
+  // What cannot be mapped is the device's error.
+  const Status beyond = copy(Place::of(v, 512), Place::of(a, 0), bytes + 1);
+  EXPECT_THAT(beyond.to_string(), HasSubstr("the host named bytes 512 to 4513 of a buffer of 4512"));
+}
+
 TEST_F(DeviceTest, CopiesOnAStreamWaitForFlushAndEvent) {
   const auto instance = *test::make_accelerator();
   Stream stream = *instance->make_stream();

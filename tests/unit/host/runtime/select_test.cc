@@ -132,7 +132,7 @@ TEST_F(PlacementTest, RequiredIsAnErrorThatSaysWhy) {
   placement.apply(graph, partitioner);
   ASSERT_TRUE(partitioner.offer(1, {}, {{b, partition::RejectCode::kType, "Relu: not float32"}}).ok());
   EXPECT_FALSE(placement.relax(graph, partitioner));
-  const Status status = placement.check_open(graph, partitioner);
+  const Status status = placement.check_open(graph, partitioner, {});
   EXPECT_EQ(status.kind(), ErrorKind::kUnsupported);
   EXPECT_THAT(status.to_string(), HasSubstr("Relu: not float32"));
   EXPECT_THAT(status.to_string(), HasSubstr("/decoder/b"));

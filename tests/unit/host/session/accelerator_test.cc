@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <thread>
 
+#include "host/runtime/cores.h"
+#include "host/runtime/trace.h"
 #include "host/session/describe.h"
 #include "host/session/slots.h"
 #include "tests/unit/host/session/session_case.h"
@@ -159,6 +164,45 @@ TEST(Accelerator, TwoDevicesInOneSession) {
   }
 }
 
+TEST(Accelerator, ValuesGoBetweenThreeDevicesAndTheHost) {
+  GraphMaker m;
+  const auto x = m.input("x", GraphMaker::f32({ir::Dim("n")}));
+  const auto a = m.node("Add", {x, x}, {}, "on_0");
+  const auto b = m.node("Mul", {a, x}, {}, "on_1");
+  const auto c = m.node("Sub", {b, a}, {}, "on_2");
+  const auto d = m.node("Mul", {m.node("Abs", {c}, {}, "on_host"), b}, {}, "on_1_again");
+  m.output(m.node("Add", {d, a}, {}, "on_0_again"), "y");
+  m.output(c, "c");
+  const std::vector<std::string> order = {"accelerator/npu:0", "accelerator/npu:1", "accelerator/npu:2",
+                                          "cpu"};
+  config::Config config = accelerated(order);
+  std::string rules;
+  for (int device = 1; device <= 2; ++device) {
+    rules += str_cat("[[placement]]\nmatch = { node = \"on_", device,
+                     ".*\" }\nprovider = \"accelerator/npu:", device, "\"\nrequired = true\n");
+  }
+  ASSERT_TRUE(config.apply_toml(rules, "test").ok());
+  const auto session = make_session(m.bytes(), config);
+  ASSERT_NE(session, nullptr);
+  const auto json = session::explain(*session);
+  std::set<std::string> instances, between;
+  for (const auto& node : json["nodes"]) instances.insert(node["instance"].get<std::string>());
+  EXPECT_EQ(instances.size(), 4u);
+  for (const auto& copy : json["copies"]) {
+    between.insert(copy["from"].get<std::string>().substr(0, 17) + ">" +
+                   copy["to"].get<std::string>().substr(0, 17));
+  }
+  for (const char* pair : {"host>accelerator/npu:0", "accelerator/npu:0>accelerator/npu:1",
+                           "accelerator/npu:1>accelerator/npu:2", "accelerator/npu:2>host"}) {
+    EXPECT_EQ(between.count(pair), 1u) << pair << json["copies"].dump(1);
+  }
+  for (int64_t n : {1, 5, 2}) {
+    const std::vector<session::NamedValue> inputs = {
+        {"x", f32({n}, std::vector<float>(static_cast<size_t>(n), 1.5F))}};
+    expect_equal(run(*session, inputs), reference(m.bytes(), inputs));
+  }
+}
+
 TEST(Accelerator, SlotsRebindWhenMemoryMoves) {
   session::Slots slots(make_session(mixed_model(), split()));
   std::vector<std::vector<float>> inputs = {{1, 2, 3, 4}, {0, 0, 0, 0}};
@@ -200,8 +244,9 @@ TEST(Accelerator, ManyThreadsGetTheirOwnResults) {
 TEST(Accelerator, FailuresDuringARunAreReportedAndSurvived) {
   for (const char* fault : {"run", "run_async", "lost"}) {
     SCOPED_TRACE(fault);
-    const auto session =
-        make_session(mixed_model(), split({std::string("fault=\"") + fault + "\"", "fault_after=2"}));
+    config::Config config = split({std::string("fault=\"") + fault + "\"", "fault_after=2"});
+    ASSERT_TRUE(config.set("provider.accelerator.on_lost", "\"fail\"").ok());
+    const auto session = make_session(mixed_model(), config);
     ASSERT_NE(session, nullptr);
     const std::vector<session::NamedValue> inputs = {{"x", f32({2, 2}, {1, 2, 3, 4})}};
     std::vector<ValueRef> outputs(2);
@@ -229,6 +274,56 @@ TEST(Accelerator, ClaimThatDoesNotCompileGoesToTheNext) {
   const auto refused = try_session(mixed_model(), strict);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().to_string(), HasSubstr("'add'"));
+}
+
+/// Events of a Run by track and category.
+std::map<std::string, int> count_events(runtime::Trace& trace) {
+  std::map<std::string, int> out;
+  for (const runtime::Trace::Event& event : trace.take()) ++out[event.provider + " " + event.category];
+  return out;
+}
+
+TEST(Accelerator, AnIslandIsOneSubmissionAndOneWait) {
+  const auto session = make_session(mixed_model(), split());
+  ASSERT_NE(session, nullptr);
+  runtime::Trace trace;
+  session::RunOptions options;
+  options.trace = &trace;
+  run(*session, {{"x", f32({2, 2}, {1, 2, 3, 4})}}, options);
+  const auto events = count_events(trace);
+  // Two islands, each with its copies in and out on the stream; Softmax and Transpose between them.
+  EXPECT_EQ(events.at("accelerator/npu:0 enqueue"), 2);
+  EXPECT_EQ(events.at("accelerator/npu:0 submit"), 2);
+  EXPECT_EQ(events.at("accelerator/npu:0 wait"), 2);
+  EXPECT_GE(events.at("accelerator/npu:0 copy"), 4);
+  EXPECT_EQ(events.at("cpu/cpu:0 run"), 2);
+}
+
+TEST(Accelerator, TheTraceFileHoldsCompilesStepsAndCopies) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / str_cat("tenon-", runtime::current_process_id(), ".json"))
+          .string();
+  {
+    config::Config config = split();
+    ASSERT_TRUE(config.set("profiling.file", "\"" + path + "\"").ok());
+    const auto session = make_session(mixed_model(), config);
+    ASSERT_NE(session, nullptr);
+    run(*session, {{"x", f32({2, 2}, {1, 2, 3, 4})}});
+  }
+  std::ifstream file(path);
+  const auto json = nlohmann::json::parse(file);
+  std::filesystem::remove(path);
+  std::map<std::string, int> count;
+  for (const auto& event : json["traceEvents"]) {
+    if (event["ph"] == "X") ++count[event["cat"].get<std::string>()];
+  }
+  EXPECT_EQ(count["compile"], 4) << "one for each part";
+  EXPECT_EQ(count["run"], 2);
+  EXPECT_EQ(count["enqueue"], 2);
+  EXPECT_EQ(count["submit"], 2);
+  EXPECT_EQ(count["wait"], 2);
+  EXPECT_GE(count["copy"], 4);
+  EXPECT_EQ(count["load"], 3) << "read, transform, partition and compile";
 }
 
 }  // namespace

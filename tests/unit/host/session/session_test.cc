@@ -116,7 +116,7 @@ TEST(Session, SymbolicShapesArePlannedOnce) {
     EXPECT_THAT(floats(outputs[0]), testing::Each(2));
   }
   size_t plans = 0;
-  session->executable().frames().for_each_plan([&](const runtime::Plan& plan) {
+  session->assembly()->executable->frames().for_each_plan([&](const runtime::Plan& plan) {
     EXPECT_TRUE(plan.is_static);
     ++plans;
   });
@@ -138,7 +138,7 @@ TEST(Session, ShapeArithmeticLeavesNoSteps) {
   ASSERT_NE(session, nullptr);
   const auto outputs = run(*session, {{"x", f32({3, 4}, std::vector<float>(12, 1))}});
   EXPECT_THAT(dims(outputs[0]), ElementsAre(3, 2, 2));
-  session->executable().frames().for_each_plan([&](const runtime::Plan& plan) {
+  session->assembly()->executable->frames().for_each_plan([&](const runtime::Plan& plan) {
     EXPECT_TRUE(plan.is_static);
     EXPECT_EQ(plan.steps.size(), 1u);
   });

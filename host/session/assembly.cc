@@ -1,0 +1,68 @@
+#include "host/session/assembly.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/session/build.h"
+#include "host/session/evaluator.h"
+#include "host/session/load.h"
+
+namespace tenon::session {
+namespace {
+
+std::shared_ptr<runtime::ExecutableContext> make_context(const ir::Model& model,
+                                                         const config::Settings& settings,
+                                                         const runtime::Selection& selection) {
+  auto context = std::make_shared<runtime::ExecutableContext>();
+  context->opset_imports = model.opset_imports;
+  context->constants = std::make_shared<runtime::ConstantPool>();
+  if (const std::shared_ptr<runtime::Instance> completing = selection.completing()) {
+    context->evaluator = std::make_shared<runtime::NodeRunner>(completing, model.opset_imports);
+  }
+  context->keep_plans = static_cast<size_t>(std::max<int64_t>(settings.shapes.keep, 1));
+  context->device_limit = settings.memory.device_limit;
+  return context;
+}
+
+}  // namespace
+
+Assembler::Assembler(ir::Model* model, config::Config config, std::string name,
+                     std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace)
+    : model_(model),
+      graph_(std::exchange(model->graph, ir::Graph())),
+      config_(std::move(config)),
+      name_(std::move(name)),
+      memory_(std::move(memory)),
+      trace_(std::move(trace)) {}
+
+Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selection,
+                                                        std::vector<Fallback> fallbacks,
+                                                        const Progress& progress) const {
+  const config::Settings& settings = config_.settings();
+  auto out = std::make_shared<Assembly>();
+  out->selection = std::move(selection);
+  out->fallbacks = std::move(fallbacks);
+  const runtime::Placement placement(config_, out->selection, name_);
+  const auto context = make_context(*model_, settings, out->selection);
+  context->memory = memory_;
+  context->trace = trace_;
+  const runtime::TraceSpan span(trace_.get(), "partition and compile", "load");
+  BuildContext build;
+  ASSIGN_OR_RETURN(build.transforms, transforms_of(settings, make_evaluator(context->evaluator)));
+  build.model = model_;
+  build.selection = &out->selection;
+  build.placement = &placement;
+  build.settings = &settings;
+  build.context = context;
+  build.node_limit = limits_of(settings).nodes;
+  if (progress) {
+    build.progress = [&](size_t done, size_t all) {
+      const double share = static_cast<double>(done) / static_cast<double>(std::max<size_t>(all, 1));
+      return progress(0.4 + 0.5 * share, "compile");
+    };
+  }
+  ASSIGN_OR_RETURN(out->executable, build_executable(build, graph_, "", false));
+  return std::shared_ptr<const Assembly>(std::move(out));
+}
+
+}  // namespace tenon::session

@@ -1,0 +1,59 @@
+// What a session runs on: the chosen instances, and what they compiled of its model. It is immutable, and is
+// replaced as a whole when an instance fails and the config says how to go on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+#include "core/transform/transform.h"
+#include "host/config/config.h"
+#include "host/runtime/executable.h"
+#include "host/runtime/select.h"
+#include "host/runtime/trace.h"
+
+namespace tenon::session {
+
+/// A failure during a Run after which the config let the session go on.
+struct Fallback {
+  std::string point;     // "run_failed" or "device_lost"
+  std::string provider;  // the instance
+  std::string policy;    // the key and its value: provider.cuda.on_lost = "next"
+  std::string text;      // what happened
+};
+
+struct Assembly {
+  runtime::Selection selection;
+  std::unique_ptr<runtime::Executable> executable;
+  std::vector<Fallback> fallbacks;  // during runs, in order of time
+};
+
+/// Makes the assemblies of one model. Thread-safe.
+class Assembler {
+ public:
+  using Progress = std::function<Status(double fraction, std::string_view stage)>;
+
+  /// Takes the graph of `model`, which is transformed already; the rest of it is borrowed. `name`: the
+  /// model's, for placement rules. `memory` counts what the session takes; `trace` may be null.
+  Assembler(ir::Model* model, config::Config config, std::string name,
+            std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace);
+
+  const config::Config& config() const { return config_; }
+  /// Partitions and compiles the model for `selection`. `progress` may be empty.
+  Result<std::shared_ptr<const Assembly>> make(runtime::Selection selection, std::vector<Fallback> fallbacks,
+                                               const Progress& progress) const;
+
+ private:
+  const ir::Model* model_;  // without its graph
+  ir::Graph graph_;         // its tensors are shared with every assembly
+  config::Config config_;
+  std::string name_;
+  std::shared_ptr<runtime::MemoryBudget> memory_;
+  std::shared_ptr<runtime::Trace> trace_;
+};
+
+}  // namespace tenon::session
