@@ -41,6 +41,9 @@ struct SessionFlags {
   Config config() const;
 };
 
+/// The TOML of a list of provider ids. An error names an id that cannot be one.
+std::string order_of(const std::vector<std::string>& ids);
+
 /// Each adds one subcommand; its callback returns through `exit`.
 void add_run(CLI::App& app, int& exit);
 void add_inspect(CLI::App& app, int& exit);
@@ -50,6 +53,7 @@ void add_config(CLI::App& app, int& exit);
 void add_test(CLI::App& app, int& exit);
 void add_bench(CLI::App& app, int& exit);
 void add_optimize(CLI::App& app, int& exit);
+void add_compare(CLI::App& app, int& exit);
 
 /// Reads `name=source` inputs for the session: .npy, .pb, .png/.jpg, random, zeros.
 std::vector<NamedValue> read_inputs(const Session& session, const std::string& model_description,

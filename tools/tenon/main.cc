@@ -57,18 +57,20 @@ Config SessionFlags::config() const {
                   "write KEY=VALUE, for example --set threads.count=1");
     config.set(setting.substr(0, equals), setting.substr(equals + 1));
   }
-  if (!providers.empty()) {
-    std::string order;
-    for (const std::string& id : providers) {
-      for (char c : id)
-        if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
-          throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--provider",
-                      "'" + id + "' is no provider id");
-      order += (order.empty() ? "\"" : ", \"") + id + "\"";
-    }
-    config.set("select.order", "[" + order + "]");
-  }
+  if (!providers.empty()) config.set("select.order", order_of(providers));
   return config;
+}
+
+std::string order_of(const std::vector<std::string>& ids) {
+  std::string order;
+  for (const std::string& id : ids) {
+    for (char c : id)
+      if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
+        throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--provider",
+                    "'" + id + "' is no provider id");
+    order += (order.empty() ? "\"" : ", \"") + id + "\"";
+  }
+  return "[" + order + "]";
 }
 
 namespace {
@@ -92,11 +94,20 @@ std::string nearest_command(const CLI::App& app, const std::string& given) {
   return best;
 }
 
+// Warnings are for the person who started the command; what is less is for a log file.
+void print_warning(void*, uint32_t level, tenon_str provider, tenon_str code, tenon_str message) {
+  if (level > TENON_LOG_WARNING) return;
+  const std::string who = provider.size == 0 ? std::string() : as_string(provider) + ": ";
+  std::fprintf(stderr, "%s: %s%s: %s\n", level == TENON_LOG_ERROR ? "problem" : "warning", who.c_str(),
+               as_string(code).c_str(), as_string(message).c_str());
+}
+
 int run_command(int argc, char** argv) {
   CLI::App app(
       "tenon runs ONNX models on execution providers that are chosen by a config file.\n"
       "Example: tenon run model.onnx --input x=image.png");
   app.name("tenon");
+  api().log_set(print_warning, nullptr);
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Help of all commands");
   app.set_version_flag("--version", [] { return "tenon " + as_string(api().runtime_version()); });
@@ -112,6 +123,7 @@ int run_command(int argc, char** argv) {
   add_test(app, exit);
   add_bench(app, exit);
   add_optimize(app, exit);
+  add_compare(app, exit);
   if (argc > 1 && argv[1][0] != '-' && !has_command(app, argv[1])) {
     const std::string nearest = nearest_command(app, argv[1]);
     std::fprintf(stderr, "error: there is no command '%s'%s\n  see: tenon --help\n", argv[1],

@@ -1,4 +1,5 @@
 // tenon providers: every manifest found, its verdict and why.
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -55,6 +56,65 @@ int show(const SessionFlags& flags, const std::string& id) {
   return kSuccess;
 }
 
+/// The user excluded it, or another copy is used: nothing to mend.
+bool is_by_choice(const Json& entry) {
+  const std::string refusal = entry.value("refusal", "");
+  return refusal == "E_DISABLED" || refusal == "E_DUPLICATE_ID";
+}
+
+std::string joined(const Json& list) {
+  std::string out;
+  for (const Json& item : list) out += (out.empty() ? "" : ", ") + item.get<std::string>();
+  return out;
+}
+
+void print_diagnosis(const Json& entry) {
+  const std::string refusal = entry.value("refusal", ""), id = entry.value("id", "");
+  std::printf("%s %s: %s\n", id.empty() ? entry.value("manifest", "?").c_str() : id.c_str(),
+              entry.value("version", "").c_str(), refusal.empty() ? "ok" : refusal.c_str());
+  for (const Json& device : entry.value("devices", Json::array()))
+    std::printf("  device   %s (%s)%s\n", device.value("selector", "").c_str(),
+                device.value("name", "").c_str(),
+                device.value("emulated", false) ? ", software-emulated: only used when named" : "");
+  const Json wanted = entry.value("requires", Json::object());
+  const std::string libraries = joined(wanted.value("sonames", Json::array())),
+                    files = joined(wanted.value("files", Json::array())), hint = wanted.value("hint", "");
+  if (!libraries.empty()) std::printf("  needs    %s\n", libraries.c_str());
+  if (!files.empty()) std::printf("  needs    %s\n", files.c_str());
+  if (refusal.empty()) return;
+  std::printf("  cause    %s\n  cure     %s\n", entry.value("reason", "").c_str(),
+              entry.value("cure", "").c_str());
+  if (!hint.empty() && entry.value("cure", "").find(hint) == std::string::npos)
+    std::printf("  install  %s\n", hint.c_str());
+}
+
+int doctor(const SessionFlags& flags, const std::vector<std::string>& ids, bool as_json) {
+  Json chosen = Json::array();
+  std::string known;
+  for (Json& entry : find_providers(flags, true)) {
+    const std::string id = entry.value("id", "");
+    known += (known.empty() ? "" : ", ") + id;
+    if (ids.empty() || std::find(ids.begin(), ids.end(), id) != ids.end()) chosen.push_back(std::move(entry));
+  }
+  for (const std::string& id : ids) {
+    const bool found = std::any_of(chosen.begin(), chosen.end(),
+                                   [&](const Json& entry) { return entry.value("id", "") == id; });
+    if (!found)
+      throw Error(TENON_ERROR_PROVIDER_MISSING, TENON_NOT_FOUND, "provider '" + id + "'",
+                  "has no manifest in any search place: install its package; found are: " +
+                      (known.empty() ? "none" : known));
+  }
+  int ill = 0;
+  for (const Json& entry : chosen) ill += !entry.value("refusal", "").empty() && !is_by_choice(entry);
+  if (as_json) {
+    std::printf("%s\n", Json{{"providers", chosen}, {"unusable", ill}}.dump(2).c_str());
+  } else {
+    for (const Json& entry : chosen) print_diagnosis(entry);
+    std::printf("%zu found, %d unusable\n", chosen.size(), ill);
+  }
+  return ill == 0 && !chosen.empty() ? kSuccess : kFailed;
+}
+
 int quarantine(const std::string& remove) {
   detail::Check check;
   tenon_text* text = nullptr;
@@ -70,6 +130,7 @@ void add_providers(CLI::App& app, int& exit) {
     SessionFlags session;
     bool json = false;
     std::string id, remove;
+    std::vector<std::string> ids;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand(
@@ -79,14 +140,21 @@ void add_providers(CLI::App& app, int& exit) {
   list_command->add_flag("--json", flags->json, "Print JSON");
   CLI::App* show_command = command->add_subcommand("show", "All that is known of one provider, as JSON");
   show_command->add_option("id", flags->id, "Provider id")->required();
+  CLI::App* doctor_command = command->add_subcommand(
+      "doctor", "What each provider lacks, and what to install; exit code 1 when one cannot be used");
+  doctor_command->add_option("id", flags->ids, "Provider ids; default: all");
+  doctor_command->add_flag("--json", flags->json, "Print JSON");
+  doctor_command->footer("Example: tenon providers doctor");
   CLI::App* quarantine_command =
       command->add_subcommand("quarantine", "Libraries that crashed a scan, as JSON");
   quarantine_command->add_option("--remove", flags->remove, "Hash of a library to take out");
   flags->session.add_to(*list_command);
   flags->session.add_to(*show_command);
+  flags->session.add_to(*doctor_command);
   command->footer("Example: tenon providers list");
   list_command->callback([flags, &exit] { exit = list(flags->session, flags->json); });
   show_command->callback([flags, &exit] { exit = show(flags->session, flags->id); });
+  doctor_command->callback([flags, &exit] { exit = doctor(flags->session, flags->ids, flags->json); });
   quarantine_command->callback([flags, &exit] { exit = quarantine(flags->remove); });
 }
 
