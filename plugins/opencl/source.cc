@@ -1,8 +1,6 @@
 #include "source.h"
 
-#include <algorithm>
-#include <cstring>
-
+#include "binary.h"
 #include "device.h"
 #include "kernels/common/walk.h"
 #include "kernels/common/window.h"
@@ -64,34 +62,6 @@ typedef struct {
   }
 )CL";
 
-constexpr uint64_t kMagic = 0x31424c434e4e5400;  // of the form of a cached blob
-
-/// FNV-1a: finds damage, defends against nobody.
-uint64_t checksum(std::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
-void put(std::string* out, uint64_t number) {
-  out->append(reinterpret_cast<const char*>(&number), sizeof(number));
-}
-
-bool take(std::string_view* from, uint64_t* number) {
-  if (from->size() < sizeof(*number)) return false;
-  std::memcpy(number, from->data(), sizeof(*number));
-  from->remove_prefix(sizeof(*number));
-  return true;
-}
-
-bool take(std::string_view* from, std::string* text) {
-  uint64_t size = 0;
-  if (!take(from, &size) || size > from->size()) return false;
-  text->assign(from->data(), size);
-  from->remove_prefix(size);
-  return true;
-}
-
 std::string build_log(cl_program program, cl_device_id device) {
   size_t size = 0;
   clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
@@ -115,33 +85,6 @@ size_t size_of(std::string_view type) {
 }  // namespace
 
 std::string_view prelude() { return kPrelude; }
-
-std::string pack_binary(const CachedBinary& content) {
-  std::string body;
-  put(&body, content.warmed.size());
-  for (const std::string& launch : content.warmed) {
-    put(&body, launch.size());
-    body += launch;
-  }
-  put(&body, content.binary.size());
-  body += content.binary;
-  std::string out;
-  put(&out, kMagic);
-  put(&out, checksum(body));
-  return out + body;
-}
-
-bool unpack_binary(std::string_view blob, CachedBinary* out) {
-  uint64_t magic = 0, sum = 0, count = 0;
-  if (!take(&blob, &magic) || magic != kMagic || !take(&blob, &sum) || sum != checksum(blob)) return false;
-  if (!take(&blob, &count)) return false;
-  for (uint64_t i = 0; i < count; ++i) {
-    std::string launch;
-    if (!take(&blob, &launch)) return false;
-    out->warmed.push_back(std::move(launch));
-  }
-  return take(&blob, &out->binary) && blob.empty() && !out->binary.empty();
-}
 
 BuiltProgram::BuiltProgram(const Instance& instance, const Source& source, const std::string& defines)
     : key_(ep::cat("program/", instance.device.build_key(), "/", source.name, "/", defines)),

@@ -87,13 +87,4 @@ void warm(const ep::NodeView& node, const KernelRef& kernel);
 /// Put before every source.
 std::string_view prelude();
 
-/// A cached blob: the launches that its binary is warm for, and the binary, with a checksum over both, since
-/// drivers trust what they are given. Empty when `blob` is not whole.
-struct CachedBinary {
-  std::vector<std::string> warmed;
-  std::string binary;
-};
-std::string pack_binary(const CachedBinary& content);
-bool unpack_binary(std::string_view blob, CachedBinary* out);
-
 }  // namespace tenon::opencl

@@ -92,7 +92,6 @@ void Arguments::add_buffer(cl_mem buffer, uint64_t element_offset) {
 }
 
 void Arguments::record(Size3 global) {
-  if (global[0] == 0 || global[1] == 0 || global[2] == 0) return;
   Command command{std::move(kernel_), global, ref_.local};
   for (size_t d = 0; d < 3; ++d)
     command.global[d] = (global[d] + ref_.local[d] - 1) / ref_.local[d] * ref_.local[d];

@@ -74,7 +74,7 @@ class Arguments {
     static_assert(std::is_trivially_copyable_v<Scalar> && sizeof(Scalar) >= 4);
     check(clSetKernelArg(kernel_.get(), next_++, sizeof(scalar), &scalar), "clSetKernelArg");
   }
-  /// Rounds `global` up to whole groups; nothing is recorded when it is empty.
+  /// Rounds `global` up to whole groups.
   void record(Size3 global);
 
  private:
@@ -93,6 +93,7 @@ class Arguments {
 /// structs of exactly the type that the OpenCL C declares (cl_int, cl_float, Walk).
 template <class... Args>
 void launch(const Context& ctx, const KernelRef& kernel, Size3 global, const Args&... args) {
+  if (global[0] == 0 || global[1] == 0 || global[2] == 0) return;  // nothing to do, and perhaps no workspace
   detail::Arguments arguments(detail::recording_of(ctx), ctx.args().workspace, kernel);
   (arguments.add(args), ...);
   arguments.record(global);
