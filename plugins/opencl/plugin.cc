@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "program.h"
 #include "stream.h"
+#include "tenon/negotiate.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -58,7 +59,7 @@ void device_close(tenon_device* device) { delete own<Device>(device); }
 tenon_status device_domains(tenon_device* device, const tenon_domain_sink* sink, tenon_error* error) {
   return guard(error, [&] {
     const tenon_domain_info info = domain_of(*own<Device>(device));
-    ep::detail::call_host(sink->add, sink->context, &info);
+    ep::call_sink(sink->add, sink->context, &info);
   });
 }
 
@@ -93,9 +94,8 @@ tenon_status copy_bytes(tenon_device* device, const tenon_location* destination,
 
 tenon_status instance_create(tenon_device* device, const tenon_instance_params* raw, tenon_instance** out,
                              tenon_error* error) {
-  return guard(error, [&] {
-    *out = own<tenon_instance>(new Instance(*own<Device>(device), ep::detail::read_struct(raw)));
-  });
+  return guard(error,
+               [&] { *out = own<tenon_instance>(new Instance(*own<Device>(device), ep::read_params(raw))); });
 }
 void instance_destroy(tenon_instance* instance) { delete own<Instance>(instance); }
 
@@ -118,21 +118,16 @@ tenon_status guard_node(const CompiledNode& node, tenon_error* error, Body&& bod
     body();
     return TENON_OK;
   } catch (...) {
-    return ep::detail::report(error, node.place());
+    return ep::report_error(error, node.place());
   }
 }
 
 tenon_status prepare(tenon_program* program, tenon_prepare_args* args, tenon_prepared** out,
                      tenon_error* error) {
   const CompiledNode& node = *own<CompiledNode>(program);
-  return guard_node(node, error, [&] { *out = own<tenon_prepared>(node.prepare(*args)); });
+  return guard_node(node, error, [&] { *out = node.prepare(*args); });
 }
-void prepared_destroy(tenon_prepared* raw) {
-  auto* prepared = own<ep::detail::Prepared>(raw);
-  if (prepared == nullptr || prepared == &ep::detail::g_stateless) return;
-  prepared->ops->destroy_state(prepared->state);
-  delete prepared;
-}
+void prepared_destroy(tenon_prepared* prepared) { ep::KernelNode::destroy_prepared(prepared); }
 
 tenon_status bind(const tenon_bind_args* args, tenon_binding** out, tenon_error* error) {
   return guard_node(*own<CompiledNode>(args->program), error,
@@ -208,53 +203,15 @@ constexpr tenon_ep_api make_api() {
 }
 constexpr tenon_ep_api kApi = make_api();
 
-constexpr uint32_t sanitizer() {
-#if defined(__SANITIZE_ADDRESS__)
-  return TENON_SANITIZER_ADDRESS;
-#elif defined(__SANITIZE_THREAD__)
-  return TENON_SANITIZER_THREAD;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  return TENON_SANITIZER_ADDRESS;
-#elif __has_feature(thread_sanitizer)
-  return TENON_SANITIZER_THREAD;
-#else
-  return TENON_SANITIZER_NONE;
-#endif
-#else
-  return TENON_SANITIZER_NONE;
-#endif
-}
-
-bool within(uint32_t number, uint32_t lowest, uint32_t highest) {
-  return number >= lowest && number <= highest;
-}
-
-std::string refusal(const tenon_ep_negotiation& io) {
-  if (!within(TENON_EP_ABI_MAJOR, io.host_major_lowest, io.host_major_highest))
-    return ep::cat("built for ABI ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR);
-  if (TENON_EP_ABI_MAJOR == 0 && io.host_major_highest == 0 && io.host_minor != TENON_EP_ABI_MINOR)
-    return ep::cat("built for ABI 0.", TENON_EP_ABI_MINOR, ", and before 1.0 only the same minor fits");
-  return ep::KernelRegistry::get().conflict();
-}
+std::string refusal() { return ep::KernelRegistry::get().conflict(); }
 
 }  // namespace
 }  // namespace tenon::opencl
 
 extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
-  using namespace tenon;
-  if (io == nullptr || io->struct_size < sizeof(*io)) return TENON_INVALID_ARGUMENT;
-  return ep::guard(nullptr, [&] {
-    if (io->host != nullptr) ep::detail::g_host = ep::detail::read_struct(io->host);
-    const std::string reason = opencl::refusal(*io);
-    ep::detail::copy_text(io->reason, sizeof(io->reason), reason);
-    if (!reason.empty()) throw ep::Error{TENON_FAILED_PRECONDITION, reason, 0};
-    io->major = TENON_EP_ABI_MAJOR;
-    io->minor = TENON_EP_ABI_MINOR;
-    io->sanitizer = opencl::sanitizer();
-    ep::detail::copy_text(io->provider_id, sizeof(io->provider_id), TENON_PROVIDER_ID);
-    ep::detail::copy_text(io->provider_version, sizeof(io->provider_version), TENON_PROVIDER_VERSION);
-    ep::detail::copy_text(io->build_id, sizeof(io->build_id), __VERSION__);
-    io->api = &opencl::kApi;
-  });
+  return tenon::ep::negotiate(io, {.id = TENON_PROVIDER_ID,
+                                   .version = TENON_PROVIDER_VERSION,
+                                   .build_id = __VERSION__,
+                                   .api = &tenon::opencl::kApi,
+                                   .refuse = tenon::opencl::refusal});
 }

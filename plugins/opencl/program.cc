@@ -1,7 +1,5 @@
 #include "program.h"
 
-#include <functional>
-
 #include "fuse.h"
 #include "memory.h"
 
@@ -31,28 +29,10 @@ Support check_types(const Instance& instance, const NodeView& node) {
 }
 
 const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Support* out_refusal) {
-  const ep::KernelEntry* entry = ep::detail::choose(node, out_refusal);
+  const ep::KernelEntry* entry = ep::choose_kernel(node, out_refusal);
   if (entry == nullptr) return nullptr;
   *out_refusal = check_types(instance, node);
   return *out_refusal ? entry : nullptr;
-}
-
-void emit(const Instance& instance, const tenon_claim_sink* sink, const NodeView& node,
-          std::span<const uint32_t> nodes, const ep::KernelEntry& entry) {
-  std::vector<tenon_claim_value> values;
-  for (const int i : entry.ops.shape_inputs(node)) {
-    const ValueView value = node.input(i);
-    if (!value.present() || value.is_constant()) continue;
-    values.push_back({value.index(), TENON_CLAIM_SHAPE_INPUT, TENON_DOMAIN_HOST, 0});
-  }
-  tenon_claim claim{};
-  claim.struct_size = sizeof(claim);
-  claim.nodes = nodes.data();
-  claim.node_count = static_cast<uint32_t>(nodes.size());
-  claim.values = values.data();
-  claim.value_count = static_cast<uint32_t>(values.size());
-  claim.input_domain = claim.output_domain = instance.domain();
-  ep::detail::call_host(sink->claim, sink->context, &std::as_const(claim));
 }
 
 /// The nodes of a claim that begins with `node`: itself, and one that it can do on the way.
@@ -79,12 +59,12 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
     Support refusal = Support::yes();
     const ep::KernelEntry* entry = choose(instance, node, &refusal);
     if (entry == nullptr) {
-      ep::detail::emit_rejection(sink, i, refusal);
+      ep::reject_node(sink, i, refusal);
       continue;
     }
     const std::vector<uint32_t> nodes = gather(instance, graph, followers, node, i, store);
     for (const uint32_t n : nodes) claimed[n] = true;
-    emit(instance, sink, node, nodes, *entry);
+    ep::claim_node(sink, node, nodes, *entry, instance.domain());
   }
 }
 
@@ -93,36 +73,21 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instanc
   const uint32_t count = graph.info().node_count;
   ep::require(count == 1 || count == 2, TENON_INTERNAL, "a claim of ", count, " nodes was not offered");
   NodeContext context(instance, {});
-  const NodeView node(graph, 0, node_.layout.store, context);
-  node_.layout.place = ep::detail::place_of(node);
+  const NodeView node = node_.view(graph, 0, context);
   try {
     Support refusal = Support::yes();
     const ep::KernelEntry* entry = choose(instance, node, &refusal);
     if (entry == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
     if (count == 2) {
-      context.cut = fuse(node, NodeView(graph, 1, node_.layout.store, context));
+      context.cut = fuse(node, node_.view(graph, 1, context));
       ep::require(static_cast<bool>(context.cut), TENON_INTERNAL, "two nodes that were not offered together");
     }
-    node_.ops = &entry->ops;
-    ep::detail::lay_out(graph, node, node_.layout);
-    if (count == 2) node_.layout.outputs.assign(1, 0);  // of the second node
-    node_.kernel = entry->ops.create(node);
+    node_.compile(graph, node, *entry);
+    if (count == 2) node_.redirect_output(0);
   } catch (ep::Error& e) {
-    e.text = ep::cat(node_.layout.place, ": ", e.text);
+    e.text = ep::cat("node '", node.name(), "' (", node.op(), "): ", e.text);
     throw;
   }
-}
-
-ep::detail::Prepared* CompiledNode::prepare(tenon_prepare_args& args) const {
-  ep::detail::Prepared* out = ep::detail::prepare_node(node_, args);
-  if (args.workspace_bytes != 0) args.workspace_domain = instance_.domain();
-  return out;
-}
-
-bool CompiledNode::is_constant(const tenon_tensor* tensor) const {
-  const std::vector<tenon_tensor>& constants = node_.layout.constants;
-  return !std::less<>()(tensor, constants.data()) &&
-         std::less<>()(tensor, constants.data() + constants.size());
 }
 
 cl_mem CompiledNode::constant(const tenon_tensor* tensor) const {
@@ -161,14 +126,12 @@ Recording::Recording(const tenon_bind_args& bind)
   args.output_count = bind.output_count;
   args.workspace = bind.workspace;
   args.recording = this;
-  const ep::detail::Program& node = program_.node();
-  const ep::Context context(args, node.layout);
-  node.ops->run(node.kernel, reinterpret_cast<const ep::detail::Prepared*>(bind.prepared)->state, context);
+  program_.node().run(args);
 }
 
 BufferRange Recording::find(const tenon_tensor& tensor) {
   if (tensor.kind == TENON_KIND_NONE) return {};
-  if (program_.is_constant(&tensor)) return {program_.constant(&tensor), 0};
+  if (program_.node().is_constant(&tensor)) return {program_.constant(&tensor), 0};
   if (tensor.buffer != nullptr || tensor.data == nullptr)
     return {from_border(tensor.buffer), tensor.byte_offset};
   for (const Wrapped& known : wrapped_) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device.h"
+#include "tenon/kernel_node.hpp"
 
 namespace tenon::opencl {
 
@@ -27,10 +28,9 @@ class CompiledNode {
   CompiledNode& operator=(const CompiledNode&) = delete;
 
   Instance& instance() const { return instance_; }
-  const ep::detail::Program& node() const { return node_; }
-  const std::string& place() const { return node_.layout.place; }
-  ep::detail::Prepared* prepare(tenon_prepare_args& args) const;
-  bool is_constant(const tenon_tensor* tensor) const;
+  const ep::KernelNode& node() const { return node_; }
+  const std::string& place() const { return node_.place(); }
+  tenon_prepared* prepare(tenon_prepare_args& args) const { return node_.prepare(args, instance_.domain()); }
   /// The device's copy of a constant input, or the constant itself where both share memory.
   cl_mem constant(const tenon_tensor* constant) const;
   /// A buffer that `record` fills, made and filled at the first call.
@@ -38,7 +38,7 @@ class CompiledNode {
 
  private:
   Instance& instance_;
-  ep::detail::Program node_;
+  ep::KernelNode node_;
   mutable std::mutex mutex_;
   mutable std::unordered_map<const tenon_tensor*, MemHandle> constants_;
   mutable std::mutex packing_;

@@ -107,7 +107,7 @@ BufferArg packed_constant(const Context& ctx, uint64_t bytes, Record&& record) {
   return {node.packed(bytes, [&](Recording& recording, cl_mem buffer) {
     RecordArgs args{static_cast<const tenon_run_args&>(ctx.args())};
     args.recording = &recording;
-    record(Context(args, node.node().layout), BufferArg{buffer});
+    record(node.node().context(args), BufferArg{buffer});
   })};
 }
 
