@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """write_docs.py TENON [--check]: fills the generated tables of docs/ from their one source.
 
-Config keys come from `TENON config schema`, refusal codes from host/provider/refusal.h, the checks of the provider kit from the
-`tenon-cts --list` beside TENON. --check changes nothing and fails when
-a page is not up to date.
+Config keys come from `TENON config schema`, operators of a provider from what its kernels register, refusal codes from
+host/provider/refusal.h, the checks of the provider kit from the `tenon-cts --list` beside TENON. --check changes nothing and
+fails when a page is not up to date.
 """
 
 import json
@@ -42,7 +42,25 @@ def cts_checks(tenon):
     return "\n".join(lines + [f"| `{id}` | {title} |" for id, title in (row.split("\t") for row in rows)])
 
 
+def opencl_operators(_):
+    found = {}
+    for path in sorted((REPO / "plugins/opencl/kernels").glob("*.cc")):
+        text = path.read_text()
+        rows = re.findall(r'TENON_KERNEL\(\w+,\s*\.op_type = "(\w+)",\s*\.since = (\d+)(?:,\s*\.until = (\d+))?', text)
+        rows += [(op, since, "") for op, since in re.findall(r"^[A-Z]+_OPERATOR\((\w+), (\d+),", text, re.M)]
+        for op, since, until in rows:
+            found.setdefault(op, []).append((int(since), int(until or 0), path.name))
+    if len(found) < 60:
+        sys.exit(f"write_docs: found only {len(found)} operators in plugins/opencl/kernels")
+    lines = ["| operator | versions | kernels/ |", "|---|---|---|"]
+    for op, rows in sorted(found.items()):
+        versions = ", ".join(f"{since} to {until}" if until else f"{since} and later" for since, until, _ in sorted(rows))
+        lines.append(f"| {op} | {versions} | {', '.join(sorted({name for _, _, name in rows}))} |")
+    return "\n".join(lines + ["", f"{len(found)} operators."])
+
+
 TABLES = {
+    "plugins/opencl/README.md": {"operators": opencl_operators},
     "docs/config.md": {"config keys": config_keys},
     "docs/providers.md": {"refusal codes": refusal_codes},
     "docs/cts.md": {"checks": cts_checks},

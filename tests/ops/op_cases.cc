@@ -126,6 +126,14 @@ class LoadFailure : public testing::Test {
   std::string text_;
 };
 
+/// Providers end before the statics of their drivers do.
+class EndOfHosts : public testing::Environment {
+ public:
+  void TearDown() override { hosts().clear(); }
+};
+[[maybe_unused]] testing::Environment* const g_end_of_hosts =
+    testing::AddGlobalTestEnvironment(new EndOfHosts);
+
 bool load(const std::string& manifest) {
   try {
     hosts().push_back(std::make_unique<MiniHost>(manifest));

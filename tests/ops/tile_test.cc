@@ -87,6 +87,47 @@ OpCase turned(std::string name, int64_t rows, int64_t depth, int64_t columns) {
           {{"transB", int64_t{1}}}};
 }
 
+/// The same in float64: for providers whose float32 has a way of its own.
+OpCase doubled(OpCase row) {
+  const auto convert = [](Tensor& tensor) {
+    std::vector<double> values;
+    for (int64_t i = 0; i < tensor.size(); ++i) values.push_back(at(tensor, i));
+    std::vector<float> rounded(values.begin(), values.end());
+    tensor = make_tensor<double>(tensor.dims, rounded);
+  };
+  for (Tensor& tensor : row.inputs) convert(tensor);
+  for (Tensor& tensor : row.outputs) convert(tensor);
+  row.name += "_double";
+  return row;
+}
+
+/// Greatest of each window.
+OpCase maximum(std::string name, const Image& c) {
+  const Tensor x = numbers({c.images, c.channels, c.height, c.width}, 5);
+  const int64_t oh = (c.height + 2 * c.pad - c.taps) / c.stride + 1,
+                ow = (c.width + 2 * c.pad - c.taps) / c.stride + 1;
+  std::vector<float> out;
+  for (int64_t i = 0; i < c.images * c.channels * oh * ow; ++i) {
+    const int64_t w = i % ow, h = i / ow % oh, plane = i / ow / oh;
+    float top = -kInf;
+    for (int64_t k = 0; k < c.taps * c.taps; ++k) {
+      const int64_t y = h * c.stride + k / c.taps - c.pad, z = w * c.stride + k % c.taps - c.pad;
+      if (y < 0 || y >= c.height || z < 0 || z >= c.width) continue;
+      top = std::max(top, at(x, (plane * c.height + y) * c.width + z));
+    }
+    out.push_back(top);
+  }
+  return {std::move(name),
+          {x},
+          {f32({c.images, c.channels, oh, ow}, std::move(out))},
+          {{"kernel_shape", std::vector<int64_t>{c.taps, c.taps}},
+           {"pads", std::vector<int64_t>{c.pad, c.pad, c.pad, c.pad}},
+           {"strides", std::vector<int64_t>{c.stride, c.stride}}}};
+}
+
+constexpr Image kStrided{1, 4, 11, 13, 9, 3, 2, 1, 1}, kThird{1, 3, 20, 50, 5, 3, 3, 1, 1};
+constexpr Image kDepthwise{2, 6, 9, 35, 6, 3, 1, 1, 6};
+
 }  // namespace
 
 OP_CASES(MatMul, 13,
@@ -97,13 +138,17 @@ OP_CASES(MatMul, 13,
           batched("no_rows", 2, 0, 4, 40, false)})
 OP_CASES(Gemm, 13, {turned("turned_tile", 10, 12, 40), turned("turned_row", 2, 50, 33)})
 OP_CASES(Conv, 11,
-         {convolution("three_by_three", {2, 3, 9, 10, 12, 3, 1, 1, 1}),
-          convolution("strided", {1, 4, 11, 13, 9, 3, 2, 1, 1}),
+         {convolution("three_by_three", {2, 3, 9, 10, 12, 3, 1, 1, 1}), convolution("strided", kStrided),
           convolution("points", {2, 6, 7, 7, 16, 1, 1, 0, 1}),
           convolution("points_strided", {1, 6, 8, 8, 8, 1, 2, 0, 1}),
-          convolution("in_groups", {2, 8, 6, 6, 24, 3, 1, 1, 2}),
-          convolution("depthwise", {2, 6, 9, 35, 6, 3, 1, 1, 6}),
+          convolution("in_groups", {2, 8, 6, 6, 24, 3, 1, 1, 2}), convolution("depthwise", kDepthwise),
+          doubled(convolution("depthwise", kDepthwise)), doubled(convolution("strided", kStrided)),
+          convolution("strided_by_three", kThird),
           convolution("depthwise_doubled", {1, 4, 8, 8, 8, 3, 2, 1, 4}),
           convolution("seven_by_seven", {1, 3, 20, 21, 8, 7, 2, 3, 1})})
+
+OP_CASES(MaxPool, 12,
+         {maximum("lines", {2, 3, 9, 40, 0, 3, 1, 1, 1}), maximum("strided", {1, 2, 21, 37, 0, 3, 2, 1, 1}),
+          maximum("strided_by_three", kThird), doubled(maximum("strided", kStrided))})
 
 }  // namespace tenon::test

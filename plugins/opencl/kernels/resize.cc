@@ -8,9 +8,9 @@ namespace {
 constexpr std::string_view kText = R"CL(
 typedef struct {
   int rank;
-  int rounding;
   int clips;
-  int zero;
+  int zero[2];
+  int rounding[8];
   int out[8];
   int in[8];
   int stride[8];
@@ -31,7 +31,7 @@ __kernel void Nearest(IN(M, x), OUT(M, y), Axes a, int n, ulong beyond) {
     const float s = SOURCE(a, d, r - q * a.out[d]);
     r = q;
     if (a.clips && (s < 0 || s > a.in[d] - 1)) inside = false;
-    const float v = a.rounding == 0 ? ceil(s - 0.5f) : a.rounding == 1 ? floor(s + 0.5f) : a.rounding == 2 ? floor(s) : ceil(s);
+    const float v = a.rounding[d] == 0 ? ceil(s - 0.5f) : a.rounding[d] == 1 ? floor(s + 0.5f) : a.rounding[d] == 2 ? floor(s) : ceil(s);
     from += clamp((int)v, 0, a.in[d] - 1) * a.stride[d];
   }
   PTR(y)[i] = inside ? PTR(x)[from] : (M)beyond;
@@ -71,12 +71,14 @@ __kernel void Linear(IN(T, x), OUT(T, y), Axes a, int n, float beyond) {
 )CL";
 
 struct Axes {
-  cl_int rank, rounding, clips, zero;
+  cl_int rank, clips, zero[2];
+  cl_int rounding[kMaxWalkRank];
   cl_int out[kMaxWalkRank], in[kMaxWalkRank], stride[kMaxWalkRank], whole[kMaxWalkRank];
   cl_float add[kMaxWalkRank], multiply[kMaxWalkRank], divide[kMaxWalkRank], offset[kMaxWalkRank];
 };
 constexpr Source kSource{"resize", kText, "Axes", sizeof(Axes)};
 
+constexpr cl_int kCeil = 3;
 constexpr std::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
 /// Output positions of one axis as positions in x.
@@ -140,7 +142,8 @@ class Resize {
         way_(is_old_ ? "asymmetric" : n.attr_s("coordinate_transformation_mode", "half_pixel")),
         beyond_(n.attr_f("extrapolation_value", 0)),
         attribute_scales_(n.attr_floats("scales")),
-        axes_(n.attr_ints("axes")) {
+        axes_(n.attr_ints("axes")),
+        policy_(n.attr_s("keep_aspect_ratio_policy", "stretch")) {
     const uint32_t dtype = n.input(0).dtype();
     const std::string rounding = is_old_ ? "floor" : n.attr_s("nearest_mode", "round_prefer_floor");
     rounding_ = static_cast<cl_int>(std::find(std::begin(kRoundings), std::end(kRoundings), rounding) -
@@ -167,7 +170,6 @@ class Resize {
 
     Axes out{};
     out.rank = narrow(static_cast<int64_t>(x.size()));
-    out.rounding = rounding_;
     out.clips = way_ == "tf_crop_and_resize";
     const Dims strides = dense_strides(x);
     for (size_t d = 0; d < x.size(); ++d) {
@@ -180,8 +182,10 @@ class Resize {
       const size_t d = axes[i];
       Axis axis{x[d], y[d], static_cast<float>(y[d]) / static_cast<float>(x[d]), 0, 1};
       if (!scales.empty()) axis.scale = scales[i];
+      if (scales.empty() && policy_ != "stretch") axis.scale = common_scale(p, axes);
       if (!roi.empty()) axis.start = roi[i], axis.end = roi[i + axes.size()];
       place(way_, axis, d, &out);
+      out.rounding[d] = is_old_ && axis.scale < 1 ? kCeil : rounding_;
     }
     return out;
   }
@@ -197,6 +201,18 @@ class Resize {
   }
 
  private:
+  /// Of all axes, when their ratio is kept: that of the wanted sizes which the policy names.
+  float common_scale(const PrepareContext& p, const std::vector<size_t>& axes) const {
+    const Dims sizes = p.input(3).to_dims();
+    double best = 0;
+    for (size_t i = 0; i < axes.size() && i < sizes.size(); ++i) {
+      const double scale =
+          static_cast<double>(sizes[i]) / static_cast<double>(p.input(0).dim(static_cast<int>(axes[i])));
+      best = i == 0 ? scale : policy_ == "not_larger" ? std::min(best, scale) : std::max(best, scale);
+    }
+    return static_cast<float>(best);
+  }
+
   cl_ulong beyond_bits(uint32_t dtype) const {
     cl_ulong bits = 0;
     dispatch(kAnyTypes, dtype, [&]<class T>() {
@@ -211,6 +227,7 @@ class Resize {
   float beyond_;
   std::vector<float> attribute_scales_;
   std::vector<int64_t> axes_;
+  std::string policy_;
   cl_int rounding_ = 0;
   KernelRef kernel_;
 };

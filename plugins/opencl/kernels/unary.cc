@@ -54,7 +54,7 @@ UNARY(Asinh, asinh(v))
 UNARY(Acosh, acosh(v))
 UNARY(Atanh, atanh(v))
 #else
-UNARY(Abs, v < 0 ? (C)-v : v)
+UNARY(Abs, (C)abs(v))
 UNARY(Neg, -v)
 UNARY(Sign, v > 0 ? 1 : v < 0 ? -1 : 0)
 UNARY(Relu, v < 0 ? 0 : v)
