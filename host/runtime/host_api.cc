@@ -257,6 +257,11 @@ constexpr tenon_host_api kHostApi = {
 
 const tenon_host_api* host_api() { return &kHostApi; }
 
+bool has_log_sink() {
+  const std::lock_guard lock(g_log_mutex);
+  return log_sink() != nullptr;
+}
+
 void log_line(uint32_t level, std::string_view code, std::string_view message) noexcept {
   log(nullptr, level, {code.data(), code.size()}, {message.data(), message.size()});
 }

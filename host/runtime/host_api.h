@@ -21,6 +21,8 @@ struct LogLine {
 /// Where log lines go from now on; an empty function drops them, which is the default. Called from any
 /// thread.
 void set_log_sink(std::function<void(const LogLine&)> sink);
+/// Somebody listens: what is only made for the log need not be made otherwise.
+bool has_log_sink();
 /// What the runtime itself has to say: `provider` in the line is empty. Never fails; may be dropped.
 void log_line(uint32_t level, std::string_view code, std::string_view message) noexcept;
 

@@ -60,6 +60,18 @@ Result<transform::Options> transforms_of(const config::Settings& settings, trans
   return options;
 }
 
+namespace {
+
+/// Which manifests were found, which of them are taken, and why.
+void log_choices(provider::ProviderRegistry& registry) {
+  if (!runtime::has_log_sink()) return;
+  for (const std::string& notice : registry.notices()) runtime::log_line(TENON_LOG_INFO, "SEARCH", notice);
+  for (const provider::ProviderInfo& info : registry.list())
+    runtime::log_line(TENON_LOG_INFO, "PROVIDER", info.explain());
+}
+
+}  // namespace
+
 Result<runtime::Selection> select_providers(const config::Config& config, const SessionOptions& options) {
   provider::RegistryOptions registry_options =
       provider::RegistryOptions::from_config(config, runtime::host_api());
@@ -67,7 +79,9 @@ Result<runtime::Selection> select_providers(const config::Config& config, const 
   provider::ProviderRegistry registry(std::move(registry_options));
   const provider::ProviderRegistry::Known known = registry.known();
   RETURN_IF_ERROR(config.check_providers(known.providers));
-  return runtime::select_instances(config, registry);
+  Result<runtime::Selection> selection = runtime::select_instances(config, registry);
+  log_choices(registry);
+  return selection;
 }
 
 Status transform_model(ir::Model* model, const config::Settings& settings,

@@ -37,6 +37,7 @@ struct SessionFlags {
   std::string config_path;
   std::vector<std::string> providers;  // --provider: replaces select.order
   std::vector<std::string> settings;   // --set key=value
+  /// Among them -v, unless the command has one of its own.
   void add_to(CLI::App& app);
   Config config() const;
 };

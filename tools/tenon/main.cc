@@ -38,6 +38,34 @@ Error input_error(std::string where, std::string message) {
   return Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, std::move(where), std::move(message));
 }
 
+namespace {
+
+std::string_view level_name(uint32_t level) {
+  switch (level) {
+    case TENON_LOG_ERROR:
+      return "problem";
+    case TENON_LOG_WARNING:
+      return "warning";
+    case TENON_LOG_INFO:
+      return "info";
+    default:
+      return "debug";
+  }
+}
+
+// Without -v only what a person who started the command must know.
+uint32_t g_level = TENON_LOG_WARNING;
+
+void print_line(void*, uint32_t level, tenon_str provider, tenon_str code, tenon_str message) {
+  if (level > g_level) return;
+  std::string line = std::string(level_name(level)) + ": ";
+  if (provider.size != 0) line += as_string(provider) + ": ";
+  line += as_string(code) + ": " + as_string(message) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);  // one call, so that lines of several threads stay whole
+}
+
+}  // namespace
+
 void SessionFlags::add_to(CLI::App& app) {
   app.add_option("--config", config_path, "Config file; without it the one named by TENON_CONFIG")
       ->type_name("FILE");
@@ -46,6 +74,10 @@ void SessionFlags::add_to(CLI::App& app) {
       ->delimiter(',');
   app.add_option("--set", settings, "One key of the config: --set select.order='[\"cpu\"]'")
       ->type_name("KEY=VALUE");
+  if (app.get_option_no_throw("-v") != nullptr) return;
+  app.add_flag_function(
+      "-v,--verbose", [](int64_t count) { g_level = count > 1 ? TENON_LOG_DEBUG : TENON_LOG_INFO; },
+      "Show what host and providers log, on stderr; -vv with what only helps to find defects");
 }
 
 Config SessionFlags::config() const {
@@ -94,20 +126,12 @@ std::string nearest_command(const CLI::App& app, const std::string& given) {
   return best;
 }
 
-// Warnings are for the person who started the command; what is less is for a log file.
-void print_warning(void*, uint32_t level, tenon_str provider, tenon_str code, tenon_str message) {
-  if (level > TENON_LOG_WARNING) return;
-  const std::string who = provider.size == 0 ? std::string() : as_string(provider) + ": ";
-  std::fprintf(stderr, "%s: %s%s: %s\n", level == TENON_LOG_ERROR ? "problem" : "warning", who.c_str(),
-               as_string(code).c_str(), as_string(message).c_str());
-}
-
 int run_command(int argc, char** argv) {
   CLI::App app(
       "tenon runs ONNX models on execution providers that are chosen by a config file.\n"
       "Example: tenon run model.onnx --input x=image.png");
   app.name("tenon");
-  api().log_set(print_warning, nullptr);
+  set_log(print_line);
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Help of all commands");
   app.set_version_flag("--version", [] { return "tenon " + as_string(api().runtime_version()); });

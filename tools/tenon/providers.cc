@@ -22,14 +22,18 @@ int list(const SessionFlags& flags, bool as_json) {
     std::printf("%s\n", json.dump(2).c_str());
     return kSuccess;
   }
-  std::vector<std::vector<std::string>> rows{{"provider", "version", "verdict", "devices", "manifest"}};
+  std::vector<std::vector<std::string>> rows{
+      {"provider", "version", "verdict", "for select.order", "device id", "manifest"}};
   for (const Json& entry : json) {
-    std::string devices;
-    for (const Json& device : entry.value("devices", Json::array()))
-      devices += (devices.empty() ? "" : ", ") + device.value("id", device.value("kind", ""));
+    std::string selectors, devices;
+    for (const Json& device : entry.value("devices", Json::array())) {
+      const char* comma = selectors.empty() ? "" : ", ";
+      selectors += comma + entry.value("id", "?") + "/" + device.value("selector", "");
+      devices += comma + device.value("id", "");
+    }
     std::string refusal = entry.value("refusal", "");
     rows.push_back({entry.value("id", "?"), entry.value("version", "?"),
-                    refusal.empty() ? entry.value("verdict", "") : refusal, devices,
+                    refusal.empty() ? entry.value("verdict", "") : refusal, selectors, devices,
                     entry.value("manifest", "")});
   }
   std::printf("%s", format_table(rows).c_str());

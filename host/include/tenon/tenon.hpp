@@ -35,6 +35,9 @@ inline const tenon_api& api() {
 inline tenon_str as_str(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string as_string(tenon_str text) { return std::string(text.data, text.size); }
 
+/// Where the lines go that providers log; see tenon_api::log_set. Null drops them.
+inline void set_log(tenon_log_fn fn, void* context = nullptr) { api().log_set(fn, context); }
+
 /// A failure. `kind` is one of TENON_ERROR_x and `code` a tenon_status; `where` names the node, file or
 /// provider.
 class Error : public std::exception {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "host/runtime/host_api.h"
 #include "tenon/tenon.hpp"
 #include "tests/support/paths.h"
 #include "tests/unit/host/session/model_maker.h"
@@ -136,6 +137,24 @@ TEST(Api, DescriptionsAreJson) {
   EXPECT_THROW(s.describe(99), Error);
   EXPECT_FALSE(json::parse(describe_providers(cpu(), false)).empty());
   EXPECT_EQ(json::parse(cpu().describe())["select.order"]["origin"], "config_set");
+}
+
+TEST(Api, TheLogTellsWhichProviderWasTakenAndWhatItSays) {
+  std::string log;
+  set_log(
+      [](void* context, uint32_t level, tenon_str provider, tenon_str code, tenon_str message) {
+        *static_cast<std::string*>(context) += std::to_string(level) + "|" + as_string(provider) + "|" +
+                                               as_string(code) + "|" + as_string(message) + "\n";
+      },
+      &log);
+  session();
+  EXPECT_THAT(log, HasSubstr("3||PROVIDER|accepted: cpu "));
+  runtime::host_api()->log(nullptr, TENON_LOG_WARNING, as_str("SLOW"), as_str("it is warm here"));
+  EXPECT_THAT(log, HasSubstr("2||SLOW|it is warm here\n"));
+  set_log(nullptr);
+  log.clear();
+  session();
+  EXPECT_EQ(log, "");
 }
 
 TEST(Api, ARunCanBeTracedAndStopped) {
