@@ -53,7 +53,7 @@ struct TestValue {
 };
 
 /// Reads TensorProto, SequenceProto, OptionalProto or MapProto bytes, as `type` says (the model's declared
-/// type; kUnknown means tensor).
+/// type; kUnknown means tensor). Where bfloat16 is declared, a tensor of uint16 is taken for the same bits.
 Result<TestValue> read_value(const std::string& path, const ir::Type& type);
 Result<std::string> write_value(const TestValue& value);
 

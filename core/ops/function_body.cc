@@ -8,11 +8,62 @@ namespace tenon::ops {
 
 namespace {
 
+/// Stands for a graph that is an attribute of the node: the schema's builder puts what the graph holds into the
+/// body, so it gets a graph of one such node, which is replaced by the real one afterwards.
+constexpr char kStandInDomain[] = "tenon.stand-in";
+
+void add_stand_in(const ir::Attribute& attribute, pb::AttributeProto* proto) {
+  const ir::Graph& graph = *attribute.graphs[0];
+  proto->set_name(attribute.name);
+  proto->set_type(pb::AttributeProto::GRAPH);
+  pb::GraphProto* stand_in = proto->mutable_g();
+  pb::NodeProto* node = stand_in->add_node();
+  node->set_domain(kStandInDomain);
+  node->set_op_type(attribute.name);
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    node->add_input(str_cat("in", i));
+    stand_in->add_input()->set_name(node->input(static_cast<int>(i)));
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    node->add_output(str_cat("out", i));
+    stand_in->add_output()->set_name(node->output(static_cast<int>(i)));
+  }
+}
+
+/// The real graphs in the places of what stands for them.
+Status replace_stand_ins(const ir::Node& call, ir::Graph& body) {
+  for (ir::NodeId id = 0, end = body.node_limit(); id < end; ++id) {
+    if (!body.has_node(id) || body.node(id).domain != kStandInDomain) continue;
+    ir::Function part;
+    part.name = body.node(id).op_type;
+    part.body = *call.find(part.name)->graphs[0];
+    RETURN_IF_ERROR(ir::inline_call(body, id, part));
+  }
+  return ok_status();
+}
+
+/// A graph that uses values around the node cannot become part of a function.
+bool graphs_stand_alone(const ir::Node& node) {
+  for (const ir::Attribute& attribute : node.attributes) {
+    for (const ir::GraphBox& graph : attribute.graphs) {
+      if (!graph->captures().empty() || attribute.graphs.size() != 1) return false;
+    }
+  }
+  return true;
+}
+
 /// What a body that depends on the node may ask about it.
 class BuildContext final : public pb::FunctionBodyBuildContext {
  public:
   BuildContext(const ir::Graph& graph, const ir::Node& node) : node_(node), types_(node.inputs.size()) {
-    for (const ir::Attribute& attribute : node.attributes) to_proto(attribute, &attributes_[attribute.name]);
+    for (const ir::Attribute& attribute : node.attributes) {
+      pb::AttributeProto* proto = &attributes_[attribute.name];
+      if (attribute.graphs.empty()) {
+        to_proto(attribute, proto);
+      } else {
+        add_stand_in(attribute, proto);
+      }
+    }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != ir::kNone) to_proto(graph.value(node.inputs[i]).type, &types_[i]);
     }
@@ -195,7 +246,7 @@ Result<ir::Function> make_body(const pb::OpSchema& schema, const ir::Graph& grap
 
 bool has_function_body(const ir::Node& node) {
   const Operator* op = find_operator(node);
-  return op != nullptr && !node.has_subgraph() && op->has_function_body();
+  return op != nullptr && op->has_function_body() && !is_control_flow(node) && graphs_stand_alone(node);
 }
 
 Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
@@ -212,6 +263,8 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
     // A body in another domain uses ai.onnx as the model has it.
     function->opset_imports.try_emplace("", opset_of(opset_imports, ""));
     RETURN_IF_ERROR(resolve(function->body, function->opset_imports, {}));
+    // These nodes have the versions that the model gave them.
+    RETURN_IF_ERROR(replace_stand_ins(node, function->body));
     return function;
   } catch (const std::bad_alloc&) {
     throw;

@@ -39,7 +39,7 @@ inline ir::TensorPtr floats(std::vector<int64_t> dims, const std::vector<float>&
 class GraphBuilder {
  public:
   explicit GraphBuilder(int64_t opset = 21)
-      : imports_{{"", opset}, {"ai.onnx.ml", 3}, {"com.microsoft", 1}} {}
+      : imports_{{"", opset}, {"ai.onnx.ml", 3}, {"ai.onnx.preview", 1}, {"com.microsoft", 1}} {}
 
   ir::ValueId input(const std::string& name, ir::Type type) {
     const ir::ValueId id = graph_.add_value(name, std::move(type));

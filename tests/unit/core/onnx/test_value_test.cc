@@ -80,6 +80,18 @@ TEST(TestValue, ReadsNamesAndUnknownKindsAsTensors) {
   EXPECT_EQ(value->type.to_string(), "float32[1]");
 }
 
+TEST(TestValue, ReadsTheBitsOfBfloat16) {
+  constexpr int kUInt16 = 4;
+  const std::string bytes(raw_tensor("x", kUInt16, {2}, raw_of<uint16_t>({0x3f80, 0xc000})).data());
+  const auto element = [&](ir::ElementType declared) {
+    return read_value(file_with(bytes), Type::tensor(declared))->tensor->type();
+  };
+  EXPECT_EQ(element(ir::ElementType::kBFloat16), ir::ElementType::kBFloat16);
+  EXPECT_EQ(element(ir::ElementType::kUInt16), ir::ElementType::kUInt16);
+  EXPECT_EQ(element(ir::ElementType::kFloat16), ir::ElementType::kUInt16)
+      << "a wrong type stays a wrong type";
+}
+
 TEST(TestValue, RefusesDamage) {
   auto refused = [](const std::string& bytes, const std::string& text) {
     auto value = read_value(file_with(bytes), Type());

@@ -78,6 +78,41 @@ TEST(FunctionBody, NestedGraphs) {
   EXPECT_TRUE(ir::verify(body->body).ok()) << ir::verify(body->body).to_string();
 }
 
+/// Scores or probabilities through one operator.
+ir::Graph modifier(const std::string& type) {
+  GraphBuilder b;
+  b.output(b.op(type, {b.input("x", f32({1, 2, 3, 5}))}));
+  return b.done();
+}
+
+TEST(FunctionBody, GraphsOfTheNodeBecomePartOfTheBody) {
+  GraphBuilder b(24);
+  const auto q = b.input("q", f32({1, 2, 3, 4})), k = b.input("k", f32({1, 2, 5, 4}));
+  b.output(b.op("ai.onnx.preview:FlexAttention", {q, k, b.input("v", f32({1, 2, 5, 6}))},
+                {Attribute::of_graph("score_mod", modifier("Tanh")),
+                 Attribute::of_graph("prob_mod", modifier("Neg"))}));
+  expect_inlines(b);
+  std::vector<std::string> order;
+  const Result<std::vector<ir::NodeId>> sorted = b.graph().topological_order();
+  ASSERT_TRUE(sorted.ok());
+  for (const ir::NodeId id : *sorted) {
+    const std::string& type = b.graph().node(id).op_type;
+    if (type == "Tanh" || type == "Softmax" || type == "Neg") order.push_back(type);
+  }
+  EXPECT_THAT(order, ::testing::ElementsAre("Tanh", "Softmax", "Neg"));
+}
+
+TEST(FunctionBody, GraphsThatUseValuesAroundTheNodeDoNot) {
+  GraphBuilder b(24), inner;
+  const auto q = b.input("q", f32({1, 2, 3, 4}));
+  const auto captured = inner.graph().add_capture(q, "outer", f32({1, 2, 3, 4}));
+  inner.output(inner.op("Add", {inner.input("x", f32({1, 2, 3, 3})), inner.op("ReduceSum", {captured})}));
+  inner.graph().set_type(inner.graph().outputs()[0], f32({1, 2, 3, 3}));
+  b.output(
+      b.op("ai.onnx.preview:FlexAttention", {q, q, q}, {Attribute::of_graph("score_mod", inner.graph())}));
+  EXPECT_FALSE(has_function_body(b.done().node(0)));
+}
+
 TEST(FunctionBody, ReferencesWithoutAType) {
   GraphBuilder b(22);
   b.output(b.op("Bernoulli", {b.input("x", f32({2, 3}))}, {Attribute::of_float("seed", 3)}));
