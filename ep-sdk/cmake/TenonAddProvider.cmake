@@ -112,3 +112,16 @@ function(tenon_add_provider)
   install(FILES ${manifest} DESTINATION ${destination} RENAME ${arg_NAME}-${arg_VERSION}.tenon.json
           COMPONENT ${target})
 endfunction()
+
+# tenon_add_provider_test(<target> [CASES <folder>...] [ARGUMENTS <words>...]): a test of CTest that runs tenon-cts on what
+# tenon_add_provider() made. Needs find_package(TenonSdk COMPONENTS cts).
+function(tenon_add_provider_test target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "CASES;ARGUMENTS")
+  get_target_property(manifest ${target} TENON_MANIFEST)
+  set(words)
+  foreach(folder IN LISTS arg_CASES)
+    get_filename_component(folder ${folder} ABSOLUTE)
+    list(APPEND words --cases ${folder})
+  endforeach()
+  add_test(NAME ${target}_cts COMMAND TenonSdk::cts ${manifest} ${words} ${arg_ARGUMENTS})
+endfunction()

@@ -1,2 +1,15 @@
 include(${CMAKE_CURRENT_LIST_DIR}/TenonSdkTargets.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/TenonAddProvider.cmake)
+
+# COMPONENTS cts: the kit that checks providers, TenonSdk::cts, and tenon_add_provider_test().
+set(TenonSdk_cts_FOUND FALSE)
+if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/TenonCtsTargets.cmake)
+  include(${CMAKE_CURRENT_LIST_DIR}/TenonCtsTargets.cmake)
+  set(TenonSdk_cts_FOUND TRUE)
+endif()
+foreach(component IN LISTS TenonSdk_FIND_COMPONENTS)
+  if(TenonSdk_FIND_REQUIRED_${component} AND NOT TenonSdk_${component}_FOUND)
+    set(TenonSdk_FOUND FALSE)
+    set(TenonSdk_NOT_FOUND_MESSAGE "TenonSdk is installed without its component ${component}")
+  endif()
+endforeach()

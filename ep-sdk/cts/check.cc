@@ -19,7 +19,7 @@ std::pair<int, int> place_of(const std::string& id) {
     if (id.rfind(kGroups[i], 0) == 0) return {i, 0};
   }
   if (id[0] == 'R') return {3, std::atoi(id.c_str() + 1)};
-  return {4, 0};
+  return {id.rfind("injection.", 0) == 0 ? 4 : 5, 0};
 }
 
 }  // namespace

@@ -5,25 +5,13 @@
 // passed.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "ep-sdk/cts/outcome.h"
 #include "ep-sdk/cts/target.h"
 
 namespace tenon::cts {
-
-/// The provider does not do what the check asks. `cure`: what its author does about it.
-struct Failed : std::runtime_error {
-  explicit Failed(const std::string& cause, std::string advice = {})
-      : std::runtime_error(cause), cure(std::move(advice)) {}
-  std::string cure;
-};
-
-/// There is nothing to look at: an optional slot is NULL, no operator of the kit is claimed.
-struct NotApplicable : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 struct Check {
   std::string id;     // "R17" for a rule of RULES.md, "hygiene.note" for the others
@@ -32,7 +20,7 @@ struct Check {
   int seconds = 60;                              // after which the process is ended
 };
 
-/// In the order in which they run: hygiene, negotiation, lifecycle, rules by number, injection.
+/// In the order in which they run: hygiene, negotiation, lifecycle, rules by number, injection, operators.
 const std::vector<Check>& all_checks();
 /// NULL when there is no such check.
 const Check* find_check(const std::string& id);

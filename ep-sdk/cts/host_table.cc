@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <thread>
 
 namespace tenon::cts {
 namespace {
 
 std::atomic<int> g_live_values{0};
-
-constexpr uint32_t kWorkers = 3;
 
 tenon_str to_str(const std::string& s) { return {s.data(), s.size()}; }
 std::string text(tenon_str s) { return std::string(s.data, s.size); }
@@ -23,108 +23,160 @@ tenon_status fail(tenon_error* error, tenon_status code, const char* message) {
 
 // ---- Graph view ----
 
-tenon_status graph_info(const tenon_graph* graph, tenon_graph_info* out) {
-  static const tenon_opset opset{{"", 0}, 1};
-  out->flags = 0;
-  out->node_count = 1;
-  out->value_count = static_cast<uint32_t>(graph->values.size());
-  out->input_count = static_cast<uint32_t>(graph->inputs.size());
-  out->output_count = static_cast<uint32_t>(graph->outputs.size());
-  out->inputs = graph->inputs.data();
-  out->outputs = graph->outputs.data();
-  out->name = {"test", 4};
-  out->opsets = &opset;
-  out->opset_count = 1;
+/// Writes as much of `full` as the caller's struct has room for.
+template <class Info>
+tenon_status fill(Info* out, Info full, const char* function) {
+  const uint32_t size = out->struct_size;
+  if (size < 8) {
+    host_state().violate(11, std::string(function) + " is called with a struct whose struct_size is not set");
+    return TENON_INVALID_ARGUMENT;
+  }
+  full.struct_size = size;
+  std::memcpy(static_cast<void*>(out), &full, std::min<size_t>(size, sizeof full));
   return TENON_OK;
+}
+
+bool usable(const tenon_graph* graph, const char* function) {
+  if (graph == nullptr || !graph->ended) return graph != nullptr;
+  host_state().violate(14, std::string(function) + " is called with a graph after the call that lent it");
+  return false;
+}
+
+tenon_status graph_info(const tenon_graph* graph, tenon_graph_info* out) {
+  if (!usable(graph, "graph_info")) return TENON_INVALID_ARGUMENT;
+  tenon_graph_info info{};
+  info.flags = graph->flags;
+  info.node_count = static_cast<uint32_t>(graph->nodes.size());
+  info.value_count = static_cast<uint32_t>(graph->values.size());
+  info.input_count = static_cast<uint32_t>(graph->inputs.size());
+  info.output_count = static_cast<uint32_t>(graph->outputs.size());
+  info.inputs = graph->inputs.data();
+  info.outputs = graph->outputs.data();
+  info.name = {"test", 4};
+  info.opsets = graph->opsets.data();
+  info.opset_count = static_cast<uint32_t>(graph->opsets.size());
+  return fill(out, info, "graph_info");
 }
 
 tenon_status graph_node(const tenon_graph* graph, uint32_t node, tenon_node_info* out) {
-  if (node != 0) return TENON_INVALID_ARGUMENT;
-  out->flags = 0;
-  out->name = {"tested", 6};
-  out->domain = to_str(graph->node->domain);
-  out->op_type = to_str(graph->node->op_type);
-  out->overload = {"", 0};
-  out->since_version = graph->node->since_version;
-  out->attribute_count = static_cast<uint32_t>(graph->attributes.size());
-  out->inputs = graph->node_inputs.data();
-  out->outputs = graph->node_outputs.data();
-  out->input_count = static_cast<uint32_t>(graph->node_inputs.size());
-  out->output_count = static_cast<uint32_t>(graph->node_outputs.size());
-  return TENON_OK;
+  if (!usable(graph, "graph_node") || node >= graph->nodes.size()) return TENON_INVALID_ARGUMENT;
+  const tenon_graph::Node& from = graph->nodes[node];
+  tenon_node_info info{};
+  info.flags = from.in_case->taken ? TENON_NODE_TAKEN : 0;
+  info.name = to_str(from.name);
+  info.domain = to_str(from.domain);
+  info.op_type = to_str(from.op_type);
+  info.overload = {"", 0};
+  info.since_version = from.in_case->since_version;
+  info.attribute_count = static_cast<uint32_t>(from.attributes.size());
+  info.inputs = from.inputs.data();
+  info.outputs = from.outputs.data();
+  info.input_count = static_cast<uint32_t>(from.inputs.size());
+  info.output_count = static_cast<uint32_t>(from.outputs.size());
+  return fill(out, info, "graph_node");
 }
 
 tenon_status graph_value(const tenon_graph* graph, uint32_t value, tenon_value_info* out) {
-  if (value >= graph->values.size()) return TENON_INVALID_ARGUMENT;
-  const uint32_t size = out->struct_size;
-  *out = graph->values[value].info;
-  out->struct_size = size;
-  return TENON_OK;
+  if (!usable(graph, "graph_value") || value >= graph->values.size()) return TENON_INVALID_ARGUMENT;
+  return fill(out, graph->values[value].info, "graph_value");
 }
 
-tenon_status graph_attribute(const tenon_graph* graph, uint32_t, uint32_t index, tenon_attribute* out) {
-  if (index >= graph->attributes.size()) return TENON_INVALID_ARGUMENT;
-  *out = graph->attributes[index];
-  return TENON_OK;
+tenon_status graph_attribute(const tenon_graph* graph, uint32_t node, uint32_t index, tenon_attribute* out) {
+  if (!usable(graph, "graph_attribute") || node >= graph->nodes.size()) return TENON_INVALID_ARGUMENT;
+  if (index >= graph->nodes[node].attributes.size()) return TENON_INVALID_ARGUMENT;
+  return fill(out, graph->nodes[node].attributes[index], "graph_attribute");
 }
 
-tenon_status graph_find_attribute(const tenon_graph* graph, uint32_t, tenon_str name, tenon_attribute* out) {
-  for (const tenon_attribute& attribute : graph->attributes) {
-    if (text(attribute.name) != text(name)) continue;
-    *out = attribute;
-    return TENON_OK;
+tenon_status graph_find_attribute(const tenon_graph* graph, uint32_t node, tenon_str name,
+                                  tenon_attribute* out) {
+  if (!usable(graph, "graph_find_attribute") || node >= graph->nodes.size()) return TENON_INVALID_ARGUMENT;
+  for (const tenon_attribute& attribute : graph->nodes[node].attributes) {
+    if (text(attribute.name) == text(name)) return fill(out, attribute, "graph_find_attribute");
   }
   return TENON_NOT_FOUND;
 }
 
 tenon_status graph_constant(const tenon_graph* graph, uint32_t value, tenon_tensor* out) {
-  if (value >= graph->values.size() || graph->values[value].constant == nullptr)
-    return TENON_INVALID_ARGUMENT;
-  *out = graph->tensors[value];
+  if (!usable(graph, "graph_constant") || value >= graph->values.size()) return TENON_INVALID_ARGUMENT;
+  if ((graph->values[value].info.flags & TENON_VALUE_CONSTANT) == 0) return TENON_INVALID_ARGUMENT;
+  *out = graph->values[value].constant;
   return TENON_OK;
 }
 
-tenon_status graph_constant_consumed(const tenon_graph*, uint32_t) { return TENON_OK; }
+tenon_status graph_constant_consumed(const tenon_graph* graph, uint32_t value) {
+  if (!usable(graph, "graph_constant_consumed") || value >= graph->values.size())
+    return TENON_INVALID_ARGUMENT;
+  const_cast<tenon_graph*>(graph)->consumed.insert(value);
+  return TENON_OK;
+}
 
-void log(tenon_host_provider*, uint32_t, tenon_str, tenon_str) {}
+void log(tenon_host_provider*, uint32_t level, tenon_str, tenon_str) {
+  ++host_state().log_calls;
+  if (level < TENON_LOG_ERROR || level > TENON_LOG_DEBUG)
+    host_state().violate(12, "log is called with the level " + std::to_string(level));
+}
 
 // ---- Threads and memory ----
 
 void parallel_for(tenon_run*, int64_t n, int64_t grain, tenon_range_fn fn, void* context) {
-  const int64_t pieces = std::clamp<int64_t>(n / std::max<int64_t>(1, grain), 1, 4);
-  for (int64_t p = pieces; p-- > 0;) {
-    fn(context, static_cast<uint32_t>(p) % kWorkers, n * p / pieces, n * (p + 1) / pieces);
+  const HostState& state = host_state();
+  ++host_state().parallel_calls;
+  if (n <= 0) return;
+  const int64_t pieces = std::clamp<int64_t>(n / std::max<int64_t>(1, grain), 1, state.pieces);
+  const auto run = [&](int64_t p, uint32_t worker) {
+    fn(context, worker, n * p / pieces, n * (p + 1) / pieces);
+  };
+  if (!state.threaded) {
+    for (int64_t i = 0; i < pieces; ++i) {
+      const int64_t p = state.backwards ? pieces - 1 - i : i;
+      run(p, static_cast<uint32_t>(p) % state.workers);
+    }
+    return;
   }
+  std::vector<std::thread> threads;
+  for (uint32_t w = 0; w < state.workers; ++w) {
+    threads.emplace_back([&, w] {
+      for (int64_t p = w; p < pieces; p += state.workers) run(p, w);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
-uint32_t worker_count(tenon_run*) { return kWorkers; }
+uint32_t worker_count(tenon_run*) { return host_state().workers; }
 uint32_t own_threads(tenon_run*, uint32_t) { return 1; }
 void own_threads_done(tenon_run*) {}
 
-void* aligned(std::vector<uint8_t>& memory) {
-  const auto address = reinterpret_cast<uintptr_t>(memory.data());
-  return memory.data() + (64 - address % 64) % 64;
-}
+constexpr uint8_t kOldBytes = 0xC7;  // what fresh memory holds
 
 void* scratch(tenon_run* run, uint64_t bytes) {
-  run->scratch.push_back(std::make_unique<std::vector<uint8_t>>(bytes + 64, kGuard));
-  return aligned(*run->scratch.back());
+  if (run == nullptr || !host_state().grant()) return nullptr;
+  run->scratch.emplace_back(bytes, 64);
+  std::memset(run->scratch.back().data(), kOldBytes, bytes);
+  return run->scratch.back().data();
+}
+
+tenon_run::Output* output_of(tenon_run* run, uint32_t index, uint32_t rank, const int64_t* dims,
+                             const char* function, tenon_error* error) {
+  if (run == nullptr || index >= run->outputs.size()) {
+    fail(error, TENON_INVALID_ARGUMENT, "no such output");
+    return nullptr;
+  }
+  if (rank > TENON_EP_MAX_RANK || std::any_of(dims, dims + rank, [](int64_t d) { return d < 0; })) {
+    host_state().violate(34, std::string(function) + " gives an output a shape that is none");
+    fail(error, TENON_INVALID_ARGUMENT, "the shape is none");
+    return nullptr;
+  }
+  tenon_run::Output& output = run->outputs[index];
+  ++output.given;
+  output.tensor.dims.assign(dims, dims + rank);
+  return &output;
 }
 
 tenon_status alloc_output(tenon_run* run, uint32_t index, uint32_t rank, const int64_t* dims,
                           tenon_tensor* out, tenon_error* error) {
-  if (index >= run->outputs.size()) return fail(error, TENON_INVALID_ARGUMENT, "no such output");
-  tenon_run::Output& output = run->outputs[index];
-  output.given = true;
-  output.tensor.dims.assign(dims, dims + rank);
-  const uint64_t bytes = ep::dtype_bytes(output.tensor.dtype, static_cast<uint64_t>(output.tensor.size()));
-  output.memory.assign(bytes + 2 * kGuardBytes, kGuard);
-  out->kind = TENON_KIND_TENSOR;
-  out->dtype = output.tensor.dtype;
-  out->rank = rank;
-  out->dims = output.tensor.dims.data();
-  out->data = output.memory.data() + kGuardBytes;
-  out->byte_size = bytes;
-  return TENON_OK;
+  if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
+  if (output_of(run, index, rank, dims, "alloc_output", error) == nullptr) return TENON_INVALID_ARGUMENT;
+  return run->place_output ? run->place_output(index, out)
+                           : fail(error, TENON_FAILED_PRECONDITION, "outputs are placed already");
 }
 
 Tensor string_tensor(uint32_t rank, const int64_t* dims, const int64_t* offsets, const char* bytes) {
@@ -139,18 +191,18 @@ Tensor string_tensor(uint32_t rank, const int64_t* dims, const int64_t* offsets,
 
 tenon_status set_strings(tenon_run* run, uint32_t index, uint32_t rank, const int64_t* dims,
                          const int64_t* offsets, const char* bytes, tenon_error* error) {
-  if (index >= run->outputs.size()) return fail(error, TENON_INVALID_ARGUMENT, "no such output");
-  run->outputs[index].given = true;
-  run->outputs[index].tensor = string_tensor(rank, dims, offsets, bytes);
+  if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
+  tenon_run::Output* output = output_of(run, index, rank, dims, "set_strings", error);
+  if (output == nullptr) return TENON_INVALID_ARGUMENT;
+  output->tensor = string_tensor(rank, dims, offsets, bytes);
   return TENON_OK;
 }
 
 tenon_status set_object(tenon_run* run, uint32_t index, tenon_value* value, tenon_error* error) {
-  if (index >= run->outputs.size()) return fail(error, TENON_INVALID_ARGUMENT, "no such output");
-  tenon_run::Output& output = run->outputs[index];
-  output.given = true;
-  const uint32_t dtype = output.tensor.dtype;
-  output.tensor = value == nullptr ? optional(dtype, {}) : read_value(value);
+  tenon_run::Output* output = output_of(run, index, 0, nullptr, "set_object", error);
+  if (output == nullptr) return TENON_INVALID_ARGUMENT;
+  const uint32_t dtype = output->tensor.dtype;
+  output->tensor = value == nullptr ? optional(dtype, {}) : read_value(value);
   if (value != nullptr) release_value(value);
   return TENON_OK;
 }
@@ -165,7 +217,8 @@ tenon_value* new_value(Tensor tensor) {
 }
 
 tenon_status value_make_tensor(uint32_t dtype, uint32_t rank, const int64_t* dims, tenon_value** out_value,
-                               void** out_data, tenon_error*) {
+                               void** out_data, tenon_error* error) {
+  if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
   Tensor tensor;
   tensor.dtype = dtype;
   tensor.dims.assign(dims, dims + rank);
@@ -176,13 +229,15 @@ tenon_status value_make_tensor(uint32_t dtype, uint32_t rank, const int64_t* dim
 }
 
 tenon_status value_make_strings(uint32_t rank, const int64_t* dims, const int64_t* offsets, const char* bytes,
-                                tenon_value** out_value, tenon_error*) {
+                                tenon_value** out_value, tenon_error* error) {
+  if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
   *out_value = new_value(string_tensor(rank, dims, offsets, bytes));
   return TENON_OK;
 }
 
 tenon_status value_make(uint32_t kind, uint32_t dtype, tenon_value* const* elements, uint64_t n,
-                        tenon_value** out_value, tenon_error*) {
+                        tenon_value** out_value, tenon_error* error) {
+  if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
   Tensor container;
   container.kind = kind;
   container.dtype = dtype;
@@ -208,6 +263,9 @@ Tensor read_tensor(const tenon_tensor& from) {
 
 tenon_status value_from_input(tenon_run* run, uint32_t input, tenon_value** out_value, tenon_error*) {
   if (input >= run->inputs.size()) return TENON_INVALID_ARGUMENT;
+  if (run->inputs[input].kind != TENON_KIND_TENSOR || run->inputs[input].domain != TENON_DOMAIN_HOST)
+    return TENON_UNIMPLEMENTED;
+  if (!host_state().grant()) return TENON_RESOURCE_EXHAUSTED;
   *out_value = new_value(read_tensor(run->inputs[input]));
   return TENON_OK;
 }
@@ -226,74 +284,128 @@ tenon_status value_tensor(const tenon_value* value, tenon_tensor* out) {
   return TENON_OK;
 }
 
-const void* get_extension(tenon_str, uint32_t) { return nullptr; }
+// ---- Services of an instance ----
 
-void add_attribute(tenon_graph& graph, const Attribute& from) {
-  tenon_attribute out{};
-  out.struct_size = sizeof(out);
-  out.name = to_str(from.name);
-  if (const auto* i = std::get_if<int64_t>(&from.value)) {
-    out.type = TENON_ATTR_INT, out.i = *i;
-  } else if (const auto* f = std::get_if<float>(&from.value)) {
-    out.type = TENON_ATTR_FLOAT, out.f = *f;
-  } else if (const auto* s = std::get_if<std::string>(&from.value)) {
-    out.type = TENON_ATTR_STRING, out.s = to_str(*s);
-  } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&from.value)) {
-    out.type = TENON_ATTR_INTS, out.count = ints->size(), out.ints = ints->data();
-  } else if (const auto* floats = std::get_if<std::vector<float>>(&from.value)) {
-    out.type = TENON_ATTR_FLOATS, out.count = floats->size(), out.floats = floats->data();
-  } else if (const auto* list = std::get_if<std::vector<std::string>>(&from.value)) {
-    graph.string_lists.push_back(std::make_unique<std::vector<tenon_str>>());
-    for (const std::string& s : *list) graph.string_lists.back()->push_back(to_str(s));
-    out.type = TENON_ATTR_STRINGS, out.count = list->size(), out.strings = graph.string_lists.back()->data();
-  } else {
-    static thread_local std::vector<int64_t> offsets;
-    static thread_local std::string characters;
-    out.type = TENON_ATTR_TENSOR, out.count = 1;
-    graph.tensors.push_back(describe(std::get<Tensor>(from.value), offsets, characters));
-    out.tensors = &graph.tensors.back();
-  }
-  graph.attributes.push_back(out);
+struct SharedObject {
+  void* object = nullptr;
+  int count = 0;
+  tenon_release_fn release = nullptr;
+};
+
+/// Objects and blobs of all instances: one check has one device.
+struct Services {
+  std::recursive_mutex mutex;
+  std::map<std::string, SharedObject> objects;
+  std::map<std::string, std::string> blobs;
+};
+Services& services() {
+  static auto* out = new Services;  // outlives every provider
+  return *out;
 }
 
-uint32_t add_value(tenon_graph& graph, const Tensor& tensor, bool input) {
-  if (tensor.kind == TENON_KIND_NONE) return TENON_NO_INDEX;
-  const auto index = static_cast<uint32_t>(graph.values.size());
-  tenon_graph::Value& value = graph.values.emplace_back();
-  value.name = (input ? "in" : "out") + std::to_string(index);
-  value.dims = tensor.dims;
-  value.info.kind = tensor.kind;
-  value.info.dtype = tensor.dtype;
-  value.info.rank =
-      tensor.kind == TENON_KIND_TENSOR ? static_cast<int32_t>(tensor.dims.size()) : TENON_RANK_UNKNOWN;
-  value.info.flags = !input ? TENON_VALUE_OUTPUT : tensor.constant ? TENON_VALUE_CONSTANT : TENON_VALUE_INPUT;
-  value.info.producer = input ? TENON_NO_INDEX : 0;
-  if (input && tensor.constant) value.constant = &tensor;
-  return index;
+tenon_status shared(tenon_host_instance* host, tenon_str key, tenon_make_fn make, void* context,
+                    tenon_release_fn release, void** out_object, tenon_error* error) {
+  if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
+  const std::lock_guard lock(services().mutex);
+  const std::string name = text(key);
+  if (services().objects.count(name) == 0) {
+    void* object = nullptr;
+    if (const tenon_status status = make(context, &object, error); status != TENON_OK) return status;
+    services().objects[name] = {object, 0, release};
+  }
+  SharedObject& found = services().objects[name];
+  ++found.count;
+  if (host != nullptr) ++host->shared_held;
+  *out_object = found.object;
+  return TENON_OK;
+}
+
+void shared_release(tenon_host_instance* host, tenon_str key) {
+  const std::lock_guard lock(services().mutex);
+  const auto at = services().objects.find(text(key));
+  if (at == services().objects.end())
+    return host_state().violate(54, "shared_release of a key that nobody holds");
+  if (host != nullptr) --host->shared_held;
+  if (--at->second.count > 0) return;
+  const SharedObject last = at->second;
+  services().objects.erase(at);
+  if (last.release != nullptr) last.release(last.object);
+}
+
+tenon_status cache_get(tenon_host_instance* host, tenon_str key, tenon_str* out_blob, tenon_error* error) {
+  const std::lock_guard lock(services().mutex);
+  const auto at = services().blobs.find(text(key));
+  if (at == services().blobs.end()) return fail(error, TENON_NOT_FOUND, "there is no such blob");
+  if (host != nullptr) ++host->blobs_held;
+  *out_blob = to_str(at->second);
+  return TENON_OK;
+}
+void cache_done(tenon_host_instance* host, tenon_str) {
+  if (host != nullptr) --host->blobs_held;
+}
+tenon_status cache_put(tenon_host_instance*, tenon_str key, tenon_str blob, tenon_error* error) {
+  if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no room left");
+  const std::lock_guard lock(services().mutex);
+  services().blobs.emplace(text(key), text(blob));  // one that is there stays: somebody may have it mapped
+  return TENON_OK;
+}
+
+const void* get_extension(tenon_str, uint32_t) { return nullptr; }
+
+tenon_host_api full_table() {
+  tenon_host_api t{};
+  t.struct_size = sizeof(t);
+  t.abi_minor = TENON_EP_ABI_MINOR;
+  t.graph_info = graph_info;
+  t.graph_node = graph_node;
+  t.graph_value = graph_value;
+  t.graph_attribute = graph_attribute;
+  t.graph_find_attribute = graph_find_attribute;
+  t.graph_constant = graph_constant;
+  t.graph_constant_consumed = graph_constant_consumed;
+  t.log = log;
+  t.parallel_for = parallel_for;
+  t.worker_count = worker_count;
+  t.own_threads = own_threads;
+  t.own_threads_done = own_threads_done;
+  t.scratch = scratch;
+  t.alloc_output = alloc_output;
+  t.set_strings = set_strings;
+  t.set_object = set_object;
+  t.value_make_tensor = value_make_tensor;
+  t.value_make_strings = value_make_strings;
+  t.value_make = value_make;
+  t.value_from_input = value_from_input;
+  t.value_retain = value_retain;
+  t.value_release = release_value;
+  t.value_kind = value_kind;
+  t.value_size = value_size;
+  t.value_element = value_element;
+  t.value_tensor = value_tensor;
+  t.shared = shared;
+  t.shared_release = shared_release;
+  t.cache_get = cache_get;
+  t.cache_done = cache_done;
+  t.cache_put = cache_put;
+  t.get_extension = get_extension;
+  return t;
 }
 
 }  // namespace
 
-tenon_tensor describe(const Tensor& tensor, std::vector<int64_t>& offsets, std::string& characters) {
-  tenon_tensor out{};
-  out.kind = tensor.kind;
-  out.dtype = tensor.dtype;
-  out.rank = static_cast<uint32_t>(tensor.dims.size());
-  out.dims = tensor.dims.data();
-  out.data = const_cast<uint8_t*>(tensor.bytes.data());
-  out.byte_size = tensor.bytes.size();
-  if (tensor.dtype == TENON_STRING && tensor.kind == TENON_KIND_TENSOR) {
-    offsets.assign(1, 0);
-    characters.clear();
-    for (const std::string& s : tensor.strings) {
-      characters += s;
-      offsets.push_back(static_cast<int64_t>(characters.size()));
-    }
-    out.data = characters.data();
-    out.byte_size = characters.size();
-    out.offsets = offsets.data();
-  }
-  return out;
+HostState& host_state() {
+  static HostState state;
+  return state;
+}
+
+void HostState::violate(int rule, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  violations_.push_back({rule, text});
+}
+
+std::vector<Violation> HostState::violations() const {
+  const std::lock_guard lock(mutex_);
+  return violations_;
 }
 
 tenon_value* make_value(const Tensor& tensor) {
@@ -319,61 +431,20 @@ void release_value(tenon_value* value) {
 
 int live_values() { return g_live_values; }
 
-tenon_graph make_graph(const NodeCase& node) {
-  tenon_graph graph;
-  graph.node = &node;
-  for (const Tensor& input : node.inputs) graph.node_inputs.push_back(add_value(graph, input, true));
-  for (const Tensor& output : node.outputs) graph.node_outputs.push_back(add_value(graph, output, false));
-  graph.tensors.reserve(graph.values.size() + node.attributes.size());
-  static thread_local std::vector<std::vector<int64_t>> offsets;
-  static thread_local std::vector<std::string> characters;
-  offsets.assign(graph.values.size(), {});
-  characters.assign(graph.values.size(), {});
-  for (uint32_t i = 0; i < graph.values.size(); ++i) {
-    tenon_graph::Value& value = graph.values[i];
-    value.info.name = to_str(value.name);
-    value.info.dims = value.dims.data();
-    graph.tensors.push_back(value.constant != nullptr ? describe(*value.constant, offsets[i], characters[i])
-                                                      : tenon_tensor{});
-    if ((value.info.flags & TENON_VALUE_INPUT) != 0) graph.inputs.push_back(i);
-    if ((value.info.flags & TENON_VALUE_OUTPUT) != 0) graph.outputs.push_back(i);
-  }
-  for (const Attribute& attribute : node.attributes) add_attribute(graph, attribute);
-  return graph;
+const tenon_host_api& host_table() {
+  static const tenon_host_api table = full_table();
+  return table;
 }
 
-const tenon_host_api& host_table() {
+const tenon_host_api& poor_host_table() {
   static const tenon_host_api table = [] {
-    tenon_host_api t{};
-    t.struct_size = sizeof(t);
-    t.abi_minor = TENON_EP_ABI_MINOR;
-    t.graph_info = graph_info;
-    t.graph_node = graph_node;
-    t.graph_value = graph_value;
-    t.graph_attribute = graph_attribute;
-    t.graph_find_attribute = graph_find_attribute;
-    t.graph_constant = graph_constant;
-    t.graph_constant_consumed = graph_constant_consumed;
-    t.log = log;
-    t.parallel_for = parallel_for;
-    t.worker_count = worker_count;
-    t.own_threads = own_threads;
-    t.own_threads_done = own_threads_done;
-    t.scratch = scratch;
-    t.alloc_output = alloc_output;
-    t.set_strings = set_strings;
-    t.set_object = set_object;
-    t.value_make_tensor = value_make_tensor;
-    t.value_make_strings = value_make_strings;
-    t.value_make = value_make;
-    t.value_from_input = value_from_input;
-    t.value_retain = value_retain;
-    t.value_release = release_value;
-    t.value_kind = value_kind;
-    t.value_size = value_size;
-    t.value_element = value_element;
-    t.value_tensor = value_tensor;
-    t.get_extension = get_extension;
+    tenon_host_api t = full_table();
+    t.log = nullptr;
+    t.graph_constant_consumed = nullptr;
+    t.own_threads = nullptr, t.own_threads_done = nullptr;
+    t.shared = nullptr, t.shared_release = nullptr;
+    t.cache_get = nullptr, t.cache_done = nullptr, t.cache_put = nullptr;
+    t.get_extension = nullptr;
     return t;
   }();
   return table;

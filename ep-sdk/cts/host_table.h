@@ -1,30 +1,16 @@
-// The host side of MiniHost: what stands behind the opaque handles of ep.h, and the table of functions over
-// it.
+// The host's side of the border: what stands behind its opaque handles, the table of functions over it, and
+// what a check may ask of it: cuts of parallel loops, memory that runs out, a record of what was done to it.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
-#include "ep-sdk/cts/mini_host.h"
-
-/// The view of one node. Values are numbered inputs first, then outputs; an equal constant is a value of its
-/// own.
-struct tenon_graph {
-  struct Value {
-    tenon_value_info info{};
-    std::string name;
-    tenon::cts::Dims dims;
-    const tenon::cts::Tensor* constant = nullptr;
-  };
-  const tenon::cts::NodeCase* node = nullptr;
-  std::vector<Value> values;
-  std::vector<uint32_t> node_inputs, node_outputs;  // of the node, TENON_NO_INDEX where missing
-  std::vector<uint32_t> inputs, outputs;            // of the graph
-  std::vector<tenon_attribute> attributes;
-  std::vector<std::unique_ptr<std::vector<tenon_str>>> string_lists;
-  std::vector<tenon_tensor> tensors;  // of tensor attributes, by attribute
-};
+#include "ep-sdk/cts/graph.h"
+#include "tenon/ep.h"
 
 /// A value by count.
 struct tenon_value {
@@ -38,19 +24,60 @@ struct tenon_value {
 /// A Run in progress.
 struct tenon_run {
   struct Output {
-    bool given = false;  // by set_strings, set_object or alloc_output
+    int given = 0;  // how often, by set_strings, set_object or alloc_output
+    bool at_run = false;
     tenon::cts::Tensor tensor;
-    std::vector<uint8_t> memory;
   };
   std::vector<tenon_tensor> inputs;
   std::vector<Output> outputs;
-  std::vector<std::unique_ptr<std::vector<uint8_t>>> scratch;
+  std::vector<tenon::cts::GuardedMemory> scratch;
+  /// Gives memory to an output whose shape is known now.
+  std::function<tenon_status(uint32_t index, tenon_tensor* out)> place_output;
+};
+
+/// Services of an instance.
+struct tenon_host_instance {
+  std::atomic<int> shared_held{0}, blobs_held{0};
 };
 
 namespace tenon::cts {
 
-/// Borrowed descriptors of a tensor; `offsets` and `characters` hold the form of strings at the border.
-tenon_tensor describe(const Tensor& tensor, std::vector<int64_t>& offsets, std::string& characters);
+/// What a provider did that no status tells.
+struct Violation {
+  int rule;
+  std::string text;
+};
+
+/// One in the process.
+struct HostState {
+  // How parallel_for cuts a range, and whether its pieces run on threads.
+  int pieces = 4;
+  bool backwards = true, threaded = false;
+  uint32_t workers = 3;
+  // The request for host memory that fails, counted from 0; negative: none does.
+  int64_t failing_request = -1;
+  std::atomic<int64_t> requests{0};
+  // Borrowed things say something else after the call that lent them.
+  bool scramble = false;
+  // Constants lie in pages that are only read.
+  bool protect_constants = false;
+  // Around each call of a slot, with its name.
+  std::function<void(const char*slot)> before_call, after_call;
+  /// Told what is being done.
+  void (*stage)(const std::string& what) = nullptr;
+
+  std::atomic<int64_t> parallel_calls{0}, log_calls{0};
+
+  void violate(int rule, const std::string& text);
+  std::vector<Violation> violations() const;
+  /// Whether this request for memory is granted.
+  bool grant() { return requests++ != failing_request; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Violation> violations_;
+};
+HostState& host_state();
 
 /// One count of a new value.
 tenon_value* make_value(const Tensor& tensor);
@@ -59,11 +86,9 @@ void release_value(tenon_value* value);
 /// How many values are alive.
 int live_values();
 
-tenon_graph make_graph(const NodeCase& node);
+/// Every slot is set.
 const tenon_host_api& host_table();
-
-// 64 bytes on either side of every output.
-inline constexpr size_t kGuardBytes = 64;
-inline constexpr uint8_t kGuard = 0xC7;
+/// Without what a host may leave out: logging, threads lent, shared objects, the cache, extensions.
+const tenon_host_api& poor_host_table();
 
 }  // namespace tenon::cts

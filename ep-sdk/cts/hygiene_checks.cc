@@ -222,11 +222,7 @@ TENON_CHECK("R1", "exactly one exported symbol, none unique in the process") {
   if (!others.empty()) throw Failed("the library also exports " + join(others, ", "), cure);
 }
 
-TENON_CHECK("R7", "no symbol of the host is needed, and what is needed is there") {
-  for (const std::string& name : binary_of(target).imports) {
-    if (name.rfind("tenon_", 0) == 0)
-      throw Failed("the library needs " + name + " of the host", "call the host through its table");
-  }
+TENON_CHECK("R7", "the library loads in a process without a host, and finds all that it needs") {
   const Library library(target);
 }
 

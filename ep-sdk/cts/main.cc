@@ -2,11 +2,13 @@
 #include <fnmatch.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
 #include "ep-sdk/cts/check.h"
 #include "ep-sdk/cts/child.h"
+#include "ep-sdk/cts/onnx_cases.h"
 #include "ep-sdk/cts/report.h"
 #include "ep-sdk/cts/target.h"
 
@@ -18,9 +20,15 @@ constexpr int kPassed = 0, kFailed = 1, kUsage = 2;
 struct Flags {
   Target target;
   std::vector<std::string> filters;
+  std::vector<std::string> expectations;
   std::string json, junit, worker, here;
   double time_factor = 1;
   bool list = false;
+};
+
+/// Failures that the author declares, with their reasons.
+struct Declaration {
+  std::string pattern, reason;
 };
 
 bool wanted(const Flags& flags, const std::string& id) {
@@ -31,6 +39,8 @@ bool wanted(const Flags& flags, const std::string& id) {
   return false;
 }
 
+constexpr const char* kCases = "onnx-cases";  // the worker that is no check
+
 std::vector<std::string> child_arguments(const Flags& flags, const std::string& id) {
   std::vector<std::string> out = {"--worker", id, flags.target.manifest_path};
   if (!flags.target.device.empty()) out.insert(out.end(), {"--device", flags.target.device});
@@ -38,6 +48,18 @@ std::vector<std::string> child_arguments(const Flags& flags, const std::string& 
   for (const std::string& option : flags.target.options) out.insert(out.end(), {"--option", option});
   for (const std::string& folder : flags.target.cases) out.insert(out.end(), {"--cases", folder});
   return out;
+}
+
+/// "x-cts": {"declared": {"R9": "reason"}} of the manifest: a failure that is known and said.
+void apply_declarations(const Flags& flags, Result* result) {
+  const nlohmann::json kit = flags.target.manifest.is_object()
+                                 ? flags.target.manifest.value("x-cts", nlohmann::json::object())
+                                 : nlohmann::json();
+  const nlohmann::json declared =
+      kit.is_object() ? kit.value("declared", nlohmann::json()) : nlohmann::json();
+  if (result->status != "failed" || !declared.is_object() || !declared.contains(result->id)) return;
+  result->status = "declared";
+  result->cause = declared[result->id].get<std::string>() + " (" + result->cause + ")";
 }
 
 Result run_check(const Flags& flags, const Check& check) {
@@ -48,11 +70,52 @@ Result run_check(const Flags& flags, const Check& check) {
     result.status = "not testable", result.cause = "from outside: " + check.title;
   }
   result.id = check.id, result.title = check.title;
+  apply_declarations(flags, &result);
   if (!result.crash.empty()) {
     result.cure = "run this check alone under a debugger: gdb --args tenon-cts --here " + check.id + " " +
                   flags.target.manifest_path;
   }
   return result;
+}
+
+/// As `tenon test` reads them: {"unsupported": [{"pattern", "reason"}], "expected_failure": [...], "unspecified": [...]}.
+std::vector<Declaration> read_expectations(const std::vector<std::string>& files) {
+  std::vector<Declaration> out;
+  for (const std::string& path : files) {
+    const nlohmann::json json = nlohmann::json::parse(std::ifstream(path));
+    for (const char* list : {"unsupported", "expected_failure", "unspecified"}) {
+      for (const nlohmann::json& entry : json.value(list, nlohmann::json::array()))
+        out.push_back({entry.value("pattern", ""), entry.value("reason", "")});
+    }
+  }
+  return out;
+}
+
+bool is_declared(const std::vector<Declaration>& declarations, const std::string& folder) {
+  return std::any_of(declarations.begin(), declarations.end(), [&](const Declaration& d) {
+    // A pattern with a slash is matched against the end of the path.
+    const bool path = d.pattern.find('/') != std::string::npos;
+    const std::string glob = path ? "*/" + d.pattern : d.pattern;
+    const std::string name = path ? folder : folder.substr(folder.find_last_of('/') + 1);
+    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+/// ONNX cases, as one result per operator.
+void check_cases(const Flags& flags, std::vector<Result>* results, std::vector<Result>* cases) {
+  const std::vector<std::string> folders = find_cases(flags.target);
+  if (folders.empty()) return;
+  *cases = run_cases(folders, child_arguments(flags, kCases), 60 * flags.time_factor);
+  const std::vector<Declaration> declarations = read_expectations(flags.expectations);
+  for (size_t i = 0; i < cases->size(); ++i) {
+    if ((*cases)[i].status == "failed" && is_declared(declarations, folders[i]))
+      (*cases)[i].status = "declared";
+  }
+  for (Result& result : by_operator(*cases)) {
+    if (!wanted(flags, result.id)) continue;
+    std::printf("%s\n", line_of(result).c_str());
+    results->push_back(std::move(result));
+  }
 }
 
 int list_checks(const Flags& flags) {
@@ -78,13 +141,16 @@ int check_all(const Flags& flags) {
     std::printf("%s\n", line_of(results.back()).c_str());
     std::fflush(stdout);
   }
+  std::vector<Result> cases;
+  check_cases(flags, &results, &cases);
   if (results.empty()) {
     std::fprintf(stderr, "tenon-cts: no check has such a name; tenon-cts --list shows them\n");
     return kUsage;
   }
-  const bool written = write_file(flags.json, json_report(flags.target, results)) &&
+  const bool written = write_file(flags.json, json_report(flags.target, results, cases)) &&
                        write_file(flags.junit, junit_report(flags.target, results));
   const Summary summary = summarize(results);
+  if (summary.declared > 0) std::printf("%d declared in the manifest\n", summary.declared);
   std::printf("%d passed, %d failed, %d not applicable\n", summary.passed, summary.failed,
               summary.not_applicable);
   if (!written) return kUsage;
@@ -106,6 +172,8 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_option("--cases", flags.target.cases, "A folder with cases: ONNX test-case folders, or *.case.json")
       ->allow_extra_args(false);
+  app.add_option("--expectations", flags.expectations,
+                 "Declared failures of ONNX cases, as tenon test reads them");
   app.add_option("--libtenon", flags.target.libtenon,
                  "The libtenon.so that runs ONNX cases; default: beside this program");
   app.add_option("--json", flags.json, "Write a JSON report");
@@ -130,6 +198,7 @@ int main(int argc, char** argv) {
     return kUsage;
   }
   read_manifest(&flags.target);
+  if (flags.worker == kCases) return serve_cases(flags.target);
   if (!flags.worker.empty()) return serve_check(flags.worker, flags.target);
   if (!flags.here.empty()) {
     const Check* check = find_check(flags.here);
@@ -141,7 +210,12 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tenon-cts: '%s' cannot be read\n", flags.target.manifest_path.c_str());
     return kUsage;
   }
-  return check_all(flags);
+  try {
+    return check_all(flags);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tenon-cts: %s\n", e.what());
+    return kUsage;
+  }
 }
 
 }  // namespace

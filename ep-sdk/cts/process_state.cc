@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <tuple>
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -62,6 +64,20 @@ std::string float_text() {
   out += ", traps " + std::to_string(fegetexcept());
 #endif
   return out;
+}
+
+/// The first line that only one of the two texts has.
+std::string changed_line(const std::string& before, const std::string& after) {
+  for (const auto& [from, in, verb] :
+       {std::tuple(&after, &before, " was set"), {&before, &after, " was taken out"}}) {
+    for (size_t begin = 0; begin < from->size();) {
+      const size_t end = std::min(from->find('\n', begin), from->size());
+      const std::string line = from->substr(begin, end - begin);
+      if (("\n" + *in).find("\n" + line + "\n") == std::string::npos) return line.substr(0, 80) + verb;
+      begin = end + 1;
+    }
+  }
+  return "its order was changed";
 }
 
 std::string environment_text() {
@@ -122,7 +138,7 @@ std::string difference(const std::map<std::string, std::string>& before,
   for (const auto& [name, text] : before) {
     const std::string& now = after.at(name);
     if (now == text) continue;
-    if (text.size() > 200 || now.size() > 200) return name + " was changed";
+    if (name == "environment") return "environment: " + changed_line(text, now);
     return name + ": was '" + text + "', is '" + now + "'";
   }
   return {};

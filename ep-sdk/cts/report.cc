@@ -29,8 +29,12 @@ std::string number(double value) {
 
 }  // namespace
 
-std::string line_of(const Result& result) {
-  if (result.status == "passed") return result.id + " passed";
+std::string line_of(const Result& given) {
+  Result result = given;
+  // A cause that begins with the rule's own number says it twice.
+  if (result.cause.rfind(result.id + ": ", 0) == 0) result.cause.erase(0, result.id.size() + 2);
+  if (result.status == "passed")
+    return result.id + " passed" + (result.cause.empty() ? "" : ": " + result.cause);
   if (result.status != "failed") return result.id + " " + result.status + ": " + result.cause;
   return result.id + " FAILED: " + result.cause + (result.cure.empty() ? "" : ". Cure: " + result.cure);
 }
@@ -42,6 +46,8 @@ Summary summarize(const std::vector<Result>& results) {
       ++out.passed;
     } else if (result.status == "failed") {
       ++out.failed;
+    } else if (result.status == "declared") {
+      ++out.declared;
     } else {
       ++out.not_applicable;
     }
@@ -49,7 +55,8 @@ Summary summarize(const std::vector<Result>& results) {
   return out;
 }
 
-std::string json_report(const Target& target, const std::vector<Result>& results) {
+std::string json_report(const Target& target, const std::vector<Result>& results,
+                        const std::vector<Result>& cases) {
   const Summary summary = summarize(results);
   Json checks = Json::array();
   for (const Result& result : results) {
@@ -60,11 +67,23 @@ std::string json_report(const Target& target, const std::vector<Result>& results
                       {"cure", result.cure},
                       {"seconds", result.seconds}});
   }
+  Json folders = Json::array();
+  for (const Result& result : cases) {
+    folders.push_back({{"name", result.id},
+                       {"status", result.crash.empty() ? result.status : "crashed"},
+                       {"message", result.cause},
+                       {"operators", result.operators},
+                       {"seconds", result.seconds}});
+  }
   const Json report = {
       {"provider", {{"id", target.id()}, {"version", target.version()}, {"manifest", target.manifest_path}}},
       {"summary",
-       {{"passed", summary.passed}, {"failed", summary.failed}, {"not_applicable", summary.not_applicable}}},
-      {"checks", checks}};
+       {{"passed", summary.passed},
+        {"failed", summary.failed},
+        {"not_applicable", summary.not_applicable},
+        {"declared", summary.declared}}},
+      {"checks", checks},
+      {"cases", folders}};
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -10,14 +10,16 @@
 namespace tenon::cts {
 
 struct Summary {
-  int passed = 0, failed = 0, not_applicable = 0;
+  int passed = 0, failed = 0, not_applicable = 0, declared = 0;
 };
 
 /// One line: "R17 passed", "R23 FAILED: cause. Cure: ...".
 std::string line_of(const Result& result);
 Summary summarize(const std::vector<Result>& results);
 
-std::string json_report(const Target& target, const std::vector<Result>& results);
+/// `cases`: of ONNX, one by one.
+std::string json_report(const Target& target, const std::vector<Result>& results,
+                        const std::vector<Result>& cases);
 std::string junit_report(const Target& target, const std::vector<Result>& results);
 
 }  // namespace tenon::cts

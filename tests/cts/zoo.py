@@ -9,7 +9,9 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -17,13 +19,14 @@ import typing
 
 
 class Planted(typing.NamedTuple):
-    """`provider`: of FAKES_DIR. `fails`: checks that must. `arrange(folder)`: changes a copy of the provider first."""
+    """`provider`: of FAKES_DIR. `fails`: checks that must. `arrange(manifest)`: changes a copy of the provider first."""
 
     name: str
     provider: str
     fails: list
     arguments: list = []
     arrange: typing.Callable = None
+    environment: dict = {}
 
 
 def edit(change):
@@ -52,6 +55,46 @@ def change_byte(manifest):
     library_of(manifest).write_bytes(data)
 
 
+def patch_library(change):
+    """Other bytes in the library, and a manifest that knows of them."""
+
+    def arrange(manifest):
+        path = library_of(manifest)
+        data = bytearray(path.read_bytes())
+        change(data)
+        path.write_bytes(data)
+        edit(lambda d: d["library"].update(sha256=hashlib.sha256(data).hexdigest(), size=len(data)))(manifest)
+
+    return arrange
+
+
+def absolute_runpath(data):
+    at = data.index(b"$ORIGIN\0")
+    data[at : at + 7] = b"/opt/xy"
+
+
+def executable_stack(data):
+    """PT_GNU_STACK gets PF_X."""
+    offset, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+    for i in range(count):
+        kind, flags = struct.unpack_from("<II", data, offset + i * size)
+        if kind == 0x6474E551:
+            struct.pack_into("<I", data, offset + i * size + 4, flags | 1)
+
+
+def rule(number, check=None, device="well"):
+    """The rule breaker, which the host's tests use too."""
+    arguments = ["--device", device, "--option", f"rule={number}"]
+    return Planted(f"rule breaker {number}", "rule_breaker", [check or f"R{number}"], arguments)
+
+
+def kit(what, check=None, device="host"):
+    """The kit breaker: the check is the part before the dot."""
+    name = check or (what.split(".")[0] if what.startswith("R") else what)
+    return Planted(f"kit breaker {what} on {device}", "kit_breaker", [name], ["--device", device],
+                   environment={"KIT_BREAKER": what})  # fmt: skip
+
+
 DEFECTS = [
     # The manifest and the file.
     Planted("no JSON", "good", ["hygiene.manifest"], arrange=lambda m: m.write_text("{")),
@@ -71,6 +114,8 @@ DEFECTS = [
     Planted("another processor", "good", ["hygiene.platform"], arrange=edit(lambda d: d["library"].update(arch="vax"))),
     Planted("stale note", "good", ["hygiene.note"], arrange=edit(lambda d: d["provider"].update(version="1.0.1"))),
     Planted("no note", "no_note", ["hygiene.note"]),
+    Planted("absolute RUNPATH", "good", ["hygiene.runpath"], arrange=patch_library(absolute_runpath)),
+    Planted("executable stack", "good", ["hygiene.segments"], arrange=patch_library(executable_stack)),
     Planted("imports exit", "negotiate_exits", ["hygiene.imports"]),
     Planted("imports abort", "constructor_aborts", ["hygiene.imports"]),
     # The library.
@@ -96,6 +141,29 @@ DEFECTS = [
     Planted("short table", "short_struct", ["R5"]),
     Planted("NULL slots", "null_slot", ["R5"]),
     Planted("half a group of slots", "half_stream", ["R5"]),
+    # The provider and its devices.
+    Planted("create fails", "create_fails", ["lifecycle.once"]),
+    Planted("exception in create", "create_throws", ["R8", "lifecycle.once"]),
+    Planted("hang in enumerate", "enumerate_hangs", ["R15"]),
+    Planted("SIGSEGV in enumerate", "enumerate_crashes", ["R8", "R15"]),
+    Planted("exception in enumerate", "enumerate_throws", ["R8", "R15"]),
+    Planted("_exit in enumerate", "enumerate_exits", ["R8", "R15"]),
+    Planted("SIGSEGV in destroy", "destroy_crashes", ["R8"]),
+    Planted("no device", "no_device", ["lifecycle.once"]),
+    # Rules that the host checks while it runs.
+    rule(17, device="crooked-domain"), rule(18, device="crooked-memory"),
+    *(rule(number) for number in (22, 23, 24, 25, 26, 27, 28, 32, 33, 34, 35, 36, 40)),
+    rule(37, "R33"), rule(41, "R40"),
+    # Rules that only the kit can tell.
+    kit("R7.null_slots", "R7.null_slots"),
+    *(kit(what) for what in (
+        "R6", "R8.enumerate", "R8.run", "R8.abort", "R9.rounding", "R9.directory", "R9.environment", "R9.locale",
+        "R10.success", "R10.silent", "R11", "R12.flags", "R12.type", "R13", "R14", "R15.order", "R15.double", "R16.any",
+        "R16.leak", "R21", "R29", "R30.write", "R30.consumed", "R31", "R35.overwrite", "R36.overrun", "R36.stale", "R37",
+        "R38", "R39.short", "R39.overrun", "R39.input", "R40", "R41.memory", "R41.lock", "R42", "R43", "R44", "R45", "R46",
+        "R47", "R49", "R50", "R52", "R53", "R54", "lifecycle.x100", "lifecycle.instances", "injection.host_memory",
+        "injection.claim_sink", "injection.device_sink", "operators.probes")),
+    *(kit(what, device="own") for what in ("R18", "R19", "R20", "R36.overrun", "R39.overrun", "R39.short", "R46", "R48")),
 ]
 
 
@@ -134,13 +202,13 @@ class Zoo:
     def __init__(self, cts, fakes):
         self.cts, self.fakes, self.problems, self.count = cts, fakes, [], 0
 
-    def statuses(self, manifest, checks, arguments):
+    def statuses(self, manifest, checks, arguments, environment):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             filters = [word for check in checks for word in ("--filter", check)]
             command = [self.cts, manifest, *filters, *arguments, "--json", report.name]
             # A hang is told by the time limit, which the good provider shows to be enough.
             done = subprocess.run([*map(str, command), "--time-factor", os.environ.get("TENON_ZOO_TIME_FACTOR", "0.1")],
-                                  capture_output=True, text=True)
+                                  capture_output=True, text=True, env={**os.environ, **environment})
             if done.returncode not in (0, 1):
                 return {}, done.stdout + done.stderr
             rows = json.loads(pathlib.Path(report.name).read_text())["checks"]
@@ -153,29 +221,51 @@ class Zoo:
             if planted.arrange:
                 manifest = copy_of(manifest, pathlib.Path(folder))
                 planted.arrange(manifest)
-            found, output = self.statuses(manifest, planted.fails, planted.arguments)
+            found, output = self.statuses(manifest, planted.fails, planted.arguments, planted.environment)
         for check in planted.fails:
             if found.get(check) != "failed":
                 self.problems.append(f"{planted.name}: {check} is '{found.get(check)}', not 'failed'\n{output}")
 
-    def keep(self, provider, checks, arguments=()):
+    def keep(self, provider, checks, arguments):
         """The control: what is well does not fail."""
-        found, output = self.statuses(find_manifest(self.fakes, provider), sorted(checks), arguments)
+        found, output = self.statuses(find_manifest(self.fakes, provider), sorted(checks), arguments, {})
         bad = [check for check in checks if found.get(check) not in ("passed", "not applicable")]
         if bad:
             self.problems.append(f"{provider}, which is well: {', '.join(bad)}\n{output}")
+
+
+def gaps(cts):
+    """Rules without a check, and checks that nothing here shows to fail."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "ep-sdk" / "RULES.md").read_text()
+    rules = re.findall(r"^\| (R\d+)(?: \*)? \|", text, re.MULTILINE)
+    listing = subprocess.run([cts, "--list"], capture_output=True, text=True, check=True).stdout
+    checks = dict(line.split("\t") for line in listing.splitlines())
+    testable = {name for name, title in checks.items() if not title.startswith("not testable from outside: ")}
+    shown = {check for row in DEFECTS for check in row.fails}
+    missing = [f"{name} of RULES.md has no check" for name in rules if name not in checks]
+    missing += [f"nothing shows that {name} can fail" for name in sorted(testable - shown)]
+    return missing + [f"there is no check {name}" for name in sorted(shown - testable)]
 
 
 def main():
     zoo = Zoo(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
     names = sys.argv[3:]
     rows = [row for row in DEFECTS if not names or row.name in names]
+    if not names:
+        zoo.problems += gaps(zoo.cts)
     for row in rows:
         zoo.find(row)
-    zoo.keep("good", {check for row in rows for check in row.fails})
+    # The provider that is well can do nothing, so only what comes before doing is asked of it.
+    early = ("hygiene", "negotiation", "R1", "R2", "R3", "R4", "R5", "R7")
+    for provider, arguments in (("good", []), ("rule_breaker", ["--device", "well", "--option", "rule=0"]),
+                                ("kit_breaker", ["--device", "host"]), ("kit_breaker", ["--device", "own"])):  # fmt: skip
+        checks = {check for row in rows for check in row.fails if row.provider != "kit_breaker" or provider == "kit_breaker"}
+        if provider == "good":
+            checks = {check for check in checks if check.split(".")[0] in early}
+        zoo.keep(provider, checks, arguments)
     for problem in zoo.problems:
         print(problem)
-    print(f"{zoo.count - len(zoo.problems)} found, {len(zoo.problems)} not")
+    print(f"{zoo.count} planted, {len(zoo.problems)} problems")
     sys.exit(1 if zoo.problems or not zoo.count else 0)
 
 

@@ -56,7 +56,8 @@ class Checker:
 
     def help(self, words):
         if words not in self.helps:
-            done = subprocess.run([self.tenon, *words, "--help"], capture_output=True, text=True)
+            program = pathlib.Path(self.tenon).with_name(words[0])
+            done = subprocess.run([program, *words[1:], "--help"], capture_output=True, text=True)
             self.helps[words] = done.stdout if done.returncode == 0 else None
         return self.helps[words]
 
@@ -65,17 +66,17 @@ class Checker:
             words = re.sub(r"\s#.*", "", line).split()
             while words and "=" in words[0]:
                 words.pop(0)
-            if not words or pathlib.Path(words[0]).name != "tenon" or words[0].startswith("-"):
+            name = pathlib.Path(words[0]).name if words else ""
+            if name not in ("tenon", "tenon-cts"):
                 continue
-            command = tuple(words[1:2])
-            if len(words) > 2 and command[0] in ("providers", "config"):
-                command = tuple(words[1:3])
+            subcommands = 0 if name == "tenon-cts" else 2 if words[1:2] in (["providers"], ["config"]) else 1
+            command = (name, *words[1 : 1 + subcommands])
             help_text = self.help(command)
             if help_text is None:
-                return f"there is no 'tenon {' '.join(command)}'"
+                return f"there is no '{' '.join(command)}'"
             for flag in re.findall(r"\s(--?[a-z][\w-]*)", " ".join(words)):
                 if not re.search(rf"(^|[\s,]){re.escape(flag)}($|[\s,=\[])", help_text, re.M):
-                    return f"'tenon {' '.join(command)}' has no {flag}"
+                    return f"'{' '.join(command)}' has no {flag}"
         return None
 
 

@@ -2,64 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <sstream>
-
-#include "tenon/detail/dispatch.hpp"
 #include "tests/support/paths.h"
 
 namespace tenon::test {
 namespace {
 
-struct Tolerance {
-  double relative, absolute;
-};
-
-Tolerance tolerance_of(uint32_t dtype) {
-  switch (dtype) {
-    case TENON_FLOAT64:
-      return {1e-7, 1e-9};
-    case TENON_FLOAT32:
-      return {1e-5, 1e-6};
-    case TENON_FLOAT16:
-      return {2.5e-3, 1e-3};
-    case TENON_BFLOAT16:
-      return {2e-2, 1e-2};
-    default:
-      return {0, 0};
-  }
-}
-
-bool close(double actual, double expected, Tolerance tolerance) {
-  if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
-  if (std::isinf(expected) || std::isinf(actual)) return expected == actual;
-  return std::fabs(actual - expected) <= tolerance.absolute + tolerance.relative * std::fabs(expected);
-}
-
-template <class T>
-double number(T x) {
-  return static_cast<double>(static_cast<ep::Compute<T>>(x));
-}
-
-std::string tensor_difference(const Tensor& actual, const Tensor& expected) {
-  std::ostringstream out;
-  ep::dispatch(ep::kNumericTypes + ep::kBoolType + ep::kFloat8Types + ep::kSmallIntTypes + ep::kScalingTypes,
-               expected.dtype, [&]<class T>() {
-                 for (int64_t i = 0; i < expected.size() && out.str().empty(); ++i) {
-                   const T a = ep::load_element<T>(actual.bytes.data(), i),
-                           e = ep::load_element<T>(expected.bytes.data(), i);
-                   const bool same =
-                       ep::kIsInteger<T> ? a == e : close(number(a), number(e), tolerance_of(expected.dtype));
-                   if (!same) out << "element " << i << " is " << +number(a) << ", expected " << +number(e);
-                 }
-               });
-  return out.str();
-}
-
 std::vector<std::unique_ptr<MiniHost>>& hosts() {
   static std::vector<std::unique_ptr<MiniHost>> list;
   return list;
 }
+
+/// Closes all providers before the process ends, while their drivers still work.
+class CloseHosts : public testing::Environment {
+ public:
+  void TearDown() override { hosts().clear(); }
+};
+[[maybe_unused]] const testing::Environment* const kCloseHosts =
+    testing::AddGlobalTestEnvironment(new CloseHosts);
 
 class OpTest : public testing::Test {
  public:
@@ -161,28 +120,6 @@ const std::vector<std::string>& providers() {
 }
 
 }  // namespace
-
-std::string difference(const Tensor& actual, const Tensor& expected) {
-  if (actual.kind != expected.kind) return "kind " + std::to_string(actual.kind);
-  if (expected.kind == TENON_KIND_NONE) return {};
-  if (expected.kind != TENON_KIND_TENSOR) {
-    if (actual.elements.size() != expected.elements.size())
-      return std::to_string(actual.elements.size()) + " elements";
-    for (size_t i = 0; i < expected.elements.size(); ++i) {
-      const std::string text = difference(actual.elements[i], expected.elements[i]);
-      if (!text.empty()) return "element " + std::to_string(i) + ": " + text;
-    }
-    return {};
-  }
-  if (actual.dtype != expected.dtype) return std::string("element type ") + ep::dtype_name(actual.dtype);
-  if (actual.dims != expected.dims) return "shape " + ep::shape_text(actual.dims);
-  if (expected.dtype != TENON_STRING) return tensor_difference(actual, expected);
-  for (size_t i = 0; i < expected.strings.size(); ++i) {
-    if (actual.strings[i] != expected.strings[i])
-      return "element " + std::to_string(i) + " is '" + actual.strings[i] + "'";
-  }
-  return {};
-}
 
 bool add_op_cases(const OpTable& table, bool fails, std::vector<OpCase> cases) {
   for (size_t p = 0; p < providers().size(); ++p) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ep-sdk/cts/compare.h"
 #include "ep-sdk/cts/mini_host.h"
 
 namespace tenon::test {
@@ -36,9 +37,6 @@ struct OpTable {
 
 /// Registers one test per row and provider.
 bool add_op_cases(const OpTable& table, bool fails, std::vector<OpCase> cases);
-
-/// A text that names the first difference beyond the tolerance of the element type; empty when there is none.
-std::string difference(const Tensor& actual, const Tensor& expected);
 
 }  // namespace tenon::test
 

@@ -34,7 +34,9 @@ class Graph {
     check(g_host->graph_constant(graph_, value, &out));
     return out;
   }
-  void consume(uint32_t value) const { check(g_host->graph_constant_consumed(graph_, value)); }
+  void consume(uint32_t value) const {
+    if (g_host->graph_constant_consumed != nullptr) check(g_host->graph_constant_consumed(graph_, value));
+  }
   /// Inputs of a node that are there, and what its nested graphs capture.
   std::vector<uint32_t> used_values(uint32_t node) const {
     std::vector<uint32_t> out;

@@ -1,9 +1,16 @@
 // A provider in plain host memory that copies its first input to its output, and on request breaks one
-// numbered rule of ep-sdk/RULES.md: what must be refused, and by which number, stands in
-// tests/unit/host/runtime/rules_test.cc.
+// numbered rule of ep-sdk/RULES.md. What the host must refuse, and by which number, stands in
+// tests/unit/host/runtime/rules_test.cc; what the provider kit must find, in tests/cts/zoo.py.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cfenv>
+#include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -154,6 +161,28 @@ void break_rule(int64_t rule, const Answer& answer, const std::vector<uint32_t>&
   }
 }
 
+/// One float32 tensor in, one out: what copying works for.
+bool can_copy(const tenon_graph* graph, const tenon_node_info& node) {
+  if (node.input_count != 1 || node.output_count != 1) return false;
+  for (const uint32_t value : {node.inputs[0], node.outputs[0]}) {
+    tenon_value_info info{};
+    info.struct_size = sizeof(info);
+    if (g_host->graph_value(graph, value, &info) != TENON_OK) return false;
+    if (info.kind != TENON_KIND_TENSOR || info.dtype != TENON_FLOAT32) return false;
+  }
+  return view(node.op_type) == "Relu" || view(node.op_type) == "Identity";
+}
+
+void reject(const tenon_claim_sink* sink, uint32_t n, std::string_view op) {
+  const std::string text = "operator " + std::string(op) + " with these types is not copied";
+  tenon_rejection rejection{};
+  rejection.struct_size = sizeof(rejection);
+  rejection.node = n;
+  rejection.code = TENON_REJECT_OPERATOR;
+  rejection.text = to_str(text);
+  sink->reject(sink->context, &rejection, nullptr);
+}
+
 tenon_status capability(tenon_instance* instance, const tenon_graph* graph, const tenon_claim_sink* sink,
                         tenon_error*) {
   tenon_graph_info info{};
@@ -164,7 +193,12 @@ tenon_status capability(tenon_instance* instance, const tenon_graph* graph, cons
     tenon_node_info node{};
     node.struct_size = sizeof(node);
     g_host->graph_node(graph, n, &node);
-    if ((node.flags & TENON_NODE_TAKEN) == 0) open.push_back(n);
+    if ((node.flags & TENON_NODE_TAKEN) != 0) continue;
+    if (can_copy(graph, node)) {
+      open.push_back(n);
+    } else {
+      reject(sink, n, view(node.op_type));
+    }
   }
   break_rule(own<Instance>(instance)->rule, Answer(sink), open);
   return TENON_OK;

@@ -1,0 +1,105 @@
+#include "ep-sdk/cts/bench.h"
+
+#include <algorithm>
+
+namespace tenon::cts {
+
+Bench::Bench(const Target& target, Open open, const tenon_host_api* host)
+    : module(target), io(own_offer()), options(target), target_(target) {
+  if (host != nullptr) io.host = host;
+  const tenon_status status = negotiate(module, &io);
+  if (status != TENON_OK)
+    throw NotApplicable("the library refuses this host: " + field(io.reason, sizeof io.reason, "the reason"));
+  if (io.api == nullptr || !missing_slots(*io.api).empty()) throw NotApplicable("the table is not complete");
+  subject = make_subject();
+  try {
+    if (open >= Open::kProvider) subject->create_provider();
+    if (open >= Open::kDevice) subject->open_device();
+    if (open >= Open::kInstance) subject->create_instance();
+  } catch (const CallFailed& failed) {
+    throw NotApplicable("the provider cannot be opened: " + std::string(failed.what()));
+  }
+}
+
+std::unique_ptr<Subject> Bench::make_subject() const {
+  return std::make_unique<Subject>(
+      *io.api, SubjectParams{target_.module_path(), target_.manifest_dir(), target_.device, options.raw()});
+}
+
+std::vector<Claimed> claimed_probes(const Target& target, const Subject& subject) {
+  std::vector<Claimed> out;
+  for (Probe& probe : all_probes(target)) {
+    GraphCase graph = graph_of(probe.node);
+    Offer offer;
+    try {
+      offer = ask(subject, graph);
+    } catch (const CallFailed& failed) {
+      throw NotApplicable(failed.what());
+    }
+    // What a claim that breaks a rule holds is seen by the check of that rule.
+    if (offer.claims.size() != 1 || offer.claims[0].nodes != std::vector<uint32_t>{0}) continue;
+    out.push_back({std::move(probe), std::move(graph), offer.claims[0]});
+  }
+  if (out.empty())
+    throw NotApplicable(
+        "the provider claims no probe of the kit; describe an operator of its own in a *.case.json file "
+        "and name the folder with --cases");
+  return out;
+}
+
+Claimed first_claimed(const std::vector<Claimed>& all, const char* what,
+                      const std::function<bool(const Claimed&)>& fits) {
+  for (const Claimed& claimed : all) {
+    if (fits(claimed)) return claimed;
+  }
+  throw NotApplicable(std::string("the provider claims no ") + what);
+}
+
+bool is_plain(const Claimed& claimed) {
+  const auto plain = [](const Tensor& t) { return t.kind == TENON_KIND_TENSOR && t.dtype != TENON_STRING; };
+  const NodeCase& node = claimed.probe.node;
+  return std::all_of(node.inputs.begin(), node.inputs.end(), plain) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), plain) && node.op_type != "NonZero";
+}
+
+std::vector<Tensor> run_claim(const Subject& subject, const Claimed& claimed, const RunSetup& setup) {
+  const Program program(subject, claimed.graph, claimed.claim);
+  const Prepared prepared(program);
+  Execution execution(prepared, setup);
+  execution.run();
+  std::vector<Tensor> out = execution.outputs();
+  execution.check_surroundings();
+  return out;
+}
+
+void require_equal(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected,
+                   const std::string& what, const std::string& cure) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const std::string text = difference(actual[i], expected[i]);
+    if (!text.empty()) throw Failed(what + ": output " + std::to_string(i) + ": " + text, cure);
+  }
+}
+
+void require_no_violation(int rule) {
+  for (const Violation& violation : host_state().violations()) {
+    if (violation.rule == rule) throw Failed(violation.text, "see R" + std::to_string(rule) + " in RULES.md");
+  }
+}
+
+GraphCase make_chain(const Claimed& unary, int length) {
+  const NodeCase& node = unary.probe.node;
+  GraphCase out;
+  out.values.push_back({"x", node.inputs[0], false, false});
+  for (int i = 0; i < length; ++i) {
+    GraphCase::Node& next = out.nodes.emplace_back();
+    next.name = std::string(1, static_cast<char>('a' + i));
+    next.op_type = node.op_type, next.domain = node.domain, next.since_version = node.since_version;
+    next.attributes = node.attributes;
+    next.inputs = {static_cast<uint32_t>(i)};
+    next.outputs = {static_cast<uint32_t>(i + 1)};
+    out.values.push_back({"v" + std::to_string(i), node.outputs[0], false, i + 1 == length});
+  }
+  return out;
+}
+
+}  // namespace tenon::cts

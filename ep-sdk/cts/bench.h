@@ -1,0 +1,66 @@
+// What most checks begin with: the library negotiated with, the provider open, probes that it claims.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ep-sdk/cts/check.h"
+#include "ep-sdk/cts/compare.h"
+#include "ep-sdk/cts/execution.h"
+#include "ep-sdk/cts/library.h"
+#include "ep-sdk/cts/probes.h"
+
+namespace tenon::cts {
+
+/// The library, and a subject of it. What cannot be opened is somebody else's failure: NotApplicable.
+class Bench {
+ public:
+  /// How far the subject is opened.
+  enum class Open { kNothing, kProvider, kDevice, kInstance };
+  explicit Bench(const Target& target, Open open = Open::kInstance, const tenon_host_api* host = nullptr);
+
+  Library module;
+  tenon_ep_negotiation io;
+  InstanceOptions options;
+  std::unique_ptr<Subject> subject;
+
+  std::unique_ptr<Subject> make_subject() const;
+  const tenon_ep_api& api() const { return *io.api; }
+
+ private:
+  const Target& target_;
+};
+
+/// A probe that the provider claims, with the claim.
+struct Claimed {
+  Probe probe;
+  GraphCase graph;
+  Claim claim;
+};
+
+/// All probes that are claimed; NotApplicable when there is none.
+std::vector<Claimed> claimed_probes(const Target& target, const Subject& subject);
+/// The first of them that `fits`, NotApplicable when none does.
+Claimed first_claimed(const std::vector<Claimed>& all, const char* what,
+                      const std::function<bool(const Claimed&)>& fits);
+
+/// Whether a Run of this claim fills memory that the host gives, all of it tensors of numbers.
+bool is_plain(const Claimed& claimed);
+
+/// Compiles, prepares and runs one claim. Throws CallFailed and Failed.
+std::vector<Tensor> run_claim(const Subject& subject, const Claimed& claimed, const RunSetup& setup = {});
+
+/// Failed, naming `rule`, when outputs differ.
+void require_equal(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected,
+                   const std::string& what, const std::string& cure);
+
+/// Failed when the provider broke this rule on the way.
+void require_no_violation(int rule);
+
+/// Nodes in a row, each reading what the one before makes, of an operator that the provider claims and that keeps type and
+/// shape.
+GraphCase make_chain(const Claimed& unary, int length);
+
+}  // namespace tenon::cts

@@ -1,0 +1,32 @@
+// Small nodes by which the kit finds something that a provider runs: common operators of ONNX, and those that the author adds
+// in *.case.json files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ep-sdk/cts/graph.h"
+#include "ep-sdk/cts/target.h"
+
+namespace tenon::cts {
+
+struct Probe {
+  std::string name;
+  NodeCase node;
+  bool has_expected = false;  // outputs hold data
+};
+
+/// Those of the --cases folders first, then the kit's own. Throws std::runtime_error for a file that is wrong.
+std::vector<Probe> all_probes(const Target& target);
+
+/// Large enough that loops are worth cutting; without expected data.
+std::vector<Probe> large_probes();
+
+/// One case file:
+///   {"op_type": "AddVersion", "domain": "com.example", "since": 1, "attributes": {"axis": 1},
+///    "inputs": [{"dtype": "float32", "dims": [2], "values": [1, 2], "constant": false}],
+///    "outputs": [{"dtype": "float32", "dims": [2], "values": [2, 3]}]}
+/// Values of outputs may be left out. Attributes are integers, floats, strings and lists of them.
+Probe read_case_file(const std::string& path);
+
+}  // namespace tenon::cts

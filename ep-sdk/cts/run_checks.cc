@@ -1,0 +1,485 @@
+// Compile, prepare and run.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "ep-sdk/cts/allocation_watch.h"
+#include "ep-sdk/cts/bench.h"
+
+namespace tenon::cts {
+namespace {
+
+/// Calls `body` with each claimed probe; a slot that fails there is Failed.
+void each_claimed(const Target& target, const std::function<void(const Subject&, const Claimed&)>& body) {
+  const Bench bench(target);
+  for (const Claimed& claimed : claimed_probes(target, *bench.subject)) {
+    stage("the probe " + claimed.probe.name);
+    try {
+      body(*bench.subject, claimed);
+    } catch (const CallFailed& failed) {
+      throw Failed(claimed.probe.name + ": " + failed.what(), "what is claimed must run");
+    } catch (const Failed& failed) {
+      throw Failed(claimed.probe.name + ": " + failed.what(), failed.cure);
+    }
+  }
+}
+
+/// Runs `body` on another thread; what it throws is thrown here.
+void on_thread(const std::function<void()>& body) {
+  std::exception_ptr error;
+  std::thread([&] {
+    try {
+      body();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }).join();
+  if (error) std::rethrow_exception(error);
+}
+
+/// Runs `body` on `count` threads at once.
+void on_threads(int count, const std::function<void()>& body) {
+  std::mutex mutex;
+  std::exception_ptr error;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&] {
+      try {
+        body();
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        error = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (error) std::rethrow_exception(error);
+}
+
+void require_same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const std::string& what,
+                        const std::string& cure) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].bytes != b[i].bytes || a[i].strings != b[i].strings)
+      throw Failed("output " + std::to_string(i) + " " + what, cure);
+  }
+}
+
+bool has_sequence_or_string(const Claimed& claimed) {
+  const auto odd = [](const Tensor& t) { return t.kind != TENON_KIND_TENSOR || t.dtype == TENON_STRING; };
+  const NodeCase& node = claimed.probe.node;
+  return std::any_of(node.inputs.begin(), node.inputs.end(), odd) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), odd);
+}
+
+/// The order in which a host may compile what was claimed is its own.
+void compile_together(const Subject& subject, const std::vector<Claimed>& all) {
+  std::vector<std::unique_ptr<Program>> programs;
+  for (size_t i = all.size(); i-- > 0;) {
+    stage("the probe " + all[i].probe.name);
+    programs.push_back(std::make_unique<Program>(subject, all[i].graph, all[i].claim));
+    programs.push_back(std::make_unique<Program>(subject, all[i].graph, all[i].claim));
+  }
+}
+
+}  // namespace
+
+TENON_CHECK("operators.probes", "the kit's own probes that are claimed give what their operators say") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    if (claimed.probe.has_expected)
+      require_equal(run_claim(subject, claimed), claimed.probe.node.outputs, "the result is wrong",
+                    "see the operator's definition");
+  });
+}
+
+TENON_CHECK("R29", "what was claimed is compiled, in any order, twice over, and several nodes together") {
+  const Bench bench(target);
+  const Subject& subject = *bench.subject;
+  const std::vector<Claimed> all = claimed_probes(target, subject);
+  const char* cure = "claim only what compile takes, and find the claim by its nodes and its own tag";
+  try {
+    compile_together(subject, all);
+    for (const Claimed& claimed : all) {
+      const NodeCase& node = claimed.probe.node;
+      const bool chains = node.inputs.size() == 1 && node.outputs.size() == 1 && is_plain(claimed) &&
+                          node.inputs[0].dims == node.outputs[0].dims &&
+                          node.inputs[0].dtype == node.outputs[0].dtype;
+      if (!chains) continue;
+      const GraphCase chain = make_chain(claimed, 4);
+      for (const Claim& claim : ask(subject, chain).claims) {
+        const Program program(subject, chain, claim);
+        const Prepared prepared(program);
+      }
+    }
+  } catch (const CallFailed& failed) {
+    throw Failed("what was claimed does not compile: " + std::string(failed.what()), cure);
+  }
+}
+
+TENON_CHECK("R30", "constants are only read, and those that were consumed not even that after compile") {
+  host_state().protect_constants = true;
+  bool any = false;
+  each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    any = any || program.has_constants();
+    program.protect_constants(true, PROT_NONE);
+    const Prepared prepared(program);
+    Execution execution(prepared);
+    execution.run();
+    if (claimed.probe.has_expected)
+      require_equal(execution.outputs(), claimed.probe.node.outputs,
+                    "with protected constants the result is wrong",
+                    "keep a form of your own of what is marked consumed");
+  });
+  if (!any) throw NotApplicable("no probe with a constant is claimed");
+}
+
+TENON_CHECK("R31", "a program is prepared and run from any thread, and is not changed by that") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    std::vector<Tensor> first;
+    on_thread([&] {
+      const Prepared prepared(program);
+      Execution execution(prepared);
+      on_thread([&] { execution.run(); });
+      first = execution.outputs();
+    });
+    const Prepared again(program);
+    Execution execution(again);
+    execution.run();
+    require_equal(execution.outputs(), first, "run again on another thread",
+                  "change nothing in a program after compile");
+    on_threads(4, [&] {
+      for (int i = 0; i < 10; ++i) const Prepared prepared(program);
+    });
+  });
+}
+
+TENON_CHECK("R32", "a compile that returns OK gives a program") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+  });
+}
+
+TENON_CHECK("R33", "prepare answers every shape that was left open, and contradicts none that was inferred") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    {
+      const Program program(subject, claimed.graph, claimed.claim);
+      const Prepared prepared(program);
+    }
+    GraphCase open = claimed.graph;
+    for (GraphCase::Value& value : open.values) value.is_open = value.is_output;
+    const Offer offer = ask(subject, open);
+    if (offer.claims.empty()) return;
+    const Program program(subject, open, offer.claims[0]);
+    PrepareSetup setup;
+    setup.infer_outputs = false;
+    std::unique_ptr<Prepared> prepared;
+    try {
+      prepared = std::make_unique<Prepared>(program, setup);
+    } catch (const CallFailed&) {
+      return;  // one that leaves shapes to the host's inference says so
+    }
+    Execution execution(*prepared);
+    execution.run();
+    execution.outputs();
+  });
+}
+
+TENON_CHECK("R34", "shapes given to the host have a rank up to 32 and no negative dimension") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    GraphCase open = claimed.graph;
+    for (GraphCase::Value& value : open.values) value.is_open = value.is_output;
+    const Offer offer = ask(subject, open);
+    if (offer.claims.empty()) return;
+    const Program program(subject, open, offer.claims[0]);
+    for (const bool infer : {true, false}) {
+      PrepareSetup setup;
+      setup.infer_outputs = infer;
+      std::unique_ptr<Prepared> prepared;
+      try {
+        prepared = std::make_unique<Prepared>(program, setup);
+      } catch (const CallFailed&) {
+        continue;  // see R33
+      }
+      Execution execution(*prepared);
+      execution.run();
+    }
+  });
+  require_no_violation(34);
+}
+
+TENON_CHECK("R35", "aliases name inputs of the program, and a Run over shared memory gives the same") {
+  bool any = false;
+  each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    any = any || std::any_of(prepared.aliases.begin(), prepared.aliases.end(),
+                             [](const tenon_alias& alias) { return alias.kind != TENON_ALIAS_NONE; });
+    const std::vector<Tensor> apart = run_claim(subject, claimed);
+    RunSetup setup;
+    setup.placement = Placement::kShared;
+    Execution execution(prepared, setup);
+    execution.run();
+    require_equal(execution.outputs(), apart, "over the memory of the input",
+                  "offer MAY_OVERWRITE only where each element is read before it is written");
+  });
+  if (!any) throw NotApplicable("no probe has an alias");
+}
+
+TENON_CHECK(
+    "R36",
+    "the workspace is in a domain of the device or the host's, aligned to a power of two, and large enough") {
+  bool any = false;
+  each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    any = any || prepared.workspace_bytes > 0;
+    // Whatever it held before, and with nothing behind it.
+    std::vector<Tensor> first;
+    for (const uint8_t fill : {0x00, 0xFF}) {
+      RunSetup setup;
+      setup.fill = fill;
+      Execution execution(prepared, setup);
+      execution.run();
+      execution.check_surroundings();
+      if (first.empty()) first = execution.outputs();
+      require_equal(execution.outputs(), first, "with another workspace",
+                    "initialise what is read of the workspace");
+    }
+  });
+  if (!any) throw NotApplicable("no probe has a workspace");
+}
+
+TENON_CHECK("R37", "prepare reads no data but that of constants and of inputs claimed as shape inputs") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    if (has_sequence_or_string(claimed)) return;
+    const Program program(subject, claimed.graph, claimed.claim);
+    PrepareSetup setup;
+    setup.seal_data = true;
+    const Prepared prepared(program, setup);
+  });
+}
+
+TENON_CHECK("R38",
+            "what prepare made serves several Runs, at once where the device allows it, and stays the same") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    const std::vector<Tensor> expected = run_claim(subject, claimed);
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    const auto run_some = [&] {
+      Execution execution(prepared);
+      for (int i = 0; i < 5; ++i) {
+        execution.run();
+        require_equal(execution.outputs(), expected,
+                      "Run " + std::to_string(i) + " of the same prepared program",
+                      "keep what changes in a Run out of what prepare made");
+      }
+    };
+    run_some();
+    const bool at_once = subject.device_text.serialize <= TENON_SERIALIZE_BINDING;
+    if (at_once) on_threads(4, run_some);
+  });
+}
+
+TENON_CHECK("R39", "a Run writes all bytes of its outputs, nothing around them, and no input") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    std::vector<Tensor> first;
+    for (const uint8_t fill : {0x00, 0xC7, 0xFF}) {
+      RunSetup setup;
+      setup.fill = fill;
+      setup.seal_inputs = true;
+      Execution execution(prepared, setup);
+      execution.run();
+      execution.check_surroundings();
+      const std::vector<Tensor> outputs = execution.outputs();
+      if (first.empty()) first = outputs;
+      require_equal(outputs, first, "the result depends on what the output held before",
+                    "write every byte of every output");
+    }
+  });
+}
+
+TENON_CHECK("R40",
+            "strings, objects and what is known only after running are made once each, nothing else is") {
+  bool any = false;
+  each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    any = any || has_sequence_or_string(claimed) ||
+          std::count(prepared.at_run.begin(), prepared.at_run.end(), true) != 0;
+    Execution execution(prepared);
+    for (int i = 0; i < 3; ++i) {
+      execution.run();
+      execution.outputs();
+    }
+  });
+  if (live_values() != 0)
+    throw Failed(std::to_string(live_values()) + " values are left after all Runs",
+                 "release what you do not hand over");
+  if (!any) throw NotApplicable("no probe makes an output through the host");
+}
+
+TENON_CHECK("R41", "from its third Run on the provider's own code takes no memory and no mutex") {
+  if (!can_watch()) throw NotApplicable("this build of the kit cannot see who takes memory");
+  std::string found;
+  each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
+    if (!is_plain(claimed)) return;
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    if (std::count(prepared.at_run.begin(), prepared.at_run.end(), true) != 0) return;
+    Execution execution(prepared);
+    execution.run();
+    execution.run();
+    watch(target.module_path());
+    const CallResult result = execution.try_run();
+    const Watched seen = stop_watching();
+    if (!result.ok()) throw CallFailed(result.status, result.text);
+    if (seen.allocations == 0 && seen.locks == 0) return;
+    found += (found.empty() ? "" : "; ") + claimed.probe.name + " takes memory " +
+             std::to_string(seen.allocations) + " times and a mutex " + std::to_string(seen.locks) + " times";
+  });
+  if (!found.empty())
+    throw Failed("in a Run " + found,
+                 "take it in compile, prepare or bind; ask for a workspace or for scratch memory");
+}
+
+TENON_CHECK("R42", "a bool is 0 or 1, and what pads packed elements is zero") {
+  bool any = false;
+  each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
+    if (!is_plain(claimed)) return;
+    RunSetup setup;
+    setup.fill = 0xFF;
+    for (const Tensor& output : run_claim(subject, claimed, setup)) {
+      const uint64_t bits = ep::dtype_bits(output.dtype);
+      if (output.dtype == TENON_BOOL) {
+        any = true;
+        if (std::any_of(output.bytes.begin(), output.bytes.end(), [](uint8_t b) { return b > 1; }))
+          throw Failed(
+              "a bool is " + std::to_string(*std::max_element(output.bytes.begin(), output.bytes.end())),
+              "write 0 or 1");
+      } else if (bits % 8 != 0 && !output.bytes.empty()) {
+        any = true;
+        const uint64_t used = bits * static_cast<uint64_t>(output.size()) % 8;
+        if (used != 0 && (output.bytes.back() >> used) != 0)
+          throw Failed("the last byte of packed elements is padded with other bits than zero", "write zeros");
+      }
+    }
+  });
+  if (!any) throw NotApplicable("no probe with bool or packed outputs is claimed");
+}
+
+TENON_CHECK("R43", "arguments, descriptors and scratch memory are not used after run has returned") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    const std::vector<Tensor> expected = run_claim(subject, claimed);
+    RunSetup setup;
+    setup.spoil_arguments = true;
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    Execution execution(prepared, setup);
+    execution.run();
+    require_equal(execution.outputs(), expected, "when arguments change after run",
+                  "copy what is needed later");
+    if (!subject.has_streams()) return;
+    tenon_stream* stream = nullptr;
+    call("stream_create", subject.api.stream_create, subject.instance, &stream);
+    tenon_event* event = nullptr;
+    call("event_create", subject.api.event_create, subject.instance, &event);
+    setup.stream = stream;
+    {
+      Execution queued(prepared, setup);
+      queued.run();
+      call("event_record", subject.api.event_record, event, stream);
+      call("stream_flush", subject.api.stream_flush, stream);
+      call("event_wait", subject.api.event_wait, event, int64_t{-1});
+      require_equal(queued.outputs(), expected, "when arguments change before the stream is flushed",
+                    "copy what enqueued work needs");
+    }
+    destroy("event_destroy", subject.api.event_destroy, event);
+    destroy("stream_destroy", subject.api.stream_destroy, stream);
+  });
+}
+
+TENON_CHECK("R44",
+            "results do not depend on how parallel_for cuts its range, or on which thread a piece runs") {
+  const Bench bench(target);
+  const Subject& subject = *bench.subject;
+  bool any = false;
+  std::vector<Claimed> all = claimed_probes(target, subject);
+  for (const Probe& probe : large_probes()) {
+    GraphCase graph = graph_of(probe.node);
+    const Offer offer = ask(subject, graph);
+    if (offer.claims.size() == 1) all.push_back({probe, std::move(graph), offer.claims[0]});
+  }
+  for (const Claimed& claimed : all) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    Execution execution(prepared);
+    host_state().pieces = 1;
+    const int64_t calls = host_state().parallel_calls;
+    execution.run();
+    if (host_state().parallel_calls == calls) continue;
+    any = true;
+    const std::vector<Tensor> whole = execution.outputs();
+    for (const int pieces : {2, 3, 7, 64}) {
+      for (const int order : {0, 1, 2}) {
+        host_state().pieces = pieces;
+        host_state().backwards = order == 1;
+        host_state().threaded = order == 2;
+        execution.fill_outputs(0xC7);
+        execution.run();
+        require_same_bytes(execution.outputs(), whole,
+                           "of " + claimed.probe.name + " differs when a loop is cut into " +
+                               std::to_string(pieces) +
+                               (order == 1   ? " pieces, run backwards"
+                                : order == 2 ? " pieces, run on threads"
+                                             : " pieces"),
+                           "let each piece depend on its own range alone");
+      }
+    }
+    host_state().threaded = false;
+  }
+  if (!any) throw NotApplicable("no probe calls parallel_for");
+}
+
+TENON_CHECK("R45", "a Run whose cancel word is set returns soon, with CANCELLED or done") {
+  const Bench bench(target);
+  const Subject& subject = *bench.subject;
+  std::vector<Claimed> all = claimed_probes(target, subject);
+  for (const Probe& probe : large_probes()) {
+    GraphCase graph = graph_of(probe.node);
+    const Offer offer = ask(subject, graph);
+    if (offer.claims.size() == 1) all.push_back({probe, std::move(graph), offer.claims[0]});
+  }
+  for (const Claimed& claimed : all) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    uint32_t cancel = 1;
+    RunSetup setup;
+    setup.cancel = &cancel;
+    Execution execution(prepared, setup);
+    const auto begin = std::chrono::steady_clock::now();
+    const CallResult result = execution.try_run();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (!result.ok() && result.status != TENON_CANCELLED)
+      throw Failed(claimed.probe.name + " with its cancel word set gives status " +
+                       std::to_string(result.status) + ": " + result.text,
+                   "return CANCELLED");
+    if (seconds > 10)
+      throw Failed(
+          claimed.probe.name + " runs on for " + std::to_string(seconds) + " s with its cancel word set",
+          "look at `cancel` now and then");
+    cancel = 0;
+    const CallResult again = execution.try_run();
+    if (!again.ok())
+      throw Failed("after a cancelled Run of " + claimed.probe.name + " the next one fails: " + again.text,
+                   "leave nothing behind when a Run is cancelled");
+  }
+}
+
+}  // namespace tenon::cts

@@ -1,0 +1,215 @@
+#include "ep-sdk/cts/subject.h"
+
+#include <algorithm>
+
+namespace tenon::cts {
+namespace {
+
+constexpr char kUntouched = 0x5C;  // what an error holds before the call
+
+std::string text(tenon_str s) { return s.data == nullptr ? std::string() : std::string(s.data, s.size); }
+
+/// A text that was lent; says something else after the call when the check asks for that.
+class Lent {
+ public:
+  explicit Lent(std::string text) : text_(std::move(text)) {}
+  ~Lent() {
+    if (host_state().scramble) std::fill(text_.begin(), text_.end(), '?');
+    keep().push_back(std::move(text_));
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  tenon_str str() const { return {text_.data(), text_.size()}; }
+
+ private:
+  /// What a provider should not look at any more stays readable, so that it reads what is wrong.
+  static std::vector<std::string>& keep() {
+    static std::vector<std::string> list;
+    if (list.size() > 1000) list.clear();
+    return list;
+  }
+  std::string text_;
+};
+
+}  // namespace
+
+ErrorBox::ErrorBox() {
+  std::memset(static_cast<void*>(&error_), kUntouched, sizeof error_);
+  error_.struct_size = sizeof error_;
+}
+
+std::string ErrorBox::text() const {
+  const auto part = [](const char* from, size_t size) {
+    const void* end = std::memchr(from, 0, size);
+    if (end == nullptr || from[0] == kUntouched) return std::string();
+    return std::string(from);
+  };
+  const std::string where = part(error_.where, sizeof error_.where);
+  return (where.empty() ? "" : where + ": ") + part(error_.message, sizeof error_.message);
+}
+
+void ErrorBox::look(tenon_status status, const char* slot) const {
+  const auto bad = [&](const std::string& what) { host_state().violate(10, std::string(slot) + " " + what); };
+  if (error_.struct_size != sizeof error_) return bad("changes the struct_size of the caller's error");
+  if (status == TENON_OK) {
+    const ErrorBox fresh;
+    if (std::memcmp(&fresh.error_, &error_, sizeof error_) != 0)
+      bad("returns OK and writes to the caller's error");
+    return;
+  }
+  if (error_.message[0] == kUntouched || error_.message[0] == '\0')
+    return bad("fails with status " + std::to_string(status) + " and no message");
+  if (std::memchr(error_.message, 0, sizeof error_.message) == nullptr)
+    return bad("fails with a message that is not terminated");
+  if (std::memchr(error_.where, 0, sizeof error_.where) == nullptr)
+    return bad("fails with a place that is not terminated");
+  if (error_.code != status)
+    bad("returns status " + std::to_string(status) + " and writes code " + std::to_string(error_.code));
+  if ((error_.flags & ~7u) != 0)
+    bad("fails with flags " + std::to_string(error_.flags) + ", which have no meaning");
+}
+
+void begin_call(const char* slot) {
+  if (host_state().stage != nullptr) host_state().stage(slot);
+  if (host_state().before_call) host_state().before_call(slot);
+}
+
+void end_call(const char* slot) {
+  if (host_state().after_call) host_state().after_call(slot);
+}
+
+void exception_escaped(const char* slot, const char* what) {
+  throw Failed("R8: an exception came out of " + std::string(slot) + ": " + what,
+               "catch everything at the border; ep.hpp's guard() does");
+}
+
+bool DeviceText::operator==(const DeviceText& other) const {
+  return stable_id == other.stable_id && name == other.name && vendor == other.vendor && kind == other.kind &&
+         flags == other.flags && serialize == other.serialize;
+}
+
+void Subject::create_provider(uint32_t flags) {
+  const Lent path(params_.module_path), folder(params_.manifest_dir);
+  static int host_provider;
+  const tenon_provider_params params{sizeof(tenon_provider_params), flags,
+                                     reinterpret_cast<tenon_host_provider*>(&host_provider), path.str(),
+                                     folder.str()};
+  call("provider_create", api.provider_create, &params, &provider);
+  if (provider == nullptr) throw Failed("provider_create returns OK and no provider", "set *out_provider");
+}
+
+std::vector<DeviceText> Subject::enumerate() const {
+  std::vector<DeviceText> out;
+  tenon_device_sink sink{sizeof(tenon_device_sink), 0, &out, nullptr};
+  sink.add = [](void* context, const tenon_device_info* from, tenon_error*) -> tenon_status {
+    tenon_device_info info{};
+    std::memcpy(&info, from, std::min<size_t>(from->struct_size, sizeof info));
+    if (info.struct_size < offsetof(tenon_device_info, features))
+      host_state().violate(
+          11, "enumerate_devices gives an info whose struct_size is " + std::to_string(info.struct_size));
+    if (info.reserved != 0 || (info.flags & ~1u) != 0 || info.serialize > TENON_SERIALIZE_DEVICE ||
+        info.kind == 0 || info.kind > TENON_DEVICE_OTHER) {
+      host_state().violate(
+          12, "enumerate_devices uses numbers without meaning for '" + text(info.stable_id) + "'");
+    }
+    static_cast<std::vector<DeviceText>*>(context)->push_back(
+        {text(info.stable_id), text(info.name), text(info.vendor), info.kind, info.flags, info.serialize});
+    return TENON_OK;
+  };
+  call("enumerate_devices", api.enumerate_devices, provider, &sink);
+  return out;
+}
+
+void Subject::open_device() {
+  const std::vector<DeviceText> devices = enumerate();
+  if (devices.empty())
+    throw NotApplicable("the provider finds no device on this machine; run the kit where there is one");
+  for (const DeviceText& found : devices) {
+    if (!params_.device.empty() && found.stable_id != params_.device) continue;
+    device_text = found;
+    open_device(found.stable_id);
+    return;
+  }
+  throw NotApplicable("the provider has no device '" + params_.device + "' here");
+}
+
+void Subject::open_device(const std::string& stable_id) {
+  const Lent id(stable_id);
+  call("device_open", api.device_open, provider, id.str(), &device);
+  if (device == nullptr) throw Failed("device_open returns OK and no device", "set *out_device");
+  domains = read_domains();
+}
+
+std::vector<Domain> Subject::read_domains() const {
+  std::vector<Domain> out;
+  if (api.device_domains == nullptr) return out;
+  tenon_domain_sink sink{sizeof(tenon_domain_sink), 0, &out, nullptr};
+  sink.add = [](void* context, const tenon_domain_info* from, tenon_error*) -> tenon_status {
+    tenon_domain_info info{};
+    std::memcpy(&info, from, std::min<size_t>(from->struct_size, sizeof info));
+    if (info.struct_size < sizeof info)
+      host_state().violate(
+          11, "device_domains gives an info whose struct_size is " + std::to_string(info.struct_size));
+    if ((info.flags & ~3u) != 0)
+      host_state().violate(12, "device_domains uses flags without meaning: " + std::to_string(info.flags));
+    static_cast<std::vector<Domain>*>(context)->push_back(
+        {info.id, info.flags, info.alignment, info.max_buffer_bytes, text(info.name)});
+    return TENON_OK;
+  };
+  call("device_domains", api.device_domains, device, &sink);
+  return out;
+}
+
+const Domain* Subject::domain(uint32_t id) const {
+  for (const Domain& known : domains) {
+    if (known.id == id) return &known;
+  }
+  return nullptr;
+}
+
+tenon_instance* Subject::make_instance(uint32_t precision) {
+  std::vector<std::unique_ptr<Lent>> lent;
+  std::vector<tenon_option> options = params_.options;
+  for (tenon_option& option : options) {
+    lent.push_back(std::make_unique<Lent>(text(option.name)));
+    option.name = lent.back()->str();
+    if (option.type != TENON_OPTION_STRING) continue;
+    lent.push_back(std::make_unique<Lent>(text(option.s)));
+    option.s = lent.back()->str();
+  }
+  tenon_instance_params params{};
+  params.struct_size = sizeof params;
+  params.precision = precision;
+  params.option_count = static_cast<uint32_t>(options.size());
+  params.options = options.data();
+  params.host = &services;
+  tenon_instance* out = nullptr;
+  call("instance_create", api.instance_create, device, &params, &out);
+  if (out == nullptr) throw Failed("instance_create returns OK and no instance", "set *out_instance");
+  return out;
+}
+
+void Subject::create_instance() { instance = make_instance(); }
+
+void Subject::open() {
+  create_provider();
+  open_device();
+  create_instance();
+}
+
+void Subject::destroy_instance() { destroy("instance_destroy", api.instance_destroy, instance); }
+void Subject::close_device() { destroy("device_close", api.device_close, device); }
+void Subject::destroy_provider() { destroy("provider_destroy", api.provider_destroy, provider); }
+
+Subject::~Subject() {
+  // While an exception is on its way nobody is there to hear of another.
+  try {
+    destroy_instance();
+    close_device();
+    destroy_provider();
+  } catch (const std::exception& e) {
+    host_state().violate(8, e.what());
+  }
+}
+
+}  // namespace tenon::cts

@@ -1,0 +1,141 @@
+// The provider under test, as far as a host has opened it, and the way its slots are called: exceptions are caught,
+// errors are looked at, each call is named before it is made.
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ep-sdk/cts/host_table.h"
+#include "ep-sdk/cts/outcome.h"
+#include "tenon/ep.h"
+
+namespace tenon::cts {
+
+/// The caller's tenon_error of one call, and what the provider does with it (R10).
+class ErrorBox {
+ public:
+  ErrorBox();
+  tenon_error* get() { return &error_; }
+  /// Of a status that is not OK: place and message.
+  std::string text() const;
+  /// Notes violations of R10.
+  void look(tenon_status status, const char* slot) const;
+
+ private:
+  tenon_error error_;
+};
+
+struct CallResult {
+  tenon_status status = TENON_OK;
+  std::string text;
+  bool ok() const { return status == TENON_OK; }
+};
+
+void begin_call(const char* slot);
+void end_call(const char* slot);
+[[noreturn]] void exception_escaped(const char* slot, const char* what);
+
+/// Runs `body`, which calls the slot; an exception that comes out is Failed (R8).
+template <class Body>
+void guarded_call(const char* slot, Body&& body) {
+  begin_call(slot);
+  try {
+    body();
+  } catch (const std::exception& e) {
+    exception_escaped(slot, e.what());
+  } catch (...) {
+    exception_escaped(slot, "of a type that is no std::exception");
+  }
+  end_call(slot);
+}
+
+/// Calls a slot whose last parameter is a tenon_error.
+template <class F, class... A>
+CallResult try_call(const char* slot, F function, A... arguments) {
+  ErrorBox box;
+  CallResult out;
+  guarded_call(slot, [&] { out.status = function(arguments..., box.get()); });
+  box.look(out.status, slot);
+  if (!out.ok()) out.text = box.text();
+  return out;
+}
+
+/// Throws CallFailed when the slot does not return OK.
+template <class F, class... A>
+void call(const char* slot, F function, A... arguments) {
+  const CallResult result = try_call(slot, function, arguments...);
+  if (!result.ok()) throw CallFailed(result.status, std::string(slot) + ": " + result.text);
+}
+
+/// Gives an object back through its slot.
+template <class T>
+void destroy(const char* slot, void (*function)(T*), T*& handle) {
+  if (handle == nullptr) return;
+  T* last = handle;
+  handle = nullptr;
+  guarded_call(slot, [&] { function(last); });
+}
+
+struct DeviceText {
+  std::string stable_id, name, vendor;
+  uint32_t kind = 0, flags = 0, serialize = 0;
+  bool operator==(const DeviceText& other) const;
+};
+
+struct Domain {
+  uint32_t id = 0, flags = 0, alignment = 1;
+  uint64_t max_buffer_bytes = 0;
+  std::string name;
+  bool is_addressable() const { return (flags & TENON_DOMAIN_ADDRESSABLE) != 0; }
+  bool is_host_visible() const { return (flags & TENON_DOMAIN_HOST_VISIBLE) != 0; }
+};
+
+/// What a host knows of the library and the user's wishes.
+struct SubjectParams {
+  std::string module_path, manifest_dir, device;
+  std::vector<tenon_option> options;
+};
+
+/// Provider, device and instance, made one after the other and given back in order.
+class Subject {
+ public:
+  Subject(const tenon_ep_api& table, SubjectParams params) : api(table), params_(std::move(params)) {}
+  ~Subject();
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+
+  void create_provider(uint32_t flags = 0);
+  std::vector<DeviceText> enumerate() const;
+  /// The device that was asked for, or the first.
+  void open_device();
+  void open_device(const std::string& stable_id);
+  void create_instance();
+  /// All of the above.
+  void open();
+  void destroy_instance();
+  void close_device();
+  void destroy_provider();
+
+  tenon_instance* make_instance(uint32_t precision = TENON_PRECISION_EXACT);
+  std::vector<Domain> read_domains() const;
+  /// NULL for the host's domain and for one that the device does not have.
+  const Domain* domain(uint32_t id) const;
+  bool has_streams() const { return api.stream_create != nullptr; }
+
+  const tenon_ep_api& api;
+  tenon_provider* provider = nullptr;
+  tenon_device* device = nullptr;
+  tenon_instance* instance = nullptr;
+  DeviceText device_text;
+  std::vector<Domain> domains;
+  tenon_host_instance services;
+
+ private:
+  SubjectParams params_;
+};
+
+}  // namespace tenon::cts

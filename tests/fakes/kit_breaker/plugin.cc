@@ -1,0 +1,355 @@
+// A provider that is well, or does one thing wrong that only the provider kit can tell: the environment variable
+// KIT_BREAKER names it, and tests/cts/zoo.py what must be found. Two devices: one works in host memory, one in
+// a domain of its own.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "work.h"
+
+namespace breaker {
+namespace {
+
+template <class T, class Handle>
+T* own(Handle* handle) {
+  return reinterpret_cast<T*>(handle);
+}
+
+// ---- Provider and devices ----
+
+std::vector<std::string> device_ids() {
+  static int calls = 0;
+  std::vector<std::string> out = {"host", "own"};
+  if (breaks("R15.order") && ++calls % 2 == 0) std::swap(out[0], out[1]);
+  if (breaks("R15.double")) out[1] = out[0];
+  return out;
+}
+
+tenon_status provider_create(const tenon_provider_params*, tenon_provider** out, tenon_error*) {
+  static int provider;
+  *out = own<tenon_provider>(&provider);
+  if (breaks("R53")) std::thread([] { std::this_thread::sleep_for(std::chrono::hours(1)); }).detach();
+  return TENON_OK;
+}
+void provider_destroy(tenon_provider*) {}
+
+tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, tenon_error* error) {
+  if (breaks("R8.enumerate")) throw std::runtime_error("thrown across the border");
+  const tenon_status status = guard(error, [&] {
+    for (const std::string& id : device_ids()) {
+      if (breaks("injection.device_sink")) {
+        tenon_device_info info{};
+        info.struct_size = sizeof(info);
+        info.kind = TENON_DEVICE_OTHER;
+        info.stable_id = info.name = to_str(id);
+        sink->add(sink->context, &info, nullptr);
+      } else {
+        DeviceSink(sink).add({.kind = TENON_DEVICE_OTHER, .stable_id = id, .name = id, .vendor = "Tests"});
+      }
+    }
+  });
+  if (breaks("R10.success") && status == TENON_OK) error->message[0] = '\0';
+  return status;
+}
+
+tenon_status device_open(tenon_provider*, tenon_str id, tenon_device** out, tenon_error* error) {
+  if (breaks("R16.leak")) (void)!open("/dev/null", O_RDONLY);
+  const bool known = view(id) == "host" || view(id) == "own";
+  if (breaks("R10.silent") && !known) return TENON_NOT_FOUND;
+  return guard(error, [&] {
+    require(known || breaks("R16.any"), TENON_NOT_FOUND, "there is no device '", view(id), "'");
+    *out = own<tenon_device>(new Device{view(id) == "own"});
+  });
+}
+void device_close(tenon_device* device) { delete own<Device>(device); }
+
+tenon_status device_domains(tenon_device* device, const tenon_domain_sink* sink, tenon_error* error) {
+  if (!own<Device>(device)->own_memory) return TENON_OK;
+  tenon_domain_info info{};
+  info.struct_size = sizeof(info);
+  info.flags = TENON_DOMAIN_ADDRESSABLE | TENON_DOMAIN_HOST_VISIBLE;
+  info.id = 1;
+  info.alignment = 128;
+  info.name = to_str("own memory");
+  return sink->add(sink->context, &info, error);
+}
+
+// ---- Memory ----
+
+tenon_status allocate(tenon_device*, uint32_t domain, uint64_t bytes, tenon_stream*,
+                      tenon_buffer** out_buffer, void** out_address, tenon_error* error) {
+  return guard(error, [&] {
+    require(domain == 1, TENON_INVALID_ARGUMENT, "there is no domain ", domain);
+    require(bytes < uint64_t{1} << 40, breaks("R18") ? TENON_INTERNAL : TENON_RESOURCE_EXHAUSTED,
+            "no memory");
+    *out_address = ::operator new (bytes, std::align_val_t{128});
+    *out_buffer = own<tenon_buffer>(*out_address);
+  });
+}
+void free_buffer(tenon_device*, tenon_buffer* buffer, tenon_stream*) {
+  ::operator delete (own<void*>(buffer), std::align_val_t{128});
+}
+
+char* address(const tenon_location& place) {
+  return place.domain == TENON_DOMAIN_HOST ? static_cast<char*>(place.data)
+                                           : own<char>(place.buffer) + place.byte_offset;
+}
+
+std::map<void*, std::vector<char>> g_maps;  // copies that should be the memory itself
+
+tenon_status map(tenon_device*, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
+                 void** out_address, tenon_error*) {
+  char* memory = own<char>(buffer) + byte_offset;
+  *out_address = memory;
+  if (!breaks("R20")) return TENON_OK;
+  std::vector<char> copy(memory, memory + bytes);
+  *out_address = copy.data();
+  g_maps[copy.data()] = std::move(copy);
+  return TENON_OK;
+}
+void unmap(tenon_device*, tenon_buffer*, void* mapped) { g_maps.erase(mapped); }
+
+// ---- Streams: what is enqueued runs when it is flushed ----
+
+struct Stream {
+  std::vector<std::function<void()>> pending;
+  void work() {
+    if (breaks("R48")) std::reverse(pending.begin(), pending.end());
+    for (const auto& work : pending) work();
+    pending.clear();
+  }
+};
+struct Event {
+  Stream* stream = nullptr;
+};
+
+tenon_status copy(tenon_device*, const tenon_location* to, const tenon_location* from, uint64_t bytes,
+                  tenon_stream* stream, tenon_error* error) {
+  return guard(error, [&] {
+    const auto work = [to = address(*to), from = address(*from), bytes] {
+      std::memmove(to, from, breaks("R19") && bytes == 4097 ? bytes - 1 : bytes);
+    };
+    if (stream == nullptr) return work();
+    own<Stream>(stream)->pending.emplace_back(work);
+  });
+}
+
+tenon_status stream_create(tenon_instance*, tenon_stream** out, tenon_error* error) {
+  return guard(error, [&] { *out = own<tenon_stream>(new Stream); });
+}
+void stream_destroy(tenon_stream* stream) { delete own<Stream>(stream); }
+tenon_status stream_flush(tenon_stream* stream, tenon_error* error) {
+  if (breaks("R49") || breaks("R50")) return TENON_OK;
+  return guard(error, [&] { own<Stream>(stream)->work(); });
+}
+tenon_status stream_wait_event(tenon_stream*, tenon_event*, tenon_error*) { return TENON_OK; }
+tenon_status event_create(tenon_instance*, tenon_event** out, tenon_error* error) {
+  return guard(error, [&] { *out = own<tenon_event>(new Event); });
+}
+void event_destroy(tenon_event* event) { delete own<Event>(event); }
+tenon_status event_record(tenon_event* event, tenon_stream* stream, tenon_error*) {
+  own<Event>(event)->stream = own<Stream>(stream);
+  return TENON_OK;
+}
+tenon_status event_wait(tenon_event* event, int64_t timeout_ns, tenon_error* error) {
+  if (!breaks("R50")) return TENON_OK;
+  return guard(error, [&] {
+    Stream& stream = *own<Event>(event)->stream;
+    require(timeout_ns != 0 || stream.pending.empty(), TENON_DEADLINE_EXCEEDED, "nobody waits for it");
+    stream.work();
+  });
+}
+
+// ---- Instances ----
+
+void leak() {
+  static void* volatile memory;
+  memory = std::malloc(1 << 20);
+  std::memset(memory, 1, 1 << 20);
+}
+
+std::atomic<bool> g_instances_dead{false};
+
+tenon_status make_nothing(void*, void** out_object, tenon_error*) {
+  static int object;
+  *out_object = &object;
+  return TENON_OK;
+}
+
+tenon_status instance_create(tenon_device* device, const tenon_instance_params* params, tenon_instance** out,
+                             tenon_error* error) {
+  return guard(error, [&] {
+    auto instance = std::make_unique<Instance>(Instance{own<Device>(device), params->host});
+    void* object = nullptr;
+    if (host().shared != nullptr)
+      host().shared(instance->host, to_str("table"), make_nothing, nullptr, nullptr, &object, nullptr);
+    if (breaks("R7.null_slots")) host().log(nullptr, TENON_LOG_INFO, to_str("made"), to_str("an instance"));
+    if (breaks("lifecycle.x100")) leak();
+    *out = own<tenon_instance>(instance.release());
+  });
+}
+void instance_destroy(tenon_instance* raw) {
+  const std::unique_ptr<Instance> instance(own<Instance>(raw));
+  if (host().shared_release != nullptr && !breaks("R54"))
+    host().shared_release(instance->host, to_str("table"));
+  if (breaks("lifecycle.instances")) g_instances_dead = true;
+}
+
+// ---- Capability ----
+
+bool can_run(const GraphView& graph, const tenon_node_info& node) {
+  const std::string_view op = view(node.op_type);
+  const bool known = op == "Relu" || op == "Add" || op == "Greater" || op == "NonZero";
+  if (!known || node.domain.size != 0) return false;
+  const tenon_value_info first = graph.value(node.inputs[0]), out = graph.value(node.outputs[0]);
+  if (breaks("R12.type")) return first.kind == TENON_KIND_TENSOR;
+  const auto floats = [](const tenon_value_info& value) {
+    return value.kind == TENON_KIND_TENSOR && value.dtype == TENON_FLOAT32;
+  };
+  if (node.input_count > 1 && !floats(graph.value(node.inputs[1]))) return false;
+  return floats(first) && out.kind == TENON_KIND_TENSOR;
+}
+
+void answer(const Instance& instance, const GraphView& graph, uint32_t n, const tenon_claim_sink* sink) {
+  static std::atomic<uint64_t> calls{0};
+  const tenon_node_info node = graph.node(n);
+  if ((node.flags & TENON_NODE_TAKEN) != 0) return;
+  if (!can_run(graph, node)) {
+    const std::string text = cat("operator ", view(node.op_type), " is not run with these types");
+    tenon_rejection rejection{sizeof(tenon_rejection), n, TENON_REJECT_OPERATOR, 0, to_str(text)};
+    sink->reject(sink->context, &rejection, nullptr);
+    return;
+  }
+  tenon_claim claim{};
+  claim.struct_size = sizeof(claim);
+  claim.flags = breaks("R12.flags") ? 0x100 : 0;
+  claim.nodes = &n;
+  claim.node_count = 1;
+  claim.input_domain = claim.output_domain = instance.device->own_memory ? 1 : TENON_DOMAIN_HOST;
+  claim.tag = breaks("R21") ? ++calls : 0;
+  if (breaks("injection.claim_sink")) {
+    sink->claim(sink->context, &claim, nullptr);
+  } else {
+    tenon::ep::detail::call_host(sink->claim, sink->context, &std::as_const(claim));
+  }
+}
+
+tenon_status capability(tenon_instance* instance, const tenon_graph* raw, const tenon_claim_sink* sink,
+                        tenon_error* error) {
+  static std::atomic<int> inside{0};
+  return guard(error, [&] {
+    const bool alone = ++inside == 1;
+    if (breaks("R13")) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const GraphView graph(raw);
+    for (uint32_t n = 0; n < graph.info().node_count; ++n) answer(*own<Instance>(instance), graph, n, sink);
+    --inside;
+    require(alone || !breaks("R13"), TENON_INTERNAL, "two calls at once");
+  });
+}
+
+// ---- Programs ----
+
+tenon_status compile(tenon_instance* instance, const tenon_compile_args* args, tenon_program** out,
+                     tenon_error* error) {
+  return guard(error, [&] {
+    require(!g_instances_dead, TENON_INTERNAL, "an instance has been destroyed");
+    *out = own<tenon_program>(new Program(*own<Instance>(instance), args->graph));
+  });
+}
+void program_destroy(tenon_program* program) { delete own<Program>(program); }
+
+tenon_status prepare(tenon_program* program, tenon_prepare_args* args, tenon_prepared** out,
+                     tenon_error* error) {
+  return guard(error, [&] { *out = own<tenon_prepared>(new Prepared(*own<Program>(program), *args)); });
+}
+void prepared_destroy(tenon_prepared* prepared) {
+  if (breaks("R52")) own<Prepared>(prepared)->program.spoiled = true;
+  delete own<Prepared>(prepared);
+}
+
+tenon_status bind(const tenon_bind_args* args, tenon_binding** out, tenon_error* error) {
+  return guard(error, [&] { *out = own<tenon_binding>(new Binding(*args)); });
+}
+void unbind(tenon_binding* binding) { delete own<Binding>(binding); }
+
+bool is_cancelled(const uint32_t* cancel) {
+  return cancel != nullptr && __atomic_load_n(cancel, __ATOMIC_RELAXED) != 0;
+}
+
+tenon_status run(const tenon_run_args* args, tenon_error* error) {
+  if (breaks("R8.run")) throw std::runtime_error("thrown across the border");
+  return guard(error, [&] {
+    if (is_cancelled(args->cancel)) fail(breaks("R45") ? TENON_INTERNAL : TENON_CANCELLED, "cancelled");
+    const Binding& binding = *own<Binding>(args->binding);
+    if (args->stream != nullptr && binding.program.op != Op::kNonZero) {
+      // The binding and its memory stay until the work is done; descriptors and scratch memory do not.
+      const tenon_tensor* inputs = breaks("R43") ? args->inputs : nullptr;
+      own<Stream>(args->stream)->pending.emplace_back([&binding, inputs] {
+        execute(binding, inputs, nullptr);
+      });
+      return;
+    }
+    if (!breaks("R47") || binding.program.op != Op::kRelu) return execute(binding, args->inputs, args->run);
+    std::thread([binding] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      execute(binding, nullptr, nullptr);
+    }).detach();
+  });
+}
+
+tenon_ep_api make_api() {
+  tenon_ep_api api{};
+  api.struct_size = sizeof(api);
+  api.abi_minor = TENON_EP_ABI_MINOR;
+  api.provider_create = provider_create;
+  api.provider_destroy = provider_destroy;
+  api.enumerate_devices = enumerate_devices;
+  api.device_open = device_open;
+  api.device_close = device_close;
+  api.device_domains = device_domains;
+  api.allocate = allocate;
+  api.free = free_buffer;
+  api.map = map;
+  api.unmap = unmap;
+  api.copy = copy;
+  api.instance_create = instance_create;
+  api.instance_destroy = instance_destroy;
+  api.capability = capability;
+  api.compile = compile;
+  api.program_destroy = program_destroy;
+  api.prepare = prepare;
+  api.prepared_destroy = prepared_destroy;
+  api.run = run;
+  api.bind = bind;
+  api.unbind = unbind;
+  api.stream_create = stream_create;
+  api.stream_destroy = stream_destroy;
+  api.stream_flush = stream_flush;
+  api.stream_wait_event = stream_wait_event;
+  api.event_create = event_create;
+  api.event_destroy = event_destroy;
+  api.event_record = event_record;
+  api.event_wait = event_wait;
+  return api;
+}
+tenon_ep_api g_api = make_api();
+
+}  // namespace
+}  // namespace breaker
+
+extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
+  using namespace breaker;
+  const char* what = std::getenv("KIT_BREAKER");
+  g_break = what == nullptr ? "" : what;
+  if (breaks("R6")) {
+    static uint32_t calls = 0;
+    g_api.abi_minor = TENON_EP_ABI_MINOR + calls++;
+  }
+  return tenon::ep::negotiate(io,
+                              {.id = TENON_PROVIDER_ID, .version = TENON_PROVIDER_VERSION, .api = &g_api});
+}

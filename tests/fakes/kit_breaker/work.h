@@ -1,0 +1,65 @@
+// Programs of the kit breaker: four operators in float32, and what may go wrong in them.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tenon/negotiate.hpp"
+
+namespace breaker {
+
+using namespace tenon::ep;
+
+/// What goes wrong, such as "R39.overrun": what the environment variable KIT_BREAKER says when the library is negotiated with.
+inline std::string g_break;
+inline bool breaks(const char* what) { return g_break == what; }
+
+enum class Op { kRelu, kAdd, kGreater, kNonZero };
+
+struct Device {
+  bool own_memory = false;
+};
+
+struct Instance {
+  const Device* device;
+  tenon_host_instance* host;
+};
+
+struct Program {
+  Program(Instance& instance, const tenon_graph* graph);
+  Instance& instance;
+  Op op = Op::kRelu;
+  std::vector<float> row;           // a constant second operand, in a form of its own
+  const float* constant = nullptr;  // the host's
+  int64_t constant_size = 0;
+  const tenon_graph* graph;  // lent to compile only
+  std::thread::id maker;
+  mutable std::atomic<bool> spoiled{false};
+};
+
+struct Prepared {
+  Prepared(const Program& program, tenon_prepare_args& args);
+  const Program& program;
+  int64_t size = 1, row = 1;
+  mutable std::atomic<int> runs{0};
+  mutable const void* last_addresses[3] = {};  // what must not be kept here
+};
+
+/// Fixed addresses.
+struct Binding {
+  explicit Binding(const tenon_bind_args& args);
+  const Program& program;
+  const Prepared& prepared;
+  const float *x = nullptr, *y = nullptr;
+  void* out = nullptr;
+  unsigned char* workspace = nullptr;
+};
+
+/// The work of one Run. `inputs` and `run` are NULL where they are gone by now.
+void execute(const Binding& binding, const tenon_tensor* inputs, tenon_run* run);
+
+}  // namespace breaker
