@@ -40,7 +40,9 @@ void set_team_size(uint32_t threads) {
   Foreign::get().limit(threads);
 }
 
-Team::Team(tenon_run* run, uint32_t wanted) : run_(run), took_(wanted > 1) {
+// A host that lends no threads gets the work done by the calling one.
+Team::Team(tenon_run* run, uint32_t wanted)
+    : run_(run), took_(wanted > 1 && ep::host().own_threads != nullptr) {
   const uint32_t granted = took_ ? ep::host().own_threads(run, wanted - 1) : 1;
   onednn_team_begin(granted);
   Foreign::get().limit(granted);
