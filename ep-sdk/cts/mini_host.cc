@@ -9,7 +9,7 @@
 
 namespace tenon::cts {
 
-MiniHost::MiniHost(const std::string& manifest) {
+MiniHost::MiniHost(const std::string& manifest, const std::vector<std::string>& options) : options_(options) {
   const auto json = nlohmann::json::parse(std::ifstream(manifest));
   const auto folder = std::filesystem::absolute(manifest).parent_path();
   const auto path = folder / json["library"]["path"].get<std::string>();
@@ -25,7 +25,18 @@ MiniHost::MiniHost(const std::string& manifest) {
   if (negotiate(&io) != TENON_OK) throw std::runtime_error(path.string() + " refuses: " + io.reason);
   id_ = io.provider_id;
   completes_ = json.value("/traits/completes"_json_pointer, false);
-  subject_ = std::make_unique<Subject>(*io.api, SubjectParams{path.string(), folder.string(), "", {}});
+  SubjectParams params{path.string(), folder.string(), "", {}};
+  for (const std::string& option : options_) {
+    const size_t equals = option.find('=');
+    if (equals == std::string::npos)
+      throw std::runtime_error("option '" + option + "' is not like name=text");
+    tenon_option out{};
+    out.name = {option.data(), equals};
+    out.type = TENON_OPTION_STRING;
+    out.s = {option.data() + equals + 1, option.size() - equals - 1};
+    params.options.push_back(out);
+  }
+  subject_ = std::make_unique<Subject>(*io.api, std::move(params));
   subject_->open();
 }
 

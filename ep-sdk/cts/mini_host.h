@@ -14,7 +14,8 @@ namespace tenon::cts {
 class MiniHost {
  public:
   /// Loads the library that the manifest names, on its first device. Throws std::runtime_error.
-  explicit MiniHost(const std::string& manifest);
+  /// `options`: of the instance, "name=text", all strings.
+  explicit MiniHost(const std::string& manifest, const std::vector<std::string>& options = {});
   ~MiniHost();
   MiniHost(const MiniHost&) = delete;
   MiniHost& operator=(const MiniHost&) = delete;
@@ -31,6 +32,7 @@ class MiniHost {
 
  private:
   std::string id_;
+  std::vector<std::string> options_;
   bool completes_ = false;
   void* library_ = nullptr;
   std::unique_ptr<Subject> subject_;

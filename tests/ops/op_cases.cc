@@ -85,6 +85,15 @@ class LoadFailure : public testing::Test {
   std::string text_;
 };
 
+/// TENON_OPS_OPTIONS: options for the instances, "name=text", separated by spaces.
+std::vector<std::string> options() {
+  const char* given = std::getenv("TENON_OPS_OPTIONS");
+  std::istringstream words(given == nullptr ? "" : given);
+  std::vector<std::string> out;
+  for (std::string word; words >> word;) out.push_back(word);
+  return out;
+}
+
 /// Providers end before the statics of their drivers do.
 class EndOfHosts : public testing::Environment {
  public:
@@ -95,7 +104,7 @@ class EndOfHosts : public testing::Environment {
 
 bool load(const std::string& manifest) {
   try {
-    hosts().push_back(std::make_unique<MiniHost>(manifest));
+    hosts().push_back(std::make_unique<MiniHost>(manifest, options()));
     return true;
   } catch (const std::exception& e) {
     const std::string text = e.what();
