@@ -34,8 +34,8 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
   session->memory_ =
       std::make_shared<runtime::MemoryBudget>(settings.memory.host_limit, settings.limits.string_bytes);
   const runtime::BudgetScope scope(session->memory_);
-  Status status = session->load(source, config, options);
-  if (status.ok()) status = session->build(config, options);
+  RETURN_IF_ERROR(session->load(source, config, options));  // names the model, or the config that is to blame
+  Status status = session->build(config, options);
   if (status.ok()) status = session->plan_ahead();
   if (!status.ok()) {
     return std::move(status).with_context(session->place_);

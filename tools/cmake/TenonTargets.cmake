@@ -36,6 +36,13 @@ function(tenon_stage name)
   tenon_precompile(tenon_core_${name} ${tenon_standard_headers})
 endfunction()
 
+# What a test's environment adds in a build with a sanitizer: what foreign libraries are known for.
+set(tenon_sanitizer_environment)
+if(TENON_SANITIZE)
+  set(tenon_sanitizer_environment TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp
+                                  LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/lsan.supp)
+endif()
+
 # tenon_test_entry(<name> <executable> [LABELS <labels>] [TIMEOUT <s>] [ENVIRONMENT <variables>]): one ctest entry that runs a
 # GoogleTest executable; the report is where tools/gate.py counts its cases.
 function(tenon_test_entry name executable)
@@ -46,7 +53,7 @@ function(tenon_test_entry name executable)
   set(report GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/gate/gtest/${name}.xml)
   add_test(NAME ${name} COMMAND ${executable})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT
-                                                                                      "${report};${arg_ENVIRONMENT}")
+                                                                                      "${report};${tenon_sanitizer_environment};${arg_ENVIRONMENT}")
 endfunction()
 
 # tenon_test(<name> FOLDER <folder> [LINK <targets>] [LABELS <labels>] [TIMEOUT <s>]): every .cc below the folder becomes one
