@@ -6,7 +6,7 @@ namespace tenon::provider {
 namespace {
 
 // bounded_text leaves valid UTF-8 without control characters, so only two characters need care.
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (char c : bounded_text(text.data(), text.size())) {
     if (c == '"' || c == '\\') out += '\\';
@@ -18,13 +18,13 @@ std::string quoted(std::string_view text) {
 std::string device_json(const DeviceInfo& device) {
   std::string features;
   for (const std::string& feature : device.features)
-    features += (features.empty() ? "" : ",") + quoted(feature);
+    features += (features.empty() ? "" : ",") + json_text(feature);
   return str_cat("{\"kind\":", device.kind, ",\"ordinal\":", device.ordinal,
                  ",\"serialize\":", device.serialize,
                  ",\"software_emulated\":", device.software_emulated ? "true" : "false",
-                 ",\"stable_id\":", quoted(device.stable_id), ",\"name\":", quoted(device.name),
-                 ",\"vendor\":", quoted(device.vendor), ",\"memory_bytes\":", device.memory_bytes & INT64_MAX,
-                 ",\"features\":[", features, "]}");
+                 ",\"stable_id\":", json_text(device.stable_id), ",\"name\":", json_text(device.name),
+                 ",\"vendor\":", json_text(device.vendor),
+                 ",\"memory_bytes\":", device.memory_bytes & INT64_MAX, ",\"features\":[", features, "]}");
 }
 
 }  // namespace
@@ -33,8 +33,8 @@ std::string write_verdict(const ScanVerdict& verdict) {
   std::string devices;
   for (const DeviceInfo& device : verdict.devices)
     devices += (devices.empty() ? "" : ",") + device_json(device);
-  return str_cat("{\"refusal\":", quoted(refusal_name(verdict.refusal)),
-                 ",\"reason\":", quoted(verdict.reason), ",\"build_id\":", quoted(verdict.build_id),
+  return str_cat("{\"refusal\":", json_text(refusal_name(verdict.refusal)),
+                 ",\"reason\":", json_text(verdict.reason), ",\"build_id\":", json_text(verdict.build_id),
                  ",\"devices\":[", devices, "]}");
 }
 
