@@ -148,7 +148,7 @@ class AddProvider(unittest.TestCase):
                 folder.mkdir()
                 (folder / "provider.cc").write_text(SOURCE)
                 (folder / "CMakeLists.txt").write_text(f"{head}\n{call}\n")
-                output = run("cmake", "-S", folder, "-B", folder / "b", f"-DCMAKE_PREFIX_PATH={self.sdk}", check=False)
+                output = run("cmake", "-G", "Ninja", "-S", folder, "-B", folder / "b", f"-DCMAKE_PREFIX_PATH={self.sdk}", check=False)
                 self.assertIn(message, output)
 
 

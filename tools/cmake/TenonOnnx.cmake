@@ -38,7 +38,9 @@ message(STATUS "ONNX: ${TENON_ONNX_VERSION} from ${wheel}")
 # A copy beneath the build folder: the compiler sees neither site-packages nor a path that differs between machines.
 set(root ${CMAKE_BINARY_DIR}/onnx)
 file(COPY ${wheel}/ DESTINATION ${root}/onnx FILES_MATCHING PATTERN "*.h" PATTERN "*.cc" PATTERN "backend" EXCLUDE
-     PATTERN "reference" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "cpp2py_export.cc" EXCLUDE)
+     PATTERN "reference" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "cpp2py_export.cc" EXCLUDE
+     # Written below instead. Copied and then written, it would be new at each configuration, and all be compiled again.
+     PATTERN "onnx_pb.h" EXCLUDE)
 
 set(generated)
 foreach(proto onnx-ml onnx-operators-ml onnx-data)
