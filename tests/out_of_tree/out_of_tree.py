@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""out_of_tree.py BUILD_DIR UPGRADE_APP: the SDK is enough to build a provider, and the provider is upgraded under a running
-application.
+"""out_of_tree.py BUILD_DIR UPGRADE_APP: the SDK is enough to build a provider, its kit passes it, and it is upgraded under a
+running application.
 
-Installs the SDK alone into an empty prefix, copies the example elsewhere, builds two versions of it there, checks that no file
+Installs the SDK with its kit into an empty prefix, copies the example elsewhere, builds two versions of it there, checks that no file
 of the repository was used, and lets UPGRADE_APP drop them in and take one out again.
 """
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -62,11 +63,14 @@ def main():
     with tempfile.TemporaryDirectory(dir=build_dir, prefix="out_of_tree.") as folder:
         work = pathlib.Path(folder).resolve()
         prefix = work / "prefix"
-        run("cmake", "--install", build_dir, "--prefix", prefix, "--component", "sdk")
+        for component in ("sdk", "cts"):
+            run("cmake", "--install", build_dir, "--prefix", prefix, "--component", component)
         shutil.copytree(REPO / "ep-sdk/examples/minimal-provider", work / "source")
         builds = [build(work, prefix, version) for version in ("1.0.0", "2.0.0")]
         files = sum(check_dependencies(work, b) for b in builds)
         print(f"built two versions from the installed SDK; {files} dependency files name no path of the repository")
+        kit = run("ctest", "--test-dir", builds[0], "--verbose", "--no-tests=error")
+        print(f"tenon-cts: {re.search(r'[0-9]+ passed, 0 failed.*', kit)[0]}")
         providers_d = work / "providers.d"
         providers_d.mkdir()
         write_model(work / "model.onnx")

@@ -21,6 +21,7 @@ struct NodeLayout {
   std::vector<int32_t> inputs;
   // Per node output: the position among the results, or -1 when nobody wants it.
   std::vector<int32_t> outputs;
+  std::vector<int32_t> packed_outputs;  // positions among the results of elements smaller than a byte
   std::vector<tenon_tensor> constants{kNoTensor};
   ConstantStore store;
   std::string place;  // "node 'conv1' (Conv)"

@@ -109,8 +109,27 @@ inline Support unknown_operator(const NodeView& node, std::span<const KernelEntr
                                                 " is not implemented, only ", versions));
 }
 
+/// A value whose kind or element type this header does not know is supported by no kernel.
+inline Support judge_numbers(const NodeView& node, const ValueView& value) {
+  if (!value.present() || (value.kind() <= TENON_KIND_SPARSE && value.dtype() <= TENON_FLOAT6E3M2))
+    return Support::yes();
+  return Support::no(TENON_REJECT_TYPE,
+                     cat(node.op(), ": value '", value.name(), "' is of kind ", value.kind(),
+                         " and element type ", value.dtype(), ", which is not known"));
+}
+inline Support judge_numbers(const NodeView& node) {
+  Support out = Support::yes();
+  for (int i = 0; out && i < node.input_count(); ++i) out = judge_numbers(node, node.input(i));
+  for (int i = 0; out && i < node.output_count(); ++i) out = judge_numbers(node, node.output(i));
+  return out;
+}
+
 /// The kernel that takes the node, or why none does.
 inline const KernelEntry* choose(const NodeView& node, Support* out_refusal) {
+  if (Support known = judge_numbers(node); !known) {
+    *out_refusal = std::move(known);
+    return nullptr;
+  }
   const auto entries = KernelRegistry::get().find(node.domain(), node.op());
   bool asked = false;
   for (const KernelEntry* entry : entries) {
@@ -191,6 +210,24 @@ inline void lay_out(const GraphView& graph, const NodeView& node, NodeLayout& la
   }
   for (int i = 0; i < node.output_count(); ++i) {
     layout.outputs.push_back(node.has_output(i) ? position(results, node.output(i).index()) : -1);
+    const bool packed = node.has_output(i) && dtype_bits(node.output(i).dtype()) % 8 != 0;
+    if (packed && layout.outputs.back() >= 0) layout.packed_outputs.push_back(layout.outputs.back());
+  }
+}
+
+/// Zeroes what pads the last byte of packed elements, unless the byte is an input's (R42).
+inline void clear_padding(const NodeLayout& layout, const tenon_run_args& args) {
+  for (const int32_t at : layout.packed_outputs) {
+    const tenon_tensor& out = args.outputs[at];
+    const uint64_t bits = element_count({out.dims, out.rank}) * dtype_bits(out.dtype);
+    if (out.data == nullptr || out.kind != TENON_KIND_TENSOR || bits % 8 == 0) continue;
+    auto* last = static_cast<unsigned char*>(out.data) + bits / 8;
+    const auto holds = [&](const tenon_tensor& in) {
+      const auto* begin = static_cast<const unsigned char*>(in.data);
+      return begin != nullptr && last >= begin && last < begin + in.byte_size;
+    };
+    if (!std::any_of(args.inputs, args.inputs + args.input_count, holds))
+      *last = static_cast<unsigned char>(*last & ((1u << bits % 8) - 1));
   }
 }
 
@@ -215,22 +252,24 @@ inline std::unique_ptr<Program> compile_node(const Instance& instance, const ten
   return program;
 }
 
-/// The default: the host's inference must have found every shape.
-inline void require_inferred(const Program& program, const tenon_prepare_args& args) {
+/// What the kernel did not say, the host's inference must have found.
+inline void require_shapes(const tenon_prepare_args& args) {
   for (uint32_t i = 0; i < args.output_count; ++i) {
     // AT_RUN: the host's word for an output that is no tensor
     require(args.outputs[i].flags != 0, TENON_INVALID_ARGUMENT, "the inputs allow no shape of output ", i);
   }
-  (void)program;
 }
 
 inline Prepared* prepare_node(const Program& program, tenon_prepare_args& args) {
   PrepareContext context(args, program.layout);
   void* state = program.ops->prepare == nullptr ? nullptr : program.ops->prepare(program.kernel, context);
-  if (state == nullptr) {
-    if (program.ops->prepare == nullptr) require_inferred(program, args);
-    return &g_stateless;
+  try {
+    require_shapes(args);
+  } catch (...) {
+    if (state != nullptr) program.ops->destroy_state(state);
+    throw;
   }
+  if (state == nullptr) return &g_stateless;
   auto* out = new (std::nothrow) Prepared{program.ops, state};
   if (out == nullptr) {
     program.ops->destroy_state(state);
@@ -328,7 +367,25 @@ class KernelProvider {
     return guard(error, [&] { Traits::devices(DeviceSink(sink)); });
   }
   static tenon_status device_open(tenon_provider*, tenon_str id, tenon_device** out, tenon_error* error) {
-    return guard(error, [&] { *out = reinterpret_cast<tenon_device*>(new Device{std::string(view(id))}); });
+    return guard(error, [&] {
+      require(has_device(view(id)), TENON_NOT_FOUND, "there is no device '", view(id), "'");
+      *out = reinterpret_cast<tenon_device*>(new Device{std::string(view(id))});
+    });
+  }
+  static bool has_device(std::string_view id) {
+    struct Wanted {
+      std::string_view id;
+      bool found = false;
+    } wanted{id};
+    const tenon_device_sink sink{
+        sizeof(tenon_device_sink), 0, &wanted,
+        [](void* context, const tenon_device_info* device, tenon_error*) -> tenon_status {
+          auto& asked = *static_cast<Wanted*>(context);
+          asked.found = asked.found || view(device->stable_id) == asked.id;
+          return TENON_OK;
+        }};
+    Traits::devices(DeviceSink(&sink));
+    return wanted.found;
   }
   static void device_close(tenon_device* device) { delete reinterpret_cast<Device*>(device); }
 
@@ -381,6 +438,8 @@ class KernelProvider {
     try {
       program.ops->run(program.kernel, reinterpret_cast<const detail::Prepared*>(args->prepared)->state,
                        Context(*args, program.layout));
+      if (!program.layout.packed_outputs.empty()) [[unlikely]]
+        detail::clear_padding(program.layout, *args);
       return TENON_OK;
     } catch (...) {
       return detail::report(error, program.layout.place);
