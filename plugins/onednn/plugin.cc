@@ -4,7 +4,7 @@
 #include "compiler/claims.h"
 #include "compiler/program.h"
 #include "device.h"
-#include "tenon/negotiate.hpp"
+#include "tenon/ep.hpp"
 
 namespace tenon::onednn {
 namespace {

@@ -5,7 +5,7 @@
 #include "memory.h"
 #include "program.h"
 #include "stream.h"
-#include "tenon/negotiate.hpp"
+#include "tenon/ep.hpp"
 
 namespace tenon::opencl {
 namespace {

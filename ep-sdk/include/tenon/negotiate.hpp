@@ -8,10 +8,20 @@
 #ifndef TENON_NEGOTIATE_HPP_
 #define TENON_NEGOTIATE_HPP_
 
-#include "tenon/detail/provider.hpp"
+#include "tenon/detail/error.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
+namespace detail {
+
+template <class Info>
+Info read_struct(const Info* from) {  // zero-extends what an older host passed
+  Info out{};
+  std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(out)));
+  return out;
+}
+
+}  // namespace detail
 
 struct ProviderIdentity {
   std::string_view id, version, build_id = {};
@@ -51,8 +61,9 @@ inline tenon_status negotiate(tenon_ep_negotiation* io, const ProviderIdentity& 
     uint32_t major = TENON_EP_ABI_MAJOR;
     const bool major_fits = io->host_major_lowest <= major && major <= io->host_major_highest;
     const bool unstable = major == 0 && io->host_major_highest == 0;
-    if (!major_fits || (unstable && io->host_minor != TENON_EP_ABI_MINOR))
-      return refuse(cat("built for ABI ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
+    if (!major_fits) return refuse(cat("built for ABI ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
+    if (unstable && io->host_minor != TENON_EP_ABI_MINOR)
+      return refuse(cat("built for ABI 0.", TENON_EP_ABI_MINOR, ", and before 1.0 only the same minor fits"));
     if (io->host != nullptr) detail::g_host = detail::read_struct(io->host);
     if (own.refuse != nullptr) {
       if (const std::string reason = own.refuse(); !reason.empty()) return refuse(reason);

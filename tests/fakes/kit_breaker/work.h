@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tenon/negotiate.hpp"
+#include "tenon/ep.hpp"
 
 namespace breaker {
 

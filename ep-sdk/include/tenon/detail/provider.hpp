@@ -10,6 +10,7 @@
 #define TENON_DETAIL_PROVIDER_HPP_
 
 #include "tenon/detail/kernel.hpp"
+#include "tenon/negotiate.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -48,13 +49,6 @@ class DeviceSink {
 };
 
 namespace detail {
-
-template <class Info>
-Info read_struct(const Info* from) {  // zero-extends what an older host passed
-  Info out{};
-  std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(out)));
-  return out;
-}
 
 struct Instance {
   InstanceContext context;
@@ -287,67 +281,27 @@ template <class Traits>
 class KernelProvider {
  public:
   static tenon_status negotiate(tenon_ep_negotiation* io) noexcept {
-    if (io == nullptr || io->struct_size < sizeof(tenon_ep_negotiation)) return TENON_INVALID_ARGUMENT;
-    std::string reason;
-    const tenon_status status = detail_negotiate(*io, &reason);
-    if (status != TENON_OK) detail::copy_text(io->reason, sizeof(io->reason), reason);
-    return status;
+    return ep::negotiate(io, {.id = Traits::kId,
+                              .version = Traits::kVersion,
+                              .build_id = build_id(),
+                              .api = &kApi,
+                              .refuse = refuse});
   }
 
  private:
-  static tenon_status detail_negotiate(tenon_ep_negotiation& io, std::string* reason) noexcept {
-    try {
-      if (TENON_EP_ABI_MAJOR < io.host_major_lowest || TENON_EP_ABI_MAJOR > io.host_major_highest) {
-        *reason = cat("built for ABI ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR);
-        return TENON_FAILED_PRECONDITION;
-      }
-      if (TENON_EP_ABI_MAJOR == 0 && io.host_major_highest == 0 && io.host_minor != TENON_EP_ABI_MINOR) {
-        *reason = cat("built for ABI 0.", TENON_EP_ABI_MINOR, ", and before 1.0 only the same minor fits");
-        return TENON_FAILED_PRECONDITION;
-      }
-      if (io.host != nullptr) detail::g_host = detail::read_struct(io.host);
-      *reason = KernelRegistry::get().conflict();
-      if constexpr (requires { Traits::refuse(); }) {
-        if (reason->empty()) *reason = Traits::refuse();
-      }
-      if (!reason->empty()) return TENON_FAILED_PRECONDITION;
-      answer(io);
-      return TENON_OK;
-    } catch (...) {
-      return TENON_INTERNAL;
-    }
-  }
-
-  static void answer(tenon_ep_negotiation& io) noexcept {
-    io.major = TENON_EP_ABI_MAJOR;
-    io.minor = TENON_EP_ABI_MINOR;
-    io.sanitizer = sanitizer();
-    detail::copy_text(io.provider_id, sizeof(io.provider_id), Traits::kId);
-    detail::copy_text(io.provider_version, sizeof(io.provider_version), Traits::kVersion);
+  static constexpr std::string_view build_id() {
     if constexpr (requires { Traits::kBuildId; }) {
-      detail::copy_text(io.build_id, sizeof(io.build_id), Traits::kBuildId);
+      return Traits::kBuildId;
+    } else {
+      return {};
     }
-    io.api = &kApi;
   }
-
-  static constexpr uint32_t sanitizer() {
-#if defined(__SANITIZE_ADDRESS__)
-    return TENON_SANITIZER_ADDRESS;
-#elif defined(__SANITIZE_THREAD__)
-    return TENON_SANITIZER_THREAD;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-    return TENON_SANITIZER_ADDRESS;
-#elif __has_feature(thread_sanitizer)
-    return TENON_SANITIZER_THREAD;
-#elif __has_feature(memory_sanitizer)
-    return TENON_SANITIZER_MEMORY;
-#else
-    return TENON_SANITIZER_NONE;
-#endif
-#else
-    return TENON_SANITIZER_NONE;
-#endif
+  static std::string refuse() {
+    std::string reason = KernelRegistry::get().conflict();
+    if constexpr (requires { Traits::refuse(); }) {
+      if (reason.empty()) reason = Traits::refuse();
+    }
+    return reason;
   }
 
   struct Provider {
