@@ -1,0 +1,200 @@
+// The opencl provider, with one line written for each part that it compiles and each time it runs one: what the part is, and
+// how many kernels were launched meanwhile. All else is the provider's own. Written to the file that TENON_LAUNCHES names:
+//
+//   claimed <graph> <nodes> <operators>
+//   ran     <graph> <nodes> <operators> <launches> <elements that it makes> <1 when the output is where the input is>
+//
+// TENON_LAUNCHES_PLANT=host: Relu is computed on the host instead, which must be noticed.
+// TENON_LAUNCHES_PLANT=aside: the counter does not stand in front of the loader, which must be noticed, too.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "tenon/ep.h"
+
+namespace {
+
+struct Part {
+  std::string graph, nodes, operators;
+  tenon_instance* instance = nullptr;
+
+  std::string text() const { return graph + '\t' + nodes + '\t' + operators; }
+};
+
+const tenon_host_api* g_host = nullptr;
+const tenon_ep_api* g_real = nullptr;
+uint64_t (*g_launches)() = nullptr;
+std::mutex g_mutex;
+std::map<const tenon_program*, Part> g_parts;
+std::map<const tenon_instance*, tenon_device*> g_devices;
+
+std::string_view plant() {
+  const char* text = std::getenv("TENON_LAUNCHES_PLANT");
+  return text == nullptr ? "" : text;
+}
+
+std::string text(tenon_str s) { return {s.data, static_cast<size_t>(s.size)}; }
+
+// One write, so that lines of several processes do not mix.
+void put(std::string line) {
+  const char* path = std::getenv("TENON_LAUNCHES");
+  if (path == nullptr) return;
+  line += '\n';
+  const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  if (write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) unlink(path);
+  close(file);
+}
+
+Part describe(const tenon_graph* graph) {
+  tenon_graph_info info{};
+  info.struct_size = sizeof(info);
+  if (g_host->graph_info(graph, &info) != TENON_OK) return {};
+  Part out;
+  out.graph = text(info.name);
+  for (uint32_t n = 0; n < info.node_count; ++n) {
+    tenon_node_info node{};
+    node.struct_size = sizeof(node);
+    if (g_host->graph_node(graph, n, &node) != TENON_OK) return {};
+    out.nodes += (n == 0 ? "" : "+") + text(node.name);
+    out.operators += (n == 0 ? "" : "+") + text(node.op_type);
+  }
+  return out;
+}
+
+tenon_status instance_create(tenon_device* device, const tenon_instance_params* params, tenon_instance** out,
+                             tenon_error* error) {
+  const tenon_status status = g_real->instance_create(device, params, out, error);
+  const std::lock_guard lock(g_mutex);
+  if (status == TENON_OK) g_devices[*out] = device;
+  return status;
+}
+
+tenon_status compile(tenon_instance* instance, const tenon_compile_args* args, tenon_program** out,
+                     tenon_error* error) {
+  Part part = describe(args->graph);
+  part.instance = instance;
+  const tenon_status status = g_real->compile(instance, args, out, error);
+  if (status != TENON_OK) return status;
+  put("claimed\t" + part.text());
+  const std::lock_guard lock(g_mutex);
+  g_parts[*out] = std::move(part);
+  return status;
+}
+
+void program_destroy(tenon_program* program) {
+  {
+    const std::lock_guard lock(g_mutex);
+    g_parts.erase(program);
+  }
+  g_real->program_destroy(program);
+}
+
+Part part_of(const tenon_program* program) {
+  const std::lock_guard lock(g_mutex);
+  return g_parts[program];
+}
+
+uint64_t elements(const tenon_run_args& args) {
+  uint64_t out = 0;
+  for (uint32_t i = 0; i < args.output_count; ++i) {
+    uint64_t count = 1;
+    for (uint32_t d = 0; d < args.outputs[i].rank; ++d)
+      count *= static_cast<uint64_t>(args.outputs[i].dims[d]);
+    out += count;
+  }
+  return out;
+}
+
+bool in_place(const tenon_run_args& args) {
+  if (args.input_count == 0 || args.output_count != 1) return false;
+  const tenon_tensor &x = args.inputs[0], &y = args.outputs[0];
+  return x.buffer == y.buffer && x.data == y.data && x.byte_offset == y.byte_offset;
+}
+
+// What must be noticed: a kernel that computes with the processor what was claimed for the device.
+tenon_status relu_on_host(const tenon_run_args& args, tenon_instance* instance, tenon_error* error) {
+  tenon_device* device = nullptr;
+  {
+    const std::lock_guard lock(g_mutex);
+    device = g_devices[instance];
+  }
+  if (args.stream != nullptr) {
+    tenon_event* event = nullptr;
+    tenon_status status = g_real->event_create(instance, &event, error);
+    if (status == TENON_OK) status = g_real->event_record(event, args.stream, error);
+    if (status == TENON_OK) status = g_real->event_wait(event, -1, error);
+    if (event != nullptr) g_real->event_destroy(event);
+    if (status != TENON_OK) return status;
+  }
+  const tenon_tensor &x = args.inputs[0], &y = args.outputs[0];
+  void *from = x.data, *to = y.data;  // addresses, where the device works in the host's memory
+  tenon_status status = TENON_OK;
+  if (from == nullptr) status = g_real->map(device, x.buffer, x.byte_offset, x.byte_size, &from, error);
+  if (status == TENON_OK && to == nullptr)
+    status = g_real->map(device, y.buffer, y.byte_offset, y.byte_size, &to, error);
+  if (status != TENON_OK) return status;
+  const float* in = static_cast<const float*>(from);
+  std::transform(in, in + x.byte_size / sizeof(float), static_cast<float*>(to),
+                 [](float value) { return std::max(value, 0.0f); });
+  if (y.data == nullptr) g_real->unmap(device, y.buffer, to);
+  if (x.data == nullptr) g_real->unmap(device, x.buffer, from);
+  return TENON_OK;
+}
+
+tenon_status run(const tenon_run_args* args, tenon_error* error) {
+  const Part part = part_of(args->program);
+  const uint64_t before = g_launches();
+  const bool planted = plant() == "host" && part.operators == "Relu";
+  const tenon_status status = planted ? relu_on_host(*args, part.instance, error) : g_real->run(args, error);
+  put("ran\t" + part.text() + '\t' + std::to_string(g_launches() - before) + '\t' +
+      std::to_string(elements(*args)) + '\t' + (in_place(*args) ? "1" : "0"));
+  return status;
+}
+
+tenon_ep_api make_api(const tenon_ep_api& real) {
+  tenon_ep_api api{};
+  std::memcpy(&api, &real, std::min<size_t>(sizeof(api), real.struct_size));
+  api.instance_create = instance_create;
+  api.compile = compile;
+  api.program_destroy = program_destroy;
+  api.run = run;
+  return api;
+}
+
+tenon_status refuse(tenon_ep_negotiation* io, const char* what) {
+  const char* why = dlerror();
+  const std::string reason = std::string(what) + ": " + (why == nullptr ? "no reason" : why);
+  reason.copy(io->reason, sizeof(io->reason) - 1);
+  return TENON_UNAVAILABLE;
+}
+
+}  // namespace
+
+extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
+  const int scope = plant() == "aside" ? RTLD_LOCAL : RTLD_GLOBAL;
+  void* counter = dlopen(COUNTER, RTLD_NOW | scope);
+  if (counter == nullptr) return refuse(io, "the counter");
+  g_launches = reinterpret_cast<uint64_t (*)()>(dlsym(counter, "tenon_launches"));
+  // After the counter, whose symbols come first from now on.
+  void* library = dlopen(COUNTED, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return refuse(io, "the counted provider");
+  const auto negotiate = reinterpret_cast<tenon_ep_negotiate_fn>(dlsym(library, "tenon_ep_negotiate"));
+  if (g_launches == nullptr || negotiate == nullptr) return refuse(io, "a symbol");
+  const tenon_status status = negotiate(io);
+  if (status != TENON_OK) return status;
+  static tenon_ep_api api{};
+  g_host = io->host;
+  g_real = io->api;
+  api = make_api(*io->api);
+  io->api = &api;
+  return TENON_OK;
+}
