@@ -135,10 +135,11 @@ def count_gtest(report_file: Path) -> Counts | None:
 
 
 def count_output(output: str, passed: bool) -> Counts | None:
-    """Counts that a script printed: `N passed, N failed` as its last line, or unittest's `Ran N tests`."""
-    own = re.search(r"^(\d+) passed, (\d+) failed\s*\Z", output, re.MULTILINE)
+    """Counts that a script printed: `N passed, N failed[, N not run]` as its last line, or unittest's `Ran N tests`."""
+    own = re.search(r"^(\d+) passed, (\d+) failed(?:, (\d+) not run)?\s*\Z", output, re.MULTILINE)
     if own and passed == (own[2] == "0"):
-        return Counts(int(own[1]), int(own[2]), failures=re.findall(r"^failed ([^\s:]+)", output, re.MULTILINE))
+        failures = re.findall(r"^failed ([^\s:]+)", output, re.MULTILINE)
+        return Counts(int(own[1]), int(own[2]), not_run=int(own[3] or 0), failures=failures)
     unittest = re.search(r"^Ran (\d+) tests? in .*^OK\s*\Z", output, re.MULTILINE | re.DOTALL)
     return Counts(int(unittest[1])) if unittest and passed else None
 

@@ -54,6 +54,8 @@ class Gate(unittest.TestCase):
     def test_scripts_tell_of_their_own_cases(self):
         counts = self.count(ctest_xml(("rows", "fail"), output="failed a.b: why\n    more\n7 passed, 1 failed\n"))
         self.assertEqual((counts.passed, counts.failed, counts.failures), (7, 1, ["a.b"]))
+        partly = self.count(ctest_xml(("rows", "run"), output="4 passed, 0 failed, 2 not run\n"))
+        self.assertEqual((partly.passed, partly.failed, partly.not_run), (4, 0, 2))
         self.assertEqual(self.count(ctest_xml(("unit", "run"), output="...\nRan 9 tests in 0.1s\n\nOK\n")).passed, 9)
         self.assertEqual(self.count(ctest_xml(("rows", "fail"), output="8 passed, 0 failed\n")).failed, 1)
         self.assertEqual(self.count(ctest_xml(("rows", "run"), output="7 passed, 1 failed\n")).passed, 1)

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""islands.py TENON PROVIDER...: how often a Run changes hands and waits, read from Chrome traces of `tenon run --trace`.
+
+An island is a row of steps that one provider does without another in between. On an asynchronous provider it must cost one
+submission and one wait, on a synchronous one it is one step; a Run of one island copies nothing and does no step of another
+provider. Networks come from bench/make_models.py, published models from TENON_TEST_DATA (default: ../shared); those that are
+absent count as not run. First the test itself: an operator that a placement rule sends to the cpu provider must be noticed.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = pathlib.Path(os.environ.get("TENON_TEST_DATA", ROOT.parent / "shared"))
+MODELS = [ROOT / "build/bench/models/squeezenet11", ROOT / "build/bench/models/resnet50", DATA / "models/tribuo_tinybert"]
+ASYNCHRONOUS = {"opencl"}
+# oneDNN has no integers and no Gather: word vectors are looked up, and the first word is taken out, by the cpu provider.
+DIVIDED = {("tribuo_tinybert", "onednn"): 3}
+
+
+def trace(tenon: str, model: pathlib.Path, provider: str, *settings: str) -> list[dict]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "trace.json"
+        command = [tenon, "run", model / "model.onnx", "--provider", f"{provider},cpu", "--trace", file]
+        inspected = subprocess.run([tenon, "inspect", model / "model.onnx", "--json"], capture_output=True, text=True, check=True)
+        for i, value in enumerate(json.loads(inspected.stdout)["inputs"]):
+            command += ["--input", f"{value['name']}={model / 'test_data_set_0' / f'input_{i}.pb'}"]
+        for setting in settings:
+            command += ["--set", setting]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{model.name} on {provider}: {done.stdout}{done.stderr}")
+        return [event for event in json.loads(file.read_text())["traceEvents"] if event["ph"] == "X"]
+
+
+def problem(events: list[dict], provider: str, islands: int) -> str | None:
+    """Why the Run is more than `islands` islands of the provider; with one, why it is not that and nothing else."""
+    counts = collections.Counter()
+    for event in events:
+        who = event["args"].get("provider", "host").split("/")[0]
+        counts[event["cat"], who == provider] += 1
+    if provider in ASYNCHRONOUS:
+        wanted = {"submit": islands, "wait": islands}
+        found = {kind: counts[kind, True] for kind in wanted}
+        if counts["enqueue", True] == 0 or found != wanted:
+            return f"{found}, {wanted} is expected, with {counts['enqueue', True]} steps enqueued"
+    elif not 0 < counts["run", True] <= islands:
+        return f"{counts['run', True]} islands, at most {islands} are expected"
+    others = {kind: counts[kind, own] for kind, own in counts if kind in ("run", "copy", "fallback", "control flow") and not own}
+    others["copy"] = others.get("copy", 0) + counts["copy", True]
+    if islands == 1 and any(others.values()):
+        return f"besides the island: {others}"
+    return None
+
+
+def main() -> None:
+    tenon, *providers = sys.argv[1:]
+    passed, not_run, failed = 0, 0, []
+    for model in MODELS:
+        for provider in providers:
+            if not (model / "model.onnx").is_file():
+                print(f"not run: {model.name} on {provider} ({model} is absent)")
+                not_run += 1
+                continue
+            islands = DIVIDED.get((model.name, provider), 1)
+            wrong = problem(trace(tenon, model, provider), provider, islands)
+            if wrong is None and islands == 1:
+                rule = '[{match = {op = ["Softmax", "GlobalAveragePool"]}, provider = "cpu"}]'
+                divided = trace(tenon, model, provider, f"placement={rule}")
+                wrong = None if problem(divided, provider, islands) else "an island that the cpu provider divides went unnoticed"
+            if wrong is None:
+                print(f"{model.name} on {provider}: {islands} {'island' if islands == 1 else 'islands'}")
+                passed += 1
+            else:
+                failed.append(f"failed {model.name}.{provider}: {wrong}")
+    for line in failed:
+        print(line)
+    print(f"{passed} passed, {len(failed)} failed" + (f", {not_run} not run" if not_run else ""))
+    sys.exit(1 if failed else 0)
+
+
+main()
