@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace tenon::opencl {
 namespace {
@@ -161,11 +163,40 @@ ContextHandle make_context(const DeviceDescription& description) {
   return out;
 }
 
+/// Drivers learn of processors and buses there. PoCL ends the process where it finds no processors, and the
+/// scan that would notice may have been done with /sys in place.
+void require_system_folders() {
+#ifdef __linux__
+  std::error_code error;
+  ep::require(
+      std::filesystem::exists("/sys/devices/system/cpu", error), TENON_FAILED_PRECONDITION,
+      "/sys is hidden from this process, and OpenCL drivers for processors end the process without it; "
+      "mount /sys in the container or chroot");
+#endif
+}
+
+std::string why_no_driver() {
+  const char* elsewhere = std::getenv("OCL_ICD_VENDORS");
+  return ep::cat("the OpenCL loader finds no driver: no .icd file that it can load in ",
+                 elsewhere == nullptr ? "/etc/OpenCL/vendors"
+                                      : ep::cat("'", elsewhere, "', which OCL_ICD_VENDORS names"));
+}
+
+std::string why_no_device(const std::vector<cl_platform_id>& drivers) {
+  std::string names;
+  for (const cl_platform_id driver : drivers)
+    names += ep::cat(names.empty() ? "" : ", ", text(driver, CL_PLATFORM_NAME));
+  return ep::cat("no OpenCL driver has a device that is available and builds kernels: ", names);
+}
+
 }  // namespace
 
 std::vector<DeviceDescription> list_devices() {
+  require_system_folders();
+  const std::vector<cl_platform_id> drivers = platforms();
+  if (drivers.empty()) ep::fail(TENON_NOT_FOUND, why_no_driver());
   std::vector<DeviceDescription> out;
-  for (const cl_platform_id platform : platforms()) {
+  for (const cl_platform_id platform : drivers) {
     const std::string name = slug(text(platform, CL_PLATFORM_NAME));
     size_t position = 0;
     for (const cl_device_id device : devices(platform)) {
@@ -173,6 +204,7 @@ std::vector<DeviceDescription> list_devices() {
       ++position;
     }
   }
+  if (out.empty()) ep::fail(TENON_NOT_FOUND, why_no_device(drivers));
   // Two platforms of one name, or a driver that gives one UUID twice: the id must still name one device.
   for (size_t i = 0; i < out.size(); ++i) {
     const std::string id = out[i].stable_id;

@@ -31,7 +31,8 @@ struct DeviceDescription {
   std::vector<std::string> features;
 };
 
-/// All devices in the order of their platforms. No platform, or none with devices, gives an empty list.
+/// All devices in the order of their platforms, at least one. NOT_FOUND says why there is none;
+/// FAILED_PRECONDITION when this process lacks what drivers end a process without.
 std::vector<DeviceDescription> list_devices();
 
 /// What kernels choose their variant by; probed, never looked up by name.
