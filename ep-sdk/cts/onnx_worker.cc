@@ -74,7 +74,7 @@ class Runtime {
   }
 
   void set(const std::string& key, const std::string& value) const {
-    call(api_->config_set, config_, str(key), str(value));
+    call(api_->config_set, config_, str(key), str(value), str("tenon-cts"));
   }
 
   /// This provider, this device, and an error wherever another would step in.

@@ -22,10 +22,12 @@ tenon_status config_create(tenon_str path, tenon_config** out_config, tenon_erro
 
 void config_release(tenon_config* config) { delete config; }
 
-tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, tenon_error* error) {
+tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, tenon_str source,
+                        tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(config, "config"));
-    return config->config.set(view(key), view(value), "config_set");
+    const std::string_view origin = source.size == 0 ? "config_set" : view(source);
+    return config->config.set(view(key), view(value), std::string(origin));
   });
 }
 

@@ -8,7 +8,8 @@ namespace tenon::c_api {
 // config.cc
 tenon_status config_create(tenon_str path, tenon_config** out_config, tenon_error* error);
 void config_release(tenon_config* config);
-tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, tenon_error* error);
+tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, tenon_str source,
+                        tenon_error* error);
 tenon_status config_describe(const tenon_config* config, tenon_text** out_json, tenon_error* error);
 tenon_status config_schema(tenon_text** out_json, tenon_error* error);
 

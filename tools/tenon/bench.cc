@@ -64,7 +64,7 @@ std::vector<NamedValue> bench_inputs(const Session& session, const BenchFlags& f
 
 Row measure(const std::string& model, int threads, const BenchFlags& flags) {
   Config config = flags.session.config();
-  if (threads > 0) config.set("threads.count", std::to_string(threads));
+  if (threads > 0) config.set("threads.count", std::to_string(threads), "--threads");
   Row row;
   row.model = model;
   row.threads = threads;

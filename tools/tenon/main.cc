@@ -87,9 +87,9 @@ Config SessionFlags::config() const {
     if (equals == std::string::npos || equals == 0)
       throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--set " + setting,
                   "write KEY=VALUE, for example --set threads.count=1");
-    config.set(setting.substr(0, equals), setting.substr(equals + 1));
+    config.set(setting.substr(0, equals), setting.substr(equals + 1), "--set");
   }
-  if (!providers.empty()) config.set("select.order", order_of(providers));
+  if (!providers.empty()) config.set("select.order", order_of(providers), "--provider");
   return config;
 }
 

@@ -161,7 +161,8 @@ int run(const RunFlags& flags) {
   ProgressBar bar("load");
   const Clock::time_point load_start = Clock::now();
   Config config = flags.session.config();
-  if (!flags.trace_file.empty()) config.set("profiling.file", nlohmann::json(flags.trace_file).dump());
+  if (!flags.trace_file.empty())
+    config.set("profiling.file", nlohmann::json(flags.trace_file).dump(), "--trace");
   Session session(flags.model, config, [&](double fraction, std::string_view stage) {
     bar.update(fraction, std::string(stage));
     return true;

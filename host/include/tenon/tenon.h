@@ -117,8 +117,10 @@ typedef struct tenon_api {
    * `path` or, when that is empty, by TENON_CONFIG. Errors name file, line and the nearest valid name. */
   tenon_status (*config_create)(tenon_str path, tenon_config** out_config, tenon_error* error);
   void (*config_release)(tenon_config* config);
-  /* One key of the highest layer: config_set(c, "select.order", "[\"cpu\"]"). The value is TOML. */
-  tenon_status (*config_set)(tenon_config* config, tenon_str key, tenon_str value, tenon_error* error);
+  /* One key of the highest layer: config_set(c, "select.order", "[\"cpu\"]", ...). The value is TOML. `source` is what
+   * messages and config_describe call its origin, such as a command's flag; empty: "config_set". */
+  tenon_status (*config_set)(tenon_config* config, tenon_str key, tenon_str value, tenon_str source,
+                             tenon_error* error);
   /* JSON: {"key": {"value": ..., "origin": "file:line" | "default" | ...}}. */
   tenon_status (*config_describe)(const tenon_config* config, tenon_text** out_json, tenon_error* error);
 

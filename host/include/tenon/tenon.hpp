@@ -272,10 +272,11 @@ class Config {
     check(api().config_create(as_str(path), &config, check.out()));
     return Config(config);
   }
-  /// `value` is TOML: set("select.order", "[\"cpu\"]").
-  Config& set(std::string_view key, std::string_view value) {
+  /// `value` is TOML: set("select.order", "[\"cpu\"]"). `source` is what messages call its origin, such as a
+  /// command's flag.
+  Config& set(std::string_view key, std::string_view value, std::string_view source = "config_set") {
     detail::Check check;
-    check(api().config_set(config_.get(), as_str(key), as_str(value), check.out()));
+    check(api().config_set(config_.get(), as_str(key), as_str(value), as_str(source), check.out()));
     return *this;
   }
   std::string describe() const {

@@ -137,6 +137,8 @@ TEST(Api, DescriptionsAreJson) {
   EXPECT_THROW(s.describe(99), Error);
   EXPECT_FALSE(json::parse(describe_providers(cpu(), false)).empty());
   EXPECT_EQ(json::parse(cpu().describe())["select.order"]["origin"], "config_set");
+  const std::string described_config = cpu().set("threads.count", "2", "--threads").describe();
+  EXPECT_EQ(json::parse(described_config)["threads.count"]["origin"], "--threads");
 }
 
 TEST(Api, TheLogTellsWhichProviderWasTakenAndWhatItSays) {
