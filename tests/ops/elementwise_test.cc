@@ -78,7 +78,11 @@ OP_CASES(BitShift, 11,
          {{"beyond",
            {u8({3}, {255, 255, 1}), u8({3}, {8, 1, 7})},
            {u8({3}, {0, 254, 128})},
-           {{"direction", std::string("LEFT")}}}})
+           {{"direction", std::string("LEFT")}}},
+          {"right",
+           {u8({3}, {255, 255, 129}), u8({3}, {8, 1, 7})},
+           {u8({3}, {0, 127, 1})},
+           {{"direction", std::string("RIGHT")}}}})
 OP_CASES(Equal, 19,
          {{"strings",
            {strings({2, 1}, {"a", "b"}), strings({2}, {"a", "b"})},

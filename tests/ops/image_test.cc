@@ -2,6 +2,17 @@
 
 namespace tenon::test {
 
+OP_CASES(LpPool, 18,
+         {{"sum_of_magnitudes",
+           {f32({1, 1, 4}, {1, -2, 3, -4})},
+           {f32({1, 1, 3}, {3, 5, 7})},
+           {{"p", int64_t{1}}, {"kernel_shape", std::vector<int64_t>{2}}}}})
+OP_CASES(GlobalLpPool, 2,
+         {{"sum_of_magnitudes",
+           {f32({1, 2, 1, 3}, {1, -2, 3, 0, 4, -4})},
+           {f32({1, 2, 1, 1}, {6, 8})},
+           {{"p", int64_t{1}}}}})
+
 OP_CASES(
     Resize, 19,
     {{"nearest",
