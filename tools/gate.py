@@ -71,12 +71,16 @@ class Order:
     """Providers in order of preference. A failure is declared by the expectations file of any of them."""
 
     providers: tuple[str, ...]
+    setting: str = ""  # KEY=VALUE of the config
+    note: str = ""  # what the setting changes, in the name of the step
 
     def step(self, cases: CaseSet) -> str:
-        return cases.name if len(self.providers) == 1 else f"{cases.name} on {self.providers[0]}"
+        return cases.name if len(self.providers) == 1 else f"{cases.name} on {self.providers[0]}{self.note}"
 
 
 ORDERS = [Order(("cpu",)), Order(("onednn", "cpu")), Order(("opencl", "cpu"))]
+# Only the first set, and only with everything: as if the device had memory of its own.
+DEVICE_MEMORY = Order(("opencl", "cpu"), "provider.opencl.options.memory=device", ", device memory")
 
 
 class StepFailed(Exception):
@@ -214,6 +218,7 @@ def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0]) -> Counts:
     result = folder / f"{stem}.json"
     result.unlink(missing_ok=True)
     command = [BUILD / preset / "bin" / "tenon", "test", cases.folder, "--json", result, "--provider", *order.providers]
+    command += ["--set", order.setting] if order.setting else []
     command += ["--expectations", *(ROOT / "plugins" / id / "expectations.json" for id in order.providers)]
     code = run_logged(name, command, folder / f"{stem}.log")
     if not result.exists():
@@ -235,6 +240,8 @@ def run_gate(presets: list[str], everything: bool) -> dict[str, Counts]:
         for cases in CASE_SETS:
             if order is ORDERS[0] or cases.everywhere or everything:
                 results[order.step(cases)] = run_cases("release", cases, order)
+    if everything:
+        results[DEVICE_MEMORY.step(CASE_SETS[0])] = run_cases("release", CASE_SETS[0], DEVICE_MEMORY)
     return results
 
 

@@ -85,6 +85,7 @@ class Gate(unittest.TestCase):
         counts = gate.run_cases("release", gate.CaseSet("models", self.folder, 35), elsewhere)
         self.assertEqual(counts.not_run, 35)
         self.assertEqual(elsewhere.step(gate.CaseSet("models", self.folder, 35)), "models on nobodys")
+        self.assertEqual(gate.DEVICE_MEMORY.step(gate.CASE_SETS[0]), "onnx node on opencl, device memory")
         self.assertEqual(gate.verdict(counts, ci=True), 1)
         self.assertEqual(gate.verdict(gate.Counts(passed=1, failed=1), ci=False), 1)
 
