@@ -2,6 +2,14 @@
 
 namespace tenon::test {
 
+OP_CASES(ReverseSequence, 10,
+         {{"time_first",
+           {f32({3, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), i64({2}, {2, 3})},
+           {f32({3, 2, 2}, {4, 5, 10, 11, 0, 1, 6, 7, 8, 9, 2, 3})}},
+          {"batch_first",
+           {u8({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({2}, {4, 1})},
+           {u8({2, 4}, {4, 3, 2, 1, 5, 6, 7, 8})},
+           {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}}}})
 OP_CASES(SequenceEmpty, 11, {{"floats", {}, {sequence(TENON_FLOAT32, {})}}})
 OP_CASES(SequenceInsert, 11,
          {{"end",
