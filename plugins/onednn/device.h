@@ -23,7 +23,7 @@ struct Instance {
   const Engine& engine;
   ep::InstanceContext context;
   bool bf16 = false;     // arithmetic of convolutions and products in bfloat16
-  bool relaxed = false;  // NaN and infinities may be treated as the library does, Winograd is allowed
+  bool relaxed = false;  // NaN and infinities may be treated as the library does
 };
 
 /// What enumerate_devices() says.

@@ -79,8 +79,9 @@ void prepared_destroy(tenon_prepared* prepared) { delete own<Prepared>(prepared)
 tenon_status bind(const tenon_bind_args* args, tenon_binding** out, tenon_error* error) {
   return ep::guard(error, [&] {
     auto& prepared = *own<Prepared>(args->prepared);
-    std::unique_ptr<Binding> binding(new Binding{prepared, prepared.take()});
-    binding->execution->bind(*args);
+    std::unique_ptr<Binding> binding(new Binding{prepared, prepared.take(), nullptr});
+    binding->execution->bind(args->inputs, args->outputs,
+                             args->workspace == nullptr ? nullptr : args->workspace->data);
     *out = give<tenon_binding>(std::move(binding));
   });
 }
@@ -90,7 +91,7 @@ void unbind(tenon_binding* binding) {
 }
 
 tenon_status run(const tenon_run_args* args, tenon_error* error) {
-  return ep::guard(error, [&] { own<Binding>(args->binding)->execution->run(*args); });
+  return ep::guard(error, [&] { own<Binding>(args->binding)->run(*args); });
 }
 
 constexpr tenon_ep_api make_api() {

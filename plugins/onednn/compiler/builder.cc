@@ -28,12 +28,15 @@ Type type_of(uint32_t dtype) {
 
 }  // namespace
 
-Builder::Builder(const Program& program, const std::vector<const Dims*>& dims, uint32_t threads)
+Builder::Builder(const Program& program, const std::vector<const Dims*>& dims, uint32_t threads, bool checked)
     : program_(program),
       dims_(dims),
       plan_(std::make_shared<Plan>()),
       tensors_(program.values().size()),
-      done_(program.nodes().size(), false) {
+      done_(program.nodes().size(), false),
+      checked_(checked && !program.instance().relaxed),
+      makers_(program.values().size(), kNone),
+      bounds_(program.values().size(), kUnbounded) {
   plan_->threads = threads;
   set_team_size(threads);
   for (uint32_t v = 0; v < program.values().size(); ++v) {
@@ -48,6 +51,13 @@ Builder::Builder(const Program& program, const std::vector<const Dims*>& dims, u
     buffer_values_[buffer].push_back(v);
     tensors_[v].buffer = buffer;  // its layout when it is asked for: not every input has one
   }
+  for (uint32_t n = 0; n < program.nodes().size(); ++n) {
+    const Node& node = program.nodes()[n];
+    for (const uint32_t v : node.outputs) {
+      if (v != kNone) makers_[v] = n;
+    }
+    blocked_ = blocked_ || node.operation->likes_blocks(*this, node);
+  }
 }
 
 std::shared_ptr<const Plan> Builder::build() {
@@ -55,6 +65,7 @@ std::shared_ptr<const Plan> Builder::build() {
     const Node& node = program_.nodes()[n];
     if (done_[n]) continue;
     try {
+      learn(n);
       const bool empty = std::all_of(node.outputs.begin(), node.outputs.end(), [&](uint32_t v) {
         return v == kNone || ep::element_count(dims(v)) == 0;
       });
@@ -96,6 +107,7 @@ uint32_t Builder::add_buffer(Home home, uint32_t index, uint64_t bytes) {
 }
 
 void Builder::touch(uint32_t buffer) {
+  if (plan_->buffers[buffer].home == Home::kPart) buffer = plan_->buffers[buffer].whole;
   Piece& piece = plan_->buffers[buffer].piece;
   const int now = static_cast<int>(plan_->steps.size());
   if (piece.last < piece.first) piece.first = now;
@@ -189,7 +201,9 @@ Tensor Builder::temporary(const Layout& layout) {
 Tensor Builder::create(uint32_t value, const Layout& layout) {
   const uint32_t output = program_.values()[value].output;
   Tensor out;
-  if (output != kNone && layout.is_plain() && layout.type() == type(value)) {
+  if (const auto part = place_in_join(value, layout)) {
+    out = *part;
+  } else if (output != kNone && layout.is_plain() && layout.type() == type(value)) {
     out = {layout, add_buffer(Home::kOutput, output, 0)};
   } else {
     out = temporary(layout);

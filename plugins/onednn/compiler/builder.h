@@ -3,6 +3,10 @@
 // Layouts stay as the primitives chose them until somebody asks for another; pointwise nodes are taken into the
 // primitive that makes their input where that keeps the result; a value that is an output of the island is
 // written there at once when its layout is the plain one.
+//
+// Much of the library is fast for numbers, and wrong for NaN and infinities. In `exact` precision it is used where
+// no such thing can come out: what is known of the weights bounds what a convolution gives for inputs of some size,
+// and a step in the run looks whether they have it. A run that fails this starts again with a plan that trusts nothing.
 #pragma once
 
 #include <functional>
@@ -28,8 +32,8 @@ struct Fused {
 
 class Builder {
  public:
-  /// `dims`: per value, null where nobody knows.
-  Builder(const Program& program, const std::vector<const Dims*>& dims, uint32_t threads);
+  /// `dims`: per value, null where nobody knows. `checked`: the plan may look at numbers and refuse a run.
+  Builder(const Program& program, const std::vector<const Dims*>& dims, uint32_t threads, bool checked);
   /// Everything; call once.
   std::shared_ptr<const Plan> build();
 
@@ -66,11 +70,26 @@ class Builder {
   Tensor reshaped(const Tensor& tensor, DimsView dims);
   /// Axes of one element repeated, missing ones in front added; plain when anything is.
   Tensor broadcast(const Tensor& tensor, DimsView dims);
+  /// What is known before the run of the magnitude of this value's elements.
+  double bound(uint32_t value) const;
+  /// The greatest sum of magnitudes over the rows of a constant, one row for each element of the first axis.
+  double row_bound(uint32_t value) const;
+  /// Whether `value` has neither NaN nor infinities, or nobody asked that they be kept.
+  bool is_tame(uint32_t value) const;
+  /// Makes it so where a check of what it is made from can: of its own elements, or, before it is made, of the inputs of
+  /// its node.
+  bool tame(uint32_t value);
+  /// Layouts of images are blocks of channels here, not channels last.
+  bool blocked() const { return blocked_; }
+
   /// Whether the memory of this value may be written to when `node` runs.
   bool may_overwrite(const Node& node, uint32_t value) const;
 
   /// Memory for `value`, of that layout.
   Tensor create(uint32_t value, const Layout& layout);
+  /// Where inputs of `node`, which joins them, were made at their places in its result: moves the others there, and
+  /// defines the result. False: none was.
+  bool finish_join(const Node& node);
   Tensor temporary(const Layout& layout);
   /// `value` takes the memory of `tensor`; after may_overwrite().
   Tensor overwrite(uint32_t value, const Tensor& tensor);
@@ -102,12 +121,20 @@ class Builder {
   Tensor constant_as(uint32_t value, const Tensor& tensor, const Layout& layout);
   bool dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) const;
   void finish();
+  bool check_in_run(uint32_t value);
+  std::optional<Tensor> place_in_join(uint32_t value, const Layout& layout);
+  Tensor part_of(const Node& node, size_t index, const Tensor& whole);
+  void learn(uint32_t node);
 
   const Program& program_;
   const std::vector<const Dims*>& dims_;
   std::shared_ptr<Plan> plan_;
-  std::vector<Tensor> tensors_;                       // per value
-  std::vector<bool> done_;                            // per node
+  std::vector<Tensor> tensors_;  // per value
+  std::vector<bool> done_;       // per node
+  bool checked_, blocked_ = false;
+  std::vector<uint32_t> makers_;                      // per value: the node
+  std::vector<double> bounds_;                        // per value
+  std::map<const Node*, Tensor> joined_;              // results of nodes that join, before they are built
   std::vector<std::vector<uint32_t>> buffer_values_;  // per buffer
   std::vector<uint32_t> constant_of_;                 // per buffer: the constant value that it is
   std::vector<uint32_t> versions_;                    // per buffer: how often it was overwritten

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace tenon::onednn {
@@ -260,10 +261,15 @@ Layout Layout::any(Type type, DimsView dims) {
   return wrap(memory::desc(at_least_1d(dims), dnnl_type(type), memory::format_tag::any));
 }
 
+Layout Layout::blocked(Type type, DimsView dims) {
+  return wrap(memory::desc({dims.begin(), dims.end()}, dnnl_type(type), memory::format_tag::nChw16c));
+}
+
 Type Layout::type() const { return data_->type; }
 const Dims& Layout::dims() const { return data_->dims; }
 uint64_t Layout::bytes() const { return data_->desc.get_size(); }
 bool Layout::is_any() const { return data_->desc.data.format_kind == dnnl_format_kind_any; }
+bool Layout::is_opaque() const { return !is_any() && data_->desc.data.format_kind != dnnl_blocked; }
 bool Layout::is_plain() const { return *this == plain(type(), dims()); }
 bool Layout::is_dense() const {
   return data_->desc.data.format_kind == dnnl_blocked && data_->desc.data.offset0 == 0 &&
@@ -334,12 +340,18 @@ Primitive make_convolution(const Engine& engine, const ConvolutionSpec& spec, co
       return dnnl::deconvolution_forward::primitive_desc(desc, attributes(post_ops), engine.data().engine);
     });
   }
-  const algorithm how = spec.winograd ? algorithm::convolution_winograd : algorithm::convolution_direct;
+  const bool direct = spec.winograd == Winograd::kNone;
+  const algorithm how = direct ? algorithm::convolution_direct : algorithm::convolution_winograd;
   return build<dnnl::convolution_forward>("convolution", [&] {
     const dnnl::convolution_forward::desc desc(
         prop_kind::forward_inference, how, unwrap(spec.source), unwrap(spec.weights), unwrap(spec.bias),
         unwrap(spec.destination), w.strides, dilations, w.pads_begin, w.pads_end);
-    return dnnl::convolution_forward::primitive_desc(desc, attributes(post_ops), engine.data().engine);
+    dnnl::convolution_forward::primitive_desc out(desc, attributes(post_ops), engine.data().engine);
+    const char* tile = spec.winograd == Winograd::k2x2 ? "wino_2x3" : "wino_4x3";
+    while (!direct && std::strstr(out.impl_info_str(), tile) == nullptr) {
+      if (!out.next_impl()) throw dnnl::error(dnnl_unimplemented, "none for tiles of this size");
+    }
+    return out;
   });
 }
 
@@ -505,6 +517,11 @@ void Call::run() const {
 std::string library_version() {
   const dnnl_version_t* v = dnnl_version();
   return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+}
+
+bool has_winograd() {
+  const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
+  return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
 }
 
 bool has_bf16() {

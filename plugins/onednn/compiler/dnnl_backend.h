@@ -29,6 +29,8 @@ class Layout {
   static Layout plain(Type type, DimsView dims);  // dense, row-major
   static Layout strided(Type type, DimsView dims, DimsView strides);
   static Layout any(Type type, DimsView dims);  // the primitive chooses
+  /// Images {N, C, H, W} as the library's kernels for AVX-512 like them best: blocks of 16 channels of each pixel.
+  static Layout blocked(Type type, DimsView dims);
 
   explicit operator bool() const { return data_ != nullptr; }
   Type type() const;
@@ -38,6 +40,8 @@ class Layout {
   uint64_t bytes() const;
   bool is_any() const;
   bool is_plain() const;
+  /// Of the library's own making, as weights of Winograd: nothing else can be made of it.
+  bool is_opaque() const;
   /// Nothing but the elements lies in its bytes, and from their beginning.
   bool is_dense() const;
   /// Bytes between its elements belong to something else, as in a piece of a larger tensor.
@@ -156,9 +160,12 @@ class Primitive {
 
 // Makers. They throw ep::Error with UNIMPLEMENTED when the library has no implementation.
 
+/// Winograd's minimal filtering, for outputs of 2x2 or 4x4 pixels at a time.
+enum class Winograd : uint8_t { kNone, k2x2, k4x4 };
+
 struct ConvolutionSpec {
   bool transposed = false;
-  bool winograd = false;
+  Winograd winograd = Winograd::kNone;
   Layout source, weights, bias, destination;  // bias may be empty
   Window window;                              // its kernel is that of the weights
 };
@@ -211,5 +218,7 @@ std::string library_version();
 std::string instruction_set();
 /// Whether the processor multiplies bfloat16.
 bool has_bf16();
+/// Whether the library has Winograd's convolutions for this processor.
+bool has_winograd();
 
 }  // namespace tenon::onednn

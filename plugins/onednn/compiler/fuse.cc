@@ -28,7 +28,7 @@ std::vector<Builder::Candidate> Builder::followers(uint32_t value) {
     if (v.output != kNone || v.consumers.size() != 1 || done_[v.consumers[0]]) break;
     const Node& node = program_.nodes()[v.consumers[0]];
     const auto pointwise = node.operation->pointwise();
-    if (!pointwise || (!pointwise->exact && !instance().relaxed)) break;
+    if (!pointwise || (!pointwise->exact && !instance().relaxed && !tame(value))) break;
     if (dims(node.outputs[0]) != dims(value) || type(node.outputs[0]) != type(value)) break;
     Candidate next{v.consumers[0], node.outputs[0], {}, {}, kNone};
     if (!pointwise->is_binary) {
@@ -48,6 +48,7 @@ std::vector<Builder::Candidate> Builder::followers(uint32_t value) {
       next.post_op.operand = whole ? Layout::any(next.operand.layout.type(), next.operand.layout.dims())
                                    : Layout::plain(next.operand.layout.type(), next.operand.layout.dims());
     }
+    learn(next.node);
     value = next.value;
     out.push_back(std::move(next));
   }

@@ -31,6 +31,9 @@ using ep::TypeList;
 inline constexpr TypeList<float> kFloat32;
 inline constexpr uint32_t kNone = TENON_NO_INDEX;
 
+/// The magnitude of a number of which nothing is known.
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
 class Builder;
 struct Node;
 
@@ -55,6 +58,14 @@ class Operation {
   virtual void build(Builder& builder, const Node& node) const = 0;
   /// When it is one, whoever makes its input may do it at once; build() is then not called.
   virtual std::optional<Pointwise> pointwise() const { return std::nullopt; }
+  /// What no element of an output exceeds in magnitude, from what `builder` knows of the inputs.
+  virtual double bound(const Builder& /*builder*/, const Node& /*node*/) const { return kUnbounded; }
+  /// The axis along which it lays its inputs side by side, where it does nothing else.
+  virtual std::optional<int64_t> joins() const { return std::nullopt; }
+  /// Whether input 1, where it is a constant, is read in packed forms of one view of it, and in no other way.
+  virtual bool packs_weights() const { return false; }
+  /// Whether an island with it is best kept in blocks of channels.
+  virtual bool likes_blocks(const Builder& /*builder*/, const Node& /*node*/) const { return false; }
 };
 
 /// A node of a program, its values by number; kNone where missing.

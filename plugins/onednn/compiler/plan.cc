@@ -25,7 +25,8 @@ Execution::Execution(const Engine& engine, std::shared_ptr<const Plan> plan)
     if (step.primitive) {
       bound.call.emplace_back(engine, step.primitive, roles);
     } else {
-      bound.local = &step.local;
+      if (step.local) bound.local = &step.local;
+      if (step.probe) bound.probe = &step.probe;
       bound.addresses.resize(step.arguments.size());
     }
   }
@@ -48,32 +49,56 @@ void Execution::set(uint32_t buffer, void* address) {
   }
 }
 
-void Execution::bind(const tenon_bind_args& args) {
-  auto* workspace = args.workspace == nullptr ? nullptr : static_cast<std::byte*>(args.workspace->data);
+void Execution::bind(const tenon_tensor* inputs, const tenon_tensor* outputs, void* workspace) {
   for (uint32_t b = 0; b < plan_->buffers.size(); ++b) {
     const Buffer& buffer = plan_->buffers[b];
-    if (buffer.home == Home::kInput) set(b, args.inputs[buffer.index].data);
-    if (buffer.home == Home::kOutput) set(b, args.outputs[buffer.index].data);
+    if (buffer.home == Home::kInput) set(b, inputs[buffer.index].data);
+    if (buffer.home == Home::kOutput) set(b, outputs[buffer.index].data);
     if (buffer.home == Home::kWorkspace && buffer.piece.last >= buffer.piece.first)
-      set(b, workspace + buffer.piece.offset);
+      set(b, static_cast<std::byte*>(workspace) + buffer.piece.offset);
+    if (buffer.home == Home::kPart)  // the whole comes before its parts
+      set(b, static_cast<std::byte*>(addresses_[buffer.whole]) + buffer.offset);
   }
 }
 
-void Execution::run(const tenon_run_args& args) {
+bool Execution::run(const tenon_run_args& args) {
   const Team team(args.run, plan_->threads);
   for (const BoundStep& step : steps_) {
     if (cancelled(args)) [[unlikely]]
       ep::fail(TENON_CANCELLED, "cancelled");
-    if (step.local != nullptr) {
-      (*step.local)(step.addresses);
-    } else {
+    if (!step.call.empty()) {
       step.call.front().run();
+    } else if (step.local != nullptr) {
+      (*step.local)(step.addresses);
+    } else if (!(*step.probe)(step.addresses)) {
+      return false;
     }
   }
+  return true;
 }
 
-Prepared::Prepared(const Engine& engine, std::shared_ptr<const Plan> plan)
-    : engine_(engine), plan_(std::move(plan)) {}
+void Binding::run(const tenon_run_args& args) {
+  if (execution->run(args)) [[likely]]
+    return;
+  if (unchecked == nullptr) unchecked = prepared.make_unchecked();
+  void* workspace = nullptr;
+  if (const uint64_t bytes = unchecked->plan().workspace_bytes; bytes != 0) {
+    workspace = ep::host().scratch(args.run, bytes);
+    ep::require(workspace != nullptr, TENON_RESOURCE_EXHAUSTED, "no ", bytes,
+                " bytes of scratch for numbers that are very large, infinite or NaN");
+  }
+  unchecked->bind(args.inputs, args.outputs, workspace);
+  unchecked->run(args);
+}
+
+Prepared::Prepared(const Engine& engine, std::shared_ptr<const Plan> plan, PlanMaker make_unchecked)
+    : engine_(engine), plan_(std::move(plan)), unchecked_maker_(std::move(make_unchecked)) {}
+
+std::unique_ptr<Execution> Prepared::make_unchecked() {
+  const std::lock_guard lock(mutex_);
+  if (unchecked_ == nullptr) unchecked_ = unchecked_maker_();
+  return std::make_unique<Execution>(engine_, unchecked_);
+}
 
 std::unique_ptr<Execution> Prepared::take() {
   {

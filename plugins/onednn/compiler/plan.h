@@ -18,13 +18,15 @@ struct Packed {
   void* data = nullptr;
 };
 
-enum class Home : uint8_t { kInput, kOutput, kConstant, kWorkspace };
+enum class Home : uint8_t { kInput, kOutput, kConstant, kWorkspace, kPart };
 
 struct Buffer {
   Home home = Home::kWorkspace;
   uint32_t index = 0;              // among the program's inputs or outputs
   const void* constant = nullptr;  // kConstant
   Piece piece = {0, 0, -1, 0};     // kWorkspace; last < first: not used yet
+  uint32_t whole = kNone;          // kPart: the buffer in which it lies, and where
+  uint64_t offset = 0;
 };
 
 struct Argument {
@@ -35,9 +37,13 @@ struct Argument {
 /// Work of our own on the addresses of a step's arguments; allocates nothing.
 using Local = std::function<void(std::span<void* const> addresses)>;
 
+/// A look at the addresses of a step's arguments; false: this plan is not for such numbers.
+using Probe = std::function<bool(std::span<void* const> addresses)>;
+
 struct Step {
-  Primitive primitive;  // empty: `local`
+  Primitive primitive;  // empty: `local` or `probe`
   Local local;
+  Probe probe;
   std::vector<Argument> arguments;
 };
 
@@ -49,20 +55,25 @@ struct Plan {
   std::vector<Dims> output_dims;
   uint64_t workspace_bytes = 0;
   uint32_t threads = 1;  // that its primitives were made for
+  bool checked = false;  // has checks
 };
+using PlanMaker = std::function<std::shared_ptr<const Plan>()>;
 
 /// A plan with memory objects of its own. Addresses are patched, so that a new binding costs little. One thread at
 /// a time.
 class Execution {
  public:
   Execution(const Engine& engine, std::shared_ptr<const Plan> plan);
-  void bind(const tenon_bind_args& args);
-  void run(const tenon_run_args& args);
+  void bind(const tenon_tensor* inputs, const tenon_tensor* outputs, void* workspace);
+  /// False when a check failed: what it has written until then is worth nothing.
+  bool run(const tenon_run_args& args);
+  const Plan& plan() const { return *plan_; }
 
  private:
   struct BoundStep {
     std::vector<Call> call;  // none or one
     const Local* local = nullptr;
+    const Probe* probe = nullptr;
     std::vector<void*> addresses;
   };
   struct Place {
@@ -79,21 +90,28 @@ class Execution {
 /// Executions of one plan that are not in use.
 class Prepared {
  public:
-  Prepared(const Engine& engine, std::shared_ptr<const Plan> plan);
+  /// `make_unchecked`: makes the plan for numbers that `plan` refuses.
+  Prepared(const Engine& engine, std::shared_ptr<const Plan> plan, PlanMaker make_unchecked);
   std::unique_ptr<Execution> take();
   void give_back(std::unique_ptr<Execution> execution);
-  const Plan& plan() const { return *plan_; }
+  /// An execution of the other plan, which is made when it is first needed.
+  std::unique_ptr<Execution> make_unchecked();
 
  private:
   const Engine& engine_;
   std::shared_ptr<const Plan> plan_;
+  PlanMaker unchecked_maker_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Execution>> free_;
+  std::shared_ptr<const Plan> unchecked_;
 };
 
 struct Binding {
+  void run(const tenon_run_args& args);
+
   Prepared& prepared;
   std::unique_ptr<Execution> execution;
+  std::unique_ptr<Execution> unchecked = nullptr;
 };
 
 }  // namespace tenon::onednn

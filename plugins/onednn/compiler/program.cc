@@ -1,6 +1,8 @@
 #include "compiler/program.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "compiler/builder.h"
 #include "compiler/weights.h"
@@ -22,6 +24,27 @@ void answer(const Plan& plan, tenon_prepare_args& args) {
   args.workspace_bytes = plan.workspace_bytes;
   args.workspace_alignment = static_cast<uint32_t>(kWorkspaceAlignment);
   args.workspace_domain = TENON_DOMAIN_HOST;
+}
+
+double greatest_magnitude(const float* x, int64_t n) {
+  int32_t bits = 0;  // without the sign, floats order as integers
+  for (int64_t i = 0; i < n; ++i) bits = std::max(bits, std::bit_cast<int32_t>(x[i]) & 0x7fffffff);
+  const auto out = std::bit_cast<float>(bits);
+  return std::isfinite(out) ? out : kUnbounded;
+}
+
+/// At least the sum, whatever was lost in adding up floats.
+double sum_of_magnitudes(const float* x, int64_t n) {
+  constexpr int64_t kLanes = 32;
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += std::fabs(x[i + k]);
+  }
+  double sum = 0;
+  for (const float lane : lanes) sum += lane;
+  for (; i < n; ++i) sum += std::fabs(x[i]);
+  return sum * 1.01;
 }
 
 }  // namespace
@@ -81,58 +104,107 @@ void Program::add_node(const ep::GraphView& graph, uint32_t index) {
 /// With all shapes known there is one plan. It is made now, so that the constants can be given back of which the
 /// primitives have a form of their own.
 void Program::prepare_static(const ep::GraphView& graph) {
-  std::vector<const Dims*> dims;
+  KnownDims dims;
   for (const Value& value : values_) {
     if (!value.ranked || !is_static(value.dims)) return;
-    dims.push_back(&value.dims);
+    dims.emplace_back(value.dims);
   }
-  static_plan_ = make_plan(dims, ep::host().worker_count(nullptr));
-  for (const Value& value : values_) {
-    if (value.constant == nullptr || ep::host().graph_constant_consumed == nullptr) continue;
+  static_plan_ = make_plan(dims, ep::host().worker_count(nullptr), true);
+  if (ep::host().graph_constant_consumed != nullptr) consume_constants(graph);
+}
+
+void Program::consume_constants(const ep::GraphView& graph) {
+  consumed_.resize(values_.size(), false);
+  for (uint32_t v = 0; v < values_.size(); ++v) {
+    const Value& value = values_[v];
+    if (value.constant == nullptr) continue;
     const auto reads = [&](const Buffer& b) { return b.constant == value.constant->data; };
     const bool read = std::any_of(static_plan_->buffers.begin(), static_plan_->buffers.end(),
                                   [&](const Buffer& b) { return reads(b) && b.piece.last >= b.piece.first; });
-    if (!read) ep::host().graph_constant_consumed(graph.raw(), value.view);
+    if (read || (static_plan_->checked && !may_consume(v))) continue;
+    consumed_[v] = true;
+    ep::host().graph_constant_consumed(graph.raw(), value.view);
   }
 }
 
-std::shared_ptr<const Plan> Program::make_plan(const std::vector<const Dims*>& dims, uint32_t threads) const {
-  return Builder(*this, dims, threads).build();
+/// Whether the plan that trusts no numbers can make what it needs of this constant from the packed forms that there are.
+bool Program::may_consume(uint32_t value) const {
+  for (const uint32_t n : values_[value].consumers) {
+    const Node& node = nodes_[n];
+    const bool packs = node.operation->packs_weights() && node.inputs[1] == value;
+    if (!packs || std::count(node.inputs.begin(), node.inputs.end(), value) != 1) return false;
+  }
+  for (const auto& [key, forms] : packed_) {
+    if (key.first != value) continue;
+    if (std::all_of(forms.begin(), forms.end(), [](const PackedForm& f) { return f.layout.is_opaque(); }))
+      return false;
+  }
+  return true;
+}
+
+std::shared_ptr<const Plan> Program::make_plan(const KnownDims& dims, uint32_t threads, bool checked) const {
+  std::vector<const Dims*> known;
+  for (const std::optional<Dims>& d : dims) known.push_back(d ? &*d : nullptr);
+  return Builder(*this, known, threads, checked).build();
+}
+
+Program::KnownDims Program::dims_for(const tenon_prepare_args& args) const {
+  KnownDims dims(values_.size());
+  for (size_t v = 0; v < values_.size(); ++v) {
+    const Value& value = values_[v];
+    const auto take = [&](const tenon_shape& shape) {
+      if ((shape.flags & TENON_SHAPE_KNOWN) != 0) dims[v].emplace(shape.dims, shape.dims + shape.rank);
+    };
+    if (value.ranked && is_static(value.dims)) dims[v] = value.dims;
+    if (args.values != nullptr && value.view < args.value_count) take(args.values[value.view]);
+    if (value.output != kNone) take(args.outputs[value.output]);
+    if (value.input != kNone) dims[v] = dims_of(args.inputs[value.input]);
+  }
+  return dims;
 }
 
 std::unique_ptr<Prepared> Program::prepare(tenon_prepare_args& args) const {
+  KnownDims dims = dims_for(args);
   std::shared_ptr<const Plan> plan = static_plan_;
-  if (plan == nullptr) {
-    std::vector<Dims> known(values_.size());
-    std::vector<const Dims*> dims(values_.size(), nullptr);
-    for (size_t v = 0; v < values_.size(); ++v) {
-      const Value& value = values_[v];
-      const auto take = [&](const tenon_shape& shape) {
-        if ((shape.flags & TENON_SHAPE_KNOWN) == 0) return;
-        known[v].assign(shape.dims, shape.dims + shape.rank);
-        dims[v] = &known[v];
-      };
-      if (value.ranked && is_static(value.dims)) dims[v] = &value.dims;
-      if (args.values != nullptr && value.view < args.value_count) take(args.values[value.view]);
-      if (value.output != kNone) take(args.outputs[value.output]);
-      if (value.input == kNone) continue;
-      known[v] = dims_of(args.inputs[value.input]);
-      dims[v] = &known[v];
-    }
-    plan = make_plan(dims, ep::host().worker_count(nullptr));
-  }
-  auto out = std::make_unique<Prepared>(instance_.engine, plan);
+  if (plan == nullptr) plan = make_plan(dims, ep::host().worker_count(nullptr), true);
   answer(*plan, args);
-  return out;
+  const uint32_t threads = plan->threads;
+  return std::make_unique<Prepared>(
+      instance_.engine, std::move(plan),
+      [this, threads, dims = std::move(dims)] { return make_plan(dims, threads, false); });
 }
 
 std::shared_ptr<const Packed> Program::packed(uint32_t value, const Layout& from,
                                               const Layout& layout) const {
-  const std::string key = cat(value, "/", from.key(), "/", layout.key());
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<const Packed>& out = packed_[key];
-  if (out == nullptr) out = pack(instance_, values_[value].constant->data, from, layout);
-  return out;
+  std::vector<PackedForm>& forms = packed_[{value, from.key()}];
+  PackedForm source{from, nullptr};
+  const void* data = values_[value].constant->data;
+  for (const PackedForm& form : forms) {
+    if (form.layout == layout) return form.packed;
+    if (!consumed_.empty() && consumed_[value] && !form.layout.is_opaque())
+      source = form, data = form.packed->data;
+  }
+  const bool gone = !consumed_.empty() && consumed_[value] && source.packed == nullptr;
+  require(!gone, TENON_INTERNAL, "the constant '", values_[value].name, "' was given back");
+  forms.push_back({layout, pack(instance_, data, source.layout, layout)});
+  return forms.back().packed;
+}
+
+Program::Magnitudes Program::magnitudes(uint32_t value) const {
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = magnitudes_.emplace(value, Magnitudes{});
+  if (!is_new) return at->second;
+  const tenon_tensor& constant = *values_[value].constant;
+  const int64_t n = ep::element_count(DimsView(constant.dims, constant.rank));
+  if (constant.dtype != TENON_FLOAT32) return at->second = {kUnbounded, kUnbounded};
+  const int64_t rows = constant.rank == 0 ? 1 : constant.dims[0];
+  const auto* x = static_cast<const float*>(constant.data);
+  at->second.greatest = greatest_magnitude(x, n);
+  for (int64_t r = 0; r < rows; ++r)
+    at->second.row = std::max(at->second.row, sum_of_magnitudes(x + r * (n / rows), n / rows));
+  if (!(at->second.greatest < kUnbounded)) at->second.row = kUnbounded;
+  return at->second;
 }
 
 }  // namespace tenon::onednn

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ class Program {
 
   std::unique_ptr<Prepared> prepare(tenon_prepare_args& args) const;
 
+  /// Of a constant's elements; unbounded with NaN or infinities among them. Thread-safe.
+  struct Magnitudes {
+    double greatest = 0;
+    double row = 0;  // the greatest sum over what belongs to one index of the first axis
+  };
+  Magnitudes magnitudes(uint32_t value) const;
+
   /// The constant `value` as `layout` says, made once. Thread-safe.
   std::shared_ptr<const Packed> packed(uint32_t value, const Layout& from, const Layout& layout) const;
 
@@ -42,7 +50,12 @@ class Program {
   uint32_t number_of(const ep::GraphView& graph, uint32_t view_value);
   void add_node(const ep::GraphView& graph, uint32_t index);
   void prepare_static(const ep::GraphView& graph);
-  std::shared_ptr<const Plan> make_plan(const std::vector<const Dims*>& dims, uint32_t threads) const;
+  void consume_constants(const ep::GraphView& graph);
+  /// Per value; none where nobody knows.
+  using KnownDims = std::vector<std::optional<Dims>>;
+  KnownDims dims_for(const tenon_prepare_args& args) const;
+  std::shared_ptr<const Plan> make_plan(const KnownDims& dims, uint32_t threads, bool checked) const;
+  bool may_consume(uint32_t value) const;
 
   const Instance& instance_;
   ep::ConstantStore store_;
@@ -50,8 +63,15 @@ class Program {
   std::vector<Node> nodes_;
   std::map<uint32_t, uint32_t> numbers_;  // of the host's view
   std::shared_ptr<const Plan> static_plan_;
-  mutable std::mutex mutex_;  // of packed_
-  mutable std::map<std::string, std::shared_ptr<const Packed>> packed_;
+  struct PackedForm {
+    Layout layout;
+    std::shared_ptr<const Packed> packed;
+  };
+  mutable std::mutex mutex_;  // of all below
+  mutable std::map<std::pair<uint32_t, std::string>, std::vector<PackedForm>>
+      packed_;  // by value and its layout
+  mutable std::map<uint32_t, Magnitudes> magnitudes_;
+  std::vector<bool> consumed_;  // per value: its data may be gone, packed forms are what is left
 };
 
 }  // namespace tenon::onednn

@@ -65,6 +65,12 @@ class BinaryOperation : public Operation {
                true);
   }
   std::optional<Pointwise> pointwise() const override { return function_; }
+  double bound(const Builder& b, const Node& node) const override {
+    const double x = b.bound(node.inputs[0]), y = b.bound(node.inputs[1]);
+    if (function_.binary == Binary::kMul) return x * y;
+    return function_.binary == Binary::kDiv ? kUnbounded
+                                            : x + y + 1;  // sums, and comparisons, which give 0 or 1
+  }
 
  private:
   Pointwise function_;

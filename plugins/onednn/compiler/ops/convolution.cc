@@ -5,6 +5,11 @@
 namespace tenon::onednn {
 namespace {
 
+constexpr int64_t kBlock = 16;
+/// The larger the tile, the more weights there are, and each has to serve enough pixels: from this height and width on,
+/// the tile of 2x2 is faster than no tile, and that of 4x4 than that of 2x2.
+constexpr int64_t kLeastSide = 10, kLeastSideOf4x4 = 20;
+
 Support supports_convolution(const NodeView& n) {
   Check check(n);
   check.input(0, kFloat32).input(1, kFloat32).input(2, kFloat32);
@@ -30,25 +35,78 @@ class Convolution : public Operation {
     const Dims kernel(b.dims(node.inputs[1]).begin() + 2, b.dims(node.inputs[1]).end());
     spec.window =
         transposed_ ? window_.of_transposed(x, y, kernel, output_padding_) : window_.of(x, y, kernel);
-    const Type type = b.product_type();
-    spec.source = Layout::any(type, x);
-    spec.weights = Layout::any(type, weights.layout.dims());
-    spec.destination = Layout::any(type, y);
+    spec.weights = Layout::any(b.product_type(), weights.layout.dims());
     std::vector<std::pair<int, Tensor>> arguments;
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != kNone;
     if (has_bias) spec.bias = Layout::plain(Type::kFloat32, b.dims(node.inputs[2]));
 
+    const std::vector<ConvolutionSpec> ways = ways_for(b, node, spec);
     Fused fused;
     const Primitive primitive = b.fuse(
-        node.outputs[0],
-        [&](const PostOps& post_ops) { return make_convolution(b.engine(), spec, post_ops); }, &fused);
+        node.outputs[0], [&](const PostOps& post_ops) { return first_of(b.engine(), ways, post_ops); },
+        &fused);
     arguments.emplace_back(kSource, b.as(b.kept(node.inputs[0]), primitive.layout(kSource)));
     arguments.emplace_back(kWeights, b.as(weights, primitive.layout(kWeights)));
     if (has_bias) arguments.emplace_back(kBias, b.plain(node.inputs[2]));
     b.run_fused(primitive, std::move(arguments), fused);
   }
 
+  double bound(const Builder& b, const Node& node) const override {
+    if (transposed_) return kUnbounded;
+    const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != kNone;
+    return b.bound(node.inputs[0]) * b.row_bound(node.inputs[1]) + (has_bias ? b.bound(node.inputs[2]) : 0);
+  }
+  bool packs_weights() const override { return true; }
+  bool likes_blocks(const Builder& b, const Node& node) const override { return suits_winograd(b, node); }
+
  private:
+  /// Where it saves more in multiplications than it costs in moving numbers: enough channels, and enough pixels.
+  bool suits_winograd(const Builder& b, const Node& node) const {
+    if (transposed_ || groups_ != 1 || b.product_type() != Type::kFloat32 || !has_winograd()) return false;
+    if (!b.is_constant(node.inputs[1])) return false;
+    const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]), &w = b.dims(node.inputs[1]);
+    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < kBlock || w[1] < kBlock) return false;
+    const Window window = window_.of(x, y, {3, 3});
+    const Dims ones{1, 1};
+    return window.strides == ones && window.dilations == ones && y[2] >= kLeastSide && y[3] >= kLeastSide;
+  }
+
+  /// How to make it, the best first.
+  std::vector<ConvolutionSpec> ways_for(Builder& b, const Node& node, const ConvolutionSpec& spec) const {
+    const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]);
+    const Type type = b.product_type();
+    ConvolutionSpec any = spec;
+    any.source = Layout::any(type, x);
+    any.destination = Layout::any(type, y);
+    std::vector<ConvolutionSpec> out;
+    if (suits_winograd(b, node) && b.tame(node.outputs[0])) {
+      out.push_back(any);
+      const bool large = y[2] >= kLeastSideOf4x4 && y[3] >= kLeastSideOf4x4;
+      out.back().winograd = large ? Winograd::k4x4 : Winograd::k2x2;
+    }
+    const bool depthwise = groups_ == x[1] && groups_ == y[1];
+    if (b.blocked() && x.size() == 4 && (groups_ == 1 || depthwise) && y[1] % kBlock == 0) {
+      out.push_back(any);
+      if (x[1] % kBlock == 0) out.back().source = Layout::blocked(type, x);
+      out.back().destination = Layout::blocked(type, y);
+    }
+    out.push_back(any);
+    return out;
+  }
+
+  static Primitive first_of(const Engine& engine, const std::vector<ConvolutionSpec>& ways,
+                            const PostOps& post_ops) {
+    for (size_t i = 0; i + 1 < ways.size(); ++i) {
+      try {
+        Primitive primitive = make_convolution(engine, ways[i], post_ops);
+        if (!primitive.is_reference()) return primitive;
+      } catch (const ep::Error& e) {
+        if (e.code != TENON_UNIMPLEMENTED) throw;
+      }
+    }
+    return make_convolution(engine, ways.back(), post_ops);
+  }
+
   /// With the groups as an axis of their own, and output channels before input channels.
   Tensor grouped(Builder& b, const Tensor& weights) const {
     Tensor out = weights;

@@ -11,6 +11,7 @@ class EltwiseOperation : public Operation {
   explicit EltwiseOperation(const Pointwise& function) : functions_{function} {}
   explicit EltwiseOperation(std::vector<Pointwise> functions) : functions_(std::move(functions)) {}
   void build(Builder& b, const Node& node) const override;
+  double bound(const Builder& b, const Node& node) const override;
   /// A chain is not taken in: it would be one node, and more than one function.
   std::optional<Pointwise> pointwise() const override {
     return functions_.size() == 1 ? std::optional(functions_[0]) : std::nullopt;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ops/eltwise.h"
 #include "openmp/parallel.h"
@@ -17,6 +18,33 @@ void keep_nan(std::span<void* const> addresses, int64_t n) {
   });
 }
 
+/// Of a function of numbers of magnitude `x`.
+double bound_of(const Pointwise& f, double x) {
+  const double alpha = std::fabs(f.alpha), beta = std::fabs(f.beta);
+  switch (f.eltwise) {
+    case Eltwise::kRelu:
+      return std::max(1.0, alpha) * x;
+    case Eltwise::kElu:
+      return std::max(x, alpha);
+    case Eltwise::kAbs:
+    case Eltwise::kRound:
+    case Eltwise::kSwish:
+    case Eltwise::kHardSwish:
+    case Eltwise::kGeluErf:
+    case Eltwise::kGeluTanh:
+      return x + 1;
+    case Eltwise::kLinear:
+      return alpha * x + beta;
+    case Eltwise::kClip:
+      return std::min(std::max(alpha, beta), std::max({x, double{f.alpha}, -double{f.beta}}));
+    case Eltwise::kTanh:
+    case Eltwise::kLogistic:
+      return 1;
+    default:
+      return kUnbounded;
+  }
+}
+
 void relu(std::span<void* const> addresses, int64_t n) {
   const auto* x = static_cast<const float*>(addresses[0]);
   auto* y = static_cast<float*>(addresses[1]);
@@ -27,10 +55,16 @@ void relu(std::span<void* const> addresses, int64_t n) {
 
 }  // namespace
 
+double EltwiseOperation::bound(const Builder& b, const Node& node) const {
+  double x = b.bound(node.inputs[0]);
+  for (const Pointwise& f : functions_) x = bound_of(f, x);
+  return x;
+}
+
 void EltwiseOperation::build(Builder& b, const Node& node) const {
   const bool all_exact =
       std::all_of(functions_.begin(), functions_.end(), [](const Pointwise& f) { return f.exact; });
-  const bool exact = all_exact || b.instance().relaxed;
+  const bool exact = all_exact || b.is_tame(node.inputs[0]);
   const Tensor x = b.compact(exact ? b.kept(node.inputs[0]) : b.tensor(node.inputs[0]));
   const bool is_relu =
       functions_.size() == 1 && functions_[0].eltwise == Eltwise::kRelu && functions_[0].alpha == 0;

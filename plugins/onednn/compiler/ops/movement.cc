@@ -1,4 +1,5 @@
 // Operators that move elements and change none: as views where the layout allows it, as one reorder where not.
+#include <algorithm>
 #include <numeric>
 
 #include "compiler/builder.h"
@@ -26,6 +27,7 @@ class Renamed : public Operation {
     const uint32_t out = node.outputs[0];
     b.define(out, b.reshaped(b.kept(node.inputs[0]), b.dims(out)));
   }
+  double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
 };
 ONEDNN_OPERATOR(Renamed, .op_type = "Identity")
 ONEDNN_OPERATOR(Renamed, .op_type = "Reshape", .since = 5)
@@ -56,6 +58,7 @@ class Transpose : public Operation {
     }
     b.define(node.outputs[0], {x.layout.permuted(permutation), x.buffer});
   }
+  double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
 
  private:
   Dims permutation_;
@@ -69,6 +72,7 @@ class Concat : public Operation {
   void build(Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.outputs[0]);
     const auto axis = static_cast<int>(axis_ < 0 ? axis_ + static_cast<int64_t>(dims.size()) : axis_);
+    if (b.finish_join(node)) return;
     std::vector<Layout> layouts;
     std::vector<std::pair<int, Tensor>> arguments;
     for (const uint32_t input : node.inputs) {
@@ -80,6 +84,12 @@ class Concat : public Operation {
     const Primitive primitive = make_concat(b.engine(), axis, layouts, Layout::any(Type::kFloat32, dims));
     arguments.emplace_back(kDestination, b.create(node.outputs[0], primitive.layout(kDestination)));
     b.step(primitive, arguments);
+  }
+  std::optional<int64_t> joins() const override { return axis_; }
+  double bound(const Builder& b, const Node& node) const override {
+    double out = 0;
+    for (const uint32_t input : node.inputs) out = std::max(out, b.bound(input));
+    return out;
   }
 
  private:

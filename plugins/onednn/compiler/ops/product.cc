@@ -1,4 +1,6 @@
 // MatMul and Gemm.
+#include <cmath>
+
 #include "compiler/builder.h"
 
 namespace tenon::onednn {
@@ -10,6 +12,11 @@ Tensor transposed(const Tensor& t) {
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   return {t.layout.permuted(order), t.buffer};
+}
+
+/// Of a product whose sums have `length` terms.
+double bound_of_product(const Builder& b, const Node& node, int64_t length) {
+  return static_cast<double>(length) * b.bound(node.inputs[0]) * b.bound(node.inputs[1]);
 }
 
 /// The product of two tensors of equal rank; constant weights are packed.
@@ -70,6 +77,10 @@ class MatMul : public Operation {
     product(b, node, b.reshaped(b.kept(node.inputs[0]), x), b.reshaped(b.kept(node.inputs[1]), w), result, 1,
             {});
   }
+  double bound(const Builder& b, const Node& node) const override {
+    return bound_of_product(b, node, b.dims(node.inputs[0]).back());
+  }
+  bool packs_weights() const override { return true; }
 };
 ONEDNN_OPERATOR(MatMul, .op_type = "MatMul")
 
@@ -102,6 +113,12 @@ class Gemm : public Operation {
     if (x.layout.dims()[1] == 0) return without_product(b, node, result, c);
     product(b, node, x, w, result, alpha_, c);
   }
+  double bound(const Builder& b, const Node& node) const override {
+    const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != kNone && beta_ != 0;
+    return std::fabs(alpha_) * bound_of_product(b, node, b.dims(node.inputs[0])[transpose_a_ ? 0 : 1]) +
+           (has_bias ? b.bound(node.inputs[2]) : 0);
+  }
+  bool packs_weights() const override { return true; }
 
  private:
   /// No column: nothing but the bias.

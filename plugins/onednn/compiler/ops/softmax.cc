@@ -21,7 +21,8 @@ class SoftmaxOperation : public Operation {
     const auto rank = static_cast<int64_t>(dims.size());
     const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
     Tensor x;
-    if (!b.instance().relaxed) x = b.plain(node.inputs[0]);
+    const bool tame = b.is_tame(node.inputs[0]);
+    if (!tame) x = b.plain(node.inputs[0]);
     int over = static_cast<int>(axis);
     if (flat_ || axis == rank - 1) {  // rows
       const int64_t count = ep::element_count(DimsView(dims).first(static_cast<size_t>(axis)));
@@ -34,7 +35,7 @@ class SoftmaxOperation : public Operation {
     const Primitive primitive = is_plain ? make(x.layout) : b.suit(b.tensor(node.inputs[0]), make, &x);
     const Tensor y = b.create(node.outputs[0], is_plain ? Layout::plain(Type::kFloat32, dims) : x.layout);
     b.step(primitive, {{kSource, x}, {kDestination, y}});
-    if (!b.instance().relaxed) keep_nan(b, y, x.layout.dims(), over);
+    if (!tame) keep_nan(b, y, x.layout.dims(), over);
   }
 
  private:
