@@ -42,25 +42,40 @@ def cts_checks(tenon):
     return "\n".join(lines + [f"| `{id}` | {title} |" for id, title in (row.split("\t") for row in rows)])
 
 
-def opencl_operators(_):
+def operators_of(folder, register, shorthands, least):
+    """A table from what `folder`/*.cc registers by `register`(name, .op_type = ..), and by shorthand macros."""
     found = {}
-    for path in sorted((REPO / "plugins/opencl/kernels").glob("*.cc")):
+    for path in sorted((REPO / folder).glob("*.cc")):
         text = path.read_text()
-        rows = re.findall(r'TENON_KERNEL\(\w+,\s*\.op_type = "(\w+)",\s*\.since = (\d+)(?:,\s*\.until = (\d+))?', text)
-        rows += [(op, since, "") for op, since in re.findall(r"^[A-Z]+_OPERATOR\((\w+), (\d+),", text, re.M)]
+        pattern = rf'^{register}\(\w+,\s*\.op_type = "(\w+)"(?:,\s*\.since = (\d+))?(?:,\s*\.until = (\d+))?'
+        rows = re.findall(pattern, text, re.M) + [(*row, "") for row in shorthands(text)]
         for op, since, until in rows:
-            found.setdefault(op, []).append((int(since), int(until or 0), path.name))
-    if len(found) < 60:
-        sys.exit(f"write_docs: found only {len(found)} operators in plugins/opencl/kernels")
-    lines = ["| operator | versions | kernels/ |", "|---|---|---|"]
+            found.setdefault(op, []).append((int(since or 1), int(until or 0), path.name))
+    if len(found) < least:
+        sys.exit(f"write_docs: found only {len(found)} operators in {folder}")
+    lines = [f"| operator | versions | {pathlib.Path(folder).name}/ |", "|---|---|---|"]
     for op, rows in sorted(found.items()):
         versions = ", ".join(f"{since} to {until}" if until else f"{since} and later" for since, until, _ in sorted(rows))
         lines.append(f"| {op} | {versions} | {', '.join(sorted({name for _, _, name in rows}))} |")
     return "\n".join(lines + ["", f"{len(found)} operators."])
 
 
+def opencl_operators(_):
+    return operators_of("plugins/opencl/kernels", "TENON_KERNEL",
+                        lambda text: re.findall(r"^[A-Z]+_OPERATOR\((\w+), (\d+),", text, re.M), 60)
+
+
+def onednn_operators(_):
+    def shorthands(text):
+        rows = re.findall(r"^ONEDNN_BINARY\((\w+), [\w:]+, (\d+)\)", text, re.M)
+        return rows + [(op, "1") for op in re.findall(r"^ONEDNN_(?:ELTWISE|REDUCTION)\((\w+),", text, re.M)]
+
+    return operators_of("plugins/onednn/compiler/ops", "ONEDNN_OPERATOR", shorthands, 60)
+
+
 TABLES = {
     "plugins/opencl/README.md": {"operators": opencl_operators},
+    "plugins/onednn/README.md": {"operators": onednn_operators},
     "docs/config.md": {"config keys": config_keys},
     "docs/providers.md": {"refusal codes": refusal_codes},
     "docs/cts.md": {"checks": cts_checks},
