@@ -34,14 +34,15 @@ class BatchNormalization {
     const TensorView in = ctx.input(0);
     const Around at = in.rank() < 2 ? Around{in.size(), 1, 1} : around(in.dims(), 1);
     const int64_t groups = spatial_ ? at.axis : at.axis * at.inner, run = spatial_ ? at.inner : 1;
-    std::vector<double> scale = as_doubles(ctx.input(1)), bias = as_doubles(ctx.input(2));
-    std::vector<double> mean = as_doubles(ctx.input(3)), variance = as_doubles(ctx.input(4));
-    for (const auto* list : {&scale, &bias, &mean, &variance})
-      require(static_cast<int64_t>(list->size()) == groups, TENON_INVALID_ARGUMENT, "a parameter has ",
-              list->size(), " elements for ", groups, " channels");
+    for (int i = 1; i < 5; ++i)
+      require(ctx.input(i).size() == groups, TENON_INVALID_ARGUMENT, "a parameter has ", ctx.input(i).size(),
+              " elements for ", groups, " channels");
+    const std::span<double> scale = as_doubles(ctx, ctx.input(1)), bias = as_doubles(ctx, ctx.input(2)),
+                            mean = as_doubles(ctx, ctx.input(3)), variance = as_doubles(ctx, ctx.input(4));
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {
-      if (training_) train<T>(ctx, at, &mean, &variance);
-      std::vector<Compute<T>> factor(static_cast<size_t>(groups)), offset(static_cast<size_t>(groups));
+      if (training_) train<T>(ctx, at, mean, variance);
+      const auto factor = scratch_list<Compute<T>>(ctx, groups),
+                 offset = scratch_list<Compute<T>>(ctx, groups);
       for (size_t g = 0; g < factor.size(); ++g) {
         const double f = scale[g] / std::sqrt(variance[g] + static_cast<double>(epsilon_));
         factor[g] = static_cast<Compute<T>>(f);
@@ -62,8 +63,7 @@ class BatchNormalization {
 
  private:
   template <class T>
-  void train(const Context& ctx, const Around& at, std::vector<double>* mean,
-             std::vector<double>* variance) const {
+  void train(const Context& ctx, const Around& at, std::span<double> mean, std::span<double> variance) const {
     const T* x = ctx.input(0).data<T>();
     const double n = static_cast<double>(at.outer * at.inner);
     for (int64_t c = 0; c < at.axis; ++c) {
@@ -77,10 +77,10 @@ class BatchNormalization {
       each([&](double v) { squares += (v - sum / n) * (v - sum / n); });
       const auto g = static_cast<size_t>(c);
       const double batch_mean = sum / n, batch_variance = squares / n, keep = static_cast<double>(momentum_);
-      store(ctx, 1, c, (*mean)[g] * keep + batch_mean * (1 - keep));
-      store(ctx, 2, c, (*variance)[g] * keep + batch_variance * (1 - keep));
-      (*mean)[g] = batch_mean;
-      (*variance)[g] = batch_variance;
+      store(ctx, 1, c, mean[g] * keep + batch_mean * (1 - keep));
+      store(ctx, 2, c, variance[g] * keep + batch_variance * (1 - keep));
+      mean[g] = batch_mean;
+      variance[g] = batch_variance;
     }
   }
   static void store(const Context& ctx, int output, int64_t i, double value) {

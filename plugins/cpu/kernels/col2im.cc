@@ -1,3 +1,4 @@
+#include "kernels/common/scratch.h"
 #include "kernels/common/window.h"
 
 namespace tenon::cpu {
@@ -8,7 +9,10 @@ constexpr auto kTypes = kNumericTypes;
 // Adds blocks back to where a sliding window took them: [N, C * block, windows] to [N, C, image...].
 class Col2Im {
  public:
-  using State = std::vector<WindowDim>;
+  struct State {
+    int64_t plane = 1;             // elements of an image's channel
+    std::vector<int64_t> targets;  // where (tap, window) goes in it, or -1 for the padding
+  };
   static constexpr int shape_inputs[] = {1, 2};
   static Support supports(const NodeView& n) { return Check(n).input(0, kTypes).rank(0, 3, 3); }
   explicit Col2Im(const NodeView& n) : window_(n) {}
@@ -18,38 +22,39 @@ class Col2Im {
     const Dims image = p.input(1).to_dims(), block = p.input(2).to_dims();
     require(x.size() == 3 && image.size() == block.size() && !image.empty(), TENON_INVALID_ARGUMENT, "input ",
             x, ", image ", DimsView(image), " and block ", DimsView(block));
-    State window = window_.resolve(image, block);
+    const std::vector<WindowDim> window = window_.resolve(image, block);
+    State s;
     int64_t taps = 1, windows = 1;
-    for (const WindowDim& w : window) taps *= w.kernel, windows *= w.out;
+    for (const WindowDim& w : window) taps *= w.kernel, windows *= w.out, s.plane *= w.in;
     require(x[1] % taps == 0 && x[2] == windows, TENON_INVALID_ARGUMENT, "input ", x, " for ", windows,
             " windows of ", taps, " elements");
     Dims out{x[0], x[1] / taps};
     out.insert(out.end(), image.begin(), image.end());
     p.set_output(0, out);
-    return window;
+    s.targets = target_offsets(window, taps, windows);
+    return s;
   }
 
-  void run(const Context& ctx, const State& window) const {
-    dispatch(kTypes, ctx.input(0).dtype(), [&]<class T>() { fold<T>(ctx, window); });
+  void run(const Context& ctx, const State& s) const {
+    dispatch(kTypes, ctx.input(0).dtype(), [&]<class T>() { fold<T>(ctx, s); });
   }
 
  private:
   template <class T>
-  static void fold(const Context& ctx, const State& window) {
-    int64_t taps = 1, windows = 1, plane = 1;
-    for (const WindowDim& w : window) taps *= w.kernel, windows *= w.out, plane *= w.in;
+  static void fold(const Context& ctx, const State& s) {
+    const int64_t plane = s.plane, block = static_cast<int64_t>(s.targets.size());
     if (plane == 0) return;
-    const std::vector<int64_t> targets = target_offsets(window, taps, windows);
     const T* in = ctx.input(0).data<T>();
     T* out = ctx.output(0).template data<T>();
-    const int64_t planes = ctx.output(0).size() / plane, block = taps * windows;
+    const int64_t planes = ctx.output(0).size() / plane;
+    const WorkerLists<Compute<T>> all_sums(ctx, plane);
     ctx.parallel_for(planes, std::max<int64_t>(1, kGrainCheap / (block + 1)),
-                     [&](int64_t begin, int64_t end) {
-                       std::vector<Compute<T>> sums(static_cast<size_t>(plane));
+                     [&](uint32_t worker, int64_t begin, int64_t end) {
+                       const std::span<Compute<T>> sums = all_sums.of(worker);
                        for (int64_t p = begin; p < end; ++p) {
                          std::fill(sums.begin(), sums.end(), Compute<T>{0});
                          for (int64_t i = 0; i < block; ++i) {
-                           const int64_t to = targets[static_cast<size_t>(i)];
+                           const int64_t to = s.targets[static_cast<size_t>(i)];
                            if (to >= 0)
                              add(sums[static_cast<size_t>(to)], static_cast<Compute<T>>(in[p * block + i]));
                          }
@@ -67,8 +72,8 @@ class Col2Im {
       to += value;
   }
 
-  /// Where (tap, window) goes in the image, or -1 for the padding.
-  static std::vector<int64_t> target_offsets(const State& window, int64_t taps, int64_t windows) {
+  static std::vector<int64_t> target_offsets(const std::vector<WindowDim>& window, int64_t taps,
+                                             int64_t windows) {
     std::vector<int64_t> out;
     out.reserve(static_cast<size_t>(taps * windows));
     for (int64_t tap = 0; tap < taps; ++tap)

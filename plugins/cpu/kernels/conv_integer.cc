@@ -9,11 +9,16 @@ class ConvInteger {
   static Support supports(const NodeView& n) {
     return Check(n).input(0, TypeList<int8_t, uint8_t>()).input(1, TypeList<int8_t, uint8_t>());
   }
-  void prepare(PrepareContext& p) const { set_conv_shape(p, window_, 1); }
-  void run(const Context& ctx) const {
+  using State = ConvIntegerState;
+  State prepare(PrepareContext& p) const {
+    check_parameter(p, 2);
+    check_parameter(p, 3, p.input(1).dim(0));
+    return plan_conv_integer(p, window_, groups_, 1);
+  }
+  void run(const Context& ctx, const State& window) const {
     int32_t* y = ctx.output(0).data<int32_t>();
-    const auto x_zero = static_cast<int32_t>(as_floats(ctx.input(2), 1).at(0));
-    convolve_integer(ctx, window_, groups_, 1, x_zero, as_floats(ctx.input(3), 1),
+    const auto x_zero = static_cast<int32_t>(as_floats(ctx, ctx.input(2), 1)[0]);
+    convolve_integer(ctx, window, groups_, 1, x_zero, as_floats(ctx, ctx.input(3), 1),
                      [y](int64_t, int64_t i, int32_t sum) { y[i] = sum; });
   }
 

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "kernels/common/convert.h"
 #include "kernels/common/gemm.h"
 #include "kernels/common/strided.h"
@@ -115,9 +117,9 @@ class ConvTranspose {
   template <class T>
   static void add_columns(const State& s, const T* columns, int64_t taps, int64_t in_plane, T* plane) {
     const size_t rank = s.window.size();
-    Dims tap(rank, 0);
+    std::array<int64_t, TENON_EP_MAX_RANK> tap{};
     for (int64_t t = 0; t < taps; ++t) {
-      Dims from(rank, 0);
+      std::array<int64_t, TENON_EP_MAX_RANK> from{};
       for (int64_t i = 0; i < in_plane; ++i) {
         int64_t offset = 0;
         bool inside = true;

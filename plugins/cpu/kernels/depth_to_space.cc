@@ -14,8 +14,9 @@ class DepthToSpace {
     return Check(node).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
   }
 
-  void run(const Context& ctx) const {
-    const TensorView in = ctx.input(0);
+  using State = StridedWalk;
+  State prepare(PrepareContext& p) const {
+    const TensorView in = p.input(0);
     const int64_t b = block_, c = in.dim(1) / (b * b), h = in.dim(2), w = in.dim(3), plane = h * w;
     require(c * b * b == in.dim(1), TENON_INVALID_ARGUMENT, in.dim(1), " channels are no multiple of ",
             b * b);
@@ -23,8 +24,10 @@ class DepthToSpace {
                   column = crd_ ? plane : c * plane;
     const Dims dims{in.dim(0), c, h, b, w, b};
     const Dims strides{in.dim(1) * plane, channel, w, row, 1, column};
-    copy_strided(ctx, in, 0, dims, strides, 0);
+    p.set_output(0, Dims{in.dim(0), c, h * b, w * b});
+    return State(dims, strides);
   }
+  void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 
  private:
   int64_t block_;
@@ -41,15 +44,18 @@ class SpaceToDepth {
     return Check(node).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
   }
 
-  void run(const Context& ctx) const {
-    const TensorView in = ctx.input(0);
+  using State = StridedWalk;
+  State prepare(PrepareContext& p) const {
+    const TensorView in = p.input(0);
     const int64_t b = block_, c = in.dim(1), h = in.dim(2) / b, w = in.dim(3) / b, line = in.dim(3),
                   plane = in.dim(2) * line;
     const Dims dims = crd_ ? Dims{in.dim(0), c, b, b, h, w} : Dims{in.dim(0), b, b, c, h, w};
     const Dims strides =
         crd_ ? Dims{c * plane, plane, line, 1, b * line, b} : Dims{c * plane, line, 1, plane, b * line, b};
-    copy_strided(ctx, in, 0, dims, strides, 0);
+    p.set_output(0, Dims{in.dim(0), c * b * b, h, w});
+    return State(dims, strides);
   }
+  void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 
  private:
   int64_t block_;

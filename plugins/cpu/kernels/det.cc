@@ -1,12 +1,12 @@
 #include <cmath>
 
-#include "kernels/common/shape.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 namespace {
 
 // Elimination with the largest element of the column as pivot, in double. Destroys the matrix.
-double determinant(std::vector<double>& a, int64_t n) {
+double determinant(std::span<double> a, int64_t n) {
   double result = 1;
   const auto at = [&](int64_t row, int64_t column) -> double& {
     return a[static_cast<size_t>(row * n + column)];
@@ -43,10 +43,11 @@ struct Det {
   void run(const Context& ctx) const {
     const TensorView x = ctx.input(0);
     const int64_t n = x.dims().back(), count = ctx.output(0).size();
+    const WorkerLists<double> matrices(ctx, n * n);
     dispatch(kFloatTypes, x.dtype(), [&]<class T>() {
       ctx.parallel_for(count, std::max<int64_t>(1, kGrainCostly / std::max<int64_t>(1, n * n * n)),
-                       [&](int64_t begin, int64_t end) {
-                         std::vector<double> matrix(static_cast<size_t>(n * n));
+                       [&](uint32_t worker, int64_t begin, int64_t end) {
+                         const std::span<double> matrix = matrices.of(worker);
                          for (int64_t i = begin; i < end; ++i) {
                            for (int64_t e = 0; e < n * n; ++e)
                              matrix[static_cast<size_t>(e)] = static_cast<double>(x.data<T>()[i * n * n + e]);

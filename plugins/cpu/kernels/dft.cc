@@ -1,4 +1,5 @@
 #include "kernels/common/fft.h"
+#include "kernels/common/scratch.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -59,12 +60,13 @@ class Dft {
       const T* in = ctx.input(0).data<T>();
       T* out = ctx.output(0).template data<T>();
       const int64_t grain = std::max<int64_t>(1, kGrainCostly / s.fft->size());
-      ctx.parallel_for(s.at.outer * s.at.inner, grain, [&](int64_t begin, int64_t end) {
-        std::vector<Fft::Complex> line(static_cast<size_t>(s.fft->size())), scratch;
+      const WorkerLists<Fft::Complex> lines(ctx, s.fft->size()), works(ctx, s.fft->work_size());
+      ctx.parallel_for(s.at.outer * s.at.inner, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
+        const std::span<Fft::Complex> line = lines.of(worker), work = works.of(worker);
         for (int64_t l = begin; l < end; ++l) {
           const int64_t o = l / s.at.inner, i = l % s.at.inner;
           load(in + (o * s.at.axis * s.at.inner + i) * s.in_parts, s, line);
-          s.fft->run(line.data(), inverse_, scratch);
+          s.fft->run(line.data(), inverse_, work.data());
           store(line, s, out + (o * s.out_axis * s.at.inner + i) * s.out_parts);
         }
       });
@@ -74,7 +76,7 @@ class Dft {
  private:
   /// Cut or filled up with zeros to the length; the missing half of a one-sided spectrum is its mirror image.
   template <class T>
-  void load(const T* in, const State& s, std::vector<Fft::Complex>& line) const {
+  void load(const T* in, const State& s, std::span<Fft::Complex> line) const {
     const int64_t n = s.fft->size(), step = s.at.inner * s.in_parts;
     const int64_t given = std::min(s.at.axis, inverse_ && onesided_ ? n / 2 + 1 : n);
     std::fill(line.begin(), line.end(), Fft::Complex());
@@ -91,7 +93,7 @@ class Dft {
       line[static_cast<size_t>(n - k)] = std::conj(line[static_cast<size_t>(k)]);
   }
   template <class T>
-  static void store(const std::vector<Fft::Complex>& line, const State& s, T* out) {
+  static void store(std::span<const Fft::Complex> line, const State& s, T* out) {
     const int64_t step = s.at.inner * s.out_parts;
     for (int64_t k = 0; k < s.out_axis; ++k) {
       out[k * step] = static_cast<T>(line[static_cast<size_t>(k)].real());

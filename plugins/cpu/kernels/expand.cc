@@ -5,16 +5,20 @@ namespace {
 
 struct Expand {
   static constexpr int shape_inputs[] = {1};
-  void run(const Context& ctx) const {
-    const TensorView in = ctx.input(0);
-    const DimsView dims = ctx.output(0).dims();
-    const Dims in_strides = strides_of(in.dims());
+  using State = StridedWalk;
+
+  State prepare(PrepareContext& p) const {
+    const DimsView in = p.input(0).dims();
+    const Dims dims = broadcast_dims(in, p.input(1).to_dims());
+    const Dims in_strides = strides_of(in);
     Dims strides(dims.size(), 0);
-    const size_t lead = dims.size() - in.dims().size();
-    for (size_t i = 0; i < in.dims().size(); ++i)
-      if (in.dims()[i] != 1) strides[lead + i] = in_strides[i];
-    copy_strided(ctx, in, 0, dims, strides, 0);
+    const size_t lead = dims.size() - in.size();
+    for (size_t i = 0; i < in.size(); ++i)
+      if (in[i] != 1) strides[lead + i] = in_strides[i];
+    p.set_output(0, dims);
+    return State(dims, strides);
   }
+  void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };
 
 TENON_KERNEL(Expand, .op_type = "Expand", .since = 8)

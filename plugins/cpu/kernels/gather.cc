@@ -12,7 +12,7 @@ class Gather {
   void run(const Context& ctx) const {
     const TensorView in = ctx.input(0);
     const Around split = around(in.dims(), normalize_axis(axis_, in.rank()));
-    const Dims indices = checked_indices(ctx.input(1), split.axis);
+    const DimsView indices = checked_indices(ctx, ctx.input(1), split.axis);
     const int64_t count = static_cast<int64_t>(indices.size());
     const uint32_t bits = dtype_bits(in.dtype());
     if (bits >= 8) {

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "kernels/common/indices.h"
 #include "kernels/common/strided.h"
 
@@ -8,18 +10,22 @@ class GatherElements {
  public:
   explicit GatherElements(const NodeView& node) : axis_(node.attr_i("axis", 0)) {}
 
-  void run(const Context& ctx) const {
+  /// Strides of the data.
+  using State = Dims;
+  State prepare(PrepareContext& p) const {
+    p.set_output(0, p.input(1).dims());
+    return strides_of(p.input(0).dims());
+  }
+  void run(const Context& ctx, const State& strides) const {
     const TensorView in = ctx.input(0), index_tensor = ctx.input(1);
     const auto axis = static_cast<size_t>(normalize_axis(axis_, in.rank()));
-    const Dims indices = checked_indices(index_tensor, in.dims()[axis]);
-    const Dims strides = strides_of(in.dims());
     BlockWriter writer(ctx, 0);
-    Dims position(in.dims().size(), 0);
-    for (const int64_t index : indices) {
+    std::array<int64_t, TENON_EP_MAX_RANK> position{};
+    for (const int64_t index : checked_indices(ctx, index_tensor, in.dims()[axis])) {
       int64_t offset = 0;
-      for (size_t d = 0; d < position.size(); ++d) offset += (d == axis ? index : position[d]) * strides[d];
+      for (size_t d = 0; d < strides.size(); ++d) offset += (d == axis ? index : position[d]) * strides[d];
       writer.append(in, offset, 1);
-      for (size_t d = position.size(); d-- > 0 && ++position[d] == index_tensor.dims()[d];) position[d] = 0;
+      for (size_t d = strides.size(); d-- > 0 && ++position[d] == index_tensor.dims()[d];) position[d] = 0;
     }
     writer.finish();
   }

@@ -8,13 +8,26 @@ class GatherND {
  public:
   explicit GatherND(const NodeView& node) : batch_dims_(node.attr_i("batch_dims", 0)) {}
 
-  void run(const Context& ctx) const {
+  /// Strides of the data.
+  using State = Dims;
+  State prepare(PrepareContext& p) const {
+    const DimsView in = p.input(0).dims(), indices = p.input(1).dims();
+    const auto batch = static_cast<size_t>(batch_dims_);
+    require(batch < in.size() && batch < indices.size(), TENON_INVALID_ARGUMENT, "batch_dims is ",
+            batch_dims_, " for ranks ", in.size(), " and ", indices.size());
+    const auto depth = static_cast<size_t>(indices.back());
+    require(depth <= in.size() - batch, TENON_INVALID_ARGUMENT, "index rows have ", depth, " entries for ",
+            in.size() - batch, " dims");
+    Dims out(indices.begin(), indices.end() - 1);
+    out.insert(out.end(), in.begin() + static_cast<int64_t>(batch + depth), in.end());
+    p.set_output(0, out);
+    return strides_of(in);
+  }
+  void run(const Context& ctx, const State& strides) const {
     const TensorView in = ctx.input(0), indices = ctx.input(1);
     const auto batch = static_cast<size_t>(batch_dims_);
-    require(batch < in.dims().size() && batch < indices.dims().size(), TENON_INVALID_ARGUMENT,
-            "batch_dims is ", batch_dims_, " for ranks ", in.rank(), " and ", indices.rank());
-    const Dims strides = strides_of(in.dims());
-    const Dims offsets = nd_offsets(indices, in.dims().subspan(batch), DimsView(strides).subspan(batch));
+    const DimsView offsets =
+        nd_offsets(ctx, indices, in.dims().subspan(batch), DimsView(strides).subspan(batch));
     const auto depth = static_cast<size_t>(indices.dims().back());
     const int64_t slice = element_count(in.dims().subspan(batch + depth));
     const int64_t batches = element_count(in.dims().first(batch));

@@ -1,6 +1,7 @@
 #include "kernels/common/gemm.h"
 #include "kernels/common/broadcast.h"
 #include "kernels/common/convert.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 namespace {
@@ -58,7 +59,7 @@ struct GemmKernel {
                  c.present() ? as_float<T>(ctx, c) : nullptr, out);
         store_float<T>(ctx, out, y);
       } else {
-        multiply_integers(s, a.data<T>(), b.data<T>(), c.present() ? c.data<T>() : nullptr, y.data<T>());
+        multiply_integers(ctx, s, a.data<T>(), b.data<T>(), c.present() ? c.data<T>() : nullptr, y.data<T>());
       }
     });
   }
@@ -92,8 +93,8 @@ struct GemmKernel {
 
   // Exact where the scales are 1, else through double.
   template <class T>
-  void multiply_integers(const State& s, const T* a, const T* b, const T* c, T* y) const {
-    std::vector<int64_t> bias(c == nullptr ? 0 : static_cast<size_t>(s.m * s.n));
+  void multiply_integers(const Context& ctx, const State& s, const T* a, const T* b, const T* c, T* y) const {
+    const std::span<int64_t> bias = scratch_list<int64_t>(ctx, c == nullptr ? 0 : s.m * s.n);
     if (c != nullptr) {
       s.bias.for_runs(0, s.bias.runs, [&](const std::array<int64_t, 1>& at, int64_t out) {
         for (int64_t i = 0; i < s.bias.run; ++i)

@@ -1,5 +1,7 @@
+#include <array>
 #include <cmath>
 
+#include "kernels/common/scratch.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -66,26 +68,36 @@ class GridSample {
     const int64_t points = count_between(grid, 1, static_cast<int>(grid.size()) - 1);
     const int64_t grain = std::max<int64_t>(1, kGrainCostly / (4 * x[1] + 1));
     dispatch(kNumericTypes, ctx.input(0).dtype(), [&]<class T>() {
-      ctx.parallel_for(x[0] * points, grain, [&](int64_t begin, int64_t end) {
-        std::vector<double> at(x.size() - 2);
-        Samples samples;
+      const WorkerLists<Sample> rooms(ctx, most_samples(x.size() - 2));
+      ctx.parallel_for(x[0] * points, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
+        std::array<double, TENON_EP_MAX_RANK> at{};
         for (int64_t i = begin; i < end; ++i) {
-          read_point(ctx.input(1), i, at);
-          collect(at, x.subspan(2), samples);
-          sample<T>(ctx, i / points, i % points, points, samples);
+          read_point(ctx.input(1), i, std::span(at).first(x.size() - 2));
+          sample<T>(ctx, i / points, i % points, points, collect(at, x.subspan(2), rooms.of(worker)));
         }
       });
     });
   }
 
  private:
-  /// Offsets in a plane with their weights; of all combinations of the axes' taps.
-  struct Samples {
-    std::vector<int64_t> offset;
-    std::vector<double> weight;
+  /// An element of a plane with its weight: a combination of the axes' taps.
+  struct Sample {
+    int64_t offset;
+    double weight;
   };
 
-  static void read_point(TensorView grid, int64_t point, std::vector<double>& at) {
+  int64_t most_samples(size_t dims) const {
+    const int64_t taps = mode_ == Mode::kNearest ? 1 : mode_ == Mode::kLinear ? 2 : 4;
+    int64_t out = 1;
+    for (size_t d = 0; d < dims; ++d) {
+      out *= taps;
+      require(out < (int64_t{1} << 24), TENON_RESOURCE_EXHAUSTED, dims,
+              " spatial dims need too many samples");
+    }
+    return out;
+  }
+
+  static void read_point(TensorView grid, int64_t point, std::span<double> at) {
     const auto dims = static_cast<int64_t>(at.size());
     dispatch(kFloatTypes, grid.dtype(), [&]<class G>() {
       const G* from = grid.data<G>() + point * dims;
@@ -136,37 +148,44 @@ class GridSample {
     return std::clamp<int64_t>(i, 0, size - 1);
   }
 
-  void collect(const std::vector<double>& at, DimsView dims, Samples& out) const {
-    out.offset.assign(1, 0);
-    out.weight.assign(1, 1);
+  /// The samples of one point, in `room`: each axis replaces every sample by those of its taps, the last one
+  /// first, so that none is overwritten before its turn.
+  std::span<const Sample> collect(std::span<const double> at, DimsView dims, std::span<Sample> room) const {
+    size_t count = 1;
+    room[0] = {0, 1};
     for (size_t d = 0; d < dims.size(); ++d) {
-      const Taps axis = taps(at[d], dims[d]);
-      Samples next;
-      for (size_t s = 0; s < out.offset.size(); ++s)
-        for (size_t k = 0; k < static_cast<size_t>(axis.count); ++k) {
-          if (axis.index[k] < 0 || axis.weight[k] == 0) continue;
-          next.offset.push_back(out.offset[s] * dims[d] + axis.index[k]);
-          next.weight.push_back(out.weight[s] * axis.weight[k]);
-        }
-      std::swap(out, next);
+      Taps axis = taps(at[d], dims[d]);
+      size_t used = 0;
+      for (size_t k = 0; k < static_cast<size_t>(axis.count); ++k) {
+        if (axis.index[k] < 0 || axis.weight[k] == 0) continue;
+        axis.index[used] = axis.index[k];
+        axis.weight[used++] = axis.weight[k];
+      }
+      for (size_t s = count; s-- > 0;) {
+        const Sample from = room[s];
+        for (size_t k = 0; k < used; ++k)
+          room[s * used + k] = {from.offset * dims[d] + axis.index[k], from.weight * axis.weight[k]};
+      }
+      count *= used;
     }
+    return room.first(count);
   }
 
   template <class T>
   void sample(const Context& ctx, int64_t image, int64_t point, int64_t points,
-              const Samples& samples) const {
+              std::span<const Sample> samples) const {
     const DimsView x = ctx.input(0).dims();
     const int64_t channels = x[1], plane = count_between(x, 2, static_cast<int>(x.size()));
     const T* in = ctx.input(0).data<T>() + image * channels * plane;
     T* out = ctx.output(0).template data<T>() + image * channels * points + point;
     for (int64_t c = 0; c < channels; ++c, in += plane, out += points) {
       if (mode_ == Mode::kNearest) {
-        *out = samples.offset.empty() ? T{} : in[samples.offset[0]];
+        *out = samples.empty() ? T{} : in[samples[0].offset];
         continue;
       }
       double sum = 0;
-      for (size_t s = 0; s < samples.offset.size(); ++s)
-        sum += samples.weight[s] * static_cast<double>(static_cast<Compute<T>>(in[samples.offset[s]]));
+      for (const Sample& s : samples)
+        sum += s.weight * static_cast<double>(static_cast<Compute<T>>(in[s.offset]));
       *out = static_cast<T>(sum);
     }
   }

@@ -12,9 +12,10 @@ class Gru : public RecurrentBase {
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
       using C = Compute<T>;
       const int64_t hidden = ctx.input(2).dims().back();
-      std::vector<C> product, reset;
+      const int64_t state = sizes(ctx).batch * hidden;
+      C *product = scratch_list<C>(ctx, state).data(), *reset = scratch_list<C>(ctx, state).data();
       run_directions<C, T>(ctx, [&](const RecurrentDirection<C>& d, C* gates, C* h, C*, int64_t rows) {
-        step(ctx, d, gates, h, rows, hidden, &product, &reset);
+        step(ctx, d, gates, h, rows, hidden, product, reset);
       });
     });
   }
@@ -22,7 +23,7 @@ class Gru : public RecurrentBase {
  private:
   template <class C>
   void step(const Context& ctx, const RecurrentDirection<C>& d, C* gates, C* h, int64_t rows, int64_t n,
-            std::vector<C>* product, std::vector<C>* reset) const {
+            C* product, C* reset) const {
     const int64_t width = 3 * n;
     // z and r: [rows, 2n] of the gates; and the product of h's own part.
     gemm<C>(ctx, {rows, 2 * n, n, h, n, false, d.r, n, true, gates, width, true});
@@ -32,20 +33,17 @@ class Gru : public RecurrentBase {
       clip_gates(g, 2 * n, clip_);
       d.activations[0].apply(g, 2 * n);
     }
-    product->resize(static_cast<size_t>(rows * n));
     const C* source = h;
     if (!linear_before_reset_) {
-      reset->resize(static_cast<size_t>(rows * n));
       for (int64_t b = 0; b < rows; ++b)
-        for (int64_t i = 0; i < n; ++i)
-          (*reset)[static_cast<size_t>(b * n + i)] = gates[b * width + n + i] * h[b * n + i];
-      source = reset->data();
+        for (int64_t i = 0; i < n; ++i) reset[b * n + i] = gates[b * width + n + i] * h[b * n + i];
+      source = reset;
     }
-    gemm<C>(ctx, {rows, n, n, source, n, false, d.r + 2 * n * n, n, true, product->data(), n, false});
+    gemm<C>(ctx, {rows, n, n, source, n, false, d.r + 2 * n * n, n, true, product, n, false});
     for (int64_t b = 0; b < rows; ++b) {
       C* g = gates + b * width;
       C* candidate = g + 2 * n;
-      const C* p = product->data() + b * n;
+      const C* p = product + b * n;
       for (int64_t i = 0; i < n; ++i) {
         const C recurrent = p[i] + d.r_bias[2 * n + i];
         candidate[i] += d.w_bias[2 * n + i] + (linear_before_reset_ ? g[n + i] * recurrent : recurrent);

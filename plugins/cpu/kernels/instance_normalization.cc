@@ -9,7 +9,7 @@ namespace {
 template <class T, class Parameter>
 void normalize_groups(const Context& ctx, int64_t groups, int64_t length, float epsilon,
                       Parameter&& parameter) {
-  const std::vector<double> scale = as_doubles(ctx.input(1)), bias = as_doubles(ctx.input(2));
+  const std::span<const double> scale = as_doubles(ctx, ctx.input(1)), bias = as_doubles(ctx, ctx.input(2));
   const T* in = ctx.input(0).data<T>();
   T* out = ctx.output(0).template data<T>();
   ctx.parallel_for(

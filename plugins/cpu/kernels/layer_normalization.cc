@@ -42,14 +42,15 @@ class LayerNormalization {
   }
 
   // Scale and bias broadcast to the normalised dims.
-  static double parameter(const std::vector<double>& values, int64_t i) {
+  static double parameter(std::span<const double> values, int64_t i) {
     return values[static_cast<size_t>(i) % values.size()];
   }
 
   template <class T>
   void run_any(const Context& ctx, int64_t rows, int64_t n) const {
-    const std::vector<double> scale = as_doubles(ctx.input(1));
-    const std::vector<double> bias = ctx.has_input(2) ? as_doubles(ctx.input(2)) : std::vector<double>();
+    const std::span<const double> scale = as_doubles(ctx, ctx.input(1));
+    const std::span<const double> bias =
+        ctx.has_input(2) ? as_doubles(ctx, ctx.input(2)) : std::span<double>();
     require(!scale.empty() || n == 0, TENON_INVALID_ARGUMENT, "scale has no elements");
     const T* x = ctx.input(0).data<T>();
     T* y = ctx.output(0).template data<T>();

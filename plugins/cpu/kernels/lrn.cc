@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kernels/common/lines.h"
+#include "kernels/common/strided.h"
 
 namespace tenon::cpu {
 namespace {
@@ -21,15 +21,24 @@ class Lrn {
     require(size_ > 0, TENON_INVALID_ARGUMENT, "size is ", size_);
     const int64_t before = (size_ - 1) / 2, after = size_ - 1 - before;
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {
-      for_each_line<T>(ctx, at, [&](auto* x, int64_t n) {
-        const std::vector<std::remove_reference_t<decltype(*x)>> copy(x, x + n);
-        for (int64_t c = 0; c < n; ++c) {
-          double squares = 0;
-          for (int64_t k = std::max<int64_t>(0, c - before); k <= std::min(n - 1, c + after); ++k)
-            squares += double{copy[static_cast<size_t>(k)]} * double{copy[static_cast<size_t>(k)]};
-          x[c] = static_cast<std::remove_reference_t<decltype(*x)>>(
-              copy[static_cast<size_t>(c)] /
-              std::pow(double{bias_} + double{alpha_} / static_cast<double>(size_) * squares, double{beta_}));
+      const T* x = in.data<T>();
+      T* y = ctx.output(0).template data<T>();
+      const int64_t lines = at.outer * at.inner;
+      const int64_t grain = std::max<int64_t>(1, kGrainCostly / std::max<int64_t>(1, at.axis));
+      ctx.parallel_for(lines, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t l = begin; l < end; ++l) {
+          const int64_t first = l / at.inner * at.axis * at.inner + l % at.inner;
+          const auto element = [&](int64_t c) {
+            return static_cast<double>(static_cast<Compute<T>>(x[first + c * at.inner]));
+          };
+          for (int64_t c = 0; c < at.axis; ++c) {
+            double squares = 0;
+            for (int64_t k = std::max<int64_t>(0, c - before); k <= std::min(at.axis - 1, c + after); ++k)
+              squares += element(k) * element(k);
+            const double root = std::pow(
+                double{bias_} + double{alpha_} / static_cast<double>(size_) * squares, double{beta_});
+            y[first + c * at.inner] = static_cast<T>(static_cast<Compute<T>>(element(c) / root));
+          }
         }
       });
     });

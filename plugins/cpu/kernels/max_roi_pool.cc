@@ -24,7 +24,7 @@ class MaxRoiPool {
 
   void run(const Context& ctx) const {
     const TensorView x = ctx.input(0);
-    const std::vector<double> rois = as_doubles(ctx.input(1));
+    const std::span<const double> rois = as_doubles(ctx, ctx.input(1));
     const int64_t channels = x.dim(1), bins = shape_[0] * shape_[1];
     dispatch(kFloatTypes, x.dtype(), [&]<class T>() {
       T* out = ctx.output(0).template data<T>();

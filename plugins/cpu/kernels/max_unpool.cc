@@ -1,3 +1,4 @@
+#include "kernels/common/scratch.h"
 #include "kernels/common/window.h"
 
 namespace tenon::cpu {
@@ -21,24 +22,30 @@ class MaxUnpool {
     }
     return out;
   }
-  void prepare(PrepareContext& p) const {
-    p.set_output(0, p.has_input(2) ? p.input(2).to_dims() : default_shape(p.input(0).dims()));
+  /// Strides of the shape that was pooled, in which the indices count, and of the output, which may be larger.
+  struct State {
+    Dims pooled, out;
+  };
+  State prepare(PrepareContext& p) const {
+    const Dims pooled = default_shape(p.input(0).dims());
+    const Dims out = p.has_input(2) ? p.input(2).to_dims() : pooled;
+    require(out.size() == pooled.size(), TENON_INVALID_ARGUMENT, "output_shape ", DimsView(out),
+            " for input ", p.input(0).dims());
+    p.set_output(0, out);
+    return {strides_of(pooled), strides_of(out)};
   }
 
-  void run(const Context& ctx) const {
+  void run(const Context& ctx, const State& strides) const {
     const TensorView in = ctx.input(0);
     const OutputTensor out = ctx.output(0);
-    const Dims indices = ctx.input(1).to_dims();
-    // The indices count in the shape that was pooled, which the attributes give; the output may be larger.
-    const Dims pooled = default_shape(in.dims());
-    const Dims pooled_strides = strides_of(pooled), strides = strides_of(out.dims());
+    const DimsView indices = int_list(ctx, ctx.input(1));
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {
       std::fill_n(out.data<T>(), out.size(), T());
       for (int64_t i = 0; i < in.size(); ++i) {
         int64_t rest = indices[static_cast<size_t>(i)], to = 0;
-        for (size_t d = 0; d < pooled.size(); ++d) {
-          to += rest / pooled_strides[d] * strides[d];
-          rest %= pooled_strides[d];
+        for (size_t d = 0; d < strides.pooled.size(); ++d) {
+          to += rest / strides.pooled[d] * strides.out[d];
+          rest %= strides.pooled[d];
         }
         require(to >= 0 && to < out.size(), TENON_OUT_OF_RANGE, "index ", indices[static_cast<size_t>(i)],
                 " is outside of the output");

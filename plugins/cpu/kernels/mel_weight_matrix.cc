@@ -32,7 +32,7 @@ class MelWeightMatrix {
 
   void run(const Context& ctx) const {
     const OutputTensor out = ctx.output(0);
-    const std::vector<int64_t> edges = edge_bins(ctx);
+    const std::span<const int64_t> edges = edge_bins(ctx);
     dispatch(kTypes, out.dtype(), [&]<class T>() {
       std::fill_n(out.data<T>(), out.size(), T{});
       for (int64_t f = 0; f < out.dim(1); ++f)
@@ -42,19 +42,21 @@ class MelWeightMatrix {
 
  private:
   /// The bins where filters begin, have their top, and end: filter f at f, f + 1, f + 2.
-  static std::vector<int64_t> edge_bins(const Context& ctx) {
-    const int64_t filters = ctx.output(0).dim(1), length = ctx.input(1).to_dims()[0],
-                  rate = ctx.input(2).to_dims().at(0), bins = ctx.output(0).dim(0);
+  static std::span<const int64_t> edge_bins(const Context& ctx) {
+    const int64_t filters = ctx.output(0).dim(1), length = only_int(ctx.input(1), "dft_length"),
+                  rate = only_int(ctx.input(2), "sample_rate"), bins = ctx.output(0).dim(0);
     require(rate > 0, TENON_INVALID_ARGUMENT, "sample_rate is ", rate);
-    const double low = mel(as_doubles(ctx.input(3)).at(0)), high = mel(as_doubles(ctx.input(4)).at(0));
+    require(ctx.input(3).size() == 1 && ctx.input(4).size() == 1, TENON_INVALID_ARGUMENT,
+            "the edges of the spectrum must be one number each");
+    const double low = mel(as_doubles(ctx, ctx.input(3))[0]), high = mel(as_doubles(ctx, ctx.input(4))[0]);
     const double step = (high - low) / static_cast<double>(filters + 2);
-    std::vector<int64_t> out;
+    const std::span<int64_t> out = scratch_list<int64_t>(ctx, filters + 2);
     for (int64_t i = 0; i < filters + 2; ++i) {
       const double bin = std::floor(static_cast<double>(length + 1) *
                                     hertz(low + static_cast<double>(i) * step) / static_cast<double>(rate));
       require(bin >= 0 && bin < static_cast<double>(bins), TENON_INVALID_ARGUMENT,
               "the edges of the spectrum are not below half of the sample rate");
-      out.push_back(static_cast<int64_t>(bin));
+      out[static_cast<size_t>(i)] = static_cast<int64_t>(bin);
     }
     return out;
   }

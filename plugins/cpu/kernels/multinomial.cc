@@ -1,5 +1,5 @@
 #include "kernels/common/random.h"
-#include "kernels/common/shape.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 namespace {
@@ -19,7 +19,7 @@ class Multinomial {
   void run(const Context& ctx) const {
     const TensorView in = ctx.input(0);
     RandomStream stream = seed_.stream();
-    std::vector<double> sums(static_cast<size_t>(in.dim(1)));
+    const std::span<double> sums = scratch_list<double>(ctx, in.dim(1));
     require(!sums.empty() || ctx.output(0).size() == 0, TENON_INVALID_ARGUMENT, "there are no classes");
     for (int64_t row = 0; row < in.dim(0); ++row) {
       accumulate(in, row, sums);
@@ -35,7 +35,7 @@ class Multinomial {
 
  private:
   /// Running sums of the probabilities of a row.
-  static void accumulate(TensorView in, int64_t row, std::vector<double>& sums) {
+  static void accumulate(TensorView in, int64_t row, std::span<double> sums) {
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {
       const T* from = in.data<T>() + row * in.dim(1);
       double top = -std::numeric_limits<double>::infinity(), sum = 0;

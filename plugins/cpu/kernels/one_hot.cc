@@ -1,3 +1,4 @@
+#include "kernels/common/scratch.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -22,7 +23,7 @@ class OneHot {
   void run(const Context& ctx) const {
     const TensorView indices = ctx.input(0), values = ctx.input(2);  // values: [off, on]
     const Around at = around(ctx.output(0).dims(), normalize_axis(axis_, indices.rank() + 1));
-    std::vector<int64_t> hot(static_cast<size_t>(indices.size()));
+    const std::span<int64_t> hot = scratch_list<int64_t>(ctx, indices.size());
     dispatch(kNumericTypes, indices.dtype(), [&]<class T>() {
       for (size_t i = 0; i < hot.size(); ++i)
         hot[i] = static_cast<int64_t>(indices.at<T>(static_cast<int64_t>(i)));

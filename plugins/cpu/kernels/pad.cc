@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/common/strided.h"
 
@@ -31,8 +32,38 @@ int64_t source_position(int64_t i, int64_t begin, int64_t dim, PadMode mode) {
   return q < dim ? q : period - q;
 }
 
+/// Where the input begins in the output, and the input's strides.
+struct PadState {
+  Dims begins, strides;
+};
+
+// `pads` of `axes`: all begins, then all ends.
+PadState plan_pad(PrepareContext& p, DimsView pads, DimsView axes) {
+  const DimsView in = p.input(0).dims();
+  require(pads.size() == 2 * axes.size(), TENON_INVALID_ARGUMENT, "pads has ", pads.size(), " entries for ",
+          axes.size(), " axes");
+  PadState state{Dims(in.size(), 0), strides_of(in)};
+  Dims out(in.begin(), in.end());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(normalize_axis(axes[i], static_cast<int>(in.size())));
+    state.begins[axis] = pads[i];
+    out[axis] = in[axis] + pads[i] + pads[i + axes.size()];
+    require(out[axis] >= 0, TENON_INVALID_ARGUMENT, "pads leave axis ", axis, " with ", out[axis],
+            " elements");
+  }
+  p.set_output(0, out);
+  return state;
+}
+
+Dims all_axes(int rank) {
+  Dims out(static_cast<size_t>(rank));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
 // `fill` holds the constant at element 0, or is absent for zero.
-void pad(const Context& ctx, const Dims& begins, PadMode mode, TensorView fill) {
+void pad(const Context& ctx, const PadState& state, PadMode mode, TensorView fill) {
+  const Dims &begins = state.begins, &strides = state.strides;
   const TensorView in = ctx.input(0);
   const DimsView dims = ctx.output(0).dims();
   BlockWriter writer(ctx, 0);
@@ -47,7 +78,6 @@ void pad(const Context& ctx, const Dims& begins, PadMode mode, TensorView fill) 
     return writer.finish();
   }
   const size_t last = dims.size() - 1;
-  const Dims strides = strides_of(in.dims());
   const int64_t columns = dims[last], in_columns = in.dims()[last], begin = begins[last];
   const int64_t rows = columns ? element_count(dims) / columns : 0;
   // The part of a row that is one block of the input.
@@ -87,22 +117,15 @@ class Pad {
   static constexpr int shape_inputs[] = {1, 3};
   explicit Pad(const NodeView& node) : mode_(mode_of(node)) {}
 
-  void run(const Context& ctx) const {
-    const Dims pads = ctx.input(1).to_dims();
-    const int64_t rank = ctx.input(0).rank();
-    Dims begins(static_cast<size_t>(rank), 0);
-    Dims axes;
-    if (ctx.has_input(3))
-      axes = ctx.input(3).to_dims();
-    else
-      for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
-    require(pads.size() == 2 * axes.size(), TENON_INVALID_ARGUMENT, "pads has ", pads.size(), " entries for ",
-            axes.size(), " axes");
-    for (size_t i = 0; i < axes.size(); ++i)
-      begins[static_cast<size_t>(normalize_axis(axes[i], rank))] = pads[i];
+  using State = PadState;
+  State prepare(PrepareContext& p) const {
+    return plan_pad(p, p.input(1).to_dims(),
+                    p.has_input(3) ? p.input(3).to_dims() : all_axes(p.input(0).rank()));
+  }
+  void run(const Context& ctx, const State& state) const {
     const TensorView value = ctx.input(2);
     // An empty string tensor or an absent input is zero.
-    pad(ctx, begins, mode_, value.present() && value.size() > 0 ? value : TensorView(&kNoTensor));
+    pad(ctx, state, mode_, value.present() && value.size() > 0 ? value : TensorView(&kNoTensor));
   }
 
  private:
@@ -118,16 +141,17 @@ class PadAttributes {
         value_(node.attr_f("value", 0)) {}
   static Support supports(const NodeView& node) { return Check(node).input(0, kFloatTypes); }
 
-  void run(const Context& ctx) const {
+  using State = PadState;
+  State prepare(PrepareContext& p) const { return plan_pad(p, pads_, all_axes(p.input(0).rank())); }
+  void run(const Context& ctx, const State& state) const {
     const TensorView in = ctx.input(0);
-    const Dims begins(pads_.begin(), pads_.begin() + in.rank());
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {
       T value = static_cast<T>(value_);
       tenon_tensor fill{};
       fill.kind = TENON_KIND_TENSOR;
       fill.dtype = in.dtype();
       fill.data = &value;
-      pad(ctx, begins, mode_, TensorView(&fill));
+      pad(ctx, state, mode_, TensorView(&fill));
     });
   }
 

@@ -11,22 +11,27 @@ class QLinearConv {
   static Support supports(const NodeView& n) {
     return Check(n).input(0, kTypes).input(3, kTypes).output(0, kTypes);
   }
-  void prepare(PrepareContext& p) const { set_conv_shape(p, window_, 3); }
-  void run(const Context& ctx) const {
-    const float x_scale = as_floats(ctx.input(1)).at(0), y_scale = as_floats(ctx.input(6)).at(0);
-    const float y_zero = as_floats(ctx.input(7)).at(0);
-    const auto x_zero = static_cast<int32_t>(as_floats(ctx.input(2)).at(0));
-    const std::vector<float> w_scale = as_floats(ctx.input(4)), w_zero = as_floats(ctx.input(5));
+  using State = ConvIntegerState;
+  State prepare(PrepareContext& p) const {
+    for (const int i : {1, 2, 6, 7}) check_parameter(p, i);
+    for (const int i : {4, 5}) check_parameter(p, i, p.input(3).dim(0));
+    return plan_conv_integer(p, window_, groups_, 3);
+  }
+  void run(const Context& ctx, const State& window) const {
+    const float x_scale = as_floats(ctx, ctx.input(1), 1)[0], y_scale = as_floats(ctx, ctx.input(6), 1)[0];
+    const float y_zero = as_floats(ctx, ctx.input(7), 1)[0];
+    const auto x_zero = static_cast<int32_t>(as_floats(ctx, ctx.input(2), 1)[0]);
+    const std::span<const float> w_scale = as_floats(ctx, ctx.input(4), 1),
+                                 w_zero = as_floats(ctx, ctx.input(5), 1);
     const int32_t* bias = ctx.has_input(8) ? ctx.input(8).data<int32_t>() : nullptr;
     dispatch(kTypes, ctx.output(0).dtype(), [&]<class T>() {
       T* y = ctx.output(0).template data<T>();
-      convolve_integer(
-          ctx, window_, groups_, 3, x_zero, w_zero, [&](int64_t channel, int64_t i, int32_t sum) {
-            if (bias != nullptr) sum += bias[channel];
-            const float scale =
-                x_scale * w_scale[w_scale.size() == 1 ? 0 : static_cast<size_t>(channel)] / y_scale;
-            y[i] = quantize<T>(static_cast<float>(sum) * scale, y_zero, true);
-          });
+      convolve_integer(ctx, window, groups_, 3, x_zero, w_zero, [&](int64_t channel, int64_t i, int32_t sum) {
+        if (bias != nullptr) sum += bias[channel];
+        const float scale =
+            x_scale * w_scale[w_scale.size() == 1 ? 0 : static_cast<size_t>(channel)] / y_scale;
+        y[i] = quantize<T>(static_cast<float>(sum) * scale, y_zero, true);
+      });
     });
   }
 

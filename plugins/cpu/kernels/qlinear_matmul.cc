@@ -12,7 +12,21 @@ class QLinearMatMul {
     return Check(n).input(0, kTypes).input(3, kTypes).output(0, kTypes);
   }
 
-  void run(const Context& ctx) const {
+  /// Leading dims: the factors', and both broadcast.
+  struct State {
+    Dims a, b, both;
+  };
+  State prepare(PrepareContext& p) const {
+    const DimsView a = p.input(0).dims(), b = p.input(3).dims();
+    const auto lead = [](DimsView dims) {
+      return Dims(dims.begin(), dims.end() - static_cast<int64_t>(std::min<size_t>(2, dims.size())));
+    };
+    State s{lead(a), lead(b), {}};
+    s.both = broadcast_dims(s.a, s.b);
+    return s;
+  }
+
+  void run(const Context& ctx, const State& s) const {
     const TensorView a = ctx.input(0), b = ctx.input(3);
     const OutputTensor y = ctx.output(0);
     const bool a_vector = a.rank() == 1, b_vector = b.rank() == 1;
@@ -20,16 +34,13 @@ class QLinearMatMul {
                   n = b_vector ? 1 : b.dims().back();
     require((b_vector ? b.dim(0) : b.dim(b.rank() - 2)) == k, TENON_INVALID_ARGUMENT, "shapes ", a.dims(),
             " and ", b.dims(), " do not fit");
-    const std::vector<float> av = as_floats(a), bv = as_floats(b);
+    const std::span<const float> av = as_floats(ctx, a), bv = as_floats(ctx, b);
     const Quant qa(ctx, 1, m), qb(ctx, 4, n), qy(ctx, 6, 1);
     const int64_t batches = m * n > 0 ? y.size() / (m * n) : 0;
-    const Dims a_lead(a.dims().begin(), a.dims().end() - std::min(2, a.rank())),
-        b_lead(b.dims().begin(), b.dims().end() - std::min(2, b.rank()));
-    const Dims lead = broadcast_dims(a_lead, b_lead);
     dispatch(kTypes, y.dtype(), [&]<class T>() {
       for (int64_t batch = 0; batch < batches; ++batch) {
-        const float* ab = av.data() + matrix(batch, lead, a_lead) * m * k;
-        const float* bb = bv.data() + matrix(batch, lead, b_lead) * k * n;
+        const float* ab = av.data() + matrix(batch, s.both, s.a) * m * k;
+        const float* bb = bv.data() + matrix(batch, s.both, s.b) * k * n;
         for (int64_t i = 0; i < m; ++i)
           for (int64_t j = 0; j < n; ++j) {
             double total = 0;  // exact: products of 9-bit integers
@@ -44,9 +55,9 @@ class QLinearMatMul {
 
  private:
   struct Quant {
-    std::vector<float> scales, zeros;
+    std::span<const float> scales, zeros;
     Quant(const Context& ctx, int input, int64_t count)
-        : scales(as_floats(ctx.input(input))), zeros(as_floats(ctx.input(input + 1))) {
+        : scales(as_floats(ctx, ctx.input(input))), zeros(as_floats(ctx, ctx.input(input + 1))) {
       for (const auto* list : {&scales, &zeros})
         require(list->size() == 1 || static_cast<int64_t>(list->size()) == count, TENON_INVALID_ARGUMENT,
                 "input ", input, " or ", input + 1, " has ", list->size(), " elements for ", count);

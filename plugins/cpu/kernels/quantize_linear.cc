@@ -16,15 +16,19 @@ class QuantizeLinear {
     return Check(n).input(0, kInputTypes).output(0, kQuantizedTypes);
   }
 
-  void run(const Context& ctx) const {
+  using State = ScaleMap;
+  State prepare(PrepareContext& p) const {
+    p.set_output(0, p.input(0).dims());
+    return ScaleMap(p.input(0).dims(), p.input(1).dims(), axis_, block_);
+  }
+  void run(const Context& ctx, const State& map) const {
     const TensorView x = ctx.input(0);
     const OutputTensor y = ctx.output(0);
-    const ScaleMap map(x.dims(), ctx.input(1).dims(), axis_, block_);
-    const std::vector<float> scale = as_floats(ctx.input(1));
-    const std::vector<float> zero = as_floats(ctx.input(2), static_cast<int64_t>(scale.size()));
+    const std::span<const float> scale = as_floats(ctx, ctx.input(1)),
+                                 zero = as_floats(ctx, ctx.input(2), ctx.input(1).size());
     require(zero.size() == scale.size(), TENON_INVALID_ARGUMENT, "y_zero_point has ", zero.size(),
             " elements, y_scale ", scale.size());
-    const std::vector<float> in = as_floats(x);
+    const std::span<const float> in = as_floats(ctx, x);
     dispatch(kQuantizedTypes, y.dtype(), [&]<class T>() {
       int64_t at = 0;
       for (int64_t o = 0; o < map.outer(); ++o)

@@ -1,3 +1,4 @@
+#include "kernels/common/scratch.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -13,7 +14,7 @@ class ReverseSequence {
 
   void run(const Context& ctx) const {
     const TensorView in = ctx.input(0);
-    const Dims lengths = ctx.input(1).to_dims();
+    const DimsView lengths = int_list(ctx, ctx.input(1));
     const int64_t d0 = in.dim(0), d1 = in.dim(1), inner = (d0 * d1 > 0) ? in.size() / (d0 * d1) : 0;
     const int64_t time = time_axis_ == 0 ? d0 : d1;
     require(batch_axis_ != time_axis_ && static_cast<int64_t>(lengths.size()) == (batch_axis_ == 0 ? d0 : d1),

@@ -13,7 +13,9 @@ class RmsNormalization {
   explicit RmsNormalization(const NodeView& n)
       : axis_(n.attr_i("axis", -1)), epsilon_(static_cast<double>(n.attr_f("epsilon", 1e-5f))) {}
 
-  void prepare(PrepareContext& p) const {
+  /// Which scale each normalised element has; empty: its own.
+  using State = std::vector<int64_t>;
+  State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const auto axis = static_cast<size_t>(normalize_axis(axis_, static_cast<int>(x.size())));
     const DimsView scale = p.input(1).dims();
@@ -24,17 +26,22 @@ class RmsNormalization {
     }
     require(fits, TENON_INVALID_ARGUMENT, "scale ", scale, " for input ", x, " from axis ", axis_, " on");
     p.set_output(0, x);
-    if (!p.has_output(1)) return;
     Dims statistics(x.begin(), x.end());
     std::fill(statistics.begin() + static_cast<int64_t>(axis), statistics.end(), 1);
     p.set_output(1, statistics);
+    return spread_scale(scale, x.subspan(axis));
   }
 
-  void run(const Context& ctx) const {
+  void run(const Context& ctx, const State& places) const {
     const DimsView x = ctx.input(0).dims();
     const int axis = normalize_axis(axis_, static_cast<int>(x.size()));
     const int64_t rows = count_between(x, 0, axis), n = count_between(x, axis, static_cast<int>(x.size()));
-    const std::vector<double> scale = spread_scale(ctx.input(1), x.subspan(static_cast<size_t>(axis)));
+    std::span<const double> scale = as_doubles(ctx, ctx.input(1));
+    if (!places.empty()) {
+      const std::span<double> spread = scratch_list<double>(ctx, n);
+      for (size_t i = 0; i < spread.size(); ++i) spread[i] = scale[static_cast<size_t>(places[i])];
+      scale = spread;
+    }
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
       ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / (n + 1)), [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) normalize<T>(ctx, r, n, scale);
@@ -43,26 +50,23 @@ class RmsNormalization {
   }
 
  private:
-  /// One scale for each normalised element.
-  static std::vector<double> spread_scale(TensorView scale, DimsView inner) {
-    const std::vector<double> values = as_doubles(scale);
-    const int64_t n = element_count(inner);
-    if (scale.size() == n) return values;
-    const Dims strides = strides_of(scale.dims());
-    std::vector<double> out;
+  static State spread_scale(DimsView scale, DimsView inner) {
+    State out;
+    if (element_count(scale) == element_count(inner)) return out;
+    const Dims strides = strides_of(scale);
     for (Odometer at(inner); !at.done(); at.next()) {
       int64_t offset = 0;
       for (size_t i = 1; i <= std::min(inner.size(), strides.size()); ++i) {
         const size_t d = strides.size() - i;
-        if (scale.dim(static_cast<int>(d)) != 1) offset += at.index()[inner.size() - i] * strides[d];
+        if (scale[d] != 1) offset += at.index()[inner.size() - i] * strides[d];
       }
-      out.push_back(values[static_cast<size_t>(offset)]);
+      out.push_back(offset);
     }
     return out;
   }
 
   template <class T>
-  void normalize(const Context& ctx, int64_t row, int64_t n, const std::vector<double>& scale) const {
+  void normalize(const Context& ctx, int64_t row, int64_t n, std::span<const double> scale) const {
     using C = Compute<T>;
     const T* x = ctx.input(0).data<T>() + row * n;
     double squares = 0;

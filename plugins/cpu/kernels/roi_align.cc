@@ -63,43 +63,52 @@ class RoiAlign {
 
   void run(const Context& ctx) const {
     const TensorView x = ctx.input(0);
-    const std::vector<double> rois = as_doubles(ctx.input(1));
-    const Dims images = checked_indices(ctx.input(2), x.dim(0));
+    const std::span<const double> rois = as_doubles(ctx, ctx.input(1));
+    const DimsView images = checked_indices(ctx, ctx.input(2), x.dim(0));
+    int64_t most = 0;
+    for (size_t r = 0; r < images.size(); ++r) most = std::max(most, grid_of(rois.data() + r * 4).samples());
+    const WorkerLists<Corner> corners(ctx, most * height_ * width_);
     dispatch(kFloatTypes, x.dtype(), [&]<class T>() {
-      ctx.parallel_for(static_cast<int64_t>(images.size()), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r)
-          pool<T>(ctx, r, images[static_cast<size_t>(r)], rois.data() + r * 4);
-      });
+      ctx.parallel_for(
+          static_cast<int64_t>(images.size()), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; ++r)
+              pool<T>(ctx, r, images[static_cast<size_t>(r)], rois.data() + r * 4, corners.of(worker));
+          });
     });
   }
 
  private:
-  /// Samples of one region, all bins one after the other.
+  /// Where the samples of one region are.
   struct Grid {
-    int64_t rows = 1, columns = 1;  // per bin
-    std::vector<Corner> corners;
+    double top = 0, left = 0, bin_height = 0, bin_width = 0;
+    int64_t rows = 1, columns = 1;  // samples of a bin
+    int64_t samples() const { return rows * columns; }
   };
 
-  Grid lay_out(const double* roi, int64_t height, int64_t width) const {
+  Grid grid_of(const double* roi) const {
     const double shift = half_pixel_ ? 0.5 : 0;
     const double left = roi[0] * scale_ - shift, top = roi[1] * scale_ - shift;
     double w = roi[2] * scale_ - shift - left, h = roi[3] * scale_ - shift - top;
     if (!half_pixel_) w = std::max(w, 1.0), h = std::max(h, 1.0);
     require(std::fabs(w) < 1e9 && std::fabs(h) < 1e9, TENON_INVALID_ARGUMENT, "a region is ", w, " by ", h);
-    const double bin_h = h / static_cast<double>(height_), bin_w = w / static_cast<double>(width_);
-    Grid grid;
-    grid.rows = ratio_ > 0 ? ratio_ : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin_h)));
-    grid.columns = ratio_ > 0 ? ratio_ : std::max<int64_t>(0, static_cast<int64_t>(std::ceil(bin_w)));
+    Grid grid{top, left, h / static_cast<double>(height_), w / static_cast<double>(width_), ratio_, ratio_};
+    if (ratio_ <= 0) {
+      grid.rows = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(grid.bin_height)));
+      grid.columns = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(grid.bin_width)));
+    }
     constexpr int64_t kMost = int64_t{1} << 26;
     require(grid.rows * grid.columns <= kMost / (height_ * width_), TENON_RESOURCE_EXHAUSTED, "a region of ",
             w, " by ", h, " elements needs too many samples");
+    return grid;
+  }
+  /// All bins one after the other.
+  void lay_out(const Grid& grid, int64_t height, int64_t width, Corner* out) const {
     for (int64_t bin = 0; bin < height_ * width_; ++bin)
       for (int64_t iy = 0; iy < grid.rows; ++iy)
         for (int64_t ix = 0; ix < grid.columns; ++ix)
-          grid.corners.push_back(corner_of(sample_at(top, bin / width_, bin_h, iy, grid.rows),
-                                           sample_at(left, bin % width_, bin_w, ix, grid.columns), height,
-                                           width));
-    return grid;
+          *out++ =
+              corner_of(sample_at(grid.top, bin / width_, grid.bin_height, iy, grid.rows),
+                        sample_at(grid.left, bin % width_, grid.bin_width, ix, grid.columns), height, width);
   }
   static double sample_at(double begin, int64_t bin, double size, int64_t i, int64_t n) {
     return begin + static_cast<double>(bin) * size +
@@ -107,18 +116,19 @@ class RoiAlign {
   }
 
   template <class T>
-  void pool(const Context& ctx, int64_t region, int64_t image, const double* roi) const {
+  void pool(const Context& ctx, int64_t region, int64_t image, const double* roi,
+            std::span<Corner> room) const {
     const TensorView x = ctx.input(0);
     const int64_t channels = x.dim(1), plane = x.dim(2) * x.dim(3), bins = height_ * width_;
     if (plane == 0) return;
-    const Grid grid = lay_out(roi, x.dim(2), x.dim(3));
-    const auto samples = static_cast<size_t>(grid.rows * grid.columns);
+    const Grid grid = grid_of(roi);
+    lay_out(grid, x.dim(2), x.dim(3), room.data());
+    const auto samples = static_cast<size_t>(grid.samples());
     const T* in = x.data<T>() + image * channels * plane;
     T* out = ctx.output(0).template data<T>() + region * channels * bins;
     for (int64_t c = 0; c < channels; ++c, in += plane)
       for (int64_t bin = 0; bin < bins; ++bin) {
-        const std::span<const Corner> corners(grid.corners.data() + static_cast<size_t>(bin) * samples,
-                                              samples);
+        const std::span<const Corner> corners = room.subspan(static_cast<size_t>(bin) * samples, samples);
         *out++ = static_cast<T>(average_ ? mean(in, corners) : largest(in, corners));
       }
   }

@@ -57,12 +57,16 @@ class RotaryEmbedding {
 
   void run(const Context& ctx, const State& s) const {
     const int64_t half = s.rotated / 2, rows = s.batch * s.length;
-    Dims places;
-    if (ctx.has_input(3)) places = checked_indices(ctx.input(3), half == 0 ? 1 : ctx.input(1).size() / half);
+    DimsView places;
+    if (ctx.has_input(3))
+      places = checked_indices(ctx, ctx.input(3), half == 0 ? 1 : ctx.input(1).size() / half);
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
+      using C = Compute<T>;
+      const WorkerLists<C> all_cosines(ctx, half), all_sines(ctx, half);
       ctx.parallel_for(
-          rows, std::max<int64_t>(1, kGrainCheap / (s.heads * s.size + 1)), [&](int64_t begin, int64_t end) {
-            std::vector<Compute<T>> cosines(static_cast<size_t>(half)), sines(static_cast<size_t>(half));
+          rows, std::max<int64_t>(1, kGrainCheap / (s.heads * s.size + 1)),
+          [&](uint32_t worker, int64_t begin, int64_t end) {
+            const std::span<C> cosines = all_cosines.of(worker), sines = all_sines.of(worker);
             for (int64_t r = begin; r < end; ++r) {
               const int64_t place = places.empty() ? r : places[static_cast<size_t>(r)];
               load(ctx.input(1), place * half, cosines);
@@ -77,7 +81,7 @@ class RotaryEmbedding {
 
  private:
   template <class C>
-  static void load(TensorView cache, int64_t first, std::vector<C>& to) {
+  static void load(TensorView cache, int64_t first, std::span<C> to) {
     dispatch(kFloatTypes, cache.dtype(), [&]<class K>() {
       for (size_t i = 0; i < to.size(); ++i)
         to[i] = static_cast<C>(static_cast<Compute<K>>(cache.data<K>()[first + static_cast<int64_t>(i)]));
@@ -85,8 +89,7 @@ class RotaryEmbedding {
   }
 
   template <class T, class C>
-  void turn(const Context& ctx, int64_t at, const State& s, const std::vector<C>& cosines,
-            const std::vector<C>& sines) const {
+  void turn(const Context& ctx, int64_t at, const State& s, std::span<C> cosines, std::span<C> sines) const {
     const T* x = ctx.input(0).data<T>() + at;
     T* y = ctx.output(0).template data<T>() + at;
     const int64_t half = s.rotated / 2, step = interleaved_ ? 2 : 1, gap = interleaved_ ? 1 : half;

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "kernels/common/indices.h"
 #include "kernels/common/scatter.h"
 
@@ -9,25 +11,27 @@ class ScatterElements {
   explicit ScatterElements(const NodeView& node)
       : axis_(node.attr_i("axis", 0)), reduction_(reduction_from(node.attr_s("reduction", "none"))) {}
 
-  void prepare(PrepareContext& ctx) const {
-    ctx.set_output(0, ctx.input(0).dims());
-    ctx.may_overwrite(0, 0);
+  /// Strides of the data.
+  using State = Dims;
+  State prepare(PrepareContext& p) const {
+    p.set_output(0, p.input(0).dims());
+    p.may_overwrite(0, 0);
+    return strides_of(p.input(0).dims());
   }
-  void run(const Context& ctx) const {
+  void run(const Context& ctx, const State& strides) const {
     const TensorView data = ctx.input(0), index_tensor = ctx.input(1);
     const auto axis = static_cast<size_t>(normalize_axis(axis_, data.rank()));
-    Dims offsets = checked_indices(index_tensor, data.dims()[axis]);
-    const Dims strides = strides_of(data.dims());
-    Dims position(data.dims().size(), 0);
+    const std::span<int64_t> offsets = checked_indices(ctx, index_tensor, data.dims()[axis]);
+    std::array<int64_t, TENON_EP_MAX_RANK> position{};
     for (int64_t& entry : offsets) {
       const int64_t index = entry;
       entry = 0;
-      for (size_t d = 0; d < position.size(); ++d) {
+      for (size_t d = 0; d < strides.size(); ++d) {
         const int64_t at = d == axis ? index : position[d];
         require(at < data.dims()[d], TENON_INVALID_ARGUMENT, "indices are larger than data along axis ", d);
         entry += at * strides[d];
       }
-      for (size_t d = position.size(); d-- > 0 && ++position[d] == index_tensor.dims()[d];) position[d] = 0;
+      for (size_t d = strides.size(); d-- > 0 && ++position[d] == index_tensor.dims()[d];) position[d] = 0;
     }
     scatter(ctx, data, ctx.input(2), offsets, 1, reduction_);
   }

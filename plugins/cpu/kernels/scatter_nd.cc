@@ -8,16 +8,18 @@ class ScatterND {
  public:
   explicit ScatterND(const NodeView& node) : reduction_(reduction_from(node.attr_s("reduction", "none"))) {}
 
-  void prepare(PrepareContext& ctx) const {
-    ctx.set_output(0, ctx.input(0).dims());
-    ctx.may_overwrite(0, 0);
+  /// Strides of the data.
+  using State = Dims;
+  State prepare(PrepareContext& p) const {
+    require(p.input(1).rank() >= 1, TENON_INVALID_ARGUMENT, "indices are a scalar");
+    p.set_output(0, p.input(0).dims());
+    p.may_overwrite(0, 0);
+    return strides_of(p.input(0).dims());
   }
-  void run(const Context& ctx) const {
+  void run(const Context& ctx, const State& strides) const {
     const TensorView data = ctx.input(0), indices = ctx.input(1);
-    require(indices.rank() >= 1, TENON_INVALID_ARGUMENT, "indices are a scalar");
-    const Dims strides = strides_of(data.dims());
     const auto depth = static_cast<size_t>(indices.dims().back());
-    const Dims offsets = nd_offsets(indices, data.dims(), strides);
+    const DimsView offsets = nd_offsets(ctx, indices, data.dims(), strides);
     scatter(ctx, data, ctx.input(2), offsets, element_count(data.dims().subspan(depth)), reduction_);
   }
 

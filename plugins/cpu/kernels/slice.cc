@@ -27,31 +27,34 @@ Range clamp_range(int64_t start, int64_t end, int64_t step, int64_t dim) {
   return {start, step, start > end ? static_cast<int64_t>(span / (0 - static_cast<uint64_t>(step))) + 1 : 0};
 }
 
-void slice(const Context& ctx, const Dims& starts, const Dims& ends, Dims axes, Dims steps) {
-  const TensorView in = ctx.input(0);
-  const int64_t rank = in.rank();
+StridedWalk plan_slice(PrepareContext& p, const Dims& starts, const Dims& ends, Dims axes, Dims steps) {
+  const DimsView in = p.input(0).dims();
+  const int rank = p.input(0).rank();
   if (axes.empty())
     for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
   if (steps.empty()) steps.assign(starts.size(), 1);
   require(starts.size() == ends.size() && axes.size() == starts.size() && steps.size() == starts.size(),
           TENON_INVALID_ARGUMENT, "starts, ends, axes and steps differ in length");
-  Dims dims(in.dims().begin(), in.dims().end()), strides = strides_of(in.dims());
+  Dims dims(in.begin(), in.end()), strides = strides_of(in);
   int64_t offset = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(normalize_axis(axes[i], rank));
-    const Range range = clamp_range(starts[i], ends[i], steps[i], in.dim(static_cast<int>(axis)));
+    const Range range = clamp_range(starts[i], ends[i], steps[i], in[axis]);
     dims[axis] = range.count;
     offset += range.count > 0 ? range.start * strides[axis] : 0;
     if (range.count > 1) strides[axis] *= range.step;
   }
-  copy_strided(ctx, in, 0, dims, strides, offset);
+  p.set_output(0, dims);
+  return StridedWalk(dims, strides, offset);
 }
 
 class SliceAttributes {
  public:
   explicit SliceAttributes(const NodeView& node)
       : starts_(node.attr_ints("starts")), ends_(node.attr_ints("ends")), axes_(node.attr_ints("axes")) {}
-  void run(const Context& ctx) const { slice(ctx, starts_, ends_, axes_, {}); }
+  using State = StridedWalk;
+  State prepare(PrepareContext& p) const { return plan_slice(p, starts_, ends_, axes_, {}); }
+  void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 
  private:
   Dims starts_, ends_, axes_;
@@ -59,11 +62,13 @@ class SliceAttributes {
 
 struct Slice {
   static constexpr int shape_inputs[] = {1, 2, 3, 4};
-  void run(const Context& ctx) const {
-    slice(ctx, ctx.input(1).to_dims(), ctx.input(2).to_dims(),
-          ctx.has_input(3) ? ctx.input(3).to_dims() : Dims(),
-          ctx.has_input(4) ? ctx.input(4).to_dims() : Dims());
+  using State = StridedWalk;
+  State prepare(PrepareContext& p) const {
+    return plan_slice(p, p.input(1).to_dims(), p.input(2).to_dims(),
+                      p.has_input(3) ? p.input(3).to_dims() : Dims(),
+                      p.has_input(4) ? p.input(4).to_dims() : Dims());
   }
+  void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };
 
 TENON_KERNEL(SliceAttributes, .op_type = "Slice", .since = 1, .until = 9)

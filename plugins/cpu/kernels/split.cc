@@ -3,58 +3,68 @@
 namespace tenon::cpu {
 namespace {
 
-// The output shapes, which the host infers, say where to cut.
+/// One walk for each output.
+using SplitState = std::vector<StridedWalk>;
+
+// `piece(i)` gives the length of output `i` where the host has not inferred it.
+template <class F>
+SplitState plan_split(PrepareContext& p, int64_t axis_of_attribute, F&& piece) {
+  const DimsView in = p.input(0).dims();
+  const auto axis = static_cast<size_t>(normalize_axis(axis_of_attribute, p.input(0).rank()));
+  const Dims strides = strides_of(in);
+  SplitState walks;
+  int64_t offset = 0;
+  for (int i = 0; i < p.output_count(); ++i) {
+    // An output that nobody wants still takes its piece.
+    Dims dims(in.begin(), in.end());
+    dims[axis] = p.knows_output(i) ? p.output(i)[axis] : piece(i, in[axis]);
+    p.set_output(i, dims);
+    walks.emplace_back(dims, strides, offset * strides[axis]);
+    offset += dims[axis];
+  }
+  require(offset <= in[axis], TENON_INVALID_ARGUMENT, "the pieces add up to ", offset, " of ", in[axis]);
+  return walks;
+}
+
+void split(const Context& ctx, const SplitState& walks) {
+  for (int i = 0; i < ctx.output_count(); ++i)
+    if (ctx.has_output(i)) copy_strided(ctx, ctx.input(0), i, walks[static_cast<size_t>(i)]);
+}
+
+// The sizes are an input; without it the last piece takes what is left.
 class Split {
  public:
   static constexpr int shape_inputs[] = {1};
+  using State = SplitState;
   explicit Split(const NodeView& node) : axis_(node.attr_i("axis", 0)) {}
 
-  void run(const Context& ctx) const {
-    const TensorView in = ctx.input(0);
-    const int64_t axis = normalize_axis(axis_, in.rank());
-    const Dims strides = strides_of(in.dims());
-    int64_t offset = 0;
-    for (int i = 0; i < ctx.output_count(); ++i) {
-      // An output that nobody wants still takes its piece.
-      const int64_t length =
-          ctx.has_output(i) ? ctx.output(i).dim(static_cast<int>(axis)) : piece(ctx, i, axis);
-      if (ctx.has_output(i))
-        copy_strided(ctx, in, i, ctx.output(i).dims(), strides, offset * strides[static_cast<size_t>(axis)]);
-      offset += length;
-    }
-    require(offset <= in.dim(static_cast<int>(axis)), TENON_INVALID_ARGUMENT, "the pieces add up to ", offset,
-            " of ", in.dim(static_cast<int>(axis)));
+  State prepare(PrepareContext& p) const {
+    const Dims sizes = p.has_input(1) ? p.input(1).to_dims() : Dims();
+    return plan_split(p, axis_, [&](int i, int64_t dim) {
+      if (!sizes.empty()) return sizes.at(static_cast<size_t>(i));
+      const int64_t pieces = p.output_count(), size = (dim + pieces - 1) / pieces;
+      return std::clamp<int64_t>(dim - i * size, 0, size);
+    });
   }
+  void run(const Context& ctx, const State& walks) const { split(ctx, walks); }
 
  private:
-  static int64_t piece(const Context& ctx, int output, int64_t axis) {
-    if (ctx.has_input(1)) return ctx.input(1).to_dims()[static_cast<size_t>(output)];
-    const int64_t dim = ctx.input(0).dim(static_cast<int>(axis)), pieces = ctx.output_count();
-    const int64_t size = (dim + pieces - 1) / pieces;
-    return std::min(size, dim - output * size);
-  }
   int64_t axis_;
 };
 
 // Split-1 to -11: the sizes are an attribute.
 class SplitAttribute {
  public:
+  using State = SplitState;
   explicit SplitAttribute(const NodeView& node)
       : axis_(node.attr_i("axis", 0)), sizes_(node.attr_ints("split")) {}
 
-  void run(const Context& ctx) const {
-    const TensorView in = ctx.input(0);
-    const int64_t axis = normalize_axis(axis_, in.rank());
-    const Dims strides = strides_of(in.dims());
-    int64_t offset = 0;
-    for (int i = 0; i < ctx.output_count(); ++i) {
-      const int64_t length = sizes_.empty() ? in.dim(static_cast<int>(axis)) / ctx.output_count()
-                                            : sizes_.at(static_cast<size_t>(i));
-      if (ctx.has_output(i))
-        copy_strided(ctx, in, i, ctx.output(i).dims(), strides, offset * strides[static_cast<size_t>(axis)]);
-      offset += length;
-    }
+  State prepare(PrepareContext& p) const {
+    return plan_split(p, axis_, [&](int i, int64_t dim) {
+      return sizes_.empty() ? dim / p.output_count() : sizes_.at(static_cast<size_t>(i));
+    });
   }
+  void run(const Context& ctx, const State& walks) const { split(ctx, walks); }
 
  private:
   int64_t axis_;

@@ -48,21 +48,21 @@ class Stft {
   void run(const Context& ctx, const State& s) const {
     const TensorView x = ctx.input(0);
     const int64_t length = x.dim(1), parts = x.rank() == 3 ? x.dim(2) : 1;
-    std::vector<double> window(static_cast<size_t>(s.fft->size()), 1.0);
-    if (ctx.has_input(2)) {
-      window = as_doubles(ctx.input(2));
-      window.resize(static_cast<size_t>(s.fft->size()), 0.0);
-    }
+    const std::span<double> window = scratch_list<double>(ctx, s.fft->size());
+    const int64_t given = ctx.has_input(2) ? ctx.input(2).size() : 0;
+    if (ctx.has_input(2)) copy_doubles(ctx.input(2), window.first(static_cast<size_t>(given)));
+    std::fill(window.begin() + given, window.end(), ctx.has_input(2) ? 0.0 : 1.0);
     const OutputTensor y = ctx.alloc_output(0, Dims{x.dim(0), s.frames, s.bins, 2});
     dispatch(kTypes, x.dtype(), [&]<class T>() {
       T* out = y.template data<T>();
       const int64_t grain = std::max<int64_t>(1, kGrainCostly / s.fft->size());
-      ctx.parallel_for(x.dim(0) * s.frames, grain, [&](int64_t begin, int64_t end) {
-        std::vector<Fft::Complex> frame(window.size()), scratch;
+      const WorkerLists<Fft::Complex> frames(ctx, s.fft->size()), works(ctx, s.fft->work_size());
+      ctx.parallel_for(x.dim(0) * s.frames, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
+        const std::span<Fft::Complex> frame = frames.of(worker), work = works.of(worker);
         for (int64_t f = begin; f < end; ++f) {
           const T* from = x.data<T>() + (f / s.frames * length + f % s.frames * s.step) * parts;
           load(from, parts, window, frame);
-          s.fft->run(frame.data(), false, scratch);
+          s.fft->run(frame.data(), false, work.data());
           for (int64_t k = 0; k < s.bins; ++k) {
             const Fft::Complex value = frame[static_cast<size_t>(k)];
             out[(f * s.bins + k) * 2] = static_cast<T>(value.real());
@@ -75,8 +75,8 @@ class Stft {
 
  private:
   template <class T>
-  static void load(const T* from, int64_t parts, const std::vector<double>& window,
-                   std::vector<Fft::Complex>& frame) {
+  static void load(const T* from, int64_t parts, std::span<const double> window,
+                   std::span<Fft::Complex> frame) {
     for (size_t i = 0; i < frame.size(); ++i, from += parts) {
       const auto real = static_cast<double>(static_cast<Compute<T>>(from[0]));
       const double imaginary = parts == 2 ? static_cast<double>(static_cast<Compute<T>>(from[1])) : 0.0;

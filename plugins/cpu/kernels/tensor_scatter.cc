@@ -1,4 +1,5 @@
 #include "kernels/common/scatter.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 namespace {
@@ -22,18 +23,18 @@ class TensorScatter {
     require(axis > 0, TENON_INVALID_ARGUMENT, "axis is the batch axis");
     const Around at = around(cache.dims(), axis);
     const int64_t length = update.dim(static_cast<int>(axis)), batch = cache.dim(0);
-    const Dims starts = ctx.has_input(2) ? ctx.input(2).to_dims() : Dims(static_cast<size_t>(batch), 0);
-    require(static_cast<int64_t>(starts.size()) == batch, TENON_INVALID_ARGUMENT, "write_indices has ",
-            starts.size(), " entries for ", batch, " batches");
-    Dims offsets;
+    const DimsView starts = ctx.has_input(2) ? int_list(ctx, ctx.input(2)) : DimsView();
+    require(!ctx.has_input(2) || static_cast<int64_t>(starts.size()) == batch, TENON_INVALID_ARGUMENT,
+            "write_indices has ", starts.size(), " entries for ", batch, " batches");
+    const std::span<int64_t> offsets = scratch_list<int64_t>(ctx, at.outer * length);
     for (int64_t o = 0; o < at.outer; ++o) {
-      const int64_t start = starts[static_cast<size_t>(o * batch / at.outer)];
+      const int64_t start = starts.empty() ? 0 : starts[static_cast<size_t>(o * batch / at.outer)];
       for (int64_t i = 0; i < length; ++i) {
         int64_t position = start + i;
         if (circular_ && at.axis > 0) position %= at.axis;
         require(position >= 0 && position < at.axis, TENON_OUT_OF_RANGE, "position ", position,
                 " is outside of the cache of ", at.axis);
-        offsets.push_back((o * at.axis + position) * at.inner);
+        offsets[static_cast<size_t>(o * length + i)] = (o * at.axis + position) * at.inner;
       }
     }
     scatter(ctx, cache, update, offsets, at.inner, Reduction::kNone);

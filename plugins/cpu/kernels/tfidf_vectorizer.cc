@@ -1,7 +1,7 @@
 #include <map>
 
 #include "kernels/common/lookup.h"
-#include "kernels/common/shape.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 namespace {
@@ -70,12 +70,14 @@ class TfIdfVectorizer {
   void run(const Context& ctx) const {
     const TensorView in = ctx.input(0);
     const int64_t rows = in.rank() == 2 ? in.dim(0) : 1, columns = rows == 0 ? 0 : in.size() / rows;
-    const std::vector<int64_t> words = known_words(in);
+    const std::span<const int64_t> words = known_words(ctx, in);
+    const WorkerLists<int64_t> all_counts(ctx, static_cast<int64_t>(indexes_.size()));
     auto* out = ctx.output(0).data<float>();
     ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCostly / (columns + 1)),
-                     [&](int64_t begin, int64_t end) {
+                     [&](uint32_t worker, int64_t begin, int64_t end) {
+                       const std::span<int64_t> counts = all_counts.of(worker);
                        for (int64_t r = begin; r < end; ++r) {
-                         std::vector<int64_t> counts(indexes_.size(), 0);
+                         std::fill(counts.begin(), counts.end(), 0);
                          count({words.data() + r * columns, static_cast<size_t>(columns)}, counts);
                          write(counts, out + r * size_);
                        }
@@ -107,8 +109,8 @@ class TfIdfVectorizer {
             indexes_.size(), " indexes");
   }
 
-  std::vector<int64_t> known_words(TensorView in) const {
-    std::vector<int64_t> out(static_cast<size_t>(in.size()));
+  std::span<const int64_t> known_words(const Context& ctx, TensorView in) const {
+    const std::span<int64_t> out = scratch_list<int64_t>(ctx, in.size());
     for (size_t i = 0; i < out.size(); ++i) {
       const auto at = static_cast<int64_t>(i);
       out[i] = in.dtype() == TENON_STRING  ? by_string_.find(in.string(at))
@@ -118,7 +120,7 @@ class TfIdfVectorizer {
     return out;
   }
 
-  void count(std::span<const int64_t> words, std::vector<int64_t>& counts) const {
+  void count(std::span<const int64_t> words, std::span<int64_t> counts) const {
     // A single word is the same at every distance, so it counts at the first one only.
     for (int64_t distance = 1; distance <= skips_ + 1; ++distance) {
       const int64_t least = distance == 1 ? shortest_ : std::max<int64_t>(shortest_, 2);
@@ -137,7 +139,7 @@ class TfIdfVectorizer {
     }
   }
 
-  void write(const std::vector<int64_t>& counts, float* out) const {
+  void write(std::span<const int64_t> counts, float* out) const {
     std::fill_n(out, size_, 0.0f);
     for (size_t gram = 0; gram < counts.size(); ++gram) {
       if (counts[gram] == 0) continue;

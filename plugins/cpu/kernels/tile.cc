@@ -4,23 +4,27 @@ namespace tenon::cpu {
 namespace {
 
 // Each axis becomes two, the repeats with stride 0 before the elements.
-void tile(const Context& ctx, const Dims& repeats) {
-  const TensorView in = ctx.input(0);
-  require(repeats.size() == in.dims().size(), TENON_INVALID_ARGUMENT, repeats.size(), " repeats for rank ",
-          in.rank());
-  const Dims in_strides = strides_of(in.dims());
-  Dims dims, strides;
+StridedWalk plan_tile(PrepareContext& p, const Dims& repeats) {
+  const DimsView in = p.input(0).dims();
+  require(repeats.size() == in.size(), TENON_INVALID_ARGUMENT, repeats.size(), " repeats for rank ",
+          in.size());
+  const Dims in_strides = strides_of(in);
+  Dims out, dims, strides;
   for (size_t i = 0; i < repeats.size(); ++i) {
     require(repeats[i] >= 0, TENON_INVALID_ARGUMENT, "repeats of axis ", i, " are ", repeats[i]);
-    dims.insert(dims.end(), {repeats[i], in.dims()[i]});
+    out.push_back(repeats[i] * in[i]);
+    dims.insert(dims.end(), {repeats[i], in[i]});
     strides.insert(strides.end(), {0, in_strides[i]});
   }
-  copy_strided(ctx, in, 0, dims, strides, 0);
+  p.set_output(0, out);
+  return StridedWalk(dims, strides);
 }
 
 struct Tile {
   static constexpr int shape_inputs[] = {1};
-  void run(const Context& ctx) const { tile(ctx, ctx.input(1).to_dims()); }
+  using State = StridedWalk;
+  State prepare(PrepareContext& p) const { return plan_tile(p, p.input(1).to_dims()); }
+  void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };
 
 // Tile-1: `tiles` times along `axis`, both of them scalars of the input's type.
@@ -31,17 +35,13 @@ struct TileAxis {
     dispatch(kNumericTypes, value.dtype(), [&]<class T>() { out = static_cast<int64_t>(value.at<T>(0)); });
     return out;
   }
-  static Dims repeats(const TensorView& in, TensorView tiles, TensorView axis) {
-    Dims out(in.dims().size(), 1);
-    out[static_cast<size_t>(normalize_axis(scalar(axis), in.rank()))] = scalar(tiles);
-    return out;
+  using State = StridedWalk;
+  State prepare(PrepareContext& p) const {
+    Dims repeats(p.input(0).dims().size(), 1);
+    repeats[static_cast<size_t>(normalize_axis(scalar(p.input(2)), p.input(0).rank()))] = scalar(p.input(1));
+    return plan_tile(p, repeats);
   }
-  void prepare(PrepareContext& ctx) const {
-    Dims dims = repeats(ctx.input(0), ctx.input(1), ctx.input(2));
-    for (size_t i = 0; i < dims.size(); ++i) dims[i] *= ctx.input(0).dims()[i];
-    ctx.set_output(0, dims);
-  }
-  void run(const Context& ctx) const { tile(ctx, repeats(ctx.input(0), ctx.input(1), ctx.input(2))); }
+  void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };
 
 TENON_KERNEL(TileAxis, .op_type = "Tile", .since = 1, .until = 5)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/common/scratch.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -19,9 +20,10 @@ bool before(const T* data, int64_t stride, int64_t a, int64_t b) {
 template <class T, bool kLargest>
 void top_k(const Context& ctx, const Around& at, int64_t k, bool sorted) {
   const T* in = ctx.input(0).data<T>();
+  const WorkerLists<int64_t> orders(ctx, at.axis);
   ctx.parallel_for(at.outer * at.inner, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, at.axis)),
-                   [&](int64_t begin, int64_t end) {
-                     std::vector<int64_t> order(static_cast<size_t>(at.axis));
+                   [&](uint32_t worker, int64_t begin, int64_t end) {
+                     const std::span<int64_t> order = orders.of(worker);
                      for (int64_t row = begin; row < end; ++row) {
                        const int64_t o = row / at.inner, i = row % at.inner;
                        const T* line = in + o * at.axis * at.inner + i;
@@ -44,16 +46,30 @@ void top_k(const Context& ctx, const Around& at, int64_t k, bool sorted) {
                    });
 }
 
-void run_top_k(const Context& ctx, int64_t axis, int64_t k, bool largest, bool sorted) {
-  const TensorView in = ctx.input(0);
-  const Around at = around(in.dims(), normalize_axis(axis, in.rank()));
+struct TopKState {
+  Around at;
+  int64_t k;
+};
+
+TopKState plan_top_k(PrepareContext& p, int64_t given_axis, int64_t k) {
+  const DimsView in = p.input(0).dims();
+  const int axis = normalize_axis(given_axis, static_cast<int>(in.size()));
+  const Around at = around(in, axis);
   require(k >= 0 && k <= at.axis, TENON_INVALID_ARGUMENT, "k is ", k, ", the axis has ", at.axis,
           " elements");
-  dispatch(kNumericTypes, in.dtype(), [&]<class T>() {
+  Dims out(in.begin(), in.end());
+  out[static_cast<size_t>(axis)] = k;
+  p.set_output(0, out);
+  p.set_output(1, out);
+  return {at, k};
+}
+
+void run_top_k(const Context& ctx, const TopKState& s, bool largest, bool sorted) {
+  dispatch(kNumericTypes, ctx.input(0).dtype(), [&]<class T>() {
     if (largest)
-      top_k<T, true>(ctx, at, k, sorted);
+      top_k<T, true>(ctx, s.at, s.k, sorted);
     else
-      top_k<T, false>(ctx, at, k, sorted);
+      top_k<T, false>(ctx, s.at, s.k, sorted);
   });
 }
 
@@ -65,9 +81,9 @@ class TopK {
         largest_(node.attr_i("largest", 1) != 0),
         sorted_(node.attr_i("sorted", 1) != 0) {}
   static Support supports(const NodeView& node) { return Check(node).input(0, kNumericTypes); }
-  void run(const Context& ctx) const {
-    run_top_k(ctx, axis_, ctx.input(1).to_dims().at(0), largest_, sorted_);
-  }
+  using State = TopKState;
+  State prepare(PrepareContext& p) const { return plan_top_k(p, axis_, only_int(p.input(1), "k")); }
+  void run(const Context& ctx, const State& s) const { run_top_k(ctx, s, largest_, sorted_); }
 
  private:
   int64_t axis_;
@@ -79,7 +95,9 @@ class TopKAttribute {
  public:
   explicit TopKAttribute(const NodeView& node) : axis_(node.attr_i("axis", -1)), k_(node.attr_i("k")) {}
   static Support supports(const NodeView& node) { return Check(node).input(0, kNumericTypes); }
-  void run(const Context& ctx) const { run_top_k(ctx, axis_, k_, true, true); }
+  using State = TopKState;
+  State prepare(PrepareContext& p) const { return plan_top_k(p, axis_, k_); }
+  void run(const Context& ctx, const State& s) const { run_top_k(ctx, s, true, true); }
 
  private:
   int64_t axis_, k_;

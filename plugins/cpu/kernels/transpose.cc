@@ -7,24 +7,28 @@ namespace {
 
 class Transpose {
  public:
+  using State = StridedWalk;
   explicit Transpose(const NodeView& node) : perm_(node.attr_ints("perm")) {}
 
-  void run(const Context& ctx) const {
-    const TensorView in = ctx.input(0);
-    const size_t rank = in.dims().size();
+  State prepare(PrepareContext& p) const {
+    const DimsView in = p.input(0).dims();
+    const size_t rank = in.size();
     Dims perm = perm_;
     if (perm.empty())
       for (size_t i = rank; i-- > 0;) perm.push_back(static_cast<int64_t>(i));
     require(perm.size() == rank, TENON_INVALID_ARGUMENT, "perm has ", perm.size(), " entries for rank ",
             rank);
-    const Dims in_strides = strides_of(in.dims());
+    const Dims in_strides = strides_of(in);
     Dims dims(rank), strides(rank);
     for (size_t i = 0; i < rank; ++i) {
-      dims[i] = in.dim(static_cast<int>(perm[i]));
-      strides[i] = in_strides[static_cast<size_t>(perm[i])];
+      const auto from = static_cast<size_t>(normalize_axis(perm[i], static_cast<int>(rank)));
+      dims[i] = in[from];
+      strides[i] = in_strides[from];
     }
-    copy_strided(ctx, in, 0, dims, strides, 0);
+    p.set_output(0, dims);
+    return State(dims, strides);
   }
+  void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 
  private:
   Dims perm_;

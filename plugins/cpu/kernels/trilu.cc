@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/common/scratch.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -13,7 +14,7 @@ class Trilu {
   void run(const Context& ctx) const {
     const TensorView in = ctx.input(0);
     const int64_t rows = in.dim(in.rank() - 2), columns = in.dim(in.rank() - 1);
-    const int64_t k = ctx.has_input(1) ? ctx.input(1).to_dims().at(0) : 0;
+    const int64_t k = ctx.has_input(1) ? only_int(ctx.input(1), "k") : 0;
     BlockWriter writer(ctx, 0);
     for (int64_t start = 0, n = in.size(); start < n; start += rows * columns)
       for (int64_t r = 0; r < rows; ++r) {

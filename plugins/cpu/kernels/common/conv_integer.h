@@ -6,34 +6,57 @@
 
 namespace tenon::cpu {
 
+/// One signature: the window, and that input and weights fit.
+using ConvIntegerState = std::vector<WindowDim>;
+
+/// Input `i`, where given, is one number, or one for each of `channels`.
+inline void check_parameter(PrepareContext& p, int i, int64_t channels = 1) {
+  const int64_t n = p.input(i).size();
+  require(!p.has_input(i) || n == 1 || n == channels, TENON_INVALID_ARGUMENT, "input ", i, " has ", n,
+          " elements");
+}
+
+/// The output shape of a convolution of input 0 by input `weights`.
+inline ConvIntegerState plan_conv_integer(PrepareContext& p, const WindowAttributes& attributes,
+                                          int64_t groups, int weights) {
+  const DimsView x = p.input(0).dims(), w = p.input(weights).dims();
+  require(x.size() == w.size() && x.size() >= 3, TENON_INVALID_ARGUMENT, "input ", x, " and weights ", w);
+  require(groups > 0 && w[0] % groups == 0 && w[1] * groups == x[1], TENON_INVALID_ARGUMENT, "input ", x,
+          " and weights ", w, " with group ", groups);
+  ConvIntegerState window = attributes.resolve(x.subspan(2), w.subspan(2));
+  p.set_output(0, window_output(x[0], w[0], window));
+  return window;
+}
+
+/// The elements of an int8 or uint8 tensor less their zero points.
+template <class Zero>
+std::span<const int32_t> widen(const Context& ctx, TensorView from, Zero&& zero) {
+  const std::span<int32_t> out = scratch_list<int32_t>(ctx, from.size());
+  dispatch(TypeList<int8_t, uint8_t>(), from.dtype(), [&]<class T>() {
+    for (size_t i = 0; i < out.size(); ++i) out[i] = from.data<T>()[i] - zero(i);
+  });
+  return out;
+}
+
 /// Sums of (x - x_zero) * (w - w_zero[channel]) for every output element, handed to store(channel, index,
 /// sum). x: input 0 of int8 or uint8; w: input `weights`. Padding counts as x_zero.
 template <class Store>
-void convolve_integer(const Context& ctx, const WindowAttributes& attributes, int64_t groups, int weights,
-                      int32_t x_zero, const std::vector<float>& w_zero, Store&& store) {
+void convolve_integer(const Context& ctx, const ConvIntegerState& window, int64_t groups, int weights,
+                      int32_t x_zero, std::span<const float> w_zero, Store&& store) {
   const TensorView x = ctx.input(0), w = ctx.input(weights);
-  const std::vector<WindowDim> window = attributes.resolve(x.dims().subspan(2), w.dims().subspan(2));
   int64_t in_plane = 1, out_plane = 1, taps = 1;
   for (const WindowDim& d : window) in_plane *= d.in, out_plane *= d.out, taps *= d.kernel;
   const int64_t channels = w.dim(1), outs = w.dim(0) / groups, rows = channels * taps;
-  require(w.dim(0) % groups == 0 && channels * groups == x.dim(1), TENON_INVALID_ARGUMENT, "input ", x.dims(),
-          " and weights ", w.dims(), " with group ", groups);
-  const auto widen = [](TensorView from, auto zero) {
-    std::vector<int32_t> out(static_cast<size_t>(from.size()));
-    dispatch(TypeList<int8_t, uint8_t>(), from.dtype(), [&]<class T>() {
-      for (size_t i = 0; i < out.size(); ++i) out[i] = from.data<T>()[i] - zero(i);
-    });
-    return out;
-  };
-  const std::vector<int32_t> xs = widen(x, [&](size_t) { return x_zero; });
-  const std::vector<int32_t> ws = widen(w, [&](size_t i) {
+  const std::span<const int32_t> xs = widen(ctx, x, [&](size_t) { return x_zero; });
+  const std::span<const int32_t> ws = widen(ctx, w, [&](size_t i) {
     return static_cast<int32_t>(w_zero[w_zero.size() == 1 ? 0 : i / static_cast<size_t>(rows)]);
   });
   const int64_t images = x.dim(0) * groups;
   constexpr int64_t kWidth = 256;  // output positions at a time
   const int64_t blocks = (out_plane + kWidth - 1) / kWidth;
-  ctx.parallel_for(images * blocks, 1, [&](int64_t begin, int64_t end) {
-    std::vector<int32_t> columns(static_cast<size_t>(rows * kWidth)), sums(static_cast<size_t>(kWidth));
+  const WorkerLists<int32_t> all_columns(ctx, rows * kWidth), all_sums(ctx, kWidth);
+  ctx.parallel_for(images * blocks, 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+    const std::span<int32_t> columns = all_columns.of(worker), sums = all_sums.of(worker);
     for (int64_t item = begin; item < end; ++item) {
       const int64_t image = item / blocks, first = item % blocks * kWidth,
                     n = std::min(kWidth, out_plane - first);
@@ -51,13 +74,6 @@ void convolve_integer(const Context& ctx, const WindowAttributes& attributes, in
       }
     }
   });
-}
-
-/// The output shape of a convolution, for prepare.
-inline void set_conv_shape(PrepareContext& p, const WindowAttributes& attributes, int weights) {
-  const DimsView x = p.input(0).dims(), w = p.input(weights).dims();
-  require(x.size() == w.size() && x.size() >= 3, TENON_INVALID_ARGUMENT, "input ", x, " and weights ", w);
-  p.set_output(0, window_output(x[0], w[0], attributes.resolve(x.subspan(2), w.subspan(2))));
 }
 
 }  // namespace tenon::cpu

@@ -1,7 +1,7 @@
 // Running sums and products along an axis: CumSum, CumProd.
 #pragma once
 
-#include "kernels/common/shape.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 
@@ -20,9 +20,7 @@ struct Cumulate {
 
   void run(const Context& ctx) const {
     const TensorView x = ctx.input(0);
-    const Dims position = ctx.input(1).to_dims();
-    require(position.size() == 1, TENON_INVALID_ARGUMENT, "the axis must be one number");
-    const int axis = normalize_axis(position[0], x.rank());
+    const int axis = normalize_axis(only_int(ctx.input(1), "the axis"), x.rank());
     const int64_t inner = count_between(x.dims(), axis + 1, x.rank()), length = x.dim(axis);
     const int64_t lines = count_between(x.dims(), 0, axis) * inner;
     dispatch(kTypes, x.dtype(), [&]<class T>() {

@@ -39,13 +39,13 @@ Fft::Fft(int64_t n) : n_(n) {
   inner_->powers_of_two(chirp_transform_.data());
 }
 
-void Fft::run(Complex* data, bool inverse, std::vector<Complex>& scratch) const {
+void Fft::run(Complex* data, bool inverse, Complex* work) const {
   const auto conjugate = [&](double scale) {
     for (int64_t i = 0; i < n_; ++i) data[i] = std::conj(data[i]) * scale;
   };
   if (inverse) conjugate(1);
   if (inner_)
-    any_length(data, scratch);
+    any_length(data, work);
   else
     powers_of_two(data);
   if (inverse) conjugate(1 / static_cast<double>(n_));
@@ -70,14 +70,14 @@ void Fft::powers_of_two(Complex* data) const {
   }
 }
 
-void Fft::any_length(Complex* data, std::vector<Complex>& scratch) const {
+void Fft::any_length(Complex* data, Complex* work) const {
   const auto n = static_cast<size_t>(n_), m = static_cast<size_t>(inner_->size());
-  scratch.assign(m, 0);
-  for (size_t k = 0; k < n; ++k) scratch[k] = times(data[k], chirp_[k]);
-  inner_->powers_of_two(scratch.data());
-  for (size_t k = 0; k < m; ++k) scratch[k] = std::conj(times(scratch[k], chirp_transform_[k]));
-  inner_->powers_of_two(scratch.data());
-  for (size_t k = 0; k < n; ++k) data[k] = times(std::conj(scratch[k]) / static_cast<double>(m), chirp_[k]);
+  std::fill_n(work, m, Complex());
+  for (size_t k = 0; k < n; ++k) work[k] = times(data[k], chirp_[k]);
+  inner_->powers_of_two(work);
+  for (size_t k = 0; k < m; ++k) work[k] = std::conj(times(work[k], chirp_transform_[k]));
+  inner_->powers_of_two(work);
+  for (size_t k = 0; k < n; ++k) data[k] = times(std::conj(work[k]) / static_cast<double>(m), chirp_[k]);
 }
 
 }  // namespace tenon::cpu

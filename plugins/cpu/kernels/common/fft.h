@@ -17,12 +17,13 @@ class Fft {
   int64_t size() const { return n_; }
 
   /// Transforms size() elements in place: sum over k of x[k] * exp(-2 pi i j k / n), or with the opposite
-  /// sign and divided by n when `inverse`. `scratch` grows as needed.
-  void run(Complex* data, bool inverse, std::vector<Complex>& scratch) const;
+  /// sign and divided by n when `inverse`. `work`: as many elements as work_size() says.
+  void run(Complex* data, bool inverse, Complex* work) const;
+  int64_t work_size() const { return inner_ ? inner_->n_ : 0; }
 
  private:
   void powers_of_two(Complex* data) const;
-  void any_length(Complex* data, std::vector<Complex>& scratch) const;
+  void any_length(Complex* data, Complex* work) const;
 
   int64_t n_;
   std::vector<Complex> roots_;  // exp(-2 pi i k / n) for k < n / 2; n a power of two

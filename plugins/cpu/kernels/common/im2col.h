@@ -1,6 +1,8 @@
 // Convolution as a matrix product: the input's windows laid out as columns.
 #pragma once
 
+#include <array>
+
 #include "kernels/common/window.h"
 
 namespace tenon::cpu {
@@ -14,7 +16,7 @@ void im2col(const T* image, int64_t channels, const std::vector<WindowDim>& wind
   const WindowDim& inner = window[rank - 1];
   int64_t plane = 1, taps = 1;
   for (const WindowDim& w : window) plane *= w.in, taps *= w.kernel;
-  Dims at(rank), tap(rank);
+  std::array<int64_t, TENON_EP_MAX_RANK> at{}, tap{};
   for (int64_t row = 0; row < channels * taps; ++row, to += n) {
     const T* channel = image + row / taps * plane;
     int64_t rest = row % taps;

@@ -1,32 +1,35 @@
 // Index tensors: int32 or int64, negative ones counted from the end, checked.
 #pragma once
 
-#include "kernels/common/shape.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 
-/// Indices in [0, limit); an Error naming the first that is outside [-limit, limit).
-inline Dims checked_indices(TensorView indices, int64_t limit) {
-  Dims out = indices.to_dims();
-  for (int64_t& index : out) {
+/// Indices in [0, limit), in scratch memory; an Error naming the first that is outside [-limit, limit).
+inline std::span<int64_t> checked_indices(const Context& ctx, TensorView indices, int64_t limit) {
+  const DimsView given = int_list(ctx, indices);
+  const std::span<int64_t> out = scratch_list<int64_t>(ctx, indices.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int64_t index = given[i];
     require(index >= -limit && index < limit, TENON_OUT_OF_RANGE, "index ", index, " is outside [", -limit,
             ", ", limit - 1, "]");
-    if (index < 0) index += limit;
+    out[i] = index < 0 ? index + limit : index;
   }
   return out;
 }
 
 /// Element offsets that rows of an index tensor (`indices` [..., depth]) give into the leading `depth` dims,
-/// in units of one element; the rest of the dims is the slice behind each.
-inline Dims nd_offsets(TensorView indices, DimsView dims, DimsView strides) {
-  const Dims flat = indices.to_dims();
+/// in units of one element; the rest of the dims is the slice behind each. In scratch memory.
+inline DimsView nd_offsets(const Context& ctx, TensorView indices, DimsView dims, DimsView strides) {
+  const DimsView flat = int_list(ctx, indices);
   const auto depth = static_cast<size_t>(indices.dim(indices.rank() - 1));
   require(depth <= dims.size(), TENON_INVALID_ARGUMENT, "index rows have ", depth, " entries for rank ",
           dims.size());
   int64_t rows = 1;
   for (int i = 0; i + 1 < indices.rank(); ++i) rows *= indices.dim(i);
-  Dims out(static_cast<size_t>(rows), 0);
+  const std::span<int64_t> out = scratch_list<int64_t>(ctx, rows);
   for (size_t r = 0; r < out.size(); ++r) {
+    out[r] = 0;
     for (size_t d = 0; d < depth; ++d) {
       int64_t index = flat[r * depth + d];
       require(index >= -dims[d] && index < dims[d], TENON_OUT_OF_RANGE, "index ", index, " of axis ", d,

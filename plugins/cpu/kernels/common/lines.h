@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/common/convert.h"
+#include "kernels/common/scratch.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -14,8 +15,9 @@ void for_each_line(const Context& ctx, const Around& at, F&& line) {
   const T* in = ctx.input(0).data<T>();
   T* out = ctx.output(0).template data<T>();
   const int64_t grain = std::max<int64_t>(1, kGrainCostly / std::max<int64_t>(1, at.axis));
-  ctx.parallel_for(at.outer * at.inner, grain, [&](int64_t begin, int64_t end) {
-    std::vector<C> copy(static_cast<size_t>(at.axis));
+  const WorkerLists<C> copies(ctx, at.axis);
+  ctx.parallel_for(at.outer * at.inner, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
+    const std::span<C> copy = copies.of(worker);
     for (int64_t l = begin; l < end; ++l) {
       const int64_t first = l / at.inner * at.axis * at.inner + l % at.inner;
       for (int64_t i = 0; i < at.axis; ++i)
@@ -28,12 +30,22 @@ void for_each_line(const Context& ctx, const Around& at, F&& line) {
 }
 
 /// Any float tensor as doubles: the parameters of normalisations, which are few.
-inline std::vector<double> as_doubles(TensorView tensor) {
-  std::vector<double> out(static_cast<size_t>(tensor.size()));
+inline void copy_doubles(TensorView tensor, std::span<double> out) {
   dispatch(kFloatTypes, tensor.dtype(), [&]<class T>() {
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = static_cast<double>(static_cast<Compute<T>>(tensor.at<T>(static_cast<int64_t>(i))));
   });
+}
+/// In prepare and before.
+inline std::vector<double> as_doubles(TensorView tensor) {
+  std::vector<double> out(static_cast<size_t>(tensor.size()));
+  copy_doubles(tensor, out);
+  return out;
+}
+/// In Run, in scratch memory.
+inline std::span<double> as_doubles(const Context& ctx, TensorView tensor) {
+  const std::span<double> out = scratch_list<double>(ctx, tensor.size());
+  copy_doubles(tensor, out);
   return out;
 }
 

@@ -1,6 +1,8 @@
 // Moving elements of any type: whole bytes, packed types and strings through one interface.
 #pragma once
 
+#include <optional>
+
 #include "kernels/common/shape.h"
 
 namespace tenon::cpu {
@@ -21,24 +23,25 @@ inline void copy_elements(void* to, int64_t at, TensorView from, int64_t start, 
   });
 }
 
-/// Writes an output front to back in blocks taken from other tensors of its type.
-///   BlockWriter out(ctx, 0, dims);  out.append(a, 0, 5); ...  out.finish();
+/// Writes an output front to back in blocks taken from other tensors of its type. Memory is taken for strings
+/// only.
+///   BlockWriter out(ctx, 0);  out.append(a, 0, 5); ...  out.finish();
 class BlockWriter {
  public:
   /// The shape is known already.
   BlockWriter(const Context& ctx, int output)
       : BlockWriter(ctx, output, ctx.output(output).dims(), ctx.output(output).dtype()) {}
+  /// `dims` must outlive the writer.
   BlockWriter(const Context& ctx, int output, DimsView dims, uint32_t dtype)
-      : ctx_(ctx),
-        output_(output),
-        dims_(dims.begin(), dims.end()),
-        strings_(dtype == TENON_STRING),
-        dtype_(dtype) {
-    if (!strings_) data_ = ctx.output(output).bytes();
+      : ctx_(ctx), output_(output), dims_(dims), dtype_(dtype) {
+    if (dtype == TENON_STRING)
+      strings_.emplace();
+    else
+      data_ = ctx.output(output).bytes();
   }
   void append(TensorView from, int64_t start, int64_t n) {
     if (strings_) {
-      for (int64_t i = 0; i < n; ++i) builder_.add(from.string(start + i));
+      for (int64_t i = 0; i < n; ++i) strings_->add(from.string(start + i));
     } else {
       copy_elements(data_, at_, from, start, n);
       at_ += n;
@@ -60,16 +63,15 @@ class BlockWriter {
     repeat(TensorView(&zero), 0, n);
   }
   void finish() {
-    if (strings_) ctx_.set_strings(output_, dims_, builder_);
+    if (strings_) ctx_.set_strings(output_, dims_, *strings_);
   }
 
  private:
   const Context& ctx_;
   int output_;
-  Dims dims_;
-  bool strings_;
+  DimsView dims_;
   uint32_t dtype_;
-  StringBuilder builder_;
+  std::optional<StringBuilder> strings_;
   void* data_ = nullptr;
   int64_t at_ = 0;
 };

@@ -27,9 +27,12 @@ ScaleMap::ScaleMap(DimsView data, DimsView scale, int64_t axis, int64_t block) {
           "scale ", scale, " does not fit ", data, " in blocks of ", block);
 }
 
-std::vector<float> as_floats(TensorView tensor, int64_t count) {
-  if (!tensor.present()) return std::vector<float>(static_cast<size_t>(count), 0.0f);
-  std::vector<float> out(static_cast<size_t>(tensor.size()));
+std::span<const float> as_floats(const Context& ctx, TensorView tensor, int64_t count) {
+  const std::span<float> out = scratch_list<float>(ctx, tensor.present() ? tensor.size() : count);
+  if (!tensor.present()) {
+    std::fill(out.begin(), out.end(), 0.0f);
+    return out;
+  }
   dispatch(kNumericTypes + kFloat8Types + kSmallIntTypes + kScalingTypes, tensor.dtype(), [&]<class T>() {
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = static_cast<float>(static_cast<Compute<T>>(tensor.at<T>(static_cast<int64_t>(i))));

@@ -31,8 +31,8 @@ class ScaleMap {
   int64_t block_ = 1, blocks_ = 1;
 };
 
-/// Any numeric tensor as floats; packed types too. Missing: `count` zeros.
-std::vector<float> as_floats(TensorView tensor, int64_t count = 0);
+/// Any numeric tensor as floats, in scratch memory; packed types too. Missing: `count` zeros.
+std::span<const float> as_floats(const Context& ctx, TensorView tensor, int64_t count = 0);
 
 /// round(x) + zero point, saturated to T. Ties to even, as ONNX asks for.
 template <class T>

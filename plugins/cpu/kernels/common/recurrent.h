@@ -8,6 +8,7 @@
 
 #include "kernels/common/convert.h"
 #include "kernels/common/gemm.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 
@@ -82,8 +83,8 @@ void clip_gates(C* x, int64_t n, float clip) {
 
 /// A dense [d0, d1, block] tensor as C, with the two leading dims exchanged when `exchange`.
 template <class C, class T>
-std::vector<C> load_blocks(TensorView in, bool exchange) {
-  std::vector<C> out(static_cast<size_t>(in.size()));
+std::span<C> load_blocks(const Context& ctx, TensorView in, bool exchange) {
+  const std::span<C> out = scratch_list<C>(ctx, in.size());
   const int64_t d0 = in.rank() > 0 ? in.dim(0) : 1, d1 = in.rank() > 1 ? in.dim(1) : 1;
   const int64_t block = d0 * d1 > 0 ? in.size() / (d0 * d1) : 0;
   for (int64_t i = 0; i < d0; ++i)
@@ -98,22 +99,31 @@ template <class C, class T, class Cell>
 void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
   const RecurrentSizes s = sizes(ctx);
   const int64_t width = s.gates * s.hidden, state = s.batch * s.hidden;
-  const std::vector<C> x = load_blocks<C, T>(ctx.input(0), batch_first_);
-  const std::vector<C> w = load_blocks<C, T>(ctx.input(1), false), r = load_blocks<C, T>(ctx.input(2), false);
-  std::vector<C> bias(static_cast<size_t>(s.directions * 2 * width), C{0});
-  if (ctx.has_input(3)) bias = load_blocks<C, T>(ctx.input(3), false);
-  std::vector<C> peephole;
-  if (has_cell_ && ctx.has_input(7)) peephole = load_blocks<C, T>(ctx.input(7), false);
-  Dims lengths(static_cast<size_t>(s.batch), s.time);
-  if (ctx.has_input(4)) lengths = ctx.input(4).to_dims();
+  const auto load = [&](int i, bool exchange) { return load_blocks<C, T>(ctx, ctx.input(i), exchange); };
+  // Input `i`, or zeros.
+  const auto load_or_zeros = [&](int i, bool exchange, int64_t n) {
+    if (ctx.has_input(i)) return load(i, exchange);
+    const std::span<C> out = scratch_list<C>(ctx, n);
+    std::fill(out.begin(), out.end(), C{0});
+    return out;
+  };
+  const std::span<const C> x = load(0, batch_first_), w = load(1, false), r = load(2, false),
+                           bias = load_or_zeros(3, false, s.directions * 2 * width);
+  const std::span<const C> peephole = has_cell_ && ctx.has_input(7) ? load(7, false) : std::span<C>();
+  const std::span<int64_t> lengths = scratch_list<int64_t>(ctx, s.batch);
+  std::fill(lengths.begin(), lengths.end(), s.time);
+  if (ctx.has_input(4)) {
+    const DimsView given = int_list(ctx, ctx.input(4));
+    std::copy(given.begin(), given.end(), lengths.begin());
+  }
   for (const int64_t length : lengths)
     require(length >= 0 && length <= s.time, TENON_INVALID_ARGUMENT, "sequence length ", length,
             " is outside of ", s.time);
-  std::vector<C> h(static_cast<size_t>(s.directions * state), C{0}), c(has_cell_ ? h.size() : 0, C{0});
-  if (ctx.has_input(5)) h = load_blocks<C, T>(ctx.input(5), batch_first_);
-  if (has_cell_ && ctx.has_input(6)) c = load_blocks<C, T>(ctx.input(6), batch_first_);
-  std::vector<C> y(static_cast<size_t>(s.time * s.directions * state), C{0});
-  std::vector<C> gates(static_cast<size_t>(s.time * s.batch * width));
+  const std::span<C> h = load_or_zeros(5, batch_first_, s.directions * state),
+                     c = has_cell_ ? load_or_zeros(6, batch_first_, s.directions * state) : std::span<C>(),
+                     y = scratch_list<C>(ctx, s.time * s.directions * state),
+                     gates = scratch_list<C>(ctx, s.time * s.batch * width);
+  std::fill(y.begin(), y.end(), C{0});
 
   for (int64_t d = 0; d < s.directions; ++d) {
     gemm<C>(ctx, {s.time * s.batch, width, s.input, x.data(), s.input, false, w.data() + d * width * s.input,
@@ -152,7 +162,7 @@ void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
           for (int64_t i = 0; i < s.hidden; ++i) to[i] = static_cast<T>(from[i]);
         }
   }
-  const std::vector<C>* states[] = {&h, &c};
+  const std::span<const C> states[] = {h, c};
   for (int i = 0; i < (has_cell_ ? 2 : 1); ++i) {
     if (!ctx.has_output(i + 1)) continue;
     T* out = ctx.output(i + 1).template data<T>();
@@ -160,7 +170,7 @@ void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
       for (int64_t b = 0; b < s.batch; ++b)
         for (int64_t k = 0; k < s.hidden; ++k)
           out[(batch_first_ ? b * s.directions + d : d * s.batch + b) * s.hidden + k] =
-              static_cast<T>((*states[i])[static_cast<size_t>((d * s.batch + b) * s.hidden + k)]);
+              static_cast<T>(states[i][static_cast<size_t>((d * s.batch + b) * s.hidden + k)]);
   }
 }
 

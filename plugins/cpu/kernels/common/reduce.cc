@@ -56,7 +56,7 @@ std::vector<int> ReduceBase::axes_of(int rank, bool given, const Dims& input) co
   return all;
 }
 
-void ReduceBase::prepare(PrepareContext& p) const {
+ReduceBase::State ReduceBase::prepare(PrepareContext& p) const {
   const DimsView in = p.input(0).dims();
   const bool given = axes_are_input_ && p.has_input(1);
   const std::vector<int> axes =
@@ -70,14 +70,7 @@ void ReduceBase::prepare(PrepareContext& p) const {
       out.push_back(1);
   }
   p.set_output(0, out);
-}
-
-void ReduceBase::run_loop(const Context& ctx, Loop loop) const {
-  const TensorView in = ctx.input(0);
-  const bool given = axes_are_input_ && ctx.has_input(1);
-  const ReducePlan plan =
-      plan_reduce(in.dims(), axes_of(in.rank(), given, given ? ctx.input(1).to_dims() : Dims()));
-  loop(ctx, plan);
+  return plan_reduce(in, axes);
 }
 
 }  // namespace tenon::cpu

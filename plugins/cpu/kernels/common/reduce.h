@@ -18,7 +18,7 @@ inline constexpr auto kReduceTypes = kFloatTypes + TypeList<int32_t, int64_t, ui
 inline constexpr auto kReduceOrderTypes = kReduceTypes + TypeList<int8_t, uint8_t, bool>();
 
 /// Where the elements of one output element are: offsets of outputs and of the reduced elements, both as
-/// strided dims.
+/// strided dims. Made in prepare.
 struct ReducePlan {
   Dims kept_dims, kept_strides, reduced_dims, reduced_strides;
   int64_t outputs = 1, reduced = 1;
@@ -32,11 +32,9 @@ ReducePlan plan_reduce(DimsView dims, std::span<const int> axes);
 class ReduceBase {
  public:
   using Loop = void (*)(const Context& ctx, const ReducePlan& plan);
+  using State = ReducePlan;
   ReduceBase(const NodeView& node, bool axes_are_input);
-  void prepare(PrepareContext& p) const;
-
- protected:
-  void run_loop(const Context& ctx, Loop loop) const;
+  State prepare(PrepareContext& p) const;
 
  private:
   std::vector<int> axes_of(int rank, bool given, const Dims& input) const;
@@ -79,7 +77,7 @@ class ReduceKernel : public ReduceBase {
   static std::vector<int> shape_inputs(const NodeView&) {
     return kAxesAreInput ? std::vector<int>{1} : std::vector<int>();
   }
-  void run(const Context& ctx) const { run_loop(ctx, loop_); }
+  void run(const Context& ctx, const State& plan) const { loop_(ctx, plan); }
 
  private:
   Loop loop_;

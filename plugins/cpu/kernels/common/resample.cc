@@ -12,43 +12,32 @@ Interpolation interpolation_named(const std::string& name) {
   return name == "cubic" ? Interpolation::kCubic : Interpolation::kLinear;
 }
 
-/// The input's offset of every output element of one axis.
-std::vector<int64_t> offsets_of(const ResizeTable& table, int64_t stride) {
-  std::vector<int64_t> out(table.index);
-  for (int64_t& index : out) index *= stride;
-  return out;
-}
-
 template <class T>
 void resize_nearest(const Context& ctx, const ResizePlan& plan, T outside) {
   const size_t rank = plan.out.size();
-  const Dims strides = strides_of(ctx.input(0).dims());
-  std::vector<std::vector<int64_t>> offsets;
-  for (size_t d = 0; d < rank; ++d) offsets.push_back(offsets_of(plan.tables[d], strides[d]));
   const ResizeTable& last = plan.tables[rank - 1];
   const int64_t rows = element_count(plan.out) / std::max<int64_t>(1, last.out);
   const T* in = ctx.input(0).data<T>();
   T* out = ctx.output(0).template data<T>();
-  ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, last.out)),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t row = begin; row < end; ++row) {
-                       int64_t rest = row, base = 0;
-                       bool inside = true;
-                       for (size_t d = rank - 1; d-- > 0; rest /= plan.out[d]) {
-                         const auto at = static_cast<size_t>(rest % plan.out[d]);
-                         base += offsets[d][at];
-                         inside =
-                             inside && (plan.tables[d].outside.empty() || plan.tables[d].outside[at] == 0);
-                       }
-                       T* to = out + row * last.out;
-                       for (int64_t i = 0; i < last.out; ++i) {
-                         const auto at = static_cast<size_t>(i);
-                         to[i] = inside && (last.outside.empty() || last.outside[at] == 0)
-                                     ? in[base + offsets[rank - 1][at]]
-                                     : outside;
-                       }
-                     }
-                   });
+  ctx.parallel_for(
+      rows, std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, last.out)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          int64_t rest = row, base = 0;
+          bool inside = true;
+          for (size_t d = rank - 1; d-- > 0; rest /= plan.out[d]) {
+            const auto at = static_cast<size_t>(rest % plan.out[d]);
+            base += plan.tables[d].index[at];
+            inside = inside && (plan.tables[d].outside.empty() || plan.tables[d].outside[at] == 0);
+          }
+          T* to = out + row * last.out;
+          for (int64_t i = 0; i < last.out; ++i) {
+            const auto at = static_cast<size_t>(i);
+            to[i] = inside && (last.outside.empty() || last.outside[at] == 0) ? in[base + last.index[at]]
+                                                                              : outside;
+          }
+        }
+      });
 }
 
 /// One axis of floats or doubles, the others stay.
@@ -102,23 +91,14 @@ void interpolate_rows(const Context& ctx, const ResizeTable& table, int64_t rows
 
 template <class C>
 const C* interpolate(const Context& ctx, const ResizePlan& plan, const C* in, C outside, C* last_out) {
-  Dims dims(ctx.input(0).dims().begin(), ctx.input(0).dims().end());
-  // Axes that shrink come first: less to do for the others.
-  std::vector<size_t> order;
-  for (size_t d = 0; d < dims.size(); ++d)
-    if (plan.same[d] == 0) order.push_back(d);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return plan.tables[a].out * plan.tables[b].in < plan.tables[b].out * plan.tables[a].in;
-  });
-  for (size_t i = 0; i < order.size(); ++i) {
-    const size_t d = order[i];
-    const Around at = around(dims, static_cast<int64_t>(d));
-    dims[d] = plan.tables[d].out;
-    C* out = i + 1 == order.size() ? last_out : ctx.scratch<C>(element_count(dims));
+  for (const ResizePass& pass : plan.passes) {
+    const ResizeTable& table = plan.tables[pass.axis];
+    const Around& at = pass.around;
+    C* out = &pass == &plan.passes.back() ? last_out : ctx.scratch<C>(at.outer * table.out * at.inner);
     if (at.inner == 1)
-      interpolate_rows(ctx, plan.tables[d], at.outer, in, out, outside);
+      interpolate_rows(ctx, table, at.outer, in, out, outside);
     else
-      interpolate_axis(ctx, plan.tables[d], at.outer, at.inner, in, out, outside);
+      interpolate_axis(ctx, table, at.outer, at.inner, in, out, outside);
     in = out;
   }
   return in;
@@ -284,12 +264,27 @@ ResizeTable make_resize_table(const ResizeRule& rule, const ResizeAxis& axis) {
 
 ResizePlan plan_resize(const ResizeRule& rule, const std::vector<ResizeAxis>& axes) {
   ResizePlan plan;
+  Dims dims;
   for (const ResizeAxis& axis : axes) {
     require(axis.out >= 0 && (axis.in > 0 || axis.out == 0), TENON_INVALID_ARGUMENT, "an axis of ", axis.in,
             " elements cannot have ", axis.out);
+    if (!axis.same()) plan.passes.push_back({dims.size(), {}});
+    dims.push_back(axis.in);
     plan.out.push_back(axis.out);
-    plan.same.push_back(axis.same());
     plan.tables.push_back(make_resize_table(rule, axis));
+  }
+  if (rule.interpolation == Interpolation::kNearest) {
+    const Dims strides = strides_of(dims);
+    for (size_t d = 0; d < dims.size(); ++d)
+      for (int64_t& index : plan.tables[d].index) index *= strides[d];
+    return plan;
+  }
+  std::stable_sort(plan.passes.begin(), plan.passes.end(), [&](const ResizePass& a, const ResizePass& b) {
+    return axes[a.axis].out * axes[b.axis].in < axes[b.axis].out * axes[a.axis].in;
+  });
+  for (ResizePass& pass : plan.passes) {
+    pass.around = around(dims, static_cast<int64_t>(pass.axis));
+    dims[pass.axis] = axes[pass.axis].out;
   }
   return plan;
 }
@@ -297,8 +292,7 @@ ResizePlan plan_resize(const ResizeRule& rule, const std::vector<ResizeAxis>& ax
 void resize(const Context& ctx, const ResizePlan& plan, const ResizeRule& rule) {
   const TensorView x = ctx.input(0);
   if (element_count(plan.out) == 0) return;
-  const bool same = std::all_of(plan.same.begin(), plan.same.end(), [](uint8_t s) { return s != 0; });
-  if (same) {
+  if (plan.passes.empty()) {
     std::memcpy(ctx.output(0).bytes(), x.bytes(), static_cast<size_t>(x.byte_size()));
   } else if (rule.interpolation == Interpolation::kNearest) {
     dispatch(kNearestTypes, x.dtype(),

@@ -45,18 +45,25 @@ struct ResizeRule {
 /// of weight 1.
 struct ResizeTable {
   int64_t in = 1, out = 1, taps = 1;
-  std::vector<int64_t> index;    // out * taps, within [0, in)
+  std::vector<int64_t> index;    // out * taps, within [0, in); nearest: the element's offset in the input
   std::vector<float> weight;     // as many; empty for nearest
   std::vector<uint8_t> outside;  // per output element; empty: none gets the extrapolation value
 };
 
 ResizeTable make_resize_table(const ResizeRule& rule, const ResizeAxis& axis);
 
+/// One axis of an interpolation, with what lies around it by then.
+struct ResizePass {
+  size_t axis = 0;
+  Around around;
+};
+
 /// All that a Run needs.
 struct ResizePlan {
   Dims out;
   std::vector<ResizeTable> tables;  // one per axis
-  std::vector<uint8_t> same;        // axes that stay as they are
+  std::vector<ResizePass>
+      passes;  // axes that change; those that shrink come first: less to do for the others
 };
 
 ResizePlan plan_resize(const ResizeRule& rule, const std::vector<ResizeAxis>& axes);

@@ -34,7 +34,7 @@ T combine(T old, T update, Reduction reduction) {
   }
 }
 
-void scatter_strings(const Context& ctx, TensorView data, TensorView updates, const Dims& offsets,
+void scatter_strings(const Context& ctx, TensorView data, TensorView updates, DimsView offsets,
                      int64_t block) {
   std::vector<int64_t> source(static_cast<size_t>(data.size()), -1);
   for (size_t i = 0; i < offsets.size(); ++i)
@@ -57,7 +57,7 @@ Reduction reduction_from(const std::string& name) {
   fail(TENON_INVALID_ARGUMENT, "reduction is '", name, "', possible are none, add, mul, min, max");
 }
 
-void scatter(const Context& ctx, TensorView data, TensorView updates, const Dims& offsets, int64_t block,
+void scatter(const Context& ctx, TensorView data, TensorView updates, DimsView offsets, int64_t block,
              Reduction reduction) {
   require(updates.size() == static_cast<int64_t>(offsets.size()) * block, TENON_INVALID_ARGUMENT,
           "updates have ", updates.size(), " elements for ", offsets.size(), " indices of ", block,

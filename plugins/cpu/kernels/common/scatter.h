@@ -14,7 +14,7 @@ Reduction reduction_from(const std::string& name);
 
 /// output = data; then output[offsets[i] + k] = combine(that, updates[i * block + k]) for k < block. In
 /// order, so the last of several updates of one element wins.
-void scatter(const Context& ctx, TensorView data, TensorView updates, const Dims& offsets, int64_t block,
+void scatter(const Context& ctx, TensorView data, TensorView updates, DimsView offsets, int64_t block,
              Reduction reduction);
 
 }  // namespace tenon::cpu

@@ -7,38 +7,6 @@ namespace {
 
 constexpr int64_t kGrainBytes = 64 * 1024;
 
-// Output dims and input strides with neighbouring dims joined where the input walks through them in one
-// stride.
-struct Walk {
-  Dims dims, strides;
-};
-
-Walk collapse(DimsView dims, DimsView strides) {
-  Walk walk;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == 1) continue;
-    if (!walk.dims.empty() && walk.strides.back() == strides[i] * dims[i]) {
-      walk.dims.back() *= dims[i];
-      walk.strides.back() = strides[i];
-    } else {
-      walk.dims.push_back(dims[i]);
-      walk.strides.push_back(strides[i]);
-    }
-  }
-  if (walk.dims.empty()) walk = {{1}, {1}};
-  return walk;
-}
-
-// The input offset of the first element of outer row `row`.
-int64_t row_offset(const Walk& walk, int64_t row) {
-  int64_t offset = 0;
-  for (size_t i = walk.dims.size() - 1; i-- > 0;) {
-    offset += row % walk.dims[i] * walk.strides[i];
-    row /= walk.dims[i];
-  }
-  return offset;
-}
-
 template <class T>
 void copy_row(T* out, const T* in, int64_t n, int64_t stride) {
   if (stride == 1) {
@@ -65,18 +33,17 @@ void copy_tile(T* out, const T* in, int64_t rows, int64_t columns, int64_t row_s
 }
 
 template <class T>
-void copy_walk(const Context& ctx, T* out, const T* in, const Walk& walk) {
+void copy_by_walk(const Context& ctx, T* out, const T* in, const StridedWalk& walk) {
   const size_t rank = walk.dims.size();
   const int64_t columns = walk.dims[rank - 1], column_stride = walk.strides[rank - 1];
   if (rank >= 2 && column_stride != 1 && column_stride != 0 && walk.strides[rank - 2] == 1) {
     const int64_t rows = walk.dims[rank - 2];
-    Walk outer{{walk.dims.begin(), walk.dims.end() - 1}, {walk.strides.begin(), walk.strides.end() - 1}};
     int64_t planes = 1;
     for (size_t i = 0; i + 2 < rank; ++i) planes *= walk.dims[i];
     ctx.parallel_for(planes, std::max<int64_t>(1, kGrainBytes / (rows * columns * int64_t{sizeof(T)})),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t p = begin; p < end; ++p)
-                         copy_tile(out + p * rows * columns, in + row_offset(outer, p), rows, columns, 1,
+                         copy_tile(out + p * rows * columns, in + walk.row(p, 2), rows, columns, 1,
                                    column_stride);
                      });
     return;
@@ -87,7 +54,7 @@ void copy_walk(const Context& ctx, T* out, const T* in, const Walk& walk) {
       std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, columns * int64_t{sizeof(T)}));
   ctx.parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
-      copy_row(out + r * columns, in + row_offset(walk, r), columns, column_stride);
+      copy_row(out + r * columns, in + walk.row(r), columns, column_stride);
   });
 }
 
@@ -100,29 +67,39 @@ Around around(DimsView dims, int64_t axis) {
   return out;
 }
 
-void copy_strided(const Context& ctx, TensorView input, int output, DimsView dims, DimsView strides,
-                  int64_t offset) {
+StridedWalk::StridedWalk(DimsView out, DimsView steps, int64_t first)
+    : offset(first), empty(element_count(out) == 0) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == 1) continue;
+    if (!dims.empty() && strides.back() == steps[i] * out[i]) {
+      dims.back() *= out[i];
+      strides.back() = steps[i];
+    } else {
+      dims.push_back(out[i]);
+      strides.push_back(steps[i]);
+    }
+  }
+  if (dims.empty()) dims = {1}, strides = {1};
+}
+
+void copy_strided(const Context& ctx, TensorView input, int output, const StridedWalk& walk) {
   const uint32_t bits = dtype_bits(input.dtype());
   if (bits >= 8) {
-    if (element_count(dims) == 0) return;
-    const Walk walk = collapse(dims, strides);
+    if (walk.empty) return;
     dispatch_size(input.dtype(), [&]<class T>() {
-      copy_walk(ctx, ctx.output(output).data<T>(), input.data<T>() + offset, walk);
+      copy_by_walk(ctx, ctx.output(output).data<T>(), input.data<T>() + walk.offset, walk);
     });
     return;
   }
   BlockWriter writer(ctx, output);
-  if (element_count(dims) > 0) {
-    const Walk walk = collapse(dims, strides);
-    const int64_t columns = walk.dims.back(), stride = walk.strides.back();
-    const int64_t rows = element_count(dims) / columns;
-    for (int64_t r = 0; r < rows; ++r) {
-      const int64_t first = offset + row_offset(walk, r);
-      if (stride == 1) {
-        writer.append(input, first, columns);
-      } else {
-        for (int64_t c = 0; c < columns; ++c) writer.append(input, first + c * stride, 1);
-      }
+  const int64_t columns = walk.dims.back(), stride = walk.strides.back();
+  const int64_t rows = walk.empty ? 0 : element_count(walk.dims) / columns;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t first = walk.offset + walk.row(r);
+    if (stride == 1) {
+      writer.append(input, first, columns);
+    } else {
+      for (int64_t c = 0; c < columns; ++c) writer.append(input, first + c * stride, 1);
     }
   }
   writer.finish();

@@ -11,9 +11,26 @@ struct Around {
 };
 Around around(DimsView dims, int64_t axis);
 
-/// output[i0, i1, ...] = input[offset + sum(i_k * strides_k)]; strides may be 0 or negative. `dims` are the
-/// output's.
-void copy_strided(const Context& ctx, TensorView input, int output, DimsView dims, DimsView strides,
-                  int64_t offset);
+/// How the elements of an output lie in an input. Neighbouring dims are one where the input walks through them
+/// in one stride. Made in prepare, from the output's dims.
+struct StridedWalk {
+  StridedWalk() = default;
+  StridedWalk(DimsView dims, DimsView strides, int64_t offset = 0);
+
+  /// The offset in the input, from its first element on, of row `row`, where the last `inner` dims are a row.
+  int64_t row(int64_t row, size_t inner = 1) const {
+    int64_t out = 0;
+    for (size_t i = dims.size() - inner; i-- > 0; row /= dims[i]) out += row % dims[i] * strides[i];
+    return out;
+  }
+  int64_t size() const { return empty ? 0 : element_count(dims); }
+
+  Dims dims, strides;  // the output's and the input's; at least one
+  int64_t offset = 0;  // in the input, of the first element
+  bool empty = false;
+};
+
+/// output[i0, i1, ...] = input[offset + sum(i_k * strides_k)]; strides may be 0 or negative.
+void copy_strided(const Context& ctx, TensorView input, int output, const StridedWalk& walk);
 
 }  // namespace tenon::cpu

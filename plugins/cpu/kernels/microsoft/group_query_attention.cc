@@ -172,9 +172,10 @@ class GroupQueryAttention {
     const int64_t planes = a.batch * a.kv_heads, plane = s.room * a.size;
     T* present = ctx.has_output(output) ? ctx.output(output).data<T>() : ctx.scratch<T>(planes * plane);
     const T* past = s.past > 0 ? ctx.input(output + 2).data<T>() : nullptr;
+    const WorkerLists<float> rows(ctx, a.size);
     ctx.parallel_for(planes, std::max<int64_t>(1, kGrainCheap / (plane + 1)),
-                     [&](int64_t begin, int64_t end) {
-                       std::vector<float> row(static_cast<size_t>(a.size));
+                     [&](uint32_t worker, int64_t begin, int64_t end) {
+                       const std::span<float> row = rows.of(worker);
                        for (int64_t p = begin; p < end; ++p) {
                          const int64_t b = p / a.kv_heads, h = p % a.kv_heads, first = begin_of(ctx, s, b);
                          T* to = present + p * plane;

@@ -22,9 +22,9 @@ struct ArrayFeatureExtractor {
   void run(const Context& ctx) const {
     const TensorView x = ctx.input(0);
     const int64_t columns = x.dims().back();
-    const Dims picked = checked_indices(ctx.input(1), columns);
+    const DimsView picked = checked_indices(ctx, ctx.input(1), columns);
     const auto n = static_cast<int64_t>(picked.size());
-    gather_elements(ctx, 0, output_dims(x, ctx.input(1)), x,
+    gather_elements(ctx, 0, ctx.output(0).dims(), x,
                     [&](int64_t i) { return i / n * columns + picked[static_cast<size_t>(i % n)]; });
   }
 };

@@ -2,6 +2,7 @@
 // and in what they do with the scores.
 #pragma once
 
+#include "kernels/common/scratch.h"
 #include "kernels/ml/ml.h"
 
 namespace tenon::cpu {
@@ -85,13 +86,9 @@ std::vector<double> floats_or_tensor(const NodeView& n, const std::string& attri
 
 /// Scores of one row while trees are added.
 struct TreeScores {
-  std::vector<double> sums;
-  std::vector<uint8_t> voted;  // whether a target got any vote
+  std::span<double> sums;
+  std::span<uint8_t> voted;  // whether a target got any vote
 
-  void reset(int64_t targets) {
-    sums.assign(static_cast<size_t>(targets), 0);
-    voted.assign(static_cast<size_t>(targets), 0);
-  }
   void add(TreeVote vote, TreeAggregate aggregate) {
     const auto at = static_cast<size_t>(vote.target);
     double& sum = sums[at];
@@ -115,17 +112,27 @@ void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregat
   const T* data = ctx.input(0).data<T>();
   const auto trees = static_cast<int64_t>(forest.roots.size());
   constexpr int64_t kBlock = 32;  // rows that cross a tree while it is in the cache
-  ctx.parallel_for(x.rows, std::max<int64_t>(1, kGrainCostly / (trees + 1)), [&](int64_t begin, int64_t end) {
-    std::vector<TreeScores> scores(static_cast<size_t>(std::min(kBlock, end - begin)));
+  const WorkerLists<double> all_sums(ctx, kBlock * forest.targets);
+  const WorkerLists<uint8_t> all_voted(ctx, kBlock * forest.targets);
+  const int64_t grain = std::max<int64_t>(1, kGrainCostly / (trees + 1));
+  ctx.parallel_for(x.rows, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
+    const std::span<double> sums = all_sums.of(worker);
+    const std::span<uint8_t> voted = all_voted.of(worker);
+    const auto targets = static_cast<size_t>(forest.targets);
     for (int64_t first = begin; first < end; first += kBlock) {
       const int64_t last = std::min(end, first + kBlock);
-      for (TreeScores& s : scores) s.reset(forest.targets);
+      const auto scores_of = [&](int64_t row) {
+        const size_t at = static_cast<size_t>(row - first) * targets;
+        return TreeScores{sums.subspan(at, targets), voted.subspan(at, targets)};
+      };
+      std::fill(sums.begin(), sums.end(), 0.0);
+      std::fill(voted.begin(), voted.end(), uint8_t{0});
       for (const int32_t root : forest.roots)
         for (int64_t row = first; row < last; ++row)
           for (const TreeVote& vote : forest.walk(root, data + row * x.columns))
-            scores[static_cast<size_t>(row - first)].add(vote, aggregate);
+            scores_of(row).add(vote, aggregate);
       for (int64_t row = first; row < last; ++row) {
-        TreeScores& s = scores[static_cast<size_t>(row - first)];
+        TreeScores s = scores_of(row);
         if (aggregate == TreeAggregate::kAverage) {
           for (double& sum : s.sums) sum /= static_cast<double>(trees);
         }

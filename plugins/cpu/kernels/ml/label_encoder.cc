@@ -1,5 +1,6 @@
 #include "kernels/common/lookup.h"
 #include "kernels/common/movement.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 namespace {
@@ -48,7 +49,7 @@ class LabelMap {
 
   void run(const Context& ctx) const {
     const TensorView x = ctx.input(0);
-    std::vector<int64_t> places(static_cast<size_t>(x.size()));
+    const std::span<int64_t> places = scratch_list<int64_t>(ctx, x.size());
     if (x.dtype() == TENON_STRING) {
       for (size_t i = 0; i < places.size(); ++i)
         places[i] = by_string_.find(x.string(static_cast<int64_t>(i)));
@@ -73,7 +74,7 @@ class LabelMap {
 
  private:
   size_t value_at(int64_t place) const { return place < 0 ? values_.size() - 1 : static_cast<size_t>(place); }
-  void write(const Context& ctx, const std::vector<int64_t>& places) const {
+  void write(const Context& ctx, std::span<const int64_t> places) const {
     if (!values_.strings.empty()) {
       StringBuilder out;
       for (const int64_t place : places) out.add(values_.strings[value_at(place)]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/common/gemm.h"
+#include "kernels/common/scratch.h"
 #include "kernels/ml/ml.h"
 
 namespace tenon::cpu {
@@ -21,15 +22,15 @@ inline float* linear_scores(const Context& ctx, const std::vector<float>& coeffi
   return scores;
 }
 
-/// Transforms one row of scores into `out`.
-inline void transform_row(PostTransform transform, const float* scores, int64_t n, float* out) {
+/// Transforms one row of scores into `out`; `room` has as many elements as the row.
+inline void transform_row(PostTransform transform, const float* scores, std::span<double> room, float* out) {
   if (transform == PostTransform::kNone) {
-    std::copy_n(scores, n, out);
+    std::copy_n(scores, room.size(), out);
     return;
   }
-  std::vector<double> row(scores, scores + n);
-  apply_transform(transform, row);
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(row[static_cast<size_t>(i)]);
+  std::copy_n(scores, room.size(), room.begin());
+  apply_transform(transform, room);
+  for (size_t i = 0; i < room.size(); ++i) out[i] = static_cast<float>(room[i]);
 }
 
 }  // namespace tenon::cpu

@@ -31,7 +31,7 @@ class LinearClassifier {
   void run(const Context& ctx) const {
     const int64_t rows = rows_of(ctx.input(0).dims()).rows;
     const float* scores = linear_scores(ctx, coefficients_, intercepts_, scores_);
-    std::vector<int32_t> winners(static_cast<size_t>(rows));
+    const std::span<int32_t> winners = scratch_list<int32_t>(ctx, rows);
     for (int64_t r = 0; r < rows; ++r) {
       const float* row = scores + r * scores_;
       winners[static_cast<size_t>(r)] =
@@ -41,17 +41,18 @@ class LinearClassifier {
     if (!ctx.has_output(1)) return;
     float* out =
         (intercepts_.empty() ? ctx.alloc_output(1, Dims{rows, outputs()}) : ctx.output(1)).data<float>();
-    for (int64_t r = 0; r < rows; ++r) write_scores(scores + r * scores_, out + r * outputs());
+    const std::span<double> room = scratch_list<double>(ctx, scores_);
+    for (int64_t r = 0; r < rows; ++r) write_scores(scores + r * scores_, room, out + r * outputs());
   }
 
  private:
   int64_t outputs() const { return binary_ ? 2 : scores_; }
-  void write_labels(const Context& ctx, const std::vector<int32_t>& winners) const {
+  void write_labels(const Context& ctx, std::span<const int32_t> winners) const {
     if (binary_ || scores_ > 1) return labels_.write(ctx, 0, winners);
     if (ctx.has_output(0)) std::copy(winners.begin(), winners.end(), ctx.output(0).data<int64_t>());
   }
-  void write_scores(const float* scores, float* out) const {
-    if (!binary_) return transform_row(transform_, scores, scores_, out);
+  void write_scores(const float* scores, std::span<double> room, float* out) const {
+    if (!binary_) return transform_row(transform_, scores, room, out);
     const std::array<double, 2> both = two_scores(transform_, static_cast<double>(scores[0]), false);
     out[0] = static_cast<float>(both[0]), out[1] = static_cast<float>(both[1]);
   }

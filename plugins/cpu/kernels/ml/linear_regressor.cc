@@ -21,8 +21,9 @@ class LinearRegressor {
   void run(const Context& ctx) const {
     const float* scores = linear_scores(ctx, coefficients_, intercepts_, targets_);
     auto* out = ctx.output(0).data<float>();
+    const std::span<double> room = scratch_list<double>(ctx, targets_);
     for (int64_t i = 0; i < ctx.output(0).size(); i += targets_)
-      transform_row(transform_, scores + i, targets_, out + i);
+      transform_row(transform_, scores + i, room, out + i);
   }
 
  private:

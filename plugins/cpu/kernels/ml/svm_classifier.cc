@@ -1,3 +1,4 @@
+#include "kernels/common/scratch.h"
 #include "kernels/ml/svm.h"
 
 namespace tenon::cpu {
@@ -5,9 +6,10 @@ namespace {
 
 /// From the probability of each class against each other one to one probability per class, by the fixed point
 /// iteration of Wu, Lin and Weng ("Probability estimates for multi-class classification", 2004, second
-/// method). pairs[i * n + j]: of i against j.
-std::vector<double> couple(const std::vector<double>& pairs, size_t n) {
-  std::vector<double> q(n * n, 0), p(n, 1 / static_cast<double>(n)), qp(n);
+/// method). pairs[i * n + j]: of i against j. p [n] becomes the result; q [n * n] and qp [n] are room.
+void couple(const double* pairs, size_t n, double* q, double* qp, double* p) {
+  std::fill_n(q, n * n, 0.0);
+  std::fill_n(p, n, 1 / static_cast<double>(n));
   for (size_t t = 0; t < n; ++t)
     for (size_t j = 0; j < n; ++j) {
       if (j == t) continue;
@@ -34,7 +36,6 @@ std::vector<double> couple(const std::vector<double>& pairs, size_t n) {
       }
     }
   }
-  return p;
 }
 
 // One classifier for each pair of classes, each pair a vote; or, without support vectors, one linear score
@@ -77,12 +78,16 @@ class SvmClassifier {
     const Rows x = rows_of(ctx.input(0).dims());
     const float* data = numbers_as_float(ctx, ctx.input(0));
     float* out = ctx.has_output(1) ? ctx.output(1).data<float>() : nullptr;
-    std::vector<int32_t> winners(static_cast<size_t>(x.rows));
+    const std::span<int32_t> winners = scratch_list<int32_t>(ctx, x.rows);
+    const WorkerLists<double> rooms(ctx, static_cast<int64_t>(Room::size(*this)));
+    const WorkerLists<int> all_votes(ctx, static_cast<int64_t>(classes_));
     const auto work = static_cast<int64_t>(vectors_.size() + coefficients_.size() + 1);
-    ctx.parallel_for(x.rows, std::max<int64_t>(1, kGrainCheap / work), [&](int64_t begin, int64_t end) {
+    const int64_t grain = std::max<int64_t>(1, kGrainCheap / work);
+    ctx.parallel_for(x.rows, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
+      const Room room(*this, rooms.of(worker), all_votes.of(worker));
       for (int64_t r = begin; r < end; ++r) {
-        std::vector<double> scores;
-        winners[static_cast<size_t>(r)] = classify(data + r * features_, scores);
+        std::span<double> scores;
+        winners[static_cast<size_t>(r)] = classify(data + r * features_, room, &scores);
         for (size_t i = 0; out != nullptr && i < scores.size(); ++i)
           out[r * outputs() + static_cast<int64_t>(i)] = static_cast<float>(scores[i]);
       }
@@ -91,6 +96,28 @@ class SvmClassifier {
   }
 
  private:
+  /// What scoring a row needs.
+  struct Room {
+    static size_t size(const SvmClassifier& s) {
+      return s.total_ + std::max<size_t>(2, s.pairs()) + 2 * s.classes_ * s.classes_ + 2 * s.classes_;
+    }
+    Room(const SvmClassifier& s, std::span<double> all, std::span<int> votes) : votes(votes) {
+      const auto take = [&all](size_t n) {
+        const std::span<double> out = all.first(n);
+        all = all.subspan(n);
+        return out;
+      };
+      compared = take(s.total_), pairs = take(std::max<size_t>(2, s.pairs()));
+      against = take(s.classes_ * s.classes_), q = take(s.classes_ * s.classes_);
+      classes = take(s.classes_), qp = take(s.classes_);
+    }
+    std::span<double> compared;        // one per support vector
+    std::span<double> pairs;           // scores; room for two of one pair
+    std::span<double> against, q, qp;  // see couple()
+    std::span<double> classes;         // scores
+    std::span<int> votes;
+  };
+
   size_t pairs() const { return classes_ * (classes_ - 1) / 2; }
   int64_t outputs() const {
     if (total_ == 0 || !prob_a_.empty() || classes_ <= 2) return static_cast<int64_t>(classes_);
@@ -114,41 +141,47 @@ class SvmClassifier {
             "the lists of coefficients, rho and labels do not match");
   }
 
-  int32_t classify(const float* row, std::vector<double>& scores) const {
+  int32_t classify(const float* row, const Room& room, std::span<double>* out_scores) const {
     if (total_ == 0) {
       for (size_t c = 0; c < classes_; ++c)
-        scores.push_back(kernel_(row, coefficients_.data() + static_cast<int64_t>(c) * features_, features_) +
-                         static_cast<double>(rho_[0]));
-      const auto winner = std::max_element(scores.begin(), scores.end()) - scores.begin();
-      apply_transform(transform_, scores);
+        room.classes[c] =
+            kernel_(row, coefficients_.data() + static_cast<int64_t>(c) * features_, features_) +
+            static_cast<double>(rho_[0]);
+      *out_scores = room.classes;
+      const auto winner = std::max_element(out_scores->begin(), out_scores->end()) - out_scores->begin();
+      apply_transform(transform_, *out_scores);
       return static_cast<int32_t>(winner);
     }
-    std::vector<int> votes(classes_, 0);
-    scores = score_pairs(row, votes);
-    if (!prob_a_.empty())
-      scores = probabilities(scores);
-    else if (classes_ == 2)
-      scores = {-scores[0], scores[0]};
-    apply_transform(transform_, scores);
-    return static_cast<int32_t>(std::max_element(votes.begin(), votes.end()) - votes.begin());
+    score_pairs(row, room);
+    *out_scores = room.pairs.first(pairs());
+    if (!prob_a_.empty()) {
+      probabilities(room);
+      *out_scores = room.classes;
+    } else if (classes_ == 2) {
+      *out_scores = room.pairs.first(2);
+      room.pairs[1] = room.pairs[0];
+      room.pairs[0] = -room.pairs[1];
+    }
+    apply_transform(transform_, *out_scores);
+    return static_cast<int32_t>(std::max_element(room.votes.begin(), room.votes.end()) - room.votes.begin());
   }
 
   /// One score per pair (0, 1), (0, 2), ... (1, 2), ...; row k of the coefficients is that of the k-th other
   /// class.
-  std::vector<double> score_pairs(const float* row, std::vector<int>& votes) const {
-    std::vector<double> compared(total_), out;
+  void score_pairs(const float* row, const Room& room) const {
+    std::fill(room.votes.begin(), room.votes.end(), 0);
     for (size_t v = 0; v < total_; ++v)
-      compared[v] = kernel_(row, vectors_.data() + static_cast<int64_t>(v) * features_, features_);
+      room.compared[v] = kernel_(row, vectors_.data() + static_cast<int64_t>(v) * features_, features_);
+    size_t pair = 0;
     for (size_t i = 0; i < classes_; ++i)
-      for (size_t j = i + 1; j < classes_; ++j) {
+      for (size_t j = i + 1; j < classes_; ++j, ++pair) {
         const double score =
-            weigh(compared, j - 1, i) + weigh(compared, i, j) + static_cast<double>(rho_[out.size()]);
-        out.push_back(score);
-        ++votes[score > 0 ? i : j];
+            weigh(room.compared, j - 1, i) + weigh(room.compared, i, j) + static_cast<double>(rho_[pair]);
+        room.pairs[pair] = score;
+        ++room.votes[score > 0 ? i : j];
       }
-    return out;
   }
-  double weigh(const std::vector<double>& compared, size_t coefficient_row, size_t of_class) const {
+  double weigh(std::span<const double> compared, size_t coefficient_row, size_t of_class) const {
     double sum = 0;
     const size_t first = starts_[of_class], last = first + static_cast<size_t>(per_class_[of_class]);
     for (size_t v = first; v < last; ++v)
@@ -156,18 +189,18 @@ class SvmClassifier {
     return sum;
   }
 
-  std::vector<double> probabilities(const std::vector<double>& scores) const {
-    std::vector<double> against(classes_ * classes_, 0);
+  void probabilities(const Room& room) const {
+    std::fill(room.against.begin(), room.against.end(), 0.0);
     size_t pair = 0;
     for (size_t i = 0; i < classes_; ++i)
       for (size_t j = i + 1; j < classes_; ++j, ++pair) {
         const double raw = logistic(
-            -(scores[pair] * static_cast<double>(prob_a_[pair]) + static_cast<double>(prob_b_[pair])));
+            -(room.pairs[pair] * static_cast<double>(prob_a_[pair]) + static_cast<double>(prob_b_[pair])));
         const double p = std::clamp(raw, 1e-7, 1 - 1e-7);
-        against[i * classes_ + j] = p;
-        against[j * classes_ + i] = 1 - p;
+        room.against[i * classes_ + j] = p;
+        room.against[j * classes_ + i] = 1 - p;
       }
-    return couple(against, classes_);
+    couple(room.against.data(), classes_, room.q.data(), room.qp.data(), room.classes.data());
   }
 
   SvmKernel kernel_;

@@ -31,7 +31,7 @@ class TreeEnsembleClassifier {
   }
 
   void run(const Context& ctx) const {
-    std::vector<int32_t> winners(static_cast<size_t>(rows_of(ctx.input(0).dims()).rows));
+    const std::span<int32_t> winners = scratch_list<int32_t>(ctx, rows_of(ctx.input(0).dims()).rows);
     float* out = ctx.has_output(1) ? ctx.output(1).data<float>() : nullptr;
     dispatch(kMlNumbers, ctx.input(0).dtype(), [&]<class T>() {
       score_rows<T>(ctx, forest_, TreeAggregate::kSum, [&](int64_t row, TreeScores& s) {
@@ -75,7 +75,7 @@ class TreeEnsembleClassifier {
     const int32_t winner = score > (positive_ ? 0.5 : 0.0) ? 1 : 0;
     if (first) {
       const std::array<double, 2> both = two_scores(transform_, score, !positive_);
-      s.sums.assign(both.begin(), both.end());
+      std::copy(both.begin(), both.end(), s.sums.begin());
     } else {
       s.sums[1] = score;
       apply_transform(transform_, s.sums);
@@ -83,7 +83,7 @@ class TreeEnsembleClassifier {
     return winner;
   }
 
-  static void write_sign(const Context& ctx, const std::vector<int32_t>& winners) {
+  static void write_sign(const Context& ctx, std::span<const int32_t> winners) {
     if (ctx.has_output(0)) std::copy(winners.begin(), winners.end(), ctx.output(0).data<int64_t>());
   }
 

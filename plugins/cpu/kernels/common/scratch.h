@@ -1,0 +1,55 @@
+// Lists that a Run needs for itself. They lie in the host's scratch memory: a Run allocates nothing of its own.
+#pragma once
+
+#include "kernels/common/shape.h"
+
+namespace tenon::cpu {
+
+/// `n` elements, uninitialised, until the Run returns.
+template <class T>
+std::span<T> scratch_list(const Context& ctx, int64_t n) {
+  return {ctx.scratch<T>(std::max<int64_t>(1, n)), static_cast<size_t>(n)};
+}
+
+/// `n` elements for each worker of a parallel_for, uninitialised.
+template <class T>
+class WorkerLists {
+ public:
+  WorkerLists(const Context& ctx, int64_t n)
+      : n_(n),
+        step_((n + kLine - 1) / kLine * kLine),
+        first_(ctx.scratch<T>(std::max<int64_t>(1, step_ * static_cast<int64_t>(ctx.worker_count())))) {}
+
+  std::span<T> of(uint32_t worker) const {
+    return {first_ + static_cast<int64_t>(worker) * step_, static_cast<size_t>(n_)};
+  }
+
+ private:
+  // Workers write to cache lines of their own.
+  static constexpr int64_t kLine = std::max<int64_t>(1, 64 / static_cast<int64_t>(sizeof(T)));
+  int64_t n_, step_;
+  T* first_;
+};
+
+/// Elements of an int32 or int64 tensor as int64: the tensor's own where it has that type.
+inline DimsView int_list(const Context& ctx, TensorView tensor) {
+  if (tensor.dtype() == TENON_INT32) {
+    const std::span<int64_t> out = scratch_list<int64_t>(ctx, tensor.size());
+    std::copy_n(tensor.data<int32_t>(), tensor.size(), out.begin());
+    return out;
+  }
+  require(tensor.dtype() == TENON_INT64, TENON_INVALID_ARGUMENT, "int64 expected, not ",
+          dtype_name(tensor.dtype()));
+  return tensor.span<int64_t>();
+}
+
+/// The one element of an int32 or int64 tensor; `what` names it in the error.
+inline int64_t only_int(TensorView tensor, const char* what) {
+  require(tensor.size() == 1, TENON_INVALID_ARGUMENT, what, " must be one number");
+  if (tensor.dtype() == TENON_INT32) return *tensor.data<int32_t>();
+  require(tensor.dtype() == TENON_INT64, TENON_INVALID_ARGUMENT, what, " must be int64, not ",
+          dtype_name(tensor.dtype()));
+  return *tensor.data<int64_t>();
+}
+
+}  // namespace tenon::cpu
