@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ep-sdk/cts/allocation_watch.h"
 #include "ep-sdk/cts/graph.h"
 #include "ep-sdk/cts/subject.h"
 
@@ -184,5 +185,9 @@ class Execution {
   tenon_binding* binding_ = nullptr;
   std::unique_ptr<tenon_run> run_;
 };
+
+/// What the provider's own code, the library at `module_path`, takes in the third Run (R41). Nothing where outputs are made
+/// while it runs, and in builds that cannot watch. Throws CallFailed.
+Watched watch_third_run(const Prepared& prepared, const std::string& module_path);
 
 }  // namespace tenon::cts

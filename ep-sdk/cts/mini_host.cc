@@ -13,6 +13,7 @@ MiniHost::MiniHost(const std::string& manifest, const std::vector<std::string>& 
   const auto json = nlohmann::json::parse(std::ifstream(manifest));
   const auto folder = std::filesystem::absolute(manifest).parent_path();
   const auto path = folder / json["library"]["path"].get<std::string>();
+  module_path_ = path.string();
   library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) throw std::runtime_error(dlerror());
   const auto negotiate = reinterpret_cast<tenon_ep_negotiate_fn>(dlsym(library_, "tenon_ep_negotiate"));
@@ -47,17 +48,24 @@ MiniHost::~MiniHost() {
 
 bool MiniHost::claims(const NodeCase& node) const { return !ask(*subject_, graph_of(node)).claims.empty(); }
 
+namespace {
+
+/// The claim of the one node. Throws Rejected.
+Claim claim_of(const Subject& subject, const GraphCase& graph) {
+  const Offer offer = ask(subject, graph);
+  if (!offer.claims.empty()) return offer.claims[0];
+  const Rejection why = offer.rejections.empty() ? Rejection{} : offer.rejections[0];
+  throw Rejected(why.code, why.text);
+}
+
+}  // namespace
+
 std::vector<Tensor> MiniHost::run(const NodeCase& node, Placement placement) {
   const int live_before = live_values();
   const GraphCase graph = graph_of(node);
-  const Offer offer = ask(*subject_, graph);
-  if (offer.claims.empty()) {
-    const Rejection why = offer.rejections.empty() ? Rejection{} : offer.rejections[0];
-    throw Rejected(why.code, why.text);
-  }
   std::vector<Tensor> results;
   {
-    const Program program(*subject_, graph, offer.claims[0]);
+    const Program program(*subject_, graph, claim_of(*subject_, graph));
     const Prepared prepared(program);
     RunSetup setup;
     setup.placement = placement;
@@ -72,6 +80,12 @@ std::vector<Tensor> MiniHost::run(const NodeCase& node, Placement placement) {
   if (live_values() != live_before)
     throw Failed("values leaked: " + std::to_string(live_values() - live_before));
   return results;
+}
+
+Watched MiniHost::watch_run(const NodeCase& node) {
+  const GraphCase graph = graph_of(node);
+  const Program program(*subject_, graph, claim_of(*subject_, graph));
+  return watch_third_run(Prepared(program), module_path_);
 }
 
 std::vector<std::string> manifests_in(const std::string& folder) {

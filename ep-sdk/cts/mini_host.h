@@ -29,9 +29,11 @@ class MiniHost {
   /// Capability, compile, prepare and Run of one node; outputs at the node's own positions. Throws Rejected,
   /// CallFailed, or Failed when the provider breaks the contract.
   std::vector<Tensor> run(const NodeCase& node, Placement placement);
+  /// What the provider's own code takes in the third Run of one node (R41). Throws as run() does.
+  Watched watch_run(const NodeCase& node);
 
  private:
-  std::string id_;
+  std::string id_, module_path_;
   std::vector<std::string> options_;
   bool completes_ = false;
   void* library_ = nullptr;

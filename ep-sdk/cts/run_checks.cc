@@ -329,17 +329,9 @@ TENON_CHECK("R41", "from its third Run on the provider's own code takes no memor
   if (!can_watch()) throw NotApplicable("this build of the kit cannot see who takes memory");
   std::string found;
   each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
-    if (!is_plain(claimed)) return;
     const Program program(subject, claimed.graph, claimed.claim);
     const Prepared prepared(program);
-    if (std::count(prepared.at_run.begin(), prepared.at_run.end(), true) != 0) return;
-    Execution execution(prepared);
-    execution.run();
-    execution.run();
-    watch(target.module_path());
-    const CallResult result = execution.try_run();
-    const Watched seen = stop_watching();
-    if (!result.ok()) throw CallFailed(result.status, result.text);
+    const Watched seen = watch_third_run(prepared, target.module_path());
     if (seen.allocations == 0 && seen.locks == 0) return;
     found += (found.empty() ? "" : "; ") + claimed.probe.name + " takes memory " +
              std::to_string(seen.allocations) + " times and a mutex " + std::to_string(seen.locks) + " times";

@@ -35,6 +35,9 @@ class OpTest : public testing::Test {
     }
     check(constants, Placement::kApart, "constant inputs");
     check(node, Placement::kShared, "outputs over inputs");
+    if (!hosts()[provider_]->completes()) return;
+    watch(node, "run-time inputs");
+    watch(constants, "constant inputs");
   }
 
  private:
@@ -57,6 +60,20 @@ class OpTest : public testing::Test {
       }
     } catch (const std::exception& e) {
       ADD_FAILURE() << e.what() << " (" << how << ")\n" << place();
+    }
+  }
+
+  /// Rule R41.
+  void watch(const NodeCase& node, const char* how) const {
+    try {
+      const Watched seen = hosts()[provider_]->watch_run(node);
+      if (seen.allocations != 0 || seen.locks != 0) {
+        ADD_FAILURE() << "R41: the third Run takes memory " << seen.allocations << " times and a mutex "
+                      << seen.locks << " times (" << how << ")\n"
+                      << place();
+      }
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what() << " (" << how << ", watched)\n" << place();
     }
   }
 
