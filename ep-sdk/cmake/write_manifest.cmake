@@ -43,8 +43,8 @@ set_json(library sha256 "\"${sha256}\"")
 set_json(library size ${size})
 set_json(library os "\"${OS}\"")
 set_json(library arch "\"${ARCH}\"")
-if(SANITIZER STREQUAL "address" OR SANITIZER STREQUAL "thread")
-  set_json(library sanitizer "\"${SANITIZER}\"")
+if(SANITIZER MATCHES "address|thread") # UndefinedBehaviorSanitizer needs nothing of the host
+  set_json(library sanitizer "\"${CMAKE_MATCH_0}\"")
 endif()
 
 file(WRITE ${OUTPUT}.new "${manifest}\n")

@@ -15,13 +15,13 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
 # The build tree runs from wherever it is copied to, as an installation does.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
-set(TENON_SANITIZE "" CACHE STRING "Build with a sanitizer: address, undefined, thread or empty")
+set(TENON_SANITIZE "" CACHE STRING "Build with sanitizers: address, undefined, thread, address,undefined or empty")
+string(REGEX REPLACE ",?undefined" "" TENON_SANITIZE_MEMORY "${TENON_SANITIZE}") # address, thread or empty
+if(TENON_SANITIZE_MEMORY)
+  add_compile_options(-fsanitize=${TENON_SANITIZE_MEMORY} -fno-omit-frame-pointer)
+endif()
 if(TENON_SANITIZE)
-  add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TENON_SANITIZE})
-  if(TENON_SANITIZE STREQUAL "undefined")
-    add_compile_options(-fno-sanitize-recover=undefined)
-  endif()
 endif()
 option(TENON_FUZZ "Build the harnesses of tests/fuzz as libFuzzer programs; needs clang" OFF)
 if(TENON_FUZZ)

@@ -80,7 +80,4 @@ add_library(tenon_onnx_lib STATIC ${sources} ${generated})
 target_include_directories(tenon_onnx_lib SYSTEM PUBLIC ${root})
 target_compile_definitions(tenon_onnx_lib PUBLIC ONNX_ML=1 ONNX_NAMESPACE=tenon_onnx PRIVATE __ONNX_NO_DOC_STRINGS)
 target_compile_options(tenon_onnx_lib PRIVATE -w -O1)
-if(TENON_SANITIZE STREQUAL "undefined")
-  target_compile_options(tenon_onnx_lib PRIVATE -fno-sanitize=undefined) # foreign code: not ours to repair
-endif()
 target_link_libraries(tenon_onnx_lib PUBLIC protobuf::libprotobuf)
