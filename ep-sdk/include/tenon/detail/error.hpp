@@ -80,7 +80,7 @@ namespace detail {
 
 inline void copy_text(char* to, size_t room, std::string_view text) noexcept {
   const size_t n = text.size() < room - 1 ? text.size() : room - 1;
-  std::memcpy(to, text.data(), n);
+  if (n > 0) std::memcpy(to, text.data(), n);
   to[n] = '\0';
 }
 
