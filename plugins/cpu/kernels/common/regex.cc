@@ -1,9 +1,10 @@
 #include "kernels/common/regex.h"
 
-#include <locale.h>
 #include <wctype.h>
 
 #include <memory>
+
+#include "kernels/common/unicode_locale.h"
 
 namespace tenon::cpu {
 namespace {
@@ -80,7 +81,7 @@ std::vector<Range> unicode_class(std::string_view name) {
                      : name == "P"                 ? "punct"
                      : name == "Z"                 ? "space"
                                                    : nullptr;
-  static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  const locale_t locale = unicode_locale();
   if (type == nullptr || locale == nullptr) return {};
   const wctype_t kind = wctype_l(type, locale);
   std::vector<Range> out;

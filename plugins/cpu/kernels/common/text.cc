@@ -1,7 +1,8 @@
 #include "kernels/common/text.h"
 
-#include <locale.h>
 #include <wctype.h>
+
+#include "kernels/common/unicode_locale.h"
 
 namespace tenon::cpu {
 namespace {
@@ -15,11 +16,6 @@ int length_of(unsigned char lead) {
   if (lead >= 0xC2 && lead < 0xE0) return 2;
   if (lead >= 0xE0 && lead < 0xF0) return 3;
   return lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
-}
-
-locale_t unicode_locale() {
-  static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-  return locale;
 }
 
 }  // namespace
