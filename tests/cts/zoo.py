@@ -199,8 +199,10 @@ def copy_of(manifest, folder):
 
 
 class Zoo:
-    def __init__(self, cts, fakes):
+    def __init__(self, cts, fakes, sanitized):
         self.cts, self.fakes, self.problems, self.count = cts, fakes, [], 0
+        # The kit cannot watch who takes memory where a sanitizer has replaced malloc.
+        self.blind = {"R41"} if sanitized else set()
 
     def statuses(self, manifest, checks, arguments, environment):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
@@ -223,6 +225,8 @@ class Zoo:
                 planted.arrange(manifest)
             found, output = self.statuses(manifest, planted.fails, planted.arguments, planted.environment)
         for check in planted.fails:
+            if check in self.blind and found.get(check) == "not applicable":
+                continue
             if found.get(check) != "failed":
                 self.problems.append(f"{planted.name}: {check} is '{found.get(check)}', not 'failed'\n{output}")
 
@@ -248,8 +252,8 @@ def gaps(cts):
 
 
 def main():
-    zoo = Zoo(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
-    names = sys.argv[3:]
+    zoo = Zoo(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), "--sanitized" in sys.argv)
+    names = [word for word in sys.argv[3:] if word != "--sanitized"]
     rows = [row for row in DEFECTS if not names or row.name in names]
     if not names:
         zoo.problems += gaps(zoo.cts)

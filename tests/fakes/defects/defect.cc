@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "tenon/ep.h"
+#include "tenon/negotiate.hpp"
 
 namespace {
 
@@ -179,6 +180,7 @@ extern "C" tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
 #endif
   io->major = TENON_EP_ABI_MAJOR;
   io->minor = TENON_EP_ABI_MINOR;
+  io->sanitizer = tenon::ep::own_sanitizer();
 #if defined(DEFECT_FUTURE_MAJOR)
   io->major = TENON_EP_ABI_MAJOR + 1;
 #elif defined(DEFECT_OLD_MINOR)

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tenon/ep.h"
+#include "tenon/negotiate.hpp"
 
 namespace {
 
@@ -281,16 +282,6 @@ constexpr tenon_ep_api make_api() {
 }
 constexpr tenon_ep_api kApi = make_api();
 
-constexpr uint32_t sanitizer() {
-#if defined(__SANITIZE_ADDRESS__)
-  return TENON_SANITIZER_ADDRESS;
-#elif defined(__SANITIZE_THREAD__)
-  return TENON_SANITIZER_THREAD;
-#else
-  return TENON_SANITIZER_NONE;
-#endif
-}
-
 }  // namespace
 
 extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
@@ -305,7 +296,7 @@ extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation*
   g_host = io->host;
   io->major = TENON_EP_ABI_MAJOR;
   io->minor = TENON_EP_ABI_MINOR;
-  io->sanitizer = sanitizer();
+  io->sanitizer = tenon::ep::own_sanitizer();
   std::strcpy(io->provider_id, TENON_PROVIDER_ID);
   std::strcpy(io->provider_version, TENON_PROVIDER_VERSION);
   io->api = &kApi;
