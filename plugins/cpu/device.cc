@@ -1,4 +1,5 @@
 #include "device.h"
+#include "packing.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,7 @@ namespace {
 struct Candidate {
   std::string_view name;
   const isa::Table* table;
+  const isa::Packing* packing;
   bool runs;
 };
 
@@ -21,16 +23,16 @@ struct Candidate {
 std::vector<Candidate> candidates() {
   std::vector<Candidate> out;
 #if defined(TENON_CPU_HAVE_avx512)
-  out.push_back({"avx512", &isa::table_avx512(),
+  out.push_back({"avx512", &isa::table_avx512(), &isa::packing_avx512(),
                  __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                      __builtin_cpu_supports("fma")});
 #endif
 #if defined(TENON_CPU_HAVE_avx2)
-  out.push_back(
-      {"avx2", &isa::table_avx2(), __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")});
+  out.push_back({"avx2", &isa::table_avx2(), &isa::packing_avx2(),
+                 __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")});
 #endif
-  out.push_back({"generic", &isa::table_generic(), true});
+  out.push_back({"generic", &isa::table_generic(), &isa::packing_generic(), true});
   return out;
 }
 
@@ -39,12 +41,13 @@ std::string_view wanted() {
   return name == nullptr ? "" : name;
 }
 
-const isa::Table& choose() {
+Candidate choose() {
   const std::string_view name = wanted();
-  for (const Candidate& c : candidates()) {
-    if (c.runs && (name.empty() || name == c.name)) return *c.table;
+  const std::vector<Candidate> all = candidates();
+  for (const Candidate& c : all) {
+    if (c.runs && (name.empty() || name == c.name)) return c;
   }
-  return isa::table_generic();  // negotiation has refused by then
+  return all.back();  // negotiation has refused by then
 }
 
 #if defined(__x86_64__)
@@ -71,8 +74,13 @@ std::string vendor_text() {
 }  // namespace
 
 const isa::Table& isa_table() {
-  static const isa::Table& table = choose();
+  static const isa::Table& table = *choose().table;
   return table;
+}
+
+const isa::Packing& isa_packing() {
+  static const isa::Packing& packing = *choose().packing;
+  return packing;
 }
 
 std::string isa_refusal() {

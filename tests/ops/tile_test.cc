@@ -135,8 +135,11 @@ OP_CASES(MatMul, 13,
           matmul("groups_of_tiles", 41, 17, 161), matmul("one_row", 1, 64, 70),
           matmul("one_column", 70, 64, 1), matmul("depth_one", 12, 1, 40),
           batched("batches", 3, 10, 6, 35, false), batched("shared_right_side", 3, 5, 6, 35, true),
-          batched("no_rows", 2, 0, 4, 40, false)})
-OP_CASES(Gemm, 13, {turned("turned_tile", 10, 12, 40), turned("turned_row", 2, 50, 33)})
+          batched("no_rows", 2, 0, 4, 40, false), matmul("packed", 70, 600, 400),
+          doubled(matmul("packed_rows", 400, 600, 70))})
+OP_CASES(Gemm, 13,
+         {turned("turned_tile", 10, 12, 40), turned("turned_row", 2, 50, 33),
+          turned("turned_packed", 60, 600, 400)})
 OP_CASES(Conv, 11,
          {convolution("three_by_three", {2, 3, 9, 10, 12, 3, 1, 1, 1}), convolution("strided", kStrided),
           convolution("points", {2, 6, 7, 7, 16, 1, 1, 0, 1}),
@@ -145,6 +148,7 @@ OP_CASES(Conv, 11,
           doubled(convolution("depthwise", kDepthwise)), doubled(convolution("strided", kStrided)),
           convolution("strided_by_three", kThird),
           convolution("depthwise_doubled", {1, 4, 8, 8, 8, 3, 2, 1, 4}),
+          convolution("packed", {1, 64, 8, 8, 300, 3, 1, 1, 1}),
           convolution("seven_by_seven", {1, 3, 20, 21, 8, 7, 2, 3, 1})})
 
 OP_CASES(MaxPool, 12,

@@ -125,23 +125,24 @@ struct Conv {
                                               std::max<int64_t>(32, s.out_plane));
     const int64_t blocks = (s.out_plane + width - 1) / width;
     const int64_t work = std::max<int64_t>(1, rows * width * s.out_channels);
-    T* columns = ctx.scratch<T>(static_cast<int64_t>(ctx.worker_count()) * rows * width);
-    ctx.parallel_for(
-        s.batch * s.groups * blocks, std::max<int64_t>(1, kGrainFlops / work),
-        [&](uint32_t worker, int64_t begin, int64_t end) {
-          T* mine = columns + worker * rows * width;
-          for (int64_t i = begin; i < end; ++i) {
-            const int64_t image = i / blocks, first = i % blocks * width,
-                          n = std::min(width, s.out_plane - first);
-            const int64_t group = image % s.groups;
-            im2col(data.x + image * s.in_channels * s.in_plane, s.in_channels, s.window, first, n, T(0),
-                   mine);
-            T* y = data.y + image * s.out_channels * s.out_plane + first;
-            fill_bias(s, data, group * s.out_channels, y, s.out_plane, n);
-            gemm_block(isa::Gemm<T>{s.out_channels, n, rows, data.w + group * s.out_channels * rows, rows,
-                                    false, mine, n, false, y, s.out_plane, true});
-          }
-        });
+    const WorkerLists<T> columns(ctx, rows * width);
+    const GemmRoom<T> room(ctx, s.out_channels, width, rows);
+    ctx.parallel_for(s.batch * s.groups * blocks, std::max<int64_t>(1, kGrainFlops / work),
+                     [&](uint32_t worker, int64_t begin, int64_t end) {
+                       T* mine = columns.of(worker).data();
+                       for (int64_t i = begin; i < end; ++i) {
+                         const int64_t image = i / blocks, first = i % blocks * width,
+                                       n = std::min(width, s.out_plane - first);
+                         const int64_t group = image % s.groups;
+                         im2col(data.x + image * s.in_channels * s.in_plane, s.in_channels, s.window, first,
+                                n, T(0), mine);
+                         T* y = data.y + image * s.out_channels * s.out_plane + first;
+                         fill_bias(s, data, group * s.out_channels, y, s.out_plane, n);
+                         room.multiply(worker,
+                                       {s.out_channels, n, rows, data.w + group * s.out_channels * rows, rows,
+                                        false, mine, n, false, y, s.out_plane, true});
+                       }
+                     });
   }
 
   // One input channel per group, one or two spatial dims: each output plane is a sum of shifted input planes.

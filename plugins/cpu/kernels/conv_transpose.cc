@@ -100,10 +100,13 @@ class ConvTranspose {
     const DimsView xd = ctx.input(0).dims();
     const int64_t channels = xd[1] / groups_, outs = ctx.input(1).dim(1), rows = outs * taps;
     T* columns = ctx.scratch<T>(std::max<int64_t>(1, rows * in_plane));
+    const GemmRoom<T> room(ctx, rows, in_plane, channels);
     for (int64_t image = 0; image < xd[0] * groups_; ++image) {
       const int64_t group = image % groups_;
-      gemm<T>(ctx, {rows, in_plane, channels, w + group * channels * rows, rows, true,
-                    x + image * channels * in_plane, in_plane, false, columns, in_plane, false});
+      gemm<T>(ctx,
+              {rows, in_plane, channels, w + group * channels * rows, rows, true,
+               x + image * channels * in_plane, in_plane, false, columns, in_plane, false},
+              room);
       ctx.parallel_for(outs, 1, [&](int64_t begin, int64_t end) {
         for (int64_t m = begin; m < end; ++m) {
           T* plane = y + (image * outs + m) * out_plane;

@@ -114,6 +114,7 @@ class DeformConv {
     const DimsView x = ctx.input(0).dims(), w = ctx.input(1).dims();
     const int64_t rows = w[1] * s.taps, outs = w[0] / group_;
     auto* columns = ctx.scratch<C>(x[1] * s.taps * s.points);
+    const GemmRoom<C> room(ctx, outs, s.points, rows);
     for (int64_t n = 0; n < x[0]; ++n) {
       const int64_t place = n * offset_group_ * s.taps * s.points;
       sample<C>(ctx, s, in[0] + n * count_between(x, 1, 4), in[2] + place * 2,
@@ -122,8 +123,10 @@ class DeformConv {
         C* out = y + (n * w[0] + g * outs) * s.points;
         for (int64_t o = 0; o < outs; ++o)
           std::fill_n(out + o * s.points, s.points, in[3] == nullptr ? C{0} : in[3][g * outs + o]);
-        gemm<C>(ctx, {outs, s.points, rows, in[1] + g * outs * rows, rows, false,
-                      columns + g * rows * s.points, s.points, false, out, s.points, true});
+        gemm<C>(ctx,
+                {outs, s.points, rows, in[1] + g * outs * rows, rows, false, columns + g * rows * s.points,
+                 s.points, false, out, s.points, true},
+                room);
       }
     }
   }

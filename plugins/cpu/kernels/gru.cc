@@ -12,10 +12,11 @@ class Gru : public RecurrentBase {
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
       using C = Compute<T>;
       const int64_t hidden = ctx.input(2).dims().back();
-      const int64_t state = sizes(ctx).batch * hidden;
+      const int64_t batch = sizes(ctx).batch, state = batch * hidden;
+      const GemmRoom<C> room(ctx, batch, 2 * hidden, hidden);
       C *product = scratch_list<C>(ctx, state).data(), *reset = scratch_list<C>(ctx, state).data();
       run_directions<C, T>(ctx, [&](const RecurrentDirection<C>& d, C* gates, C* h, C*, int64_t rows) {
-        step(ctx, d, gates, h, rows, hidden, product, reset);
+        step(ctx, d, gates, h, rows, hidden, product, reset, room);
       });
     });
   }
@@ -23,10 +24,10 @@ class Gru : public RecurrentBase {
  private:
   template <class C>
   void step(const Context& ctx, const RecurrentDirection<C>& d, C* gates, C* h, int64_t rows, int64_t n,
-            C* product, C* reset) const {
+            C* product, C* reset, const GemmRoom<C>& room) const {
     const int64_t width = 3 * n;
     // z and r: [rows, 2n] of the gates; and the product of h's own part.
-    gemm<C>(ctx, {rows, 2 * n, n, h, n, false, d.r, n, true, gates, width, true});
+    gemm<C>(ctx, {rows, 2 * n, n, h, n, false, d.r, n, true, gates, width, true}, room);
     for (int64_t b = 0; b < rows; ++b) {
       C* g = gates + b * width;
       for (int64_t i = 0; i < 2 * n; ++i) g[i] += d.w_bias[i] + d.r_bias[i];
@@ -39,7 +40,7 @@ class Gru : public RecurrentBase {
         for (int64_t i = 0; i < n; ++i) reset[b * n + i] = gates[b * width + n + i] * h[b * n + i];
       source = reset;
     }
-    gemm<C>(ctx, {rows, n, n, source, n, false, d.r + 2 * n * n, n, true, product, n, false});
+    gemm<C>(ctx, {rows, n, n, source, n, false, d.r + 2 * n * n, n, true, product, n, false}, room);
     for (int64_t b = 0; b < rows; ++b) {
       C* g = gates + b * width;
       C* candidate = g + 2 * n;

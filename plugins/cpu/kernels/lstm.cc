@@ -13,9 +13,10 @@ class Lstm : public RecurrentBase {
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
       using C = Compute<T>;
       const int64_t hidden = ctx.input(2).dims().back();
+      const GemmRoom<C> room(ctx, sizes(ctx).batch, 4 * hidden, hidden);
       run_directions<C, T>(ctx, [&](const RecurrentDirection<C>& d, C* gates, C* h, C* c, int64_t rows) {
-        gemm<C>(ctx,
-                {rows, 4 * hidden, hidden, h, hidden, false, d.r, hidden, true, gates, 4 * hidden, true});
+        gemm<C>(ctx, {rows, 4 * hidden, hidden, h, hidden, false, d.r, hidden, true, gates, 4 * hidden, true},
+                room);
         for (int64_t b = 0; b < rows; ++b)
           step(d, gates + b * 4 * hidden, h + b * hidden, c + b * hidden, hidden);
       });

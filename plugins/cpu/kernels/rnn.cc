@@ -12,8 +12,9 @@ class Rnn : public RecurrentBase {
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
       using C = Compute<T>;
       const int64_t hidden = ctx.input(2).dims().back();
+      const GemmRoom<C> room(ctx, sizes(ctx).batch, hidden, hidden);
       run_directions<C, T>(ctx, [&](const RecurrentDirection<C>& d, C* gates, C* h, C*, int64_t rows) {
-        gemm<C>(ctx, {rows, hidden, hidden, h, hidden, false, d.r, hidden, true, gates, hidden, true});
+        gemm<C>(ctx, {rows, hidden, hidden, h, hidden, false, d.r, hidden, true, gates, hidden, true}, room);
         for (int64_t i = 0; i < rows * hidden; ++i) gates[i] += d.w_bias[i % hidden] + d.r_bias[i % hidden];
         clip_gates(gates, rows * hidden, clip_);
         d.activations[0].apply(gates, rows * hidden);

@@ -78,6 +78,7 @@ void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
   auto* scratch =
       ctx.scratch<C>(static_cast<int64_t>(ctx.worker_count()) * block * std::max<int64_t>(1, s.keys));
   const int64_t work = std::max<int64_t>(1, block * s.keys * (s.size + s.value_size));
+  const GemmRoom<C> score_room(ctx, block, s.keys, s.size), value_room(ctx, block, s.value_size, s.keys);
   ctx.parallel_for(
       s.batch * s.heads * blocks, std::max<int64_t>(1, kGrainFlops / work),
       [&](uint32_t worker, int64_t begin, int64_t end) {
@@ -86,8 +87,9 @@ void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
           const int64_t b = item / blocks / s.heads, h = item / blocks % s.heads,
                         first = item % blocks * block;
           const int64_t rows = std::min(block, s.queries - first), kv = h / (s.heads / s.kv_heads);
-          gemm_block({rows, s.keys, s.size, job.query.row(b, h, first), job.query.row_step, false,
-                      job.key.row(b, kv, 0), job.key.row_step, true, scores, s.keys, false});
+          score_room.multiply(worker,
+                              {rows, s.keys, s.size, job.query.row(b, h, first), job.query.row_step, false,
+                               job.key.row(b, kv, 0), job.key.row_step, true, scores, s.keys, false});
           for (int64_t i = 0; i < rows; ++i) {
             C* row = scores + i * s.keys;
             const auto show = [&](ScoreStage stage) {
@@ -109,8 +111,9 @@ void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
               detail::softmax_row(row, s.keys);
             show(ScoreStage::kSoftmax);
           }
-          gemm_block({rows, s.value_size, s.keys, scores, s.keys, false, job.value.row(b, kv, 0),
-                      job.value.row_step, false, job.out.row(b, h, first), job.out.row_step, false});
+          value_room.multiply(worker,
+                              {rows, s.value_size, s.keys, scores, s.keys, false, job.value.row(b, kv, 0),
+                               job.value.row_step, false, job.out.row(b, h, first), job.out.row_step, false});
         }
       });
 }

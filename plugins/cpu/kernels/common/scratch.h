@@ -15,10 +15,9 @@ std::span<T> scratch_list(const Context& ctx, int64_t n) {
 template <class T>
 class WorkerLists {
  public:
-  WorkerLists(const Context& ctx, int64_t n)
-      : n_(n),
-        step_((n + kLine - 1) / kLine * kLine),
-        first_(ctx.scratch<T>(std::max<int64_t>(1, step_ * static_cast<int64_t>(ctx.worker_count())))) {}
+  WorkerLists(const Context& ctx, int64_t n) : n_(n), step_((n + kLine - 1) / kLine * kLine) {
+    if (n > 0) first_ = ctx.scratch<T>(step_ * static_cast<int64_t>(ctx.worker_count()));
+  }
 
   std::span<T> of(uint32_t worker) const {
     return {first_ + static_cast<int64_t>(worker) * step_, static_cast<size_t>(n_)};
@@ -28,7 +27,7 @@ class WorkerLists {
   // Workers write to cache lines of their own.
   static constexpr int64_t kLine = std::max<int64_t>(1, 64 / static_cast<int64_t>(sizeof(T)));
   int64_t n_, step_;
-  T* first_;
+  T* first_ = nullptr;
 };
 
 /// Elements of an int32 or int64 tensor as int64: the tensor's own where it has that type.
