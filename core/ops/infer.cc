@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kMaxCalledNodes =
     1'000'000;  // in bodies of functions, which may call each other twice at every level
+constexpr size_t kDeepestCall = 256;  // of calls within calls; each takes some of the stack
 
 /// What one inference shares between its graphs.
 struct Environment {
@@ -277,6 +278,10 @@ class Walk {
     auto& calls = environment_.calls;
     if (std::find(calls.begin(), calls.end(), &function) != calls.end()) {
       return invalid_model("function '", function.name, "' calls itself; ONNX allows no recursion");
+    }
+    if (calls.size() >= kDeepestCall) {
+      return limit_exceeded("function '", function.name, "' is called ", kDeepestCall,
+                            " functions deep, and so many levels are the limit; inline some of them");
     }
     environment_.called_nodes += static_cast<int64_t>(function.body.node_count());
     if (environment_.called_nodes > kMaxCalledNodes) {

@@ -2,6 +2,7 @@
 #ifndef TENON_DETAIL_TENSOR_HPP_
 #define TENON_DETAIL_TENSOR_HPP_
 
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,11 +16,15 @@ namespace tenon::ep {
 using Dims = std::vector<int64_t>;
 using DimsView = std::span<const int64_t>;
 
-/// Product of the dims; 1 for a scalar.
+/// Product of the dims; 1 for a scalar, the largest number where it is larger still.
 inline int64_t element_count(DimsView dims) {
   int64_t n = 1;
-  for (const int64_t d : dims) n *= d;
-  return n;
+  bool too_large = false;
+  for (const int64_t d : dims) {
+    if (d == 0) return 0;
+    too_large = __builtin_mul_overflow(n, d, &n) || too_large;
+  }
+  return too_large ? std::numeric_limits<int64_t>::max() : n;
 }
 
 /// A tensor, or a value of another kind, that is read. Valid as long as its descriptor is.

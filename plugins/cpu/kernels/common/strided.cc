@@ -71,8 +71,10 @@ StridedWalk::StridedWalk(DimsView out, DimsView steps, int64_t first)
     : offset(first), empty(element_count(out) == 0) {
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] == 1) continue;
-    if (!dims.empty() && strides.back() == steps[i] * out[i]) {
-      dims.back() *= out[i];
+    int64_t merged = 0;
+    if (!dims.empty() && strides.back() == steps[i] * out[i] &&
+        !__builtin_mul_overflow(dims.back(), out[i], &merged)) {
+      dims.back() = merged;
       strides.back() = steps[i];
     } else {
       dims.push_back(out[i]);

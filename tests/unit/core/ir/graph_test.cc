@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 namespace tenon::ir {
 namespace {
@@ -255,7 +255,7 @@ TEST(Graph, LabelsQuoteStrangeNames) {
 
 /// One value with 100,000 users, 100,000 equal names, and all of it taken apart again in the worst orders.
 TEST(Graph, LargeGraphsTakeLinearTime) {
-  auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process, whatever else the machine does
   constexpr uint32_t kCount = 100'000;
   Graph graph;
   ValueId x = graph.add_value("x", kFloats), other = graph.add_value("other", kFloats);
@@ -278,7 +278,7 @@ TEST(Graph, LargeGraphsTakeLinearTime) {
   expect_sound(graph);
   EXPECT_EQ(graph.node_count(), 0u);
   EXPECT_TRUE(graph.value(other).uses.empty());
-  auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_LT(seconds, 20) << "something is quadratic";
 }
 
