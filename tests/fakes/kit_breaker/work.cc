@@ -136,7 +136,8 @@ Binding::Binding(const tenon_bind_args& args)
   if (args.input_count > 1) y = static_cast<const float*>(args.inputs[1].data);
   out = args.outputs[0].data;
   workspace = static_cast<unsigned char*>(args.workspace->data);
-  prepared.last_addresses[0] = x, prepared.last_addresses[1] = y, prepared.last_addresses[2] = out;
+  if (breaks("R46"))
+    prepared.last_addresses[0] = x, prepared.last_addresses[1] = y, prepared.last_addresses[2] = out;
 }
 
 void execute(const Binding& given, const tenon_tensor* inputs, tenon_run* run) {
