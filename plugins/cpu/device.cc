@@ -1,5 +1,5 @@
 #include "device.h"
-#include "packing.h"
+#include "isa/packing.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -25,3 +25,10 @@ const Packing& packing_avx2();
 const Packing& packing_avx512();
 
 }  // namespace tenon::cpu::isa
+
+namespace tenon::cpu {
+
+/// Belongs to isa_table(), and is chosen with it.
+const isa::Packing& isa_packing();
+
+}  // namespace tenon::cpu

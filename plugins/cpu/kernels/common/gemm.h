@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "device.h"
+#include "isa/packing.h"
 #include "kernels/common/scratch.h"
-#include "packing.h"
 
 namespace tenon::cpu {
 
