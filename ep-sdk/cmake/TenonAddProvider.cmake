@@ -1,10 +1,13 @@
 # tenon_add_provider(ID <id> VERSION <semver> SOURCES <files>...
-#                    [LINK <libraries>...] [MANIFEST <template>] [NAME <name>] [OUTPUT_DIRECTORY <folder>])
+#                    [LINK <libraries>...] [FILES <files>...] [MANIFEST <template>] [NAME <name>]
+#                    [OUTPUT_DIRECTORY <folder>])
 #
 # Builds a provider: a module that exports one symbol, and the manifest that describes exactly that file.
 #
 #   ID, VERSION       as the provider answers in tenon_ep_negotiate; available to its code as TENON_PROVIDER_ID, _VERSION
 #   LINK              the vendor's libraries; the SDK itself is header-only and always there
+#   FILES             what else belongs to the provider, such as a library that it brings along ($<TARGET_FILE:..> of one that LINK
+#                     names): copied beside the library, listed in the manifest with their hashes, and installed
 #   MANIFEST          JSON with what only the author knows (provider.name, devices, options, traits ...); identity, ABI and
 #                     library are filled in after linking. Default: an empty object.
 #   NAME              of the target and the files, default ID; needed when one project builds an id twice
@@ -28,7 +31,7 @@ function(_tenon_sdk_abi out_abi out_manifest_version)
 endfunction()
 
 function(tenon_add_provider)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "ID;VERSION;MANIFEST;NAME;OUTPUT_DIRECTORY" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "ID;VERSION;MANIFEST;NAME;OUTPUT_DIRECTORY" "SOURCES;LINK;FILES")
   foreach(required ID VERSION SOURCES)
     if(NOT arg_${required})
       message(FATAL_ERROR "tenon_add_provider: ${required} is missing")
@@ -88,14 +91,28 @@ function(tenon_add_provider)
     get_filename_component(template ${arg_MANIFEST} ABSOLUTE)
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${template})
   endif()
+  set(files)
+  foreach(file IN LISTS arg_FILES)
+    if(NOT file MATCHES "^\\$<")
+      get_filename_component(file ${file} ABSOLUTE)
+    endif()
+    list(APPEND files ${file})
+  endforeach()
+  set(beside)
+  if(files)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${files})
+    set(beside COMMAND ${CMAKE_COMMAND} -E copy_if_different ${files} $<TARGET_FILE_DIR:${target}>)
+  endif()
+  list(JOIN files "|" joined)
   string(TOLOWER ${CMAKE_SYSTEM_NAME} os)
   add_custom_command(
     TARGET ${target}
-    POST_BUILD
+    POST_BUILD ${beside}
     COMMAND
       ${CMAKE_COMMAND} -D TEMPLATE=${template} -D OUTPUT=${manifest} -D LIBRARY=$<TARGET_FILE:${target}> -D ID=${arg_ID} -D
       VERSION=${arg_VERSION} -D ABI=${abi} -D MANIFEST_VERSION=${manifest_version} -D OS=${os} -D
-      ARCH=${CMAKE_SYSTEM_PROCESSOR} -D SANITIZER=${TENON_SANITIZE} -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/write_manifest.cmake
+      ARCH=${CMAKE_SYSTEM_PROCESSOR} -D SANITIZER=${TENON_SANITIZE} -D FILES=${joined} -P
+      ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/write_manifest.cmake
     BYPRODUCTS ${manifest}
     COMMENT "manifest of ${arg_NAME} ${arg_VERSION}"
     VERBATIM)
@@ -109,6 +126,9 @@ function(tenon_add_provider)
   set(destination ${CMAKE_INSTALL_LIBDIR}/tenon/providers.d)
   install(FILES $<TARGET_FILE:${target}> DESTINATION ${destination}/${arg_NAME}/${arg_VERSION} COMPONENT ${target}
           PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  if(files)
+    install(FILES ${files} DESTINATION ${destination}/${arg_NAME}/${arg_VERSION} COMPONENT ${target})
+  endif()
   install(FILES ${manifest} DESTINATION ${destination} RENAME ${arg_NAME}-${arg_VERSION}.tenon.json
           COMPONENT ${target})
 endfunction()

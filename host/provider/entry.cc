@@ -82,11 +82,7 @@ void Checker::check(Entry& entry, CheckLevel level) {
   }
 }
 
-bool Checker::is_fresh(const Entry& entry) {
-  if (entry.file.real_path.empty()) return true;
-  Result<FileIdentity> now = identity_of(entry.file.real_path);
-  return now && *now == entry.file.identity;
-}
+bool Checker::is_fresh(const Entry& entry) { return entry.file.real_path.empty() || entry.file.is_fresh(); }
 
 void Checker::forget_files(Entry& entry) {
   if (entry.checked == CheckLevel::kManifest) return;

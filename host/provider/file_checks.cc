@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "host/config/text.h"
 #include "host/provider/elf_reader.h"
@@ -16,17 +17,40 @@ using config::Trust;
 
 constexpr std::string_view kEntry = "tenon_ep_negotiate";
 
-Status check_content(const Manifest& manifest, const OpenFile& file, const std::string& real_path) {
-  if (file.size() != manifest.file.size) {
-    return refuse(Refusal::kShaMismatch, str_cat("'", real_path, "' has ", file.size(),
-                                                 " bytes, its manifest says ", manifest.file.size));
+Status check_content(const ManifestFile& entry, const OpenFile& file, const std::string& real_path) {
+  if (file.size() != entry.size) {
+    return refuse(Refusal::kShaMismatch,
+                  str_cat("'", real_path, "' has ", file.size(), " bytes, its manifest says ", entry.size));
   }
   Result<std::string> hash = file.sha256();
   if (!hash) return refuse(Refusal::kShaMismatch, hash.error().message());
-  if (*hash == manifest.file.sha256) return ok_status();
-  return refuse(Refusal::kShaMismatch,
-                str_cat("'", real_path, "' has the SHA-256 ", hash->substr(0, 12), "..., its manifest says ",
-                        manifest.file.sha256.substr(0, 12), "..."));
+  if (*hash == entry.sha256) return ok_status();
+  return refuse(Refusal::kShaMismatch, str_cat("'", real_path, "' has the SHA-256 ", hash->substr(0, 12),
+                                               "..., its manifest says ", entry.sha256.substr(0, 12), "..."));
+}
+
+/// A file that the manifest names, open, and where links lead.
+struct Opened {
+  std::string real_path;
+  std::unique_ptr<OpenFile> file;
+};
+
+/// That it is there, that nobody else may write it, and that it is the one of the manifest.
+Result<Opened> open_checked(const Manifest& manifest, const ManifestFile& entry, std::string_view what,
+                            Trust trust) {
+  std::error_code error;
+  std::filesystem::path real = std::filesystem::canonical(manifest.path_of(entry), error);
+  if (error) {
+    return refuse(Refusal::kLoad,
+                  str_cat("the ", what, " '", manifest.path_of(entry), "': ", error.message()),
+                  "install the provider's package again, library and manifest together");
+  }
+  Result<std::unique_ptr<OpenFile>> file = OpenFile::open(real.string());
+  if (!file) return refuse(Refusal::kLoad, file.error().message());
+  if (trust != Trust::kNone) RETURN_IF_ERROR(check_writers(real.string()));
+  if (trust == Trust::kHash || trust == Trust::kSignature)
+    RETURN_IF_ERROR(check_content(entry, **file, real.string()));
+  return Opened{real.string(), std::move(*file)};
 }
 
 Status check_note(const Manifest& manifest, const BinaryInfo& info) {
@@ -97,31 +121,36 @@ Status check_required_files(const Manifest& manifest) {
 
 }  // namespace
 
+bool CheckedFile::is_fresh() const {
+  const auto same = [](const std::string& path, const FileIdentity& before) {
+    Result<FileIdentity> now = identity_of(path);
+    return now && *now == before;
+  };
+  return same(real_path, identity) && std::all_of(others.begin(), others.end(), [&](const Other& other) {
+           return same(other.real_path, other.identity);
+         });
+}
+
 Result<CheckedFile> check_files(const Manifest& manifest, Trust trust) {
-  std::error_code error;
-  std::filesystem::path real = std::filesystem::canonical(manifest.file_path(), error);
-  if (error) {
-    return refuse(Refusal::kLoad, str_cat("the library '", manifest.file_path(), "': ", error.message()),
-                  "install the provider's package again, library and manifest together");
-  }
-  Result<std::unique_ptr<OpenFile>> file = OpenFile::open(real.string());
-  if (!file) return refuse(Refusal::kLoad, file.error().message());
+  ASSIGN_OR_RETURN(Opened library, open_checked(manifest, manifest.file, "library", trust));
   if (trust != Trust::kNone) {
-    RETURN_IF_ERROR(check_writers(real.string()));
+    std::error_code error;
     std::filesystem::path manifest_path = std::filesystem::canonical(manifest.path, error);
     if (!error) RETURN_IF_ERROR(check_writers(manifest_path.string()));
   }
-  if (trust == Trust::kHash || trust == Trust::kSignature) {
-    RETURN_IF_ERROR(check_content(manifest, **file, real.string()));
+  CheckedFile out{library.real_path, library.file->identity(), {}};
+  for (const ManifestFile& entry : manifest.files) {
+    ASSIGN_OR_RETURN(Opened other, open_checked(manifest, entry, "file", trust));
+    out.others.push_back({other.real_path, other.file->identity()});
   }
   if (trust == Trust::kSignature) {
     return refuse(Refusal::kSignature, manifest.signature.empty()
                                            ? "the manifest has no signature"
                                            : "this host has no key to check the signature with");
   }
-  RETURN_IF_ERROR(check_binary(manifest, **file, real.string()));
+  RETURN_IF_ERROR(check_binary(manifest, *library.file, library.real_path));
   RETURN_IF_ERROR(check_required_files(manifest));
-  return CheckedFile{real.string(), (*file)->identity()};
+  return out;
 }
 
 }  // namespace tenon::provider

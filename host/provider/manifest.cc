@@ -160,18 +160,22 @@ void read_abi(Reader& in, Manifest& out) {
   out.abi_max_minor = static_cast<uint32_t>(high);
 }
 
-void read_library(Reader& in, Manifest& out) {
-  ManifestLibrary& library = out.file;
-  if (in.text("path", library.path, true) && !stays_below(library.path)) {
+void read_file(Reader& in, ManifestFile& out) {
+  if (in.text("path", out.path, true) && !stays_below(out.path)) {
     in.fail(*in.find("path"), "path", "must be relative to the manifest and stay below it, without '..'");
   }
-  if (in.text("sha256", library.sha256, true)) {
-    bool good = library.sha256.size() == 64 &&
-                library.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (in.text("sha256", out.sha256, true)) {
+    bool good =
+        out.sha256.size() == 64 && out.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
     if (!good) in.fail(*in.find("sha256"), "sha256", "must be 64 lower-case hexadecimal digits");
   }
   int64_t size = 0;
-  if (in.integer("size", 1, INT64_MAX, size, true)) library.size = static_cast<uint64_t>(size);
+  if (in.integer("size", 1, INT64_MAX, size, true)) out.size = static_cast<uint64_t>(size);
+}
+
+void read_library(Reader& in, Manifest& out) {
+  ManifestLibrary& library = out.file;
+  read_file(in, library);
   in.text("os", library.os, true);
   in.text("arch", library.arch, true);
   in.text("libc", library.libc, false);
@@ -260,6 +264,7 @@ void read_root(Reader& in, Manifest& out) {
   in.object("provider", true, [&](Reader& inner) { read_identity(inner, out); });
   in.object("abi", true, [&](Reader& inner) { read_abi(inner, out); });
   in.object("library", true, [&](Reader& inner) { read_library(inner, out); });
+  in.objects("files", [&](Reader& inner) { read_file(inner, out.files.emplace_back()); });
   in.object("requires", false, [&](Reader& inner) { read_requires(inner, out); });
   in.objects("devices", [&](Reader& inner) { read_device(inner, out); });
   in.object("traits", false, [&](Reader& inner) { read_traits(inner, out); });
@@ -279,7 +284,7 @@ void read_root(Reader& in, Manifest& out) {
 }
 
 constexpr std::string_view kKnownKeys[] = {
-    "manifest_version", "provider", "abi",     "library",  "requires",    "devices",   "traits",
+    "manifest_version", "provider", "abi",     "library",  "files",       "requires",  "devices", "traits",
     "opsets",           "ops_file", "options", "priority", "conformance", "signature", "$schema"};
 
 }  // namespace
@@ -291,7 +296,9 @@ bool is_valid_provider_id(std::string_view id) {
   });
 }
 
-std::string Manifest::file_path() const { return (std::filesystem::path(directory) / file.path).string(); }
+std::string Manifest::path_of(const ManifestFile& entry) const {
+  return (std::filesystem::path(directory) / entry.path).string();
+}
 
 Result<Manifest> parse_manifest(std::string_view json, const std::string& path) {
   if (json.size() > kMaxManifestBytes) {

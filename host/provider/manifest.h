@@ -23,10 +23,13 @@ struct ManifestDevice {
   std::string pci_vendor;  // "0x10de"; empty = any
 };
 
-struct ManifestLibrary {
+struct ManifestFile {
   std::string path;    // as written: relative to the manifest's folder, without ".."
   std::string sha256;  // 64 lower-case hex digits
   uint64_t size = 0;
+};
+
+struct ManifestLibrary : ManifestFile {
   std::string os;                         // "linux", "windows", "macos"
   std::string arch;                       // "x86_64", "aarch64", ...
   std::string libc;                       // "glibc 2.36": the oldest one it runs on; empty = unknown
@@ -52,6 +55,8 @@ struct Manifest {
 
   uint32_t abi_major = 0, abi_min_minor = 0, abi_max_minor = 0;
   ManifestLibrary file;  // the manifest's `library`
+  std::vector<ManifestFile>
+      files;  // what else belongs to it: libraries that it brings along, tables, weights
 
   std::vector<std::string> required_sonames, required_files;
   std::string required_hint;  // what to install when one of them is missing
@@ -71,7 +76,8 @@ struct Manifest {
   std::map<std::string, config::Value> unknown;
 
   /// directory + file.path. The file may be a link; the checks look at what it leads to.
-  std::string file_path() const;
+  std::string file_path() const { return path_of(file); }
+  std::string path_of(const ManifestFile& entry) const;
 };
 
 /// Limits of a manifest file, checked before it is parsed.

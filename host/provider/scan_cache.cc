@@ -26,6 +26,8 @@ std::string boot_id() {
 
 std::string ScanCache::key_of(const ScanRequest& request) {
   std::string key = identity_text(request.file) + identity_text(request.helper);
+  for (const ManifestFile& file : request.manifest->files)
+    key += identity_text(request.manifest->path_of(file));
   for (const std::string& path : request.manifest->required_files) key += identity_text(path);
   for (const std::string& name : request.manifest->required_sonames) key += name + ";";
   key += str_cat(request.manifest->id, " ", request.manifest->version.to_string(), ";");

@@ -18,7 +18,8 @@ PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(acme LANGUAGES CXX)
 find_package(TenonSdk REQUIRED)
 tenon_add_provider(ID acme VERSION 1.2.3 SOURCES provider.cc MANIFEST manifest.json.in)
-tenon_add_provider(ID acme VERSION 2.0.0 NAME acme2 SOURCES provider.cc)
+add_library(acme_help SHARED help.cc)
+tenon_add_provider(ID acme VERSION 2.0.0 NAME acme2 SOURCES provider.cc LINK acme_help FILES $<TARGET_FILE:acme_help> table.txt)
 """
 SOURCE = """#include <string>
 #include "tenon/ep.h"
@@ -47,6 +48,8 @@ class AddProvider(unittest.TestCase):
         cls.source.mkdir()
         (cls.source / "CMakeLists.txt").write_text(PROJECT)
         (cls.source / "provider.cc").write_text(SOURCE)
+        (cls.source / "help.cc").write_text("int help() { return 1; }\n")
+        (cls.source / "table.txt").write_text("1 2 3\n")
         (cls.source / "manifest.json.in").write_text(json.dumps(TEMPLATE))
         run("cmake", "--install", BUILD, "--component", "sdk", "--prefix", cls.sdk)
         run("cmake", "-G", "Ninja", "-S", cls.source, "-B", cls.build, f"-DCMAKE_PREFIX_PATH={cls.sdk}")
@@ -66,6 +69,10 @@ class AddProvider(unittest.TestCase):
         data = library.read_bytes()
         self.assertEqual(content["library"]["sha256"], hashlib.sha256(data).hexdigest())
         self.assertEqual(content["library"]["size"], len(data))
+        top = library.parents[len(Path(content["library"]["path"]).parts) - 1]
+        for entry in content.get("files", []):
+            data = (top / entry["path"]).read_bytes()
+            self.assertEqual((entry["sha256"], entry["size"]), (hashlib.sha256(data).hexdigest(), len(data)))
 
     def test_manifest_describes_the_library(self):
         content, library = self.manifest("acme.tenon.json")
@@ -91,6 +98,8 @@ class AddProvider(unittest.TestCase):
         content, library = self.manifest("acme2.tenon.json")
         self.assert_describes(content, library)
         self.assertEqual((content["provider"]["id"], content["provider"]["version"]), ("acme", "2.0.0"))
+        paths = [entry["path"] for entry in content["files"]]
+        self.assertEqual(paths, ["acme2/2.0.0/libacme_help.so", "acme2/2.0.0/table.txt"])
 
     def test_one_exported_symbol_and_nothing_unique(self):
         _, library = self.manifest("acme.tenon.json")

@@ -124,7 +124,8 @@ class ManifestSchema(unittest.TestCase):
             ("library.path", "a/../../b.so"), ("library.path", "/a.so"), ("library.sha256", "xyz"), ("library.size", 0),
             ("abi.major", -1), ("abi.major", True), ("opsets", {"": [1]}), ("options", [{"name": "a"}]),
             ("options", [{"name": "a", "type": "library"}]), ("priority", 1e9), ("traits", {"completes": "yes"}),
-            ("devices", [{"kind": "quantum"}]),
+            ("devices", [{"kind": "quantum"}]), ("files", [{"path": "a"}]),
+            ("files", [{"path": "../a", "sha256": "0" * 64, "size": 1}]),
         ]:  # fmt: skip
             changed = json.loads(json.dumps(self.manifest))
             *folders, name = path.split(".")

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "host/provider/open_file.h"
 #include "host/provider/quarantine.h"
 #include "host/provider/registry.h"
 #include "tests/unit/host/provider/provider_folder.h"
@@ -44,6 +45,16 @@ void foreign_machine(const ProviderFolder&, const std::string& manifest) {
   file.put(other);
   file.close();
   ProviderFolder::rehash(manifest);
+}
+
+/// Lists a file beside the library in the manifest, and then writes `text` into it.
+void add_file(const std::string& manifest, const std::string& text) {
+  const auto folder = std::filesystem::path(ProviderFolder::library_of(manifest)).parent_path();
+  const auto below = folder.lexically_relative(std::filesystem::path(manifest).parent_path()).string();
+  ProviderFolder::edit(
+      manifest, "/files",
+      nlohmann::json::array({{{"path", below + "/table"}, {"size", 3}, {"sha256", sha256_of("abc")}}}));
+  if (!text.empty()) std::ofstream(folder / "table") << text;
 }
 
 void replace_library(const std::string& manifest, const std::string& text) {
@@ -117,6 +128,12 @@ const Defect kDefects[] = {
      [](F, M m) { chmod(std::filesystem::path(PF::library_of(m)).parent_path().c_str(), 0777); }},
     {"stale hash", "no_device", Refusal::kShaMismatch, "SHA-256", change_byte},
     {"other size", "no_device", Refusal::kShaMismatch, "bytes, its manifest says", append_byte},
+    {"missing file of the manifest", "no_device", Refusal::kLoad, "the file '",
+     [](F, M m) { add_file(m, ""); }},
+    {"stale hash of a file", "no_device", Refusal::kShaMismatch, "table' has the SHA-256",
+     [](F, M m) { add_file(m, "abd"); }},
+    {"other size of a file", "no_device", Refusal::kShaMismatch, "table' has 4 bytes, its manifest says 3",
+     [](F, M m) { add_file(m, "abcd"); }},
     {"wanted signature", "no_device", Refusal::kSignature, "no signature", nullptr,
      [](O o) { o.discovery.trust = config::Trust::kSignature; }},
     {"no library at all", "no_device", Refusal::kLoad, "no ELF library",

@@ -19,6 +19,8 @@ nlohmann::json good() {
     "library": {"path": "acme/1.2.3/tenon_ep_acme.so", "size": 100, "os": "linux", "arch": "x86_64",
       "sha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
       "libc": "glibc 2.31", "cpu_features": ["avx2"], "sanitizer": "none"},
+    "files": [{"path": "acme/1.2.3/libhelp.so", "size": 7,
+      "sha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}],
     "requires": {"sonames": ["libacme.so.1"], "files": ["/dev/acme"], "hint": "install acme-driver"},
     "devices": [{"kind": "npu", "pci_vendor": "0x1234"}],
     "traits": {"completes": true, "isolation": ["inproc"], "unloadable": true, "fork_safe": false, "deterministic": true},
@@ -56,6 +58,9 @@ TEST(Manifest, ReadsEveryField) {
   EXPECT_EQ(m.abi_min_minor, 1u);
   EXPECT_EQ(m.file_path(), "/p/acme/1.2.3/tenon_ep_acme.so");
   EXPECT_THAT(m.file.cpu_features, ElementsAre("avx2"));
+  ASSERT_EQ(m.files.size(), 1u);
+  EXPECT_EQ(m.path_of(m.files[0]), "/p/acme/1.2.3/libhelp.so");
+  EXPECT_EQ(m.files[0].size, 7u);
   EXPECT_THAT(m.required_sonames, ElementsAre("libacme.so.1"));
   EXPECT_EQ(m.required_hint, "install acme-driver");
   EXPECT_EQ(m.devices.at(0).kind, "npu");
@@ -78,8 +83,8 @@ TEST(Manifest, UnknownKeysAreKept) {
 
 TEST(Manifest, OnlyTheRequiredOnes) {
   nlohmann::json manifest = good();
-  for (const char* key : {"requires", "devices", "traits", "opsets", "ops_file", "options", "priority",
-                          "conformance", "signature"}) {
+  for (const char* key : {"files", "requires", "devices", "traits", "opsets", "ops_file", "options",
+                          "priority", "conformance", "signature"}) {
     manifest.erase(key);
   }
   Result<Manifest> parsed = parse_manifest(manifest.dump(), "/p/m.json");
@@ -100,6 +105,9 @@ TEST(Manifest, MissingAndMistyped) {
   EXPECT_THAT(refused(with("/provider/id", "Bad Id")), HasSubstr("'provider.id' is 'Bad Id'"));
   EXPECT_THAT(refused(with("/provider/version", "1.2")), HasSubstr("is no version"));
   EXPECT_THAT(refused(with("/library/sha256", "ABC")), HasSubstr("64 lower-case"));
+  EXPECT_THAT(refused(with("/files/0/path", "../libhelp.so")), HasSubstr("'files[].path' must be relative"));
+  EXPECT_THAT(refused(with("/files/0/sha256", "ABC")), HasSubstr("64 lower-case"));
+  EXPECT_THAT(refused(with("/files/0/size", 0)), HasSubstr("'files[].size'"));
   EXPECT_THAT(refused(with("/abi/min_minor", 9)), HasSubstr("above max_minor"));
   EXPECT_THAT(refused(with("/priority", "high")), HasSubstr("must be an integer"));
   EXPECT_THAT(refused(with("/opsets", {{"", {3, 1}}})), HasSubstr("[lowest, highest]"));

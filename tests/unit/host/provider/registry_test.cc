@@ -1,4 +1,5 @@
 #include "host/provider/registry.h"
+#include "host/provider/open_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,6 +109,23 @@ TEST(Registry, ABadHigherVersionGivesWayAndIsExplained) {
   EXPECT_TRUE(infos[1].chosen);
   EXPECT_THAT(infos[1].reason, HasSubstr("taken because good 1.1.0"));
   EXPECT_THAT(infos[1].reason, HasSubstr("E_SHA_MISMATCH"));
+}
+
+TEST(Registry, AFileBesideTheLibraryIsLookedAtAgain) {
+  ProviderFolder folder;
+  const std::string manifest = folder.add("good");
+  folder.write("providers.d/table", "abc");
+  ProviderFolder::edit(
+      manifest, "/files",
+      nlohmann::json::array({{{"path", "table"}, {"size", 3}, {"sha256", sha256_of("abc")}}}));
+  ProviderRegistry registry(folder.options());
+  EXPECT_EQ(version_of(registry.load("good")), "1.0.0");
+  folder.write("providers.d/table", "abd");
+  EXPECT_TRUE(registry.rescan());
+  EXPECT_EQ(registry.load("good").status().refusal(), "E_SHA_MISMATCH");
+  folder.write("providers.d/table", "abc");
+  registry.rescan();
+  EXPECT_EQ(version_of(registry.load("good")), "1.0.0");
 }
 
 TEST(Registry, DropsAndRemovalsOfARunningProcess) {
