@@ -18,6 +18,7 @@ struct Foreign {
     static const Foreign found = [] {
       Foreign out;
 #if defined(__unix__)
+      if (is_ours(dlsym(RTLD_DEFAULT, "GOMP_parallel"))) return out;
       out.set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
       out.set_max_active_levels =
           reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_max_active_levels"));
@@ -26,6 +27,17 @@ struct Foreign {
     }();
     return found;
   }
+  /// In the library that team.cc is in: what oneDNN finds first as well.
+  static bool is_ours([[maybe_unused]] void* function) {
+#if defined(__unix__)
+    Dl_info theirs{}, own{};
+    return dladdr(function, &theirs) != 0 && dladdr(reinterpret_cast<void*>(&onednn_team_begin), &own) != 0 &&
+           theirs.dli_fbase == own.dli_fbase;
+#else
+    return true;
+#endif
+  }
+  bool works() const { return set_num_threads != nullptr; }
   /// A primitive asks for the threads it was made for, whatever is set: only without levels does it get one.
   void limit(uint32_t threads) const {
     if (set_num_threads != nullptr) set_num_threads(static_cast<int>(threads));
@@ -44,7 +56,7 @@ void set_team_size(uint32_t threads) {
 Team::Team(tenon_run* run, uint32_t wanted)
     : run_(run), took_(wanted > 1 && ep::host().own_threads != nullptr) {
   const uint32_t granted = took_ ? ep::host().own_threads(run, wanted - 1) : 1;
-  onednn_team_begin(granted);
+  onednn_team_begin(Foreign::get().works() ? 1 : granted);  // its threads work then, and ours are not woken
   Foreign::get().limit(granted);
 }
 
