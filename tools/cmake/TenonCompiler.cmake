@@ -39,8 +39,9 @@ target_compile_options(tenon_warnings INTERFACE -Wall -Wextra)
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Relative paths in the cache's keys, so that all checkouts of a machine share their hits.
-  # The sloppiness is what ccache asks for when headers are precompiled.
-  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+  # The sloppiness is what ccache asks for when headers are precompiled. What a file depends on is taken from the compiler:
+  # ccache's own way, preprocessing, would take for the new precompiled header's contents those of the one before.
+  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
                CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TENON_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
