@@ -9,7 +9,7 @@ Each machine is made for one command and leaves nothing behind:
   bare root    a root folder with the command, libtenon, the providers and the C and C++ libraries that these need, nothing else
 
 On each the provider has its code, cause and cure; alone it ends the command with exit code 6; with the cpu provider after it, or
-with nobody named, the model runs on the cpu provider. The last three need user namespaces; without they count as not run.
+with nobody named, the model runs on the cpu provider. The last three need mounts of their own; without they count as not run.
 """
 
 import json
@@ -102,23 +102,41 @@ def make_root(root: pathlib.Path, tenon: pathlib.Path) -> None:
     (root / "dev/null").touch()
 
 
+# Mounts of its own, for anybody, or for root where user namespaces are refused (in a chroot).
+NAMESPACES = (["unshare", "--user", "--map-root-user", "--mount"], ["unshare", "--mount", "--propagation", "unchanged"])
+# /sys is cut off from the mounts of others first, so that nothing mounted there or below is seen outside.
+HIDE_SYS = "mount --make-rprivate /sys && mount -t tmpfs none /sys"
+
+
+def enter(root: str) -> str:
+    """A script's beginning: the folder is seen below /sys, with what a machine has besides files."""
+    return (f"{HIDE_SYS} && mkdir /sys/root && mount --bind '{root}' /sys/root && mount --make-rprivate /sys/root"
+            " && mount --rbind /proc /sys/root/proc && mount --bind /dev/null /sys/root/dev/null")  # fmt: skip
+
+
 def namespaces() -> tuple[list[str], str]:
     """The words in front of a command that may mount, or why there are none."""
-    words = ["unshare", "--user", "--map-root-user", "--mount"]
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            script = f"mount -t tmpfs none /sys && mount --rbind /proc '{folder}' && chroot / true"
-            done = subprocess.run([*words, "sh", "-c", script], capture_output=True, text=True, timeout=20)
-        return (words, "") if done.returncode == 0 else ([], done.stderr.strip() or f"exit code {done.returncode}")
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return [], str(error)
+    why_not = []
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "proc").mkdir()
+        (pathlib.Path(folder) / "dev").mkdir()
+        (pathlib.Path(folder) / "dev/null").touch()
+        for words in NAMESPACES:
+            try:
+                done = subprocess.run([*words, "sh", "-c", enter(folder)], capture_output=True, text=True, timeout=20)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                return [], str(error)
+            if done.returncode == 0:
+                return words, ""
+            why_not.append(done.stderr.strip() or f"exit code {done.returncode}")
+    return [], "; ".join(why_not)
 
 
 def machines(folder: pathlib.Path, unshare: list[str]) -> list[Machine]:
     empty, root = folder / "empty", folder / "root"
     empty.mkdir()
-    hide = (*unshare, "sh", "-c", 'mount -t tmpfs none /sys && exec "$@"', "sh")
-    mounts = f"mount --rbind /proc '{root}/proc' && mount --bind /dev/null '{root}/dev/null' && exec chroot '{root}' \"$@\""
+    hide = (*unshare, "sh", "-c", f'{HIDE_SYS} && exec "$@"', "sh")
+    mounts = f'{enter(str(root))} && exec chroot /sys/root "$@"'
     opencl, onednn = "ocl-icd-libopencl1", "libdnnl"
     sys_hidden = {"opencl": ("E_SELFTEST", "/sys is hidden", "mount /sys")}
     missing = {"opencl": ("E_DEP_MISSING", "libOpenCL.so.1", opencl), "onednn": ("E_DEP_MISSING", "libdnnl.so", onednn)}
@@ -140,7 +158,7 @@ def main() -> None:
         for machine in machines(folder, unshare):
             wanted = [provider for provider in machine.refusals if provider in providers]
             if machine.needs_namespaces and not unshare:
-                print(f"not run: {machine.name} (no user namespaces here: {why_not})")
+                print(f"not run: {machine.name} (no mounts of its own here: {why_not})")
                 not_run += len(wanted)
                 continue
             if machine.root:
