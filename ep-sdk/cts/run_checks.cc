@@ -85,6 +85,17 @@ void compile_together(const Subject& subject, const std::vector<Claimed>& all) {
   }
 }
 
+/// claimed_probes() and those that are large enough to be cut or stopped.
+std::vector<Claimed> claimed_with_large(const Target& target, const Subject& subject) {
+  std::vector<Claimed> all = claimed_probes(target, subject);
+  for (const Probe& probe : large_probes()) {
+    GraphCase graph = graph_of(probe.node);
+    const Offer offer = ask(subject, graph);
+    if (offer.claims.size() == 1) all.push_back({probe, std::move(graph), offer.claims[0]});
+  }
+  return all;
+}
+
 }  // namespace
 
 TENON_CHECK("operators.probes", "the kit's own probes that are claimed give what their operators say") {
@@ -402,13 +413,7 @@ TENON_CHECK("R44",
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   bool any = false;
-  std::vector<Claimed> all = claimed_probes(target, subject);
-  for (const Probe& probe : large_probes()) {
-    GraphCase graph = graph_of(probe.node);
-    const Offer offer = ask(subject, graph);
-    if (offer.claims.size() == 1) all.push_back({probe, std::move(graph), offer.claims[0]});
-  }
-  for (const Claimed& claimed : all) {
+  for (const Claimed& claimed : claimed_with_large(target, subject)) {
     const Program program(subject, claimed.graph, claimed.claim);
     const Prepared prepared(program);
     Execution execution(prepared);
@@ -442,13 +447,7 @@ TENON_CHECK("R44",
 TENON_CHECK("R45", "a Run whose cancel word is set returns soon, with CANCELLED or done") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
-  std::vector<Claimed> all = claimed_probes(target, subject);
-  for (const Probe& probe : large_probes()) {
-    GraphCase graph = graph_of(probe.node);
-    const Offer offer = ask(subject, graph);
-    if (offer.claims.size() == 1) all.push_back({probe, std::move(graph), offer.claims[0]});
-  }
-  for (const Claimed& claimed : all) {
+  for (const Claimed& claimed : claimed_with_large(target, subject)) {
     const Program program(subject, claimed.graph, claimed.claim);
     const Prepared prepared(program);
     uint32_t cancel = 1;

@@ -1,19 +1,8 @@
 // Windows, quantised numbers and recurrent networks.
-#include "tests/ops/op_cases.h"
+#include "tests/ops/halves.h"
 
 namespace tenon::test {
 namespace {
-
-using Ints = std::vector<int64_t>;
-
-/// Halves of both signs, up to 2.5.
-Tensor halves(Dims dims) {
-  Tensor shape;
-  shape.dims = dims;
-  std::vector<float> values;
-  for (int64_t i = 0; i < shape.size(); ++i) values.push_back(static_cast<float>(i * 7 % 11 - 5) / 2);
-  return f32(std::move(dims), std::move(values));
-}
 
 OP_CASES(AveragePool, 19,
          {{"pads",
