@@ -25,8 +25,8 @@ class Flattener {
   }
 
   void unknown(const std::string& prefix, const std::string& name, const Value& value) {
-    std::string key = prefix.empty() ? name : prefix + "." + name;
-    fail(value, "unknown key '", key, "'", suggestion(name, names_below(prefix)));
+    std::string section = prefix.empty() ? "" : prefix + ".";
+    fail(value, "unknown key '", section, name, "'", suggestion(name, names_below(prefix), section));
   }
 
   void top(const std::string& name, const Value& value) {

@@ -94,10 +94,10 @@ Result<std::vector<OptionSetting>> validate_options(std::string_view provider_id
   for (const OptionSpec& spec : declared) names.push_back(spec.name);
   for (const auto& [name, value] : values) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    std::string hint =
-        names.empty() ? str_cat(" (provider '", provider_id, "' has no options)") : suggestion(name, names);
-    errors.push_back(str_cat(value.where().to_string(), ": unknown option 'provider.", provider_id,
-                             ".options.", name, "'", hint));
+    std::string section = str_cat("provider.", provider_id, ".options.");
+    std::string hint = names.empty() ? str_cat(" (provider '", provider_id, "' has no options)")
+                                     : suggestion(name, names, section);
+    errors.push_back(str_cat(value.where().to_string(), ": unknown option '", section, name, "'", hint));
   }
   std::vector<OptionSetting> settings;
   for (const OptionSpec& spec : declared) {

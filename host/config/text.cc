@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/status.h"
+
 namespace tenon::config {
 namespace {
 
@@ -45,11 +47,13 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return nearest;
 }
 
-std::string suggestion(std::string_view name, const std::vector<std::string>& candidates) {
+std::string suggestion(std::string_view name, const std::vector<std::string>& candidates,
+                       std::string_view prefix) {
   std::string nearest = nearest_name(name, candidates);
-  if (!nearest.empty()) return " (did you mean '" + nearest + "'?)";
+  if (!nearest.empty()) return str_cat(" (did you mean '", prefix, nearest, "'?)");
   if (candidates.empty()) return {};
-  return " (valid: " + join(candidates, ", ") + ")";
+  std::string before_next = str_cat(", ", prefix);
+  return str_cat(" (valid: ", prefix, join(candidates, before_next), ")");
 }
 
 bool glob_match(std::string_view pattern, std::string_view text) {

@@ -11,8 +11,10 @@ namespace tenon::config {
 /// free), or empty when none is close enough to be a typing mistake.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
-/// " (did you mean 'order'?)", or " (valid: a, b, c)" when nothing is close, or "" without candidates.
-std::string suggestion(std::string_view name, const std::vector<std::string>& candidates);
+/// " (did you mean 'order'?)", or " (valid: a, b, c)" when nothing is close, or "" without candidates. `prefix` is written
+/// before each candidate: "select." makes whole keys, which can be typed where only whole keys are read.
+std::string suggestion(std::string_view name, const std::vector<std::string>& candidates,
+                       std::string_view prefix = {});
 
 /// '*' stands for any characters, '?' for one. Case matters. Linear in the text for each '*'.
 bool glob_match(std::string_view pattern, std::string_view text);

@@ -44,7 +44,15 @@ if(TENON_SANITIZE)
   set(tenon_slower 5)
   set(tenon_sanitizer_environment UBSAN_OPTIONS=print_stacktrace=1
                                   TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp
+                                  ASAN_OPTIONS=verify_asan_link_order=0 # for what is preloaded
                                   LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/lsan.supp:use_tls=0)
+endif()
+
+# What the environment of a test adds that lets OpenCL go again before it ends: what the OpenCL loader never frees can be told
+# from a leak of ours only while the loader is mapped.
+set(tenon_keep_opencl_loader)
+if(TENON_SANITIZE MATCHES "address")
+  set(tenon_keep_opencl_loader LD_PRELOAD=libOpenCL.so.1)
 endif()
 
 # tenon_test_entry(<name> <executable> [LABELS <labels>] [TIMEOUT <s>] [ENVIRONMENT <variables>]): one ctest entry that runs a

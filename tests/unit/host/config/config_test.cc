@@ -193,12 +193,12 @@ TEST(Config, JsonMistakesNameTheirLine) {
 
 TEST(Config, UnknownKeysNameTheNearest) {
   EXPECT_EQ(error_of("[select]\n\nordr = [\"cpu\"]"),
-            "t.toml:3: unknown key 'select.ordr' (did you mean 'order'?)");
+            "t.toml:3: unknown key 'select.ordr' (did you mean 'select.order'?)");
   EXPECT_THAT(error_of("[selct]\norder = [\"cpu\"]"),
               HasSubstr("t.toml:1: unknown key 'selct' (did you mean 'select'?)"));
   EXPECT_THAT(error_of("[provider.cuda]\nverson = \"1\""),
-              HasSubstr("'provider.cuda.verson' (did you mean 'version'?)"));
-  EXPECT_THAT(error_of("[upgrade]\nwhatever = 1"), HasSubstr("(valid: mode)"));
+              HasSubstr("'provider.cuda.verson' (did you mean 'provider.cuda.version'?)"));
+  EXPECT_THAT(error_of("[upgrade]\nwhatever = 1"), HasSubstr("(valid: upgrade.mode)"));
 }
 
 TEST(Config, AllMistakesOfAFileAndNothingApplied) {
@@ -309,7 +309,10 @@ TEST(Config, CheckProvidersNamesUnknownOnesAndOptions) {
   std::string text = message_of(config.check_providers(known));
   EXPECT_THAT(text, HasSubstr("t.toml:4: 'select.order' names the unknown provider 'cudda' (did you mean "
                               "'cuda'?); installed: cpu, cuda"));
-  EXPECT_THAT(text, HasSubstr("t.toml:6: unknown option 'provider.cpu.options.isaa' (did you mean 'isa'?)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "t.toml:6: unknown option 'provider.cpu.options.isaa' (did you mean 'provider.cpu.options.isa'?)"));
   EXPECT_THAT(text, HasSubstr("t.toml:7: 'provider.cpu.options.level' is 12, but must be at most 9"));
   EXPECT_THAT(text, HasSubstr("t.toml:10: 'placement' names the unknown provider 'npu'"));
   ASSERT_TRUE(config.set("select.fallback", "next").ok());

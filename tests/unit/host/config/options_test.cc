@@ -39,8 +39,8 @@ TEST(Options, EveryComplaintWithItsLine) {
                                    table_of("tf33 = 1\nratio = 2.5\nmode = \"quick\"\npool = 1\ntf32 = 1"));
   std::string text(settings.status().message());
   EXPECT_EQ(settings.status().kind(), ErrorKind::kConfig);
-  EXPECT_THAT(text,
-              HasSubstr("t.toml:1: unknown option 'provider.cuda.options.tf33' (did you mean 'tf32'?)"));
+  EXPECT_THAT(text, HasSubstr("t.toml:1: unknown option 'provider.cuda.options.tf33' (did you mean "
+                              "'provider.cuda.options.tf32'?)"));
   EXPECT_THAT(text, HasSubstr("t.toml:2: 'provider.cuda.options.ratio' is 2.5, but must be at most 1"));
   EXPECT_THAT(
       text,

@@ -251,7 +251,8 @@ TEST(Registry, KnownProvidersForTheConfig) {
       config.apply_toml("[select]\norder = [\"good\"]\n[provider.good.options]\nlevl = 1", "t.toml").ok());
   auto known = registry.known();
   EXPECT_THAT(config.check_providers(known.providers).to_string(),
-              HasSubstr("t.toml:4: unknown option 'provider.good.options.levl' (did you mean 'level'?)"));
+              HasSubstr("t.toml:4: unknown option 'provider.good.options.levl' (did you mean "
+                        "'provider.good.options.level'?)"));
   RegistryOptions options = RegistryOptions::from_config(config, nullptr);
   EXPECT_EQ(options.discovery.allow, std::vector<std::string>{"*"});
 }
