@@ -19,8 +19,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path(os.environ.get("TENON_TEST_DATA", ROOT.parent / "shared"))
 MODELS = [ROOT / "build/bench/models/squeezenet11", ROOT / "build/bench/models/resnet50", DATA / "models/tribuo_tinybert"]
 ASYNCHRONOUS = {"opencl"}
-# oneDNN has no integers and no Gather: word vectors are looked up, and the first word is taken out, by the cpu provider.
-DIVIDED = {("tribuo_tinybert", "onednn"): 3}
 
 
 def trace(tenon: str, model: pathlib.Path, provider: str, *settings: str) -> list[dict]:
@@ -38,22 +36,22 @@ def trace(tenon: str, model: pathlib.Path, provider: str, *settings: str) -> lis
         return [event for event in json.loads(file.read_text())["traceEvents"] if event["ph"] == "X"]
 
 
-def problem(events: list[dict], provider: str, islands: int) -> str | None:
-    """Why the Run is more than `islands` islands of the provider; with one, why it is not that and nothing else."""
+def problem(events: list[dict], provider: str) -> str | None:
+    """Why the Run is not one island of the provider and nothing else."""
     counts = collections.Counter()
     for event in events:
         who = event["args"].get("provider", "host").split("/")[0]
         counts[event["cat"], who == provider] += 1
     if provider in ASYNCHRONOUS:
-        wanted = {"submit": islands, "wait": islands}
+        wanted = {"submit": 1, "wait": 1}
         found = {kind: counts[kind, True] for kind in wanted}
         if counts["enqueue", True] == 0 or found != wanted:
             return f"{found}, {wanted} is expected, with {counts['enqueue', True]} steps enqueued"
-    elif not 0 < counts["run", True] <= islands:
-        return f"{counts['run', True]} islands, at most {islands} are expected"
+    elif counts["run", True] != 1:
+        return f"{counts['run', True]} islands, one is expected"
     others = {kind: counts[kind, own] for kind, own in counts if kind in ("run", "copy", "fallback", "control flow") and not own}
     others["copy"] = others.get("copy", 0) + counts["copy", True]
-    if islands == 1 and any(others.values()):
+    if any(others.values()):
         return f"besides the island: {others}"
     return None
 
@@ -67,14 +65,13 @@ def main() -> None:
                 print(f"not run: {model.name} on {provider} ({model} is absent)")
                 not_run += 1
                 continue
-            islands = DIVIDED.get((model.name, provider), 1)
-            wrong = problem(trace(tenon, model, provider), provider, islands)
-            if wrong is None and islands == 1:
+            wrong = problem(trace(tenon, model, provider), provider)
+            if wrong is None:
                 rule = '[{match = {op = ["Softmax", "GlobalAveragePool"]}, provider = "cpu"}]'
                 divided = trace(tenon, model, provider, f"placement={rule}")
-                wrong = None if problem(divided, provider, islands) else "an island that the cpu provider divides went unnoticed"
+                wrong = None if problem(divided, provider) else "an island that the cpu provider divides went unnoticed"
             if wrong is None:
-                print(f"{model.name} on {provider}: {islands} {'island' if islands == 1 else 'islands'}")
+                print(f"{model.name} on {provider}: one island")
                 passed += 1
             else:
                 failed.append(f"failed {model.name}.{provider}: {wrong}")

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "openmp/parallel.h"
 #include "openmp/threads.h"
 
 namespace tenon::onednn {
 namespace {
+
+constexpr int64_t kCopyGrain = 1 << 18;  // bytes
 
 Type type_of(uint32_t dtype) {
   switch (dtype) {
@@ -16,6 +19,8 @@ Type type_of(uint32_t dtype) {
       return Type::kBFloat16;
     case TENON_INT32:
       return Type::kInt32;
+    case TENON_INT64:
+      return Type::kInt64;
     case TENON_INT8:
       return Type::kInt8;
     case TENON_BOOL:
@@ -252,6 +257,19 @@ void Builder::local(std::initializer_list<Tensor> arguments, Local work) {
   plan_->steps.push_back(std::move(out));
 }
 
+void Builder::copy(const Tensor& from, const Tensor& to) {
+  if (!from.layout.is_plain() || from.layout != to.layout) {
+    step(make_reorder(engine(), from.layout, to.layout), {{kSource, from}, {kDestination, to}});
+    return;
+  }
+  local({from, to}, [bytes = static_cast<int64_t>(to.layout.bytes())](std::span<void* const> addresses) {
+    parallel(bytes, kCopyGrain, [&](int64_t begin, int64_t end) {
+      std::memcpy(static_cast<std::byte*>(addresses[1]) + begin,
+                  static_cast<const std::byte*>(addresses[0]) + begin, static_cast<size_t>(end - begin));
+    });
+  });
+}
+
 Tensor Builder::filled(const Layout& layout, float number) {
   const Tensor out = temporary(layout);
   local({out}, [n = layout.elements(), number](std::span<void* const> addresses) {
@@ -280,7 +298,7 @@ void Builder::finish() {
     if (buffer.home == Home::kOutput && buffer.index == value.output) continue;
     const Layout layout = Layout::plain(type(v), dims(v));
     const Tensor out{layout, add_buffer(Home::kOutput, value.output, 0)};
-    step(make_reorder(engine(), made.layout, layout), {{kSource, made}, {kDestination, out}});
+    copy(made, out);
   }
   std::vector<Piece*> pieces;
   for (Buffer& buffer : plan_->buffers) {

@@ -120,6 +120,7 @@ class Builder {
   void touch(uint32_t buffer);
   Tensor constant_as(uint32_t value, const Tensor& tensor, const Layout& layout);
   bool dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) const;
+  void copy(const Tensor& from, const Tensor& to);
   void finish();
   bool check_in_run(uint32_t value);
   std::optional<Tensor> place_in_join(uint32_t value, const Layout& layout);

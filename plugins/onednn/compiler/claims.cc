@@ -1,5 +1,7 @@
 #include "compiler/claims.h"
 
+#include <algorithm>
+
 #include "compiler/groups.h"
 #include "compiler/operation.h"
 
@@ -21,6 +23,18 @@ Support ranks_known(const NodeView& node) {
     }
   }
   return Support::yes();
+}
+
+/// Whether a number that the library computes with goes in or comes out. The other nodes rename integers, which is worth a
+/// part of its own to nobody.
+bool has_floats(const NodeView& node) {
+  for (int i = 0; i < node.input_count(); ++i) {
+    if (node.has_input(i) && kFloat32.contains(node.input(i).dtype())) return true;
+  }
+  for (int i = 0; i < node.output_count(); ++i) {
+    if (node.has_output(i) && kFloat32.contains(node.output(i).dtype())) return true;
+  }
+  return false;
 }
 
 void reject(const tenon_claim_sink* sink, uint32_t node, const Support& refusal) {
@@ -60,7 +74,7 @@ std::vector<std::pair<uint32_t, uint32_t>> edges_of(const ep::GraphView& graph) 
 
 void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
   const ep::GraphView graph(raw);
-  std::vector<bool> can(graph.info().node_count, false);
+  std::vector<bool> can(graph.info().node_count, false), floats(can.size(), false);
   for (uint32_t n = 0; n < graph.info().node_count; ++n) {
     ep::ConstantStore store;
     const NodeView node(graph, n, store, instance.context);
@@ -68,9 +82,17 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
     Support answer = Support::yes();
     if (find_operator(node, &answer) != nullptr) answer = ranks_known(node);
     can[n] = static_cast<bool>(answer);
+    floats[n] = has_floats(node);
     if (!can[n]) reject(sink, n, answer);
   }
-  for (const std::vector<uint32_t>& nodes : group(can, edges_of(graph))) claim(sink, nodes);
+  for (const std::vector<uint32_t>& nodes : group(can, edges_of(graph))) {
+    if (std::any_of(nodes.begin(), nodes.end(), [&](uint32_t n) { return floats[n]; })) {
+      claim(sink, nodes);
+      continue;
+    }
+    for (const uint32_t n : nodes)
+      reject(sink, n, Support::no(TENON_REJECT_TYPE, "integers are taken only beside nodes of float32"));
+  }
 }
 
 }  // namespace tenon::onednn

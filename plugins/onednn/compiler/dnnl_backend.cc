@@ -45,6 +45,7 @@ memory::data_type dnnl_type(Type type) {
     case Type::kBFloat16:
       return memory::data_type::bf16;
     case Type::kInt32:
+    case Type::kInt64:  // for the places of elements; their size is not used
       return memory::data_type::s32;
     case Type::kInt8:
       return memory::data_type::s8;
@@ -129,18 +130,22 @@ std::string key_of(const dnnl_memory_desc_t& d) {
   return key;
 }
 
-Layout wrap(const memory::desc& desc) {
+Layout wrap(const memory::desc& desc, Type type) {
   if (desc.is_zero()) return {};
   auto data = std::make_shared<Layout::Data>();
   data->desc = desc;
-  data->type = own_type(desc.data.data_type);
+  data->type = type;
   data->dims = desc.dims();
-  data->key = key_of(desc.data);
+  data->key = (type == Type::kInt64 ? "wide " : "") + key_of(desc.data);
   return Layout(std::move(data));
 }
 
+Layout wrap(const memory::desc& desc) { return wrap(desc, own_type(desc.data.data_type)); }
+
 const memory::desc& unwrap(const Layout& layout) {
   static const memory::desc none;
+  if (layout && layout.type() == Type::kInt64) [[unlikely]]
+    ep::fail(TENON_UNIMPLEMENTED, "oneDNN computes nothing of int64");
   return layout ? layout.data().desc : none;
 }
 
@@ -242,6 +247,8 @@ uint64_t bytes_of(Type type) {
     case Type::kInt8:
     case Type::kUInt8:
       return 1;
+    case Type::kInt64:
+      return 8;
     default:
       return 4;
   }
@@ -253,8 +260,8 @@ Layout Layout::plain(Type type, DimsView dims) {
 }
 
 Layout Layout::strided(Type type, DimsView dims, DimsView strides) {
-  return wrap(
-      memory::desc({dims.begin(), dims.end()}, dnnl_type(type), Dims(strides.begin(), strides.end())));
+  const Dims places(strides.begin(), strides.end());
+  return wrap(memory::desc({dims.begin(), dims.end()}, dnnl_type(type), places), type);
 }
 
 Layout Layout::any(Type type, DimsView dims) {
@@ -267,7 +274,7 @@ Layout Layout::blocked(Type type, DimsView dims) {
 
 Type Layout::type() const { return data_->type; }
 const Dims& Layout::dims() const { return data_->dims; }
-uint64_t Layout::bytes() const { return data_->desc.get_size(); }
+uint64_t Layout::bytes() const { return data_->desc.get_size() * (type() == Type::kInt64 ? 2 : 1); }
 bool Layout::is_any() const { return data_->desc.data.format_kind == dnnl_format_kind_any; }
 bool Layout::is_opaque() const { return !is_any() && data_->desc.data.format_kind != dnnl_blocked; }
 bool Layout::is_plain() const { return *this == plain(type(), dims()); }
@@ -289,27 +296,27 @@ std::optional<Layout> Layout::reshaped(DimsView dims) const {
   if (is_plain()) return plain(type(), wanted);
   const memory::desc desc = data_->desc.reshape(wanted, true);
   if (desc.is_zero()) return std::nullopt;
-  return wrap(desc);
+  return wrap(desc, type());
 }
 
 Layout Layout::permuted(std::span<const int64_t> permutation) const {
   std::vector<int> to(permutation.size());
   for (size_t i = 0; i < permutation.size(); ++i)
     to[static_cast<size_t>(permutation[i])] = static_cast<int>(i);
-  return wrap(data_->desc.permute_axes(to));
+  return wrap(data_->desc.permute_axes(to), type());
 }
 
 Layout Layout::with_type(Type type) const {
   memory::desc desc = data_->desc;
   desc.data.data_type = static_cast<dnnl_data_type_t>(dnnl_type(type));
-  return wrap(desc);
+  return wrap(desc, type);
 }
 
 std::optional<Layout> Layout::part(DimsView dims, DimsView offsets) const {
   const memory::desc desc =
       data_->desc.submemory_desc({dims.begin(), dims.end()}, {offsets.begin(), offsets.end()}, true);
   if (desc.is_zero()) return std::nullopt;
-  return wrap(desc);
+  return wrap(desc, type());
 }
 
 Engine::Engine() {

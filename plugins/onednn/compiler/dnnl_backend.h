@@ -19,7 +19,8 @@ namespace tenon::onednn {
 using ep::Dims;
 using ep::DimsView;
 
-enum class Type : uint8_t { kFloat32, kBFloat16, kInt32, kInt8, kUInt8 };
+/// Of kInt64 the library knows nothing: it has layouts, and no primitive.
+enum class Type : uint8_t { kFloat32, kBFloat16, kInt32, kInt64, kInt8, kUInt8 };
 uint64_t bytes_of(Type type);
 
 /// How a tensor lies in memory. Immutable and cheap to copy. A rank of 0 is written as dims {1}.

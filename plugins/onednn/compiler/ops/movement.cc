@@ -12,7 +12,7 @@ class Renamed : public Operation {
  public:
   static Support supports(const NodeView& n) {
     Check check(n);
-    check.input(0, kFloat32).rank(0, 0, 12);
+    check.input(0, kFloat32 + TypeList<int32_t, int64_t, bool>()).rank(0, 0, 12);
     for (int i = 1; i < n.input_count(); ++i) {
       check.that(!n.has_input(i) || n.input(i).is_constant(), TENON_REJECT_OTHER, "input ", i, " ('",
                  n.input(i).name(), "') is no constant");
@@ -34,16 +34,6 @@ ONEDNN_OPERATOR(Renamed, .op_type = "Reshape", .since = 5)
 ONEDNN_OPERATOR(Renamed, .op_type = "Flatten")
 ONEDNN_OPERATOR(Renamed, .op_type = "Squeeze")
 ONEDNN_OPERATOR(Renamed, .op_type = "Unsqueeze")
-
-/// To the type that it has: what function bodies are full of.
-struct SameType : Renamed {
-  static Support supports(const NodeView& n) {
-    return Check(n).input(0, kFloat32).output(0, kFloat32).rank(0, 0, 12);
-  }
-  explicit SameType(const NodeView& n) : Renamed(n) {}
-};
-ONEDNN_OPERATOR(SameType, .op_type = "Cast", .since = 6)
-ONEDNN_OPERATOR(SameType, .op_type = "CastLike")
 
 class Transpose : public Operation {
  public:
