@@ -22,7 +22,8 @@ inline std::string version_in(const session::Session& session, const std::string
 class DropFolder {
  public:
   explicit DropFolder(const std::string& id)
-      : path_(std::filesystem::path(fakes_dir()) / ("drop." + id + "." + std::to_string(getpid()))) {
+      : path_(std::filesystem::path(testing::TempDir()) /
+              ("tenon_drop." + id + "." + std::to_string(getpid()))) {
     std::filesystem::create_directories(path_);
   }
   ~DropFolder() {
