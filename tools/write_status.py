@@ -120,9 +120,8 @@ def model_name(path: str) -> str:
     return Path(path).stem if Path(path).stem != "model" else Path(path).parent.name
 
 
-def performance_section(rows: list[dict]) -> str:
-    """Median latency of Tenon against each other runtime that measured the same model with as many threads."""
-    text = "\n## Performance against other runtimes\n\n"
+def ratios_of(rows: list[dict]) -> list[tuple]:
+    """(model, threads, provider, other runtime, ratio) of one run of the bench: figures of two runs are not compared."""
     ours, others = {}, defaultdict(dict)
     for row in rows:
         key = (model_name(row["model"]), row["threads"])
@@ -130,14 +129,19 @@ def performance_section(rows: list[dict]) -> str:
             others[key][row["runtime"]] = row["median_ns"]
         else:
             ours[*key, row.get("provider", "auto")] = row["median_ns"]
-    pairs = [(key, runtime) for key in sorted(ours) for runtime in sorted(others.get(key[:2], {}))]
-    if not pairs:
+    return [(*key, runtime, ns / other) for key, ns in ours.items() for runtime, other in others.get(key[:2], {}).items()]
+
+
+def performance_section(runs: list[list[dict]]) -> str:
+    """Median latency of Tenon against each other runtime that measured the same model with as many threads."""
+    text = "\n## Performance against other runtimes\n\n"
+    ratios = [ratio for rows in runs for ratio in ratios_of(rows)]
+    if not ratios:
         return text + "Not measured in this run.\n"
     text += "`bench/peers.py`: time of Tenon divided by time of the other, below 1 is faster.\n\n"
     text += "| model | providers | threads | other runtime | ratio |\n|---|---|---:|---|---:|\n"
-    for key, runtime in pairs:
-        name, threads, provider = key
-        text += table_row(name, provider, threads or "all", runtime, f"{ours[key] / others[key[:2]][runtime]:.2f}")
+    for name, threads, provider, runtime, ratio in sorted(ratios):
+        text += table_row(name, provider, threads or "all", runtime, f"{ratio:.2f}")
     return text
 
 
@@ -157,7 +161,7 @@ def overhead_section(rows: list[dict]) -> str:
     return text
 
 
-def status_text(results: dict[str, dict], reports: dict[str, dict] | None = None, bench: list[dict] | None = None,
+def status_text(results: dict[str, dict], reports: dict[str, dict] | None = None, bench: list[list[dict]] | None = None,
                 overhead: list[dict] | None = None) -> str:
     """The page. `reports` by the names that `results` has."""
     reports = reports or {}
@@ -175,8 +179,8 @@ def load_reports(names: list[str], folder: Path) -> dict[str, dict]:
     return {name: json.loads(path.read_text()) for name, path in paths.items() if path.is_file()}
 
 
-def load_rows(folder: Path, pattern: str) -> list[dict]:
-    return [row for path in sorted(folder.glob(pattern)) for row in json.loads(path.read_text())]
+def load_runs(folder: Path, pattern: str) -> list[list[dict]]:
+    return [json.loads(path.read_text()) for path in sorted(folder.glob(pattern))]
 
 
 def main() -> None:
@@ -184,8 +188,8 @@ def main() -> None:
     reports = load_reports(list(results), BUILD / "release" / "gate")
     page = ROOT / "docs" / "status.md"
     page.parent.mkdir(exist_ok=True)
-    page.write_text(status_text(results, reports, load_rows(BUILD / "bench", "peers*.json"),
-                                load_rows(BUILD / "bench", "overhead.json")))
+    page.write_text(status_text(results, reports, load_runs(BUILD / "bench", "peers*.json"),
+                                sum(load_runs(BUILD / "bench", "overhead.json"), [])))
 
 
 if __name__ == "__main__":

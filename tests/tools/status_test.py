@@ -28,12 +28,14 @@ NODE = {"cases": [case("a", cpu=1), case("b", cpu=1, fake=2), case("c", fake=1),
 MODELS = {"cases": [case("zeta", cpu=10), case("alpha", "failed", "no", fake=3, cpu=1)]}
 RESULTS = {"tests release": counts(10, 1, ["suite.name"]), "onnx node": counts(3, 3, ["d", "e", "f"]),
            "published models": counts(1, 1, ["alpha"])}
-BENCH = [{"model": "x/resnet.onnx", "threads": 1, "median_ns": 300},
+PEERS = [{"model": "x/resnet.onnx", "threads": 1, "median_ns": 300},
          {"model": "y/bert/model.onnx", "threads": 0, "median_ns": 100},
          {"model": "resnet.onnx", "threads": 1, "median_ns": 400, "runtime": "peer 2.0"},
          {"model": "bert/model.onnx", "threads": 0, "median_ns": 50, "runtime": "peer 2.0"},
          {"model": "resnet.onnx", "threads": 1, "median_ns": 200, "provider": "fake,cpu"},
          {"model": "resnet.onnx", "threads": 2, "median_ns": 1, "runtime": "peer 2.0"}]
+BENCH = [PEERS, [{"model": "bert.onnx", "threads": 0, "median_ns": 60, "provider": "fake,cpu"},
+                 {"model": "bert.onnx", "threads": 0, "median_ns": 40, "runtime": "peer 2.0"}]]
 OVERHEAD = [{"call": "bound slots", "nodes": 1, "median_ns": 20.4}, {"call": "bound slots", "nodes": 10, "median_ns": 119.4}]
 
 
@@ -59,7 +61,7 @@ class Status(unittest.TestCase):
                       "| 1 | `g` | rounds otherwise |\n", self.page())
 
     def test_performance(self):
-        self.assertIn("| bert | auto | all | peer 2.0 | 2.00 |\n| resnet | auto | 1 | peer 2.0 | 0.75 |\n"
+        self.assertIn("| bert | auto | all | peer 2.0 | 2.00 |\n| bert | fake,cpu | all | peer 2.0 | 1.50 |\n| resnet | auto | 1 | peer 2.0 | 0.75 |\n"
                       "| resnet | fake,cpu | 1 | peer 2.0 | 0.50 |\n", self.page())
         self.assertIn("Not measured in this run.", write_status.status_text(RESULTS))
 
@@ -81,10 +83,10 @@ class Status(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "onnx_node.json").write_text(json.dumps(NODE))
-            (folder / "peers.json").write_text(json.dumps(BENCH))
+            (folder / "peers.json").write_text(json.dumps(PEERS))
             self.assertEqual(write_status.load_reports(list(RESULTS), folder), {"onnx node": NODE})
             (folder / "onnx_node.json").unlink()
-            self.assertEqual(write_status.load_rows(folder, "peers*.json"), BENCH)
+            self.assertEqual(write_status.load_runs(folder, "peers*.json"), [PEERS])
 
 
 if __name__ == "__main__":
