@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """tools/gate.py counts what ran and what did not, and a crash is never a pass."""
 
+import contextlib
+import io
 import json
 import sys
 import tempfile
@@ -78,12 +80,15 @@ class Gate(unittest.TestCase):
         self.assertEqual(counts.failures, ["a", "b"])
 
     def test_absent_data_are_counted_and_fail_only_in_ci(self):
-        counts = gate.run_cases("release", gate.CaseSet("models", self.folder / "absent", 35))
-        self.assertEqual(counts.not_run, 35)
-        self.assertEqual(gate.verdict(counts, ci=False), 0)
+        printed = io.StringIO()
         elsewhere = gate.Order(("nobodys", "cpu"))
-        counts = gate.run_cases("release", gate.CaseSet("models", self.folder, 35), elsewhere)
+        with contextlib.redirect_stdout(printed):
+            counts = gate.run_cases("release", gate.CaseSet("models", self.folder / "absent", 35))
+            self.assertEqual(counts.not_run, 35)
+            self.assertEqual(gate.verdict(counts, ci=False), 0)
+            counts = gate.run_cases("release", gate.CaseSet("models", self.folder, 35), elsewhere)
         self.assertEqual(counts.not_run, 35)
+        self.assertIn("not run: 35 cases of models on nobodys (provider nobodys is absent)", printed.getvalue())
         self.assertEqual(elsewhere.step(gate.CaseSet("models", self.folder, 35)), "models on nobodys")
         self.assertEqual(gate.DEVICE_MEMORY.step(gate.CASE_SETS[0]), "onnx node on opencl, device memory")
         self.assertEqual(gate.verdict(counts, ci=True), 1)
