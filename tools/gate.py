@@ -118,6 +118,14 @@ def build(preset: str) -> None:
     logs = BUILD / preset / "gate"
     must_run(f"configure {preset}", ["cmake", "--preset", preset], logs / "configure.log")
     must_run(f"build {preset}", ["cmake", "--build", "--preset", preset], logs / "build.log")
+    if warnings := warnings_in((logs / "build.log").read_text(errors="replace")):
+        print("\n".join(warnings), file=sys.stderr)
+        raise StepFailed(f"build {preset}: {len(warnings)} warnings")
+
+
+def warnings_in(build_log: str) -> list[str]:
+    """What the compilers and the linker warned of, in order, once each."""
+    return list(dict.fromkeys(line for line in build_log.splitlines() if re.search(r"\bwarning: ", line)))
 
 
 def count_gtest(report_file: Path) -> Counts | None:

@@ -34,7 +34,9 @@ TEST(OneDnnIntegers, AnEmbeddingIsOneIsland) {
       const std::vector<session::NamedValue> inputs = {{"words", i64(dims, some)}, {"mask", i64(dims, some)}};
       const auto got = run(*session, inputs), wanted = run(*cpu, inputs);
       expect_close({got[0]}, {wanted[0]}, 1e-6f, "length " + std::to_string(length));
-      if (outputs) EXPECT_EQ(elements<int64_t>(got[1]), elements<int64_t>(wanted[1]));
+      if (outputs) {
+        EXPECT_EQ(elements<int64_t>(got[1]), elements<int64_t>(wanted[1]));
+      }
     }
   }
 }

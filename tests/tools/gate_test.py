@@ -94,6 +94,11 @@ class Gate(unittest.TestCase):
         self.assertEqual(gate.verdict(counts, ci=True), 1)
         self.assertEqual(gate.verdict(gate.Counts(passed=1, failed=1), ci=False), 1)
 
+    def test_warnings_of_a_build_are_found(self):
+        warning = "a.cc:3:1: warning: unused variable 'x' [-Wunused-variable]"
+        log = f"[1/2] Building CXX object a.cc.o\n{warning}\n[2/2] Building CXX object warning.cc.o\n{warning}\n"
+        self.assertEqual(gate.warnings_in(log), [warning])
+
     def test_the_summary_ends_as_documented(self):
         self.assertEqual(str(gate.Counts(passed=3, failed=0)), "3 passed, 0 failed")
         self.assertEqual(str(gate.Counts(3, 1, 2, 4)), "3 passed, 1 failed, 2 declared, 4 not run")
