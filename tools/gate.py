@@ -124,7 +124,7 @@ def build(preset: str) -> None:
 
 
 def warnings_in(build_log: str) -> list[str]:
-    """What the compilers and the linker warned of, in order, once each."""
+    """What compilers and linker warned of in what this build had to do, in order, once each."""
     return list(dict.fromkeys(line for line in build_log.splitlines() if re.search(r"\bwarning: ", line)))
 
 

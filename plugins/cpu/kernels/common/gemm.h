@@ -68,8 +68,7 @@ void gemm(const Context& ctx, const isa::Gemm<T>& g) {
 }
 
 /// Products of many pairs: one per piece when there are enough of them, else one after the other, each split.
-/// `at(i)` gives the
-/// i-th, all of one shape.
+/// `at(i)` gives the i-th, all of one shape.
 template <class T, class F>
 void gemm_batch(const Context& ctx, int64_t count, F&& at) {
   if (count <= 0) return;

@@ -1,4 +1,5 @@
 // Rows by number, as word vectors are looked up. The library has nothing for it.
+#include <algorithm>
 #include <cstring>
 
 #include "compiler/builder.h"
