@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 #define TENON_EP_ABI_MAJOR 0u
-#define TENON_EP_ABI_MINOR 1u
+#define TENON_EP_ABI_MINOR 2u
 #define TENON_EP_MANIFEST_VERSION 1u
 #define TENON_EP_MAX_RANK 32u
 
@@ -473,6 +473,7 @@ typedef struct tenon_compile_args {
   uint32_t reserved;
   const tenon_graph* graph; /* the claim's nodes only; its inputs and outputs in the order that Run uses */
   uint64_t tag;
+  const uint32_t* cancel; /* as in tenon_run_args: long work stops soon with TENON_CANCELLED; may be NULL */
 } tenon_compile_args;
 
 typedef struct tenon_prepare_args {
@@ -488,6 +489,8 @@ typedef struct tenon_prepare_args {
   uint64_t workspace_bytes;
   uint32_t workspace_alignment;
   uint32_t workspace_domain;
+  /* in */
+  const uint32_t* cancel; /* as in tenon_run_args: long work stops soon with TENON_CANCELLED; may be NULL */
 } tenon_prepare_args;
 
 /* Everything one Run needs; the host fills it once per plan and patches addresses. */

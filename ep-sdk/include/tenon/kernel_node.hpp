@@ -79,9 +79,7 @@ class KernelNode {
   /// Makes the kernel. Errors name the node from then on.
   void compile(const GraphView& graph, const NodeView& node, const KernelEntry& entry) {
     node_.layout.place = detail::place_of(node);
-    node_.ops = &entry.ops;
-    detail::lay_out(graph, node, node_.layout);
-    node_.kernel = entry.ops.create(node);
+    detail::compile_kernel(entry, graph, node, node_);
   }
   /// The node's only output is result `result` of the claim, though the view says otherwise: a later node of the claim
   /// is done with this one.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tenon/detail/contract.hpp"
 #include "tenon/detail/support.hpp"
 #include "tenon/detail/value.hpp"
 
@@ -25,7 +26,9 @@ struct NodeLayout {
   std::vector<int32_t> packed_outputs;  // positions among the results of elements smaller than a byte
   std::vector<tenon_tensor> constants{kNoTensor};
   ConstantStore store;
-  std::string place;  // "node 'conv1' (Conv)"
+  std::string place;          // "node 'conv1' (Conv)"
+  Contract contract;          // of the kernel, for this node
+  uint64_t memory_limit = 0;  // of the instance, bytes; 0: none
 
   const tenon_tensor* input(int i, const tenon_tensor* arguments) const {
     if (static_cast<size_t>(i) >= inputs.size()) return constants.data();
@@ -197,6 +200,21 @@ class PrepareContext {
   void workspace(uint64_t bytes, uint32_t alignment = 64) {
     args_.workspace_bytes = bytes;
     args_.workspace_alignment = alignment;
+  }
+  /// Before memory is taken for tables that grow with the shapes: RESOURCE_EXHAUSTED when `bytes` exceeds the limit
+  /// that the instance was given. `what` names the tables.
+  void require_memory(uint64_t bytes, std::string_view what) const {
+    require(layout_.memory_limit == 0 || bytes <= layout_.memory_limit, TENON_RESOURCE_EXHAUSTED, what,
+            " need ", bytes, " bytes, and the limit is ", layout_.memory_limit);
+  }
+  bool cancelled() const {
+    return args_.struct_size >= sizeof(tenon_prepare_args) && args_.cancel != nullptr &&
+           __atomic_load_n(args_.cancel, __ATOMIC_RELAXED) != 0;
+  }
+  /// Long work looks now and then, as in Run.
+  void check_cancelled() const {
+    if (cancelled()) [[unlikely]]
+      fail(TENON_CANCELLED, "cancelled");
   }
   const std::string& place() const { return layout_.place; }
 

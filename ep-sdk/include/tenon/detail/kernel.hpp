@@ -25,6 +25,7 @@
 #include <tuple>
 
 #include "tenon/detail/context.hpp"
+#include "tenon/detail/contract.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -36,6 +37,8 @@ struct KernelSpec {
   int since = 1;
   int until = std::numeric_limits<int>::max();  // inclusive
   int priority = 0;                             // of several that support a node, the highest is taken
+  std::string_view contract =
+      {};  // what it demands of its inputs' shapes; see contract.hpp. Empty: it checks itself
 };
 
 /// A kernel without its type.

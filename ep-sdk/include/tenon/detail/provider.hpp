@@ -118,6 +118,24 @@ inline Support judge_numbers(const NodeView& node) {
   return out;
 }
 
+inline Contract contract_of(const KernelEntry& entry, const NodeView& node) {
+  return Contract(entry.spec.contract,
+                  [&](std::string_view name, int64_t otherwise) { return node.attr_i(name, otherwise); });
+}
+
+/// What the kernel says, and that all inputs are there that its contract needs.
+inline Support judge(const KernelEntry& entry, const NodeView& node) {
+  try {
+    const int missing =
+        contract_of(entry, node).missing(node.input_count(), [&](int i) { return node.has_input(i); });
+    if (missing >= 0)
+      return Support::no(TENON_REJECT_OTHER, cat(node.op(), ": input ", missing, " is missing"));
+  } catch (const Error& e) {
+    return Support::no(TENON_REJECT_ATTRIBUTE, cat(node.op(), ": ", e.text));
+  }
+  return ask(entry, node);
+}
+
 /// The kernel that takes the node, or why none does.
 inline const KernelEntry* choose(const NodeView& node, Support* out_refusal) {
   if (Support known = judge_numbers(node); !known) {
@@ -128,7 +146,7 @@ inline const KernelEntry* choose(const NodeView& node, Support* out_refusal) {
   bool asked = false;
   for (const KernelEntry* entry : entries) {
     if (node.since_version() < entry->spec.since || node.since_version() > entry->spec.until) continue;
-    Support support = ask(*entry, node);
+    Support support = judge(*entry, node);
     if (support) return entry;
     if (!asked) *out_refusal = std::move(support);
     asked = true;
@@ -225,6 +243,15 @@ inline void clear_padding(const NodeLayout& layout, const tenon_run_args& args) 
   }
 }
 
+inline void compile_kernel(const KernelEntry& entry, const GraphView& graph, const NodeView& node,
+                           Program& program) {
+  program.ops = &entry.ops;
+  program.layout.contract = contract_of(entry, node);
+  program.layout.memory_limit = node.instance().memory_limit;
+  lay_out(graph, node, program.layout);
+  program.kernel = entry.ops.create(node);
+}
+
 inline std::unique_ptr<Program> compile_node(const Instance& instance, const tenon_graph* raw) {
   const GraphView graph(raw);
   require(graph.info().node_count == 1, TENON_INTERNAL, "a claim of ", graph.info().node_count,
@@ -236,9 +263,7 @@ inline std::unique_ptr<Program> compile_node(const Instance& instance, const ten
     Support refusal = Support::yes();
     const KernelEntry* entry = choose(node, &refusal);
     if (entry == nullptr) fail(TENON_UNIMPLEMENTED, refusal.text());
-    program->ops = &entry->ops;
-    lay_out(graph, node, program->layout);
-    program->kernel = entry->ops.create(node);
+    compile_kernel(*entry, graph, node, *program);
   } catch (Error& e) {
     e.text = cat(program->layout.place, ": ", e.text);
     throw;
@@ -254,7 +279,19 @@ inline void require_shapes(const tenon_prepare_args& args) {
   }
 }
 
+/// No kernel sees shapes that its contract excludes.
+inline void require_contract(const NodeLayout& layout, const tenon_prepare_args& args) {
+  const std::string refusal =
+      layout.contract.check(static_cast<int>(layout.inputs.size()), [&](int i) -> std::optional<DimsView> {
+        const tenon_tensor* input = layout.input(i, args.inputs);
+        if (input->kind != TENON_KIND_TENSOR) return std::nullopt;
+        return DimsView(input->dims, input->rank);
+      });
+  if (!refusal.empty()) fail(TENON_INVALID_ARGUMENT, refusal);
+}
+
 inline Prepared* prepare_node(const Program& program, tenon_prepare_args& args) {
+  require_contract(program.layout, args);
   PrepareContext context(args, program.layout);
   void* state = program.ops->prepare == nullptr ? nullptr : program.ops->prepare(program.kernel, context);
   try {
