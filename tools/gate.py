@@ -7,9 +7,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,7 +53,7 @@ class CaseSet:
 
     name: str
     folder: Path
-    cases: int  # as published: so many are reported as not run when the folder is absent
+    cases: int  # as published: fewer are a failure; so many are reported as not run when the folder is absent
     everywhere: bool = False  # the gate runs it with each provider first, not with the CPU provider alone
 
 
@@ -147,13 +150,20 @@ def count_gtest(report_file: Path) -> Counts | None:
 
 
 def count_output(output: str, passed: bool) -> Counts | None:
-    """Counts that a script printed: `N passed, N failed[, N not run]` as its last line, or unittest's `Ran N tests`."""
+    """Counts that a script printed: `N passed, N failed[, N not run]` as its last line, or unittest's `Ran N tests`.
+
+    `passed`: by its exit code. Printed failures count whatever the exit code was; None when there are no counts, or when it
+    printed that nothing failed and yet did.
+    """
     own = re.search(r"^(\d+) passed, (\d+) failed(?:, (\d+) not run)?\s*\Z", output, re.MULTILINE)
-    if own and passed == (own[2] == "0"):
+    if own and (passed or own[2] != "0"):
         failures = re.findall(r"^failed ([^\s:]+)", output, re.MULTILINE)
         return Counts(int(own[1]), int(own[2]), not_run=int(own[3] or 0), failures=failures)
-    unittest = re.search(r"^Ran (\d+) tests? in .*^OK\s*\Z", output, re.MULTILINE | re.DOTALL)
-    return Counts(int(unittest[1])) if unittest and passed else None
+    unittest = re.search(r"^Ran (\d+) tests? in .*^OK(?: \(skipped=(\d+)\))?\s*\Z", output, re.MULTILINE | re.DOTALL)
+    if not unittest or not passed:
+        return None
+    skipped = int(unittest[2] or 0)
+    return Counts(int(unittest[1]) - skipped, not_run=skipped)
 
 
 def count_ctest(junit: Path, gtest_reports: Path) -> Counts:
@@ -164,13 +174,15 @@ def count_ctest(junit: Path, gtest_reports: Path) -> Counts:
         passed = case.get("status") == "run"
         own = count_gtest(gtest_reports / f"{name}.xml")
         own = own or count_output(case.findtext("system-out") or "", passed)
-        if own and (passed or own.failed):
+        if own and own.failed:
+            own.failures = own.failures or [name]
             counts += own
-        elif passed:
-            counts.passed += 1
-        else:
-            counts.failed += 1
-            counts.failures.append(name)
+        elif passed and (own is None or own.passed or own.not_run):
+            counts += own or Counts(passed=1)
+        else:  # it failed, or counted cases and ran none
+            counts += Counts(failed=1, failures=[name])
+    if counts == Counts():
+        counts = Counts(failed=1, failures=["ctest ran no test"])
     return counts
 
 
@@ -212,6 +224,19 @@ def count_cases(summary_file: Path) -> Counts:
     return Counts(summary["passed"], summary["failed"] + summary.get("crashed", 0), summary.get("declared", 0), 0, bad)
 
 
+def judge_cases(name: str, expected: int, code: int, result: Path) -> Counts:
+    """What a run of `tenon test` counts, once its exit code and the number of cases agree with its report."""
+    if not result.exists():
+        return Counts(failed=1, failures=[f"{name}: tenon test wrote no report, exit code {code}"])
+    counts = count_cases(result)
+    ran = counts.passed + counts.failed + counts.declared
+    if ran < expected:
+        counts += Counts(failed=1, failures=[f"{name}: {ran} cases ran, and there are {expected}"])
+    if code != (1 if count_cases(result).failed else 0):
+        counts += Counts(failed=1, failures=[f"{name}: exit code {code} of tenon test contradicts its report"])
+    return counts
+
+
 def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0]) -> Counts:
     name = order.step(cases)
     providers = BUILD / preset / "lib" / "tenon" / "providers.d"
@@ -229,28 +254,64 @@ def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0]) -> Counts:
     command += ["--set", order.setting] if order.setting else []
     command += ["--expectations", *(ROOT / "plugins" / id / "expectations.json" for id in order.providers)]
     code = run_logged(name, command, folder / f"{stem}.log")
-    if not result.exists():
-        counts = Counts(failed=1, failures=[f"tenon test {cases.folder}: exit code {code}, no result"])
-    else:
-        counts = count_cases(result)
+    counts = judge_cases(name, cases.cases, code, result)
     report(time.monotonic() - start, name, counts)
     return counts
 
 
-def run_gate(presets: list[str], everything: bool) -> dict[str, Counts]:
+class Ledger:
+    """Steps that passed on this very tree, so that `--all`, which is long, goes on where it was cut."""
+
+    def __init__(self, path: Path, tree: str | None):
+        self.path, self.tree = path, tree
+        self.steps: dict[str, dict] = {}
+        try:
+            known = json.loads(path.read_text())
+            self.steps = known["steps"] if tree and known["tree"] == tree else {}
+        except (OSError, ValueError, KeyError):
+            pass
+
+    def run(self, name: str, step: Callable[[], Counts]) -> Counts:
+        """The counts of `step`: those from before when it passed then, with nothing left out."""
+        if name in self.steps:
+            counts = Counts(**self.steps[name])
+            report(0, name, f"{counts} (passed before on these files)")
+            return counts
+        counts = step()
+        if self.tree and not counts.failed and not counts.not_run:
+            self.steps[name] = vars(counts)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(json.dumps({"tree": self.tree, "steps": self.steps}, indent=1) + "\n")
+        return counts
+
+
+def tree_of_sources() -> str | None:
+    """The hash of all files that are not ignored, as they stand; None outside a git checkout."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = {**os.environ, "GIT_INDEX_FILE": str(Path(folder) / "index")}
+        added = subprocess.run(["git", "add", "-A"], cwd=ROOT, env=index, capture_output=True, check=False)
+        tree = subprocess.run(["git", "write-tree"], cwd=ROOT, env=index, capture_output=True, text=True, check=False)
+    return tree.stdout.strip() if added.returncode == 0 and tree.returncode == 0 else None
+
+
+def build_and_test(preset: str) -> Counts:
+    build(preset)
+    return run_ctest(preset)
+
+
+def run_gate(presets: list[str], everything: bool, ledger: Ledger) -> dict[str, Counts]:
     """Every step, by the name that docs/status.md gives it. `everything`: every set with every provider first."""
-    results = {}
-    write_cases()  # some tests read them
+    steps: dict[str, Callable[[], Counts]] = {}
     for preset in presets:
-        build(preset)
-        results[f"tests {preset}"] = run_ctest(preset)
+        steps[f"tests {preset}"] = partial(build_and_test, preset)
     for order in ORDERS:
         for cases in CASE_SETS:
             if order is ORDERS[0] or cases.everywhere or everything:
-                results[order.step(cases)] = run_cases("release", cases, order)
+                steps[order.step(cases)] = partial(run_cases, "release", cases, order)
     if everything:
-        results[DEVICE_MEMORY.step(CASE_SETS[0])] = run_cases("release", CASE_SETS[0], DEVICE_MEMORY)
-    return results
+        steps[DEVICE_MEMORY.step(CASE_SETS[0])] = partial(run_cases, "release", CASE_SETS[0], DEVICE_MEMORY)
+    write_cases()  # some tests read them
+    return {name: ledger.run(name, step) for name, step in steps.items()}
 
 
 def write_results(results: dict[str, Counts]) -> None:
@@ -264,12 +325,16 @@ def verdict(total: Counts, ci: bool) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="also clang and the sanitizers; write docs/status.md")
+    parser.add_argument("--all", action="store_true",
+                        help="also clang and the sanitizers; writes docs/status.md; cut, it goes on with what is left")
+    parser.add_argument("--afresh", action="store_true", help="with --all: also what passed before on the same files")
     options = parser.parse_args()
+    tree = tree_of_sources() if options.all and not options.afresh else None
     start = time.monotonic()
     total = Counts()
     try:
-        results = run_gate(ALL_PRESETS if options.all else GATE_PRESETS, options.all)
+        ledger = Ledger(BUILD / "gate-passed.json", tree)
+        results = run_gate(ALL_PRESETS if options.all else GATE_PRESETS, options.all, ledger)
         for counts in results.values():
             total += counts
         write_results(results)

@@ -39,6 +39,35 @@ Result<TestValue> read_sparse(const pb::SparseTensorProto& proto) {
 Result<TestValue> read_sequence(const pb::SequenceProto& proto);
 Result<TestValue> read_optional(const pb::OptionalProto& proto);
 
+bool is_scalar_like(const TestValue& value, const ir::Tensor& first) {
+  return value.tensor && value.tensor->dims().empty() && value.tensor->type() == first.type();
+}
+
+/// The values of a map as kernels make them, one tensor: a file has them as a sequence of scalars. Any other
+/// sequence stays as it is.
+Result<TestValue> as_one_tensor(TestValue values) {
+  if (values.elements.empty() || !values.elements[0].tensor) return values;
+  const ir::Tensor& first = *values.elements[0].tensor;
+  if (first.type() != ir::ElementType::kString && element_bits(first.type()) % 8 != 0) return values;
+  for (const TestValue& value : values.elements) {
+    if (!is_scalar_like(value, first)) return values;
+  }
+  const std::vector<int64_t> dims{static_cast<int64_t>(values.elements.size())};
+  TestValue out;
+  if (first.type() == ir::ElementType::kString) {
+    std::vector<std::string> texts;
+    for (const TestValue& value : values.elements) texts.emplace_back(value.tensor->string_at(0));
+    ASSIGN_OR_RETURN(out.tensor, ir::Tensor::make_strings(dims, texts));
+  } else {
+    std::vector<std::byte> bytes;
+    for (const TestValue& value : values.elements)
+      bytes.insert(bytes.end(), value.tensor->data(), value.tensor->data() + value.tensor->byte_size());
+    ASSIGN_OR_RETURN(out.tensor, ir::Tensor::make(first.type(), dims, std::move(bytes)));
+  }
+  out.type = Type::tensor(out.tensor->type(), out.tensor->shape());
+  return out;
+}
+
 Result<TestValue> read_map(const pb::MapProto& proto) {
   TestValue keys, value;
   bool strings = proto.string_keys_size() != 0 || proto.key_type() == pb::TensorProto::STRING;
@@ -56,6 +85,7 @@ Result<TestValue> read_map(const pb::MapProto& proto) {
   }
   value.name = proto.name();
   value.type = Type::map(keys.tensor->type(), values.type.inner ? *values.type.inner : Type());
+  ASSIGN_OR_RETURN(values, as_one_tensor(std::move(values)));
   value.elements = {std::move(keys), std::move(values)};
   return value;
 }
@@ -168,10 +198,35 @@ void write_tensor_value(const TestValue& value, pb::TensorProto* out) {
 Status write_sequence(const TestValue& value, pb::SequenceProto* out);
 Status write_optional(const TestValue& value, pb::OptionalProto* out);
 
+/// Each element of `values` as a scalar of its own: how a file has the values of a map.
+Status write_scalars(const ir::Tensor& values, pb::SequenceProto* out) {
+  const bool strings = values.type() == ir::ElementType::kString;
+  if (!strings && element_bits(values.type()) % 8 != 0)
+    return invalid_input("values of a map cannot be ", element_type_name(values.type()), " in a file");
+  const size_t width = strings ? 0 : element_bits(values.type()) / 8;
+  for (int64_t i = 0; i < values.element_count(); ++i) {
+    if (strings) {
+      ASSIGN_OR_RETURN(auto text, ir::Tensor::make_strings({}, {std::string(values.string_at(i))}));
+      write_tensor(*text, out->add_tensor_values());
+    } else {
+      const std::byte* at = values.data() + static_cast<size_t>(i) * width;
+      ASSIGN_OR_RETURN(auto scalar, ir::Tensor::make(values.type(), {}, {at, at + width}));
+      write_tensor(*scalar, out->add_tensor_values());
+    }
+  }
+  out->set_elem_type(pb::SequenceProto::TENSOR);
+  return ok_status();
+}
+
 Status write_map(const TestValue& value, pb::MapProto* out) {
   if (value.elements.size() != 2 || !value.elements[0].tensor)
     return invalid_input("a map needs keys and values");
   const ir::Tensor& keys = *value.elements[0].tensor;
+  const TestValue& values = value.elements[1];
+  const auto count =
+      values.tensor ? values.tensor->element_count() : static_cast<int64_t>(values.elements.size());
+  if (count != keys.element_count())
+    return invalid_input("a map has ", keys.element_count(), " keys and ", count, " values");
   out->set_name(value.name);
   out->set_key_type(static_cast<int32_t>(keys.type()));
   std::vector<int64_t> numbers;
@@ -182,7 +237,8 @@ Status write_map(const TestValue& value, pb::MapProto* out) {
   } else {
     return invalid_input("keys of a map are strings or integers, not ", element_type_name(keys.type()));
   }
-  return write_sequence(value.elements[1], out->mutable_values());
+  if (values.tensor) return write_scalars(*values.tensor, out->mutable_values());
+  return write_sequence(values, out->mutable_values());
 }
 
 Status write_sequence(const TestValue& value, pb::SequenceProto* out) {

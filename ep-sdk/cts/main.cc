@@ -28,7 +28,7 @@ struct Flags {
 
 /// Failures that the author declares, with their reasons.
 struct Declaration {
-  std::string pattern, reason;
+  std::string pattern, reason, message;
 };
 
 bool wanted(const Flags& flags, const std::string& id) {
@@ -78,21 +78,25 @@ Result run_check(const Flags& flags, const Check& check) {
   return result;
 }
 
-/// As `tenon test` reads them: {"unsupported": [{"pattern", "reason"}], "expected_failure": [...], "unspecified": [...]}.
+/// As `tenon test` reads them: {"unsupported": [{"pattern", "reason", "message"}], "expected_failure": [...],
+/// "unspecified": [...]}. A failure whose text lacks the message is not excused.
 std::vector<Declaration> read_expectations(const std::vector<std::string>& files) {
   std::vector<Declaration> out;
   for (const std::string& path : files) {
     const nlohmann::json json = nlohmann::json::parse(std::ifstream(path));
     for (const char* list : {"unsupported", "expected_failure", "unspecified"}) {
       for (const nlohmann::json& entry : json.value(list, nlohmann::json::array()))
-        out.push_back({entry.value("pattern", ""), entry.value("reason", "")});
+        out.push_back(
+            {entry.value("pattern", ""), entry.value("reason", ""), entry.at("message").get<std::string>()});
     }
   }
   return out;
 }
 
-bool is_declared(const std::vector<Declaration>& declarations, const std::string& folder) {
+bool is_declared(const std::vector<Declaration>& declarations, const std::string& folder,
+                 const std::string& failure) {
   return std::any_of(declarations.begin(), declarations.end(), [&](const Declaration& d) {
+    if (failure.find(d.message) == std::string::npos) return false;
     // A pattern with a slash is matched against the end of the path.
     const bool path = d.pattern.find('/') != std::string::npos;
     const std::string glob = path ? "*/" + d.pattern : d.pattern;
@@ -108,7 +112,7 @@ void check_cases(const Flags& flags, std::vector<Result>* results, std::vector<R
   *cases = run_cases(folders, child_arguments(flags, kCases), 60 * flags.time_factor);
   const std::vector<Declaration> declarations = read_expectations(flags.expectations);
   for (size_t i = 0; i < cases->size(); ++i) {
-    if ((*cases)[i].status == "failed" && is_declared(declarations, folders[i]))
+    if ((*cases)[i].status == "failed" && is_declared(declarations, folders[i], (*cases)[i].cause))
       (*cases)[i].status = "declared";
   }
   for (Result& result : by_operator(*cases)) {

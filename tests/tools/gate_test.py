@@ -60,7 +60,63 @@ class Gate(unittest.TestCase):
         self.assertEqual((partly.passed, partly.failed, partly.not_run), (4, 0, 2))
         self.assertEqual(self.count(ctest_xml(("unit", "run"), output="...\nRan 9 tests in 0.1s\n\nOK\n")).passed, 9)
         self.assertEqual(self.count(ctest_xml(("rows", "fail"), output="8 passed, 0 failed\n")).failed, 1)
-        self.assertEqual(self.count(ctest_xml(("rows", "run"), output="7 passed, 1 failed\n")).passed, 1)
+
+    def test_what_a_script_says_of_failures_counts_whatever_its_exit_code(self):
+        counts = self.count(ctest_xml(("rows", "run"), output="failed a: why\n7 passed, 5 failed\n"))
+        self.assertEqual((counts.passed, counts.failed, counts.failures), (7, 5, ["a"]))
+
+    def test_nothing_run_is_a_failure(self):
+        self.assertEqual(self.count(ctest_xml(("rows", "run"), output="0 passed, 0 failed\n")).failures, ["rows"])
+        empty = '<testsuites><testsuite name="S"></testsuite></testsuites>'
+        self.assertEqual(self.count(ctest_xml(("unit", "run")), unit=empty).failures, ["unit"])
+        self.assertEqual(self.count(ctest_xml()).failures, ["ctest ran no test"])
+
+    def test_skipped_unittests_are_not_run(self):
+        counts = self.count(ctest_xml(("unit", "run"), output="Ran 9 tests in 0.1s\n\nOK (skipped=2)\n"))
+        self.assertEqual((counts.passed, counts.not_run), (7, 2))
+
+    def judge(self, code: int, passed: int, failed: int = 0) -> gate.Counts:
+        cases = [{"name": f"c{i}", "status": "failed"} for i in range(failed)]
+        answer = {"summary": {"passed": passed, "failed": failed, "declared": 0, "crashed": 0}, "cases": cases}
+        (self.folder / "result.json").write_text(json.dumps(answer))
+        return gate.judge_cases("models", 35, code, self.folder / "result.json")
+
+    def test_cases_that_are_missing_are_a_failure(self):
+        self.assertEqual(self.judge(0, 1).failures, ["models: 1 cases ran, and there are 35"])
+        self.assertEqual(self.judge(0, 35).failed, 0)
+        self.assertEqual(self.judge(0, 36).failed, 0)
+
+    def test_the_exit_code_must_agree_with_the_report(self):
+        self.assertEqual(self.judge(1, 34, 1).failures, ["c0"])
+        self.assertIn("contradicts", self.judge(0, 34, 1).failures[1])
+        self.assertIn("contradicts", self.judge(1, 35).failures[0])
+        self.assertIn("contradicts", self.judge(139, 35).failures[0])
+        (self.folder / "result.json").unlink()
+        self.assertIn("exit code 3", gate.judge_cases("models", 35, 3, self.folder / "result.json").failures[0])
+
+    def test_a_cut_run_goes_on_with_the_steps_that_did_not_pass(self):
+        path, ran = self.folder / "passed.json", []
+
+        def step(name: str, **counts: int) -> gate.Counts:
+            ran.append(name)
+            return gate.Counts(**counts)
+
+        def run(tree: str | None) -> list[str]:
+            ran.clear()
+            ledger = gate.Ledger(path, tree)
+            with contextlib.redirect_stdout(io.StringIO()):
+                ledger.run("good", lambda: step("good", passed=3))
+                ledger.run("bad", lambda: step("bad", failed=1))
+                ledger.run("left out", lambda: step("left out", passed=1, not_run=1))
+            return list(ran)
+
+        self.assertEqual(run("tree 1"), ["good", "bad", "left out"])
+        self.assertEqual(run("tree 1"), ["bad", "left out"])
+        self.assertEqual(run("tree 2"), ["good", "bad", "left out"])
+        self.assertEqual(run(None), ["good", "bad", "left out"])
+
+    def test_continuous_integration_is_told_apart(self):
+        self.assertIn("export CI=true", (ROOT / ".ci" / "run").read_text())
 
     def test_a_crash_is_a_failure(self):
         truncated = GTEST[: len(GTEST) // 2]

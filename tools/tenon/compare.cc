@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <map>
 
 #include "ep-sdk/include/tenon/numeric.hpp"
 #include "tools/tenon/element.h"
@@ -72,26 +74,27 @@ std::string exact_difference(const Value& actual, const Value& expected, uint64_
   return bad ? mismatch(actual, expected, bad, first, count) : std::string();
 }
 
+double root_mean_square(const tenon_tensor& tensor, uint64_t count) {
+  double sum = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    const double magnitude = std::abs(element_value(tensor, i));
+    if (std::isfinite(magnitude)) sum += magnitude * magnitude;
+  }
+  return count ? std::sqrt(sum / static_cast<double>(count)) : 0;
+}
+
 std::string float_difference(const Value& actual, const Value& expected, uint64_t count, Rigour rigour,
                              bool reference) {
   const tenon_tensor a = actual.describe(), e = expected.describe();
-  Tolerance tolerance = tolerance_for(e.dtype, reference && rigour == Rigour::kOperator);
-  double atol = tolerance.atol;
-  if (rigour == Rigour::kNetwork) {
-    double sum = 0;
-    for (uint64_t i = 0; i < count; ++i) {
-      double magnitude = std::abs(element_value(e, i));
-      if (std::isfinite(magnitude)) sum += magnitude * magnitude;
-    }
-    double rms = count ? std::sqrt(sum / static_cast<double>(count)) : 0;
-    atol = std::max(atol * rms, tolerance_for(e.dtype, reference).atol);
-  }
+  const Tolerance tolerance = rigour == Rigour::kOperator
+                                  ? tolerance_for(e.dtype, reference)
+                                  : network_tolerance_for(e.dtype, reference, root_mean_square(e, count));
   uint64_t bad = 0, worst = 0;
   double worst_excess = -1;
   for (uint64_t i = 0; i < count; ++i) {
     const std::complex<double> x = element_value(a, i), y = element_value(e, i);
     const double error = std::max(part_error(x.real(), y.real()), part_error(x.imag(), y.imag()));
-    double allowed = atol + tolerance.rtol * std::abs(y);
+    double allowed = tolerance.atol + tolerance.rtol * std::abs(y);
     if (!std::isfinite(allowed)) allowed = 0;  // an expected infinity or NaN is exact
     if (error <= allowed) continue;
     if (tolerance.one_step && std::isfinite(error) && std::abs(ordinal(a, i) - ordinal(e, i)) <= 1) continue;
@@ -120,6 +123,58 @@ std::string tensor_difference(const Value& actual, const Value& expected, Rigour
                                      rigour == Rigour::kQuantized ? Rigour::kNetwork : rigour, reference);
   if (!out.empty() && rigour == Rigour::kQuantized) out = quantized_difference(actual, expected);
   return out;
+}
+
+// Tensor `from` with its elements (rank 1) in another order.
+Value reordered(const Value& from, const std::vector<uint64_t>& order) {
+  if (from.dtype() == TENON_STRING) {
+    std::vector<std::string> texts;
+    for (const uint64_t i : order) texts.emplace_back(from.string_at(i));
+    return Value::strings(from.dims(), texts);
+  }
+  const size_t width = ep::dtype_bits(from.dtype()) / 8;  // of what a file can hold, whole bytes
+  const std::vector<int64_t> dims = from.dims();
+  Value out = Value::empty_tensor(from.dtype(), dims);
+  for (size_t i = 0; i < order.size(); ++i)
+    std::memcpy(static_cast<char*>(out.describe().data) + i * width,
+                static_cast<const char*>(from.describe().data) + order[i] * width, width);
+  return out;
+}
+
+// Where each key of `expected` stands among those of `actual`; `out_missing` is a key that is not there.
+std::vector<uint64_t> order_of_keys(const Value& actual, const Value& expected, std::string* out_missing) {
+  std::map<std::string, uint64_t> places;
+  for (uint64_t i = 0; i < actual.element_count(); ++i) places.emplace(element_text(actual, i), i);
+  std::vector<uint64_t> out;
+  for (uint64_t i = 0; i < expected.element_count(); ++i) {
+    const auto found = places.find(element_text(expected, i));
+    if (found == places.end()) {
+      *out_missing = element_text(expected, i);
+      return {};
+    }
+    out.push_back(found->second);
+  }
+  return out;
+}
+
+// A map has no order: its values are compared key by key.
+std::string map_difference(const Value& actual, const Value& expected, Rigour rigour, bool reference) {
+  const Value keys = actual[0], expected_keys = expected[0];
+  if (keys.dtype() != expected_keys.dtype())
+    return "has keys of type " + element_name(keys.dtype()) + ", expected " +
+           element_name(expected_keys.dtype());
+  if (keys.element_count() != expected_keys.element_count())
+    return "has " + std::to_string(keys.element_count()) + " keys, expected " +
+           std::to_string(expected_keys.element_count());
+  std::string missing;
+  const std::vector<uint64_t> order = order_of_keys(keys, expected_keys, &missing);
+  if (!missing.empty()) return "lacks the key " + missing;
+  const bool sorted = std::is_sorted(order.begin(), order.end());
+  const bool tensors = actual[1].kind() == TENON_KIND_TENSOR;
+  if (!sorted && !tensors) return "has its keys in another order than expected, and its values are no tensor";
+  const std::string inner =
+      difference(sorted ? actual[1] : reordered(actual[1], order), expected[1], rigour, reference);
+  return inner.empty() ? inner : "values: " + inner;
 }
 
 }  // namespace
@@ -161,6 +216,7 @@ std::string difference(const Value& actual, const Value& expected, Rigour rigour
   if (actual.kind() != expected.kind())
     return "is a " + kind_name(actual.kind()) + ", expected a " + kind_name(expected.kind());
   if (actual.kind() == TENON_KIND_TENSOR) return tensor_difference(actual, expected, rigour, reference);
+  if (actual.kind() == TENON_KIND_MAP) return map_difference(actual, expected, rigour, reference);
   if (actual.size() != expected.size())
     return "has " + std::to_string(actual.size()) + " elements, expected " + std::to_string(expected.size());
   for (uint64_t i = 0; i < expected.size(); ++i) {

@@ -21,13 +21,15 @@ struct CaseResult {
 /// Folders with a model.onnx below the given ones, sorted; a folder that has one is not searched further.
 std::vector<std::string> find_cases(const std::vector<std::string>& dirs);
 
-/// Runs all data sets of a case and compares. Never throws: an error is the message of a failed case.
+/// Runs all data sets of a case and compares every output: one without an expected file, or a file without an output,
+/// is a failure. Never throws: an error is the message of a failed case.
 CaseResult run_case(const std::string& dir, const Config& config);
 
 /// Failures that a provider's author has declared: {"unsupported": [..], "expected_failure": [..],
-/// "unspecified": [..]} with entries {"pattern", "reason"}. The pattern is a glob on the case's name, or on
-/// the end of its path when it holds a slash. Unspecified results are random by the standard, so such a case
-/// may pass too.
+/// "unspecified": [..]} with entries {"pattern", "reason", "message"}. The pattern is a glob on the case's name, or
+/// on the end of its path when it holds a slash; the message is a part of the failure's text, so that a case that
+/// fails for another reason is not excused. Unspecified results are random by the standard, so such a case may pass
+/// too.
 class Expectations {
  public:
   void add_file(const std::string& path);
@@ -37,7 +39,7 @@ class Expectations {
 
  private:
   struct Entry {
-    std::string pattern, reason, file;
+    std::string pattern, reason, message, file;
     bool may_pass;
   };
   std::vector<Entry> entries_;

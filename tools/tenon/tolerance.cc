@@ -1,5 +1,7 @@
 #include "tools/tenon/tolerance.h"
 
+#include <algorithm>
+
 #include "ep-sdk/include/tenon/ep.h"
 
 namespace tenon::cli {
@@ -40,5 +42,13 @@ Tolerance tolerance_for(uint32_t dtype, bool reference) {
       return {0, 0, false};  // integers, bool, strings: exact
   }
 }
+
+Tolerance network_tolerance_for(uint32_t dtype, bool reference, double root_mean_square) {
+  const Tolerance loose = tolerance_for(dtype, false);
+  return {loose.rtol, std::max(loose.atol * root_mean_square, tolerance_for(dtype, reference).atol),
+          loose.one_step};
+}
+
+bool is_published_loosely(std::string_view op_type) { return op_type == "DFT" || op_type == "STFT"; }
 
 }  // namespace tenon::cli

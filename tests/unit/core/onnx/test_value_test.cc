@@ -64,6 +64,37 @@ TEST(TestValue, RoundTripsEveryKind) {
   expect_round_trip(list_value(Type::sequence(map.type), {map}));
 }
 
+TestValue string_value(std::vector<std::string> texts) {
+  TestValue value;
+  value.tensor = ir::Tensor::make_strings({static_cast<int64_t>(texts.size())}, texts).value();
+  value.type = Type::tensor(value.tensor->type(), value.tensor->shape());
+  return value;
+}
+
+// As ZipMap makes them: both keys and values are one tensor.
+TEST(TestValue, KeepsTheValuesOfMapsWhoseValuesAreOneTensor) {
+  const TestValue keys = string_value({"b", "a"}), numbers = tensor_value({7, -8});
+  for (const TestValue& values : {numbers, string_value({"x", ""})}) {
+    const Type type = Type::map(ir::ElementType::kString, Type::tensor(values.tensor->type()));
+    const TestValue map = list_value(type, {keys, values});
+    auto bytes = write_value(list_value(Type::sequence(type), {map, map}));
+    ASSERT_TRUE(bytes.ok()) << bytes.status().to_string();
+    auto again = read_value(file_with(*bytes), Type::sequence(type));
+    ASSERT_TRUE(again.ok()) << again.status().to_string();
+    ASSERT_EQ(again->elements.size(), 2u);
+    ASSERT_EQ(again->elements[1].elements.size(), 2u);
+    EXPECT_TRUE(same(again->elements[1].elements[0], keys));
+    EXPECT_TRUE(same(again->elements[1].elements[1], values));
+  }
+}
+
+TEST(TestValue, RefusesMapsWithoutAValueForEachKey) {
+  const TestValue keys = tensor_value({1, 2}), values = tensor_value({3});
+  auto bytes = write_value(list_value(Type::map(ir::ElementType::kInt64, values.type), {keys, values}));
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_THAT(bytes.status().to_string(), HasSubstr("a map has 2 keys and 1 values"));
+}
+
 TEST(TestValue, ReadsEmptySequencesAndOptionals) {
   auto sequence = read_value(file_with(""), Type::sequence({}));
   ASSERT_TRUE(sequence.ok()) << sequence.status().to_string();
