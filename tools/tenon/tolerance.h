@@ -31,7 +31,7 @@ Tolerance network_tolerance_for(uint32_t dtype, bool reference, double root_mean
 bool is_published_loosely(std::string_view op_type);
 
 /// Of a quantized network's output: how alike the directions are, and how strong the output is against its error.
-inline constexpr double kQuantizedCosine = 0.999;
+inline constexpr double kQuantizedCosine = 0.998;
 inline constexpr double kQuantizedSignalToNoiseDb = 26;
 
 }  // namespace tenon::cli
