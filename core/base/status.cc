@@ -90,6 +90,11 @@ Status Status::with_context(std::string_view place) && {
   return std::move(*this);
 }
 
+Status Status::with_note(std::string_view note) && {
+  if (rep_) rep_->message += note;
+  return std::move(*this);
+}
+
 Status Status::with_kind(ErrorKind kind) && {
   if (rep_) rep_->kind = kind;
   return std::move(*this);

@@ -82,6 +82,8 @@ class [[nodiscard]] Status {
 
   /// Adds an outer place in front of `where`; no effect on OK. Use at layer edges.
   Status with_context(std::string_view place) &&;
+  /// Adds to the end of the message.
+  Status with_note(std::string_view note) &&;
   Status with_kind(ErrorKind kind) &&;
   Status with_refusal(std::string_view code) &&;
   /// No effect where an instance is named already: the innermost one is to blame.

@@ -41,6 +41,8 @@ std::string_view reject_code_name(RejectCode code) {
       return "claim_refused";
     case RejectCode::kCompileFailed:
       return "compile_failed";
+    case RejectCode::kUnusable:
+      return "unusable";
   }
   return "other";
 }

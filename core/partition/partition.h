@@ -58,6 +58,7 @@ enum class RejectCode : uint32_t {
   kPlacement = 100,      // a rule of the config bars the provider
   kClaimRefused = 101,   // the provider's claim broke a numbered rule
   kCompileFailed = 102,  // accepted, then its compile failed
+  kUnusable = 103,       // the provider did not answer
 };
 /// "operator", "type", ... as printed by explain.
 std::string_view reject_code_name(RejectCode code);

@@ -21,20 +21,6 @@ std::string described(const Entry& entry) {
                  place_name(entry.found.place), ")");
 }
 
-// The reason, which stands before the usual cause and cure.
-std::string reason_of(const Status& status) {
-  std::string text(status.message());
-  text.resize(std::min(text.find(". Cause: "), text.size()));
-  return text;
-}
-
-std::string cure_of(const Status& status) {
-  std::string_view text = status.message();
-  constexpr std::string_view kCure = ". Cure: ";
-  size_t at = text.rfind(kCure);
-  return at == std::string_view::npos ? std::string() : std::string(text.substr(at + kCure.size()));
-}
-
 // A manifest that cannot be parsed has no id; its file's name tells whom it was meant for.
 bool is_named_after(const Entry& entry, std::string_view id) {
   std::string name = std::filesystem::path(entry.found.path).filename().string();
@@ -105,6 +91,8 @@ struct ProviderRegistry::Impl {
   Entry* check_until_accepted(std::string_view id, const VersionRange& range, CheckLevel level);
   ProviderInfo info_of(const Entry& entry) const;
   void explain_choice(const Entry& entry, ProviderInfo& info) const;
+  bool must_be_named(std::string_view id) const;
+  void add_passed_over(const std::string& id, bool automatic, std::vector<PassedOver>* out) const;
   Status why_none(std::string_view id, const VersionRange& range) const;
   std::vector<std::string> known_ids() const;
 };
@@ -219,6 +207,49 @@ ProviderInfo ProviderRegistry::Impl::info_of(const Entry& entry) const {
   return info;
 }
 
+// Found where only named providers are taken from.
+bool ProviderRegistry::Impl::must_be_named(std::string_view id) const {
+  return std::none_of(entries.begin(), entries.end(), [&](const std::shared_ptr<Entry>& other) {
+    const Place place = other->found.place;
+    const bool is_usual = place == Place::kLibrary || place == Place::kSystem || place == Place::kEnvFiles;
+    return is_usual && other->manifest && other->manifest->id == id;
+  });
+}
+
+void ProviderRegistry::Impl::add_passed_over(const std::string& id, bool automatic,
+                                             std::vector<PassedOver>* out) const {
+  const Entry* taken = chosen(id);
+  const std::string instead = taken == nullptr ? "" : str_cat(id, " ", taken->manifest->version.to_string());
+  const auto add = [&](const Entry& entry, Skip skip, std::string reason) {
+    out->push_back(provider::passed_over(id, entry.manifest->version.to_string(), skip, std::move(reason)));
+    out->back().instead = instead;
+  };
+  for (const Entry* entry : candidates(entries, id, range_of(id))) {
+    if (entry == taken) break;
+    out->push_back(provider::passed_over(id, entry->manifest->version.to_string(), entry->refused));
+    out->back().instead = instead;
+  }
+  for (const Entry* entry : candidates(entries, id, VersionRange())) {
+    const bool higher = taken == nullptr || entry->manifest->version > taken->manifest->version;
+    if (entry == taken || !entry->ok()) continue;
+    if (const Entry* twin = earlier_twin(entries, *entry)) {
+      out->push_back(provider::passed_over(
+          id, entry->manifest->version.to_string(),
+          refuse(Refusal::kDuplicateId, str_cat("the same version is found earlier: ", described(*twin)))));
+      out->back().instead = instead;
+    } else if (!higher) {
+      continue;
+    } else if (!range_of(id).contains(entry->manifest->version)) {
+      add(*entry, Skip::kVersion, str_cat("provider.", id, ".version is '", range_of(id).text(), "'"));
+    } else {
+      add(*entry, Skip::kOverridden, str_cat("an explicit path comes first: ", described(*taken)));
+    }
+  }
+  if (automatic && taken != nullptr && must_be_named(id))
+    add(*taken, Skip::kUnnamed, str_cat("it is found by ", place_name(taken->found.place), " only"));
+  if (!out->empty() && out->back().code == skip_name(Skip::kUnnamed)) out->back().instead.clear();
+}
+
 std::vector<std::string> ProviderRegistry::Impl::known_ids() const {
   std::set<std::string> ids;
   for (const std::shared_ptr<Entry>& entry : entries) {
@@ -291,13 +322,7 @@ std::vector<std::string> ProviderRegistry::ids(bool automatic) {
   std::vector<const Entry*> chosen;
   for (const std::string& id : impl_->known_ids()) {
     const Entry* entry = impl_->chosen(id);
-    auto installed = [&](const std::shared_ptr<Entry>& other) {
-      Place place = other->found.place;
-      bool is_usual = place == Place::kLibrary || place == Place::kSystem || place == Place::kEnvFiles;
-      return is_usual && other->manifest && other->manifest->id == id;
-    };
-    bool wanted = !automatic || std::any_of(impl_->entries.begin(), impl_->entries.end(), installed);
-    if (entry != nullptr && wanted) chosen.push_back(entry);
+    if (entry != nullptr && !(automatic && impl_->must_be_named(id))) chosen.push_back(entry);
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const Entry* a, const Entry* b) {
     return a->manifest->priority > b->manifest->priority;  // ids are sorted already
@@ -343,6 +368,24 @@ Status ProviderRegistry::register_path(const std::string& path) {
   }
   rescan();
   return ok_status();
+}
+
+std::vector<PassedOver> ProviderRegistry::passed_over(const std::vector<std::string>* named) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  std::vector<PassedOver> out;
+  const auto is_wanted = [&](const std::string& id) {
+    return named == nullptr || std::find(named->begin(), named->end(), id) != named->end();
+  };
+  for (const std::string& id : impl_->known_ids()) {
+    if (is_wanted(id)) impl_->add_passed_over(id, named == nullptr, &out);
+  }
+  for (const std::shared_ptr<Entry>& entry : impl_->entries) {
+    if (entry->manifest) continue;
+    const auto meant = [&](const std::string& id) { return is_named_after(*entry, id); };
+    if (named == nullptr || std::any_of(named->begin(), named->end(), meant))
+      out.push_back(provider::passed_over(entry->found.path, "", entry->refused));
+  }
+  return out;
 }
 
 std::vector<std::string> ProviderRegistry::notices() {

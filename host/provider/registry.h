@@ -18,6 +18,7 @@
 #include "host/config/config.h"
 #include "host/provider/loaded_provider.h"
 #include "host/provider/manifest.h"
+#include "host/provider/passed_over.h"
 #include "host/provider/refusal.h"
 #include "host/provider/version.h"
 
@@ -124,6 +125,11 @@ class ProviderRegistry {
   /// Adds a manifest file or folder to place 0. It goes through the same checks as any other. NOT_FOUND when
   /// there is neither.
   Status register_path(const std::string& path);
+
+  /// Builds that one would expect to be used and are not, for the ids in `named`, or for all when it is null (the
+  /// automatic order): refused ones that come before the one that is taken, others that a path, a version range or their
+  /// place keeps out. As far as they were checked: call it after load().
+  std::vector<PassedOver> passed_over(const std::vector<std::string>* named);
 
   /// What happened during discovery that belongs to no manifest: a folder that cannot be read, variables that
   /// were ignored under elevated privileges. One line each.

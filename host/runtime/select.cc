@@ -11,9 +11,11 @@ namespace {
 using provider::DeviceInfo;
 using provider::LoadedProvider;
 
+/// A Status that stands for Skip::kEmulated.
 Status only_emulated(const std::string& id) {
   return not_found("provider '", id,
-                   "' has only software-emulated devices; name it in select.order to use them");
+                   "' has only software-emulated devices; name it in select.order to use them")
+      .with_refusal(provider::skip_name(provider::Skip::kEmulated));
 }
 
 /// Which devices an entry stands for: the one it names; those of `provider.<id>.devices`; or else the
@@ -56,8 +58,9 @@ class Selector {
       if (status.ok()) continue;
       status = std::move(status).with_context(str_cat("provider '", entry, "'"));
       if (!select_.automatic && select_.fallback == config::Fallback::kError) return status;
-      out_.skipped.push_back({entry, std::move(status)});
+      failed_.emplace_back(entry, std::move(status));
     }
+    collect_passed_over(entries);
     if (out_.instances.empty()) return nothing_left();
     return std::move(out_);
   }
@@ -100,16 +103,41 @@ class Selector {
     return emulated && !info.devices.empty() ? only_emulated(id) : ok_status();
   }
 
+  /// What the registry knows of builds, and entries that failed for a reason of their own.
+  void collect_passed_over(const std::vector<std::string>& entries) {
+    std::vector<std::string> ids;
+    for (const std::string& entry : entries) ids.emplace_back(config::provider_of(entry));
+    out_.passed_over = registry_.passed_over(select_.automatic ? nullptr : &ids);
+    const std::vector<provider::PassedOver> builds = out_.passed_over;
+    for (const auto& [entry, status] : failed_) {
+      const std::string id(config::provider_of(entry));
+      const bool known = std::any_of(builds.begin(), builds.end(), [&, &status = status](const auto& build) {
+        return build.provider == id && build.instead.empty() && build.code == status.refusal();
+      });
+      if (!known) out_.passed_over.push_back(passed_over(entry, status));
+    }
+  }
+
+  provider::PassedOver passed_over(const std::string& entry, const Status& status) const {
+    const auto info = registry_.find(std::string(config::provider_of(entry)));
+    const std::string version = info.ok() ? info->manifest->version.to_string() : "";
+    if (status.refusal() == provider::skip_name(provider::Skip::kEmulated))
+      return provider::passed_over(entry, version, provider::Skip::kEmulated,
+                                   "it has only software-emulated devices");
+    return provider::passed_over(entry, version, status);
+  }
+
   Status nothing_left() const {
     std::string text = "no provider can be used";
-    for (const Skipped& skipped : out_.skipped) text += str_cat("\n  ", skipped.reason.to_string());
-    if (out_.skipped.empty()) text += ": none is installed; see `tenon providers list`";
+    for (const provider::PassedOver& each : out_.passed_over) text += "\n  " + each.text();
+    if (out_.passed_over.empty()) text += ": none is installed; see `tenon providers list`";
     return Status(StatusCode::kNotFound, std::move(text), ErrorKind::kProviderMissing);
   }
 
   const config::Config& config_;
   provider::ProviderRegistry& registry_;
   const config::Select& select_;
+  std::vector<std::pair<std::string, Status>> failed_;  // entries of the order
   Selection out_;
 };
 

@@ -16,16 +16,10 @@
 
 namespace tenon::runtime {
 
-/// A provider or device that was asked for and is not used, by `select.fallback = "next"`, or that "auto"
-/// passed over.
-struct Skipped {
-  std::string entry;  // as in select.order, or the id
-  Status reason;
-};
-
 struct Selection {
   std::vector<std::shared_ptr<Instance>> instances;  // never empty
-  std::vector<Skipped> skipped;
+  /// What one would expect here and is not: builds that were refused, providers and devices that cannot be used.
+  std::vector<provider::PassedOver> passed_over;
   /// Entry of select.order (or id, when automatic) for each instance.
   std::vector<std::string> entries;
 

@@ -43,12 +43,19 @@ Result<partition::Partition> Assigner::run() {
                                        [](const ir::Node& node) { return ops::is_control_flow(node); });
     ASSIGN_OR_RETURN(const bool again, ask_all(&partitioner));
     if (again) continue;
-    ASSIGN_OR_RETURN(partition::Partition partition, partitioner.finish([&](partition::ProviderIndex p) {
-      return build_.selection->instances[p]->id();
-    }));
-    RETURN_IF_ERROR(build_.placement->check(*graph_, partition));
+    Result<partition::Partition> partition =
+        partitioner.finish([&](partition::ProviderIndex p) { return build_.selection->instances[p]->id(); });
+    if (!partition.ok()) return with_passed_over(std::move(partition).error());
+    RETURN_IF_ERROR(build_.placement->check(*graph_, *partition));
     return partition;
   }
+}
+
+/// Somebody who is missing may be the one that runs the node.
+Status Assigner::with_passed_over(Status nobody) const {
+  std::string note;
+  for (const provider::PassedOver& each : build_.selection->passed_over) note += "; " + each.text();
+  return std::move(nobody).with_note(note);
 }
 
 Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
@@ -115,7 +122,7 @@ Status Assigner::unusable(partition::ProviderIndex provider, Status failure,
   const config::Select& select = build_.settings->select;
   if (!select.automatic && select.fallback == config::Fallback::kError) return failure;
   for (ir::NodeId id : partitioner->open_nodes()) {
-    partitioner->bar(provider, id, partition::RejectCode::kOther, str_cat("unusable: ", failure.to_string()));
+    partitioner->bar(provider, id, partition::RejectCode::kUnusable, failure.to_string());
   }
   return ok_status();
 }

@@ -42,6 +42,7 @@ class Assigner {
   /// A provider that cannot even answer: passed over where `select.fallback` allows it.
   Status unusable(partition::ProviderIndex provider, Status failure,
                   partition::Partitioner* partitioner) const;
+  Status with_passed_over(Status nobody) const;
   Status check_declined(partition::ProviderIndex provider, const partition::Partitioner& partitioner) const;
 
   const BuildContext& build_;

@@ -1,9 +1,12 @@
 #include "host/session/build.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "core/ops/ops.h"
+#include "host/runtime/host_api.h"
 #include "host/runtime/prepare_part.h"
 #include "host/session/assign.h"
 
@@ -37,6 +40,7 @@ class Builder {
       if (!failure.has_value()) break;
       assigner.bar(std::move(*failure));
     }
+    log_fallbacks(partition);
     for (Part& part : parts_) {
       if (part.is_control_flow()) RETURN_IF_ERROR(build_bodies(&part));
     }
@@ -48,6 +52,25 @@ class Builder {
   }
 
  private:
+  /// Providers that would have run nodes and failed, one line for each reason.
+  void log_fallbacks(const partition::Partition& partition) const {
+    std::map<std::pair<partition::ProviderIndex, std::string>, size_t> nodes;
+    for (const partition::Decision& decision : partition.decisions) {
+      for (const partition::Decline& decline : decision.declines) {
+        const bool failed = decline.code == partition::RejectCode::kClaimRefused ||
+                            decline.code == partition::RejectCode::kCompileFailed ||
+                            decline.code == partition::RejectCode::kUnusable;
+        if (failed)
+          ++nodes[{decline.provider, str_cat(partition::reject_code_name(decline.code), ": ", decline.text)}];
+      }
+    }
+    for (const auto& [why, count] : nodes) {
+      runtime::log_line(TENON_LOG_WARNING, "FALLBACK",
+                        str_cat(build_.selection->instances[why.first]->id(), " does not run ", count,
+                                count == 1 ? " node" : " nodes", " that others run now (", why.second, ")"));
+    }
+  }
+
   Status number_nodes() {
     ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph_.topological_order());
     position_.assign(graph_.node_limit(), 0);

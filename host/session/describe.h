@@ -8,7 +8,8 @@
 
 namespace tenon::session {
 
-/// {"model", "instances", "skipped": [{"entry", "reason"}],
+/// {"model", "instances", "providers": [{"instance", "provider", "version", "library"}],
+/// "passed_over": [{"provider", "version", "code", "reason", "cure", "instead"}],
 ///  "fallbacks": [{"point", "provider", "policy", "text"}] (during runs, in order of time),
 ///  "nodes": [{"name", "op", "domain", "graph", "provider", "instance", "part", "outputs", "declines"}],
 ///  "parts": [...], "copies": [{"value", "from", "to", "bytes"}],

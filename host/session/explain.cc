@@ -41,9 +41,22 @@ class Explainer {
     Json out;
     out["instances"] = Json::array();
     for (const auto& instance : selection_.instances) out["instances"].push_back(instance->id());
-    out["skipped"] = Json::array();
-    for (const runtime::Skipped& skipped : selection_.skipped) {
-      out["skipped"].push_back({{"entry", skipped.entry}, {"reason", skipped.reason.to_string()}});
+    out["providers"] = Json::array();
+    for (const auto& instance : selection_.instances) {
+      const provider::LoadedProvider& provider = *instance->device().provider();
+      out["providers"].push_back({{"instance", instance->id()},
+                                  {"provider", provider.id()},
+                                  {"version", provider.manifest().version.to_string()},
+                                  {"library", provider.library_path()}});
+    }
+    out["passed_over"] = Json::array();
+    for (const provider::PassedOver& each : selection_.passed_over) {
+      out["passed_over"].push_back({{"provider", each.provider},
+                                    {"version", each.version},
+                                    {"code", each.code},
+                                    {"reason", each.reason},
+                                    {"cure", each.cure},
+                                    {"instead", each.instead}});
     }
     out["fallbacks"] = Json::array();
     for (const Fallback& fallback : assembly_.fallbacks) {

@@ -62,10 +62,20 @@ Result<transform::Options> transforms_of(const config::Settings& settings, trans
 
 namespace {
 
-/// Which manifests were found, which of them are taken, and why.
-void log_choices(provider::ProviderRegistry& registry) {
+/// What one has installed and wants, and does not get, is a warning; that devices which software emulates wait to be named
+/// is how it is documented.
+uint32_t level_of(const provider::PassedOver& each) {
+  return each.code == provider::skip_name(provider::Skip::kEmulated) ? TENON_LOG_INFO : TENON_LOG_WARNING;
+}
+
+/// Which manifests were found, which of them are taken, and why; and what is passed over.
+void log_choices(provider::ProviderRegistry& registry, const Result<runtime::Selection>& selection) {
   if (!runtime::has_log_sink()) return;
-  for (const std::string& notice : registry.notices()) runtime::log_line(TENON_LOG_INFO, "SEARCH", notice);
+  for (const std::string& notice : registry.notices()) runtime::log_line(TENON_LOG_WARNING, "SEARCH", notice);
+  if (selection.ok()) {
+    for (const provider::PassedOver& each : selection->passed_over)
+      runtime::log_line(level_of(each), "PASSED_OVER", each.text());
+  }
   for (const provider::ProviderInfo& info : registry.list())
     runtime::log_line(TENON_LOG_INFO, "PROVIDER", info.explain());
 }
@@ -80,7 +90,7 @@ Result<runtime::Selection> select_providers(const config::Config& config, const 
   const provider::ProviderRegistry::Known known = registry.known();
   RETURN_IF_ERROR(config.check_providers(known.providers));
   Result<runtime::Selection> selection = runtime::select_instances(config, registry);
-  log_choices(registry);
+  log_choices(registry, selection);
   return selection;
 }
 

@@ -87,7 +87,7 @@ Result<runtime::Selection> Recovery::restarted(const runtime::Selection& old, co
 
 Result<runtime::Selection> Recovery::without(const runtime::Selection& old, const Loss& loss) const {
   runtime::Selection out;
-  out.skipped = old.skipped;
+  out.passed_over = old.passed_over;
   for (size_t i = 0; i < old.instances.size(); ++i) {
     if (loss.concerns(*old.instances[i])) continue;
     out.instances.push_back(old.instances[i]);

@@ -39,9 +39,13 @@ int explain(const std::string& path, const SessionFlags& flags, bool as_json) {
   }
   Json json = Json::parse(text, nullptr, false);
   print_nodes(json);
-  for (const Json& skipped : json.value("skipped", Json::array()))
-    std::printf("\npassed over %s: %s\n", skipped.value("entry", "").c_str(),
-                skipped.value("reason", "").c_str());
+  for (const Json& provider : json.value("providers", Json::array()))
+    std::printf("\n%s is %s %s\n", provider.value("instance", "").c_str(),
+                provider.value("provider", "").c_str(), provider.value("version", "").c_str());
+  for (const Json& each : json.value("passed_over", Json::array()))
+    std::printf("\npassed over %s %s [%s]: %s\n", each.value("provider", "").c_str(),
+                each.value("version", "").c_str(), each.value("code", "").c_str(),
+                each.value("reason", "").c_str());
   for (const Json& fallback : json.value("fallbacks", Json::array()))
     std::printf("\n%s: %s, by %s: %s\n", fallback.value("point", "").c_str(),
                 fallback.value("provider", "").c_str(), fallback.value("policy", "").c_str(),

@@ -105,6 +105,18 @@ std::map<std::string, int> nodes_by_provider(const std::string& explain) {
   return out;
 }
 
+// "opencl 0.1.0 (S_EMULATED)" for each build or provider that one might have expected.
+std::string passed_over_text(const std::string& explain) {
+  std::string out;
+  const nlohmann::json json = nlohmann::json::parse(explain, nullptr, false);
+  for (const auto& each : json.value("passed_over", nlohmann::json::array())) {
+    const std::string version = each.value("version", "");
+    out += (out.empty() ? "" : ", ") + each.value("provider", "") + (version.empty() ? "" : " " + version) +
+           " (" + each.value("code", "") + ")";
+  }
+  return out;
+}
+
 void write_outputs(const Outputs& outputs, const std::string& dir) {
   std::error_code error;
   std::filesystem::create_directories(dir, error);
@@ -179,13 +191,15 @@ int run(const RunFlags& flags) {
   const double run_ns = ns_since(run_start);
 
   if (!flags.output_dir.empty()) write_outputs(outputs, flags.output_dir);
-  std::map<std::string, int> placement = nodes_by_provider(session.describe(TENON_DESCRIBE_EXPLAIN));
+  const std::string explained = session.describe(TENON_DESCRIBE_EXPLAIN);
+  std::map<std::string, int> placement = nodes_by_provider(explained);
   nlohmann::json model = nlohmann::json::parse(description, nullptr, false);
   std::vector<std::string> labels;
   if (model.is_object() && model.contains("metadata") && model["metadata"].contains("tenon.labels"))
     labels = split(model["metadata"]["tenon.labels"].get<std::string>());
   if (flags.json) {
     nlohmann::json out{{"load_ns", load_ns}, {"run_ns", run_ns}, {"nodes", placement}};
+    out["passed_over"] = nlohmann::json::parse(explained)["passed_over"];
     for (const NamedValue& output : outputs) out["outputs"][output.name] = to_json(output.value);
     std::printf("%s\n", out.dump(2).c_str());
     return kSuccess;
@@ -197,6 +211,8 @@ int run(const RunFlags& flags) {
              instance;
   std::printf("ran %s in %s (first run; load %s)\n", where.empty() ? "nothing" : where.c_str(),
               format_ns(run_ns).c_str(), format_ns(load_ns).c_str());
+  const std::string passed_over = passed_over_text(explained);
+  if (!passed_over.empty()) std::printf("not used: %s; `tenon explain` tells why\n", passed_over.c_str());
   return kSuccess;
 }
 

@@ -61,6 +61,9 @@ tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, t
   info.stable_id = {"first", 5};
   info.name = {"Nothing", 7};
   info.vendor = {"Tests", 5};
+#if defined(DEFECT_EMULATED)
+  info.flags = TENON_DEVICE_SOFTWARE_EMULATED;
+#endif
   return sink->add(sink->context, &info, error);
 }
 

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "host/provider/open_file.h"
 #include "host/provider/quarantine.h"
@@ -216,6 +218,17 @@ TEST_P(DefectZoo, IsRefusedWithItsCodeAndHarmsNobody) {
   EXPECT_THAT(status.to_string(), HasSubstr("Cause: "));
   EXPECT_THAT(status.to_string(), HasSubstr("Cure: "));
 
+  // Nor is it passed over in silence, by an automatic order or by one that names it.
+  for (const std::vector<std::string>& order : {std::vector<std::string>(), {defect.member}}) {
+    const auto all = registry.passed_over(order.empty() ? nullptr : &order);
+    const auto known = std::find_if(all.begin(), all.end(), [&](const PassedOver& each) {
+      return each.code == refusal_name(defect.code) && each.text().find(defect.says) != std::string::npos;
+    });
+    ASSERT_NE(known, all.end()) << defect.member;
+    EXPECT_FALSE(known->cure.empty());
+    EXPECT_THAT(known->text(), HasSubstr("is not used"));
+  }
+
   // What is refused by the table's options alone would refuse the good one too.
   if (defect.code == Refusal::kPolicy || defect.code == Refusal::kSignature) return;
   auto loaded = registry.load("good");
@@ -235,6 +248,17 @@ INSTANTIATE_TEST_SUITE_P(Each, DefectZoo, ::testing::ValuesIn(kDefects), test_na
 
 void PrintTo(const Defect& defect, std::ostream* out) { *out << defect.name; }
 
+// A code without a row could be passed over in silence. The rows of those left out are tests of their own.
+TEST(DefectZooRows, EveryRefusalHasOne) {
+  const std::set<Refusal> elsewhere = {Refusal::kNone, Refusal::kDuplicateId, Refusal::kQuarantined};
+  for (int code = 0; !refusal_name(static_cast<Refusal>(code)).empty() || code == 0; ++code) {
+    const auto refusal = static_cast<Refusal>(code);
+    const bool has_row = std::any_of(std::begin(kDefects), std::end(kDefects),
+                                     [&](const Defect& defect) { return defect.code == refusal; });
+    EXPECT_TRUE(has_row || elsewhere.count(refusal) == 1) << refusal_name(refusal);
+  }
+}
+
 TEST(DefectZooTwins, TheLaterOfTwoEqualVersionsIsADuplicate) {
   ProviderFolder folder;
   std::string first = folder.add("good", "a.tenon.json"), second = folder.add("good", "b.tenon.json");
@@ -245,6 +269,10 @@ TEST(DefectZooTwins, TheLaterOfTwoEqualVersionsIsADuplicate) {
   EXPECT_EQ(infos[1].refusal, Refusal::kDuplicateId);
   EXPECT_THAT(infos[1].reason, HasSubstr(first));
   EXPECT_THAT(infos[1].explain(), HasSubstr("remove one of the two manifests"));
+  const auto passed_over = registry.passed_over(nullptr);
+  ASSERT_EQ(passed_over.size(), 1u);
+  EXPECT_EQ(passed_over[0].code, "E_DUPLICATE_ID");
+  EXPECT_EQ(passed_over[0].instead, "good 1.0.0");
 }
 
 TEST(DefectZooQuarantine, ThreeCrashesSetALibraryAside) {
@@ -254,6 +282,9 @@ TEST(DefectZooQuarantine, ThreeCrashesSetALibraryAside) {
        {"E_SCAN_CRASH", "E_SCAN_CRASH", "E_SCAN_CRASH", "E_QUARANTINED", "E_QUARANTINED"}) {
     ProviderRegistry registry(folder.options());  // as a new process would
     EXPECT_EQ(registry.load("negotiate_crashes").status().refusal(), code);
+    const auto passed_over = registry.passed_over(nullptr);
+    ASSERT_EQ(passed_over.size(), 1u);
+    EXPECT_EQ(passed_over[0].code, code);
   }
   Quarantine quarantine(folder.state());
   ASSERT_EQ(quarantine.list().size(), 1u);

@@ -58,8 +58,9 @@ TEST_F(SelectTest, WhatIsMissingIsAnErrorOrSkipped) {
   const auto lenient = select_instances(config_of(order + "fallback = 'next'"), *registry);
   ASSERT_TRUE(lenient.ok());
   EXPECT_EQ(lenient->instances.size(), 1u);
-  ASSERT_EQ(lenient->skipped.size(), 1u);
-  EXPECT_EQ(lenient->skipped[0].entry, "nosuch");
+  ASSERT_EQ(lenient->passed_over.size(), 1u);
+  EXPECT_EQ(lenient->passed_over[0].provider, "nosuch");
+  EXPECT_THAT(lenient->passed_over[0].text(), HasSubstr("is not installed"));
   const auto nobody =
       select_instances(config_of("[select]\norder = ['nosuch']\nfallback = 'next'"), *registry);
   EXPECT_EQ(nobody.error().kind(), ErrorKind::kProviderMissing);
