@@ -1,14 +1,14 @@
 // tenon bench: latency and throughput of whole models.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tools/tenon/command.h"
+#include "tools/tenon/peak_memory.h"
 #include "tools/tenon/table.h"
 
 namespace tenon::cli {
@@ -32,7 +32,8 @@ struct Row {
   int threads = 0;
   double load_ns = 0, first_ns = 0, median_ns = 0, p90_ns = 0, p99_ns = 0, min_ns = 0;
   uint64_t runs = 0;
-  double peak_bytes = 0;
+  double peak_bytes = 0;  // of this row alone where the system can tell
+  std::string ran_on;
 };
 
 double now_ns() {
@@ -44,10 +45,15 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * static_cast<double>(sorted.size())))];
 }
 
-double peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024;
+/// "11 cpu/cpu:0, 2 host": nodes by who runs them.
+std::string who_runs(const Session& session) {
+  std::map<std::string, int> nodes;
+  const Json explained = Json::parse(session.describe(TENON_DESCRIBE_EXPLAIN), nullptr, false);
+  for (const Json& node : explained.value("nodes", Json::array())) ++nodes[node.value("instance", "?")];
+  std::string out;
+  for (const auto& [instance, count] : nodes)
+    out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + instance;
+  return out;
 }
 
 std::vector<NamedValue> bench_inputs(const Session& session, const BenchFlags& flags) {
@@ -68,6 +74,7 @@ Row measure(const std::string& model, int threads, const BenchFlags& flags) {
   Row row;
   row.model = model;
   row.threads = threads;
+  reset_peak();
   double start = now_ns();
   Session session(model, config);
   row.load_ns = now_ns() - start;
@@ -90,6 +97,7 @@ Row measure(const std::string& model, int threads, const BenchFlags& flags) {
   row.p90_ns = quantile(times, 0.9);
   row.p99_ns = quantile(times, 0.99);
   row.peak_bytes = peak_bytes();
+  row.ran_on = who_runs(session);
   return row;
 }
 
@@ -105,7 +113,8 @@ Json to_json(const std::vector<Row>& rows) {
                    {"p99_ns", row.p99_ns},
                    {"min_ns", row.min_ns},
                    {"runs", row.runs},
-                   {"peak_bytes", row.peak_bytes}});
+                   {"peak_bytes", row.peak_bytes},
+                   {"ran_on", row.ran_on}});
   return out;
 }
 
@@ -116,8 +125,8 @@ std::string to_text(const std::vector<Row>& rows, const std::string& format, con
   std::string out;
   const bool md = format == "md";
   const char* separator = md ? " | " : ",";
-  std::vector<std::string> heading{"model", "threads", "load",   "first",      "median",
-                                   "p90",   "p99",     "runs/s", "peak memory"};
+  std::vector<std::string> heading{"model", "threads", "load",   "first",       "median",
+                                   "p90",   "p99",     "runs/s", "peak memory", "ran on"};
   if (!baseline.is_null()) heading.push_back("vs baseline");
   auto line = [&](const std::vector<std::string>& cells) {
     if (md) out += "| ";
@@ -138,7 +147,8 @@ std::string to_text(const std::vector<Row>& rows, const std::string& format, con
                                    time(row.p90_ns),
                                    time(row.p99_ns),
                                    rate,
-                                   md ? format_bytes(row.peak_bytes) : std::to_string(row.peak_bytes)};
+                                   md ? format_bytes(row.peak_bytes) : std::to_string(row.peak_bytes),
+                                   md ? row.ran_on : "\"" + row.ran_on + "\""};
     if (!baseline.is_null()) {
       std::string ratio = "-";
       for (const Json& old : baseline)
