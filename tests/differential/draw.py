@@ -48,7 +48,8 @@ class Draw:
         self.names = 0
         self.chains = self.chance(0.45)
         self.constants = self.pick(0, 0, 0.3, 0.3, 0.7, 1)  # share of inputs that are constants
-        self.wrong = self.chance(0.04)  # draws indices that are out of range
+        self.wrong = self.chance(0.06)  # draws indices that are out of range
+        self.invalid = False  # whether it did: the case must be refused where both references refuse it
 
     # Numbers
 
@@ -141,9 +142,14 @@ class Draw:
         if size == 0 and int(np.prod(shape)) > 0:
             raise NoSuchCase("no index into nothing")
         array = np.asarray(self.numpy.integers(-size if negative and self.chance(0.4) else 0, max(size, 1), shape))
-        if self.wrong and array.size:
+        if self.misfit(array.size):
             array.reshape(-1)[self.int(0, array.size - 1)] = self.pick(size, size + 7, -size - 1, 2**31 - 1)
         return array.astype(dtype)
+
+    def misfit(self, possible=True) -> bool:
+        """Whether this value is to be out of range."""
+        self.invalid |= self.wrong and bool(possible)
+        return self.wrong and bool(possible)
 
     # The model
 

@@ -8,7 +8,7 @@
     search.py build/release --list                 which operators have a generator, and which not
 
 A case counts where both references agree, or where one alone knows the operator. Verdicts: mismatch (other numbers, shape or
-type), refused (an error although valid), internal (Tenon blames itself), crash, hang, orders (the references do not decide and
+type), refused (an error although valid), accepted (outputs although a value is out of range), internal (Tenon blames itself), crash, hang, orders (the references do not decide and
 orders of providers contradict each other). The first case of each kind is made smaller and saved as an ONNX test folder.
 Differences that the specification allows are in dismissed.json, each with the sentence. Case N of a seed is always the same.
 """

@@ -41,7 +41,7 @@ def reshape(draw: Draw, op: str):
             dims = list(x.shape)
     elif draw.chance(0.4) and not allow:
         dims[draw.int(0, len(dims) - 1)] = -1
-    if draw.wrong:
+    if draw.misfit():
         dims = [d if d > 0 else 1 for d in dims] + [draw.pick(2, 3, 300)]
     if since < 5:
         raise NoSuchCase("shape as attribute")
@@ -163,7 +163,7 @@ def scatter_elements(draw: Draw, op: str):
     axis = draw.axis(x.ndim)
     shape = [draw.int(1, d) if d else 0 for d in x.shape]
     indices = np.argsort(draw.numpy.random(x.shape), axis)[tuple(slice(0, d) for d in shape)]  # none twice
-    if draw.wrong and indices.size:
+    if draw.misfit(indices.size):
         indices = draw.indices(indices.shape, x.shape[axis])
     reduction = draw.pick("none", "add", "mul", "max", "min") if since >= 18 else draw.pick("none", "add") if since >= 16 else None
     if x.dtype.kind not in "fiu" and reduction:
@@ -182,7 +182,7 @@ def scatter_nd(draw: Draw, op: str):
     flat = draw.random.sample(range(places), min(count, places))
     indices = np.stack(np.unravel_index(np.array(flat, np.int64), x.shape[:depth]), -1) if places else np.zeros((0, depth))
     indices = indices.astype(np.int64)
-    if draw.wrong and indices.size:
+    if draw.misfit(indices.size):
         indices.reshape(-1)[0] = draw.pick(x.shape[0], -x.shape[0] - 1, 99)
     reduction = draw.pick("none", "add", "mul", "max", "min") if since >= 18 else None
     if x.dtype.kind not in "fiu" and reduction:
@@ -252,7 +252,7 @@ def depth_to_space(draw: Draw, op: str):
     dtype, block = draw.dtype(op), draw.int(1, 3)
     n, c, h, w = draw.dim(), draw.int(1, 3), draw.int(1, 3), draw.int(1, 3)
     shape = (n, c * block * block, h, w) if op == "DepthToSpace" else (n, c, h * block, w * block)
-    if draw.wrong:
+    if draw.misfit():
         shape = (n, shape[1], shape[2] + 1, shape[3])
     mode = draw.pick(None, "DCR", "CRD") if op == "DepthToSpace" and draw.since(op) >= 11 else None
     draw.out(draw.op(op, [draw.feed(draw.array(shape, dtype))], blocksize=block, mode=mode))
@@ -266,7 +266,7 @@ def reverse_sequence(draw: Draw, op: str):
         raise NoSuchCase("nothing to reverse")
     n, t = x.shape[batch_axis], x.shape[1 - batch_axis]
     lengths = draw.array((n,), np.int64, 1, t)
-    if draw.wrong:
+    if draw.misfit():
         lengths[0] = t + draw.int(1, 5)
     draw.out(draw.op(op, [draw.feed(x), draw.feed(lengths)], batch_axis=batch_axis, time_axis=1 - batch_axis))
 
@@ -356,3 +356,23 @@ def col2im(draw: Draw, op: str):
     x = draw.array((draw.int(1, 2), draw.int(1, 3) * int(np.prod(block)), int(np.prod(counts))), draw.dtype(op))
     draw.out(draw.op(op, [draw.feed(x), draw.feed(draw.ints(image), chain=False), draw.feed(draw.ints(block), chain=False)],
                      strides=strides, dilations=dilations, pads=pads))
+
+
+@generator("Transpose", "Mul", "Add")
+def transposed_with_ones(draw: Draw, op: str):
+    """Layouts of dims of 1 say nothing by their strides: what follows a Transpose must not read them."""
+    if draw.opset < 8:
+        raise NoSuchCase("broadcasting by attribute")
+    shape = tuple(1 if draw.chance(0.5) else draw.int(2, 20) for _ in range(draw.int(2, 5)))
+    perm = draw.random.sample(range(len(shape)), len(shape))
+    if draw.chance(0.6):
+        k = draw.int(0, len(shape) - 2)
+        perm = [*range(k), k + 1, k, *range(k + 2, len(shape))]
+    moved = tuple(shape[i] for i in perm)
+    y = draw.op("Transpose", [draw.feed(draw.array(shape), const=False, chain=False)], perm=perm)
+    if draw.chance(0.4):
+        y = draw.op("Mul", [y, draw.op("Sigmoid", [y])])
+    for _ in range(draw.int(1, 2)):
+        other = draw.feed(draw.array(moved if draw.chance(0.6) else draw.broadcast(moved)))
+        y = draw.op(op if op != "Transpose" else draw.pick("Mul", "Add", "Sub"), [y, other] if draw.chance(0.5) else [other, y])
+    draw.out(y)

@@ -41,7 +41,7 @@ def sequence_place(draw: Draw, op: str):
     values = parts(draw)
     count = len(values) + (op == "SequenceInsert")
     place = draw.int(-len(values), count - 1)
-    if draw.wrong:
+    if draw.misfit():
         place = draw.pick(count + 1, -count - 2)
     given = draw.feed(np.array(place, draw.pick(np.int64, np.int32)), chain=False)
     if op == "SequenceErase":
@@ -185,7 +185,7 @@ def random_numbers(draw: Draw, op: str):
 def loss(draw: Draw, op: str):
     dtype, n, c, rest = draw.dtype(op, only=(np.float32, np.float64, np.float16)), draw.int(1, 4), draw.int(1, 5), draw.shape(0, 2, zero=0)
     target = draw.array((n, *rest), draw.pick(np.int64, np.int32), 0, c - 1)
-    if draw.wrong:
+    if draw.misfit():
         target.reshape(-1)[0] = c + 3
     weight, ignore = draw.maybe(draw.feed(draw.array((c,), dtype, 0.1, 2))), draw.maybe(draw.int(0, c), 0.3)
     outputs = draw.int(1, 2) if op == "SoftmaxCrossEntropyLoss" else 1
