@@ -79,6 +79,7 @@ Function next(const char* name) {
 
 }  // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 // What the C library itself offers beside the names that are replaced here.
@@ -143,4 +144,7 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
   return 0;
 }
 
+int guard_alloc_owns(const void* at) { return is_guarded(at) ? 1 : 0; }
+
 }  // extern "C"
+#pragma GCC visibility pop

@@ -28,6 +28,7 @@ from pool import Worker  # noqa: E402
 
 ORDERS = ("cpu",)
 SECONDS = 14.0  # of the deadline, what a Run may be late, and the making of the case
+COMPILING = 90.0  # the same for the first case of a worker, and where a driver compiles a program for each case
 SHOWN_EACH = 2
 FRESH_EACH = 2000  # requests after which a worker is started anew
 
@@ -53,12 +54,16 @@ class Mutations:
         worker.stop()
 
     def take(self, worker: Worker, request: dict) -> None:
-        answer = worker.ask(request, self.args.patience if worker.child else 60)
+        patience = COMPILING if request["order"].startswith("opencl") or worker.child is None else self.args.patience
+        answer = worker.ask(request, patience)
         name = answer.get("operator", "?")
         if "died" in answer:
             if answer["stage"] in ("starting", "making"):
                 with self.lock:
-                    self.counts[f"not made: {answer['died']}"] += 1
+                    self.counts["not made"] += 1
+                    first = self.counts["not made"] == 1
+                if first:
+                    print(f"not made: {request}: {answer['died']}\n{answer['errors'][-1500:]}", flush=True)
                 return
             verdict = "hang" if answer["died"].startswith("no answer") else "crash"
             self.fail(worker, request, name, verdict, answer["died"] + frames(answer["errors"]))
@@ -121,7 +126,7 @@ class Mutations:
         if self.left:
             print(f"{self.left} mutants were not run")
         print(f"{self.counts['run'] - sum(n for v, n in verdicts.items() if v not in ('crash',))} passed, {len(self.failures)} failed", flush=True)
-        return 1 if self.failures or self.left or not self.counts["run"] else 0
+        return 1 if self.failures or self.left or self.counts["not made"] or not self.counts["run"] else 0
 
 
 def frames(errors: str) -> str:

@@ -5,6 +5,7 @@
 Requests are JSON lines: {"seed", "case", "kind", "sources"} or {"folder"}, with {"order"} to run them by or {"save": folder}.
 """
 
+import ctypes
 import faulthandler
 import json
 import os
@@ -25,6 +26,7 @@ HOST_LIMIT = 512 << 20
 SLACK = 256 << 20  # code, tables and the model itself, which the limit on tensors does not count
 DEADLINE = 2.0
 LATE = 10.0  # seconds past the deadline that are a failure
+COMPILING = 80.0  # the same where a driver compiles a program for each case, which nobody can stop
 GUARD_BYTES = 24  # smaller allocations are strings and nodes of containers
 
 
@@ -137,9 +139,25 @@ def answer(api, error_type, guard, case, order: str) -> dict:
         verdict = "internal"
     if grown > HOST_LIMIT + SLACK:
         verdict, words = "memory", f"{grown >> 20} MiB; {end}: {words}"
-    if seconds > DEADLINE + LATE:
+    if seconds > DEADLINE + (COMPILING if order.startswith("opencl") else LATE):
         verdict, words = "hang", f"{seconds:.1f} s; {end}: {words}"
     return {"verdict": verdict, "end": end, "words": words, "seconds": round(seconds, 3), "mib": grown >> 20}
+
+
+def guard_allocator():
+    """The switch of the preloaded allocator, which is tried first: a preload that has no effect would find nothing."""
+    library = ctypes.CDLL(None)
+    guard = library.guard_alloc_enable
+    guard.argtypes = [ctypes.c_size_t]
+    library.guard_alloc_owns.argtypes, library.free.argtypes = [ctypes.c_void_p], [ctypes.c_void_p]
+    library.malloc.argtypes, library.malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
+    guard(GUARD_BYTES)
+    at = library.malloc(GUARD_BYTES)
+    guard(0)
+    if not library.guard_alloc_owns(at):
+        raise SystemExit("the guard-page allocator is preloaded but serves nothing")
+    library.free(at)
+    return guard
 
 
 def main() -> int:
@@ -150,9 +168,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     guard = None
     if "guard_alloc" in os.environ.get("LD_PRELOAD", ""):
-        import ctypes
-        guard = ctypes.CDLL(None).guard_alloc_enable
-        guard.argtypes = [ctypes.c_size_t]
+        guard = guard_allocator()
     elif "asan" not in sys.argv[1]:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     import tenon_c

@@ -41,12 +41,12 @@ def reshape(draw: Draw, op: str):
             dims = list(x.shape)
     elif draw.chance(0.4) and not allow:
         dims[draw.int(0, len(dims) - 1)] = -1
-    if draw.misfit():
+    if draw.misfit(x.size):
         dims = [d if d > 0 else 1 for d in dims] + [draw.pick(2, 3, 300)]
     if since < 5:
         raise NoSuchCase("shape as attribute")
     y = draw.op(op, [draw.feed(x), draw.feed(draw.ints(dims), chain=False)], allowzero=allow)
-    draw.out(y if draw.wrong else finish_chain(draw, y, x.reshape(dims).shape, x.dtype))
+    draw.out(y if draw.invalid else finish_chain(draw, y, x.reshape(dims).shape, x.dtype))
 
 
 @generator("Flatten")
@@ -252,7 +252,7 @@ def depth_to_space(draw: Draw, op: str):
     dtype, block = draw.dtype(op), draw.int(1, 3)
     n, c, h, w = draw.dim(), draw.int(1, 3), draw.int(1, 3), draw.int(1, 3)
     shape = (n, c * block * block, h, w) if op == "DepthToSpace" else (n, c, h * block, w * block)
-    if draw.misfit():
+    if op == "SpaceToDepth" and draw.misfit(block > 1 and n):
         shape = (n, shape[1], shape[2] + 1, shape[3])
     mode = draw.pick(None, "DCR", "CRD") if op == "DepthToSpace" and draw.since(op) >= 11 else None
     draw.out(draw.op(op, [draw.feed(draw.array(shape, dtype))], blocksize=block, mode=mode))
