@@ -127,9 +127,9 @@ class Draw:
                 array.reshape(-1)[self.int(0, array.size - 1)] = self.pick(int(info.min), int(info.max))
             return array.astype(dtype)
         array = np.asarray(self.numpy.uniform(low, high, shape)).astype(dtype)
-        if special and array.size and self.chance(0.4):
+        if special and array.size and self.chance(0.5):
             big = float(ml_dtypes.finfo(dtype).max)
-            values = (0.0, -0.0, 1e-4, 1.0, -1.0, 20.0, -90.0, 1e4, -1e4, np.nan, np.inf, -np.inf, big, -big)
+            values = (0.0, -0.0, 1e-4, 1.0, -1.0, 20.0, -90.0, 1e4, -1e6, np.nan, np.nan, np.nan, np.inf, -np.inf, big, -big)
             for _ in range(self.int(1, 4)):
                 with np.errstate(all="ignore"):
                     array.reshape(-1)[self.int(0, array.size - 1)] = np.float64(self.pick(*values)).astype(dtype)

@@ -11,7 +11,7 @@ from registry import generator
 def product_shapes(draw: Draw):
     m, k, n = (draw.dim(0.04, 9) for _ in range(3))
     a, b = [m, k], [k, n]
-    batch = list(draw.shape(0, 2, zero=0.05, top=4))
+    batch = list(draw.shape(0, 2, zero=0.12, top=4))
     if draw.chance(0.6):
         a = list(draw.broadcast(tuple(batch))) + a
         b = list(batch if draw.chance(0.5) else draw.broadcast(tuple(batch))) + b

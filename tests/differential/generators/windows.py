@@ -7,17 +7,22 @@ from generators.movement import as_list
 from registry import generator
 
 
-def window(draw: Draw, spatial: int, strides: bool = True) -> dict:
-    """kernel_shape and the attributes around it, pads either given or by auto_pad."""
+def window(draw: Draw, spatial: int, transposed: bool = False) -> dict:
+    """kernel_shape and the attributes around it, pads either given or by auto_pad.
+
+    SAME_UPPER and SAME_LOWER with a stride over the kernel would ask for pads below 0, which "can take any value greater
+    than or equal to 0": the references make of it what they like, so only transposed convolutions get it.
+    """
     kernel = [draw.int(1, 4) for _ in range(spatial)]
-    attributes = {"kernel_shape": kernel}
-    if strides:
-        attributes["strides"] = draw.maybe([draw.int(1, 3) for _ in kernel], 0.6)
+    strides = [draw.int(1, 3) for _ in kernel]
+    attributes = {"kernel_shape": kernel, "strides": draw.maybe(strides, 0.6)}
     way = draw.pick("none", "pads", "pads", "VALID", "SAME_UPPER", "SAME_LOWER")
     if way == "pads":
         attributes["pads"] = [draw.int(0, k - 1) for k in kernel * 2]
     elif way != "none":
         attributes["auto_pad"] = way
+    if way.startswith("SAME") and attributes["strides"] and not transposed:
+        attributes["strides"] = [min(stride, size) for stride, size in zip(strides, kernel)]
     return attributes
 
 
@@ -65,7 +70,7 @@ def fused_behind(draw: Draw, name: str, dtype: np.dtype) -> str:
 @generator("ConvTranspose")
 def conv_transpose(draw: Draw, op: str):
     dtype, spatial = draw.dtype(op, only=FLOATS), draw.pick(1, 2, 2, 3)
-    attributes = window(draw, spatial)
+    attributes = window(draw, spatial, transposed=True)
     kernel, strides = attributes["kernel_shape"], attributes["strides"] or [1] * spatial
     attributes["dilations"] = draw.maybe([draw.int(1, 2) for _ in kernel], 0.3)
     group, inner, outer = draw.pick(1, 1, 2), draw.int(1, 3), draw.int(1, 3)
