@@ -9,15 +9,9 @@ struct MatMul {
   using State = MatMulShape;
   static constexpr auto kTypes = kNumericTypes;
 
-  static Support supports(const NodeView& n) {
-    return Check(n).needs_input(0).needs_input(1).input(0, kTypes).input(1, kTypes).rank(0, 1).rank(1, 1);
-  }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kTypes).input(1, kTypes); }
 
-  State prepare(PrepareContext& p) const {
-    State s = matmul_shape(p.input(0).dims(), p.input(1).dims(), true);
-    p.set_output(0, s.dims);
-    return s;
-  }
+  State prepare(PrepareContext& p) const { return matmul_shape(p, true); }
 
   void run(const Context& ctx, const State& s) const {
     const TensorView a = ctx.input(0), b = ctx.input(1);
@@ -54,6 +48,7 @@ struct MatMul {
     ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, s.n * s.k)),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t row = begin; row < end; ++row) {
+                         ctx.check_cancelled();
                          const T* left = a + s.left[static_cast<size_t>(row / s.m)] + row % s.m * s.k;
                          const T* right = b + s.right[static_cast<size_t>(row / s.m)];
                          for (int64_t j = 0; j < s.n; ++j) {
@@ -67,7 +62,7 @@ struct MatMul {
                      });
   }
 };
-TENON_KERNEL(MatMul, .op_type = "MatMul")
+TENON_KERNEL(MatMul, .op_type = "MatMul", .contract = "A: [K] | [L..., M, K]; B: [K] | [R..., K, N]")
 
 }  // namespace
 }  // namespace tenon::cpu

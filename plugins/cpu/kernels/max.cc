@@ -13,7 +13,7 @@ struct MaxOp {
   }
 };
 using Max = VariadicKernel<MaxOp>;
-TENON_KERNEL(Max, .op_type = "Max")
+TENON_KERNEL(Max, .op_type = "Max", .contract = "X: ~; Y...: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -18,6 +18,7 @@ class MaxPool : public PoolBase {
       T* out = ctx.has_output(0) ? ctx.output(0).template data<T>() : nullptr;
       int64_t* indices = ctx.has_output(1) ? ctx.output(1).data<int64_t>() : nullptr;
       const DimsView spatial = ctx.input(0).dims().subspan(2);
+      if (table.out_size == 0) return;
       each_plane(ctx, table, [&](int64_t p) {
         const T* x = in + p * table.in_size;
         for (int64_t o = 0; o < table.out_size; ++o) {
@@ -56,7 +57,7 @@ class MaxPool : public PoolBase {
   bool column_major_;
 };
 
-TENON_KERNEL(MaxPool, .op_type = "MaxPool")
+TENON_KERNEL(MaxPool, .op_type = "MaxPool", .contract = "X: rank 3..")
 
 }  // namespace
 }  // namespace tenon::cpu

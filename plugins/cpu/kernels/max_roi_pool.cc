@@ -13,13 +13,12 @@ class MaxRoiPool {
       : shape_(n.attr_ints("pooled_shape")), scale_(static_cast<double>(n.attr_f("spatial_scale", 1.0f))) {
     require(shape_.size() == 2 && shape_[0] > 0 && shape_[1] > 0, TENON_INVALID_ARGUMENT, "pooled_shape is ",
             DimsView(shape_));
+    require(shape_[0] <= kMostBins / shape_[1], TENON_RESOURCE_EXHAUSTED, "pooled_shape ", DimsView(shape_),
+            " has more than ", kMostBins, " bins");
   }
 
   void prepare(PrepareContext& p) const {
-    const DimsView x = p.input(0).dims(), rois = p.input(1).dims();
-    require(x.size() == 4 && rois.size() == 2 && rois[1] == 5, TENON_INVALID_ARGUMENT, "input ", x,
-            " and regions ", rois);
-    p.set_output(0, Dims{rois[0], x[1], shape_[0], shape_[1]});
+    p.set_output(0, Dims{p.input(1).dim(0), p.input(0).dim(1), shape_[0], shape_[1]});
   }
 
   void run(const Context& ctx) const {
@@ -33,14 +32,19 @@ class MaxRoiPool {
           const double* roi = rois.data() + r * 5;
           require(roi[0] >= 0 && roi[0] < static_cast<double>(x.dim(0)), TENON_OUT_OF_RANGE, "region ", r,
                   " is of image ", roi[0], " of ", x.dim(0));
-          for (int64_t c = 0; c < channels; ++c)
+          for (int k = 1; k < 5; ++k)
+            require(std::isfinite(roi[k]), TENON_INVALID_ARGUMENT, "a corner of region ", r, " is ", roi[k]);
+          for (int64_t c = 0; c < channels; ++c) {
+            ctx.check_cancelled();
             pool<T>(x, static_cast<int64_t>(roi[0]) * channels + c, roi + 1, out + (r * channels + c) * bins);
+          }
         }
       });
     });
   }
 
  private:
+  static constexpr int64_t kMostBins = int64_t{1} << 40;
   struct Span {
     int64_t begin, end;
   };
@@ -78,7 +82,7 @@ class MaxRoiPool {
   Dims shape_;
   double scale_;
 };
-TENON_KERNEL(MaxRoiPool, .op_type = "MaxRoiPool")
+TENON_KERNEL(MaxRoiPool, .op_type = "MaxRoiPool", .contract = "X: [N, C, H, W]; rois: [R, 5] @index")
 
 }  // namespace
 }  // namespace tenon::cpu

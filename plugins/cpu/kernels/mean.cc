@@ -20,7 +20,7 @@ struct MeanOp {
   int count;
 };
 using Mean = VariadicKernel<MeanOp>;
-TENON_KERNEL(Mean, .op_type = "Mean")
+TENON_KERNEL(Mean, .op_type = "Mean", .contract = "X: ~; Y...: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -25,8 +25,11 @@ class MelWeightMatrix {
   }
 
   void prepare(PrepareContext& p) const {
-    const int64_t filters = p.input(0).to_dims().at(0), length = p.input(1).to_dims().at(0);
+    const int64_t filters = only_int(p.input(0), "num_mel_bins"), length = only_int(p.input(1), "dft_length");
+    constexpr int64_t kMost = int64_t{1} << 40;
     require(filters >= 0 && length > 0, TENON_INVALID_ARGUMENT, filters, " filters for a length of ", length);
+    require(filters < kMost && length < kMost, TENON_RESOURCE_EXHAUSTED, filters, " filters for a length of ",
+            length);
     p.set_output(0, Dims{length / 2 + 1, filters});
   }
 
@@ -35,8 +38,10 @@ class MelWeightMatrix {
     const std::span<const int64_t> edges = edge_bins(ctx);
     dispatch(kTypes, out.dtype(), [&]<class T>() {
       std::fill_n(out.data<T>(), out.size(), T{});
-      for (int64_t f = 0; f < out.dim(1); ++f)
+      for (int64_t f = 0; f < out.dim(1); ++f) {
+        ctx.check_cancelled();
         fill(out, f, edges.data() + f, [](double w) { return static_cast<T>(w); });
+      }
     });
   }
 
@@ -46,8 +51,6 @@ class MelWeightMatrix {
     const int64_t filters = ctx.output(0).dim(1), length = only_int(ctx.input(1), "dft_length"),
                   rate = only_int(ctx.input(2), "sample_rate"), bins = ctx.output(0).dim(0);
     require(rate > 0, TENON_INVALID_ARGUMENT, "sample_rate is ", rate);
-    require(ctx.input(3).size() == 1 && ctx.input(4).size() == 1, TENON_INVALID_ARGUMENT,
-            "the edges of the spectrum must be one number each");
     const double low = mel(as_doubles(ctx, ctx.input(3))[0]), high = mel(as_doubles(ctx, ctx.input(4))[0]);
     const double step = (high - low) / static_cast<double>(filters + 2);
     const std::span<int64_t> out = scratch_list<int64_t>(ctx, filters + 2);
@@ -74,7 +77,10 @@ class MelWeightMatrix {
       at(bin) = make(static_cast<double>(edge[2] - bin) / fall);
   }
 };
-TENON_KERNEL(MelWeightMatrix, .op_type = "MelWeightMatrix", .since = 17)
+TENON_KERNEL(MelWeightMatrix, .op_type = "MelWeightMatrix", .since = 17,
+             .contract =
+                 "num_mel_bins: one @size; dft_length: one @size; sample_rate: one; lower_edge_hertz: one; "
+                 "upper_edge_hertz: one")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -13,7 +13,7 @@ struct MinOp {
   }
 };
 using Min = VariadicKernel<MinOp>;
-TENON_KERNEL(Min, .op_type = "Min")
+TENON_KERNEL(Min, .op_type = "Min", .contract = "X: ~; Y...: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

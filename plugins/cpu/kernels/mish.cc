@@ -15,7 +15,7 @@ struct MishOp {
   }
 };
 using Mish = UnaryKernel<MishOp>;
-TENON_KERNEL(Mish, .op_type = "Mish")
+TENON_KERNEL(Mish, .op_type = "Mish", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -28,7 +28,7 @@ struct ModOp {
   bool truncate;
 };
 using Mod = BinaryKernel<ModOp>;
-TENON_KERNEL(Mod, .op_type = "Mod")
+TENON_KERNEL(Mod, .op_type = "Mod", .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,7 +12,8 @@ struct MulOp {
   }
 };
 using Mul = BinaryKernel<MulOp>;
-TENON_KERNEL(Mul, .op_type = "Mul")
+TENON_KERNEL(Mul, .op_type = "Mul", .until = 6, .contract = "A: any; B: any")
+TENON_KERNEL(Mul, .op_type = "Mul", .since = 7, .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,18 +12,22 @@ class Multinomial {
 
   void prepare(PrepareContext& p) const {
     const DimsView in = p.input(0).dims();
-    require(in.size() == 2 && samples_ >= 0, TENON_INVALID_ARGUMENT, samples_, " samples of input ", in);
+    require(samples_ >= 0, TENON_INVALID_ARGUMENT, "sample_size is ", samples_);
+    require(in[1] > 0 || in[0] == 0 || samples_ == 0, TENON_INVALID_ARGUMENT, "there are no classes");
     p.set_output(0, Dims{in[0], samples_});
   }
 
   void run(const Context& ctx) const {
     const TensorView in = ctx.input(0);
+    if (ctx.output(0).size() == 0) return;
     RandomStream stream = seed_.stream();
     const std::span<double> sums = scratch_list<double>(ctx, in.dim(1));
-    require(!sums.empty() || ctx.output(0).size() == 0, TENON_INVALID_ARGUMENT, "there are no classes");
+    CancelPoint point(ctx);
     for (int64_t row = 0; row < in.dim(0); ++row) {
       accumulate(in, row, sums);
+      point.pass(in.dim(1));
       for (int64_t s = 0; s < samples_; ++s) {
+        point.pass();
         const double at = stream.uniform() * sums.back();
         const auto found = std::upper_bound(sums.begin(), sums.end(), at) - sums.begin();
         const int64_t winner = std::min<int64_t>(found, in.dim(1) - 1);
@@ -49,7 +53,7 @@ class Multinomial {
   RandomSeed seed_;
   int64_t samples_;
 };
-TENON_KERNEL(Multinomial, .op_type = "Multinomial", .since = 7)
+TENON_KERNEL(Multinomial, .op_type = "Multinomial", .since = 7, .contract = "input: [N, C]")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -16,7 +16,7 @@ struct NegOp {
   }
 };
 using Neg = UnaryKernel<NegOp>;
-TENON_KERNEL(Neg, .op_type = "Neg")
+TENON_KERNEL(Neg, .op_type = "Neg", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -29,17 +29,15 @@ class NonMaxSuppression {
   }
   explicit NonMaxSuppression(const NodeView& n) : center_(n.attr_i("center_point_box", 0) != 0) {}
 
-  void prepare(PrepareContext& p) const {
-    const DimsView boxes = p.input(0).dims(), scores = p.input(1).dims();
-    require(boxes.size() == 3 && boxes[2] == 4 && scores.size() == 3 && boxes[0] == scores[0] &&
-                boxes[1] == scores[2],
-            TENON_INVALID_ARGUMENT, "boxes ", boxes, " and scores ", scores);
-    p.set_at_run(0);
-  }
+  void prepare(PrepareContext& p) const { p.set_at_run(0); }
 
   void run(const Context& ctx) const {
     const DimsView scores = ctx.input(1).dims();
     const Limits limits = read_limits(ctx);
+    if (ctx.input(1).size() == 0) {
+      ctx.alloc_output(0, Dims{0, 3});
+      return;
+    }
     std::vector<std::vector<int64_t>> picked(static_cast<size_t>(scores[0] * scores[1]));
     ctx.parallel_for(scores[0] * scores[1], 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
@@ -63,11 +61,10 @@ class NonMaxSuppression {
     bool has_score = false;
   };
   static Limits read_limits(const Context& ctx) {
-    const auto value = [&](int i) { return ctx.has_input(i) && ctx.input(i).size() > 0; };
     Limits out;
-    if (value(2)) out.most = std::max<int64_t>(0, *ctx.input(2).data<int64_t>());
-    if (value(3)) out.overlap = *ctx.input(3).data<float>();
-    out.has_score = value(4);
+    if (ctx.has_input(2)) out.most = std::max<int64_t>(0, *ctx.input(2).data<int64_t>());
+    if (ctx.has_input(3)) out.overlap = *ctx.input(3).data<float>();
+    out.has_score = ctx.has_input(4);
     if (out.has_score) out.score = *ctx.input(4).data<float>();
     require(out.overlap >= 0 && out.overlap <= 1, TENON_INVALID_ARGUMENT, "iou_threshold is ", out.overlap);
     return out;
@@ -92,7 +89,9 @@ class NonMaxSuppression {
       if (limits.has_score ? scores[i] > limits.score : scores[i] == scores[i]) order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
     std::vector<Box> kept;
+    CancelPoint point(ctx);
     for (const int64_t i : order) {
+      point.pass(static_cast<int64_t>(kept.size()) + 1);
       if (static_cast<int64_t>(out.size()) >= limits.most) break;
       const Box box = box_at(boxes + i * 4);
       if (std::any_of(kept.begin(), kept.end(),
@@ -106,7 +105,10 @@ class NonMaxSuppression {
 
   bool center_;
 };
-TENON_KERNEL(NonMaxSuppression, .op_type = "NonMaxSuppression", .since = 10)
+TENON_KERNEL(NonMaxSuppression, .op_type = "NonMaxSuppression", .since = 10,
+             .contract =
+                 "boxes: [N, B, 4]; scores: [N, C, B]; max_output_boxes_per_class?: one; iou_threshold?: "
+                 "one; score_threshold?: one")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -30,7 +30,7 @@ struct NonZero {
     }
   }
 };
-TENON_KERNEL(NonZero, .op_type = "NonZero")
+TENON_KERNEL(NonZero, .op_type = "NonZero", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

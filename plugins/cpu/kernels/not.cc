@@ -11,7 +11,7 @@ struct NotOp {
   }
 };
 using Not = UnaryKernel<NotOp>;
-TENON_KERNEL(Not, .op_type = "Not")
+TENON_KERNEL(Not, .op_type = "Not", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct Optional {
     ctx.set_object(0, make_value(TENON_KIND_OPTIONAL, ctx.input(0).dtype(), {&element, 1}));
   }
 };
-TENON_KERNEL(Optional, .op_type = "Optional")
+TENON_KERNEL(Optional, .op_type = "Optional", .contract = "X?: any")
 
 }  // namespace
 }  // namespace tenon::cpu

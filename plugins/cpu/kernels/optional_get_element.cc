@@ -28,7 +28,7 @@ class OptionalGetElement {
  private:
   bool gives_tensor_;
 };
-TENON_KERNEL(OptionalGetElement, .op_type = "OptionalGetElement")
+TENON_KERNEL(OptionalGetElement, .op_type = "OptionalGetElement", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct OptionalHasElement {
         in.kind() == TENON_KIND_OPTIONAL ? ctx.input_value(0).size() == 1 : in.present();
   }
 };
-TENON_KERNEL(OptionalHasElement, .op_type = "OptionalHasElement")
+TENON_KERNEL(OptionalHasElement, .op_type = "OptionalHasElement", .contract = "X?: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -11,7 +11,8 @@ struct OrOp {
   }
 };
 using Or = BinaryKernel<OrOp>;
-TENON_KERNEL(Or, .op_type = "Or")
+TENON_KERNEL(Or, .op_type = "Or", .until = 6, .contract = "A: any; B: any")
+TENON_KERNEL(Or, .op_type = "Or", .since = 7, .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -43,11 +43,16 @@ PadState plan_pad(PrepareContext& p, DimsView pads, DimsView axes) {
   require(pads.size() == 2 * axes.size(), TENON_INVALID_ARGUMENT, "pads has ", pads.size(), " entries for ",
           axes.size(), " axes");
   PadState state{Dims(in.size(), 0), strides_of(in)};
+  normalize_axes(axes, static_cast<int>(in.size()));  // none twice
   Dims out(in.begin(), in.end());
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(normalize_axis(axes[i], static_cast<int>(in.size())));
-    state.begins[axis] = pads[i];
-    out[axis] = in[axis] + pads[i] + pads[i + axes.size()];
+    constexpr int64_t kMost = int64_t{1} << 60;
+    const int64_t begin = pads[i], end = pads[i + axes.size()];
+    require(begin > -kMost && begin < kMost && end > -kMost && end < kMost && in[axis] < kMost,
+            TENON_RESOURCE_EXHAUSTED, "pads of axis ", axis, " are ", begin, " and ", end);
+    state.begins[axis] = begin;
+    out[axis] = in[axis] + begin + end;
     require(out[axis] >= 0, TENON_INVALID_ARGUMENT, "pads leave axis ", axis, " with ", out[axis],
             " elements");
   }
@@ -83,7 +88,9 @@ void pad(const Context& ctx, const PadState& state, PadMode mode, TensorView fil
   // The part of a row that is one block of the input.
   const int64_t first = std::clamp<int64_t>(begin, 0, columns);
   const int64_t end = std::clamp<int64_t>(begin + in_columns, first, columns);
+  CancelPoint point(ctx);
   for (int64_t r = 0; r < rows; ++r) {
+    point.pass(columns);
     int64_t rest = r, offset = 0;
     for (size_t d = last; d-- > 0 && offset >= 0;) {
       const int64_t position = source_position(rest % dims[d], begins[d], in.dims()[d], mode);
@@ -124,8 +131,7 @@ class Pad {
   }
   void run(const Context& ctx, const State& state) const {
     const TensorView value = ctx.input(2);
-    // An empty string tensor or an absent input is zero.
-    pad(ctx, state, mode_, value.present() && value.size() > 0 ? value : TensorView(&kNoTensor));
+    pad(ctx, state, mode_, value);  // absent: zero
   }
 
  private:
@@ -161,8 +167,9 @@ class PadAttributes {
   float value_;
 };
 
-TENON_KERNEL(PadAttributes, .op_type = "Pad", .since = 1, .until = 10)
-TENON_KERNEL(Pad, .op_type = "Pad", .since = 11)
+TENON_KERNEL(PadAttributes, .op_type = "Pad", .since = 1, .until = 10, .contract = "data: any")
+TENON_KERNEL(Pad, .op_type = "Pad", .since = 11,
+             .contract = "data: any; pads: [?] @size; constant_value?: one; axes?: [?]")
 
 }  // namespace
 }  // namespace tenon::cpu

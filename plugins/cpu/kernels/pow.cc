@@ -60,7 +60,7 @@ void mixed_loop(const void*, const void* a, int64_t a_step, const void* b, int64
 class Pow : public BinaryBase {
  public:
   static Support supports(const NodeView& n) {
-    return Check(n).needs_input(0).needs_input(1).input(0, PowOp::kTypes).input(1, PowOp::kTypes);
+    return Check(n).input(0, PowOp::kTypes).input(1, PowOp::kTypes);
   }
 
   explicit Pow(const NodeView& n) : BinaryBase(n), mixed_(n.input(0).dtype() != n.input(1).dtype()) {
@@ -84,7 +84,8 @@ class Pow : public BinaryBase {
   bool mixed_;
   PowOp op_;
 };
-TENON_KERNEL(Pow, .op_type = "Pow")
+TENON_KERNEL(Pow, .op_type = "Pow", .until = 6, .contract = "X: any; Y: any")
+TENON_KERNEL(Pow, .op_type = "Pow", .since = 7, .contract = "X: ~; Y: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -17,7 +17,8 @@ struct PRelu : BinaryKernel<PReluOp> {
     if (n.since_version() < 7) align_second(1);
   }
 };
-TENON_KERNEL(PRelu, .op_type = "PRelu")
+TENON_KERNEL(PRelu, .op_type = "PRelu", .until = 6, .contract = "X: any; slope: any")
+TENON_KERNEL(PRelu, .op_type = "PRelu", .since = 7, .contract = "X: any; slope: ~ X")
 
 }  // namespace
 }  // namespace tenon::cpu

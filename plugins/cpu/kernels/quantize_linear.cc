@@ -26,17 +26,19 @@ class QuantizeLinear {
     const OutputTensor y = ctx.output(0);
     const std::span<const float> scale = as_floats(ctx, ctx.input(1)),
                                  zero = as_floats(ctx, ctx.input(2), ctx.input(1).size());
-    require(zero.size() == scale.size(), TENON_INVALID_ARGUMENT, "y_zero_point has ", zero.size(),
-            " elements, y_scale ", scale.size());
+    if (x.size() == 0) return;
+    CancelPoint point(ctx);
     const std::span<const float> in = as_floats(ctx, x);
     dispatch(kQuantizedTypes, y.dtype(), [&]<class T>() {
       int64_t at = 0;
       for (int64_t o = 0; o < map.outer(); ++o)
-        for (int64_t a = 0; a < map.axis(); ++a)
+        for (int64_t a = 0; a < map.axis(); ++a) {
+          point.pass(map.inner());
           for (int64_t i = 0; i < map.inner(); ++i, ++at) {
             const auto s = static_cast<size_t>(map.index(o, a) + i * map.step());
             y.set<T>(at, quantize<T>(in[static_cast<size_t>(at)] / scale[s], zero[s], saturate_));
           }
+        }
     });
   }
 
@@ -45,7 +47,8 @@ class QuantizeLinear {
   bool saturate_;
 };
 
-TENON_KERNEL(QuantizeLinear, .op_type = "QuantizeLinear", .since = 10)
+TENON_KERNEL(QuantizeLinear, .op_type = "QuantizeLinear", .since = 10,
+             .contract = "x: any; y_scale: any; y_zero_point?: count y_scale")
 
 }  // namespace
 }  // namespace tenon::cpu

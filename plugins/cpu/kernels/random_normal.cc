@@ -22,9 +22,12 @@ class RandomTensor {
     const OutputTensor out = ctx.output(0);
     RandomStream stream = seed_.stream();
     dispatch(kFloatTypes, out.dtype(), [&]<class T>() {
-      for (T& x : out.span<T>())
+      CancelPoint point(ctx);
+      for (T& x : out.span<T>()) {
+        point.pass();
         x = static_cast<T>(kNormal ? first_ + second_ * stream.normal()
                                    : first_ + (second_ - first_) * stream.uniform());
+      }
     });
   }
 
@@ -36,10 +39,10 @@ class RandomTensor {
 };
 using RandomNormal = RandomTensor<true>;
 using RandomUniform = RandomTensor<false>;
-TENON_KERNEL(RandomNormal, .op_type = "RandomNormal")
-TENON_KERNEL(RandomNormal, .op_type = "RandomNormalLike")
-TENON_KERNEL(RandomUniform, .op_type = "RandomUniform")
-TENON_KERNEL(RandomUniform, .op_type = "RandomUniformLike")
+TENON_KERNEL(RandomNormal, .op_type = "RandomNormal", .contract = "")
+TENON_KERNEL(RandomNormal, .op_type = "RandomNormalLike", .contract = "X: any")
+TENON_KERNEL(RandomUniform, .op_type = "RandomUniform", .contract = "")
+TENON_KERNEL(RandomUniform, .op_type = "RandomUniformLike", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -11,7 +11,7 @@ struct ReciprocalOp {
   }
 };
 using Reciprocal = UnaryKernel<ReciprocalOp>;
-TENON_KERNEL(Reciprocal, .op_type = "Reciprocal")
+TENON_KERNEL(Reciprocal, .op_type = "Reciprocal", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

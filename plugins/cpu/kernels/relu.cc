@@ -12,7 +12,7 @@ struct ReluOp {
   }
 };
 using Relu = UnaryKernel<ReluOp>;
-TENON_KERNEL(Relu, .op_type = "Relu")
+TENON_KERNEL(Relu, .op_type = "Relu", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

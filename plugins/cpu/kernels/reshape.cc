@@ -29,11 +29,12 @@ struct Reshape {
                 " of the new shape is 0 but the input has rank ", input.size());
         shape[i] = input[i];
       }
+      require(shape[i] >= -1, TENON_INVALID_ARGUMENT, "dim ", i, " of the new shape is ", shape[i]);
       if (shape[i] == -1) {
         require(free == shape.size(), TENON_INVALID_ARGUMENT, "the new shape has more than one -1");
         free = i;
       } else {
-        known *= shape[i];
+        known = wrapping_product(known, shape[i]);
       }
     }
     const int64_t total = element_count(input);
@@ -46,7 +47,8 @@ struct Reshape {
   bool allow_zero_, from_attribute_;
   Dims shape_;
 };
-TENON_KERNEL(Reshape, .op_type = "Reshape")
+TENON_KERNEL(Reshape, .op_type = "Reshape", .until = 4, .contract = "data: any")
+TENON_KERNEL(Reshape, .op_type = "Reshape", .since = 5, .contract = "data: any; shape: [?] @size")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ class Resize {
   static Support supports(const NodeView& n) {
     const Support rule = ResizeRule::supports(n);
     if (!rule) return rule;
-    return Check(n).attr_is("keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"}).rank(0, 1);
+    return Check(n).attr_is("keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"});
   }
   static std::vector<int> shape_inputs(const NodeView& n) {
     return n.since_version() < 11 ? std::vector<int>{1} : std::vector<int>{1, 2, 3};
@@ -40,9 +40,7 @@ class Resize {
       read_sizes(p.input(3).to_dims(), named, axes);
     else
       read_scales(as_doubles(p.input(scales_at_)), named, axes);
-    State plan = plan_resize(rule_, axes);
-    p.set_output(0, plan.out);
-    return plan;
+    return plan_resize(p, rule_, axes);
   }
 
   void run(const Context& ctx, const State& plan) const { resize(ctx, plan, rule_); }
@@ -51,6 +49,7 @@ class Resize {
   std::vector<size_t> named_axes(size_t rank) const {
     std::vector<size_t> out;
     if (has_axes_) {
+      normalize_axes(axes_, static_cast<int>(rank));  // none twice
       for (const int64_t axis : axes_)
         out.push_back(static_cast<size_t>(normalize_axis(axis, static_cast<int>(rank))));
     } else {
@@ -79,11 +78,9 @@ class Resize {
       axis.scale = static_cast<float>(scales[i]);
       axis.exact = false;
       require(axis.scale > 0, TENON_INVALID_ARGUMENT, "scale ", axis.scale, " is not positive");
-      const double region = axis.roi_end - axis.roi_begin;
-      const double out = rule_.coordinates == "tf_crop_and_resize"
-                             ? static_cast<double>(axis.in) * region * static_cast<double>(axis.scale)
-                             : static_cast<double>(static_cast<float>(axis.in) * axis.scale);
-      require(out < 1e12, TENON_INVALID_ARGUMENT, "scale ", axis.scale, " is too large");
+      // ONNX's inference and reference leave the region of interest out of the size, whatever the text says.
+      const auto out = static_cast<double>(static_cast<float>(axis.in) * axis.scale);
+      require(out < 1e12, TENON_RESOURCE_EXHAUSTED, "scale ", axis.scale, " is too large");
       axis.out = static_cast<int64_t>(std::floor(out));
     }
   }
@@ -91,14 +88,22 @@ class Resize {
   void read_sizes(const Dims& sizes, const std::vector<size_t>& named, std::vector<ResizeAxis>& axes) const {
     require(sizes.size() == named.size(), TENON_INVALID_ARGUMENT, sizes.size(), " sizes for ", named.size(),
             " axes");
-    for (size_t i = 0; i < named.size(); ++i) axes[named[i]].out = sizes[i];
+    for (size_t i = 0; i < named.size(); ++i) {
+      constexpr int64_t kMost = int64_t{1} << 48;
+      require(sizes[i] < kMost, TENON_RESOURCE_EXHAUSTED, "size ", sizes[i], " is too large");
+      require(axes[named[i]].in > 0 || sizes[i] == 0, TENON_INVALID_ARGUMENT,
+              "an axis without elements cannot have ", sizes[i]);
+      axes[named[i]].out = sizes[i];
+    }
     if (policy_ == "stretch") return;
     double best = 0;  // one scale for all of them
     for (size_t i = 0; i < named.size(); ++i) {
-      const double scale = static_cast<double>(sizes[i]) / static_cast<double>(axes[named[i]].in);
+      const double scale =
+          static_cast<double>(sizes[i]) / static_cast<double>(std::max<int64_t>(1, axes[named[i]].in));
       best = i == 0 ? scale : policy_ == "not_larger" ? std::min(best, scale) : std::max(best, scale);
     }
     for (const size_t d : named) {
+      if (axes[d].in == 0) continue;
       axes[d].out = static_cast<int64_t>(std::floor(best * static_cast<double>(axes[d].in) + 0.5));
       axes[d].scale = static_cast<float>(best);
       axes[d].exact = false;
@@ -111,7 +116,10 @@ class Resize {
   std::string policy_;
   int scales_at_;
 };
-TENON_KERNEL(Resize, .op_type = "Resize", .since = 10)
+TENON_KERNEL(Resize, .op_type = "Resize", .since = 10, .until = 10,
+             .contract = "X: rank 1..; scales: [?] @size")
+TENON_KERNEL(Resize, .op_type = "Resize", .since = 11,
+             .contract = "X: rank 1..; roi?: [?]; scales?: [?] @size; sizes?: [?] @size")
 
 }  // namespace
 }  // namespace tenon::cpu

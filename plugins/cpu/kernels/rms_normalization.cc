@@ -19,20 +19,23 @@ class RmsNormalization {
     const DimsView x = p.input(0).dims();
     const auto axis = static_cast<size_t>(normalize_axis(axis_, static_cast<int>(x.size())));
     const DimsView scale = p.input(1).dims();
-    bool fits = scale.size() <= x.size();
-    for (size_t i = 1; fits && i <= scale.size(); ++i) {
-      const int64_t d = scale[scale.size() - i];
-      fits = d == 1 || (d == x[x.size() - i] && x.size() - i >= axis);
-    }
+    // It broadcasts to the input by contract, but nothing before `axis` may have a scale of its own.
+    bool fits = true;
+    for (size_t i = 1; i <= scale.size(); ++i)
+      fits = fits && (x.size() - i >= axis || scale[scale.size() - i] == 1);
     require(fits, TENON_INVALID_ARGUMENT, "scale ", scale, " for input ", x, " from axis ", axis_, " on");
     p.set_output(0, x);
     Dims statistics(x.begin(), x.end());
     std::fill(statistics.begin() + static_cast<int64_t>(axis), statistics.end(), 1);
     p.set_output(1, statistics);
+    if (element_count(x) == 0) return {};
+    p.require_memory(static_cast<uint64_t>(element_count(x.subspan(axis))) * sizeof(int64_t),
+                     "the places of scales");
     return spread_scale(scale, x.subspan(axis));
   }
 
   void run(const Context& ctx, const State& places) const {
+    if (ctx.input(0).size() == 0 && (!ctx.has_output(1) || ctx.output(1).size() == 0)) return;
     const DimsView x = ctx.input(0).dims();
     const int axis = normalize_axis(axis_, static_cast<int>(x.size()));
     const int64_t rows = count_between(x, 0, axis), n = count_between(x, axis, static_cast<int>(x.size()));
@@ -102,8 +105,8 @@ class RmsNormalization {
   int64_t axis_;
   double epsilon_;
 };
-TENON_KERNEL(RmsNormalization, .op_type = "RMSNormalization", .since = 23)
-TENON_KERNEL(RmsNormalization, .op_type = "SimplifiedLayerNormalization")
+TENON_KERNEL(RmsNormalization, .op_type = "RMSNormalization", .since = 23, .contract = "X: any; scale: ~ X")
+TENON_KERNEL(RmsNormalization, .op_type = "SimplifiedLayerNormalization", .contract = "X: any; scale: ~ X")
 
 }  // namespace
 }  // namespace tenon::cpu

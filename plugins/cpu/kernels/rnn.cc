@@ -24,7 +24,10 @@ class Rnn : public RecurrentBase {
   }
 };
 
-TENON_KERNEL(Rnn, .op_type = "RNN")
+TENON_KERNEL(Rnn, .op_type = "RNN",
+             .contract =
+                 "X: [?, ?, I]; W: [D, H, I]; R: [D, H, H]; B?: [D, 2*H]; sequence_lens?: [?] @index; "
+                 "initial_h?: [D, ?, H] | [?, D, H]")
 
 }  // namespace
 }  // namespace tenon::cpu

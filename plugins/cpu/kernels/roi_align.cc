@@ -52,13 +52,13 @@ class RoiAlign {
         half_pixel_(n.attr_s("coordinate_transformation_mode",
                              n.since_version() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel") {
     require(height_ > 0 && width_ > 0, TENON_INVALID_ARGUMENT, "the output is ", height_, " by ", width_);
+    require(height_ <= kMostSamples / width_, TENON_RESOURCE_EXHAUSTED, "the output is ", height_, " by ",
+            width_);
+    require(ratio_ <= kMostSamples, TENON_RESOURCE_EXHAUSTED, "sampling_ratio is ", ratio_);
   }
 
   void prepare(PrepareContext& p) const {
-    const DimsView x = p.input(0).dims(), rois = p.input(1).dims();
-    require(x.size() == 4 && rois.size() == 2 && rois[1] == 4 && p.input(2).size() == rois[0],
-            TENON_INVALID_ARGUMENT, "input ", x, ", regions ", rois, " and ", p.input(2).size(), " images");
-    p.set_output(0, Dims{rois[0], x[1], height_, width_});
+    p.set_output(0, Dims{p.input(1).dim(0), p.input(0).dim(1), height_, width_});
   }
 
   void run(const Context& ctx) const {
@@ -78,6 +78,8 @@ class RoiAlign {
   }
 
  private:
+  static constexpr int64_t kMostSamples = int64_t{1} << 26;  // of a region
+
   /// Where the samples of one region are.
   struct Grid {
     double top = 0, left = 0, bin_height = 0, bin_width = 0;
@@ -96,9 +98,9 @@ class RoiAlign {
       grid.rows = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(grid.bin_height)));
       grid.columns = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(grid.bin_width)));
     }
-    constexpr int64_t kMost = int64_t{1} << 26;
-    require(grid.rows * grid.columns <= kMost / (height_ * width_), TENON_RESOURCE_EXHAUSTED, "a region of ",
-            w, " by ", h, " elements needs too many samples");
+    const int64_t most = kMostSamples / (height_ * width_);  // of a bin
+    require(grid.rows <= most && grid.columns <= most && grid.samples() <= most, TENON_RESOURCE_EXHAUSTED,
+            "a region of ", w, " by ", h, " elements needs too many samples");
     return grid;
   }
   /// All bins one after the other.
@@ -120,14 +122,19 @@ class RoiAlign {
             std::span<Corner> room) const {
     const TensorView x = ctx.input(0);
     const int64_t channels = x.dim(1), plane = x.dim(2) * x.dim(3), bins = height_ * width_;
-    if (plane == 0) return;
+    T* out = ctx.output(0).template data<T>() + region * channels * bins;
+    if (plane == 0) {
+      std::fill_n(out, channels * bins, T());
+      return;
+    }
     const Grid grid = grid_of(roi);
     lay_out(grid, x.dim(2), x.dim(3), room.data());
     const auto samples = static_cast<size_t>(grid.samples());
     const T* in = x.data<T>() + image * channels * plane;
-    T* out = ctx.output(0).template data<T>() + region * channels * bins;
+    CancelPoint point(ctx);
     for (int64_t c = 0; c < channels; ++c, in += plane)
       for (int64_t bin = 0; bin < bins; ++bin) {
+        point.pass(grid.samples());
         const std::span<const Corner> corners = room.subspan(static_cast<size_t>(bin) * samples, samples);
         *out++ = static_cast<T>(average_ ? mean(in, corners) : largest(in, corners));
       }
@@ -158,7 +165,8 @@ class RoiAlign {
   double scale_;
   bool average_, half_pixel_;
 };
-TENON_KERNEL(RoiAlign, .op_type = "RoiAlign", .since = 10)
+TENON_KERNEL(RoiAlign, .op_type = "RoiAlign", .since = 10,
+             .contract = "X: [N, C, H, W]; rois: [R, 4]; batch_indices: [R] @index")
 
 }  // namespace
 }  // namespace tenon::cpu

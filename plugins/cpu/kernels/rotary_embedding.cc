@@ -21,8 +21,7 @@ class RotaryEmbedding {
         .input(0, kFloatTypes)
         .input(1, kFloatTypes)
         .input(2, kFloatTypes)
-        .input(3, TypeList<int64_t>())
-        .rank(0, 3, 4);
+        .input(3, TypeList<int64_t>());
   }
   explicit RotaryEmbedding(const NodeView& n)
       : interleaved_(n.attr_i("interleaved", 0) != 0),
@@ -45,17 +44,15 @@ class RotaryEmbedding {
     s.rotated = rotated_ > 0 ? rotated_ : s.size;
     require(s.rotated <= s.size && s.rotated % 2 == 0, TENON_INVALID_ARGUMENT, "rotary_embedding_dim is ",
             s.rotated, " for heads of ", s.size);
-    const int64_t rows = p.has_input(3) ? 0 : s.batch * s.length;
-    require(cache.size() >= 2 && cache.back() == s.rotated / 2 && p.input(2).size() == p.input(1).size() &&
-                (p.has_input(3) || element_count(cache) == rows * cache.back()),
-            TENON_INVALID_ARGUMENT, "caches of shapes ", cache, " and ", p.input(2).dims(), " for input ", x);
-    require(!p.has_input(3) || p.input(3).size() == s.batch * s.length, TENON_INVALID_ARGUMENT,
-            "position_ids of shape ", p.input(3).dims(), " for input ", x);
+    const bool each_has_its_own = cache.size() == 3 || (s.batch == 1 && cache[0] == s.length);
+    require(cache.back() == s.rotated / 2 && (p.has_input(3) || each_has_its_own), TENON_INVALID_ARGUMENT,
+            "caches of shape ", cache, " for input ", x);
     p.set_output(0, x);
     return s;
   }
 
   void run(const Context& ctx, const State& s) const {
+    if (ctx.input(0).size() == 0) return;
     const int64_t half = s.rotated / 2, rows = s.batch * s.length;
     DimsView places;
     if (ctx.has_input(3))
@@ -68,6 +65,7 @@ class RotaryEmbedding {
           [&](uint32_t worker, int64_t begin, int64_t end) {
             const std::span<C> cosines = all_cosines.of(worker), sines = all_sines.of(worker);
             for (int64_t r = begin; r < end; ++r) {
+              ctx.check_cancelled();
               const int64_t place = places.empty() ? r : places[static_cast<size_t>(r)];
               load(ctx.input(1), place * half, cosines);
               load(ctx.input(2), place * half, sines);
@@ -105,7 +103,10 @@ class RotaryEmbedding {
   bool interleaved_;
   int64_t heads_, rotated_;
 };
-TENON_KERNEL(RotaryEmbedding, .op_type = "RotaryEmbedding", .since = 23)
+TENON_KERNEL(RotaryEmbedding, .op_type = "RotaryEmbedding", .since = 23,
+             .contract =
+                 "X: [B, T, ?] | [B, ?, T, ?]; cos_cache: [?, ?] | [B, T, ?]; sin_cache: = cos_cache; "
+                 "position_ids?: [B, T] @index")
 
 }  // namespace
 }  // namespace tenon::cpu

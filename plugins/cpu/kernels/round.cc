@@ -14,7 +14,7 @@ struct RoundOp {
   }
 };
 using Round = UnaryKernel<RoundOp>;
-TENON_KERNEL(Round, .op_type = "Round")
+TENON_KERNEL(Round, .op_type = "Round", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

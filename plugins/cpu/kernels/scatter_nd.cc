@@ -11,7 +11,15 @@ class ScatterND {
   /// Strides of the data.
   using State = Dims;
   State prepare(PrepareContext& p) const {
-    require(p.input(1).rank() >= 1, TENON_INVALID_ARGUMENT, "indices are a scalar");
+    const DimsView data = p.input(0).dims(), indices = p.input(1).dims();
+    const int64_t depth = indices.back();
+    require(depth <= static_cast<int64_t>(data.size()), TENON_INVALID_ARGUMENT, "index rows have ", depth,
+            " entries for rank ", data.size());
+    Dims updates(indices.begin(), indices.end() - 1);
+    updates.insert(updates.end(), data.begin() + depth, data.end());
+    require(std::equal(updates.begin(), updates.end(), p.input(2).dims().begin(), p.input(2).dims().end()),
+            TENON_INVALID_ARGUMENT, "updates have shape ", p.input(2).dims(), ", where data ", data,
+            " and indices ", indices, " need ", DimsView(updates));
     p.set_output(0, p.input(0).dims());
     p.may_overwrite(0, 0);
     return strides_of(p.input(0).dims());
@@ -27,7 +35,8 @@ class ScatterND {
   Reduction reduction_;
 };
 
-TENON_KERNEL(ScatterND, .op_type = "ScatterND", .since = 11)
+TENON_KERNEL(ScatterND, .op_type = "ScatterND", .since = 11,
+             .contract = "data: rank 1..; indices: rank 1.. @index; updates: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -19,7 +19,7 @@ struct SeluOp {
   float alpha, gamma;
 };
 using Selu = UnaryKernel<SeluOp>;
-TENON_KERNEL(Selu, .op_type = "Selu")
+TENON_KERNEL(Selu, .op_type = "Selu", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,7 +12,7 @@ struct SequenceAt {
     give_tensor(ctx, 0, TensorView(&tensor));
   }
 };
-TENON_KERNEL(SequenceAt, .op_type = "SequenceAt")
+TENON_KERNEL(SequenceAt, .op_type = "SequenceAt", .contract = "S: any; position: one @index")
 
 }  // namespace
 }  // namespace tenon::cpu

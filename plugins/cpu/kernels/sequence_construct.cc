@@ -13,7 +13,7 @@ struct SequenceConstruct {
     ctx.set_object(0, make_value(TENON_KIND_SEQUENCE, ctx.input(0).dtype(), elements));
   }
 };
-TENON_KERNEL(SequenceConstruct, .op_type = "SequenceConstruct")
+TENON_KERNEL(SequenceConstruct, .op_type = "SequenceConstruct", .contract = "X: any; Y...: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -15,7 +15,7 @@ struct SequenceErase {
     ctx.set_object(0, make_value(TENON_KIND_SEQUENCE, ctx.input(0).dtype(), elements));
   }
 };
-TENON_KERNEL(SequenceErase, .op_type = "SequenceErase")
+TENON_KERNEL(SequenceErase, .op_type = "SequenceErase", .contract = "S: any; position?: one @index")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,8 @@ struct SequenceInsert {
     ctx.set_object(0, make_value(TENON_KIND_SEQUENCE, ctx.input(1).dtype(), elements));
   }
 };
-TENON_KERNEL(SequenceInsert, .op_type = "SequenceInsert")
+TENON_KERNEL(SequenceInsert, .op_type = "SequenceInsert",
+             .contract = "S: any; tensor: any; position?: one @index")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -29,7 +29,7 @@ struct Shape {
   int64_t start_, end_ = 0;
   bool has_end_;
 };
-TENON_KERNEL(Shape, .op_type = "Shape")
+TENON_KERNEL(Shape, .op_type = "Shape", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -16,7 +16,7 @@ struct ShrinkOp {
   float bias, lambd;
 };
 using Shrink = UnaryKernel<ShrinkOp>;
-TENON_KERNEL(Shrink, .op_type = "Shrink")
+TENON_KERNEL(Shrink, .op_type = "Shrink", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

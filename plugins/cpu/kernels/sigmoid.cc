@@ -15,7 +15,7 @@ struct SigmoidOp {
   }
 };
 using Sigmoid = UnaryKernel<SigmoidOp>;
-TENON_KERNEL(Sigmoid, .op_type = "Sigmoid")
+TENON_KERNEL(Sigmoid, .op_type = "Sigmoid", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

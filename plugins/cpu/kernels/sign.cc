@@ -12,7 +12,7 @@ struct SignOp {
   }
 };
 using Sign = UnaryKernel<SignOp>;
-TENON_KERNEL(Sign, .op_type = "Sign")
+TENON_KERNEL(Sign, .op_type = "Sign", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct SinOp {
   }
 };
 using Sin = UnaryKernel<SinOp>;
-TENON_KERNEL(Sin, .op_type = "Sin")
+TENON_KERNEL(Sin, .op_type = "Sin", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct SinhOp {
   }
 };
 using Sinh = UnaryKernel<SinhOp>;
-TENON_KERNEL(Sinh, .op_type = "Sinh")
+TENON_KERNEL(Sinh, .op_type = "Sinh", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

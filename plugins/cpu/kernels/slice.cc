@@ -13,6 +13,7 @@ struct Range {
 
 Range clamp_range(int64_t start, int64_t end, int64_t step, int64_t dim) {
   require(step != 0, TENON_INVALID_ARGUMENT, "a step is 0");
+  if (dim == 0) return {0, step, 0};
   if (start < 0) start += dim;
   if (end < 0) end = end < std::numeric_limits<int64_t>::min() + dim ? end : end + dim;
   if (step > 0) {
@@ -35,6 +36,7 @@ StridedWalk plan_slice(PrepareContext& p, const Dims& starts, const Dims& ends, 
   if (steps.empty()) steps.assign(starts.size(), 1);
   require(starts.size() == ends.size() && axes.size() == starts.size() && steps.size() == starts.size(),
           TENON_INVALID_ARGUMENT, "starts, ends, axes and steps differ in length");
+  normalize_axes(axes, rank);  // none twice
   Dims dims(in.begin(), in.end()), strides = strides_of(in);
   int64_t offset = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -71,8 +73,9 @@ struct Slice {
   void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };
 
-TENON_KERNEL(SliceAttributes, .op_type = "Slice", .since = 1, .until = 9)
-TENON_KERNEL(Slice, .op_type = "Slice", .since = 10)
+TENON_KERNEL(SliceAttributes, .op_type = "Slice", .since = 1, .until = 9, .contract = "data: any")
+TENON_KERNEL(Slice, .op_type = "Slice", .since = 10,
+             .contract = "data: any; starts: [K]; ends: [K]; axes?: [K]; steps?: [K]")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -89,9 +89,9 @@ struct Hardmax : SoftmaxFamily {
   }
 };
 
-TENON_KERNEL(Softmax, .op_type = "Softmax")
-TENON_KERNEL(LogSoftmax, .op_type = "LogSoftmax")
-TENON_KERNEL(Hardmax, .op_type = "Hardmax")
+TENON_KERNEL(Softmax, .op_type = "Softmax", .contract = "X: any")
+TENON_KERNEL(LogSoftmax, .op_type = "LogSoftmax", .contract = "X: any")
+TENON_KERNEL(Hardmax, .op_type = "Hardmax", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -15,7 +15,7 @@ struct SoftplusOp {
   }
 };
 using Softplus = UnaryKernel<SoftplusOp>;
-TENON_KERNEL(Softplus, .op_type = "Softplus")
+TENON_KERNEL(Softplus, .op_type = "Softplus", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

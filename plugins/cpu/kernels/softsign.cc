@@ -13,7 +13,7 @@ struct SoftsignOp {
   }
 };
 using Softsign = UnaryKernel<SoftsignOp>;
-TENON_KERNEL(Softsign, .op_type = "Softsign")
+TENON_KERNEL(Softsign, .op_type = "Softsign", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -6,7 +6,7 @@ namespace {
 /// One walk for each output.
 using SplitState = std::vector<StridedWalk>;
 
-// `piece(i)` gives the length of output `i` where the host has not inferred it.
+// `piece(i, n)` gives the length of output `i` of an axis of `n` elements.
 template <class F>
 SplitState plan_split(PrepareContext& p, int64_t axis_of_attribute, F&& piece) {
   const DimsView in = p.input(0).dims();
@@ -17,13 +17,21 @@ SplitState plan_split(PrepareContext& p, int64_t axis_of_attribute, F&& piece) {
   for (int i = 0; i < p.output_count(); ++i) {
     // An output that nobody wants still takes its piece.
     Dims dims(in.begin(), in.end());
-    dims[axis] = p.knows_output(i) ? p.output(i)[axis] : piece(i, in[axis]);
+    dims[axis] = piece(i, in[axis]);
+    require(dims[axis] >= 0 && dims[axis] <= in[axis] - offset, TENON_INVALID_ARGUMENT, "piece ", i, " has ",
+            dims[axis], " elements, and ", in[axis] - offset, " of ", in[axis], " are left");
     p.set_output(i, dims);
     walks.emplace_back(dims, strides, offset * strides[axis]);
     offset += dims[axis];
   }
-  require(offset <= in[axis], TENON_INVALID_ARGUMENT, "the pieces add up to ", offset, " of ", in[axis]);
+  require(offset == in[axis], TENON_INVALID_ARGUMENT, "the pieces add up to ", offset, " of ", in[axis]);
   return walks;
+}
+
+/// Each output has its size in the list.
+void require_sizes(const PrepareContext& p, const Dims& sizes) {
+  require(static_cast<int>(sizes.size()) == p.output_count(), TENON_INVALID_ARGUMENT, "split has ",
+          sizes.size(), " sizes for ", p.output_count(), " outputs");
 }
 
 void split(const Context& ctx, const SplitState& walks) {
@@ -31,18 +39,19 @@ void split(const Context& ctx, const SplitState& walks) {
     if (ctx.has_output(i)) copy_strided(ctx, ctx.input(0), i, walks[static_cast<size_t>(i)]);
 }
 
-// The sizes are an input; without it the last piece takes what is left.
+// The sizes are an input; without it they are equal, or from version 18 on the last piece takes what is left.
 class Split {
  public:
   static constexpr int shape_inputs[] = {1};
   using State = SplitState;
-  explicit Split(const NodeView& node) : axis_(node.attr_i("axis", 0)) {}
+  explicit Split(const NodeView& node) : axis_(node.attr_i("axis", 0)), uneven_(node.since_version() >= 18) {}
 
   State prepare(PrepareContext& p) const {
     const Dims sizes = p.has_input(1) ? p.input(1).to_dims() : Dims();
+    if (p.has_input(1)) require_sizes(p, sizes);
     return plan_split(p, axis_, [&](int i, int64_t dim) {
-      if (!sizes.empty()) return sizes.at(static_cast<size_t>(i));
-      const int64_t pieces = p.output_count(), size = (dim + pieces - 1) / pieces;
+      if (p.has_input(1)) return sizes[static_cast<size_t>(i)];
+      const int64_t pieces = p.output_count(), size = dim / pieces + (uneven_ && dim % pieces != 0);
       return std::clamp<int64_t>(dim - i * size, 0, size);
     });
   }
@@ -50,6 +59,7 @@ class Split {
 
  private:
   int64_t axis_;
+  bool uneven_;
 };
 
 // Split-1 to -11: the sizes are an attribute.
@@ -60,8 +70,9 @@ class SplitAttribute {
       : axis_(node.attr_i("axis", 0)), sizes_(node.attr_ints("split")) {}
 
   State prepare(PrepareContext& p) const {
+    if (!sizes_.empty()) require_sizes(p, sizes_);
     return plan_split(p, axis_, [&](int i, int64_t dim) {
-      return sizes_.empty() ? dim / p.output_count() : sizes_.at(static_cast<size_t>(i));
+      return sizes_.empty() ? dim / p.output_count() : sizes_[static_cast<size_t>(i)];
     });
   }
   void run(const Context& ctx, const State& walks) const { split(ctx, walks); }
@@ -71,8 +82,8 @@ class SplitAttribute {
   Dims sizes_;
 };
 
-TENON_KERNEL(SplitAttribute, .op_type = "Split", .since = 1, .until = 12)
-TENON_KERNEL(Split, .op_type = "Split", .since = 13)
+TENON_KERNEL(SplitAttribute, .op_type = "Split", .since = 1, .until = 12, .contract = "input: rank 1..")
+TENON_KERNEL(Split, .op_type = "Split", .since = 13, .contract = "input: rank 1..; split?: [?] @size")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -6,16 +6,16 @@ namespace {
 
 /// Elements [first, first + n) of an axis as a tensor of its own.
 ValueRef take_slice(TensorView from, const Around& at, int64_t first, int64_t n, const Dims& dims) {
-  const int64_t block = n * at.inner;
+  const int64_t block = at.outer > 0 ? n * at.inner : 0;
   if (from.dtype() == TENON_STRING) {
     StringBuilder strings;
-    for (int64_t o = 0; o < at.outer; ++o)
+    for (int64_t o = 0; block > 0 && o < at.outer; ++o)
       for (int64_t i = 0; i < block; ++i) strings.add(from.string((o * at.axis + first) * at.inner + i));
     return make_string_value(dims, strings);
   }
   void* data = nullptr;
   ValueRef out = make_tensor_value(from.dtype(), dims, &data);
-  for (int64_t o = 0; o < at.outer; ++o)
+  for (int64_t o = 0; block > 0 && o < at.outer; ++o)
     copy_elements(data, o * block, from, (o * at.axis + first) * at.inner, block);
   return out;
 }
@@ -25,7 +25,12 @@ class SplitToSequence {
  public:
   explicit SplitToSequence(const NodeView& n)
       : axis_(n.attr_i("axis", 0)), keep_axis_(n.attr_i("keepdims", 1) != 0) {}
-  void prepare(PrepareContext&) const {}
+  void prepare(PrepareContext& p) const {
+    constexpr uint64_t kBytesOfAPiece = 64;
+    const int axis = normalize_axis(axis_, p.input(0).rank());
+    if (!p.has_input(1) || p.input(1).rank() == 0)
+      p.require_memory(static_cast<uint64_t>(p.input(0).dim(axis)) * kBytesOfAPiece, "that many pieces");
+  }
 
   void run(const Context& ctx) const {
     const TensorView in = ctx.input(0);
@@ -37,6 +42,7 @@ class SplitToSequence {
       Dims dims(in.dims().begin(), in.dims().end());
       dims[static_cast<size_t>(axis)] = size;
       if (!ctx.has_input(1) && !keep_axis_) dims.erase(dims.begin() + axis);
+      ctx.check_cancelled();
       pieces.push_back(take_slice(in, at, first, size, dims));
       first += size;
     }
@@ -57,7 +63,8 @@ class SplitToSequence {
     }
     int64_t sum = 0;
     for (const int64_t size : out) {
-      require(size >= 0 && size <= total, TENON_INVALID_ARGUMENT, "a piece of ", size, " elements");
+      require(size >= 0 && size <= total - sum, TENON_INVALID_ARGUMENT, "a piece of ", size,
+              " elements, where ", total - sum, " of ", total, " are left");
       sum += size;
     }
     require(sum == total, TENON_INVALID_ARGUMENT, "the pieces have ", sum, " elements, the axis ", total);
@@ -67,7 +74,8 @@ class SplitToSequence {
   int64_t axis_;
   bool keep_axis_;
 };
-TENON_KERNEL(SplitToSequence, .op_type = "SplitToSequence")
+TENON_KERNEL(SplitToSequence, .op_type = "SplitToSequence",
+             .contract = "input: rank 1..; split?: [] | [?] @size")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct SqrtOp {
   }
 };
 using Sqrt = UnaryKernel<SqrtOp>;
-TENON_KERNEL(Sqrt, .op_type = "Sqrt")
+TENON_KERNEL(Sqrt, .op_type = "Sqrt", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

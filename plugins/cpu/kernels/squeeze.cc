@@ -6,6 +6,9 @@ namespace {
 // Squeeze, Unsqueeze and Flatten: the same bytes under the shape that the host inferred.
 struct NewShape {
   void prepare(PrepareContext& ctx) const {
+    require(!ctx.knows_output(0) || element_count(ctx.output(0)) == ctx.input(0).size(),
+            TENON_INVALID_ARGUMENT, "an input of shape ", ctx.input(0).dims(), " cannot take the shape ",
+            ctx.output(0));
     if (ctx.input(0).dtype() != TENON_STRING) ctx.view(0, 0);
   }
   void run(const Context& ctx) const { copy_or_view(ctx, 0, 0); }
@@ -22,11 +25,11 @@ using Flatten = NewShape;
 using Squeeze = NewShapeByAxes;
 using Unsqueeze = NewShapeByAxes;
 
-TENON_KERNEL(SqueezeAttribute, .op_type = "Squeeze", .since = 1, .until = 12)
-TENON_KERNEL(Squeeze, .op_type = "Squeeze", .since = 13)
-TENON_KERNEL(UnsqueezeAttribute, .op_type = "Unsqueeze", .since = 1, .until = 12)
-TENON_KERNEL(Unsqueeze, .op_type = "Unsqueeze", .since = 13)
-TENON_KERNEL(Flatten, .op_type = "Flatten", .since = 1)
+TENON_KERNEL(SqueezeAttribute, .op_type = "Squeeze", .since = 1, .until = 12, .contract = "data: any")
+TENON_KERNEL(Squeeze, .op_type = "Squeeze", .since = 13, .contract = "data: any; axes?: [] | [?]")
+TENON_KERNEL(UnsqueezeAttribute, .op_type = "Unsqueeze", .since = 1, .until = 12, .contract = "data: any")
+TENON_KERNEL(Unsqueeze, .op_type = "Unsqueeze", .since = 13, .contract = "data: any; axes: [] | [?]")
+TENON_KERNEL(Flatten, .op_type = "Flatten", .since = 1, .contract = "data: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -17,29 +17,26 @@ class Stft {
   using State = StftState;
   static constexpr int shape_inputs[] = {1, 3};
   static Support supports(const NodeView& n) {
-    return Check(n)
-        .input(0, kTypes)
-        .input(1, kIndexTypes)
-        .input(2, kTypes)
-        .input(3, kIndexTypes)
-        .rank(0, 2, 3);
+    return Check(n).input(0, kTypes).input(1, kIndexTypes).input(2, kTypes).input(3, kIndexTypes);
   }
   explicit Stft(const NodeView& n) : onesided_(n.attr_i("onesided", 1) != 0) {}
 
   State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
-    require(x.size() == 2 || (x.size() == 3 && (x[2] == 1 || x[2] == 2)), TENON_INVALID_ARGUMENT,
-            "the signal has shape ", x);
     State s;
-    s.step = p.input(1).to_dims().at(0);
+    s.step = only_int(p.input(1), "frame_step");
     int64_t length = p.has_input(2) ? p.input(2).size() : x[1];
-    if (p.has_input(3)) length = p.input(3).to_dims().at(0);
+    if (p.has_input(3)) length = only_int(p.input(3), "frame_length");
     require(s.step > 0 && length > 0 && length <= x[1], TENON_INVALID_ARGUMENT, "frames of ", length,
             " elements every ", s.step, " of a signal of ", x[1]);
     require(!p.has_input(2) || p.input(2).size() <= length, TENON_INVALID_ARGUMENT, "a window of ",
             p.input(2).size(), " elements for frames of ", length);
     s.frames = 1 + (x[1] - length) / s.step;
     s.bins = onesided_ ? length / 2 + 1 : length;
+    constexpr uint64_t kBytesOfAnElement = 8 * sizeof(Fft::Complex);
+    constexpr int64_t kMost = int64_t{1} << 32;
+    require(length < kMost, TENON_RESOURCE_EXHAUSTED, "frames of ", length, " elements");
+    p.require_memory(static_cast<uint64_t>(length) * kBytesOfAnElement, "the tables of the transform");
     s.fft = std::make_shared<const Fft>(length);
     p.set_at_run(0);  // ONNX's inference counts the bins of both sides, whatever `onesided` says
     return s;
@@ -60,6 +57,7 @@ class Stft {
       ctx.parallel_for(x.dim(0) * s.frames, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
         const std::span<Fft::Complex> frame = frames.of(worker), work = works.of(worker);
         for (int64_t f = begin; f < end; ++f) {
+          ctx.check_cancelled();
           const T* from = x.data<T>() + (f / s.frames * length + f % s.frames * s.step) * parts;
           load(from, parts, window, frame);
           s.fft->run(frame.data(), false, work.data());
@@ -86,7 +84,10 @@ class Stft {
 
   bool onesided_;
 };
-TENON_KERNEL(Stft, .op_type = "STFT", .since = 17)
+TENON_KERNEL(Stft, .op_type = "STFT", .since = 17,
+             .contract =
+                 "signal: [?, ?] | [?, ?, 1] | [?, ?, 2]; frame_step: one @size; window?: [?]; "
+                 "frame_length?: one @size")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -6,9 +6,8 @@ namespace {
 struct StringConcat {
   using State = Broadcast<2>;
   static Support supports(const NodeView& n) {
-    return Check(n).needs_input(0).needs_input(1).that(
-        n.input(0).dtype() == TENON_STRING && n.input(1).dtype() == TENON_STRING, TENON_REJECT_TYPE,
-        "both inputs must be strings");
+    return Check(n).that(n.input(0).dtype() == TENON_STRING && n.input(1).dtype() == TENON_STRING,
+                         TENON_REJECT_TYPE, "both inputs must be strings");
   }
 
   State prepare(PrepareContext& p) const {
@@ -45,7 +44,7 @@ struct StringConcat {
     ctx.set_strings(0, broadcast_dims(a.dims(), b.dims()), out);
   }
 };
-TENON_KERNEL(StringConcat, .op_type = "StringConcat")
+TENON_KERNEL(StringConcat, .op_type = "StringConcat", .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

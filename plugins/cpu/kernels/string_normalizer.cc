@@ -10,7 +10,6 @@ class StringNormalizer {
  public:
   static Support supports(const NodeView& n) {
     return Check(n)
-        .needs_input(0)
         .that(n.input(0).dtype() == TENON_STRING, TENON_REJECT_TYPE, "the input must be strings")
         .attr_is("case_change_action", {"NONE", "LOWER", "UPPER"});
   }
@@ -19,12 +18,7 @@ class StringNormalizer {
     for (const std::string& word : n.attr_strings("stopwords"))
       stopwords_.insert(exact_ ? word : change_case(word, Case::kLower));
   }
-  void prepare(PrepareContext& p) const {
-    const DimsView in = p.input(0).dims();
-    require(in.size() == 1 || (in.size() == 2 && in[0] == 1), TENON_INVALID_ARGUMENT, "the input has shape ",
-            in, ", expected [C] or [1, C]");
-    p.set_at_run(0);
-  }
+  void prepare(PrepareContext& p) const { p.set_at_run(0); }
 
   void run(const Context& ctx) const {
     const TensorView in = ctx.input(0);
@@ -47,7 +41,7 @@ class StringNormalizer {
   bool exact_;
   std::unordered_set<std::string> stopwords_;
 };
-TENON_KERNEL(StringNormalizer, .op_type = "StringNormalizer")
+TENON_KERNEL(StringNormalizer, .op_type = "StringNormalizer", .contract = "X: [?] | [1, ?]")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -5,7 +5,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-/// At every delimiter, at most `limit` times (negative: always).
+/// At every delimiter, at most `limit` times.
 Words split_at(std::string_view text, std::string_view delimiter, int64_t limit) {
   Words out;
   while (limit-- != 0) {
@@ -41,11 +41,12 @@ Words split_words(std::string_view text, int64_t limit) {
 class StringSplit {
  public:
   static Support supports(const NodeView& n) {
-    return Check(n).needs_input(0).that(n.input(0).dtype() == TENON_STRING, TENON_REJECT_TYPE,
-                                        "the input must be strings");
+    return Check(n).that(n.input(0).dtype() == TENON_STRING, TENON_REJECT_TYPE, "the input must be strings");
   }
   explicit StringSplit(const NodeView& n)
-      : delimiter_(n.attr_s("delimiter", "")), limit_(n.has_attr("maxsplit") ? n.attr_i("maxsplit") : -1) {}
+      : delimiter_(n.attr_s("delimiter", "")), limit_(n.attr_i("maxsplit", -1)) {
+    if (limit_ < 0) limit_ = std::numeric_limits<int64_t>::max();
+  }
   void prepare(PrepareContext& p) const {
     p.set_at_run(0);
     p.set_output(1, p.input(0).dims());
@@ -64,8 +65,11 @@ class StringSplit {
       ctx.output(1).data<int64_t>()[i] = static_cast<int64_t>(parts[i].size());
     if (!ctx.has_output(0)) return;
     StringBuilder out;
-    for (const Words& words : parts)
+    CancelPoint point(ctx);
+    for (const Words& words : parts) {
+      point.pass(static_cast<int64_t>(most));
       for (size_t i = 0; i < most; ++i) out.add(i < words.size() ? words[i] : std::string_view());
+    }
     Dims dims(in.dims().begin(), in.dims().end());
     dims.push_back(static_cast<int64_t>(most));
     ctx.set_strings(0, dims, out);
@@ -75,7 +79,7 @@ class StringSplit {
   std::string delimiter_;
   int64_t limit_;
 };
-TENON_KERNEL(StringSplit, .op_type = "StringSplit")
+TENON_KERNEL(StringSplit, .op_type = "StringSplit", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,7 +12,8 @@ struct SubOp {
   }
 };
 using Sub = BinaryKernel<SubOp>;
-TENON_KERNEL(Sub, .op_type = "Sub")
+TENON_KERNEL(Sub, .op_type = "Sub", .until = 6, .contract = "A: any; B: any")
+TENON_KERNEL(Sub, .op_type = "Sub", .since = 7, .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

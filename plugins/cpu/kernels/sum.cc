@@ -12,7 +12,7 @@ struct SumOp {
   }
 };
 using Sum = VariadicKernel<SumOp>;
-TENON_KERNEL(Sum, .op_type = "Sum")
+TENON_KERNEL(Sum, .op_type = "Sum", .contract = "X: ~; Y...: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

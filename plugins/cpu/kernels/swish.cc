@@ -19,7 +19,7 @@ struct SwishOp {
   float alpha;
 };
 using Swish = UnaryKernel<SwishOp>;
-TENON_KERNEL(Swish, .op_type = "Swish")
+TENON_KERNEL(Swish, .op_type = "Swish", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct TanOp {
   }
 };
 using Tan = UnaryKernel<TanOp>;
-TENON_KERNEL(Tan, .op_type = "Tan")
+TENON_KERNEL(Tan, .op_type = "Tan", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -15,7 +15,7 @@ struct TanhOp {
   }
 };
 using Tanh = UnaryKernel<TanhOp>;
-TENON_KERNEL(Tanh, .op_type = "Tanh")
+TENON_KERNEL(Tanh, .op_type = "Tanh", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -35,9 +35,9 @@ class GramTree {
 // words between them.
 class TfIdfVectorizer {
  public:
+  static constexpr int64_t kMostColumns = int64_t{1} << 40;
   static Support supports(const NodeView& n) {
     return Check(n)
-        .needs_input(0)
         .that(n.input(0).dtype() == TENON_STRING || kIndexTypes.contains(n.input(0).dtype()),
               TENON_REJECT_TYPE, "input 0 must be strings, int32 or int64")
         .attr_is("mode", {"TF", "IDF", "TFIDF"});
@@ -53,7 +53,7 @@ class TfIdfVectorizer {
     require(shortest_ > 0 && longest_ >= shortest_ && skips_ >= 0, TENON_INVALID_ARGUMENT,
             "the lengths of n-grams are ", shortest_, " to ", longest_, " with ", skips_, " skips");
     for (const int64_t index : indexes_) {
-      require(index >= 0, TENON_INVALID_ARGUMENT, "ngram_indexes has ", index);
+      require(index >= 0 && index < kMostColumns, TENON_INVALID_ARGUMENT, "ngram_indexes has ", index);
       size_ = std::max(size_, index + 1);
     }
     require(weights_.empty() || weights_.size() == indexes_.size(), TENON_INVALID_ARGUMENT, weights_.size(),
@@ -63,7 +63,6 @@ class TfIdfVectorizer {
 
   void prepare(PrepareContext& p) const {
     const DimsView in = p.input(0).dims();
-    require(in.size() <= 2, TENON_INVALID_ARGUMENT, "the input has shape ", in, ", expected [C] or [N, C]");
     p.set_output(0, in.size() == 2 ? Dims{in[0], size_} : Dims{size_});
   }
 
@@ -76,9 +75,10 @@ class TfIdfVectorizer {
     ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCostly / (columns + 1)),
                      [&](uint32_t worker, int64_t begin, int64_t end) {
                        const std::span<int64_t> counts = all_counts.of(worker);
+                       CancelPoint point(ctx);
                        for (int64_t r = begin; r < end; ++r) {
                          std::fill(counts.begin(), counts.end(), 0);
-                         count({words.data() + r * columns, static_cast<size_t>(columns)}, counts);
+                         count({words.data() + r * columns, static_cast<size_t>(columns)}, counts, point);
                          write(counts, out + r * size_);
                        }
                      });
@@ -120,12 +120,16 @@ class TfIdfVectorizer {
     return out;
   }
 
-  void count(std::span<const int64_t> words, std::span<int64_t> counts) const {
+  void count(std::span<const int64_t> words, std::span<int64_t> counts, CancelPoint<Context>& point) const {
     // A single word is the same at every distance, so it counts at the first one only.
-    for (int64_t distance = 1; distance <= skips_ + 1; ++distance) {
+    // Nor are two words further apart than the row is long.
+    const int64_t furthest =
+        std::min(skips_, std::max<int64_t>(0, static_cast<int64_t>(words.size()) - 2)) + 1;
+    for (int64_t distance = 1; distance <= furthest; ++distance) {
       const int64_t least = distance == 1 ? shortest_ : std::max<int64_t>(shortest_, 2);
       if (least > longest_) return;
       for (size_t start = 0; start < words.size(); ++start) {
+        point.pass();
         int32_t node = 0;
         int64_t length = 1;
         for (size_t at = start; at < words.size() && length <= longest_;
@@ -162,7 +166,7 @@ class TfIdfVectorizer {
   NumberIndex by_number_;
   GramTree tree_;
 };
-TENON_KERNEL(TfIdfVectorizer, .op_type = "TfIdfVectorizer")
+TENON_KERNEL(TfIdfVectorizer, .op_type = "TfIdfVectorizer", .contract = "X: rank 0..2")
 
 }  // namespace
 }  // namespace tenon::cpu

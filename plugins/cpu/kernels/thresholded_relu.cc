@@ -8,13 +8,13 @@ struct ThresholdedReluOp {
   explicit ThresholdedReluOp(const NodeView& n) : alpha(n.attr_f("alpha", 1.0f)) {}
   template <class T>
   T operator()(T x) const {
-    return x <= static_cast<T>(alpha) ? T(0) : x;
+    return x > static_cast<T>(alpha) ? x : T(0);  // NaN too is 0
   }
 
   float alpha;
 };
 using ThresholdedRelu = UnaryKernel<ThresholdedReluOp>;
-TENON_KERNEL(ThresholdedRelu, .op_type = "ThresholdedRelu")
+TENON_KERNEL(ThresholdedRelu, .op_type = "ThresholdedRelu", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -1,3 +1,4 @@
+#include "kernels/common/scratch.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -12,7 +13,10 @@ StridedWalk plan_tile(PrepareContext& p, const Dims& repeats) {
   Dims out, dims, strides;
   for (size_t i = 0; i < repeats.size(); ++i) {
     require(repeats[i] >= 0, TENON_INVALID_ARGUMENT, "repeats of axis ", i, " are ", repeats[i]);
-    out.push_back(repeats[i] * in[i]);
+    int64_t size = 0;
+    require(!__builtin_mul_overflow(repeats[i], in[i], &size), TENON_RESOURCE_EXHAUSTED, repeats[i],
+            " times ", in[i], " elements along axis ", i);
+    out.push_back(size);
     dims.insert(dims.end(), {repeats[i], in[i]});
     strides.insert(strides.end(), {0, in_strides[i]});
   }
@@ -30,22 +34,19 @@ struct Tile {
 // Tile-1: `tiles` times along `axis`, both of them scalars of the input's type.
 struct TileAxis {
   static constexpr int shape_inputs[] = {1, 2};
-  static int64_t scalar(TensorView value) {
-    int64_t out = 0;
-    dispatch(kNumericTypes, value.dtype(), [&]<class T>() { out = static_cast<int64_t>(value.at<T>(0)); });
-    return out;
-  }
   using State = StridedWalk;
   State prepare(PrepareContext& p) const {
     Dims repeats(p.input(0).dims().size(), 1);
-    repeats[static_cast<size_t>(normalize_axis(scalar(p.input(2)), p.input(0).rank()))] = scalar(p.input(1));
+    repeats[static_cast<size_t>(normalize_axis(whole_number(p.input(2), "axis"), p.input(0).rank()))] =
+        whole_number(p.input(1), "tiles");
     return plan_tile(p, repeats);
   }
   void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };
 
-TENON_KERNEL(TileAxis, .op_type = "Tile", .since = 1, .until = 5)
-TENON_KERNEL(Tile, .op_type = "Tile", .since = 6)
+TENON_KERNEL(TileAxis, .op_type = "Tile", .since = 1, .until = 5,
+             .contract = "input: rank 1..; tiles: one @size; axis: one")
+TENON_KERNEL(Tile, .op_type = "Tile", .since = 6, .contract = "input: any; repeats: [?] @size")
 
 }  // namespace
 }  // namespace tenon::cpu

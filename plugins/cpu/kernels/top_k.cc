@@ -20,11 +20,13 @@ bool before(const T* data, int64_t stride, int64_t a, int64_t b) {
 template <class T, bool kLargest>
 void top_k(const Context& ctx, const Around& at, int64_t k, bool sorted) {
   const T* in = ctx.input(0).data<T>();
+  if (k == 0 || at.outer == 0 || at.inner == 0) return;
   const WorkerLists<int64_t> orders(ctx, at.axis);
   ctx.parallel_for(at.outer * at.inner, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, at.axis)),
                    [&](uint32_t worker, int64_t begin, int64_t end) {
                      const std::span<int64_t> order = orders.of(worker);
                      for (int64_t row = begin; row < end; ++row) {
+                       ctx.check_cancelled();
                        const int64_t o = row / at.inner, i = row % at.inner;
                        const T* line = in + o * at.axis * at.inner + i;
                        std::iota(order.begin(), order.end(), int64_t{0});
@@ -103,8 +105,8 @@ class TopKAttribute {
   int64_t axis_, k_;
 };
 
-TENON_KERNEL(TopKAttribute, .op_type = "TopK", .since = 1, .until = 9)
-TENON_KERNEL(TopK, .op_type = "TopK", .since = 10)
+TENON_KERNEL(TopKAttribute, .op_type = "TopK", .since = 1, .until = 9, .contract = "X: rank 1..")
+TENON_KERNEL(TopK, .op_type = "TopK", .since = 10, .contract = "X: rank 1..; K: one @size")
 
 }  // namespace
 }  // namespace tenon::cpu

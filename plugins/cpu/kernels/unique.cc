@@ -21,6 +21,7 @@ int order(T a, T b) {
 }
 
 Compare slice_order(TensorView in, const Around& at) {
+  if (at.outer == 0 || at.inner == 0) return [](int64_t, int64_t) { return 0; };
   const auto walk = [at](auto element_order) {
     return [at, element_order](int64_t a, int64_t b) {
       for (int64_t o = 0; o < at.outer; ++o)
@@ -59,7 +60,11 @@ class Unique {
       dims.assign(in.dims().begin(), in.dims().end());
     }
     const auto n = static_cast<size_t>(at.axis);
-    const Compare compare = slice_order(in, at);
+    CancelPoint point(ctx);
+    const Compare compare = [&point, order = slice_order(in, at)](int64_t a, int64_t b) {
+      point.pass();
+      return order(a, b);
+    };
     std::vector<int64_t> by_value(n);
     std::iota(by_value.begin(), by_value.end(), int64_t{0});
     std::stable_sort(by_value.begin(), by_value.end(),
@@ -104,16 +109,17 @@ class Unique {
   static void write_values(const Context& ctx, TensorView in, const Around& at, const Dims& dims,
                            const Dims& first) {
     if (!ctx.has_output(0)) return;
+    const int64_t outer = first.empty() || at.inner == 0 ? 0 : at.outer;
     if (in.dtype() == TENON_STRING) {
       StringBuilder strings;
-      for (int64_t o = 0; o < at.outer; ++o)
+      for (int64_t o = 0; o < outer; ++o)
         for (const int64_t k : first)
           for (int64_t i = 0; i < at.inner; ++i) strings.add(in.string((o * at.axis + k) * at.inner + i));
       return ctx.set_strings(0, dims, strings);
     }
     ctx.alloc_output(0, dims);
     BlockWriter writer(ctx, 0);
-    for (int64_t o = 0; o < at.outer; ++o)
+    for (int64_t o = 0; o < outer; ++o)
       for (const int64_t k : first) writer.append(in, (o * at.axis + k) * at.inner, at.inner);
     writer.finish();
   }
@@ -122,7 +128,7 @@ class Unique {
   bool sorted_;
 };
 
-TENON_KERNEL(Unique, .op_type = "Unique", .since = 11)
+TENON_KERNEL(Unique, .op_type = "Unique", .since = 11, .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,10 +12,7 @@ class Upsample {
  public:
   using State = ResizePlan;
   static constexpr int shape_inputs[] = {1};
-  static Support supports(const NodeView& n) {
-    const Support rule = ResizeRule::supports(n);
-    return rule ? Check(n).rank(0, 1) : rule;
-  }
+  static Support supports(const NodeView& n) { return ResizeRule::supports(n); }
 
   explicit Upsample(const NodeView& n) : rule_(n), scales_(n.attr_floats("scales")) {
     if (n.since_version() < 7) scales_ = {1, 1, n.attr_f("height_scale"), n.attr_f("width_scale")};
@@ -36,9 +33,7 @@ class Upsample {
               " is out of range");
       axes[d].out = static_cast<int64_t>(std::floor(out));
     }
-    State plan = plan_resize(rule_, axes);
-    p.set_output(0, plan.out);
-    return plan;
+    return plan_resize(p, rule_, axes);
   }
 
   void run(const Context& ctx, const State& plan) const { resize(ctx, plan, rule_); }
@@ -47,7 +42,8 @@ class Upsample {
   ResizeRule rule_;
   std::vector<float> scales_;
 };
-TENON_KERNEL(Upsample, .op_type = "Upsample")
+TENON_KERNEL(Upsample, .op_type = "Upsample", .until = 8, .contract = "X: rank 1..")
+TENON_KERNEL(Upsample, .op_type = "Upsample", .since = 9, .contract = "X: rank 1..; scales: [?] @size")
 
 }  // namespace
 }  // namespace tenon::cpu

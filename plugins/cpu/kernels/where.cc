@@ -13,9 +13,6 @@ struct Where {
   using State = WhereState;
   static Support supports(const NodeView& n) {
     return Check(n)
-        .needs_input(0)
-        .needs_input(1)
-        .needs_input(2)
         .input(0, kBoolType)
         .that(n.input(1).dtype() == n.input(2).dtype(), TENON_REJECT_TYPE, "inputs have element types ",
               dtype_name(n.input(1).dtype()), " and ", dtype_name(n.input(2).dtype()));
@@ -62,7 +59,7 @@ struct Where {
     ctx.set_strings(0, state.dims, out);
   }
 };
-TENON_KERNEL(Where, .op_type = "Where")
+TENON_KERNEL(Where, .op_type = "Where", .contract = "condition: ~; X: ~; Y: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

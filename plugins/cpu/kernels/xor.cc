@@ -11,7 +11,8 @@ struct XorOp {
   }
 };
 using Xor = BinaryKernel<XorOp>;
-TENON_KERNEL(Xor, .op_type = "Xor")
+TENON_KERNEL(Xor, .op_type = "Xor", .until = 6, .contract = "A: any; B: any")
+TENON_KERNEL(Xor, .op_type = "Xor", .since = 7, .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

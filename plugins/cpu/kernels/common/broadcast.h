@@ -25,7 +25,7 @@ struct Broadcast {
     if (rank == 0) add_dim(1, {});
     for (int i = 0; i < N; ++i) finish(static_cast<size_t>(i), operands);
     run = dims[static_cast<size_t>(rank - 1)];
-    for (int d = 0; d + 1 < rank; ++d) runs *= dims[static_cast<size_t>(d)];
+    runs = element_count({dims.data(), static_cast<size_t>(rank - 1)});
     for (size_t i = 0; i < N; ++i) steps[i] = strides[i][static_cast<size_t>(rank - 1)];
   }
 
@@ -36,6 +36,7 @@ struct Broadcast {
     std::array<int64_t, N> at{};
     const auto outer = static_cast<size_t>(rank - 1);
     int64_t rest = first;
+    if (first >= last) return;  // where there is no run a dim is 0
     for (size_t d = outer; d-- > 0;) {
       index[d] = rest % dims[d];
       rest /= dims[d];
@@ -87,7 +88,7 @@ struct Broadcast {
     bool same = rank > 0 && dims[last] != 1;
     for (size_t i = 0; same && i < N; ++i) same = strides[i][last] == moves[i];
     if (same) {
-      dims[last] *= size;
+      dims[last] = wrapping_product(dims[last], size);
       return;
     }
     const bool replace = rank > 0 && dims[last] == 1;
@@ -102,7 +103,7 @@ struct Broadcast {
     for (auto d = static_cast<size_t>(rank); d-- > 0;) {
       if (strides[i][d] == 0) continue;
       strides[i][d] = step;
-      step *= dims[d];
+      step = wrapping_product(step, dims[d]);
     }
   }
 };

@@ -14,6 +14,7 @@ void for_each_line(const Context& ctx, const Around& at, F&& line) {
   using C = Compute<T>;
   const T* in = ctx.input(0).data<T>();
   T* out = ctx.output(0).template data<T>();
+  if (at.axis == 0) return;
   const int64_t grain = std::max<int64_t>(1, kGrainCostly / std::max<int64_t>(1, at.axis));
   const WorkerLists<C> copies(ctx, at.axis);
   ctx.parallel_for(at.outer * at.inner, grain, [&](uint32_t worker, int64_t begin, int64_t end) {

@@ -13,33 +13,38 @@ struct MatMulShape {
   int64_t count() const { return static_cast<int64_t>(left.size()); }
 };
 
-/// `fold`: many left matrices and one right one become one tall left matrix.
-inline MatMulShape matmul_shape(DimsView a, DimsView b, bool fold) {
-  require(!a.empty() && !b.empty(), TENON_INVALID_ARGUMENT, "scalars cannot be multiplied as matrices");
+/// Of inputs 0 and 1, whose matrices fit by contract; sets output 0. `fold`: many left matrices and one right one
+/// become one tall left matrix.
+inline MatMulShape matmul_shape(PrepareContext& p, bool fold) {
+  const DimsView a = p.input(0).dims(), b = p.input(1).dims();
   MatMulShape s;
   s.m = a.size() == 1 ? 1 : a[a.size() - 2];
   s.k = a.back();
   s.n = b.size() == 1 ? 1 : b.back();
-  const int64_t inner = b.size() == 1 ? b[0] : b[b.size() - 2];
-  require(inner == s.k, TENON_INVALID_ARGUMENT, "shapes ", a, " and ", b, " do not multiply");
-
   const DimsView a_batch = a.first(a.size() < 2 ? 0 : a.size() - 2),
                  b_batch = b.first(b.size() < 2 ? 0 : b.size() - 2);
   s.dims = broadcast_dims(a_batch, b_batch);
-  const int64_t count = element_count(s.dims);
+  const Dims batches = s.dims;
+  if (a.size() > 1) s.dims.push_back(a[a.size() - 2]);
+  if (b.size() > 1) s.dims.push_back(b.back());
+  p.set_output(0, s.dims);
+  if (element_count(s.dims) == 0) return s;  // no product has an element
+  const int64_t count = element_count(batches);
   if (fold && element_count(b_batch) == 1 && element_count(a_batch) == count) {
     s.m *= count;
     s.left = {0}, s.right = {0};
-  } else if (const Broadcast<2> batch(s.dims, {a_batch, b_batch}); batch.run > 0) {
+  } else {
+    p.require_memory(static_cast<uint64_t>(count) * 2 * sizeof(int64_t), "the places of the matrices");
+    const Broadcast<2> batch(batches, {a_batch, b_batch});
+    CancelPoint point(p);
     batch.for_runs(0, batch.runs, [&](const std::array<int64_t, 2>& at, int64_t) {
       for (int64_t i = 0; i < batch.run; ++i) {
+        point.pass();
         s.left.push_back((at[0] + i * batch.steps[0]) * s.m * s.k);
         s.right.push_back((at[1] + i * batch.steps[1]) * s.k * s.n);
       }
     });
   }
-  if (a.size() > 1) s.dims.push_back(a[a.size() - 2]);
-  if (b.size() > 1) s.dims.push_back(b.back());
   return s;
 }
 

@@ -18,9 +18,10 @@ ScaleMap::ScaleMap(DimsView data, DimsView scale, int64_t axis, int64_t block) {
             " does not fit axis ", axis, " of ", data);
     return;
   }
+  require(block > 0, TENON_INVALID_ARGUMENT, "block_size is ", block);
   kind_ = kBlock;
   block_ = block;
-  blocks_ = (at_.axis + block - 1) / block;
+  blocks_ = at_.axis / block + (at_.axis % block != 0);
   Dims expected(data.begin(), data.end());
   expected[static_cast<size_t>(at)] = blocks_;
   require(std::equal(scale.begin(), scale.end(), expected.begin(), expected.end()), TENON_INVALID_ARGUMENT,

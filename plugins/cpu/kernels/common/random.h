@@ -48,7 +48,9 @@ class RandomSeed {
  public:
   explicit RandomSeed(const ep::NodeView& n) : given_(n.has_attr("seed")) {
     if (given_) {
-      seed_ = static_cast<uint32_t>(static_cast<int64_t>(n.attr_f("seed")));
+      const float seed = n.attr_f("seed");
+      ep::require(std::fabs(seed) < 9e18f, TENON_INVALID_ARGUMENT, "seed is ", seed);
+      seed_ = static_cast<uint32_t>(static_cast<int64_t>(seed));
       return;
     }
     seed_ = 2166136261u;

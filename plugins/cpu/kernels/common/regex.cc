@@ -539,12 +539,13 @@ void Regex::enter(int32_t first, const Text& text, size_t at, States& states) co
   }
 }
 
-bool Regex::matches(std::string_view utf8) const {
+bool Regex::matches(std::string_view utf8, CancelPoint<Context>& point) const {
   const Text text = decode_utf8(utf8);
   States now, next;
   now.seen.assign(steps_.size(), 0);
   enter(0, text, 0, now);
   for (size_t at = 0; at < text.size(); ++at) {
+    point.pass(static_cast<int64_t>(steps_.size()));
     next.waiting.clear();
     next.seen.assign(steps_.size(), 0);
     next.matched = false;

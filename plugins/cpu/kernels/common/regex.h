@@ -15,8 +15,8 @@ class Regex {
   /// Throws an Error that says what is wrong with the pattern.
   explicit Regex(std::string_view pattern);
 
-  /// Whether the pattern matches all of `text`, which is UTF-8.
-  bool matches(std::string_view text) const;
+  /// Whether the pattern matches all of `text`, which is UTF-8. `point`: looked at between code points.
+  bool matches(std::string_view text, CancelPoint<Context>& point) const;
 
   struct Range {
     char32_t first, last;

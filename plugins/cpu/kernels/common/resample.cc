@@ -23,6 +23,7 @@ void resize_nearest(const Context& ctx, const ResizePlan& plan, T outside) {
       rows, std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, last.out)),
       [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
+          ctx.check_cancelled();
           int64_t rest = row, base = 0;
           bool inside = true;
           for (size_t d = rank - 1; d-- > 0; rest /= plan.out[d]) {
@@ -141,6 +142,18 @@ void resize_smooth(const Context& ctx, const ResizePlan& plan, double outside) {
   }
 }
 
+/// The result and the tables must be of a size that memory can have.
+void require_tables(PrepareContext& p, const ResizeRule& rule, const std::vector<ResizeAxis>& axes,
+                    DimsView out) {
+  constexpr int64_t kMostElements = int64_t{1} << 48;
+  require(element_count(out) < kMostElements, TENON_RESOURCE_EXHAUSTED, "the output would have the shape ",
+          out);
+  double bytes = 0;
+  for (const ResizeAxis& axis : axes)
+    bytes += static_cast<double>(axis.out) * rule.taps(axis) * (sizeof(int64_t) + sizeof(float));
+  p.require_memory(static_cast<uint64_t>(std::min(bytes, 1e18)), "the weights of the elements");
+}
+
 }  // namespace
 
 ResizeRule::ResizeRule(const NodeView& n)
@@ -210,6 +223,12 @@ double ResizeRule::kernel(double distance) const {
   return x < 2 ? ((cubic * x - 5 * cubic) * x + 8 * cubic) * x - 4 * cubic : 0;
 }
 
+double ResizeRule::taps(const ResizeAxis& axis) const {
+  if (interpolation == Interpolation::kNearest) return 1;
+  const double reach = interpolation == Interpolation::kLinear ? 1 : 2;
+  return antialias ? 2 * std::ceil(reach / std::min(axis.ratio(), 1.0)) : 2 * reach;
+}
+
 std::vector<double> ResizeRule::weights(double x, double scale, int64_t* first) const {
   const double reach = interpolation == Interpolation::kLinear ? 1 : 2;
   // When shrinking, antialiasing widens the kernel until neighbouring output elements leave no gap.
@@ -229,14 +248,15 @@ std::vector<double> ResizeRule::weights(double x, double scale, int64_t* first) 
   return out;
 }
 
-ResizeTable make_resize_table(const ResizeRule& rule, const ResizeAxis& axis) {
+ResizeTable make_resize_table(const PrepareContext& p, const ResizeRule& rule, const ResizeAxis& axis) {
   ResizeTable table;
+  CancelPoint point(p);
   table.in = axis.in;
   table.out = axis.out;
   const auto clamp = [&](int64_t i) { return std::clamp<int64_t>(i, 0, axis.in - 1); };
-  const double scale = axis.exact ? static_cast<double>(axis.out) / static_cast<double>(axis.in)
-                                  : static_cast<double>(axis.scale);
+  const double scale = axis.ratio();
   for (int64_t o = 0; o < axis.out; ++o) {
+    point.pass(table.taps);
     const double x = rule.source(axis, o);
     require(std::fabs(x) < 1e15, TENON_INVALID_ARGUMENT, "a scale or region of interest gives coordinate ",
             x);
@@ -262,16 +282,21 @@ ResizeTable make_resize_table(const ResizeRule& rule, const ResizeAxis& axis) {
   return table;
 }
 
-ResizePlan plan_resize(const ResizeRule& rule, const std::vector<ResizeAxis>& axes) {
+ResizePlan plan_resize(PrepareContext& p, const ResizeRule& rule, const std::vector<ResizeAxis>& axes) {
   ResizePlan plan;
-  Dims dims;
   for (const ResizeAxis& axis : axes) {
     require(axis.out >= 0 && (axis.in > 0 || axis.out == 0), TENON_INVALID_ARGUMENT, "an axis of ", axis.in,
             " elements cannot have ", axis.out);
+    plan.out.push_back(axis.out);
+  }
+  if (element_count(plan.out) > 0) require_tables(p, rule, axes, plan.out);
+  p.set_output(0, plan.out);
+  if (element_count(plan.out) == 0) return plan;
+  Dims dims;
+  for (const ResizeAxis& axis : axes) {
     if (!axis.same()) plan.passes.push_back({dims.size(), {}});
     dims.push_back(axis.in);
-    plan.out.push_back(axis.out);
-    plan.tables.push_back(make_resize_table(rule, axis));
+    plan.tables.push_back(make_resize_table(p, rule, axis));
   }
   if (rule.interpolation == Interpolation::kNearest) {
     const Dims strides = strides_of(dims);

@@ -17,6 +17,9 @@ struct ResizeAxis {
   bool exact = false;                 // the scale is out / in, and not given as a number of its own
   double roi_begin = 0, roi_end = 1;  // tf_crop_and_resize
 
+  double ratio() const {
+    return exact ? static_cast<double>(out) / static_cast<double>(in) : static_cast<double>(scale);
+  }
   bool same() const { return in == out && (exact || scale == 1) && roi_begin == 0 && roi_end == 1; }
 };
 
@@ -34,6 +37,8 @@ struct ResizeRule {
   double source(const ResizeAxis& axis, int64_t i) const;
   /// Before version 11 it was the next one below, or above when the axis shrinks.
   int64_t nearest_element(double x, bool shrinks) const;
+  /// How many elements the weights of one output element are spread over.
+  double taps(const ResizeAxis& axis) const;
   /// Weights of the elements around x, the first of which is `*first`. They sum up to 1.
   std::vector<double> weights(double x, double scale, int64_t* first) const;
 
@@ -50,7 +55,7 @@ struct ResizeTable {
   std::vector<uint8_t> outside;  // per output element; empty: none gets the extrapolation value
 };
 
-ResizeTable make_resize_table(const ResizeRule& rule, const ResizeAxis& axis);
+ResizeTable make_resize_table(const PrepareContext& p, const ResizeRule& rule, const ResizeAxis& axis);
 
 /// One axis of an interpolation, with what lies around it by then.
 struct ResizePass {
@@ -66,7 +71,8 @@ struct ResizePlan {
       passes;  // axes that change; those that shrink come first: less to do for the others
 };
 
-ResizePlan plan_resize(const ResizeRule& rule, const std::vector<ResizeAxis>& axes);
+/// The shape of the result is checked, and set as output 0, before tables take memory.
+ResizePlan plan_resize(PrepareContext& p, const ResizeRule& rule, const std::vector<ResizeAxis>& axes);
 
 /// Input 0 to output 0.
 void resize(const Context& ctx, const ResizePlan& plan, const ResizeRule& rule);

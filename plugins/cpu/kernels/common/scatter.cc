@@ -59,9 +59,6 @@ Reduction reduction_from(const std::string& name) {
 
 void scatter(const Context& ctx, TensorView data, TensorView updates, DimsView offsets, int64_t block,
              Reduction reduction) {
-  require(updates.size() == static_cast<int64_t>(offsets.size()) * block, TENON_INVALID_ARGUMENT,
-          "updates have ", updates.size(), " elements for ", offsets.size(), " indices of ", block,
-          " elements each");
   if (data.dtype() == TENON_STRING) {
     require(reduction == Reduction::kNone, TENON_UNIMPLEMENTED, "strings cannot be reduced");
     return scatter_strings(ctx, data, updates, offsets, block);
@@ -70,15 +67,20 @@ void scatter(const Context& ctx, TensorView data, TensorView updates, DimsView o
   const OutputTensor out = ctx.output(0);
   if (reduction == Reduction::kNone && dtype_bits(data.dtype()) >= 8) {
     const int64_t size = dtype_bits(data.dtype()) / 8;
-    for (size_t i = 0; i < offsets.size(); ++i)
+    CancelPoint point(ctx);
+    for (size_t i = 0; block > 0 && i < offsets.size(); ++i) {
+      point.pass(block);
       std::memcpy(out.data<char>() + offsets[i] * size,
                   updates.data<char>() + static_cast<int64_t>(i) * block * size,
                   static_cast<size_t>(block * size));
+    }
     return;
   }
   dispatch(kAllTypes, data.dtype(), [&]<class T>() {
+    CancelPoint point(ctx);
     for (size_t i = 0; i < offsets.size(); ++i)
       for (int64_t k = 0; k < block; ++k) {
+        point.pass();
         const T update = updates.at<T>(static_cast<int64_t>(i) * block + k);
         const int64_t at = offsets[i] + k;
         out.set<T>(at, reduction == Reduction::kNone

@@ -13,7 +13,7 @@ enum class Reduction { kNone, kAdd, kMul, kMin, kMax };
 Reduction reduction_from(const std::string& name);
 
 /// output = data; then output[offsets[i] + k] = combine(that, updates[i * block + k]) for k < block. In
-/// order, so the last of several updates of one element wins.
+/// order, so the last of several updates of one element wins. There are as many updates.
 void scatter(const Context& ctx, TensorView data, TensorView updates, DimsView offsets, int64_t block,
              Reduction reduction);
 

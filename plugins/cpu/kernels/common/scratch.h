@@ -1,6 +1,8 @@
 // Lists that a Run needs for itself. They lie in the host's scratch memory: a Run allocates nothing of its own.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/common/shape.h"
 
 namespace tenon::cpu {
@@ -49,6 +51,20 @@ inline int64_t only_int(TensorView tensor, const char* what) {
   require(tensor.dtype() == TENON_INT64, TENON_INVALID_ARGUMENT, what, " must be int64, not ",
           dtype_name(tensor.dtype()));
   return *tensor.data<int64_t>();
+}
+
+/// The one element of a tensor of any numeric type, which must be a whole number; `what` names it in the error.
+inline int64_t whole_number(TensorView tensor, const char* what) {
+  int64_t out = 0;
+  dispatch(kNumericTypes, tensor.dtype(), [&]<class T>() {
+    const auto value = static_cast<Compute<T>>(tensor.at<T>(0));
+    if constexpr (std::is_floating_point_v<Compute<T>>) {
+      require(std::fabs(value) < Compute<T>(9e18) && value == std::trunc(value), TENON_INVALID_ARGUMENT, what,
+              " is ", value, " and not a whole number");
+    }
+    out = static_cast<int64_t>(value);
+  });
+  return out;
 }
 
 }  // namespace tenon::cpu

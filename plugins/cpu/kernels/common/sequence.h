@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/common/movement.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 
@@ -25,10 +26,8 @@ inline std::vector<ValueRef> sequence_elements(const ValueRef& sequence) {
 /// A position in a sequence: `position` is a tensor of one int32 or int64, counted from the end when
 /// negative. With `end_allowed` the place after the last element is one too.
 inline int64_t sequence_position(TensorView position, int64_t size, bool end_allowed = false) {
-  const Dims value = position.to_dims();
-  require(value.size() == 1, TENON_INVALID_ARGUMENT, "the position must be one number");
-  const int64_t at = value[0] < 0 ? value[0] + size : value[0];
-  require(at >= 0 && at < size + (end_allowed ? 1 : 0), TENON_OUT_OF_RANGE, "position ", value[0],
+  const int64_t given = only_int(position, "the position"), at = given < 0 ? given + size : given;
+  require(at >= 0 && at < size + (end_allowed ? 1 : 0), TENON_OUT_OF_RANGE, "position ", given,
           " in a sequence of ", size);
   return at;
 }

@@ -24,13 +24,18 @@ inline std::vector<int> normalize_axes(std::span<const int64_t> axes, int rank) 
   return out;
 }
 
+/// For strides: the dims of a tensor without elements have any product, and nobody walks along them.
+inline int64_t wrapping_product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 /// Distances in elements between neighbours of each dim, dense row-major.
 inline Dims strides_of(DimsView dims) {
   Dims out(dims.size());
   int64_t step = 1;
   for (size_t i = dims.size(); i-- > 0;) {
     out[i] = step;
-    step *= dims[i];
+    step = wrapping_product(step, dims[i]);
   }
   return out;
 }
@@ -71,6 +76,24 @@ class Odometer {
   DimsView dims_;
   Dims index_;
   bool done_;
+};
+
+/// In a long loop: looks every now and then whether the Run or the preparation was cancelled.
+template <class AnyContext>
+class CancelPoint {
+ public:
+  explicit CancelPoint(const AnyContext& ctx) : ctx_(ctx) {}
+  /// `steps` elements are done, or about to be.
+  void pass(int64_t steps = 1) {
+    if ((left_ -= steps) > 0) return;
+    left_ = kBetween;
+    ctx_.check_cancelled();
+  }
+
+ private:
+  static constexpr int64_t kBetween = 1 << 20;
+  const AnyContext& ctx_;
+  int64_t left_ = kBetween;
 };
 
 // How much work is worth a piece of its own, in elements.

@@ -62,8 +62,10 @@ void copy_by_walk(const Context& ctx, T* out, const T* in, const StridedWalk& wa
 
 Around around(DimsView dims, int64_t axis) {
   Around out;
-  for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i)
-    (i < axis ? out.outer : i == axis ? out.axis : out.inner) *= dims[static_cast<size_t>(i)];
+  for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) {
+    int64_t& product = i < axis ? out.outer : i == axis ? out.axis : out.inner;
+    product = wrapping_product(product, dims[static_cast<size_t>(i)]);
+  }
   return out;
 }
 

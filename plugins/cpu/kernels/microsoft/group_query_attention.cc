@@ -47,38 +47,36 @@ class GroupQueryAttention {
         smooth_(n.attr_i("smooth_softmax", 0) == 1),
         scale_(n.attr_f("scale", 0.0f)),
         cap_(n.attr_f("softcap", 0.0f)) {
-    require(heads_ > 0 && kv_heads_ > 0 && heads_ % kv_heads_ == 0, TENON_INVALID_ARGUMENT, heads_,
-            " heads over ", kv_heads_);
+    constexpr int64_t kMost = int64_t{1} << 30;
+    require(heads_ > 0 && heads_ < kMost && kv_heads_ > 0 && heads_ % kv_heads_ == 0, TENON_INVALID_ARGUMENT,
+            heads_, " heads over ", kv_heads_);
   }
 
   State prepare(PrepareContext& p) const {
     const DimsView q = p.input(0).dims();
     State s;
     s.packed = !p.has_input(1);
-    require(q.size() == 3 && p.input(5).size() == q[0], TENON_INVALID_ARGUMENT, "query ", q, " and ",
-            p.input(5).size(), " lengths");
     AttentionShape& a = s.shape;
     const int64_t columns = s.packed ? heads_ + 2 * kv_heads_ : heads_;
     a.batch = q[0], a.heads = heads_, a.kv_heads = kv_heads_, a.queries = q[1];
     a.size = a.value_size = q[2] / columns;
     s.row = q[2];
     require(q[2] % columns == 0, TENON_INVALID_ARGUMENT, columns, " heads for query ", q);
-    for (int i = 1; i < 3 && !s.packed; ++i) {
-      const DimsView k = p.input(i).dims();
-      require(k.size() == 3 && k[0] == q[0] && k[1] == q[1] && k[2] == kv_heads_ * a.size,
-              TENON_INVALID_ARGUMENT, "query ", q, " and input ", i, " of shape ", k);
-    }
+    require(s.packed || p.input(1).dim(2) == kv_heads_ * a.size, TENON_INVALID_ARGUMENT, "query ", q,
+            " and key ", p.input(1).dims(), " with ", heads_, " and ", kv_heads_, " heads");
     if (p.has_input(3)) {
-      const DimsView k = p.input(3).dims(), v = p.input(4).dims();
-      require(k.size() == 4 && k[0] == q[0] && k[1] == kv_heads_ && k[3] == a.size &&
-                  std::equal(k.begin(), k.end(), v.begin(), v.end()),
-              TENON_INVALID_ARGUMENT, "the cache has shapes ", k, " and ", v);
-      s.past = k[2];
+      s.past = p.input(3).dim(2);
+      require(p.input(3).dim(3) == a.size, TENON_INVALID_ARGUMENT, "heads of ", a.size,
+              " and a cache of shape ", p.input(3).dims());
     }
-    s.total = p.input(6).to_dims().at(0);
+    s.total = only_int(p.input(6), "total_sequence_length");
     require(s.total >= 0, TENON_INVALID_ARGUMENT, "total_sequence_length is ", s.total);
     s.room = std::max(s.past, s.total);
     a.keys = std::min(s.room, s.total);
+    require(!p.has_input(10) || p.input(10).dim(3) >= a.keys, TENON_INVALID_ARGUMENT,
+            "attention_bias has shape ", p.input(10).dims(), " for ", a.keys, " keys");
+    require(!rotary_ || (p.has_input(7) && p.has_input(8) && p.input(7).dim(1) <= a.size / 2),
+            TENON_INVALID_ARGUMENT, "cos_cache and sin_cache are missing or do not fit heads of ", a.size);
     p.set_output(0, Dims{a.batch, a.queries, heads_ * a.size});
     for (int i = 1; i < 3; ++i) p.set_output(i, Dims{a.batch, kv_heads_, s.room, a.size});
     return s;
@@ -95,6 +93,8 @@ class GroupQueryAttention {
     const int64_t length = int64_t{ctx.input(5).data<int32_t>()[batch]} + 1;
     require(length >= s.shape.queries && length <= s.total, TENON_OUT_OF_RANGE, "sequence ", batch, " has ",
             length, " keys of ", s.total, " after ", s.shape.queries, " new ones");
+    require(length - s.shape.queries <= s.past, TENON_OUT_OF_RANGE, "sequence ", batch, " has ",
+            length - s.shape.queries, " keys in a cache of ", s.past);
     return length - s.shape.queries;
   }
 
@@ -102,8 +102,6 @@ class GroupQueryAttention {
   const float* make_sinks(const Context& ctx) const {
     const TensorView given = ctx.input(11);
     if (!smooth_ && !given.present()) return nullptr;
-    require(!given.present() || given.size() == heads_, TENON_INVALID_ARGUMENT, "head_sink has ",
-            given.present() ? given.size() : 0, " elements for ", heads_, " heads");
     auto* sinks = ctx.scratch<float>(heads_);
     std::fill_n(sinks, heads_, 0.0f);
     if (given.present())
@@ -209,10 +207,6 @@ class GroupQueryAttention {
   /// Rotates a row by the angle of new position `i` of a sequence.
   void turn(const Context& ctx, const State& s, int64_t batch, int64_t i, float* row) const {
     const TensorView cosines = ctx.input(7), sines = ctx.input(8);
-    require(cosines.present() && sines.present() && cosines.rank() == 2 && cosines.size() == sines.size() &&
-                2 * cosines.dim(1) <= s.shape.size,
-            TENON_INVALID_ARGUMENT, "cos_cache and sin_cache are missing or do not fit heads of ",
-            s.shape.size);
     const int64_t half = cosines.dim(1);
     const int64_t place = ctx.has_input(9) ? ctx.input(9).data<int64_t>()[batch * s.shape.queries + i]
                                            : begin_of(ctx, s, batch) + i;
@@ -233,8 +227,6 @@ class GroupQueryAttention {
   /// [batch or 1, heads or 1, queries, keys].
   static void add_bias(TensorView bias, int64_t b, int64_t h, int64_t i, int64_t begin, int64_t end,
                        float* row) {
-    require(bias.rank() == 4 && bias.dim(3) >= end && i < bias.dim(2), TENON_INVALID_ARGUMENT,
-            "attention_bias has shape ", bias.dims());
     const int64_t at =
         (((bias.dim(0) == 1 ? 0 : b) * bias.dim(1) + (bias.dim(1) == 1 ? 0 : h)) * bias.dim(2) + i) *
         bias.dim(3);
@@ -247,7 +239,13 @@ class GroupQueryAttention {
   bool rotary_, interleaved_, smooth_;
   float scale_, cap_;
 };
-TENON_KERNEL(GroupQueryAttention, .domain = "com.microsoft", .op_type = "GroupQueryAttention")
+TENON_KERNEL(GroupQueryAttention, .domain = "com.microsoft", .op_type = "GroupQueryAttention",
+             .contract =
+                 "query: [B, S, ?]; key?: [B, S, ?]; value?: = key; past_key?: [B, $kv_num_heads, P, E]; "
+                 "past_value?: = past_key; seqlens_k: [B] | [B, 1] @index; total_sequence_length: one @size; "
+                 "cos_cache?: [?, ?]; sin_cache?: = cos_cache; position_ids?: [B, S] @index; "
+                 "attention_bias?: [1, 1, S, ?] | [B, 1, S, ?] | [1, $num_heads, S, ?] | [B, $num_heads, S, "
+                 "?]; head_sink?: [$num_heads]; k_scale?: any; v_scale?: any")
 
 }  // namespace
 }  // namespace tenon::cpu

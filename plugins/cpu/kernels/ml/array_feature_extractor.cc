@@ -6,12 +6,9 @@ namespace {
 
 // Columns of the last axis; a vector gives one row.
 struct ArrayFeatureExtractor {
-  static Support supports(const NodeView& n) {
-    return Check(n).needs_input(0).input(1, TypeList<int64_t>()).rank(0, 1);
-  }
+  static Support supports(const NodeView& n) { return Check(n).input(1, TypeList<int64_t>()); }
 
   static Dims output_dims(TensorView x, TensorView indices) {
-    require(x.rank() > 0, TENON_INVALID_ARGUMENT, "the data must have at least one dim");
     Dims out(x.dims().begin(), x.dims().end());
     if (out.size() == 1) out.insert(out.begin(), 1);
     out.back() = indices.size();
@@ -28,7 +25,8 @@ struct ArrayFeatureExtractor {
                     [&](int64_t i) { return i / n * columns + picked[static_cast<size_t>(i % n)]; });
   }
 };
-TENON_KERNEL(ArrayFeatureExtractor, .domain = "ai.onnx.ml", .op_type = "ArrayFeatureExtractor")
+TENON_KERNEL(ArrayFeatureExtractor, .domain = "ai.onnx.ml", .op_type = "ArrayFeatureExtractor",
+             .contract = "X: rank 1..; Y: any @index")
 
 }  // namespace
 }  // namespace tenon::cpu

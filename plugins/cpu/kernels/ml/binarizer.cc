@@ -5,7 +5,7 @@ namespace {
 
 class Binarizer {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kMlNumbers); }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
   explicit Binarizer(const NodeView& n) : threshold_(n.attr_f("threshold", 0.0f)) {}
 
   void prepare(PrepareContext& p) const {
@@ -28,7 +28,7 @@ class Binarizer {
  private:
   float threshold_;
 };
-TENON_KERNEL(Binarizer, .domain = "ai.onnx.ml", .op_type = "Binarizer")
+TENON_KERNEL(Binarizer, .domain = "ai.onnx.ml", .op_type = "Binarizer", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

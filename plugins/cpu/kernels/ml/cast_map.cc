@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "kernels/ml/maps.h"
@@ -35,8 +36,11 @@ class CastMap {
   }
 
   void prepare(PrepareContext& p) const {
-    if (sparse_) return p.set_output(0, Dims{1, size_});
-    p.set_at_run(0);
+    if (!sparse_) return p.set_at_run(0);
+    constexpr int64_t kMost = int64_t{1} << 40;
+    require(size_ < kMost, TENON_RESOURCE_EXHAUSTED, "max_map is ", size_);
+    p.set_output(0, Dims{1, size_});
+    p.require_memory(static_cast<uint64_t>(size_) * sizeof(int64_t), "the places of entries");
   }
 
   void run(const Context& ctx) const {
@@ -54,7 +58,7 @@ class CastMap {
       if (dtype_ == TENON_FLOAT32)
         out.data<float>()[i] = x;
       else
-        out.data<int64_t>()[i] = static_cast<int64_t>(x);
+        out.data<int64_t>()[i] = whole(x);
     }
   }
 
@@ -63,6 +67,9 @@ class CastMap {
   std::vector<int64_t> place_entries(const MapEntries& map) const {
     require(map.size() == 0 || map.keys().dtype() == TENON_INT64, TENON_INVALID_ARGUMENT,
             "the map's keys must be int64");
+    require(map.size() == 0 || map.value_dtype() == TENON_STRING || map.value_dtype() == TENON_FLOAT32,
+            TENON_INVALID_ARGUMENT, "the map's values must be strings or float32, not ",
+            dtype_name(map.value_dtype()));
     const int64_t* keys = map.keys().data<int64_t>();
     if (sparse_) {
       std::vector<int64_t> out(static_cast<size_t>(size_), -1);
@@ -82,6 +89,10 @@ class CastMap {
     if (map.value_dtype() == TENON_STRING) return std::string(map.string_value(i));
     return number_text(map.value<float>(i));
   }
+  static int64_t whole(float x) {
+    require(std::fabs(x) < 9.2e18f, TENON_OUT_OF_RANGE, x, " is no int64");
+    return static_cast<int64_t>(x);
+  }
   static float number(const MapEntries& map, int64_t i) {
     return map.value_dtype() == TENON_STRING ? number_from(map.string_value(i)) : map.value<float>(i);
   }
@@ -90,7 +101,7 @@ class CastMap {
   int64_t size_;
   uint32_t dtype_;
 };
-TENON_KERNEL(CastMap, .domain = "ai.onnx.ml", .op_type = "CastMap")
+TENON_KERNEL(CastMap, .domain = "ai.onnx.ml", .op_type = "CastMap", .contract = "M: any")
 
 }  // namespace
 }  // namespace tenon::cpu

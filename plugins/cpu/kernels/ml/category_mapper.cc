@@ -7,9 +7,7 @@ namespace {
 class CategoryMapper {
  public:
   static Support supports(const NodeView& n) {
-    const Check check = Check(n).needs_input(0);
-    if (n.input(0).dtype() == TENON_STRING) return check;
-    return Check(n).needs_input(0).input(0, TypeList<int64_t>());
+    return n.input(0).dtype() == TENON_STRING ? Support::yes() : Check(n).input(0, TypeList<int64_t>());
   }
   explicit CategoryMapper(const NodeView& n)
       : strings_(n.attr_strings("cats_strings")),
@@ -50,7 +48,7 @@ class CategoryMapper {
   std::string default_string_;
   int64_t default_int_;
 };
-TENON_KERNEL(CategoryMapper, .domain = "ai.onnx.ml", .op_type = "CategoryMapper")
+TENON_KERNEL(CategoryMapper, .domain = "ai.onnx.ml", .op_type = "CategoryMapper", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -45,8 +45,8 @@ class DictVectorizer {
   std::vector<int64_t> find_entries(const MapEntries& map) const {
     std::vector<int64_t> entries(static_cast<size_t>(size_), -1);
     const TensorView keys = map.keys();
-    require(map.size() == 0 || (keys.dtype() == TENON_STRING) == by_string_, TENON_INVALID_ARGUMENT,
-            "the map's keys are of another type than the vocabulary");
+    require(map.size() == 0 || keys.dtype() == (by_string_ ? TENON_STRING : TENON_INT64),
+            TENON_INVALID_ARGUMENT, "the map's keys are of another type than the vocabulary");
     for (int64_t i = 0; i < map.size(); ++i) {
       const int64_t at = by_string_ ? strings_.find(keys.string(i)) : ints_.find(keys.data<int64_t>()[i]);
       if (at >= 0) entries[static_cast<size_t>(at)] = i;
@@ -59,7 +59,7 @@ class DictVectorizer {
   int64_t size_ = 0;
   bool by_string_ = false;
 };
-TENON_KERNEL(DictVectorizer, .domain = "ai.onnx.ml", .op_type = "DictVectorizer")
+TENON_KERNEL(DictVectorizer, .domain = "ai.onnx.ml", .op_type = "DictVectorizer", .contract = "M: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -6,10 +6,13 @@ namespace {
 // Inputs side by side, each cut or filled with zeros to the width that `inputdimensions` gives it.
 class FeatureVectorizer {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).inputs(0, kMlNumbers); }
+  static constexpr int64_t kMostColumns = int64_t{1} << 40;
+  static Support supports(const NodeView& n) { return Check(n).inputs(0, kMlNumbers); }
   explicit FeatureVectorizer(const NodeView& n) : widths_(n.attr_ints("inputdimensions")) {
     require(widths_.empty() || static_cast<int>(widths_.size()) == n.input_count(), TENON_INVALID_ARGUMENT,
             widths_.size(), " inputdimensions for ", n.input_count(), " inputs");
+    for (const int64_t width : widths_)
+      require(width >= 0 && width < kMostColumns, TENON_INVALID_ARGUMENT, "inputdimensions has ", width);
   }
 
   void prepare(PrepareContext& p) const {
@@ -20,13 +23,16 @@ class FeatureVectorizer {
       require(x.rows == rows, TENON_INVALID_ARGUMENT, "input ", i, " has ", x.rows, " rows, input 0 has ",
               rows);
       columns += width(i, x);
+      require(columns < kMostColumns, TENON_RESOURCE_EXHAUSTED, "the inputs have ", columns, " columns");
     }
     p.set_output(0, Dims{rows, columns});
   }
 
   void run(const Context& ctx) const {
     const OutputTensor out = ctx.output(0);
+    if (out.size() == 0) return;
     const int64_t columns = out.dim(1);
+    CancelPoint point(ctx);
     int64_t at = 0;
     for (int i = 0; i < ctx.input_count(); ++i) {
       const Rows x = rows_of(ctx.input(i).dims());
@@ -34,6 +40,7 @@ class FeatureVectorizer {
       dispatch(kMlNumbers, ctx.input(i).dtype(), [&]<class T>() {
         const T* in = ctx.input(i).data<T>();
         for (int64_t r = 0; r < x.rows; ++r) {
+          point.pass(wide + 1);
           float* to = out.data<float>() + r * columns + at;
           for (int64_t c = 0; c < given; ++c) to[c] = static_cast<float>(in[r * x.columns + c]);
           std::fill(to + given, to + wide, 0.0f);
@@ -45,11 +52,12 @@ class FeatureVectorizer {
 
  private:
   int64_t width(int i, const Rows& x) const {
-    return widths_.empty() ? x.columns : std::max<int64_t>(0, widths_[static_cast<size_t>(i)]);
+    return widths_.empty() ? x.columns : widths_[static_cast<size_t>(i)];
   }
   std::vector<int64_t> widths_;
 };
-TENON_KERNEL(FeatureVectorizer, .domain = "ai.onnx.ml", .op_type = "FeatureVectorizer")
+TENON_KERNEL(FeatureVectorizer, .domain = "ai.onnx.ml", .op_type = "FeatureVectorizer",
+             .contract = "X: rank 1..2; Y...: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -111,11 +111,9 @@ Forest read_forest(const NodeView& n, const std::string& vote_prefix) {
   const NamedNodes named(n);
   Forest forest;
   if (vote_prefix == "target") {
-    const std::vector<int64_t> ids = n.attr_ints("target_ids");
-    forest.targets = n.attr_i("n_targets", ids.empty() ? 1 : *std::max_element(ids.begin(), ids.end()) + 1);
+    forest.targets = tree_targets(n, n.attr_ints("target_ids"));
   } else {
-    forest.targets = static_cast<int64_t>(
-        std::max(n.attr_strings("classlabels_strings").size(), n.attr_ints("classlabels_int64s").size()));
+    forest.targets = ClassLabels(n, "classlabels_strings", "classlabels_int64s").size();
   }
   for (size_t i = 0; i < named.modes.size(); ++i)
     if (!named.is_leaf(i)) forest.nodes.push_back(make_node(named, i));
@@ -123,6 +121,14 @@ Forest read_forest(const NodeView& n, const std::string& vote_prefix) {
   read_votes(n, vote_prefix, named, named.modes.size() - forest.nodes.size(), forest);
   forest.check();
   return forest;
+}
+
+int64_t tree_targets(const NodeView& n, const std::vector<int64_t>& ids) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const int64_t highest = ids.empty() ? 0 : *std::max_element(ids.begin(), ids.end());
+  const int64_t out = n.attr_i("n_targets", std::min(highest, kMost) + 1);
+  require(out > 0 && out <= kMost, TENON_INVALID_ARGUMENT, "the trees vote for ", out, " targets");
+  return out;
 }
 
 int32_t tree_feature(int64_t feature) {

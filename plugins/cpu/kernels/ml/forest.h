@@ -78,6 +78,9 @@ struct Forest {
 /// and id, votes as lists beside them.
 Forest read_forest(const NodeView& n, const std::string& vote_prefix);
 
+/// Attribute `n_targets`, or one more than the highest of the targets that are voted for.
+int64_t tree_targets(const NodeView& n, const std::vector<int64_t>& ids);
+
 /// A column, checked to be one.
 int32_t tree_feature(int64_t feature);
 
@@ -103,12 +106,18 @@ struct TreeScores {
   }
 };
 
+/// In prepare: the rows that score_rows() will see have the columns that are looked at.
+inline Rows tree_rows(const PrepareContext& p, const Forest& forest) {
+  const Rows x = rows_of(p.input(0).dims());
+  require(forest.features <= x.columns, TENON_INVALID_ARGUMENT, "the trees look at feature ",
+          forest.features - 1, ", the input has ", x.columns, " columns");
+  return x;
+}
+
 /// Calls finish(row, scores) for every row of input 0.
 template <class T, class F>
 void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregate, F&& finish) {
   const Rows x = rows_of(ctx.input(0).dims());
-  require(forest.features <= x.columns, TENON_INVALID_ARGUMENT, "the trees look at feature ",
-          forest.features - 1, ", the input has ", x.columns, " columns");
   const T* data = ctx.input(0).data<T>();
   const auto trees = static_cast<int64_t>(forest.roots.size());
   constexpr int64_t kBlock = 32;  // rows that cross a tree while it is in the cache
@@ -127,10 +136,12 @@ void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregat
       };
       std::fill(sums.begin(), sums.end(), 0.0);
       std::fill(voted.begin(), voted.end(), uint8_t{0});
-      for (const int32_t root : forest.roots)
+      for (const int32_t root : forest.roots) {
+        ctx.check_cancelled();
         for (int64_t row = first; row < last; ++row)
           for (const TreeVote& vote : forest.walk(root, data + row * x.columns))
             scores_of(row).add(vote, aggregate);
+      }
       for (int64_t row = first; row < last; ++row) {
         TreeScores s = scores_of(row);
         if (aggregate == TreeAggregate::kAverage) {

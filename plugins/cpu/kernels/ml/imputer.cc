@@ -6,7 +6,7 @@ namespace {
 // Replaces one value (which may be NaN) by another, the same for all or one per feature.
 class Imputer {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kMlNumbers); }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
   explicit Imputer(const NodeView& n)
       : floats_(n.attr_floats("imputed_value_floats")),
         ints_(n.attr_ints("imputed_value_int64s")),
@@ -14,15 +14,14 @@ class Imputer {
         old_int_(n.attr_i("replaced_value_int64", 0)) {
     const uint32_t dtype = n.input(0).dtype();
     const bool is_float = dtype == TENON_FLOAT32 || dtype == TENON_FLOAT64;
-    require(is_float ? !floats_.empty() : !ints_.empty(), TENON_INVALID_ARGUMENT,
-            "there is no imputed value");
+    values_ = static_cast<int64_t>(is_float ? floats_.size() : ints_.size());
+    require(values_ > 0, TENON_INVALID_ARGUMENT, "there is no imputed value");
   }
 
   void prepare(PrepareContext& p) const {
     const Rows x = rows_of(p.input(0).dims());
-    const size_t values = floats_.empty() ? ints_.size() : floats_.size();
-    require(values == 1 || static_cast<int64_t>(values) == x.columns, TENON_INVALID_ARGUMENT, values,
-            " imputed values for ", x.columns, " features");
+    require(values_ == 1 || values_ == x.columns, TENON_INVALID_ARGUMENT, values_, " imputed values for ",
+            x.columns, " features");
     p.set_output(0, p.input(0).dims());
     p.may_overwrite(0, 0);
   }
@@ -55,9 +54,9 @@ class Imputer {
   std::vector<float> floats_;
   std::vector<int64_t> ints_;
   float old_float_;
-  int64_t old_int_;
+  int64_t old_int_, values_ = 0;
 };
-TENON_KERNEL(Imputer, .domain = "ai.onnx.ml", .op_type = "Imputer")
+TENON_KERNEL(Imputer, .domain = "ai.onnx.ml", .op_type = "Imputer", .contract = "X: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

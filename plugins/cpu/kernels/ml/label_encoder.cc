@@ -35,6 +35,7 @@ struct LabelList {
       });
     }
   }
+  int kinds() const { return !strings.empty() + !ints.empty() + !floats.empty(); }
   size_t size() const { return std::max({strings.size(), ints.size(), floats.size()}); }
   template <class T>
   T number(size_t i) const {
@@ -96,10 +97,17 @@ class LabelEncoder : public LabelMap {
   explicit LabelEncoder(const NodeView& n) {
     const LabelList keys(n, "keys");
     LabelList values(n, "values");
+    for (const LabelList* list : {&keys, static_cast<const LabelList*>(&values)})
+      require(list->kinds() == 1, TENON_INVALID_ARGUMENT, "keys and values must be one list each");
     require(keys.size() > 0 && keys.size() == values.size(), TENON_INVALID_ARGUMENT, keys.size(),
             " keys and ", values.size(), " values");
+    const bool by_string = n.input(0).dtype() == TENON_STRING;
+    require(by_string == !keys.strings.empty(), TENON_INVALID_ARGUMENT, "the keys are ",
+            by_string ? "numbers and the input has strings" : "strings and the input has numbers");
     const TensorView otherwise = n.attr_tensor("default_tensor");
-    if (otherwise.present() && otherwise.size() == 1)
+    require(!otherwise.present() || otherwise.size() == 1, TENON_INVALID_ARGUMENT, "default_tensor has ",
+            otherwise.size(), " elements");
+    if (otherwise.present())
       values.add_tensor(otherwise);
     else if (!values.strings.empty())
       values.strings.push_back(n.attr_s("default_string", "_Unused"));
@@ -128,8 +136,10 @@ class LabelEncoder1 : public LabelMap {
   }
 };
 
-TENON_KERNEL(LabelEncoder1, .domain = "ai.onnx.ml", .op_type = "LabelEncoder", .since = 1, .until = 1)
-TENON_KERNEL(LabelEncoder, .domain = "ai.onnx.ml", .op_type = "LabelEncoder", .since = 2)
+TENON_KERNEL(LabelEncoder1, .domain = "ai.onnx.ml", .op_type = "LabelEncoder", .since = 1, .until = 1,
+             .contract = "X: any")
+TENON_KERNEL(LabelEncoder, .domain = "ai.onnx.ml", .op_type = "LabelEncoder", .since = 2,
+             .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -7,12 +7,17 @@
 
 namespace tenon::cpu {
 
+/// In prepare: `outputs` rows of coefficients have one for each feature.
+inline void require_coefficients(const Rows& x, const std::vector<float>& coefficients, int64_t outputs) {
+  const auto given = static_cast<int64_t>(coefficients.size());
+  require(given % outputs == 0 && given / outputs == x.columns, TENON_INVALID_ARGUMENT, given,
+          " coefficients for ", outputs, " outputs of ", x.columns, " features");
+}
+
 /// x [rows, columns] times coefficients [outputs, columns], plus intercepts (empty: none), in scratch memory.
 inline float* linear_scores(const Context& ctx, const std::vector<float>& coefficients,
                             const std::vector<float>& intercepts, int64_t outputs) {
   const Rows x = rows_of(ctx.input(0).dims());
-  require(static_cast<int64_t>(coefficients.size()) == outputs * x.columns, TENON_INVALID_ARGUMENT,
-          coefficients.size(), " coefficients for ", outputs, " outputs of ", x.columns, " features");
   auto* scores = ctx.scratch<float>(x.rows * outputs);
   for (int64_t i = 0; i < x.rows * outputs; ++i)
     scores[i] = intercepts.empty() ? 0.0f : intercepts[static_cast<size_t>(i % outputs)];

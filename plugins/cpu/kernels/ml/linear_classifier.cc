@@ -5,7 +5,7 @@ namespace {
 
 class LinearClassifier {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kMlNumbers); }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
 
   explicit LinearClassifier(const NodeView& n)
       : labels_(n, "classlabels_strings", "classlabels_ints"),
@@ -14,6 +14,7 @@ class LinearClassifier {
         transform_(post_transform_of(n)) {
     scores_ = intercepts_.empty() ? labels_.size() : static_cast<int64_t>(intercepts_.size());
     binary_ = scores_ == 1 && labels_.size() == 2;
+    require(labels_.size() > 0, TENON_INVALID_ARGUMENT, "there are no class labels");
     require(scores_ == 1 || labels_.size() >= scores_, TENON_INVALID_ARGUMENT, scores_, " scores for ",
             labels_.size(), " labels");
     require(binary_ || scores_ > 1 || !labels_.are_strings(), TENON_UNIMPLEMENTED,
@@ -22,6 +23,7 @@ class LinearClassifier {
 
   void prepare(PrepareContext& p) const {
     const Rows x = rows_of(p.input(0).dims());
+    require_coefficients(x, coefficients_, scores_);
     p.set_output(0, Dims{x.rows});
     // ONNX's inference counts classes by the intercepts, which may be left out.
     if (intercepts_.empty()) return p.set_at_run(1);
@@ -63,7 +65,8 @@ class LinearClassifier {
   int64_t scores_ = 1;   // per row, before a second class is added
   bool binary_ = false;  // one score for two labels
 };
-TENON_KERNEL(LinearClassifier, .domain = "ai.onnx.ml", .op_type = "LinearClassifier")
+TENON_KERNEL(LinearClassifier, .domain = "ai.onnx.ml", .op_type = "LinearClassifier",
+             .contract = "X: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -21,8 +21,8 @@ class MapEntries {
     require(values_.size() == 1 || static_cast<int64_t>(values_.size()) == size(), TENON_INVALID_ARGUMENT,
             size(), " keys and ", values_.size(), " values in a map");
     for (const tenon_tensor& value : value_tensors_)
-      require(TensorView(&value).size() == (values_.size() == 1 ? size() : 1), TENON_INVALID_ARGUMENT,
-              "the values of a map do not match its keys");
+      require(TensorView(&value).size() == (values_.size() == 1 ? size() : 1) && value.dtype == value_dtype(),
+              TENON_INVALID_ARGUMENT, "the values of a map do not match its keys");
   }
   MapEntries(const MapEntries&) = delete;
   MapEntries& operator=(const MapEntries&) = delete;

@@ -70,11 +70,7 @@ std::array<double, 2> two_scores(PostTransform transform, double score, bool sym
   return out;
 }
 
-Rows rows_of(DimsView dims) {
-  require(dims.size() == 1 || dims.size() == 2, TENON_INVALID_ARGUMENT, "the input has shape ", dims,
-          ", expected [N, C] or [C]");
-  return dims.size() == 1 ? Rows{1, dims[0]} : Rows{dims[0], dims[1]};
-}
+Rows rows_of(DimsView dims) { return dims.size() == 1 ? Rows{1, dims[0]} : Rows{dims[0], dims[1]}; }
 
 const float* numbers_as_float(const Context& ctx, TensorView from) {
   if (from.dtype() == TENON_FLOAT32) return from.data<float>();

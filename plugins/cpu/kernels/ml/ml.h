@@ -22,7 +22,7 @@ double logistic(double x);
 /// The two scores of a model that gives one: the negative class is 1 - s, or -s when `symmetric`.
 std::array<double, 2> two_scores(PostTransform transform, double score, bool symmetric);
 
-/// [N, C], or [C] as one row.
+/// [N, C], or [C] as one row; the kernels' contracts leave no other rank.
 struct Rows {
   int64_t rows = 1, columns = 1;
 };

@@ -9,17 +9,15 @@ namespace {
 class Normalizer {
  public:
   static Support supports(const NodeView& n) {
-    return Check(n).needs_input(0).input(0, kMlNumbers).attr_is("norm", {"MAX", "L1", "L2"});
+    return Check(n).input(0, kMlNumbers).attr_is("norm", {"MAX", "L1", "L2"});
   }
   explicit Normalizer(const NodeView& n) : norm_(n.attr_s("norm", "MAX")) {}
 
-  void prepare(PrepareContext& p) const {
-    rows_of(p.input(0).dims());
-    p.set_output(0, p.input(0).dims());
-  }
+  void prepare(PrepareContext& p) const { p.set_output(0, p.input(0).dims()); }
 
   void run(const Context& ctx) const {
     const Rows x = rows_of(ctx.input(0).dims());
+    if (ctx.input(0).size() == 0) return;
     auto* out = ctx.output(0).data<float>();
     dispatch(kMlNumbers, ctx.input(0).dtype(), [&]<class T>() {
       const T* in = ctx.input(0).data<T>();
@@ -51,7 +49,7 @@ class Normalizer {
 
   std::string norm_;
 };
-TENON_KERNEL(Normalizer, .domain = "ai.onnx.ml", .op_type = "Normalizer")
+TENON_KERNEL(Normalizer, .domain = "ai.onnx.ml", .op_type = "Normalizer", .contract = "X: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

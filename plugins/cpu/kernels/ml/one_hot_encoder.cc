@@ -8,9 +8,7 @@ namespace {
 class OneHotEncoder {
  public:
   static Support supports(const NodeView& n) {
-    const Check check = Check(n).needs_input(0);
-    if (n.input(0).dtype() == TENON_STRING) return check;
-    return Check(n).needs_input(0).input(0, kMlNumbers);
+    return n.input(0).dtype() == TENON_STRING ? Support::yes() : Check(n).input(0, kMlNumbers);
   }
   explicit OneHotEncoder(const NodeView& n)
       : classes_(n, "cats_strings", "cats_int64s"),
@@ -58,7 +56,7 @@ class OneHotEncoder {
   NumberIndex ints_;
   bool zeros_;
 };
-TENON_KERNEL(OneHotEncoder, .domain = "ai.onnx.ml", .op_type = "OneHotEncoder")
+TENON_KERNEL(OneHotEncoder, .domain = "ai.onnx.ml", .op_type = "OneHotEncoder", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

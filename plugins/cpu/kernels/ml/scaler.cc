@@ -6,7 +6,7 @@ namespace {
 // (x - offset) * scale, each one number or one per feature.
 class Scaler {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kMlNumbers); }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
   explicit Scaler(const NodeView& n) : offset_(n.attr_floats("offset")), scale_(n.attr_floats("scale")) {
     if (offset_.empty()) offset_ = {0};
     if (scale_.empty()) scale_ = {1};
@@ -40,7 +40,7 @@ class Scaler {
   }
   std::vector<float> offset_, scale_;
 };
-TENON_KERNEL(Scaler, .domain = "ai.onnx.ml", .op_type = "Scaler")
+TENON_KERNEL(Scaler, .domain = "ai.onnx.ml", .op_type = "Scaler", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

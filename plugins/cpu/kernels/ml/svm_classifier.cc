@@ -42,7 +42,7 @@ void couple(const double* pairs, size_t n, double* q, double* qp, double* p) {
 // per class.
 class SvmClassifier {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kMlNumbers); }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
 
   explicit SvmClassifier(const NodeView& n)
       : kernel_(n),
@@ -57,7 +57,8 @@ class SvmClassifier {
     classes_ = static_cast<size_t>(labels_.size());
     require(classes_ > 0, TENON_INVALID_ARGUMENT, "there are no class labels");
     for (const int64_t count : per_class_) {
-      require(count >= 0, TENON_INVALID_ARGUMENT, "vectors_per_class has ", count);
+      require(count >= 0 && static_cast<size_t>(count) <= vectors_.size() - total_, TENON_INVALID_ARGUMENT,
+              "vectors_per_class has ", count, " for ", vectors_.size(), " elements of support_vectors");
       starts_.push_back(total_);
       total_ += static_cast<size_t>(count);
     }
@@ -86,6 +87,7 @@ class SvmClassifier {
     ctx.parallel_for(x.rows, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
       const Room room(*this, rooms.of(worker), all_votes.of(worker));
       for (int64_t r = begin; r < end; ++r) {
+        ctx.check_cancelled();
         std::span<double> scores;
         winners[static_cast<size_t>(r)] = classify(data + r * features_, room, &scores);
         for (size_t i = 0; out != nullptr && i < scores.size(); ++i)
@@ -212,7 +214,7 @@ class SvmClassifier {
   size_t classes_ = 0, total_ = 0;
   int64_t features_ = 0;
 };
-TENON_KERNEL(SvmClassifier, .domain = "ai.onnx.ml", .op_type = "SVMClassifier")
+TENON_KERNEL(SvmClassifier, .domain = "ai.onnx.ml", .op_type = "SVMClassifier", .contract = "X: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -6,7 +6,7 @@ namespace {
 // Without support vectors the coefficients are the weights of the features.
 class SvmRegressor {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kMlNumbers); }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
 
   explicit SvmRegressor(const NodeView& n)
       : kernel_(n),
@@ -41,7 +41,10 @@ class SvmRegressor {
     auto* out = ctx.output(0).data<float>();
     const int64_t work = std::max<int64_t>(1, supports_ * features_);
     ctx.parallel_for(x.rows, std::max<int64_t>(1, kGrainCheap / work), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) out[r] = static_cast<float>(score(data + r * features_));
+      for (int64_t r = begin; r < end; ++r) {
+        ctx.check_cancelled();
+        out[r] = static_cast<float>(score(data + r * features_));
+      }
     });
   }
 
@@ -63,7 +66,7 @@ class SvmRegressor {
   bool one_class_;
   PostTransform transform_;
 };
-TENON_KERNEL(SvmRegressor, .domain = "ai.onnx.ml", .op_type = "SVMRegressor")
+TENON_KERNEL(SvmRegressor, .domain = "ai.onnx.ml", .op_type = "SVMRegressor", .contract = "X: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

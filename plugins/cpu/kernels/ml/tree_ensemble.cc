@@ -24,6 +24,12 @@ std::vector<std::vector<double>> read_members(const NodeView& n) {
   return sets;
 }
 
+std::vector<double> needed_doubles(const NodeView& n, std::string_view attribute) {
+  const TensorView tensor = n.attr_tensor(attribute);
+  require(tensor.present(), TENON_INVALID_ARGUMENT, "attribute ", attribute, " is missing");
+  return as_doubles(tensor);
+}
+
 int32_t branch(int64_t at, int64_t is_leaf) {
   require(at >= 0 && at < std::numeric_limits<int32_t>::max(), TENON_INVALID_ARGUMENT, "branch ", at,
           " is out of range");
@@ -38,7 +44,9 @@ void read_nodes(const NodeView& n, Forest& forest) {
                              false_leaves = n.attr_ints("nodes_falseleafs"),
                              missing = n.attr_ints("nodes_missing_value_tracks_true");
   const TensorView modes = n.attr_tensor("nodes_modes");
-  const std::vector<double> splits = as_doubles(n.attr_tensor("nodes_splits"));
+  const std::vector<double> splits = needed_doubles(n, "nodes_splits");
+  require(modes.present() && modes.dtype() == TENON_UINT8, TENON_INVALID_ARGUMENT,
+          "nodes_modes must be uint8");
   const size_t count = splits.size();
   for (const size_t size :
        {features.size(), on_true.size(), on_false.size(), true_leaves.size(), false_leaves.size(),
@@ -80,7 +88,7 @@ void hand_out_members(Forest& forest) {
 
 class TreeEnsemble {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kTypes); }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kTypes); }
 
   explicit TreeEnsemble(const NodeView& n) : transform_(post_transform_of(n)) {
     const int64_t aggregate = n.attr_i("aggregate_function", 1);
@@ -96,7 +104,7 @@ class TreeEnsemble {
   }
 
   void prepare(PrepareContext& p) const {
-    p.set_output(0, Dims{rows_of(p.input(0).dims()).rows, forest_.targets});
+    p.set_output(0, Dims{tree_rows(p, forest_).rows, forest_.targets});
   }
 
   void run(const Context& ctx) const {
@@ -113,11 +121,10 @@ class TreeEnsemble {
  private:
   void read_leaves(const NodeView& n) {
     const std::vector<int64_t> targets = n.attr_ints("leaf_targetids");
-    const std::vector<double> weights = as_doubles(n.attr_tensor("leaf_weights"));
+    const std::vector<double> weights = needed_doubles(n, "leaf_weights");
     require(targets.size() == weights.size(), TENON_INVALID_ARGUMENT,
             "the leaf_* attributes differ in length");
-    const int64_t most = targets.empty() ? 0 : *std::max_element(targets.begin(), targets.end());
-    forest_.targets = n.attr_i("n_targets", most + 1);
+    forest_.targets = tree_targets(n, targets);
     std::vector<std::vector<TreeVote>> leaves;
     for (size_t i = 0; i < targets.size(); ++i) {
       require(targets[i] >= 0 && targets[i] < forest_.targets, TENON_INVALID_ARGUMENT, "target ", targets[i],
@@ -131,7 +138,8 @@ class TreeEnsemble {
   TreeAggregate aggregate_ = TreeAggregate::kSum;
   PostTransform transform_;
 };
-TENON_KERNEL(TreeEnsemble, .domain = "ai.onnx.ml", .op_type = "TreeEnsemble", .since = 5)
+TENON_KERNEL(TreeEnsemble, .domain = "ai.onnx.ml", .op_type = "TreeEnsemble", .since = 5,
+             .contract = "X: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -7,7 +7,7 @@ namespace {
 // where every vote is for one class, this follows what converters of gradient boosting rely on.
 class TreeEnsembleClassifier {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kMlNumbers); }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
 
   explicit TreeEnsembleClassifier(const NodeView& n)
       : forest_(read_forest(n, "class")),
@@ -25,7 +25,7 @@ class TreeEnsembleClassifier {
   }
 
   void prepare(PrepareContext& p) const {
-    const Rows x = rows_of(p.input(0).dims());
+    const Rows x = tree_rows(p, forest_);
     p.set_output(0, Dims{x.rows});
     p.set_output(1, Dims{x.rows, labels_.size()});
   }
@@ -93,7 +93,8 @@ class TreeEnsembleClassifier {
   PostTransform transform_;
   bool one_class_ = false, positive_ = false;
 };
-TENON_KERNEL(TreeEnsembleClassifier, .domain = "ai.onnx.ml", .op_type = "TreeEnsembleClassifier")
+TENON_KERNEL(TreeEnsembleClassifier, .domain = "ai.onnx.ml", .op_type = "TreeEnsembleClassifier",
+             .contract = "X: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

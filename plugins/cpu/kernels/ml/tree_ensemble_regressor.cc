@@ -13,7 +13,7 @@ TreeAggregate aggregate_named(const std::string& name) {
 
 class TreeEnsembleRegressor {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kMlNumbers); }
+  static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
 
   explicit TreeEnsembleRegressor(const NodeView& n)
       : forest_(read_forest(n, "target")),
@@ -25,7 +25,7 @@ class TreeEnsembleRegressor {
   }
 
   void prepare(PrepareContext& p) const {
-    p.set_output(0, Dims{rows_of(p.input(0).dims()).rows, forest_.targets});
+    p.set_output(0, Dims{tree_rows(p, forest_).rows, forest_.targets});
   }
 
   void run(const Context& ctx) const {
@@ -47,7 +47,8 @@ class TreeEnsembleRegressor {
   TreeAggregate aggregate_;
   PostTransform transform_;
 };
-TENON_KERNEL(TreeEnsembleRegressor, .domain = "ai.onnx.ml", .op_type = "TreeEnsembleRegressor")
+TENON_KERNEL(TreeEnsembleRegressor, .domain = "ai.onnx.ml", .op_type = "TreeEnsembleRegressor",
+             .contract = "X: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

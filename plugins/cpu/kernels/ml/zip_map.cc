@@ -6,8 +6,10 @@ namespace {
 // A sequence with a map from label to score for each row.
 class ZipMap {
  public:
-  static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, TypeList<float>()); }
-  explicit ZipMap(const NodeView& n) : labels_(n, "classlabels_strings", "classlabels_int64s") {}
+  static Support supports(const NodeView& n) { return Check(n).input(0, TypeList<float>()); }
+  explicit ZipMap(const NodeView& n) : labels_(n, "classlabels_strings", "classlabels_int64s") {
+    require(labels_.size() > 0, TENON_INVALID_ARGUMENT, "there are no class labels");
+  }
 
   void prepare(PrepareContext& p) const {
     const Rows x = rows_of(p.input(0).dims());
@@ -22,6 +24,7 @@ class ZipMap {
     const ValueRef keys = make_keys(dims);  // shared by all maps
     std::vector<ValueRef> maps;
     for (int64_t row = 0; row < x.rows; ++row) {
+      ctx.check_cancelled();
       void* values = nullptr;
       const ValueRef parts[] = {keys, make_tensor_value(TENON_FLOAT32, dims, &values)};
       std::copy_n(scores + row * x.columns, x.columns, static_cast<float*>(values));
@@ -45,7 +48,7 @@ class ZipMap {
 
   ClassLabels labels_;
 };
-TENON_KERNEL(ZipMap, .domain = "ai.onnx.ml", .op_type = "ZipMap")
+TENON_KERNEL(ZipMap, .domain = "ai.onnx.ml", .op_type = "ZipMap", .contract = "X: rank 1..2")
 
 }  // namespace
 }  // namespace tenon::cpu

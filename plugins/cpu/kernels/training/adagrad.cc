@@ -23,7 +23,8 @@ class Adagrad : public Optimizer<1> {
  private:
   double epsilon_, decay_;
 };
-TENON_KERNEL(Adagrad, .domain = "ai.onnx.preview.training", .op_type = "Adagrad")
+TENON_KERNEL(Adagrad, .domain = "ai.onnx.preview.training", .op_type = "Adagrad",
+             .contract = "R: one; T: one; X...: any")
 
 }  // namespace
 }  // namespace tenon::cpu

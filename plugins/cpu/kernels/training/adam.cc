@@ -28,7 +28,8 @@ class Adam : public Optimizer<2> {
  private:
   double alpha_, beta_, epsilon_, norm_after_;
 };
-TENON_KERNEL(Adam, .domain = "ai.onnx.preview.training", .op_type = "Adam")
+TENON_KERNEL(Adam, .domain = "ai.onnx.preview.training", .op_type = "Adam",
+             .contract = "R: one; T: one; X...: any")
 
 }  // namespace
 }  // namespace tenon::cpu

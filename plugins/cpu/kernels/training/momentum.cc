@@ -27,7 +27,8 @@ class Momentum : public Optimizer<1> {
   double alpha_, beta_;
   bool nesterov_;
 };
-TENON_KERNEL(Momentum, .domain = "ai.onnx.preview.training", .op_type = "Momentum")
+TENON_KERNEL(Momentum, .domain = "ai.onnx.preview.training", .op_type = "Momentum",
+             .contract = "R: one; T: one; X...: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -20,6 +20,8 @@ class Optimizer {
   }
   void prepare(PrepareContext& p) const {
     const int n = count(p.input_count());
+    for (int t = 2; t < 2 + n; ++t)
+      for (int k = 1; k < 2 + kStates; ++k) require_alike(t, p.input(t), t + k * n, p.input(t + k * n));
     for (int o = 0; o < n * (1 + kStates); ++o) p.set_output(o, p.input(2 + o % n).dims());
   }
 
@@ -32,13 +34,7 @@ class Optimizer {
   void each_element(const Context& ctx, Update&& update) const {
     const int n = count(ctx.input_count());
     for (int t = 0; t < n; ++t) {
-      const TensorView x = ctx.input(2 + t);
-      for (int k = 1; k < 2 + kStates; ++k)
-        require(std::equal(x.dims().begin(), x.dims().end(), ctx.input(2 + t + k * n).dims().begin(),
-                           ctx.input(2 + t + k * n).dims().end()) &&
-                    x.dtype() == ctx.input(2 + t + k * n).dtype(),
-                TENON_INVALID_ARGUMENT, "inputs ", 2 + t, " and ", 2 + t + k * n, " differ in shape or type");
-      dispatch(kTypes, x.dtype(), [&]<class T>() { update_tensor<T>(ctx, t, n, update); });
+      dispatch(kTypes, ctx.input(2 + t).dtype(), [&]<class T>() { update_tensor<T>(ctx, t, n, update); });
     }
   }
   static double rate(const Context& ctx) {
@@ -50,6 +46,11 @@ class Optimizer {
   static int64_t step(const Context& ctx) { return *ctx.input(1).data<int64_t>(); }
 
  private:
+  static void require_alike(int i, TensorView a, int k, TensorView b) {
+    require(std::equal(a.dims().begin(), a.dims().end(), b.dims().begin(), b.dims().end()) &&
+                a.dtype() == b.dtype(),
+            TENON_INVALID_ARGUMENT, "inputs ", i, " and ", k, " differ in shape or type");
+  }
   static int count(int inputs) { return (inputs - 2) / (2 + kStates); }
 
   template <class T, class Update>
@@ -58,7 +59,9 @@ class Optimizer {
     std::array<T*, 1 + kStates> out{};
     for (int k = 0; k <= kStates; ++k)
       if (ctx.has_output(k * n + t)) out[static_cast<size_t>(k)] = ctx.output(k * n + t).data<T>();
+    CancelPoint point(ctx);
     for (int64_t i = 0; i < size; ++i) {
+      point.pass();
       const auto in = [&](int k) { return static_cast<double>(ctx.input(2 + t + k * n).data<T>()[i]); };
       std::array<double, kStates> states{};
       for (int k = 0; k < kStates; ++k) states[static_cast<size_t>(k)] = in(2 + k);
