@@ -24,7 +24,10 @@ class Rnn : public RecurrentBase {
   }
 };
 
-TENON_KERNEL(Rnn, .op_type = "RNN")
+TENON_KERNEL(Rnn, .op_type = "RNN",
+             .contract =
+                 "X: rank 3; W: [D, H, X.2]; R: [D, H, H]; B?: [D, 2*H]; sequence_lens?: rank 1; "
+                 "initial_h?: rank 3")
 
 }  // namespace
 }  // namespace tenon::cpu
