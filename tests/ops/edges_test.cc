@@ -2051,5 +2051,18 @@ OP_FAILS(Attention, 24,
            {},
            "cache"}})
 
+// More taps than are listed.
+OP_CASES(LpPool, 18,
+         {{"walked",
+           {halves({1, 1, 1500, 1500})},
+           {f32({1, 1, 1, 1}, {3068182.5f})},
+           {{"kernel_shape", Ints{1500, 1500}}, {"p", int64_t{1}}}}})
+
+OP_CASES(MaxPool, 22,
+         {{"walked",
+           {halves({1, 1, 1500, 1500})},
+           {f32({1, 1, 1, 2}, {2.5f, 2.5f})},
+           {{"kernel_shape", Ints{1500, 1499}}}}})
+
 }  // namespace
 }  // namespace tenon::test

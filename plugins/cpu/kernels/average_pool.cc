@@ -16,7 +16,7 @@ class AveragePool : public PoolBase {
       each_plane(ctx, windows, [&](int64_t p) {
         const T* x = in + p * windows.in_size();
         T* y = out + p * windows.out_size();
-        windows.each(ctx, [&](int64_t o, const PoolWindow& window) {
+        windows.each(ctx, [&](int64_t o, const auto& window) {
           C total = 0;
           window.each([&](int64_t at) { total += static_cast<C>(x[at]); });
           const int64_t n = count_padding_ ? window.covered() : window.taps();

@@ -19,7 +19,7 @@ class LpPool : public PoolBase {
       each_plane(ctx, windows, [&](int64_t p) {
         const T* x = in + p * windows.in_size();
         T* y = out + p * windows.out_size();
-        windows.each(ctx, [&](int64_t o, const PoolWindow& window) {
+        windows.each(ctx, [&](int64_t o, const auto& window) {
           double total = 0;
           window.each([&](int64_t at) {
             total += std::pow(std::abs(static_cast<double>(static_cast<Compute<T>>(x[at]))), p_);

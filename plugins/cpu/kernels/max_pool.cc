@@ -20,7 +20,7 @@ class MaxPool : public PoolBase {
       const DimsView spatial = ctx.input(0).dims().subspan(2);
       each_plane(ctx, windows, [&](int64_t p) {
         const T* x = in + p * windows.in_size();
-        windows.each(ctx, [&](int64_t o, const PoolWindow& window) {
+        windows.each(ctx, [&](int64_t o, const auto& window) {
           int64_t best = -1;
           window.each([&](int64_t at) {
             if (best < 0 || static_cast<Compute<T>>(x[at]) > static_cast<Compute<T>>(x[best])) best = at;

@@ -54,35 +54,93 @@ class PoolWindow {
   DimsView strides_, steps_;
 };
 
-/// The windows of every output position, computed once per shape: all planes share them.
+/// The same from a list of its taps.
+class PoolList {
+ public:
+  PoolList(const int64_t* first, const int64_t* last, int64_t covered)
+      : first_(first), last_(last), covered_(covered) {}
+  int64_t taps() const { return last_ - first_; }
+  int64_t covered() const { return covered_; }
+  template <class F>
+  void each(F&& tap) const {
+    for (const int64_t* at = first_; at != last_; ++at) tap(*at);
+  }
+
+ private:
+  const int64_t *first_, *last_;
+  int64_t covered_;
+};
+
+/// The windows of every output position, computed once per shape: all planes share them. Few taps are listed, many
+/// are found by walking.
 class PoolWindows {
  public:
   PoolWindows() = default;  // of a tensor without planes
   PoolWindows(const PrepareContext& p, const std::vector<WindowDim>& dims)
       : spans_(dims.size()), strides_(dims.size(), 1), steps_(dims.size()), in_size_(1), out_size_(1) {
-    int64_t lists = 0;
+    int64_t positions = 0;
     for (const WindowDim& w : dims) {
       in_size_ = checked_mul(in_size_, w.in, "the input");
       out_size_ = checked_mul(out_size_, w.out, "the output");
-      lists = checked_add(lists, w.out, "the output");
+      positions = checked_add(positions, w.out, "the output");
     }
     if (out_size_ == 0) return;
-    require_tables(p, lists, sizeof(PoolSpan), "the places of the windows");
+    require_tables(p, positions, sizeof(PoolSpan), "the places of the windows");
     for (size_t d = dims.size(); d-- > 1;) strides_[d - 1] = strides_[d] * dims[d].in;
     for (size_t d = 0; d < dims.size(); ++d) {
       // A dim with a single element has no second tap.
       steps_[d] = dims[d].in > dims[d].dilation ? dims[d].dilation * strides_[d] : 0;
       fill(p, dims[d], spans_[d]);
     }
+    if (work_ + static_cast<double>(out_size_) <= kMostListed) list();
   }
   int64_t in_size() const { return in_size_; }
   int64_t out_size() const { return out_size_; }
   /// Taps of all windows together, as far as a number is needed to judge the work.
   int64_t work() const { return static_cast<int64_t>(std::min(work_, 1e15)); }
 
-  /// Calls window(output position, PoolWindow) for all positions of one plane.
+  /// Calls window(output position, PoolWindow or PoolList) for all positions of one plane.
   template <class F>
   void each(const Context& ctx, F&& window) const {
+    if (begins_.empty()) {
+      walk(window, [&] { ctx.check_cancelled(); });
+      return;
+    }
+    const int64_t *taps = taps_.data(), *end = begins_.data() + 1, *covered = covered_.data();
+    const int64_t* first = taps;
+    for (int64_t out = 0, n = out_size_; out < n; ++out) {
+      const int64_t* last = taps + end[out];
+      window(out, PoolList(first, last, covered[out]));
+      first = last;
+    }
+  }
+
+ private:
+  static constexpr double kMostListed = 1 << 21;
+
+  void fill(const PrepareContext& p, const WindowDim& w, std::vector<PoolSpan>& spans) {
+    spans.reserve(static_cast<size_t>(w.out));
+    double taps = 0;
+    for (int64_t o = 0; o < w.out; ++o) {
+      if (o % kStepsPerLook == 0) p.check_cancelled();
+      const int64_t first = w.first_tap(o), last = std::max(first, w.last_tap(o));
+      spans.push_back({last > first ? w.start(o) + first * w.dilation : 0, last - first, w.covered_taps(o)});
+      taps += static_cast<double>(last - first);
+    }
+    work_ *= taps;
+  }
+  void list() {
+    begins_.push_back(0);
+    walk(
+        [&](int64_t, const PoolWindow& window) {
+          window.each([&](int64_t at) { taps_.push_back(at); });
+          begins_.push_back(static_cast<int64_t>(taps_.size()));
+          covered_.push_back(window.covered());
+        },
+        [] {});
+  }
+  template <class F, class L>
+  void walk(F&& window, L&& look) const {
     std::array<size_t, TENON_EP_MAX_RANK> position{};
     std::array<const PoolSpan*, TENON_EP_MAX_RANK> spans{};
     for (size_t d = 0; d < spans_.size(); ++d) spans[d] = spans_[d].data();
@@ -97,26 +155,15 @@ class PoolWindows {
         }
         position[d] = 0;
         spans[d] = spans_[d].data();
-        ctx.check_cancelled();
+        look();
       }
     }
   }
 
- private:
-  void fill(const PrepareContext& p, const WindowDim& w, std::vector<PoolSpan>& spans) {
-    spans.reserve(static_cast<size_t>(w.out));
-    double taps = 0;
-    for (int64_t o = 0; o < w.out; ++o) {
-      if (o % kStepsPerLook == 0) p.check_cancelled();
-      const int64_t first = w.first_tap(o), last = std::max(first, w.last_tap(o));
-      spans.push_back({last > first ? w.start(o) + first * w.dilation : 0, last - first, w.covered_taps(o)});
-      taps += static_cast<double>(last - first);
-    }
-    work_ *= taps;
-  }
-
   std::vector<std::vector<PoolSpan>> spans_;
   Dims strides_, steps_;  // in the plane: of an element, of a tap
+  std::vector<int64_t> taps_, begins_,
+      covered_;  // listed: all windows' taps; where each begins, and one more
   int64_t in_size_ = 0, out_size_ = 0;
   double work_ = 1;
 };
