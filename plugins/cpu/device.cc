@@ -12,27 +12,39 @@
 namespace tenon::cpu {
 namespace {
 
+/// The functions of an instruction set are code of that instruction set: they are called only when `runs`.
 struct Candidate {
   std::string_view name;
-  const isa::Table* table;
-  const isa::Packing* packing;
+  const isa::Table& (*table)();
+  const isa::Packing& (*packing)();
   bool runs;
 };
+
+// What __builtin_cpu_supports answers includes that the operating system keeps the registers.
+#if defined(TENON_CPU_HAVE_avx512) || defined(TENON_CPU_HAVE_avx2)
+bool converts_halves() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+bool runs_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && converts_halves();
+}
+bool runs_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && runs_avx2();
+}
+#endif
 
 // Best first; the last always runs.
 std::vector<Candidate> candidates() {
   std::vector<Candidate> out;
 #if defined(TENON_CPU_HAVE_avx512)
-  out.push_back({"avx512", &isa::table_avx512(), &isa::packing_avx512(),
-                 __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-                     __builtin_cpu_supports("fma")});
+  out.push_back({"avx512", &isa::table_avx512, &isa::packing_avx512, runs_avx512()});
 #endif
 #if defined(TENON_CPU_HAVE_avx2)
-  out.push_back({"avx2", &isa::table_avx2(), &isa::packing_avx2(),
-                 __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")});
+  out.push_back({"avx2", &isa::table_avx2, &isa::packing_avx2, runs_avx2()});
 #endif
-  out.push_back({"generic", &isa::table_generic(), &isa::packing_generic(), true});
+  out.push_back({"generic", &isa::table_generic, &isa::packing_generic, true});
   return out;
 }
 
@@ -74,12 +86,12 @@ std::string vendor_text() {
 }  // namespace
 
 const isa::Table& isa_table() {
-  static const isa::Table& table = *choose().table;
+  static const isa::Table& table = choose().table();
   return table;
 }
 
 const isa::Packing& isa_packing() {
-  static const isa::Packing& packing = *choose().packing;
+  static const isa::Packing& packing = choose().packing();
   return packing;
 }
 

@@ -20,7 +20,7 @@ struct AbsOp {
   }
 };
 using Abs = UnaryKernel<AbsOp>;
-TENON_KERNEL(Abs, .op_type = "Abs")
+TENON_KERNEL(Abs, .op_type = "Abs", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct AcosOp {
   }
 };
 using Acos = UnaryKernel<AcosOp>;
-TENON_KERNEL(Acos, .op_type = "Acos")
+TENON_KERNEL(Acos, .op_type = "Acos", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

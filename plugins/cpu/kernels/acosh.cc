@@ -14,7 +14,7 @@ struct AcoshOp {
   }
 };
 using Acosh = UnaryKernel<AcoshOp>;
-TENON_KERNEL(Acosh, .op_type = "Acosh")
+TENON_KERNEL(Acosh, .op_type = "Acosh", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,7 +12,7 @@ struct AddOp {
   }
 };
 using Add = BinaryKernel<AddOp>;
-TENON_KERNEL(Add, .op_type = "Add")
+TENON_BINARY_KERNELS(Add, "Add")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -11,7 +11,7 @@ struct AndOp {
   }
 };
 using And = BinaryKernel<AndOp>;
-TENON_KERNEL(And, .op_type = "And")
+TENON_BINARY_KERNELS(And, "And")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -45,8 +45,8 @@ class ArgExtreme {
 using ArgMax = ArgExtreme<true>;
 using ArgMin = ArgExtreme<false>;
 
-TENON_KERNEL(ArgMax, .op_type = "ArgMax", .since = 1)
-TENON_KERNEL(ArgMin, .op_type = "ArgMin", .since = 1)
+TENON_KERNEL(ArgMax, .op_type = "ArgMax", .since = 1, .contract = "data: rank 1..")
+TENON_KERNEL(ArgMin, .op_type = "ArgMin", .since = 1, .contract = "data: rank 1..")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct AsinOp {
   }
 };
 using Asin = UnaryKernel<AsinOp>;
-TENON_KERNEL(Asin, .op_type = "Asin")
+TENON_KERNEL(Asin, .op_type = "Asin", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

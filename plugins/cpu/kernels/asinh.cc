@@ -14,7 +14,7 @@ struct AsinhOp {
   }
 };
 using Asinh = UnaryKernel<AsinhOp>;
-TENON_KERNEL(Asinh, .op_type = "Asinh")
+TENON_KERNEL(Asinh, .op_type = "Asinh", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

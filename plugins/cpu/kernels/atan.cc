@@ -14,7 +14,7 @@ struct AtanOp {
   }
 };
 using Atan = UnaryKernel<AtanOp>;
-TENON_KERNEL(Atan, .op_type = "Atan")
+TENON_KERNEL(Atan, .op_type = "Atan", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct AtanhOp {
   }
 };
 using Atanh = UnaryKernel<AtanhOp>;
-TENON_KERNEL(Atanh, .op_type = "Atanh")
+TENON_KERNEL(Atanh, .op_type = "Atanh", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

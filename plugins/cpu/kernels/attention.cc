@@ -1,4 +1,5 @@
 #include "kernels/common/attention.h"
+#include "kernels/common/checked.h"
 
 namespace tenon::cpu {
 namespace {
@@ -38,8 +39,8 @@ class Attention {
       : heads_(n.attr_i("q_num_heads", 0)),
         kv_heads_(n.attr_i("kv_num_heads", 0)),
         mode_(n.attr_i("qk_matmul_output_mode", 0)),
-        left_(n.attr_i("left_window_size", -1)),
-        right_(n.attr_i("right_window_size", -1)),
+        left_(window_size(n, "left_window_size")),
+        right_(window_size(n, "right_window_size")),
         causal_(n.attr_i("is_causal", 0) != 0),
         has_scale_(n.has_attr("scale")),
         scale_(static_cast<double>(n.attr_f("scale", 1.0f))),
@@ -47,8 +48,6 @@ class Attention {
 
   State prepare(PrepareContext& p) const {
     const DimsView q = p.input(0).dims(), k = p.input(1).dims(), v = p.input(2).dims();
-    require(q.size() == k.size() && q.size() == v.size() && (q.size() == 3 || q.size() == 4),
-            TENON_INVALID_ARGUMENT, "Q, K and V have shapes ", q, ", ", k, " and ", v);
     State s;
     s.heads_inside = q.size() == 3;
     AttentionShape& a = s.shape;
@@ -62,11 +61,9 @@ class Attention {
       require(k[2] / kv_heads_ == a.size, TENON_INVALID_ARGUMENT, "heads of Q and K differ in size");
     } else {
       a.heads = q[1], a.kv_heads = k[1], a.queries = q[2], a.keys = k[2], a.size = q[3], a.value_size = v[3];
-      require(k[3] == a.size && v[1] == a.kv_heads, TENON_INVALID_ARGUMENT, "heads of Q, K and V differ");
     }
-    require(k[0] == a.batch && v[0] == a.batch && v[s.heads_inside ? 1 : 2] == a.keys && a.kv_heads > 0 &&
-                a.heads % a.kv_heads == 0,
-            TENON_INVALID_ARGUMENT, "Q, K and V have shapes ", q, ", ", k, " and ", v);
+    require(a.kv_heads > 0 && a.heads % a.kv_heads == 0, TENON_INVALID_ARGUMENT, a.heads,
+            " heads of Q share ", a.kv_heads, " of K and V");
     add_past(p, s);
     check_mask(p, a);
     p.set_output(0, s.heads_inside ? Dims{a.batch, a.queries, a.heads * a.value_size}
@@ -82,19 +79,21 @@ class Attention {
   }
 
  private:
+  /// Keys that a query sees to one side; -1: all. A window wider than any tensor sees all of them.
+  static int64_t window_size(const NodeView& n, std::string_view name) {
+    const int64_t size = n.attr_i(name, -1);
+    return size < (int64_t{1} << 48) ? std::max<int64_t>(size, -1) : -1;
+  }
   static void add_past(PrepareContext& p, State& s) {
     if (!p.has_input(4)) return;
     AttentionShape& a = s.shape;
     const DimsView k = p.input(4).dims(), v = p.input(5).dims();
-    require(k.size() == 4 && v.size() == 4 && k[0] == a.batch && k[1] == a.kv_heads && k[3] == a.size &&
-                v[0] == a.batch && v[1] == a.kv_heads && v[2] == k[2] && v[3] == a.value_size,
-            TENON_INVALID_ARGUMENT, "the cache has shapes ", k, " and ", v);
+    require(k[1] == a.kv_heads && k[3] == a.size && v[3] == a.value_size, TENON_INVALID_ARGUMENT,
+            "the cache has shapes ", k, " and ", v);
     s.past = k[2];
-    a.keys += k[2];
+    a.keys = checked_add(a.keys, k[2], "the number of keys");
   }
   static void check_mask(PrepareContext& p, const AttentionShape& a) {
-    require(!p.has_input(6) || p.input(6).size() == a.batch, TENON_INVALID_ARGUMENT, "nonpad_kv_seqlen has ",
-            p.input(6).size(), " elements for ", a.batch, " sequences");
     if (!p.has_input(3)) return;
     const DimsView mask = p.input(3).dims();
     const int64_t full[] = {a.batch, a.heads, a.queries};
@@ -189,6 +188,9 @@ class Attention {
       }
     }
     const int64_t* valid = ctx.has_input(6) ? ctx.input(6).data<int64_t>() : nullptr;
+    for (int64_t b = 0; valid != nullptr && b < s.shape.batch; ++b)
+      require(valid[b] >= 0 && valid[b] <= s.shape.keys, TENON_OUT_OF_RANGE, "sequence ", b,
+              " is said to have ", valid[b], " valid keys of ", s.shape.keys);
     return [this, &s, mask, steps, valid](int64_t b, int64_t h, int64_t i, C* row) {
       const int64_t keys = s.shape.keys;
       const int64_t position = i + (valid != nullptr && s.past == 0 ? valid[b] - s.shape.queries : s.past);
@@ -233,7 +235,12 @@ class Attention {
   bool causal_, has_scale_;
   double scale_, cap_;
 };
-TENON_KERNEL(Attention, .op_type = "Attention", .since = 23)
+TENON_KERNEL(
+    Attention, .op_type = "Attention", .since = 23,
+    .contract =
+        "Q: rank 3..4; K: [Q.0, ?, ?] & rank Q | [Q.0, ?, ?, Q.-1] & rank Q; V: [Q.0, K.1, ?] & rank Q "
+        "| [Q.0, K.1, K.2, ?] & rank Q; attn_mask?: rank 1..4; past_key?: [Q.0, ?, P, ?]; "
+        "past_value?: [Q.0, past_key.1, P, ?]; nonpad_kv_seqlen?: [Q.0] @index")
 
 }  // namespace
 }  // namespace tenon::cpu

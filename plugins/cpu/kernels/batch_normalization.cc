@@ -24,6 +24,12 @@ class BatchNormalization {
                       "training with more than one output is not supported before version 14");
   }
   void prepare(PrepareContext& p) const {
+    const TensorView in = p.input(0);
+    const int64_t channels = in.rank() < 2 ? 1
+                             : spatial_    ? in.dim(1)
+                                           : count_between(in.dims(), 1, in.rank());
+    require(p.input(1).size() == channels, TENON_INVALID_ARGUMENT, "scale has ", p.input(1).size(),
+            " elements for ", channels, " channels");
     p.set_output(0, p.input(0).dims());
     p.set_output(1, p.input(3).dims());
     p.set_output(2, p.input(4).dims());
@@ -34,9 +40,6 @@ class BatchNormalization {
     const TensorView in = ctx.input(0);
     const Around at = in.rank() < 2 ? Around{in.size(), 1, 1} : around(in.dims(), 1);
     const int64_t groups = spatial_ ? at.axis : at.axis * at.inner, run = spatial_ ? at.inner : 1;
-    for (int i = 1; i < 5; ++i)
-      require(ctx.input(i).size() == groups, TENON_INVALID_ARGUMENT, "a parameter has ", ctx.input(i).size(),
-              " elements for ", groups, " channels");
     const std::span<double> scale = as_doubles(ctx, ctx.input(1)), bias = as_doubles(ctx, ctx.input(2)),
                             mean = as_doubles(ctx, ctx.input(3)), variance = as_doubles(ctx, ctx.input(4));
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {
@@ -94,7 +97,11 @@ class BatchNormalization {
   bool training_, spatial_;
 };
 
-TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization")
+// Before version 9 the parameters may have an element for each activation.
+TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization", .until = 8,
+             .contract = "X: any; scale: any; B: = scale; mean: = scale; var: = scale")
+TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization", .since = 9,
+             .contract = "X: [N, C, D...] | rank 0..1; scale: [C]; B: [C]; mean: [C]; var: [C]")
 
 }  // namespace
 }  // namespace tenon::cpu

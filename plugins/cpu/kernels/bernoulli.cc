@@ -33,7 +33,7 @@ class Bernoulli {
  private:
   RandomSeed seed_;
 };
-TENON_KERNEL(Bernoulli, .op_type = "Bernoulli", .since = 15)
+TENON_KERNEL(Bernoulli, .op_type = "Bernoulli", .since = 15, .contract = "input: any")
 
 }  // namespace
 }  // namespace tenon::cpu

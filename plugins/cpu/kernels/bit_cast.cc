@@ -16,7 +16,7 @@ struct BitCast {
   }
   void run(const Context& ctx) const { copy_or_view(ctx, 0, 0); }
 };
-TENON_KERNEL(BitCast, .op_type = "BitCast", .since = 26)
+TENON_KERNEL(BitCast, .op_type = "BitCast", .since = 26, .contract = "input: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -20,7 +20,7 @@ struct BitShiftOp {
   bool left;
 };
 using BitShift = BinaryKernel<BitShiftOp>;
-TENON_KERNEL(BitShift, .op_type = "BitShift")
+TENON_KERNEL(BitShift, .op_type = "BitShift", .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

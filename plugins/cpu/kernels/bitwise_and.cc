@@ -11,7 +11,7 @@ struct BitwiseAndOp {
   }
 };
 using BitwiseAnd = BinaryKernel<BitwiseAndOp>;
-TENON_KERNEL(BitwiseAnd, .op_type = "BitwiseAnd")
+TENON_KERNEL(BitwiseAnd, .op_type = "BitwiseAnd", .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -11,7 +11,7 @@ struct BitwiseNotOp {
   }
 };
 using BitwiseNot = UnaryKernel<BitwiseNotOp>;
-TENON_KERNEL(BitwiseNot, .op_type = "BitwiseNot")
+TENON_KERNEL(BitwiseNot, .op_type = "BitwiseNot", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

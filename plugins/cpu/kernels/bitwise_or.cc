@@ -11,7 +11,7 @@ struct BitwiseOrOp {
   }
 };
 using BitwiseOr = BinaryKernel<BitwiseOrOp>;
-TENON_KERNEL(BitwiseOr, .op_type = "BitwiseOr")
+TENON_KERNEL(BitwiseOr, .op_type = "BitwiseOr", .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

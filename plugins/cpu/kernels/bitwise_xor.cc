@@ -11,7 +11,7 @@ struct BitwiseXorOp {
   }
 };
 using BitwiseXor = BinaryKernel<BitwiseXorOp>;
-TENON_KERNEL(BitwiseXor, .op_type = "BitwiseXor")
+TENON_KERNEL(BitwiseXor, .op_type = "BitwiseXor", .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

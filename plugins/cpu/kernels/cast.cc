@@ -47,7 +47,7 @@ struct Cast {
  private:
   CastRules rules_;
 };
-TENON_KERNEL(Cast, .op_type = "Cast")
+TENON_KERNEL(Cast, .op_type = "Cast", .contract = "input: any")
 
 // The target is the type of the second input.
 struct CastLike {
@@ -65,7 +65,7 @@ struct CastLike {
  private:
   CastRules rules_;
 };
-TENON_KERNEL(CastLike, .op_type = "CastLike")
+TENON_KERNEL(CastLike, .op_type = "CastLike", .contract = "input: any; target_type: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -13,7 +13,7 @@ struct CeilOp {
   }
 };
 using Ceil = UnaryKernel<CeilOp>;
-TENON_KERNEL(Ceil, .op_type = "Ceil")
+TENON_KERNEL(Ceil, .op_type = "Ceil", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -17,7 +17,7 @@ struct CeluOp {
   float alpha;
 };
 using Celu = UnaryKernel<CeluOp>;
-TENON_KERNEL(Celu, .op_type = "Celu")
+TENON_KERNEL(Celu, .op_type = "Celu", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -45,15 +45,14 @@ struct Clip {
   template <class T>
   Compute<T> bound(const Context& ctx, int i, float attribute) const {
     if (from_attributes_) return static_cast<Compute<T>>(attribute);
-    const TensorView input = ctx.input(i);
-    require(input.size() == 1, TENON_INVALID_ARGUMENT, "a bound has shape ", input.dims());
-    return static_cast<Compute<T>>(input.at<T>(0));
+    return static_cast<Compute<T>>(ctx.input(i).at<T>(0));
   }
 
   bool from_attributes_;
   float low_, high_;
 };
-TENON_KERNEL(Clip, .op_type = "Clip")
+TENON_KERNEL(Clip, .op_type = "Clip", .until = 10, .contract = "input: any")
+TENON_KERNEL(Clip, .op_type = "Clip", .since = 11, .contract = "input: any; min?: one; max?: one")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -20,18 +20,24 @@ class Col2Im {
   State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const Dims image = p.input(1).to_dims(), block = p.input(2).to_dims();
-    require(x.size() == 3 && image.size() == block.size() && !image.empty(), TENON_INVALID_ARGUMENT, "input ",
-            x, ", image ", DimsView(image), " and block ", DimsView(block));
+    require(!image.empty() && std::all_of(image.begin(), image.end(), [](int64_t d) { return d >= 0; }),
+            TENON_INVALID_ARGUMENT, "image_shape is ", DimsView(image));
     const std::vector<WindowDim> window = window_.resolve(image, block);
     State s;
     int64_t taps = 1, windows = 1;
-    for (const WindowDim& w : window) taps *= w.kernel, windows *= w.out, s.plane *= w.in;
+    for (const WindowDim& w : window) {
+      taps = checked_mul(taps, w.kernel, "the block");
+      windows = checked_mul(windows, w.out, "the number of windows");
+      s.plane = checked_mul(s.plane, w.in, "the image");
+    }
     require(x[1] % taps == 0 && x[2] == windows, TENON_INVALID_ARGUMENT, "input ", x, " for ", windows,
             " windows of ", taps, " elements");
     Dims out{x[0], x[1] / taps};
     out.insert(out.end(), image.begin(), image.end());
     p.set_output(0, out);
-    s.targets = target_offsets(window, taps, windows);
+    if (element_count(out) == 0) return s;
+    require_tables(p, checked_mul(taps, windows, "the input"), sizeof(int64_t), "the places of the blocks");
+    s.targets = target_offsets(p, window, taps, windows);
     return s;
   }
 
@@ -52,6 +58,7 @@ class Col2Im {
                      [&](uint32_t worker, int64_t begin, int64_t end) {
                        const std::span<Compute<T>> sums = all_sums.of(worker);
                        for (int64_t p = begin; p < end; ++p) {
+                         ctx.check_cancelled();
                          std::fill(sums.begin(), sums.end(), Compute<T>{0});
                          for (int64_t i = 0; i < block; ++i) {
                            const int64_t to = s.targets[static_cast<size_t>(i)];
@@ -72,30 +79,33 @@ class Col2Im {
       to += value;
   }
 
-  static std::vector<int64_t> target_offsets(const std::vector<WindowDim>& window, int64_t taps,
-                                             int64_t windows) {
+  static std::vector<int64_t> target_offsets(const PrepareContext& p, const std::vector<WindowDim>& window,
+                                             int64_t taps, int64_t windows) {
     std::vector<int64_t> out;
     out.reserve(static_cast<size_t>(taps * windows));
     for (int64_t tap = 0; tap < taps; ++tap)
       for (int64_t at = 0; at < windows; ++at) {
+        if (at % kStepsPerLook == 0) p.check_cancelled();
         int64_t tap_rest = tap, at_rest = at, offset = 0, stride = 1;
+        bool inside = true;
         for (size_t d = window.size(); d-- > 0;) {
           const WindowDim& w = window[d];
           const int64_t i = at_rest % w.out * w.stride - w.pad_begin + tap_rest % w.kernel * w.dilation;
-          if (i < 0 || i >= w.in) offset = std::numeric_limits<int64_t>::min() / 2;
-          offset += i * stride;
+          inside = inside && i >= 0 && i < w.in;
+          offset += inside ? i * stride : 0;
           stride *= w.in;
           tap_rest /= w.kernel;
           at_rest /= w.out;
         }
-        out.push_back(offset < 0 ? -1 : offset);
+        out.push_back(inside ? offset : -1);
       }
     return out;
   }
 
   WindowAttributes window_;
 };
-TENON_KERNEL(Col2Im, .op_type = "Col2Im", .since = 18)
+TENON_KERNEL(Col2Im, .op_type = "Col2Im", .since = 18,
+             .contract = "input: rank 3; image_shape: [R] @size; block_shape: [R] @size")
 
 }  // namespace
 }  // namespace tenon::cpu

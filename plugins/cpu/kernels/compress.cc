@@ -23,8 +23,11 @@ class Compress {
       dims.assign(in.dims().begin(), in.dims().end());
     }
     Dims kept;
-    for (int64_t i = 0; i < condition.size() && i < at.axis; ++i)
-      if (condition.data<uint8_t>()[i]) kept.push_back(i);
+    for (int64_t i = 0; i < condition.size(); ++i) {
+      if (condition.data<uint8_t>()[i] == 0) continue;
+      require(i < at.axis, TENON_OUT_OF_RANGE, "the condition keeps element ", i, " of ", at.axis);
+      kept.push_back(i);
+    }
     dims[axis] = static_cast<int64_t>(kept.size());
     if (in.dtype() == TENON_STRING) {
       StringBuilder strings;
@@ -44,7 +47,7 @@ class Compress {
   std::optional<int64_t> axis_;
 };
 
-TENON_KERNEL(Compress, .op_type = "Compress", .since = 9)
+TENON_KERNEL(Compress, .op_type = "Compress", .since = 9, .contract = "input: any; condition: rank 1")
 
 }  // namespace
 }  // namespace tenon::cpu

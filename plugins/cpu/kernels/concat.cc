@@ -1,3 +1,4 @@
+#include "kernels/common/checked.h"
 #include "kernels/common/movement.h"
 
 namespace tenon::cpu {
@@ -13,14 +14,13 @@ struct Concat {
     const int axis = normalize_axis(axis_, static_cast<int>(out.size()));
     for (int i = 1; i < p.input_count(); ++i) {
       const DimsView dims = p.input(i).dims();
-      require(dims.size() == out.size(), TENON_INVALID_ARGUMENT, "input ", i, " has shape ", dims,
-              ", the first has rank ", out.size());
       for (size_t d = 0; d < out.size(); ++d) {
         if (d == static_cast<size_t>(axis)) continue;
         require(dims[d] == out[d], TENON_INVALID_ARGUMENT, "input ", i, " has shape ", dims,
                 ", the first differs in dim ", d);
       }
-      out[static_cast<size_t>(axis)] += dims[static_cast<size_t>(axis)];
+      int64_t& sum = out[static_cast<size_t>(axis)];
+      sum = checked_add(sum, dims[static_cast<size_t>(axis)], "the output");
     }
     p.set_output(0, out);
   }
@@ -43,7 +43,7 @@ struct Concat {
  private:
   int64_t axis_;
 };
-TENON_KERNEL(Concat, .op_type = "Concat")
+TENON_KERNEL(Concat, .op_type = "Concat", .contract = "first: rank 1..; others...: rank first")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -1,3 +1,4 @@
+#include "kernels/common/checked.h"
 #include "kernels/common/sequence.h"
 #include "kernels/common/strided.h"
 
@@ -48,7 +49,7 @@ class ConcatFromSequence {
       for (size_t d = 0; same && d < dims.size(); ++d) same = (d == at && !new_axis_) || dims[d] == first[d];
       require(same && tensor.dtype == tensors[0].dtype, TENON_INVALID_ARGUMENT, "tensors of shapes ", first,
               " and ", dims, " cannot be joined at axis ", axis_);
-      if (!new_axis_) out[at] += dims[at];
+      if (!new_axis_) out[at] = checked_add(out[at], dims[at], "the output");
     }
     return out;
   }
@@ -56,7 +57,7 @@ class ConcatFromSequence {
   int64_t axis_;
   bool new_axis_;
 };
-TENON_KERNEL(ConcatFromSequence, .op_type = "ConcatFromSequence")
+TENON_KERNEL(ConcatFromSequence, .op_type = "ConcatFromSequence", .contract = "input_sequence: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -1,3 +1,4 @@
+#include "kernels/common/checked.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -16,6 +17,17 @@ class ConstantOfShape {
 
   void run(const Context& ctx) const {
     const OutputTensor out = ctx.output(0);
+    if (dtype_bits(out.dtype()) >= 8) {
+      dispatch_size(out.dtype(), [&]<class T>() {
+        T value{};
+        std::memcpy(&value, value_, sizeof(T));
+        ctx.parallel_for(out.size(), kStepsPerLook, [&](int64_t begin, int64_t end) {
+          ctx.check_cancelled();
+          std::fill(out.data<T>() + begin, out.data<T>() + end, value);
+        });
+      });
+      return;
+    }
     tenon_tensor raw{};
     raw.kind = TENON_KIND_TENSOR;
     raw.dtype = out.dtype();
@@ -29,7 +41,7 @@ class ConstantOfShape {
   alignas(16) unsigned char value_[16] = {};  // float32 0 without the attribute
 };
 
-TENON_KERNEL(ConstantOfShape, .op_type = "ConstantOfShape", .since = 9)
+TENON_KERNEL(ConstantOfShape, .op_type = "ConstantOfShape", .since = 9, .contract = "input: rank 1 @size")
 
 }  // namespace
 }  // namespace tenon::cpu

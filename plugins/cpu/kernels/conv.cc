@@ -38,17 +38,12 @@ struct Conv {
 
   State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), w = p.input(1).dims();
-    require(x.size() == w.size() && x.size() >= 3, TENON_INVALID_ARGUMENT, "input ", x, " and weights ", w);
-    require(window_.kernel.empty() ||
-                std::equal(window_.kernel.begin(), window_.kernel.end(), w.begin() + 2, w.end()),
-            TENON_INVALID_ARGUMENT, "kernel_shape ", window_.kernel, " and weights ", w);
     State s;
     s.window = window_.resolve(x.subspan(2), w.subspan(2));
     s.batch = x[0];
     s.groups = groups_;
     s.in_channels = w[1];
-    require(groups_ > 0 && w[0] % groups_ == 0 && w[1] * groups_ == x[1], TENON_INVALID_ARGUMENT, "input ", x,
-            " and weights ", w, " with group ", groups_);
+    require(w[0] % groups_ == 0, TENON_INVALID_ARGUMENT, w[0], " output channels in ", groups_, " groups");
     s.out_channels = w[0] / groups_;
     bool plain = true;
     for (const WindowDim& d : s.window) {
@@ -121,8 +116,9 @@ struct Conv {
   template <class T>
   static void by_columns(const Context& ctx, const State& s, const ConvData<T>& data) {
     const int64_t rows = s.in_channels * s.taps;
-    const int64_t width = std::clamp<int64_t>(kBlockBytes / (rows * static_cast<int64_t>(sizeof(T))), 32,
-                                              std::max<int64_t>(32, s.out_plane));
+    const int64_t width =
+        std::clamp<int64_t>(kBlockBytes / (std::max<int64_t>(1, rows) * static_cast<int64_t>(sizeof(T))), 32,
+                            std::max<int64_t>(32, s.out_plane));
     const int64_t blocks = (s.out_plane + width - 1) / width;
     const int64_t work = std::max<int64_t>(1, rows * width * s.out_channels);
     const WorkerLists<T> columns(ctx, rows * width);
@@ -131,6 +127,7 @@ struct Conv {
                      [&](uint32_t worker, int64_t begin, int64_t end) {
                        T* mine = columns.of(worker).data();
                        for (int64_t i = begin; i < end; ++i) {
+                         ctx.check_cancelled();
                          const int64_t image = i / blocks, first = i % blocks * width,
                                        n = std::min(width, s.out_plane - first);
                          const int64_t group = image % s.groups;
@@ -158,6 +155,7 @@ struct Conv {
         T* y = data.y + i * s.out_plane;
         std::fill_n(y, s.out_plane, data.bias == nullptr ? T(0) : data.bias[channel]);
         for (int64_t row = 0; row < column.out; ++row) {
+          ctx.check_cancelled();
           for (int64_t v = column.first_tap(row); v < column.last_tap(row); ++v) {
             const T* source = x + (row * column.stride - column.pad_begin + v * column.dilation) * line.in;
             add_line(line, source, data.w + channel * s.taps + v * line.kernel, y + row * line.out);
@@ -189,7 +187,8 @@ struct Conv {
   WindowAttributes window_;
   int64_t groups_;
 };
-TENON_KERNEL(Conv, .op_type = "Conv")
+TENON_KERNEL(Conv, .op_type = "Conv",
+             .contract = "X: [N, C, D...] & rank 3..; W: [M, C/$group, K...] & rank X; B?: [M]")
 
 }  // namespace
 }  // namespace tenon::cpu

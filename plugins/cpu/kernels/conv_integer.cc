@@ -10,11 +10,7 @@ class ConvInteger {
     return Check(n).input(0, TypeList<int8_t, uint8_t>()).input(1, TypeList<int8_t, uint8_t>());
   }
   using State = ConvIntegerState;
-  State prepare(PrepareContext& p) const {
-    check_parameter(p, 2);
-    check_parameter(p, 3, p.input(1).dim(0));
-    return plan_conv_integer(p, window_, groups_, 1);
-  }
+  State prepare(PrepareContext& p) const { return plan_conv_integer(p, window_, groups_, 1); }
   void run(const Context& ctx, const State& window) const {
     int32_t* y = ctx.output(0).data<int32_t>();
     const auto x_zero = static_cast<int32_t>(as_floats(ctx, ctx.input(2), 1)[0]);
@@ -27,7 +23,10 @@ class ConvInteger {
   int64_t groups_;
 };
 
-TENON_KERNEL(ConvInteger, .op_type = "ConvInteger", .since = 10)
+TENON_KERNEL(ConvInteger, .op_type = "ConvInteger", .since = 10,
+             .contract =
+                 "x: [N, C, D...] & rank 3..; w: [M, C/$group, K...] & rank x; x_zero_point?: one; "
+                 "w_zero_point?: one | [M]")
 
 }  // namespace
 }  // namespace tenon::cpu

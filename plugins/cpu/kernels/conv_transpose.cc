@@ -34,11 +34,12 @@ class ConvTranspose {
 
   State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), w = p.input(1).dims();
-    require(x.size() == w.size() && x.size() >= 3 && x[1] == w[0] && groups_ > 0 && x[1] % groups_ == 0,
-            TENON_INVALID_ARGUMENT, "input ", x, " and weights ", w, " with group ", groups_);
+    require(groups_ > 0 && x[1] % groups_ == 0, TENON_INVALID_ARGUMENT, x[1], " channels in ", groups_,
+            " groups");
     const size_t n = x.size() - 2;
+    check_lists(n, x.size());
     State s;
-    Dims out{x[0], w[1] * groups_};
+    Dims out{x[0], checked_mul(w[1], groups_, "the number of output channels")};
     for (size_t d = 0; d < n; ++d) {
       s.window.push_back(dim(d, n, x[d + 2], w[d + 2]));
       out.push_back(s.window.back().in);
@@ -68,26 +69,43 @@ class ConvTranspose {
     return i < list.size() ? list[i] : otherwise;
   }
 
+  void check_lists(size_t n, size_t rank) const {
+    const auto fits = [](const Dims& list, size_t wanted) { return list.empty() || list.size() == wanted; };
+    require(fits(kernel_, n) && fits(strides_, n) && fits(dilations_, n) && fits(pads_, 2 * n) &&
+                fits(output_padding_, n) && (fits(output_shape_, n) || fits(output_shape_, rank)),
+            TENON_INVALID_ARGUMENT,
+            "kernel_shape, strides, dilations, pads, output_padding or output_shape do not match ", n,
+            " spatial dims");
+  }
   WindowDim dim(size_t d, size_t n, int64_t in, int64_t taps) const {
+    static constexpr const char* kWhat = "the output";
     WindowDim w;
     w.kernel = at(kernel_, d, taps);
     w.stride = at(strides_, d, 1);
     w.dilation = at(dilations_, d, 1);
     w.out = in;
-    require(w.kernel == taps && w.stride > 0 && w.dilation > 0, TENON_INVALID_ARGUMENT,
-            "kernel_shape, strides or dilations");
-    const int64_t extra = at(output_padding_, d, 0), full = (in - 1) * w.stride + w.reach() + extra;
     w.pad_begin = at(pads_, d, 0);
     w.pad_end = at(pads_, d + n, 0);
+    const int64_t extra = at(output_padding_, d, 0);
+    require(w.kernel == taps && taps > 0 && w.stride > 0 && w.dilation > 0, TENON_INVALID_ARGUMENT,
+            "kernel_shape must be that of the weights, kernel, strides and dilations positive");
+    require(w.pad_begin >= 0 && w.pad_end >= 0 && extra >= 0, TENON_INVALID_ARGUMENT,
+            "pads and output_padding must not be negative");
+    const int64_t reach = checked_add(checked_mul(taps - 1, w.dilation, kWhat), 1, kWhat);
+    const int64_t full = checked_add(
+        checked_add(in > 0 ? checked_mul(in - 1, w.stride, kWhat) : -w.stride, reach, kWhat), extra, kWhat);
     const bool same = auto_pad_ == "SAME_UPPER" || auto_pad_ == "SAME_LOWER";
-    if (!output_shape_.empty() || same) {
-      // output_shape may name all dims or the spatial ones only
-      w.in = output_shape_.empty() ? in * w.stride : output_shape_[output_shape_.size() - n + d];
+    if (output_shape_.empty() && !same) {
+      w.in = full - checked_add(w.pad_begin, w.pad_end, kWhat);
+    } else {
+      // output_shape may name all dims or the spatial ones only. SAME gives a stride for each element of the input,
+      // and less where the kernel is shorter than the stride: then there is nothing to cut off.
+      w.in = output_shape_.empty() ? full - std::max<int64_t>(0, reach - w.stride)
+                                   : output_shape_[output_shape_.size() - n + d];
+      require(w.in >= 0, TENON_INVALID_ARGUMENT, "output dim ", d, " would be ", w.in);
       const int64_t total = std::max<int64_t>(0, full - w.in);
       w.pad_begin = auto_pad_ == "SAME_UPPER" ? total / 2 : total - total / 2;
       w.pad_end = total - w.pad_begin;
-    } else {
-      w.in = full - w.pad_begin - w.pad_end;
     }
     require(w.in >= 0, TENON_INVALID_ARGUMENT, "output dim ", d, " would be ", w.in);
     return w;
@@ -102,6 +120,7 @@ class ConvTranspose {
     T* columns = ctx.scratch<T>(std::max<int64_t>(1, rows * in_plane));
     const GemmRoom<T> room(ctx, rows, in_plane, channels);
     for (int64_t image = 0; image < xd[0] * groups_; ++image) {
+      ctx.check_cancelled();
       const int64_t group = image % groups_;
       gemm<T>(ctx,
               {rows, in_plane, channels, w + group * channels * rows, rows, true,
@@ -111,17 +130,19 @@ class ConvTranspose {
         for (int64_t m = begin; m < end; ++m) {
           T* plane = y + (image * outs + m) * out_plane;
           std::fill_n(plane, out_plane, bias == nullptr ? T(0) : bias[group * outs + m]);
-          add_columns(s, columns + m * taps * in_plane, taps, in_plane, plane);
+          add_columns(ctx, s, columns + m * taps * in_plane, taps, in_plane, plane);
         }
       });
     }
   }
 
   template <class T>
-  static void add_columns(const State& s, const T* columns, int64_t taps, int64_t in_plane, T* plane) {
+  static void add_columns(const Context& ctx, const State& s, const T* columns, int64_t taps,
+                          int64_t in_plane, T* plane) {
     const size_t rank = s.window.size();
     std::array<int64_t, TENON_EP_MAX_RANK> tap{};
     for (int64_t t = 0; t < taps; ++t) {
+      ctx.check_cancelled();
       std::array<int64_t, TENON_EP_MAX_RANK> from{};
       for (int64_t i = 0; i < in_plane; ++i) {
         int64_t offset = 0;
@@ -144,7 +165,8 @@ class ConvTranspose {
   int64_t groups_;
 };
 
-TENON_KERNEL(ConvTranspose, .op_type = "ConvTranspose")
+TENON_KERNEL(ConvTranspose, .op_type = "ConvTranspose",
+             .contract = "X: [N, C, D...] & rank 3..; W: [C, M, K...] & rank X; B?: [M*$group]")
 
 }  // namespace
 }  // namespace tenon::cpu

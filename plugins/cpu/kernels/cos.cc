@@ -14,7 +14,7 @@ struct CosOp {
   }
 };
 using Cos = UnaryKernel<CosOp>;
-TENON_KERNEL(Cos, .op_type = "Cos")
+TENON_KERNEL(Cos, .op_type = "Cos", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

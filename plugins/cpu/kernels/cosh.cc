@@ -14,7 +14,7 @@ struct CoshOp {
   }
 };
 using Cosh = UnaryKernel<CoshOp>;
-TENON_KERNEL(Cosh, .op_type = "Cosh")
+TENON_KERNEL(Cosh, .op_type = "Cosh", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

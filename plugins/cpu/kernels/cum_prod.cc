@@ -16,7 +16,7 @@ struct RunningProduct {
   }
 };
 using CumProd = Cumulate<RunningProduct>;
-TENON_KERNEL(CumProd, .op_type = "CumProd")
+TENON_KERNEL(CumProd, .op_type = "CumProd", .contract = "x: rank 1..; axis: one @index")
 
 }  // namespace
 }  // namespace tenon::cpu

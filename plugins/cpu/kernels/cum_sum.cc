@@ -16,7 +16,7 @@ struct RunningSum {
   }
 };
 using CumSum = Cumulate<RunningSum>;
-TENON_KERNEL(CumSum, .op_type = "CumSum")
+TENON_KERNEL(CumSum, .op_type = "CumSum", .contract = "x: rank 1..; axis: one @index")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -28,17 +28,14 @@ class DeformConv {
 
   State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), w = p.input(1).dims(), offset = p.input(2).dims();
-    require(x.size() == 4 && w.size() == 4 && x[1] == w[1] * group_ && w[0] % group_ == 0 &&
-                x[1] % offset_group_ == 0,
-            TENON_INVALID_ARGUMENT, "input ", x, " and weights ", w, " with group ", group_,
-            " and offset_group ", offset_group_);
+    require(w[0] % group_ == 0 && x[1] % offset_group_ == 0, TENON_INVALID_ARGUMENT, "input ", x,
+            " and weights ", w, " with group ", group_, " and offset_group ", offset_group_);
     State s;
     s.window = window_.resolve(x.subspan(2), w.subspan(2));
-    for (const WindowDim& d : s.window) s.taps *= d.kernel, s.points *= d.out;
-    require(p.input(2).size() == x[0] * offset_group_ * s.taps * 2 * s.points, TENON_INVALID_ARGUMENT,
-            "offsets of shape ", offset, " for ", s.taps, " taps at ", s.points, " points");
-    require(!p.has_input(4) || p.input(4).size() == x[0] * offset_group_ * s.taps * s.points,
-            TENON_INVALID_ARGUMENT, "the mask does not fit the offsets");
+    for (const WindowDim& d : s.window)
+      s.taps *= d.kernel, s.points = checked_mul(s.points, d.out, "the output");
+    require(offset[2] == s.window[0].out && offset[3] == s.window[1].out, TENON_INVALID_ARGUMENT,
+            "offsets of shape ", offset, " for ", s.window[0].out, " x ", s.window[1].out, " points");
     p.set_output(0, window_output(x[0], w[0], s.window));
     return s;
   }
@@ -91,6 +88,7 @@ class DeformConv {
         channels * s.taps, std::max<int64_t>(1, kGrainCostly / (s.points + 1)),
         [&](int64_t begin, int64_t end) {
           for (int64_t row = begin; row < end; ++row) {
+            ctx.check_cancelled();
             const int64_t channel = row / s.taps, tap = row % s.taps;
             const int64_t place = channel / per_group * s.taps + tap;  // of the tap among the offset groups'
             const C *dy = offset + place * 2 * s.points, *dx = dy + s.points;
@@ -134,7 +132,11 @@ class DeformConv {
   WindowAttributes window_;
   int64_t group_, offset_group_;
 };
-TENON_KERNEL(DeformConv, .op_type = "DeformConv", .since = 19)
+TENON_KERNEL(DeformConv, .op_type = "DeformConv", .since = 19,
+             .contract =
+                 "X: [N, C, H, W]; weights: [M, C/$group, KH, KW]; "
+                 "offset: [N, 2*$offset_group*KH*KW, OH, OW]; B?: [M]; "
+                 "mask?: [N, $offset_group*KH*KW, OH, OW]")
 
 }  // namespace
 }  // namespace tenon::cpu

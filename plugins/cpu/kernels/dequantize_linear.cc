@@ -22,8 +22,6 @@ class DequantizeLinear {
     const OutputTensor y = ctx.output(0);
     const std::span<const float> scale = as_floats(ctx, ctx.input(1)),
                                  zero = as_floats(ctx, ctx.input(2), ctx.input(1).size());
-    require(zero.size() == scale.size(), TENON_INVALID_ARGUMENT, "x_zero_point has ", zero.size(),
-            " elements, x_scale ", scale.size());
     dispatch(kQuantizedTypes, x.dtype(), [&]<class Q>() {
       dispatch(kFloatTypes, y.dtype(), [&]<class T>() {
         // Differences of int32 do not fit a float.
@@ -45,7 +43,8 @@ class DequantizeLinear {
   int64_t axis_, block_;
 };
 
-TENON_KERNEL(DequantizeLinear, .op_type = "DequantizeLinear", .since = 10)
+TENON_KERNEL(DequantizeLinear, .op_type = "DequantizeLinear", .since = 10,
+             .contract = "x: any; x_scale: one | rank 1 | rank x; x_zero_point?: count x_scale")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -6,12 +6,13 @@ namespace tenon::cpu {
 namespace {
 
 // Elimination with the largest element of the column as pivot, in double. Destroys the matrix.
-double determinant(std::span<double> a, int64_t n) {
+double determinant(const Context& ctx, std::span<double> a, int64_t n) {
   double result = 1;
   const auto at = [&](int64_t row, int64_t column) -> double& {
     return a[static_cast<size_t>(row * n + column)];
   };
   for (int64_t c = 0; c < n; ++c) {
+    ctx.check_cancelled();
     int64_t pivot = c;
     for (int64_t r = c + 1; r < n; ++r) {
       if (std::fabs(at(r, c)) > std::fabs(at(pivot, c))) pivot = r;
@@ -35,8 +36,6 @@ struct Det {
 
   void prepare(PrepareContext& p) const {
     const DimsView dims = p.input(0).dims();
-    require(dims.size() >= 2 && dims[dims.size() - 1] == dims[dims.size() - 2], TENON_INVALID_ARGUMENT,
-            "shape ", dims, " holds no square matrices");
     p.set_output(0, dims.first(dims.size() - 2));
   }
 
@@ -45,19 +44,19 @@ struct Det {
     const int64_t n = x.dims().back(), count = ctx.output(0).size();
     const WorkerLists<double> matrices(ctx, n * n);
     dispatch(kFloatTypes, x.dtype(), [&]<class T>() {
-      ctx.parallel_for(count, std::max<int64_t>(1, kGrainCostly / std::max<int64_t>(1, n * n * n)),
+      ctx.parallel_for(count, std::max<int64_t>(1, kGrainCostly / std::max<int64_t>(1, n * n)),
                        [&](uint32_t worker, int64_t begin, int64_t end) {
                          const std::span<double> matrix = matrices.of(worker);
                          for (int64_t i = begin; i < end; ++i) {
                            for (int64_t e = 0; e < n * n; ++e)
                              matrix[static_cast<size_t>(e)] = static_cast<double>(x.data<T>()[i * n * n + e]);
-                           ctx.output(0).data<T>()[i] = static_cast<T>(determinant(matrix, n));
+                           ctx.output(0).data<T>()[i] = static_cast<T>(determinant(ctx, matrix, n));
                          }
                        });
     });
   }
 };
-TENON_KERNEL(Det, .op_type = "Det")
+TENON_KERNEL(Det, .op_type = "Det", .contract = "X: [B..., N, N]")
 
 }  // namespace
 }  // namespace tenon::cpu

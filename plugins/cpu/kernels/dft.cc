@@ -1,3 +1,4 @@
+#include "kernels/common/checked.h"
 #include "kernels/common/fft.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/strided.h"
@@ -34,28 +35,31 @@ class Dft {
 
   State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
-    const int64_t asked = axis_is_input_ && p.has_input(2) ? p.input(2).to_dims().at(0) : axis_;
+    const int64_t asked = axis_is_input_ && p.has_input(2) ? p.input(2).to_dims()[0] : axis_;
     const int axis = normalize_axis(asked, static_cast<int>(x.size()));
-    require(axis + 1 < static_cast<int>(x.size()) && (x.back() == 1 || x.back() == 2), TENON_INVALID_ARGUMENT,
-            "axis ", asked, " of a signal of shape ", x);
+    require(axis + 1 < static_cast<int>(x.size()), TENON_INVALID_ARGUMENT, "axis ", asked,
+            " of a signal of shape ", x, " is that of the real and imaginary parts");
     State s;
     s.at = around(x.first(x.size() - 1), axis);
     s.in_parts = x.back();
     const bool real_out = inverse_ && onesided_;
     int64_t length = real_out ? 2 * (s.at.axis - 1) : s.at.axis;
-    if (p.has_input(1)) length = p.input(1).to_dims().at(0);
+    if (p.has_input(1)) length = p.input(1).to_dims()[0];
     require(length > 0 && length < (int64_t{1} << 40), TENON_INVALID_ARGUMENT, "the length is ", length);
     s.out_parts = real_out ? 1 : 2;
     s.out_axis = onesided_ && !inverse_ ? length / 2 + 1 : length;
-    s.fft = std::make_shared<const Fft>(length);
     Dims out(x.begin(), x.end());
     out[static_cast<size_t>(axis)] = s.out_axis;
     out.back() = s.out_parts;
     p.set_output(0, out);
+    if (element_count(out) == 0) return s;
+    require_tables(p, Fft::table_size(length), sizeof(Fft::Complex), "the tables of the transform");
+    s.fft = std::make_shared<const Fft>(length, Look::at(p));
     return s;
   }
 
   void run(const Context& ctx, const State& s) const {
+    if (s.fft == nullptr) return;
     dispatch(kTypes, ctx.input(0).dtype(), [&]<class T>() {
       const T* in = ctx.input(0).data<T>();
       T* out = ctx.output(0).template data<T>();
@@ -66,7 +70,7 @@ class Dft {
         for (int64_t l = begin; l < end; ++l) {
           const int64_t o = l / s.at.inner, i = l % s.at.inner;
           load(in + (o * s.at.axis * s.at.inner + i) * s.in_parts, s, line);
-          s.fft->run(line.data(), inverse_, work.data());
+          s.fft->run(line.data(), inverse_, work.data(), Look::at(ctx));
           store(line, s, out + (o * s.out_axis * s.at.inner + i) * s.out_parts);
         }
       });
@@ -105,7 +109,10 @@ class Dft {
   int64_t axis_;
   bool axis_is_input_;
 };
-TENON_KERNEL(Dft, .op_type = "DFT", .since = 17)
+TENON_KERNEL(
+    Dft, .op_type = "DFT", .since = 17,
+    .contract =
+        "input: [D..., 1] & rank 2.. | [D..., 2] & rank 2..; dft_length?: one @size; axis?: one @index")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -19,7 +19,7 @@ struct DivOp {
   }
 };
 using Div = BinaryKernel<DivOp>;
-TENON_KERNEL(Div, .op_type = "Div")
+TENON_BINARY_KERNELS(Div, "Div")
 
 }  // namespace
 }  // namespace tenon::cpu

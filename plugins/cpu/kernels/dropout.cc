@@ -69,7 +69,9 @@ class Dropout {
   bool can_train_;
 };
 
-TENON_KERNEL(Dropout, .op_type = "Dropout")
+TENON_KERNEL(Dropout, .op_type = "Dropout", .until = 11, .contract = "data: any")
+TENON_KERNEL(Dropout, .op_type = "Dropout", .since = 12,
+             .contract = "data: any; ratio?: one; training_mode?: one")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -30,7 +30,7 @@ struct DynamicQuantizeLinear {
   }
 };
 
-TENON_KERNEL(DynamicQuantizeLinear, .op_type = "DynamicQuantizeLinear", .since = 11)
+TENON_KERNEL(DynamicQuantizeLinear, .op_type = "DynamicQuantizeLinear", .since = 11, .contract = "x: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -1,5 +1,6 @@
 #include "kernels/common/einsum.h"
 #include "kernels/common/cast.h"
+#include "kernels/common/checked.h"
 #include "kernels/common/convert.h"
 #include "kernels/common/gemm.h"
 #include "kernels/common/scratch.h"
@@ -17,7 +18,7 @@ struct EinsumStep {
   // Else elements of `left`, each the sum of those that a walk from there goes through.
   StridedWalk out, sum;
 
-  int64_t size() const { return is_product ? count * m * n : out.size(); }
+  int64_t size() const { return is_product ? element_count(std::array{count, m, n}) : out.size(); }
 };
 
 /// The steps from left to right, and the operand that is the output.
@@ -133,7 +134,7 @@ class Contraction {
   template <class F>
   static int64_t volume(const std::string& labels, F&& size) {
     int64_t n = 1;
-    for (const char c : labels) n *= size(c);
+    for (const char c : labels) n = checked_mul(n, size(c), "an intermediate result");
     return n;
   }
 
@@ -188,6 +189,7 @@ void gather(const Context& ctx, const EinsumStep& s, const T* from, T* to) {
   ctx.parallel_for(s.size() / columns, std::max<int64_t>(1, kGrainCheap / (columns * terms)),
                    [&](int64_t begin, int64_t end) {
                      for (int64_t r = begin; r < end; ++r) {
+                       ctx.check_cancelled();
                        const T* row = from + s.out.row(r);
                        for (int64_t i = 0; i < columns; ++i)
                          to[r * columns + i] = terms == 1 ? row[i * stride] : sum_of(s.sum, row + i * stride);
@@ -204,6 +206,7 @@ void multiply(const Context& ctx, const EinsumStep& s, const T* a, const T* b, T
     });
   } else {
     for (int64_t i = 0; i < s.count * m; ++i) {
+      ctx.check_cancelled();
       for (int64_t j = 0; j < n; ++j) {
         uint64_t sum = 0;
         for (int64_t t = 0; t < k; ++t)
@@ -231,7 +234,11 @@ struct Einsum {
     std::vector<Operand> operands;
     for (size_t i = 0; i < inputs.size(); ++i)
       operands.push_back({plan.inputs[i], Dims(inputs[i].begin(), inputs[i].end()), i});
-    return Contraction(plan).steps(operands);
+    EinsumSteps steps = Contraction(plan).steps(operands);
+    int64_t made = 0;
+    for (const EinsumStep& step : steps.list) made = checked_add(made, step.size(), kIntermediates);
+    require_tables(p, made, sizeof(int64_t), kIntermediates);
+    return steps;
   }
 
   void run(const Context& ctx, const State& steps) const {
@@ -243,6 +250,8 @@ struct Einsum {
   }
 
  private:
+  static constexpr const char* kIntermediates = "the intermediate results";
+
   template <class T>
   static void contract(const Context& ctx, const State& steps, uint32_t dtype, uint32_t wide) {
     const auto inputs = static_cast<size_t>(ctx.input_count());
@@ -274,7 +283,7 @@ struct Einsum {
 
   std::string equation_;
 };
-TENON_KERNEL(Einsum, .op_type = "Einsum")
+TENON_KERNEL(Einsum, .op_type = "Einsum", .contract = "first: any; others...: any")
 
 }  // namespace
 }  // namespace tenon::cpu

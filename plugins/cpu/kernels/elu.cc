@@ -17,7 +17,7 @@ struct EluOp {
   float alpha;
 };
 using Elu = UnaryKernel<EluOp>;
-TENON_KERNEL(Elu, .op_type = "Elu")
+TENON_KERNEL(Elu, .op_type = "Elu", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,7 +12,7 @@ struct EqualOp {
   }
 };
 using Equal = BinaryKernel<EqualOp>;
-TENON_KERNEL(Equal, .op_type = "Equal")
+TENON_BINARY_KERNELS(Equal, "Equal")
 
 struct EqualStrings {
   using State = Broadcast<2>;
@@ -35,7 +35,7 @@ struct EqualStrings {
     });
   }
 };
-TENON_KERNEL(EqualStrings, .op_type = "Equal", .since = 19, .priority = -1)
+TENON_KERNEL(EqualStrings, .op_type = "Equal", .since = 19, .priority = -1, .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

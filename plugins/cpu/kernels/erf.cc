@@ -17,7 +17,7 @@ struct ErfOp {
   }
 };
 using Erf = UnaryKernel<ErfOp>;
-TENON_KERNEL(Erf, .op_type = "Erf")
+TENON_KERNEL(Erf, .op_type = "Erf", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

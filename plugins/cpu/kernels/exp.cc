@@ -15,7 +15,7 @@ struct ExpOp {
   }
 };
 using Exp = UnaryKernel<ExpOp>;
-TENON_KERNEL(Exp, .op_type = "Exp")
+TENON_KERNEL(Exp, .op_type = "Exp", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

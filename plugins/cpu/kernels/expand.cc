@@ -21,7 +21,7 @@ struct Expand {
   void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };
 
-TENON_KERNEL(Expand, .op_type = "Expand", .since = 8)
+TENON_KERNEL(Expand, .op_type = "Expand", .since = 8, .contract = "input: any; shape: rank 1 @size")
 
 }  // namespace
 }  // namespace tenon::cpu

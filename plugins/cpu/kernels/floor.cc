@@ -13,7 +13,7 @@ struct FloorOp {
   }
 };
 using Floor = UnaryKernel<FloorOp>;
-TENON_KERNEL(Floor, .op_type = "Floor")
+TENON_KERNEL(Floor, .op_type = "Floor", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

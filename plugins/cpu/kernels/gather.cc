@@ -40,7 +40,7 @@ class Gather {
   int64_t axis_;
 };
 
-TENON_KERNEL(Gather, .op_type = "Gather", .since = 1)
+TENON_KERNEL(Gather, .op_type = "Gather", .since = 1, .contract = "data: rank 1..; indices: any @index")
 
 }  // namespace
 }  // namespace tenon::cpu

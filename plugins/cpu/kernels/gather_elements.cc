@@ -13,6 +13,11 @@ class GatherElements {
   /// Strides of the data.
   using State = Dims;
   State prepare(PrepareContext& p) const {
+    const DimsView data = p.input(0).dims(), indices = p.input(1).dims();
+    const int axis = normalize_axis(axis_, static_cast<int>(data.size()));
+    for (size_t d = 0; d < data.size(); ++d)
+      require(d == static_cast<size_t>(axis) || indices[d] <= data[d], TENON_INVALID_ARGUMENT,
+              "indices of shape ", indices, " reach beyond data of shape ", data, " in dim ", d);
     p.set_output(0, p.input(1).dims());
     return strides_of(p.input(0).dims());
   }
@@ -34,7 +39,8 @@ class GatherElements {
   int64_t axis_;
 };
 
-TENON_KERNEL(GatherElements, .op_type = "GatherElements", .since = 11)
+TENON_KERNEL(GatherElements, .op_type = "GatherElements", .since = 11,
+             .contract = "data: rank 1..; indices: rank data @index")
 
 }  // namespace
 }  // namespace tenon::cpu

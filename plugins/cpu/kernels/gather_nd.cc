@@ -15,6 +15,8 @@ class GatherND {
     const auto batch = static_cast<size_t>(batch_dims_);
     require(batch < in.size() && batch < indices.size(), TENON_INVALID_ARGUMENT, "batch_dims is ",
             batch_dims_, " for ranks ", in.size(), " and ", indices.size());
+    require(std::equal(in.begin(), in.begin() + batch_dims_, indices.begin()), TENON_INVALID_ARGUMENT,
+            "the first ", batch_dims_, " dims of data ", in, " and indices ", indices, " differ");
     const auto depth = static_cast<size_t>(indices.back());
     require(depth <= in.size() - batch, TENON_INVALID_ARGUMENT, "index rows have ", depth, " entries for ",
             in.size() - batch, " dims");
@@ -31,7 +33,7 @@ class GatherND {
     const auto depth = static_cast<size_t>(indices.dims().back());
     const int64_t slice = element_count(in.dims().subspan(batch + depth));
     const int64_t batches = element_count(in.dims().first(batch));
-    const int64_t per_batch = batches ? static_cast<int64_t>(offsets.size()) / batches : 0;
+    const int64_t per_batch = batches > 0 ? static_cast<int64_t>(offsets.size()) / batches : 0;
     const int64_t batch_stride = element_count(in.dims().subspan(batch));
     BlockWriter writer(ctx, 0);
     for (size_t i = 0; i < offsets.size(); ++i)
@@ -43,7 +45,8 @@ class GatherND {
   int64_t batch_dims_;
 };
 
-TENON_KERNEL(GatherND, .op_type = "GatherND", .since = 11)
+TENON_KERNEL(GatherND, .op_type = "GatherND", .since = 11,
+             .contract = "data: rank 1..; indices: rank 1.. @index")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -21,7 +21,7 @@ struct GeluOp {
   bool by_tanh;
 };
 using Gelu = UnaryKernel<GeluOp>;
-TENON_KERNEL(Gelu, .op_type = "Gelu")
+TENON_KERNEL(Gelu, .op_type = "Gelu", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

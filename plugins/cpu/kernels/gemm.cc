@@ -27,8 +27,6 @@ struct GemmKernel {
 
   State prepare(PrepareContext& p) const {
     const DimsView a = p.input(0).dims(), b = p.input(1).dims();
-    require(a.size() == 2 && b.size() == 2, TENON_INVALID_ARGUMENT, "shapes ", a, " and ", b,
-            " are no matrices");
     State s;
     s.m = a[a_transposed_ ? 1 : 0];
     s.k = a[a_transposed_ ? 0 : 1];
@@ -102,6 +100,7 @@ struct GemmKernel {
       });
     }
     for (int64_t i = 0; i < s.m; ++i) {
+      ctx.check_cancelled();
       for (int64_t j = 0; j < s.n; ++j) {
         uint64_t sum = 0;
         for (int64_t t = 0; t < s.k; ++t) {
@@ -123,7 +122,7 @@ struct GemmKernel {
   float alpha_, beta_;
   bool a_transposed_, b_transposed_;
 };
-TENON_KERNEL(GemmKernel, .op_type = "Gemm")
+TENON_KERNEL(GemmKernel, .op_type = "Gemm", .contract = "A: rank 2; B: rank 2; C?: rank 0..2")
 
 }  // namespace
 }  // namespace tenon::cpu

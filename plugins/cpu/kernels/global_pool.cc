@@ -73,9 +73,9 @@ using GlobalAveragePool = GlobalPool<Mean>;
 using GlobalMaxPool = GlobalPool<Largest>;
 using GlobalLpPool = GlobalPool<Norm>;
 
-TENON_KERNEL(GlobalAveragePool, .op_type = "GlobalAveragePool")
-TENON_KERNEL(GlobalMaxPool, .op_type = "GlobalMaxPool")
-TENON_KERNEL(GlobalLpPool, .op_type = "GlobalLpPool")
+TENON_KERNEL(GlobalAveragePool, .op_type = "GlobalAveragePool", .contract = "X: rank 2..")
+TENON_KERNEL(GlobalMaxPool, .op_type = "GlobalMaxPool", .contract = "X: rank 2..")
+TENON_KERNEL(GlobalLpPool, .op_type = "GlobalLpPool", .contract = "X: rank 2..")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,7 +12,7 @@ struct GreaterOp {
   }
 };
 using Greater = BinaryKernel<GreaterOp>;
-TENON_KERNEL(Greater, .op_type = "Greater")
+TENON_BINARY_KERNELS(Greater, "Greater")
 
 }  // namespace
 }  // namespace tenon::cpu

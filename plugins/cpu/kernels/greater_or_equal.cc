@@ -12,7 +12,7 @@ struct GreaterOrEqualOp {
   }
 };
 using GreaterOrEqual = BinaryKernel<GreaterOrEqualOp>;
-TENON_KERNEL(GreaterOrEqual, .op_type = "GreaterOrEqual")
+TENON_KERNEL(GreaterOrEqual, .op_type = "GreaterOrEqual", .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -55,9 +55,8 @@ class GridSample {
 
   void prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), grid = p.input(1).dims();
-    require(x.size() >= 3 && x.size() == grid.size() && x[0] == grid[0] &&
-                grid.back() == static_cast<int64_t>(x.size()) - 2,
-            TENON_INVALID_ARGUMENT, "input ", x, " and grid ", grid, " do not fit");
+    require(grid.back() == static_cast<int64_t>(x.size()) - 2, TENON_INVALID_ARGUMENT, "grid ", grid, " has ",
+            grid.back(), " coordinates for each point of input ", x);
     Dims out{x[0], x[1]};
     out.insert(out.end(), grid.begin() + 1, grid.end() - 1);
     p.set_output(0, out);
@@ -72,6 +71,7 @@ class GridSample {
       ctx.parallel_for(x[0] * points, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
         std::array<double, TENON_EP_MAX_RANK> at{};
         for (int64_t i = begin; i < end; ++i) {
+          ctx.check_cancelled();
           read_point(ctx.input(1), i, std::span(at).first(x.size() - 2));
           sample<T>(ctx, i / points, i % points, points, collect(at, x.subspan(2), rooms.of(worker)));
         }
@@ -178,7 +178,9 @@ class GridSample {
     const int64_t channels = x[1], plane = count_between(x, 2, static_cast<int>(x.size()));
     const T* in = ctx.input(0).data<T>() + image * channels * plane;
     T* out = ctx.output(0).template data<T>() + image * channels * points + point;
+    const bool long_sum = samples.size() > 4096;
     for (int64_t c = 0; c < channels; ++c, in += plane, out += points) {
+      if (long_sum) ctx.check_cancelled();
       if (mode_ == Mode::kNearest) {
         *out = samples.empty() ? T{} : in[samples[0].offset];
         continue;
@@ -195,7 +197,8 @@ class GridSample {
   Padding padding_;
   bool corners_;
 };
-TENON_KERNEL(GridSample, .op_type = "GridSample", .since = 16)
+TENON_KERNEL(GridSample, .op_type = "GridSample", .since = 16,
+             .contract = "X: [N, C, D...] & rank 3..; grid: [N, P...] & rank X")
 
 }  // namespace
 }  // namespace tenon::cpu

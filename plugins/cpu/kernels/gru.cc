@@ -56,7 +56,10 @@ class Gru : public RecurrentBase {
   }
 };
 
-TENON_KERNEL(Gru, .op_type = "GRU")
+TENON_KERNEL(Gru, .op_type = "GRU",
+             .contract =
+                 "X: rank 3; W: [D, 3*H, X.2]; R: [D, 3*H, H]; B?: [D, 6*H]; sequence_lens?: rank 1; "
+                 "initial_h?: rank 3")
 
 }  // namespace
 }  // namespace tenon::cpu

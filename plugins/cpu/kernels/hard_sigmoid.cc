@@ -16,7 +16,7 @@ struct HardSigmoidOp {
   float alpha, beta;
 };
 using HardSigmoid = UnaryKernel<HardSigmoidOp>;
-TENON_KERNEL(HardSigmoid, .op_type = "HardSigmoid")
+TENON_KERNEL(HardSigmoid, .op_type = "HardSigmoid", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

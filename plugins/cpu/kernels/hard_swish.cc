@@ -14,7 +14,7 @@ struct HardSwishOp {
   }
 };
 using HardSwish = UnaryKernel<HardSwishOp>;
-TENON_KERNEL(HardSwish, .op_type = "HardSwish")
+TENON_KERNEL(HardSwish, .op_type = "HardSwish", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct Identity {
     copy_or_view(ctx, 0, 0);
   }
 };
-TENON_KERNEL(Identity, .op_type = "Identity")
+TENON_KERNEL(Identity, .op_type = "Identity", .contract = "input: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -16,6 +16,7 @@ void normalize_groups(const Context& ctx, int64_t groups, int64_t length, float 
       groups, std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, length)),
       [&](int64_t begin, int64_t end) {
         for (int64_t g = begin; g < end; ++g) {
+          ctx.check_cancelled();
           const T* x = in + g * length;
           double sum = 0, squares = 0;
           for (int64_t i = 0; i < length; ++i) sum += static_cast<double>(static_cast<Compute<T>>(x[i]));
@@ -43,8 +44,6 @@ class InstanceNormalization {
   void run(const Context& ctx) const {
     const TensorView in = ctx.input(0);
     const Around at = around(in.dims(), 1);
-    require(ctx.input(1).size() == at.axis && ctx.input(2).size() == at.axis, TENON_INVALID_ARGUMENT,
-            "scale or B has no element for each of ", at.axis, " channels");
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {
       normalize_groups<T>(ctx, at.outer * at.axis, at.inner, epsilon_,
                           [&](int64_t g, int64_t) { return g % at.axis; });
@@ -69,9 +68,7 @@ class GroupNormalization {
     const Around at = around(in.dims(), 1);
     require(groups_ > 0 && at.axis % groups_ == 0, TENON_INVALID_ARGUMENT, at.axis, " channels in ", groups_,
             " groups");
-    const int64_t channels = at.axis / groups_, parameters = per_group_ ? groups_ : at.axis;
-    require(ctx.input(1).size() == parameters && ctx.input(2).size() == parameters, TENON_INVALID_ARGUMENT,
-            "scale or bias has not ", parameters, " elements");
+    const int64_t channels = at.axis / groups_;
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {
       normalize_groups<T>(ctx, at.outer * groups_, channels * at.inner, epsilon_, [&](int64_t g, int64_t i) {
         return per_group_ ? g % groups_ : g % groups_ * channels + i / at.inner;
@@ -85,8 +82,12 @@ class GroupNormalization {
   bool per_group_;
 };
 
-TENON_KERNEL(InstanceNormalization, .op_type = "InstanceNormalization")
-TENON_KERNEL(GroupNormalization, .op_type = "GroupNormalization", .since = 18)
+TENON_KERNEL(InstanceNormalization, .op_type = "InstanceNormalization",
+             .contract = "input: [N, C, D...]; scale: [C]; B: [C]")
+TENON_KERNEL(GroupNormalization, .op_type = "GroupNormalization", .since = 18, .until = 20,
+             .contract = "X: [N, C, D...]; scale: [$num_groups]; bias: [$num_groups]")
+TENON_KERNEL(GroupNormalization, .op_type = "GroupNormalization", .since = 21,
+             .contract = "X: [N, C, D...]; scale: [C]; bias: [C]")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -18,7 +18,7 @@ struct IsInfOp {
   bool negative, positive;
 };
 using IsInf = UnaryKernel<IsInfOp>;
-TENON_KERNEL(IsInf, .op_type = "IsInf")
+TENON_KERNEL(IsInf, .op_type = "IsInf", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

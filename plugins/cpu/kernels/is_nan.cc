@@ -14,7 +14,7 @@ struct IsNaNOp {
   }
 };
 using IsNaN = UnaryKernel<IsNaNOp>;
-TENON_KERNEL(IsNaN, .op_type = "IsNaN")
+TENON_KERNEL(IsNaN, .op_type = "IsNaN", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -1,4 +1,5 @@
 #include <cmath>
+#include "kernels/common/broadcast.h"
 
 #include "kernels/common/lines.h"
 
@@ -19,10 +20,10 @@ class LayerNormalization {
     const int axis = normalize_axis(axis_, in.rank());
     const int64_t rows = count_between(in.dims(), 0, axis), n = count_between(in.dims(), axis, in.rank());
     const TensorView scale = ctx.input(1), bias = ctx.input(2);
-    const bool whole = scale.size() == n && (!bias.present() || bias.size() == n);
+    const bool whole = is_whole(scale, in, axis) && (!bias.present() || is_whole(bias, in, axis));
     if (in.dtype() == TENON_FLOAT32 && scale.dtype() == TENON_FLOAT32 && whole && n > 0)
       return run_float(ctx, rows, n);
-    dispatch(kFloatTypes, in.dtype(), [&]<class T>() { run_any<T>(ctx, rows, n); });
+    dispatch(kFloatTypes, in.dtype(), [&]<class T>() { run_any<T>(ctx, axis, rows, n); });
   }
 
  private:
@@ -41,20 +42,50 @@ class LayerNormalization {
     });
   }
 
-  // Scale and bias broadcast to the normalised dims.
-  static double parameter(std::span<const double> values, int64_t i) {
-    return values[static_cast<size_t>(i) % values.size()];
+  /// Scale or bias, laid out along the input.
+  struct Parameter {
+    std::span<const double> values;
+    int64_t row_step = 0;  // 0: all rows have the same
+
+    double at(int64_t row, int64_t i) const { return values[static_cast<size_t>(row * row_step + i)]; }
+  };
+  /// Whether the parameter is the same in all rows: of its dims before the normalised ones each is 1.
+  static bool is_shared(DimsView parameter, size_t normalized) {
+    const size_t outer = parameter.size() - std::min(parameter.size(), normalized);
+    return std::all_of(parameter.begin(), parameter.begin() + static_cast<int64_t>(outer),
+                       [](int64_t d) { return d == 1; });
+  }
+  /// Whether it has an element for each of a row and needs no broadcasting.
+  static bool is_whole(TensorView parameter, TensorView in, int axis) {
+    const DimsView row = in.dims().subspan(static_cast<size_t>(axis));
+    return is_shared(parameter.dims(), row.size()) && parameter.size() == element_count(row);
+  }
+  static Parameter laid_out(const Context& ctx, int input, int axis) {
+    const TensorView given = ctx.input(input);
+    if (!given.present()) return {};
+    const std::span<const double> values = as_doubles(ctx, given);
+    DimsView dims = given.dims(), target = ctx.input(0).dims();
+    const DimsView row = target.subspan(static_cast<size_t>(axis));
+    const bool shared = is_shared(dims, row.size());
+    if (shared) target = row, dims = dims.last(std::min(dims.size(), row.size()));
+    const std::span<double> out = scratch_list<double>(ctx, element_count(target));
+    const Broadcast<1> walk(target, {dims});
+    if (!out.empty())
+      walk.for_runs(0, walk.runs, [&](const std::array<int64_t, 1>& from, int64_t to) {
+        for (int64_t i = 0; i < walk.run; ++i)
+          out[static_cast<size_t>(to + i)] = values[static_cast<size_t>(from[0] + i * walk.steps[0])];
+      });
+    return {out, shared ? 0 : element_count(row)};
   }
 
   template <class T>
-  void run_any(const Context& ctx, int64_t rows, int64_t n) const {
-    const std::span<const double> scale = as_doubles(ctx, ctx.input(1));
-    const std::span<const double> bias =
-        ctx.has_input(2) ? as_doubles(ctx, ctx.input(2)) : std::span<double>();
-    require(!scale.empty() || n == 0, TENON_INVALID_ARGUMENT, "scale has no elements");
+  void run_any(const Context& ctx, int axis, int64_t rows, int64_t n) const {
+    const Parameter scale = laid_out(ctx, 1, axis), bias = laid_out(ctx, 2, axis);
+    const bool biased = ctx.has_input(2);
     const T* x = ctx.input(0).data<T>();
     T* y = ctx.output(0).template data<T>();
     for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+      ctx.check_cancelled();
       double sum = 0, squares = 0;
       for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(static_cast<Compute<T>>(x[i]));
       const double mean = sum / static_cast<double>(n);
@@ -67,8 +98,8 @@ class LayerNormalization {
         // Rounded to the stored type before scaling, as the specification's Cast says.
         const T normalized = static_cast<T>(
             static_cast<Compute<T>>((static_cast<double>(static_cast<Compute<T>>(x[i])) - mean) * inverse));
-        double value = static_cast<double>(static_cast<Compute<T>>(normalized)) * parameter(scale, i);
-        if (!bias.empty()) value += parameter(bias, i);
+        double value = static_cast<double>(static_cast<Compute<T>>(normalized)) * scale.at(r, i);
+        if (biased) value += bias.at(r, i);
         y[i] = static_cast<T>(static_cast<Compute<T>>(value));
       }
       store_statistic(ctx, 1, r, mean);
@@ -86,7 +117,8 @@ class LayerNormalization {
   float epsilon_;
 };
 
-TENON_KERNEL(LayerNormalization, .op_type = "LayerNormalization", .since = 17)
+TENON_KERNEL(LayerNormalization, .op_type = "LayerNormalization", .since = 17,
+             .contract = "X: rank 1..; Scale: ~ X; B?: ~ X")
 
 }  // namespace
 }  // namespace tenon::cpu

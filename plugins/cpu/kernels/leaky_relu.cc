@@ -14,7 +14,7 @@ struct LeakyReluOp {
   float alpha;
 };
 using LeakyRelu = UnaryKernel<LeakyReluOp>;
-TENON_KERNEL(LeakyRelu, .op_type = "LeakyRelu")
+TENON_KERNEL(LeakyRelu, .op_type = "LeakyRelu", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

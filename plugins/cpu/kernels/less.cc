@@ -12,7 +12,7 @@ struct LessOp {
   }
 };
 using Less = BinaryKernel<LessOp>;
-TENON_KERNEL(Less, .op_type = "Less")
+TENON_BINARY_KERNELS(Less, "Less")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,7 +12,7 @@ struct LessOrEqualOp {
   }
 };
 using LessOrEqual = BinaryKernel<LessOrEqualOp>;
-TENON_KERNEL(LessOrEqual, .op_type = "LessOrEqual")
+TENON_KERNEL(LessOrEqual, .op_type = "LessOrEqual", .contract = "A: ~; B: ~")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -14,7 +14,7 @@ struct LogOp {
   }
 };
 using Log = UnaryKernel<LogOp>;
-TENON_KERNEL(Log, .op_type = "Log")
+TENON_KERNEL(Log, .op_type = "Log", .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::cpu

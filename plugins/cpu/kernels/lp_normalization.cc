@@ -30,7 +30,7 @@ class LpNormalization {
   int64_t axis_, p_;
 };
 
-TENON_KERNEL(LpNormalization, .op_type = "LpNormalization")
+TENON_KERNEL(LpNormalization, .op_type = "LpNormalization", .contract = "input: rank 1..")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,21 +12,20 @@ class LpPool : public PoolBase {
       : PoolBase(n),
         p_(n.since_version() < 2 ? double{n.attr_f("p", 2)} : static_cast<double>(n.attr_i("p", 2))) {}
 
-  void run(const Context& ctx, const PoolTable& table) const {
+  void run(const Context& ctx, const PoolWindows& windows) const {
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
       const T* in = ctx.input(0).data<T>();
       T* out = ctx.output(0).template data<T>();
-      each_plane(ctx, table, [&](int64_t plane) {
-        const T* x = in + plane * table.in_size;
-        for (size_t o = 0; o < static_cast<size_t>(table.out_size); ++o) {
+      each_plane(ctx, windows, [&](int64_t p) {
+        const T* x = in + p * windows.in_size();
+        T* y = out + p * windows.out_size();
+        windows.each(ctx, [&](int64_t o, const auto& window) {
           double total = 0;
-          for (int64_t t = table.begins[o]; t < table.begins[o + 1]; ++t)
-            total += std::pow(
-                std::abs(static_cast<double>(static_cast<Compute<T>>(x[table.taps[static_cast<size_t>(t)]]))),
-                p_);
-          out[plane * table.out_size + static_cast<int64_t>(o)] =
-              static_cast<T>(static_cast<Compute<T>>(std::pow(total, 1 / p_)));
-        }
+          window.each([&](int64_t at) {
+            total += std::pow(std::abs(static_cast<double>(static_cast<Compute<T>>(x[at]))), p_);
+          });
+          y[o] = static_cast<T>(static_cast<Compute<T>>(std::pow(total, 1 / p_)));
+        });
       });
     });
   }
@@ -35,7 +34,7 @@ class LpPool : public PoolBase {
   double p_;
 };
 
-TENON_KERNEL(LpPool, .op_type = "LpPool")
+TENON_KERNEL(LpPool, .op_type = "LpPool", .contract = "X: rank 3..")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -27,6 +27,7 @@ class Lrn {
       const int64_t grain = std::max<int64_t>(1, kGrainCostly / std::max<int64_t>(1, at.axis));
       ctx.parallel_for(lines, grain, [&](int64_t begin, int64_t end) {
         for (int64_t l = begin; l < end; ++l) {
+          ctx.check_cancelled();
           const int64_t first = l / at.inner * at.axis * at.inner + l % at.inner;
           const auto element = [&](int64_t c) {
             return static_cast<double>(static_cast<Compute<T>>(x[first + c * at.inner]));
@@ -49,7 +50,7 @@ class Lrn {
   int64_t size_;
 };
 
-TENON_KERNEL(Lrn, .op_type = "LRN")
+TENON_KERNEL(Lrn, .op_type = "LRN", .contract = "X: rank 2..")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -51,7 +51,10 @@ class Lstm : public RecurrentBase {
   }
 };
 
-TENON_KERNEL(Lstm, .op_type = "LSTM")
+TENON_KERNEL(Lstm, .op_type = "LSTM",
+             .contract =
+                 "X: rank 3; W: [D, 4*H, X.2]; R: [D, 4*H, H]; B?: [D, 8*H]; sequence_lens?: rank 1; "
+                 "initial_h?: rank 3; initial_c?: rank 3; P?: [D, 3*H]")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -12,27 +12,26 @@ class MaxPool : public PoolBase {
   explicit MaxPool(const NodeView& n) : PoolBase(n), column_major_(n.attr_i("storage_order", 0) != 0) {}
   static Support supports(const NodeView& n) { return Check(n).input(0, kTypes).rank(0, 3); }
 
-  void run(const Context& ctx, const PoolTable& table) const {
+  void run(const Context& ctx, const PoolWindows& windows) const {
     dispatch(kTypes, ctx.input(0).dtype(), [&]<class T>() {
       const T* in = ctx.input(0).data<T>();
       T* out = ctx.has_output(0) ? ctx.output(0).template data<T>() : nullptr;
       int64_t* indices = ctx.has_output(1) ? ctx.output(1).data<int64_t>() : nullptr;
       const DimsView spatial = ctx.input(0).dims().subspan(2);
-      if (table.out_size == 0) return;
-      each_plane(ctx, table, [&](int64_t p) {
-        const T* x = in + p * table.in_size;
-        for (int64_t o = 0; o < table.out_size; ++o) {
+      if (windows.out_size() == 0) return;
+      each_plane(ctx, windows, [&](int64_t p) {
+        const T* x = in + p * windows.in_size();
+        windows.each(ctx, [&](int64_t o, const auto& window) {
           int64_t best = -1;
-          for (int64_t t = table.begins[static_cast<size_t>(o)]; t < table.begins[static_cast<size_t>(o) + 1];
-               ++t) {
-            const int64_t at = table.taps[static_cast<size_t>(t)];
+          window.each([&](int64_t at) {
             if (best < 0 || static_cast<Compute<T>>(x[at]) > static_cast<Compute<T>>(x[best])) best = at;
-          }
+          });
           // A window that lies in the padding alone has no element.
-          const int64_t to = p * table.out_size + o;
+          const int64_t to = p * windows.out_size() + o;
           if (out != nullptr) out[to] = best < 0 ? lowest<T>() : x[best];
-          if (indices != nullptr) indices[to] = best < 0 ? -1 : p * table.in_size + numbered(best, spatial);
-        }
+          if (indices != nullptr)
+            indices[to] = best < 0 ? -1 : p * windows.in_size() + numbered(best, spatial);
+        });
       });
     });
   }

@@ -449,9 +449,17 @@ class Contract {
     return (*dims)[static_cast<size_t>(axis)];
   }
 
+  /// A shape of the contract for a person who has not read the grammar.
+  static std::string needed(const std::string& text) {
+    if (text == "~") return "one that broadcasts with the inputs before it";
+    if (text == "one") return "one element";
+    if (text[0] == '~') return cat("one that broadcasts to input", text.substr(1));
+    if (text[0] == '=') return cat("that of input", text.substr(1));
+    return text;
+  }
   std::string refusal(int i, const Input& input, DimsView dims, const Bound& bound) const {
     std::string out =
-        cat("input ", i, " (", input.name, ") has shape ", dims, ", where ", input.text, " is needed");
+        cat("input ", i, " (", input.name, ") has shape ", dims, ", and needed is ", needed(input.text));
     std::string values;
     for (size_t s = 0; s < symbols_.size(); ++s) {
       if (bound.symbols[s] >= 0)

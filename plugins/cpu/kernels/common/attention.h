@@ -84,6 +84,7 @@ void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
       [&](uint32_t worker, int64_t begin, int64_t end) {
         C* scores = scratch + static_cast<int64_t>(worker) * block * s.keys;
         for (int64_t item = begin; item < end; ++item) {
+          ctx.check_cancelled();
           const int64_t b = item / blocks / s.heads, h = item / blocks % s.heads,
                         first = item % blocks * block;
           const int64_t rows = std::min(block, s.queries - first), kv = h / (s.heads / s.kv_heads);

@@ -63,6 +63,7 @@ void convolve_integer(const Context& ctx, const ConvIntegerState& window, int64_
       im2col(xs.data() + image * channels * in_plane, channels, window, first, n, int32_t{0}, columns.data());
       for (int64_t m = 0; m < outs; ++m) {
         const int64_t channel = image % groups * outs + m;
+        ctx.check_cancelled();
         std::fill_n(sums.begin(), n, 0);
         for (int64_t r = 0; r < rows; ++r) {
           const int32_t weight = ws[static_cast<size_t>(channel * rows + r)];

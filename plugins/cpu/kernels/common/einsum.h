@@ -75,6 +75,8 @@ inline EinsumPlan parse_einsum(std::string equation, const std::vector<DimsView>
     const auto letters =
         terms[i].size() - static_cast<size_t>(std::count(terms[i].begin(), terms[i].end(), '.'));
     const bool open = letters != terms[i].size();
+    require(letters + 1 >= terms[i].size(), TENON_INVALID_ARGUMENT, "term '", terms[i],
+            "' of the equation has more than one ellipsis");
     require(
         open ? inputs[i].size() >= letters && inputs[i].size() - letters < 10 : inputs[i].size() == letters,
         TENON_INVALID_ARGUMENT, "term '", terms[i], "' does not fit an input of shape ", inputs[i]);
@@ -96,6 +98,9 @@ inline EinsumPlan parse_einsum(std::string equation, const std::vector<DimsView>
             "' has more than one output");
     plan.output = spell_ellipsis(right[0], ellipsis);
   }
+  for (size_t i = 0; i < plan.output.size(); ++i)
+    require(plan.output.find(plan.output[i], i + 1) == std::string::npos, TENON_INVALID_ARGUMENT,
+            "the output of '", equation, "' names a label twice");
   for (const char c : plan.output) {
     const auto size = sizes.find(c);
     require(size != sizes.end(), TENON_INVALID_ARGUMENT, "label '", c, "' of the output is in no input");

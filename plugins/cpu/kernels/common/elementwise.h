@@ -236,4 +236,9 @@ class BinaryKernel : public BinaryBase {
   Op op_;
 };
 
+/// A binary operator older than version 7, when `axis` said where the second operand lies: BinaryBase finds out itself.
+#define TENON_BINARY_KERNELS(K, op)                                        \
+  TENON_KERNEL(K, .op_type = op, .until = 6, .contract = "A: any; B: any") \
+  TENON_KERNEL(K, .op_type = op, .since = 7, .contract = "A: ~; B: ~")
+
 }  // namespace tenon::cpu

@@ -8,22 +8,38 @@
 
 namespace tenon::cpu {
 
+/// Looks whether long work is still wanted, and throws when it is not; an empty one looks nowhere.
+struct Look {
+  const void* context = nullptr;
+  void (*check)(const void* context) = nullptr;
+
+  template <class C>
+  static Look at(const C& context) {
+    return {&context, [](const void* c) { static_cast<const C*>(c)->check_cancelled(); }};
+  }
+  void operator()() const {
+    if (check != nullptr) check(context);
+  }
+};
+
 /// The tables for one length. Immutable; run() may be called by several threads, each with its own buffers.
 class Fft {
  public:
   using Complex = std::complex<double>;
 
-  explicit Fft(int64_t n);  // n > 0
+  explicit Fft(int64_t n, Look look = {});  // n > 0
+  /// How many elements the tables for `n` have; n below 2^60.
+  static int64_t table_size(int64_t n);
   int64_t size() const { return n_; }
 
   /// Transforms size() elements in place: sum over k of x[k] * exp(-2 pi i j k / n), or with the opposite
   /// sign and divided by n when `inverse`. `work`: as many elements as work_size() says.
-  void run(Complex* data, bool inverse, Complex* work) const;
+  void run(Complex* data, bool inverse, Complex* work, Look look = {}) const;
   int64_t work_size() const { return inner_ ? inner_->n_ : 0; }
 
  private:
-  void powers_of_two(Complex* data) const;
-  void any_length(Complex* data, Complex* work) const;
+  void powers_of_two(Complex* data, Look look) const;
+  void any_length(Complex* data, Complex* work, Look look) const;
 
   int64_t n_;
   std::vector<Complex> roots_;  // exp(-2 pi i k / n) for k < n / 2; n a power of two

@@ -48,6 +48,7 @@ void gemm(const Context& ctx, const isa::Gemm<T>& g, const GemmRoom<T>& room) {
   const int64_t n = by_rows ? g.m : g.n, other = std::max<int64_t>(1, by_rows ? g.n : g.m);
   const int64_t grain = std::max<int64_t>(8, kGrainFlops / std::max<int64_t>(1, other * g.k));
   ctx.parallel_for(n, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
+    ctx.check_cancelled();
     isa::Gemm<T> part = g;
     if (by_rows) {
       part.m = end - begin;
@@ -82,6 +83,7 @@ void gemm_batch(const Context& ctx, int64_t count, F&& at) {
   }
   ctx.parallel_for(count, std::max<int64_t>(1, kGrainFlops / work),
                    [&](uint32_t worker, int64_t begin, int64_t end) {
+                     ctx.check_cancelled();
                      for (int64_t i = begin; i < end; ++i) room.multiply(worker, at(i));
                    });
 }

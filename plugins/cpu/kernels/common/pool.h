@@ -1,96 +1,194 @@
 // The engine behind the pooling operators: every window of every channel, over any number of spatial dims.
 #pragma once
 
-#include "kernels/common/strided.h"
+#include <array>
+
 #include "kernels/common/window.h"
 
 namespace tenon::cpu {
 
-/// Calls window(taps, n, out) for every output position of one channel plane, where taps are the offsets in
-/// the plane that the window covers, in order, and `covered` is how many positions of the padded input it
-/// covers.
-class PoolWalk {
- public:
-  explicit PoolWalk(std::vector<WindowDim> dims) : dims_(std::move(dims)), strides_(dims_.size(), 1) {
-    for (size_t d = dims_.size(); d-- > 1;) strides_[d - 1] = strides_[d] * dims_[d].in;
-    for (const WindowDim& w : dims_) in_size_ *= w.in, out_size_ *= w.out;
-  }
-  int64_t in_size() const { return in_size_; }
-  int64_t out_size() const { return out_size_; }
-  const std::vector<WindowDim>& dims() const { return dims_; }
+/// Where the window of one output position lies in one dim.
+struct PoolSpan {
+  int64_t first = 0;    // the element below the first tap that is inside the input
+  int64_t taps = 0;     // inside the input
+  int64_t covered = 0;  // inside the padded input
+};
 
+/// One window of a channel plane: a span per dim.
+class PoolWindow {
+ public:
+  PoolWindow(std::span<const PoolSpan* const> spans, DimsView strides, DimsView steps)
+      : spans_(spans), strides_(strides), steps_(steps) {}
+
+  /// Taps inside the input.
+  int64_t taps() const { return product(&PoolSpan::taps); }
+  /// Positions of the padded input below the window.
+  int64_t covered() const { return product(&PoolSpan::covered); }
+  /// Calls tap(offset in the plane) for every tap inside the input, in order.
   template <class F>
-  void each(F&& window) const {
-    std::vector<int64_t> taps;
-    Dims position(dims_.size(), 0);
-    for (int64_t out = 0; out < out_size_; ++out) {
-      int64_t covered = 1;
-      taps.assign(1, 0);
-      for (size_t d = 0; d < dims_.size(); ++d) covered *= spread(dims_[d], strides_[d], position[d], &taps);
-      window(taps, covered, out);
-      for (size_t d = dims_.size(); d-- > 0 && ++position[d] == dims_[d].out;) position[d] = 0;
+  void each(F&& tap) const {
+    const size_t inner = spans_.size() - 1;
+    const int64_t line = spans_[inner]->taps, step = steps_[inner];
+    int64_t at = 0, rows = line > 0 ? 1 : 0;
+    for (size_t d = 0; d < spans_.size(); ++d) at += spans_[d]->first * strides_[d];
+    for (size_t d = 0; d < inner; ++d) rows *= spans_[d]->taps;
+    std::array<int64_t, TENON_EP_MAX_RANK> index{};
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < line; ++i) tap(at + i * step);
+      for (size_t d = inner; d-- > 0;) {
+        at += steps_[d];
+        if (++index[d] < spans_[d]->taps) break;
+        at -= steps_[d] * index[d];
+        index[d] = 0;
+      }
     }
   }
 
  private:
-  // Multiplies the taps by those of one dim; returns how many the window has inside the padded input.
-  static int64_t spread(const WindowDim& w, int64_t stride, int64_t at, std::vector<int64_t>* taps) {
-    const int64_t start = at * w.stride - w.pad_begin, first = w.first_tap(at), last = w.last_tap(at);
-    const size_t before = taps->size();
-    std::vector<int64_t> out;
-    out.reserve(before * static_cast<size_t>(std::max<int64_t>(0, last - first)));
-    for (const int64_t base : *taps)
-      for (int64_t k = first; k < last; ++k) out.push_back(base + (start + k * w.dilation) * stride);
-    taps->swap(out);
-    int64_t inside = 0;
-    for (int64_t k = 0; k < w.kernel; ++k) inside += start + k * w.dilation < w.in + w.pad_end;
-    return inside;
+  int64_t product(int64_t PoolSpan::*member) const {
+    int64_t out = 1;
+    for (const PoolSpan* span : spans_) out *= span->*member;
+    return out;
   }
-
-  std::vector<WindowDim> dims_;
-  Dims strides_;
-  int64_t in_size_ = 1, out_size_ = 1;
+  std::span<const PoolSpan* const> spans_;
+  DimsView strides_, steps_;
 };
 
-/// The taps of every output position, computed once per shape: all planes share them.
-struct PoolTable {
-  int64_t in_size = 0, out_size = 0;
-  std::vector<int64_t> taps;     // of all windows, one after the other
-  std::vector<int64_t> begins;   // out_size + 1
-  std::vector<int64_t> covered;  // out_size
-
-  explicit PoolTable(const PoolWalk& walk) : in_size(walk.in_size()), out_size(walk.out_size()), begins{0} {
-    walk.each([&](const std::vector<int64_t>& window, int64_t positions, int64_t) {
-      taps.insert(taps.end(), window.begin(), window.end());
-      begins.push_back(static_cast<int64_t>(taps.size()));
-      covered.push_back(positions);
-    });
+/// The same from a list of its taps.
+class PoolList {
+ public:
+  PoolList(const int64_t* first, const int64_t* last, int64_t covered)
+      : first_(first), last_(last), covered_(covered) {}
+  int64_t taps() const { return last_ - first_; }
+  int64_t covered() const { return covered_; }
+  template <class F>
+  void each(F&& tap) const {
+    for (const int64_t* at = first_; at != last_; ++at) tap(*at);
   }
+
+ private:
+  const int64_t *first_, *last_;
+  int64_t covered_;
 };
 
-/// Attributes and output shape of a pooling operator; the table is the state of one shape.
+/// The windows of every output position, computed once per shape: all planes share them. Few taps are listed, many
+/// are found by walking.
+class PoolWindows {
+ public:
+  PoolWindows() = default;  // of a tensor without planes
+  PoolWindows(const PrepareContext& p, const std::vector<WindowDim>& dims)
+      : spans_(dims.size()), strides_(dims.size(), 1), steps_(dims.size()), in_size_(1), out_size_(1) {
+    int64_t positions = 0;
+    for (const WindowDim& w : dims) {
+      in_size_ = checked_mul(in_size_, w.in, "the input");
+      out_size_ = checked_mul(out_size_, w.out, "the output");
+      positions = checked_add(positions, w.out, "the output");
+    }
+    if (out_size_ == 0) return;
+    require_tables(p, positions, sizeof(PoolSpan), "the places of the windows");
+    for (size_t d = dims.size(); d-- > 1;) strides_[d - 1] = strides_[d] * dims[d].in;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      // A dim with a single element has no second tap.
+      steps_[d] = dims[d].in > dims[d].dilation ? dims[d].dilation * strides_[d] : 0;
+      fill(p, dims[d], spans_[d]);
+    }
+    if (work_ + static_cast<double>(out_size_) <= kMostListed) list();
+  }
+  int64_t in_size() const { return in_size_; }
+  int64_t out_size() const { return out_size_; }
+  /// Taps of all windows together, as far as a number is needed to judge the work.
+  int64_t work() const { return static_cast<int64_t>(std::min(work_, 1e15)); }
+
+  /// Calls window(output position, PoolWindow or PoolList) for all positions of one plane.
+  template <class F>
+  void each(const Context& ctx, F&& window) const {
+    if (begins_.empty()) {
+      walk(window, [&] { ctx.check_cancelled(); });
+      return;
+    }
+    const int64_t *taps = taps_.data(), *end = begins_.data() + 1, *covered = covered_.data();
+    const int64_t* first = taps;
+    for (int64_t out = 0, n = out_size_; out < n; ++out) {
+      const int64_t* last = taps + end[out];
+      window(out, PoolList(first, last, covered[out]));
+      first = last;
+    }
+  }
+
+ private:
+  static constexpr double kMostListed = 1 << 21;
+
+  void fill(const PrepareContext& p, const WindowDim& w, std::vector<PoolSpan>& spans) {
+    spans.reserve(static_cast<size_t>(w.out));
+    double taps = 0;
+    for (int64_t o = 0; o < w.out; ++o) {
+      if (o % kStepsPerLook == 0) p.check_cancelled();
+      const int64_t first = w.first_tap(o), last = std::max(first, w.last_tap(o));
+      spans.push_back({last > first ? w.start(o) + first * w.dilation : 0, last - first, w.covered_taps(o)});
+      taps += static_cast<double>(last - first);
+    }
+    work_ *= taps;
+  }
+  void list() {
+    begins_.push_back(0);
+    walk(
+        [&](int64_t, const PoolWindow& window) {
+          window.each([&](int64_t at) { taps_.push_back(at); });
+          begins_.push_back(static_cast<int64_t>(taps_.size()));
+          covered_.push_back(window.covered());
+        },
+        [] {});
+  }
+  template <class F, class L>
+  void walk(F&& window, L&& look) const {
+    std::array<size_t, TENON_EP_MAX_RANK> position{};
+    std::array<const PoolSpan*, TENON_EP_MAX_RANK> spans{};
+    for (size_t d = 0; d < spans_.size(); ++d) spans[d] = spans_[d].data();
+    const std::span<const PoolSpan* const> current(spans.data(), spans_.size());
+    const PoolWindow at(current, strides_, steps_);
+    for (int64_t out = 0; out < out_size_; ++out) {
+      window(out, at);
+      for (size_t d = spans_.size(); d-- > 0;) {
+        if (++position[d] < spans_[d].size()) {
+          spans[d] = &spans_[d][position[d]];
+          break;
+        }
+        position[d] = 0;
+        spans[d] = spans_[d].data();
+        look();
+      }
+    }
+  }
+
+  std::vector<std::vector<PoolSpan>> spans_;
+  Dims strides_, steps_;  // in the plane: of an element, of a tap
+  std::vector<int64_t> taps_, begins_,
+      covered_;  // listed: all windows' taps; where each begins, and one more
+  int64_t in_size_ = 0, out_size_ = 0;
+  double work_ = 1;
+};
+
+/// Attributes and output shape of a pooling operator; the windows are the state of one shape.
 class PoolBase {
  public:
   explicit PoolBase(const NodeView& n) : window_(n) {}
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloatTypes).rank(0, 3); }
 
-  PoolTable prepare(PrepareContext& p) const {
+  PoolWindows prepare(PrepareContext& p) const {
     const DimsView in = p.input(0).dims();
-    require(in.size() >= 3, TENON_INVALID_ARGUMENT, "the input has rank ", in.size(),
-            ", pooling needs 3 or more");
     const std::vector<WindowDim> dims = window_.resolve(in.subspan(2), window_.kernel);
     const Dims out = window_output(in[0], in[1], dims);
     for (int i = 0; i < p.output_count(); ++i) p.set_output(i, out);
-    return PoolTable(PoolWalk(dims));
+    return element_count(out) == 0 ? PoolWindows() : PoolWindows(p, dims);
   }
 
  protected:
   /// Calls plane(index) for every (batch, channel).
   template <class F>
-  static void each_plane(const Context& ctx, const PoolTable& table, F&& plane) {
+  static void each_plane(const Context& ctx, const PoolWindows& windows, F&& plane) {
     const int64_t planes = ctx.input(0).dim(0) * ctx.input(0).dim(1);
-    const int64_t work = std::max<int64_t>(1, static_cast<int64_t>(table.taps.size()));
-    ctx.parallel_for(planes, std::max<int64_t>(1, kGrainCheap / work), [&](int64_t begin, int64_t end) {
+    const int64_t grain = std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, windows.work()));
+    ctx.parallel_for(planes, grain, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) plane(p);
     });
   }

@@ -115,8 +115,9 @@ Support RecurrentBase::supports(const NodeView& n) {
 }
 
 void RecurrentBase::prepare(PrepareContext& p) const {
+  check_parameters(p);
   const DimsView x = p.input(0).dims();
-  const int64_t directions = both_ ? 2 : 1, hidden = p.input(2).dims().back();
+  const int64_t directions = both_ ? 2 : 1, hidden = p.input(2).dim(2);
   const int64_t time = batch_first_ ? x[1] : x[0], batch = batch_first_ ? x[0] : x[1];
   p.set_output(0,
                batch_first_ ? Dims{batch, time, directions, hidden} : Dims{time, directions, batch, hidden});
@@ -124,31 +125,30 @@ void RecurrentBase::prepare(PrepareContext& p) const {
     p.set_output(i, batch_first_ ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden});
 }
 
+// The contract leaves open what depends on direction and layout.
+void RecurrentBase::check_parameters(PrepareContext& p) const {
+  const DimsView x = p.input(0).dims(), w = p.input(1).dims();
+  const int64_t directions = both_ ? 2 : 1, hidden = p.input(2).dim(2), batch = batch_first_ ? x[0] : x[1];
+  require(w[0] == directions, TENON_INVALID_ARGUMENT, "W has shape ", w, " for ", directions, " directions");
+  require(!p.has_input(4) || p.input(4).dim(0) == batch, TENON_INVALID_ARGUMENT, "sequence_lens has shape ",
+          p.input(4).dims(), " for a batch of ", batch);
+  const Dims state = batch_first_ ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
+  for (int i = 5; i < (has_cell_ ? 7 : 6); ++i) {
+    const DimsView given = p.input(i).dims();
+    require(!p.has_input(i) || std::equal(given.begin(), given.end(), state.begin(), state.end()),
+            TENON_INVALID_ARGUMENT, "the initial state has shape ", given, " and needs ", state);
+  }
+}
+
 RecurrentSizes RecurrentBase::sizes(const Context& ctx) const {
-  const DimsView x = ctx.input(0).dims(), w = ctx.input(1).dims(), r = ctx.input(2).dims();
+  const DimsView x = ctx.input(0).dims();
   RecurrentSizes s;
   s.time = batch_first_ ? x[1] : x[0];
   s.batch = batch_first_ ? x[0] : x[1];
   s.input = x[2];
   s.gates = gates_;
   s.directions = both_ ? 2 : 1;
-  require(w.size() == 3 && r.size() == 3, TENON_INVALID_ARGUMENT, "W and R must have rank 3");
-  s.hidden = r[2];
-  const int64_t width = s.gates * s.hidden;
-  require(w[0] == s.directions && r[0] == s.directions && w[1] == width && r[1] == width && w[2] == s.input,
-          TENON_INVALID_ARGUMENT, "W ", w, " or R ", r, " does not fit X ", x, " and ", s.directions,
-          " directions");
-  const auto fits = [&](int input, int64_t count) {
-    require(!ctx.has_input(input) || ctx.input(input).size() == count, TENON_INVALID_ARGUMENT, "input ",
-            input, " has ", ctx.input(input).size(), " elements, needed are ", count);
-  };
-  fits(3, s.directions * 2 * width);
-  fits(4, s.batch);
-  fits(5, s.directions * s.batch * s.hidden);
-  if (has_cell_) {
-    fits(6, s.directions * s.batch * s.hidden);
-    fits(7, s.directions * 3 * s.hidden);
-  }
+  s.hidden = ctx.input(2).dim(2);
   return s;
 }
 

@@ -69,6 +69,7 @@ class RecurrentBase {
   int64_t hidden_ = 0;
 
  private:
+  void check_parameters(PrepareContext& p) const;
   bool is_reverse(int64_t direction) const { return reverse_ || direction == 1; }
   int gates_;
   bool batch_first_ = false, reverse_ = false, both_ = false, has_cell_;
@@ -98,6 +99,7 @@ std::span<C> load_blocks(const Context& ctx, TensorView in, bool exchange) {
 template <class C, class T, class Cell>
 void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
   const RecurrentSizes s = sizes(ctx);
+  if (s.batch == 0 || s.hidden == 0) return;  // all outputs are empty
   const int64_t width = s.gates * s.hidden, state = s.batch * s.hidden;
   const auto load = [&](int i, bool exchange) { return load_blocks<C, T>(ctx, ctx.input(i), exchange); };
   // Input `i`, or zeros.
@@ -141,6 +143,7 @@ void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
     for (int64_t b = 0; b < (uniform ? 1 : s.batch); ++b) {
       const int64_t rows = uniform ? s.batch : 1, steps = uniform ? s.time : lengths[static_cast<size_t>(b)];
       for (int64_t step = 0; step < steps; ++step) {
+        ctx.check_cancelled();
         const int64_t t = is_reverse(d) ? steps - 1 - step : step;
         cell(direction, gates.data() + (t * s.batch + b) * width, hd + b * s.hidden,
              cd ? cd + b * s.hidden : nullptr, rows);

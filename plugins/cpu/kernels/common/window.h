@@ -2,7 +2,7 @@
 // dims.
 #pragma once
 
-#include "kernels/common/shape.h"
+#include "kernels/common/checked.h"
 
 namespace tenon::cpu {
 
@@ -11,14 +11,19 @@ struct WindowDim {
   int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
 
   int64_t reach() const { return (kernel - 1) * dilation + 1; }
+  /// Where the window of output position `o` begins in the input; negative in the padding.
+  int64_t start(int64_t o) const { return o * stride - pad_begin; }
   /// The kernel positions [first, last) that fall inside the input at output position `o`.
   int64_t first_tap(int64_t o) const {
-    const int64_t start = o * stride - pad_begin;
-    return start >= 0 ? 0 : std::min(kernel, (-start + dilation - 1) / dilation);
+    return start(o) >= 0 ? 0 : std::min(kernel, ceil_div(-start(o), dilation));
   }
-  int64_t last_tap(int64_t o) const {
-    const int64_t room = in - (o * stride - pad_begin);
-    return room <= 0 ? 0 : std::min(kernel, (room + dilation - 1) / dilation);
+  int64_t last_tap(int64_t o) const { return taps_before(o, in); }
+  /// How many kernel positions fall inside the padded input.
+  int64_t covered_taps(int64_t o) const { return taps_before(o, in + pad_end); }
+
+ private:
+  int64_t taps_before(int64_t o, int64_t end) const {
+    return end <= start(o) ? 0 : std::min(kernel, ceil_div(end - start(o), dilation));
   }
 };
 
@@ -33,12 +38,13 @@ class WindowAttributes {
         auto_pad(n.attr_s("auto_pad", "NOTSET")),
         ceil_mode(n.attr_i("ceil_mode", 0) != 0) {}
 
-  /// One entry per dim of `input`. `kernel_shape` is used when the attribute is missing (Conv: from the
-  /// weights).
-  std::vector<WindowDim> resolve(DimsView input, DimsView kernel_shape) const {
+  /// One entry per dim of `input`. `taps` is the kernel's shape, from the weights or from the attribute; where both
+  /// are given they agree. No product or sum of what is returned overflows.
+  std::vector<WindowDim> resolve(DimsView input, DimsView taps) const {
     const size_t n = input.size();
-    const DimsView taps = kernel.empty() ? kernel_shape : DimsView(kernel);
     require(taps.size() == n, TENON_INVALID_ARGUMENT, "kernel shape ", taps, " for ", n, " spatial dims");
+    require(kernel.empty() || std::equal(kernel.begin(), kernel.end(), taps.begin(), taps.end()),
+            TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, " where the weights have ", taps);
     const auto fits = [n](const Dims& list, size_t each) { return list.empty() || list.size() == n * each; };
     require(fits(strides, 1) && fits(dilations, 1) && fits(pads, 2), TENON_INVALID_ARGUMENT,
             "strides, dilations or pads do not match ", n, " spatial dims");
@@ -52,6 +58,8 @@ class WindowAttributes {
       require(w.kernel > 0 && w.stride > 0 && w.dilation > 0, TENON_INVALID_ARGUMENT,
               "kernel, strides and dilations must be positive");
       if (!pads.empty()) w.pad_begin = pads[d], w.pad_end = pads[d + n];
+      require(w.pad_begin >= 0 && w.pad_end >= 0, TENON_INVALID_ARGUMENT, "pads are ", pads,
+              " and must not be negative");
       pad(w);
     }
     return out;
@@ -63,20 +71,27 @@ class WindowAttributes {
 
  private:
   void pad(WindowDim& w) const {
+    const int64_t reach = checked_add(checked_mul(w.kernel - 1, w.dilation, "the kernel"), 1, "the kernel");
     if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-      w.out = (w.in + w.stride - 1) / w.stride;
-      const int64_t total = std::max<int64_t>(0, (w.out - 1) * w.stride + w.reach() - w.in);
+      w.out = ceil_div(w.in, w.stride);
+      const int64_t needed = checked_add((w.out - 1) * w.stride, reach, "the padded input");
+      const int64_t total = std::max<int64_t>(0, needed - w.in);
       w.pad_begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
       w.pad_end = total - w.pad_begin;
       return;
     }
     if (auto_pad == "VALID") w.pad_begin = w.pad_end = 0;
-    const int64_t span = w.in + w.pad_begin + w.pad_end - w.reach();
-    require(span >= 0 || w.in == 0, TENON_INVALID_ARGUMENT, "the kernel reaches over ", w.reach(),
-            " elements but the padded input has ", w.in + w.pad_begin + w.pad_end);
-    w.out = (ceil_mode ? span + w.stride - 1 : span) / w.stride + 1;
+    const int64_t padded =
+        checked_add(checked_add(w.in, w.pad_begin, "the padded input"), w.pad_end, "the padded input");
+    const int64_t span = padded - reach;
+    // With ceil_mode a window may hang over the end by less than a stride.
+    require(span >= 0 || w.in == 0 || (ceil_mode && span > -w.stride), TENON_INVALID_ARGUMENT,
+            "the kernel reaches over ", reach, " elements but the padded input has ", padded);
+    w.out = (ceil_mode ? ceil_div(span, w.stride) : span / w.stride) + 1;
     // A window must begin inside the input or its leading padding.
-    if (ceil_mode && (w.out - 1) * w.stride >= w.in + w.pad_begin) --w.out;
+    const int64_t last = checked_mul(std::max<int64_t>(w.out, 1) - 1, w.stride, "the last window's place");
+    checked_add(last, reach, "the last window's end");
+    if (ceil_mode && w.out > 0 && last >= w.in + w.pad_begin) --w.out;
     w.out = std::max<int64_t>(w.out, 0);
   }
 };
