@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ep-sdk/cts/child.h"
 #include "ep-sdk/cts/outcome.h"
 #include "ep-sdk/cts/target.h"
 
@@ -28,9 +29,6 @@ const Check* find_check(const std::string& id);
 struct Registrar {
   explicit Registrar(Check check);
 };
-
-/// Says to the parent process what is being done, so that a crash or a time-out can be placed.
-void stage(const std::string& what);
 
 }  // namespace tenon::cts
 

@@ -13,10 +13,8 @@
 #include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
-
-#include "ep-sdk/cts/check.h"
-#include "ep-sdk/cts/host_table.h"
 
 extern char** environ;
 
@@ -153,6 +151,8 @@ std::string Child::last_words() const {
   return text.substr(text.find_last_of('\n') + 1);
 }
 
+void say(const std::string& line) { write_line(line); }
+
 void stage(const std::string& what) { write_line("@" + what); }
 
 void answer(const Result& result) {
@@ -189,25 +189,6 @@ Result run_child(const std::vector<std::string>& arguments, double limit_seconds
       result.crash + (line ? ", after the check, while the process was ending" : " in " + child.last_stage());
   if (const std::string words = child.last_words(); !words.empty()) result.cause += "; it printed: " + words;
   return result;
-}
-
-int serve_check(const std::string& id, const Target& target) {
-  Result result;
-  result.status = "passed";
-  host_state().stage = stage;
-  try {
-    const Check* check = find_check(id);
-    if (check == nullptr || check->body == nullptr) throw std::runtime_error("there is no check " + id);
-    check->body(target);
-  } catch (const Failed& failed) {
-    result.status = "failed", result.cause = failed.what(), result.cure = failed.cure;
-  } catch (const NotApplicable& reason) {
-    result.status = "not applicable", result.cause = reason.what();
-  } catch (const std::exception& e) {
-    result.status = "failed", result.cause = e.what();
-  }
-  answer(result);
-  return 0;
 }
 
 }  // namespace tenon::cts

@@ -50,11 +50,13 @@ class Child {
 /// Runs this executable with `arguments` and reads its answer; a crash or a time-out is a failed result.
 Result run_child(const std::vector<std::string>& arguments, double limit_seconds);
 
-/// The child's side: what it says to its parent.
+/// The child's side: a line that its parent receives.
+void say(const std::string& line);
+/// What it found, as a line.
 void answer(const Result& result);
 Result read_answer(const std::string& line);
 
-/// What runs in this process is a child's check.
-int serve_check(const std::string& id, const struct Target& target);
+/// Says to the parent process what is being done, so that a crash or a time-out can be placed.
+void stage(const std::string& what);
 
 }  // namespace tenon::cts

@@ -6,6 +6,9 @@
 
 namespace tenon::cts {
 
+/// What the bytes around memory hold that is made from now on. A result that changes with it was read from there.
+void fill_surroundings(uint8_t byte);
+
 /// `size` bytes that end exactly at (or, for an alignment, less than it before) a page that nobody may touch,
 /// with another such page in front of their first page.
 class GuardedMemory {
@@ -27,6 +30,7 @@ class GuardedMemory {
   size_t inner_ = 0;          // bytes between the guards
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
+  uint8_t slack_ = 0;  // what the bytes around hold
 };
 
 }  // namespace tenon::cts

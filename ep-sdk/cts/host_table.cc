@@ -148,7 +148,7 @@ void own_threads_done(tenon_run*) {}
 constexpr uint8_t kOldBytes = 0xC7;  // what fresh memory holds
 
 void* scratch(tenon_run* run, uint64_t bytes) {
-  if (run == nullptr || !host_state().grant()) return nullptr;
+  if (run == nullptr || !host_state().grant(bytes)) return nullptr;
   run->scratch.emplace_back(bytes, 64);
   std::memset(run->scratch.back().data(), kOldBytes, bytes);
   return run->scratch.back().data();
@@ -173,7 +173,9 @@ tenon_run::Output* output_of(tenon_run* run, uint32_t index, uint32_t rank, cons
 
 tenon_status alloc_output(tenon_run* run, uint32_t index, uint32_t rank, const int64_t* dims,
                           tenon_tensor* out, tenon_error* error) {
-  if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
+  const bool known = run != nullptr && index < run->outputs.size();
+  if (!host_state().grant(known ? bytes_of(run->outputs[index].tensor.dtype, {dims, rank}) : 0))
+    return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
   if (output_of(run, index, rank, dims, "alloc_output", error) == nullptr) return TENON_INVALID_ARGUMENT;
   return run->place_output ? run->place_output(index, out)
                            : fail(error, TENON_FAILED_PRECONDITION, "outputs are placed already");
@@ -218,7 +220,8 @@ tenon_value* new_value(Tensor tensor) {
 
 tenon_status value_make_tensor(uint32_t dtype, uint32_t rank, const int64_t* dims, tenon_value** out_value,
                                void** out_data, tenon_error* error) {
-  if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
+  if (!host_state().grant(bytes_of(dtype, {dims, rank})))
+    return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no memory left");
   Tensor tensor;
   tensor.dtype = dtype;
   tensor.dims.assign(dims, dims + rank);
@@ -406,6 +409,15 @@ void HostState::violate(int rule, const std::string& text) {
 std::vector<Violation> HostState::violations() const {
   const std::lock_guard lock(mutex_);
   return violations_;
+}
+
+uint64_t bytes_of(uint32_t dtype, std::span<const int64_t> dims) {
+  if (std::count(dims.begin(), dims.end(), 0) > 0) return 0;
+  uint64_t count = 1;
+  for (const int64_t d : dims) {
+    if (d < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(d), &count)) return UINT64_MAX;
+  }
+  return count > UINT64_MAX / 64 ? UINT64_MAX : ep::dtype_bytes(dtype, count);
 }
 
 tenon_value* make_value(const Tensor& tensor) {

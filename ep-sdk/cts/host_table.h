@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ struct HostState {
   // The request for host memory that fails, counted from 0; negative: none does.
   int64_t failing_request = -1;
   std::atomic<int64_t> requests{0};
+  // A single request for host memory beyond this fails.
+  uint64_t memory_limit = UINT64_MAX;
   // Borrowed things say something else after the call that lent them.
   bool scramble = false;
   // Constants lie in pages that are only read.
@@ -71,13 +74,16 @@ struct HostState {
   void violate(int rule, const std::string& text);
   std::vector<Violation> violations() const;
   /// Whether this request for memory is granted.
-  bool grant() { return requests++ != failing_request; }
+  bool grant(uint64_t bytes = 0) { return requests++ != failing_request && bytes <= memory_limit; }
 
  private:
   mutable std::mutex mutex_;
   std::vector<Violation> violations_;
 };
 HostState& host_state();
+
+/// Bytes of a tensor; UINT64_MAX for more than can be counted.
+uint64_t bytes_of(uint32_t dtype, std::span<const int64_t> dims);
 
 /// One count of a new value.
 tenon_value* make_value(const Tensor& tensor);

@@ -8,6 +8,7 @@
 
 #include "ep-sdk/cts/check.h"
 #include "ep-sdk/cts/child.h"
+#include "ep-sdk/cts/host_table.h"
 #include "ep-sdk/cts/onnx_cases.h"
 #include "ep-sdk/cts/report.h"
 #include "ep-sdk/cts/target.h"
@@ -25,6 +26,26 @@ struct Flags {
   double time_factor = 1;
   bool list = false;
 };
+
+/// What runs in this process is a child's check.
+int serve_check(const std::string& id, const Target& target) {
+  Result result;
+  result.status = "passed";
+  host_state().stage = stage;
+  try {
+    const Check* check = find_check(id);
+    if (check == nullptr || check->body == nullptr) throw std::runtime_error("there is no check " + id);
+    check->body(target);
+  } catch (const Failed& failed) {
+    result.status = "failed", result.cause = failed.what(), result.cure = failed.cure;
+  } catch (const NotApplicable& reason) {
+    result.status = "not applicable", result.cause = reason.what();
+  } catch (const std::exception& e) {
+    result.status = "failed", result.cause = e.what();
+  }
+  answer(result);
+  return 0;
+}
 
 /// Failures that the author declares, with their reasons.
 struct Declaration {

@@ -9,7 +9,9 @@
 
 namespace tenon::cts {
 
-MiniHost::MiniHost(const std::string& manifest, const std::vector<std::string>& options) : options_(options) {
+MiniHost::MiniHost(const std::string& manifest, const std::vector<std::string>& options,
+                   uint64_t memory_limit)
+    : manifest_(manifest), options_(options) {
   const auto json = nlohmann::json::parse(std::ifstream(manifest));
   const auto folder = std::filesystem::absolute(manifest).parent_path();
   const auto path = folder / json["library"]["path"].get<std::string>();
@@ -26,7 +28,7 @@ MiniHost::MiniHost(const std::string& manifest, const std::vector<std::string>& 
   if (negotiate(&io) != TENON_OK) throw std::runtime_error(path.string() + " refuses: " + io.reason);
   id_ = io.provider_id;
   completes_ = json.value("/traits/completes"_json_pointer, false);
-  SubjectParams params{path.string(), folder.string(), "", {}};
+  SubjectParams params{path.string(), folder.string(), "", {}, memory_limit};
   for (const std::string& option : options_) {
     const size_t equals = option.find('=');
     if (equals == std::string::npos)

@@ -14,13 +14,19 @@ namespace tenon::cts {
 class MiniHost {
  public:
   /// Loads the library that the manifest names, on its first device. Throws std::runtime_error.
-  /// `options`: of the instance, "name=text", all strings.
-  explicit MiniHost(const std::string& manifest, const std::vector<std::string>& options = {});
+  /// `options`: of the instance, "name=text", all strings. `memory_limit`: of the instance, 0 for none.
+  explicit MiniHost(const std::string& manifest, const std::vector<std::string>& options = {},
+                    uint64_t memory_limit = 0);
   ~MiniHost();
   MiniHost(const MiniHost&) = delete;
   MiniHost& operator=(const MiniHost&) = delete;
 
   const std::string& provider() const { return id_; }
+  const std::string& manifest() const { return manifest_; }
+  const Subject& subject() const { return *subject_; }
+  /// Of dlopen.
+  void* library() const { return library_; }
+  const std::string& module_path() const { return module_path_; }
   /// What the manifest says: it may stand last, so it takes every operator that it has rows for.
   bool completes() const { return completes_; }
   /// Whether the provider takes the node.
@@ -33,7 +39,7 @@ class MiniHost {
   Watched watch_run(const NodeCase& node);
 
  private:
-  std::string id_, module_path_;
+  std::string id_, manifest_, module_path_;
   std::vector<std::string> options_;
   bool completes_ = false;
   void* library_ = nullptr;

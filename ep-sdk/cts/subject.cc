@@ -183,6 +183,7 @@ tenon_instance* Subject::make_instance(uint32_t precision) {
   params.option_count = static_cast<uint32_t>(options.size());
   params.options = options.data();
   params.host = &services;
+  params.memory_limit = params_.memory_limit;
   tenon_instance* out = nullptr;
   call("instance_create", api.instance_create, device, &params, &out);
   if (out == nullptr) throw Failed("instance_create returns OK and no instance", "set *out_instance");

@@ -98,6 +98,7 @@ struct Domain {
 struct SubjectParams {
   std::string module_path, manifest_dir, device;
   std::vector<tenon_option> options;
+  uint64_t memory_limit = 0;
 };
 
 /// Provider, device and instance, made one after the other and given back in order.

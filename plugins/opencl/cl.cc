@@ -1,6 +1,67 @@
 #include "cl.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <exception>
+
 namespace tenon::opencl {
+namespace {
+
+std::atomic<pid_t> g_process{0};  // the first that called OpenCL
+
+constexpr size_t kDeepStack = size_t{16} << 20;
+
+struct DeepCall {
+  const std::function<void()>& body;
+  std::exception_ptr failure = nullptr;
+};
+
+void* run_deep(void* raw) {
+  auto& call = *static_cast<DeepCall*>(raw);
+  try {
+    call.body();
+  } catch (...) {
+    call.failure = std::current_exception();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void claim_process() {
+  pid_t nobody = 0;
+  g_process.compare_exchange_strong(nobody, getpid());
+  require_own_process();
+}
+
+bool is_forked() {
+  const pid_t owner = g_process.load(std::memory_order_relaxed);
+  return owner != 0 && owner != getpid();
+}
+
+void require_own_process() {
+  if (!is_forked()) return;
+  throw ep::Error{TENON_UNAVAILABLE,
+                  ep::cat("this process was forked from process ", g_process.load(),
+                          ", which had used OpenCL, and the threads of its drivers are not here; start a new "
+                          "process instead (exec), or fork before OpenCL is used for the first time"),
+                  TENON_ERROR_DEVICE_LOST | TENON_ERROR_PROCESS_LOST};
+}
+
+void with_deep_stack(const std::function<void()>& body) {
+  DeepCall call{body};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kDeepStack);
+  pthread_t thread{};
+  const int code = pthread_create(&thread, &attributes, run_deep, &call);
+  pthread_attr_destroy(&attributes);
+  ep::require(code == 0, TENON_RESOURCE_EXHAUSTED, "no thread to build kernels on");
+  pthread_join(thread, nullptr);
+  if (call.failure) std::rethrow_exception(call.failure);
+}
 
 std::string error_name(cl_int code) {
   switch (code) {

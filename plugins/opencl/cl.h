@@ -6,6 +6,7 @@
 #endif
 #include <CL/cl.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,16 @@ std::string error_name(cl_int code);
 /// Throws when an OpenCL call failed. Lack of memory and a lost device keep their meaning.
 void check(cl_int code, const char* what);
 
+/// Before the first call of OpenCL: from here on drivers may have threads, which a fork leaves behind.
+void claim_process();
+/// Whether this process was forked from one that had called OpenCL. Every call may wait for ever then.
+bool is_forked();
+/// Throws when it is.
+void require_own_process();
+
+/// Runs `body` where compilers of drivers have room, whatever is left of the caller's stack.
+void with_deep_stack(const std::function<void()>& body);
+
 /// Owns one count of an OpenCL object.
 template <class T, cl_int(CL_API_CALL* kRelease)(T)>
 class Handle {
@@ -31,7 +42,7 @@ class Handle {
     return *this;
   }
   ~Handle() {
-    if (object_ != nullptr) kRelease(object_);
+    if (object_ != nullptr && !is_forked()) kRelease(object_);
   }
   T get() const { return object_; }
   T release() { return std::exchange(object_, nullptr); }

@@ -191,8 +191,9 @@ std::string why_no_device(const std::vector<cl_platform_id>& drivers) {
 
 }  // namespace
 
-std::vector<DeviceDescription> list_devices() {
-  require_system_folders();
+namespace {
+
+std::vector<DeviceDescription> find_devices() {
   const std::vector<cl_platform_id> drivers = platforms();
   if (drivers.empty()) ep::fail(TENON_NOT_FOUND, why_no_driver());
   std::vector<DeviceDescription> out;
@@ -212,6 +213,16 @@ std::vector<DeviceDescription> list_devices() {
                                     [&](const DeviceDescription& d) { return d.stable_id == id; });
     if (same > 0) out[i].stable_id += ep::cat("-", same);
   }
+  return out;
+}
+
+}  // namespace
+
+std::vector<DeviceDescription> list_devices() {
+  require_system_folders();
+  claim_process();
+  std::vector<DeviceDescription> out;
+  with_deep_stack([&] { out = find_devices(); });
   return out;
 }
 
@@ -263,6 +274,7 @@ Instance::Instance(Device& opened, const tenon_instance_params& params)
 }
 
 Instance::~Instance() {
+  if (is_forked()) return;
   // Kernels that were compiled for this session are in the binaries now; a cache that refuses is no loss.
   try {
     device.programs().save_all(*this);

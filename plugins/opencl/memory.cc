@@ -55,6 +55,7 @@ void* map(Device& device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t b
 }
 
 void unmap(Device& device, tenon_buffer* buffer, void* address) {
+  if (is_forked()) return;
   if (clEnqueueUnmapMemObject(device.queue(), from_border(buffer), address, 0, nullptr, nullptr) ==
       CL_SUCCESS)
     clFinish(device.queue());

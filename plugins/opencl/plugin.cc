@@ -10,7 +10,14 @@
 namespace tenon::opencl {
 namespace {
 
-using ep::guard;
+/// As ep::guard(), where the drivers answer.
+template <class Body>
+tenon_status guard(tenon_error* error, Body&& body) noexcept {
+  return ep::guard(error, [&] {
+    require_own_process();
+    body();
+  });
+}
 
 template <class T, class Border>
 T* own(Border* handle) {
@@ -72,7 +79,7 @@ tenon_status allocate_buffer(tenon_device* device, uint32_t domain, uint64_t byt
   });
 }
 void free_buffer(tenon_device*, tenon_buffer* buffer, tenon_stream*) {
-  clReleaseMemObject(from_border(buffer));  // the driver keeps it while queued work uses it
+  const MemHandle last(from_border(buffer));  // the driver keeps it while queued work uses it
 }
 
 tenon_status map_buffer(tenon_device* device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
@@ -115,6 +122,7 @@ void program_destroy(tenon_program* program) { delete own<CompiledNode>(program)
 template <class Body>
 tenon_status guard_node(const CompiledNode& node, tenon_error* error, Body&& body) noexcept {
   try {
+    require_own_process();
     body();
     return TENON_OK;
   } catch (...) {
@@ -139,9 +147,15 @@ tenon_status run(const tenon_run_args* args, tenon_error* error) {
   const CompiledNode& node = *own<CompiledNode>(args->program);
   return guard_node(node, error, [&] {
     const Recording& recording = *own<Recording>(args->binding);
-    if (args->stream != nullptr) return recording.enqueue(queue_of(args->stream));
+    if (args->stream != nullptr) {
+      recording.enqueue(queue_of(args->stream));
+      if (recording.flag() != nullptr) own<Stream>(args->stream)->flags->add(recording.flag());
+      return;
+    }
     recording.enqueue(node.instance().queue.get());
     check(clFinish(node.instance().queue.get()), "clFinish");
+    if (recording.flag() == nullptr) return;
+    if (const std::string text = recording.flag()->take(); !text.empty()) ep::fail(TENON_OUT_OF_RANGE, text);
   });
 }
 

@@ -149,6 +149,12 @@ void Recording::enqueue(cl_command_queue queue) const {
                                  command.local.data(), 0, nullptr, nullptr),
           "clEnqueueNDRangeKernel");
   }
+  if (flag_ != nullptr) flag_->enqueue(queue);
+}
+
+cl_mem Recording::flag_buffer() {
+  if (flag_ == nullptr) flag_ = std::make_shared<IndexFlag>(program_.instance(), program_.place());
+  return flag_->buffer();
 }
 
 }  // namespace tenon::opencl

@@ -1,7 +1,7 @@
 // A node from claim to run: what is claimed, compiled, prepared for a shape, recorded for fixed addresses.
 //
 // A kernel's `run` is called once per binding and records launches; a Run enqueues what was recorded. So the
-// hot path sets no argument and takes no lock.
+// hot path sets no argument; it takes no lock either, but for nodes that read indices.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device.h"
+#include "flag.h"
 #include "tenon/kernel_node.hpp"
 
 namespace tenon::opencl {
@@ -68,6 +68,10 @@ class Recording {
   BufferRange find(const tenon_tensor& tensor);
   void add(Command command) { commands_.push_back(std::move(command)); }
   void enqueue(cl_command_queue queue) const;
+  /// Where the launches report an index out of range; made for the first that asks.
+  cl_mem flag_buffer();
+  /// NULL when no launch reports.
+  const std::shared_ptr<IndexFlag>& flag() const { return flag_; }
 
  private:
   struct Wrapped {
@@ -79,6 +83,7 @@ class Recording {
   const CompiledNode& program_;
   std::vector<Wrapped> wrapped_;
   std::vector<Command> commands_;
+  std::shared_ptr<IndexFlag> flag_;
 };
 
 /// What a kernel's `run` gets through its Context.

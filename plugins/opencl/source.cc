@@ -18,6 +18,20 @@ constexpr std::string_view kPrelude = R"CL(
 #define IN(type, x) __global const type* x##_base, ulong x##_at
 #define OUT(type, x) __global type* x##_base, ulong x##_at
 #define PTR(x) (x##_base + x##_at)
+// The first index that lies outside of its axis is kept for the host, which looks when it has waited.
+inline void flag_index(__global int* flag, long index, int size) {
+  if (atomic_cmpxchg(flag, 0, 1) != 0) return;
+  flag[1] = size;
+  flag[2] = (int)index;
+  flag[3] = (int)(index >> 32);
+}
+// Where an index points to, counted from the end when it is negative; 0 and a flag when it lies outside.
+inline int place_of(long index, int size, __global int* flag) {
+  const long at = index < 0 ? index + size : index;
+  if (at >= 0 && at < size) return (int)at;
+  flag_index(flag, index, size);
+  return 0;
+}
 #define MAX_RANK 8
 typedef struct {
   int rank;
@@ -89,9 +103,11 @@ std::string_view prelude() { return kPrelude; }
 BuiltProgram::BuiltProgram(const Instance& instance, const Source& source, const std::string& defines)
     : key_(ep::cat("program/", instance.device.build_key(), "/", source.name, "/", defines)),
       source_(source) {
-  if (load(instance)) return;
-  build(instance, source, defines);
-  unsaved_ = true;
+  with_deep_stack([&] {
+    if (load(instance)) return;
+    build(instance, source, defines);
+    unsaved_ = true;
+  });
 }
 
 bool BuiltProgram::load(const Instance& instance) {
@@ -158,10 +174,12 @@ void BuiltProgram::warm(const Instance& instance, const std::string& kernel, con
   for (cl_uint i = 0; i < count; ++i) {
     if (!set_zero(handle.get(), i)) return;  // then the first Run pays
   }
-  check(clEnqueueNDRangeKernel(instance.queue.get(), handle.get(), 3, nullptr, local.data(), local.data(), 0,
-                               nullptr, nullptr),
-        "clEnqueueNDRangeKernel");
-  check(clFinish(instance.queue.get()), "clFinish");
+  with_deep_stack([&] {
+    check(clEnqueueNDRangeKernel(instance.queue.get(), handle.get(), 3, nullptr, local.data(), local.data(),
+                                 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
+    check(clFinish(instance.queue.get()), "clFinish");
+  });
 }
 
 void BuiltProgram::save(const Instance& instance) {

@@ -19,9 +19,15 @@ void StreamEvent::record(const Stream& stream) {
   cl_event marker = nullptr;
   check(clEnqueueMarkerWithWaitList(stream.queue.get(), 0, nullptr, &marker), "clEnqueueMarkerWithWaitList");
   marker_ = EventHandle(marker);
+  flags_ = stream.flags;
 }
 
 void StreamEvent::wait(int64_t timeout_ns) const {
+  wait_for_marker(timeout_ns);
+  flags_->check();
+}
+
+void StreamEvent::wait_for_marker(int64_t timeout_ns) const {
   ep::require(static_cast<bool>(marker_), TENON_FAILED_PRECONDITION,
               "an event that was never recorded is waited for");
   cl_event marker = marker_.get();
@@ -45,6 +51,7 @@ void StreamEvent::wait(int64_t timeout_ns) const {
 void StreamEvent::hold(const Stream& stream) const {
   cl_event marker = marker_.get();
   if (marker == nullptr) return;
+  stream.flags->add(flags_);
   check(clEnqueueBarrierWithWaitList(stream.queue.get(), 1, &marker, nullptr),
         "clEnqueueBarrierWithWaitList");
 }

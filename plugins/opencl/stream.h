@@ -1,32 +1,38 @@
 // Streams are in-order command queues, events are markers in them.
 #pragma once
 
-#include "device.h"
+#include "flag.h"
 
 namespace tenon::opencl {
 
 struct Stream {
   explicit Stream(const Device& device) : queue(device.make_queue()) {}
-  ~Stream() { clFinish(queue.get()); }
+  ~Stream() {
+    if (!is_forked()) clFinish(queue.get());
+  }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   void flush() { check(clFlush(queue.get()), "clFlush"); }
 
   QueueHandle queue;
+  std::shared_ptr<FlagList> flags = std::make_shared<FlagList>();
 };
 
 /// A point in a stream, recorded again and again.
 class StreamEvent {
  public:
   void record(const Stream& stream);
-  /// Blocks; throws the first error of the work before the point. `timeout_ns` < 0: no limit.
+  /// Blocks; throws the first error of the work before the point, an index out of range among them. `timeout_ns` < 0: no limit.
   void wait(int64_t timeout_ns) const;
   /// Work that is enqueued on `stream` from now on begins after the point.
   void hold(const Stream& stream) const;
 
  private:
+  void wait_for_marker(int64_t timeout_ns) const;
+
   EventHandle marker_;
+  std::shared_ptr<FlagList> flags_;
 };
 
 }  // namespace tenon::opencl

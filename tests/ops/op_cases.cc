@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "tests/ops/hostile_rows.h"
 #include "tests/support/paths.h"
 
 namespace tenon::test {
@@ -11,14 +16,6 @@ std::vector<std::unique_ptr<MiniHost>>& hosts() {
   static std::vector<std::unique_ptr<MiniHost>> list;
   return list;
 }
-
-/// Closes all providers before the process ends, while their drivers still work.
-class CloseHosts : public testing::Environment {
- public:
-  void TearDown() override { hosts().clear(); }
-};
-[[maybe_unused]] const testing::Environment* const kCloseHosts =
-    testing::AddGlobalTestEnvironment(new CloseHosts);
 
 class OpTest : public testing::Test {
  public:
@@ -54,6 +51,12 @@ class OpTest : public testing::Test {
   void check(const NodeCase& node, Placement placement, const char* how) const {
     try {
       const std::vector<Tensor> actual = hosts()[provider_]->run(node, placement);
+      if (actual.size() != row_.outputs.size()) {
+        ADD_FAILURE() << actual.size() << " outputs, where " << row_.outputs.size() << " are expected ("
+                      << how << ")\n"
+                      << place();
+        return;
+      }
       for (size_t i = 0; i < actual.size(); ++i) {
         const std::string text = difference(actual[i], row_.outputs[i]);
         if (!text.empty()) ADD_FAILURE() << "output " << i << ": " << text << " (" << how << ")\n" << place();
@@ -81,6 +84,11 @@ class OpTest : public testing::Test {
     try {
       hosts()[provider_]->run(node, Placement::kApart);
       ADD_FAILURE() << "no error\n" << place();
+    } catch (const CallFailed& failed) {
+      // Each provider has words of its own; the row's are those of the one that completes the others.
+      EXPECT_NE(failed.status, TENON_INTERNAL) << failed.what() << "\n" << place();
+      const std::string part = hosts()[provider_]->completes() ? row_.error : "";
+      EXPECT_NE(std::string(failed.what()).find(part), std::string::npos) << failed.what() << "\n" << place();
     } catch (const std::exception& e) {
       EXPECT_NE(std::string(e.what()).find(row_.error), std::string::npos) << e.what() << "\n" << place();
     }
@@ -121,7 +129,8 @@ class EndOfHosts : public testing::Environment {
 
 bool load(const std::string& manifest) {
   try {
-    hosts().push_back(std::make_unique<MiniHost>(manifest, options()));
+    const uint64_t limit = is_hostile_process() ? kHostileMemory : 0;
+    hosts().push_back(std::make_unique<MiniHost>(manifest, options(), limit));
     return true;
   } catch (const std::exception& e) {
     const std::string text = e.what();
@@ -131,6 +140,8 @@ bool load(const std::string& manifest) {
   }
 }
 
+void add_claims_test(const std::string& provider);
+
 /// The providers that are built, or the manifest that TENON_OPS_MANIFEST names. Loaded once, in order.
 const std::vector<std::string>& providers() {
   static const std::vector<std::string> ids = [] {
@@ -138,27 +149,93 @@ const std::vector<std::string>& providers() {
     std::vector<std::string> out;
     for (const std::string& path :
          chosen != nullptr ? std::vector<std::string>{chosen} : manifests_in(providers_dir())) {
-      if (load(path)) out.push_back(hosts().back()->provider());
+      if (!load(path)) continue;
+      out.push_back(hosts().back()->provider());
+      add_contracts_test(*hosts().back());
+      if (!hosts().back()->completes()) add_claims_test(out.back());
     }
     return out;
   }();
   return ids;
 }
 
+/// Of providers that do not complete the others, the rows that each claims: "Conv_11.bias". By provider.
+std::map<std::string, std::set<std::string>>& claimed() {
+  static std::map<std::string, std::set<std::string>> rows;
+  return rows;
+}
+
+/// tests/ops/claimed_<provider>.txt, with the options of the instances in its name.
+std::string claims_file(const std::string& provider) {
+  std::string name = provider;
+  for (const std::string& option : options()) name += "_" + option;
+  std::replace(name.begin(), name.end(), '=', '_');
+  return source_dir() + "/tests/ops/claimed_" + name + ".txt";
+}
+
+/// A provider that claims other rows than the checked-in list says has lost tests, or gained some that nobody knows of.
+class ClaimsTest : public testing::Test {
+ public:
+  explicit ClaimsTest(std::string provider) : provider_(std::move(provider)) {}
+
+  void TestBody() override {
+    const std::string path = claims_file(provider_);
+    const std::set<std::string>& now = claimed()[provider_];
+    if (std::getenv("TENON_WRITE_CLAIMS") != nullptr) {
+      std::ofstream out(path);
+      for (const std::string& row : now) out << row << "\n";
+      ASSERT_TRUE(out.good()) << path;
+      return;
+    }
+    std::ifstream in(path);
+    std::set<std::string> listed;
+    for (std::string row; std::getline(in, row);) listed.insert(row);
+    ASSERT_FALSE(listed.empty()) << path << " is empty or cannot be read\n" << cure();
+    EXPECT_EQ(difference_of(listed, now), "") << "are claimed no longer\n" << cure();
+    EXPECT_EQ(difference_of(now, listed), "") << "are claimed and not listed\n" << cure();
+  }
+
+ private:
+  static std::string difference_of(const std::set<std::string>& all, const std::set<std::string>& others) {
+    std::string out;
+    for (const std::string& row : all) out += others.count(row) == 0 ? row + "\n" : "";
+    return out;
+  }
+  std::string cure() const {
+    return "when that is meant: TENON_WRITE_CLAIMS=1 ops_tests --gtest_filter=claims." + provider_ +
+           " writes the list anew";
+  }
+  std::string provider_;
+};
+
+void add_claims_test(const std::string& provider) {
+  testing::RegisterTest("claims", provider.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                        [=]() -> testing::Test* { return new ClaimsTest(provider); });
+}
+
+/// One row for one provider.
+void add_row(size_t p, const OpTable& table, bool fails, const OpCase& row, size_t number) {
+  const std::string op = table.op_type + "_" + std::to_string(table.since_version);
+  MiniHost& host = *hosts()[p];
+  // A provider that does not complete the others is asked first: it has the tests of what it takes.
+  const NodeCase node{table.op_type,  table.domain, table.since_version,
+                      row.attributes, row.inputs,   row.outputs};
+  if (!host.completes()) {
+    if (!host.claims(node)) return;
+    claimed()[host.provider()].insert(op + "." + row.name);
+  }
+  testing::RegisterTest((host.provider() + "/" + op).c_str(), row.name.c_str(), nullptr, nullptr, table.file,
+                        table.line, [=]() -> testing::Test* { return new OpTest(p, table, row, fails); });
+  if (!fails) add_hostile_row(host, table, row, number);
+}
+
 }  // namespace
 
 bool add_op_cases(const OpTable& table, bool fails, std::vector<OpCase> cases) {
-  for (size_t p = 0; p < providers().size(); ++p) {
-    const std::string suite =
-        providers()[p] + "/" + table.op_type + "_" + std::to_string(table.since_version);
-    for (const OpCase& row : cases) {
-      // A provider that does not complete the others is asked first: it has the tests of what it takes.
-      const NodeCase node{table.op_type,  table.domain, table.since_version,
-                          row.attributes, row.inputs,   row.outputs};
-      if (!hosts()[p]->completes() && (fails || !hosts()[p]->claims(node))) continue;
-      testing::RegisterTest(suite.c_str(), row.name.c_str(), nullptr, nullptr, table.file, table.line,
-                            [=]() -> testing::Test* { return new OpTest(p, table, row, fails); });
-    }
+  static size_t number = 0;
+  for (const OpCase& row : cases) {
+    for (size_t p = 0; p < providers().size(); ++p) add_row(p, table, fails, row, number);
+    ++number;
   }
   return true;
 }

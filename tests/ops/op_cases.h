@@ -1,8 +1,8 @@
 // Tables of operator cases. One row is one test, "<provider>.<Op>_<version>.<name>"; every provider that is
 // built runs it three ways: with run-time inputs, with all inputs but the first as initializers, and with
 // outputs laid over inputs where the provider allows it. A provider that does not complete the others (see the
-// manifest's traits) runs the rows that it claims, and of OP_FAILS none: it may decline instead. That which
-// completes the others is watched too: from its third Run on a kernel takes no memory (rule R41).
+// manifest's traits) runs the rows that it claims, which claimed_<provider>.txt lists; of OP_FAILS it has to fail, in words
+// of its own. That which completes the others is watched too: from its third Run on a kernel takes no memory (rule R41).
 //
 //   OP_CASES(Relu, 6, {{"basic", {f32({2, 2}, {-1, 0, 2, -3})}, {f32({2, 2}, {0, 0, 2, 0})}},
 //                      {"int_attr", {...}, {...}, {{"axis", int64_t{1}}}}})

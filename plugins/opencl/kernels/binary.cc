@@ -77,7 +77,11 @@ struct Operator {
   std::string_view name;
   Name variant = nullptr;   // the kernel, where it is not the operator's name
   bool any_second = false;  // the second input may have another type
+  bool one_way = false;     // the second input broadcasts to the first, not the other way
 };
+constexpr std::string_view contract_of(const Operator& o) {
+  return o.one_way ? "X: any; slope: ~ X" : "A: ~; B: ~";
+}
 
 std::string mod_variant(const NodeView& n) { return n.attr_i("fmod", 0) != 0 ? "Fmod" : "Mod"; }
 std::string shift_variant(const NodeView& n) {
@@ -93,6 +97,7 @@ class Binary {
     if (kOperator.any_second)
       return check.input(1, kRealTypes + kIntTypes)
           .that(fits(n), TENON_REJECT_TYPE, "an integer to a real power");
+    check.that(n.input(0).dtype() == n.input(1).dtype(), TENON_REJECT_TYPE, "inputs of two types");
     return check.input(1, kTypes).that(kOperator.variant != mod_variant || n.attr_i("fmod", 0) != 0 ||
                                            !kRealTypes.contains(n.input(0).dtype()),
                                        TENON_REJECT_ATTRIBUTE, "fmod is 0 for a real type");
@@ -105,7 +110,7 @@ class Binary {
   }
   Walk prepare(PrepareContext& p) const {
     const DimsView a = p.input(0).dims(), b = p.input(1).dims();
-    const Dims dims = broadcast_dims(a, b);
+    const Dims dims = kOperator.one_way ? Dims(a.begin(), a.end()) : broadcast_dims(a, b);
     p.set_output(0, dims);
     if (!is_comparison() && p.input(0).size() == element_count(dims)) p.may_overwrite(0, 0);
     return make_walk(dims, {broadcast_strides(a, dims), broadcast_strides(b, dims)});
@@ -131,7 +136,7 @@ constexpr auto kComparable = kNumbers + kBoolType;
 #define BINARY_OPERATOR(op, version, types, ...)            \
   constexpr Operator k##op{#op __VA_OPT__(, ) __VA_ARGS__}; \
   using op##Kernel = Binary<k##op, types>;                  \
-  TENON_KERNEL(op##Kernel, .op_type = #op, .since = version)
+  TENON_KERNEL(op##Kernel, .op_type = #op, .since = version, .contract = contract_of(k##op))
 
 BINARY_OPERATOR(Add, 7, kNumbers)
 BINARY_OPERATOR(Sub, 7, kNumbers)
@@ -139,7 +144,7 @@ BINARY_OPERATOR(Mul, 7, kNumbers)
 BINARY_OPERATOR(Div, 7, kNumbers)
 BINARY_OPERATOR(Pow, 7, kNumbers, nullptr, true)
 BINARY_OPERATOR(Mod, 10, kNumbers, mod_variant)
-BINARY_OPERATOR(PRelu, 7, kNumbers)
+BINARY_OPERATOR(PRelu, 7, kNumbers, nullptr, false, true)
 BINARY_OPERATOR(BitwiseAnd, 18, kIntTypes)
 BINARY_OPERATOR(BitwiseOr, 18, kIntTypes)
 BINARY_OPERATOR(BitwiseXor, 18, kIntTypes)

@@ -38,8 +38,8 @@ class Cast {
  private:
   KernelRef kernel_;
 };
-TENON_KERNEL(Cast, .op_type = "Cast", .since = 6)
-TENON_KERNEL(Cast, .op_type = "CastLike", .since = 15)
+TENON_KERNEL(Cast, .op_type = "Cast", .since = 6, .contract = "input: any")
+TENON_KERNEL(Cast, .op_type = "CastLike", .since = 15, .contract = "input: any; target_type: any")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -48,7 +48,7 @@ class Clip {
  private:
   KernelRef kernel_;
 };
-TENON_KERNEL(Clip, .op_type = "Clip", .since = 11)
+TENON_KERNEL(Clip, .op_type = "Clip", .since = 11, .contract = "input: any; min?: one; max?: one")
 
 class Clip6 {
  public:
@@ -71,7 +71,7 @@ class Clip6 {
   float low_, high_;
   KernelRef kernel_;
 };
-TENON_KERNEL(Clip6, .op_type = "Clip", .since = 1, .until = 10)
+TENON_KERNEL(Clip6, .op_type = "Clip", .since = 1, .until = 10, .contract = "input: any")
 
 }  // namespace
 }  // namespace tenon::opencl

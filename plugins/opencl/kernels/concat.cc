@@ -41,7 +41,7 @@ class Concat {
   int64_t axis_;
   CopyKernels copy_;
 };
-TENON_KERNEL(Concat, .op_type = "Concat", .since = 1)
+TENON_KERNEL(Concat, .op_type = "Concat", .since = 1, .contract = "first: rank 1..; others...: rank first")
 
 }  // namespace
 }  // namespace tenon::opencl

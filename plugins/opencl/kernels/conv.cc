@@ -78,6 +78,7 @@ class Conv {
     return Check(n)
         .inputs(0, kRealTypes)
         .rank(0, 3, 5)
+        .rank(1, 3, 5)
         .that(n.attr_i("group", 1) > 0, TENON_REJECT_ATTRIBUTE, "group is not positive");
   }
   explicit Conv(const NodeView& n) : attributes_(n), groups_(n.attr_i("group", 1)), cut_(cut_of(n)) {
@@ -100,19 +101,19 @@ class Conv {
   }
 
   Plan prepare(PrepareContext& p) const {
-    const DimsView x = p.input(0).dims(), f = p.input(1).dims(), y = output_dims(p, 0);
-    require(x.size() == f.size() && x.size() >= 3 && x.size() <= 5 && f[1] * groups_ == x[1] &&
-                f[0] % groups_ == 0,
-            TENON_INVALID_ARGUMENT, "filters ", f, " do not fit ", x, " in ", groups_, " groups");
-    require(!p.has_input(2) || p.input(2).size() == f[0], TENON_INVALID_ARGUMENT, "bias has not ", f[0],
-            " numbers");
+    const DimsView x = p.input(0).dims(), f = p.input(1).dims();
+    require(f[0] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " are no ", groups_, " groups");
+    const Dims places = attributes_.output(x.subspan(2), f.subspan(2));
+    Dims y{x[0], f[0]};
+    y.insert(y.end(), places.begin(), places.end());
+    p.set_output(0, y);
     Plan out;
-    out.window = attributes_.window(x.subspan(2), y.subspan(2), f.subspan(2));
+    out.window = attributes_.window(x.subspan(2), places, f.subspan(2));
     out.images = narrow(x[0]);
     out.channels = narrow(x[1]);
     out.filters = narrow(f[0]);
     out.groups = narrow(groups_);
-    out.points = element_count(y.subspan(2));
+    out.points = element_count(places);
     out.depth = element_count(f.subspan(1));
     const auto element = dtype_bits(p.input(0).dtype()) / 8;
     if (lines_ && LineKernels::fit(out.window)) out.frame_bytes = frame_bytes(out.window, x[1]);
@@ -206,7 +207,8 @@ class Conv {
   LineKernels lines_;  // on processors
   GemmKernels gemm_;
 };
-TENON_KERNEL(Conv, .op_type = "Conv", .since = 1)
+TENON_KERNEL(Conv, .op_type = "Conv", .since = 1,
+             .contract = "X: [N, C, D...] & rank 3..5; W: [M, C/$group, K...] & rank X; B?: [M]")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -48,6 +48,7 @@ class ConvTranspose {
     return Check(n)
         .inputs(0, kRealTypes)
         .rank(0, 3, 5)
+        .rank(1, 3, 5)
         .that(n.attr_i("group", 1) > 0, TENON_REJECT_ATTRIBUTE, "group is not positive");
   }
   explicit ConvTranspose(const NodeView& n)
@@ -59,11 +60,10 @@ class ConvTranspose {
 
   Plan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), f = p.input(1).dims(), y = output_dims(p, 0);
-    require(x.size() == f.size() && y.size() == f.size() && x.size() >= 3 && x.size() <= 5 && f[0] == x[1] &&
-                x[1] % groups_ == 0 && y[1] == f[1] * groups_,
-            TENON_INVALID_ARGUMENT, "filters ", f, " do not fit ", x, " in ", groups_, " groups");
-    require(!p.has_input(2) || p.input(2).size() == y[1], TENON_INVALID_ARGUMENT, "bias has not ", y[1],
-            " numbers");
+    require(x[1] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " do not fit ", x, " in ", groups_,
+            " groups");
+    require(y.size() == x.size() && y[0] == x[0] && y[1] == f[1] * groups_, TENON_INVALID_ARGUMENT,
+            "the output's shape ", y, " is not that of ", x, " and filters ", f);
     WindowAttributes attributes = attributes_;
     attributes.auto_pad = "NOTSET";
     if (has_shape_ || attributes_.is_same())
@@ -104,7 +104,8 @@ class ConvTranspose {
   Dims output_padding_;
   KernelRef kernel_;
 };
-TENON_KERNEL(ConvTranspose, .op_type = "ConvTranspose", .since = 1)
+TENON_KERNEL(ConvTranspose, .op_type = "ConvTranspose", .since = 1,
+             .contract = "X: [N, C, D...] & rank 3..5; W: [C, M, K...] & rank X; B?: [M*$group]")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -49,7 +49,7 @@ class CumSum {
   cl_int exclusive_, reverse_;
   KernelRef kernel_;
 };
-TENON_KERNEL(CumSum, .op_type = "CumSum", .since = 11)
+TENON_KERNEL(CumSum, .op_type = "CumSum", .since = 11, .contract = "x: rank 1..; axis: one")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -51,7 +51,8 @@ class DepthToSpace : public Blocks {
  private:
   bool is_crd_;
 };
-TENON_KERNEL(DepthToSpace, .op_type = "DepthToSpace", .since = 1)
+TENON_KERNEL(DepthToSpace, .op_type = "DepthToSpace", .since = 1,
+             .contract = "input: [N, $blocksize*$blocksize*C, H, W]")
 
 class SpaceToDepth : public Blocks {
  public:
@@ -69,7 +70,8 @@ class SpaceToDepth : public Blocks {
  private:
   bool is_crd_;
 };
-TENON_KERNEL(SpaceToDepth, .op_type = "SpaceToDepth", .since = 1)
+TENON_KERNEL(SpaceToDepth, .op_type = "SpaceToDepth", .since = 1,
+             .contract = "input: [N, C, $blocksize*H, $blocksize*W]")
 
 }  // namespace
 }  // namespace tenon::opencl

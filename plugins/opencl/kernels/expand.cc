@@ -21,7 +21,7 @@ class Expand {
  private:
   CopyKernels copy_;
 };
-TENON_KERNEL(Expand, .op_type = "Expand", .since = 8)
+TENON_KERNEL(Expand, .op_type = "Expand", .since = 8, .contract = "input: any; shape: [?] @size")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -1,35 +1,31 @@
-// Gather, GatherElements and GatherND. Indices come from the device's memory: they count from the end when they
-// are negative, and are cut to the axis when they lie outside, so that nothing foreign is read.
+// Gather, GatherElements and GatherND. Indices count from the end when they are negative. One that lies outside is an error:
+// of prepare when the indices are constant, else of whoever waits for the work.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
 namespace {
 
 constexpr Source kSource{"gather", R"CL(
-inline int place(long index, int size) {
-  if (index < 0) index += size;
-  return (int)clamp(index, (long)0, (long)(size - 1));
-}
-__kernel void Gather(IN(M, x), IN(I, index), OUT(M, y), int outer, int size, int inner, int count) {
+__kernel void Gather(IN(M, x), IN(I, index), OUT(M, y), __global int* flag, int outer, int size, int inner, int count) {
   const int i = get_global_id(0), k = get_global_id(1), row = get_global_id(2);
   if (i >= inner || k >= count || row >= outer) return;
-  PTR(y)[((long)row * count + k) * inner + i] = PTR(x)[((long)row * size + place(PTR(index)[k], size)) * inner + i];
+  PTR(y)[((long)row * count + k) * inner + i] = PTR(x)[((long)row * size + place_of(PTR(index)[k], size, flag)) * inner + i];
 }
 // The walk gives where in x a position lies when the index is 0.
-__kernel void GatherElements(IN(M, x), IN(I, index), OUT(M, y), Walk w, int size, int stride) {
+__kernel void GatherElements(IN(M, x), IN(I, index), OUT(M, y), __global int* flag, Walk w, int size, int stride) {
   const int i = get_global_id(0), row = get_global_id(1);
   if (i >= w.inner || row >= w.outer) return;
   WALK1(w, row, from)
   const int at = row * w.inner + i;
-  PTR(y)[at] = PTR(x)[from + i * w.step[0] + place(PTR(index)[at], size) * stride];
+  PTR(y)[at] = PTR(x)[from + i * w.step[0] + place_of(PTR(index)[at], size, flag) * stride];
 }
 // The walk's rows are the dimensions of x that a tuple of indices names.
-__kernel void GatherND(IN(M, x), IN(I, index), OUT(M, y), Walk w, int tuples, int width, int slice, int per_batch,
-                       int batch_stride) {
+__kernel void GatherND(IN(M, x), IN(I, index), OUT(M, y), __global int* flag, Walk w, int tuples, int width, int slice,
+                       int per_batch, int batch_stride) {
   const int i = get_global_id(0), t = get_global_id(1);
   if (i >= slice || t >= tuples) return;
   long from = (long)(t / per_batch) * batch_stride;
-  for (int d = 0; d < width; ++d) from += place(PTR(index)[t * width + d], w.size[d]) * (long)w.stride[0][d];
+  for (int d = 0; d < width; ++d) from += place_of(PTR(index)[t * width + d], w.size[d], flag) * (long)w.stride[0][d];
   PTR(y)[(long)t * slice + i] = PTR(x)[from + i];
 }
 )CL"};
@@ -40,6 +36,8 @@ KernelRef load(const NodeView& n) {
 }
 
 Support check(const NodeView& n) { return Check(n).input(0, kAnyTypes).input(1, kIndexTypes); }
+
+bool has_constant_indices(const NodeView& n) { return n.input(1).is_constant(); }
 
 void require_rows(int64_t size, int64_t wanted) {
   require(size > 0 || wanted == 0, TENON_OUT_OF_RANGE, "an index into an empty axis");
@@ -52,7 +50,8 @@ struct GatherPlan {
 class Gather {
  public:
   static Support supports(const NodeView& n) { return check(n); }
-  explicit Gather(const NodeView& n) : axis_(n.attr_i("axis", 0)), kernel_(load(n)) {}
+  explicit Gather(const NodeView& n)
+      : axis_(n.attr_i("axis", 0)), is_constant_(has_constant_indices(n)), kernel_(load(n)) {}
   GatherPlan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
     const size_t axis = checked_axis(axis_, x.size());
@@ -61,6 +60,7 @@ class Gather {
     dims.insert(dims.end(), x.begin() + static_cast<long>(axis) + 1, x.end());
     p.set_output(0, dims);
     require_rows(x[axis], element_count(dims));
+    if (is_constant_) require_indices(p.input(1), x.subspan(axis, 1));
     narrow(element_count(dims));
     return {narrow(element_count(x.first(axis))), narrow(x[axis]), narrow(element_count(x.subspan(axis + 1))),
             narrow(element_count(index))};
@@ -68,14 +68,16 @@ class Gather {
   void run(const Context& ctx, const GatherPlan& p) const {
     launch(ctx, kernel_,
            {static_cast<size_t>(p.inner), static_cast<size_t>(p.count), static_cast<size_t>(p.outer)},
-           in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), p.outer, p.size, p.inner, p.count);
+           in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), FlagArg{}, p.outer, p.size, p.inner,
+           p.count);
   }
 
  private:
   int64_t axis_;
+  bool is_constant_;
   KernelRef kernel_;
 };
-TENON_KERNEL(Gather, .op_type = "Gather", .since = 1)
+TENON_KERNEL(Gather, .op_type = "Gather", .since = 1, .contract = "data: rank 1..; indices: any @index")
 
 struct ElementsPlan {
   Walk walk;
@@ -85,16 +87,16 @@ struct ElementsPlan {
 class GatherElements {
  public:
   static Support supports(const NodeView& n) { return check(n); }
-  explicit GatherElements(const NodeView& n) : axis_(n.attr_i("axis", 0)), kernel_(load(n)) {}
+  explicit GatherElements(const NodeView& n)
+      : axis_(n.attr_i("axis", 0)), is_constant_(has_constant_indices(n)), kernel_(load(n)) {}
   ElementsPlan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
     const size_t axis = checked_axis(axis_, x.size());
-    require(index.size() == x.size(), TENON_INVALID_ARGUMENT, "indices of rank ", index.size(), " for rank ",
-            x.size());
     for (size_t d = 0; d < x.size(); ++d)
       require(d == axis || index[d] <= x[d], TENON_OUT_OF_RANGE, "indices of shape ", index, " for ", x);
     p.set_output(0, index);
     require_rows(x[axis], element_count(index));
+    if (is_constant_) require_indices(p.input(1), x.subspan(axis, 1));
     Dims strides = dense_strides(x);
     const int64_t stride = strides[axis];
     strides[axis] = 0;
@@ -102,14 +104,16 @@ class GatherElements {
   }
   void run(const Context& ctx, const ElementsPlan& plan) const {
     launch(ctx, kernel_, global_of(plan.walk), in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)),
-           plan.walk, plan.size, plan.stride);
+           FlagArg{}, plan.walk, plan.size, plan.stride);
   }
 
  private:
   int64_t axis_;
+  bool is_constant_;
   KernelRef kernel_;
 };
-TENON_KERNEL(GatherElements, .op_type = "GatherElements", .since = 11)
+TENON_KERNEL(GatherElements, .op_type = "GatherElements", .since = 11,
+             .contract = "data: rank 1..; indices: rank data @index")
 
 struct TuplePlan {
   Walk axes{};
@@ -119,15 +123,19 @@ struct TuplePlan {
 class GatherND {
  public:
   static Support supports(const NodeView& n) { return check(n); }
-  explicit GatherND(const NodeView& n) : batch_dims_(n.attr_i("batch_dims", 0)), kernel_(load(n)) {}
+  explicit GatherND(const NodeView& n)
+      : batch_dims_(n.attr_i("batch_dims", 0)), is_constant_(has_constant_indices(n)), kernel_(load(n)) {}
   TuplePlan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
-    require(!x.empty() && !index.empty(), TENON_INVALID_ARGUMENT, "a scalar");
     const auto batch = static_cast<size_t>(batch_dims_);
     const int64_t width = index.back();
     require(batch_dims_ >= 0 && batch < index.size() && width >= 0 && width <= kMaxWalkRank &&
                 batch + static_cast<size_t>(width) <= x.size(),
             TENON_INVALID_ARGUMENT, "tuples of ", width, " indices for ", x);
+    for (size_t d = 0; d < batch; ++d)
+      require(index[d] == x[d], TENON_INVALID_ARGUMENT, "the first ", batch, " dims of the indices ", index,
+              " are not those of ", x);
+    if (is_constant_ && width > 0) require_indices(p.input(1), x.subspan(batch, static_cast<size_t>(width)));
     Dims dims(index.begin(), index.end() - 1);
     const DimsView rest = x.subspan(batch + static_cast<size_t>(width));
     dims.insert(dims.end(), rest.begin(), rest.end());
@@ -149,15 +157,17 @@ class GatherND {
   }
   void run(const Context& ctx, const TuplePlan& plan) const {
     launch(ctx, kernel_, {static_cast<size_t>(plan.slice), static_cast<size_t>(plan.tuples), 1},
-           in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), plan.axes, plan.tuples, plan.width,
-           plan.slice, plan.per_batch, plan.batch_stride);
+           in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), FlagArg{}, plan.axes, plan.tuples,
+           plan.width, plan.slice, plan.per_batch, plan.batch_stride);
   }
 
  private:
   int64_t batch_dims_;
+  bool is_constant_;
   KernelRef kernel_;
 };
-TENON_KERNEL(GatherND, .op_type = "GatherND", .since = 11)
+TENON_KERNEL(GatherND, .op_type = "GatherND", .since = 11,
+             .contract = "data: rank 1..; indices: rank 1.. @index")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -92,7 +92,7 @@ class Gemm {
   GemmKernels gemm_;
   CopyKernels copy_;
 };
-TENON_KERNEL(Gemm, .op_type = "Gemm", .since = 7)
+TENON_KERNEL(Gemm, .op_type = "Gemm", .since = 7, .contract = "A: rank 2; B: rank 2; C?: rank 0..2")
 
 }  // namespace
 }  // namespace tenon::opencl

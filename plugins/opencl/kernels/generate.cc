@@ -74,7 +74,7 @@ class ConstantOfShape {
   cl_ulong bits_ = 0;
   KernelRef kernel_;
 };
-TENON_KERNEL(ConstantOfShape, .op_type = "ConstantOfShape", .since = 9)
+TENON_KERNEL(ConstantOfShape, .op_type = "ConstantOfShape", .since = 9, .contract = "input: [?] @size")
 
 constexpr TypeList<float, int16_t, int32_t, int64_t> kRangeTypes;
 
@@ -130,7 +130,7 @@ class Range {
   bool is_real_;
   KernelRef kernel_;
 };
-TENON_KERNEL(Range, .op_type = "Range", .since = 11)
+TENON_KERNEL(Range, .op_type = "Range", .since = 11, .contract = "start: one; limit: one @size; delta: one")
 
 class EyeLike {
  public:
@@ -154,7 +154,7 @@ class EyeLike {
   cl_ulong one_;
   KernelRef kernel_;
 };
-TENON_KERNEL(EyeLike, .op_type = "EyeLike", .since = 9)
+TENON_KERNEL(EyeLike, .op_type = "EyeLike", .since = 9, .contract = "input: rank 2")
 
 class Trilu {
  public:
@@ -181,7 +181,7 @@ class Trilu {
   cl_int upper_;
   KernelRef kernel_;
 };
-TENON_KERNEL(Trilu, .op_type = "Trilu", .since = 14)
+TENON_KERNEL(Trilu, .op_type = "Trilu", .since = 14, .contract = "input: rank 2..; k?: one")
 
 struct HotPlan {
   cl_int outer, depth, inner;
@@ -225,7 +225,8 @@ class OneHot {
   int64_t axis_;
   KernelRef kernel_;
 };
-TENON_KERNEL(OneHot, .op_type = "OneHot", .since = 9)
+TENON_KERNEL(OneHot, .op_type = "OneHot", .since = 9,
+             .contract = "indices: any; depth: one @size; values: [2]")
 
 }  // namespace
 }  // namespace tenon::opencl

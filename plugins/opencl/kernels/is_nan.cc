@@ -35,8 +35,8 @@ class IsSpecial {
   cl_int negative_, positive_;
   KernelRef kernel_;
 };
-TENON_KERNEL(IsSpecial, .op_type = "IsNaN", .since = 9)
-TENON_KERNEL(IsSpecial, .op_type = "IsInf", .since = 10)
+TENON_KERNEL(IsSpecial, .op_type = "IsNaN", .since = 9, .contract = "X: any")
+TENON_KERNEL(IsSpecial, .op_type = "IsInf", .since = 10, .contract = "X: any")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -62,7 +62,7 @@ struct MatMul {
 
   GemmKernels gemm_;
 };
-TENON_KERNEL(MatMul, .op_type = "MatMul", .since = 1)
+TENON_KERNEL(MatMul, .op_type = "MatMul", .since = 1, .contract = "A: rank 1..; B: rank 1..")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -44,6 +44,34 @@ __kernel void Lines(IN(T, x), IN(S, scale), IN(S, bias), OUT(T, y), OUT(P, out_m
   if (has_mean) STORE_P(PTR(out_mean), line, mean);
   if (has_inverse) STORE_P(PTR(out_inverse), line, inverse);
 }
+// As Lines, with a scale and a bias that broadcast: the walk goes through x and gives where they lie.
+__kernel void LinesAt(IN(T, x), IN(S, scale), IN(S, bias), OUT(T, y), OUT(P, out_mean), OUT(P, out_inverse), Walk w,
+                      int lines, int count, float epsilon, int keeps_mean, int has_scale, int has_bias, int has_mean,
+                      int has_inverse) {
+  const int line = get_global_id(0);
+  if (line >= lines) return;
+  __global const T* from = PTR(x) + (long)line * count;
+  __global T* to = PTR(y) + (long)line * count;
+  C mean = 0, square = 0;
+  if (!keeps_mean) {
+    for (int k = 0; k < count; ++k) mean += LOAD(from, k);
+    mean /= count;
+  }
+  for (int k = 0; k < count; ++k) {
+    const C v = LOAD(from, k) - mean;
+    square += v * v;
+  }
+  const C inverse = 1 / sqrt(square / count + (C)epsilon);
+  for (int k = 0; k < count; ++k) {
+    WALK2(w, line * count + k, s, b)
+    C v = (LOAD(from, k) - mean) * inverse;
+    if (has_scale) v *= (C)LOAD_S(PTR(scale), s);
+    if (has_bias) v += (C)LOAD_S(PTR(bias), b);
+    STORE(to, k, v);
+  }
+  if (has_mean) STORE_P(PTR(out_mean), line, mean);
+  if (has_inverse) STORE_P(PTR(out_inverse), line, inverse);
+}
 __kernel void LpNorm(IN(T, x), OUT(T, y), int outer, int count, int inner, int p) {
   const int i = get_global_id(0), row = get_global_id(1);
   if (i >= inner || row >= outer) return;
@@ -114,28 +142,37 @@ class BatchNormalization {
   float epsilon_;
   KernelRef kernel_;
 };
-TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization", .since = 7)
+TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization", .since = 7,
+             .contract = "X: [N, C, D...] | [N]; scale: [C]; B: [C]; mean: [C]; var: [C]")
 
 /// What `Lines` goes through.
 struct LinePlan {
   int64_t lines = 0, count = 0;
   int64_t modulo = 1;  // lines after which scale and bias begin again
   int64_t spread = 1;  // elements that share one scale
+  bool broadcasts = false;
+  Walk walk{};  // through x: where scale and bias lie, when they broadcast
 };
 
 class LineNorm {
  public:
   void run(const Context& ctx, const LinePlan& plan) const {
-    if (plan.count == 0) return;
     const auto number = [](int64_t v) { return narrow(v); };
     const auto optional = [&](int i) {
       return ctx.has_output(i) ? out(ctx.output(i)) : TensorArg{&kNoTensor};
     };
-    launch(ctx, kernel_, {static_cast<size_t>(plan.lines), 1, 1}, in(ctx.input(0)), in(ctx.input(1)),
-           in(ctx.input(2)), out(ctx.output(0)), optional(1), optional(2), number(plan.lines),
-           number(plan.count), cl_float{epsilon_}, cl_int{is_rms_}, cl_int{ctx.has_input(1)},
-           cl_int{ctx.has_input(2)}, number(plan.modulo), number(plan.spread), cl_int{ctx.has_output(1)},
-           cl_int{ctx.has_output(2)});
+    const Size3 global{static_cast<size_t>(plan.lines), 1, 1};
+    if (plan.broadcasts) {
+      launch(ctx, broadcasting_, global, in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)),
+             out(ctx.output(0)), optional(1), optional(2), plan.walk, number(plan.lines), number(plan.count),
+             cl_float{epsilon_}, cl_int{is_rms_}, cl_int{ctx.has_input(1)}, cl_int{ctx.has_input(2)},
+             cl_int{ctx.has_output(1)}, cl_int{ctx.has_output(2)});
+      return;
+    }
+    launch(ctx, kernel_, global, in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)),
+           optional(1), optional(2), number(plan.lines), number(plan.count), cl_float{epsilon_},
+           cl_int{is_rms_}, cl_int{ctx.has_input(1)}, cl_int{ctx.has_input(2)}, number(plan.modulo),
+           number(plan.spread), cl_int{ctx.has_output(1)}, cl_int{ctx.has_output(2)});
   }
 
  protected:
@@ -146,32 +183,29 @@ class LineNorm {
                                 : n.has_output(2) ? n.output(2).dtype()
                                                   : dtype;
     kernel_ = load_kernel(n, kSource, defines(dtype, scale, statistics), "Lines", kLine);
+    broadcasting_ = find_kernel(n, kSource, defines(dtype, scale, statistics), "LinesAt", kLine);
   }
 
  private:
   bool is_rms_;
   float epsilon_;
-  KernelRef kernel_;
+  KernelRef kernel_, broadcasting_;
 };
 
 /// LayerNormalization and RMSNormalization: the axes from `axis` on are a line.
 class LayerNorm : public LineNorm {
  public:
-  static Support supports(const NodeView& n) {
-    return Check(n)
-        .inputs(0, kRealTypes)
-        .that(same_shape(n, 1) && same_shape(n, 2), TENON_REJECT_SHAPE, "a scale or bias that broadcasts");
-  }
+  static Support supports(const NodeView& n) { return Check(n).inputs(0, kRealTypes); }
   explicit LayerNorm(const NodeView& n)
       : LineNorm(n, n.op() == "RMSNormalization", n.attr_f("epsilon", 1e-5f)), axis_(n.attr_i("axis", -1)) {}
   LinePlan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const size_t axis = checked_axis(axis_, x.size());
-    LinePlan plan{element_count(x.first(axis)), element_count(x.subspan(axis)), 1, 1};
-    for (int i = 1; i <= 2; ++i) {
-      if (p.has_input(i))
-        require(p.input(i).size() == plan.count, TENON_UNIMPLEMENTED, "a scale or bias that broadcasts");
-    }
+    LinePlan plan;
+    plan.lines = element_count(x.first(axis));
+    plan.count = element_count(x.subspan(axis));
+    plan.broadcasts = broadcasts(p, 1, x.subspan(axis)) || broadcasts(p, 2, x.subspan(axis));
+    if (plan.broadcasts) plan.walk = make_walk(x, {strides_of(p, 1), strides_of(p, 2)}, true);
     p.set_output(0, x);
     Dims statistics(x.begin(), x.end());
     for (size_t d = axis; d < x.size(); ++d) statistics[d] = 1;
@@ -181,23 +215,21 @@ class LayerNorm : public LineNorm {
   }
 
  private:
-  /// As far as it is known: input `i` has one number for each element of a line.
-  static bool same_shape(const NodeView& n, int i) {
-    const ValueView x = n.input(0), s = n.input(i);
-    if (!s.present() || !s.has_rank() || !x.has_rank()) return true;
-    const int64_t axis = n.attr_i("axis", -1), first = axis < 0 ? axis + x.rank() : axis;
-    if (first < 0 || s.rank() > x.rank() - first) return false;
-    for (int d = 0; d < x.rank() - first; ++d) {
-      const int at = s.rank() - 1 - d;
-      const int64_t mine = at < 0 ? 1 : s.dim(at), theirs = x.dim(x.rank() - 1 - d);
-      if (mine >= 0 && theirs >= 0 && mine != theirs) return false;
-    }
-    return true;
+  /// Whether input `i` has other dims than a line.
+  static bool broadcasts(const PrepareContext& p, int i, DimsView line) {
+    if (!p.has_input(i)) return false;
+    const DimsView dims = p.input(i).dims();
+    return !std::equal(dims.begin(), dims.end(), line.begin(), line.end());
+  }
+  static Dims strides_of(const PrepareContext& p, int i) {
+    const DimsView x = p.input(0).dims();
+    return p.has_input(i) ? broadcast_strides(p.input(i).dims(), x) : Dims(x.size(), 0);
   }
   int64_t axis_;
 };
-TENON_KERNEL(LayerNorm, .op_type = "LayerNormalization", .since = 1)
-TENON_KERNEL(LayerNorm, .op_type = "RMSNormalization", .since = 23)
+TENON_KERNEL(LayerNorm, .op_type = "LayerNormalization", .since = 1,
+             .contract = "X: rank 1..; Scale: ~ X; B?: ~ X")
+TENON_KERNEL(LayerNorm, .op_type = "RMSNormalization", .since = 23, .contract = "X: rank 1..; scale: ~ X")
 
 class InstanceNorm : public LineNorm {
  public:
@@ -209,10 +241,11 @@ class InstanceNorm : public LineNorm {
             "scale and bias have not one number for each channel of ", x);
     p.set_output(0, x);
     const int64_t count = element_count(x.subspan(2));
-    return {x[0] * x[1], count, std::max<int64_t>(1, x[1]), std::max<int64_t>(1, count)};
+    return {element_count(x.first(2)), count, std::max<int64_t>(1, x[1]), std::max<int64_t>(1, count)};
   }
 };
-TENON_KERNEL(InstanceNorm, .op_type = "InstanceNormalization", .since = 6)
+TENON_KERNEL(InstanceNorm, .op_type = "InstanceNormalization", .since = 6,
+             .contract = "input: [N, C, D...] & rank 3..; scale: [C]; B: [C]")
 
 class GroupNorm : public LineNorm {
  public:
@@ -237,7 +270,8 @@ class GroupNorm : public LineNorm {
  private:
   int64_t groups_;
 };
-TENON_KERNEL(GroupNorm, .op_type = "GroupNormalization", .since = 21)
+TENON_KERNEL(GroupNorm, .op_type = "GroupNormalization", .since = 21,
+             .contract = "X: [N, C, D...]; scale: [C]; bias: [C]")
 
 class LpNormalization {
  public:
@@ -264,7 +298,7 @@ class LpNormalization {
   cl_int p_;
   KernelRef kernel_;
 };
-TENON_KERNEL(LpNormalization, .op_type = "LpNormalization", .since = 1)
+TENON_KERNEL(LpNormalization, .op_type = "LpNormalization", .since = 1, .contract = "input: rank 1..")
 
 class Lrn {
  public:
@@ -298,7 +332,7 @@ class Lrn {
   float alpha_, beta_, bias_;
   KernelRef kernel_;
 };
-TENON_KERNEL(Lrn, .op_type = "LRN", .since = 1)
+TENON_KERNEL(Lrn, .op_type = "LRN", .since = 1, .contract = "X: [N, C, D...]")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -55,7 +55,7 @@ class Pad {
     for (size_t i = 0; i < axes.size(); ++i) {
       const size_t axis = checked_axis(axes[i], x.size());
       before[axis] = pads[i];
-      dims[axis] += pads[i] + pads[i + axes.size()];
+      dims[axis] += int64_t{narrow(pads[i])} + narrow(pads[i + axes.size()]);
       require(dims[axis] >= 0, TENON_INVALID_ARGUMENT, "pads take more than there is");
     }
     p.set_output(0, dims);
@@ -82,7 +82,8 @@ class Pad {
   cl_int mode_ = 0;
   KernelRef kernel_;
 };
-TENON_KERNEL(Pad, .op_type = "Pad", .since = 11)
+TENON_KERNEL(Pad, .op_type = "Pad", .since = 11,
+             .contract = "data: rank 0..8; pads: [?] @size; constant_value?: one; axes?: [?]")
 
 }  // namespace
 }  // namespace tenon::opencl

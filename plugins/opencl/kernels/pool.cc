@@ -112,14 +112,17 @@ class WindowPool : public Pool {
   explicit WindowPool(const NodeView& n)
       : Pool(n, kernel_name(n), n.attr_i("count_include_pad", 0) != 0,
              n.op() == "MaxPool" && !n.has_output(1) && LineKernels::fit(n)),
-        attributes_(n) {}
+        attributes_(n),
+        ceils_(n.attr_i("ceil_mode", 0) != 0) {}
   Plan prepare(PrepareContext& p) const {
-    const DimsView x = p.input(0).dims(), y = output_dims(p, 0);
-    require(x.size() >= 3 && x.size() <= 5 && y.size() == x.size(), TENON_INVALID_ARGUMENT, "the shape ", x,
-            " has not one to three axes to pool");
-    if (p.has_output(1)) p.set_output(1, y);
-    Plan out{attributes_.window(x.subspan(2), y.subspan(2), attributes_.kernel),
-             narrow(x[0] * x[1]),
+    const DimsView x = p.input(0).dims();
+    Dims y{x[0], x[1]};
+    const Dims windows = attributes_.output(x.subspan(2), attributes_.kernel, ceils_);
+    y.insert(y.end(), windows.begin(), windows.end());
+    p.set_output(0, y);
+    p.set_output(1, y);
+    Plan out{attributes_.window(x.subspan(2), windows, attributes_.kernel),
+             narrow(element_count(x.first(2))),
              {0, 0, 0},
              false};
     const size_t axes = x.size() - 2, first = 3 - axes;
@@ -143,10 +146,11 @@ class WindowPool : public Pool {
 
  private:
   WindowAttributes attributes_;
+  bool ceils_;
 };
-TENON_KERNEL(WindowPool, .op_type = "MaxPool", .since = 1)
-TENON_KERNEL(WindowPool, .op_type = "AveragePool", .since = 1)
-TENON_KERNEL(WindowPool, .op_type = "LpPool", .since = 2)
+TENON_KERNEL(WindowPool, .op_type = "MaxPool", .since = 1, .contract = "X: [N, C, D...] & rank 3..5")
+TENON_KERNEL(WindowPool, .op_type = "AveragePool", .since = 1, .contract = "X: [N, C, D...] & rank 3..5")
+TENON_KERNEL(WindowPool, .op_type = "LpPool", .since = 2, .contract = "X: [N, C, D...] & rank 3..5")
 
 class GlobalPool : public Pool {
  public:
@@ -156,20 +160,19 @@ class GlobalPool : public Pool {
   explicit GlobalPool(const NodeView& n) : Pool(n, kernel_name(n)) {}
   Plan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
-    require(x.size() >= 2, TENON_INVALID_ARGUMENT, "the shape ", x, " has no axes to pool");
     Dims dims(x.begin(), x.end());
     std::fill(dims.begin() + 2, dims.end(), 1);
     p.set_output(0, dims);
-    Plan out{{}, narrow(x[0] * x[1]), {0, 0, 0}, false};
+    Plan out{{}, narrow(element_count(x.first(2))), {0, 0, 0}, false};
     Window& w = out.window;
     for (int d = 0; d < 3; ++d) w.in[d] = w.out[d] = w.size[d] = w.stride[d] = w.dilation[d] = 1;
     w.in[2] = w.size[2] = narrow(element_count(x.subspan(2)));
     return out;
   }
 };
-TENON_KERNEL(GlobalPool, .op_type = "GlobalMaxPool", .since = 1)
-TENON_KERNEL(GlobalPool, .op_type = "GlobalAveragePool", .since = 1)
-TENON_KERNEL(GlobalPool, .op_type = "GlobalLpPool", .since = 2)
+TENON_KERNEL(GlobalPool, .op_type = "GlobalMaxPool", .since = 1, .contract = "X: [N, C, D...] & rank 3..")
+TENON_KERNEL(GlobalPool, .op_type = "GlobalAveragePool", .since = 1, .contract = "X: [N, C, D...] & rank 3..")
+TENON_KERNEL(GlobalPool, .op_type = "GlobalLpPool", .since = 2, .contract = "X: [N, C, D...] & rank 3..")
 
 }  // namespace
 }  // namespace tenon::opencl

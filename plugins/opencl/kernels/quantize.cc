@@ -73,8 +73,10 @@ class Quantize {
   float low_, high_;
   KernelRef kernel_;
 };
-TENON_KERNEL(Quantize, .op_type = "QuantizeLinear", .since = 10)
-TENON_KERNEL(Quantize, .op_type = "DequantizeLinear", .since = 10)
+TENON_KERNEL(Quantize, .op_type = "QuantizeLinear", .since = 10,
+             .contract = "x: any; y_scale: one | [x.$axis:1]; y_zero_point?: count y_scale")
+TENON_KERNEL(Quantize, .op_type = "DequantizeLinear", .since = 10,
+             .contract = "x: any; y_scale: one | [x.$axis:1]; y_zero_point?: count y_scale")
 
 }  // namespace
 }  // namespace tenon::opencl

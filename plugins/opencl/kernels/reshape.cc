@@ -33,11 +33,13 @@ class Identity : public View {
   static std::vector<int> shape_inputs(const NodeView&) { return {}; }
 };
 
-TENON_KERNEL(Identity, .op_type = "Identity", .since = 1)
-TENON_KERNEL(View, .op_type = "Reshape", .since = 1)
-TENON_KERNEL(View, .op_type = "Flatten", .since = 1)
-TENON_KERNEL(View, .op_type = "Squeeze", .since = 1)
-TENON_KERNEL(View, .op_type = "Unsqueeze", .since = 1)
+TENON_KERNEL(Identity, .op_type = "Identity", .since = 1, .contract = "input: any")
+TENON_KERNEL(View, .op_type = "Reshape", .since = 1, .until = 4, .contract = "data: any")
+TENON_KERNEL(View, .op_type = "Reshape", .since = 5, .contract = "data: any; shape: [?]")
+TENON_KERNEL(View, .op_type = "Flatten", .since = 1, .contract = "input: any")
+TENON_KERNEL(View, .op_type = "Squeeze", .since = 1, .contract = "data: any; axes?: [?]")
+TENON_KERNEL(View, .op_type = "Unsqueeze", .since = 1, .until = 12, .contract = "data: any")
+TENON_KERNEL(View, .op_type = "Unsqueeze", .since = 13, .contract = "data: any; axes: [?]")
 
 }  // namespace
 }  // namespace tenon::opencl

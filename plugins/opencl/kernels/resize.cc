@@ -161,6 +161,8 @@ class Resize {
     std::vector<float> scales = attribute_scales_, roi;
     if (attribute_scales_.empty()) scales = floats_of(p.input(is_old_ ? 1 : 2));
     if (!is_old_) roi = floats_of(p.input(1));
+    const bool has_sizes = !is_old_ && p.has_input(3) && p.input(3).size() > 0;
+    require(scales.empty() || !has_sizes, TENON_INVALID_ARGUMENT, "both scales and sizes are given");
     std::vector<size_t> axes;
     for (const int64_t axis : axes_) axes.push_back(checked_axis(axis, x.size()));
     for (size_t d = 0; d < x.size() && axes_.empty(); ++d) axes.push_back(d);
@@ -231,8 +233,12 @@ class Resize {
   cl_int rounding_ = 0;
   KernelRef kernel_;
 };
-TENON_KERNEL(Resize, .op_type = "Resize", .since = 10)
-TENON_KERNEL(Resize, .op_type = "Upsample", .since = 7)
+TENON_KERNEL(Resize, .op_type = "Resize", .since = 11,
+             .contract = "X: rank 1..8; roi?: [?]; scales?: [?] @size; sizes?: [?] @size")
+TENON_KERNEL(Resize, .op_type = "Resize", .since = 10, .until = 10,
+             .contract = "X: rank 1..8; scales: [?] @size")
+TENON_KERNEL(Resize, .op_type = "Upsample", .since = 9, .contract = "X: rank 1..8; scales: [?] @size")
+TENON_KERNEL(Resize, .op_type = "Upsample", .since = 7, .until = 8, .contract = "X: rank 1..8")
 
 }  // namespace
 }  // namespace tenon::opencl

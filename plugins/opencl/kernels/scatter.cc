@@ -17,14 +17,17 @@ constexpr Source kSource{"scatter", R"CL(
 #else
 #define PUT(to, v) (to) = (v) < (to) ? (v) : (to)
 #endif
-inline bool find(long index, int size, int* at) {
-  if (index < 0) index += size;
-  *at = (int)index;
-  return index >= 0 && index < size;
+// Where an update of `index` goes; false and a flag when that lies outside.
+inline bool find(long index, int size, int* at, __global int* flag) {
+  const long from_front = index < 0 ? index + size : index;
+  *at = (int)from_front;
+  if (from_front >= 0 && from_front < size) return true;
+  flag_index(flag, index, size);
+  return false;
 }
 // The walk goes through the lines of the indices: operand 0 is where a line lies in y, operand 1 in the indices.
-__kernel void Elements(IN(I, index), IN(T, updates), OUT(T, y), Walk w, int count, int index_stride, int size,
-                       int y_stride) {
+__kernel void Elements(IN(I, index), IN(T, updates), OUT(T, y), __global int* flag, Walk w, int count,
+                       int index_stride, int size, int y_stride) {
   const int i = get_global_id(0), row = get_global_id(1);
   if (i >= w.inner || row >= w.outer) return;
   WALK2(w, row, to, from)
@@ -32,11 +35,12 @@ __kernel void Elements(IN(I, index), IN(T, updates), OUT(T, y), Walk w, int coun
   from += i * w.step[1];
   for (int k = 0; k < count; ++k) {
     int at;
-    if (!find(PTR(index)[from + k * index_stride], size, &at)) continue;
+    if (!find(PTR(index)[from + k * index_stride], size, &at, flag)) continue;
     PUT(PTR(y)[to + at * y_stride], PTR(updates)[from + k * index_stride]);
   }
 }
-__kernel void Tuples(IN(I, index), IN(T, updates), OUT(T, y), Walk w, int tuples, int width, int slice) {
+__kernel void Tuples(IN(I, index), IN(T, updates), OUT(T, y), __global int* flag, Walk w, int tuples, int width,
+                     int slice) {
   const int i = get_global_id(0);
   if (i >= slice) return;
   for (int t = 0; t < tuples; ++t) {
@@ -44,7 +48,7 @@ __kernel void Tuples(IN(I, index), IN(T, updates), OUT(T, y), Walk w, int tuples
     bool inside = true;
     for (int d = 0; d < width; ++d) {
       int at;
-      inside = find(PTR(index)[t * width + d], w.size[d], &at) && inside;
+      inside = find(PTR(index)[t * width + d], w.size[d], &at, flag) && inside;
       to += at * (long)w.stride[0][d];
     }
     if (inside) PUT(PTR(y)[to + i], PTR(updates)[(long)t * slice + i]);
@@ -83,15 +87,16 @@ class ScatterElements {
  public:
   static Support supports(const NodeView& n) { return check(n); }
   explicit ScatterElements(const NodeView& n)
-      : axis_(n.attr_i("axis", 0)), copy_(n, n.input(0).dtype()), kernel_(load(n, "Elements")) {}
+      : axis_(n.attr_i("axis", 0)),
+        is_constant_(n.input(1).is_constant()),
+        copy_(n, n.input(0).dtype()),
+        kernel_(load(n, "Elements")) {}
   ElementsPlan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
     const size_t axis = checked_axis(axis_, x.size());
-    require(index.size() == x.size() &&
-                std::equal(index.begin(), index.end(), p.input(2).dims().begin(), p.input(2).dims().end()),
-            TENON_INVALID_ARGUMENT, "indices ", index, " and updates ", p.input(2).dims(), " do not fit ", x);
     for (size_t d = 0; d < x.size(); ++d)
       require(d == axis || index[d] <= x[d], TENON_OUT_OF_RANGE, "indices of shape ", index, " for ", x);
+    if (is_constant_) require_indices(p.input(1), x.subspan(axis, 1));
     p.set_output(0, x);
     p.may_overwrite(0, 0);
     Dims lines(index.begin(), index.end());
@@ -104,16 +109,19 @@ class ScatterElements {
   void run(const Context& ctx, const ElementsPlan& plan) const {
     copy_.record_dense(ctx, ctx.input(0), ctx.output(0));
     launch(ctx, kernel_, global_of(plan.walk), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)),
-           plan.walk, plan.count, plan.index_stride, plan.size, plan.y_stride);
+           FlagArg{}, plan.walk, plan.count, plan.index_stride, plan.size, plan.y_stride);
   }
 
  private:
   int64_t axis_;
+  bool is_constant_;
   CopyKernels copy_;
   KernelRef kernel_;
 };
-TENON_KERNEL(ScatterElements, .op_type = "ScatterElements", .since = 11)
-TENON_KERNEL(ScatterElements, .op_type = "Scatter", .since = 9)
+TENON_KERNEL(ScatterElements, .op_type = "ScatterElements", .since = 11,
+             .contract = "data: rank 1..; indices: rank data @index; updates: = indices")
+TENON_KERNEL(ScatterElements, .op_type = "Scatter", .since = 9,
+             .contract = "data: rank 1..; indices: rank data @index; updates: = indices")
 
 struct TuplePlan {
   Walk axes{};
@@ -123,11 +131,11 @@ struct TuplePlan {
 class ScatterND {
  public:
   static Support supports(const NodeView& n) { return check(n); }
-  explicit ScatterND(const NodeView& n) : copy_(n, n.input(0).dtype()), kernel_(load(n, "Tuples")) {}
+  explicit ScatterND(const NodeView& n)
+      : is_constant_(n.input(1).is_constant()), copy_(n, n.input(0).dtype()), kernel_(load(n, "Tuples")) {}
   TuplePlan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
-    require(!index.empty() && index.back() >= 0 &&
-                index.back() <= std::min<int64_t>(kMaxWalkRank, static_cast<int64_t>(x.size())),
+    require(index.back() <= std::min<int64_t>(kMaxWalkRank, static_cast<int64_t>(x.size())),
             TENON_INVALID_ARGUMENT, "tuples of ", index, " for ", x);
     const auto width = static_cast<size_t>(index.back());
     TuplePlan out;
@@ -139,8 +147,12 @@ class ScatterND {
     out.tuples = narrow(element_count(index.first(index.size() - 1)));
     out.width = narrow(index.back());
     out.slice = narrow(element_count(x.subspan(width)));
-    require(p.input(2).size() == int64_t{out.tuples} * out.slice, TENON_INVALID_ARGUMENT, "updates ",
-            p.input(2).dims(), " do not fit indices ", index, " into ", x);
+    Dims updates(index.begin(), index.end() - 1);
+    updates.insert(updates.end(), x.begin() + index.back(), x.end());
+    const DimsView given = p.input(2).dims();
+    require(std::equal(given.begin(), given.end(), updates.begin(), updates.end()), TENON_INVALID_ARGUMENT,
+            "updates have shape ", given, ", and ", updates, " is needed");
+    if (is_constant_ && width > 0) require_indices(p.input(1), x.first(width));
     p.set_output(0, x);
     p.may_overwrite(0, 0);
     return out;
@@ -149,14 +161,16 @@ class ScatterND {
     copy_.record_dense(ctx, ctx.input(0), ctx.output(0));
     if (plan.tuples == 0) return;
     launch(ctx, kernel_, {static_cast<size_t>(plan.slice), 1, 1}, in(ctx.input(1)), in(ctx.input(2)),
-           out(ctx.output(0)), plan.axes, plan.tuples, plan.width, plan.slice);
+           out(ctx.output(0)), FlagArg{}, plan.axes, plan.tuples, plan.width, plan.slice);
   }
 
  private:
+  bool is_constant_;
   CopyKernels copy_;
   KernelRef kernel_;
 };
-TENON_KERNEL(ScatterND, .op_type = "ScatterND", .since = 11)
+TENON_KERNEL(ScatterND, .op_type = "ScatterND", .since = 11,
+             .contract = "data: rank 1..; indices: rank 1.. @index; updates: any")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -58,7 +58,8 @@ class Slice {
  private:
   CopyKernels copy_;
 };
-TENON_KERNEL(Slice, .op_type = "Slice", .since = 10)
+TENON_KERNEL(Slice, .op_type = "Slice", .since = 10,
+             .contract = "data: rank 1..; starts: [n]; ends: [n]; axes?: [n]; steps?: [n]")
 
 class Slice1 {
  public:
@@ -77,7 +78,7 @@ class Slice1 {
   std::vector<int64_t> starts_, ends_, axes_;
   CopyKernels copy_;
 };
-TENON_KERNEL(Slice1, .op_type = "Slice", .since = 1, .until = 9)
+TENON_KERNEL(Slice1, .op_type = "Slice", .since = 1, .until = 9, .contract = "data: rank 1..")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -74,9 +74,9 @@ class Softmax {
   int64_t axis_;
   KernelRef kernel_;
 };
-TENON_KERNEL(Softmax, .op_type = "Softmax", .since = 1)
-TENON_KERNEL(Softmax, .op_type = "LogSoftmax", .since = 1)
-TENON_KERNEL(Softmax, .op_type = "Hardmax", .since = 1)
+TENON_KERNEL(Softmax, .op_type = "Softmax", .since = 1, .contract = "input: any")
+TENON_KERNEL(Softmax, .op_type = "LogSoftmax", .since = 1, .contract = "input: any")
+TENON_KERNEL(Softmax, .op_type = "Hardmax", .since = 1, .contract = "input: any")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -46,7 +46,7 @@ class Split {
     }
     int64_t sum = 0;
     for (const int64_t s : sizes) {
-      require(s >= 0, TENON_INVALID_ARGUMENT, "a part of ", s);
+      require(s >= 0 && s <= size, TENON_INVALID_ARGUMENT, "a part of ", s, " of ", size);
       sum += s;
     }
     require(sizes.size() == static_cast<size_t>(count) && sum == size, TENON_INVALID_ARGUMENT,
@@ -58,7 +58,7 @@ class Split {
   std::vector<int64_t> sizes_;
   CopyKernels copy_;
 };
-TENON_KERNEL(Split, .op_type = "Split", .since = 2)
+TENON_KERNEL(Split, .op_type = "Split", .since = 2, .contract = "input: rank 1..; split?: [?] @size")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -18,7 +18,7 @@ class Tile {
     const Dims dense = dense_strides(x);
     for (size_t d = 0; d < x.size(); ++d) {
       require(repeats[d] >= 0, TENON_INVALID_ARGUMENT, "repeats of ", repeats[d]);
-      dims.push_back(x[d] * repeats[d]);
+      dims.push_back(element_count(Dims{x[d], repeats[d]}));
       twice.insert(twice.end(), {repeats[d], x[d]});
       strides.insert(strides.end(), {0, dense[d]});
     }
@@ -32,7 +32,7 @@ class Tile {
  private:
   CopyKernels copy_;
 };
-TENON_KERNEL(Tile, .op_type = "Tile", .since = 6)
+TENON_KERNEL(Tile, .op_type = "Tile", .since = 6, .contract = "input: any; repeats: [?] @size")
 
 }  // namespace
 }  // namespace tenon::opencl

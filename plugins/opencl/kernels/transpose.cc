@@ -20,6 +20,12 @@ class Transpose {
     for (size_t d = x.size(); d-- > 0 && !is_given_;) order.push_back(static_cast<int64_t>(d));
     require(order.size() == x.size(), TENON_INVALID_ARGUMENT, "perm has ", order.size(), " axes for rank ",
             x.size());
+    std::vector<bool> seen(x.size(), false);
+    for (const int64_t axis : order) {
+      const size_t at = checked_axis(axis, x.size());
+      require(!seen[at], TENON_INVALID_ARGUMENT, "perm names axis ", axis, " twice");
+      seen[at] = true;
+    }
     const Dims dims = permuted(x, order);
     p.set_output(0, dims);
     return gather_copy(dims, permuted(dense_strides(x), order));
@@ -33,7 +39,7 @@ class Transpose {
   bool is_given_;
   CopyKernels copy_;
 };
-TENON_KERNEL(Transpose, .op_type = "Transpose", .since = 1)
+TENON_KERNEL(Transpose, .op_type = "Transpose", .since = 1, .contract = "data: any")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -13,6 +13,8 @@ constexpr std::string_view kText = R"CL(
     STORE(PTR(y), i, (C)(expression));                                         \
   }
 #define K(number) ((C)(number))
+// fmin and fmax lose NaN.
+#define CUT(v, low, high) ((v) < (low) ? (low) : (v) > (high) ? (high) : (v))
 #if IS_REAL
 UNARY(Abs, fabs(v))
 UNARY(Neg, -v)
@@ -23,16 +25,17 @@ UNARY(Elu, v < 0 ? K(a) * expm1(v) : v)
 UNARY(Selu, v <= 0 ? K(b) * (K(a) * expm1(v)) : K(b) * v)
 UNARY(Celu, v < 0 ? K(a) * expm1(v / K(a)) : v)
 UNARY(ThresholdedRelu, v > K(a) ? v : K(0))
-UNARY(HardSigmoid, fmin(fmax(K(a) * v + K(b), K(0)), K(1)))
-UNARY(HardSwish, v * fmin(fmax(v / K(6) + K(0.5f), K(0)), K(1)))
+UNARY(HardSigmoid, CUT(K(a) * v + K(b), K(0), K(1)))
+UNARY(HardSwish, v * CUT(v / K(6) + K(0.5f), K(0), K(1)))
 UNARY(Sigmoid, K(1) / (K(1) + exp(-v)))
 UNARY(Swish, v / (K(1) + exp(-K(a) * v)))
 UNARY(Tanh, tanh(v))
 UNARY(Softplus, fmax(v, K(0)) + log1p(exp(-fabs(v))))
 UNARY(Softsign, v / (K(1) + fabs(v)))
 UNARY(Mish, v * tanh(fmax(v, K(0)) + log1p(exp(-fabs(v)))))
-UNARY(Gelu, K(0.5f) * v * (K(1) + erf(v * K(0.70710678118654752f))))
-UNARY(GeluTanh, K(0.5f) * v * (K(1) + tanh(K(0.7978845608028654f) * (v + K(0.044715f) * v * v * v))))
+// Both without 1 + f(v), in which a last bit of f near -1 grows with v.
+UNARY(Gelu, K(0.5f) * v * erfc(v * K(-0.70710678118654752f)))
+UNARY(GeluTanh, v / (K(1) + exp(K(-1.5957691216057308f) * (v + K(0.044715f) * v * v * v))))
 UNARY(Shrink, v < -K(b) ? v + K(a) : v > K(b) ? v - K(a) : K(0))
 UNARY(Erf, erf(v))
 UNARY(Exp, exp(v))
@@ -118,7 +121,7 @@ constexpr auto kSignedTypes = kRealTypes + kSignedIntTypes;
 #define UNARY_OPERATOR(op, version, types, ...)             \
   constexpr Operator k##op{#op __VA_OPT__(, ) __VA_ARGS__}; \
   using op##Kernel = Unary<k##op, types>;                   \
-  TENON_KERNEL(op##Kernel, .op_type = #op, .since = version)
+  TENON_KERNEL(op##Kernel, .op_type = #op, .since = version, .contract = "X: any")
 
 UNARY_OPERATOR(Abs, 1, kSignedTypes)
 UNARY_OPERATOR(Neg, 1, kSignedTypes)

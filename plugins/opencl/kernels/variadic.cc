@@ -31,6 +31,7 @@ class Variadic {
   static Support supports(const NodeView& n) {
     const bool any = n.op() == "Max" || n.op() == "Min";
     Check check(n);
+    for (int i = 0; i < n.input_count(); ++i) check.needs_input(i);
     check.that(n.input_count() > (any ? 0 : 1), TENON_REJECT_OTHER, "a single input");
     return any ? check.inputs(0, kTypes) : check.inputs(0, kRealTypes);
   }
@@ -73,10 +74,10 @@ class Variadic {
   bool is_mean_;
   KernelRef kernel_, sum_;
 };
-TENON_KERNEL(Variadic, .op_type = "Sum", .since = 6)
-TENON_KERNEL(Variadic, .op_type = "Mean", .since = 6)
-TENON_KERNEL(Variadic, .op_type = "Max", .since = 6)
-TENON_KERNEL(Variadic, .op_type = "Min", .since = 6)
+TENON_KERNEL(Variadic, .op_type = "Sum", .since = 6, .contract = "first: ~; others...: ~")
+TENON_KERNEL(Variadic, .op_type = "Mean", .since = 6, .contract = "first: ~; others...: ~")
+TENON_KERNEL(Variadic, .op_type = "Max", .since = 6, .contract = "first: ~; others...: ~")
+TENON_KERNEL(Variadic, .op_type = "Min", .since = 6, .contract = "first: ~; others...: ~")
 
 }  // namespace
 }  // namespace tenon::opencl

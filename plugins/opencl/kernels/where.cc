@@ -33,7 +33,7 @@ class Where {
  private:
   KernelRef kernel_;
 };
-TENON_KERNEL(Where, .op_type = "Where", .since = 9)
+TENON_KERNEL(Where, .op_type = "Where", .since = 9, .contract = "condition: ~; X: ~; Y: ~")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -61,6 +61,17 @@ DimsView output_dims(const PrepareContext& p, int i) {
   return p.output(i);
 }
 
+void require_indices(const TensorView& indices, std::span<const int64_t> sizes) {
+  dispatch(kIndexTypes, indices.dtype(), [&]<class T>() {
+    const std::span<const T> all = indices.span<T>();
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto index = static_cast<int64_t>(all[i]), size = sizes[i % sizes.size()];
+      require(index >= -size && index < size, TENON_OUT_OF_RANGE, "index ", index,
+              " is out of range for an axis of ", size);
+    }
+  });
+}
+
 namespace detail {
 
 Recording& recording_of(const Context& ctx) { return *static_cast<const RecordArgs&>(ctx.args()).recording; }
@@ -83,6 +94,11 @@ void Arguments::add(const TensorArg& arg) {
 void Arguments::add(const WorkspaceArg& arg) {
   const BufferRange range = recording_.find(*workspace_);
   add_buffer(range.buffer, (range.byte_offset + arg.byte_offset) / arg.element_bytes);
+}
+
+void Arguments::add(const FlagArg&) {
+  cl_mem buffer = recording_.flag_buffer();
+  check(clSetKernelArg(kernel_.get(), next_++, sizeof(buffer), &buffer), "clSetKernelArg");
 }
 
 void Arguments::add_buffer(cl_mem buffer, uint64_t element_offset) {

@@ -58,6 +58,9 @@ struct WorkspaceArg {
   uint32_t element_bytes = 4;
 };
 
+/// `__global int* flag` of the OpenCL C: where place_of() reports an index out of range.
+struct FlagArg {};
+
 namespace detail {
 
 Recording& recording_of(const Context& ctx);
@@ -69,6 +72,7 @@ class Arguments {
   void add(const TensorArg& arg);
   void add(const BufferArg& arg) { add_buffer(arg.buffer, 0); }
   void add(const WorkspaceArg& arg);
+  void add(const FlagArg&);
   template <class Scalar>
   void add(const Scalar& scalar) {
     static_assert(std::is_trivially_copyable_v<Scalar> && sizeof(Scalar) >= 4);
@@ -89,7 +93,7 @@ class Arguments {
 
 }  // namespace detail
 
-/// Records one launch over `global` work-items. Arguments: in(), out(), BufferArg, WorkspaceArg, and numbers or
+/// Records one launch over `global` work-items. Arguments: in(), out(), BufferArg, WorkspaceArg, FlagArg, and numbers or
 /// structs of exactly the type that the OpenCL C declares (cl_int, cl_float, Walk).
 template <class... Args>
 void launch(const Context& ctx, const KernelRef& kernel, Size3 global, const Args&... args) {
@@ -110,6 +114,9 @@ BufferArg packed_constant(const Context& ctx, uint64_t bytes, Record&& record) {
     record(node.node().context(args), BufferArg{buffer});
   })};
 }
+
+/// Constant indices are looked at before any Run. `sizes`: of the axes that they go to, in turn. Throws.
+void require_indices(const TensorView& indices, std::span<const int64_t> sizes);
 
 /// The launch that goes through a walk.
 inline Size3 global_of(const Walk& walk) {

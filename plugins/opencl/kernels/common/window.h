@@ -27,6 +27,28 @@ struct WindowAttributes {
   ep::Dims kernel, strides, dilations, pads;
   std::string auto_pad;
 
+  /// How many windows there are along each axis. `ceils`: also one that is cut off at the end, unless it begins in the
+  /// padding there. Throws when none fits.
+  ep::Dims output(ep::DimsView in, ep::DimsView kernel_dims, bool ceils = false) const {
+    require_axes(in.size(), kernel_dims.size());
+    ep::Dims out;
+    for (size_t d = 0; d < in.size(); ++d) {
+      const int64_t stride = step(strides, d), span = span_of(kernel_dims[d], step(dilations, d));
+      if (is_same()) {
+        out.push_back((in[d] + stride - 1) / stride);
+        continue;
+      }
+      const int64_t before = pad_at(d), padded = narrow(in[d]) + before + pad_at(in.size() + d);
+      const int64_t room = padded - span, steps = room >= 0 ? room / stride : -1;
+      int64_t windows = steps + (ceils && room > steps * stride ? 1 : 0) + 1;
+      if (ceils && (windows - 1) * stride >= in[d] + before) --windows;
+      ep::require(windows > 0, TENON_INVALID_ARGUMENT, "a window of ", span, " does not fit into axis ", d,
+                  " of ", in[d], " elements, ", padded, " with padding");
+      out.push_back(windows);
+    }
+    return out;
+  }
+
   bool is_same() const { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
 
   /// `in`, `out`, `kernel_dims`: the spatial dims, between one and three.
@@ -34,35 +56,48 @@ struct WindowAttributes {
     Window w{};
     for (int d = 0; d < 3; ++d) w.in[d] = w.out[d] = w.size[d] = w.stride[d] = w.dilation[d] = 1;
     const size_t axes = in.size(), first = 3 - axes;
-    const auto fits = [&](const ep::Dims& given, size_t count) {
-      return given.empty() || given.size() == count;
-    };
-    ep::require(kernel_dims.size() == axes && out.size() == axes && fits(strides, axes) &&
-                    fits(dilations, axes) && fits(pads, 2 * axes),
-                TENON_INVALID_ARGUMENT, "kernel_shape, strides, dilations or pads do not fit ", axes,
-                " axes");
+    require_axes(axes, kernel_dims.size());
+    ep::require(out.size() == axes, TENON_INVALID_ARGUMENT, "an output of ", out.size(), " axes, not ", axes);
     for (size_t d = 0; d < axes; ++d) {
       const size_t at = first + d;
       w.in[at] = narrow(in[d]);
       w.out[at] = narrow(out[d]);
       w.size[at] = narrow(kernel_dims[d]);
-      w.stride[at] = strides.empty() ? 1 : narrow(strides[d]);
-      w.dilation[at] = dilations.empty() ? 1 : narrow(dilations[d]);
-      ep::require(w.stride[at] > 0 && w.dilation[at] > 0, TENON_INVALID_ARGUMENT,
-                  "a stride or dilation that is not positive");
+      w.stride[at] = narrow(step(strides, d));
+      w.dilation[at] = narrow(step(dilations, d));
       w.pad[at] = narrow(pad(d, in[d], out[d], kernel_dims[d], w.stride[at], w.dilation[at]));
     }
     return w;
   }
 
  private:
+  void require_axes(size_t axes, size_t kernel_axes) const {
+    const auto fits = [&](const ep::Dims& given, size_t count) {
+      return given.empty() || given.size() == count;
+    };
+    ep::require(kernel_axes == axes && fits(strides, axes) && fits(dilations, axes) && fits(pads, 2 * axes),
+                TENON_INVALID_ARGUMENT, "kernel_shape, strides, dilations or pads do not fit ", axes,
+                " axes");
+  }
+  /// Of an axis, in 32 bits: nothing that is computed from it overflows 64.
+  static int64_t step(const ep::Dims& given, size_t d) {
+    const int64_t out = given.empty() ? 1 : narrow(given[d]);
+    ep::require(out > 0, TENON_INVALID_ARGUMENT, "a stride or dilation of ", out);
+    return out;
+  }
+  int64_t pad_at(size_t i) const { return auto_pad == "VALID" || pads.empty() ? 0 : narrow(pads[i]); }
+  /// What a window covers.
+  static int64_t span_of(int64_t kernel_size, int64_t dilation) {
+    ep::require(kernel_size > 0, TENON_INVALID_ARGUMENT, "a window of ", kernel_size);
+    return (int64_t{narrow(kernel_size)} - 1) * dilation + 1;
+  }
   int64_t pad(size_t d, int64_t in, int64_t out, int64_t kernel_size, int64_t stride,
               int64_t dilation) const {
     if (is_same()) {
       const int64_t total = std::max<int64_t>(0, (out - 1) * stride + (kernel_size - 1) * dilation + 1 - in);
       return auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
     }
-    return auto_pad == "VALID" || pads.empty() ? 0 : pads[d];
+    return pad_at(d);
   }
 };
 

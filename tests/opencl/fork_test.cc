@@ -1,0 +1,93 @@
+// A process that was forked from one that had used OpenCL has none of the threads of its drivers: whatever calls them there
+// would wait for ever. It is told so at once.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+
+#include "tests/unit/host/session/session_case.h"
+
+namespace tenon::test {
+namespace {
+
+constexpr unsigned kSeconds = 20;  // after which a child that hangs is ended
+
+std::string relu() {
+  GraphMaker m;
+  m.output(m.node("Relu", {m.input("x", GraphMaker::f32({2}))}), "y");
+  return m.bytes();
+}
+
+/// What `body` says in a child of this process, which then ends as programs do: with exit(). Nothing when it did not end well.
+std::optional<std::string> in_child(const std::function<std::string()>& body) {
+  int ends[2];
+  if (pipe(ends) != 0) return std::nullopt;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(kSeconds);
+    const std::string said = body();
+    if (write(ends[1], said.data(), said.size()) < 0) _exit(2);
+    exit(0);
+  }
+  close(ends[1]);
+  std::string out;
+  char chunk[512];
+  for (ssize_t n; (n = read(ends[0], chunk, sizeof chunk)) > 0;) out.append(chunk, static_cast<size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
+  return out;
+}
+
+Status try_run(session::Session& session) {
+  std::vector<ValueRef> outputs(1);
+  const std::vector<session::NamedValue> inputs{{"x", f32({2}, {-1, 2})}};
+  return session.run({}, inputs, {}, outputs);
+}
+
+TEST(OpenClFork, AChildIsToldAtOnce) {
+  const auto session = make_session(relu(), config_for({providers_dir()}, {"opencl"}));
+  ASSERT_NE(session, nullptr);
+  ASSERT_TRUE(try_run(*session).ok());
+  const auto said = in_child([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    const Status status = try_run(*session);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    if (took.count() > 10) return "it took " + std::to_string(took.count()) + " ms";
+    if (status.kind() != ErrorKind::kDeviceLost) return "another kind: " + status.to_string();
+    return status.to_string();
+  });
+  ASSERT_TRUE(said.has_value()) << "the child hung or crashed";
+  EXPECT_NE(said->find("forked"), std::string::npos) << *said;
+  EXPECT_NE(said->find("new process"), std::string::npos) << *said;
+  EXPECT_TRUE(try_run(*session).ok()) << "the parent lost its device too";
+}
+
+TEST(OpenClFork, ASessionThatAChildMakesIsRefusedInTheSameWay) {
+  const config::Config config = config_for({providers_dir()}, {"opencl"});
+  ASSERT_NE(make_session(relu(), config), nullptr);
+  const auto said = in_child([&] {
+    const auto session = try_session(relu(), config);
+    return session.ok() ? "it works" : session.status().to_string();
+  });
+  ASSERT_TRUE(said.has_value()) << "the child hung or crashed";
+  EXPECT_TRUE(said->find("forked") != std::string::npos || *said == "it works") << *said;
+}
+
+TEST(OpenClFork, AChildDestroysWhatItInherits) {
+  auto session = make_session(relu(), config_for({providers_dir()}, {"opencl"}));
+  ASSERT_NE(session, nullptr);
+  ASSERT_TRUE(try_run(*session).ok());
+  const auto said = in_child([&] {
+    session.reset();
+    return std::string("destroyed");
+  });
+  EXPECT_EQ(said, "destroyed") << "the child hung or crashed";
+  EXPECT_TRUE(try_run(*session).ok());
+}
+
+}  // namespace
+}  // namespace tenon::test
