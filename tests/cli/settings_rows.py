@@ -110,6 +110,9 @@ class Bench:
                               env=self.environment(None), timeout=300, check=False)
         assert done.returncode == 0 and "[  PASSED  ] 1 test." in done.stdout, done.stdout[-2000:]
 
+    def is_built(self, provider: str) -> bool:
+        return (self.tenon.parents[1] / "lib/tenon/providers.d" / f"{provider}.tenon.json").is_file()
+
     def model(self, name: str) -> str:
         path = self.folder / f"{name}.onnx"
         if not path.exists():
@@ -215,6 +218,10 @@ MODELS = {"chain": chain, "relu": lambda path: path.write_bytes(run_errors.relu_
 
 def workers(pid: int) -> int:
     return sum(path.read_text().strip() == "tenon-worker" for path in Path(f"/proc/{pid}/task").glob("*/comm"))
+
+
+def threads(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
 def maps_model(pid: int) -> bool:
@@ -400,6 +407,10 @@ def _(b: Bench):
     for model in ("rounded", "large"):
         bits = {b.outputs("true", model, cpu, f"threads.count = {count}") for count in (1, 2, 3, 5, 16, 40)}
         assert len(bits) == 1, f"{model}: {len(bits)} results"
+    if b.is_built("onednn"):  # it keeps to one thread, however many there are
+        lines = ["select.order = ['onednn', 'cpu']", "threads.count = 3"]
+        alone, together = (b.while_running(value, "large", threads, *lines) for value in ("true", "false"))
+        assert alone < together, f"{alone} and {together} threads"
     silent = b.copied("silent", lambda manifest: manifest["traits"].update(deterministic=False))
     search = f"discovery.search = ['{silent}']"
     return b.exit("true", "chain", search), b.exit("false", "chain", search)
@@ -522,8 +533,7 @@ def _(b: Bench):
 
 @variable("OCL_ICD_VENDORS")
 def _(b: Bench):
-    manifests = b.tenon.parents[1] / "lib/tenon/providers.d"
-    if not (manifests / "opencl.tenon.json").is_file():
+    if not b.is_built("opencl"):
         return None
     lines = ["select.order = ['opencl', 'cpu']", NEXT]
     return b.who(None, "chain", *lines), b.who(None, "chain", *lines, env={"OCL_ICD_VENDORS": "/nonexistent"})
