@@ -77,11 +77,14 @@ def main() -> int:
     tried += [(f"{key}={word}", settings_rows.refusal(key, word, cure), "")
               for (key, word), cure in settings_rows.REFUSED.items()]
     tried = [entry for entry in tried if args.filter in entry[0]]
+    passed = 0
     for name, row, variable in tried:
-        failures += [f"{variable or name}: {problem}" for problem in try_row(tenon, name, row, variable)]
+        problems = try_row(tenon, name, row, variable)
+        passed += not problems
+        failures += [f"{variable or name}: {problem}" for problem in problems]
     for failure in failures:
         print(f"failed {failure}", flush=True)
-    print(f"{len(tried) - len(failures)} passed, {len(failures)} failed")
+    print(f"{passed} passed, {len(failures)} failed")
     return 1 if failures or not tried else 0
 
 
