@@ -98,17 +98,20 @@ Result<ir::Model> load(const std::string& path, const Limits& limits) {
 }
 
 Result<ir::Model> load_bytes(const void* data, size_t size, const std::string& directory,
-                             const Limits& limits) {
+                             const Limits& limits, Bytes bytes) {
   if (size > static_cast<uint64_t>(limits.model_bytes)) {
     return limit_exceeded("the model has ", size, " bytes, more than limits.model_bytes (",
                           limits.model_bytes, ")")
         .with_context("model in memory");
   }
-  // The tensors outlive the caller's buffer.
-  std::shared_ptr<std::byte[]> copy(new std::byte[size == 0 ? 1 : size]);
-  if (size != 0) std::memcpy(copy.get(), data, size);
-  const std::byte* bytes = copy.get();
-  auto model = read({std::move(copy), bytes, nullptr}, size, directory, real_path(directory), limits);
+  TensorReader::Source source{nullptr, static_cast<const std::byte*>(data), nullptr};
+  if (bytes == Bytes::kCopy) {
+    std::shared_ptr<std::byte[]> copy(new std::byte[size == 0 ? 1 : size]);
+    if (size != 0) std::memcpy(copy.get(), data, size);
+    source.data = copy.get();
+    source.owner = std::move(copy);
+  }
+  auto model = read(std::move(source), size, directory, real_path(directory), limits);
   if (!model.ok()) return std::move(model).error().with_context("model in memory");
   return model;
 }

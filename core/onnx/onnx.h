@@ -34,10 +34,12 @@ struct Limits {
 /// for the file, INVALID_MODEL, LIMIT_EXCEEDED, UNSUPPORTED.
 Result<ir::Model> load(const std::string& path, const Limits& limits = {});
 
-/// The same from memory; the bytes are copied. External data is looked up beneath `directory`; denied when it
-/// is empty.
+/// Whether the tensors of a model in memory lie in a copy, or in the caller's bytes, which outlive them.
+enum class Bytes { kCopy, kBorrow };
+
+/// The same from memory. External data is looked up beneath `directory`; denied when it is empty.
 Result<ir::Model> load_bytes(const void* data, size_t size, const std::string& directory = {},
-                             const Limits& limits = {});
+                             const Limits& limits = {}, Bytes bytes = Bytes::kCopy);
 
 /// Writes the model as ONNX (weights inside). The file is written beside and renamed. Fails over 2 GiB,
 /// naming the cure.

@@ -25,11 +25,10 @@ inline constexpr ProviderIndex kNoProvider = TENON_NO_INDEX;
 struct ValueTraits {
   ir::ValueId value;
   bool shape_input = false;  // read by Prepare: host memory, its value belongs to the signature
-  bool strided = false;
   std::optional<uint32_t> domain;
 };
 
-/// Estimates of the provider; 0 where it does not know.
+/// Estimates of the provider, for people to read; 0 where it does not know.
 struct Cost {
   double flops = 0, bytes = 0, launch_ns = 0, time_ns = 0;
 };

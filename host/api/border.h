@@ -37,6 +37,13 @@ T read_struct(const T* from) {
   return out;
 }
 
+/// A struct of the caller's (may be null) says how large it is: all of it would be passed over otherwise.
+template <class T>
+Status check_struct(const T* from, std::string_view name) {
+  if (from == nullptr || from->struct_size > sizeof(uint32_t)) return ok_status();
+  return invalid_input("struct_size of ", name, " is ", from->struct_size, "; set it to sizeof(", name, ")");
+}
+
 /// Writes what the caller has room for; its struct_size stays.
 template <class T>
 Status write_struct(T value, T* to) {

@@ -5,7 +5,9 @@
 #include "host/api/border.h"
 #include "host/api/functions.h"
 #include "host/api/json.h"
+#include "host/api/registered.h"
 #include "host/config/schema.h"
+#include "host/session/check.h"
 
 namespace tenon::c_api {
 
@@ -51,7 +53,23 @@ tenon_status config_schema(tenon_text** out_json, tenon_error* error) {
     for (const config::KeySpec& spec : config::schema()) {
       out[std::string(spec.key)] = {
           {"type", config::type_text(spec)}, {"default", spec.default_toml}, {"doc", spec.doc}};
+      for (const config::Word& word : spec.words) {
+        if (!word.refusal.empty())
+          out[std::string(spec.key)]["refused"][std::string(word.text)] = word.refusal;
+      }
     }
+    return give_text(dump(out), out_json);
+  });
+}
+
+tenon_status config_check(const tenon_config* config, tenon_text** out_json, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
+    session::SessionOptions options;
+    options.registered = registered_paths();
+    const session::ConfigReport report = session::check_config(effective, options);
+    const nlohmann::ordered_json out = {
+        {"errors", report.errors}, {"warnings", report.warnings}, {"instances", report.instances}};
     return give_text(dump(out), out_json);
   });
 }

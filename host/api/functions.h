@@ -12,6 +12,7 @@ tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, te
                         tenon_error* error);
 tenon_status config_describe(const tenon_config* config, tenon_text** out_json, tenon_error* error);
 tenon_status config_schema(tenon_text** out_json, tenon_error* error);
+tenon_status config_check(const tenon_config* config, tenon_text** out_json, tenon_error* error);
 
 // providers.cc
 tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon_text** out_json,

@@ -26,6 +26,14 @@ class RunRequest {
     options_.trace = trace_.get();
   }
 
+  static Status check(const tenon_run_options* options) {
+    RETURN_IF_ERROR(check_struct(options, "tenon_run_options"));
+    const int64_t deadline = read_struct(options).deadline_ns;
+    return deadline >= 0
+               ? ok_status()
+               : invalid_input("deadline_ns is ", deadline, "; it counts from now, and 0 means none");
+  }
+
   const session::RunOptions& options() const { return options_; }
   /// A failed Run is traced as well, as far as it came.
   Status finish(Status status) {
@@ -76,6 +84,7 @@ tenon_status run(tenon_session* session, const tenon_run_options* options, const
                                                              : session->session->outputs().size());
     for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = runtime::ValueRef::share(out_outputs[o]);
 
+    RETURN_IF_ERROR(RunRequest::check(options));
     RunRequest request(options);
     RETURN_IF_ERROR(request.finish(session->session->run(request.options(), named, names, outputs)));
     for (size_t o = 0; o < outputs.size(); ++o) {
@@ -118,6 +127,7 @@ tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_t
 tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     if (options == nullptr) return slots->slots.run({});
+    RETURN_IF_ERROR(RunRequest::check(options));
     RunRequest request(options);
     return request.finish(slots->slots.run(request.options()));
   });

@@ -12,10 +12,14 @@
 namespace tenon::c_api {
 namespace {
 
-session::SessionOptions options_of(const tenon_session_options* options) {
+Result<session::SessionOptions> options_of(const tenon_session_options* options) {
+  RETURN_IF_ERROR(check_struct(options, "tenon_session_options"));
   session::SessionOptions out;
   out.registered = registered_paths();
   const tenon_session_options given = read_struct(options);
+  constexpr uint32_t kKnown = TENON_SESSION_ALL_VALUES;
+  if ((given.flags & ~kKnown) != 0)
+    return invalid_input("flags of tenon_session_options are ", given.flags, "; this version knows ", kKnown);
   out.all_values = (given.flags & TENON_SESSION_ALL_VALUES) != 0;
   if (given.progress == nullptr) return out;
   out.progress = [given](double fraction, std::string_view stage) {
@@ -28,8 +32,9 @@ Status create(const session::ModelSource& source, const tenon_config* config,
               const tenon_session_options* options, tenon_session** out_session) {
   RETURN_IF_ERROR(check_pointer(out_session, "out_session"));
   ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
+  ASSIGN_OR_RETURN(const session::SessionOptions session_options, options_of(options));
   ASSIGN_OR_RETURN(std::shared_ptr<session::Session> made,
-                   session::Session::create(source, effective, options_of(options)));
+                   session::Session::create(source, effective, session_options));
   *out_session = new tenon_session{std::move(made)};
   return ok_status();
 }
@@ -58,8 +63,8 @@ tenon_status session_create_from_memory(const void* data, uint64_t size, uint32_
                                         tenon_session** out_session, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(data, "data"));
-    (void)keep;  // reading copies what it keeps
     session::ModelSource source;
+    source.keep = keep != 0;
     source.data = data;
     source.size = static_cast<size_t>(size);
     source.directory = std::string(view(directory));

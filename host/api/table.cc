@@ -64,6 +64,7 @@ constexpr tenon_api make_table() {
   table.config_schema = config_schema;
   table.quarantine_describe = quarantine_describe;
   table.log_set = log_set;
+  table.config_check = config_check;
   return table;
 }
 

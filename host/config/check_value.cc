@@ -48,10 +48,14 @@ struct Check {
 
   void choice(const Value& value) {
     const std::string* text = value.as_string();
-    std::vector<std::string> choices = split(spec.choices, '|');
-    if (!text) return wrong_type(value, "one of \"" + join(choices, "\", \"") + "\"");
-    if (std::find(choices.begin(), choices.end(), *text) == choices.end()) {
-      fail(value, "cannot be \"", *text, "\"", suggestion(*text, choices));
+    const std::vector<std::string> usable = usable_words(spec);
+    if (!text) return wrong_type(value, "one of \"" + join(usable, "\", \"") + "\"");
+    const auto found = std::find_if(spec.words.begin(), spec.words.end(),
+                                    [&](const Word& word) { return word.text == *text; });
+    if (found == spec.words.end()) {
+      fail(value, "cannot be \"", *text, "\"", suggestion(*text, usable));
+    } else if (!found->refusal.empty()) {
+      fail(value, "cannot be \"", *text, "\": ", found->refusal);
     }
   }
 
@@ -109,8 +113,20 @@ struct Check {
 
   void input(const Value& value) {
     const Table* table = value.as_table();
-    if (!table) return shapes(value);
-    for (const auto& member : *table) shapes(member.second);
+    if (!table) return sets(value);
+    if (table->empty()) return fail(value, "names no input");
+    for (const auto& member : *table) sets(member.second);
+    for (const auto& member : *table) {
+      const Array *first = table->front().second.as_array(), *other = member.second.as_array();
+      if (first == nullptr || other == nullptr || first->size() == other->size()) continue;
+      fail(member.second, "gives ", other->size(), " shapes for '", member.first, "' and ", first->size(),
+           " for '", table->front().first, "'; shapes at the same position belong together");
+    }
+  }
+
+  void sets(const Value& list) {
+    shapes(list);
+    if (list.as_array() && list.as_array()->empty()) fail(list, "holds no shape");
   }
 };
 
@@ -162,10 +178,10 @@ double to_number(const Value& value) {
   return value.as_int() ? static_cast<double>(*value.as_int()) : *value.as_double();
 }
 
-int to_choice(const KeySpec& spec, const Value& value) {
-  std::vector<std::string> choices = split(spec.choices, '|');
-  auto found = std::find(choices.begin(), choices.end(), *value.as_string());
-  return static_cast<int>(found - choices.begin());
+int to_choice(std::span<const Word> words, const Value& value) {
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [&](const Word& word) { return word.text == *value.as_string(); });
+  return found == words.end() ? 0 : found->value;
 }
 
 }  // namespace tenon::config

@@ -27,14 +27,13 @@ namespace tenon::config {
 
 enum class Trust { kNone, kOwner, kHash, kSignature };
 enum class Scan { kOn, kOff };
-enum class Fallback { kError, kNext };     // a listed provider is missing or unusable
-enum class NextOrError { kNext, kError };  // a node is declined; a claim fails to compile
-enum class PartitionMode { kOrder, kCost };
-enum class Isolation { kInProcess, kProcess };
+enum class Fallback { kError, kNext };
+enum class PartitionMode { kOrder };
+enum class Isolation { kInProcess };
 enum class OnLost { kRestart, kNext, kFail };
 enum class Precision { kExact, kFast, kBf16, kFp16 };
 enum class ExternalData { kDeny, kBeneathModel };
-enum class UpgradeMode { kPin, kNextSession, kMigrate };
+enum class UpgradeMode { kPin, kNextSession };
 
 struct Discovery {
   std::vector<std::string> search;       // further directories with manifests (place 4)
@@ -51,10 +50,9 @@ struct Select {
   bool automatic = true;
   /// "cuda/gpu:0", "cpu", as written; empty when automatic. provider_of() and device_of() take one apart.
   std::vector<std::string> order;
-  Fallback fallback = Fallback::kError;
-  NextOrError on_declined = NextOrError::kNext;
-  NextOrError on_compile_failed = NextOrError::kNext;
-  PartitionMode partition = PartitionMode::kOrder;
+  Fallback fallback = Fallback::kError;          // a listed provider is missing or unusable
+  Fallback on_declined = Fallback::kNext;        // a provider does not support a node
+  Fallback on_compile_failed = Fallback::kNext;  // a provider claimed nodes and cannot compile them
 };
 
 /// "cuda/gpu:0" -> "cuda".
@@ -64,9 +62,9 @@ std::string_view device_of(std::string_view order_entry);
 
 /// What `[provider.<id>]` says; a provider without a section has these defaults.
 struct ProviderSettings {
-  std::string version;               // a range such as ">=1.2, <2"; empty = any
-  std::vector<std::string> devices;  // empty = all the provider enumerates
-  Isolation isolation = Isolation::kInProcess;
+  std::string version;  // a range such as ">=1.2, <2"; empty = any
+  std::vector<std::string>
+      devices;  // each an instance, in this order; empty = the first that is not emulated
   OnLost on_lost = OnLost::kNext;
   Table options;  // as written, unchecked: give it to validate_options with the manifest's list
 };
@@ -88,11 +86,13 @@ struct PlacementRule {
   /// the matcher recurses per character. `domain` is empty for the default domain. Thread-safe.
   bool matches(std::string_view domain, std::string_view op_type, std::string_view node_name,
                std::string_view model_name) const;
+  bool is_for_model(std::string_view model_name) const;
 };
 
 struct Shapes {
-  int64_t keep = 0;  // static programs kept per claim
-  /// Shapes to compile at load, by input name; the name "" stands for the model's first input.
+  int64_t keep = 0;  // sets of input shapes whose plans are kept
+  /// Shapes to prepare for at load, by input name; the name "" stands for the model's first input. The shapes at
+  /// one position belong together.
   std::map<std::string, std::vector<std::vector<int64_t>>> input;
 };
 
@@ -129,7 +129,8 @@ struct Settings {
   Memory memory;
   Threads threads;
   Precision precision = Precision::kExact;
-  bool widen = false;  // float16 nodes may run in float32 where a provider lacks float16
+  bool widen = false;          // float16 nodes may run in float32 where a provider lacks float16
+  bool deterministic = false;  // the same bits whatever the threads
   Limits limits;
   Transforms transforms;
   UpgradeMode upgrade = UpgradeMode::kNextSession;
@@ -219,6 +220,10 @@ class Config {
   std::map<std::string, EffectiveValue, std::less<>> values_;
   Settings settings_;
 };
+
+/// A line for each variable TENON_x of the process that nothing reads. Those that begin with a provider's id
+/// (TENON_CPU_ISA) are the provider's.
+std::vector<std::string> unknown_variables(const std::vector<std::string>& provider_ids);
 
 /// "4GiB", "512 MiB", "1.5GB", "100" -> bytes. Units: B, kB/KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB,
 /// TiB.

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace tenon::config {
 
@@ -19,5 +21,8 @@ bool environment_ignored(const char* name);
 /// $XDG_<kind>_HOME when absolute, else $HOME/<fallback>; none without a home or under elevated privileges.
 /// For example user_directory("CONFIG", ".config").
 std::optional<std::string> user_directory(const char* kind, const char* fallback);
+
+/// Names of all variables that begin with `prefix`, sorted.
+std::vector<std::string> environment_names(std::string_view prefix);
 
 }  // namespace tenon::config

@@ -1,10 +1,11 @@
 #if !defined(_WIN32)
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #if defined(__linux__)
 #include <sys/auxv.h>
-#else
-#include <unistd.h>
 #endif
 
 #include "host/config/environment.h"
@@ -27,6 +28,16 @@ std::optional<std::string> environment(const char* name) {
 }
 
 bool environment_ignored(const char* name) { return elevated_privileges() && std::getenv(name) != nullptr; }
+
+std::vector<std::string> environment_names(std::string_view prefix) {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.substr(0, prefix.size()) == prefix) out.emplace_back(text.substr(0, text.find('=')));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
 
 std::optional<std::string> user_directory(const char* kind, const char* fallback) {
   std::string variable = std::string("XDG_") + kind + "_HOME";

@@ -82,7 +82,8 @@ struct RuleCheck {
     text(*table, "node", false, value);
     const Value* node = member(*table, "node");
     if (node && node->as_string() && !compile(*node->as_string())) {
-      fail(*node, "has a 'node' that is no regular expression: ", *node->as_string());
+      fail(*node, "has a 'node' that is no regular expression of ECMAScript, or longer than ",
+           kLongestPattern, " characters: ", *node->as_string());
     }
   }
 
@@ -143,6 +144,10 @@ std::vector<PlacementRule> to_placement(const Value& value) {
   return rules;
 }
 
+bool PlacementRule::is_for_model(std::string_view model_name) const {
+  return model.empty() || glob_match(model, model_name);
+}
+
 bool PlacementRule::matches(std::string_view domain, std::string_view op_type, std::string_view node_name,
                             std::string_view model_name) const {
   if (!ops.empty()) {
@@ -150,7 +155,7 @@ bool PlacementRule::matches(std::string_view domain, std::string_view op_type, s
                            [&](const std::string& op) { return is_operator(op, domain, op_type); });
     if (!any) return false;
   }
-  if (!model.empty() && !glob_match(model, model_name)) return false;
+  if (!is_for_model(model_name)) return false;
   if (node.empty()) return true;
   if (node_name.size() > kLongestNodeName) return false;
   std::shared_ptr<const NodePattern> pattern = node_pattern ? node_pattern : compile(node);

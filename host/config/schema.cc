@@ -1,14 +1,15 @@
 #include "host/config/schema.h"
 
 #include "host/config/text.h"
+#include "host/config/words.h"
 
 namespace tenon::config {
 namespace {
 
-// Enumerators follow the order of the choices in their row.
+/// The enumerator of a value that was checked against the words of the same enum.
 template <class Enum>
-Enum choose(std::string_view key, const Value& value) {
-  return static_cast<Enum>(to_choice(*find_key(key), value));
+Enum choose(const Value& value) {
+  return static_cast<Enum>(to_choice(kWords<Enum>, value));
 }
 
 std::map<std::string, std::vector<std::vector<int64_t>>> to_input(const Value& value) {
@@ -36,29 +37,61 @@ using Id = std::string_view;
 using K = KeyKind;
 
 const KeySpec kSchema[] = {
-    {"discovery.search", K::kStrings, "[]", "", 0, 0,
+    {"discovery.search",
+     K::kStrings,
+     "[]",
+     {},
+     0,
+     0,
      "Folders with provider manifests, beside the built-in places. Absolute paths.",
      [](S& s, Id, const V& v) { s.discovery.search = to_strings(v); }},
-    {"discovery.allow", K::kStrings, "[\"*\"]", "", 0, 0,
+    {"discovery.allow",
+     K::kStrings,
+     "[\"*\"]",
+     {},
+     0,
+     0,
      "Globs on provider ids; a provider that matches none is not used. Environment: TENON_PROVIDERS_SELECT.",
      [](S& s, Id, const V& v) { s.discovery.allow = to_strings(v); }},
-    {"discovery.deny", K::kStrings, "[]", "", 0, 0,
+    {"discovery.deny",
+     K::kStrings,
+     "[]",
+     {},
+     0,
+     0,
      "Globs on provider ids that are never used; stronger than allow. Environment: TENON_PROVIDERS_DISABLE.",
      [](S& s, Id, const V& v) { s.discovery.deny = to_strings(v); }},
-    {"discovery.trust", K::kEnum, "\"hash\"", "none|owner|hash|signature", 0, 0,
+    {"discovery.trust", K::kEnum, "\"hash\"", kWords<Trust>, 0, 0,
      "What a library must prove: nothing; that only its owner or root can change it; also that it is the "
      "file its "
-     "manifest describes; also a signature.",
-     [](S& s, Id, const V& v) { s.discovery.trust = choose<Trust>("discovery.trust", v); }},
-    {"discovery.scan", K::kEnum, "\"on\"", "on|off", 0, 0,
+     "manifest describes. \"signature\" is refused.",
+     [](S& s, Id, const V& v) { s.discovery.trust = choose<Trust>(v); }},
+    {"discovery.scan", K::kEnum, "\"on\"", kWords<Scan>, 0, 0,
      "Try each library in a process of its own before it is loaded into this one.",
-     [](S& s, Id, const V& v) { s.discovery.scan = choose<Scan>("discovery.scan", v); }},
-    {"discovery.scan_timeout", K::kFloat, "20.0", "", 0.1, 600, "Seconds that trying one library may take.",
+     [](S& s, Id, const V& v) { s.discovery.scan = choose<Scan>(v); }},
+    {"discovery.scan_timeout",
+     K::kFloat,
+     "20.0",
+     {},
+     0.1,
+     600,
+     "Seconds that trying one library may take.",
      [](S& s, Id, const V& v) { s.discovery.scan_timeout = to_number(v); }},
-    {"discovery.user", K::kBool, "false", "", 0, 0, "Also look into $XDG_DATA_HOME/tenon/providers.d.",
+    {"discovery.user",
+     K::kBool,
+     "false",
+     {},
+     0,
+     0,
+     "Also look into $XDG_DATA_HOME/tenon/providers.d.",
      [](S& s, Id, const V& v) { s.discovery.user = *v.as_bool(); }},
 
-    {"select.order", K::kOrder, "\"auto\"", "", 0, 0,
+    {"select.order",
+     K::kOrder,
+     "\"auto\"",
+     {},
+     0,
+     0,
      "Providers to ask, in order, as \"id\" or \"id/device\"; complete, nothing is appended. \"auto\": the "
      "providers of "
      "the installation and the system by the priority in their manifests.",
@@ -66,101 +99,199 @@ const KeySpec kSchema[] = {
        s.select.automatic = v.as_array() == nullptr;
        s.select.order = s.select.automatic ? std::vector<std::string>() : to_strings(v);
      }},
-    {"select.fallback", K::kEnum, "\"error\"", "error|next", 0, 0,
+    {"select.fallback", K::kEnum, "\"error\"", kWords<Fallback>, 0, 0,
      "What follows when a listed provider is missing or unusable.",
-     [](S& s, Id, const V& v) { s.select.fallback = choose<Fallback>("select.fallback", v); }},
-    {"select.on_declined", K::kEnum, "\"next\"", "next|error", 0, 0,
+     [](S& s, Id, const V& v) { s.select.fallback = choose<Fallback>(v); }},
+    {"select.on_declined", K::kEnum, "\"next\"", kWords<Fallback>, 0, 0,
      "What follows when a provider does not support a node.",
-     [](S& s, Id, const V& v) { s.select.on_declined = choose<NextOrError>("select.on_declined", v); }},
-    {"select.on_compile_failed", K::kEnum, "\"next\"", "next|error", 0, 0,
+     [](S& s, Id, const V& v) { s.select.on_declined = choose<Fallback>(v); }},
+    {"select.on_compile_failed", K::kEnum, "\"next\"", kWords<Fallback>, 0, 0,
      "What follows when a provider claimed nodes and then fails to compile them.",
-     [](S& s, Id, const V& v) {
-       s.select.on_compile_failed = choose<NextOrError>("select.on_compile_failed", v);
-     }},
-    {"select.partition", K::kEnum, "\"order\"", "order|cost", 0, 0,
-     "Give nodes by order of preference, or by least estimated cost.",
-     [](S& s, Id, const V& v) { s.select.partition = choose<PartitionMode>("select.partition", v); }},
+     [](S& s, Id, const V& v) { s.select.on_compile_failed = choose<Fallback>(v); }},
+    {"select.partition", K::kEnum, "\"order\"", kWords<PartitionMode>, 0, 0,
+     "How nodes are given to the providers that claim them: by order of preference. \"cost\" is refused.",
+     [](S&, Id, const V&) {}},
 
-    {"provider.*.version", K::kRange, "", "", 0, 0,
+    {"provider.*.version",
+     K::kRange,
+     "",
+     {},
+     0,
+     0,
      "Versions that may be used, such as \">=1.2, <2\"; default: the highest.",
      [](S& s, Id id, const V& v) { s.providers[std::string(id)].version = *v.as_string(); }},
-    {"provider.*.devices", K::kStrings, "", "", 0, 0,
-     "Devices that may be used, such as \"gpu:0\"; default: all.",
+    {"provider.*.devices",
+     K::kStrings,
+     "",
+     {},
+     0,
+     0,
+     "Devices that may be used, such as \"gpu:0\": each listed one is an instance, in that order. Default: "
+     "the "
+     "provider's first device that is not emulated.",
      [](S& s, Id id, const V& v) { s.providers[std::string(id)].devices = to_strings(v); }},
-    {"provider.*.isolation", K::kEnum, "", "inproc|process", 0, 0,
-     "Run the provider in this process or in one of its own.",
-     [](S& s, Id id, const V& v) {
-       s.providers[std::string(id)].isolation = choose<Isolation>("provider.*.isolation", v);
-     }},
-    {"provider.*.on_lost", K::kEnum, "", "restart|next|fail", 0, 0,
+    {"provider.*.isolation", K::kEnum, "", kWords<Isolation>, 0, 0,
+     "Where the provider runs: in this process. \"process\" is refused.", [](S&, Id, const V&) {}},
+    {"provider.*.on_lost", K::kEnum, "", kWords<OnLost>, 0, 0,
      "What follows when the device is lost; default: next.",
-     [](S& s, Id id, const V& v) {
-       s.providers[std::string(id)].on_lost = choose<OnLost>("provider.*.on_lost", v);
-     }},
+     [](S& s, Id id, const V& v) { s.providers[std::string(id)].on_lost = choose<OnLost>(v); }},
 
-    {"placement", K::kPlacement, "[]", "", 0, 0,
+    {"placement",
+     K::kPlacement,
+     "[]",
+     {},
+     0,
+     0,
      "Rules { match = { op = [..], node = \"regex\", model = \"glob\" }, provider = \"id\", required = false "
      "}; the first "
      "match decides which provider a node goes to.",
      [](S& s, Id, const V& v) { s.placement = to_placement(v); }},
 
-    {"shapes.keep", K::kInt, "8", "", 1, 1 << 20,
-     "Programs kept per claim that is compiled for fixed shapes.",
+    {"shapes.keep",
+     K::kInt,
+     "8",
+     {},
+     1,
+     1 << 20,
+     "Sets of input shapes whose plans are kept, with what was compiled for them; the one used longest ago "
+     "goes "
+     "first.",
      [](S& s, Id, const V& v) { s.shapes.keep = *v.as_int(); }},
-    {"shapes.input", K::kInput, "", "", 0, 0,
-     "Shapes to compile for at load: [[1,128], [8,128]] for the first input, or { name = [[1,128]] }.",
+    {"shapes.input",
+     K::kInput,
+     "",
+     {},
+     0,
+     0,
+     "Sets of input shapes to prepare for at load: [[1,128], [8,128]] for the first input, or { a = "
+     "[[1,128], "
+     "[8,128]], b = [[1], [8]] }: the first shapes of all belong together, the second ones, and so on.",
      [](S& s, Id, const V& v) { s.shapes.input = to_input(v); }},
 
-    {"memory.host_limit", K::kSize, "0", "", 0, 0,
+    {"memory.host_limit",
+     K::kSize,
+     "0",
+     {},
+     0,
+     0,
      "Most host memory a session may take, outputs that are still held included; 0 = what the machine has.",
      [](S& s, Id, const V& v) { s.memory.host_limit = to_bytes(v); }},
-    {"memory.device_limit", K::kSize, "0", "", 0, 0,
+    {"memory.device_limit",
+     K::kSize,
+     "0",
+     {},
+     0,
+     0,
      "Most memory a session may take on each device; 0 = no limit.",
      [](S& s, Id, const V& v) { s.memory.device_limit = to_bytes(v); }},
 
-    {"threads.count", K::kInt, "0", "", 0, 4096, "Threads that compute; 0 = the cores this process may use.",
+    {"threads.count",
+     K::kInt,
+     "0",
+     {},
+     0,
+     4096,
+     "Threads that compute; 0 = the cores this process may use.",
      [](S& s, Id, const V& v) { s.threads.count = *v.as_int(); }},
 
-    {"precision.default", K::kEnum, "\"exact\"", "exact|fast|bf16|fp16", 0, 0,
+    {"precision.default", K::kEnum, "\"exact\"", kWords<Precision>, 0, 0,
      "How far from the model's element types it may be computed: exact keeps them; fast lets providers use "
      "tricks of their hardware; bf16 and fp16 also let float32 be computed in that type, by providers and, "
      "for fp16, between Casts.",
-     [](S& s, Id, const V& v) { s.precision = choose<Precision>("precision.default", v); }},
-    {"precision.widen", K::kBool, "false", "", 0, 0,
+     [](S& s, Id, const V& v) { s.precision = choose<Precision>(v); }},
+    {"precision.widen",
+     K::kBool,
+     "false",
+     {},
+     0,
+     0,
      "Let nodes of float16 be computed in float32, between Casts, by a provider that declines them for "
      "their element type.",
      [](S& s, Id, const V& v) { s.widen = *v.as_bool(); }},
+    {"precision.deterministic",
+     K::kBool,
+     "false",
+     {},
+     0,
+     0,
+     "The same bits for the same input in every Run, whatever threads.count is. Slower; only providers whose "
+     "manifest promises it are used.",
+     [](S& s, Id, const V& v) { s.deterministic = *v.as_bool(); }},
 
-    {"limits.model_bytes", K::kSize, "\"8GiB\"", "", 0, 0,
+    {"limits.model_bytes",
+     K::kSize,
+     "\"8GiB\"",
+     {},
+     0,
+     0,
      "Largest model, external data included; 0 = no limit.",
      [](S& s, Id, const V& v) { s.limits.model_bytes = to_bytes(v); }},
-    {"limits.graph_depth", K::kInt, "32", "", 1, 1024, "Deepest nesting of graphs in a model.",
+    {"limits.graph_depth",
+     K::kInt,
+     "32",
+     {},
+     1,
+     1024,
+     "Deepest nesting of graphs in a model.",
      [](S& s, Id, const V& v) { s.limits.graph_depth = *v.as_int(); }},
-    {"limits.nodes", K::kInt, "200000", "", 1, 1 << 30,
-     "Most nodes of a model, nested graphs and expanded functions included.",
+    {"limits.nodes",
+     K::kInt,
+     "200000",
+     {},
+     1,
+     1 << 30,
+     "Most nodes of a model, nested graphs and expanded functions included; the other parts of its file are "
+     "bounded in proportion.",
      [](S& s, Id, const V& v) { s.limits.nodes = *v.as_int(); }},
-    {"limits.string_bytes", K::kSize, "\"4MiB\"", "", 0, 0,
+    {"limits.string_bytes",
+     K::kSize,
+     "\"4MiB\"",
+     {},
+     0,
+     0,
      "Longest string that a model may make, in bytes; 0 = no limit.",
      [](S& s, Id, const V& v) { s.limits.string_bytes = to_bytes(v); }},
-    {"limits.fold_bytes", K::kSize, "\"64MiB\"", "", 0, 0,
+    {"limits.fold_bytes",
+     K::kSize,
+     "\"64MiB\"",
+     {},
+     0,
+     0,
      "Memory by which constant folding may make a model larger, all constants together.",
      [](S& s, Id, const V& v) { s.limits.fold_bytes = to_bytes(v); }},
-    {"limits.external_data", K::kEnum, "\"beneath-model\"", "deny|beneath-model", 0, 0,
+    {"limits.external_data", K::kEnum, "\"beneath-model\"", kWords<ExternalData>, 0, 0,
      "Whether a model may keep weights in other files, which must lie in its folder or below.",
-     [](S& s, Id, const V& v) { s.limits.external_data = choose<ExternalData>("limits.external_data", v); }},
-    {"limits.map_weights", K::kBool, "true", "", 0, 0,
+     [](S& s, Id, const V& v) { s.limits.external_data = choose<ExternalData>(v); }},
+    {"limits.map_weights",
+     K::kBool,
+     "true",
+     {},
+     0,
+     0,
      "Map weights from the file instead of copying them; a mapped file must not be truncated while in use.",
      [](S& s, Id, const V& v) { s.limits.map_weights = *v.as_bool(); }},
 
-    {"transforms.disable", K::kStrings, "[]", "", 0, 0,
+    {"transforms.disable",
+     K::kStrings,
+     "[]",
+     {},
+     0,
+     0,
      "Graph passes to leave out, by name or glob; \"*\" leaves out all that are optional.",
      [](S& s, Id, const V& v) { s.transforms.disable = to_strings(v); }},
 
-    {"upgrade.mode", K::kEnum, "\"next-session\"", "pin|next-session|migrate", 0, 0,
-     "When a newly installed provider version is taken up.",
-     [](S& s, Id, const V& v) { s.upgrade = choose<UpgradeMode>("upgrade.mode", v); }},
+    {"upgrade.mode", K::kEnum, "\"next-session\"", kWords<UpgradeMode>, 0, 0,
+     "When another version of a provider is taken up: by the next session; or, pin, never by this process "
+     "once "
+     "a session with pin has loaded one. \"migrate\" is refused.",
+     [](S& s, Id, const V& v) { s.upgrade = choose<UpgradeMode>(v); }},
 
-    {"profiling.file", K::kString, "\"\"", "", 0, 0,
+    {"profiling.file",
+     K::kString,
+     "\"\"",
+     {},
+     0,
+     0,
      "Where a trace in the Chrome format is written; {pid} becomes the process id; empty = none.",
      [](S& s, Id, const V& v) { s.profiling_file = *v.as_string(); }},
 };
@@ -204,6 +335,14 @@ std::vector<std::string> names_below(std::string_view prefix) {
   return names;
 }
 
+std::vector<std::string> usable_words(const KeySpec& spec) {
+  std::vector<std::string> out;
+  for (const Word& word : spec.words) {
+    if (word.refusal.empty()) out.emplace_back(word.text);
+  }
+  return out;
+}
+
 std::string type_text(const KeySpec& spec) {
   switch (spec.kind) {
     case KeyKind::kBool:
@@ -217,7 +356,7 @@ std::string type_text(const KeySpec& spec) {
     case KeyKind::kSize:
       return "size, e.g. \"4GiB\"";
     case KeyKind::kEnum:
-      return "one of " + join(split(spec.choices, '|'), ", ");
+      return "one of " + join(usable_words(spec), ", ");
     case KeyKind::kStrings:
       return "list of strings";
     case KeyKind::kOrder:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/config/config.h"
+#include "host/config/words.h"
 
 namespace tenon::config {
 
@@ -29,7 +30,7 @@ struct KeySpec {
   std::string_view key;  // dotted; "provider.*.version" stands for every provider
   KeyKind kind;
   std::string_view default_toml;  // empty: the key has no value unless somebody gives one
-  std::string_view choices;       // kEnum: "error|next", in the order of the enumerators
+  std::span<const Word> words;    // kEnum
   double min, max;                // kInt, kFloat
   std::string_view doc;
   /// Stores a checked value. `id` is the provider's where the key has a '*'.
@@ -55,9 +56,12 @@ void check_value(const KeySpec& spec, std::string_view key, const Value& value,
 std::vector<std::string> to_strings(const Value& value);
 uint64_t to_bytes(const Value& value);
 double to_number(const Value& value);
-/// The position of the value among the choices of `spec`.
-int to_choice(const KeySpec& spec, const Value& value);
+/// The number that stands beside the value's word.
+int to_choice(std::span<const Word> words, const Value& value);
 std::vector<PlacementRule> to_placement(const Value& value);
+
+/// The words of a kEnum row that are not refused.
+std::vector<std::string> usable_words(const KeySpec& spec);
 
 /// What the reference page says of a key's type: "one of error, next", "size", "integer 0..64".
 std::string type_text(const KeySpec& spec);

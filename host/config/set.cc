@@ -1,4 +1,7 @@
 // Single values from flags, the API and the environment, where people write without the quotes of TOML.
+#include <algorithm>
+#include <map>
+
 #include "host/config/config.h"
 #include "host/config/environment.h"
 #include "host/config/read.h"
@@ -74,11 +77,27 @@ std::vector<std::string> path_of(std::string_view key) {
   return path;
 }
 
+constexpr std::string_view kVariablePrefix = "TENON_";
+
+/// "select.order" -> "TENON_SELECT_ORDER".
 std::string variable_of(std::string_view key) {
-  std::string name = "TENON_";
-  for (char c : key) name += c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  std::string name(kVariablePrefix);
+  for (char c : key) {
+    const bool separates = c == '.' || c == '-';
+    name += separates ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  }
   return name;
 }
+
+/// Variables of another name than their key's.
+struct ShortVariable {
+  std::string_view name, key;
+};
+constexpr ShortVariable kShortVariables[] = {{"TENON_PROVIDERS_SELECT", "discovery.allow"},
+                                             {"TENON_PROVIDERS_DISABLE", "discovery.deny"}};
+/// Variables that stand for no key: which file to read, and where manifests are.
+constexpr std::string_view kOtherVariables[] = {"TENON_CONFIG", "TENON_PROVIDER_FILES",
+                                                "TENON_ADD_PROVIDER_FILES"};
 
 }  // namespace
 
@@ -100,9 +119,16 @@ Status Config::set_assignment(std::string_view assignment) {
 
 Status Config::apply_environment() {
   std::vector<std::string> errors;
+  std::map<std::string_view, std::string> set_by;
   auto apply = [&](const std::string& variable, std::string_view key) {
     std::optional<std::string> text = environment(variable.c_str());
     if (!text) return;
+    const auto [other, is_first] = set_by.emplace(key, variable);
+    if (!is_first) {
+      errors.push_back(str_cat("environment variable ", variable, ": '", key, "' is given by ", other->second,
+                               " too; unset one of them"));
+      return;
+    }
     Location where{"environment variable " + variable, 0};
     Value value = read_loosely(find_key(key), *text, where);
     Status status = merge(nest(path_of(key), std::move(value), where), Layer::kEnvironment);
@@ -111,10 +137,31 @@ Status Config::apply_environment() {
   for (const KeySpec& spec : schema()) {
     if (spec.key.find('*') == std::string_view::npos) apply(variable_of(spec.key), spec.key);
   }
-  apply("TENON_PROVIDERS_SELECT", "discovery.allow");
-  apply("TENON_PROVIDERS_DISABLE", "discovery.deny");
+  for (const ShortVariable& each : kShortVariables) apply(std::string(each.name), each.key);
   if (!errors.empty()) return config_error(join(errors, "\n"));
   return ok_status();
+}
+
+std::vector<std::string> unknown_variables(const std::vector<std::string>& provider_ids) {
+  std::vector<std::string> known(std::begin(kOtherVariables), std::end(kOtherVariables));
+  for (const ShortVariable& each : kShortVariables) known.emplace_back(each.name);
+  for (const KeySpec& spec : schema()) {
+    if (spec.key.find('*') == std::string_view::npos) known.push_back(variable_of(spec.key));
+  }
+  const auto is_known = [&](const std::string& name) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return true;
+    return std::any_of(provider_ids.begin(), provider_ids.end(), [&](const std::string& id) {
+      return name.rfind(variable_of(id) + "_", 0) == 0;  // a provider's own
+    });
+  };
+  std::vector<std::string> out;
+  for (const std::string& name : environment_names(kVariablePrefix)) {
+    if (is_known(name)) continue;
+    const std::string nearest = nearest_name(name, known);
+    out.push_back(str_cat("environment variable ", name, " has no effect: it names no key",
+                          nearest.empty() ? "" : str_cat(" (did you mean ", nearest, "?)"), "; unset it"));
+  }
+  return out;
 }
 
 }  // namespace tenon::config

@@ -43,7 +43,6 @@ class Collector {
       partition::ValueTraits traits;
       traits.value = view_.value_id(value.value);
       traits.shape_input = (value.flags & TENON_CLAIM_SHAPE_INPUT) != 0;
-      traits.strided = (value.flags & TENON_CLAIM_STRIDED) != 0;
       if ((value.flags & TENON_CLAIM_DOMAIN) != 0) traits.domain = value.domain;
       // Prepare reads it on the host, whatever the claim's default is.
       if (traits.shape_input) traits.domain = TENON_DOMAIN_HOST;

@@ -32,10 +32,8 @@ struct ExecutableContext {
   std::shared_ptr<NodeRunner> evaluator;  // null: nothing is computed while planning but shapes themselves
   size_t keep_plans = 16;
   uint64_t keep_bytes = uint64_t{256} << 20;
-  size_t keep_static_programs = 8;
   std::shared_ptr<MemoryBudget> memory;  // host memory of the session; never null in one
   uint64_t device_limit = 0;             // bytes; 0: none
-  uint32_t threads = 0;                  // a Run may use; 0: all of the pool
   std::shared_ptr<Trace> trace;          // of the session; may be null
 };
 
@@ -52,7 +50,6 @@ class Executable {
 
   const ir::Graph& graph() const { return graph_; }
   const ExecutableContext& context() const { return *context_; }
-  const std::shared_ptr<const ExecutableContext>& shared_context() const { return context_; }
   /// The graph's inputs, and then the captures of a body that are no constants.
   const std::vector<ir::ValueId>& inputs() const { return inputs_; }
   const std::vector<ir::ValueId>& outputs() const { return graph_.outputs(); }

@@ -43,7 +43,7 @@ std::string make_key_prefix(const Device& device, const std::vector<config::Opti
                             const InstanceSettings& settings) {
   std::string out = str_cat(device.provider()->library_sha256(), "/", device.info().stable_id, "/");
   for (const config::OptionSetting& option : options) out += option.name + "=" + option.value.to_toml() + ",";
-  return out += str_cat("precision=", settings.precision, "/");
+  return out += str_cat("precision=", settings.precision, ",deterministic=", settings.deterministic, "/");
 }
 
 }  // namespace

@@ -98,8 +98,9 @@ class Instance : public std::enable_shared_from_this<Instance> {
   const std::string& provider_id() const { return device_->provider()->id(); }
   /// The provider's manifest says that it may stand last and run every operator.
   bool completes() const { return device_->provider()->manifest().traits.completes; }
+  /// The same bits in every Run, whatever the threads.
+  bool is_deterministic() const { return settings_.deterministic; }
   Device& device() const { return *device_; }
-  const std::shared_ptr<Device>& shared_device() const { return device_; }
   const tenon_ep_api& api() const { return device_->api(); }
   tenon_instance* handle() const { return handle_; }
   bool has_streams() const { return api().stream_create != nullptr; }

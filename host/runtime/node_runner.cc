@@ -153,7 +153,7 @@ class OneRun : public OutputSink {
     ScratchArena scratch;
     tenon_run context;
     ThreadPool& pool = ThreadPool::process();
-    context.threads.set(&pool, pool.size());
+    context.threads.set(&pool, pool.size(), program_->instance().is_deterministic());
     context.scratch = &scratch;
     context.sink = this;
     tenon_run_args args{};

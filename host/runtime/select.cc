@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "host/config/options.h"
+#include "host/provider/refusal.h"
+#include "host/runtime/pins.h"
 
 namespace tenon::runtime {
 namespace {
@@ -18,24 +20,96 @@ Status only_emulated(const std::string& id) {
       .with_refusal(provider::skip_name(provider::Skip::kEmulated));
 }
 
+bool answers_to(const DeviceInfo& device, std::string_view selector) {
+  return selector == device.selector() || selector == device.stable_id ||
+         (device.ordinal == 0 && selector == provider::device_kind_name(device.kind));
+}
+
+std::string listed(const std::vector<DeviceInfo>& devices) {
+  std::string out;
+  for (const DeviceInfo& device : devices)
+    out += str_cat(out.empty() ? "" : ", ", device.selector(), " (", device.name, ")");
+  return out.empty() ? "none" : out;
+}
+
+/// The devices that an entry of the order, or `provider.<id>.devices`, names.
+class DeviceChoice {
+ public:
+  DeviceChoice(const config::Config& config, const LoadedProvider& loaded, std::vector<DeviceInfo> devices)
+      : key_(str_cat("provider.", loaded.id(), ".devices")),
+        given_(config.find(key_)),
+        label_(loaded.label()),
+        devices_(std::move(devices)) {}
+
+  bool is_in_config() const { return given_ != nullptr; }
+
+  /// Those of `provider.<id>.devices`, in its order.
+  Result<std::vector<std::string>> listed_in_config() const {
+    std::vector<std::string> out;
+    for (const config::Value& value : *given_->value.as_array()) {
+      ASSIGN_OR_RETURN(const std::string selector, find(value));
+      if (std::find(out.begin(), out.end(), selector) != out.end())
+        return config_error(value.where().to_string(), ": '", key_, "' names ", selector, " twice");
+      out.push_back(selector);
+    }
+    if (out.empty())
+      return config_error(given_->value.where().to_string(), ": '", key_,
+                          "' lists no device; take it out, or name one of ", listed(devices_));
+    return out;
+  }
+
+  /// One that select.order names must be among them.
+  Status check_allowed(std::string_view named) const {
+    if (given_ == nullptr) return ok_status();
+    ASSIGN_OR_RETURN(const std::vector<std::string> allowed, listed_in_config());
+    for (const DeviceInfo& device : devices_) {
+      const bool is_allowed = std::find(allowed.begin(), allowed.end(), device.selector()) != allowed.end();
+      if (answers_to(device, named) && !is_allowed) {
+        return config_error(given_->value.where().to_string(), ": '", key_, "' does not list '", named,
+                            "', which select.order names; add it there, or take it out of the order");
+      }
+    }
+    return ok_status();
+  }
+
+ private:
+  Result<std::string> find(const config::Value& value) const {
+    for (const DeviceInfo& device : devices_) {
+      if (answers_to(device, *value.as_string())) return device.selector();
+    }
+    return config_error(value.where().to_string(), ": '", key_, "' names '", *value.as_string(),
+                        "', and provider '", label_, "' has no such device; it has: ", listed(devices_));
+  }
+
+  std::string key_;
+  const config::EffectiveValue* given_;
+  std::string label_;
+  std::vector<DeviceInfo> devices_;
+};
+
 /// Which devices an entry stands for: the one it names; those of `provider.<id>.devices`; or else the
 /// provider's first one, an emulated one only when there is no other and the provider was asked for by name.
-Result<std::vector<std::string>> choose_devices(LoadedProvider& loaded, std::string_view named,
-                                                const config::ProviderSettings& settings, bool automatic) {
-  if (!named.empty()) return std::vector<std::string>{std::string(named)};
-  if (!settings.devices.empty()) return settings.devices;
+Result<std::vector<std::string>> choose_devices(const config::Config& config, LoadedProvider& loaded,
+                                                std::string_view named) {
   ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, loaded.devices());
+  const DeviceChoice choice(config, loaded, devices);
+  if (!named.empty()) {
+    RETURN_IF_ERROR(choice.check_allowed(named));
+    return std::vector<std::string>{std::string(named)};
+  }
+  if (choice.is_in_config()) return choice.listed_in_config();
   for (const DeviceInfo& device : devices) {
     if (!device.software_emulated) return std::vector<std::string>{device.selector()};
   }
   if (devices.empty()) return not_found("provider '", loaded.id(), "' finds no device on this machine");
-  if (automatic) return only_emulated(loaded.id());
+  if (config->select.automatic) return only_emulated(loaded.id());
   return std::vector<std::string>{devices.front().selector()};
 }
 
 InstanceSettings instance_settings(const config::Settings& settings, const DeviceInfo& device) {
   InstanceSettings out;
   out.precision = settings.precision;
+  out.deterministic = settings.deterministic;
   out.memory_limit =
       device.kind == TENON_DEVICE_CPU ? settings.memory.host_limit : settings.memory.device_limit;
   return out;
@@ -51,35 +125,63 @@ class Selector {
       : config_(config), registry_(registry), select_(config.settings().select) {}
 
   Result<Selection> run() {
-    registry_.rescan();
-    const std::vector<std::string> entries = select_.automatic ? registry_.ids(true) : select_.order;
-    for (const std::string& entry : entries) {
+    const std::vector<std::string> order = entries();
+    for (const std::string& entry : order) {
       Status status = add(entry);
       if (status.ok()) continue;
-      status = std::move(status).with_context(str_cat("provider '", entry, "'"));
-      if (!select_.automatic && select_.fallback == config::Fallback::kError) return status;
-      failed_.emplace_back(entry, std::move(status));
+      if (is_final(status)) return status;
+      failed_.push_back({entry, std::move(status)});
     }
-    collect_passed_over(entries);
+    collect_passed_over(order);
     if (out_.instances.empty()) return nothing_left();
     return std::move(out_);
   }
 
+  /// All that run() would have failed with, and what it would have chosen.
+  Selection try_all(std::vector<Failure>* failures) {
+    const std::vector<std::string> order = entries();
+    for (const std::string& entry : order) {
+      Status status = add(entry);
+      if (status.ok()) continue;
+      std::vector<Failure>& place = is_final(status) ? *failures : failed_;
+      place.push_back({entry, std::move(status)});
+    }
+    collect_passed_over(order);
+    if (out_.instances.empty() && failures->empty()) failures->push_back({"", nothing_left()});
+    return std::move(out_);
+  }
+
  private:
+  std::vector<std::string> entries() {
+    registry_.rescan();
+    return select_.automatic ? registry_.ids(true) : select_.order;
+  }
+
+  /// What the config says wrongly of a provider is an error, also of one that "auto" has found.
+  bool is_final(const Status& status) const {
+    const bool named = !select_.automatic || status.kind() == ErrorKind::kConfig;
+    return named && select_.fallback == config::Fallback::kError;
+  }
+
   Status add(const std::string& entry) {
+    Status status = add_instances(entry);
+    return status.ok() ? status : std::move(status).with_context(str_cat("provider '", entry, "'"));
+  }
+
+  Status add_instances(const std::string& entry) {
     const std::string id(config::provider_of(entry));
     const config::ProviderSettings& settings = config_.provider(id);
-    if (settings.isolation == config::Isolation::kProcess) {
-      return unsupported("provider.", id,
-                         ".isolation = \"process\" is not available in this version; set it to \"inproc\"");
+    ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProvider> loaded, load(id, entry));
+    if (config_->deterministic && !loaded->manifest().traits.deterministic) {
+      return unsupported(
+          "precision.deterministic is set, and the manifest of ", loaded->label(),
+          " does not promise the same bits in every Run; leave the provider out, or do without "
+          "the key");
     }
-    if (select_.automatic && settings.devices.empty() && config::device_of(entry).empty())
-      RETURN_IF_ERROR(check_scanned(id));
-    ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProvider> loaded, registry_.load(id));
     ASSIGN_OR_RETURN(const auto options,
                      config::validate_options(id, loaded->manifest().options, settings.options));
     ASSIGN_OR_RETURN(const std::vector<std::string> devices,
-                     choose_devices(*loaded, config::device_of(entry), settings, select_.automatic));
+                     choose_devices(config_, *loaded, config::device_of(entry)));
     std::vector<std::shared_ptr<Instance>> made;
     for (const std::string& selector : devices) {
       ASSIGN_OR_RETURN(std::shared_ptr<Device> device, Device::open(loaded, selector));
@@ -93,6 +195,28 @@ class Selector {
       out_.entries.push_back(entry);
     }
     return ok_status();
+  }
+
+  /// The build that the id stands for now; with upgrade.mode = "pin", the one that the process has kept.
+  Result<std::shared_ptr<LoadedProvider>> load(const std::string& id, const std::string& entry) {
+    const config::ProviderSettings& settings = config_.provider(id);
+    if (config_->upgrade == config::UpgradeMode::kPin) {
+      if (std::shared_ptr<LoadedProvider> kept = Pins::process().find(id, settings.version)) {
+        RETURN_IF_ERROR(check_not_denied(id));
+        return kept;
+      }
+    }
+    if (select_.automatic && settings.devices.empty() && config::device_of(entry).empty())
+      RETURN_IF_ERROR(check_scanned(id));
+    ASSIGN_OR_RETURN(std::shared_ptr<LoadedProvider> loaded, registry_.load(id));
+    if (config_->upgrade != config::UpgradeMode::kPin) return loaded;
+    return Pins::process().keep(settings.version, std::move(loaded));
+  }
+
+  /// What is pinned may be gone from the disk, but it must not be forbidden.
+  Status check_not_denied(const std::string& id) const {
+    Status status = registry_.find(id).status();
+    return status.refusal() == provider::refusal_name(provider::Refusal::kDisabled) ? status : ok_status();
   }
 
   /// What the scan saw is enough to leave out a provider that emulates its devices: it is not even loaded.
@@ -137,7 +261,7 @@ class Selector {
   const config::Config& config_;
   provider::ProviderRegistry& registry_;
   const config::Select& select_;
-  std::vector<std::pair<std::string, Status>> failed_;  // entries of the order
+  std::vector<Failure> failed_;  // but not final
   Selection out_;
 };
 
@@ -155,9 +279,7 @@ std::vector<partition::ProviderIndex> Selection::find(std::string_view name) con
   const std::string_view id = config::provider_of(name), device = config::device_of(name);
   for (uint32_t i = 0; i < instances.size(); ++i) {
     if (instances[i]->provider_id() != id) continue;
-    const DeviceInfo& info = instances[i]->device().info();
-    const bool is_kind = device == provider::device_kind_name(info.kind) && info.ordinal == 0;
-    if (device.empty() || device == info.selector() || device == info.stable_id || is_kind) out.push_back(i);
+    if (device.empty() || answers_to(instances[i]->device().info(), device)) out.push_back(i);
   }
   return out;
 }
@@ -166,18 +288,62 @@ Result<Selection> select_instances(const config::Config& config, provider::Provi
   return Selector(config, registry).run();
 }
 
+Selection try_instances(const config::Config& config, provider::ProviderRegistry& registry,
+                        std::vector<Failure>* failures) {
+  return Selector(config, registry).try_all(failures);
+}
+
 Placement::Placement(const config::Config& config, const Selection& selection, std::string model)
     : model_(std::move(model)) {
   for (const auto& instance : selection.instances) names_.push_back(instance->id());
   for (const config::PlacementRule& rule : config.settings().placement) {
-    rules_.push_back({rule, std::vector<bool>(names_.size(), false)});
+    rules_.push_back({rule, std::vector<bool>(names_.size(), false), "", false});
     for (const partition::ProviderIndex i : selection.find(rule.provider)) rules_.back().allowed[i] = true;
+    for (const provider::PassedOver& each : selection.passed_over) {
+      if (config::provider_of(each.provider) == config::provider_of(rule.provider) && each.instead.empty())
+        rules_.back().passed_over = each.text();
+    }
   }
+}
+
+std::string Placement::nobody(const Rule& rule) const {
+  std::string text = str_cat(rule_text(rule.rule), " names provider '", rule.rule.provider,
+                             "', which this session does not use: ");
+  if (!rule.passed_over.empty()) return text + rule.passed_over;
+  std::string used;
+  for (const std::string& name : names_) used += (used.empty() ? "" : ", ") + name;
+  return str_cat(text, "it uses ", used, "; name it in select.order, or take the rule out");
+}
+
+std::vector<std::string> Placement::warnings_of_providers() const {
+  std::vector<std::string> out;
+  for (const Rule& rule : rules_) {
+    if (!rule.names_anybody() && speaks_of_this_model(rule)) out.push_back(nobody(rule));
+  }
+  return out;
+}
+
+std::vector<std::string> Placement::warnings() const {
+  std::vector<std::string> out = warnings_of_providers();
+  for (const Rule& rule : rules_) {
+    if (rule.has_matched || !rule.names_anybody() || !speaks_of_this_model(rule)) continue;
+    out.push_back(
+        str_cat(rule_text(rule.rule),
+                " decides about no node: none of the model matches it, or an earlier rule takes those "
+                "that do; `tenon explain` shows the nodes, or take the rule out"));
+  }
+  return out;
+}
+
+bool Placement::speaks_of_this_model(const Rule& rule) const {
+  return model_.empty() || rule.rule.is_for_model(model_);
 }
 
 const Placement::Rule* Placement::rule_for(const ir::Node& node) const {
   for (const Rule& rule : rules_) {
-    if (rule.rule.matches(node.domain, node.op_type, node.name, model_)) return &rule;
+    if (!rule.rule.matches(node.domain, node.op_type, node.name, model_)) continue;
+    rule.has_matched = true;
+    return &rule;
   }
   return nullptr;
 }
@@ -187,8 +353,8 @@ void Placement::apply(const ir::Graph& graph, partition::Partitioner& partitione
   for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
     const Rule* rule = graph.has_node(id) ? rule_for(graph.node(id)) : nullptr;
     if (rule == nullptr) continue;
-    const bool anybody = std::find(rule->allowed.begin(), rule->allowed.end(), true) != rule->allowed.end();
-    if (!anybody && !rule->rule.required) continue;  // names a provider that this session does not use
+    if (!rule->names_anybody() && !rule->rule.required)
+      continue;  // names a provider that this session does not use
     for (uint32_t i = 0; i < names_.size(); ++i) {
       if (rule->allowed[i]) continue;
       partitioner.bar(i, id, partition::RejectCode::kPlacement,

@@ -1,6 +1,7 @@
 // From the config to the instances a session asks, in order; and from its placement rules to what is barred.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,15 +33,24 @@ struct Selection {
 
 /// Loads providers, opens devices and creates instances. An entry without a device stands for those of
 /// `provider.<id>.devices`, each an instance, or else for the provider's first device. With `fallback =
-/// "error"` the first that cannot be had is the error; with "next" it is skipped. An error when nothing is
-/// left, with each reason.
+/// "error"` the first that cannot be had is the error, as is a wrong setting of a provider that "auto" found;
+/// with "next" it is skipped. An error when nothing is left, with each reason.
 Result<Selection> select_instances(const config::Config& config, provider::ProviderRegistry& registry);
 
-/// The placement rules of a config, for one model. Immutable.
+/// An entry of select.order (or an id, when automatic) that cannot be had.
+struct Failure {
+  std::string entry;
+  Status reason;
+};
+/// The same as a trial: all that it would fail with goes to `failures`. What it gives may be empty.
+Selection try_instances(const config::Config& config, provider::ProviderRegistry& registry,
+                        std::vector<Failure>* failures);
+
+/// The placement rules of a config, for one model. Used by one thread at a time.
 class Placement {
  public:
   Placement() = default;
-  /// `model`: its file name, without folders.
+  /// `model`: its file name, without folders; empty: any.
   Placement(const config::Config& config, const Selection& selection, std::string model);
 
   /// Before anybody is asked: bars every instance from a node whose first matching rule names others. A rule
@@ -56,11 +66,22 @@ class Placement {
   Status check_open(const ir::Graph& graph, const partition::Partitioner& partitioner,
                     const std::function<bool(const ir::Node&)>& can_expand) const;
 
+  /// Rules for providers that the session does not use.
+  std::vector<std::string> warnings_of_providers() const;
+  /// These, and rules that have matched no node of all graphs so far.
+  std::vector<std::string> warnings() const;
+
  private:
   struct Rule {
     config::PlacementRule rule;
-    std::vector<bool> allowed;  // per instance
+    std::vector<bool> allowed;         // per instance
+    std::string passed_over;           // why the session does not use the provider, where it was asked for
+    mutable bool has_matched = false;  // a node, before all other rules
+
+    bool names_anybody() const { return std::find(allowed.begin(), allowed.end(), true) != allowed.end(); }
   };
+  std::string nobody(const Rule& rule) const;
+  bool speaks_of_this_model(const Rule& rule) const;
   const Rule* rule_for(const ir::Node& node) const;
   Status not_placed(const Rule& rule, const ir::Node& node,
                     const std::vector<partition::Decline>& declines) const;

@@ -253,12 +253,14 @@ void ThreadPool::parallel_for(RunThreads* run, int64_t n, int64_t grain, tenon_r
   }
   ThreadPool& pool = *run->pool_;
   pool.enter(run);
-  pool.run_job(n, pieces, static_cast<uint32_t>(std::min<int64_t>(pieces, limit)) - 1, fn, context);
+  const uint32_t threads = std::min({limit, run->limit_, pool.size()});
+  pool.run_job(n, pieces, static_cast<uint32_t>(std::min<int64_t>(pieces, threads)) - 1, fn, context);
 }
 
 uint32_t ThreadPool::worker_count(const RunThreads* run) {
   if (run == nullptr) return process().size();
   if (run->pool_ == nullptr) return 1;
+  if (run->deterministic_) return kDeterministicWorkers;
   return std::min(run->limit_, run->pool_->size());
 }
 
@@ -271,7 +273,8 @@ uint32_t ThreadPool::own_threads(RunThreads* run, uint32_t k) {
   ThreadPool& pool = *run->pool_;
   pool.enter(run);
   const std::lock_guard lock(run->mutex_);
-  const uint32_t room = worker_count(run) - 1 - std::min(worker_count(run) - 1, run->owned_.size());
+  const uint32_t most = std::min(run->limit_, pool.size()) - 1;
+  const uint32_t room = most - std::min(most, run->owned_.size());
   const WorkerSet claimed = pool.claim(std::min(k, room));
   for (uint32_t i = 0; i < WorkerSet::kWords; ++i) run->owned_.words[i] |= claimed.words[i];
   return 1 + run->owned_.size();

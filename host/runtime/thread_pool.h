@@ -46,10 +46,12 @@ class RunThreads {
   ~RunThreads() { finish(); }
   RunThreads(const RunThreads&) = delete;
   RunThreads& operator=(const RunThreads&) = delete;
-  void set(ThreadPool* pool, uint32_t limit) {
+  /// `deterministic`: work is divided as if there were a fixed number of threads, whatever the limit is.
+  void set(ThreadPool* pool, uint32_t limit, bool deterministic = false) {
     finish();
     pool_ = pool;
     limit_ = limit == 0 ? 1 : limit;
+    deterministic_ = deterministic;
   }
 
   /// At the end of a Run: the pool may rest, workers that were taken out go back. One comparison when the Run
@@ -65,6 +67,7 @@ class RunThreads {
 
   ThreadPool* pool_ = nullptr;
   uint32_t limit_ = 1;
+  bool deterministic_ = false;
   std::atomic<bool> entered_{false};
   std::mutex mutex_;  // of `owned_`
   WorkerSet owned_;
@@ -85,9 +88,11 @@ class ThreadPool {
 
   /// Calls fn over [0, n) in pieces of at least `grain` (but one for the last), on this thread and on free
   /// workers, and returns when all are done. The pieces depend on n, grain and the limit alone, never on who
-  /// is free. A call from inside a piece runs inline with that piece's worker number. `run` null: a limit of
-  /// the pool's size.
+  /// is free; those of a deterministic Run not even on the limit. A call from inside a piece runs inline with
+  /// that piece's worker number. `run` null: a limit of the pool's size.
   static void parallel_for(RunThreads* run, int64_t n, int64_t grain, tenon_range_fn fn, void* context);
+  /// The threads that a deterministic Run is divided for; more do not take part in it.
+  static constexpr uint32_t kDeterministicWorkers = 16;
   /// Worker numbers that fn may see are below it.
   static uint32_t worker_count(const RunThreads* run);
   /// Takes up to k workers out, until own_threads_done or the Run's end. Returns the threads the caller may

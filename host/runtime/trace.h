@@ -62,5 +62,7 @@ class TraceSpan {
 /// The trace that goes into the file, for all who name it: written when the last of them lets go. "{pid}" in
 /// the name becomes the process id. A config error when the file cannot be written.
 Result<std::shared_ptr<Trace>> open_trace_file(const std::string& path);
+/// The same config error, without leaving a file behind.
+Status check_trace_file(const std::string& path);
 
 }  // namespace tenon::runtime

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -35,7 +36,21 @@ void write(const std::string& path, const Trace& trace) noexcept {
   }
 }
 
+Status cannot_write(const std::string& path) {
+  return config_error("profiling.file names '", path,
+                      "', which cannot be written; its folder must exist and be writable");
+}
+
 }  // namespace
+
+Status check_trace_file(const std::string& given) {
+  const std::string path = with_process_id(given);
+  std::error_code error;
+  const bool existed = std::filesystem::exists(path, error);
+  if (!std::ofstream(path, std::ios::binary | std::ios::app)) return cannot_write(path);
+  if (!existed) std::filesystem::remove(path, error);
+  return ok_status();
+}
 
 Result<std::shared_ptr<Trace>> open_trace_file(const std::string& given) {
   const std::string path = with_process_id(given);
@@ -43,8 +58,7 @@ Result<std::shared_ptr<Trace>> open_trace_file(const std::string& given) {
   std::weak_ptr<Trace>& known = open_files().traces[path];
   if (auto trace = known.lock()) return trace;
   if (!std::ofstream(path, std::ios::binary | std::ios::trunc)) {
-    return config_error("profiling.file names '", path,
-                        "', which cannot be written; its folder must exist and be writable");
+    return cannot_write(path);
   }
   std::shared_ptr<Trace> trace(new Trace, [path](Trace* last) {
     write(path, *last);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/runtime/host_api.h"
 #include "host/session/build.h"
 #include "host/session/evaluator.h"
 #include "host/session/load.h"
@@ -62,6 +63,10 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
     };
   }
   ASSIGN_OR_RETURN(out->executable, build_executable(build, graph_, "", false));
+  out->warnings = placement.warnings();
+  if (out->fallbacks.empty()) {  // else it was said when the session was made
+    for (const std::string& text : out->warnings) runtime::log_line(TENON_LOG_WARNING, "PLACEMENT", text);
+  }
   return std::shared_ptr<const Assembly>(std::move(out));
 }
 

@@ -29,7 +29,8 @@ struct Fallback {
 struct Assembly {
   runtime::Selection selection;
   std::unique_ptr<runtime::Executable> executable;
-  std::vector<Fallback> fallbacks;  // during runs, in order of time
+  std::vector<Fallback> fallbacks;    // during runs, in order of time
+  std::vector<std::string> warnings;  // settings without effect
 };
 
 /// Makes the assemblies of one model. Thread-safe.

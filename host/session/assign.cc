@@ -88,7 +88,7 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
       return ask_about(trial, p, *partitioner);
     }));
     if (cast) return true;
-    if (build_.settings->select.on_declined == config::NextOrError::kError) {
+    if (build_.settings->select.on_declined == config::Fallback::kError) {
       RETURN_IF_ERROR(check_declined(p, *partitioner));
     }
   }

@@ -88,7 +88,7 @@ class Builder {
       ASSIGN_OR_RETURN(Part part, make_part(from));
       if (!part.is_control_flow() && !part.claim.static_shapes) {
         Status status = compile(&part);
-        const bool next = build_.settings->select.on_compile_failed == config::NextOrError::kNext;
+        const bool next = build_.settings->select.on_compile_failed == config::Fallback::kNext;
         if (!status.ok() && (!next || is_last(from.provider)))
           return std::move(status).with_context(part.label);
         if (!status.ok()) {

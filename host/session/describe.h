@@ -11,6 +11,7 @@ namespace tenon::session {
 /// {"model", "instances", "providers": [{"instance", "provider", "version", "library"}],
 /// "passed_over": [{"provider", "version", "code", "reason", "cure", "instead"}],
 ///  "fallbacks": [{"point", "provider", "policy", "text"}] (during runs, in order of time),
+///  "warnings": settings without effect, a sentence each,
 ///  "nodes": [{"name", "op", "domain", "graph", "provider", "instance", "part", "outputs", "declines"}],
 ///  "parts": [...], "copies": [{"value", "from", "to", "bytes"}],
 ///  "reference": whether only a provider that completes the others takes part}

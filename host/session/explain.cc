@@ -65,6 +65,7 @@ class Explainer {
                                   {"policy", fallback.policy},
                                   {"text", fallback.text}});
     }
+    out["warnings"] = assembly_.warnings;
     out["nodes"] = std::move(nodes_);
     out["parts"] = std::move(parts_);
     out["copies"] = std::move(copies_);
@@ -104,10 +105,22 @@ class Explainer {
     entry["nodes"] = part.nodes.size();
     entry["static_shapes"] = part.claim.static_shapes;
     entry["emulated"] = part.claim.emulated;
+    add_cost(part.claim.cost, &entry);
     entry["inputs"] = names(executable, part.inputs);
     entry["outputs"] = names(executable, part.outputs);
     parts_.push_back(std::move(entry));
     reference_ = reference_ && (part.instance == nullptr || part.instance->completes());
+  }
+
+  /// What the provider says of the part; it may say nothing.
+  static void add_cost(const partition::Cost& cost, Json* entry) {
+    const std::pair<const char*, double> values[] = {{"flops", cost.flops},
+                                                     {"bytes", cost.bytes},
+                                                     {"launch_ns", cost.launch_ns},
+                                                     {"time_ns", cost.time_ns}};
+    for (const auto& [name, value] : values) {
+      if (value != 0) (*entry)["cost"][name] = value;
+    }
   }
 
   static Json names(const Executable& executable, const std::vector<ir::ValueId>& values) {

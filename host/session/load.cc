@@ -1,8 +1,8 @@
 #include "host/session/load.h"
 
 #include "host/config/text.h"
-#include "host/provider/registry.h"
 #include "host/runtime/host_api.h"
+#include "host/runtime/pins.h"
 #include "host/session/evaluator.h"
 
 namespace tenon::session {
@@ -25,8 +25,9 @@ onnx::Limits limits_of(const config::Settings& settings) {
 
 Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings) {
   const onnx::Limits limits = limits_of(settings);
-  return source.data != nullptr ? onnx::load_bytes(source.data, source.size, source.directory, limits)
-                                : onnx::load(source.path, limits);
+  if (source.data == nullptr) return onnx::load(source.path, limits);
+  const auto bytes = source.keep ? onnx::Bytes::kBorrow : onnx::Bytes::kCopy;
+  return onnx::load_bytes(source.data, source.size, source.directory, limits, bytes);
 }
 
 Status expose_values(ir::Graph* graph) {
@@ -82,12 +83,26 @@ void log_choices(provider::ProviderRegistry& registry, const Result<runtime::Sel
 
 }  // namespace
 
+provider::RegistryOptions registry_options(const config::Config& config, const SessionOptions& options) {
+  provider::RegistryOptions out = provider::RegistryOptions::from_config(config, runtime::host_api());
+  for (const std::string& path : options.registered) out.registered.push_back(path);
+  return out;
+}
+
+provider::ProviderRegistry::Known known_providers(const config::Config& config,
+                                                  provider::ProviderRegistry& registry) {
+  provider::ProviderRegistry::Known known = registry.known();
+  if (config->upgrade != config::UpgradeMode::kPin) return known;
+  for (config::KnownProvider& each : known.providers) {
+    const auto pinned = runtime::Pins::process().find(each.id, config.provider(each.id).version);
+    if (pinned != nullptr) each.options = pinned->manifest().options;
+  }
+  return known;
+}
+
 Result<runtime::Selection> select_providers(const config::Config& config, const SessionOptions& options) {
-  provider::RegistryOptions registry_options =
-      provider::RegistryOptions::from_config(config, runtime::host_api());
-  for (const std::string& path : options.registered) registry_options.registered.push_back(path);
-  provider::ProviderRegistry registry(std::move(registry_options));
-  const provider::ProviderRegistry::Known known = registry.known();
+  provider::ProviderRegistry registry(registry_options(config, options));
+  const provider::ProviderRegistry::Known known = known_providers(config, registry);
   RETURN_IF_ERROR(config.check_providers(known.providers));
   Result<runtime::Selection> selection = runtime::select_instances(config, registry);
   log_choices(registry, selection);

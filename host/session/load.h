@@ -5,6 +5,7 @@
 #include "core/onnx/onnx.h"
 #include "core/transform/transform.h"
 #include "host/config/config.h"
+#include "host/provider/registry.h"
 #include "host/session/session.h"
 
 namespace tenon::session {
@@ -16,6 +17,11 @@ Status expose_values(ir::Graph* graph);
 /// NOT_FOUND as a config error when `transforms.disable` names nothing there is.
 Result<transform::Options> transforms_of(const config::Settings& settings, transform::Evaluator evaluator);
 
+/// The manifests that a config and the application make known.
+provider::RegistryOptions registry_options(const config::Config& config, const SessionOptions& options);
+/// What config.check_providers needs; of a provider that is pinned, what the build that runs says.
+provider::ProviderRegistry::Known known_providers(const config::Config& config,
+                                                  provider::ProviderRegistry& registry);
 /// The providers that a config chooses, in order.
 Result<runtime::Selection> select_providers(const config::Config& config, const SessionOptions& options);
 /// Runs the pipeline, with constants folded by the completing provider of the selection.

@@ -2,24 +2,13 @@
 
 #include <utility>
 
+#include "host/config/words.h"
 #include "host/runtime/host_api.h"
 #include "host/runtime/run_control.h"
 #include "host/runtime/trace.h"
 
 namespace tenon::session {
 namespace {
-
-std::string_view policy_name(config::OnLost policy) {
-  switch (policy) {
-    case config::OnLost::kRestart:
-      return "restart";
-    case config::OnLost::kNext:
-      return "next";
-    case config::OnLost::kFail:
-      return "fail";
-  }
-  return "fail";
-}
 
 /// An instance is to blame, and it is no matter of what the caller gave or wanted.
 bool is_instances_own(const Status& failure) {
@@ -60,7 +49,7 @@ struct Recovery::Loss {
     return whole_process ? other.provider_id() == provider : other.id() == instance;
   }
   std::string policy_text() const {
-    return str_cat("provider.", provider, ".on_lost = \"", policy_name(policy), "\"");
+    return str_cat("provider.", provider, ".on_lost = \"", config::word_of(policy), "\"");
   }
 };
 

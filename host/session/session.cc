@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "host/runtime/frame_pool.h"
+#include "host/runtime/host_api.h"
 #include "host/runtime/thread_pool.h"
+#include "host/session/ahead.h"
 #include "host/session/load.h"
 
 namespace tenon::session {
@@ -36,7 +38,7 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
   const runtime::BudgetScope scope(session->memory_);
   RETURN_IF_ERROR(session->load(source, config, options));  // names the model, or the config that is to blame
   Status status = session->build(config, options);
-  if (status.ok()) status = session->plan_ahead();
+  if (status.ok()) status = session->plan_ahead(config);
   if (!status.ok()) {
     return std::move(status).with_context(session->place_);
   }
@@ -59,6 +61,7 @@ Status Session::build(const config::Config& config, const SessionOptions& option
   ASSIGN_OR_RETURN(runtime::Selection selection, select_providers(config, options));
   const config::Settings& settings = config.settings();
   threads_ = static_cast<uint32_t>(settings.threads.count);
+  deterministic_ = settings.deterministic;
   pool_ = &runtime::ThreadPool::process(threads_);
   if (threads_ == 0) threads_ = pool_->size();
 
@@ -89,28 +92,32 @@ Status Session::keep_defaults() {
   return ok_status();
 }
 
-Status Session::plan_ahead() const {
+Status Session::plan_ahead(const config::Config& config) const {
+  ASSIGN_OR_RETURN(const std::vector<ShapeSet> sets, shapes_ahead(config, inputs_));
+  for (const ShapeSet& set : sets) RETURN_IF_ERROR(plan_ahead(set));
+  size_t kept = 0;
+  assembly()->executable->frames().for_each_plan([&](const runtime::Plan&) { ++kept; });
+  if (kept < sets.size()) {
+    runtime::log_line(
+        TENON_LOG_WARNING, "SHAPES",
+        str_cat("only ", kept, " of the ", sets.size(),
+                " plans for the shapes of shapes.input are kept: the "
+                "others need too much memory beside them, and are made again when they are used"));
+  }
+  return ok_status();
+}
+
+Status Session::plan_ahead(const ShapeSet& set) const {
   Attempts attempts;
   for (;;) {
     const std::shared_ptr<const Assembly> now = assembly();
-    Status status = plan_ahead(*now->executable);
+    const runtime::Executable& executable = *now->executable;
+    Status status = executable.frames()
+                        .find_plan(executable, set.arguments(), runtime::signature_of(set.arguments()))
+                        .status();
     if (status.ok()) return status;
     RETURN_IF_ERROR(recover(now, std::move(status), &attempts, {}));
   }
-}
-
-Status Session::plan_ahead(const runtime::Executable& executable) const {
-  std::vector<runtime::Argument> arguments(inputs_.size());
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    const ir::Type& type = inputs_[i].type;
-    if (!type.is_tensor() || !type.shape.is_static()) return ok_status();  // learned at the first Run
-    tenon_tensor& tensor = arguments[i].tensor;
-    tensor.kind = TENON_KIND_TENSOR;
-    tensor.dtype = static_cast<uint32_t>(type.element);
-    tensor.rank = static_cast<uint32_t>(inputs_[i].dims.size());
-    tensor.dims = inputs_[i].dims.data();
-  }
-  return executable.frames().find_plan(executable, arguments, runtime::signature_of(arguments)).status();
 }
 
 Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const {
@@ -130,7 +137,7 @@ Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const
 }
 
 void Session::prepare_context(const RunOptions& options, runtime::RunContext* context) const {
-  context->run.threads.set(pool_, threads_);
+  context->run.threads.set(pool_, threads_, deterministic_);
   context->scratch.count_for(memory_);
   context->control.cancel = options.cancel;
   context->control.deadline_ns = options.deadline_ns == 0 ? 0 : runtime::now_ns() + options.deadline_ns;

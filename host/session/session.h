@@ -31,6 +31,7 @@ struct ModelSource {
   const void* data = nullptr;  // not null: instead of `path`
   size_t size = 0;
   std::string directory;  // of external data, when from memory
+  bool keep = false;      // `data` outlives the session, and its weights are used where they lie
 };
 
 struct SessionOptions {
@@ -52,6 +53,8 @@ struct NamedValue {
   std::string_view name;
   runtime::ValueRef value;
 };
+
+class ShapeSet;
 
 class Session {
  public:
@@ -95,8 +98,8 @@ class Session {
   Status load(const ModelSource& source, const config::Config& config, const SessionOptions& options);
   Status build(const config::Config& config, const SessionOptions& options);
   Status keep_defaults();
-  Status plan_ahead() const;
-  Status plan_ahead(const runtime::Executable& executable) const;
+  Status plan_ahead(const config::Config& config) const;
+  Status plan_ahead(const ShapeSet& set) const;
   Status run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
                        std::span<runtime::ValueRef> outputs) const;
 
@@ -110,6 +113,7 @@ class Session {
   std::vector<runtime::ValueRef> default_values_;  // per input
   runtime::ThreadPool* pool_ = nullptr;
   uint32_t threads_ = 0;  // that a Run may use
+  bool deterministic_ = false;
   mutable runtime::HotSlots<runtime::RunContext> contexts_;
 };
 

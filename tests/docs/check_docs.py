@@ -45,7 +45,8 @@ class Checker:
         return run([self.cc, "-std=c11", *FLAGS, *INCLUDES, self.file("block.c", text)])
 
     def toml(self, text):
-        return run([self.tenon, "config", "check", self.file("block.toml", text)])
+        # Examples name providers that are not built here.
+        return run([self.tenon, "config", "check", self.file("block.toml", text), "--set", "select.fallback=next"])
 
     def json(self, text):
         try:

@@ -26,7 +26,11 @@ OP_CASES(Add, 1,
            {f32({2, 2, 2}, {11, 12, 23, 24, 15, 16, 27, 28})},
            {{"broadcast", int64_t{1}}, {"axis", int64_t{1}}}}})
 OP_FAILS(Add, 14,
-         {{"shapes", {f32({2}, {1, 2}), f32({3}, {1, 2, 3})}, {f32({2}, {})}, {}, "broadcasts with the inputs before it"},
+         {{"shapes",
+           {f32({2}, {1, 2}), f32({3}, {1, 2, 3})},
+           {f32({2}, {})},
+           {},
+           "broadcasts with the inputs before it"},
           {"types", {f32({1}, {1}), f64({1}, {1})}, {f32({1}, {})}, {}, "element types float32 and float64"}})
 OP_CASES(Sub, 14,
          {{"row", {f64({2, 2}, {1, 2, 3, 4}), f64({2}, {1, 1})}, {f64({2, 2}, {0, 1, 2, 3})}},

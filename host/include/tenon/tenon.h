@@ -135,7 +135,8 @@ typedef struct tenon_api {
   tenon_status (*session_create)(tenon_str model_path, const tenon_config* config,
                                  const tenon_session_options* options, tenon_session** out_session,
                                  tenon_error* error);
-  /* The bytes are copied unless they outlive the session is promised by `keep` other than 0. */
+  /* `keep` 0: the bytes are copied and may go after this call. Other than 0: they are not copied, and the caller leaves
+   * them where they are, unchanged, until the session is released. */
   tenon_status (*session_create_from_memory)(const void* data, uint64_t size, uint32_t keep,
                                              tenon_str directory, const tenon_config* config,
                                              const tenon_session_options* options,
@@ -209,6 +210,10 @@ typedef struct tenon_api {
   /* Where this process's log lines go from now on, those of providers and those of the runtime, such as FALLBACK when
    * a device is lost and a Run repeated; NULL: nowhere, the default. Called from any thread. */
   void (*log_set)(tenon_log_fn fn, void* context);
+
+  /* Tries `config` (NULL: as config_create("")) out without a model: providers are chosen and loaded, devices opened. JSON:
+   * {"errors": [what a session would end with, all of it], "warnings": [what has no effect], "instances": [who would be asked]}. */
+  tenon_status (*config_check)(const tenon_config* config, tenon_text** out_json, tenon_error* error);
 } tenon_api;
 
 /* NULL when `version` is newer than the library. The table lives as long as the library. */

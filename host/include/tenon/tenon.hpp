@@ -285,6 +285,13 @@ class Config {
     check(api().config_describe(config_.get(), &text, check.out()));
     return detail::take_text(text);
   }
+  /// What a session with it would fail on, and what has no effect, as JSON: see config_check of the C API.
+  std::string check() const {
+    detail::Check check;
+    tenon_text* text = nullptr;
+    check(api().config_check(config_.get(), &text, check.out()));
+    return detail::take_text(text);
+  }
   tenon_config* get() const { return config_.get(); }
 
  private:
@@ -356,13 +363,14 @@ class Session {
           uint32_t flags = 0) {
     create(model_path, config.get(), progress, flags);
   }
-  /// A model that is in memory; it may go afterwards. `directory`: where external data is, if anywhere.
+  /// A model that is in memory. `directory`: where external data is, if anywhere. Without `keep` the memory may go
+  /// afterwards; with it nothing is copied, and the memory stays as it is until the session is gone.
   static Session from_memory(const void* data, size_t size, const Config* config = nullptr,
-                             std::string_view directory = {}) {
+                             std::string_view directory = {}, bool keep = false) {
     detail::Check check;
     tenon_session* session = nullptr;
-    check(api().session_create_from_memory(data, size, 0, as_str(directory), config ? config->get() : nullptr,
-                                           nullptr, &session, check.out()));
+    check(api().session_create_from_memory(data, size, keep ? 1 : 0, as_str(directory),
+                                           config ? config->get() : nullptr, nullptr, &session, check.out()));
     return Session(session);
   }
   /// The failure as a value.

@@ -109,7 +109,7 @@ void Program::prepare_static(const ep::GraphView& graph) {
     if (!value.ranked || !is_static(value.dims)) return;
     dims.emplace_back(value.dims);
   }
-  static_plan_ = make_plan(dims, ep::host().worker_count(nullptr), true);
+  static_plan_ = make_plan(dims, threads(), true);
   if (ep::host().graph_constant_consumed != nullptr) consume_constants(graph);
 }
 
@@ -142,6 +142,11 @@ bool Program::may_consume(uint32_t value) const {
   return true;
 }
 
+/// One where the same bits are wanted whatever the threads: how oneDNN divides a sum depends on them.
+uint32_t Program::threads() const {
+  return instance_.context.deterministic ? 1 : ep::host().worker_count(nullptr);
+}
+
 std::shared_ptr<const Plan> Program::make_plan(const KnownDims& dims, uint32_t threads, bool checked) const {
   std::vector<const Dims*> known;
   for (const std::optional<Dims>& d : dims) known.push_back(d ? &*d : nullptr);
@@ -166,7 +171,7 @@ Program::KnownDims Program::dims_for(const tenon_prepare_args& args) const {
 std::unique_ptr<Prepared> Program::prepare(tenon_prepare_args& args) const {
   KnownDims dims = dims_for(args);
   std::shared_ptr<const Plan> plan = static_plan_;
-  if (plan == nullptr) plan = make_plan(dims, ep::host().worker_count(nullptr), true);
+  if (plan == nullptr) plan = make_plan(dims, threads(), true);
   answer(*plan, args);
   const uint32_t threads = plan->threads;
   return std::make_unique<Prepared>(

@@ -54,6 +54,7 @@ class Program {
   /// Per value; none where nobody knows.
   using KnownDims = std::vector<std::optional<Dims>>;
   KnownDims dims_for(const tenon_prepare_args& args) const;
+  uint32_t threads() const;
   std::shared_ptr<const Plan> make_plan(const KnownDims& dims, uint32_t threads, bool checked) const;
   bool may_consume(uint32_t value) const;
 

@@ -11,7 +11,8 @@ Device::~Device() {
   --provider.devices_open;
 }
 
-Instance::Instance(Device& device, const tenon_instance_params& params) : device(device) {
+Instance::Instance(Device& device, const tenon_instance_params& params)
+    : device(device), rounds_to_bf16(params.precision == TENON_PRECISION_BF16) {
   for (uint32_t i = 0; i < params.option_count; ++i) {
     const tenon_option& option = params.options[i];
     const std::string_view name = view(option.name);

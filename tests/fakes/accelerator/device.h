@@ -66,6 +66,7 @@ struct Instance {
   void maybe_fail(const char* what);
   Device& device;
   Options options;
+  bool rounds_to_bf16;            // precision.default = "bf16"
   std::atomic<int64_t> calls{0};  // of the place where the fault is
 };
 

@@ -1,6 +1,7 @@
 #include "ops.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -150,6 +151,10 @@ void compute(OpKind kind, std::span<const View> inputs, float* output, const Dim
                          inputs[1].data[broadcast_offset(inputs[1].dims, dims, i)]);
     }
   }
+}
+
+void round_to_bf16(std::span<float> numbers) {
+  for (float& number : numbers) number = std::bit_cast<float>(std::bit_cast<uint32_t>(number) & 0xFFFF0000u);
 }
 
 }  // namespace accelerator

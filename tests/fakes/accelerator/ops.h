@@ -27,4 +27,7 @@ struct View {
 };
 void compute(OpKind kind, std::span<const View> inputs, float* output, const Dims& dims);
 
+/// As bfloat16 holds the numbers, rounded towards zero.
+void round_to_bf16(std::span<float> numbers);
+
 }  // namespace accelerator

@@ -218,6 +218,8 @@ void Binding::execute() {
     std::vector<View> inputs;
     for (const uint32_t input : step.inputs) inputs.push_back({data[input], prepared.dims[input]});
     compute(step.kind, inputs, data[step.output], prepared.dims[step.output]);
+    if (program.instance.rounds_to_bf16)
+      round_to_bf16({data[step.output], static_cast<size_t>(elements(prepared.dims[step.output]))});
     if (step.is_wrong && elements(prepared.dims[step.output]) != 0) data[step.output][0] += 1;
   }
 }

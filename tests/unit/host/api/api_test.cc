@@ -1,5 +1,6 @@
 // The table of tenon.h, as an application uses it through tenon.hpp.
 #include <gmock/gmock.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -233,6 +234,109 @@ TEST(Api, ValuesGoToFilesAndBack) {
   EXPECT_EQ(sequence.size(), 2u);
   EXPECT_THAT(sequence[1].data<float>(), ElementsAre(1.5, -2));
   std::filesystem::remove(path);
+}
+
+/// Bytes that malloc has given out.
+size_t allocated() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
+
+/// y = x + w, where w has 16 MiB of its own in the model.
+std::string large_model() {
+  GraphMaker m;
+  constexpr int64_t kElements = 4 << 20;
+  const auto x = m.input("x", GraphMaker::f32({1}));
+  const auto w = m.constant("w", {kElements}, std::vector<float>(kElements, 2));
+  m.output(m.node("Slice", {m.node("Add", {x, w}), m.ints("from", {0}), m.ints("to", {1})}), "y");
+  return m.bytes();
+}
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Api, KeepSavesTheCopyOfTheModel) {
+  const std::string bytes = large_model();
+  const Config config = cpu();
+  const auto taken = [&](bool keep) {
+    const size_t before = allocated();
+    Session s = Session::from_memory(bytes.data(), bytes.size(), &config, {}, keep);
+    const size_t after = allocated();
+    EXPECT_THAT(s.run({{"x", Value::tensor<float>({1}, {3})}})["y"].data<float>(), ElementsAre(5));
+    return static_cast<double>(after - before);
+  };
+  taken(false);  // what the process allocates once
+  const double copied = taken(false), kept = taken(true);
+  EXPECT_GT(copied - kept, 0.9 * static_cast<double>(bytes.size())) << copied << " and " << kept;
+}
+#endif
+
+TEST(Api, WithoutKeepTheMemoryMayGo) {
+  std::string bytes = model();
+  const Config config = cpu();
+  Session s = Session::from_memory(bytes.data(), bytes.size(), &config);
+  std::fill(bytes.begin(), bytes.end(), '\xFF');
+  EXPECT_THAT(s.run({{"x", Value::tensor<float>({1}, {3})}})["y"].data<float>(), ElementsAre(4));
+}
+
+/// What a struct of the C API says is done or refused.
+TEST(Api, OptionsThatWouldBePassedOverAreRefused) {
+  const auto kind_and_text = [](const auto& call) {
+    try {
+      detail::Check check;
+      check(call(check.out()));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), uint32_t{TENON_ERROR_INVALID_INPUT});
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const std::string bytes = model();
+  const Config config = cpu();
+  const auto create = [&](tenon_session_options options) {
+    return kind_and_text([&](tenon_error* error) {
+      tenon_session* session = nullptr;
+      const tenon_status status = api().session_create_from_memory(bytes.data(), bytes.size(), 0, {},
+                                                                   config.get(), &options, &session, error);
+      api().session_release(session);
+      return status;
+    });
+  };
+  tenon_session_options options{};
+  EXPECT_THAT(create(options), HasSubstr("struct_size of tenon_session_options is 0; set it to sizeof"));
+  options.struct_size = sizeof options;
+  EXPECT_EQ(create(options), "accepted");
+  options.flags = 6;
+  EXPECT_THAT(create(options), HasSubstr("flags of tenon_session_options are 6; this version knows 1"));
+
+  Session s = session();
+  const auto run = [&](tenon_run_options run_options) {
+    const Value x = Value::tensor<float>({1}, {3});
+    const tenon_named_value input{as_str("x"), x.get()};
+    return kind_and_text([&](tenon_error* error) {
+      tenon_value* output = nullptr;
+      const tenon_status status = api().run(s.get(), &run_options, &input, 1, nullptr, 0, &output, error);
+      api().value_release(output);
+      return status;
+    });
+  };
+  tenon_run_options run_options{};
+  EXPECT_THAT(run(run_options), HasSubstr("struct_size of tenon_run_options is 0"));
+  run_options.struct_size = sizeof run_options;
+  EXPECT_EQ(run(run_options), "accepted");
+  run_options.deadline_ns = -1;
+  EXPECT_THAT(run(run_options), HasSubstr("deadline_ns is -1; it counts from now"));
+}
+
+TEST(Api, AConfigIsTriedOutWithoutAModel) {
+  Config config = cpu();
+  json report = json::parse(config.check());
+  EXPECT_TRUE(report["errors"].empty()) << report.dump();
+  EXPECT_THAT(report["instances"].get<std::vector<std::string>>(), ElementsAre("cpu/cpu:0"));
+  config.set("provider.cpu.options.speed", "9");
+  config.set("transforms.disable", "[\"nothing_like_it\"]");
+  config.set("profiling.file", "/nonexistent/trace.json");
+  config.set("select.order", "[\"cpu\", \"absent\"]");
+  report = json::parse(config.check());
+  EXPECT_THAT(report["errors"].dump(),
+              testing::AllOf(HasSubstr("provider.cpu.options.speed"), HasSubstr("nothing_like_it"),
+                             HasSubstr("/nonexistent/trace.json"), HasSubstr("absent")));
+  EXPECT_EQ(report["errors"].size(), 4u) << "each mistake once: " << report.dump();
 }
 
 }  // namespace

@@ -40,11 +40,11 @@ order = ["cuda/gpu:0", "onednn", "cpu"]
 fallback = "next"
 on_declined = "error"
 on_compile_failed = "error"
-partition = "cost"
+partition = "order"
 [provider.cuda]
 version = ">=1.2, <2"
 devices = ["gpu:0"]
-isolation = "process"
+isolation = "inproc"
 on_lost = "restart"
 [provider.cuda.options]
 tf32 = false
@@ -66,6 +66,8 @@ device_limit = 1024
 count = 3
 [precision]
 default = "bf16"
+widen = true
+deterministic = true
 [limits]
 model_bytes = "1GB"
 graph_depth = 5
@@ -91,13 +93,11 @@ void expect_everything(const Settings& s) {
   EXPECT_FALSE(s.select.automatic);
   EXPECT_THAT(s.select.order, ElementsAre("cuda/gpu:0", "onednn", "cpu"));
   EXPECT_EQ(s.select.fallback, Fallback::kNext);
-  EXPECT_EQ(s.select.on_declined, NextOrError::kError);
-  EXPECT_EQ(s.select.on_compile_failed, NextOrError::kError);
-  EXPECT_EQ(s.select.partition, PartitionMode::kCost);
+  EXPECT_EQ(s.select.on_declined, Fallback::kError);
+  EXPECT_EQ(s.select.on_compile_failed, Fallback::kError);
   const ProviderSettings& cuda = s.providers.at("cuda");
   EXPECT_EQ(cuda.version, ">=1.2, <2");
   EXPECT_THAT(cuda.devices, ElementsAre("gpu:0"));
-  EXPECT_EQ(cuda.isolation, Isolation::kProcess);
   EXPECT_EQ(cuda.on_lost, OnLost::kRestart);
   ASSERT_EQ(cuda.options.size(), 2u);
   EXPECT_EQ(cuda.options[0].first, "tf32");
@@ -111,6 +111,8 @@ void expect_everything(const Settings& s) {
   EXPECT_EQ(s.memory.device_limit, 1024u);
   EXPECT_EQ(s.threads.count, 3);
   EXPECT_EQ(s.precision, Precision::kBf16);
+  EXPECT_TRUE(s.widen);
+  EXPECT_TRUE(s.deterministic);
   EXPECT_EQ(s.limits.model_bytes, 1000000000u);
   EXPECT_EQ(s.limits.graph_depth, 5);
   EXPECT_EQ(s.limits.fold_bytes, 1572864u);
@@ -239,6 +241,59 @@ TEST(Config, WrongThings) {
   EXPECT_THAT(error_of("[threads\n"), HasSubstr("t.toml:1: no valid TOML"));
 }
 
+TEST(Config, WhatThisVersionCannotDoIsRefusedWithPlaceReasonAndCure) {
+  EXPECT_EQ(error_of("[select]\npartition = \"cost\"").substr(0, 45),
+            "t.toml:2: 'select.partition' cannot be \"cost\"");
+  EXPECT_THAT(error_of("[select]\npartition = \"cost\""), HasSubstr("set it to \"order\""));
+  EXPECT_THAT(error_of("[provider.cuda]\n\nisolation = \"process\""),
+              testing::AllOf(
+                  HasSubstr("t.toml:3: 'provider.cuda.isolation' cannot be \"process\": a provider cannot"),
+                  HasSubstr("set it to \"inproc\"")));
+  EXPECT_THAT(error_of("[upgrade]\nmode = \"migrate\""), HasSubstr("set it to \"next-session\""));
+  EXPECT_THAT(error_of("[discovery]\ntrust = \"signature\""), HasSubstr("set it to \"hash\""));
+}
+
+template <class Enum>
+void expect_words(std::initializer_list<std::pair<Enum, std::string_view>> wanted) {
+  for (const auto& [value, text] : wanted) EXPECT_EQ(word_of(value), text);
+}
+
+TEST(Words, StandBesideTheirEnumerators) {
+  expect_words<Trust>({{Trust::kNone, "none"}, {Trust::kOwner, "owner"}, {Trust::kHash, "hash"}});
+  expect_words<Scan>({{Scan::kOn, "on"}, {Scan::kOff, "off"}});
+  expect_words<Fallback>({{Fallback::kError, "error"}, {Fallback::kNext, "next"}});
+  expect_words<OnLost>({{OnLost::kRestart, "restart"}, {OnLost::kNext, "next"}, {OnLost::kFail, "fail"}});
+  expect_words<Precision>({{Precision::kExact, "exact"},
+                           {Precision::kFast, "fast"},
+                           {Precision::kBf16, "bf16"},
+                           {Precision::kFp16, "fp16"}});
+  expect_words<ExternalData>({{ExternalData::kDeny, "deny"}, {ExternalData::kBeneathModel, "beneath-model"}});
+  expect_words<UpgradeMode>({{UpgradeMode::kPin, "pin"}, {UpgradeMode::kNextSession, "next-session"}});
+}
+
+TEST(Words, AllOfTheSameKindMeanTheSameInEveryKey) {
+  for (const char* key : {"select.fallback", "select.on_declined", "select.on_compile_failed"}) {
+    Config config;
+    const auto value_of = [&] {
+      const Select& select = config->select;
+      return std::string_view(key) == "select.fallback"      ? select.fallback
+             : std::string_view(key) == "select.on_declined" ? select.on_declined
+                                                             : select.on_compile_failed;
+    };
+    ASSERT_TRUE(config.set(key, "error").ok());
+    EXPECT_EQ(value_of(), Fallback::kError) << key;
+    ASSERT_TRUE(config.set(key, "next").ok());
+    EXPECT_EQ(value_of(), Fallback::kNext) << key;
+  }
+}
+
+TEST(Config, ShapesAtOnePositionBelongTogether) {
+  EXPECT_THAT(error_of("[shapes]\ninput = { a = [[1], [2]], b = [[1]] }"),
+              HasSubstr("'shapes.input' gives 1 shapes for 'b' and 2 for 'a'"));
+  EXPECT_THAT(error_of("[shapes]\ninput = []"), HasSubstr("holds no shape"));
+  EXPECT_THAT(error_of("[shapes]\ninput = {}"), HasSubstr("names no input"));
+}
+
 TEST(Config, LayersAndOrigins) {
   Config config;
   ASSERT_TRUE(
@@ -328,8 +383,9 @@ class ConfigFiles : public ::testing::Test {
     options_.system_path = folder_ + "/system.toml";
   }
   void TearDown() override {
-    for (const char* name : {"XDG_CONFIG_HOME", "TENON_CONFIG", "TENON_THREADS_COUNT",
-                             "TENON_PROVIDERS_SELECT", "TENON_PROVIDERS_DISABLE"}) {
+    for (const char* name :
+         {"XDG_CONFIG_HOME", "TENON_CONFIG", "TENON_THREADS_COUNT", "TENON_PROVIDERS_SELECT",
+          "TENON_PROVIDERS_DISABLE", "TENON_DISCOVERY_DENY", "TENON_THREADS_CUONT", "TENON_CPU_ISA"}) {
       unsetenv(name);
     }
     std::filesystem::remove_all(folder_);
@@ -373,6 +429,30 @@ TEST_F(ConfigFiles, NamedFilesMustExistAndVariablesBeRight) {
   setenv("TENON_THREADS_COUNT", "few", 1);
   EXPECT_THAT(message_of(Config::load(options_).status()),
               HasSubstr("environment variable TENON_THREADS_COUNT: 'threads.count' must be an integer"));
+}
+
+TEST_F(ConfigFiles, TwoVariablesOfOneKeyAreAnError) {
+  setenv("TENON_PROVIDERS_DISABLE", "cuda", 1);
+  setenv("TENON_DISCOVERY_DENY", "cpu", 1);
+  EXPECT_THAT(message_of(Config::load(options_).status()),
+              HasSubstr("environment variable TENON_PROVIDERS_DISABLE: 'discovery.deny' is given by "
+                        "TENON_DISCOVERY_DENY too"));
+}
+
+TEST_F(ConfigFiles, VariablesThatNothingReadsAreTold) {
+  setenv("TENON_THREADS_CUONT", "4", 1);
+  setenv("TENON_THREADS_COUNT", "4", 1);
+  setenv("TENON_CPU_ISA", "generic", 1);
+  const auto told = [](const std::vector<std::string>& ids) {
+    std::string out;
+    for (const std::string& line : unknown_variables(ids)) out += line + "\n";
+    return out;
+  };
+  EXPECT_THAT(told({"cpu"}), HasSubstr("TENON_THREADS_CUONT has no effect: it names no key (did you mean "
+                                       "TENON_THREADS_COUNT?)"));
+  EXPECT_THAT(told({"cpu"}), Not(HasSubstr("variable TENON_THREADS_COUNT")));
+  EXPECT_THAT(told({"cpu"}), Not(HasSubstr("TENON_CPU_ISA"))) << "it is the provider's";
+  EXPECT_THAT(told({}), HasSubstr("TENON_CPU_ISA"));
 }
 
 TEST(Placement, Matches) {

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "host/runtime/blob_file.h"
 
@@ -89,6 +91,30 @@ TEST_F(BlobCacheTest, AFolderOthersMayChangeIsNotUsed) {
   ::chmod((folder / "sub").c_str(), 0777);
   BlobCache cache(options());
   EXPECT_EQ(cache.put("key", "blob").code(), StatusCode::kPermissionDenied);
+}
+
+/// Gives a variable back what it was.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
+  ~Variable() { before_.has_value() ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(BlobFolder, FollowsXdgCacheHome) {
+  const Variable home("HOME", "/home/somebody");
+  {
+    const Variable cache("XDG_CACHE_HOME", "/somewhere");
+    EXPECT_EQ(user_cache_folder(), "/somewhere/tenon");
+  }
+  const Variable cache("XDG_CACHE_HOME", "relative");
+  EXPECT_EQ(user_cache_folder(), "/home/somebody/.cache/tenon");
 }
 
 }  // namespace

@@ -74,6 +74,52 @@ TEST_F(SelectTest, OptionsAreChecked) {
   EXPECT_THAT(select_instances(config, *registry).error().to_string(), HasSubstr("max_nodes"));
 }
 
+TEST_F(SelectTest, ADeviceThatIsNotThereIsSaidWithItsPlace) {
+  const auto selection = select_instances(
+      config_of("[select]\norder = ['accelerator']\n[provider.accelerator]\ndevices = ['gpu:0']"), *registry);
+  ASSERT_FALSE(selection.ok());
+  EXPECT_EQ(selection.error().kind(), ErrorKind::kConfig);
+  EXPECT_THAT(
+      selection.error().to_string(),
+      HasSubstr("test.toml:4: 'provider.accelerator.devices' names 'gpu:0', and provider 'accelerator "
+                "1.0.0' has no such device; it has: npu:0"));
+}
+
+TEST_F(SelectTest, AnOrderMayNameOnlyDevicesThatMayBeUsed) {
+  const std::string section = "\n[provider.accelerator]\ndevices = ['fake-1']";
+  EXPECT_THAT(
+      ids_of(*select_instances(config_of("[select]\norder = ['accelerator/npu:1']" + section), *registry)),
+      ElementsAre("accelerator/npu:1"));
+  EXPECT_THAT(select_instances(config_of("[select]\norder = ['accelerator/npu:0']" + section), *registry)
+                  .error()
+                  .to_string(),
+              HasSubstr("test.toml:4: 'provider.accelerator.devices' does not list 'npu:0'"));
+  EXPECT_THAT(select_instances(config_of("[select]\norder = ['accelerator']\n[provider.accelerator]\n"
+                                         "devices = ['npu', 'npu:0']"),
+                               *registry)
+                  .error()
+                  .to_string(),
+              HasSubstr("names npu:0 twice"));
+  EXPECT_THAT(
+      select_instances(config_of("[select]\norder = ['accelerator']\n[provider.accelerator]\ndevices = []"),
+                       *registry)
+          .error()
+          .to_string(),
+      HasSubstr("lists no device; take it out, or name one of npu:0"));
+}
+
+TEST_F(SelectTest, ATrialFindsAllThatIsWrong) {
+  const auto config = config_of(
+      "[select]\norder = ['nosuch', 'accelerator', 'absent']\n"
+      "[provider.accelerator]\ndevices = ['gpu:0']");
+  std::vector<Skipped> failures;
+  EXPECT_TRUE(try_instances(config, *registry, &failures).instances.empty());
+  ASSERT_EQ(failures.size(), 3u);
+  EXPECT_EQ(failures[0].reason.to_string(), select_instances(config, *registry).error().to_string());
+  EXPECT_THAT(failures[1].reason.to_string(), HasSubstr("'gpu:0'"));
+  EXPECT_THAT(failures[2].reason.to_string(), HasSubstr("absent"));
+}
+
 /// a (Add) -> b (Relu), with two instances: 0 is npu:0, 1 is npu:1.
 class PlacementTest : public SelectTest {
  protected:

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -92,6 +94,33 @@ TEST(ThreadPool, ALimitOfOneStaysOnTheCaller) {
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(ThreadPool::worker_count(&run), 1u);
   EXPECT_EQ(pool.started(), 0u);
+}
+
+TEST(ThreadPool, ADeterministicRunIsDividedAlikeWhateverTheThreads) {
+  using Pieces = std::vector<std::pair<int64_t, int64_t>>;
+  const auto pieces_with = [](uint32_t threads, int64_t n, int64_t grain) {
+    ThreadPool pool(threads);
+    RunThreads run;
+    run.set(&pool, threads, true);
+    std::mutex mutex;
+    Pieces pieces;
+    parallel_for(&run, n, grain, [&](uint32_t worker, int64_t begin, int64_t end) {
+      // A call from inside is not divided, also where there is one thread.
+      parallel_for(&run, 100, 1,
+                   [&](uint32_t, int64_t b, int64_t e) { EXPECT_EQ(e - b, n < 2 * grain ? e - b : 100); });
+      const std::lock_guard lock(mutex);
+      EXPECT_LT(worker, std::min(threads, ThreadPool::worker_count(&run)));
+      pieces.emplace_back(begin, end);
+    });
+    std::sort(pieces.begin(), pieces.end());
+    return std::pair(pieces, ThreadPool::worker_count(&run));
+  };
+  for (const auto& [n, grain] : {std::pair<int64_t, int64_t>{1000, 1}, {1000, 7}, {64, 64}, {5, 1}}) {
+    const auto one = pieces_with(1, n, grain);
+    EXPECT_EQ(one, pieces_with(2, n, grain)) << n << " " << grain;
+    EXPECT_EQ(one, pieces_with(7, n, grain)) << n << " " << grain;
+    EXPECT_EQ(one, pieces_with(40, n, grain)) << n << " " << grain;
+  }
 }
 
 TEST(ThreadPool, ManyRunsAtOnceAllFinish) {

@@ -35,8 +35,8 @@ class DropFolder {
 
   std::string path() const { return path_.string(); }
   /// As an installer does it: the files first, the manifest last and by renaming.
-  void add(const std::string& name) const {
-    const std::filesystem::path staged = std::filesystem::path(fakes_dir()) / "next";
+  void add(const std::string& name) const { add(name, fakes_dir() + "/next"); }
+  void add(const std::string& name, const std::filesystem::path& staged) const {
     std::filesystem::copy(staged / name, path_ / name, std::filesystem::copy_options::recursive);
     std::filesystem::copy_file(staged / (name + ".tenon.json"), path_ / "staged.tmp");
     std::filesystem::rename(path_ / "staged.tmp", path_ / (name + ".tenon.json"));
