@@ -242,6 +242,30 @@ Result<ir::Function> make_body(const pb::OpSchema& schema, const ir::Graph& grap
                    " has no body for this use of it (types of its inputs, or attributes)");
 }
 
+ir::ValueId add_cast(ir::Graph& body, ir::ValueId from, ir::ElementType type) {
+  ir::Node cast;
+  cast.name = str_cat("to_", ir::element_type_name(type));
+  cast.op_type = "Cast";
+  cast.inputs = {from};
+  cast.outputs = {body.add_value(cast.name)};
+  cast.attributes = {ir::Attribute::of_int("to", static_cast<int64_t>(type))};
+  const ir::ValueId to = cast.outputs[0];
+  body.add_node(std::move(cast));
+  return to;
+}
+
+/// ONNX writes the body of MeanVarianceNormalization with constants of float32, which fit into no other type: there the
+/// body computes in float32, between Casts.
+void compute_in_float32(ir::Graph& body, ir::ElementType type) {
+  const ir::ValueId x = body.inputs()[0], y = body.outputs()[0];
+  const ir::ValueId wide = add_cast(body, x, ir::ElementType::kFloat32);
+  const ir::NodeId cast = body.value(wide).producer;
+  for (const ir::Use& use : std::vector<ir::Use>(body.value(x).uses)) {
+    if (use.input != ir::kNone && use.node != cast) body.set_input(use.node, use.input, wide);
+  }
+  body.set_outputs({add_cast(body, y, type)});
+}
+
 }  // namespace
 
 bool has_function_body(const ir::Node& node) {
@@ -260,6 +284,11 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
     const int64_t opset = std::max<int64_t>(opset_of(opset_imports, node.domain), node.since_version);
     Result<ir::Function> function = make_body(schema, graph, node, opset);
     if (!function.ok()) return Status(function.status()).with_context(node.label());
+    if (node.is("MeanVarianceNormalization")) {
+      const ir::ElementType type = graph.value(node.inputs[0]).type.element;
+      if (type != ir::ElementType::kFloat32 && type != ir::ElementType::kUndefined)
+        compute_in_float32(function->body, type);
+    }
     // A body in another domain uses ai.onnx as the model has it.
     function->opset_imports.try_emplace("", opset_of(opset_imports, ""));
     RETURN_IF_ERROR(resolve(function->body, function->opset_imports, {}));
