@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "host/config/options.h"
+#include "host/runtime/cores.h"
 
 namespace tenon::runtime {
 namespace {
@@ -34,8 +35,10 @@ Result<std::vector<std::string>> choose_devices(LoadedProvider& loaded, std::str
 InstanceSettings instance_settings(const config::Settings& settings, const DeviceInfo& device) {
   InstanceSettings out;
   out.precision = settings.precision;
-  out.memory_limit =
-      device.kind == TENON_DEVICE_CPU ? settings.memory.host_limit : settings.memory.device_limit;
+  out.memory_limit = settings.memory.device_limit;
+  if (device.kind == TENON_DEVICE_CPU) {
+    out.memory_limit = settings.memory.host_limit != 0 ? settings.memory.host_limit : usable_memory();
+  }
   return out;
 }
 

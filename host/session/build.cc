@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "host/runtime/prepare_part.h"
 #include "host/session/assign.h"
@@ -65,7 +66,8 @@ class Builder {
       ASSIGN_OR_RETURN(Part part, make_part(from));
       if (!part.is_control_flow() && !part.claim.static_shapes) {
         Status status = compile(&part);
-        const bool next = build_.settings->select.on_compile_failed == config::NextOrError::kNext;
+        const bool next = build_.settings->select.on_compile_failed == config::NextOrError::kNext &&
+                          !is_stopped(status);  // the next one would be stopped as well
         if (!status.ok() && (!next || is_last(from.provider)))
           return std::move(status).with_context(part.label);
         if (!status.ok()) {
