@@ -214,6 +214,19 @@ Result<ir::Function> read_function(const pb::FunctionProto& proto, const pb::OpS
   return function;
 }
 
+/// ONNX's body of AffineGrid squeezes whatever is 1, where it means the axis of the rows: with a batch of 1 that goes, too.
+void name_squeezed_axis(pb::FunctionProto& body) {
+  if (body.name() != "AffineGrid") return;
+  for (auto& node : *body.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      for (auto& inner : *attribute.mutable_g()->mutable_node()) {
+        if (inner.op_type() == "Squeeze" && inner.input_size() == 1) inner.add_input("one_1d");
+      }
+    }
+  }
+}
+
 /// The newest version that is not newer than the model's; else the oldest. Nodes carry their own versions, so
 /// that a body of another opset fits into any graph.
 int choose_version(const std::vector<int>& versions, int64_t opset) {
@@ -236,7 +249,11 @@ Result<ir::Function> make_body(const pb::OpSchema& schema, const ir::Graph& grap
   if (schema.HasFunction()) {
     const pb::FunctionProto* proto =
         schema.GetFunction(choose_version(schema.function_opset_versions(), opset));
-    if (proto != nullptr) return read_function(*proto, schema);
+    if (proto != nullptr) {
+      pb::FunctionProto corrected = *proto;
+      name_squeezed_axis(corrected);
+      return read_function(corrected, schema);
+    }
   }
   return not_found("operator ", node.op_type,
                    " has no body for this use of it (types of its inputs, or attributes)");
