@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/quote.h"
+#include "core/base/stop.h"
 #include "core/onnx/names.h"
 #include "core/onnx/type_convert.h"
 #include "core/ops/ops.h"
@@ -123,10 +124,13 @@ Status GraphReader::hold_initializer(const std::string& name, Result<ir::TensorP
   if (name.empty()) return invalid_model("an initializer has no name");
   RETURN_IF_ERROR(check_name("initializer", name));
   if (!tensor.ok()) return std::move(tensor).error().with_context(value_label("initializer", name));
-  if (!initializer_names_.emplace(name, initializers_.size()).second) {
+  const auto known = initializer_names_.find(name);
+  if (known != initializer_names_.end()) {
+    if (initializers_[known->second].tensor->same_as(**tensor)) return ok_status();
     return invalid_model("there are two initializers of this name")
         .with_context(value_label("initializer", name));
   }
+  initializer_names_.emplace(name, initializers_.size());
   initializers_.push_back({name, std::move(tensor).value()});
   return ok_status();
 }
@@ -195,20 +199,32 @@ Status GraphReader::declare_outputs(const NodeList& nodes) {
 Status GraphReader::declare_node(const pb::NodeProto& proto) {
   for (const std::string& name : proto.output()) {
     if (name.empty()) continue;
+    const bool constant = is_plain_constant(proto);
+    ir::TensorPtr tensor;
+    if (constant) {
+      ASSIGN_OR_RETURN(tensor, read_constant(proto));
+      if (is_equal_constant(name, *tensor)) continue;
+    }
     RETURN_IF_ERROR(declare("output", name));
     // Inputs and initializers of a body may hide an outer value; ONNX does not let a node's output do so.
     if (defined_around(name)) {
       return invalid_model("value ", quote(name),
                            " is defined twice: in this body and in the graph around it");
     }
-    if (is_plain_constant(proto)) {
-      ASSIGN_OR_RETURN(ir::TensorPtr tensor, read_constant(proto));
+    if (constant) {
       graph_.add_constant(name, std::move(tensor));
     } else {
       graph_.add_value(name);
     }
   }
   return ok_status();
+}
+
+/// Some optimizers leave a constant behind twice: which of the two is meant makes no difference.
+bool GraphReader::is_equal_constant(const std::string& name, const ir::Tensor& tensor) const {
+  const ValueId existing = graph_.find_value(name);
+  return existing != kNone && graph_.value(existing).is_constant() &&
+         graph_.value(existing).constant->same_as(tensor);
 }
 
 bool GraphReader::defined_around(const std::string& name) const {
@@ -234,6 +250,7 @@ Status GraphReader::read_types(const ValueList& values) {
 Status GraphReader::read_nodes(const NodeList& nodes) {
   for (int i = 0; i < nodes.size(); ++i) {
     if (is_plain_constant(nodes[i])) continue;
+    RETURN_IF_ERROR(check_stop("the model was read"));
     ASSIGN_OR_RETURN(ir::Node node, read_node_head(nodes[i], i));
     undefined_from_ = node_starts_[static_cast<size_t>(i)];
     Status status = read_node(nodes[i], node);
@@ -243,15 +260,21 @@ Status GraphReader::read_nodes(const NodeList& nodes) {
   return ok_status();
 }
 
-/// Published models forget to import the domains of operators outside the standard, which had only one
-/// version so far.
+/// Published models forget to import domains. Operators outside the standard had only one version so far; of the
+/// standard's domains the newest version is meant, as other runtimes take it, but for ai.onnx, where that is a guess.
 Status GraphReader::check_domain(const std::string& domain) {
   if (context_.opset_imports->find(domain) != context_.opset_imports->end()) return ok_status();
-  if (ops::latest_opset(domain) != 0) {
+  const int64_t latest = ops::latest_opset(domain);
+  if (latest != 0 && domain.empty()) {
     return invalid_model("the node is of domain ", quote(shown_domain(domain)),
                          ", which opset_import does not name; add the domain and its version there");
   }
-  context_.opset_imports->emplace(domain, 1);
+  context_.opset_imports->emplace(domain, latest == 0 ? 1 : latest);
+  if (latest != 0 && context_.limits.notices != nullptr) {
+    context_.limits.notices->push_back(
+        str_cat("opset_import does not name domain ", quote(shown_domain(domain)),
+                ", which nodes are of; its newest version, ", latest, ", is taken. Add it to the model"));
+  }
   return ok_status();
 }
 

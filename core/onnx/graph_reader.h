@@ -56,6 +56,8 @@ class GraphReader {
 
   /// The value of that name here or, captured, around; kNone when there is none.
   ir::ValueId resolve(const std::string& name);
+  /// Whether the name is a constant of that value already.
+  bool is_equal_constant(const std::string& name, const ir::Tensor& tensor) const;
   /// Whether the name was defined around before the node that is being read there.
   bool defined_around(const std::string& name) const;
 

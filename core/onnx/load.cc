@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/quote.h"
+#include "core/base/stop.h"
 #include "core/onnx/external_data.h"
 #include "core/onnx/function_check.h"
 #include "core/onnx/mapped_file.h"
@@ -72,6 +73,7 @@ Result<ir::Model> read(TensorReader::Source source, size_t size, const std::stri
   skeleton.bytes = std::string();
   ExternalFiles external(directory, real_directory, limits, limits.model_bytes - static_cast<int64_t>(size));
   TensorReader tensors(std::move(source), skeleton.raw_data, external, limits);
+  RETURN_IF_ERROR(check_stop("the model was read"));
   ASSIGN_OR_RETURN(ir::Model model, read_model(*proto, tensors, limits));
   RETURN_IF_ERROR(complete(model, limits));
   return model;

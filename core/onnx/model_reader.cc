@@ -35,14 +35,48 @@ Status check_opset(const std::string& domain, int64_t version) {
                      ", or update Tenon");
 }
 
-Result<OpsetImports> read_opsets(const OpsetList& list) {
+using NodeList = google::protobuf::RepeatedPtrField<pb::NodeProto>;
+
+/// Some node writes its domain this way.
+bool writes_domain(const NodeList& nodes, std::string_view domain) {
+  for (const pb::NodeProto& node : nodes) {
+    if (node.domain() == domain) return true;
+    for (const pb::AttributeProto& attribute : node.attribute()) {
+      if (writes_domain(attribute.g().node(), domain)) return true;
+      for (const pb::GraphProto& graph : attribute.graphs()) {
+        if (writes_domain(graph.node(), domain)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// ai.onnx under both of its names, with two versions: the one counts whose name the nodes write.
+Status choose_between_names(const NodeList& nodes, bool named_in_full, int64_t version, int64_t* chosen) {
+  const bool in_full = writes_domain(nodes, "ai.onnx"), empty = writes_domain(nodes, "");
+  if (in_full && empty) {
+    return invalid_model(
+        "opset_import names domain 'ai.onnx' twice, as \"\" and as \"ai.onnx\", with versions ", *chosen,
+        " and ", version, ", and nodes are of both; keep one");
+  }
+  if (in_full == named_in_full) *chosen = version;
+  return ok_status();
+}
+
+Result<OpsetImports> read_opsets(const OpsetList& list, const NodeList& nodes) {
   OpsetImports imports;
+  std::map<std::string, std::string> written;  // domain -> as the list has it first
   for (const auto& entry : list) {
     std::string domain = normal_domain(entry.domain());
     RETURN_IF_ERROR(check_name("domain", domain));
     RETURN_IF_ERROR(check_opset(domain, entry.version()));
     auto added = imports.emplace(domain, entry.version());
-    if (!added.second && added.first->second != entry.version()) {
+    const std::string& first = written.emplace(domain, entry.domain()).first->second;
+    if (added.second || added.first->second == entry.version()) continue;
+    if (first != entry.domain()) {
+      RETURN_IF_ERROR(
+          choose_between_names(nodes, !entry.domain().empty(), entry.version(), &added.first->second));
+    } else {
       return invalid_model("opset_import names domain ", quote(shown_domain(domain)),
                            " twice, with versions ", added.first->second, " and ", entry.version());
     }
@@ -51,7 +85,7 @@ Result<OpsetImports> read_opsets(const OpsetList& list) {
 }
 
 Result<OpsetImports> read_model_opsets(const pb::ModelProto& proto) {
-  ASSIGN_OR_RETURN(OpsetImports imports, read_opsets(proto.opset_import()));
+  ASSIGN_OR_RETURN(OpsetImports imports, read_opsets(proto.opset_import(), proto.graph().node()));
   if (!imports.empty()) return imports;
   // The first two versions of the format had no opsets; their operators are those of opset 1.
   if (proto.ir_version() < 3) return OpsetImports{{"", 1}};
@@ -67,7 +101,7 @@ Result<ir::Function> read_function(const pb::FunctionProto& proto, ReadContext c
   if (function.name.empty()) return invalid_model("a function has no name");
   RETURN_IF_ERROR(check_name("function", function.name));
   RETURN_IF_ERROR(check_name("function's domain", function.domain));
-  ASSIGN_OR_RETURN(function.opset_imports, read_opsets(proto.opset_import()));
+  ASSIGN_OR_RETURN(function.opset_imports, read_opsets(proto.opset_import(), proto.node()));
   if (function.opset_imports.empty()) {
     return invalid_model("the function has no opset_import; add the opset that its operators are of");
   }

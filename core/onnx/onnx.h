@@ -27,6 +27,8 @@ struct Limits {
       int64_t{64} << 20;  // memory of one value made at load time (dense form of a sparse tensor, ...)
   ExternalData external_data = ExternalData::kBeneathModel;
   bool map_weights = true;  // false: copy, for files that may be truncated while in use
+  /// Receives what was taken for granted about a model that leaves it open, one sentence each; null: nobody asks.
+  std::vector<std::string>* notices = nullptr;
 };
 
 /// Reads a model file (the binary form; a text form is recognised and refused). Checks limits, structure

@@ -63,7 +63,10 @@ class Context final : public pb::InferenceContext {
   const pb::TypeProto* getInputType(size_t index) const override {
     check(index, inputs_.size(), "input");
     const ir::Type* type = inputs_[index].type;
-    if (type == nullptr || type->kind == ir::ValueKind::kUnknown) return nullptr;
+    if (!inputs_[index].given) return nullptr;
+    // Several of ONNX's functions look into the type of an input that they need without asking whether it is known: an
+    // empty message has nothing in it that they could believe.
+    if (type == nullptr || type->kind == ir::ValueKind::kUnknown) return &pb::TypeProto::default_instance();
     if (types_[index] == nullptr) {
       types_[index] = google::protobuf::Arena::CreateMessage<pb::TypeProto>(&arena_);
       to_proto(*type, types_[index]);
@@ -79,7 +82,8 @@ class Context final : public pb::InferenceContext {
     if (value == nullptr || value->byte_size() > kMaxInferenceBytes) return nullptr;
     if (tensors_[index] == nullptr) {
       tensors_[index] = google::protobuf::Arena::CreateMessage<pb::TensorProto>(&arena_);
-      to_proto(*value, tensors_[index]);
+      const ir::TensorPtr wide = is_read_as_int64(index) ? widened(*value) : nullptr;
+      to_proto(wide != nullptr ? *wide : *value, tensors_[index]);
     }
     return tensors_[index];
   }
@@ -134,6 +138,15 @@ class Context final : public pb::InferenceContext {
   }
 
  private:
+  /// Pad takes axes of int32 as well, and ONNX's function for it does not.
+  bool is_read_as_int64(size_t index) const { return node_.is("Pad") && index == 3; }
+  /// Null for other types than int32.
+  static ir::TensorPtr widened(const ir::Tensor& value) {
+    std::vector<int64_t> numbers;
+    if (value.type() != ir::ElementType::kInt32 || value.dims().size() != 1 || !value.to_ints(&numbers))
+      return nullptr;
+    return ir::Tensor::of_ints(numbers);
+  }
   static void check(size_t index, size_t size, const char* what) {
     if (index >= size)
       throw StatusException(invalid_model("needs ", what, ' ', index, ", which the node lacks"));

@@ -1,6 +1,7 @@
 // Operators that published models use although ONNX does not define them: arity and output types. Most come
 // from ONNX Runtime's com.microsoft domain; some were in ai.onnx once and have been dropped. All count as
 // version 1.
+#include <algorithm>
 #include <climits>
 
 #include "core/ops/rules.h"
@@ -126,12 +127,20 @@ Status matmul_nbits(const Node& node, const InferInputs& inputs, Types& out) {
 Status fused_matmul(const Node& node, const InferInputs& inputs, Types& out) {
   const Type* a = tensor_input(inputs, 0);
   if (a == nullptr) return ok_status();
-  if (node.int_or("transBatchA", 0) != 0 || node.int_or("transBatchB", 0) != 0) {
-    set_output(out, 0, a->element);
-    return ok_status();
+  // Of a transposed batch the first axis stands for the rows.
+  Type turned[2];
+  InferInputs both = inputs;
+  for (size_t i = 0; i < 2; ++i) {
+    const Shape* shape = shape_input(inputs, i);
+    if (shape == nullptr || shape->rank() < 2 || node.int_or(i == 0 ? "transBatchA" : "transBatchB", 0) == 0)
+      continue;
+    turned[i] = *inputs.types[i];
+    std::rotate(turned[i].shape.dims.begin(), turned[i].shape.dims.begin() + 1,
+                turned[i].shape.dims.end() - 1);
+    both.types[i] = &turned[i];
   }
-  return matrix_product(inputs, 0, 1, node.int_or("transA", 0) != 0, node.int_or("transB", 0) != 0,
-                        a->element, out);
+  return matrix_product(both, 0, 1, node.int_or("transA", 0) != 0, node.int_or("transB", 0) != 0, a->element,
+                        out);
 }
 
 template <size_t kScale>
@@ -252,8 +261,10 @@ Status crop(const Node& node, const InferInputs& inputs, Types& out) {
     const auto& b = border->ints;
     const bool sized = scale != nullptr && scale->ints.size() == 2;
     const Dim h = shape.dims[2], w = shape.dims[3];
-    shape.dims[2] = sized ? Dim(scale->ints[0]) : h.known() ? Dim(h.value - b[1] - b[3]) : Dim();
-    shape.dims[3] = sized ? Dim(scale->ints[1]) : w.known() ? Dim(w.value - b[0] - b[2]) : Dim();
+    if (std::any_of(b.begin(), b.end(), [](int64_t border) { return border < 0; }))
+      return invalid_model("attribute 'border' must not hold negative numbers");
+    shape.dims[2] = sized ? Dim(scale->ints[0]) : changed(changed(h, -b[1]), -b[3]);
+    shape.dims[3] = sized ? Dim(scale->ints[1]) : changed(changed(w, -b[0]), -b[2]);
   }
   set_output(out, 0, x->element, std::move(shape));
   return ok_status();

@@ -101,11 +101,20 @@ Status pad(const Node& node, const InferInputs& inputs, Types& out) {
                          pads->ints.size());
   }
   for (size_t i = 0; i < shape.rank(); ++i) {
-    const int64_t added = pads->ints[i] + pads->ints[i + shape.rank()];
-    if (added != 0) shape.dims[i] = shape.dims[i].known() ? Dim(shape.dims[i].value + added) : Dim();
+    int64_t added = 0;
+    if (__builtin_add_overflow(pads->ints[i], pads->ints[i + shape.rank()], &added))
+      return invalid_model("attribute 'paddings' adds more than can be counted");
+    if (added != 0) shape.dims[i] = changed(shape.dims[i], added);
   }
   set_output(out, 0, x->element, std::move(shape));
   return ok_status();
+}
+
+/// Before opset 22 ONNX counts a last window that would begin in the padding, which the operators leave out.
+Status ceil_pool(const Node& node, const InferInputs& inputs, Types& out) {
+  constexpr int kCorrected = 22;
+  const int since = node.int_or("ceil_mode", 0) != 0 ? kCorrected : node.since_version;
+  return infer_as(node.op_type, since, node, inputs, out);
 }
 
 /// The one number of a constant of rank 0 or 1; nothing when it is not known.
@@ -186,8 +195,10 @@ Status upsample(const Node& node, const InferInputs& inputs, Types& out) {
   Shape shape = x->shape;
   if (shape.rank() == 4 && height != nullptr && width != nullptr) {
     auto scale = [](Dim& dim, float factor) {
-      if (dim.known())
-        dim = Dim(static_cast<int64_t>(static_cast<double>(dim.value) * static_cast<double>(factor)));
+      if (!dim.known()) return;
+      constexpr auto kMost = static_cast<double>(int64_t{1} << 53);
+      const double scaled = static_cast<double>(dim.value) * static_cast<double>(factor);
+      dim = scaled >= 0 && scaled < kMost ? Dim(static_cast<int64_t>(scaled)) : Dim();
     };
     scale(shape.dims[2], height->f);
     scale(shape.dims[3], width->f);
@@ -241,6 +252,9 @@ InferRule early_rule(std::string_view name, int since) {
   static const std::multimap<std::string_view, Entry> table = {
       {"Abs", {1, like_first}},
       {"Add", {1, like_first}},  // broadcasting was one way: to the first
+      {"AveragePool", {10, ceil_pool}},
+      {"AveragePool", {11, ceil_pool}},
+      {"AveragePool", {19, ceil_pool}},
       {"BatchNormalization", {1, batch_norm}},
       {"Cast", {1, cast}},
       {"Ceil", {1, like_first}},
@@ -267,7 +281,11 @@ InferRule early_rule(std::string_view name, int since) {
       {"LinearRegressor", {1, linear_regressor}},
       {"Log", {1, like_first}},
       {"LpPool", {1, lp_pool}},
+      {"LpPool", {18, ceil_pool}},
       {"Max", {1, like_first}},
+      {"MaxPool", {10, ceil_pool}},
+      {"MaxPool", {11, ceil_pool}},
+      {"MaxPool", {12, ceil_pool}},
       {"Mean", {1, like_first}},
       {"MeanVarianceNormalization", {9, like_first}},
       {"MeanVarianceNormalization", {13, like_first}},

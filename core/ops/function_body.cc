@@ -214,6 +214,19 @@ Result<ir::Function> read_function(const pb::FunctionProto& proto, const pb::OpS
   return function;
 }
 
+/// ONNX's body of AffineGrid squeezes whatever is 1, where it means the axis of the rows: with a batch of 1 that goes, too.
+void name_squeezed_axis(pb::FunctionProto& body) {
+  if (body.name() != "AffineGrid") return;
+  for (auto& node : *body.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      for (auto& inner : *attribute.mutable_g()->mutable_node()) {
+        if (inner.op_type() == "Squeeze" && inner.input_size() == 1) inner.add_input("one_1d");
+      }
+    }
+  }
+}
+
 /// The newest version that is not newer than the model's; else the oldest. Nodes carry their own versions, so
 /// that a body of another opset fits into any graph.
 int choose_version(const std::vector<int>& versions, int64_t opset) {
@@ -236,10 +249,38 @@ Result<ir::Function> make_body(const pb::OpSchema& schema, const ir::Graph& grap
   if (schema.HasFunction()) {
     const pb::FunctionProto* proto =
         schema.GetFunction(choose_version(schema.function_opset_versions(), opset));
-    if (proto != nullptr) return read_function(*proto, schema);
+    if (proto != nullptr) {
+      pb::FunctionProto corrected = *proto;
+      name_squeezed_axis(corrected);
+      return read_function(corrected, schema);
+    }
   }
   return not_found("operator ", node.op_type,
                    " has no body for this use of it (types of its inputs, or attributes)");
+}
+
+ir::ValueId add_cast(ir::Graph& body, ir::ValueId from, ir::ElementType type) {
+  ir::Node cast;
+  cast.name = str_cat("to_", ir::element_type_name(type));
+  cast.op_type = "Cast";
+  cast.inputs = {from};
+  cast.outputs = {body.add_value(cast.name)};
+  cast.attributes = {ir::Attribute::of_int("to", static_cast<int64_t>(type))};
+  const ir::ValueId to = cast.outputs[0];
+  body.add_node(std::move(cast));
+  return to;
+}
+
+/// ONNX writes the body of MeanVarianceNormalization with constants of float32, which fit into no other type: there the
+/// body computes in float32, between Casts.
+void compute_in_float32(ir::Graph& body, ir::ElementType type) {
+  const ir::ValueId x = body.inputs()[0], y = body.outputs()[0];
+  const ir::ValueId wide = add_cast(body, x, ir::ElementType::kFloat32);
+  const ir::NodeId cast = body.value(wide).producer;
+  for (const ir::Use& use : std::vector<ir::Use>(body.value(x).uses)) {
+    if (use.input != ir::kNone && use.node != cast) body.set_input(use.node, use.input, wide);
+  }
+  body.set_outputs({add_cast(body, y, type)});
 }
 
 }  // namespace
@@ -260,6 +301,11 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
     const int64_t opset = std::max<int64_t>(opset_of(opset_imports, node.domain), node.since_version);
     Result<ir::Function> function = make_body(schema, graph, node, opset);
     if (!function.ok()) return Status(function.status()).with_context(node.label());
+    if (node.is("MeanVarianceNormalization")) {
+      const ir::ElementType type = graph.value(node.inputs[0]).type.element;
+      if (type != ir::ElementType::kFloat32 && type != ir::ElementType::kUndefined)
+        compute_in_float32(function->body, type);
+    }
     // A body in another domain uses ai.onnx as the model has it.
     function->opset_imports.try_emplace("", opset_of(opset_imports, ""));
     RETURN_IF_ERROR(resolve(function->body, function->opset_imports, {}));

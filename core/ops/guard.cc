@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/quote.h"
+
 namespace tenon::ops {
 
 namespace {
@@ -40,6 +42,42 @@ Status check_lengths(const ir::Node& node, const std::vector<InputView>& inputs)
   return ok_status();
 }
 
+/// ONNX reads the equation letter by letter and stays for ever where it meets anything else but "..." once per term.
+Status check_equation(std::string_view equation) {
+  constexpr std::string_view kDots = "...";
+  const auto wrong = [&](std::string_view why) {
+    return invalid_model("attribute 'equation' is ", quote(equation), ": ", why);
+  };
+  std::string plain;
+  for (const char c : equation) {
+    if (c != ' ') plain += c;
+  }
+  size_t begin = 0;
+  bool dotted = false, right = false;
+  while (begin < plain.size()) {
+    const std::string_view rest = std::string_view(plain).substr(begin);
+    const bool letter = (rest[0] >= 'a' && rest[0] <= 'z') || (rest[0] >= 'A' && rest[0] <= 'Z');
+    size_t length = 1;
+    if (rest.substr(0, 2) == "->") {
+      if (right) return wrong("it has two '->'");
+      right = true;
+      dotted = false;
+      length = 2;
+    } else if (rest.substr(0, 3) == kDots) {
+      if (dotted) return wrong("a term has '...' twice");
+      dotted = true;
+      length = kDots.size();
+    } else if (rest[0] == ',' && !right) {
+      dotted = false;
+    } else if (!letter) {
+      return wrong(str_cat("only letters, ',', '->' and '...' have a meaning, not '",
+                           printable(rest.substr(0, 1)), "' at character ", begin + 1));
+    }
+    begin += length;
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Status guard_inference(const ir::Node& node, const std::vector<InputView>& inputs,
@@ -48,6 +86,7 @@ Status guard_inference(const ir::Node& node, const std::vector<InputView>& input
     const ir::Attribute* attribute = effective_attribute(node, own.name, attributes);
     if (attribute == nullptr) continue;
     if (own.name == "axis" || own.name == "axes") RETURN_IF_ERROR(check_axes(*attribute));
+    if (own.name == "equation" && node.is("Einsum")) RETURN_IF_ERROR(check_equation(attribute->s));
     if (own.name == "batch_dims" && (attribute->i < 0 || attribute->i > kMaxRank)) {
       return invalid_model("attribute 'batch_dims' must not be negative, nor more than the rank");
     }

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/stop.h"
+
 namespace tenon::ops {
 
 namespace {
@@ -23,6 +25,7 @@ struct Environment {
   int64_t next_symbol = 0;
   bool write = false;        // types go back into the graphs, and dimensions that nobody named get symbols
   bool check_types = false;  // element types against the schemas: once per model is enough
+  bool branches_may_fail = false;  // see infer_expanded
 
   const ir::Function* find(const ir::Node& node) const {
     if (node.since_version != 0 || functions.empty()) return nullptr;
@@ -66,6 +69,7 @@ Status infer_by_rule(InferRule rule, const ir::Node& node, const std::vector<Inp
 Status infer_with(const Operator& op, const ir::Node& node, const std::vector<InputView>& inputs,
                   const AttributeValues* attributes, const InferBody& infer_body, bool check_types,
                   std::vector<ir::Type>& out) {
+  RETURN_IF_ERROR(check_required_inputs(op, inputs));
   BoundTypes bound;
   if (check_types) RETURN_IF_ERROR(check_input_types(op, inputs, bound));
   Status status;
@@ -88,7 +92,7 @@ Status infer_with(const Operator& op, const ir::Node& node, const std::vector<In
     if (!check_types) RETURN_IF_ERROR(check_input_types(op, inputs, bound));
     fill_output_types(op, bound, out);
   }
-  return ok_status();
+  return check_output_shapes(out);
 }
 
 /// The walk over one graph: the model's, a body, or that of a called function.
@@ -128,7 +132,8 @@ class Walk {
     ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph_.topological_order());
     for (const ir::NodeId id : order) {
       const ir::Node& node = graph_.node(id);
-      Status status = infer(node);
+      Status status = check_stop("shapes were inferred");
+      if (status.ok()) status = infer(node);
       if (!status.ok()) return std::move(status).with_context(node.label());
     }
     return ok_status();
@@ -210,16 +215,36 @@ class Walk {
     if (const ir::Function* function = environment_.find(node)) {
       RETURN_IF_ERROR(infer_call(*function, node, inputs, out));
     } else if (const Operator* op = find_operator(node)) {
-      const InferBody infer_body = [this](ir::Graph& body, const std::vector<ir::Type>& types) {
-        return infer_nested(body, types);
-      };
-      RETURN_IF_ERROR(infer_with(*op, node, inputs, attributes_, infer_body, environment_.check_types, out));
+      RETURN_IF_ERROR(infer_operator(*op, node, inputs, out));
       if (op->rule != nullptr) RETURN_IF_ERROR(infer_unknown_bodies(node));
     } else if (node.has_subgraph()) {
       RETURN_IF_ERROR(infer_unknown_bodies(node));
     }
     RETURN_IF_ERROR(assign(node, std::move(out)));
     propagate(node, inputs);
+    return ok_status();
+  }
+
+  Status infer_operator(const Operator& op, const ir::Node& node, const std::vector<InputView>& inputs,
+                        std::vector<ir::Type>& out) {
+    const bool may_fail = environment_.branches_may_fail && node.is("If");
+    bool one_failed = false;
+    std::vector<ir::Type> of_other;
+    const InferBody infer_body = [&](ir::Graph& body,
+                                     const std::vector<ir::Type>& types) -> Result<std::vector<ir::Type>> {
+      Result<std::vector<ir::Type>> made = infer_nested(body, types);
+      if (made.ok()) {
+        of_other = *made;
+      } else if (may_fail && made.status().kind() == ErrorKind::kInvalidModel) {
+        one_failed = true;
+        return std::vector<ir::Type>(body.outputs().size());
+      }
+      return made;
+    };
+    Status status = infer_with(op, node, inputs, attributes_, infer_body, environment_.check_types, out);
+    if (!one_failed) return status;
+    of_other.resize(out.size());
+    out = std::move(of_other);
     return ok_status();
   }
 
@@ -411,10 +436,12 @@ Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs
   return out;
 }
 
-Status infer_graph(ir::Graph& graph, const std::map<std::string, int64_t>&,
-                   const std::vector<ir::Function>& functions,
-                   const std::map<ir::ValueId, ir::Shape>& input_shapes) {
+namespace {
+
+Status infer_and_write(ir::Graph& graph, const std::vector<ir::Function>& functions,
+                       const std::map<ir::ValueId, ir::Shape>& input_shapes, bool branches_may_fail) {
   Environment environment = make_environment(functions);
+  environment.branches_may_fail = branches_may_fail;
   environment.write = true;
   environment.check_types = true;
   note_symbols(graph, environment.next_symbol);
@@ -423,6 +450,18 @@ Status infer_graph(ir::Graph& graph, const std::map<std::string, int64_t>&,
   RETURN_IF_ERROR(walk.run());
   walk.write(graph);
   return ok_status();
+}
+
+}  // namespace
+
+Status infer_graph(ir::Graph& graph, const std::map<std::string, int64_t>&,
+                   const std::vector<ir::Function>& functions,
+                   const std::map<ir::ValueId, ir::Shape>& input_shapes) {
+  return infer_and_write(graph, functions, input_shapes, false);
+}
+
+Status infer_expanded(ir::Graph& graph, const std::vector<ir::Function>& functions) {
+  return infer_and_write(graph, functions, {}, true);
 }
 
 Result<Inference> infer_values(const ir::Graph& graph, const std::vector<ir::Function>& functions,

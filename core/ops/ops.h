@@ -25,6 +25,22 @@ int64_t latest_opset(std::string_view domain);
 /// The nearest operator name ONNX knows in the domain (edit distance), or "".
 std::string nearest_op(std::string_view domain, std::string_view op_type);
 
+/// One version of an operator that this build knows, ONNX's own or of our table.
+struct OperatorVersion {
+  struct AttributeRule {
+    std::string name;
+    ir::AttributeType type;
+    bool required;
+  };
+  std::string_view domain, name;
+  int since = 0;
+  size_t min_inputs = 0, max_inputs = 0, max_outputs = 0;
+  std::vector<bool> needs_input;  // per formal input, as far as the schema tells; empty for our own
+  std::vector<AttributeRule> attributes;
+};
+/// All of them, by domain, name and version: for tests that leave none out. Makes every schema.
+std::vector<OperatorVersion> all_operators();
+
 /// Sets Node::since_version of every node and nested node from the model's opset imports, and checks each
 /// node against its schema: arity, attribute names, types and required ones. Unknown operators of foreign
 /// domains pass (a provider may know them); an unknown operator of a standard domain is UNSUPPORTED and names
@@ -55,6 +71,11 @@ Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs
 Status infer_graph(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
                    const std::vector<ir::Function>& functions,
                    const std::map<ir::ValueId, ir::Shape>& input_shapes = {});
+
+/// The same for a graph that was accepted and changed since: a branch of an If may contradict itself as long as the other
+/// does not. Bodies of ONNX's own functions have such branches, for uses of other ranks, until the condition is folded;
+/// a branch that is taken all the same fails when its node runs.
+Status infer_expanded(ir::Graph& graph, const std::vector<ir::Function>& functions);
 
 /// What inference knows of every value of a graph, by value id.
 struct Inference {

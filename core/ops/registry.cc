@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <tuple>
 #include <unordered_map>
 
 // The classes by which ONNX's library tells its schemas apart.
@@ -59,6 +60,8 @@ class Registry {
     const auto found = table_.find(Key{domain, name});
     return found == table_.end() ? nullptr : &found->second;
   }
+
+  const std::deque<Operator>& operators() const { return operators_; }
 
   template <class Function>
   void for_each_name(std::string_view domain, const Function& function) const {
@@ -200,6 +203,33 @@ std::vector<std::string_view> operator_names(std::string_view domain) {
                                      [&](std::string_view name) { names.push_back(name); });
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::vector<OperatorVersion> all_operators() {
+  std::vector<OperatorVersion> out;
+  for (const Operator& op : Registry::instance().operators()) {
+    OperatorVersion version{op.domain, op.name, op.since, 0, 0, 0, {}, {}};
+    if (op.own != nullptr) {
+      version.min_inputs = static_cast<size_t>(op.own->min_inputs);
+      version.max_inputs = static_cast<size_t>(op.own->max_inputs);
+      version.max_outputs = static_cast<size_t>(op.own->max_outputs);
+    } else {
+      const pb::OpSchema& schema = *op.schema();
+      version.min_inputs = static_cast<size_t>(schema.min_input());
+      version.max_inputs = static_cast<size_t>(schema.max_input());
+      version.max_outputs = static_cast<size_t>(schema.max_output());
+      for (const auto& input : schema.inputs())
+        version.needs_input.push_back(input.GetOption() == pb::OpSchema::Single);
+      for (const auto& [name, attribute] : schema.attributes())
+        version.attributes.push_back(
+            {name, static_cast<ir::AttributeType>(attribute.type), attribute.required});
+    }
+    out.push_back(std::move(version));
+  }
+  std::sort(out.begin(), out.end(), [](const OperatorVersion& a, const OperatorVersion& b) {
+    return std::tie(a.domain, a.name, a.since) < std::tie(b.domain, b.name, b.since);
+  });
+  return out;
 }
 
 int64_t opset_of(const std::map<std::string, int64_t>& imports, std::string_view domain) {

@@ -36,6 +36,13 @@ inline ir::Dim over(const ir::Dim& a, int64_t b) {
   return a.known() && b > 0 ? ir::Dim(a.value / b) : ir::Dim();
 }
 
+/// The dim with `change` added, which may be negative; nothing is known of a sum below 0.
+inline ir::Dim changed(const ir::Dim& a, int64_t change) {
+  int64_t sum = 0;
+  if (!a.known() || __builtin_add_overflow(a.value, change, &sum) || sum < 0) return {};
+  return ir::Dim(sum);
+}
+
 inline ir::Dim plus(const ir::Dim& a, const ir::Dim& b) {
   int64_t sum = 0;
   if (!a.known() || !b.known() || __builtin_add_overflow(a.value, b.value, &sum)) return {};

@@ -75,6 +75,50 @@ ir::Dim merge_dims(const ir::Dim& declared, const ir::Dim& inferred) {
 
 }  // namespace
 
+Status check_required_inputs(const Operator& op, const std::vector<InputView>& inputs) {
+  const auto is_given = [&](size_t i) { return i < inputs.size() && inputs[i].given; };
+  if (op.own != nullptr) {
+    size_t given = inputs.size();
+    while (given > 0 && !is_given(given - 1)) --given;
+    if (given >= static_cast<size_t>(op.own->min_inputs)) return ok_status();
+    return invalid_model("operator ", op.name, " needs ", op.own->min_inputs, " inputs, ", given,
+                         " are given");
+  }
+  if (op.schema() == nullptr) return ok_status();
+  const auto& formal = op.schema()->inputs();
+  for (size_t i = 0; i < formal.size(); ++i) {
+    size_t end = i;
+    if (formal[i].GetOption() == pb::OpSchema::Single) end = i + 1;
+    if (formal[i].GetOption() == pb::OpSchema::Variadic)
+      end = std::max(inputs.size(), i + static_cast<size_t>(std::max(formal[i].GetMinArity(), 0)));
+    for (size_t at = i; at < end; ++at) {
+      if (is_given(at)) continue;
+      return invalid_model("operator ", op.name, "-", op.since, " needs its ", input_label(op, at),
+                           ", which is left out; give it, also in calls of the function around the node");
+    }
+  }
+  return ok_status();
+}
+
+Status check_output_shapes(const std::vector<ir::Type>& out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].is_tensor() || !out[i].shape.has_rank) continue;
+    const ir::Shape& shape = out[i].shape;
+    if (shape.rank() > TENON_EP_MAX_RANK) {
+      return unsupported("output ", i, " would be of rank ", shape.rank(),
+                         ", and no provider takes more than ", TENON_EP_MAX_RANK, "; use fewer axes");
+    }
+    int64_t bytes = 0;
+    const int64_t count = shape.element_count();
+    const bool sized =
+        ir::element_bits(out[i].element) == 0 || ir::packed_bytes(out[i].element, count, &bytes);
+    if (shape.is_static() && (count < 0 || !sized)) {
+      return out_of_memory("no machine has memory for output ", i, " of shape ", shape.to_string());
+    }
+  }
+  return ok_status();
+}
+
 Status check_input_types(const Operator& op, const std::vector<InputView>& inputs, BoundTypes& bound) {
   if (op.schema() == nullptr) return ok_status();
   const TypeRules& rules = op.types();

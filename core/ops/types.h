@@ -10,6 +10,13 @@ struct BoundTypes {
   std::vector<const ir::Type*> variables;
 };
 
+/// Inputs that the operator cannot do without must be there. The schema's arity says it of a node as it is written; in
+/// the body of a function it also depends on what the call gives.
+Status check_required_inputs(const Operator& op, const std::vector<InputView>& inputs);
+
+/// No output of a rank that providers cannot take, nor of more elements than can be counted in bytes.
+Status check_output_shapes(const std::vector<ir::Type>& out);
+
 /// Inputs must be of the types that the schema allows; what is not known passes.
 Status check_input_types(const Operator& op, const std::vector<InputView>& inputs, BoundTypes& bound);
 

@@ -10,26 +10,65 @@ uint32_t finished_at(const Request& request, uint32_t step) {
   return at == kNone ? step : std::max(at, step);
 }
 
+/// When the steps that have read a value so far are finished, seen from a step that would write into it.
+class Readers {
+ public:
+  void add(uint32_t stream, uint32_t finished) {
+    if (stream != stream_ && finished + 1 > latest_) {
+      others_ = latest_;
+      stream_ = stream;
+    }
+    uint32_t& mine = stream == stream_ ? latest_ : others_;
+    mine = std::max(mine, finished + 1);
+  }
+  /// All are done when step `s` of `stream` begins; work of one stream is done in order, but for stream 0, which is none.
+  bool done_before(uint32_t s, uint32_t stream) const {
+    return (stream != 0 && stream == stream_ ? others_ : latest_) <= s;
+  }
+
+ private:
+  uint32_t stream_ = kNone;
+  uint32_t latest_ = 0;  // one more than the latest end of all, which is of `stream_`; 0: none
+  uint32_t others_ = 0;  // the same of all other streams
+};
+
+/// What is known of the values that share one root's bytes.
+struct Group {
+  uint32_t last_reader = 0;  // of all steps, those to come too; 0 when nobody reads
+  bool kept = false;
+  Readers so_far;
+  uint32_t overwritten_at = kNone;  // the last step that writes into it in place
+  uint32_t joined_at = kNone;       // the last step one of whose outputs joined
+  uint32_t read_at = kNone;  // the last step that was looked at, and how many of its inputs are of the group
+  uint32_t reads = 0;
+};
+
 class Honourer {
  public:
-  explicit Honourer(const Request& request)
-      : request_(request), overwritten_at_(request.values.size(), kNone) {
+  explicit Honourer(const Request& request) : request_(request), groups_(request.values.size()) {
     result_.roots.resize(request.values.size());
     result_.lives.resize(request.values.size());
-    members_.resize(request.values.size());
     for (ValueIndex v = 0; v < request.values.size(); ++v) {
       result_.roots[v] = {v, 0};
-      members_[v] = {v};
+      groups_[v].kept = request.values[v].kept;
     }
-    collect_readers();
+    for (uint32_t s = 0; s < request_.steps.size(); ++s) {
+      for (ValueIndex v : request_.steps[s].inputs) {
+        if (v != kNone) groups_[v].last_reader = s;
+      }
+    }
   }
 
   Aliases run() {
     for (uint32_t s = 0; s < request_.steps.size(); ++s) {
       const Step& step = request_.steps[s];
+      count_reads(s);
       for (uint32_t o = 0; o < step.outputs.size(); ++o) {
         if (step.outputs[o] != kNone && o < step.aliases.size())
           consider(s, step.outputs[o], step.aliases[o]);
+      }
+      for (ValueIndex v : step.inputs) {
+        if (v != kNone) group_of(v).so_far.add(step.stream, finished_at(request_, s));
       }
     }
     fill_lives();
@@ -37,13 +76,14 @@ class Honourer {
   }
 
  private:
-  void collect_readers() {
-    readers_.resize(request_.values.size());
-    for (uint32_t s = 0; s < request_.steps.size(); ++s) {
-      for (ValueIndex v : request_.steps[s].inputs) {
-        if (v == kNone) continue;
-        if (readers_[v].empty() || readers_[v].back() != s) readers_[v].push_back(s);
-      }
+  Group& group_of(ValueIndex value) { return groups_[result_.roots[value].value]; }
+
+  void count_reads(uint32_t s) {
+    for (ValueIndex v : request_.steps[s].inputs) {
+      if (v == kNone) continue;
+      Group& group = group_of(v);
+      group.reads = group.read_at == s ? group.reads + 1 : 1;
+      group.read_at = s;
     }
   }
 
@@ -55,12 +95,13 @@ class Honourer {
     if (request_.values[input].domain != request_.values[output].domain) return;
     const uint64_t room = request_.values[input].bytes;
     if (alias.byte_offset > room || request_.values[output].bytes > room - alias.byte_offset) return;
-    uint32_t& overwritten_at = overwritten_at_[result_.roots[input].value];
-    if (overwritten_at == s) return;  // another output of this step is about to write there
+    Group& group = group_of(input);
+    if (group.overwritten_at == s) return;  // another output of this step is about to write there
     if (alias.kind == AliasKind::kMayOverwrite) {
       if (!may_overwrite(s, input, output)) return;
-      overwritten_at = s;
+      group.overwritten_at = s;
     }
+    group.joined_at = s;
     join(output, input, alias.kind == AliasKind::kView ? alias.byte_offset : 0);
   }
 
@@ -70,29 +111,18 @@ class Honourer {
     if (request_.values[root.value].home != Home::kSlab) return false;
     const uint64_t alignment = request_.domains[request_.values[output].domain].alignment;
     if (root.byte_offset % alignment != 0) return false;
-    const Step& step = request_.steps[s];
-    int uses_here = 0;
-    for (ValueIndex v : step.inputs) uses_here += v != kNone && result_.roots[v].value == root.value;
-    if (uses_here != 1) return false;
-    for (ValueIndex v : step.outputs) {
-      if (v != kNone && v != output && result_.roots[v].value == root.value) return false;
-    }
-    for (ValueIndex member : members_[root.value]) {
-      if (request_.values[member].kept) return false;
-      for (uint32_t reader : readers_[member]) {
-        if (reader > s) return false;
-        const bool ordered = reader == s || finished_at(request_, reader) < s ||
-                             (step.stream != 0 && request_.steps[reader].stream == step.stream);
-        if (!ordered) return false;
-      }
-    }
-    return true;
+    const Group& group = groups_[root.value];
+    const bool read_once = group.read_at == s && group.reads == 1 && group.last_reader <= s;
+    return read_once && !group.kept && group.joined_at != s &&
+           group.so_far.done_before(s, request_.steps[s].stream);
   }
 
   void join(ValueIndex output, ValueIndex input, uint64_t byte_offset) {
     const Root root = result_.roots[input];
     result_.roots[output] = {root.value, root.byte_offset + byte_offset};
-    members_[root.value].push_back(output);
+    Group& group = groups_[root.value];
+    group.last_reader = std::max(group.last_reader, groups_[output].last_reader);
+    group.kept = group.kept || groups_[output].kept;
   }
 
   void fill_lives() {
@@ -124,10 +154,8 @@ class Honourer {
   }
 
   const Request& request_;
-  std::vector<uint32_t> overwritten_at_;  // per root: the last step that writes into it in place
+  std::vector<Group> groups_;  // by root; before a value joins another, by value
   Aliases result_;
-  std::vector<std::vector<ValueIndex>> members_;  // per root
-  std::vector<std::vector<uint32_t>> readers_;    // per value: steps, ascending
 };
 
 }  // namespace

@@ -1,17 +1,58 @@
 #include "core/plan/pack.h"
 
 #include <algorithm>
-#include <numeric>
+#include <bit>
+#include <map>
 
 namespace tenon::plan {
 namespace {
 
 uint64_t align_up(uint64_t offset, uint64_t alignment) { return (offset + alignment - 1) & ~(alignment - 1); }
 
-/// One slab under construction: the blocks placed so far, by offset.
+/// From so many neighbours on a block goes on top of them all: the search for a gap would take longer than it is worth.
+constexpr size_t kMostNeighbours = 2048;
+
+/// The blocks placed so far, to be found by the steps that they live through.
+class Timeline {
+ public:
+  explicit Timeline(uint32_t steps)
+      : first_leaf_(std::bit_ceil(std::max(steps, 1u))), nodes_(2 * first_leaf_) {}
+
+  void add(uint32_t block, uint32_t begin, uint32_t last) {
+    begins_.emplace(begin, block);
+    uint32_t left = first_leaf_ + begin, right = first_leaf_ + last + 1;
+    for (; left < right; left /= 2, right /= 2) {
+      if (left % 2 != 0) nodes_[left++].push_back(block);
+      if (right % 2 != 0) nodes_[--right].push_back(block);
+    }
+  }
+
+  /// Blocks that live through a step of [begin, last], each once; some of them when there are more than
+  /// kMostNeighbours.
+  void find(uint32_t begin, uint32_t last, std::vector<uint32_t>* out) const {
+    out->clear();
+    for (uint32_t node = first_leaf_ + begin; node != 0; node /= 2) {
+      out->insert(out->end(), nodes_[node].begin(), nodes_[node].end());
+      if (out->size() > kMostNeighbours) return;
+    }
+    for (auto at = begins_.upper_bound(begin); at != begins_.end() && at->first <= last; ++at) {
+      out->push_back(at->second);
+      if (out->size() > kMostNeighbours) return;
+    }
+  }
+
+ private:
+  uint32_t first_leaf_;
+  std::vector<std::vector<uint32_t>>
+      nodes_;  // a binary tree over the steps: blocks that live through all of a node's
+  std::multimap<uint32_t, uint32_t> begins_;  // first step -> block
+};
+
+/// One slab under construction.
 struct OpenSlab {
   DomainIndex domain;
-  std::vector<uint32_t> placed;
+  uint64_t bytes = 0;
+  Timeline placed;
 };
 
 class Packer {
@@ -22,13 +63,9 @@ class Packer {
   }
 
   Packing run() {
+    for (const Block& block : blocks_) steps_ = std::max(steps_, last_step(block) + 1);
     for (uint32_t b : largest_first()) place(b);
-    for (size_t s = 0; s < open_.size(); ++s) {
-      for (uint32_t b : open_[s].placed) {
-        result_.slabs[s].bytes =
-            std::max(result_.slabs[s].bytes, result_.places[b].offset + blocks_[b].bytes);
-      }
-    }
+    for (size_t s = 0; s < open_.size(); ++s) result_.slabs[s].bytes = open_[s].bytes;
     return std::move(result_);
   }
 
@@ -54,14 +91,20 @@ class Packer {
       if (domain.max_slab_bytes != 0 && offset + block.bytes > domain.max_slab_bytes) continue;
       return put(b, s, offset);
     }
-    open_.push_back({block.domain, {}});
+    open_.push_back({block.domain, 0, Timeline(steps_)});
     result_.slabs.push_back({block.domain, 0});
     put(b, static_cast<uint32_t>(open_.size() - 1), 0);
   }
 
-  uint64_t lowest_offset(const OpenSlab& slab, const Block& block, uint64_t alignment) const {
+  static uint32_t last_step(const Block& block) { return std::max(block.life.end, block.life.free_after); }
+
+  uint64_t lowest_offset(const OpenSlab& slab, const Block& block, uint64_t alignment) {
+    slab.placed.find(block.life.begin, last_step(block), &neighbours_);
+    if (neighbours_.size() > kMostNeighbours) return align_up(slab.bytes, alignment);
+    std::sort(neighbours_.begin(), neighbours_.end(),
+              [&](uint32_t a, uint32_t b) { return result_.places[a].offset < result_.places[b].offset; });
     uint64_t offset = 0;
-    for (uint32_t other : slab.placed) {  // ascending offsets
+    for (uint32_t other : neighbours_) {
       if (may_share(blocks_[other].life, block.life)) continue;
       const uint64_t begin = result_.places[other].offset;
       if (offset + block.bytes <= begin) break;
@@ -72,16 +115,15 @@ class Packer {
 
   void put(uint32_t b, uint32_t s, uint64_t offset) {
     result_.places[b] = {s, offset};
-    std::vector<uint32_t>& placed = open_[s].placed;
-    const auto at = std::upper_bound(placed.begin(), placed.end(), offset, [&](uint64_t o, uint32_t other) {
-      return o < result_.places[other].offset;
-    });
-    placed.insert(at, b);
+    open_[s].bytes = std::max(open_[s].bytes, offset + blocks_[b].bytes);
+    open_[s].placed.add(b, blocks_[b].life.begin, last_step(blocks_[b]));
   }
 
   const std::vector<Block>& blocks_;
   const std::vector<Domain>& domains_;
+  uint32_t steps_ = 0;
   std::vector<OpenSlab> open_;
+  std::vector<uint32_t> neighbours_;
   Packing result_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "core/transform/edit.h"
 #include "core/transform/passes.h"
@@ -72,6 +73,7 @@ class Folder {
     ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph_.topological_order());
     for (const ir::NodeId id : order) {
       if (!graph_.has_node(id)) continue;
+      RETURN_IF_ERROR(check_stop("constants were folded").with_context(graph_.node(id).label()));
       ASSIGN_OR_RETURN(const bool folded, fold(id));
       changes += folded ? 1 : 0;
     }
@@ -129,6 +131,7 @@ class Folder {
     if (node.is("Constant")) return fold_constant_node(id);
     if (!options_.evaluator || !is_foldable(id)) return false;
     const Result<std::vector<ir::TensorPtr>> values = options_.evaluator(graph_of(node));
+    if (!values.ok() && is_stopped(values.status())) return values.status();
     // The provider may lack the operator, or memory: the node then runs where it would have run anyway.
     if (!values.ok() || values->size() != count_outputs(node)) return false;
     const std::vector<ir::ValueId> outputs = node.outputs;

@@ -138,6 +138,11 @@ size_t remove_if_unused(ir::Graph& graph, ir::NodeId node) {
 Emitter::Emitter(ir::Graph& graph, int64_t opset, std::string prefix)
     : graph_(graph), opset_(opset), prefix_(std::move(prefix)) {}
 
+const ir::Type& Emitter::type(ir::ValueId value) const {
+  static const ir::Type kUnknown;
+  return value == ir::kNone ? kUnknown : graph_.value(value).type;
+}
+
 ir::ValueId Emitter::op(std::string_view type, std::vector<ir::ValueId> inputs,
                         std::vector<ir::Attribute> attributes) {
   return ops(type, std::move(inputs), 1, std::move(attributes))[0];
@@ -236,7 +241,7 @@ ir::ValueId Emitter::reshape(ir::ValueId x, const std::vector<int64_t>& dims) {
 }
 
 ir::ValueId Emitter::cast(ir::ValueId x, ir::ElementType type) {
-  if (graph_.value(x).type.element == type && into_ == ir::kNone) return x;
+  if (x != ir::kNone && this->type(x).element == type && into_ == ir::kNone) return x;
   return op("Cast", {x}, {ir::Attribute::of_int("to", static_cast<int64_t>(type))});
 }
 

@@ -48,6 +48,8 @@ class Emitter {
   int64_t opset() const { return opset_; }
   ir::Graph& graph() { return graph_; }
   const Status& status() const { return status_; }
+  /// Unknown for kNone, which all values are after a failure.
+  const ir::Type& type(ir::ValueId value) const;
   /// Later nodes' only output goes into an existing value without producer; ends with the next node.
   void into(ir::ValueId value) { into_ = value; }
 

@@ -1,4 +1,5 @@
 #include "core/base/quote.h"
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "core/transform/passes.h"
 
@@ -16,6 +17,7 @@ Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule&
     ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph.topological_order());
     for (const ir::NodeId id : order) {
       if (!graph.has_node(id)) continue;
+      RETURN_IF_ERROR(check_stop("the graph was transformed").with_context(graph.node(id).label()));
       const Result<bool> changed = rule(context, graph, id);
       if (!changed.ok()) return changed.status();
       changes += *changed ? 1 : 0;
@@ -87,12 +89,14 @@ class Pipeline {
       }
     }
     refresh_types();
+    RETURN_IF_ERROR(check_stop("the graph was transformed"));
     return std::move(report_);
   }
 
  private:
   Result<size_t> run_one(const Transform& transform) {
     if (transform.needs_types) refresh_types();
+    RETURN_IF_ERROR(check_stop("the graph was transformed").with_context(transform.name));
     Context context{model_, options_};
     Result<size_t> changes = apply(context, model_.graph, transform);
     if (!changes.ok())
@@ -112,7 +116,7 @@ class Pipeline {
   void refresh_types() {
     if (!stale_) return;
     stale_ = false;
-    static_cast<void>(ops::infer_graph(model_.graph, model_.opset_imports, model_.functions));
+    static_cast<void>(ops::infer_expanded(model_.graph, model_.functions));
   }
 
   ir::Model& model_;

@@ -116,6 +116,8 @@ tenon_status model_describe(tenon_str model_path, const tenon_config* config, te
     ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
     session::ModelSource source;
     source.path = std::string(view(model_path));
+    session::LoadTime time;
+    RETURN_IF_ERROR(time.begin(effective.settings()));
     ASSIGN_OR_RETURN(const ir::Model model, session::load_model(source, effective.settings()));
     return give_text(dump(session::describe_model(model, model.graph)), out_json);
   });

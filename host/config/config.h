@@ -107,7 +107,8 @@ struct Threads {
 
 struct Limits {
   uint64_t model_bytes = 0;  // bytes of model file and external data together; 0 = no limit
-  int64_t graph_depth = 0;
+  int32_t graph_depth = 0;
+  float load_time = 0;  // seconds that loading may take; 0 = no limit
   int64_t nodes = 0;
   uint64_t string_bytes = 0;  // longest string that a model may make; 0 = no limit
   uint64_t fold_bytes = 0;    // memory by which folding may make a model larger

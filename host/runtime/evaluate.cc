@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 
 namespace tenon::runtime {
@@ -65,6 +66,7 @@ Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowl
     if (v != ir::kNone && !(knowledge->type(v).is_tensor() && is_small(knowledge->type(v)))) return false;
   }
   Result<std::vector<ir::TensorPtr>> outputs = context.evaluator->run(node, inputs);
+  if (!outputs.ok() && is_stopped(outputs.status())) return outputs.status();
   if (!outputs.ok()) return false;  // then it runs as a step, which reports what is wrong with it
   for (size_t o = 0; o < node.outputs.size(); ++o) {
     if (node.outputs[o] == ir::kNone) continue;

@@ -50,8 +50,8 @@ void Frame::adopt(RunContext& context) {
     context_ = &context;
     for (StepArgs& args : args_) args.run = &context.run;
   }
-  if (cancel_ != context.control.cancel) {
-    cancel_ = context.control.cancel;
+  if (cancel_ != context.control.stop.word) {
+    cancel_ = context.control.stop.word;
     for (StepArgs& args : args_) args.cancel = cancel_;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 
 namespace tenon::runtime {
@@ -48,6 +49,7 @@ Status Knowledge::infer(std::span<const ir::NodeId> nodes) {
   for (ir::NodeId id : nodes) {
     const ir::Node& node = graph_->node(id);
     if (node.has_subgraph() || unchanged(node)) continue;
+    RETURN_IF_ERROR(check_stop("shapes were inferred").with_context(node.label()));
     if (Status status = infer_node(node); !status.ok()) return std::move(status).with_context(node.label());
   }
   return ok_status();

@@ -1,6 +1,7 @@
-// What a session may take of host memory. Values, plans, workspaces, scratch blocks and copies of constants count
-// from when they are made until they are freed, whoever holds them meanwhile: an output that the application keeps
-// still counts. Not counted: mapped weights, what the application brings, what providers allocate by themselves.
+// What a session may take of host memory. Values, plans, workspaces, scratch blocks, constants that do not lie in the
+// mapped model and what folding makes of them count from when they are made until they are freed, whoever holds them
+// meanwhile: an output that the application keeps still counts. Not counted: mapped weights, what the application
+// brings, what providers allocate by themselves (they get the limit, and refuse tables that exceed it).
 //
 // A refusal comes before memory is taken. Thread-safe.
 #pragma once

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "host/runtime/capability.h"
 #include "host/runtime/run_context.h"
@@ -95,6 +96,11 @@ class OneRun : public OutputSink {
       if (!types_[i].is_tensor() || !types_[i].shape.is_static()) continue;
       known[i] = types_[i].shape.to_ints();
       dims[i] = &known[i];
+      uint64_t bytes = 0;
+      if (current_budget() != nullptr &&
+          tensor_bytes(static_cast<uint32_t>(types_[i].element), known[i], &bytes)) {
+        RETURN_IF_ERROR(current_budget()->check_size(bytes).with_context(program_->label()));
+      }
     }
     ASSIGN_OR_RETURN(prepared_, Prepared::make(program_, inputs_, dims));
     outputs_.resize(types_.size());
@@ -167,11 +173,12 @@ class OneRun : public OutputSink {
     args.output_count = static_cast<uint32_t>(outputs_.size());
     args.workspace = workspace_pointer;
     args.run = &context;
+    args.cancel = current_stop_word();
     std::unique_lock<std::mutex> lock;
     if (std::mutex* mutex = program_->run_mutex()) lock = std::unique_lock(*mutex);
     tenon_error error = make_error();
     const tenon_status status = program_->api().run(&args, &error);
-    return status == TENON_OK ? ok_status() : program_->status(status, error);
+    return status == TENON_OK ? ok_status() : program_->status(status, error, "a constant was computed");
   }
 
   Status make_workspace(tenon_tensor* descriptor, Buffer* buffer) {

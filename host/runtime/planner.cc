@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "host/runtime/evaluate.h"
 #include "host/runtime/knowledge.h"
@@ -35,6 +36,7 @@ class Planner {
       plan_->inputs.push_back(schedule_.make_input(value));
     }
     for (const Part& part : executable_.parts) {
+      RETURN_IF_ERROR(check_stop("a plan was made").with_context(part.label));
       Status status = part.is_control_flow() ? add_control_flow(part) : add_part(part);
       RETURN_IF_ERROR(std::move(status));
     }

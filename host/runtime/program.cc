@@ -1,8 +1,10 @@
 #include "host/runtime/program.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
+#include "core/base/stop.h"
 #include "host/runtime/value.h"
 
 namespace tenon::runtime {
@@ -20,6 +22,38 @@ std::string text_of(std::span<const int64_t> dims) {
   return ir::Shape::of({dims.begin(), dims.end()}).to_string();
 }
 
+/// What every provider may rely on: a rank that fits into its arrays, dims that are no less than 0, and a product that
+/// can be counted in bytes of any element type. `what` is "input", "output" or "value".
+Status check_shape(std::string_view what, size_t index, std::span<const int64_t> dims) {
+  constexpr int64_t kWidest = 16;  // bytes of an element
+  if (dims.size() > TENON_EP_MAX_RANK) {
+    return unsupported(what, " ", index, " is of rank ", dims.size(), ", and no provider takes more than ",
+                       TENON_EP_MAX_RANK, "; use fewer axes");
+  }
+  if (std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; })) {
+    return invalid_model(what, " ", index, " has the shape ", text_of(dims),
+                         ", and a dim cannot be negative");
+  }
+  int64_t count = 0, bytes = 0;
+  if (count_elements(dims, &count) && !__builtin_mul_overflow(count, kWidest, &bytes)) return ok_status();
+  return out_of_memory("no machine has memory for ", what, " ", index, " of shape ", text_of(dims));
+}
+
+Status check_shapes(std::span<const tenon_tensor> inputs, std::span<const Prepared::Dims> outputs,
+                    std::span<const Prepared::Dims> values) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind == TENON_KIND_TENSOR)
+      RETURN_IF_ERROR(check_shape("input", i, {inputs[i].dims, inputs[i].rank}));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] != nullptr) RETURN_IF_ERROR(check_shape("output", i, *outputs[i]));
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != nullptr) RETURN_IF_ERROR(check_shape("value", i, *values[i]));
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Program::~Program() {
@@ -28,18 +62,21 @@ Program::~Program() {
 
 Result<std::shared_ptr<Program>> Program::compile(const std::shared_ptr<Instance>& instance, GraphView& view,
                                                   uint64_t tag, std::string label) {
+  constexpr std::string_view kDoing = "it was compiled";
   auto out = std::shared_ptr<Program>(new Program);
   out->instance_ = instance;
   out->label_ = std::move(label);
+  RETURN_IF_ERROR(check_stop(kDoing).with_context(out->label_));
   tenon_compile_args args{};
   args.struct_size = sizeof(args);
   args.graph = view.handle();
   args.tag = tag;
+  args.cancel = current_stop_word();
   tenon_error error = make_error();
   const tenon_status status = out->api().compile(instance->handle(), &args, &out->handle_, &error);
   if (status != TENON_OK) {
     out->handle_ = nullptr;
-    return out->status(status, error);
+    return out->status(status, error, kDoing);
   }
   if (out->handle_ == nullptr) return broken(*out, "R32: compile succeeded without giving a program");
   out->constants_ = view.take_constants();
@@ -61,9 +98,10 @@ std::mutex* Program::run_mutex() const {
   }
 }
 
-Status Program::status(tenon_status code, const tenon_error& error) const {
+Status Program::status(tenon_status code, const tenon_error& error, std::string_view doing) const {
   if (code == TENON_OK) return ok_status();
   Status status = take_status(code, error, {});
+  if (code == TENON_CANCELLED) status = or_stopped(std::move(status), doing);
   if (status.where().empty()) status = std::move(status).with_context(label_);
   return instance_->device().blame(std::move(status).with_context(instance_->device().provider()->label()));
 }
@@ -81,7 +119,10 @@ Result<std::shared_ptr<const Prepared>> Prepared::make(std::shared_ptr<const Pro
                                                        std::span<const tenon_tensor> inputs,
                                                        std::span<const Dims> outputs,
                                                        std::span<const Dims> values) {
+  constexpr std::string_view kDoing = "it was prepared for its shapes";
   auto out = std::shared_ptr<Prepared>(new Prepared(std::move(program)));
+  RETURN_IF_ERROR(check_stop(kDoing).with_context(out->program_->label()));
+  RETURN_IF_ERROR(check_shapes(inputs, outputs, values).with_context(out->program_->label()));
   std::vector<int64_t> room(outputs.size() * TENON_EP_MAX_RANK);
   std::vector<tenon_shape> shapes(outputs.size()), value_shapes(values.size());
   std::vector<tenon_alias> aliases(outputs.size(), tenon_alias{});
@@ -107,12 +148,13 @@ Result<std::shared_ptr<const Prepared>> Prepared::make(std::shared_ptr<const Pro
   args.outputs = shapes.data();
   args.values = values.empty() ? nullptr : value_shapes.data();
   args.aliases = aliases.data();
+  args.cancel = current_stop_word();
   tenon_error error = make_error();
   const tenon_status status =
       out->program_->api().prepare(out->program_->handle(), &args, &out->handle_, &error);
   if (status != TENON_OK) {
     out->handle_ = nullptr;
-    return out->program_->status(status, error);
+    return out->program_->status(status, error, kDoing);
   }
   RETURN_IF_ERROR(out->check(args, inputs, outputs));
   return std::shared_ptr<const Prepared>(std::move(out));

@@ -40,8 +40,9 @@ class Program : public std::enable_shared_from_this<Program> {
   /// To be held during a Run, or null when Runs need not wait for each other. With TENON_SERIALIZE_BINDING,
   /// Runs of one binding never overlap anyway, and a provider without bind slot is serialised per program.
   std::mutex* run_mutex() const;
-  /// A failed call about this program as a Status; the place is the provider's, or else the label.
-  Status status(tenon_status code, const tenon_error& error) const;
+  /// A failed call about this program as a Status; the place is the provider's, or else the label. CANCELLED becomes
+  /// the reason for which the work was stopped; `doing` names that work, and may be empty.
+  Status status(tenon_status code, const tenon_error& error, std::string_view doing = {}) const;
 
  private:
   Program() = default;

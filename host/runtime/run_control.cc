@@ -1,23 +1,20 @@
 #include "host/runtime/run_control.h"
 
-#include <chrono>
-
 namespace tenon::runtime {
 
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+Status RunContext::begin(const uint32_t* cancel, int64_t deadline_ns) {
+  control.stop.word = cancel;
+  control.stop.deadline_ns = 0;
+  if (deadline_ns == 0) return ok_status();
+  control.stop.deadline_ns = steady_after_ns(deadline_ns);
+  RETURN_IF_ERROR(alarm.set(control.stop.deadline_ns, cancel));
+  control.stop.word = alarm.word();
+  return ok_status();
 }
 
-Status RunControl::check() const {
-  if (cancel != nullptr && __atomic_load_n(cancel, __ATOMIC_RELAXED) != 0) {
-    return Status(StatusCode::kCancelled, "the Run was cancelled", ErrorKind::kCancelled);
-  }
-  if (deadline_ns != 0 && now_ns() >= deadline_ns) {
-    return Status(StatusCode::kDeadlineExceeded, "the Run's deadline has passed", ErrorKind::kDeadline);
-  }
-  return ok_status();
+void RunContext::end() {
+  alarm.clear();
+  run.threads.finish();
 }
 
 }  // namespace tenon::runtime

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "core/base/result.h"
+#include "core/base/stop.h"
+#include "host/runtime/alarm.h"
 #include "host/runtime/run_context.h"
 
 namespace tenon::runtime {
@@ -12,26 +13,32 @@ namespace tenon::runtime {
 class Trace;
 
 struct RunControl {
-  const uint32_t* cancel = nullptr;  // read atomically; not zero: stop
-  int64_t deadline_ns = 0;           // on the steady clock; 0: none
+  Stop stop;
   Trace* trace = nullptr;
 
   /// Something must be looked at between steps.
-  bool is_watched() const { return cancel != nullptr || deadline_ns != 0 || trace != nullptr; }
+  bool is_watched() const { return stop.is_set() || trace != nullptr; }
   /// CANCELLED or DEADLINE_EXCEEDED.
-  Status check() const;
+  Status check() const { return stop.check({}); }
 };
 
 /// Nanoseconds of the steady clock.
-int64_t now_ns();
+inline int64_t now_ns() { return steady_now_ns(); }
 
 /// One Run at a time; reused by the next one.
 struct RunContext {
   RunContext() { run.scratch = &scratch; }
 
+  /// What stops the Run that begins: `cancel` (may be null), and `deadline_ns` from now (0: none). Kernels see both in
+  /// the word of control.stop.
+  Status begin(const uint32_t* cancel, int64_t deadline_ns);
+  /// After the Run: nothing reads `cancel` any more, the workers rest.
+  void end();
+
   ScratchArena scratch;
   tenon_run run;
   RunControl control;
+  Alarm alarm;
 };
 
 }  // namespace tenon::runtime

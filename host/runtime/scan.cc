@@ -143,6 +143,7 @@ class Scan {
 
   Status run_one(int64_t b, std::vector<std::vector<ValueRef>>* states,
                  std::vector<std::vector<ValueRef>>* outputs) {
+    RETURN_IF_ERROR(flow_.check());
     std::vector<std::vector<int64_t>> dims(spec_.states + spec_.inputs);
     std::vector<Argument> own_states, kept;
     std::vector<tenon_tensor> scanned;

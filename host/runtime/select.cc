@@ -5,6 +5,7 @@
 
 #include "host/config/options.h"
 #include "host/provider/refusal.h"
+#include "host/runtime/cores.h"
 #include "host/runtime/pins.h"
 
 namespace tenon::runtime {
@@ -110,8 +111,10 @@ InstanceSettings instance_settings(const config::Settings& settings, const Devic
   InstanceSettings out;
   out.precision = settings.precision;
   out.deterministic = settings.deterministic;
-  out.memory_limit =
-      device.kind == TENON_DEVICE_CPU ? settings.memory.host_limit : settings.memory.device_limit;
+  out.memory_limit = settings.memory.device_limit;
+  if (device.kind == TENON_DEVICE_CPU) {
+    out.memory_limit = settings.memory.host_limit != 0 ? settings.memory.host_limit : usable_memory();
+  }
   return out;
 }
 

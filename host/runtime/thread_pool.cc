@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "host/runtime/cores.h"
+#include "host/runtime/float_mode.h"
 
 namespace tenon::runtime {
 namespace {
@@ -207,7 +208,10 @@ void ThreadPool::work(Worker& worker) {
   while (wait_for_job(worker)) {
     uint32_t posted = kPosted;
     if (!worker.state.compare_exchange_strong(posted, kWorking, std::memory_order_acquire)) continue;
-    worker.job->work(worker.number);
+    {
+      const FloatMode mode;  // as on the caller's thread, and as little touched by the work
+      worker.job->work(worker.number);
+    }
     worker.state.store(kIdle, std::memory_order_release);
     worker.state.notify_all();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "host/runtime/capability.h"
 #include "host/runtime/graph_view.h"
@@ -72,6 +73,7 @@ Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
   } while (build_.placement->relax(*graph_, *partitioner));
   const std::vector<ir::NodeId> left = partitioner->open_nodes();
   if (left.empty()) return false;
+  RETURN_IF_ERROR(check_stop("nodes without a provider were expanded"));
   RETURN_IF_ERROR(build_.placement->check_open(
       *graph_, *partitioner, [&](const ir::Node& node) { return expander_.can_expand(node); }));
   ASSIGN_OR_RETURN(const size_t expanded, expander_.expand(graph_, left));
@@ -96,6 +98,7 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
 }
 
 Status Assigner::ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) {
+  RETURN_IF_ERROR(check_stop("providers were asked what they run"));
   Result<runtime::Offer> offer = ask_about(*graph_, provider, *partitioner);
   if (!offer.ok()) return unusable(provider, std::move(offer).error(), partitioner);
   return partitioner->offer(provider, std::move(offer->claims), std::move(offer->rejections));
@@ -120,6 +123,7 @@ Result<runtime::Offer> Assigner::ask_about(const ir::Graph& graph, partition::Pr
 Status Assigner::unusable(partition::ProviderIndex provider, Status failure,
                           partition::Partitioner* partitioner) const {
   const config::Select& select = build_.settings->select;
+  if (is_stopped(failure)) return failure;
   if (!select.automatic && select.fallback == config::Fallback::kError) return failure;
   for (ir::NodeId id : partitioner->open_nodes()) {
     partitioner->bar(provider, id, partition::RejectCode::kUnusable, failure.to_string());

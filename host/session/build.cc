@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "host/runtime/host_api.h"
 #include "host/runtime/prepare_part.h"
@@ -88,7 +89,8 @@ class Builder {
       ASSIGN_OR_RETURN(Part part, make_part(from));
       if (!part.is_control_flow() && !part.claim.static_shapes) {
         Status status = compile(&part);
-        const bool next = build_.settings->select.on_compile_failed == config::Fallback::kNext;
+        const bool next = build_.settings->select.on_compile_failed == config::Fallback::kNext &&
+                          !is_stopped(status);  // the next one would be stopped as well
         if (!status.ok() && (!next || is_last(from.provider)))
           return std::move(status).with_context(part.label);
         if (!status.ok()) {

@@ -1,5 +1,6 @@
 #include "host/session/expand.h"
 
+#include "core/base/stop.h"
 #include "core/ops/ops.h"
 
 namespace tenon::session {
@@ -34,6 +35,7 @@ Result<size_t> Expander::expand(ir::Graph* graph, const std::vector<ir::NodeId>&
   for (ir::NodeId id : nodes) {
     if (hopeless_.count(id) != 0 || !can_expand(graph->node(id))) continue;
     const std::string label = graph->node(id).label();
+    RETURN_IF_ERROR(check_stop("functions were expanded").with_context(label));
     Status status = expand_one(graph, id);
     if (status.kind() == ErrorKind::kUnsupported || status.code() == StatusCode::kNotFound) {
       hopeless_.insert(id);
@@ -48,7 +50,7 @@ Result<size_t> Expander::expand(ir::Graph* graph, const std::vector<ir::NodeId>&
   }
   if (expanded == 0) return expanded;
   work_.graph = std::move(*graph);
-  Status status = ops::infer_graph(work_.graph, work_.opset_imports, work_.functions);
+  Status status = ops::infer_expanded(work_.graph, work_.functions);
   if (status.ok()) {
     Result<transform::Report> report = transform::run_pipeline(work_, transforms_);
     if (!report.ok()) status = std::move(report).error();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/stop.h"
 #include "host/config/words.h"
 #include "host/runtime/host_api.h"
 #include "host/runtime/run_control.h"
@@ -11,14 +12,15 @@ namespace tenon::session {
 namespace {
 
 /// An instance is to blame, and it is no matter of what the caller gave or wanted.
-bool is_instances_own(const Status& failure) {
+bool is_instances_own(const Status& failure, When when) {
   if (failure.instance().empty()) return false;
   switch (failure.kind()) {
     case ErrorKind::kDeviceLost:
     case ErrorKind::kInternal:
-    case ErrorKind::kOutOfMemory:
     case ErrorKind::kUnsupported:
       return true;
+    case ErrorKind::kOutOfMemory:
+      return when == When::kLoading;  // a Run of other shapes, or beside fewer others, has memory again
     default:
       return false;
   }
@@ -87,8 +89,8 @@ Result<runtime::Selection> Recovery::without(const runtime::Selection& old, cons
 }
 
 Status Recovery::recover(const std::shared_ptr<const Assembly>& failed, Status failure, Attempts* attempts,
-                         runtime::Trace* trace) {
-  if (!is_instances_own(failure)) return failure;
+                         runtime::Trace* trace, When when) {
+  if (!is_instances_own(failure, when)) return failure;
   const Loss loss(failure, assembler_.config());
   if (loss.policy == config::OnLost::kFail) return failure;
   const bool restart = loss.policy == config::OnLost::kRestart;
@@ -112,6 +114,7 @@ Status Recovery::recover(const std::shared_ptr<const Assembly>& failed, Status f
   if (!selection.ok()) return with_reason(failure, selection.error().message());
   Result<std::shared_ptr<const Assembly>> made =
       assembler_.make(std::move(*selection), std::move(fallbacks), {});
+  if (!made.ok() && is_stopped(made.error())) return std::move(made).error();
   if (!made.ok()) {
     return with_reason(failure,
                        str_cat(restart ? "after its restart: " : "without it: ", made.error().to_string()));

@@ -6,7 +6,8 @@
 //            once per Run; impossible when only a new process would help
 //   fail     the error is the Run's
 //
-// Failures that another provider would have too (a wrong input, a cancelled Run) are errors at once.
+// Failures that another provider would have too (a wrong input, a cancelled Run) are errors at once. So is a Run without
+// memory: the session keeps the instance, which serves smaller shapes. While a session is made it counts as a failure.
 #pragma once
 
 #include <memory>
@@ -24,6 +25,8 @@ class Trace;
 
 namespace tenon::session {
 
+enum class When { kLoading, kRunning };
+
 /// What one Run has tried so far.
 struct Attempts {
   std::set<std::string, std::less<>> restarted;  // instances
@@ -39,7 +42,7 @@ class Recovery {
   /// After `failure` of a Run on `failed`. OK: repeat it on current(). Else the error for the caller, which
   /// is `failure` unless there is more to say. `trace` may be null.
   Status recover(const std::shared_ptr<const Assembly>& failed, Status failure, Attempts* attempts,
-                 runtime::Trace* trace);
+                 runtime::Trace* trace, When when);
 
  private:
   struct Loss;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/runtime/float_mode.h"
 #include "host/runtime/frame_pool.h"
 #include "host/runtime/host_api.h"
 #include "host/runtime/thread_pool.h"
@@ -13,6 +14,7 @@ namespace {
 
 /// Tells the application how far it is.
 Status report(const SessionOptions& options, double fraction, std::string_view stage) {
+  RETURN_IF_ERROR(check_stop(str_cat("stage '", stage, "' was to begin")));
   if (!options.progress || options.progress(fraction, stage)) return ok_status();
   return Status(StatusCode::kCancelled, str_cat("the application stopped at stage '", stage, "'"),
                 ErrorKind::kCancelled);
@@ -36,13 +38,17 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
   session->memory_ =
       std::make_shared<runtime::MemoryBudget>(settings.memory.host_limit, settings.limits.string_bytes);
   const runtime::BudgetScope scope(session->memory_);
+  const runtime::FloatMode mode;
+  LoadTime time;
+  RETURN_IF_ERROR(time.begin(settings));
   RETURN_IF_ERROR(session->load(source, config, options));  // names the model, or the config that is to blame
   Status status = session->build(config, options);
   if (status.ok()) status = session->plan_ahead(config);
   if (!status.ok()) {
     return std::move(status).with_context(session->place_);
   }
-  RETURN_IF_ERROR(report(options, 1.0, "ready"));
+  status = report(options, 1.0, "ready");
+  if (!status.ok()) return std::move(status).with_context(session->place_);
   return session;
 }
 
@@ -52,7 +58,15 @@ Status Session::load(const ModelSource& source, const config::Config& config, co
   }
   RETURN_IF_ERROR(report(options, 0.0, "read"));
   const runtime::TraceSpan span(trace_.get(), "read", "load");
+  const bool borrowed = source.data != nullptr && source.keep;
+  if (source.data != nullptr && !borrowed)
+    RETURN_IF_ERROR(memory_->check_size(source.size).with_context(place_));  // it is copied
   ASSIGN_OR_RETURN(model_, load_model(source, config.settings()));
+  Result<runtime::MemoryCharge> charge =
+      runtime::MemoryCharge::take(memory_, borrowed ? 0 : copied_bytes(model_, config.settings()));
+  if (!charge.ok())
+    return std::move(charge).error().with_context("the model's constants").with_context(place_);
+  constants_charge_ = std::move(*charge);
   if (options.all_values) RETURN_IF_ERROR(expose_values(&model_.graph));
   return report(options, 0.2, "providers");
 }
@@ -116,7 +130,7 @@ Status Session::plan_ahead(const ShapeSet& set) const {
                         .find_plan(executable, set.arguments(), runtime::signature_of(set.arguments()))
                         .status();
     if (status.ok()) return status;
-    RETURN_IF_ERROR(recover(now, std::move(status), &attempts, {}));
+    RETURN_IF_ERROR(recover(now, std::move(status), &attempts, {}, When::kLoading));
   }
 }
 
@@ -136,12 +150,14 @@ Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const
   return check_symbols(inputs_, *arguments);
 }
 
-void Session::prepare_context(const RunOptions& options, runtime::RunContext* context) const {
+void Session::prepare_context(runtime::RunContext* context) const {
   context->run.threads.set(pool_, threads_, deterministic_);
   context->scratch.count_for(memory_);
-  context->control.cancel = options.cancel;
-  context->control.deadline_ns = options.deadline_ns == 0 ? 0 : runtime::now_ns() + options.deadline_ns;
+}
+
+Status Session::begin_run(const RunOptions& options, runtime::RunContext* context) const {
   context->control.trace = trace_for(options);
+  return context->begin(options.cancel, options.deadline_ns);
 }
 
 runtime::Trace* Session::trace_for(const RunOptions& options) const {
@@ -153,19 +169,23 @@ runtime::Trace* Session::trace_for(const RunOptions& options) const {
 Status Session::run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
                               std::span<runtime::ValueRef> outputs) const {
   const runtime::BudgetScope scope(memory_);
+  const runtime::FloatMode mode;
   std::unique_ptr<runtime::RunContext> context = contexts_.take();
   if (context == nullptr) context = std::make_unique<runtime::RunContext>();
-  prepare_context(options, context.get());
+  prepare_context(context.get());
   Attempts attempts;
-  Status status;
-  for (bool repeat = true; repeat;) {
-    const std::shared_ptr<const Assembly> now = assembly();
-    status = run_executable(*now->executable, *context, arguments, outputs);
-    repeat = !status.ok();
-    if (!status.ok()) status = recover(now, std::move(status), &attempts, options);
-    repeat = repeat && status.ok();
+  Status status = begin_run(options, context.get());
+  {
+    const StopScope stop(&context->control.stop);
+    for (bool repeat = status.ok(); repeat;) {
+      const std::shared_ptr<const Assembly> now = assembly();
+      status = run_executable(*now->executable, *context, arguments, outputs);
+      repeat = !status.ok();
+      if (!status.ok()) status = recover(now, std::move(status), &attempts, options);
+      repeat = repeat && status.ok();
+    }
   }
-  context->run.threads.finish();
+  context->end();
   contexts_.put(std::move(context)).reset();
   return status.ok() ? status : std::move(status).with_context(place_);
 }

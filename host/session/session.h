@@ -17,6 +17,7 @@
 #include "host/config/config.h"
 #include "host/runtime/executable.h"
 #include "host/runtime/hot_slots.h"
+#include "host/runtime/memory_budget.h"
 #include "host/runtime/run_control.h"
 #include "host/runtime/select.h"
 #include "host/runtime/value.h"
@@ -75,7 +76,9 @@ class Session {
   /// defaults and checks.
   Status check_arguments(std::vector<runtime::Argument>* arguments) const;
   /// Gives a context the workers and limits of this session.
-  void prepare_context(const RunOptions& options, runtime::RunContext* context) const;
+  void prepare_context(runtime::RunContext* context) const;
+  /// Before each Run of a context: what may stop it, and where it is recorded.
+  Status begin_run(const RunOptions& options, runtime::RunContext* context) const;
   /// Where a Run with these options is recorded; null: nowhere.
   runtime::Trace* trace_for(const RunOptions& options) const;
 
@@ -83,9 +86,9 @@ class Session {
   std::shared_ptr<const Assembly> assembly() const { return recovery_->current(); }
   /// After a Run on `failed` ended with `failure`: OK when it is to be repeated on assembly(), else its error.
   Status recover(const std::shared_ptr<const Assembly>& failed, Status failure, Attempts* attempts,
-                 const RunOptions& options) const {
+                 const RunOptions& options, When when = When::kRunning) const {
     runtime::Trace* trace = options.trace != nullptr ? options.trace : trace_.get();
-    return recovery_->recover(failed, std::move(failure), attempts, trace);
+    return recovery_->recover(failed, std::move(failure), attempts, trace, when);
   }
   const ir::Model& model() const { return model_; }  // without its graph
   const std::string& name() const { return name_; }
@@ -115,6 +118,7 @@ class Session {
   uint32_t threads_ = 0;  // that a Run may use
   bool deterministic_ = false;
   mutable runtime::HotSlots<runtime::RunContext> contexts_;
+  runtime::MemoryCharge constants_charge_;  // of what reading the model copied
 };
 
 }  // namespace tenon::session

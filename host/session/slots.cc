@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/runtime/float_mode.h"
 #include "host/runtime/frame_pool.h"
 #include "host/runtime/thread_pool.h"
 
@@ -70,7 +71,7 @@ Status Slots::bind_output(uint32_t index, const tenon_tensor& tensor) {
   return bind_outputs();
 }
 
-Status Slots::replan(const RunOptions& options) {
+Status Slots::replan() {
   std::vector<runtime::Argument> arguments(inputs_.size());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].is_set) arguments[i] = runtime::Argument(inputs_[i].tensor);
@@ -96,7 +97,7 @@ Status Slots::replan(const RunOptions& options) {
     frame_.reset();
     return status;
   }
-  session_->prepare_context(options, &context_);
+  session_->prepare_context(&context_);
   return ok_status();
 }
 
@@ -122,26 +123,31 @@ Status Slots::bind_outputs() {
 
 Status Slots::run(const RunOptions& options) {
   const runtime::BudgetScope scope(session_->memory());
-  Status status = run_once(options);
-  if (status.ok()) [[likely]]
-    return status;
-  Attempts attempts;
-  while (!status.ok()) {
-    if (assembly_ == nullptr) return status;  // it did not come as far as an assembly
-    RETURN_IF_ERROR(session_->recover(assembly_, std::move(status), &attempts, options));
-    frame_.reset();
-    status = run_once(options);
+  const runtime::FloatMode mode;
+  Status status = session_->begin_run(options, &context_);
+  if (status.ok()) {
+    const StopScope stop(&context_.control.stop);
+    status = run_until_done(options);
   }
+  context_.end();
   return status;
 }
 
-Status Slots::run_once(const RunOptions& options) {
-  if (frame_ == nullptr) RETURN_IF_ERROR(replan(options));
-  context_.control.cancel = options.cancel;
-  context_.control.trace = session_->trace_for(options);
-  context_.control.deadline_ns = options.deadline_ns == 0 ? 0 : runtime::now_ns() + options.deadline_ns;
+Status Slots::run_until_done(const RunOptions& options) {
+  Status status = run_once();
+  Attempts attempts;
+  while (!status.ok()) [[unlikely]] {
+      if (assembly_ == nullptr) return status;  // it did not come as far as an assembly
+      RETURN_IF_ERROR(session_->recover(assembly_, std::move(status), &attempts, options));
+      frame_.reset();
+      status = run_once();
+    }
+  return status;
+}
+
+Status Slots::run_once() {
+  if (frame_ == nullptr) RETURN_IF_ERROR(replan());
   Status status = frame_->run(context_);
-  context_.run.threads.finish();
   has_run_ = status.ok();
   if (late_outputs_.empty() || !status.ok()) return status;
   for (uint32_t index : late_outputs_) RETURN_IF_ERROR(collect(index));

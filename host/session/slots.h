@@ -35,8 +35,9 @@ class Slots {
     bool is_set = false;
   };
 
-  Status replan(const RunOptions& options);
-  Status run_once(const RunOptions& options);
+  Status replan();
+  Status run_until_done(const RunOptions& options);
+  Status run_once();
   Status bind_outputs();
   Status collect(uint32_t index);
   void set(Bound* bound, const tenon_tensor& tensor);

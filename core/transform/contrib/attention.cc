@@ -22,8 +22,9 @@ ValueId split_heads(Site& site, ValueId x, int64_t heads) {
   return site.emit.transpose(site.emit.reshape(x, {0, 0, heads, -1}), {0, 2, 1, 3});
 }
 
+/// `width` -1: as many as there are, which a batch of none does not tell.
 ValueId merge_heads(Site& site, ValueId x, int64_t width) {
-  return site.emit.reshape(site.emit.transpose(x, {0, 2, 1, 3}), {0, 0, width});
+  return site.emit.reshape(site.emit.transpose(x, {0, 2, 1, 3}), {0, 0, width > 0 ? width : -1});
 }
 
 /// One dimension of a value, as [1].
@@ -54,12 +55,17 @@ Result<ValueId> padding_mask(Site& site, size_t index, const Heads& heads) {
   if (rank == 1) {
     // [B] only: with [2B] or [3B+2] the list says more.
     const int64_t batch = site.dim(0, 0), entries = site.dim(index, 0);
-    const ir::Type& mask = site.type(site.in(index));
-    const bool same = (batch >= 0 && batch == entries) ||
-                      (batch < 0 && mask.shape.dims[0] == site.type(site.in(0)).shape.dims[0]);
-    if (!same) return unsupported("a mask of rank 1 must hold one length per batch entry");
+    const ir::Type &mask = site.type(site.in(index)), &input = site.type(site.in(0));
+    const bool known = batch >= 0 && entries >= 0;
+    const bool same = input.shape.rank() > 0 && mask.shape.dims[0] == input.shape.dims[0];
+    if (known && batch != entries)
+      return unsupported("a mask of rank 1 must hold one length per batch entry");
     const ValueId columns = emit.unsqueeze(count_up(site, dim_of(site, heads.key, 2)), {0});
-    const ValueId lengths = emit.unsqueeze(emit.cast(site.in(index), ElementType::kInt64), {1});
+    ValueId lengths = emit.unsqueeze(emit.cast(site.in(index), ElementType::kInt64), {1});
+    if (!known && !same) {  // a Run with another form fails here instead of being broadcast
+      lengths = emit.op("Reshape", {lengths, emit.op("Concat", {dim_of(site, site.in(0), 0), emit.ints({1})},
+                                                     {Attribute::of_int("axis", 0)})});
+    }
     return emit.unsqueeze(emit.op("Less", {columns, lengths}), {1, 2});
   }
   const ValueId truth = emit.cast(site.in(index), ElementType::kBool);
@@ -79,9 +85,14 @@ Result<ValueId> attend(Site& site, const Heads& heads, const Masks& masks, int64
   Emitter& emit = site.emit;
   const ElementType element = site.type(heads.query).element;
   double scale = site.number("scale", 0.0);
-  if (scale == 0.0) scale = 1.0 / std::sqrt(static_cast<double>(head_size));
+  if (scale == 0.0 && head_size > 0) scale = 1.0 / std::sqrt(static_cast<double>(head_size));
   ValueId scores = emit.op("MatMul", {heads.query, emit.transpose(heads.key, {0, 1, 3, 2})});
-  scores = emit.op("Mul", {scores, emit.scalar(element, scale)});
+  if (scale != 0.0) {
+    scores = emit.op("Mul", {scores, emit.scalar(element, scale)});
+  } else {
+    const ValueId size = emit.cast(dim_of(site, heads.query, 3), ElementType::kFloat32);
+    scores = emit.op("Div", {scores, emit.cast(emit.op("Sqrt", {size}), element)});
+  }
   if (masks.bias >= 0) scores = emit.op("Add", {scores, site.in(static_cast<size_t>(masks.bias))});
   ValueId seen = ir::kNone;
   if (masks.causal) seen = causal_mask(site, heads);
@@ -101,11 +112,13 @@ Result<ValueId> attend(Site& site, const Heads& heads, const Masks& masks, int64
 Result<std::vector<int64_t>> widths_of(Site& site, int64_t heads) {
   std::vector<int64_t> widths;
   if (const ir::Attribute* sizes = site.node.find("qkv_hidden_sizes")) widths = sizes->ints;
-  if (widths.empty()) widths.assign(3, site.dim(1, 1) / 3);
-  if (widths.size() != 3 || heads <= 0)
+  if (widths.size() % 3 != 0 || widths.size() > 3 || heads <= 0)
     return unsupported("attribute num_heads or qkv_hidden_sizes is out of range");
+  if (widths.empty() && site.dim(1, 1) < 0) return std::vector<int64_t>(3, -1);  // three equal ones
+  if (widths.empty()) widths.assign(3, site.dim(1, 1) / 3);
   for (const int64_t width : widths) {
-    if (width <= 0 || width % heads != 0) return unsupported("the width of the weights must be known");
+    if (width <= 0 || width % heads != 0)
+      return unsupported("the width of the weights does not fit its heads");
   }
   return widths;
 }
@@ -131,7 +144,10 @@ Lowered lower_attention(Site& site) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> widths, widths_of(site, count));
   ValueId projected = emit.op("MatMul", {site.in(0), site.in(1)});
   if (site.has(2)) projected = emit.op("Add", {projected, site.in(2)});
-  const std::vector<ValueId> parts = emit.split(projected, 2, widths);
+  const std::vector<ValueId> parts =
+      widths[0] > 0 ? emit.split(projected, 2, widths)
+                    : emit.ops("Split", {projected}, 3,
+                               {Attribute::of_int("axis", 2), Attribute::of_int("num_outputs", 3)});
   RETURN_IF_ERROR(emit.status());
   Heads heads{split_heads(site, parts[0], count), split_heads(site, parts[1], count),
               split_heads(site, parts[2], count)};
@@ -141,7 +157,7 @@ Lowered lower_attention(Site& site) {
   masks.causal = site.node.int_or("unidirectional", 0) != 0;
   masks.padding = site.has(3) ? 3 : -1;
   masks.bias = site.has(5) ? 5 : -1;
-  ASSIGN_OR_RETURN(const ValueId context, attend(site, heads, masks, widths[0] / count));
+  ASSIGN_OR_RETURN(const ValueId context, attend(site, heads, masks, widths[0] > 0 ? widths[0] / count : -1));
   const ValueId out = merge_heads(site, context, widths[2]);
   if (!site.wants(1)) return one(out);
   const ValueId key = emit.unsqueeze(heads.key, {0}), value = emit.unsqueeze(heads.value, {0});
@@ -153,17 +169,29 @@ Lowered lower_attention(Site& site) {
 Lowered lower_multi_head_attention(Site& site) {
   Emitter& emit = site.emit;
   const int64_t count = site.node.int_or("num_heads", 0), width = site.dim(0, 2);
-  if (site.rank(0) != 3 || !site.has(1) || !site.has(2) || count <= 0 || width <= 0) {
-    return unsupported("queries must be of rank 3 and known width, beside keys and values");
+  if (site.rank(0) != 3 || !site.has(1) || !site.has(2) || count <= 0 || (width >= 0 && width % count != 0)) {
+    return unsupported(
+        "queries must be of rank 3 and of a width that fits the heads, beside keys and values");
   }
   const bool ready = site.rank(1) == 4 && site.rank(2) == 4;
-  const int64_t value_width = ready ? site.dim(2, 3) * count : site.dim(2, 2);
-  if ((!ready && (site.rank(1) != 3 || site.rank(2) != 3)) || value_width <= 0) {
-    return unsupported("keys and values must both be of rank 3, or both of rank 4, and of known width");
-  }
+  if (!ready && (site.rank(1) != 3 || site.rank(2) != 3))
+    return unsupported("keys and values must both be of rank 3, or both of rank 4");
+  const int64_t value_size = site.dim(2, ready ? 3 : 2);
+  const int64_t value_width = ready && value_size > 0 && value_size < INT64_MAX / count ? value_size * count
+                              : ready                                                   ? -1
+                                                                                        : value_size;
   std::vector<ValueId> parts = {site.in(0), site.in(1), site.in(2)};
   if (site.has(3)) {
-    const std::vector<ValueId> biases = emit.split(site.in(3), 0, {width, width, value_width});
+    std::vector<ValueId> biases;
+    if (width > 0 && value_width > 0) {
+      biases = emit.split(site.in(3), 0, {width, width, value_width});
+    } else {
+      // The last part is what the first two leave.
+      const ValueId one_width = dim_of(site, site.in(0), 2), all = emit.op("Shape", {site.in(3)});
+      const ValueId rest = emit.op("Sub", {all, emit.op("Mul", {one_width, emit.ints({2})})});
+      const ValueId sizes = emit.op("Concat", {one_width, one_width, rest}, {Attribute::of_int("axis", 0)});
+      biases = emit.ops("Split", {site.in(3), sizes}, 3, {Attribute::of_int("axis", 0)});
+    }
     RETURN_IF_ERROR(emit.status());
     for (size_t i = 0; i < (ready ? 1u : 3u); ++i) parts[i] = emit.op("Add", {parts[i], biases[i]});
   }
@@ -179,7 +207,7 @@ Lowered lower_multi_head_attention(Site& site) {
   masks.causal = site.node.int_or("unidirectional", 0) != 0;
   masks.padding = site.has(4) ? 4 : -1;
   masks.bias = site.has(5) ? 5 : -1;
-  ASSIGN_OR_RETURN(const ValueId context, attend(site, heads, masks, width / count));
+  ASSIGN_OR_RETURN(const ValueId context, attend(site, heads, masks, width > 0 ? width / count : -1));
   return std::vector<ValueId>{merge_heads(site, context, value_width), heads.key, heads.value};
 }
 

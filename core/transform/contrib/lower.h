@@ -19,7 +19,8 @@ struct Site {
   /// kNone when missing.
   ir::ValueId in(size_t index) const { return has_input(node, index) ? node.inputs[index] : ir::kNone; }
   bool has(size_t index) const { return has_input(node, index); }
-  const ir::Type& type(ir::ValueId value) const { return emit.graph().value(value).type; }
+  /// Unknown for a missing value, such as those that nodes give once the emitter has failed.
+  const ir::Type& type(ir::ValueId value) const { return emit.type(value); }
   ir::ElementType element(size_t index) const { return type(in(index)).element; }
   /// -1 when not known.
   int rank(size_t index) const { return input_rank(emit.graph(), node, index); }

@@ -1,4 +1,5 @@
 // Products with what is fused into them, and weights in a few bits.
+#include <algorithm>
 #include <numeric>
 
 #include "core/transform/contrib/lower.h"
@@ -11,28 +12,24 @@ using ir::Attribute;
 using ir::ElementType;
 using ir::ValueId;
 
-/// The last two axes swapped.
-Result<ValueId> swapped(Site& site, size_t index) {
+/// An operand of FusedMatMul as MatMul takes it. `batch`: its first axis stands for the rows, those up to the last but
+/// one are the batch. `matrix`: then the last two axes are swapped.
+Result<ValueId> operand(Site& site, size_t index, bool batch, bool matrix) {
+  if (!batch && !matrix) return site.in(index);
   const int rank = site.rank(index);
   if (rank < 0) return unsupported("the rank of input ", index, " is not known");
   if (rank < 2) return site.in(index);
   std::vector<int64_t> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  if (batch) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  if (matrix) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return site.emit.transpose(site.in(index), perm);
 }
 
 Lowered lower_fused_matmul(Site& site) {
-  if (site.node.int_or("transBatchA", 0) != 0 || site.node.int_or("transBatchB", 0) != 0) {
-    return unsupported("batches that are transposed have no form in ai.onnx");
-  }
-  ValueId a = site.in(0), b = site.in(1);
-  if (site.node.int_or("transA", 0) != 0) {
-    ASSIGN_OR_RETURN(a, swapped(site, 0));
-  }
-  if (site.node.int_or("transB", 0) != 0) {
-    ASSIGN_OR_RETURN(b, swapped(site, 1));
-  }
+  const auto is_set = [&](std::string_view name) { return site.node.int_or(name, 0) != 0; };
+  ASSIGN_OR_RETURN(const ValueId a, operand(site, 0, is_set("transBatchA"), is_set("transA")));
+  ASSIGN_OR_RETURN(const ValueId b, operand(site, 1, is_set("transBatchB"), is_set("transB")));
   const ValueId product = site.emit.op("MatMul", {a, b});
   const double alpha = site.number("alpha", 1.0);
   if (alpha == 1.0) return one(product);
@@ -139,6 +136,60 @@ Result<ir::TensorPtr> dequantized(Site& site, const Blocks& blocks) {
   return made;
 }
 
+// ---- The same, of weights that only a Run knows, or that are too large as floats ----
+
+/// Bytes of `bits` each as integers [rows, per_row], low ones first.
+ValueId unpack(Site& site, ValueId bytes, int64_t rows, int64_t per_row, int64_t bits) {
+  Emitter& emit = site.emit;
+  if (bits == 8) return emit.reshape(bytes, {rows, per_row});
+  const auto byte = [&](int64_t value) {
+    Result<ir::TensorPtr> made = ir::Tensor::make(ElementType::kUInt8, {}, {static_cast<std::byte>(value)});
+    return emit.constant(std::move(made).value());
+  };
+  const ValueId flat = emit.reshape(bytes, {-1, 1}), mask = byte((int64_t{1} << bits) - 1);
+  std::vector<ValueId> parts;
+  for (int64_t shift = 0; shift < 8; shift += bits) {
+    const ValueId low =
+        shift == 0 ? flat
+                   : emit.op("BitShift", {flat, byte(shift)}, {Attribute::of_string("direction", "RIGHT")});
+    parts.push_back(emit.op("BitwiseAnd", {low, mask}));
+  }
+  return emit.reshape(emit.op("Concat", parts, {Attribute::of_int("axis", 1)}), {rows, per_row});
+}
+
+/// [N, blocks, 1] in the type of the scales.
+Result<ValueId> zero_points_at_run(Site& site, const Blocks& blocks, ElementType element) {
+  Emitter& emit = site.emit;
+  if (!site.has(3)) return emit.scalar(element, static_cast<double>(int64_t{1} << (blocks.bits - 1)));
+  if (site.element(3) != ElementType::kUInt8) {
+    if (site.element(3) != element) return unsupported("zero points of another type than the scales");
+    return emit.reshape(site.in(3), {blocks.rows, blocks.count(), 1});
+  }
+  const int64_t per_byte = 8 / blocks.bits, padded = (blocks.count() + per_byte - 1) / per_byte * per_byte;
+  ValueId zeros = unpack(site, site.in(3), blocks.rows, padded, blocks.bits);
+  if (padded != blocks.count()) zeros = emit.slice(zeros, 1, 0, blocks.count());
+  return emit.reshape(emit.cast(zeros, element), {blocks.rows, blocks.count(), 1});
+}
+
+/// [K, N]
+Result<ValueId> dequantized_at_run(Site& site, const Blocks& blocks) {
+  Emitter& emit = site.emit;
+  const ElementType element = site.element(2);
+  if (blocks.size % (8 / blocks.bits) != 0) return unsupported("blocks that end inside of a byte");
+  if (site.element(1) != ElementType::kUInt8 || element == ElementType::kUndefined)
+    return unsupported("weights that are not uint8, or scales of unknown type");
+  const int64_t padded = blocks.count() * blocks.size;
+  const ValueId integers = unpack(site, site.in(1), blocks.rows, padded, blocks.bits);
+  const ValueId split =
+      emit.reshape(emit.cast(integers, element), {blocks.rows, blocks.count(), blocks.size});
+  ASSIGN_OR_RETURN(const ValueId zeros, zero_points_at_run(site, blocks, element));
+  const ValueId scales = emit.reshape(site.in(2), {blocks.rows, blocks.count(), 1});
+  ValueId weights = emit.op("Mul", {emit.op("Sub", {split, zeros}), scales});
+  weights = emit.reshape(weights, {blocks.rows, padded});
+  if (padded != blocks.columns) weights = emit.slice(weights, 1, 0, blocks.columns);
+  return emit.transpose(weights, {1, 0});
+}
+
 Lowered lower_matmul_nbits(Site& site) {
   const Blocks blocks{site.node.int_or("N", 0), site.node.int_or("K", 0), site.node.int_or("bits", 4),
                       site.node.int_or("block_size", 0)};
@@ -147,11 +198,19 @@ Lowered lower_matmul_nbits(Site& site) {
     return unsupported("attributes N, K, block_size or bits are out of range");
   }
   if (site.has(4)) return unsupported("reordered groups (g_idx) have no form in ai.onnx");
-  if (blocks.rows > kMaxDequantized / blocks.columns) {
-    return unsupported("weights of ", blocks.rows, " x ", blocks.columns, " are too large to be expanded");
+  constexpr int64_t kMost = int64_t{1} << 31;  // no product of two of them overflows
+  if (blocks.rows >= kMost || blocks.columns >= kMost || blocks.size >= kMost)
+    return unsupported("attributes N, K or block_size are too large");
+  ValueId weights = ir::kNone;
+  const bool constant = site.constant(1) != nullptr && site.constant(2) != nullptr &&
+                        (!site.has(3) || site.constant(3) != nullptr);
+  if (constant && blocks.rows <= kMaxDequantized / blocks.columns) {
+    ASSIGN_OR_RETURN(ir::TensorPtr made, dequantized(site, blocks));
+    weights = site.emit.constant(std::move(made));
+  } else {
+    ASSIGN_OR_RETURN(weights, dequantized_at_run(site, blocks));
   }
-  ASSIGN_OR_RETURN(ir::TensorPtr weights, dequantized(site, blocks));
-  const ValueId product = site.emit.op("MatMul", {site.in(0), site.emit.constant(std::move(weights))});
+  const ValueId product = site.emit.op("MatMul", {site.in(0), weights});
   return one(site.has(5) ? site.emit.op("Add", {product, site.in(5)}) : product);
 }
 

@@ -1,5 +1,8 @@
 #include "device.h"
 
+#include <chrono>
+#include <thread>
+
 namespace accelerator {
 
 Device::~Device() {
@@ -32,6 +35,7 @@ Instance::Instance(Device& device, const tenon_instance_params& params)
 void Instance::maybe_fail(const char* what) {
   if (options.fault != what || calls++ < options.fault_after) return;
   if (options.fault_times != 0 && device.provider.faults++ >= options.fault_times) return;
+  if (options.fault == "memory") fail(TENON_RESOURCE_EXHAUSTED, "the injected fault '", what, "'");
   if (options.fault == "lost_process") {
     device.provider.lost = true;
   } else if (options.fault == "lost") {
@@ -40,6 +44,17 @@ void Instance::maybe_fail(const char* what) {
     fail(TENON_INTERNAL, "the injected fault '", what, "'");
   }
   device.check_lost();
+}
+
+void Instance::maybe_wait(const char* what, const uint32_t* cancel) const {
+  constexpr int kMostMilliseconds = 20'000;
+  if (options.fault != what) return;
+  for (int i = 0; i < kMostMilliseconds; ++i) {
+    if (cancel != nullptr && __atomic_load_n(cancel, __ATOMIC_RELAXED) != 0)
+      fail(TENON_CANCELLED, "cancelled");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  fail(TENON_INTERNAL, "nobody stopped '", what, "'");
 }
 
 void Device::check_lost() const {

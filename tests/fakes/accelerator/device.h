@@ -64,6 +64,8 @@ struct Instance {
   Instance(Device& device, const tenon_instance_params& params);
   /// Throws when `what` is the fault asked for, and its calls before have passed.
   void maybe_fail(const char* what);
+  /// When `what` is the fault asked for: looks at nothing but `cancel` until it is set, and throws CANCELLED.
+  void maybe_wait(const char* what, const uint32_t* cancel) const;
   Device& device;
   Options options;
   bool rounds_to_bf16;            // precision.default = "bf16"

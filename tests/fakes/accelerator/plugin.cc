@@ -171,6 +171,8 @@ tenon_status run(const tenon_run_args* args, tenon_error* error) {
     const OneAtATime alone(instance.device);
     instance.device.check_lost();
     instance.maybe_fail("run");
+    instance.maybe_fail("memory");
+    instance.maybe_wait("wait_run", args->cancel);
     instance.maybe_fail("lost");
     instance.maybe_fail("lost_process");
     require(!binding->busy.exchange(true), TENON_INTERNAL, "the host runs a binding that is still at work");

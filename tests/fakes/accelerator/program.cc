@@ -123,6 +123,7 @@ Program::Program(Instance& instance, const tenon_compile_args& args) : instance(
   instance.device.check_lost();
   const Graph graph(args.graph);
   if (has_operator(graph, instance.options.fault_op)) instance.maybe_fail("compile");
+  instance.maybe_wait("wait_compile", args.cancel);
   require(args.tag == 0xACC0000 + graph.info().node_count, TENON_INTERNAL,
           "the host gave another claim's tag");
   if (instance.options.static_claims) check_static(graph);
@@ -144,6 +145,7 @@ Prepared::Prepared(const Program& program, tenon_prepare_args& args)
       workspace_offsets(program.slots.size(), 0),
       host_inputs(program.input_count, false) {
   program.instance.maybe_fail("prepare");
+  program.instance.maybe_wait("wait_prepare", args.cancel);
   require(args.input_count == program.input_count && args.output_count == program.output_count,
           TENON_INTERNAL, "the host prepares with another number of inputs or outputs than it compiled");
   for (size_t s = 0; s < program.slots.size(); ++s) {

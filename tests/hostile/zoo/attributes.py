@@ -409,3 +409,43 @@ def tree_arrays_of_unequal_length():
 @case
 def tree_target_out_of_range():
     return trees("astray", target_ids=[0, 1 << 30])
+
+
+def einsum(equation: str):
+    return unary("Einsum", "sum", (2, 2), equation=equation)
+
+
+@case
+def einsum_of_two_dots():
+    """ONNX's inference waits for ever for the third one."""
+    return einsum("i..j->")
+
+
+@case
+def einsum_of_digits():
+    return einsum("i1->i")
+
+
+@case
+def einsum_of_two_ellipses_in_a_term():
+    return einsum("......ij->ij")
+
+
+@case
+def einsum_of_two_arrows():
+    return einsum("ij->i->j")
+
+
+@case
+def crop_by_int64_min():
+    """Of the first opset, and since dropped; the border is subtracted from a dim."""
+    border = attribute("border", type=AttributeProto.INTS, ints=[-(1 << 63)] * 4)
+    broken = node("Crop", ["x"], ["y"], "crop")
+    broken.attribute.append(border)
+    return model([broken], inputs=[info("x", [1, 1, 4, 4])], outputs=[info("y", ["a", "b", "c", "d"])], opset=1)
+
+
+@case
+def pad_by_sums_that_overflow():
+    broken = node("Pad", ["x"], ["y"], "pad", paddings=[(1 << 63) - 1] * 4)
+    return model([broken], inputs=[info("x", [2, 2])], outputs=[info("y", ["a", "b"])], opset=1)

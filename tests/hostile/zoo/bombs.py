@@ -125,3 +125,85 @@ def input_of_2_to_62():
     """The declared shape alone must not make anyone reserve memory."""
     huge = [1 << 31, 1 << 31]
     return model([node("Relu", ["x"], ["y"])], inputs=[info("x", huge)], outputs=[info("y", huge)])
+
+
+def of_unknown_shape(op_type: str, inputs: list, name: str, *constants, **attributes):
+    """Declares nothing of what the node makes, and needs all of it: rank and size must be found by inference."""
+    return closed([node(op_type, inputs, ["v"], name, **attributes), node("ReduceSum", ["v"], ["y"], "total", keepdims=0)],
+                  list(constants), rank=0)
+
+
+@case
+def reshape_to_rank_33():
+    return of_unknown_shape("Reshape", ["c", "s"], "deep", ONES, ints("s", *[1] * 33))
+
+
+@case
+def reshape_to_rank_1000():
+    return of_unknown_shape("Reshape", ["c", "s"], "deep", ONES, ints("s", *[1] * 1000))
+
+
+@case
+def constant_of_shape_of_rank_40():
+    return of_unknown_shape("ConstantOfShape", ["s"], "deep", ints("s", *[1] * 40))
+
+
+@case
+def expand_to_rank_40():
+    return of_unknown_shape("Expand", ["c", "s"], "deep", ONES, ints("s", *[1] * 40))
+
+
+@case
+def unsqueeze_to_rank_33():
+    return of_unknown_shape("Unsqueeze", ["c", "s"], "deep", constant("c", np.ones([1] * 32)), ints("s", 0))
+
+
+@case
+def gather_to_rank_63():
+    return of_unknown_shape("Gather", ["c", "i"], "deep", constant("c", np.ones([1] * 32)),
+                            constant("i", np.zeros([1] * 32), np.int64))
+
+
+@case
+def random_normal_of_rank_40():
+    return of_unknown_shape("RandomNormal", [], "deep", shape=[1] * 40)
+
+
+@case
+def max_pool_padded_by_2_to_20():
+    return of_unknown_shape("MaxPool", ["c"], "pool", constant("c", np.ones((1, 1, 4, 4))), kernel_shape=[3, 3],
+                            pads=[1 << 20] * 4)
+
+
+@case
+def average_pool_padded_by_2_to_40():
+    return of_unknown_shape("AveragePool", ["c"], "pool", constant("c", np.ones((1, 1, 4))), kernel_shape=[3],
+                            pads=[1 << 40] * 2)
+
+
+@case
+def resize_to_2_to_31_squared():
+    return of_unknown_shape("Resize", ["c", "", "", "s"], "grow", constant("c", np.ones((1, 1, 4, 4))),
+                            ints("s", 1, 1, 1 << 31, 1 << 31))
+
+
+@case
+def resize_by_1e9():
+    return of_unknown_shape("Resize", ["c", "", "s"], "grow", constant("c", np.ones((1, 1, 4, 4))),
+                            constant("s", [1, 1, 1e9, 1e9]))
+
+
+@case
+def upsample_by_1e9():
+    nodes = [node("Upsample", ["c", "s"], ["v"], "grow"), node("ReduceSum", ["v"], ["y"], "total", keepdims=0)]
+    return closed(nodes, [constant("c", np.ones((1, 1, 4, 4))), constant("s", [1, 1, 1e9, 1e9])], rank=0, opset=9)
+
+
+@case
+def dft_of_2_to_44():
+    return of_unknown_shape("DFT", ["c", "n"], "wave", constant("c", np.ones((1, 8, 1))), constant("n", 1 << 44, np.int64))
+
+
+@case
+def window_of_2_to_44():
+    return of_unknown_shape("HannWindow", ["n"], "window", constant("n", 1 << 44, np.int64))

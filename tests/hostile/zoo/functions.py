@@ -119,3 +119,52 @@ def function_required_attribute_not_given():
     cast = node("Cast", ["a"], ["b"], "cast")
     cast.attribute.append(AttributeProto(name="to", type=AttributeProto.INT, ref_attr_name="target"))
     return calling("f", [function("f", [cast], attributes=["target"])])
+
+
+def too_few(nodes: list, formal: tuple, given: list, imports: list | None = None):
+    """A call that leaves arguments out; the body needs them all."""
+    called = helper.make_function(DOMAIN, "f", list(formal), ["b"], nodes, imports or IMPORTS)
+    start = node("f", given, ["y"], "start", DOMAIN)
+    return model([start], functions=[called], domains={DOMAIN: 1})
+
+
+@case
+def function_called_without_its_last_argument():
+    return too_few([node("Add", ["a", "c"], ["b"], "add")], ("a", "c"), ["x"])
+
+
+@case
+def function_called_without_its_first_argument():
+    return too_few([node("Sub", ["a", "c"], ["b"], "sub")], ("a", "c"), ["", "x"])
+
+
+@case
+def function_called_without_any_argument():
+    return too_few([node("EyeLike", ["a"], ["b"], "eye")], ("a",), [])
+
+
+@case
+def function_called_without_an_operand_of_many():
+    return too_few([node("Concat", ["a", "c"], ["b"], "join", axis=0)], ("a", "c"), ["", "x"])
+
+
+@case
+def function_called_without_argument_two_levels_down():
+    outer = function("f", [node("g", ["a", "c"], ["b"], "inner", DOMAIN)], ("a", "c"))
+    inner = function("g", [node("Mul", ["a", "c"], ["b"], "mul")], ("a", "c"))
+    return calling("f", [outer, inner])
+
+
+def learned(op_type: str, **attributes):
+    ml = [*IMPORTS, helper.make_opsetid("ai.onnx.ml", 3)]
+    return too_few([node(op_type, ["a"], ["b"], "learned", "ai.onnx.ml", **attributes)], ("a",), [], ml)
+
+
+@case
+def function_leaves_out_the_input_of_a_label_encoder():
+    return learned("LabelEncoder", keys_int64s=[1], values_int64s=[2])
+
+
+@case
+def function_leaves_out_the_input_of_a_dict_vectorizer():
+    return learned("DictVectorizer", int64_vocabulary=[1])

@@ -143,14 +143,67 @@ TEST(Load, BodiesCaptureThroughLevels) {
   EXPECT_EQ(innermost.captures()[0].outer, then_branch.captures()[1].inner);
 }
 
+TEST(Load, AConstantMayBeThereTwiceWhenBothAreEqual) {
+  const Message w = raw_tensor("w", kFloat, {2}, raw_of<float>({1, 2}));
+  const ir::Model listed = load_ok(simple_model(node("Add", {"x", "w"}, {"y"}), {w, w}));
+  EXPECT_TRUE(listed.graph.value(listed.graph.find_value("w")).is_constant());
+
+  const auto made = [](float second) {
+    const Message value =
+        attribute("value", 4).message(5, raw_tensor("", kFloat, {2}, raw_of<float>({1, second})));
+    return node("Constant", {}, {"w"}).message(5, value);
+  };
+  const Message add = node("Add", {"x", "w"}, {"y"});
+  load_ok(model_of(graph_of({made(2), made(2), add}, kX, kY)));
+  load_ok(model_of(graph_of({made(2), add}, kX, kY, {w})));
+  expect_invalid(model_of(graph_of({made(2), made(3), add}, kX, kY)), {"'w' is defined twice", "a constant"});
+  expect_invalid(model_of(graph_of({made(3), add}, kX, kY, {w})), {"'w' is defined twice"});
+}
+
+TEST(Load, TheDefaultDomainHasTwoNames) {
+  const Message empty = opset(13), full = opset(21, "ai.onnx");
+  for (const bool full_first : {false, true}) {
+    const auto both = [&](std::string_view written) {
+      const Message graph = graph_of({node("Relu", {"x"}, {"y"}, "r", written)}, kX, kY);
+      return Message()
+          .number(1, 10)
+          .message(8, full_first ? full : empty)
+          .message(8, full_first ? empty : full)
+          .message(7, graph);
+    };
+    EXPECT_EQ(load_ok(both("")).opset_imports.at(""), 13);
+    EXPECT_EQ(load_ok(both("ai.onnx")).opset_imports.at(""), 21);
+  }
+  const Message mixed =
+      graph_of({node("Relu", {"x"}, {"h"}), node("Neg", {"h"}, {"y"}, "n", "ai.onnx")}, kX, kY);
+  expect_invalid(model_of(mixed, 13).message(8, opset(21, "ai.onnx")),
+                 {"twice", "13", "21", "nodes are of both"});
+}
+
+TEST(Load, ADomainThatIsNotImportedIsTakenAtItsNewestAndSaid) {
+  const Message graph = graph_of({node("Binarizer", {"x"}, {"y"}, "b", "ai.onnx.ml")}, kX, kY);
+  std::vector<std::string> notices;
+  Limits limits;
+  limits.notices = &notices;
+  const ir::Model model = load_ok(model_of(graph), limits);
+  EXPECT_GE(model.opset_imports.at("ai.onnx.ml"), 5);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_THAT(notices[0], HasSubstr("'ai.onnx.ml'"));
+  EXPECT_THAT(notices[0], HasSubstr("Add it to the model"));
+  notices.clear();
+  load_ok(model_of(graph).message(8, opset(3, "ai.onnx.ml")), limits);
+  EXPECT_TRUE(notices.empty());
+}
+
 TEST(Load, RefusesNamesDefinedTwice) {
   Message w = raw_tensor("w", kFloat, {2}, raw_of<float>({1, 2}));
   expect_invalid(model_of(graph_of({node("Neg", {"x"}, {"y"}, "a"), node("Abs", {"x"}, {"y"}, "b")}, kX, kY)),
                  {"node 'b'", "'y' is defined twice", "another node"});
   expect_invalid(model_of(graph_of({node("Neg", {"x"}, {"x"}, "a")}, kX, kY)), {"'x'", "a graph input"});
   expect_invalid(model_of(graph_of({node("Neg", {"x"}, {"w"}, "a")}, kX, kY, {w})), {"'w'", "a constant"});
-  expect_invalid(simple_model(node("Add", {"x", "w"}, {"y"}), {w, w}),
-                 {"initializer 'w'", "two initializers"});
+  expect_invalid(
+      simple_model(node("Add", {"x", "w"}, {"y"}), {w, raw_tensor("w", kFloat, {2}, raw_of<float>({1, 3}))}),
+      {"initializer 'w'", "two initializers"});
   expect_invalid(model_of(graph_of({node("Neg", {"x"}, {"y"})}, {kX[0], kX[0]}, kY)), {"'x'", "twice"});
   Message body = graph_of({node("Neg", {"x"}, {"h"})}, {}, {value_info("h", kFloat, {2})});
   Message branch = node("If", {"c"}, {"y"}, "if")
@@ -178,9 +231,10 @@ TEST(Load, RefusesVersionsItDoesNotKnow) {
   expect_invalid(Message().number(1, 10).message(8, opset(21)), {"no graph"});
 }
 
-TEST(Load, RefusesNodesOfStandardDomainsThatAreNotImported) {
-  expect_invalid(simple_model(node("Scaler", {"x"}, {"y"}, "scale", "ai.onnx.ml")),
-                 {"node 'scale'", "'ai.onnx.ml'"});
+TEST(Load, RefusesNodesOfTheDefaultDomainWhenItIsNotImported) {
+  const Message graph = graph_of({node("Relu", {"x"}, {"y"}, "cut")}, kX, kY);
+  expect_invalid(Message().number(1, 10).message(8, opset(3, "ai.onnx.ml")).message(7, graph),
+                 {"node 'cut'", "'ai.onnx'", "opset_import"});
 }
 
 TEST(Load, RefusesAttributesThatLie) {

@@ -36,6 +36,56 @@ TEST(FunctionBody, DefaultsOfTheSchemaReachTheBody) {
   expect_inlines(b);
 }
 
+/// ONNX's body squeezes every axis of length 1, where it means one.
+TEST(FunctionBody, AffineGridOfOneImage) {
+  GraphBuilder b(20);
+  const auto theta = b.constant(tenon::testing::floats({1, 2, 3}, {1, 0, 0, 0, 1, 0}));
+  b.output(b.op("AffineGrid", {theta, b.ints({1, 1, 2, 3})}));
+  ir::Graph& graph = b.done();
+  const Result<ir::Function> body = function_body(graph, 0, b.imports());
+  ASSERT_TRUE(body.ok()) << body.error().to_string();
+  ASSERT_TRUE(ir::inline_call(graph, 0, *body).ok());
+  const Status inferred = infer_graph(graph, b.imports(), {});
+  EXPECT_TRUE(inferred.ok()) << inferred.to_string();
+}
+
+/// y = a @ b, of constants.
+ir::Graph product_of(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  ir::Node product;
+  product.name = "product";
+  product.op_type = "MatMul";
+  product.since_version = 13;
+  ir::Graph graph;
+  const auto add = [&](const std::vector<int64_t>& dims) {
+    return graph.add_constant(
+        "c", tenon::testing::floats(dims, std::vector<float>(static_cast<size_t>(dims[0] * dims[1]))));
+  };
+  product.inputs = {add(a), add(b)};
+  product.outputs = {graph.add_value("y")};
+  const ir::ValueId y = product.outputs[0];
+  graph.add_node(std::move(product));
+  graph.add_output(y);
+  return graph;
+}
+
+TEST(InferExpanded, OneBranchMayContradictItself) {
+  for (const bool both : {false, true}) {
+    GraphBuilder b;
+    const auto y =
+        b.op("If", {b.input("go", tenon::testing::type_of(ir::ElementType::kBool, {}))},
+             {Attribute::of_graph("then_branch", product_of({2, 3}, {3, 4})),
+              Attribute::of_graph("else_branch", product_of({2, 3}, both ? std::vector<int64_t>{3, 4}
+                                                                         : std::vector<int64_t>{2, 4}))});
+    b.output(y);
+    ir::Graph& graph = b.graph();
+    ASSERT_TRUE(resolve(graph, b.imports(), {}).ok());
+    EXPECT_EQ(infer_graph(graph, b.imports(), {}).ok(), both);
+    const Status inferred = infer_expanded(graph, {});
+    EXPECT_TRUE(inferred.ok()) << inferred.to_string();
+    EXPECT_EQ(graph.value(y).type.to_string(), "float32[2,4]");
+  }
+}
+
 TEST(FunctionBody, OfAnOlderOpsetThanTheBody) {
   GraphBuilder b(10);
   b.output(b.op("Softplus", {b.input("x", f32({2, 3}))}));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 
 namespace tenon::plan {
@@ -268,6 +269,63 @@ TEST(PlanMemory, RandomGraphsKeepTheirValues) {
     Machine(request, *plan).run();
     if (HasFatalFailure()) return;
   }
+}
+
+double seconds_of(const Request& request, MemoryPlan* out) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto plan = plan_memory(request);
+  EXPECT_TRUE(plan.ok());
+  if (plan.ok()) *out = std::move(*plan);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Far more than any of these takes, far less than the square of their lengths.
+constexpr double kQuick = 5;
+
+TEST(PlanMemory, LongChainsAreQuick) {
+  MemoryPlan plan;
+  const Request apart = chain(100'000, 4096);
+  EXPECT_LT(seconds_of(apart, &plan), kQuick);
+  EXPECT_EQ(plan.slabs[0].bytes, 2u * 4096);
+
+  Request in_place = chain(100'000, 4096);
+  for (Step& step : in_place.steps) step.aliases = {{AliasKind::kMayOverwrite, 0, 0}};
+  EXPECT_LT(seconds_of(in_place, &plan), kQuick);
+  EXPECT_EQ(plan.slabs[0].bytes, 4096u);
+}
+
+TEST(PlanMemory, ManyValuesAtOnceAreQuick) {
+  // Made one by one, all read by the last step; then the other way round.
+  constexpr uint32_t kMany = 20'000;
+  Request gathered;
+  gathered.domains = {{64, 0}};
+  Step last;
+  for (uint32_t v = 0; v < kMany; ++v) {
+    Value value;
+    value.home = Home::kSlab;
+    value.bytes = 64;
+    gathered.values.push_back(value);
+    Step step;
+    step.outputs = {v};
+    gathered.steps.push_back(step);
+    last.inputs.push_back(v);
+  }
+  Request spread = gathered;
+  gathered.steps.push_back(last);
+  MemoryPlan plan;
+  EXPECT_LT(seconds_of(gathered, &plan), kQuick);
+  EXPECT_EQ(plan.slabs[0].bytes, 64u * kMany);
+
+  Step first;
+  first.outputs = last.inputs;
+  spread.steps.assign(1, first);
+  for (uint32_t v = 0; v < kMany; ++v) {
+    Step step;
+    step.inputs = {v};
+    spread.steps.push_back(step);
+  }
+  EXPECT_LT(seconds_of(spread, &plan), kQuick);
+  EXPECT_EQ(plan.slabs[0].bytes, 64u * kMany);
 }
 
 TEST(PlanMemory, LargeChainIsQuick) {

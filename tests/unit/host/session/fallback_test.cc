@@ -110,6 +110,24 @@ TEST(Fallback, FailuresThatOthersWouldHaveTooAreErrorsAtOnce) {
   EXPECT_TRUE(session::explain(*session)["fallbacks"].empty());
 }
 
+TEST(Fallback, ARunWithoutMemoryIsAnErrorAndTheProviderStays) {
+  for (const char* policy : {"next", "restart"}) {
+    SCOPED_TRACE(policy);
+    const auto session = make_session(
+        model(), faulty("on_lost = '" + std::string(policy) +
+                        "'\noptions.fault = 'memory'\noptions.fault_after = 1\noptions.fault_times = 1\n"));
+    ASSERT_NE(session, nullptr);
+    ASSERT_TRUE(try_run(*session, {1, 2}).ok());
+    const Status refused = try_run(*session, {1, 2});
+    EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted) << refused.to_string();
+    std::vector<float> y;
+    ASSERT_TRUE(try_run(*session, {1, 2}, &y).ok());
+    EXPECT_THAT(y, ElementsAre(2, 4));
+    EXPECT_EQ(runner_of(*session), "accelerator/npu:0");
+    EXPECT_TRUE(session::explain(*session)["fallbacks"].empty());
+  }
+}
+
 TEST(Fallback, WithoutAnotherProviderTheErrorSaysSo) {
   const auto session =
       make_session(model(), faulty("on_lost = 'next'\noptions.fault = 'lost'\n", {"accelerator/npu:0"}));

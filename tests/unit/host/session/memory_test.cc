@@ -1,6 +1,7 @@
 // memory.host_limit and limits.string_bytes, as a session keeps them.
 #include <gmock/gmock.h>
 
+#include "core/base/stop.h"
 #include "tests/unit/host/session/session_case.h"
 
 namespace tenon::test {
@@ -68,6 +69,67 @@ TEST(Memory, OutputsCountUntilTheyAreReleased) {
   held.clear();
   EXPECT_LT(session->memory()->used(), 10'000u);
   run(*session, expand_to(200'000));
+}
+
+TEST(Memory, ConstantsOfAModelInMemoryCount) {
+  GraphMaker m;
+  const auto x = m.input("x", GraphMaker::f32({100'000}));
+  const std::vector<float> many(100'000, 1.0f);
+  m.output(m.node("Add", {x, m.constant("w", {100'000}, many)}), "y");
+  const auto refused = try_session(m.bytes(), limited("memory.host_limit", "\"300KiB\""));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().kind(), ErrorKind::kLimitExceeded);
+  EXPECT_THAT(refused.status().to_string(), HasSubstr("memory.host_limit is 307200"));
+  const auto session = make_session(m.bytes(), limited("memory.host_limit", "\"2MiB\""));
+  ASSERT_NE(session, nullptr);
+  EXPECT_GT(session->memory()->used(), 400'000u);
+}
+
+TEST(Memory, FoldingCounts) {
+  GraphMaker m;
+  const auto filled = m.node("ConstantOfShape", {m.ints("s", {200'000})}, {}, "fill");
+  m.output(m.node("Neg", {filled}, {}, "minus"), "y");
+  const auto refused = try_session(m.bytes(), limited("memory.host_limit", "\"600KiB\""));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().kind(), ErrorKind::kLimitExceeded) << refused.status().to_string();
+}
+
+/// Prepare would make tables for each row and column before anybody looked at the result.
+TEST(Memory, ASizeIsRefusedBeforeTheProviderPrepares) {
+  struct Case {
+    const char* what;
+    std::string bytes;
+  };
+  std::vector<Case> cases;
+  {
+    GraphMaker m;
+    const auto x = m.input("x", GraphMaker::f32({1, 1, 4, 4}));
+    m.output(m.node("Resize", {x, ir::kNone, ir::kNone, m.ints("s", {1, 1, 1 << 30, 1 << 10})}), "y");
+    cases.push_back({"Resize", m.bytes()});
+  }
+  {
+    GraphMaker m;
+    const auto x = m.input("x", GraphMaker::f32({1, 1, 4, 4}));
+    m.output(m.node("MaxPool", {x},
+                    {ir::Attribute::of_ints("kernel_shape", {3, 3}),
+                     ir::Attribute::of_ints("pads", {1 << 28, 1 << 28, 1 << 28, 1 << 28})}),
+             "y");
+    cases.push_back({"MaxPool", m.bytes()});
+  }
+  {
+    GraphMaker m;
+    const auto x = m.input("x", GraphMaker::f32({1, 8, 1}));
+    m.output(m.node("DFT", {x, m.scalar("n", int64_t{1} << 31)}), "y");
+    cases.push_back({"DFT", m.bytes()});
+  }
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.what);
+    const int64_t begin = steady_now_ns();
+    const auto refused = try_session(each.bytes, limited("memory.host_limit", "\"64MiB\""));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted) << refused.status().to_string();
+    EXPECT_LT(steady_now_ns() - begin, int64_t{5'000'000'000});
+  }
 }
 
 TEST(Memory, ValuesOutliveTheirSession) {

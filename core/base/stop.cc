@@ -1,0 +1,48 @@
+#include "core/base/stop.h"
+
+#include <chrono>
+
+namespace tenon {
+namespace {
+
+thread_local const Stop* t_stop = nullptr;
+
+}  // namespace
+
+int64_t steady_now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+int64_t steady_after_ns(int64_t ns) {
+  const int64_t now = steady_now_ns();
+  return ns > INT64_MAX - now ? INT64_MAX : now + ns;
+}
+
+Status Stop::check(std::string_view doing) const {
+  const std::string_view during = doing.empty() ? "" : " while ";
+  // The deadline first: when it passes, the word is set as well.
+  if (deadline_ns != 0 && steady_now_ns() >= deadline_ns) {
+    return Status(StatusCode::kDeadlineExceeded, str_cat(whose, " has passed", during, doing),
+                  ErrorKind::kDeadline);
+  }
+  if (word != nullptr && __atomic_load_n(word, __ATOMIC_RELAXED) != 0) {
+    return Status(StatusCode::kCancelled, str_cat("the Run was cancelled", during, doing),
+                  ErrorKind::kCancelled);
+  }
+  return Status();
+}
+
+const Stop* current_stop() { return t_stop; }
+
+Status or_stopped(Status status, std::string_view doing) {
+  if (status.ok() || status.kind() == ErrorKind::kDeadline) return status;
+  Status stopped = check_stop(doing);
+  return stopped.ok() ? status : std::move(stopped).with_context(status.where());
+}
+
+StopScope::StopScope(const Stop* stop) : outer_(std::exchange(t_stop, stop)) {}
+StopScope::~StopScope() { t_stop = outer_; }
+
+}  // namespace tenon
