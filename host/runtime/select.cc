@@ -101,6 +101,9 @@ class Selector {
   }
 
   Status nothing_left() const {
+    for (const Skipped& skipped : out_.skipped) {  // the way out is another one than installing a provider
+      if (skipped.reason.kind() == ErrorKind::kOutOfMemory) return skipped.reason;
+    }
     std::string text = "no provider can be used";
     for (const Skipped& skipped : out_.skipped) text += str_cat("\n  ", skipped.reason.to_string());
     if (out_.skipped.empty()) text += ": none is installed; see `tenon providers list`";
