@@ -30,10 +30,11 @@ inline tenon_str to_str(std::string_view text) { return {text.data(), text.size(
 
 /// A copy of `from` (may be null) in today's size; what the caller did not know is zero.
 template <class T>
-T read_struct(const T* from) {
+Result<T> read_struct(const T* from, std::string_view name) {
   T out{};
-  if (from != nullptr)
-    std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(T)));
+  if (from == nullptr) return out;
+  if (from->struct_size < sizeof(uint32_t)) return invalid_input("struct_size of ", name, " is not set");
+  std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(T)));
   return out;
 }
 
@@ -56,6 +57,11 @@ Result<config::Config> config_or_default(const tenon_config* config);
 
 inline Status check_pointer(const void* pointer, std::string_view name) {
   return pointer != nullptr ? ok_status() : invalid_input(name, " is NULL");
+}
+inline Status check_text(tenon_str text, std::string_view name) {
+  return text.data != nullptr || text.size == 0
+             ? ok_status()
+             : invalid_input(name, " is NULL and is said to have ", text.size, " bytes");
 }
 
 }  // namespace tenon::c_api
