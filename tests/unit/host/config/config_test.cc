@@ -400,7 +400,9 @@ TEST(Placement, AnExpressionTakesTimeInProportionToTheName) {
       config.apply_toml("[[placement]]\nmatch = { node = \"(x+x+)+y\" }\nprovider = \"cpu\"", "t.toml").ok());
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(config->placement[0].matches("", "Conv", std::string(20000, 'x'), "m"));
-  EXPECT_TRUE(config->placement[0].matches("", "Conv", std::string(20000, 'x') + "y", "m"));
+  std::string good(20001, 'x');
+  good.back() = 'y';
+  EXPECT_TRUE(config->placement[0].matches("", "Conv", good, "m"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
 }
 
