@@ -30,18 +30,14 @@ inline tenon_str to_str(std::string_view text) { return {text.data(), text.size(
 
 /// A copy of `from` (may be null) in today's size; what the caller did not know is zero.
 template <class T>
-T read_struct(const T* from) {
+Result<T> read_struct(const T* from, std::string_view name) {
   T out{};
-  if (from != nullptr)
-    std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(T)));
+  if (from == nullptr) return out;
+  if (from->struct_size <= sizeof(uint32_t))
+    return invalid_input("struct_size of ", name, " is ", from->struct_size,
+                         "; set it to the size of the struct");
+  std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(T)));
   return out;
-}
-
-/// A struct of the caller's (may be null) says how large it is: all of it would be passed over otherwise.
-template <class T>
-Status check_struct(const T* from, std::string_view name) {
-  if (from == nullptr || from->struct_size > sizeof(uint32_t)) return ok_status();
-  return invalid_input("struct_size of ", name, " is ", from->struct_size, "; set it to sizeof(", name, ")");
 }
 
 /// Writes what the caller has room for; its struct_size stays.
@@ -63,6 +59,11 @@ Result<config::Config> config_or_default(const tenon_config* config);
 
 inline Status check_pointer(const void* pointer, std::string_view name) {
   return pointer != nullptr ? ok_status() : invalid_input(name, " is NULL");
+}
+inline Status check_text(tenon_str text, std::string_view name) {
+  return text.data != nullptr || text.size == 0
+             ? ok_status()
+             : invalid_input(name, " is NULL and is said to have ", text.size, " bytes");
 }
 
 }  // namespace tenon::c_api

@@ -14,6 +14,7 @@ namespace tenon::c_api {
 tenon_status config_create(tenon_str path, tenon_config** out_config, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(out_config, "out_config"));
+    RETURN_IF_ERROR(check_text(path, "path"));
     config::LoadOptions options;
     options.file = std::string(view(path));
     ASSIGN_OR_RETURN(config::Config loaded, config::Config::load(options));
@@ -28,6 +29,9 @@ tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, te
                         tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(config, "config"));
+    RETURN_IF_ERROR(check_text(key, "key"));
+    RETURN_IF_ERROR(check_text(value, "value"));
+    RETURN_IF_ERROR(check_text(source, "source"));
     const std::string_view origin = source.size == 0 ? "config_set" : view(source);
     return config->config.set(view(key), view(value), std::string(origin));
   });
@@ -36,6 +40,7 @@ tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, te
 tenon_status config_describe(const tenon_config* config, tenon_text** out_json, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(config, "config"));
+    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
     for (const config::EffectiveValue& value : config->config.show()) {
       out[value.key] = {{"value", to_json(value.value)},
@@ -49,6 +54,7 @@ tenon_status config_describe(const tenon_config* config, tenon_text** out_json, 
 
 tenon_status config_schema(tenon_text** out_json, tenon_error* error) {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
     for (const config::KeySpec& spec : config::schema()) {
       out[std::string(spec.key)] = {

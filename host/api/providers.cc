@@ -5,6 +5,7 @@
 #include "host/api/functions.h"
 #include "host/api/json.h"
 #include "host/api/registered.h"
+#include "host/provider/fork.h"
 #include "host/provider/quarantine.h"
 #include "host/provider/registry.h"
 #include "host/provider/state_folder.h"
@@ -13,8 +14,18 @@
 namespace tenon::c_api {
 namespace {
 
-std::mutex g_mutex;
-std::vector<std::string> g_registered;  // guarded by g_mutex
+struct Registered {
+  std::mutex mutex;
+  std::vector<std::string> paths;  // guarded by mutex
+};
+Registered& registered() {
+  static auto* const made = [] {
+    auto* const one = new Registered;  // never destroyed: sessions may be made while statics are torn down
+    provider::hold_while_forking(one->mutex);
+    return one;
+  }();
+  return *made;
+}
 
 nlohmann::ordered_json describe(const provider::DeviceInfo& device) {
   return {{"selector", device.selector()},
@@ -69,17 +80,18 @@ nlohmann::ordered_json describe(const provider::ProviderInfo& info) {
 }  // namespace
 
 std::vector<std::string> registered_paths() {
-  const std::lock_guard lock(g_mutex);
-  return g_registered;
+  const std::lock_guard lock(registered().mutex);
+  return registered().paths;
 }
 
 void add_registered_path(std::string path) {
-  const std::lock_guard lock(g_mutex);
-  g_registered.push_back(std::move(path));
+  const std::lock_guard lock(registered().mutex);
+  registered().paths.push_back(std::move(path));
 }
 
 tenon_status provider_register(tenon_str manifest_path, tenon_error* error) {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_text(manifest_path, "manifest_path"));
     if (view(manifest_path).empty()) return invalid_input("the manifest's path is empty");
     provider::RegistryOptions options;
     options.environment = false;
@@ -94,10 +106,13 @@ tenon_status provider_register(tenon_str manifest_path, tenon_error* error) {
 tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon_text** out_json,
                                 tenon_error* error) {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
+    if (deep > 2) return invalid_input("deep is ", deep, "; it may be 0, 1 or 2");
     ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
     provider::RegistryOptions options =
         provider::RegistryOptions::from_config(effective, runtime::host_api());
     for (const std::string& path : registered_paths()) options.registered.push_back(path);
+    options.scan_afresh = deep == 2;
     provider::ProviderRegistry registry(std::move(options));
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     for (const provider::ProviderInfo& info :
@@ -110,6 +125,8 @@ tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon
 
 tenon_status quarantine_describe(tenon_str remove_hash, tenon_text** out_json, tenon_error* error) {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_text(remove_hash, "remove_hash"));
+    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));  // before a record goes
     provider::Quarantine quarantine(provider::state_folder().value_or(""));
     if (!view(remove_hash).empty()) RETURN_IF_ERROR(quarantine.remove(std::string(view(remove_hash))));
     nlohmann::ordered_json out = nlohmann::ordered_json::array();

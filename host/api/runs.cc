@@ -14,24 +14,19 @@ namespace {
 /// The options of one Run, and the trace that it may fill.
 class RunRequest {
  public:
-  explicit RunRequest(const tenon_run_options* options) {
-    if (options == nullptr) return;
-    const tenon_run_options given = read_struct(options);
+  Status read(const tenon_run_options* options) {
+    if (options == nullptr) return ok_status();
+    ASSIGN_OR_RETURN(const tenon_run_options given, read_struct(options, "options"));
+    if (given.deadline_ns < 0)
+      return invalid_input("deadline_ns is ", given.deadline_ns, "; it counts from now, and 0 means none");
     options_.deadline_ns = given.deadline_ns;
     if (given.cancel != nullptr) options_.cancel = &given.cancel->flag;
     out_trace_ = given.out_trace;
-    if (out_trace_ == nullptr) return;
+    if (out_trace_ == nullptr) return ok_status();
     *out_trace_ = nullptr;
     trace_ = std::make_unique<runtime::Trace>();
     options_.trace = trace_.get();
-  }
-
-  static Status check(const tenon_run_options* options) {
-    RETURN_IF_ERROR(check_struct(options, "tenon_run_options"));
-    const int64_t deadline = read_struct(options).deadline_ns;
-    return deadline >= 0
-               ? ok_status()
-               : invalid_input("deadline_ns is ", deadline, "; it counts from now, and 0 means none");
+    return ok_status();
   }
 
   const session::RunOptions& options() const { return options_; }
@@ -70,22 +65,27 @@ tenon_status run(tenon_session* session, const tenon_run_options* options, const
                  uint32_t input_count, const tenon_str* output_names, uint32_t output_count,
                  tenon_value** out_outputs, tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_pointer(session, "session"));
+    RETURN_IF_ERROR(check_handle(session, "session"));
     RETURN_IF_ERROR(check_pointer(out_outputs, "out_outputs"));
     RETURN_IF_ERROR(input_count == 0 ? ok_status() : check_pointer(inputs, "inputs"));
     RETURN_IF_ERROR(output_count == 0 ? ok_status() : check_pointer(output_names, "output_names"));
     std::vector<session::NamedValue> named;
     for (uint32_t i = 0; i < input_count; ++i) {
+      RETURN_IF_ERROR(check_text(inputs[i].name, "an input's name"));
+      RETURN_IF_ERROR(check_pointer(inputs[i].value, "an input's value"));
       named.push_back({view(inputs[i].name), runtime::ValueRef::share(inputs[i].value)});
     }
     std::vector<std::string_view> names;
-    for (uint32_t o = 0; o < output_count; ++o) names.push_back(view(output_names[o]));
+    for (uint32_t o = 0; o < output_count; ++o) {
+      RETURN_IF_ERROR(check_text(output_names[o], "an output's name"));
+      names.push_back(view(output_names[o]));
+    }
     std::vector<runtime::ValueRef> outputs(output_count != 0 ? output_count
                                                              : session->session->outputs().size());
     for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = runtime::ValueRef::share(out_outputs[o]);
 
-    RETURN_IF_ERROR(RunRequest::check(options));
-    RunRequest request(options);
+    RunRequest request;
+    RETURN_IF_ERROR(request.read(options));
     RETURN_IF_ERROR(request.finish(session->session->run(request.options(), named, names, outputs)));
     for (size_t o = 0; o < outputs.size(); ++o) {
       if (out_outputs[o] == nullptr)
@@ -97,19 +97,19 @@ tenon_status run(tenon_session* session, const tenon_run_options* options, const
 
 tenon_status slots_create(tenon_session* session, tenon_slots** out_slots, tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_pointer(session, "session"));
+    RETURN_IF_ERROR(check_handle(session, "session"));
     RETURN_IF_ERROR(check_pointer(out_slots, "out_slots"));
     *out_slots = new tenon_slots(session->session);
     return ok_status();
   });
 }
 
-void slots_release(tenon_slots* slots) { delete slots; }
+void slots_release(tenon_slots* slots) { release(slots); }
 
 tenon_status slots_bind_input(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
                               tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_pointer(slots, "slots"));
+    RETURN_IF_ERROR(check_handle(slots, "slots"));
     RETURN_IF_ERROR(check_pointer(tensor, "tensor"));
     return slots->slots.bind_input(index, *tensor);
   });
@@ -118,7 +118,7 @@ tenon_status slots_bind_input(tenon_slots* slots, uint32_t index, const tenon_te
 tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
                                tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_pointer(slots, "slots"));
+    RETURN_IF_ERROR(check_handle(slots, "slots"));
     RETURN_IF_ERROR(check_pointer(tensor, "tensor"));
     return slots->slots.bind_output(index, *tensor);
   });
@@ -126,16 +126,17 @@ tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_t
 
 tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, tenon_error* error) {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_handle(slots, "slots"));
     if (options == nullptr) return slots->slots.run({});
-    RETURN_IF_ERROR(RunRequest::check(options));
-    RunRequest request(options);
+    RunRequest request;
+    RETURN_IF_ERROR(request.read(options));
     return request.finish(slots->slots.run(request.options()));
   });
 }
 
 tenon_status slots_output(tenon_slots* slots, uint32_t index, tenon_tensor* out_tensor, tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_pointer(slots, "slots"));
+    RETURN_IF_ERROR(check_handle(slots, "slots"));
     RETURN_IF_ERROR(check_pointer(out_tensor, "out_tensor"));
     ASSIGN_OR_RETURN(*out_tensor, slots->slots.output(index));
     return ok_status();

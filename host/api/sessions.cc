@@ -13,13 +13,11 @@ namespace tenon::c_api {
 namespace {
 
 Result<session::SessionOptions> options_of(const tenon_session_options* options) {
-  RETURN_IF_ERROR(check_struct(options, "tenon_session_options"));
   session::SessionOptions out;
   out.registered = registered_paths();
-  const tenon_session_options given = read_struct(options);
-  constexpr uint32_t kKnown = TENON_SESSION_ALL_VALUES;
-  if ((given.flags & ~kKnown) != 0)
-    return invalid_input("flags of tenon_session_options are ", given.flags, "; this version knows ", kKnown);
+  ASSIGN_OR_RETURN(const tenon_session_options given, read_struct(options, "options"));
+  if ((given.flags & ~uint32_t{TENON_SESSION_ALL_VALUES}) != 0)
+    return invalid_input("flags of options hold bits that this version does not know: ", given.flags);
   out.all_values = (given.flags & TENON_SESSION_ALL_VALUES) != 0;
   if (given.progress == nullptr) return out;
   out.progress = [given](double fraction, std::string_view stage) {
@@ -31,10 +29,10 @@ Result<session::SessionOptions> options_of(const tenon_session_options* options)
 Status create(const session::ModelSource& source, const tenon_config* config,
               const tenon_session_options* options, tenon_session** out_session) {
   RETURN_IF_ERROR(check_pointer(out_session, "out_session"));
+  ASSIGN_OR_RETURN(const session::SessionOptions wanted, options_of(options));
   ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
-  ASSIGN_OR_RETURN(const session::SessionOptions session_options, options_of(options));
   ASSIGN_OR_RETURN(std::shared_ptr<session::Session> made,
-                   session::Session::create(source, effective, session_options));
+                   session::Session::create(source, effective, wanted));
   *out_session = new tenon_session{std::move(made)};
   return ok_status();
 }
@@ -52,6 +50,7 @@ tenon_status session_create(tenon_str model_path, const tenon_config* config,
                             const tenon_session_options* options, tenon_session** out_session,
                             tenon_error* error) {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_text(model_path, "model_path"));
     session::ModelSource source;
     source.path = std::string(view(model_path));
     return create(source, config, options, out_session);
@@ -63,6 +62,7 @@ tenon_status session_create_from_memory(const void* data, uint64_t size, uint32_
                                         tenon_session** out_session, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(data, "data"));
+    RETURN_IF_ERROR(check_text(directory, "directory"));
     session::ModelSource source;
     source.keep = keep != 0;
     source.data = data;
@@ -72,7 +72,7 @@ tenon_status session_create_from_memory(const void* data, uint64_t size, uint32_
   });
 }
 
-void session_release(tenon_session* session) { delete session; }
+void session_release(tenon_session* session) { release(session); }
 
 uint32_t session_input_count(const tenon_session* session) {
   return session == nullptr ? 0 : static_cast<uint32_t>(session->session->inputs().size());
@@ -94,7 +94,8 @@ tenon_status session_output(const tenon_session* session, uint32_t index, tenon_
 tenon_status session_describe(const tenon_session* session, uint32_t what, tenon_text** out_json,
                               tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_pointer(session, "session"));
+    RETURN_IF_ERROR(check_handle(session, "session"));
+    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
     switch (what) {
       case TENON_DESCRIBE_EXPLAIN:
         return give_text(dump(session::explain(*session->session)), out_json);
@@ -113,6 +114,8 @@ tenon_status session_describe(const tenon_session* session, uint32_t what, tenon
 tenon_status model_describe(tenon_str model_path, const tenon_config* config, tenon_text** out_json,
                             tenon_error* error) {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_text(model_path, "model_path"));
+    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
     ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
     session::ModelSource source;
     source.path = std::string(view(model_path));
@@ -126,6 +129,8 @@ tenon_status model_describe(tenon_str model_path, const tenon_config* config, te
 tenon_status model_optimize(tenon_str model_path, const tenon_config* config, tenon_str out_path,
                             tenon_error* error) {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_text(model_path, "model_path"));
+    RETURN_IF_ERROR(check_text(out_path, "out_path"));
     ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
     session::ModelSource source;
     source.path = std::string(view(model_path));

@@ -73,9 +73,12 @@ tenon_status value_read_pb(tenon_str path, const tenon_io_info* like, tenon_valu
                            tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
+    RETURN_IF_ERROR(check_text(path, "path"));
     ir::Type type;
     if (like != nullptr) {
-      ASSIGN_OR_RETURN(type, parse_type(view(read_struct(like).type_text)));
+      ASSIGN_OR_RETURN(const tenon_io_info given, read_struct(like, "like"));
+      RETURN_IF_ERROR(check_text(given.type_text, "type_text of like"));
+      ASSIGN_OR_RETURN(type, parse_type(view(given.type_text)));
     }
     ASSIGN_OR_RETURN(const onnx::TestValue read, onnx::read_value(std::string(view(path)), type));
     ASSIGN_OR_RETURN(ValueRef value, from_test_value(read));
@@ -87,6 +90,8 @@ tenon_status value_read_pb(tenon_str path, const tenon_io_info* like, tenon_valu
 tenon_status value_write_pb(tenon_str path, tenon_str name, const tenon_value* value, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(value, "value"));
+    RETURN_IF_ERROR(check_text(path, "path"));
+    RETURN_IF_ERROR(check_text(name, "name"));
     ASSIGN_OR_RETURN(onnx::TestValue test_value, to_test_value(*value));
     test_value.name = std::string(view(name));
     ASSIGN_OR_RETURN(const std::string bytes, onnx::write_value(test_value));

@@ -43,16 +43,16 @@ bool shown_before(const EffectiveValue& a, const EffectiveValue& b) {
 
 // The built-in layer, parsed once. The table is compiled in and a test proves that it parses.
 const FlatValues& builtin_values() {
-  static const FlatValues values = [] {
+  // Never destroyed: sessions may be made while statics are torn down.
+  static const FlatValues& values = *new const FlatValues([] {
     FlatValues out;
     for (const KeySpec& spec : schema()) {
       if (spec.default_toml.empty()) continue;
       Result<Value> root = read_toml(str_cat("v = ", spec.default_toml), "built-in");
-      if (root)
-        out.emplace_back(std::string(spec.key), Value((*root->as_table())[0].second.data(), {"built-in", 0}));
+      if (root) out.emplace_back(std::string(spec.key), (*root->as_table())[0].second.at({"built-in", 0}));
     }
     return out;
-  }();
+  }());
   return values;
 }
 
@@ -112,6 +112,7 @@ Result<Config> Config::load(const LoadOptions& options) {
 
 Status Config::apply_file(const std::string& path, Layer layer) {
   Result<std::string> text = read_text_file(path, kMaxConfigBytes);
+  if (!text && text.error().kind() == ErrorKind::kOutOfMemory) return text.error();
   if (!text) return config_error("config ", text.error().message());
   return ends_with(path, ".json") ? apply_json(*text, path, layer) : apply_toml(*text, path, layer);
 }
@@ -129,12 +130,14 @@ Status Config::apply_json(std::string_view text, std::string source, Layer layer
 // A stronger layer's value stays when a weaker one is applied later.
 Status Config::merge(const Value& root, Layer layer) {
   ASSIGN_OR_RETURN(FlatValues values, flatten(root));
+  Config merged(*this);  // so that this one is as before when memory runs out on the way
   for (auto& [key, value] : values) {
-    auto found = values_.find(key);
-    if (found != values_.end() && found->second.layer > layer) continue;
-    values_[key] = {key, std::move(value), layer};
+    auto found = merged.values_.find(key);
+    if (found != merged.values_.end() && found->second.layer > layer) continue;
+    merged.values_[key] = {key, std::move(value), layer};
   }
-  rebuild();
+  merged.rebuild();
+  std::swap(*this, merged);
   return ok_status();
 }
 

@@ -74,7 +74,7 @@ struct NodePattern;
 /// One `[[placement]]`. The tests that are given must all hold.
 struct PlacementRule {
   std::vector<std::string> ops;  // operator types, "Conv" or "com.microsoft:Gelu"; empty = any
-  std::string node;              // regular expression (ECMAScript) for the whole node name; empty = any
+  std::string node;              // regular expression (RE2) for the whole node name; empty = any
   std::string model;             // glob on the model's file name without folders; empty = any
   std::string provider;          // as in select.order
   bool required = false;         // true: it is an error when that provider declines

@@ -14,11 +14,20 @@ class Flattener {
  public:
   Result<FlatValues> run(const Value& root) {
     for (const auto& [name, value] : *root.as_table()) top(name, value);
+    if (unread_ != 0)
+      errors_.push_back(str_cat(root.where().source, ": ", unread_, " more keys were not looked at"));
     if (!errors_.empty()) return config_error(join(errors_, "\n"));
     return std::move(values_);
   }
 
  private:
+  // The nearest valid name is looked for at each mistake: a file of nothing else would take long.
+  bool enough() {
+    if (errors_.size() < kMaxComplaints) return false;
+    ++unread_;
+    return true;
+  }
+
   template <class... Parts>
   void fail(const Value& at, const Parts&... parts) {
     errors_.push_back(str_cat(at.where().to_string(), ": ", parts...));
@@ -30,6 +39,7 @@ class Flattener {
   }
 
   void top(const std::string& name, const Value& value) {
+    if (enough()) return;
     if (name == "schema") {
       if (!value.as_int() || *value.as_int() != kSchemaVersion) {
         fail(value, "'schema' is ", value.to_toml(), ", this version reads ", kSchemaVersion);
@@ -49,6 +59,7 @@ class Flattener {
     const Table* table = value.as_table();
     if (!table) return fail(value, "'", prefix, "' must be a table, not ", value.type_name());
     for (const auto& [name, member] : *table) {
+      if (enough()) continue;
       if (find_key(prefix + "." + name)) {
         leaf(prefix + "." + name, member);
       } else {
@@ -61,6 +72,7 @@ class Flattener {
     const Table* table = value.as_table();
     if (!table) return fail(value, "'provider' must be a table of providers, not ", value.type_name());
     for (const auto& [id, settings] : *table) {
+      if (enough()) continue;
       if (!provider::is_valid_provider_id(id)) {
         fail(settings, "'", id, "' is no provider id: an id is made of a-z, 0-9, '_' and '-'");
       } else if (!settings.as_table()) {
@@ -73,6 +85,7 @@ class Flattener {
 
   void one_provider(const std::string& prefix, const Table& settings) {
     for (const auto& [name, value] : settings) {
+      if (enough()) continue;
       if (name == "options") {
         options(prefix + ".options", value);
       } else if (find_key(prefix + "." + name)) {
@@ -97,6 +110,7 @@ class Flattener {
 
   FlatValues values_;
   std::vector<std::string> errors_;
+  size_t unread_ = 0;
 };
 
 }  // namespace

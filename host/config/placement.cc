@@ -1,35 +1,46 @@
 #include "host/config/placement.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
-#include <regex>
 
 #include "host/config/schema.h"
 #include "host/config/text.h"
 
 namespace tenon::config {
 
-/// A compiled `node` expression, shared by copies of its rule.
+/// A compiled `node` expression, shared by copies of its rule. RE2 takes time in proportion to the name's length, whatever
+/// the expression: a backtracking matcher takes centuries for (x+x+)+y.
 struct NodePattern {
-  std::regex regex;
+  explicit NodePattern(const std::string& expression) : regex(expression, options()) {}
+  static re2::RE2::Options options() {
+    re2::RE2::Options out;
+    out.set_log_errors(false);
+    out.set_max_mem(1 << 20);
+    return out;
+  }
+  re2::RE2 regex;
 };
 
 namespace {
 
-// std::regex recurses once per character of the text.
-constexpr size_t kLongestNodeName = 1024;
 constexpr size_t kLongestPattern = 512;
 
-const std::vector<std::string> kRuleKeys = {"match", "provider", "required"};
-const std::vector<std::string> kMatchKeys = {"op", "node", "model"};
+const std::vector<std::string>& rule_keys() {
+  static const auto& keys = *new const std::vector<std::string>{"match", "provider", "required"};
+  return keys;
+}
+const std::vector<std::string>& match_keys() {
+  static const auto& keys = *new const std::vector<std::string>{"op", "node", "model"};
+  return keys;
+}
 
-std::shared_ptr<const NodePattern> compile(const std::string& expression) {
-  if (expression.size() > kLongestPattern) return nullptr;
-  try {
-    return std::make_shared<NodePattern>(
-        NodePattern{std::regex(expression, std::regex::ECMAScript | std::regex::optimize)});
-  } catch (const std::regex_error&) {
-    return nullptr;
-  }
+Result<std::shared_ptr<const NodePattern>> compile(const std::string& expression) {
+  if (expression.size() > kLongestPattern)
+    return invalid_input("it is longer than ", kLongestPattern, " characters");
+  auto pattern = std::make_shared<const NodePattern>(expression);
+  if (!pattern->regex.ok()) return invalid_input(pattern->regex.error());
+  return pattern;
 }
 
 const Value* member(const Table& table, std::string_view name) {
@@ -75,22 +86,23 @@ struct RuleCheck {
   void match(const Value& value) {
     const Table* table = value.as_table();
     if (!table) return fail(value, "needs a table for 'match', such as { op = [\"Conv\"] }");
-    known_keys(*table, kMatchKeys);
+    known_keys(*table, match_keys());
     if (table->empty()) fail(value, "has an empty 'match', which would take every node");
     if (const Value* op = member(*table, "op")) ops(*op);
     text(*table, "model", false, value);
     text(*table, "node", false, value);
     const Value* node = member(*table, "node");
-    if (node && node->as_string() && !compile(*node->as_string())) {
-      fail(*node, "has a 'node' that is no regular expression of ECMAScript, or longer than ",
-           kLongestPattern, " characters: ", *node->as_string());
+    if (!node || !node->as_string()) return;
+    if (auto pattern = compile(*node->as_string()); !pattern) {
+      fail(*node, "has a 'node' that is no regular expression (RE2): ", *node->as_string(), ": ",
+           pattern.error().message());
     }
   }
 
   void rule(const Value& value) {
     const Table* table = value.as_table();
     if (!table) return fail(value, "must hold tables, not ", value.type_name());
-    known_keys(*table, kRuleKeys);
+    known_keys(*table, rule_keys());
     text(*table, "provider", true, value);
     const Value* required = member(*table, "required");
     if (required && !required->as_bool()) fail(*required, "needs true or false for 'required'");
@@ -115,7 +127,8 @@ PlacementRule to_rule(const Value& value) {
   }
   if (const Value* node = member(match, "node")) rule.node = *node->as_string();
   if (const Value* model = member(match, "model")) rule.model = *model->as_string();
-  if (!rule.node.empty()) rule.node_pattern = compile(rule.node);
+  if (!rule.node.empty())
+    rule.node_pattern = compile(rule.node).value_or(nullptr);  // check_placement accepted it
   return rule;
 }
 
@@ -157,13 +170,8 @@ bool PlacementRule::matches(std::string_view domain, std::string_view op_type, s
   }
   if (!is_for_model(model_name)) return false;
   if (node.empty()) return true;
-  if (node_name.size() > kLongestNodeName) return false;
-  std::shared_ptr<const NodePattern> pattern = node_pattern ? node_pattern : compile(node);
-  try {
-    return pattern != nullptr && std::regex_match(node_name.begin(), node_name.end(), pattern->regex);
-  } catch (const std::regex_error&) {  // too complex for the matcher
-    return false;
-  }
+  return node_pattern != nullptr &&
+         re2::RE2::FullMatch({node_name.data(), node_name.size()}, node_pattern->regex);
 }
 
 }  // namespace tenon::config

@@ -1,5 +1,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_set>
 
 #include "host/config/read.h"
 
@@ -69,9 +71,7 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool start_object(size_t) override { return open(false); }
   bool key(string_t& name) override {
-    for (const auto& member : open_.back().table) {
-      if (member.first == name) return fail("key '" + name + "' is given twice");
-    }
+    if (!open_.back().keys.insert(name).second) return fail("key '" + name + "' is given twice");
     open_.back().key = std::move(name);
     return true;
   }
@@ -104,12 +104,13 @@ class Builder : public nlohmann::json_sax<Json> {
     std::string key;
     Array array;
     Table table;
+    std::unordered_set<std::string> keys;  // of `table`
   };
 
   bool open(bool is_array) {
     if (open_.size() >= static_cast<size_t>(kMaxDepth))
       return fail(str_cat("nested deeper than ", kMaxDepth, " levels"));
-    open_.push_back({is_array, here(), {}, {}, {}});
+    open_.push_back({is_array, here(), {}, {}, {}, {}});
     return true;
   }
 

@@ -12,25 +12,35 @@ namespace tenon::config {
 namespace {
 
 // The text as a TOML value, or none when it is not exactly one.
-std::optional<Value::Data> toml_value(std::string_view text, const std::string& source) {
+std::optional<Value> toml_value(std::string_view text, const std::string& source) {
   Result<Value> root = read_toml(str_cat("v = ", text), source);
   if (!root || root->as_table()->size() != 1) return std::nullopt;
-  return (*root->as_table())[0].second.data();
+  return (*root->as_table())[0].second;
+}
+
+// What begins as a list, a table or a quoted string is meant as TOML; words are taken as they stand.
+Status check_broken(std::string_view text, const std::string& source) {
+  const std::string_view trimmed = trim(text);
+  if (trimmed.empty() || std::string_view("[{\"'").find(trimmed[0]) == std::string_view::npos)
+    return ok_status();
+  Result<Value> root = read_toml(str_cat("v = ", trimmed), source);
+  const std::string why(root.ok() ? "one value is expected" : root.error().message());
+  return config_error(source, ": '", trimmed.substr(0, 200), "' is no TOML value (", why, ")");
 }
 
 // Gives every part of the value the place it was written at: a flag has no lines.
-Value relocate(const Value::Data& data, const Location& where) {
-  if (const Array* array = std::get_if<Array>(&data)) {
+Value relocate(const Value& value, const Location& where) {
+  if (const Array* array = value.as_array()) {
     Array out;
-    for (const Value& element : *array) out.push_back(relocate(element.data(), where));
+    for (const Value& element : *array) out.push_back(relocate(element, where));
     return Value(std::move(out), where);
   }
-  if (const Table* table = std::get_if<Table>(&data)) {
+  if (const Table* table = value.as_table()) {
     Table out;
-    for (const auto& member : *table) out.emplace_back(member.first, relocate(member.second.data(), where));
+    for (const auto& member : *table) out.emplace_back(member.first, relocate(member.second, where));
     return Value(std::move(out), where);
   }
-  return Value(data, where);
+  return value.at(where);
 }
 
 bool wants_text(KeyKind kind) {
@@ -38,21 +48,22 @@ bool wants_text(KeyKind kind) {
          kind == KeyKind::kSize;
 }
 
-Value read_loosely(const KeySpec* spec, std::string_view text, const Location& where) {
+Result<Value> read_loosely(const KeySpec* spec, std::string_view text, const Location& where) {
   bool list = spec != nullptr && (spec->kind == KeyKind::kStrings || spec->kind == KeyKind::kOrder);
-  std::optional<Value::Data> data = toml_value(text, where.source);
-  bool scalar = !data || !(std::holds_alternative<Array>(*data) || std::holds_alternative<Table>(*data));
+  std::optional<Value> value = toml_value(text, where.source);
+  if (!value) RETURN_IF_ERROR(check_broken(text, where.source));
+  bool scalar = !value || !(value->as_array() || value->as_table());
+  const std::string* words = value ? value->as_string() : nullptr;
   if (list && scalar && !(spec->kind == KeyKind::kOrder && trim(text) == "auto")) {
-    if (data && std::holds_alternative<std::string>(*data)) text = std::get<std::string>(*data);
     Array parts;
-    for (std::string& part : split(text, ',')) parts.emplace_back(std::move(part), where);
+    for (std::string& part : split(words ? std::string_view(*words) : text, ','))
+      parts.emplace_back(std::move(part), where);
     return Value(std::move(parts), where);
   }
-  bool other_scalar = data && scalar && !std::holds_alternative<std::string>(*data);
-  bool bytes =
-      data && spec != nullptr && spec->kind == KeyKind::kSize && std::holds_alternative<int64_t>(*data);
-  if (spec != nullptr && wants_text(spec->kind) && other_scalar && !bytes) data.reset();
-  return relocate(data ? *data : Value::Data(std::string(trim(text))), where);
+  bool other_scalar = value && scalar && words == nullptr;
+  bool bytes = value && spec != nullptr && spec->kind == KeyKind::kSize && value->as_int();
+  if (spec != nullptr && wants_text(spec->kind) && other_scalar && !bytes) value.reset();
+  return value ? relocate(*value, where) : Value(std::string(trim(text)), where);
 }
 
 // {"select", "order"} + value -> the document { select = { order = value } }.
@@ -105,7 +116,7 @@ Status Config::set(std::string_view key, std::string_view text, std::string sour
   Location where{std::move(source), 0};
   std::string_view name = trim(key);
   if (name.empty()) return config_error(where.source, ": the key is empty");
-  Value value = read_loosely(find_key(name), text, where);
+  ASSIGN_OR_RETURN(Value value, read_loosely(find_key(name), text, where));
   return merge(nest(path_of(name), std::move(value), where), Layer::kApi);
 }
 
@@ -130,8 +141,9 @@ Status Config::apply_environment() {
       return;
     }
     Location where{"environment variable " + variable, 0};
-    Value value = read_loosely(find_key(key), *text, where);
-    Status status = merge(nest(path_of(key), std::move(value), where), Layer::kEnvironment);
+    Result<Value> value = read_loosely(find_key(key), *text, where);
+    Status status =
+        value.ok() ? merge(nest(path_of(key), std::move(*value), where), Layer::kEnvironment) : value.error();
     if (!status.ok()) errors.emplace_back(status.message());
   };
   for (const KeySpec& spec : schema()) {

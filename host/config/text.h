@@ -24,4 +24,7 @@ std::string_view trim(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
+/// Most mistakes that are told of one document; who looks for more only takes time.
+inline constexpr size_t kMaxComplaints = 20;
+
 }  // namespace tenon::config

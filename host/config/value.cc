@@ -72,7 +72,22 @@ std::string Location::to_string() const { return line > 0 ? str_cat(source, ":",
 std::string_view Value::type_name() const {
   constexpr std::string_view kNames[] = {"a boolean", "an integer", "a number",
                                          "a string",  "a list",     "a table"};
-  return kNames[data_.index()];
+  return kNames[content().data.index()];
+}
+
+const Value::Content& Value::content() const {
+  static const Content* const none = new Content{};  // values may be read while statics are torn down
+  return content_ ? *content_ : *none;
+}
+
+// Each kind is copied by itself: see the class.
+Value Value::at(Location where) const {
+  if (const bool* flag = as_bool()) return Value(*flag, std::move(where));
+  if (const int64_t* number = as_int()) return Value(*number, std::move(where));
+  if (const double* real = as_double()) return Value(*real, std::move(where));
+  if (const std::string* text = as_string()) return Value(std::string(*text), std::move(where));
+  if (const Array* array = as_array()) return Value(Array(*array), std::move(where));
+  return Value(Table(*as_table()), std::move(where));
 }
 
 std::string Value::to_toml() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,24 +28,28 @@ struct Location {
   std::string to_string() const;
 };
 
-/// An immutable-by-habit tree of booleans, 64-bit integers, doubles, strings, arrays and tables.
+/// An immutable tree of booleans, 64-bit integers, doubles, strings, arrays and tables. Copies share the content, so that
+/// copying neither fails nor costs: where memory runs out in the copy of a std::variant, libstdc++ 12 destroys a member
+/// that was never made.
 class Value {
  public:
   using Data = std::variant<bool, int64_t, double, std::string, Array, Table>;
 
-  Value() : data_(false) {}
-  Value(Data data, Location where) : data_(std::move(data)), where_(std::move(where)) {}
+  Value() = default;  // false, from nowhere
+  Value(Data data, Location where)
+      : content_(std::make_shared<const Content>(Content{std::move(data), std::move(where)})) {}
 
-  const Data& data() const { return data_; }
-  const Location& where() const { return where_; }
+  /// The same content, written elsewhere. Its own elements keep their places.
+  Value at(Location where) const;
+  const Location& where() const { return content().where; }
 
   /// The content when it has that type, else null. Borrowed from this value.
-  const bool* as_bool() const { return std::get_if<bool>(&data_); }
-  const int64_t* as_int() const { return std::get_if<int64_t>(&data_); }
-  const double* as_double() const { return std::get_if<double>(&data_); }
-  const std::string* as_string() const { return std::get_if<std::string>(&data_); }
-  const Array* as_array() const { return std::get_if<Array>(&data_); }
-  const Table* as_table() const { return std::get_if<Table>(&data_); }
+  const bool* as_bool() const { return std::get_if<bool>(&content().data); }
+  const int64_t* as_int() const { return std::get_if<int64_t>(&content().data); }
+  const double* as_double() const { return std::get_if<double>(&content().data); }
+  const std::string* as_string() const { return std::get_if<std::string>(&content().data); }
+  const Array* as_array() const { return std::get_if<Array>(&content().data); }
+  const Table* as_table() const { return std::get_if<Table>(&content().data); }
 
   /// "a string", "an integer" ...: for messages.
   std::string_view type_name() const;
@@ -52,8 +57,13 @@ class Value {
   std::string to_toml() const;
 
  private:
-  Data data_;
-  Location where_;
+  struct Content {
+    Data data;
+    Location where;
+  };
+  const Content& content() const;
+
+  std::shared_ptr<const Content> content_;  // null: false, from nowhere
 };
 
 /// `text` as a basic TOML string with its quotes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <new>
 
 #include "host/provider/negotiate.h"
 
@@ -20,11 +21,14 @@ tenon_device_info extended(const tenon_device_info& given) {
   return info;
 }
 
-tenon_status add_device(void* context, const tenon_device_info* given, tenon_error*) noexcept {
-  if (given == nullptr || given->struct_size < sizeof(uint32_t)) return TENON_INVALID_ARGUMENT;
-  auto& devices = *static_cast<std::vector<DeviceInfo>*>(context);
-  if (devices.size() >= kMaxDevices) return TENON_RESOURCE_EXHAUSTED;
-  tenon_device_info info = extended(*given);
+void say(tenon_error* error, const char* text) noexcept {
+  if (error == nullptr || error->struct_size < sizeof *error) return;
+  std::strncpy(error->message, text, sizeof error->message - 1);
+  error->message[sizeof error->message - 1] = '\0';
+}
+
+void add(const tenon_device_info& given, std::vector<DeviceInfo>& devices) {
+  tenon_device_info info = extended(given);
   DeviceInfo device;
   device.kind = info.kind;
   device.serialize = info.serialize;
@@ -41,7 +45,22 @@ tenon_status add_device(void* context, const tenon_device_info* given, tenon_err
   };
   device.ordinal = static_cast<uint32_t>(std::count_if(devices.begin(), devices.end(), same_kind));
   devices.push_back(std::move(device));
-  return TENON_OK;
+}
+
+tenon_status add_device(void* context, const tenon_device_info* given, tenon_error* error) noexcept {
+  if (given == nullptr || given->struct_size < sizeof(uint32_t)) return TENON_INVALID_ARGUMENT;
+  auto& devices = *static_cast<std::vector<DeviceInfo>*>(context);
+  if (devices.size() >= kMaxDevices) {
+    say(error, "more devices than a provider may have");
+    return TENON_OUT_OF_RANGE;
+  }
+  try {
+    add(*given, devices);
+    return TENON_OK;
+  } catch (const std::bad_alloc&) {
+    say(error, "no memory for the description of a device");
+    return TENON_RESOURCE_EXHAUSTED;
+  }
 }
 
 }  // namespace
@@ -63,11 +82,14 @@ tenon_status list_devices(const tenon_ep_api& api, tenon_provider* provider,
   sink.add = add_device;
   try {
     return api.enumerate_devices(provider, &sink, &out_error);
+  } catch (const std::bad_alloc&) {
+    say(&out_error, "no memory for enumerating devices");
+    return TENON_RESOURCE_EXHAUSTED;
   } catch (const std::exception& exception) {
     std::string text = str_cat("a C++ exception crossed the border: ", exception.what());
-    std::strncpy(out_error.message, text.c_str(), sizeof out_error.message - 1);
+    say(&out_error, text.c_str());
   } catch (...) {
-    std::strncpy(out_error.message, "an exception crossed the border", sizeof out_error.message - 1);
+    say(&out_error, "an exception crossed the border");
   }
   return TENON_INTERNAL;
 }

@@ -5,6 +5,7 @@
 
 #include "host/config/text.h"
 #include "host/provider/machine.h"
+#include "host/provider/out_of_memory.h"
 #include "host/provider/refusal.h"
 #include "host/provider/scan.h"
 #include "host/provider/state_folder.h"
@@ -47,6 +48,7 @@ std::shared_ptr<Entry> Checker::discover(const Found& found, const FileIdentity&
     entry->manifest = std::make_shared<const Manifest>(std::move(*manifest));
     entry->refused = check_text(*entry->manifest);
   } else {
+    throw_if_out_of_memory(manifest.error());
     entry->refused = manifest.error();
   }
   return entry;
@@ -73,11 +75,15 @@ Status Checker::check_enabled(const Manifest& manifest) const {
 
 void Checker::check(Entry& entry, CheckLevel level) {
   if (entry.ok() && entry.checked < CheckLevel::kFiles && level >= CheckLevel::kFiles) {
-    entry.refused = check_library(entry);
+    Status checked = check_library(entry);
+    throw_if_out_of_memory(checked);
+    entry.refused = std::move(checked);
     entry.checked = CheckLevel::kFiles;
   }
   if (entry.ok() && entry.checked < CheckLevel::kScan && level >= CheckLevel::kScan) {
-    entry.refused = scan(entry);
+    Status scanned = scan(entry);
+    throw_if_out_of_memory(scanned);
+    entry.refused = std::move(scanned);
     entry.checked = CheckLevel::kScan;
   }
 }
@@ -113,7 +119,7 @@ Status Checker::scan(Entry& entry) {
   ScanRequest request{std::move(helper), entry.file.real_path, entry.manifest.get(),
                       options_.discovery.scan_timeout};
   std::string key = ScanCache::key_of(request);
-  std::optional<ScanAnswer> kept = cache_.find(key);
+  std::optional<ScanAnswer> kept = options_.scan_afresh ? std::nullopt : cache_.find(key);
   Result<ScanAnswer> answer = kept ? Result<ScanAnswer>(std::move(*kept)) : scan_library(request);
   if (answer) {
     if (!kept) cache_.keep(key, *answer);

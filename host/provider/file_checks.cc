@@ -40,6 +40,8 @@ Result<Opened> open_checked(const Manifest& manifest, const ManifestFile& entry,
                             Trust trust) {
   std::error_code error;
   std::filesystem::path real = std::filesystem::canonical(manifest.path_of(entry), error);
+  if (error == std::errc::not_enough_memory)
+    return out_of_memory("'", manifest.path_of(entry), "': ", error.message());
   if (error) {
     return refuse(Refusal::kLoad,
                   str_cat("the ", what, " '", manifest.path_of(entry), "': ", error.message()),
@@ -136,6 +138,8 @@ Result<CheckedFile> check_files(const Manifest& manifest, Trust trust) {
   if (trust != Trust::kNone) {
     std::error_code error;
     std::filesystem::path manifest_path = std::filesystem::canonical(manifest.path, error);
+    if (error == std::errc::not_enough_memory)
+      return out_of_memory("'", manifest.path, "': ", error.message());
     if (!error) RETURN_IF_ERROR(check_writers(manifest_path.string()));
   }
   CheckedFile out{library.real_path, library.file->identity(), {}};

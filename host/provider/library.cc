@@ -27,6 +27,8 @@ Status load(boost::dll::shared_library& library, const std::string& path, boost:
   try {
     library.load(path, mode | boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
     return ok_status();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory("no memory for loading '", path, "'");
   } catch (const std::exception& exception) {
     return Status(StatusCode::kUnavailable, loader_text(exception.what()));
   } catch (...) {  // an initialiser of the library may throw anything
@@ -46,6 +48,8 @@ void* Library::function(const char* name) const {
   try {
     if (!impl_->library.has(name)) return nullptr;
     return reinterpret_cast<void*>(&impl_->library.get<void()>(name));
+  } catch (const std::bad_alloc&) {
+    throw;  // says nothing of the library
   } catch (const std::exception&) {
     return nullptr;
   }

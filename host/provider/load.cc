@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "host/provider/fork.h"
 #include "host/provider/library.h"
 #include "host/provider/negotiate.h"
 #include "host/provider/refusal.h"
@@ -14,18 +15,16 @@ namespace {
 
 std::atomic<bool> ending{false};
 
-// Never destroyed: providers may outlive every static object.
 struct Builds {
   std::mutex mutex;
   std::vector<std::shared_ptr<Build>> all;
 };
+PerProcess<Builds> g_builds;
 
 Builds& builds() {
-  static Builds* const table = [] {
-    std::atexit([] { ending.store(true, std::memory_order_release); });
-    return new Builds();
-  }();
-  return *table;
+  static const bool told = (at_end_of_process([] { ending.store(true, std::memory_order_release); }), true);
+  static_cast<void>(told);
+  return g_builds.get();
 }
 
 Result<std::shared_ptr<Build>> build_of(const Manifest& manifest, const LoadContext& context) {
@@ -60,6 +59,7 @@ Result<std::shared_ptr<Library>> map_library(const Manifest& manifest, const Loa
   RETURN_IF_ERROR(check_identity(context));
   Result<std::shared_ptr<Library>> library = Library::open(context.real_path);
   if (!library) {
+    if (library.error().kind() == ErrorKind::kOutOfMemory) return library.error();
     Refusal code = load_refusal(library.error().message());
     return refuse(code, library.error().message(),
                   code == Refusal::kDepMissing ? std::string_view(manifest.required_hint) : "");
@@ -126,6 +126,8 @@ Result<std::shared_ptr<LoadedProvider>> LoadedProvider::make(std::shared_ptr<con
                                         manifest->directory, &provider->handle_, error);
   if (status != TENON_OK) {
     std::string text = bounded_text(error.message, sizeof error.message);
+    if (status == TENON_RESOURCE_EXHAUSTED)
+      return out_of_memory("provider_create: ", text).with_context(provider->label());
     return refuse(Refusal::kSelftest,
                   str_cat("provider_create: ", text.empty() ? str_cat("status ", status) : text));
   }

@@ -1,8 +1,8 @@
 #include "host/provider/loaded_provider.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "host/config/text.h"
 #include "host/provider/device_list.h"
@@ -21,6 +21,12 @@ tenon_error empty_error() {
   return error;
 }
 
+void say(tenon_error* error, const std::string& text) {
+  if (error == nullptr || error->struct_size < sizeof *error) return;
+  text.copy(error->message, sizeof error->message - 1);
+  error->message[std::min(text.size(), sizeof error->message - 1)] = '\0';
+}
+
 tenon_status add_domain(void* context, const tenon_domain_info* given, tenon_error* error) noexcept {
   auto& domains = *static_cast<std::vector<DomainInfo>*>(context);
   if (given == nullptr || given->struct_size < sizeof(uint32_t) || domains.size() >= 64)
@@ -28,18 +34,19 @@ tenon_status add_domain(void* context, const tenon_domain_info* given, tenon_err
   tenon_domain_info info{};
   std::memcpy(&info, given, std::min<size_t>(given->struct_size, sizeof info));
   bool power_of_two = info.alignment != 0 && (info.alignment & (info.alignment - 1)) == 0;
-  if (info.id == TENON_DOMAIN_HOST || !power_of_two) {
-    if (error != nullptr && error->struct_size >= sizeof *error) {
-      std::snprintf(error->message, sizeof error->message,
-                    "R17: memory domain %u has the number of the host's, or an alignment of %u", info.id,
-                    info.alignment);
+  try {
+    if (info.id == TENON_DOMAIN_HOST || !power_of_two) {
+      say(error, str_cat("R17: memory domain ", info.id, " has the number of the host's, or an alignment of ",
+                         info.alignment));
+      return TENON_INVALID_ARGUMENT;
     }
-    return TENON_INVALID_ARGUMENT;
+    std::string name =
+        info.name.data ? bounded_text(info.name.data, std::min<uint64_t>(info.name.size, 256)) : "";
+    domains.push_back({info.id, info.flags, info.alignment, info.max_buffer_bytes, std::move(name)});
+    return TENON_OK;
+  } catch (const std::bad_alloc&) {
+    return TENON_RESOURCE_EXHAUSTED;
   }
-  std::string name =
-      info.name.data ? bounded_text(info.name.data, std::min<uint64_t>(info.name.size, 256)) : "";
-  domains.push_back({info.id, info.flags, info.alignment, info.max_buffer_bytes, std::move(name)});
-  return TENON_OK;
 }
 
 ErrorKind kind_of(tenon_status code, const tenon_error& error) {
@@ -158,17 +165,20 @@ Result<std::shared_ptr<Device>> LoadedProvider::open(const DeviceInfo& info,
     if (!device->is_lost()) return device;
     *out_lost = std::move(device);
   }
+  const std::string place = str_cat("opening device '", info.selector(), "'");
+  std::shared_ptr<Device> device(new Device());
+  device->provider_ = shared_from_this();
+  device->info_ = info;
+  std::weak_ptr<Device>& known = open_[info.stable_id];
   tenon_device* handle = nullptr;
   tenon_error error = empty_error();
-  std::string place = str_cat("opening device '", info.selector(), "'");
   tenon_status status =
       api_.device_open(handle_, {info.stable_id.data(), info.stable_id.size()}, &handle, &error);
   if (status != TENON_OK) return provider_status(*this, status, error).with_context(place);
-  std::vector<DomainInfo> domains;
   if (api_.device_domains != nullptr) {
     tenon_domain_sink sink{};
     sink.struct_size = sizeof sink;
-    sink.context = &domains;
+    sink.context = &device->domains_;
     sink.add = add_domain;
     status = api_.device_domains(handle, &sink, &error);
   }
@@ -176,12 +186,8 @@ Result<std::shared_ptr<Device>> LoadedProvider::open(const DeviceInfo& info,
     api_.device_close(handle);
     return provider_status(*this, status, error).with_context(place);
   }
-  std::shared_ptr<Device> device(new Device());
-  device->provider_ = shared_from_this();
-  device->info_ = info;
-  device->domains_ = std::move(domains);
-  device->handle_ = handle;
-  open_[info.stable_id] = device;
+  device->handle_ = handle;  // from here on the device closes it, and nothing fails any more
+  known = device;
   return device;
 }
 

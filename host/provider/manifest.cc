@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "host/config/config.h"
 #include "host/config/read.h"
@@ -16,10 +17,17 @@ using config::Array;
 using config::Table;
 using config::Value;
 
+// What is wrong: the first mistakes in words, the rest counted. A manifest is read before anything of it is trusted, and a
+// megabyte of mistakes must not become gigabytes of words.
+struct Complaints {
+  std::vector<std::string> first;
+  size_t more = 0;
+};
+
 // Reads the members of one object, collecting complaints with line and dotted name.
 class Reader {
  public:
-  Reader(const Table& table, const Value& at, std::string prefix, std::vector<std::string>& errors)
+  Reader(const Table& table, const Value& at, std::string prefix, Complaints& errors)
       : table_(table), at_(at), prefix_(std::move(prefix)), errors_(errors) {}
 
   const Value* find(std::string_view name) const {
@@ -31,7 +39,11 @@ class Reader {
 
   template <class... Parts>
   void fail(const Value& at, std::string_view name, const Parts&... parts) {
-    errors_.push_back(str_cat(at.where().to_string(), ": '", prefix_, name, "' ", parts...));
+    if (errors_.first.size() >= config::kMaxComplaints) {
+      ++errors_.more;
+      return;
+    }
+    errors_.first.push_back(str_cat(at.where().to_string(), ": '", prefix_, name, "' ", parts...));
   }
 
   bool text(std::string_view name, std::string& out, bool required) {
@@ -108,7 +120,6 @@ class Reader {
 
   const Value& at() const { return at_; }
   const Table& table() const { return table_; }
-  std::vector<std::string>& errors() { return errors_; }
 
  private:
   const Value* member(std::string_view name, bool required) {
@@ -120,7 +131,7 @@ class Reader {
   const Table& table_;
   const Value& at_;
   std::string prefix_;
-  std::vector<std::string>& errors_;
+  Complaints& errors_;
 };
 
 // Relative and without a way out of the folder; either separator, whatever system wrote it.
@@ -226,7 +237,7 @@ void read_bound(Reader& in, std::string_view name, config::OptionType type, std:
   }
 }
 
-void read_option(Reader& in, Manifest& out) {
+void read_option(Reader& in, Manifest& out, std::set<std::string>& names) {
   config::OptionSpec option;
   in.text("name", option.name, true);
   std::string type;
@@ -244,9 +255,7 @@ void read_option(Reader& in, Manifest& out) {
   option.values = in.elements("values");
   in.text("doc", option.doc, false);
   in.flag("live", option.live);
-  for (const config::OptionSpec& other : out.options) {
-    if (other.name == option.name) in.fail(in.at(), "name", "'", option.name, "' is declared twice");
-  }
+  if (!names.insert(option.name).second) in.fail(in.at(), "name", "'", option.name, "' is declared twice");
   // A default that breaks the option's own rule would fail every session.
   Result<std::vector<config::OptionSetting>> tried = config::validate_options(out.id, {&option, 1}, {});
   if (!tried) in.fail(in.at(), "default", "does not fit the option itself: ", tried.error().message());
@@ -273,7 +282,8 @@ void read_root(Reader& in, Manifest& out) {
     in.fail(*in.find("ops_file"), "ops_file",
             "must be relative to the manifest and stay below it, without '..'");
   }
-  in.objects("options", [&](Reader& inner) { read_option(inner, out); });
+  std::set<std::string> names;
+  in.objects("options", [&](Reader& inner) { read_option(inner, out, names); });
   in.integer("priority", -1000000, 1000000, out.priority, false);
   in.object("conformance", false, [&](Reader& inner) {
     inner.text("kit", out.conformance_kit, false);
@@ -309,7 +319,7 @@ Result<Manifest> parse_manifest(std::string_view json, const std::string& path) 
   Manifest manifest;
   manifest.path = path;
   manifest.directory = std::filesystem::path(path).parent_path().string();
-  std::vector<std::string> errors;
+  Complaints errors;
   Reader in(*root->as_table(), *root, "", errors);
   int64_t version = 0;
   if (in.integer("manifest_version", 1, UINT32_MAX, version, true) && version != TENON_EP_MANIFEST_VERSION) {
@@ -318,7 +328,8 @@ Result<Manifest> parse_manifest(std::string_view json, const std::string& path) 
   }
   manifest.manifest_version = static_cast<uint32_t>(version);
   read_root(in, manifest);
-  if (!errors.empty()) return refuse(Refusal::kManifestSyntax, config::join(errors, "\n"));
+  if (errors.more != 0) errors.first.push_back(str_cat("and ", errors.more, " more"));
+  if (!errors.first.empty()) return refuse(Refusal::kManifestSyntax, config::join(errors.first, "\n"));
   for (const auto& [key, value] : *root->as_table()) {
     if (std::find(std::begin(kKnownKeys), std::end(kKnownKeys), key) == std::end(kKnownKeys)) {
       manifest.unknown[key] = value;
@@ -329,6 +340,7 @@ Result<Manifest> parse_manifest(std::string_view json, const std::string& path) 
 
 Result<Manifest> read_manifest(const std::string& path) {
   Result<std::string> text = config::read_text_file(path, kMaxManifestBytes);
+  if (!text && text.error().kind() == ErrorKind::kOutOfMemory) return text.error();
   if (!text) return refuse(Refusal::kManifestSyntax, text.error().message());
   return parse_manifest(*text, path);
 }

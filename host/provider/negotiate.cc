@@ -104,6 +104,8 @@ tenon_status create_provider(const tenon_ep_api& api, uint32_t flags, tenon_host
                                {manifest_dir.data(), manifest_dir.size()}};
   try {
     return api.provider_create(&params, out_provider, &out_error);
+  } catch (const std::bad_alloc&) {
+    return TENON_RESOURCE_EXHAUSTED;
   } catch (const std::exception& exception) {
     std::string text = str_cat("a C++ exception crossed the border: ", exception.what());
     text.copy(out_error.message, sizeof out_error.message - 1);

@@ -65,7 +65,4 @@ Status check_writers(const std::string& path);
 /// True when the group is the user's own and has no other member.
 bool is_private_group(uint32_t user, uint32_t group);
 
-/// Hex SHA-256 of a text.
-std::string sha256_of(std::string_view text);
-
 }  // namespace tenon::provider

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include "host/provider/open_file.h"
 #include "host/provider/refusal.h"
@@ -33,11 +34,11 @@ std::string octal(unsigned mode) {
 }  // namespace
 
 Result<std::unique_ptr<OpenFile>> OpenFile::open(const std::string& path) {
+  std::unique_ptr<OpenFile> file(new OpenFile());  // before the descriptor, which it closes
+  file->path_ = path;
   // Without O_NONBLOCK a pipe in the file's place would block.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return invalid_input("'", path, "' cannot be opened: ", std::strerror(errno));
-  std::unique_ptr<OpenFile> file(new OpenFile());
-  file->path_ = path;
   file->handle_ = descriptor;
   struct stat status;
   if (fstat(descriptor, &status) != 0)
@@ -74,10 +75,13 @@ bool is_private_group(uint32_t user, uint32_t group) {
   char user_text[4096], group_text[16384];
   passwd user_entry, *found_user = nullptr;
   ::group group_entry, *found_group = nullptr;
-  if (getpwuid_r(user, &user_entry, user_text, sizeof user_text, &found_user) != 0 || found_user == nullptr)
-    return false;
+  int error = getpwuid_r(user, &user_entry, user_text, sizeof user_text, &found_user);
+  if (error == ENOMEM) throw std::bad_alloc();  // says nothing of the group
+  if (error != 0 || found_user == nullptr) return false;
   if (found_user->pw_gid != group) return false;
-  if (getgrgid_r(group, &group_entry, group_text, sizeof group_text, &found_group) != 0) return false;
+  error = getgrgid_r(group, &group_entry, group_text, sizeof group_text, &found_group);
+  if (error == ENOMEM) throw std::bad_alloc();
+  if (error != 0) return false;
   if (found_group == nullptr || std::strcmp(found_group->gr_name, found_user->pw_name) != 0) return false;
   for (char** member = found_group->gr_mem; *member != nullptr; ++member) {
     if (std::strcmp(*member, found_user->pw_name) != 0) return false;

@@ -9,6 +9,7 @@
 #include "host/provider/choose.h"
 #include "host/provider/entry.h"
 #include "host/provider/load.h"
+#include "host/provider/out_of_memory.h"
 #include "host/provider/search.h"
 
 namespace tenon::provider {
@@ -344,6 +345,7 @@ Result<std::shared_ptr<LoadedProvider>> ProviderRegistry::load(std::string_view 
     LoadContext context{impl_->options.host_api, entry->file.real_path, entry->file.identity};
     Result<std::shared_ptr<LoadedProvider>> provider = load_provider(entry->manifest, context);
     if (!provider) {
+      throw_if_out_of_memory(provider.error());
       entry->refused = provider.error();
       continue;
     }

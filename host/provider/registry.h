@@ -58,6 +58,9 @@ struct RegistryOptions {
   std::optional<std::string> state_dir;    // instead of $XDG_STATE_HOME/tenon: quarantine, scan verdicts
   std::optional<std::string> scan_helper;  // instead of tenon-scan beside libtenon or in ../bin
 
+  /// Scans without looking at kept answers, and keeps the new ones: for who wants to know how things are now.
+  bool scan_afresh = false;
+
   /// Discovery, versions and origins as `config` has them.
   static RegistryOptions from_config(const config::Config& config, const tenon_host_api* host_api);
 };

@@ -31,6 +31,9 @@ struct ScanAnswer {
 /// Thread-safe.
 Result<ScanAnswer> scan_library(const ScanRequest& request);
 
+/// What drivers read to learn of the machine and a container or chroot may lack: "/sys, /proc", or empty.
+std::string hidden_folders();
+
 /// The helper beside this library (or, where this code is linked into a program, beside it or in ../lib);
 /// empty when there is none.
 std::string find_scan_helper();

@@ -1,9 +1,14 @@
 #include "host/provider/scan_cache.h"
 
+#include <vector>
+
+#include "host/config/environment.h"
 #include "host/config/read.h"
 #include "host/config/text.h"
+#include "host/provider/machine.h"
 #include "host/provider/open_file.h"
 #include "host/provider/scan_read.h"
+#include "host/provider/sha256.h"
 #include "host/provider/state_folder.h"
 #include "tenon/ep.h"
 
@@ -22,6 +27,54 @@ std::string boot_id() {
   return file && (*file)->read(0, text, sizeof text) ? std::string(text, sizeof text) : std::string();
 }
 
+constexpr std::string_view kLoaderCache = "/etc/ld.so.cache";
+constexpr uint64_t kMaxLoaderCache = 16 << 20;
+
+/// The folders that the dynamic loader looks into whatever its cache says.
+std::vector<std::string> loader_folders() {
+  std::vector<std::string> out;
+  if (std::optional<std::string> given = config::environment("LD_LIBRARY_PATH"))
+    out = config::split(*given, ':');
+  const std::string triplet = str_cat(host_arch(), "-linux-gnu");
+  for (const char* folder : {"/lib/", "/usr/lib/"}) out.push_back(folder + triplet);
+  for (const char* folder : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"}) out.emplace_back(folder);
+  return out;
+}
+
+/// The bytes of the loader's cache: paths are in it as terminated strings. Empty without one.
+std::string loader_cache() {
+  Result<std::unique_ptr<OpenFile>> file = OpenFile::open(std::string(kLoaderCache));
+  if (!file || (*file)->size() > kMaxLoaderCache) return {};
+  std::string bytes((*file)->size(), '\0');
+  return (*file)->read(0, bytes.data(), bytes.size()) ? bytes : std::string();
+}
+
+/// The file behind every path at which the loader may find `name`: which of them it takes is its own affair.
+std::string soname_identity(const std::string& name, const std::string& cache) {
+  std::string out = name + ":";
+  const auto add = [&](const std::string& path) {
+    if (Result<FileIdentity> identity = identity_of(path))
+      out += str_cat(path, "=", identity->to_string(), ";");
+  };
+  if (name.find('/') != std::string::npos) add(name);
+  for (const std::string& folder : loader_folders()) add(str_cat(folder, "/", name));
+  const std::string end = str_cat("/", name, std::string_view("\0", 1));
+  for (size_t at = cache.find(end); at != std::string::npos; at = cache.find(end, at + 1)) {
+    const size_t begin = cache.rfind('\0', at) + 1;  // npos + 1 is 0
+    add(cache.substr(begin, at + end.size() - 1 - begin));
+  }
+  return out + "|";
+}
+
+/// What the loader is told, and which parts of the system are hidden from this process: drivers look at both.
+std::string surroundings() {
+  std::string out = str_cat("hidden=", hidden_folders(), ";");
+  for (const char* variable : {"LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES"}) {
+    out += str_cat(variable, "=", config::environment(variable).value_or(""), ";");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string ScanCache::key_of(const ScanRequest& request) {
@@ -29,7 +82,9 @@ std::string ScanCache::key_of(const ScanRequest& request) {
   for (const ManifestFile& file : request.manifest->files)
     key += identity_text(request.manifest->path_of(file));
   for (const std::string& path : request.manifest->required_files) key += identity_text(path);
-  for (const std::string& name : request.manifest->required_sonames) key += name + ";";
+  const std::string cache = request.manifest->required_sonames.empty() ? std::string() : loader_cache();
+  for (const std::string& name : request.manifest->required_sonames) key += soname_identity(name, cache);
+  key += surroundings();
   key += str_cat(request.manifest->id, " ", request.manifest->version.to_string(), ";");
   return key + str_cat("abi=", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR, ";boot=", boot_id());
 }

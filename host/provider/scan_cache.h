@@ -14,8 +14,8 @@ class ScanCache {
   /// `folder` is the state folder; empty = nothing is kept.
   explicit ScanCache(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Everything the answer depends on: the file, the helper, the required files, this boot of the machine,
-  /// the ABI.
+  /// Everything the answer depends on: the file, the helper, the required files, the libraries behind the required sonames,
+  /// what the loader is told by the environment, system folders that are hidden, this boot of the machine, the ABI.
   static std::string key_of(const ScanRequest& request);
 
   std::optional<ScanAnswer> find(const std::string& key) const;

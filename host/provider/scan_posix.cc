@@ -115,6 +115,14 @@ bool drain(int descriptor, std::string& text, size_t limit, bool keep_last) {
   return true;
 }
 
+// True when the child has ended. It stays a zombie, so that the number of its process group belongs to nobody else.
+bool has_ended(const Child& child) {
+  siginfo_t info{};
+  const int error = ::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOHANG | WNOWAIT);
+  // ECHILD: the application ignores SIGCHLD or waits for any child, so that the status went to it.
+  return error == 0 ? info.si_pid == child.pid : errno == ECHILD;
+}
+
 // Collects both pipes until the child has closed its end of the first or the time is over. A process that the
 // library left behind may hold the pipes open: then the child's own end decides.
 void collect(Child& child, const Pipe& answer, const Pipe& output, Clock::time_point deadline) {
@@ -131,30 +139,22 @@ void collect(Child& child, const Pipe& answer, const Pipe& output, Clock::time_p
       watched[0].fd = -1;
     if (ready > 0 && watched[1].revents != 0 && !drain(output.read, child.output, kMaxOutputBytes, true))
       watched[1].fd = -1;
-    if (ready == 0 && ::waitpid(child.pid, &child.status, WNOHANG) == child.pid) {
-      child.status_known = true;
-      return;
-    }
+    if (ready == 0 && has_ended(child)) return;
   }
 }
 
 // Waits for the end of a child that closed its pipe. False when it does not end in time.
-bool reap(Child& child, Clock::time_point deadline) {
-  while (!child.status_known) {
-    pid_t got = ::waitpid(child.pid, &child.status, WNOHANG);
-    if (got == child.pid) child.status_known = true;
-    // ECHILD: the application ignores SIGCHLD or waits for any child, so that the status went to it.
-    if (got < 0 && errno != EINTR) return true;
-    if (child.status_known) return true;
+bool wait_for_end(const Child& child, Clock::time_point deadline) {
+  while (!has_ended(child)) {
     if (Clock::now() >= deadline) return false;
     ::usleep(500);
   }
   return true;
 }
 
-void kill_group(Child& child) {
+// Ends the child where it has not ended, and what the library started and left behind in any case.
+void end_group(Child& child) {
   ::kill(-child.pid, SIGKILL);
-  ::kill(child.pid, SIGKILL);
   while (!child.status_known) {
     pid_t got = ::waitpid(child.pid, &child.status, 0);
     if (got == child.pid) child.status_known = true;
@@ -179,7 +179,8 @@ std::string end_of(const Child& child) {
   return str_cat("it ended the process with exit code ", WEXITSTATUS(child.status));
 }
 
-/// What drivers read to learn of the machine and a container or chroot may lack: "/sys, /proc", or empty.
+}  // namespace
+
 std::string hidden_folders() {
   constexpr std::pair<const char*, const char*> kProofs[] = {
       {"/sys", "/sys/devices"}, {"/proc", "/proc/self"}, {"/dev", "/dev/null"}};
@@ -190,6 +191,8 @@ std::string hidden_folders() {
   }
   return out;
 }
+
+namespace {
 
 std::string crash_cure(const std::string& hint) {
   std::string cure(refusal_cure(Refusal::kScanCrash));
@@ -247,8 +250,8 @@ Result<ScanAnswer> scan_library(const ScanRequest& request) {
   auto deadline =
       Clock::now() + std::chrono::microseconds(static_cast<int64_t>(request.timeout_seconds * 1e6));
   collect(child, answer, output, deadline);
-  if (!child.timed_out && !reap(child, deadline)) child.timed_out = true;
-  if (child.timed_out) kill_group(child);
+  if (!child.timed_out && !wait_for_end(child, deadline)) child.timed_out = true;
+  end_group(child);
   // What the child wrote before its end may still be in the pipes.
   for (int descriptor : {answer.read, output.read}) ::fcntl(descriptor, F_SETFL, O_NONBLOCK);
   size_t before = std::string::npos;

@@ -5,7 +5,9 @@
 
 #include "host/config/environment.h"
 #include "host/config/text.h"
+#include "host/provider/folder.h"
 #include "host/provider/machine.h"
+#include "host/provider/out_of_memory.h"
 #include "host/provider/scan.h"
 
 namespace tenon::provider {
@@ -19,10 +21,6 @@ constexpr char kListSeparator = ';';
 #else
 constexpr char kListSeparator = ':';
 #endif
-
-bool is_manifest_name(std::string_view name) {
-  return name.size() > kSuffix.size() && name.substr(name.size() - kSuffix.size()) == kSuffix;
-}
 
 class Search {
  public:
@@ -92,15 +90,13 @@ class Search {
 
   void folder(Place place, const fs::path& path) {
     folders_.push_back(path.string());
-    std::vector<std::string> names;
-    std::error_code error;
-    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-      std::string name = at->path().filename().string();
-      std::error_code ignored;
-      if (is_manifest_name(name) && at->is_regular_file(ignored)) names.push_back(std::move(name));
+    Result<std::vector<std::string>> listed = list_folder(path.string(), kSuffix);
+    if (!listed) {
+      throw_if_out_of_memory(listed.error());
+      notices_.emplace_back(listed.error().message());
+      return;
     }
-    if (error) notices_.push_back(str_cat("'", path.string(), "' cannot be read: ", error.message()));
-    std::sort(names.begin(), names.end());  // bytewise, whatever the locale
+    std::vector<std::string>& names = *listed;
     if (names.size() > kMaxManifestsPerFolder) {
       notices_.push_back(str_cat("'", path.string(), "' holds ", names.size(), " manifests; only the first ",
                                  kMaxManifestsPerFolder, " are looked at"));

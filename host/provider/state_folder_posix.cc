@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "host/config/environment.h"
+#include "host/provider/folder.h"
 
 namespace tenon::provider {
 namespace {
@@ -56,16 +56,7 @@ Status write_atomically(const std::string& path, std::string_view text) {
 }
 
 std::vector<std::string> files_in(const std::string& folder, std::string_view suffix) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::string name = at->path().filename().string();
-    bool wanted =
-        name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
-    if (wanted) names.push_back(std::move(name));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  return list_folder(folder, suffix).value_or(std::vector<std::string>());
 }
 
 Status remove_file(const std::string& path) {

@@ -1,42 +1,37 @@
 #include "host/runtime/blob_cache.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "host/provider/folder.h"
+#include "host/provider/fork.h"
+#include "host/provider/sha256.h"
 #include "host/runtime/blob_file.h"
 
 namespace tenon::runtime {
 namespace {
 
 constexpr std::string_view kSuffix = ".blob";
-using Digest = std::array<unsigned char, 32>;
+using provider::Sha256;
 
 /// In front of every blob. Padded with zeros to a multiple of 64, so that the mapped blob is aligned.
 struct Header {
   char magic[8] = {'t', 'e', 'n', 'o', 'n', 'b', 'l', '1'};
   uint64_t key_bytes = 0;
   uint64_t blob_bytes = 0;
-  Digest digest{};  // of key and blob
+  Sha256::Digest digest{};  // of key and blob
 };
 
 uint64_t blob_offset(uint64_t key_bytes) { return (sizeof(Header) + key_bytes + 63) / 64 * 64; }
 
-Digest digest_of(std::string_view key, std::string_view blob) {
-  Digest out{};
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  if (context == nullptr) return out;
-  EVP_DigestInit_ex(context, EVP_sha256(), nullptr);
-  EVP_DigestUpdate(context, key.data(), key.size());
-  EVP_DigestUpdate(context, blob.data(), blob.size());
-  EVP_DigestFinal_ex(context, out.data(), nullptr);
-  EVP_MD_CTX_free(context);
-  return out;
+Sha256::Digest digest_of(std::string_view key, std::string_view blob) {
+  Sha256 hash;
+  hash.add(key);
+  hash.add(blob);
+  return hash.digest();
 }
 
 /// The blob inside of a file; empty when the file is not what was written for `key`.
@@ -63,21 +58,16 @@ BlobCache::~BlobCache() {
 }
 
 BlobCache* BlobCache::process() {
-  static BlobCache* cache = [] {
-    const std::string folder = user_cache_folder();
-    return folder.empty() ? nullptr : new BlobCache({folder + "/blobs"});
-  }();
-  return cache;
+  static constinit provider::PerProcess<std::unique_ptr<BlobCache>> cache;
+  if (const auto* made = cache.peek()) return made->get();
+  const std::string folder = user_cache_folder();
+  return cache
+      .get(folder.empty() ? nullptr : std::make_unique<BlobCache>(BlobCacheOptions{folder + "/blobs"}))
+      .get();
 }
 
 std::string BlobCache::path_of(std::string_view key) const {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out = options_.directory + "/";
-  for (const unsigned char byte : digest_of(key, {})) {
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
-  }
-  return out.append(kSuffix);
+  return str_cat(options_.directory, "/", provider::hex_of(digest_of(key, {})), kSuffix);
 }
 
 Result<std::string_view> BlobCache::get(std::string_view key) {
@@ -128,10 +118,14 @@ void BlobCache::make_room(uint64_t bytes) {
   std::vector<File> files;
   uint64_t total = bytes;
   std::error_code error;  // a file that another process has just removed is no error
-  for (fs::directory_iterator at(options_.directory, error), end; !error && at != end; at.increment(error)) {
-    const uint64_t size = at->file_size(error);
-    if (error || at->path().extension() != kSuffix) continue;
-    files.push_back({at->last_write_time(error), size, at->path()});
+  for (const std::string& name :
+       provider::list_folder(options_.directory, kSuffix).value_or(std::vector<std::string>())) {
+    fs::path path(options_.directory + "/" + name);
+    const uint64_t size = fs::file_size(path, error);
+    if (error) continue;
+    const fs::file_time_type time = fs::last_write_time(path, error);
+    if (error) continue;
+    files.push_back({time, size, std::move(path)});
     total += size;
   }
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.time < b.time; });

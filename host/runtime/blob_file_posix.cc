@@ -50,7 +50,8 @@ bool write_all(int fd, std::string_view bytes) {
 }  // namespace
 
 Result<MappedFile> map_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor file(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));  // a FIFO must not stop us
   struct stat info {};
   if (!file.ok() || ::fstat(file.get(), &info) != 0) return not_found("no file '", path, "'");
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || info.st_size == 0) {

@@ -2,17 +2,39 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
 namespace tenon::runtime {
 namespace {
 
-void copy_text(char* to, size_t room, std::string_view text) {
-  const size_t n = std::min(text.size(), room - 1);
-  std::memcpy(to, text.data(), n);
-  to[n] = '\0';
+/// The longest part of `text` that has at most `room` bytes and ends between characters of UTF-8.
+std::string_view whole_characters(std::string_view text, size_t room) {
+  if (text.size() <= room) return text;
+  while (room > 0 && (static_cast<unsigned char>(text[room]) & 0xC0) == 0x80) --room;
+  return text.substr(0, room);
+}
+
+/// Writes the pieces one after the other, terminated. What does not fit is replaced by a mark that says how much there was.
+template <size_t kRoom>
+void copy_text(char (&to)[kRoom], std::initializer_list<std::string_view> pieces) {
+  char mark[48] = "";
+  size_t total = 0;
+  for (const std::string_view piece : pieces) total += piece.size();
+  size_t room = kRoom - 1;
+  if (total > room)
+    room -= static_cast<size_t>(std::snprintf(mark, sizeof(mark), "... [cut: %zu bytes in all]", total));
+  char* at = to;
+  for (const std::string_view piece : pieces) {
+    const std::string_view fits = whole_characters(piece, room);
+    at = std::copy(fits.begin(), fits.end(), at);
+    room -= fits.size();
+    if (fits.size() < piece.size()) break;
+  }
+  std::strcpy(at, mark);
 }
 
 /// What a fixed array of a provider holds, terminated or not.
@@ -57,14 +79,24 @@ tenon_status give_status(const Status& status, tenon_error* error) {
   if (status.process_lost()) error->flags |= TENON_ERROR_PROCESS_LOST;
   error->reserved = static_cast<uint32_t>(status.kind());
   if (error->struct_size >= offsetof(tenon_error, message)) {
-    copy_text(error->where, sizeof(error->where), status.where());
+    copy_text(error->where, {status.where()});
   }
   if (error->struct_size >= sizeof(tenon_error)) {
-    const std::string refusal(status.refusal());
-    const std::string text = (refusal.empty() ? refusal : refusal + ": ") + std::string(status.message());
-    copy_text(error->message, sizeof(error->message), text);
+    const std::string_view between = status.refusal().empty() ? "" : ": ";
+    copy_text(error->message, {status.refusal(), between, status.message()});
   }
   return code;
+}
+
+tenon_status give_plain(StatusCode code, ErrorKind kind, const char* message, tenon_error* error) noexcept {
+  const auto number = static_cast<tenon_status>(code);
+  if (error == nullptr || error->struct_size < offsetof(tenon_error, where)) return number;
+  error->code = number;
+  error->flags = 0;
+  error->reserved = static_cast<uint32_t>(kind);
+  if (error->struct_size >= offsetof(tenon_error, message)) error->where[0] = '\0';
+  if (error->struct_size >= sizeof(tenon_error)) copy_text(error->message, {message});
+  return number;
 }
 
 Status take_status(tenon_status code, const tenon_error& error, std::string_view label) {

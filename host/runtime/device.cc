@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "host/provider/fork.h"
+
 namespace tenon::runtime {
 namespace {
 
@@ -15,10 +17,8 @@ struct DeviceTable {
   std::mutex mutex;
   std::map<const provider::Device*, std::weak_ptr<Device>> open;
 };
-DeviceTable& table() {
-  static auto* devices = new DeviceTable;  // sessions may end while statics are torn down
-  return *devices;
-}
+provider::PerProcess<DeviceTable> g_table;
+DeviceTable& table() { return g_table.get(); }
 
 Status check_domains(const provider::Device& device) {
   uint32_t last = TENON_DOMAIN_HOST;
@@ -137,12 +137,13 @@ Result<std::shared_ptr<Device>> Device::open(const std::shared_ptr<provider::Loa
                                              std::string_view selector) {
   ASSIGN_OR_RETURN(std::shared_ptr<provider::Device> opened, provider->open_device(selector));
   RETURN_IF_ERROR(check_domains(*opened));
+  // Made before the lock is taken and gone after it: the destructor takes the lock too.
+  const std::shared_ptr<Device> made(new Device(opened));
   const std::lock_guard lock(table().mutex);
   std::weak_ptr<Device>& known = table().open[opened.get()];
   if (auto device = known.lock()) return device;
-  auto device = std::shared_ptr<Device>(new Device(std::move(opened)));
-  known = device;
-  return device;
+  known = made;
+  return made;
 }
 
 const MemoryDomain* Device::find_domain(uint32_t local_id) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "host/provider/fork.h"
 #include "host/provider/host_provider.h"
 #include "host/runtime/border.h"
 #include "host/runtime/graph_view.h"
@@ -21,6 +22,7 @@ std::string_view view(tenon_str text) { return {text.data, static_cast<size_t>(t
 using Sink = std::function<void(const LogLine&)>;
 
 std::mutex g_log_mutex;
+[[maybe_unused]] const bool g_log_held = (provider::hold_while_forking(g_log_mutex), true);
 
 std::shared_ptr<const Sink>& log_sink() {
   static auto* sink = new std::shared_ptr<const Sink>;  // providers may log while statics are torn down
@@ -69,6 +71,7 @@ Status check_shape(uint32_t rank, const int64_t* dims) {
   if (rank <= TENON_EP_MAX_RANK && (rank == 0 || dims != nullptr) && count_elements({dims, rank}, &count)) {
     return ok_status();
   }
+  if (rank != 0 && dims == nullptr) return invalid_input("R34: dims is NULL and the rank is ", rank);
   return invalid_input("R34: a shape of rank ", rank, " given to the host cannot be");
 }
 
@@ -110,6 +113,10 @@ tenon_status set_object(tenon_run* run, uint32_t output, tenon_value* value, ten
 
 // ---- Values ----
 
+Status check_place(tenon_value** out_value) {
+  return out_value != nullptr ? ok_status() : invalid_input("out_value is NULL");
+}
+
 Status give(Result<ValueRef> made, tenon_value** out_value) {
   if (!made.ok()) return std::move(made).error();
   *out_value = made->release();
@@ -120,6 +127,7 @@ tenon_status value_from_input(tenon_run* run, uint32_t input, tenon_value** out_
                               tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_call(run));
+    RETURN_IF_ERROR(check_place(out_value));
     return give(run->sink->value_from_input(run->step, input), out_value);
   });
 }
@@ -129,6 +137,7 @@ tenon_status value_from_input(tenon_run* run, uint32_t input, tenon_value** out_
 tenon_status value_make_tensor(uint32_t dtype, uint32_t rank, const int64_t* dims, tenon_value** out_value,
                                void** out_data, tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_place(out_value));
     RETURN_IF_ERROR(check_shape(rank, dims));
     RETURN_IF_ERROR(give(make_tensor(dtype, std::span<const int64_t>(dims, rank)), out_value));
     if (out_data != nullptr) *out_data = (*out_value)->tensor.data;
@@ -139,6 +148,7 @@ tenon_status value_make_tensor(uint32_t dtype, uint32_t rank, const int64_t* dim
 tenon_status value_make_strings(uint32_t rank, const int64_t* dims, const int64_t* offsets, const char* bytes,
                                 tenon_value** out_value, tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_place(out_value));
     RETURN_IF_ERROR(check_shape(rank, dims));
     return give(make_strings(std::span<const int64_t>(dims, rank), offsets, bytes), out_value);
   });
@@ -147,6 +157,9 @@ tenon_status value_make_strings(uint32_t rank, const int64_t* dims, const int64_
 tenon_status value_make(uint32_t kind, uint32_t dtype, tenon_value* const* elements, uint64_t n,
                         tenon_value** out_value, tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_place(out_value));
+    if (n != 0 && elements == nullptr) return invalid_input("elements is NULL and there are ", n, " of them");
+    if (n > PTRDIFF_MAX / sizeof(tenon_value*)) return invalid_input("there cannot be ", n, " elements");
     return give(make_composite(kind, dtype, {elements, static_cast<size_t>(n)}), out_value);
   });
 }
@@ -163,7 +176,7 @@ tenon_value* value_element(const tenon_value* value, uint64_t index) noexcept {
   return index < value_size(value) ? value->elements[index].get() : nullptr;
 }
 tenon_status value_tensor(const tenon_value* value, tenon_tensor* out_tensor) noexcept {
-  if (value == nullptr || !value->is_tensor()) return TENON_INVALID_ARGUMENT;
+  if (value == nullptr || out_tensor == nullptr || !value->is_tensor()) return TENON_INVALID_ARGUMENT;
   *out_tensor = value->tensor;
   return TENON_OK;
 }

@@ -255,6 +255,9 @@ class Selector {
   }
 
   Status nothing_left() const {
+    for (const Skipped& skipped : out_.skipped) {  // the way out is another one than installing a provider
+      if (skipped.reason.kind() == ErrorKind::kOutOfMemory) return skipped.reason;
+    }
     std::string text = "no provider can be used";
     for (const provider::PassedOver& each : out_.passed_over) text += "\n  " + each.text();
     if (out_.passed_over.empty()) text += ": none is installed; see `tenon providers list`";

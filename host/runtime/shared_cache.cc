@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "host/provider/fork.h"
+
 namespace tenon::runtime {
 
 SharedCache::~SharedCache() {
@@ -11,9 +13,8 @@ SharedCache::~SharedCache() {
 }
 
 SharedCache& SharedCache::process() {
-  // Never destroyed: providers may give objects back while statics are torn down.
-  static SharedCache* cache = new SharedCache;
-  return *cache;
+  static constinit provider::PerProcess<SharedCache> cache;
+  return cache.get();
 }
 
 tenon_status SharedCache::get(const std::string& key, tenon_make_fn make, void* context,

@@ -6,6 +6,7 @@
 #include <exception>
 #include <thread>
 
+#include "host/provider/fork.h"
 #include "host/runtime/cores.h"
 #include "host/runtime/float_mode.h"
 
@@ -106,13 +107,15 @@ ThreadPool::ThreadPool(uint32_t threads) : size_(std::clamp(threads, 1u, WorkerS
 ThreadPool::~ThreadPool() { stop(); }
 
 ThreadPool& ThreadPool::process(uint32_t threads) {
-  // Never destroyed: threads of the application may still run a session while statics are torn down. Its
-  // workers end with the library, because their code goes with it.
-  static ThreadPool* pool = new ThreadPool(1);
+  // Its workers end with the library, because their code goes with it. A child of fork has a pool of its own.
+  static constinit provider::PerProcess<ThreadPool> pools;
   struct EndOfLibrary {
-    ~EndOfLibrary() { pool->stop(); }
+    ~EndOfLibrary() {
+      if (ThreadPool* pool = pools.peek()) pool->stop();
+    }
   };
   static EndOfLibrary end;
+  ThreadPool* const pool = &pools.get(1u);
   const uint32_t wanted = std::min(threads == 0 ? usable_cores() : threads, WorkerSet::kCapacity);
   uint32_t size = pool->size_.load(std::memory_order_relaxed);
   while (size < wanted && !pool->size_.compare_exchange_weak(size, wanted)) {
@@ -271,7 +274,7 @@ uint32_t ThreadPool::worker_count(const RunThreads* run) {
 uint32_t ThreadPool::own_threads(RunThreads* run, uint32_t k) {
   if (run == nullptr) {
     run = &t_no_run;
-    if (run->pool_ == nullptr) run->set(&process(), process().size());
+    if (run->pool_ != &process()) run->set(&process(), process().size());
   }
   if (run->pool_ == nullptr || t_inside.active) return 1;
   ThreadPool& pool = *run->pool_;

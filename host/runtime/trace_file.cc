@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "host/provider/fork.h"
 #include "host/runtime/cores.h"
 #include "host/runtime/host_api.h"
 #include "host/runtime/trace.h"
@@ -15,8 +16,8 @@ struct OpenFiles {
   std::map<std::string, std::weak_ptr<Trace>> traces;  // by path
 };
 OpenFiles& open_files() {
-  static auto* files = new OpenFiles;  // sessions may end while statics are torn down
-  return *files;
+  static constinit provider::PerProcess<OpenFiles> files;
+  return files.get();
 }
 
 std::string with_process_id(std::string path) {

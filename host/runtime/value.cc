@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <type_traits>
 
@@ -77,6 +78,15 @@ void ValueRef::reset() {
   std::free(value);
 }
 
+Status check_dims_given(const tenon_tensor& tensor) {
+  if (tensor.rank > TENON_EP_MAX_RANK) {
+    return invalid_input("rank ", tensor.rank, " is above the limit of ", TENON_EP_MAX_RANK);
+  }
+  if (tensor.rank != 0 && tensor.dims == nullptr)
+    return invalid_input("dims is NULL and the rank is ", tensor.rank);
+  return ok_status();
+}
+
 bool count_elements(std::span<const int64_t> dims, int64_t* out_count) {
   int64_t count = 1;
   bool empty = false;
@@ -118,6 +128,7 @@ Result<ValueRef> make_tensor(uint32_t dtype, std::span<const int64_t> dims) {
 }
 
 Result<ValueRef> wrap_tensor(const tenon_tensor& tensor, void (*free_fn)(void*), void* free_context) {
+  RETURN_IF_ERROR(check_dims_given(tensor));
   const std::span<const int64_t> dims(tensor.dims, tensor.rank);
   if (tensor.kind != TENON_KIND_TENSOR) return invalid_input("only a tensor can be wrapped");
   if (tensor.domain != TENON_DOMAIN_HOST) return invalid_input("only a tensor in host memory can be wrapped");
@@ -151,6 +162,8 @@ Result<ValueRef> make_strings(std::span<const int64_t> dims, const int64_t* offs
   int64_t count = 0;
   count_elements(dims, &count);
   if (!rising(offsets, count)) return invalid_input("the offsets of a string tensor must rise from 0");
+  if (offsets[count] != 0 && bytes == nullptr)
+    return invalid_input("the strings have ", offsets[count], " bytes, and bytes is NULL");
   const auto offset_bytes = (static_cast<uint64_t>(count) + 1) * sizeof(int64_t);
   const auto size = static_cast<uint64_t>(offsets[count]);
   void* memory = nullptr;
@@ -195,10 +208,15 @@ Result<ValueRef> make_composite(uint32_t kind, uint32_t dtype, std::span<tenon_v
   if (std::find(elements.begin(), elements.end(), nullptr) != elements.end()) {
     return invalid_input("an element is missing");
   }
+  uint32_t depth = 0;
+  for (const tenon_value* element : elements) depth = std::max(depth, element->depth + 1);
+  if (depth > kMaxValueDepth)
+    return invalid_input("values are nested deeper than ", kMaxValueDepth, " levels");
   void* unused = nullptr;
   ASSIGN_OR_RETURN(tenon_value* const value, allocate({}, 0, &unused));
   ValueRef out = ValueRef::adopt(value);
   for (tenon_value* element : elements) value->elements.push_back(ValueRef::share(element));
+  value->depth = depth;
   value->tensor.kind = kind;
   value->tensor.dtype = elements.empty() ? dtype : elements.back()->tensor.dtype;
   value->tensor.object = value;
@@ -228,10 +246,10 @@ tenon_tensor describe(const ir::Tensor& tensor) {
 }
 
 Result<ValueRef> value_of(const ir::TensorPtr& tensor) {
-  auto* kept = new ir::TensorPtr(tensor);
+  auto kept = std::make_unique<ir::TensorPtr>(tensor);
   const auto release = [](void* context) { delete static_cast<ir::TensorPtr*>(context); };
-  auto out = wrap_tensor(describe(*tensor), release, kept);
-  if (!out.ok()) delete kept;
+  auto out = wrap_tensor(describe(*tensor), release, kept.get());
+  if (out.ok()) static_cast<void>(kept.release());
   return out;
 }
 

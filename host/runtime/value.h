@@ -59,6 +59,7 @@ struct tenon_value {
   mutable std::atomic<uint32_t> count{1};
   tenon_tensor tensor{};
   std::vector<tenon::runtime::ValueRef> elements;  // SEQUENCE: n; OPTIONAL: 0 or 1; MAP: keys, values
+  uint32_t depth = 0;                              // of elements in elements: 0 for a tensor
   void (*free_fn)(void* context) = nullptr;        // of wrapped memory
   void* free_context = nullptr;
   tenon::runtime::MemoryCharge charge;  // for memory of its own
@@ -69,6 +70,12 @@ struct tenon_value {
 };
 
 namespace tenon::runtime {
+
+/// Deepest nesting of sequences, optionals and maps: what walks a value, its end first, takes some stack for each level.
+inline constexpr uint32_t kMaxValueDepth = 64;
+
+/// That `dims` of a descriptor given by the application can be read: there are some, and not more than a tensor may have.
+Status check_dims_given(const tenon_tensor& tensor);
 
 /// Elements of a shape; false when a dim is negative or the product does not fit 63 bits.
 bool count_elements(std::span<const int64_t> dims, int64_t* out_count);

@@ -17,6 +17,7 @@ const ir::Type& innermost(const ir::Type& type) {
 
 std::string text_of(const tenon_tensor& tensor) {
   if (tensor.kind != TENON_KIND_TENSOR) return "no tensor";
+  if (!runtime::check_dims_given(tensor).ok()) return str_cat("of rank ", tensor.rank);
   return str_cat(ir::element_type_name(static_cast<ir::ElementType>(tensor.dtype)),
                  ir::Shape::of({tensor.dims, tensor.dims + tensor.rank}).to_string());
 }
@@ -117,12 +118,13 @@ Status check_input(const IoEntry& entry, const tenon_tensor& tensor) {
     return wrong(entry, tensor, "it is another kind of value");
   }
   if (tensor.kind != TENON_KIND_TENSOR) return ok_status();
+  if (Status status = runtime::check_dims_given(tensor); !status.ok())
+    return wrong(entry, tensor, status.message());
   if (tensor.strides != nullptr) return wrong(entry, tensor, "it is not dense");
   if (tensor.domain != TENON_DOMAIN_HOST) return wrong(entry, tensor, "it is not in host memory");
   if (type.element != ir::ElementType::kUndefined && tensor.dtype != static_cast<uint32_t>(type.element)) {
     return wrong(entry, tensor, "the element type differs");
   }
-  if (tensor.rank > TENON_EP_MAX_RANK) return wrong(entry, tensor, "the rank is too high");
   if (type.shape.has_rank && tensor.rank != type.shape.rank())
     return wrong(entry, tensor, "the rank differs");
   for (size_t d = 0; d < entry.dims.size(); ++d) {

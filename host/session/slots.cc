@@ -31,8 +31,8 @@ Slots::Slots(std::shared_ptr<Session> session) : session_(std::move(session)) {
 Slots::~Slots() = default;
 
 void Slots::set(Bound* bound, const tenon_tensor& tensor) {
-  bound->tensor = tensor;
   bound->dims.assign(tensor.dims, tensor.dims + tensor.rank);
+  bound->tensor = tensor;
   bound->tensor.dims = bound->dims.data();
   bound->is_set = true;
 }
@@ -40,6 +40,8 @@ void Slots::set(Bound* bound, const tenon_tensor& tensor) {
 Status Slots::bind_input(uint32_t index, const tenon_tensor& tensor) {
   if (index >= inputs_.size())
     return invalid_input("the model has ", inputs_.size(), " inputs, there is no input ", index);
+  if (Status status = runtime::check_dims_given(tensor); !status.ok())
+    return std::move(status).with_context(str_cat("input '", session_->inputs()[index].name, "'"));
   RETURN_IF_ERROR(check_input(session_->inputs()[index], tensor));
   Bound& bound = inputs_[index];
   const bool same = bound.is_set && same_shape(bound.tensor, tensor);
@@ -56,6 +58,9 @@ Status Slots::bind_output(uint32_t index, const tenon_tensor& tensor) {
   if (index >= outputs_.size()) {
     return invalid_input("the model has ", outputs_.size(), " outputs, there is no output ", index);
   }
+  if (Status status = runtime::check_dims_given(tensor); !status.ok())
+    return std::move(status).with_context(
+        str_cat("memory for output '", session_->outputs()[index].name, "'"));
   uint64_t bytes = 0;
   const bool numeric = tensor.kind == TENON_KIND_TENSOR && tensor.domain == TENON_DOMAIN_HOST &&
                        tensor.strides == nullptr &&

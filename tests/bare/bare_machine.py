@@ -5,7 +5,7 @@ Each machine is made for one command and leaves nothing behind:
 
   no driver    OpenCL's loader is there and knows no driver
   no /sys      an empty folder is mounted over it; PoCL ends a process that enumerates devices then
-  lost /sys    the same after a scan that found everything in place, whose answer is kept
+  lost /sys    the same after a scan that found everything in place, whose answer is kept and not used
   bare root    a root folder with the command, libtenon, the providers and the C and C++ libraries that these need, nothing else
 
 On each the provider has its code, cause and cure; alone it ends the command with exit code 6; with the cpu provider after it, or
@@ -32,7 +32,7 @@ class Machine:
     prefix: tuple[str, ...] = ()  # of every command
     environment: tuple[tuple[str, str], ...] = ()
     root: str = ""  # in front of paths, as this process sees them; the machine sees them without
-    scanned_before: bool = False  # the list shows the kept answer, the Run's session is refused
+    scanned_before: bool = False  # on a whole machine, whose answer is kept
     needs_namespaces: bool = True
 
 
@@ -57,17 +57,16 @@ def problems(command: Command, provider: str) -> list[str]:
     code, cause, cure = command.machine.refusals[provider]
     listed = command("providers", "list", "--json")
     entry = next((entry for entry in json.loads(listed.stdout or "[]") if entry["id"] == provider), {})
-    refusal = "" if command.machine.scanned_before else code
-    if entry.get("refusal") != refusal:
-        out.append(f"listed as '{entry.get('refusal')}', expected '{refusal}': {entry.get('reason')} {listed.stderr}")
-    elif refusal and cause not in entry["reason"]:
+    if entry.get("refusal") != code:
+        out.append(f"listed as '{entry.get('refusal')}', expected '{code}': {entry.get('reason')} {listed.stderr}")
+    elif cause not in entry["reason"]:
         out.append(f"the cause '{entry['reason']}' does not tell of '{cause}'")
-    elif refusal and cure not in (entry["reason"] if entry["cure"].startswith("see the reason") else entry["cure"]):
+    elif cure not in (entry["reason"] if entry["cure"].startswith("see the reason") else entry["cure"]):
         out.append(f"the cure '{entry['cure']}' does not tell of '{cure}'")
 
     alone = command.run_digits("--provider", provider)
-    wanted = ([] if command.machine.scanned_before else [code]) + [cause, cure]
-    if alone.returncode <= 0 or (alone.returncode != REFUSED and not command.machine.scanned_before):
+    wanted = [code, cause, cure]
+    if alone.returncode != REFUSED:
         out.append(f"alone: exit code {alone.returncode}, expected {REFUSED}: {alone.stderr}")
     out += [f"alone: '{alone.stderr.strip()}' does not tell of '{word}'" for word in wanted if word not in alone.stderr]
 

@@ -28,17 +28,19 @@ if(TENON_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
   add_link_options(-fsanitize=fuzzer-no-link)
 endif()
-
-# Hardening of all that is built here: a defect ends in an error or ends the process, and is not led to memory of somebody's
-# choice. Sanitizers bring checks of their own for what _FORTIFY_SOURCE replaces.
-add_compile_definitions(_GLIBCXX_ASSERTIONS)
+# Hardening, checked by tools/check_hardening: the stack is watched, copies that are too long and indices outside of a
+# container end the process before they do harm, and what the loader has bound cannot be written afterwards.
+include(CheckPIESupported)
+check_pie_supported()
 add_compile_options(-fstack-protector-strong)
-if(NOT TENON_SANITIZE AND NOT TENON_FUZZ)
+if(NOT TENON_SANITIZE) # which watches more, and whose functions those of FORTIFY replace
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 endif()
-add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
-include(CheckPIESupported)
-check_pie_supported(LANGUAGES C CXX) # executables are position-independent too
+option(TENON_ASSERTIONS "The C++ library checks indices and iterators of containers" ON)
+if(TENON_ASSERTIONS)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+endif()
+add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
 
 # Interface target with the warnings of our own code; foreign code (ONNX, generated protobuf) does not link it.
 add_library(tenon_warnings INTERFACE)

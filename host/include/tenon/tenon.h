@@ -8,6 +8,13 @@
  * `kind` of error can be asked with error_kind. Strings are counted UTF-8; `path` and keys too. Handles and values may be used from
  * any thread; calls on one config or one binding must not overlap. Nothing here prints, exits, throws or changes
  * process-wide state.
+ *
+ * A pointer may be NULL only where its comment says so; elsewhere NULL gives TENON_INVALID_ARGUMENT (the functions that
+ * release, count or read a value take NULL and do nothing). `struct_size` of a struct that is given must be set. A text that
+ * does not fit into tenon_error ends in "... [cut: N bytes in all]".
+ *
+ * fork(): sessions and slots belong to the process that made them. In a child, functions given one of its parent's fail with
+ * TENON_FAILED_PRECONDITION at once, and releasing it does nothing; sessions that the child makes work.
  */
 #ifndef TENON_H_
 #define TENON_H_
@@ -125,7 +132,8 @@ typedef struct tenon_api {
   tenon_status (*config_describe)(const tenon_config* config, tenon_text** out_json, tenon_error* error);
 
   /* JSON array of every manifest found under `config` (NULL: as config_create("")): verdict, refusal code, reason, cure, place,
-   * version, devices, options. `deep` other than 0 scans libraries that were not yet scanned. */
+   * version, devices, options. `deep`: 0 runs no code of a provider, 1 scans libraries for which no answer of an earlier scan is
+   * kept, 2 scans them all, whatever is kept. */
   tenon_status (*providers_describe)(const tenon_config* config, uint32_t deep, tenon_text** out_json,
                                      tenon_error* error);
   /* Makes a manifest known to this process (search place 0). */
@@ -157,6 +165,7 @@ typedef struct tenon_api {
                              tenon_value** out_value, tenon_error* error);
   tenon_status (*value_make_strings)(uint32_t rank, const int64_t* dims, const int64_t* offsets,
                                      const char* bytes, tenon_value** out_value, tenon_error* error);
+  /* A sequence, optional or map of other values, nested at most 64 deep. */
   tenon_status (*value_make)(uint32_t kind, uint32_t dtype, tenon_value* const* elements, uint64_t n,
                              tenon_value** out_value, tenon_error* error);
   void (*value_retain)(tenon_value* value);

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,8 +28,16 @@
 
 namespace tenon {
 
+/// The library's table. Throws std::runtime_error when the library is older than this header: its table ends before the
+/// functions that are called here.
 inline const tenon_api& api() {
-  static const tenon_api* const table = tenon_get_api(TENON_API_VERSION);
+  static const tenon_api* const table = [] {
+    const tenon_api* const found = tenon_get_api(TENON_API_VERSION);
+    if (found == nullptr || found->struct_size < sizeof(tenon_api))
+      throw std::runtime_error(
+          "libtenon is older than the header tenon/tenon.hpp that this program was compiled with");
+    return found;
+  }();
   return *table;
 }
 
@@ -480,11 +489,11 @@ class Slots {
   detail::Owner<tenon_slots, &tenon_api::slots_release> slots_;
 };
 
-/// JSON of every provider found; see tenon.h.
-inline std::string describe_providers(const Config& config, bool deep) {
+/// JSON of every provider found; see tenon.h. `afresh`: without regard to answers of earlier scans.
+inline std::string describe_providers(const Config& config, bool deep, bool afresh = false) {
   detail::Check check;
   tenon_text* text = nullptr;
-  check(api().providers_describe(config.get(), deep ? 1 : 0, &text, check.out()));
+  check(api().providers_describe(config.get(), afresh ? 2 : deep ? 1 : 0, &text, check.out()));
   return detail::take_text(text);
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -54,12 +55,21 @@ tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, t
   _exit(0);
 #elif defined(DEFECT_NO_DEVICE)
   return TENON_OK;
+#elif defined(DEFECT_LEAVES_CHILD)
+  static char child[32];  // its number is the device's name
+  const pid_t pid = fork();
+  if (pid == 0) hang();
+  std::snprintf(child, sizeof child, "%d", static_cast<int>(pid));
 #endif
   tenon_device_info info{};
   info.struct_size = sizeof info;
   info.kind = TENON_DEVICE_OTHER;
   info.stable_id = {"first", 5};
+#if defined(DEFECT_LEAVES_CHILD)
+  info.name = {child, std::strlen(child)};
+#else
   info.name = {"Nothing", 7};
+#endif
   info.vendor = {"Tests", 5};
 #if defined(DEFECT_EMULATED)
   info.flags = TENON_DEVICE_SOFTWARE_EMULATED;

@@ -12,6 +12,7 @@
 #include "host/provider/open_file.h"
 #include "host/provider/quarantine.h"
 #include "host/provider/registry.h"
+#include "host/provider/sha256.h"
 #include "tests/unit/host/provider/provider_folder.h"
 
 namespace tenon::provider {

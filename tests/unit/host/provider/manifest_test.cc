@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 namespace tenon::provider {
@@ -135,6 +137,37 @@ TEST(Manifest, HostileText) {
   }
   EXPECT_EQ(read_manifest("/nonexistent/x.tenon.json").status().refusal(), "E_MANIFEST_SYNTAX");
   EXPECT_EQ(read_manifest("/dev/zero").status().refusal(), "E_MANIFEST_SYNTAX");
+}
+
+// A manifest is read before it is trusted: time and words stay in proportion to it.
+TEST(Manifest, AMegabyteOfMistakesIsToldInAFewWords) {
+  struct Row {
+    const char* before;
+    const char* each;
+    const char* says;
+  };
+  const Row rows[] = {{"\"options\":[", "{\"name\":\"x\"},", "'x' is declared twice"},
+                      {"\"options\":[", "1,", "must hold objects only"},
+                      {"\"files\":[", "{\"path\":\"..\"},", "stay below"},
+                      {"\"opsets\":{", "\"%d\":7,", "[lowest, highest]"},
+                      {"\"more\":{", "\"%d\":7,", "is missing"}};
+  for (const Row& row : rows) {
+    std::string text = std::string("{\"manifest_version\":1,") + row.before;
+    for (int i = 0; text.size() < (1 << 20) - 64; ++i) {
+      std::string each = row.each;
+      if (const size_t at = each.find("%d"); at != std::string::npos) each.replace(at, 2, std::to_string(i));
+      text += each;
+    }
+    text.back() = row.before[std::strlen(row.before) - 1] == '[' ? ']' : '}';
+    text += "}";
+    const auto begin = std::chrono::steady_clock::now();
+    const Status status = parse_manifest(text, "/p/m.json").status();
+    const auto took = std::chrono::steady_clock::now() - begin;
+    EXPECT_EQ(status.refusal(), "E_MANIFEST_SYNTAX");
+    EXPECT_THAT(std::string(status.message()), HasSubstr(row.says)) << row.each;
+    EXPECT_LT(status.message().size(), 16000u) << row.each;
+    EXPECT_LT(took, std::chrono::seconds(5)) << row.each;
+  }
 }
 
 TEST(Manifest, EveryTruncationIsRefused) {

@@ -1,12 +1,18 @@
 #include "host/provider/registry.h"
 #include "host/provider/open_file.h"
+#include "host/provider/sha256.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
+
+#include "host/provider/machine.h"
 
 #include "tests/unit/host/provider/provider_folder.h"
 
@@ -269,6 +275,71 @@ TEST(Registry, TheScanIsRememberedBetweenProcesses) {
   auto again = ProviderRegistry(options).find("good", CheckLevel::kScan);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->devices.size(), 1u);
+}
+
+TEST(Registry, AKeptScanIsNotUsedWhereThingsChanged) {
+  ProviderFolder folder;
+  const std::string manifest = folder.add("good");
+  RegistryOptions options = folder.options();
+  const auto kept = [&] {
+    EXPECT_TRUE(ProviderRegistry(options).find("good", CheckLevel::kScan).ok());
+    const std::filesystem::directory_iterator all(folder.state() + "/scan");
+    return std::distance(begin(all), end(all));
+  };
+  EXPECT_EQ(kept(), 1);
+  EXPECT_EQ(kept(), 1);
+  // Where the loader looks for a library that the provider needs, there is another one now.
+  ProviderFolder::edit(manifest, "/requires", {{"sonames", {"libm.so.6"}}});
+  EXPECT_EQ(kept(), 2);
+  const std::string place = folder.path() + "/libraries";
+  std::filesystem::create_directory(place);
+  setenv("LD_LIBRARY_PATH", place.c_str(), 1);
+  EXPECT_EQ(kept(), 3);
+  EXPECT_EQ(kept(), 3);
+  std::filesystem::copy_file("/lib/" + std::string(host_arch()) + "-linux-gnu/libm.so.6",
+                             place + "/libm.so.6");
+  EXPECT_EQ(kept(), 4);
+  unsetenv("LD_LIBRARY_PATH");
+}
+
+TEST(Registry, AScanAfreshDoesNotLookAtWhatIsKept) {
+  ProviderFolder folder;
+  folder.add("good");
+  RegistryOptions options = folder.options();
+  ASSERT_TRUE(ProviderRegistry(options).find("good", CheckLevel::kScan).ok());
+  for (const auto& file : std::filesystem::directory_iterator(folder.state() + "/scan")) {
+    std::ifstream in(file.path());
+    std::string text((std::istreambuf_iterator<char>(in)), {});
+    const size_t at = text.find("Nothing");
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, 7, "Written");
+    std::ofstream(file.path()) << text;
+  }
+  EXPECT_EQ(ProviderRegistry(options).find("good", CheckLevel::kScan)->devices[0].name, "Written");
+  options.scan_afresh = true;
+  EXPECT_EQ(ProviderRegistry(options).find("good", CheckLevel::kScan)->devices[0].name, "Nothing");
+  options.scan_afresh = false;
+  EXPECT_EQ(ProviderRegistry(options).find("good", CheckLevel::kScan)->devices[0].name, "Nothing")
+      << "kept again";
+}
+
+TEST(Registry, WhatALibraryStartsInTheScanEndsWithIt) {
+  ProviderFolder folder;
+  folder.add("leaves_child");
+  ProviderRegistry registry(folder.options());
+  auto found = registry.find("leaves_child", CheckLevel::kScan);
+  ASSERT_EQ(found.status().to_string(), "OK");
+  const std::string& process = found->devices[0].name;
+  ASSERT_GT(std::stoi(process), 1);
+  // Gone, or a zombie whose new parent has not looked yet.
+  std::string state = "Z";
+  for (int i = 0; i < 100; ++i) {
+    std::ifstream stat("/proc/" + process + "/stat");
+    std::string word;
+    if (!(stat >> word >> word >> state) || state == "Z") return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL() << "process " << process << " lives on in state " << state;
 }
 
 TEST(Registry, ManyThreadsLoadAndDrop) {

@@ -117,5 +117,14 @@ TEST(BlobFolder, FollowsXdgCacheHome) {
   EXPECT_EQ(user_cache_folder(), "/home/somebody/.cache/tenon");
 }
 
+TEST_F(BlobCacheTest, APipeInAFilesPlaceDoesNotStopUs) {
+  BlobCache cache(options());
+  ASSERT_TRUE(cache.put("key", "blob").ok());
+  const fs::path file = only_file();
+  fs::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(cache.get("key").error().code(), StatusCode::kNotFound);
+}
+
 }  // namespace
 }  // namespace tenon::runtime
