@@ -14,6 +14,7 @@ Instance::Instance(const Device& device, const tenon_instance_params& params) : 
   relaxed = params.precision != TENON_PRECISION_EXACT;
   for (uint32_t i = 0; i < params.option_count; ++i) {
     const tenon_option& option = params.options[i];
+    if (ep::view(option.name) == "claim") claims_all = ep::view(option.s) == "all";
     if (ep::view(option.name) != "precision" || ep::view(option.s) == "session") continue;
     bf16 = ep::view(option.s) == "bf16";
     relaxed = ep::view(option.s) != "exact";

@@ -24,6 +24,8 @@ struct Instance {
   ep::InstanceContext context;
   bool bf16 = false;     // arithmetic of convolutions and products in bfloat16
   bool relaxed = false;  // NaN and infinities may be treated as the library does
+  /// Also groups of nodes that gain nothing here; what a host wants that fills in no defaults, which is one that tests.
+  bool claims_all = true;
 };
 
 /// What enumerate_devices() says.

@@ -13,9 +13,12 @@ namespace tenon::test {
 
 using Id = GraphMaker::Id;
 
+/// Whatever the provider can take, it takes: these models are too small to be worth it.
 inline config::Config onednn(const std::vector<std::string>& settings = {}) {
   config::Config config = config_for({providers_dir()}, {"onednn", "cpu"});
-  for (const std::string& setting : settings) {
+  std::vector<std::string> all{"provider.onednn.options.claim=all"};
+  all.insert(all.end(), settings.begin(), settings.end());
+  for (const std::string& setting : all) {
     const Status status = config.set_assignment(setting);
     EXPECT_TRUE(status.ok()) << status.to_string();
   }

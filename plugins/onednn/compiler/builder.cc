@@ -44,6 +44,8 @@ Builder::Builder(const Program& program, const std::vector<const Dims*>& dims, u
       bounds_(program.values().size(), kUnbounded) {
   plan_->threads = threads;
   set_team_size(threads);
+  check_sizes();
+  for (const Node& node : program.nodes()) check_shapes(node);
   for (uint32_t v = 0; v < program.values().size(); ++v) {
     const Value& value = program.values()[v];
     if (value.constant == nullptr && value.input == kNone) continue;
@@ -224,6 +226,7 @@ Tensor Builder::overwrite(uint32_t value, const Tensor& tensor) {
 }
 
 void Builder::define(uint32_t value, const Tensor& tensor) {
+  require_elements(value, tensor.layout);
   tensors_[value] = tensor;
   buffer_values_[tensor.buffer].push_back(value);
 }

@@ -107,6 +107,9 @@ class Builder {
                  const Fused& fused);
 
  private:
+  void check_sizes() const;
+  void check_shapes(const Node& node) const;
+  void require_elements(uint32_t value, const Layout& layout) const;
   struct Candidate {
     uint32_t node, value;
     PostOp post_op;

@@ -1,28 +1,30 @@
 #include "compiler/claims.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
+#include "compiler/cost.h"
 #include "compiler/groups.h"
-#include "compiler/operation.h"
 
 namespace tenon::onednn {
 namespace {
 
-/// What holds for every operator: plans need to know at least the rank of what they compute.
-Support ranks_known(const NodeView& node) {
-  for (int i = 0; i < node.input_count(); ++i) {
-    if (node.has_input(i) && !node.input(i).has_rank() && !node.input(i).is_constant()) {
-      return Support::no(TENON_REJECT_SHAPE, cat(node.op(), ": the rank of input ", i, " ('",
-                                                 node.input(i).name(), "') is not known"));
-    }
-  }
-  for (int i = 0; i < node.output_count(); ++i) {
-    if (node.has_output(i) && !node.output(i).has_rank()) {
-      return Support::no(TENON_REJECT_SHAPE, cat(node.op(), ": the rank of output ", i, " ('",
-                                                 node.output(i).name(), "') is not known"));
-    }
-  }
-  return Support::yes();
+/// What holds for every operator: plans need to know at least the rank of what they compute, and the library's is limited.
+Support rank_suits(const NodeView& node, const ep::ValueView& value, std::string_view what, int i) {
+  if (!value.present() || value.is_constant()) return Support::yes();
+  const bool known = value.has_rank();
+  if (known && value.rank() <= static_cast<int>(kMostAxes)) return Support::yes();
+  const std::string problem = known ? cat("has rank ", value.rank(), ", oneDNN knows ", kMostAxes, " axes")
+                                    : std::string("has a rank that is not known");
+  return Support::no(TENON_REJECT_SHAPE, cat(node.op(), ": ", what, i, " ('", value.name(), "') ", problem));
+}
+
+Support ranks_suit(const NodeView& node) {
+  Support out = Support::yes();
+  for (int i = 0; out && i < node.input_count(); ++i) out = rank_suits(node, node.input(i), "input ", i);
+  for (int i = 0; out && i < node.output_count(); ++i) out = rank_suits(node, node.output(i), "output ", i);
+  return out;
 }
 
 /// Whether a number that the library computes with goes in or comes out. The other nodes rename integers, which is worth a
@@ -70,28 +72,122 @@ std::vector<std::pair<uint32_t, uint32_t>> edges_of(const ep::GraphView& graph) 
   return out;
 }
 
+Dims dims_of(const ep::GraphView& graph, uint32_t value) {
+  if (value == TENON_NO_INDEX) return {};
+  const tenon_value_info info = graph.value(value);
+  return info.rank <= 0 ? Dims() : Dims(info.dims, info.dims + info.rank);
+}
+
+std::vector<Dims> all_dims(const ep::GraphView& graph, const uint32_t* values, uint32_t count) {
+  std::vector<Dims> out;
+  for (uint32_t i = 0; i < count; ++i) out.push_back(dims_of(graph, values[i]));
+  return out;
+}
+
+/// What the claims of one graph are weighed with.
+class Scales {
+ public:
+  explicit Scales(const ep::GraphView& graph) : graph_(graph), work_(graph.info().node_count, Work::kNone) {}
+  void set(uint32_t node, Work work) { work_[node] = work; }
+
+  Benefit of(const std::vector<uint32_t>& nodes) const {
+    Benefit out;
+    double border = 0;
+    for (const uint32_t n : nodes) {
+      const tenon_node_info node = graph_.node(n);
+      border += border_of(nodes, node);
+      if (is_taken_in(nodes, n, node)) continue;
+      const Benefit one = benefit_of(work_[n], all_dims(graph_, node.inputs, node.input_count),
+                                     all_dims(graph_, node.outputs, node.output_count));
+      out.work += one.work;
+      out.steps += one.steps;
+    }
+    out.steps += benefit_of_border(border).steps;
+    return out;
+  }
+
+ private:
+  static bool contains(const std::vector<uint32_t>& nodes, uint32_t node) {
+    return std::binary_search(nodes.begin(), nodes.end(), node);
+  }
+  /// Whether the primitive that makes an input of it does its work too.
+  bool is_taken_in(const std::vector<uint32_t>& nodes, uint32_t n, const tenon_node_info& node) const {
+    if (work_[n] != Work::kPointwise) return false;
+    for (uint32_t i = 0; i < node.input_count; ++i) {
+      if (node.inputs[i] == TENON_NO_INDEX) continue;
+      const tenon_value_info value = graph_.value(node.inputs[i]);
+      if (value.producer == TENON_NO_INDEX || value.consumer_count != 1 || !contains(nodes, value.producer))
+        continue;
+      const Work work = work_[value.producer];
+      if (work == Work::kConvolution || work == Work::kTransposedConvolution || work == Work::kProduct)
+        return true;
+    }
+    return false;
+  }
+  /// Elements that come from other nodes. Those that go out are counted where they come in, or are the graph's.
+  double border_of(const std::vector<uint32_t>& nodes, const tenon_node_info& node) const {
+    double out = 0;
+    for (uint32_t i = 0; i < node.input_count; ++i) {
+      if (node.inputs[i] == TENON_NO_INDEX) continue;
+      const tenon_value_info value = graph_.value(node.inputs[i]);
+      if ((value.flags & TENON_VALUE_CONSTANT) != 0) continue;
+      if (value.producer != TENON_NO_INDEX && contains(nodes, value.producer)) continue;
+      double elements = 1;
+      for (const int64_t d : dims_of(graph_, node.inputs[i]))
+        elements *= static_cast<double>(std::max<int64_t>(d, 1));
+      out += elements;
+    }
+    return out;
+  }
+
+  const ep::GraphView& graph_;
+  std::vector<Work> work_;
+};
+
+/// "0.3 us", for messages.
+std::string microseconds(double ns) {
+  const auto tenths = static_cast<int64_t>(std::llround(ns / 100));
+  return cat(tenths < 0 ? "-" : "", std::abs(tenths) / 10, ".", std::abs(tenths) % 10, " us");
+}
+
+Support too_little(size_t nodes, const Benefit& benefit) {
+  return Support::no(TENON_REJECT_COST,
+                     cat("a part of ", nodes, nodes == 1 ? " node" : " nodes", " would save an estimated ",
+                         microseconds(benefit.work), " of work and lose ", microseconds(benefit.steps),
+                         " on its steps; provider.onednn.options.claim = \"all\" takes it all the same"));
+}
+
 }  // namespace
 
 void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
   const ep::GraphView graph(raw);
   std::vector<bool> can(graph.info().node_count, false), floats(can.size(), false);
+  Scales scales(graph);
   for (uint32_t n = 0; n < graph.info().node_count; ++n) {
     ep::ConstantStore store;
     const NodeView node(graph, n, store, instance.context);
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support answer = Support::yes();
-    if (find_operator(node, &answer) != nullptr) answer = ranks_known(node);
+    if (const OperatorEntry* entry = find_operator(node, &answer); entry != nullptr) {
+      answer = ranks_suit(node);
+      scales.set(n, entry->spec.work);
+    }
     can[n] = static_cast<bool>(answer);
     floats[n] = has_floats(node);
     if (!can[n]) reject(sink, n, answer);
   }
   for (const std::vector<uint32_t>& nodes : group(can, edges_of(graph))) {
-    if (std::any_of(nodes.begin(), nodes.end(), [&](uint32_t n) { return floats[n]; })) {
-      claim(sink, nodes);
-      continue;
+    Support answer = Support::yes();
+    if (std::none_of(nodes.begin(), nodes.end(), [&](uint32_t n) { return floats[n]; })) {
+      answer = Support::no(TENON_REJECT_TYPE, "integers are taken only beside nodes of float32");
+    } else if (!instance.claims_all) {
+      const Benefit benefit = scales.of(nodes);
+      if (benefit.total() <= 0) answer = too_little(nodes.size(), benefit);
     }
-    for (const uint32_t n : nodes)
-      reject(sink, n, Support::no(TENON_REJECT_TYPE, "integers are taken only beside nodes of float32"));
+    if (answer) claim(sink, nodes);
+    for (const uint32_t n : nodes) {
+      if (!answer) reject(sink, n, answer);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace tenon::onednn {
@@ -130,8 +131,54 @@ std::string key_of(const dnnl_memory_desc_t& d) {
   return key;
 }
 
-Layout wrap(const memory::desc& desc, Type type) {
+/// Strides of a dense tensor whose axes lie in memory in this order, outer first.
+Dims strides_in_order(const dnnl_memory_desc_t& d, const std::vector<int>& order) {
+  Dims out(order.size(), 1);
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto axis = static_cast<size_t>(order[i]);
+    out[axis] = stride;
+    stride *= d.dims[axis];
+  }
+  return out;
+}
+
+/// Whether they are the strides of all axes that have more than one element.
+bool are_strides_of(const dnnl_memory_desc_t& d, const Dims& strides) {
+  for (size_t axis = 0; axis < strides.size(); ++axis) {
+    if (d.dims[axis] != 1 && d.format_desc.blocking.strides[axis] != strides[axis]) return false;
+  }
+  return true;
+}
+
+/// The strides of axes of one element mean nothing, and yet the library's kernels choose their code by them: it gets those
+/// that its own formats have, rows or channels last, or else such that no axis lies within another.
+void settle_strides(dnnl_memory_desc_t& d) {
+  if (d.format_kind != dnnl_blocked || d.format_desc.blocking.inner_nblks != 0) return;
+  if (!std::equal(d.dims, d.dims + d.ndims, d.padded_dims) || std::count(d.dims, d.dims + d.ndims, 0) != 0)
+    return;
+  auto* strides = d.format_desc.blocking.strides;
+  std::vector<int> rows(static_cast<size_t>(d.ndims));
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<int> channels_last = rows;
+  if (d.ndims > 2) std::rotate(channels_last.begin() + 1, channels_last.begin() + 2, channels_last.end());
+  for (const auto& order : {rows, channels_last}) {
+    const Dims wanted = strides_in_order(d, order);
+    if (are_strides_of(d, wanted)) return static_cast<void>(std::copy(wanted.begin(), wanted.end(), strides));
+  }
+  int64_t outside = 1;  // the span of the axes behind, or of all where there is none in front
+  for (int axis = 0; axis < d.ndims; ++axis) outside = std::max(outside, d.dims[axis] * strides[axis]);
+  for (int axis = 0; axis < d.ndims; ++axis) {
+    if (d.dims[axis] != 1)
+      outside = strides[axis];
+    else
+      strides[axis] = outside;
+  }
+}
+
+Layout wrap(memory::desc desc, Type type) {
   if (desc.is_zero()) return {};
+  settle_strides(desc.data);
   auto data = std::make_shared<Layout::Data>();
   data->desc = desc;
   data->type = type;

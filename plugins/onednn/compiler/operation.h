@@ -5,9 +5,13 @@
 //    public:
 //     static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32); }   // pure; says why not
 //     explicit Relu(const NodeView&) {}                                                      // once per node
+//     Dims shape(const Builder& b, const Node& node, size_t output) const override { ... }   // of an output
 //     void build(Builder& b, const Node& node) const override { ... }                        // once per shapes
 //   };
-//   ONEDNN_OPERATOR(Relu, .op_type = "Relu")
+//   ONEDNN_OPERATOR(Relu, .op_type = "Relu", .contract = "X: any")
+//
+// supports(), the constructor, shape() and build() see nothing that the contract excludes: it is checked before, as far as
+// shapes are known by then. build() sees outputs of no other shape than shape() says.
 #pragma once
 
 #include <limits>
@@ -30,6 +34,8 @@ using ep::TypeList;
 
 inline constexpr TypeList<float> kFloat32;
 inline constexpr uint32_t kNone = TENON_NO_INDEX;
+/// More the library does not know.
+inline constexpr size_t kMostAxes = 12;
 
 /// The magnitude of a number of which nothing is known.
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
@@ -54,6 +60,8 @@ class Operation {
   virtual ~Operation() = default;
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
+  /// The dims of an output that follow from the inputs; where they do not, those that were inferred, if they are possible.
+  virtual Dims shape(const Builder& builder, const Node& node, size_t output) const = 0;
   /// Adds the steps that compute the node's outputs from its inputs, for the shapes that `builder` knows.
   virtual void build(Builder& builder, const Node& node) const = 0;
   /// When it is one, whoever makes its input may do it at once; build() is then not called.
@@ -71,14 +79,30 @@ class Operation {
 /// A node of a program, its values by number; kNone where missing.
 struct Node {
   std::unique_ptr<Operation> operation;
+  ep::Contract contract;
   std::vector<uint32_t> inputs, outputs;
   std::string place;  // "node 'conv1' (Conv)"
+};
+
+/// What kind of work an operator is, for what it costs.
+enum class Work : uint8_t {
+  kPointwise,
+  kNone,  // views
+  kRows,
+  kNormalization,
+  kReduction,
+  kPooling,
+  kConvolution,
+  kTransposedConvolution,
+  kProduct,
 };
 
 struct OperatorSpec {
   std::string_view op_type;
   std::string_view domain = "";
   int since = 1, until = std::numeric_limits<int>::max();  // versions of the schema, inclusive
+  std::string_view contract = {};  // what it demands of its inputs' shapes; see contract.hpp
+  Work work = Work::kPointwise;
 };
 
 struct OperatorEntry {
@@ -90,6 +114,10 @@ struct OperatorEntry {
 
 /// The operation for a node, or null and why there is none.
 const OperatorEntry* find_operator(const NodeView& node, Support* out_refusal);
+/// What the operator demands of this node's inputs.
+ep::Contract contract_of(const OperatorEntry& entry, const NodeView& node);
+/// `axis` of a tensor of that rank, counted from the front; INVALID_ARGUMENT when there is none.
+size_t axis_of(int64_t axis, size_t rank);
 /// Sorted by domain, operator and version; for documents and tests.
 std::vector<const OperatorEntry*> all_operators();
 

@@ -23,9 +23,27 @@ const std::vector<const OperatorEntry*>& sorted() {
   return entries;
 }
 
+/// The dims of input `i` as far as they are known; nothing where the rank is not.
+std::optional<DimsView> known_dims(const NodeView& node, int i) {
+  const ep::ValueView value = node.input(i);
+  if (!value.present() || value.kind() != TENON_KIND_TENSOR) return std::nullopt;
+  if (value.is_constant()) return value.constant().dims();
+  return value.has_rank() ? std::optional(value.dims()) : std::nullopt;
+}
+
+/// That all inputs are there that the contract needs, and that none has a shape that it excludes.
+Support keeps_contract(const ep::Contract& contract, const NodeView& node) {
+  const int missing = contract.missing(node.input_count(), [&](int i) { return node.has_input(i); });
+  if (missing >= 0)
+    return Support::no(TENON_REJECT_OTHER, cat(node.op(), ": input ", missing, " is missing"));
+  const std::string refusal = contract.check(node.input_count(), [&](int i) { return known_dims(node, i); });
+  return refusal.empty() ? Support::yes() : Support::no(TENON_REJECT_SHAPE, cat(node.op(), ": ", refusal));
+}
+
 Support ask(const OperatorEntry& entry, const NodeView& node) {
   try {
-    return entry.supports(node);
+    Support out = keeps_contract(contract_of(entry, node), node);
+    return out ? entry.supports(node) : out;
   } catch (const ep::Error& e) {  // a broken attribute is a property of the node
     return Support::no(TENON_REJECT_ATTRIBUTE, cat(node.op(), ": ", e.text));
   }
@@ -54,6 +72,18 @@ const OperatorEntry* find_operator(const NodeView& node, Support* out_refusal) {
       known ? cat("operator ", domain, node.op(), " version ", node.since_version(), " is not implemented")
             : cat("operator ", domain, node.op(), " is not implemented"));
   return nullptr;
+}
+
+ep::Contract contract_of(const OperatorEntry& entry, const NodeView& node) {
+  return ep::Contract(entry.spec.contract,
+                      [&](std::string_view name, int64_t otherwise) { return node.attr_i(name, otherwise); });
+}
+
+size_t axis_of(int64_t axis, size_t rank) {
+  const auto n = static_cast<int64_t>(rank);
+  require(axis >= -n && axis < n, TENON_INVALID_ARGUMENT, "axis ", axis, " is not within [", -n, ", ", n - 1,
+          "]");
+  return static_cast<size_t>(axis < 0 ? axis + n : axis);
 }
 
 std::vector<const OperatorEntry*> all_operators() { return sorted(); }

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#if defined(__linux__)
+#if defined(__unix__)
 #include <pthread.h>
 #endif
 
@@ -98,7 +98,13 @@ class Helpers {
  public:
   /// Never destroyed: threads may still run a session while statics are torn down.
   static Helpers& get() {
-    static Helpers* helpers = new Helpers;
+    static Helpers* helpers = [] {
+      auto* out = new Helpers;
+#if defined(__unix__)
+      pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().begin_again(); });
+#endif
+      return out;
+    }();
     return *helpers;
   }
 
@@ -123,6 +129,15 @@ class Helpers {
   }
 
  private:
+  /// In the child of a fork, which has this thread alone: helpers are started anew when they are asked for. Those of the
+  /// parent are left as they are, to end a thread of another process would be wrong.
+  void begin_again() {
+    free_count_ = count_ = 0;
+    t_me.helper_count = 0;
+    t_me.size = 1;
+    mutex_.unlock();
+  }
+
   bool start_one() {
     auto helper = std::make_unique<Helper>();
     try {

@@ -2,12 +2,18 @@
 
 #if defined(__unix__)
 #include <dlfcn.h>
+#include <pthread.h>
 #endif
+
+#include <atomic>
 
 #include "openmp/team.h"
 
 namespace tenon::onednn {
 namespace {
+
+/// Set in the child of a fork, where libgomp waits for threads that only the parent has.
+std::atomic<bool> g_is_forked{false};
 
 /// libgomp, where the process had loaded it for everybody: the loader prefers it to ours.
 struct Foreign {
@@ -22,6 +28,7 @@ struct Foreign {
       out.set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
       out.set_max_active_levels =
           reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_max_active_levels"));
+      pthread_atfork(nullptr, nullptr, [] { g_is_forked.store(true, std::memory_order_relaxed); });
 #endif
       return out;
     }();
@@ -40,6 +47,7 @@ struct Foreign {
   bool works() const { return set_num_threads != nullptr; }
   /// A primitive asks for the threads it was made for, whatever is set: only without levels does it get one.
   void limit(uint32_t threads) const {
+    if (g_is_forked.load(std::memory_order_relaxed)) threads = 1;
     if (set_num_threads != nullptr) set_num_threads(static_cast<int>(threads));
     if (set_max_active_levels != nullptr) set_max_active_levels(threads > 1 ? 1 : 0);
   }

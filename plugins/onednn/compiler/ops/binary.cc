@@ -1,5 +1,7 @@
 #include "compiler/ops/binary.h"
 
+#include <algorithm>
+
 #include "openmp/parallel.h"
 
 namespace tenon::onednn {
@@ -7,35 +9,27 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-/// g such that f(x, y) = g(y, x).
+/// g such that f(x, y) = g(y, x); none where the library has no such function that is right for NaN.
 std::optional<Binary> mirrored(Binary f) {
   switch (f) {
-    case Binary::kSub:
-    case Binary::kDiv:
-      return std::nullopt;
+    case Binary::kAdd:
+    case Binary::kMul:
+    case Binary::kMax:
+    case Binary::kMin:
+    case Binary::kEq:
+    case Binary::kNe:
+      return f;
     case Binary::kGe:
       return Binary::kLe;
     case Binary::kGt:
       return Binary::kLt;
-    case Binary::kLe:
-      return Binary::kGe;
-    case Binary::kLt:
-      return Binary::kGt;
     default:
-      return f;
+      return std::nullopt;
   }
 }
 
-/// Of equal rank.
-Dims broadcast_dims(const Dims& x, const Dims& y) {
-  Dims out(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    require(x[i] == y[i] || x[i] == 1 || y[i] == 1, TENON_INVALID_ARGUMENT, "shapes ", x, " and ", y,
-            " do not broadcast");
-    out[i] = x[i] == 1 ? y[i] : x[i];
-  }
-  return out;
-}
+/// The library says that a NaN is greater than any number.
+bool is_wrong_for_nan(Binary f) { return f == Binary::kGe || f == Binary::kGt; }
 
 bool drops_nan(Binary f) { return f == Binary::kMax || f == Binary::kMin; }
 
@@ -60,6 +54,9 @@ class BinaryOperation : public Operation {
     function_.binary = f;
     function_.exact = !drops_nan(f);
   }
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    return broadcast_shape(b.dims(node.inputs[0]), b.dims(node.inputs[1]));
+  }
   void build(Builder& b, const Node& node) const override {
     add_binary(b, node.outputs[0], function_.binary, b.compact(node.inputs[0]), b.compact(node.inputs[1]),
                true);
@@ -80,7 +77,7 @@ class BinaryOperation : public Operation {
   struct Name : BinaryOperation {                                 \
     explicit Name(const NodeView&) : BinaryOperation(function) {} \
   };                                                              \
-  ONEDNN_OPERATOR(Name, .op_type = #Name, .since = first_version)
+  ONEDNN_OPERATOR(Name, .op_type = #Name, .since = first_version, .contract = "A: ~; B: ~")
 
 ONEDNN_BINARY(Add, Binary::kAdd, 7)
 ONEDNN_BINARY(Sub, Binary::kSub, 7)
@@ -102,6 +99,11 @@ class Variadic : public Operation {
     return check;
   }
   explicit Variadic(Binary f, bool mean = false) : function_(f), mean_(mean) {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    Dims out = b.dims(node.inputs[0]);
+    for (const uint32_t input : node.inputs) out = broadcast_shape(out, b.dims(input));
+    return out;
+  }
 
   void build(Builder& b, const Node& node) const override {
     const uint32_t out = node.outputs[0];
@@ -141,10 +143,10 @@ struct Sum : Variadic {
 struct Mean : Variadic {
   explicit Mean(const NodeView&) : Variadic(Binary::kAdd, true) {}
 };
-ONEDNN_OPERATOR(Max, .op_type = "Max", .since = 8)
-ONEDNN_OPERATOR(Min, .op_type = "Min", .since = 8)
-ONEDNN_OPERATOR(Sum, .op_type = "Sum", .since = 8)
-ONEDNN_OPERATOR(Mean, .op_type = "Mean", .since = 8)
+ONEDNN_OPERATOR(Max, .op_type = "Max", .since = 8, .contract = "data_0: ~; rest...: ~")
+ONEDNN_OPERATOR(Min, .op_type = "Min", .since = 8, .contract = "data_0: ~; rest...: ~")
+ONEDNN_OPERATOR(Sum, .op_type = "Sum", .since = 8, .contract = "data_0: ~; rest...: ~")
+ONEDNN_OPERATOR(Mean, .op_type = "Mean", .since = 8, .contract = "data_0: ~; rest...: ~")
 
 class PRelu : public Operation {
  public:
@@ -152,6 +154,7 @@ class PRelu : public Operation {
     return Check(n).input(0, kFloat32).input(1, kFloat32).rank(0, 1, 5);
   }
   explicit PRelu(const NodeView&) {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override { return b.dims(node.inputs[0]); }
   void build(Builder& b, const Node& node) const override {
     const Tensor x = b.compact(node.inputs[0]);
     const Tensor slope = with_rank(b, b.plain(node.inputs[1]), x.layout.dims().size());
@@ -161,9 +164,20 @@ class PRelu : public Operation {
     b.step(primitive, {{kSource, x}, {kWeights, b.as(slope, primitive.layout(kWeights))}, {kDestination, y}});
   }
 };
-ONEDNN_OPERATOR(PRelu, .op_type = "PRelu", .since = 7)
+ONEDNN_OPERATOR(PRelu, .op_type = "PRelu", .since = 7, .contract = "X: any; slope: ~ X")
 
 }  // namespace
+
+Dims broadcast_shape(const Dims& x, const Dims& y) {
+  Dims out = x.size() < y.size() ? y : x;
+  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {  // from the last axis on
+    const int64_t a = x[x.size() - 1 - i], b = y[y.size() - 1 - i];
+    require(a == b || a == 1 || b == 1, TENON_INVALID_ARGUMENT, "shapes ", x, " and ", y,
+            " do not broadcast");
+    out[out.size() - 1 - i] = a == 1 ? b : a;
+  }
+  return out;
+}
 
 Tensor with_rank(Builder& b, const Tensor& x, size_t rank) {
   Dims dims(rank - x.layout.dims().size(), 1);
@@ -175,9 +189,10 @@ Tensor with_rank(Builder& b, const Tensor& x, size_t rank) {
 void add_binary(Builder& b, uint32_t value, Binary f, const Tensor& x, const Tensor& y, bool fuse) {
   const size_t rank = std::max(x.layout.dims().size(), y.layout.dims().size());
   Tensor p = with_rank(b, x, rank), q = with_rank(b, y, rank);
-  const Dims dims = broadcast_dims(p.layout.dims(), q.layout.dims());
+  const Dims dims = broadcast_shape(p.layout.dims(), q.layout.dims());
   // The library repeats its second operand alone, and computes nonsense when the first has an axis to repeat.
-  if (p.layout.dims() != dims && q.layout.dims() == dims) {
+  const bool swap = p.layout.dims() != dims && q.layout.dims() == dims;
+  if (swap || is_wrong_for_nan(f)) {
     if (const auto other_way = mirrored(f)) std::swap(p, q), f = *other_way;
   }
   p = b.broadcast(p, dims);

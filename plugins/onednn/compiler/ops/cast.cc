@@ -30,6 +30,7 @@ class Cast : public Operation {
     convert_ = ep::select<Convert>(kOtherTypes, n.input(0).dtype(),
                                    []<class T>() -> Convert { return &convert<T>; });
   }
+  Dims shape(const Builder& b, const Node& node, size_t) const override { return b.dims(node.inputs[0]); }
   void build(Builder& b, const Node& node) const override {
     if (convert_ == nullptr) return b.define(node.outputs[0], b.kept(node.inputs[0]));
     const Tensor x = b.plain(node.inputs[0]);
@@ -47,8 +48,8 @@ class Cast : public Operation {
   using Convert = void (*)(const void*, void*, int64_t, int64_t);
   Convert convert_ = nullptr;
 };
-ONEDNN_OPERATOR(Cast, .op_type = "Cast", .since = 6)
-ONEDNN_OPERATOR(Cast, .op_type = "CastLike")
+ONEDNN_OPERATOR(Cast, .op_type = "Cast", .since = 6, .contract = "input: any")
+ONEDNN_OPERATOR(Cast, .op_type = "CastLike", .contract = "input: any; target_type: any")
 
 }  // namespace
 }  // namespace tenon::onednn

@@ -13,8 +13,11 @@ constexpr int64_t kLeastSide = 10, kLeastSideOf4x4 = 20;
 Support supports_convolution(const NodeView& n) {
   Check check(n);
   check.input(0, kFloat32).input(1, kFloat32).input(2, kFloat32);
-  check.rank(0, 3, 5);
-  return check;
+  check.rank(0, 3, 5).attr_is("auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"});
+  if (!check.ok() || !n.input(0).has_rank()) return check;
+  WindowAttributes(n).check(check, static_cast<size_t>(n.input(0).rank()) - 2);
+  has_elements(check, n, 0);
+  return has_elements(check, n, 1);
 }
 
 class Convolution : public Operation {
@@ -26,15 +29,28 @@ class Convolution : public Operation {
         output_shape_(n.attr_ints("output_shape")),
         output_padding_(n.attr_ints("output_padding")) {}
 
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
+    const Dims kernel(w.begin() + 2, w.end());
+    require(window_.kernel().empty() || window_.kernel() == kernel, TENON_INVALID_ARGUMENT,
+            "kernel_shape is ", window_.kernel(), ", and the weights have shape ", w);
+    require(x[1] % groups_ == 0 && w[0] % groups_ == 0, TENON_INVALID_ARGUMENT, x[1], " channels and ", w[0],
+            " filters are not ", groups_, " groups");
+    if (!transposed_) return window_.shape(x, w[0], kernel);
+    return window_.transposed_shape(x, w[1] * groups_, kernel, output_padding_, output_shape_);
+  }
+
   void build(Builder& b, const Node& node) const override {
     ConvolutionSpec spec;
     spec.transposed = transposed_;
     const Dims& x = b.dims(node.inputs[0]);
     const Dims& y = b.dims(node.outputs[0]);
+    require(ep::element_count(x) != 0 && ep::element_count(b.dims(node.inputs[1])) != 0, TENON_UNIMPLEMENTED,
+            "input or weights have no elements");
     const Tensor weights = grouped(b, b.tensor(node.inputs[1]));
     const Dims kernel(b.dims(node.inputs[1]).begin() + 2, b.dims(node.inputs[1]).end());
-    spec.window =
-        transposed_ ? window_.of_transposed(x, y, kernel, output_padding_) : window_.of(x, y, kernel);
+    spec.window = transposed_ ? window_.of_transposed(x, y, kernel, output_padding_, !output_shape_.empty())
+                              : window_.of(x, y, kernel);
     spec.weights = Layout::any(b.product_type(), weights.layout.dims());
     std::vector<std::pair<int, Tensor>> arguments;
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != kNone;
@@ -135,12 +151,26 @@ struct Conv : Convolution {
   explicit Conv(const NodeView& n) : Convolution(n, false) {}
 };
 struct ConvTranspose : Convolution {
-  static Support supports(const NodeView& n) { return supports_convolution(n); }
+  static Support supports(const NodeView& n) {
+    const Support out = supports_convolution(n);
+    if (!out || !n.input(0).has_rank()) return out;
+    const auto axes = static_cast<size_t>(n.input(0).rank()) - 2;
+    const size_t extras = n.attr_ints("output_padding").size(), lengths = n.attr_ints("output_shape").size();
+    return Check(n)
+        .that(extras == 0 || extras == axes, TENON_REJECT_ATTRIBUTE, "output_padding has ", extras,
+              " numbers")
+        .that(lengths == 0 || lengths == axes || lengths == axes + 2, TENON_REJECT_ATTRIBUTE,
+              "output_shape has ", lengths, " numbers");
+  }
   explicit ConvTranspose(const NodeView& n) : Convolution(n, true) {}
 };
 
-ONEDNN_OPERATOR(Conv, .op_type = "Conv")
-ONEDNN_OPERATOR(ConvTranspose, .op_type = "ConvTranspose")
+ONEDNN_OPERATOR(Conv, .op_type = "Conv",
+                .contract = "X: [N, C, D...]; W: [M, C/$group, K...] & rank X; B?: [M]",
+                .work = Work::kConvolution)
+ONEDNN_OPERATOR(ConvTranspose, .op_type = "ConvTranspose",
+                .contract = "X: [N, C, D...]; W: [C, M, K...] & rank X; B?: [M*$group]",
+                .work = Work::kTransposedConvolution)
 
 }  // namespace
 }  // namespace tenon::onednn

@@ -16,7 +16,7 @@ using F = Eltwise;
   struct Name : EltwiseOperation {                                    \
     explicit Name(const NodeView&) : EltwiseOperation(__VA_ARGS__) {} \
   };                                                                  \
-  ONEDNN_OPERATOR(Name, .op_type = #Name)
+  ONEDNN_OPERATOR(Name, .op_type = #Name, .contract = "X: any")
 
 ONEDNN_ELTWISE(Relu, Pointwise{.eltwise = F::kRelu, .exact = false})
 ONEDNN_ELTWISE(Abs, Pointwise{.eltwise = F::kAbs})
@@ -35,22 +35,31 @@ struct LeakyRelu : EltwiseOperation {
     return {.eltwise = F::kRelu, .alpha = alpha, .exact = alpha != 0};
   }
 };
-ONEDNN_OPERATOR(LeakyRelu, .op_type = "LeakyRelu")
+ONEDNN_OPERATOR(LeakyRelu, .op_type = "LeakyRelu", .contract = "X: any")
 
 struct Elu : EltwiseOperation {
   explicit Elu(const NodeView& n)
       : EltwiseOperation(Pointwise{.eltwise = F::kElu, .alpha = n.attr_f("alpha", 1)}) {}
 };
-ONEDNN_OPERATOR(Elu, .op_type = "Elu")
+ONEDNN_OPERATOR(Elu, .op_type = "Elu", .contract = "X: any")
 
 struct Selu : EltwiseOperation {
   explicit Selu(const NodeView& n)
       : EltwiseOperation({{.eltwise = F::kElu, .alpha = n.attr_f("alpha", 1.67326319217681884765625f)},
                           {.eltwise = F::kLinear, .alpha = n.attr_f("gamma", 1.05070102214813232421875f)}}) {}
 };
-ONEDNN_OPERATOR(Selu, .op_type = "Selu")
+ONEDNN_OPERATOR(Selu, .op_type = "Selu", .contract = "X: any")
 
+/// The scaled argument must neither overflow nor leave the function without digits.
 struct Celu : EltwiseOperation {
+  static Support supports(const NodeView& n) {
+    constexpr float kMost = 8;
+    const float alpha = n.attr_f("alpha", 1);
+    return Check(n)
+        .input(0, kFloat32)
+        .that(alpha >= 1 && alpha <= kMost, TENON_REJECT_ATTRIBUTE, "alpha is ", alpha,
+              ", supported are 1 to ", kMost);
+  }
   explicit Celu(const NodeView& n) : EltwiseOperation(functions(n.attr_f("alpha", 1))) {}
   static std::vector<Pointwise> functions(float alpha) {
     return {{.eltwise = F::kLinear, .alpha = 1 / alpha},
@@ -58,7 +67,7 @@ struct Celu : EltwiseOperation {
             {.eltwise = F::kLinear, .alpha = alpha}};
   }
 };
-ONEDNN_OPERATOR(Celu, .op_type = "Celu")
+ONEDNN_OPERATOR(Celu, .op_type = "Celu", .contract = "X: any")
 
 struct HardSigmoid : EltwiseOperation {
   explicit HardSigmoid(const NodeView& n)
@@ -66,7 +75,7 @@ struct HardSigmoid : EltwiseOperation {
             {{.eltwise = F::kLinear, .alpha = n.attr_f("alpha", 0.2f), .beta = n.attr_f("beta", 0.5f)},
              {.eltwise = F::kClip, .alpha = 0, .beta = 1, .exact = false}}) {}
 };
-ONEDNN_OPERATOR(HardSigmoid, .op_type = "HardSigmoid")
+ONEDNN_OPERATOR(HardSigmoid, .op_type = "HardSigmoid", .contract = "X: any")
 
 struct Gelu : EltwiseOperation {
   static Support supports(const NodeView& n) {
@@ -76,19 +85,19 @@ struct Gelu : EltwiseOperation {
       : EltwiseOperation(
             Pointwise{.eltwise = n.attr_s("approximate", "none") == "tanh" ? F::kGeluTanh : F::kGeluErf}) {}
 };
-ONEDNN_OPERATOR(Gelu, .op_type = "Gelu")
+ONEDNN_OPERATOR(Gelu, .op_type = "Gelu", .contract = "X: any")
 
 struct Swish : EltwiseOperation {
   explicit Swish(const NodeView& n)
       : EltwiseOperation(Pointwise{.eltwise = F::kSwish, .alpha = n.attr_f("alpha", 1)}) {}
 };
-ONEDNN_OPERATOR(Swish, .op_type = "Swish")
+ONEDNN_OPERATOR(Swish, .op_type = "Swish", .contract = "X: any")
 
 /// Bounds are attributes up to version 6, and inputs from 11 on; those must be constants.
 struct Clip : EltwiseOperation {
   static Support supports(const NodeView& n) {
     Check check(n);
-    check.input(0, kFloat32);
+    check.inputs(0, kFloat32);
     for (int i = 1; i < n.input_count(); ++i) {
       check.that(!n.has_input(i) || n.input(i).is_constant(), TENON_REJECT_OTHER, "input ", i, " ('",
                  n.input(i).name(), "') is no constant");
@@ -108,7 +117,7 @@ struct Clip : EltwiseOperation {
     return otherwise < 0 ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
   }
 };
-ONEDNN_OPERATOR(Clip, .op_type = "Clip", .since = 6)
+ONEDNN_OPERATOR(Clip, .op_type = "Clip", .since = 6, .contract = "input: any; min?: one; max?: one")
 
 /// To a power that is a constant number.
 struct Pow : EltwiseOperation {
@@ -132,7 +141,7 @@ struct Pow : EltwiseOperation {
     return {.eltwise = F::kPow, .alpha = 1, .beta = exponent};
   }
 };
-ONEDNN_OPERATOR(Pow, .op_type = "Pow", .since = 7)
+ONEDNN_OPERATOR(Pow, .op_type = "Pow", .since = 7, .contract = "X: any; Y: one")
 
 }  // namespace
 }  // namespace tenon::onednn

@@ -10,6 +10,7 @@ class EltwiseOperation : public Operation {
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32); }
   explicit EltwiseOperation(const Pointwise& function) : functions_{function} {}
   explicit EltwiseOperation(std::vector<Pointwise> functions) : functions_(std::move(functions)) {}
+  Dims shape(const Builder& b, const Node& node, size_t output) const override;
   void build(Builder& b, const Node& node) const override;
   double bound(const Builder& b, const Node& node) const override;
   /// A chain is not taken in: it would be one node, and more than one function.

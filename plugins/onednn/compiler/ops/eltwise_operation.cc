@@ -55,6 +55,10 @@ void relu(std::span<void* const> addresses, int64_t n) {
 
 }  // namespace
 
+Dims EltwiseOperation::shape(const Builder& b, const Node& node, size_t) const {
+  return b.dims(node.inputs[0]);
+}
+
 double EltwiseOperation::bound(const Builder& b, const Node& node) const {
   double x = b.bound(node.inputs[0]);
   for (const Pointwise& f : functions_) x = bound_of(f, x);

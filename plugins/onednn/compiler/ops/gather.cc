@@ -44,10 +44,18 @@ class Gather : public Operation {
   explicit Gather(const NodeView& n)
       : axis_(n.attr_i("axis", 0)),
         take_(n.input(1).dtype() == TENON_INT32 ? &take<int32_t> : &take<int64_t>) {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims &x = b.dims(node.inputs[0]), &indices = b.dims(node.inputs[1]);
+    const auto axis = static_cast<ptrdiff_t>(axis_of(axis_, x.size()));
+    Dims out(x.begin(), x.begin() + axis);
+    out.insert(out.end(), indices.begin(), indices.end());
+    out.insert(out.end(), x.begin() + axis + 1, x.end());
+    return out;
+  }
   void build(Builder& b, const Node& node) const override {
     const Tensor x = b.plain(node.inputs[0]), indices = b.plain(node.inputs[1]);
     const Dims& dims = b.dims(node.inputs[0]);
-    const auto axis = static_cast<size_t>(axis_ < 0 ? axis_ + static_cast<int64_t>(dims.size()) : axis_);
+    const size_t axis = axis_of(axis_, dims.size());
     Rows rows;
     for (size_t i = 0; i < dims.size(); ++i) {
       if (i < axis) rows.outer *= dims[i];
@@ -67,7 +75,8 @@ class Gather : public Operation {
   int64_t axis_;
   void (*take_)(const Rows&, std::span<void* const>);
 };
-ONEDNN_OPERATOR(Gather, .op_type = "Gather")
+ONEDNN_OPERATOR(Gather, .op_type = "Gather", .contract = "data: rank 1..; indices: any @index",
+                .work = Work::kRows)
 
 }  // namespace
 }  // namespace tenon::onednn

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/builder.h"
+#include "compiler/ops/binary.h"
 
 namespace tenon::onednn {
 namespace {
@@ -23,45 +23,76 @@ class Renamed : public Operation {
     return check;
   }
   explicit Renamed(const NodeView&) {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]);
+    require(ep::element_count(x) == ep::element_count(y), TENON_INVALID_ARGUMENT, "the ",
+            ep::element_count(x), " elements of shape ", x, " cannot have the shape ", y);
+    return y;
+  }
   void build(Builder& b, const Node& node) const override {
     const uint32_t out = node.outputs[0];
     b.define(out, b.reshaped(b.kept(node.inputs[0]), b.dims(out)));
   }
   double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
 };
-ONEDNN_OPERATOR(Renamed, .op_type = "Identity")
-ONEDNN_OPERATOR(Renamed, .op_type = "Reshape", .since = 5)
-ONEDNN_OPERATOR(Renamed, .op_type = "Flatten")
-ONEDNN_OPERATOR(Renamed, .op_type = "Squeeze")
-ONEDNN_OPERATOR(Renamed, .op_type = "Unsqueeze")
+ONEDNN_OPERATOR(Renamed, .op_type = "Identity", .contract = "input: any", .work = Work::kNone)
+ONEDNN_OPERATOR(Renamed, .op_type = "Reshape", .since = 5, .contract = "data: any; shape: rank 1 @size",
+                .work = Work::kNone)
+ONEDNN_OPERATOR(Renamed, .op_type = "Flatten", .contract = "input: any", .work = Work::kNone)
+ONEDNN_OPERATOR(Renamed, .op_type = "Squeeze", .contract = "data: any; axes?: rank 1", .work = Work::kNone)
+ONEDNN_OPERATOR(Renamed, .op_type = "Unsqueeze", .contract = "data: any; axes?: rank 0..1",
+                .work = Work::kNone)
 
 class Transpose : public Operation {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32).rank(0, 0, 12); }
   explicit Transpose(const NodeView& n) : permutation_(n.attr_ints("perm")) {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims& x = b.dims(node.inputs[0]);
+    Dims out;
+    for (const int64_t axis : permutation_of(x.size())) out.push_back(x[static_cast<size_t>(axis)]);
+    return out;
+  }
   void build(Builder& b, const Node& node) const override {
     const Tensor x = b.kept(node.inputs[0]);
-    Dims permutation = permutation_;
-    if (permutation.empty()) {
-      permutation.resize(x.layout.dims().size());
-      std::iota(permutation.rbegin(), permutation.rend(), 0);
-    }
+    const Dims permutation = permutation_of(b.dims(node.inputs[0]).size());
+    if (permutation.empty()) return b.define(node.outputs[0], x);  // a scalar
     b.define(node.outputs[0], {x.layout.permuted(permutation), x.buffer});
   }
   double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
 
  private:
+  Dims permutation_of(size_t rank) const {
+    Dims ascending(rank);
+    std::iota(ascending.begin(), ascending.end(), 0);
+    if (permutation_.empty()) return {ascending.rbegin(), ascending.rend()};
+    require(std::is_permutation(permutation_.begin(), permutation_.end(), ascending.begin(), ascending.end()),
+            TENON_INVALID_ARGUMENT, "perm ", permutation_, " does not order ", rank, " axes");
+    return permutation_;
+  }
   Dims permutation_;
 };
-ONEDNN_OPERATOR(Transpose, .op_type = "Transpose")
+ONEDNN_OPERATOR(Transpose, .op_type = "Transpose", .contract = "data: any", .work = Work::kNone)
 
 class Concat : public Operation {
  public:
   static Support supports(const NodeView& n) { return Check(n).inputs(0, kFloat32).rank(0, 1, 12); }
   explicit Concat(const NodeView& n) : axis_(n.attr_i("axis", 1)) {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    Dims out = b.dims(node.inputs[0]);
+    const size_t axis = axis_of(axis_, out.size());
+    for (size_t i = 1; i < node.inputs.size(); ++i) {
+      const Dims& x = b.dims(node.inputs[i]);
+      Dims wanted = out;
+      wanted[axis] = x[axis];
+      require(x == wanted, TENON_INVALID_ARGUMENT, "input ", i, " has shape ", x, ", ", wanted, " is needed");
+      out[axis] += x[axis];
+    }
+    return out;
+  }
   void build(Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.outputs[0]);
-    const auto axis = static_cast<int>(axis_ < 0 ? axis_ + static_cast<int64_t>(dims.size()) : axis_);
+    const auto axis = static_cast<int>(axis_of(axis_, dims.size()));
     if (b.finish_join(node)) return;
     std::vector<Layout> layouts;
     std::vector<std::pair<int, Tensor>> arguments;
@@ -85,7 +116,7 @@ class Concat : public Operation {
  private:
   int64_t axis_;
 };
-ONEDNN_OPERATOR(Concat, .op_type = "Concat")
+ONEDNN_OPERATOR(Concat, .op_type = "Concat", .contract = "first: rank 1..; rest...: rank first")
 
 /// Pieces along an axis, as views.
 class Split : public Operation {
@@ -98,10 +129,19 @@ class Split : public Operation {
       check.that(n.has_output(i), TENON_REJECT_OTHER, "a piece has no name");
     return check;
   }
-  explicit Split(const NodeView& n) : axis_(n.attr_i("axis", 0)) {}
+  explicit Split(const NodeView& n)
+      : axis_(n.attr_i("axis", 0)), sizes_(n.attr_ints("split")), may_differ_(n.since_version() >= 18) {
+    if (n.has_input(1)) sizes_ = n.input(1).constant().to_dims();
+  }
+  Dims shape(const Builder& b, const Node& node, size_t output) const override {
+    Dims out = b.dims(node.inputs[0]);
+    const size_t axis = axis_of(axis_, out.size());
+    out[axis] = pieces(out[axis], static_cast<int64_t>(node.outputs.size()))[output];
+    return out;
+  }
   void build(Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.inputs[0]);
-    const auto axis = static_cast<size_t>(axis_ < 0 ? axis_ + static_cast<int64_t>(dims.size()) : axis_);
+    const size_t axis = axis_of(axis_, dims.size());
     Dims offsets(dims.size(), 0);
     for (const uint32_t out : node.outputs) {
       const Dims& piece = b.dims(out);
@@ -118,18 +158,52 @@ class Split : public Operation {
   }
 
  private:
+  /// How many of `length` elements each of `count` outputs gets; together they are all of them.
+  Dims pieces(int64_t length, int64_t count) const {
+    Dims out = sizes_;
+    if (sizes_.empty()) {
+      require(may_differ_ || length % count == 0, TENON_INVALID_ARGUMENT, length,
+              " elements are not divided into ", count, " equal pieces");
+      out.assign(static_cast<size_t>(count), (length + count - 1) / count);
+      out.back() = length - (count - 1) * out[0];
+    }
+    int64_t left = length;
+    bool good = static_cast<int64_t>(out.size()) == count;
+    for (const int64_t size : out) {
+      good = good && size >= 0 && size <= left;
+      if (good) left -= size;
+    }
+    require(good && left == 0, TENON_INVALID_ARGUMENT, "pieces of ", out, " elements are not the ", length,
+            " of the axis, or not ", count);
+    return out;
+  }
+
   int64_t axis_;
+  Dims sizes_;
+  bool may_differ_;
 };
-ONEDNN_OPERATOR(Split, .op_type = "Split", .since = 2)
+ONEDNN_OPERATOR(Split, .op_type = "Split", .since = 2, .contract = "input: rank 1..; split?: rank 1 @size",
+                .work = Work::kNone)
+
+Support takes_blocks(const NodeView& n) {
+  constexpr int64_t kMost = 1 << 15;  // its square has to be a number too
+  Check check(n);
+  check.input(0, kFloat32).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
+  const int64_t block = n.attr_i("blocksize");
+  return check.that(block >= 1 && block <= kMost, TENON_REJECT_ATTRIBUTE, "blocksize is ", block,
+                    ", supported are 1 to ", kMost);
+}
 
 /// Blocks of pixels to channels and back: an axis apart, exchanged, together.
 class DepthToSpace : public Operation {
  public:
-  static Support supports(const NodeView& n) {
-    return Check(n).input(0, kFloat32).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
-  }
+  static Support supports(const NodeView& n) { return takes_blocks(n); }
   explicit DepthToSpace(const NodeView& n)
       : block_(n.attr_i("blocksize")), crd_(n.attr_s("mode", "DCR") == "CRD") {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims& d = b.dims(node.inputs[0]);
+    return {d[0], d[1] / (block_ * block_), d[2] * block_, d[3] * block_};
+  }
   void build(Builder& b, const Node& node) const override {
     const Dims& d = b.dims(node.inputs[0]);
     const int64_t c = d[1] / (block_ * block_);
@@ -144,15 +218,18 @@ class DepthToSpace : public Operation {
   int64_t block_;
   bool crd_;
 };
-ONEDNN_OPERATOR(DepthToSpace, .op_type = "DepthToSpace")
+ONEDNN_OPERATOR(DepthToSpace, .op_type = "DepthToSpace",
+                .contract = "input: [N, $blocksize*$blocksize*C, H, W]")
 
 class SpaceToDepth : public Operation {
  public:
-  static Support supports(const NodeView& n) {
-    return Check(n).input(0, kFloat32).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
-  }
+  static Support supports(const NodeView& n) { return takes_blocks(n); }
   explicit SpaceToDepth(const NodeView& n)
       : block_(n.attr_i("blocksize")), crd_(n.attr_s("mode", "DCR") == "CRD") {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims& d = b.dims(node.inputs[0]);
+    return {d[0], d[1] * block_ * block_, d[2] / block_, d[3] / block_};
+  }
   void build(Builder& b, const Node& node) const override {
     const Dims& d = b.dims(node.inputs[0]);
     const Dims apart{d[0], d[1], d[2] / block_, block_, d[3] / block_, block_};
@@ -165,7 +242,8 @@ class SpaceToDepth : public Operation {
   int64_t block_;
   bool crd_;
 };
-ONEDNN_OPERATOR(SpaceToDepth, .op_type = "SpaceToDepth")
+ONEDNN_OPERATOR(SpaceToDepth, .op_type = "SpaceToDepth",
+                .contract = "input: [N, C, $blocksize*H, $blocksize*W]")
 
 /// To the shape that the host's inference knows.
 class Expand : public Operation {
@@ -177,11 +255,16 @@ class Expand : public Operation {
     return check;
   }
   explicit Expand(const NodeView&) {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]);
+    require(broadcast_shape(x, y) == y, TENON_INVALID_ARGUMENT, "shape ", x, " does not expand to ", y);
+    return y;
+  }
   void build(Builder& b, const Node& node) const override {
     b.define(node.outputs[0], b.broadcast(b.tensor(node.inputs[0]), b.dims(node.outputs[0])));
   }
 };
-ONEDNN_OPERATOR(Expand, .op_type = "Expand")
+ONEDNN_OPERATOR(Expand, .op_type = "Expand", .contract = "input: any; shape: rank 1 @size")
 
 }  // namespace
 }  // namespace tenon::onednn

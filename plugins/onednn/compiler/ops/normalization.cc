@@ -18,6 +18,7 @@ class BatchNormalization : public Operation {
     return check;
   }
   explicit BatchNormalization(const NodeView& n) : epsilon_(n.attr_f("epsilon", 1e-5f)) {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override { return b.dims(node.inputs[0]); }
 
   void build(Builder& b, const Node& node) const override {
     Tensor x;
@@ -36,7 +37,9 @@ class BatchNormalization : public Operation {
  private:
   float epsilon_;
 };
-ONEDNN_OPERATOR(BatchNormalization, .op_type = "BatchNormalization", .since = 7)
+ONEDNN_OPERATOR(BatchNormalization, .op_type = "BatchNormalization", .since = 7,
+                .contract = "X: [N, C, D...]; scale: [C]; B: [C]; mean: [C]; var: [C]",
+                .work = Work::kNormalization)
 
 /// Over all axes from `axis` on; scale and bias as large as those.
 class LayerNormalization : public Operation {
@@ -47,26 +50,34 @@ class LayerNormalization : public Operation {
     check.that(!n.has_output(1) && !n.has_output(2), TENON_REJECT_OTHER,
                "the outputs Mean and InvStdDev are not supported");
     if (!check.ok() || !n.input(0).has_rank()) return check;
-    const int64_t axis = axis_of(n, n.input(0).rank());
+    const auto wanted = n.input(0).dims().subspan(axis_of(n.attr_i("axis", -1), n.input(0).dims().size()));
     for (int i = 1; i < n.input_count() && check.ok(); ++i) {
       const ep::ValueView v = n.input(i);
-      const auto wanted = n.input(0).dims().subspan(static_cast<size_t>(axis));
-      const bool same = !v.present() || (v.has_rank() && std::equal(wanted.begin(), wanted.end(),
-                                                                    v.dims().begin(), v.dims().end()));
-      check.that(same, TENON_REJECT_SHAPE, "input ", i, " has shape ", v.dims(),
-                 ", not that of the normalized axes");
+      check.that(!v.present() || is_as_large(v, wanted), TENON_REJECT_SHAPE, "input ", i, " has shape ",
+                 v.dims(), ", and that of the normalized axes is ", wanted,
+                 "; others, and dims that may turn out to be 1, are not supported");
     }
     return check;
   }
   explicit LayerNormalization(const NodeView& n)
       : axis_(n.attr_i("axis", -1)), epsilon_(n.attr_f("epsilon", 1e-5f)) {}
 
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims& x = b.dims(node.inputs[0]);
+    const int64_t width = ep::element_count(DimsView(x).subspan(axis_of(axis_, x.size())));
+    for (size_t i = 1; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNone) continue;
+      const Dims& dims = b.dims(node.inputs[i]);
+      require(ep::element_count(dims) == width, TENON_UNIMPLEMENTED, "input ", i, " has shape ", dims, ", ",
+              width, " elements are supported");
+    }
+    return x;
+  }
   void build(Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.inputs[0]);
-    const auto rank = static_cast<int64_t>(dims.size());
-    const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
-    const int64_t rows = ep::element_count(DimsView(dims).first(static_cast<size_t>(axis)));
-    const int64_t width = ep::element_count(DimsView(dims).subspan(static_cast<size_t>(axis)));
+    const size_t axis = axis_of(axis_, dims.size());
+    const int64_t rows = ep::element_count(DimsView(dims).first(axis));
+    const int64_t width = ep::element_count(DimsView(dims).subspan(axis));
     const bool bias = node.inputs.size() > 2 && node.inputs[2] != kNone;
     const Tensor x = b.reshaped(b.plain(node.inputs[0]), Dims{rows, width});
     std::vector<std::pair<int, Tensor>> arguments{{kSource, x},
@@ -77,14 +88,21 @@ class LayerNormalization : public Operation {
   }
 
  private:
-  static int64_t axis_of(const NodeView& n, int64_t rank) {
-    const int64_t axis = n.attr_i("axis", -1);
-    return axis < 0 ? axis + rank : axis;
+  /// In every run: a dim other than 1 is that of X, or the shapes do not broadcast.
+  static bool is_as_large(const ep::ValueView& v, DimsView wanted) {
+    if (!v.has_rank() && !v.is_constant()) return false;
+    const DimsView dims = v.is_constant() ? v.constant().dims() : v.dims();
+    if (dims.size() != wanted.size()) return false;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] < 0 || (wanted[i] < 0 ? dims[i] == 1 : dims[i] != wanted[i])) return false;
+    }
+    return true;
   }
   int64_t axis_;
   float epsilon_;
 };
-ONEDNN_OPERATOR(LayerNormalization, .op_type = "LayerNormalization")
+ONEDNN_OPERATOR(LayerNormalization, .op_type = "LayerNormalization",
+                .contract = "X: rank 1..; Scale: ~ X; B?: ~ X", .work = Work::kNormalization)
 
 /// Each channel of each image as a row, then scaled by its channel.
 class InstanceNormalization : public Operation {
@@ -92,10 +110,14 @@ class InstanceNormalization : public Operation {
   static Support supports(const NodeView& n) { return Check(n).inputs(0, kFloat32).rank(0, 3, 12); }
   explicit InstanceNormalization(const NodeView& n) : epsilon_(n.attr_f("epsilon", 1e-5f)) {}
 
+  Dims shape(const Builder& b, const Node& node, size_t) const override { return b.dims(node.inputs[0]); }
   void build(Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.inputs[0]);
     const Dims rows{dims[0] * dims[1], ep::element_count(DimsView(dims).subspan(2))};
-    const Dims channels{dims[0], dims[1], rows[1]}, one_per_channel{1, dims[1], 1};
+    const bool single =
+        rows[1] == 1;  // without that axis: of one element it means another format to the library
+    const Dims channels = single ? Dims{dims[0], dims[1]} : Dims{dims[0], dims[1], rows[1]};
+    const Dims one_per_channel = single ? Dims{1, dims[1]} : Dims{1, dims[1], 1};
     const Layout layout = Layout::plain(Type::kFloat32, channels);
     const Tensor x = b.reshaped(b.plain(node.inputs[0]), rows);
     const Tensor even = b.temporary(x.layout);
@@ -113,7 +135,8 @@ class InstanceNormalization : public Operation {
  private:
   float epsilon_;
 };
-ONEDNN_OPERATOR(InstanceNormalization, .op_type = "InstanceNormalization", .since = 6)
+ONEDNN_OPERATOR(InstanceNormalization, .op_type = "InstanceNormalization", .since = 6,
+                .contract = "input: [N, C, D...]; scale: [C]; B: [C]", .work = Work::kNormalization)
 
 class Lrn : public Operation {
  public:
@@ -128,6 +151,7 @@ class Lrn : public Operation {
         alpha_(n.attr_f("alpha", 1e-4f)),
         beta_(n.attr_f("beta", 0.75f)),
         k_(n.attr_f("bias", 1)) {}
+  Dims shape(const Builder& b, const Node& node, size_t) const override { return b.dims(node.inputs[0]); }
   void build(Builder& b, const Node& node) const override {
     Tensor x;
     const auto make = [&](const Layout& layout) {
@@ -141,7 +165,7 @@ class Lrn : public Operation {
   int64_t size_;
   float alpha_, beta_, k_;
 };
-ONEDNN_OPERATOR(Lrn, .op_type = "LRN")
+ONEDNN_OPERATOR(Lrn, .op_type = "LRN", .contract = "X: [N, C, D...]", .work = Work::kNormalization)
 
 }  // namespace
 }  // namespace tenon::onednn

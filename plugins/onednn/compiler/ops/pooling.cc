@@ -12,10 +12,17 @@ class Pooling : public Operation {
  public:
   Pooling(const NodeView& n, Pool pool, bool global) : pool_(pool), global_(global), window_(n) {}
 
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims& x = b.dims(node.inputs[0]);
+    require(ep::element_count(x) != 0 || x[0] == 0 || x[1] == 0, TENON_UNIMPLEMENTED, "an image of shape ", x,
+            " has no elements");
+    return window_.shape(x, x[1], kernel_of(x));
+  }
+
   void build(Builder& b, const Node& node) const override {
     const Dims& x = b.dims(node.inputs[0]);
     const Dims& y = b.dims(node.outputs[0]);
-    const Dims kernel = global_ ? Dims(x.begin() + 2, x.end()) : window_.kernel();
+    const Dims kernel = kernel_of(x);
     Tensor source;
     const auto make = [&](const Layout& layout) {
       return make_pooling(b.engine(), pool_, layout, Layout::any(layout.type(), y), window_.of(x, y, kernel));
@@ -27,7 +34,30 @@ class Pooling : public Operation {
   }
   double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
 
+  static Support supports(const NodeView& n, bool global) {
+    Check check(n);
+    check.input(0, kFloat32)
+        .rank(0, 3, 5)
+        .attr_is("auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"});
+    if (!check.ok() || !n.input(0).has_rank()) return check;
+    has_elements(check, n, 0);
+    if (global) return check;
+    const WindowAttributes window(n);
+    const DimsView x = n.input(0).dims().subspan(2);
+    check.that(window.kernel().size() == x.size(), TENON_REJECT_ATTRIBUTE, "kernel_shape has ",
+               window.kernel().size(), " numbers, ", x.size(), " are needed");
+    window.check(check, x.size());
+    if (!check.ok()) return check;
+    return check
+        .that(!window.is_ambiguous(), TENON_REJECT_ATTRIBUTE,
+              "ceil_mode with auto_pad VALID is not supported")
+        .that(window.stays_inside(x), TENON_REJECT_SHAPE, "a window can lie outside of an input of shape ",
+              n.input(0).dims());
+  }
+
  private:
+  Dims kernel_of(const Dims& x) const { return global_ ? Dims(x.begin() + 2, x.end()) : window_.kernel(); }
+
   /// Where nothing is greater than the lowest number, the library says that number, also of infinities.
   static void keep_infinity(Builder& b, const Tensor& source, const Tensor& out) {
     const auto n = static_cast<int64_t>(source.layout.bytes() / sizeof(float));
@@ -53,17 +83,17 @@ class Pooling : public Operation {
 
 struct MaxPool : Pooling {
   static Support supports(const NodeView& n) {
-    Check check(n);
-    check.input(0, kFloat32).rank(0, 3, 5);
-    check.that(!n.has_output(1), TENON_REJECT_OTHER, "the output Indices is not supported");
-    return check;
+    const Check check =
+        Check(n).that(!n.has_output(1), TENON_REJECT_OTHER, "the output Indices is not supported");
+    return check.ok() ? Pooling::supports(n, false) : check;
   }
   explicit MaxPool(const NodeView& n) : Pooling(n, Pool::kMax, false) {}
 };
 
 struct AveragePool : Pooling {
   static Support supports(const NodeView& n) {
-    return Check(n).input(0, kFloat32).rank(0, 3, 5).attr_is("ceil_mode", {int64_t{0}});
+    const Check check = Check(n).attr_is("ceil_mode", {int64_t{0}});
+    return check.ok() ? Pooling::supports(n, false) : check;
   }
   explicit AveragePool(const NodeView& n)
       : Pooling(n, n.attr_i("count_include_pad", 0) != 0 ? Pool::kAverageWithPadding : Pool::kAverage,
@@ -71,18 +101,20 @@ struct AveragePool : Pooling {
 };
 
 struct GlobalAveragePool : Pooling {
-  static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32).rank(0, 3, 5); }
+  static Support supports(const NodeView& n) { return Pooling::supports(n, true); }
   explicit GlobalAveragePool(const NodeView& n) : Pooling(n, Pool::kAverage, true) {}
 };
 struct GlobalMaxPool : Pooling {
-  static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32).rank(0, 3, 5); }
+  static Support supports(const NodeView& n) { return Pooling::supports(n, true); }
   explicit GlobalMaxPool(const NodeView& n) : Pooling(n, Pool::kMax, true) {}
 };
 
-ONEDNN_OPERATOR(MaxPool, .op_type = "MaxPool")
-ONEDNN_OPERATOR(AveragePool, .op_type = "AveragePool")
-ONEDNN_OPERATOR(GlobalAveragePool, .op_type = "GlobalAveragePool")
-ONEDNN_OPERATOR(GlobalMaxPool, .op_type = "GlobalMaxPool")
+ONEDNN_OPERATOR(MaxPool, .op_type = "MaxPool", .contract = "X: [N, C, D...]", .work = Work::kPooling)
+ONEDNN_OPERATOR(AveragePool, .op_type = "AveragePool", .contract = "X: [N, C, D...]", .work = Work::kPooling)
+ONEDNN_OPERATOR(GlobalAveragePool, .op_type = "GlobalAveragePool", .contract = "X: [N, C, D...]",
+                .work = Work::kPooling)
+ONEDNN_OPERATOR(GlobalMaxPool, .op_type = "GlobalMaxPool", .contract = "X: [N, C, D...]",
+                .work = Work::kPooling)
 
 }  // namespace
 }  // namespace tenon::onednn

@@ -1,7 +1,7 @@
 // MatMul and Gemm.
 #include <cmath>
 
-#include "compiler/builder.h"
+#include "compiler/ops/binary.h"
 
 namespace tenon::onednn {
 namespace {
@@ -62,37 +62,50 @@ class MatMul : public Operation {
   }
   explicit MatMul(const NodeView&) {}
 
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Factors f = factors(b, node);
+    Dims out(f.result.begin(), f.result.end() - 2);
+    if (b.dims(node.inputs[0]).size() > 1) out.push_back(f.result.end()[-2]);
+    if (b.dims(node.inputs[1]).size() > 1) out.push_back(f.result.end()[-1]);
+    return out;
+  }
   void build(Builder& b, const Node& node) const override {
-    Dims x = b.dims(node.inputs[0]), w = b.dims(node.inputs[1]);
-    if (x.back() == 0) return b.fill(node.outputs[0], 0);
-    if (x.size() == 1) x.insert(x.begin(), 1);
-    if (w.size() == 1) w.push_back(1);
-    const size_t rank = std::max(x.size(), w.size());
-    x.insert(x.begin(), rank - x.size(), 1);
-    w.insert(w.begin(), rank - w.size(), 1);
-    Dims result(rank);
-    for (size_t i = 0; i + 2 < rank; ++i) result[i] = std::max(x[i], w[i]);
-    result[rank - 2] = x[rank - 2];
-    result[rank - 1] = w[rank - 1];
-    product(b, node, b.reshaped(b.kept(node.inputs[0]), x), b.reshaped(b.kept(node.inputs[1]), w), result, 1,
-            {});
+    const Factors f = factors(b, node);
+    if (f.x.back() == 0) return b.fill(node.outputs[0], 0);
+    product(b, node, b.reshaped(b.kept(node.inputs[0]), f.x), b.reshaped(b.kept(node.inputs[1]), f.w),
+            f.result, 1, {});
   }
   double bound(const Builder& b, const Node& node) const override {
     return bound_of_product(b, node, b.dims(node.inputs[0]).back());
   }
   bool packs_weights() const override { return true; }
+
+ private:
+  /// Shapes of equal rank: a vector in front is a row, one behind a column.
+  struct Factors {
+    Dims x, w, result;
+  };
+  static Factors factors(const Builder& b, const Node& node) {
+    Factors f{b.dims(node.inputs[0]), b.dims(node.inputs[1]), {}};
+    if (f.x.size() == 1) f.x.insert(f.x.begin(), 1);
+    if (f.w.size() == 1) f.w.push_back(1);
+    const size_t rank = std::max(f.x.size(), f.w.size());
+    f.x.insert(f.x.begin(), rank - f.x.size(), 1);
+    f.w.insert(f.w.begin(), rank - f.w.size(), 1);
+    const auto end = static_cast<ptrdiff_t>(rank - 2);
+    f.result = broadcast_shape(Dims(f.x.begin(), f.x.begin() + end), Dims(f.w.begin(), f.w.begin() + end));
+    f.result.push_back(f.x[rank - 2]);
+    f.result.push_back(f.w[rank - 1]);
+    return f;
+  }
 };
-ONEDNN_OPERATOR(MatMul, .op_type = "MatMul")
+ONEDNN_OPERATOR(MatMul, .op_type = "MatMul", .contract = "A: [K] | [P..., M, K]; B: [K] | [Q..., K, N]",
+                .work = Work::kProduct)
 
 class Gemm : public Operation {
  public:
   static Support supports(const NodeView& n) {
-    Check check(n);
-    check.input(0, kFloat32).input(1, kFloat32).input(2, kFloat32);
-    const float beta = n.attr_f("beta", 1);
-    const bool plain_c = !n.has_input(2) || beta == 1 || beta == 0;
-    check.that(plain_c, TENON_REJECT_ATTRIBUTE, "beta is ", beta, ", only 0 and 1 are supported");
-    return check;
+    return Check(n).input(0, kFloat32).input(1, kFloat32).input(2, kFloat32);
   }
   explicit Gemm(const NodeView& n)
       : transpose_a_(n.attr_i("transA", 0) != 0),
@@ -100,27 +113,68 @@ class Gemm : public Operation {
         alpha_(n.attr_f("alpha", 1)),
         beta_(n.attr_f("beta", 1)) {}
 
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
+    const int64_t length = x[transpose_a_ ? 0 : 1], other = w[transpose_b_ ? 1 : 0];
+    require(length == other, TENON_INVALID_ARGUMENT, "rows of ", length, " elements and columns of ", other);
+    const Dims out{x[transpose_a_ ? 1 : 0], w[transpose_b_ ? 0 : 1]};
+    if (has_bias(node)) {
+      const Dims& c = b.dims(node.inputs[2]);
+      require(broadcast_shape(c, out) == out, TENON_INVALID_ARGUMENT, "C of shape ", c, " is larger than ",
+              out);
+    }
+    return out;
+  }
+
   void build(Builder& b, const Node& node) const override {
     Tensor x = b.kept(node.inputs[0]), w = b.kept(node.inputs[1]), c;
     if (transpose_a_) x = transposed(x);
     if (transpose_b_) w = transposed(w);
     const Dims& result = b.dims(node.outputs[0]);
-    if (node.inputs.size() > 2 && node.inputs[2] != kNone && beta_ != 0) {
-      Dims dims = b.dims(node.inputs[2]);
-      dims.insert(dims.begin(), 2 - dims.size(), 1);
-      c = b.reshaped(b.plain(node.inputs[2]), dims);
-    }
+    if (has_bias(node)) c = bias(b, node.inputs[2]);
     if (x.layout.dims()[1] == 0) return without_product(b, node, result, c);
+    if (c.layout && alpha_ != 1) return with_bias_behind(b, node, x, w, c);
     product(b, node, x, w, result, alpha_, c);
   }
   double bound(const Builder& b, const Node& node) const override {
-    const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != kNone && beta_ != 0;
     return std::fabs(alpha_) * bound_of_product(b, node, b.dims(node.inputs[0])[transpose_a_ ? 0 : 1]) +
-           (has_bias ? b.bound(node.inputs[2]) : 0);
+           (has_bias(node) ? std::fabs(beta_) * b.bound(node.inputs[2]) : 0);
   }
   bool packs_weights() const override { return true; }
 
  private:
+  bool has_bias(const Node& node) const {
+    return node.inputs.size() > 2 && node.inputs[2] != kNone && beta_ != 0;
+  }
+  /// Two axes of C, times beta.
+  Tensor bias(Builder& b, uint32_t value) const {
+    Dims dims = b.dims(value);
+    dims.insert(dims.begin(), 2 - dims.size(), 1);
+    const Tensor c = b.reshaped(b.plain(value), dims);
+    if (beta_ == 1) return c;
+    const Tensor out = b.temporary(c.layout);
+    b.step(make_eltwise(b.engine(), Eltwise::kLinear, beta_, 0, c.layout),
+           {{kSource, c}, {kDestination, out}});
+    return out;
+  }
+  /// A scale of the library's product is one of its bias too.
+  void with_bias_behind(Builder& b, const Node& node, const Tensor& from, const Tensor& w,
+                        const Tensor& c) const {
+    const Type type = b.product_type();
+    const Tensor x = b.compact(from);
+    MatMulSpec spec;
+    spec.source = x.layout.with_type(type);
+    spec.weights =
+        b.is_constant(node.inputs[1]) ? Layout::any(type, w.layout.dims()) : w.layout.with_type(type);
+    spec.destination = Layout::plain(Type::kFloat32, b.dims(node.outputs[0]));
+    spec.scale = alpha_;
+    const Primitive primitive = make_matmul(b.engine(), spec, {});
+    const Tensor scaled = b.temporary(spec.destination);
+    b.step(primitive, {{kSource, b.as(x, primitive.layout(kSource))},
+                       {kWeights, b.as(w, primitive.layout(kWeights))},
+                       {kDestination, scaled}});
+    add_binary(b, node.outputs[0], Binary::kAdd, scaled, c, true);
+  }
   /// No column: nothing but the bias.
   static void without_product(Builder& b, const Node& node, const Dims& result, const Tensor& bias) {
     if (!bias.layout) return b.fill(node.outputs[0], 0);
@@ -133,7 +187,8 @@ class Gemm : public Operation {
   bool transpose_a_, transpose_b_;
   float alpha_, beta_;
 };
-ONEDNN_OPERATOR(Gemm, .op_type = "Gemm", .since = 7)
+ONEDNN_OPERATOR(Gemm, .op_type = "Gemm", .since = 7, .contract = "A: rank 2; B: rank 2; C?: rank 0..2",
+                .work = Work::kProduct)
 
 }  // namespace
 }  // namespace tenon::onednn

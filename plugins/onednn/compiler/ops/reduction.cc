@@ -22,17 +22,29 @@ class Reduction : public Operation {
       : function_(function), of_nothing_(of_nothing), axes_(n.attr_ints("axes")) {
     if (n.has_input(1)) axes_ = n.input(1).constant().to_dims();
     keep_when_empty_ = n.attr_i("noop_with_empty_axes", 0) != 0;
+    keep_dims_ = n.attr_i("keepdims", 1) != 0;
   }
 
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims& dims = b.dims(node.inputs[0]);
+    const std::vector<bool> goes = reduced_axes(dims.size());
+    Dims out;
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      if (!goes[axis]) out.push_back(dims[axis]);
+      if (goes[axis] && keep_dims_) out.push_back(1);
+    }
+    return out;
+  }
   void build(Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.inputs[0]);
     const uint32_t out = node.outputs[0];
     const Tensor x = b.tensor(node.inputs[0]);
     if (ep::element_count(dims) == 0) return b.fill(out, of_nothing_);
     Dims reduced = dims;
-    for (int64_t axis : axes_)
-      reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis)] = 1;
-    if (axes_.empty() && !keep_when_empty_) reduced.assign(dims.size(), 1);
+    const std::vector<bool> goes = reduced_axes(dims.size());
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      if (goes[axis]) reduced[axis] = 1;
+    }
     const bool nothing = reduced == dims;  // the library asks for an axis to reduce
     if (nothing && is_identity()) return b.define(out, b.reshaped(x, b.dims(out)));
     const Layout result = Layout::plain(Type::kFloat32, b.dims(out));
@@ -50,6 +62,12 @@ class Reduction : public Operation {
   }
 
  private:
+  /// Per axis; without axes it is all of them.
+  std::vector<bool> reduced_axes(size_t rank) const {
+    std::vector<bool> out(rank, axes_.empty() && !keep_when_empty_);
+    for (const int64_t axis : axes_) out[axis_of(axis, rank)] = true;
+    return out;
+  }
   bool is_identity() const {
     return function_ != Reduce::kNorm1 && function_ != Reduce::kNorm2 && function_ != Reduce::kSumOfSquares;
   }
@@ -66,14 +84,14 @@ class Reduction : public Operation {
   Reduce function_;
   float of_nothing_;
   Dims axes_;
-  bool keep_when_empty_;
+  bool keep_when_empty_, keep_dims_;
 };
 
 #define ONEDNN_REDUCTION(Name, ...)                                 \
   struct Name : Reduction {                                         \
     explicit Name(const NodeView& n) : Reduction(n, __VA_ARGS__) {} \
   };                                                                \
-  ONEDNN_OPERATOR(Name, .op_type = #Name)
+  ONEDNN_OPERATOR(Name, .op_type = #Name, .contract = "data: any; axes?: rank 1", .work = Work::kReduction)
 
 ONEDNN_REDUCTION(ReduceSum, Reduce::kSum, 0)
 ONEDNN_REDUCTION(ReduceMean, Reduce::kMean, std::numeric_limits<float>::quiet_NaN())
@@ -97,8 +115,10 @@ struct ReduceMax : Extremum {
 struct ReduceMin : Extremum {
   explicit ReduceMin(const NodeView& n) : Extremum(n, Reduce::kMin, kInfinity) {}
 };
-ONEDNN_OPERATOR(ReduceMax, .op_type = "ReduceMax")
-ONEDNN_OPERATOR(ReduceMin, .op_type = "ReduceMin")
+ONEDNN_OPERATOR(ReduceMax, .op_type = "ReduceMax", .contract = "data: any; axes?: rank 1",
+                .work = Work::kReduction)
+ONEDNN_OPERATOR(ReduceMin, .op_type = "ReduceMin", .contract = "data: any; axes?: rank 1",
+                .work = Work::kReduction)
 
 }  // namespace
 }  // namespace tenon::onednn

@@ -7,13 +7,14 @@
 namespace tenon::onednn {
 namespace {
 
+int scales_input(const NodeView& n) { return n.op() == "Upsample" || n.since_version() < 11 ? 1 : 2; }
+
 /// The factors, if they follow from constants or known shapes; else empty.
 std::vector<float> factors_of(const NodeView& n) {
-  const int scales_input = n.op() == "Upsample" || n.since_version() < 11 ? 1 : 2;
   if (n.has_attr("scales")) return n.attr_floats("scales");
-  if (n.has_input(scales_input) && n.input(scales_input).is_constant() &&
-      n.input(scales_input).constant().size() != 0) {
-    const auto scales = n.input(scales_input).constant().span<float>();
+  const int input = scales_input(n);
+  if (n.has_input(input) && n.input(input).is_constant() && n.input(input).constant().size() != 0) {
+    const auto scales = n.input(input).constant().span<float>();
     return {scales.begin(), scales.end()};
   }
   std::vector<float> out;
@@ -45,7 +46,7 @@ class Resize : public Operation {
  public:
   static Support supports(const NodeView& n) {
     Check check(n);
-    check.input(0, kFloat32).rank(0, 3, 5);
+    check.input(0, kFloat32).input(scales_input(n), kFloat32).rank(0, 3, 5);
     check.attr_is("antialias", {int64_t{0}}).attr_is("exclude_outside", {int64_t{0}});
     check.attr_is("keep_aspect_ratio_policy", {"stretch"}).attr_is("mode", {"nearest", "linear"});
     check.that(!n.has_attr("axes"), TENON_REJECT_ATTRIBUTE, "the attribute axes is not supported");
@@ -66,6 +67,14 @@ class Resize : public Operation {
     }
     return check;
   }
+  /// The factors are whole, and of the host's inference it is known that it multiplies with them.
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]);
+    bool good = x.size() == y.size() && x[0] == y[0] && x[1] == y[1];
+    for (size_t i = 2; good && i < x.size(); ++i) good = x[i] == 0 ? y[i] == 0 : y[i] % x[i] == 0;
+    require(good, TENON_INVALID_ARGUMENT, "shape ", y, " is no multiple of ", x);
+    return y;
+  }
   explicit Resize(const NodeView& n) : linear_(n.attr_s("mode", "nearest") == "linear") {}
 
   void build(Builder& b, const Node& node) const override {
@@ -85,8 +94,12 @@ class Resize : public Operation {
  private:
   bool linear_;
 };
-ONEDNN_OPERATOR(Resize, .op_type = "Resize", .since = 10)
-ONEDNN_OPERATOR(Resize, .op_type = "Upsample", .since = 7)
+ONEDNN_OPERATOR(Resize, .op_type = "Resize", .since = 10, .until = 10,
+                .contract = "X: any; scales: rank 1 @size")
+ONEDNN_OPERATOR(Resize, .op_type = "Resize", .since = 11,
+                .contract = "X: any; roi?: rank 1; scales?: rank 1 @size; sizes?: rank 1 @size")
+ONEDNN_OPERATOR(Resize, .op_type = "Upsample", .since = 7, .until = 8, .contract = "X: any")
+ONEDNN_OPERATOR(Resize, .op_type = "Upsample", .since = 9, .contract = "X: any; scales: rank 1 @size")
 
 }  // namespace
 }  // namespace tenon::onednn

@@ -16,16 +16,20 @@ class SoftmaxOperation : public Operation {
         flat_(n.since_version() < 13),
         log_(logarithm) {}
 
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims& x = b.dims(node.inputs[0]);
+    axis_of(axis_, x.size());
+    return x;
+  }
   void build(Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.inputs[0]);
-    const auto rank = static_cast<int64_t>(dims.size());
-    const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
+    const size_t axis = axis_of(axis_, dims.size());
     Tensor x;
     const bool tame = b.is_tame(node.inputs[0]);
     if (!tame) x = b.plain(node.inputs[0]);
     int over = static_cast<int>(axis);
-    if (flat_ || axis == rank - 1) {  // rows
-      const int64_t count = ep::element_count(DimsView(dims).first(static_cast<size_t>(axis)));
+    if (flat_ || axis == dims.size() - 1) {  // rows
+      const int64_t count = ep::element_count(DimsView(dims).first(axis));
       x = b.reshaped(b.plain(node.inputs[0]),
                      Dims{count, ep::element_count(dims) / std::max<int64_t>(count, 1)});
       over = 1;
@@ -78,8 +82,8 @@ struct Softmax : SoftmaxOperation {
 struct LogSoftmax : SoftmaxOperation {
   explicit LogSoftmax(const NodeView& n) : SoftmaxOperation(n, true) {}
 };
-ONEDNN_OPERATOR(Softmax, .op_type = "Softmax")
-ONEDNN_OPERATOR(LogSoftmax, .op_type = "LogSoftmax")
+ONEDNN_OPERATOR(Softmax, .op_type = "Softmax", .contract = "input: rank 1..", .work = Work::kRows)
+ONEDNN_OPERATOR(LogSoftmax, .op_type = "LogSoftmax", .contract = "input: rank 1..", .work = Work::kRows)
 
 }  // namespace
 }  // namespace tenon::onednn
