@@ -39,9 +39,9 @@ class RandomTensor {
 };
 using RandomNormal = RandomTensor<true>;
 using RandomUniform = RandomTensor<false>;
-TENON_KERNEL(RandomNormal, .op_type = "RandomNormal", .contract = "")
+TENON_KERNEL(RandomNormal, .op_type = "RandomNormal", .contract = "none")
 TENON_KERNEL(RandomNormal, .op_type = "RandomNormalLike", .contract = "X: any")
-TENON_KERNEL(RandomUniform, .op_type = "RandomUniform", .contract = "")
+TENON_KERNEL(RandomUniform, .op_type = "RandomUniform", .contract = "none")
 TENON_KERNEL(RandomUniform, .op_type = "RandomUniformLike", .contract = "X: any")
 
 }  // namespace

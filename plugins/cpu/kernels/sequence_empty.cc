@@ -15,7 +15,7 @@ class SequenceEmpty {
  private:
   uint32_t dtype_;
 };
-TENON_KERNEL(SequenceEmpty, .op_type = "SequenceEmpty", .contract = "")
+TENON_KERNEL(SequenceEmpty, .op_type = "SequenceEmpty", .contract = "none")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -8,6 +8,7 @@
 //   NAME: shape        the input must be there
 //   NAME?: shape       it may be missing
 //   NAME...: shape     this input and all after it (none is fine)
+// or, of an operator without inputs, the word "none".
 // `$n` in an entry is an attribute of the node, an integer, 1 when the node lacks it; `$n:-1` gives another default.
 //
 // A shape is alternatives separated by "|" of conditions joined by "&":
@@ -82,6 +83,7 @@ class Contract {
   Contract() = default;
   /// Throws Error when `text` cannot be read. `attributes` is asked for each $name.
   Contract(std::string_view text, const Attributes& attributes) : text_(text), attributes_(&attributes) {
+    if (text == "none") at_ = text.size();
     while (skip_space(), at_ < text_.size()) {
       read_input();
       if (!accept(';')) break;

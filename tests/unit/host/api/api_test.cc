@@ -298,7 +298,7 @@ TEST(Api, OptionsThatWouldBePassedOverAreRefused) {
     });
   };
   tenon_session_options options{};
-  EXPECT_THAT(create(options), HasSubstr("struct_size of tenon_session_options is 0; set it to sizeof"));
+  EXPECT_THAT(create(options), HasSubstr("struct_size of options is 0; set it to the size"));
   options.struct_size = sizeof options;
   EXPECT_EQ(create(options), "accepted");
   options.flags = 6;
@@ -316,7 +316,7 @@ TEST(Api, OptionsThatWouldBePassedOverAreRefused) {
     });
   };
   tenon_run_options run_options{};
-  EXPECT_THAT(run(run_options), HasSubstr("struct_size of tenon_run_options is 0"));
+  EXPECT_THAT(run(run_options), HasSubstr("struct_size of options is 0"));
   run_options.struct_size = sizeof run_options;
   EXPECT_EQ(run(run_options), "accepted");
   run_options.deadline_ns = -1;

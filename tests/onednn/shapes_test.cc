@@ -1,0 +1,173 @@
+// Shapes that do not fit, from models and from inputs of a Run: declined with a reason, or an error that names the operator, and
+// never a read beyond a tensor. And shapes that fit, in layouts that mislead.
+#include "tests/onednn/model_case.h"
+
+namespace tenon::test {
+namespace {
+
+using ir::Attribute;
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(OneDnnShapes, AxesOfOneElementMisleadNobody) {
+  const std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>> rows = {
+      {{1, 1, 100, 257}, {0, 2, 1, 3}}, {{1, 1, 16, 64}, {0, 2, 1, 3}}, {{1, 7, 1, 5}, {0, 3, 1, 2}},
+      {{3, 1, 4}, {2, 1, 0}},           {{1, 6, 1, 1}, {3, 2, 1, 0}},   {{2, 1, 1, 9}, {1, 3, 0, 2}}};
+  std::mt19937 random(1);
+  for (const auto& [shape, perm] : rows) {
+    GraphMaker m;
+    const Id x = m.input("x", GraphMaker::f32({shape.begin(), shape.end()}));
+    const Id turned = m.node("Transpose", {x}, {Attribute::of_ints("perm", perm)});
+    m.output(m.node("Mul", {turned, m.node("Sigmoid", {turned})}), "silu");
+    m.output(m.node("Mul", {turned, m.constant("c", {1}, {2})}), "twice");
+    const ValueRef value = image(random, shape);
+    compare(m.bytes(), {{"x", value}}, onednn(), 1e-5f, testing::PrintToString(shape));
+  }
+}
+
+/// A node over inputs without any known dim, and shapes that do not fit.
+struct Misfit {
+  std::string op;
+  std::vector<std::vector<int64_t>> shapes;
+  std::vector<Attribute> attributes = {};
+};
+
+Status run_misfit(const Misfit& misfit) {
+  std::mt19937 random(2);
+  GraphMaker m;
+  std::vector<Id> inputs;
+  std::vector<session::NamedValue> values;
+  const std::string names[] = {"x0", "x1", "x2", "x3", "x4"};
+  for (size_t i = 0; i < misfit.shapes.size(); ++i) {
+    const std::string& name = names[i];
+    std::vector<ir::Dim> dims;
+    for (size_t d = 0; d < misfit.shapes[i].size(); ++d) dims.emplace_back(name + "_" + std::to_string(d));
+    inputs.push_back(m.input(name, GraphMaker::f32(dims)));
+    values.push_back({name, image(random, misfit.shapes[i])});
+  }
+  m.output(m.node(misfit.op, inputs, misfit.attributes), "y");
+  const auto session = make_session(m.bytes(), onednn());
+  EXPECT_EQ(nodes_on(*session, "onednn"), 1u) << misfit.op;
+  std::vector<ValueRef> outputs(1);
+  return session->run({}, values, {}, outputs);
+}
+
+TEST(OneDnnShapes, InputsThatBreakTheContractEndTheRun) {
+  const std::vector<Misfit> rows = {
+      {"Conv", {{1, 2, 5, 5}, {4, 2, 3, 3}, {3}}},
+      {"Conv", {{1, 2, 5, 5}, {4, 2, 7, 7}}},
+      {"Conv", {{1, 4, 3, 3}, {4, 1, 5, 5}}, {Attribute::of_int("group", 4)}},
+      {"Conv", {{1, 2, 5, 5}, {4, 3, 3, 3}}},
+      {"ConvTranspose", {{1, 2, 5, 5}, {2, 4, 3, 3}, {8}}},
+      {"BatchNormalization", {{2, 4, 3}, {4}, {4}, {4}, {2}}},
+      {"InstanceNormalization", {{2, 4, 3}, {4}, {1}}},
+      {"PRelu", {{2, 3}, {4}}},
+      {"MatMul", {{2, 3}, {4, 2}}},
+      {"Gemm", {{2, 3}, {4, 2}}},
+      {"Gemm", {{2, 3}, {3, 2}, {3}}},
+      {"Add", {{2, 3}, {4}}},
+      {"Concat", {{2, 3}, {3, 3}}, {Attribute::of_int("axis", 1)}},
+      {"MaxPool", {{1, 1, 2, 2}}, {Attribute::of_ints("kernel_shape", {3, 3})}},
+      {"SpaceToDepth", {{1, 1, 3, 4}}, {Attribute::of_int("blocksize", 2)}},
+      {"DepthToSpace", {{1, 6, 3, 4}}, {Attribute::of_int("blocksize", 2)}},
+  };
+  for (const Misfit& row : rows) {
+    const Status status = run_misfit(row);
+    EXPECT_FALSE(status.ok()) << row.op;
+    EXPECT_THAT(status.to_string(), HasSubstr(row.op)) << testing::PrintToString(row.shapes);
+  }
+}
+
+TEST(OneDnnShapes, AReshapeOfOtherLengthIsAnError) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({ir::Dim("n"), ir::Dim("m")}));
+  m.output(m.node("Relu", {m.node("Reshape", {x, m.ints("shape", {300, 300})})}), "y");
+  const auto session = make_session(m.bytes(), onednn());
+  ASSERT_NE(session, nullptr);
+  std::vector<ValueRef> outputs(1);
+  const Status status = session->run({}, {{{"x", f32({2, 2}, {1, 2, 3, 4})}}}, {}, outputs);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(status.to_string(), HasSubstr("Reshape"));
+}
+
+/// The reason why onednn left the only node of this operator.
+std::string decline_of(const std::string& bytes, const std::string& op) {
+  const auto session = make_session(bytes, onednn());
+  if (session == nullptr) return "no session";
+  const auto json = session::explain(*session);
+  for (const auto& node : json["nodes"]) {
+    if (node["op"] != op) continue;
+    for (const auto& decline : node["declines"]) return decline["text"];
+  }
+  return "not declined";
+}
+
+TEST(OneDnnShapes, ABoundOfManyNumbersIsLeftToOthers) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({2, 3}));
+  m.output(m.node("Pow", {x, m.constant("two", {2, 3}, {2, 2, 2, 2, 2, 2})}), "y");
+  EXPECT_THAT(decline_of(m.bytes(), "Pow"), AllOf(HasSubstr("input 1 (Y)"), HasSubstr("{2, 3}")));
+}
+
+TEST(OneDnnShapes, AScaleThatMayBeRepeatedIsLeftToOthers) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({ir::Dim("n"), ir::Dim("m")})),
+           scale = m.input("scale", GraphMaker::f32({ir::Dim("k")}));
+  m.output(m.node("LayerNormalization", {x, scale}), "y");
+  EXPECT_THAT(decline_of(m.bytes(), "LayerNormalization"), HasSubstr("may turn out to be 1"));
+}
+
+TEST(OneDnnShapes, AWindowBehindTheEndIsLeftToOthers) {
+  const auto decline = [](ir::Dim length, int64_t stride) {
+    GraphMaker m;
+    const Id x = m.input("x", GraphMaker::f32({1, 1, length}));
+    m.output(m.node("MaxPool", {x},
+                    {Attribute::of_ints("kernel_shape", {2}), Attribute::of_ints("strides", {stride}),
+                     Attribute::of_ints("pads", {0, 1}), Attribute::of_int("ceil_mode", 1)}),
+             "y");
+    return decline_of(m.bytes(), "MaxPool");
+  };
+  EXPECT_EQ(decline(3, 2), "not declined");
+  EXPECT_THAT(decline(ir::Dim("n"), 2), HasSubstr("outside"));
+}
+
+TEST(OneDnnShapes, ChainsOverEmptyTensorsGiveEmptyOnes) {
+  for (const int64_t n : {0, 1, 3}) {
+    GraphMaker m;
+    const Id x = m.input("x", GraphMaker::f32({ir::Dim("n"), 4}));
+    const Id y = m.node("Concat", {m.node("Relu", {x}), m.node("Transpose", {m.node("Transpose", {x})})},
+                        {Attribute::of_int("axis", 0)});
+    m.output(m.node("MatMul", {y, m.constant("w", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}), "y");
+    m.output(m.node("ReduceSum", {y}), "sum");
+    std::mt19937 random(3);
+    compare(m.bytes(), {{"x", image(random, {n, 4})}}, onednn(), 1e-5f, std::to_string(n));
+  }
+}
+
+TEST(OneDnnShapes, WhatIsTooSmallIsLeftToTheCpuProviderWithTheEstimate) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, 8}));
+  m.output(m.node("Tanh", {x}), "y");
+  auto config = onednn({"provider.onednn.options.claim=worthwhile"});
+  const auto session = make_session(m.bytes(), config);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(nodes_on(*session, "onednn"), 0u);
+  const auto decline = session::explain(*session)["nodes"][0]["declines"][0];
+  EXPECT_EQ(decline["code"], "cost");
+  EXPECT_THAT(decline["text"].get<std::string>(), AllOf(HasSubstr(" us"), HasSubstr("claim")));
+}
+
+TEST(OneDnnShapes, WhatIsWorthItIsTakenAsAWhole) {
+  std::mt19937 random(4);
+  GraphMaker m;
+  Id x = m.input("x", GraphMaker::f32({1, 16, 32, 32}));
+  for (int i = 0; i < 3; ++i) x = m.node("Relu", {conv(m, random, x, 16, 16, 3)});
+  m.output(m.node("Flatten", {x}), "y");
+  const auto session = make_session(m.bytes(), onednn({"provider.onednn.options.claim=worthwhile"}));
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(parts_of(*session, "onednn"), 1u);
+  EXPECT_EQ(nodes_on(*session, "cpu"), 0u);
+}
+
+}  // namespace
+}  // namespace tenon::test
