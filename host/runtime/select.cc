@@ -255,8 +255,8 @@ class Selector {
   }
 
   Status nothing_left() const {
-    for (const Skipped& skipped : out_.skipped) {  // the way out is another one than installing a provider
-      if (skipped.reason.kind() == ErrorKind::kOutOfMemory) return skipped.reason;
+    for (const Failure& failure : failed_) {  // the way out is another one than installing a provider
+      if (failure.reason.kind() == ErrorKind::kOutOfMemory) return failure.reason;
     }
     std::string text = "no provider can be used";
     for (const provider::PassedOver& each : out_.passed_over) text += "\n  " + each.text();

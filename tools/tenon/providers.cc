@@ -11,13 +11,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json find_providers(const SessionFlags& flags, bool deep) {
-  Json json = Json::parse(describe_providers(flags.config(), deep), nullptr, false);
+/// `afresh`: a scan that was kept from before is made again.
+Json find_providers(const SessionFlags& flags, bool afresh = false) {
+  Json json = Json::parse(describe_providers(flags.config(), true, afresh), nullptr, false);
   return json.is_array() ? json : Json::array();
 }
 
 int list(const SessionFlags& flags, bool as_json) {
-  Json json = find_providers(flags, true);
+  Json json = find_providers(flags);
   if (as_json) {
     std::printf("%s\n", json.dump(2).c_str());
     return kSuccess;
@@ -49,7 +50,7 @@ int list(const SessionFlags& flags, bool as_json) {
 int show(const SessionFlags& flags, const std::string& id) {
   Json found = Json::array();
   std::string known;
-  for (Json& entry : find_providers(flags, true)) {
+  for (Json& entry : find_providers(flags)) {
     known += (known.empty() ? "" : ", ") + entry.value("id", "?");
     if (entry.value("id", "") == id) found.push_back(std::move(entry));
   }
