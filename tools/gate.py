@@ -263,6 +263,33 @@ def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0]) -> Counts:
     return counts
 
 
+# What `--all` searches for longer than the entries of ctest do. Seeds are fixed; each script prints the line of a replay.
+SEARCHES = {
+    "differential search": ["tests/differential/search.py", "build/release", "--seed", "7", "--cases", "4000", "--jobs", "2",
+                            "--save", "build/differential"],
+    "mutated models and inputs": ["tests/mutate/mutate.py", "build/release", "--seed", "7", "--cases", "4000", "--jobs", "2",
+                                  "--providers", "cpu", "onednn,cpu", "opencl,cpu", "--sources", "build/conformance/node",
+                                  "--save", "build/mutants"],
+    "mutated inputs before guard pages": ["tests/mutate/mutate.py", "build/release", "--seed", "7", "--cases", "2000",
+                                          "--jobs", "2", "--kinds", "inputs", "--guard",
+                                          "build/release/lib/libtenon_guard_alloc.so", "--sources",
+                                          "build/conformance/node", "--save", "build/mutants"],
+    "planted mutants": ["tests/differential/plant_mutants.py", "build/release"],
+}
+
+
+def run_search(name: str) -> Counts:
+    start = time.monotonic()
+    log = BUILD / "release" / "gate" / f"{name.replace(' ', '_')}.log"
+    script, *arguments = SEARCHES[name]
+    code = run_logged(name, [sys.executable, "-B", ROOT / script, *arguments], log)
+    counts = count_output(log.read_text(errors="replace"), code == 0)
+    if counts is None or counts == Counts():
+        counts = Counts(failed=1, failures=[f"{name}: exit code {code}, see {log.relative_to(ROOT)}"])
+    report(time.monotonic() - start, name, counts)
+    return counts
+
+
 class Ledger:
     """Steps that passed on this very tree, so that `--all`, which is long, goes on where it was cut."""
 
@@ -314,6 +341,7 @@ def run_gate(presets: list[str], everything: bool, ledger: Ledger) -> dict[str, 
                 steps[order.step(cases)] = partial(run_cases, "release", cases, order)
     if everything:
         steps[DEVICE_MEMORY.step(CASE_SETS[0])] = partial(run_cases, "release", CASE_SETS[0], DEVICE_MEMORY)
+        steps |= {name: partial(run_search, name) for name in SEARCHES}
     write_cases()  # some tests read them
     return {name: ledger.run(name, step) for name, step in steps.items()}
 
