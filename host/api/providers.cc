@@ -114,7 +114,8 @@ tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon
     for (const std::string& path : registered_paths()) options.registered.push_back(path);
     options.scan_afresh = deep == 2;
     provider::ProviderRegistry registry(std::move(options));
-    for (const std::string& notice : registry.notices()) runtime::log_line(TENON_LOG_WARNING, "SEARCH", notice);
+    for (const std::string& notice : registry.notices())
+      runtime::log_line(TENON_LOG_WARNING, "SEARCH", notice);
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     for (const provider::ProviderInfo& info :
          registry.list(deep != 0 ? provider::CheckLevel::kScan : provider::CheckLevel::kFiles)) {

@@ -37,15 +37,15 @@ bool runs_avx512() {
 
 // Best first; the last always runs.
 std::vector<Candidate> candidates() {
-  std::vector<Candidate> out;
+  return {
 #if defined(TENON_CPU_HAVE_avx512)
-  out.push_back({"avx512", &isa::table_avx512, &isa::packing_avx512, runs_avx512()});
+    {"avx512", &isa::table_avx512, &isa::packing_avx512, runs_avx512()},
 #endif
 #if defined(TENON_CPU_HAVE_avx2)
-  out.push_back({"avx2", &isa::table_avx2, &isa::packing_avx2, runs_avx2()});
+        {"avx2", &isa::table_avx2, &isa::packing_avx2, runs_avx2()},
 #endif
-  out.push_back({"generic", &isa::table_generic, &isa::packing_generic, true});
-  return out;
+        {"generic", &isa::table_generic, &isa::packing_generic, true},
+  };
 }
 
 std::string_view wanted() {
