@@ -112,7 +112,7 @@ TEST_F(SelectTest, ATrialFindsAllThatIsWrong) {
   const auto config = config_of(
       "[select]\norder = ['nosuch', 'accelerator', 'absent']\n"
       "[provider.accelerator]\ndevices = ['gpu:0']");
-  std::vector<Skipped> failures;
+  std::vector<Failure> failures;
   EXPECT_TRUE(try_instances(config, *registry, &failures).instances.empty());
   ASSERT_EQ(failures.size(), 3u);
   EXPECT_EQ(failures[0].reason.to_string(), select_instances(config, *registry).error().to_string());
