@@ -70,6 +70,7 @@ tenon_status config_schema(tenon_text** out_json, tenon_error* error) {
 
 tenon_status config_check(const tenon_config* config, tenon_text** out_json, tenon_error* error) {
   return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
     ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
     session::SessionOptions options;
     options.registered = registered_paths();

@@ -95,7 +95,7 @@ class WindowAttributes {
       if (!output_shape.empty()) {
         out.push_back(output_shape.at(skip + i));
       } else if (is_same()) {
-        out.push_back(x[i + 2] * stride);
+        out.push_back(whole - std::max<int64_t>(span_of(i, kernel[i]) - stride, 0));
       } else {
         out.push_back(whole - begin_pad(i) - end_pad(i));
       }

@@ -92,6 +92,9 @@ return t.config_set(nullptr, as_str("threads.count"), as_str("1"), as_str(""), e
 , {"config_describe", "out_json", CALL{return t.config_describe(g.config.get(), nullptr, e);
 }
 }
+, {"config_check", "out_json", CALL{return t.config_check(g.config.get(), nullptr, e);
+}
+}
 , {"config_schema", "out_json", CALL{static_cast<void>(g);
 return t.config_schema(nullptr, e);
 }
@@ -446,9 +449,7 @@ TEST(ApiMisuse, ALongErrorSaysThatItWasCut) {
   const std::string path = "/nowhere/" + std::string(3000, 'x') + "\xC3\xA4";
   tenon_error error{};
   error.struct_size = sizeof(error);
-  tenon_session* session = nullptr;
-  Good good;
-  ASSERT_NE(api().session_create(as_str(path), good.config.get(), nullptr, &session, &error), TENON_OK);
+  ASSERT_NE(api().provider_register(as_str(path), &error), TENON_OK);
   const std::string told = std::string(error.where) + error.message;
   EXPECT_THAT(told, HasSubstr("... [cut: "));
   EXPECT_LT(std::strlen(error.message), sizeof(error.message));
