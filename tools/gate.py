@@ -78,12 +78,13 @@ class Order:
     note: str = ""  # what the setting changes, in the name of the step
 
     def step(self, cases: CaseSet) -> str:
-        return cases.name if len(self.providers) == 1 else f"{cases.name} on {self.providers[0]}{self.note}"
+        return cases.name if self.providers[0] == "cpu" else f"{cases.name} on {self.providers[0]}{self.note}"
 
 
-ORDERS = [Order(("cpu",)), Order(("onednn", "cpu")), Order(("opencl", "cpu"))]
+# With image: it alone runs ImageDecoder, and takes nothing else.
+ORDERS = [Order(("cpu", "image")), Order(("onednn", "cpu", "image")), Order(("opencl", "cpu", "image"))]
 # Only the first set, and only with everything: as if the device had memory of its own.
-DEVICE_MEMORY = Order(("opencl", "cpu"), "provider.opencl.options.memory=device", ", device memory")
+DEVICE_MEMORY = Order(("opencl", "cpu", "image"), "provider.opencl.options.memory=device", ", device memory")
 
 
 class StepFailed(Exception):
