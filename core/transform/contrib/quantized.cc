@@ -42,12 +42,17 @@ Lowered lower_qlinear_leaky_relu(Site& site) {
 Lowered lower_qlinear_global_pool(Site& site) {
   if (site.node.int_or("channels_last", 0) == 0)
     return one(quantized(site, site.emit.op("GlobalAveragePool", {real(site, 0)}), 3));
-  const int rank = site.rank(0);
-  if (rank < 3)
-    return unsupported("channels in the last place need an input whose rank, 3 or more, is known");
-  std::vector<int64_t> axes;
-  for (int axis = 1; axis < rank - 1; ++axis) axes.push_back(axis);
-  return one(quantized(site, site.emit.reduce("ReduceMean", real(site, 0), axes), 3));
+  // As [N, pixels, C], because the rank need not be known.
+  Emitter& emit = site.emit;
+  const ValueId x = real(site, 0), shape = emit.op("Shape", {x});
+  const ValueId first = emit.slice(shape, 0, 0, 1), last = emit.slice(shape, 0, -1, INT64_MAX);
+  const ValueId ones = emit.op("Min", {emit.slice(shape, 0, 1, -1), emit.ints({1})});
+  const auto joined = [&](ValueId middle) {
+    return emit.op("Concat", {first, middle, last}, {Attribute::of_int("axis", 0)});
+  };
+  const ValueId pixels = emit.op("Reshape", {x, joined(emit.ints({-1}))});
+  const ValueId mean = emit.reduce("ReduceMean", pixels, {1});
+  return one(quantized(site, emit.op("Reshape", {mean, joined(ones)}), 3));
 }
 
 /// Before opset 13 all dims from `axis` on are one.
