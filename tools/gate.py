@@ -78,16 +78,18 @@ class Order:
     note: str = ""  # what the setting changes, in the name of the step
 
     def step(self, cases: CaseSet) -> str:
-        return cases.name if len(self.providers) == 1 else f"{cases.name} on {self.providers[0]}{self.note}"
+        return cases.name if self.providers[0] == "cpu" else f"{cases.name} on {self.providers[0]}{self.note}"
 
 
+# With image: it alone runs ImageDecoder, and takes nothing else.
 ORDERS = [
-    Order(("cpu",)),
-    Order(("onednn", "cpu"), "provider.onednn.options.claim=all"),  # also what it would leave to the cpu provider as too small
-    Order(("opencl", "cpu")),
+    Order(("cpu", "image")),
+    # Also what it would leave to the cpu provider as too small.
+    Order(("onednn", "cpu", "image"), "provider.onednn.options.claim=all"),
+    Order(("opencl", "cpu", "image")),
 ]
 # Only the first set, and only with everything: as if the device had memory of its own.
-DEVICE_MEMORY = Order(("opencl", "cpu"), "provider.opencl.options.memory=device", ", device memory")
+DEVICE_MEMORY = Order(("opencl", "cpu", "image"), "provider.opencl.options.memory=device", ", device memory")
 
 
 class StepFailed(Exception):

@@ -271,16 +271,28 @@ ir::ValueId add_cast(ir::Graph& body, ir::ValueId from, ir::ElementType type) {
   return to;
 }
 
-/// ONNX writes the body of MeanVarianceNormalization with constants of float32, which fit into no other type: there the
-/// body computes in float32, between Casts.
-void compute_in_float32(ir::Graph& body, ir::ElementType type) {
-  const ir::ValueId x = body.inputs()[0], y = body.outputs()[0];
-  const ir::ValueId wide = add_cast(body, x, ir::ElementType::kFloat32);
+/// The body reads input `index` as `type`.
+void cast_input(ir::Graph& body, size_t index, ir::ElementType type) {
+  const ir::ValueId x = body.inputs()[index];
+  const ir::ValueId wide = add_cast(body, x, type);
   const ir::NodeId cast = body.value(wide).producer;
   for (const ir::Use& use : std::vector<ir::Use>(body.value(x).uses)) {
     if (use.input != ir::kNone && use.node != cast) body.set_input(use.node, use.input, wide);
   }
-  body.set_outputs({add_cast(body, y, type)});
+}
+
+/// ONNX writes the body of MeanVarianceNormalization with constants of float32, which fit into no other type: there the
+/// body computes in float32, between Casts. That of CenterCropPad mixes its second input with sizes, which are int64.
+void mend_types(const ir::Graph& graph, const ir::Node& node, ir::Graph& body) {
+  const auto type_of = [&](size_t input) { return graph.value(node.inputs[input]).type.element; };
+  if (node.is("MeanVarianceNormalization") && type_of(0) != ir::ElementType::kFloat32 &&
+      type_of(0) != ir::ElementType::kUndefined) {
+    const ir::ValueId y = body.outputs()[0];
+    cast_input(body, 0, ir::ElementType::kFloat32);
+    body.set_outputs({add_cast(body, y, type_of(0))});
+  }
+  if (node.is("CenterCropPad") && type_of(1) == ir::ElementType::kInt32)
+    cast_input(body, 1, ir::ElementType::kInt64);
 }
 
 }  // namespace
@@ -301,11 +313,7 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
     const int64_t opset = std::max<int64_t>(opset_of(opset_imports, node.domain), node.since_version);
     Result<ir::Function> function = make_body(schema, graph, node, opset);
     if (!function.ok()) return Status(function.status()).with_context(node.label());
-    if (node.is("MeanVarianceNormalization")) {
-      const ir::ElementType type = graph.value(node.inputs[0]).type.element;
-      if (type != ir::ElementType::kFloat32 && type != ir::ElementType::kUndefined)
-        compute_in_float32(function->body, type);
-    }
+    mend_types(graph, node, function->body);
     // A body in another domain uses ai.onnx as the model has it.
     function->opset_imports.try_emplace("", opset_of(opset_imports, ""));
     RETURN_IF_ERROR(resolve(function->body, function->opset_imports, {}));

@@ -433,6 +433,11 @@ def _(b: Bench):
     return b.exit("2"), b.exit("100")
 
 
+@key("limits.load_time")
+def _(b: Bench):
+    return b.exit("0.000001"), b.exit("600.0")
+
+
 @key("limits.string_bytes")
 def _(b: Bench):
     lines = ["select.order = ['cpu']", "transforms.disable = ['*']"]

@@ -99,4 +99,18 @@ OP_FAILS_IN("com.microsoft", GroupQueryAttention, 1,
               one_head({{"do_rotary", int64_t{1}}}),
               "cos_cache and sin_cache are missing"}})
 
+OP_CASES_IN("com.microsoft", Inverse, 1,
+            {{"batch",
+              {f32({2, 2, 2}, {2, 0, 0, 4, 1, 2, 3, 4})},
+              {f32({2, 2, 2}, {0.5f, 0, 0, 0.25f, -2, 1, 1.5f, -0.5f})}},
+             {"zero_as_first_pivot",
+              {f64({3, 3}, {0, 2, 0, 1, 0, 0, 0, 0, 5})},
+              {f64({3, 3}, {0, 1, 0, 0.5, 0, 0, 0, 0, 0.2})}},
+             {"one_by_one", {f32({1, 1}, {-8})}, {f32({1, 1}, {-0.125f})}},
+             {"no_matrices", {f32({0, 2, 2}, {})}, {f32({0, 2, 2}, {})}},
+             {"empty_matrices", {f32({2, 0, 0}, {})}, {f32({2, 0, 0}, {})}}})
+OP_FAILS_IN("com.microsoft", Inverse, 1,
+            {{"not_square", {f32({2, 3}, {1, 2, 3, 4, 5, 6})}, {f32({2, 3}, {})}, {}, "[B..., N, N]"},
+             {"one_dim", {f32({4}, {1, 2, 3, 4})}, {f32({4}, {})}, {}, "[B..., N, N]"}})
+
 }  // namespace tenon::test

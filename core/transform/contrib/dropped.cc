@@ -24,7 +24,8 @@ Lowered lower_image_scaler(Site& site) {
 /// Cuts a border of the image; `scale` is then the size of what stays.
 Lowered lower_crop(Site& site) {
   const ir::Attribute *border = site.node.find("border"), *scale = site.node.find("scale");
-  if (border == nullptr || border->ints.size() != 4 || site.rank(0) != 4) {
+  const int rank = site.rank(0);
+  if (border == nullptr || border->ints.size() != 4 || (rank != 4 && rank != -1)) {
     return unsupported("Crop needs a border of 4 numbers and an input of rank 4");
   }
   const std::vector<int64_t>& b = border->ints;
@@ -33,7 +34,9 @@ Lowered lower_crop(Site& site) {
   const std::vector<int64_t> ends = sized ? std::vector<int64_t>{b[1] + scale->ints[0], b[0] + scale->ints[1]}
                                           : std::vector<int64_t>{end(b[3]), end(b[2])};
   Emitter& emit = site.emit;
-  return one(emit.op("Slice", {site.in(0), emit.ints({b[1], b[0]}), emit.ints(ends), emit.ints({2, 3})}));
+  // Where the rank is not known, Reshape refuses another.
+  const ValueId x = rank == 4 ? site.in(0) : emit.reshape(site.in(0), {0, 0, 0, 0});
+  return one(emit.op("Slice", {x, emit.ints({b[1], b[0]}), emit.ints(ends), emit.ints({2, 3})}));
 }
 
 Lowered lower_dynamic_slice(Site& site) {

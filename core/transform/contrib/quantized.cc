@@ -38,10 +38,51 @@ Lowered lower_qlinear_leaky_relu(Site& site) {
   return one(quantized(site, site.emit.op("LeakyRelu", {real(site, 0)}, site.attributes({"alpha"})), 3));
 }
 
+/// The mean over all dims but the first and that of the channels, which may be the last.
 Lowered lower_qlinear_global_pool(Site& site) {
-  if (site.node.int_or("channels_last", 0) != 0)
-    return unsupported("channels in the last place have no form in ai.onnx");
-  return one(quantized(site, site.emit.op("GlobalAveragePool", {real(site, 0)}), 3));
+  if (site.node.int_or("channels_last", 0) == 0)
+    return one(quantized(site, site.emit.op("GlobalAveragePool", {real(site, 0)}), 3));
+  // As [N, pixels, C], because the rank need not be known.
+  Emitter& emit = site.emit;
+  const ValueId x = real(site, 0), shape = emit.op("Shape", {x});
+  const ValueId first = emit.slice(shape, 0, 0, 1), last = emit.slice(shape, 0, -1, INT64_MAX);
+  const ValueId ones = emit.op("Min", {emit.slice(shape, 0, 1, -1), emit.ints({1})});
+  const auto joined = [&](ValueId middle) {
+    return emit.op("Concat", {first, middle, last}, {Attribute::of_int("axis", 0)});
+  };
+  const ValueId pixels = emit.op("Reshape", {x, joined(emit.ints({-1}))});
+  const ValueId mean = emit.reduce("ReduceMean", pixels, {1});
+  return one(quantized(site, emit.op("Reshape", {mean, joined(ones)}), 3));
+}
+
+/// Before opset 13 all dims from `axis` on are one.
+Lowered lower_qlinear_softmax(Site& site) {
+  const ValueId x = real(site, 0);
+  if (site.node.find("opset") == nullptr)
+    return unsupported("attribute opset is missing, which says what Softmax is meant");
+  const int64_t opset = site.node.int_or("opset", 0), axis = site.node.int_or("axis", -1);
+  if (opset >= 13)
+    return one(quantized(site, site.emit.op("Softmax", {x}, {Attribute::of_int("axis", axis)}), 3));
+  const ValueId rows = site.emit.op("Flatten", {x}, {Attribute::of_int("axis", axis)});
+  const ValueId soft = site.emit.op("Softmax", {rows}, {Attribute::of_int("axis", 1)});
+  return one(quantized(site, site.emit.op("Reshape", {soft, site.emit.op("Shape", {x})}), 3));
+}
+
+/// A, a_scale, a_zero, B, b_scale, b_zero, C?, y_scale?, y_zero?: floats without y_scale. C counts in a_scale * b_scale.
+Lowered lower_qgemm(Site& site) {
+  Emitter& emit = site.emit;
+  const auto turned = [&](size_t index, std::string_view attribute) {
+    if (site.node.int_or(attribute, 0) == 0) return site.in(index);
+    return emit.transpose(site.in(index), {1, 0});
+  };
+  const ValueId a = turned(0, "transA"), b = turned(3, "transB");
+  ValueId sum = emit.op("MatMulInteger", {a, b, site.in(2), site.in(5)});
+  if (site.has(6)) sum = emit.op("Add", {sum, site.in(6)});
+  const ElementType element = site.element(1);
+  ValueId y = emit.op("Mul", {emit.cast(sum, element), emit.op("Mul", {site.in(1), site.in(4)})});
+  if (const double alpha = site.number("alpha", 1); alpha != 1)
+    y = emit.op("Mul", {y, emit.scalar(element, alpha)});
+  return one(site.has(7) ? quantized(site, y, 7) : y);
 }
 
 Lowered lower_qlinear_concat(Site& site) {
@@ -93,12 +134,14 @@ const std::vector<NamedLowering>& quantized_lowerings() {
       {kMicrosoft, "DequantizeLinear", lower_dequantize},
       {kMicrosoft, "DynamicQuantizeMatMul", lower_dynamic_quantize_matmul},
       {kMicrosoft, "MatMulIntegerToFloat", lower_matmul_integer_to_float},
+      {kMicrosoft, "QGemm", lower_qgemm},
       {kMicrosoft, "QLinearAdd", lower_qlinear_add},
       {kMicrosoft, "QLinearConcat", lower_qlinear_concat},
       {kMicrosoft, "QLinearGlobalAveragePool", lower_qlinear_global_pool},
       {kMicrosoft, "QLinearLeakyRelu", lower_qlinear_leaky_relu},
       {kMicrosoft, "QLinearMul", lower_qlinear_mul},
       {kMicrosoft, "QLinearSigmoid", lower_qlinear_sigmoid},
+      {kMicrosoft, "QLinearSoftmax", lower_qlinear_softmax},
       {kMicrosoft, "QuantizeLinear", lower_quantize},
   };
   return table;

@@ -199,7 +199,7 @@ def qlinear_unary(draw: Draw, op: str):
     packed, shape = draw.pick(*EIGHT_BITS), draw.shape(1, 4, zero=0)
     attributes = {"alpha": draw.maybe(0.2)} if op == "QLinearLeakyRelu" else {}
     if op == "QLinearSoftmax":
-        attributes = {"axis": draw.pick(-1, 0), "opset": 13}
+        attributes = {"axis": draw.pick(None, -1, 0, 1) if len(shape) > 1 else draw.pick(-1, 0), "opset": draw.pick(12, 13)}
     draw.steps = 1
     y_scale = np.array(1 / 256 if op != "QLinearLeakyRelu" else 0.25, F)
     y_zero = np.array(0 if packed == np.uint8 else -128, packed) if op == "QLinearSoftmax" else zero_point(draw, (), packed)

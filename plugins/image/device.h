@@ -1,0 +1,10 @@
+// The processor as the device that decodes.
+#pragma once
+
+#include "tenon/ep.hpp"
+
+namespace tenon::image {
+
+void describe_device(const ep::DeviceSink& sink);
+
+}  // namespace tenon::image
