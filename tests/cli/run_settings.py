@@ -41,7 +41,7 @@ def variables_read() -> set[str]:
                 found |= {name} if name else set()
                 found |= set(re.findall(r'"(TENON_\w+)"', listed))
                 found |= {f"XDG_{kind}_HOME", "HOME"} if kind else set()
-    return found
+    return {name for name in found if not name.startswith("LD_")}  # those are the dynamic loader's
 
 
 def try_row(tenon: Path, name: str, row, variable: str) -> list[str]:
