@@ -54,7 +54,7 @@ class ConvTranspose {
   explicit ConvTranspose(const NodeView& n)
       : attributes_(n),
         groups_(n.attr_i("group", 1)),
-        has_shape_(n.has_attr("output_shape")),
+        output_shape_(n.attr_ints("output_shape")),
         output_padding_(n.attr_ints("output_padding")),
         kernel_(load_kernel(n, kSource, defines_for(n.input(0).dtype()), "Spread", kLine)) {}
 
@@ -64,9 +64,10 @@ class ConvTranspose {
             " groups");
     require(y.size() == x.size() && y[0] == x[0] && y[1] == f[1] * groups_, TENON_INVALID_ARGUMENT,
             "the output's shape ", y, " is not that of ", x, " and filters ", f);
+    require_lists(x.size(), f.subspan(2));
     WindowAttributes attributes = attributes_;
     attributes.auto_pad = "NOTSET";
-    if (has_shape_ || attributes_.is_same())
+    if (!output_shape_.empty() || attributes_.is_same())
       attributes.pads = implied_pads(x.subspan(2), f.subspan(2), y.subspan(2));
     if (attributes_.auto_pad == "VALID") attributes.pads.clear();
     return {attributes.window(x.subspan(2), y.subspan(2), f.subspan(2)), narrow(x[0]), narrow(groups_),
@@ -83,16 +84,25 @@ class ConvTranspose {
   }
 
  private:
+  void require_lists(size_t rank, DimsView kernel) const {
+    const size_t axes = rank - 2;
+    attributes_.require_fit(axes, kernel);
+    const auto fits = [](const Dims& list, size_t wanted) { return list.empty() || list.size() == wanted; };
+    // output_shape may name all dims or the spatial ones only.
+    require(fits(output_padding_, axes) && (fits(output_shape_, axes) || fits(output_shape_, rank)),
+            TENON_INVALID_ARGUMENT, "output_padding or output_shape do not match ", axes, " spatial dims");
+    require(std::all_of(output_padding_.begin(), output_padding_.end(), [](int64_t pad) { return pad >= 0; }),
+            TENON_INVALID_ARGUMENT, "output_padding is ", output_padding_, " and must not be negative");
+  }
   /// The standard's: what the given output is too short of the full one, the smaller half first but for
   /// SAME_LOWER.
   Dims implied_pads(DimsView in, DimsView kernel, DimsView out) const {
     Dims pads(2 * in.size());
     for (size_t d = 0; d < in.size(); ++d) {
-      const int64_t stride = attributes_.strides.empty() ? 1 : attributes_.strides[d];
-      const int64_t dilation = attributes_.dilations.empty() ? 1 : attributes_.dilations[d];
-      const int64_t extra = output_padding_.empty() ? 0 : output_padding_[d];
-      const int64_t total =
-          std::max<int64_t>(0, stride * (in[d] - 1) + extra + (kernel[d] - 1) * dilation + 1 - out[d]);
+      const int64_t extra = output_padding_.empty() ? 0 : narrow(output_padding_[d]);
+      const int64_t full = attributes_.stride(d) * (int64_t{narrow(in[d])} - 1) + extra +
+                           (int64_t{narrow(kernel[d])} - 1) * attributes_.dilation(d) + 1;
+      const int64_t total = std::max<int64_t>(0, full - out[d]);
       pads[d] = attributes_.auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
     }
     return pads;
@@ -100,8 +110,7 @@ class ConvTranspose {
 
   WindowAttributes attributes_;
   int64_t groups_;
-  bool has_shape_;
-  Dims output_padding_;
+  Dims output_shape_, output_padding_;
   KernelRef kernel_;
 };
 TENON_KERNEL(ConvTranspose, .op_type = "ConvTranspose", .since = 1,

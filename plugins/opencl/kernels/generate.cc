@@ -40,7 +40,7 @@ __kernel void Range(OUT(T, y), int n, double start, double step) {
 #endif
 __kernel void RangeOfInts(OUT(T, y), int n, long start, long step) {
   const int i = get_global_id(0);
-  if (i < n) PTR(y)[i] = (T)(start + i * step);
+  if (i < n) PTR(y)[i] = (T)(long)((ulong)start + (ulong)i * (ulong)step);
 }
 #endif
 )CL"};
@@ -53,6 +53,12 @@ cl_ulong one_of(uint32_t dtype) {
     std::memcpy(&bits, &one, sizeof(one));
   });
   return bits;
+}
+
+/// A diagonal's distance from the main one. None of a matrix that fits here is as far as the limits of 32 bits.
+cl_int shift_of(int64_t k) {
+  return static_cast<cl_int>(
+      std::clamp<int64_t>(k, std::numeric_limits<cl_int>::min(), std::numeric_limits<cl_int>::max()));
 }
 
 class ConstantOfShape {
@@ -101,15 +107,15 @@ class Range {
     Progression out;
     dispatch(kRangeTypes, p.input(0).dtype(), [&]<class T>() {
       const T start = p.input(0).at<T>(0), limit = p.input(1).at<T>(0), step = p.input(2).at<T>(0);
-      require(step != T(0), TENON_INVALID_ARGUMENT, "a step of 0");
-      const double steps =
-          (static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(step);
-      out.count = steps > 0 ? narrow(static_cast<int64_t>(std::ceil(std::min(steps, 4e18)))) : 0;
-      out.start = static_cast<double>(start);
-      out.step = static_cast<double>(step);
+      require(step != T(0), TENON_INVALID_ARGUMENT, "delta is 0");
       if constexpr (kIsInteger<T>) {
+        out.count = whole_count(start, limit, step);
         out.int_start = start;
         out.int_step = step;
+      } else {
+        out.start = static_cast<double>(start);
+        out.step = static_cast<double>(step);
+        out.count = real_count(out.start, static_cast<double>(limit), out.step);
       }
     });
     p.set_output(0, Dims{out.count});
@@ -127,16 +133,37 @@ class Range {
   }
 
  private:
+  static constexpr int64_t kMost = std::numeric_limits<cl_int>::max();
+
+  /// Exact: int64 has numbers that double has not.
+  static int64_t whole_count(int64_t start, int64_t limit, int64_t step) {
+    if (step > 0 ? start >= limit : start <= limit) return 0;
+    const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit),
+               stride = static_cast<uint64_t>(step);
+    const uint64_t n = step > 0 ? (to - from - 1) / stride + 1 : (from - to - 1) / (0 - stride) + 1;
+    require(n <= static_cast<uint64_t>(kMost), TENON_RESOURCE_EXHAUSTED, "the range has ", n,
+            " elements, and ", kMost, " are the most");
+    return static_cast<int64_t>(n);
+  }
+  static int64_t real_count(double start, double limit, double step) {
+    const double n = std::ceil((limit - start) / step);
+    require(n == n, TENON_INVALID_ARGUMENT, "start, limit or delta is NaN");
+    require(n <= static_cast<double>(kMost), TENON_RESOURCE_EXHAUSTED, "the range has ", n, " elements, and ",
+            kMost, " are the most");
+    return static_cast<int64_t>(std::max(n, 0.0));
+  }
+
   bool is_real_;
   KernelRef kernel_;
 };
-TENON_KERNEL(Range, .op_type = "Range", .since = 11, .contract = "start: one; limit: one @size; delta: one")
+TENON_KERNEL(Range, .op_type = "Range", .since = 11,
+             .contract = "start: one @size; limit: one @size; delta: one @size")
 
 class EyeLike {
  public:
   static Support supports(const NodeView& n) { return Check(n).output(0, kAnyTypes).rank(0, 2, 2); }
   explicit EyeLike(const NodeView& n)
-      : shift_(narrow(n.attr_i("k", 0))),
+      : shift_(shift_of(n.attr_i("k", 0))),
         one_(one_of(n.output(0).dtype())),
         kernel_(load_kernel(n, kSource, defines_to_move(n.output(0).dtype()), "Eye", kLine)) {}
   void prepare(PrepareContext& p) const {
@@ -167,7 +194,7 @@ class Trilu {
     require(p.input(0).rank() >= 2, TENON_INVALID_ARGUMENT, "rank ", p.input(0).rank(), " is no matrix");
     p.set_output(0, p.input(0).dims());
     const Dims k = p.has_input(1) ? p.input(1).to_dims() : Dims{0};
-    return k.empty() ? 0 : static_cast<cl_int>(std::clamp<int64_t>(k[0], -(1 << 30), 1 << 30));
+    return k.empty() ? 0 : shift_of(k[0]);
   }
   void run(const Context& ctx, const cl_int& shift) const {
     const DimsView x = ctx.input(0).dims();

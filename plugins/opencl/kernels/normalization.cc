@@ -197,10 +197,13 @@ class LayerNorm : public LineNorm {
  public:
   static Support supports(const NodeView& n) { return Check(n).inputs(0, kRealTypes); }
   explicit LayerNorm(const NodeView& n)
-      : LineNorm(n, n.op() == "RMSNormalization", n.attr_f("epsilon", 1e-5f)), axis_(n.attr_i("axis", -1)) {}
+      : LineNorm(n, n.op() == "RMSNormalization", n.attr_f("epsilon", 1e-5f)),
+        scales_lines_(n.op() == "RMSNormalization"),
+        axis_(n.attr_i("axis", -1)) {}
   LinePlan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const size_t axis = checked_axis(axis_, x.size());
+    if (scales_lines_) require_line_scale(p.input(1).dims(), x, axis);
     LinePlan plan;
     plan.lines = element_count(x.first(axis));
     plan.count = element_count(x.subspan(axis));
@@ -215,6 +218,13 @@ class LayerNorm : public LineNorm {
   }
 
  private:
+  /// It broadcasts to x by contract, but nothing before `axis` may have a scale of its own.
+  void require_line_scale(DimsView scale, DimsView x, size_t axis) const {
+    bool fits = true;
+    for (size_t i = 1; i <= scale.size(); ++i)
+      fits = fits && (x.size() - i >= axis || scale[scale.size() - i] == 1);
+    require(fits, TENON_INVALID_ARGUMENT, "scale ", scale, " for input ", x, " from axis ", axis_, " on");
+  }
   /// Whether input `i` has other dims than a line.
   static bool broadcasts(const PrepareContext& p, int i, DimsView line) {
     if (!p.has_input(i)) return false;
@@ -225,6 +235,7 @@ class LayerNorm : public LineNorm {
     const DimsView x = p.input(0).dims();
     return p.has_input(i) ? broadcast_strides(p.input(i).dims(), x) : Dims(x.size(), 0);
   }
+  bool scales_lines_;  // and no element of other axes, as Layer's may
   int64_t axis_;
 };
 TENON_KERNEL(LayerNorm, .op_type = "LayerNormalization", .since = 1,

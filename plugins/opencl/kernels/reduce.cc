@@ -55,7 +55,13 @@ REDUCE(ReduceL1, 0, s += v < 0 ? -v : v, s)
 REDUCE(ReduceMax, LOWEST, s = s > v ? s : v, s)
 REDUCE(ReduceMin, HIGHEST, s = s < v ? s : v, s)
 #endif
-#define ARG(name, better)                                                                    \
+// NaN is the largest and the smallest; the first one stays.
+#if IS_REAL
+#define BEATS(a, op, b) (!isnan(b) && (isnan(a) || (a) op (b)))
+#else
+#define BEATS(a, op, b) ((a) op (b))
+#endif
+#define ARG(name, op)                                                                        \
   __kernel void name(IN(T, x), OUT(long, y), Walk kept, int count, int stride, int last) {   \
     const int i = get_global_id(0), row = get_global_id(1);                                  \
     if (i >= kept.inner || row >= kept.outer) return;                                        \
@@ -65,15 +71,15 @@ REDUCE(ReduceMin, HIGHEST, s = s < v ? s : v, s)
     C s = LOAD(PTR(x), from);                                                                \
     for (int k = 1; k < count; ++k) {                                                        \
       const C v = LOAD(PTR(x), from + k * stride);                                           \
-      if (better || (last && v == s)) {                                                      \
+      if (BEATS(v, op, s) || (last && !BEATS(s, op, v))) {                                   \
         s = v;                                                                               \
         best = k;                                                                            \
       }                                                                                      \
     }                                                                                        \
     PTR(y)[row * kept.inner + i] = best;                                                     \
   }
-ARG(ArgMax, v > s)
-ARG(ArgMin, v < s)
+ARG(ArgMax, >)
+ARG(ArgMin, <)
 )CL"};
 
 std::string limits(uint32_t dtype) {
@@ -133,7 +139,7 @@ class Reduce {
     const DimsView x = p.input(0).dims();
     const std::vector<int64_t> axes = axes_of(p, 1, axes_);
     std::vector<bool> goes(x.size(), axes.empty() && !noop_);
-    for (const int64_t axis : axes) goes[checked_axis(axis, x.size())] = true;
+    for (const size_t axis : checked_axes(axes, x.size())) goes[axis] = true;
     const Axes a = part(x, goes, keep_);
     p.set_output(0, a.output);
     return {make_walk(a.kept_dims, {a.kept_strides}), make_walk(a.reduced_dims, {a.reduced_strides}),

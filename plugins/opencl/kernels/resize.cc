@@ -1,4 +1,6 @@
 // Resize and Upsample by nearest neighbour and linearly, any rank.
+#include <cmath>
+
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
@@ -83,8 +85,9 @@ constexpr std::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_c
 
 /// Output positions of one axis as positions in x.
 struct Axis {
-  int64_t in, out;
-  float scale, start, end;
+  int64_t in = 1, out = 1;
+  float scale = 1, start = 0, end = 1;
+  bool named = false;  // else it stays as it is
 };
 
 void place(const std::string& way, const Axis& a, size_t d, Axes* to) {
@@ -132,6 +135,7 @@ class Resize {
         .attr_is("coordinate_transformation_mode",
                  {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
                   "tf_crop_and_resize"})
+        .attr_is("keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"})
         .attr_is("antialias", {0})
         .attr_is("exclude_outside", {0});
     return linear ? check.input(0, kRealTypes) : check.input(0, kAnyTypes);
@@ -143,6 +147,7 @@ class Resize {
         beyond_(n.attr_f("extrapolation_value", 0)),
         attribute_scales_(n.attr_floats("scales")),
         axes_(n.attr_ints("axes")),
+        has_axes_(n.has_attr("axes")),
         policy_(n.attr_s("keep_aspect_ratio_policy", "stretch")) {
     const uint32_t dtype = n.input(0).dtype();
     const std::string rounding = is_old_ ? "floor" : n.attr_s("nearest_mode", "round_prefer_floor");
@@ -155,20 +160,15 @@ class Resize {
   }
 
   Axes prepare(PrepareContext& p) const {
-    const DimsView x = p.input(0).dims(), y = output_dims(p, 0);
-    require(x.size() <= kMaxWalkRank && y.size() == x.size(), TENON_INVALID_ARGUMENT, "rank ", x.size());
-    require(element_count(x) > 0 || element_count(y) == 0, TENON_INVALID_ARGUMENT, "nothing to resize");
-    std::vector<float> scales = attribute_scales_, roi;
-    if (attribute_scales_.empty()) scales = floats_of(p.input(is_old_ ? 1 : 2));
-    if (!is_old_) roi = floats_of(p.input(1));
-    const bool has_sizes = !is_old_ && p.has_input(3) && p.input(3).size() > 0;
-    require(scales.empty() || !has_sizes, TENON_INVALID_ARGUMENT, "both scales and sizes are given");
-    std::vector<size_t> axes;
-    for (const int64_t axis : axes_) axes.push_back(checked_axis(axis, x.size()));
-    for (size_t d = 0; d < x.size() && axes_.empty(); ++d) axes.push_back(d);
-    require(
-        (scales.empty() || scales.size() == axes.size()) && (roi.empty() || roi.size() == 2 * axes.size()),
-        TENON_INVALID_ARGUMENT, "scales or roi do not fit ", axes.size(), " axes");
+    const DimsView x = p.input(0).dims();
+    require(x.size() <= kMaxWalkRank, TENON_INVALID_ARGUMENT, "rank ", x.size());
+    const std::vector<Axis> axes = resolve(p);
+    Dims y;
+    for (const Axis& axis : axes) y.push_back(axis.out);
+    require(element_count(y) < kMostElements, TENON_RESOURCE_EXHAUSTED, "the output would have the shape ",
+            y);
+    p.set_output(0, y);
+    narrow(element_count(y));
 
     Axes out{};
     out.rank = narrow(static_cast<int64_t>(x.size()));
@@ -179,15 +179,9 @@ class Resize {
       out.out[d] = narrow(y[d]);
       out.stride[d] = narrow(strides[d]);
       out.whole[d] = 1;
-    }
-    for (size_t i = 0; i < axes.size(); ++i) {
-      const size_t d = axes[i];
-      Axis axis{x[d], y[d], static_cast<float>(y[d]) / static_cast<float>(x[d]), 0, 1};
-      if (!scales.empty()) axis.scale = scales[i];
-      if (scales.empty() && policy_ != "stretch") axis.scale = common_scale(p, axes);
-      if (!roi.empty()) axis.start = roi[i], axis.end = roi[i + axes.size()];
-      place(way_, axis, d, &out);
-      out.rounding[d] = is_old_ && axis.scale < 1 ? kCeil : rounding_;
+      if (!axes[d].named) continue;
+      place(way_, axes[d], d, &out);
+      out.rounding[d] = is_old_ && axes[d].scale < 1 ? kCeil : rounding_;
     }
     return out;
   }
@@ -203,16 +197,77 @@ class Resize {
   }
 
  private:
-  /// Of all axes, when their ratio is kept: that of the wanted sizes which the policy names.
-  float common_scale(const PrepareContext& p, const std::vector<size_t>& axes) const {
-    const Dims sizes = p.input(3).to_dims();
-    double best = 0;
-    for (size_t i = 0; i < axes.size() && i < sizes.size(); ++i) {
-      const double scale =
-          static_cast<double>(sizes[i]) / static_cast<double>(p.input(0).dim(static_cast<int>(axes[i])));
+  static constexpr int64_t kMostElements = int64_t{1} << 48;
+
+  /// All axes of x, with what scales, sizes and roi say of those that are named.
+  std::vector<Axis> resolve(const PrepareContext& p) const {
+    const DimsView x = p.input(0).dims();
+    std::vector<Axis> axes;
+    for (const int64_t dim : x) axes.push_back({dim, dim});
+    std::vector<size_t> named = checked_axes(axes_, x.size());
+    for (size_t d = 0; d < x.size() && !has_axes_; ++d) named.push_back(d);
+    for (const size_t d : named) axes[d].named = true;
+    if (way_ == "tf_crop_and_resize") read_roi(floats_of(p.input(1)), named, axes);
+    const int scales_at = is_old_ ? 1 : 2;
+    const bool by_size = !is_old_ && p.has_input(3) && p.input(3).size() > 0;
+    const bool by_scale =
+        !attribute_scales_.empty() || (p.has_input(scales_at) && p.input(scales_at).size() > 0);
+    require(by_size != by_scale, TENON_INVALID_ARGUMENT, "either scales or sizes must be given");
+    if (by_size)
+      read_sizes(p.input(3).to_dims(), named, axes);
+    else
+      read_scales(attribute_scales_.empty() ? floats_of(p.input(scales_at)) : attribute_scales_, named, axes);
+    for (const Axis& axis : axes)
+      require(axis.out >= 0 && (axis.in > 0 || axis.out == 0), TENON_INVALID_ARGUMENT, "an axis of ", axis.in,
+              " elements cannot have ", axis.out);
+    return axes;
+  }
+
+  static void read_roi(const std::vector<float>& roi, const std::vector<size_t>& named,
+                       std::vector<Axis>& axes) {
+    require(roi.size() == 2 * named.size(), TENON_INVALID_ARGUMENT, "roi must have ", 2 * named.size(),
+            " elements");
+    for (size_t i = 0; i < named.size(); ++i) {
+      axes[named[i]].start = roi[i];
+      axes[named[i]].end = roi[i + named.size()];
+    }
+  }
+
+  static void read_scales(const std::vector<float>& scales, const std::vector<size_t>& named,
+                          std::vector<Axis>& axes) {
+    require(scales.size() == named.size(), TENON_INVALID_ARGUMENT, scales.size(), " scales for ",
+            named.size(), " axes");
+    for (size_t i = 0; i < named.size(); ++i) {
+      Axis& axis = axes[named[i]];
+      axis.scale = scales[i];
+      require(axis.scale > 0, TENON_INVALID_ARGUMENT, "scale ", axis.scale, " is not positive");
+      // In float, as the host's inference does.
+      const auto out = static_cast<double>(static_cast<float>(axis.in) * axis.scale);
+      require(out < 1e12, TENON_RESOURCE_EXHAUSTED, "scale ", axis.scale, " is too large");
+      axis.out = static_cast<int64_t>(std::floor(out));
+    }
+  }
+
+  void read_sizes(const Dims& sizes, const std::vector<size_t>& named, std::vector<Axis>& axes) const {
+    require(sizes.size() == named.size(), TENON_INVALID_ARGUMENT, sizes.size(), " sizes for ", named.size(),
+            " axes");
+    double best = 0;  // one scale for all of them, when their ratio is kept
+    for (size_t i = 0; i < named.size(); ++i) {
+      Axis& axis = axes[named[i]];
+      require(sizes[i] < kMostElements, TENON_RESOURCE_EXHAUSTED, "size ", sizes[i], " is too large");
+      require(axis.in > 0 || sizes[i] == 0, TENON_INVALID_ARGUMENT, "an axis without elements cannot have ",
+              sizes[i]);
+      axis.out = sizes[i];
+      axis.scale = static_cast<float>(axis.out) / static_cast<float>(std::max<int64_t>(1, axis.in));
+      const double scale = static_cast<double>(sizes[i]) / static_cast<double>(std::max<int64_t>(1, axis.in));
       best = i == 0 ? scale : policy_ == "not_larger" ? std::min(best, scale) : std::max(best, scale);
     }
-    return static_cast<float>(best);
+    if (policy_ == "stretch") return;
+    for (const size_t d : named) {
+      if (axes[d].in == 0) continue;
+      axes[d].out = static_cast<int64_t>(std::floor(best * static_cast<double>(axes[d].in) + 0.5));
+      axes[d].scale = static_cast<float>(best);
+    }
   }
 
   cl_ulong beyond_bits(uint32_t dtype) const {
@@ -229,6 +284,7 @@ class Resize {
   float beyond_;
   std::vector<float> attribute_scales_;
   std::vector<int64_t> axes_;
+  bool has_axes_;
   std::string policy_;
   cl_int rounding_ = 0;
   KernelRef kernel_;

@@ -9,7 +9,7 @@ struct Range {
 };
 
 Range clamped(int64_t begin, int64_t end, int64_t step, int64_t size) {
-  require(step != 0, TENON_INVALID_ARGUMENT, "a step of 0");
+  require(step != 0, TENON_INVALID_ARGUMENT, "a step is 0");
   if (begin < 0) begin += size;
   if (end < 0) end += size;
   begin = step > 0 ? std::clamp<int64_t>(begin, 0, size)
@@ -25,14 +25,16 @@ Range clamped(int64_t begin, int64_t end, int64_t step, int64_t size) {
 StridedCopy slice(PrepareContext& p, const std::vector<int64_t>& starts, const std::vector<int64_t>& ends,
                   std::vector<int64_t> axes, std::vector<int64_t> steps) {
   const DimsView x = p.input(0).dims();
-  for (size_t i = axes.size(); i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
-  steps.resize(starts.size(), 1);
-  require(ends.size() == starts.size() && axes.size() == starts.size(), TENON_INVALID_ARGUMENT,
-          "starts, ends and axes of different lengths");
+  for (size_t i = 0, given = axes.size(); i < starts.size() && given == 0; ++i)
+    axes.push_back(static_cast<int64_t>(i));
+  if (steps.empty()) steps.assign(starts.size(), 1);
+  require(ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(),
+          TENON_INVALID_ARGUMENT, "starts, ends, axes and steps differ in length");
+  const std::vector<size_t> places = checked_axes(axes, x.size());
   Dims dims(x.begin(), x.end()), strides = dense_strides(x);
   int64_t start = 0;
   for (size_t i = 0; i < starts.size(); ++i) {
-    const size_t axis = checked_axis(axes[i], x.size());
+    const size_t axis = places[i];
     const Range range = clamped(starts[i], ends[i], steps[i], x[axis]);
     dims[axis] = range.count;
     start += range.count == 0 ? 0 : range.begin * strides[axis];

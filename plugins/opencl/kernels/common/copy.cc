@@ -29,6 +29,16 @@ StridedCopy gather_copy(DimsView dims, Dims x_strides, int64_t x_start) {
   return {make_walk(dims, {std::move(x_strides), dense_strides(dims)}), narrow(x_start), 0};
 }
 
+std::vector<size_t> checked_axes(const std::vector<int64_t>& axes, size_t rank) {
+  std::vector<size_t> out;
+  for (const int64_t axis : axes) {
+    out.push_back(checked_axis(axis, rank));
+    require(std::count(out.begin(), out.end(), out.back()) == 1, TENON_INVALID_ARGUMENT,
+            "an axis is named twice");
+  }
+  return out;
+}
+
 std::vector<int64_t> axes_of(const PrepareContext& p, int input, const std::vector<int64_t>& attribute) {
   if (input < p.input_count() && p.has_input(input)) return p.input(input).to_dims();
   return attribute;

@@ -39,6 +39,9 @@ inline size_t checked_axis(int64_t axis, size_t rank) {
   return static_cast<size_t>(from_front);
 }
 
+/// `axes` counted from the front; throws when there is no such axis, or one is named twice.
+std::vector<size_t> checked_axes(const std::vector<int64_t>& axes, size_t rank);
+
 /// What `axes` mean, from an input when it is there, else from the attribute. Empty when neither is.
 std::vector<int64_t> axes_of(const PrepareContext& p, int input, const std::vector<int64_t>& attribute);
 

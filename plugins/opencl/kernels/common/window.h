@@ -30,7 +30,7 @@ struct WindowAttributes {
   /// How many windows there are along each axis. `ceils`: also one that is cut off at the end, unless it begins in the
   /// padding there. Throws when none fits.
   ep::Dims output(ep::DimsView in, ep::DimsView kernel_dims, bool ceils = false) const {
-    require_axes(in.size(), kernel_dims.size());
+    require_fit(in.size(), kernel_dims);
     ep::Dims out;
     for (size_t d = 0; d < in.size(); ++d) {
       const int64_t stride = step(strides, d), span = span_of(kernel_dims[d], step(dilations, d));
@@ -56,7 +56,7 @@ struct WindowAttributes {
     Window w{};
     for (int d = 0; d < 3; ++d) w.in[d] = w.out[d] = w.size[d] = w.stride[d] = w.dilation[d] = 1;
     const size_t axes = in.size(), first = 3 - axes;
-    require_axes(axes, kernel_dims.size());
+    require_fit(axes, kernel_dims);
     ep::require(out.size() == axes, TENON_INVALID_ARGUMENT, "an output of ", out.size(), " axes, not ", axes);
     for (size_t d = 0; d < axes; ++d) {
       const size_t at = first + d;
@@ -70,16 +70,26 @@ struct WindowAttributes {
     return w;
   }
 
- private:
-  void require_axes(size_t axes, size_t kernel_axes) const {
+  /// `kernel_dims`: from the weights or from the attribute; where both are given they agree.
+  void require_fit(size_t axes, ep::DimsView kernel_dims) const {
     const auto fits = [&](const ep::Dims& given, size_t count) {
       return given.empty() || given.size() == count;
     };
-    ep::require(kernel_axes == axes && fits(strides, axes) && fits(dilations, axes) && fits(pads, 2 * axes),
-                TENON_INVALID_ARGUMENT, "kernel_shape, strides, dilations or pads do not fit ", axes,
-                " axes");
+    ep::require(kernel_dims.size() == axes, TENON_INVALID_ARGUMENT, "kernel shape ", kernel_dims, " for ",
+                axes, " spatial dims");
+    ep::require(
+        kernel.empty() || std::equal(kernel.begin(), kernel.end(), kernel_dims.begin(), kernel_dims.end()),
+        TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, " where the weights have ", kernel_dims);
+    ep::require(fits(strides, axes) && fits(dilations, axes) && fits(pads, 2 * axes), TENON_INVALID_ARGUMENT,
+                "strides, dilations or pads do not match ", axes, " spatial dims");
+    ep::require(std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad >= 0; }),
+                TENON_INVALID_ARGUMENT, "pads are ", pads, " and must not be negative");
   }
   /// Of an axis, in 32 bits: nothing that is computed from it overflows 64.
+  int64_t stride(size_t d) const { return step(strides, d); }
+  int64_t dilation(size_t d) const { return step(dilations, d); }
+
+ private:
   static int64_t step(const ep::Dims& given, size_t d) {
     const int64_t out = given.empty() ? 1 : narrow(given[d]);
     ep::require(out > 0, TENON_INVALID_ARGUMENT, "a stride or dilation of ", out);
