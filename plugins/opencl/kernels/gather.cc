@@ -8,8 +8,10 @@ namespace {
 constexpr Source kSource{"gather", R"CL(
 __kernel void Gather(IN(M, x), IN(I, index), OUT(M, y), __global int* flag, int outer, int size, int inner, int count) {
   const int i = get_global_id(0), k = get_global_id(1), row = get_global_id(2);
-  if (i >= inner || k >= count || row >= outer) return;
-  PTR(y)[((long)row * count + k) * inner + i] = PTR(x)[((long)row * size + place_of(PTR(index)[k], size, flag)) * inner + i];
+  if (k >= count) return;
+  const int at = place_of(PTR(index)[k], size, flag);  // looked at also where there is nothing to move
+  if (i >= inner || row >= outer) return;
+  PTR(y)[((long)row * count + k) * inner + i] = PTR(x)[((long)row * size + at) * inner + i];
 }
 // The walk gives where in x a position lies when the index is 0.
 __kernel void GatherElements(IN(M, x), IN(I, index), OUT(M, y), __global int* flag, Walk w, int size, int stride) {
@@ -23,9 +25,10 @@ __kernel void GatherElements(IN(M, x), IN(I, index), OUT(M, y), __global int* fl
 __kernel void GatherND(IN(M, x), IN(I, index), OUT(M, y), __global int* flag, Walk w, int tuples, int width, int slice,
                        int per_batch, int batch_stride) {
   const int i = get_global_id(0), t = get_global_id(1);
-  if (i >= slice || t >= tuples) return;
+  if (t >= tuples) return;
   long from = (long)(t / per_batch) * batch_stride;
   for (int d = 0; d < width; ++d) from += place_of(PTR(index)[t * width + d], w.size[d], flag) * (long)w.stride[0][d];
+  if (i >= slice) return;
   PTR(y)[(long)t * slice + i] = PTR(x)[from + i];
 }
 )CL"};
@@ -67,7 +70,8 @@ class Gather {
   }
   void run(const Context& ctx, const GatherPlan& p) const {
     launch(ctx, kernel_,
-           {static_cast<size_t>(p.inner), static_cast<size_t>(p.count), static_cast<size_t>(p.outer)},
+           {static_cast<size_t>(std::max(1, p.inner)), static_cast<size_t>(p.count),
+            static_cast<size_t>(std::max(1, p.outer))},
            in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), FlagArg{}, p.outer, p.size, p.inner,
            p.count);
   }
@@ -156,7 +160,7 @@ class GatherND {
     return out;
   }
   void run(const Context& ctx, const TuplePlan& plan) const {
-    launch(ctx, kernel_, {static_cast<size_t>(plan.slice), static_cast<size_t>(plan.tuples), 1},
+    launch(ctx, kernel_, {static_cast<size_t>(std::max(1, plan.slice)), static_cast<size_t>(plan.tuples), 1},
            in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), FlagArg{}, plan.axes, plan.tuples,
            plan.width, plan.slice, plan.per_batch, plan.batch_stride);
   }
