@@ -100,7 +100,7 @@ DEFECTS = [
     Planted("no JSON", "good", ["hygiene.manifest"], arrange=lambda m: m.write_text("{")),
     Planted("no version", "good", ["hygiene.manifest"], arrange=edit(lambda d: d["provider"].pop("version"))),
     Planted("path with ..", "good", ["hygiene.manifest"], arrange=edit(lambda d: d["library"].update(path="../x.so"))),
-    Planted("minors the wrong way", "good", ["hygiene.manifest"], arrange=edit(lambda d: d["abi"].update(min_minor=2))),
+    Planted("minors the wrong way", "good", ["hygiene.manifest"], arrange=edit(lambda d: d["abi"].update(min_minor=99))),
     Planted("double option", "good", ["hygiene.options"],
             arrange=edit(lambda d: d.update(options=[{"name": "a", "type": "int", "doc": "a"}] * 2))),
     Planted("default of another type", "good", ["hygiene.options"],

@@ -17,7 +17,10 @@ using ir::ValueId;
 Result<ValueId> operand(Site& site, size_t index, bool batch, bool matrix) {
   if (!batch && !matrix) return site.in(index);
   const int rank = site.rank(index);
-  if (rank < 0) return unsupported("the rank of input ", index, " is not known");
+  if (rank < 0) {  // of two axes and more, then: a vector is not told apart
+    const std::string equation = std::string(batch ? "a...b" : "...ab") + "->" + (matrix ? "...ba" : "...ab");
+    return site.emit.op("Einsum", {site.in(index)}, {Attribute::of_string("equation", equation)});
+  }
   if (rank < 2) return site.in(index);
   std::vector<int64_t> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
