@@ -48,6 +48,12 @@ class Gate(unittest.TestCase):
         self.assertEqual((counts.passed, counts.failed, counts.not_run), (2, 1, 1))
         self.assertEqual(counts.failures, ["S.B"])
 
+    def test_what_is_disabled_is_not_run_but_for_workers(self):
+        disabled = GTEST.replace('name="C" status="run" result="skipped"', 'name="C" status="notrun" result="suppressed"')
+        self.assertEqual(self.count(ctest_xml(("unit", "fail")), unit=disabled).not_run, 1)
+        worker = disabled.replace('result="suppressed" classname="S"', 'result="suppressed" classname="DISABLED_HostileWorker"')
+        self.assertEqual(self.count(ctest_xml(("unit", "fail")), unit=worker).not_run, 0)
+
     def test_an_entry_without_a_report_counts_once(self):
         counts = self.count(ctest_xml(("script", "run"), ("other", "fail"), ("third", "notrun")))
         self.assertEqual((counts.passed, counts.failed), (1, 2))

@@ -169,7 +169,7 @@ class PadAttributes {
 
 TENON_KERNEL(PadAttributes, .op_type = "Pad", .since = 1, .until = 10, .contract = "data: any")
 TENON_KERNEL(Pad, .op_type = "Pad", .since = 11,
-             .contract = "data: any; pads: [?] @size; constant_value?: one; axes?: [?]")
+             .contract = "data: any; pads: [?] @size; constant_value?: one; axes?: rank 0..1")
 
 }  // namespace
 }  // namespace tenon::cpu

@@ -83,7 +83,7 @@ class Pad {
   KernelRef kernel_;
 };
 TENON_KERNEL(Pad, .op_type = "Pad", .since = 11,
-             .contract = "data: rank 0..8; pads: [?] @size; constant_value?: one; axes?: [?]")
+             .contract = "data: rank 0..8; pads: [?] @size; constant_value?: one; axes?: rank 0..1")
 
 }  // namespace
 }  // namespace tenon::opencl

@@ -155,16 +155,16 @@ class Reduce {
   bool keep_, noop_;
   KernelRef kernel_;
 };
-TENON_KERNEL(Reduce, .op_type = "ReduceSum", .since = 1, .contract = "data: any; axes?: [?]")
-TENON_KERNEL(Reduce, .op_type = "ReduceSumSquare", .since = 1, .contract = "data: any; axes?: [?]")
-TENON_KERNEL(Reduce, .op_type = "ReduceMean", .since = 1, .contract = "data: any; axes?: [?]")
-TENON_KERNEL(Reduce, .op_type = "ReduceProd", .since = 1, .contract = "data: any; axes?: [?]")
-TENON_KERNEL(Reduce, .op_type = "ReduceMax", .since = 1, .contract = "data: any; axes?: [?]")
-TENON_KERNEL(Reduce, .op_type = "ReduceMin", .since = 1, .contract = "data: any; axes?: [?]")
-TENON_KERNEL(Reduce, .op_type = "ReduceL1", .since = 1, .contract = "data: any; axes?: [?]")
-TENON_KERNEL(Reduce, .op_type = "ReduceL2", .since = 1, .contract = "data: any; axes?: [?]")
-TENON_KERNEL(Reduce, .op_type = "ReduceLogSum", .since = 1, .contract = "data: any; axes?: [?]")
-TENON_KERNEL(Reduce, .op_type = "ReduceLogSumExp", .since = 1, .contract = "data: any; axes?: [?]")
+TENON_KERNEL(Reduce, .op_type = "ReduceSum", .since = 1, .contract = "data: any; axes?: rank 0..1")
+TENON_KERNEL(Reduce, .op_type = "ReduceSumSquare", .since = 1, .contract = "data: any; axes?: rank 0..1")
+TENON_KERNEL(Reduce, .op_type = "ReduceMean", .since = 1, .contract = "data: any; axes?: rank 0..1")
+TENON_KERNEL(Reduce, .op_type = "ReduceProd", .since = 1, .contract = "data: any; axes?: rank 0..1")
+TENON_KERNEL(Reduce, .op_type = "ReduceMax", .since = 1, .contract = "data: any; axes?: rank 0..1")
+TENON_KERNEL(Reduce, .op_type = "ReduceMin", .since = 1, .contract = "data: any; axes?: rank 0..1")
+TENON_KERNEL(Reduce, .op_type = "ReduceL1", .since = 1, .contract = "data: any; axes?: rank 0..1")
+TENON_KERNEL(Reduce, .op_type = "ReduceL2", .since = 1, .contract = "data: any; axes?: rank 0..1")
+TENON_KERNEL(Reduce, .op_type = "ReduceLogSum", .since = 1, .contract = "data: any; axes?: rank 0..1")
+TENON_KERNEL(Reduce, .op_type = "ReduceLogSumExp", .since = 1, .contract = "data: any; axes?: rank 0..1")
 
 struct ArgPlan {
   Walk kept;

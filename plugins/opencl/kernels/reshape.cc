@@ -80,9 +80,9 @@ TENON_KERNEL(Identity, .op_type = "Identity", .since = 1, .contract = "input: an
 TENON_KERNEL(Reshape, .op_type = "Reshape", .since = 1, .until = 4, .contract = "data: any")
 TENON_KERNEL(Reshape, .op_type = "Reshape", .since = 5, .contract = "data: any; shape: [?] @size")
 TENON_KERNEL(View, .op_type = "Flatten", .since = 1, .contract = "input: any")
-TENON_KERNEL(View, .op_type = "Squeeze", .since = 1, .contract = "data: any; axes?: [?]")
+TENON_KERNEL(View, .op_type = "Squeeze", .since = 1, .contract = "data: any; axes?: rank 0..1")
 TENON_KERNEL(View, .op_type = "Unsqueeze", .since = 1, .until = 12, .contract = "data: any")
-TENON_KERNEL(View, .op_type = "Unsqueeze", .since = 13, .contract = "data: any; axes: [?]")
+TENON_KERNEL(View, .op_type = "Unsqueeze", .since = 13, .contract = "data: any; axes: rank 0..1")
 
 }  // namespace
 }  // namespace tenon::opencl

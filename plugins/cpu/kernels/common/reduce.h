@@ -89,6 +89,6 @@ class ReduceKernel : public ReduceBase {
   TENON_KERNEL(NAME##Attribute, .op_type = #NAME, .since = 1, .until = AXES_INPUT_SINCE - 1, \
                .contract = "data: any")                                                      \
   TENON_KERNEL(NAME##Input, .op_type = #NAME, .since = AXES_INPUT_SINCE,                     \
-               .contract = "data: any; axes?: [?] @index")
+               .contract = "data: any; axes?: rank 0..1 @index")
 
 }  // namespace tenon::cpu
