@@ -247,8 +247,9 @@ void ProviderRegistry::Impl::add_passed_over(const std::string& id, bool automat
     }
   }
   if (automatic && taken != nullptr && must_be_named(id))
-    add(*taken, Skip::kUnnamed, str_cat("it is found by ", place_name(taken->found.place), " only"));
-  if (!out->empty() && out->back().code == skip_name(Skip::kUnnamed)) out->back().instead.clear();
+    out->push_back(
+        provider::passed_over(id, taken->manifest->version.to_string(), Skip::kUnnamed,
+                              str_cat("it is found by ", place_name(taken->found.place), " only")));
 }
 
 std::vector<std::string> ProviderRegistry::Impl::known_ids() const {
