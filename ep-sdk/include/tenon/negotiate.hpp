@@ -68,6 +68,8 @@ inline tenon_status negotiate(tenon_ep_negotiation* io, const ProviderIdentity& 
     if (own.refuse != nullptr) {
       if (const std::string reason = own.refuse(); !reason.empty()) return refuse(reason);
     }
+  } catch (const std::bad_alloc&) {
+    return TENON_RESOURCE_EXHAUSTED;
   } catch (...) {
     return TENON_INTERNAL;
   }

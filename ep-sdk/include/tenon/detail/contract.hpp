@@ -7,7 +7,7 @@
 // One entry per input, in order, separated by ";":
 //   NAME: shape        the input must be there
 //   NAME?: shape       it may be missing
-//   NAME...: shape     this input and all after it (none is fine)
+//   NAME...: shape     this input and all after it (none is fine, but one left out in the middle is not)
 // or, of an operator without inputs, the word "none".
 // `$n` in an entry is an attribute of the node, an integer, 1 when the node lacks it; `$n:-1` gives another default.
 //
@@ -36,6 +36,7 @@
 #ifndef TENON_DETAIL_CONTRACT_HPP_
 #define TENON_DETAIL_CONTRACT_HPP_
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <optional>
@@ -112,10 +113,11 @@ class Contract {
   }
   /// The first input that must be there and is not, or -1.
   int missing(int count, const std::function<bool(int)>& present) const {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      const int at = static_cast<int>(i);
-      if (inputs_[i].optional || inputs_[i].rest) continue;
-      if (at >= count || !present(at)) return at;
+    for (int i = 0; i < std::max(count, static_cast<int>(inputs_.size())); ++i) {
+      const Input* input = input_at(i);
+      if (input == nullptr) break;
+      if (input->optional || (input->rest && i >= count)) continue;
+      if (i >= count || !present(i)) return i;
     }
     return -1;
   }
