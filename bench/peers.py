@@ -94,7 +94,7 @@ def run_peer(folder: Path, threads: int, seconds: float, work: Path) -> tuple[fl
 
 
 def tenon_flags(folder: Path, provider: str) -> list:
-    flags = ["--provider", *provider.split(",")]
+    flags = [] if provider == "auto" else ["--provider", *provider.split(",")]
     for path in input_files(folder):
         flags += ["--input", f"{read_tensor(path)[0]}={path}"]
     return flags
@@ -155,7 +155,7 @@ def compare(folder: Path, provider: str, threads: int, options) -> list[dict]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--provider", action="append", help="in order of preference: onednn,cpu; may be repeated")
+    parser.add_argument("--provider", action="append", help="in order of preference: onednn,cpu; auto: what a user gets who names nobody; may be repeated")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--seconds", type=float, default=3, help="for each process and setting")
     parser.add_argument("--restarts", type=int, default=4, help="processes for each side")

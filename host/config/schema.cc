@@ -94,7 +94,7 @@ const KeySpec kSchema[] = {
      0,
      "Providers to ask, in order, as \"id\" or \"id/device\"; complete, nothing is appended. \"auto\": the "
      "providers of "
-     "the installation and the system by the priority in their manifests.",
+     "the installation and the system by the priority in their manifests; one below 0 must be named.",
      [](S& s, Id, const V& v) {
        s.select.automatic = v.as_array() == nullptr;
        s.select.order = s.select.automatic ? std::vector<std::string>() : to_strings(v);

@@ -66,7 +66,7 @@ struct Manifest {
   std::map<std::string, std::array<int64_t, 2>> opsets;  // domain -> {lowest, highest}
   std::string ops_file;                                  // relative; empty = none
   std::vector<config::OptionSpec> options;
-  int64_t priority = 0;  // greater = preferred by select.order = "auto"
+  int64_t priority = 0;  // greater = preferred by select.order = "auto"; below 0: only used by name
 
   std::string conformance_kit, conformance_report;
   std::vector<std::string> conformance_classes;

@@ -13,6 +13,7 @@ namespace tenon::provider {
 #define TENON_SKIPS(X)                                                                                   \
   X(kEmulated, "S_EMULATED", "name it in select.order to use a device that software emulates")           \
   X(kUnnamed, "S_UNNAMED", "name it in select.order: only what the installation brings is used unasked") \
+  X(kByName, "S_BY_NAME", "name it in select.order")                                                     \
   X(kOverridden, "S_OVERRIDDEN",                                                                         \
     "remove the path that comes first, or put the version there that is to be used")                     \
   X(kVersion, "S_VERSION", "change provider.<id>.version to let it in")                                  \

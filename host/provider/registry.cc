@@ -250,6 +250,9 @@ void ProviderRegistry::Impl::add_passed_over(const std::string& id, bool automat
     out->push_back(
         provider::passed_over(id, taken->manifest->version.to_string(), Skip::kUnnamed,
                               str_cat("it is found by ", place_name(taken->found.place), " only")));
+  if (automatic && taken != nullptr && taken->manifest->priority < 0)
+    out->push_back(provider::passed_over(id, taken->manifest->version.to_string(), Skip::kByName,
+                                         "the priority in its manifest is below 0"));
 }
 
 std::vector<std::string> ProviderRegistry::Impl::known_ids() const {
@@ -324,7 +327,9 @@ std::vector<std::string> ProviderRegistry::ids(bool automatic) {
   std::vector<const Entry*> chosen;
   for (const std::string& id : impl_->known_ids()) {
     const Entry* entry = impl_->chosen(id);
-    if (entry != nullptr && !(automatic && impl_->must_be_named(id))) chosen.push_back(entry);
+    if (entry == nullptr) continue;
+    const bool waits = impl_->must_be_named(id) || entry->manifest->priority < 0;
+    if (!(automatic && waits)) chosen.push_back(entry);
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const Entry* a, const Entry* b) {
     return a->manifest->priority > b->manifest->priority;  // ids are sorted already

@@ -116,8 +116,8 @@ class ProviderRegistry {
   /// kProviderRefused.
   Result<ProviderInfo> find(std::string_view id, CheckLevel level = CheckLevel::kManifest);
   /// Ids of the chosen manifests that are enabled and parse, by descending manifest priority, then id. Those
-  /// found only in discovery.search, the user's place or by path are left out when `automatic` (they must be
-  /// named).
+  /// found only in discovery.search, the user's place or by path, and those with a priority below 0, are left out when
+  /// `automatic` (they must be named).
   std::vector<std::string> ids(bool automatic = false);
 
   /// Runs all stages for the chosen manifest of `id` and loads it; later calls give the same object while it

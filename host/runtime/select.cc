@@ -130,7 +130,9 @@ class Selector {
   Result<Selection> run() {
     const std::vector<std::string> order = entries();
     for (const std::string& entry : order) {
-      Status status = add(entry);
+      const bool waits = can_wait(entry);
+      Status status = waits ? check(entry) : add(entry);
+      if (status.ok() && waits) out_.unopened.push_back(entry);
       if (status.ok()) continue;
       if (is_final(status)) return status;
       failed_.push_back({entry, std::move(status)});
@@ -138,6 +140,18 @@ class Selector {
     collect_passed_over(order);
     if (out_.instances.empty()) return nothing_left();
     return std::move(out_);
+  }
+
+  Status open_rest(Selection* selection) {
+    out_ = std::move(*selection);
+    for (const std::string& entry : std::exchange(out_.unopened, {})) {
+      Status status = add(entry);
+      if (status.ok()) continue;
+      if (is_final(status)) return status;
+      out_.passed_over.push_back(passed_over(entry, status));
+    }
+    *selection = std::move(out_);
+    return ok_status();
   }
 
   /// All that run() would have failed with, and what it would have chosen.
@@ -166,6 +180,34 @@ class Selector {
     return named && select_.fallback == config::Fallback::kError;
   }
 
+  /// Somebody before it completes models, no placement rule asks for it, and what the scan says of it holds.
+  bool can_wait(const std::string& entry) const {
+    const bool is_named = std::any_of(
+        config_->placement.begin(), config_->placement.end(),
+        [&](const config::PlacementRule& rule) { return config::provider_of(rule.provider) == entry; });
+    const bool is_pinned = config_->upgrade == config::UpgradeMode::kPin;  // and may be gone from the disk
+    return select_.automatic && !is_named && !is_pinned && out_.completing() != nullptr;
+  }
+
+  /// What a load would find wrong, as far as the scan and the config tell.
+  Status check(const std::string& entry) const {
+    Status status = check_settings(entry);
+    return status.ok() ? status : std::move(status).with_context(str_cat("provider '", entry, "'"));
+  }
+  Status check_settings(const std::string& id) const {
+    ASSIGN_OR_RETURN(const provider::ProviderInfo info, registry_.find(id, provider::CheckLevel::kScan));
+    RETURN_IF_ERROR(check_scanned(id));
+    RETURN_IF_ERROR(check_deterministic(*info.manifest));
+    return config::validate_options(id, info.manifest->options, config_.provider(id).options).status();
+  }
+  Status check_deterministic(const provider::Manifest& manifest) const {
+    if (!config_->deterministic || manifest.traits.deterministic) return ok_status();
+    return unsupported(
+        "precision.deterministic is set, and the manifest of ", manifest.id, " ",
+        manifest.version.to_string(),
+        " does not promise the same bits in every Run; leave the provider out, or do without the key");
+  }
+
   Status add(const std::string& entry) {
     Status status = add_instances(entry);
     return status.ok() ? status : std::move(status).with_context(str_cat("provider '", entry, "'"));
@@ -175,12 +217,7 @@ class Selector {
     const std::string id(config::provider_of(entry));
     const config::ProviderSettings& settings = config_.provider(id);
     ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProvider> loaded, load(id, entry));
-    if (config_->deterministic && !loaded->manifest().traits.deterministic) {
-      return unsupported(
-          "precision.deterministic is set, and the manifest of ", loaded->label(),
-          " does not promise the same bits in every Run; leave the provider out, or do without "
-          "the key");
-    }
+    RETURN_IF_ERROR(check_deterministic(loaded->manifest()));
     ASSIGN_OR_RETURN(const auto options,
                      config::validate_options(id, loaded->manifest().options, settings.options));
     ASSIGN_OR_RETURN(const std::vector<std::string> devices,
@@ -294,6 +331,10 @@ Result<Selection> select_instances(const config::Config& config, provider::Provi
   return Selector(config, registry).run();
 }
 
+Status open_rest(const config::Config& config, provider::ProviderRegistry& registry, Selection* selection) {
+  return Selector(config, registry).open_rest(selection);
+}
+
 Selection try_instances(const config::Config& config, provider::ProviderRegistry& registry,
                         std::vector<Failure>* failures) {
   return Selector(config, registry).try_all(failures);
@@ -301,14 +342,22 @@ Selection try_instances(const config::Config& config, provider::ProviderRegistry
 
 Placement::Placement(const config::Config& config, const Selection& selection, std::string model)
     : model_(std::move(model)) {
-  for (const auto& instance : selection.instances) names_.push_back(instance->id());
   for (const config::PlacementRule& rule : config.settings().placement) {
-    rules_.push_back({rule, std::vector<bool>(names_.size(), false), "", false});
-    for (const partition::ProviderIndex i : selection.find(rule.provider)) rules_.back().allowed[i] = true;
+    rules_.push_back({rule, {}, "", false});
     for (const provider::PassedOver& each : selection.passed_over) {
       if (config::provider_of(each.provider) == config::provider_of(rule.provider) && each.instead.empty())
         rules_.back().passed_over = each.text();
     }
+  }
+  extend(selection);
+}
+
+void Placement::extend(const Selection& selection) {
+  names_.clear();
+  for (const auto& instance : selection.instances) names_.push_back(instance->id());
+  for (Rule& rule : rules_) {
+    rule.allowed.assign(names_.size(), false);
+    for (const partition::ProviderIndex i : selection.find(rule.rule.provider)) rule.allowed[i] = true;
   }
 }
 

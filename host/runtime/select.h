@@ -23,6 +23,9 @@ struct Selection {
   std::vector<provider::PassedOver> passed_over;
   /// Entry of select.order (or id, when automatic) for each instance.
   std::vector<std::string> entries;
+  /// Providers of the automatic order that come after one which completes a model. Their checks were passed; they are
+  /// loaded when a node is left that nobody before them runs: see open_rest().
+  std::vector<std::string> unopened;
 
   /// The instance with which constants are folded: the last that completes; null when none does.
   std::shared_ptr<Instance> completing() const;
@@ -36,6 +39,10 @@ struct Selection {
 /// "error"` the first that cannot be had is the error, as is a wrong setting of a provider that "auto" found;
 /// with "next" it is skipped. An error when nothing is left, with each reason.
 Result<Selection> select_instances(const config::Config& config, provider::ProviderRegistry& registry);
+
+/// Adds instances of those that are unopened; one that cannot be had goes to `passed_over`. An error only where
+/// select_instances() has one: a wrong setting of a provider.
+Status open_rest(const config::Config& config, provider::ProviderRegistry& registry, Selection* selection);
 
 /// An entry of select.order (or an id, when automatic) that cannot be had.
 struct Failure {
@@ -53,6 +60,8 @@ class Placement {
   /// `model`: its file name, without folders; empty: any.
   Placement(const config::Config& config, const Selection& selection, std::string model);
 
+  /// Instances were added at the end.
+  void extend(const Selection& selection);
   /// Before anybody is asked: bars every instance from a node whose first matching rule names others. A rule
   /// without `required` whose provider this session does not use has no effect.
   void apply(const ir::Graph& graph, partition::Partitioner& partitioner) const;

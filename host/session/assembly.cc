@@ -28,13 +28,15 @@ std::shared_ptr<runtime::ExecutableContext> make_context(const ir::Model& model,
 }  // namespace
 
 Assembler::Assembler(ir::Model* model, config::Config config, std::string name,
-                     std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace)
+                     std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
+                     std::vector<std::string> registered)
     : model_(model),
       graph_(std::exchange(model->graph, ir::Graph())),
       config_(std::move(config)),
       name_(std::move(name)),
       memory_(std::move(memory)),
-      trace_(std::move(trace)) {}
+      trace_(std::move(trace)),
+      registered_(std::move(registered)) {}
 
 Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selection,
                                                         std::vector<Fallback> fallbacks,
@@ -43,7 +45,7 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
   auto out = std::make_shared<Assembly>();
   out->selection = std::move(selection);
   out->fallbacks = std::move(fallbacks);
-  const runtime::Placement placement(config_, out->selection, name_);
+  runtime::Placement placement(config_, out->selection, name_);
   const auto context = make_context(*model_, settings, out->selection);
   context->memory = memory_;
   context->trace = trace_;
@@ -53,6 +55,11 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
   build.model = model_;
   build.selection = &out->selection;
   build.placement = &placement;
+  build.open_rest = [&] {
+    RETURN_IF_ERROR(open_rest(config_, registered_, &out->selection));
+    placement.extend(out->selection);
+    return ok_status();
+  };
   build.settings = &settings;
   build.context = context;
   build.node_limit = limits_of(settings).nodes;

@@ -39,9 +39,11 @@ class Assembler {
   using Progress = std::function<Status(double fraction, std::string_view stage)>;
 
   /// Takes the graph of `model`, which is transformed already; the rest of it is borrowed. `name`: the
-  /// model's, for placement rules. `memory` counts what the session takes; `trace` may be null.
+  /// model's, for placement rules. `memory` counts what the session takes; `trace` may be null. `registered`:
+  /// manifests that the application has made known.
   Assembler(ir::Model* model, config::Config config, std::string name,
-            std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace);
+            std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
+            std::vector<std::string> registered);
 
   const config::Config& config() const { return config_; }
   /// Partitions and compiles the model for `selection`. `progress` may be empty.
@@ -55,6 +57,7 @@ class Assembler {
   std::string name_;
   std::shared_ptr<runtime::MemoryBudget> memory_;
   std::shared_ptr<runtime::Trace> trace_;
+  std::vector<std::string> registered_;
 };
 
 }  // namespace tenon::session

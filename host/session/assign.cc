@@ -73,6 +73,10 @@ Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
   } while (build_.placement->relax(*graph_, *partitioner));
   const std::vector<ir::NodeId> left = partitioner->open_nodes();
   if (left.empty()) return false;
+  if (!build_.selection->unopened.empty()) {
+    RETURN_IF_ERROR(build_.open_rest());
+    return true;
+  }
   RETURN_IF_ERROR(check_stop("nodes without a provider were expanded"));
   RETURN_IF_ERROR(build_.placement->check_open(
       *graph_, *partitioner, [&](const ir::Node& node) { return expander_.can_expand(node); }));

@@ -104,7 +104,7 @@ class Builder {
   }
 
   bool is_last(partition::ProviderIndex provider) const {
-    return provider + 1 == build_.selection->instances.size();
+    return provider + 1 == build_.selection->instances.size() && build_.selection->unopened.empty();
   }
 
   Status compile(Part* part) {

@@ -21,7 +21,9 @@ namespace tenon::session {
 struct BuildContext {
   const ir::Model* model = nullptr;  // opset imports and functions
   const runtime::Selection* selection = nullptr;
-  const runtime::Placement* placement = nullptr;
+  runtime::Placement* placement = nullptr;
+  /// Loads the providers that `selection` has unopened, and tells `placement`.
+  std::function<Status()> open_rest;
   const config::Settings* settings = nullptr;
   std::shared_ptr<const runtime::ExecutableContext> context;
   transform::Options transforms;

@@ -49,6 +49,7 @@ class Explainer {
                                   {"version", provider.manifest().version.to_string()},
                                   {"library", provider.library_path()}});
     }
+    out["unopened"] = selection_.unopened;
     out["passed_over"] = Json::array();
     for (const provider::PassedOver& each : selection_.passed_over) {
       out["passed_over"].push_back({{"provider", each.provider},

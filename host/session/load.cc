@@ -123,10 +123,15 @@ Result<transform::Options> transforms_of(const config::Settings& settings, trans
 
 namespace {
 
-/// What one has installed and wants, and does not get, is a warning; that devices which software emulates wait to be named
-/// is how it is documented.
+/// What one has installed and wants, and does not get, is a warning; that some wait to be named is how it is documented.
 uint32_t level_of(const provider::PassedOver& each) {
-  return each.code == provider::skip_name(provider::Skip::kEmulated) ? TENON_LOG_INFO : TENON_LOG_WARNING;
+  const bool waits = each.code == provider::skip_name(provider::Skip::kEmulated) ||
+                     each.code == provider::skip_name(provider::Skip::kByName);
+  return waits ? TENON_LOG_INFO : TENON_LOG_WARNING;
+}
+
+void log_passed_over(const provider::PassedOver& each) {
+  runtime::log_line(level_of(each), "PASSED_OVER", each.text());
 }
 
 /// Which manifests were found, which of them are taken, and why; and what is passed over.
@@ -134,8 +139,7 @@ void log_choices(provider::ProviderRegistry& registry, const Result<runtime::Sel
   if (!runtime::has_log_sink()) return;
   for (const std::string& notice : registry.notices()) runtime::log_line(TENON_LOG_WARNING, "SEARCH", notice);
   if (selection.ok()) {
-    for (const provider::PassedOver& each : selection->passed_over)
-      runtime::log_line(level_of(each), "PASSED_OVER", each.text());
+    for (const provider::PassedOver& each : selection->passed_over) log_passed_over(each);
   }
   for (const provider::ProviderInfo& info : registry.list())
     runtime::log_line(TENON_LOG_INFO, "PROVIDER", info.explain());
@@ -167,6 +171,17 @@ Result<runtime::Selection> select_providers(const config::Config& config, const 
   Result<runtime::Selection> selection = runtime::select_instances(config, registry);
   log_choices(registry, selection);
   return selection;
+}
+
+Status open_rest(const config::Config& config, const std::vector<std::string>& registered,
+                 runtime::Selection* selection) {
+  SessionOptions options;
+  options.registered = registered;
+  provider::ProviderRegistry registry(registry_options(config, options));
+  const size_t known = selection->passed_over.size();
+  RETURN_IF_ERROR(runtime::open_rest(config, registry, selection));
+  for (size_t i = known; i < selection->passed_over.size(); ++i) log_passed_over(selection->passed_over[i]);
+  return ok_status();
 }
 
 Status transform_model(ir::Model* model, const config::Settings& settings,

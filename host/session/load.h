@@ -42,6 +42,9 @@ provider::ProviderRegistry::Known known_providers(const config::Config& config,
                                                   provider::ProviderRegistry& registry);
 /// The providers that a config chooses, in order.
 Result<runtime::Selection> select_providers(const config::Config& config, const SessionOptions& options);
+/// Loads those that the selection has unopened. What it passes over is logged.
+Status open_rest(const config::Config& config, const std::vector<std::string>& registered,
+                 runtime::Selection* selection);
 /// Runs the pipeline, with constants folded by the completing provider of the selection.
 Status transform_model(ir::Model* model, const config::Settings& settings,
                        const runtime::Selection& selection);

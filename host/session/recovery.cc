@@ -79,12 +79,14 @@ Result<runtime::Selection> Recovery::restarted(const runtime::Selection& old, co
 Result<runtime::Selection> Recovery::without(const runtime::Selection& old, const Loss& loss) const {
   runtime::Selection out;
   out.passed_over = old.passed_over;
+  out.unopened = old.unopened;
   for (size_t i = 0; i < old.instances.size(); ++i) {
     if (loss.concerns(*old.instances[i])) continue;
     out.instances.push_back(old.instances[i]);
     out.entries.push_back(old.entries[i]);
   }
-  if (out.instances.empty()) return not_found("the session has no other provider; name one in select.order");
+  if (out.instances.empty() && out.unopened.empty())
+    return not_found("the session has no other provider; name one in select.order");
   return out;
 }
 

@@ -84,7 +84,8 @@ Status Session::build(const config::Config& config, const SessionOptions& option
     const runtime::TraceSpan span(trace_.get(), "transform", "load");
     RETURN_IF_ERROR(transform_model(&model_, settings, selection));
   }
-  recovery_ = std::make_unique<Recovery>(Assembler(&model_, config, name_, memory_, trace_));
+  recovery_ =
+      std::make_unique<Recovery>(Assembler(&model_, config, name_, memory_, trace_, options.registered));
   RETURN_IF_ERROR(recovery_->start(std::move(selection), [&](double fraction, std::string_view stage) {
     return report(options, fraction, stage);
   }));

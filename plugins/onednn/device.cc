@@ -7,8 +7,30 @@
 #endif
 
 namespace tenon::onednn {
+namespace {
 
-Instance::Instance(const Device& device, const tenon_instance_params& params) : engine(device.engine) {
+/// The widest of the sets that oneDNN has code for.
+std::string instruction_set() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bf16")) return "avx512_bf16";
+  if (__builtin_cpu_supports("avx512vnni")) return "avx512_vnni";
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) return "avx512";
+  if (__builtin_cpu_supports("avx2")) return "avx2";
+  if (__builtin_cpu_supports("avx")) return "avx";
+  if (__builtin_cpu_supports("sse4.1")) return "sse41";
+#endif
+  return "generic";
+}
+
+}  // namespace
+
+const Engine& Device::engine() const {
+  const std::lock_guard lock(mutex_);
+  if (engine_ == nullptr) engine_ = std::make_unique<Engine>();
+  return *engine_;
+}
+
+Instance::Instance(const Device& on, const tenon_instance_params& params) : device(on) {
   context = {params.precision, params.deterministic != 0, params.memory_limit, params.host};
   bf16 = params.precision == TENON_PRECISION_BF16;
   relaxed = params.precision != TENON_PRECISION_EXACT;
@@ -26,7 +48,7 @@ Instance::Instance(const Device& device, const tenon_instance_params& params) : 
 }
 
 CpuDescription describe_cpu() {
-  CpuDescription out{"CPU", {"onednn-" + library_version(), instruction_set()}};
+  CpuDescription out{"CPU", {instruction_set()}};
 #if defined(__x86_64__)
   char text[49] = {};
   for (unsigned leaf = 0; leaf < 3; ++leaf) {

@@ -1,6 +1,8 @@
 // The processor as a device, and what an instance of it was asked for.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,17 +12,25 @@ namespace tenon::onednn {
 
 struct Provider {
   tenon_host_provider* host;
+  bool is_tried = false;  // by the scan: what would fail later is to be told now
 };
 
-struct Device {
-  Engine engine;
+/// Thread-safe.
+class Device {
+ public:
+  /// Made when it is first asked for, with the library: UNAVAILABLE when that cannot be had.
+  const Engine& engine() const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<Engine> engine_;
 };
 
 /// manifest.json.in describes the options.
 struct Instance {
   Instance(const Device& device, const tenon_instance_params& params);
 
-  const Engine& engine;
+  const Device& device;
   ep::InstanceContext context;
   bool bf16 = false;     // arithmetic of convolutions and products in bfloat16
   bool relaxed = false;  // NaN and infinities may be treated as the library does

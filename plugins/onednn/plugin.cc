@@ -22,13 +22,15 @@ tenon_status provider_create(const tenon_provider_params* params, tenon_provider
   return ep::guard(error, [&] {
     auto provider = std::make_unique<Provider>();
     provider->host = params->host;
+    provider->is_tried = (params->flags & TENON_NEGOTIATE_SCAN) != 0;
     *out = give<tenon_provider>(std::move(provider));
   });
 }
 void provider_destroy(tenon_provider* provider) { delete own<Provider>(provider); }
 
-tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, tenon_error* error) {
+tenon_status enumerate_devices(tenon_provider* provider, const tenon_device_sink* sink, tenon_error* error) {
   return ep::guard(error, [&] {
+    if (own<Provider>(provider)->is_tried) load_library();
     const CpuDescription cpu = describe_cpu();
     std::vector<tenon_str> features;
     for (const std::string& feature : cpu.features) features.push_back(ep::to_str(feature));

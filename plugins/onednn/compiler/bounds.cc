@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 
 #include "compiler/builder.h"
 #include "openmp/parallel.h"
@@ -29,6 +30,14 @@ bool are_small(const float* x, int64_t n) {
 
 double Builder::bound(uint32_t value) const {
   return is_constant(value) ? program_.magnitudes(value).greatest : bounds_[value];
+}
+
+double Builder::least(uint32_t value) const {
+  if (!is_constant(value) || program_.values()[value].dtype != TENON_FLOAT32) return 0;
+  double out = kUnbounded;
+  for (const float x : constant<float>(value))
+    out = std::min(out, double{std::fabs(x)});  // NaN: bound() knows
+  return out;
 }
 
 double Builder::row_bound(uint32_t value) const {

@@ -37,7 +37,7 @@ class Builder {
   /// Everything; call once.
   std::shared_ptr<const Plan> build();
 
-  const Engine& engine() const { return program_.instance().engine; }
+  const Engine& engine() const { return program_.instance().device.engine(); }
   const Instance& instance() const { return program_.instance(); }
   uint32_t threads() const { return plan_->threads; }
 
@@ -72,6 +72,8 @@ class Builder {
   Tensor broadcast(const Tensor& tensor, DimsView dims);
   /// What is known before the run of the magnitude of this value's elements.
   double bound(uint32_t value) const;
+  /// The least magnitude among the elements of a constant; 0 of others.
+  double least(uint32_t value) const;
   /// The greatest sum of magnitudes over the rows of a constant, one row for each element of the first axis.
   double row_bound(uint32_t value) const;
   /// Whether `value` has neither NaN nor infinities, or nobody asked that they be kept.
@@ -100,7 +102,10 @@ class Builder {
   Tensor filled(const Layout& layout, float number);
   void fill(uint32_t value, float number);
 
-  /// Makes a primitive whose result is `value`, with as many of the pointwise nodes after it as it takes in well.
+  /// Makes a primitive whose result is `value`, with as many of the pointwise nodes after it as it takes in well. The
+  /// primitive writes the elements of `value` as `dims`, in the same order, plain where those are others than the value's.
+  Primitive fuse(uint32_t value, const Dims& dims, const std::function<Primitive(const PostOps&)>& make,
+                 Fused* out);
   Primitive fuse(uint32_t value, const std::function<Primitive(const PostOps&)>& make, Fused* out);
   /// Runs what fuse() made: creates the destination, adds the operands of the post-operations.
   void run_fused(const Primitive& primitive, std::vector<std::pair<int, Tensor>> arguments,
@@ -111,12 +116,16 @@ class Builder {
   void check_shapes(const Node& node) const;
   void require_elements(uint32_t value, const Layout& layout) const;
   struct Candidate {
-    uint32_t node, value;
+    std::vector<uint32_t> nodes;
+    uint32_t value;  // what they make
     PostOp post_op;
     Tensor operand;
-    uint32_t operand_value;
   };
-  std::vector<Candidate> followers(uint32_t value);
+  /// A node that the primitive before it may do, with the value it makes and its other operand.
+  std::optional<Candidate> follower(uint32_t value, const Dims& written);
+  std::optional<Candidate> pattern(uint32_t value) const;
+  bool add_operand(const Node& node, uint32_t value, const Dims& written, Binary f, Candidate* out);
+  std::vector<Candidate> followers(uint32_t value, const Dims& written);
   std::optional<Primitive> try_with(const std::vector<Candidate>& candidates, size_t count, bool sum,
                                     const std::function<Primitive(const PostOps&)>& make, Fused* out);
   uint32_t add_buffer(Home home, uint32_t index, uint64_t bytes);

@@ -1,11 +1,12 @@
 #include "compiler/dnnl_backend.h"
 
-#include <oneapi/dnnl/dnnl.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <numeric>
+
+#include "compiler/dnnl_library.h"
+// After it: the inline functions of this header call what that one loads.
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace tenon::onednn {
@@ -568,10 +569,7 @@ void Call::run() const {
         "executing a primitive");
 }
 
-std::string library_version() {
-  const dnnl_version_t* v = dnnl_version();
-  return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
-}
+void load_library() { (void)library(); }
 
 bool has_winograd() {
   const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
@@ -581,29 +579,6 @@ bool has_winograd() {
 bool has_bf16() {
   const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
   return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
-}
-
-std::string instruction_set() {
-  switch (dnnl_get_effective_cpu_isa()) {
-    case dnnl_cpu_isa_sse41:
-      return "sse41";
-    case dnnl_cpu_isa_avx:
-      return "avx";
-    case dnnl_cpu_isa_avx2:
-      return "avx2";
-    case dnnl_cpu_isa_avx2_vnni:
-      return "avx2_vnni";
-    case dnnl_cpu_isa_avx512_core:
-      return "avx512";
-    case dnnl_cpu_isa_avx512_core_vnni:
-      return "avx512_vnni";
-    case dnnl_cpu_isa_avx512_core_bf16:
-      return "avx512_bf16";
-    case dnnl_cpu_isa_avx512_core_amx:
-      return "avx512_amx";
-    default:
-      return "generic";
-  }
 }
 
 }  // namespace tenon::onednn

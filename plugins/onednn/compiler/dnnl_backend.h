@@ -1,6 +1,6 @@
 // The one door to oneDNN: layouts, primitives and their execution, in words of our own, so that another major
 // version of the library is another implementation of this header. dnnl_backend.cc alone includes the
-// library's.
+// library's, which is loaded when the first of these functions is called.
 //
 // What it does not do: it knows no ONNX operator, plans no memory and starts no thread.
 #pragma once
@@ -125,7 +125,7 @@ struct Window {
   Dims kernel, strides, dilations, pads_begin, pads_end;  // dilation 1: none
 };
 
-/// The CPU.
+/// The CPU. Making one loads the library.
 class Engine {
  public:
   Engine();
@@ -214,9 +214,8 @@ class Call {
   std::unique_ptr<Data> data_;
 };
 
-/// The library as loaded: "2.6.3", and the best instruction set that it uses here.
-std::string library_version();
-std::string instruction_set();
+/// UNAVAILABLE when the library cannot be had. All that needs it loads it, so this is for who wants to know early.
+void load_library();
 /// Whether the processor multiplies bfloat16.
 bool has_bf16();
 /// Whether the library has Winograd's convolutions for this processor.

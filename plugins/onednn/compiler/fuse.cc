@@ -19,38 +19,60 @@ Dims aligned(const Dims& dims, size_t rank) {
   return out;
 }
 
+Dims at_least_1d(const Dims& dims) { return aligned(dims, std::max<size_t>(dims.size(), 1)); }
+
 }  // namespace
 
-std::vector<Builder::Candidate> Builder::followers(uint32_t value) {
+/// What a function of both inputs takes beside `value`.
+bool Builder::add_operand(const Node& node, uint32_t value, const Dims& written, Binary f, Candidate* out) {
+  const bool first = node.inputs[0] == value;
+  const uint32_t other = node.inputs[first ? 1 : 0];
+  if (other == value || (!first && !commutes(f)) || tensors_[other].buffer == kNone) return false;
+  // A whole tensor takes the layout of the result; what is broadcast stays as it is.
+  const Dims own = aligned(dims(value), written.size()), given = aligned(dims(other), own.size());
+  const bool whole = given == own;
+  Dims as = whole ? written : given;
+  if (!whole &&
+      own != written) {  // the axes are others: one number for all, or one for each place of the last axis
+    const int64_t count = ep::element_count(given);
+    if (count != 1 && (count != given.back() || own.back() != written.back())) return false;
+    as.assign(written.size(), 1);
+    as.back() = given.back();
+  }
+  out->operand = reshaped(kept(other), as);
+  const Type type = out->operand.layout.type();
+  out->post_op.kind = PostOp::Kind::kBinary;
+  out->post_op.binary = f;
+  out->post_op.operand = whole ? Layout::any(type, as) : Layout::plain(type, as);
+  return true;
+}
+
+std::optional<Builder::Candidate> Builder::follower(uint32_t value, const Dims& written) {
+  const Value& v = program_.values()[value];
+  if (v.output != kNone) return std::nullopt;
+  if (v.consumers.size() != 1) return pattern(value);
+  if (done_[v.consumers[0]]) return std::nullopt;
+  const Node& node = program_.nodes()[v.consumers[0]];
+  const auto pointwise = node.operation->pointwise();
+  if (!pointwise || (!pointwise->exact && !instance().relaxed && !tame(value))) return std::nullopt;
+  if (dims(node.outputs[0]) != dims(value) || type(node.outputs[0]) != type(value)) return std::nullopt;
+  Candidate out{{v.consumers[0]}, node.outputs[0], {}, {}};
+  if (pointwise->is_binary) {
+    if (!add_operand(node, value, written, pointwise->binary, &out)) return std::nullopt;
+  } else {
+    out.post_op = {PostOp::Kind::kEltwise, pointwise->eltwise, pointwise->alpha, pointwise->beta};
+  }
+  return out;
+}
+
+std::vector<Builder::Candidate> Builder::followers(uint32_t value, const Dims& written) {
   std::vector<Candidate> out;
   while (out.size() < kMostPostOps) {
-    const Value& v = program_.values()[value];
-    if (v.output != kNone || v.consumers.size() != 1 || done_[v.consumers[0]]) break;
-    const Node& node = program_.nodes()[v.consumers[0]];
-    const auto pointwise = node.operation->pointwise();
-    if (!pointwise || (!pointwise->exact && !instance().relaxed && !tame(value))) break;
-    if (dims(node.outputs[0]) != dims(value) || type(node.outputs[0]) != type(value)) break;
-    Candidate next{v.consumers[0], node.outputs[0], {}, {}, kNone};
-    if (!pointwise->is_binary) {
-      next.post_op = {PostOp::Kind::kEltwise, pointwise->eltwise, pointwise->alpha, pointwise->beta};
-    } else {
-      const bool first = node.inputs[0] == value;
-      const uint32_t other = node.inputs[first ? 1 : 0];
-      if (other == value || (!first && !commutes(pointwise->binary)) || tensors_[other].buffer == kNone)
-        break;
-      const size_t rank = std::max<size_t>(dims(value).size(), 1);
-      next.operand = reshaped(kept(other), aligned(dims(other), rank));
-      next.operand_value = other;
-      next.post_op.kind = PostOp::Kind::kBinary;
-      next.post_op.binary = pointwise->binary;
-      // A whole tensor takes the layout of the result; what is broadcast stays as it is.
-      const bool whole = next.operand.layout.dims() == aligned(dims(value), rank);
-      next.post_op.operand = whole ? Layout::any(next.operand.layout.type(), next.operand.layout.dims())
-                                   : Layout::plain(next.operand.layout.type(), next.operand.layout.dims());
-    }
-    learn(next.node);
-    value = next.value;
-    out.push_back(std::move(next));
+    std::optional<Candidate> next = follower(value, written);
+    if (!next) break;
+    for (const uint32_t node : next->nodes) learn(node);
+    value = next->value;
+    out.push_back(std::move(*next));
   }
   return out;
 }
@@ -66,7 +88,7 @@ std::optional<Primitive> Builder::try_with(const std::vector<Candidate>& candida
     fused.operands.push_back(c.operand);
     const bool whole = c.post_op.kind == PostOp::Kind::kBinary && c.post_op.operand.is_any();
     if (!sum || sum_at != count || !whole || c.post_op.binary != Binary::kAdd) continue;
-    if (!dies_with(c.operand.buffer, {c.node})) continue;
+    if (!dies_with(c.operand.buffer, c.nodes)) continue;
     fused.post_ops.back() = {PostOp::Kind::kSum};
     sum_at = i;
   }
@@ -84,12 +106,19 @@ std::optional<Primitive> Builder::try_with(const std::vector<Candidate>& candida
 }
 
 Primitive Builder::fuse(uint32_t value, const std::function<Primitive(const PostOps&)>& make, Fused* out) {
-  const std::vector<Candidate> candidates = followers(value);
+  return fuse(value, at_least_1d(dims(value)), make, out);
+}
+
+Primitive Builder::fuse(uint32_t value, const Dims& written,
+                        const std::function<Primitive(const PostOps&)>& make, Fused* out) {
+  const std::vector<Candidate> candidates = followers(value, written);
   for (size_t count = candidates.size(); count > 0; --count) {
     for (const bool sum : {true, false}) {
       auto primitive = try_with(candidates, count, sum, make, out);
       if (!primitive) continue;
-      for (size_t i = 0; i < count; ++i) done_[candidates[i].node] = true;
+      for (size_t i = 0; i < count; ++i) {
+        for (const uint32_t node : candidates[i].nodes) done_[node] = true;
+      }
       return *primitive;
     }
   }
@@ -101,16 +130,17 @@ Primitive Builder::fuse(uint32_t value, const std::function<Primitive(const Post
 void Builder::run_fused(const Primitive& primitive, std::vector<std::pair<int, Tensor>> arguments,
                         const Fused& fused) {
   const Layout layout = primitive.layout(kDestination);
+  const Dims own = at_least_1d(dims(fused.value));
+  const Layout made = layout.dims() == own ? layout : *layout.reshaped(own);
   std::optional<Tensor> destination;
   for (size_t i = 0; i < fused.post_ops.size(); ++i) {
     const PostOp& op = fused.post_ops[i];
-    if (op.kind == PostOp::Kind::kSum)
-      destination = overwrite(fused.value, {layout, fused.operands[i].buffer});
+    if (op.kind == PostOp::Kind::kSum) destination = overwrite(fused.value, {made, fused.operands[i].buffer});
     if (op.kind != PostOp::Kind::kBinary) continue;
     const int role = kFirstPostOp + static_cast<int>(i);
     arguments.emplace_back(role, as(fused.operands[i], primitive.layout(role)));
   }
-  if (!destination) destination = create(fused.value, layout);
+  if (!destination) destination = create(fused.value, made);
   arguments.emplace_back(kDestination, *destination);
   step(primitive, arguments);
 }

@@ -81,6 +81,7 @@ struct Node {
   std::unique_ptr<Operation> operation;
   ep::Contract contract;
   std::vector<uint32_t> inputs, outputs;
+  std::string op;
   std::string place;  // "node 'conv1' (Conv)"
 };
 

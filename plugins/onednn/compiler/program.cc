@@ -81,6 +81,7 @@ uint32_t Program::number_of(const ep::GraphView& graph, uint32_t view_value) {
 void Program::add_node(const ep::GraphView& graph, uint32_t index) {
   const NodeView view(graph, index, store_, instance_.context);
   Node node;
+  node.op = view.op();
   node.place = cat("node '", view.name(), "' (", view.op(), ")");
   try {
     Support refusal = Support::yes();
@@ -176,7 +177,7 @@ std::unique_ptr<Prepared> Program::prepare(tenon_prepare_args& args) const {
   answer(*plan, args);
   const uint32_t threads = plan->threads;
   return std::make_unique<Prepared>(
-      instance_.engine, std::move(plan),
+      instance_.device.engine(), std::move(plan),
       [this, threads, dims = std::move(dims)] { return make_plan(dims, threads, false); });
 }
 

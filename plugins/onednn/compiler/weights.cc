@@ -100,7 +100,7 @@ tenon_status make_shared_object(void* context, void** out, tenon_error* error) {
 
 std::shared_ptr<const Packed> pack(const Instance& instance, const void* data, const Layout& from,
                                    const Layout& to) {
-  Order order{instance.engine, data, from, to};
+  Order order{instance.device.engine(), data, from, to};
   if (instance.context.host == nullptr || ep::host().shared == nullptr) return make(order);
   static const Fingerprint fingerprint;
   auto out = std::make_shared<Shared>(

@@ -65,8 +65,11 @@ class BinaryOperation : public Operation {
   double bound(const Builder& b, const Node& node) const override {
     const double x = b.bound(node.inputs[0]), y = b.bound(node.inputs[1]);
     if (function_.binary == Binary::kMul) return x * y;
-    return function_.binary == Binary::kDiv ? kUnbounded
-                                            : x + y + 1;  // sums, and comparisons, which give 0 or 1
+    if (function_.binary == Binary::kDiv) {
+      const double least = b.bound(node.inputs[1]) < kUnbounded ? b.least(node.inputs[1]) : 0;
+      return least > 0 ? x / least : kUnbounded;
+    }
+    return x + y + 1;  // sums, and comparisons, which give 0 or 1
   }
 
  private:

@@ -156,6 +156,7 @@ class Split : public Operation {
       offsets[axis] += piece[axis];
     }
   }
+  double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
 
  private:
   /// How many of `length` elements each of `count` outputs gets; together they are all of them.

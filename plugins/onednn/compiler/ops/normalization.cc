@@ -1,4 +1,6 @@
 // BatchNormalization, LayerNormalization, InstanceNormalization, LRN.
+#include <cmath>
+
 #include "compiler/builder.h"
 
 namespace tenon::onednn {
@@ -85,6 +87,14 @@ class LayerNormalization : public Operation {
     if (bias) arguments.emplace_back(kShift, b.reshaped(b.plain(node.inputs[2]), Dims{width}));
     arguments.emplace_back(kDestination, b.create(node.outputs[0], Layout::plain(Type::kFloat32, dims)));
     b.step(make_layer_norm(b.engine(), x.layout, epsilon_, true, bias), arguments);
+  }
+  /// Of n numbers with variance 1 none is further than sqrt(n) from their mean.
+  double bound(const Builder& b, const Node& node) const override {
+    const Dims& dims = b.dims(node.inputs[0]);
+    const int64_t width = ep::element_count(DimsView(dims).subspan(axis_of(axis_, dims.size())));
+    const bool bias = node.inputs.size() > 2 && node.inputs[2] != kNone;
+    return std::sqrt(static_cast<double>(width)) * b.bound(node.inputs[1]) +
+           (bias ? b.bound(node.inputs[2]) : 0);
   }
 
  private:

@@ -19,7 +19,8 @@ double bound_of_product(const Builder& b, const Node& node, int64_t length) {
   return static_cast<double>(length) * b.bound(node.inputs[0]) * b.bound(node.inputs[1]);
 }
 
-/// The product of two tensors of equal rank; constant weights are packed.
+/// The product of two tensors of equal rank, which has the elements of the node's result in the same order; constant
+/// weights are packed.
 void product(Builder& b, const Node& node, Tensor x, const Tensor& w, const Dims& result, float scale,
              const Tensor& bias) {
   MatMulSpec spec;
@@ -28,31 +29,17 @@ void product(Builder& b, const Node& node, Tensor x, const Tensor& w, const Dims
   spec.source = x.layout.with_type(type);
   spec.weights =
       b.is_constant(node.inputs[1]) ? Layout::any(type, w.layout.dims()) : w.layout.with_type(type);
-  spec.destination = Layout::any(type, result);
+  const bool same_axes = b.dims(node.outputs[0]) == result;
+  spec.destination = same_axes ? Layout::any(type, result) : Layout::plain(type, result);
   if (bias.layout) spec.bias = Layout::plain(Type::kFloat32, bias.layout.dims());
   spec.scale = scale;
   Fused fused;
-  const bool same_rank = b.dims(node.outputs[0]).size() == result.size();
   const auto make = [&](const PostOps& post_ops) { return make_matmul(b.engine(), spec, post_ops); };
-  std::vector<std::pair<int, Tensor>> arguments;
-  const auto add_inputs = [&](const Primitive& primitive) {
-    arguments.emplace_back(kSource, b.as(x, primitive.layout(kSource)));
-    arguments.emplace_back(kWeights, b.as(w, primitive.layout(kWeights)));
-    if (bias.layout) arguments.emplace_back(kBias, b.as(bias, spec.bias));
-  };
-  if (same_rank) {
-    const Primitive primitive = b.fuse(node.outputs[0], make, &fused);
-    add_inputs(primitive);
-    b.run_fused(primitive, std::move(arguments), fused);
-    return;
-  }
-  // A vector among the inputs: the result has fewer axes than the product.
-  spec.destination = Layout::plain(Type::kFloat32, result);
-  const Primitive primitive = make({});
-  add_inputs(primitive);
-  const Tensor out = b.create(node.outputs[0], Layout::plain(Type::kFloat32, b.dims(node.outputs[0])));
-  arguments.emplace_back(kDestination, out);
-  b.step(primitive, arguments);
+  const Primitive primitive = b.fuse(node.outputs[0], result, make, &fused);
+  std::vector<std::pair<int, Tensor>> arguments{{kSource, b.as(x, primitive.layout(kSource))},
+                                                {kWeights, b.as(w, primitive.layout(kWeights))}};
+  if (bias.layout) arguments.emplace_back(kBias, b.as(bias, spec.bias));
+  b.run_fused(primitive, std::move(arguments), fused);
 }
 
 class MatMul : public Operation {
@@ -63,10 +50,13 @@ class MatMul : public Operation {
   explicit MatMul(const NodeView&) {}
 
   Dims shape(const Builder& b, const Node& node, size_t) const override {
-    const Factors f = factors(b, node);
-    Dims out(f.result.begin(), f.result.end() - 2);
-    if (b.dims(node.inputs[0]).size() > 1) out.push_back(f.result.end()[-2]);
-    if (b.dims(node.inputs[1]).size() > 1) out.push_back(f.result.end()[-1]);
+    const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
+    const auto outer = [](const Dims& dims) {
+      return dims.size() > 2 ? Dims(dims.begin(), dims.end() - 2) : Dims();
+    };
+    Dims out = broadcast_shape(outer(x), outer(w));
+    if (x.size() > 1) out.push_back(x.end()[-2]);
+    if (w.size() > 1) out.push_back(w.back());
     return out;
   }
   void build(Builder& b, const Node& node) const override {
@@ -81,7 +71,8 @@ class MatMul : public Operation {
   bool packs_weights() const override { return true; }
 
  private:
-  /// Shapes of equal rank: a vector in front is a row, one behind a column.
+  /// Shapes of equal rank: a vector in front is a row, one behind a column. Where all matrices in front meet the same one
+  /// behind they are one tall matrix, for which the library has its fastest code, and packs weights.
   struct Factors {
     Dims x, w, result;
   };
@@ -96,6 +87,11 @@ class MatMul : public Operation {
     f.result = broadcast_shape(Dims(f.x.begin(), f.x.begin() + end), Dims(f.w.begin(), f.w.begin() + end));
     f.result.push_back(f.x[rank - 2]);
     f.result.push_back(f.w[rank - 1]);
+    const bool one_behind = std::all_of(f.w.begin(), f.w.begin() + end, [](int64_t d) { return d == 1; });
+    if (rank > 2 && one_behind) {
+      const int64_t rows = ep::element_count(DimsView(f.result).first(rank - 1));
+      f = {{rows, f.x.back()}, {f.w[rank - 2], f.w.back()}, {rows, f.w.back()}};
+    }
     return f;
   }
 };

@@ -60,6 +60,13 @@ class Reduction : public Operation {
       b.step(primitive, {{kSource, source}, {kDestination, y}});
     }
   }
+  double bound(const Builder& b, const Node& node) const override {
+    const double x = b.bound(node.inputs[0]);
+    if (ep::element_count(b.dims(node.inputs[0])) == 0) return kUnbounded;
+    if (function_ == Reduce::kMean) return x;
+    const bool adds = function_ == Reduce::kSum || function_ == Reduce::kNorm1;
+    return adds ? x * static_cast<double>(ep::element_count(b.dims(node.inputs[0]))) : kUnbounded;
+  }
 
  private:
   /// Per axis; without axes it is all of them.

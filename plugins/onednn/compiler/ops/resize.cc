@@ -90,6 +90,7 @@ class Resize : public Operation {
     const Tensor out = b.create(node.outputs[0], primitive.layout(kDestination));
     b.step(primitive, {{kSource, source}, {kDestination, out}});
   }
+  double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
 
  private:
   bool linear_;

@@ -1,4 +1,5 @@
 // Softmax and LogSoftmax.
+#include <cmath>
 #include <limits>
 
 #include "compiler/builder.h"
@@ -40,6 +41,10 @@ class SoftmaxOperation : public Operation {
     const Tensor y = b.create(node.outputs[0], is_plain ? Layout::plain(Type::kFloat32, dims) : x.layout);
     b.step(primitive, {{kSource, x}, {kDestination, y}});
     if (!tame) keep_nan(b, y, x.layout.dims(), over);
+  }
+  double bound(const Builder& b, const Node& node) const override {
+    const double n = static_cast<double>(ep::element_count(b.dims(node.inputs[0])));
+    return log_ ? 2 * b.bound(node.inputs[0]) + std::log(n + 1) : 1;
   }
 
  private:

@@ -56,6 +56,15 @@ std::vector<PassedOver> unnamed() {
   return from(options);
 }
 
+std::vector<PassedOver> by_name() {
+  ProviderFolder folder;
+  ProviderFolder::edit(folder.add("good"), "/priority", -1);
+  ProviderRegistry registry(folder.options());
+  EXPECT_THAT(registry.ids(true), IsEmpty());
+  EXPECT_THAT(registry.ids(), ::testing::ElementsAre("good"));
+  return registry.passed_over(nullptr);
+}
+
 /// What no selection is made of, for there is no other provider: the error tells.
 std::vector<PassedOver> told_by(ProviderRegistry& registry, const std::string& toml, Skip skip) {
   config::Config config;
@@ -91,6 +100,7 @@ const std::vector<Way> kWays = {
     {Skip::kVersion, higher_version_refused, "provider.good.version is '<1.1'", "good 1.0.0"},
     {Skip::kOverridden, overridden, "an explicit path comes first", "good 1.0.0"},
     {Skip::kUnnamed, unnamed, "it is found by discovery.search only", ""},
+    {Skip::kByName, by_name, "below 0", ""},
     {Skip::kUnusable, unusable, "injected fault 'instance'", ""},
     {Skip::kEmulated, emulated, "software-emulated", ""},
 };

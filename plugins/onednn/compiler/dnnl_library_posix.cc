@@ -1,0 +1,44 @@
+#include <dlfcn.h>
+
+#include "compiler/dnnl_library.h"
+#include "tenon/ep.hpp"
+
+namespace tenon::onednn {
+namespace {
+
+/// A library without code, beside the provider: it needs our OpenMP functions and oneDNN, in this order, so that the loader
+/// binds oneDNN to ours. See openmp/team.h.
+constexpr const char* kFile = "libtenon_onednn_library-1.so";
+
+void* open() {
+  void* handle = dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
+  const char* why = handle == nullptr ? dlerror() : nullptr;
+  ep::require(handle != nullptr, TENON_UNAVAILABLE, "oneDNN cannot be loaded: ", why == nullptr ? kFile : why,
+              "; apt-get install libdnnl2 brings it");
+  return handle;
+}
+
+template <class F>
+void find(void* handle, const char* name, F** out) {
+  *out = reinterpret_cast<F*>(dlsym(handle, name));
+  ep::require(*out != nullptr, TENON_UNAVAILABLE, "the oneDNN that is installed has no function ", name,
+              "; version 2.6 is needed");
+}
+
+Library load() {
+  Library out;
+  void* handle = open();
+#define ONEDNN_FIND(name) find(handle, #name, &out.name);
+  ONEDNN_FUNCTIONS(ONEDNN_FIND)
+#undef ONEDNN_FIND
+  return out;
+}
+
+}  // namespace
+
+const Library& library() {
+  static const Library loaded = load();  // an exception leaves it for the next call
+  return loaded;
+}
+
+}  // namespace tenon::onednn
