@@ -1,17 +1,11 @@
 // What is known of shapes before a step is made: that no size overflows, that the contracts of the operators hold, and that
 // outputs have the shapes which the operators make.
 #include <algorithm>
-#include <limits>
 
 #include "compiler/builder.h"
 
 namespace tenon::onednn {
-namespace {
 
-/// The library's code counts elements in 32 bits here and there.
-constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
-
-/// Of a tensor with these dims, where an axis without elements counts as one: strides are products of them too.
 bool can_be_counted(DimsView dims) {
   int64_t n = 1;
   for (const int64_t d : dims) {
@@ -19,8 +13,6 @@ bool can_be_counted(DimsView dims) {
   }
   return n <= kMostElements;
 }
-
-}  // namespace
 
 void Builder::check_sizes() const {
   for (uint32_t v = 0; v < dims_.size(); ++v) {

@@ -10,13 +10,21 @@
 namespace tenon::onednn {
 namespace {
 
-/// What holds for every operator: plans need to know at least the rank of what they compute, and the library's is limited.
+/// What holds for every operator: plans need to know at least the rank of what they compute, and the library's is limited, as
+/// is the size of what it can compute.
 Support rank_suits(const NodeView& node, const ep::ValueView& value, std::string_view what, int i) {
   if (!value.present() || value.is_constant()) return Support::yes();
   const bool known = value.has_rank();
-  if (known && value.rank() <= static_cast<int>(kMostAxes)) return Support::yes();
-  const std::string problem = known ? cat("has rank ", value.rank(), ", oneDNN knows ", kMostAxes, " axes")
-                                    : std::string("has a rank that is not known");
+  std::string problem;
+  if (!known) {
+    problem = "has a rank that is not known";
+  } else if (value.rank() > static_cast<int>(kMostAxes)) {
+    problem = cat("has rank ", value.rank(), ", oneDNN knows ", kMostAxes, " axes");
+  } else if (!can_be_counted(value.dims())) {
+    problem = cat("has shape ", value.dims(), ", oneDNN counts up to ", kMostElements, " elements");
+  } else {
+    return Support::yes();
+  }
   return Support::no(TENON_REJECT_SHAPE, cat(node.op(), ": ", what, i, " ('", value.name(), "') ", problem));
 }
 

@@ -36,6 +36,11 @@ inline constexpr TypeList<float> kFloat32;
 inline constexpr uint32_t kNone = TENON_NO_INDEX;
 /// More the library does not know.
 inline constexpr size_t kMostAxes = 12;
+/// The library's code counts elements in 32 bits here and there.
+inline constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
+/// Whether a tensor of these dims has no more; an axis without elements counts as one, since strides are products of dims
+/// too, and so does a dim that is not known.
+bool can_be_counted(DimsView dims);
 
 /// The magnitude of a number of which nothing is known.
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
