@@ -283,6 +283,8 @@ SEARCHES = {
                                           "build/release/lib/libtenon_guard_alloc.so", "--sources",
                                           "build/conformance/node", "--save", "build/mutants"],
     "planted mutants": ["tests/differential/plant_mutants.py", "build/release"],
+    "allocations that fail": ["tests/faults/allocation_sweep.py", "build/release/bin/fault_sweep",
+                              "build/release/lib/tenon/providers.d", "--all", "--seed", "7", "--jobs", "2"],
 }
 
 

@@ -164,11 +164,13 @@ bool Operator::has_function_body() const {
 
 const TypeRules& Operator::types() const {
   std::call_once(types_once_, [this] {
+    TypeRules types;  // kept when it is whole: memory may run out on the way, and then all is done again
     std::vector<std::string> variables;
-    for (const auto& input : schema()->inputs()) types_.inputs.push_back(parameter_types(input, variables));
+    for (const auto& input : schema()->inputs()) types.inputs.push_back(parameter_types(input, variables));
     for (const auto& output : schema()->outputs())
-      types_.outputs.push_back(parameter_types(output, variables));
-    types_.variable_count = static_cast<int>(variables.size());
+      types.outputs.push_back(parameter_types(output, variables));
+    types.variable_count = static_cast<int>(variables.size());
+    types_ = std::move(types);
   });
   return types_;
 }

@@ -1,7 +1,5 @@
 #include "host/config/config.h"
 
-#include <nlohmann/json.hpp>
-
 #include "host/api/border.h"
 #include "host/api/functions.h"
 #include "host/api/json.h"
@@ -41,21 +39,21 @@ tenon_status config_describe(const tenon_config* config, tenon_text** out_json, 
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(config, "config"));
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
-    nlohmann::ordered_json out = nlohmann::ordered_json::object();
+    config::Json out = config::Json::object();
     for (const config::EffectiveValue& value : config->config.show()) {
       out[value.key] = {{"value", to_json(value.value)},
                         {"toml", value.value.to_toml()},
                         {"origin", value.origin()},
                         {"layer", config::layer_name(value.layer)}};
     }
-    return give_text(dump(out), out_json);
+    return give_text(out.dump(), out_json);
   });
 }
 
 tenon_status config_schema(tenon_text** out_json, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
-    nlohmann::ordered_json out = nlohmann::ordered_json::object();
+    config::Json out = config::Json::object();
     for (const config::KeySpec& spec : config::schema()) {
       out[std::string(spec.key)] = {
           {"type", config::type_text(spec)}, {"default", spec.default_toml}, {"doc", spec.doc}};
@@ -64,7 +62,7 @@ tenon_status config_schema(tenon_text** out_json, tenon_error* error) {
           out[std::string(spec.key)]["refused"][std::string(word.text)] = word.refusal;
       }
     }
-    return give_text(dump(out), out_json);
+    return give_text(out.dump(), out_json);
   });
 }
 
@@ -75,9 +73,9 @@ tenon_status config_check(const tenon_config* config, tenon_text** out_json, ten
     session::SessionOptions options;
     options.registered = registered_paths();
     const session::ConfigReport report = session::check_config(effective, options);
-    const nlohmann::ordered_json out = {
+    const config::Json out = {
         {"errors", report.errors}, {"warnings", report.warnings}, {"instances", report.instances}};
-    return give_text(dump(out), out_json);
+    return give_text(out.dump(), out_json);
   });
 }
 

@@ -27,7 +27,7 @@ Registered& registered() {
   return *made;
 }
 
-nlohmann::ordered_json describe(const provider::DeviceInfo& device) {
+config::Json describe(const provider::DeviceInfo& device) {
   return {{"selector", device.selector()},
           {"kind", provider::device_kind_name(device.kind)},
           {"id", device.stable_id},
@@ -37,8 +37,8 @@ nlohmann::ordered_json describe(const provider::DeviceInfo& device) {
           {"emulated", device.software_emulated}};
 }
 
-nlohmann::ordered_json describe(const config::OptionSpec& option) {
-  nlohmann::ordered_json out = {
+config::Json describe(const config::OptionSpec& option) {
+  config::Json out = {
       {"name", option.name}, {"type", config::option_type_name(option.type)}, {"doc", option.doc}};
   if (option.default_value.has_value()) out["default"] = to_json(*option.default_value);
   if (option.min.has_value()) out["min"] = *option.min;
@@ -47,8 +47,8 @@ nlohmann::ordered_json describe(const config::OptionSpec& option) {
   return out;
 }
 
-nlohmann::ordered_json describe(const provider::ProviderInfo& info) {
-  nlohmann::ordered_json out;
+config::Json describe(const provider::ProviderInfo& info) {
+  config::Json out;
   out["id"] = info.manifest ? info.manifest->id : "";
   out["version"] = info.manifest ? info.manifest->version.to_string() : "";
   out["manifest"] = info.manifest_path;
@@ -63,10 +63,10 @@ nlohmann::ordered_json describe(const provider::ProviderInfo& info) {
   out["reason"] = info.reason;
   out["cure"] = info.cure;
   out["explain"] = info.explain();
-  out["devices"] = nlohmann::ordered_json::array();
+  out["devices"] = config::Json::array();
   for (const provider::DeviceInfo& device : info.devices) out["devices"].push_back(describe(device));
-  out["requires"] = nlohmann::ordered_json::object();
-  out["options"] = nlohmann::ordered_json::array();
+  out["requires"] = config::Json::object();
+  out["options"] = config::Json::array();
   if (info.manifest) {
     out["requires"] = {{"sonames", info.manifest->required_sonames},
                        {"files", info.manifest->required_files},
@@ -116,12 +116,12 @@ tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon
     provider::ProviderRegistry registry(std::move(options));
     for (const std::string& notice : registry.notices())
       runtime::log_line(TENON_LOG_WARNING, "SEARCH", notice);
-    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    config::Json out = config::Json::array();
     for (const provider::ProviderInfo& info :
          registry.list(deep != 0 ? provider::CheckLevel::kScan : provider::CheckLevel::kFiles)) {
       out.push_back(describe(info));
     }
-    return give_text(dump(out), out_json);
+    return give_text(out.dump(), out_json);
   });
 }
 
@@ -131,7 +131,7 @@ tenon_status quarantine_describe(tenon_str remove_hash, tenon_text** out_json, t
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));  // before a record goes
     provider::Quarantine quarantine(provider::state_folder().value_or(""));
     if (!view(remove_hash).empty()) RETURN_IF_ERROR(quarantine.remove(std::string(view(remove_hash))));
-    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    config::Json out = config::Json::array();
     for (const provider::QuarantineRecord& record : quarantine.list()) {
       out.push_back({{"sha256", record.sha256},
                      {"id", record.provider_id},
@@ -143,7 +143,7 @@ tenon_status quarantine_describe(tenon_str remove_hash, tenon_text** out_json, t
                      {"strikes", record.strikes},
                      {"set_aside", record.set_aside()}});
     }
-    return give_text(dump(out), out_json);
+    return give_text(out.dump(), out_json);
   });
 }
 

@@ -98,12 +98,13 @@ tenon_status session_describe(const tenon_session* session, uint32_t what, tenon
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
     switch (what) {
       case TENON_DESCRIBE_EXPLAIN:
-        return give_text(dump(session::explain(*session->session)), out_json);
+        return give_text(session::explain(*session->session).dump(), out_json);
       case TENON_DESCRIBE_PLAN:
-        return give_text(dump(session::describe_plans(*session->session)), out_json);
+        return give_text(session::describe_plans(*session->session).dump(), out_json);
       case TENON_DESCRIBE_MODEL:
-        return give_text(dump(session::describe_model(session->session->model(),
-                                                      session->session->assembly()->executable->graph())),
+        return give_text(session::describe_model(session->session->model(),
+                                                 session->session->assembly()->executable->graph())
+                             .dump(),
                          out_json);
       default:
         return invalid_input("there is no description ", what);
@@ -122,7 +123,7 @@ tenon_status model_describe(tenon_str model_path, const tenon_config* config, te
     session::LoadTime time;
     RETURN_IF_ERROR(time.begin(effective.settings()));
     ASSIGN_OR_RETURN(const ir::Model model, session::load_model(source, effective.settings()));
-    return give_text(dump(session::describe_model(model, model.graph)), out_json);
+    return give_text(session::describe_model(model, model.graph).dump(), out_json);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 
 #include "host/config/environment.h"
 #include "host/config/flatten.h"
@@ -49,7 +50,8 @@ const FlatValues& builtin_values() {
     for (const KeySpec& spec : schema()) {
       if (spec.default_toml.empty()) continue;
       Result<Value> root = read_toml(str_cat("v = ", spec.default_toml), "built-in");
-      if (root) out.emplace_back(std::string(spec.key), (*root->as_table())[0].second.at({"built-in", 0}));
+      if (!root) throw std::bad_alloc();  // nothing else is wrong with it
+      out.emplace_back(std::string(spec.key), (*root->as_table())[0].second.at({"built-in", 0}));
     }
     return out;
   }());

@@ -1,9 +1,10 @@
 // With exceptions, which do not leave this file but for memory that ran out: without them toml++ says noexcept of functions
-// that allocate, and the process would end.
+// that allocate, and the process would end. Numbers are not read by a stream, which takes memory that runs out for a bad number.
 #undef TOML_HEADER_ONLY
 #undef TOML_SHARED_LIB
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 1
+#define TOML_FLOAT_CHARCONV 1
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
@@ -72,7 +73,7 @@ class Converter {
 Result<Value> read_toml(std::string_view text, const std::string& source) {
   toml::table parsed;
   try {
-    parsed = toml::parse(text, source);
+    parsed = toml::parse(text);  // copies the name of a source within a noexcept function
   } catch (const toml::parse_error& error) {
     return config_error(source, ":", error.source().begin.line, ": no valid TOML: ", error.description());
   }

@@ -73,19 +73,20 @@ Status Checker::check_enabled(const Manifest& manifest) const {
   return ok_status();
 }
 
-void Checker::check(Entry& entry, CheckLevel level) {
+Status Checker::check(Entry& entry, CheckLevel level) {
   if (entry.ok() && entry.checked < CheckLevel::kFiles && level >= CheckLevel::kFiles) {
     Status checked = check_library(entry);
-    throw_if_out_of_memory(checked);
+    if (checked.kind() == ErrorKind::kOutOfMemory) return checked;
     entry.refused = std::move(checked);
     entry.checked = CheckLevel::kFiles;
   }
   if (entry.ok() && entry.checked < CheckLevel::kScan && level >= CheckLevel::kScan) {
     Status scanned = scan(entry);
-    throw_if_out_of_memory(scanned);
+    if (scanned.kind() == ErrorKind::kOutOfMemory) return scanned;
     entry.refused = std::move(scanned);
     entry.checked = CheckLevel::kScan;
   }
+  return ok_status();
 }
 
 bool Checker::is_fresh(const Entry& entry) { return entry.file.real_path.empty() || entry.file.is_fresh(); }

@@ -35,8 +35,8 @@ class Checker {
 
   /// Reads and parses the manifest, then everything that needs nothing but its text.
   std::shared_ptr<Entry> discover(const Found& found, const FileIdentity& identity) const;
-  /// Brings the entry up to `level`, unless it is refused before.
-  void check(Entry& entry, CheckLevel level);
+  /// Brings the entry up to `level`, unless it is refused before. Fails when memory runs out, which is no verdict.
+  Status check(Entry& entry, CheckLevel level);
   /// True when the library is still the file that was checked.
   static bool is_fresh(const Entry& entry);
   /// Forgets what is known of the library, for example after its file changed.

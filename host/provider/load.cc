@@ -71,7 +71,8 @@ Result<std::shared_ptr<Library>> map_library(const Manifest& manifest, const Loa
 Result<Agreement> agree(const Library& library, const Manifest& manifest, const tenon_host_api* host) {
   auto entry = reinterpret_cast<tenon_ep_negotiate_fn>(library.function("tenon_ep_negotiate"));
   if (entry == nullptr) return refuse(Refusal::kNoEntry, "the library does not export tenon_ep_negotiate");
-  Negotiation talk = negotiate(entry, 0, host, {manifest.id, manifest.version.to_string(), kHostSanitizer});
+  ASSIGN_OR_RETURN(Negotiation talk,
+                   negotiate(entry, 0, host, {manifest.id, manifest.version.to_string(), kHostSanitizer}));
   if (talk.refusal != Refusal::kNone) return refuse(talk.refusal, talk.reason);
   return std::move(talk.agreement);
 }

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <new>
+
+#include "core/base/utf8.h"
 
 namespace tenon::provider {
 namespace {
@@ -14,24 +17,6 @@ constexpr uint32_t kOldestApiSize =
 
 Negotiation refused(Refusal code, std::string reason) { return {code, std::move(reason), {}}; }
 
-// Length of the UTF-8 sequence at `at`, or 0 when there is no valid one.
-size_t sequence_length(std::string_view text, size_t at) {
-  auto byte = static_cast<unsigned char>(text[at]);
-  size_t length = byte < 0x80                   ? 1
-                  : byte >= 0xC2 && byte < 0xE0 ? 2
-                  : byte >= 0xE0 && byte < 0xF0 ? 3
-                  : byte >= 0xF0 && byte < 0xF5 ? 4
-                                                : 0;
-  if (length == 0 || text.size() - at < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 0;
-  }
-  auto second = length > 1 ? static_cast<unsigned char>(text[at + 1]) : 0;
-  bool bad = (byte == 0xE0 && second < 0xA0) || (byte == 0xED && second > 0x9F) ||
-             (byte == 0xF0 && second < 0x90) || (byte == 0xF4 && second > 0x8F);
-  return bad ? 0 : length;
-}
-
 Refusal version_refusal(uint32_t major, uint32_t minor) {
   constexpr uint32_t kMajor = TENON_EP_ABI_MAJOR, kMinor = TENON_EP_ABI_MINOR;
   if (major != kMajor) return major > kMajor ? Refusal::kAbiTooNew : Refusal::kAbiTooOld;
@@ -40,11 +25,14 @@ Refusal version_refusal(uint32_t major, uint32_t minor) {
   return Refusal::kNone;
 }
 
-// Calls the library; false with `reason` when an exception came out of it.
+// Calls the library; false with `reason` when an exception came out of it. Memory that ran out is a status of the library.
 bool call(tenon_ep_negotiate_fn entry, tenon_ep_negotiation& io, tenon_status& out_status,
           std::string& reason) {
   try {
     out_status = entry(&io);
+    return true;
+  } catch (const std::bad_alloc&) {
+    out_status = TENON_RESOURCE_EXHAUSTED;
     return true;
   } catch (const std::exception& exception) {
     reason = str_cat("a C++ exception crossed the border: ", exception.what());
@@ -63,7 +51,7 @@ std::string bounded_text(const char* text, uint64_t capacity) {
   std::string_view raw(text, size);
   std::string out;
   for (size_t at = 0; at < raw.size();) {
-    size_t length = sequence_length(raw, at);
+    size_t length = utf8_length(raw.substr(at));
     bool control = length == 1 && (static_cast<unsigned char>(raw[at]) < 0x20 || raw[at] == 0x7F);
     if (length == 0 || control) {
       out += raw[at] == '\n' || raw[at] == '\t' ? ' ' : '?';
@@ -115,8 +103,8 @@ tenon_status create_provider(const tenon_ep_api& api, uint32_t flags, tenon_host
   return TENON_INTERNAL;
 }
 
-Negotiation negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const tenon_host_api* host,
-                      const Expectation& expected) {
+Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const tenon_host_api* host,
+                              const Expectation& expected) {
   tenon_ep_negotiation io{};
   io.struct_size = sizeof io;
   io.host_major_lowest = TENON_EP_ABI_MAJOR;
@@ -129,6 +117,8 @@ Negotiation negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const tenon_h
   if (!call(entry, io, status, reason)) return refused(Refusal::kNegotiate, "tenon_ep_negotiate: " + reason);
   if (status != TENON_OK) {
     std::string said = bounded_text(io.reason, sizeof io.reason);
+    if (status == TENON_RESOURCE_EXHAUSTED)
+      return out_of_memory("tenon_ep_negotiate: ", said.empty() ? "no memory is left" : said);
     return refused(Refusal::kNegotiate, str_cat("the library refuses this host (status ", status,
                                                 "): ", said.empty() ? "it gives no reason" : said));
   }

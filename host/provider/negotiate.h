@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/result.h"
 #include "host/provider/refusal.h"
 #include "tenon/ep.h"
 
@@ -33,12 +34,13 @@ struct Negotiation {
 
 /// Calls `entry` with `flags` and checks version, sanitizer, identity, struct sizes and required slots.
 /// Refusals: E_NEGOTIATE, E_ABI_TOO_OLD, E_ABI_TOO_NEW, E_SANITIZER, E_SLOT_MISSING. An exception that leaves
-/// the library is caught here and refused. `host` may be used by the library as long as it is loaded.
-Negotiation negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const tenon_host_api* host,
-                      const Expectation& expected);
+/// the library is caught here and refused. Memory that runs out there says nothing of the library and is the error
+/// kOutOfMemory. `host` may be used by the library as long as it is loaded.
+Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const tenon_host_api* host,
+                              const Expectation& expected);
 
 /// Calls provider_create. `library_path`, `manifest_dir` and `host` must outlive the call, `host` the
-/// provider. An exception that leaves the library becomes TENON_INTERNAL.
+/// provider. An exception that leaves the library becomes TENON_INTERNAL, and std::bad_alloc TENON_RESOURCE_EXHAUSTED.
 tenon_status create_provider(const tenon_ep_api& api, uint32_t flags, tenon_host_provider* host,
                              const std::string& library_path, const std::string& manifest_dir,
                              tenon_provider** out_provider, tenon_error& out_error);

@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <new>
+#include <span>
 
 #include "host/provider/open_file.h"
 #include "host/provider/refusal.h"
@@ -71,20 +74,59 @@ Result<FileIdentity> identity_of(const std::string& path) {
   return identity_from(status);
 }
 
-bool is_private_group(uint32_t user, uint32_t group) {
-  char user_text[4096], group_text[16384];
-  passwd user_entry, *found_user = nullptr;
-  ::group group_entry, *found_group = nullptr;
-  int error = getpwuid_r(user, &user_entry, user_text, sizeof user_text, &found_user);
-  if (error == ENOMEM) throw std::bad_alloc();  // says nothing of the group
-  if (error != 0 || found_user == nullptr) return false;
-  if (found_user->pw_gid != group) return false;
-  error = getgrgid_r(group, &group_entry, group_text, sizeof group_text, &found_group);
+namespace {
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+// The first entry of /etc/passwd or /etc/group that `fits`; texts lie in `text`. Without the C library's modules for other
+// sources, which end the process when memory runs out.
+template <class Entry, class Read, class Fits>
+bool find_entry(const char* path, Read read, std::span<char> text, Entry& entry, Fits fits) {
+  const std::unique_ptr<std::FILE, Closer> file(std::fopen(path, "rce"));
+  if (file == nullptr && errno == ENOMEM) throw std::bad_alloc();  // says nothing of the user
+  if (file == nullptr) return false;
+  char buffer[4096];
+  std::setvbuf(file.get(), buffer, _IOFBF, sizeof buffer);
+  Entry* found = nullptr;
+  while (read(file.get(), &entry, text.data(), text.size(), &found) == 0) {
+    if (fits(entry)) return true;
+  }
+  return false;
+}
+
+bool find_user(uint32_t number, std::span<char> text, passwd& user) {
+  if (find_entry("/etc/passwd", fgetpwent_r, text, user,
+                 [&](const passwd& one) { return one.pw_uid == number; }))
+    return true;
+  passwd* found = nullptr;
+  const int error = getpwuid_r(number, &user, text.data(), text.size(), &found);
   if (error == ENOMEM) throw std::bad_alloc();
-  if (error != 0) return false;
-  if (found_group == nullptr || std::strcmp(found_group->gr_name, found_user->pw_name) != 0) return false;
-  for (char** member = found_group->gr_mem; *member != nullptr; ++member) {
-    if (std::strcmp(*member, found_user->pw_name) != 0) return false;
+  return error == 0 && found != nullptr;
+}
+
+bool find_group(uint32_t number, std::span<char> text, ::group& group) {
+  if (find_entry("/etc/group", fgetgrent_r, text, group,
+                 [&](const ::group& one) { return one.gr_gid == number; }))
+    return true;
+  ::group* found = nullptr;
+  const int error = getgrgid_r(number, &group, text.data(), text.size(), &found);
+  if (error == ENOMEM) throw std::bad_alloc();
+  return error == 0 && found != nullptr;
+}
+
+}  // namespace
+
+bool is_private_group(uint32_t user_number, uint32_t group_number) {
+  char user_text[4096], group_text[16384];
+  passwd user;
+  ::group group;
+  if (!find_user(user_number, user_text, user) || user.pw_gid != group_number) return false;
+  if (!find_group(group_number, group_text, group)) return false;
+  if (std::strcmp(group.gr_name, user.pw_name) != 0) return false;
+  for (char** member = group.gr_mem; *member != nullptr; ++member) {
+    if (std::strcmp(*member, user.pw_name) != 0) return false;
   }
   return true;
 }

@@ -1,9 +1,10 @@
 #include "host/provider/quarantine.h"
 
 #include <ctime>
-#include <nlohmann/json.hpp>
 
+#include "host/config/json.h"
 #include "host/config/read.h"
+#include "host/provider/out_of_memory.h"
 #include "host/provider/state_folder.h"
 
 namespace tenon::provider {
@@ -44,7 +45,10 @@ std::string Quarantine::path_of(const std::string& sha256) const { return folder
 std::optional<QuarantineRecord> Quarantine::read(const std::string& sha256) const {
   if (folder_.empty() || !is_hash(sha256)) return std::nullopt;
   Result<std::string> text = config::read_text_file(path_of(sha256), kMaxRecordBytes);
-  if (!text) return std::nullopt;
+  if (!text) {
+    throw_if_out_of_memory(text.error());
+    return std::nullopt;
+  }
   Result<Value> root = config::read_json(*text, path_of(sha256));
   if (!root) return std::nullopt;
   const Table& table = *root->as_table();
@@ -69,16 +73,15 @@ std::optional<QuarantineRecord> Quarantine::set_aside(const std::string& sha256)
 Status Quarantine::strike(QuarantineRecord record) {
   if (folder_.empty() || !is_hash(record.sha256)) return ok_status();
   std::optional<QuarantineRecord> before = read(record.sha256);
-  nlohmann::json json = {{"provider", record.provider_id},
-                         {"version", record.version},
-                         {"library", record.file},
-                         {"refusal", record.refusal},
-                         {"reason", record.reason},
-                         {"last", static_cast<int64_t>(std::time(nullptr))},
-                         {"strikes", (before ? before->strikes : 0) + 1}};
+  const config::Json json = {{"provider", record.provider_id},
+                             {"version", record.version},
+                             {"library", record.file},
+                             {"refusal", record.refusal},
+                             {"reason", record.reason},
+                             {"last", static_cast<int64_t>(std::time(nullptr))},
+                             {"strikes", (before ? before->strikes : 0) + 1}};
   // A reason may quote what a library printed: bytes that are no UTF-8 are replaced.
-  return write_atomically(path_of(record.sha256),
-                          json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  return write_atomically(path_of(record.sha256), json.dump(2));
 }
 
 std::vector<QuarantineRecord> Quarantine::list() const {

@@ -89,7 +89,7 @@ struct ProviderRegistry::Impl {
 
   bool search();
   void update_states();
-  Entry* check_until_accepted(std::string_view id, const VersionRange& range, CheckLevel level);
+  Result<Entry*> check_until_accepted(std::string_view id, const VersionRange& range, CheckLevel level);
   ProviderInfo info_of(const Entry& entry) const;
   void explain_choice(const Entry& entry, ProviderInfo& info) const;
   bool must_be_named(std::string_view id) const;
@@ -149,14 +149,15 @@ void ProviderRegistry::Impl::update_states() {
 
 // Tries the candidates from the best on: one that turns out bad gives way to the next, and stays explained in
 // list().
-Entry* ProviderRegistry::Impl::check_until_accepted(std::string_view id, const VersionRange& range,
-                                                    CheckLevel level) {
+Result<Entry*> ProviderRegistry::Impl::check_until_accepted(std::string_view id, const VersionRange& range,
+                                                            CheckLevel level) {
   for (Entry* entry : candidates(entries, id, range)) {
     if (!Checker::is_fresh(*entry)) Checker::forget_files(*entry);
-    checker.check(*entry, level);
+    Status checked = checker.check(*entry, level);
+    if (!checked.ok()) return std::move(checked).with_context(str_cat("provider ", described(*entry)));
     if (entry->ok()) return entry;
   }
-  return nullptr;
+  return static_cast<Entry*>(nullptr);
 }
 
 void ProviderRegistry::Impl::explain_choice(const Entry& entry, ProviderInfo& info) const {
@@ -308,7 +309,8 @@ bool ProviderRegistry::rescan() {
 
 std::vector<ProviderInfo> ProviderRegistry::list(CheckLevel level) {
   std::lock_guard<std::mutex> lock(impl_->mutex);
-  for (const std::shared_ptr<Entry>& entry : impl_->entries) impl_->checker.check(*entry, level);
+  for (const std::shared_ptr<Entry>& entry : impl_->entries)
+    throw_if_out_of_memory(impl_->checker.check(*entry, level));
   std::vector<ProviderInfo> out;
   for (const std::shared_ptr<Entry>& entry : impl_->entries) out.push_back(impl_->info_of(*entry));
   return out;
@@ -317,7 +319,7 @@ std::vector<ProviderInfo> ProviderRegistry::list(CheckLevel level) {
 Result<ProviderInfo> ProviderRegistry::find(std::string_view id, CheckLevel level) {
   std::lock_guard<std::mutex> lock(impl_->mutex);
   VersionRange range = impl_->range_of(id);
-  Entry* entry = impl_->check_until_accepted(id, range, level);
+  ASSIGN_OR_RETURN(const Entry* entry, impl_->check_until_accepted(id, range, level));
   if (entry == nullptr) return impl_->why_none(id, range);
   return impl_->info_of(*entry);
 }
@@ -347,11 +349,14 @@ Result<std::shared_ptr<LoadedProvider>> ProviderRegistry::load(std::string_view 
     ASSIGN_OR_RETURN(range, VersionRange::parse(version));
   }
   // What the scan accepts may still fail in this process; then the next candidate has its turn.
-  while (Entry* entry = impl_->check_until_accepted(id, range, CheckLevel::kScan)) {
+  while (true) {
+    ASSIGN_OR_RETURN(Entry* const entry, impl_->check_until_accepted(id, range, CheckLevel::kScan));
+    if (entry == nullptr) return impl_->why_none(id, range);
     LoadContext context{impl_->options.host_api, entry->file.real_path, entry->file.identity};
     Result<std::shared_ptr<LoadedProvider>> provider = load_provider(entry->manifest, context);
     if (!provider) {
-      throw_if_out_of_memory(provider.error());
+      if (provider.error().kind() == ErrorKind::kOutOfMemory)
+        return Status(provider.error()).with_context(str_cat("provider ", described(*entry)));
       entry->refused = provider.error();
       continue;
     }
@@ -360,7 +365,6 @@ Result<std::shared_ptr<LoadedProvider>> ProviderRegistry::load(std::string_view 
     if (entry == impl_->chosen(id)) impl_->given.push_back({*provider, std::string(id)});
     return provider;
   }
-  return impl_->why_none(id, range);
 }
 
 Status ProviderRegistry::register_path(const std::string& path) {

@@ -27,8 +27,8 @@ struct ScanAnswer {
 
 /// Blocks until the answer or the time-out. Refusals: E_POLICY (no helper, or it cannot be started),
 /// E_SCAN_CRASH, E_SCAN_TIMEOUT, and what the helper found: E_DEP_MISSING, E_LIBC, E_LOAD, E_NO_ENTRY,
-/// E_NEGOTIATE, E_SLOT_MISSING, E_ABI_TOO_OLD, E_ABI_TOO_NEW, E_SANITIZER, E_SELFTEST, E_NO_DEVICE.
-/// Thread-safe.
+/// E_NEGOTIATE, E_SLOT_MISSING, E_ABI_TOO_OLD, E_ABI_TOO_NEW, E_SANITIZER, E_SELFTEST, E_NO_DEVICE. Memory that runs out here
+/// or in the helper is no refusal but the error kOutOfMemory. Thread-safe.
 Result<ScanAnswer> scan_library(const ScanRequest& request);
 
 /// What drivers read to learn of the machine and a container or chroot may lack: "/sys, /proc", or empty.

@@ -100,7 +100,7 @@ std::optional<ScanAnswer> ScanCache::find(const std::string& key) const {
   size_t line = text->find('\n');
   if (line == std::string::npos || text->compare(0, line, key) != 0) return std::nullopt;
   std::optional<ScanVerdict> verdict = read_verdict(std::string_view(*text).substr(line + 1));
-  if (!verdict || verdict->refusal != Refusal::kNone) return std::nullopt;
+  if (!verdict || verdict->refusal != Refusal::kNone || verdict->out_of_memory) return std::nullopt;
   return ScanAnswer{std::move(verdict->build_id), std::move(verdict->devices)};
 }
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <utility>
 
 #include "host/config/text.h"
@@ -56,8 +57,17 @@ struct Pipe {
   }
 };
 
+// What was started is ended, however the scan goes on.
 struct Child {
+  Child() = default;
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { end(); }
+  // Ends the child where it has not ended, and what the library started and left behind in any case.
+  void end();
+
   pid_t pid = -1;
+  bool ended = false;
   std::string answer;  // of the verdict pipe
   std::string output;  // the last bytes it printed
   bool timed_out = false;
@@ -67,15 +77,18 @@ struct Child {
 
 // Everything a child must not inherit from an application: its signal mask and handlers, its descriptors (the
 // helper closes those itself), its process group.
-Status spawn(const ScanRequest& request, const Pipe& answer, const Pipe& output, pid_t& out_pid) {
+int start(const std::string& helper, char* const* arguments, const Pipe& answer, const Pipe& output,
+          pid_t& out_pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output.write, 1);
-  posix_spawn_file_actions_adddup2(&actions, output.write, 2);
-  posix_spawn_file_actions_adddup2(&actions, answer.write, kVerdictDescriptor);
+  int error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  const std::pair<int, int> copies[] = {
+      {output.write, 1}, {output.write, 2}, {answer.write, kVerdictDescriptor}};
+  for (const auto& [from, to] : copies) {
+    if (error == 0) error = posix_spawn_file_actions_adddup2(&actions, from, to);
+  }
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
@@ -84,7 +97,13 @@ Status spawn(const ScanRequest& request, const Pipe& answer, const Pipe& output,
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  if (error == 0) error = posix_spawn(&out_pid, helper.c_str(), &actions, &attributes, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
 
+Status spawn(const ScanRequest& request, const Pipe& answer, const Pipe& output, pid_t& out_pid) {
   const Manifest& manifest = *request.manifest;
   std::vector<std::string> words = {request.helper,
                                     request.file,
@@ -96,10 +115,10 @@ Status spawn(const ScanRequest& request, const Pipe& answer, const Pipe& output,
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  int error = posix_spawn(&out_pid, request.helper.c_str(), &actions, &attributes, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  const int error = start(request.helper, arguments.data(), answer, output, out_pid);
   if (error == 0) return ok_status();
+  if (error == ENOMEM)
+    return out_of_memory("the scan helper '", request.helper, "' cannot be started: ", std::strerror(error));
   return refuse(Refusal::kPolicy,
                 str_cat("the scan helper '", request.helper, "' cannot be started: ", std::strerror(error)));
 }
@@ -152,12 +171,13 @@ bool wait_for_end(const Child& child, Clock::time_point deadline) {
   return true;
 }
 
-// Ends the child where it has not ended, and what the library started and left behind in any case.
-void end_group(Child& child) {
-  ::kill(-child.pid, SIGKILL);
-  while (!child.status_known) {
-    pid_t got = ::waitpid(child.pid, &child.status, 0);
-    if (got == child.pid) child.status_known = true;
+void Child::end() {
+  if (pid < 0 || ended) return;
+  ended = true;
+  ::kill(-pid, SIGKILL);
+  while (!status_known) {
+    pid_t got = ::waitpid(pid, &status, 0);
+    if (got == pid) status_known = true;
     if (got < 0 && errno != EINTR) return;
   }
 }
@@ -221,6 +241,7 @@ Result<ScanAnswer> judge(const Child& child, const ScanRequest& request) {
                   crash_cure(request.manifest->required_hint));
   }
   ScanVerdict& verdict = *transcript.verdict;
+  if (verdict.out_of_memory) return out_of_memory("scanning '", request.file, "': ", verdict.reason);
   if (verdict.refusal != Refusal::kNone) {
     const bool installable = verdict.refusal == Refusal::kDepMissing || verdict.refusal == Refusal::kNoDevice;
     return refuse(verdict.refusal, verdict.reason,
@@ -251,7 +272,7 @@ Result<ScanAnswer> scan_library(const ScanRequest& request) {
       Clock::now() + std::chrono::microseconds(static_cast<int64_t>(request.timeout_seconds * 1e6));
   collect(child, answer, output, deadline);
   if (!child.timed_out && !wait_for_end(child, deadline)) child.timed_out = true;
-  end_group(child);
+  child.end();
   // What the child wrote before its end may still be in the pipes.
   for (int descriptor : {answer.read, output.read}) ::fcntl(descriptor, F_SETFL, O_NONBLOCK);
   size_t before = std::string::npos;
@@ -263,16 +284,27 @@ Result<ScanAnswer> scan_library(const ScanRequest& request) {
   return judge(child, request);
 }
 
+namespace {
+
+// Where links lead; empty when there is nothing.
+std::string real_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();  // says nothing of the path
+  return error ? std::string() : real.string();
+}
+
+}  // namespace
+
 std::string own_folder() {
   Dl_info info;
-  std::error_code error;
   if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
   // A program's own name may be relative to a folder that is no longer the current one.
   std::filesystem::path named(info.dli_fname);
-  std::filesystem::path path =
-      named.is_absolute() ? named : std::filesystem::read_symlink("/proc/self/exe", error);
-  path = std::filesystem::canonical(path, error);
-  return error ? std::string() : path.parent_path().string();
+  return std::filesystem::path(
+             real_path(named.is_absolute() ? named : std::filesystem::path("/proc/self/exe")))
+      .parent_path()
+      .string();
 }
 
 std::string find_scan_helper() {
@@ -281,8 +313,8 @@ std::string find_scan_helper() {
   for (const char* relative :
        {"/tenon-scan", "/tenon/tenon-scan", "/../lib/tenon-scan", "/../bin/tenon-scan"}) {
     std::error_code error;
-    std::filesystem::path path = std::filesystem::canonical(folder + relative, error);
-    if (!error && std::filesystem::is_regular_file(path, error)) return path.string();
+    std::string path = real_path(folder + relative);
+    if (!path.empty() && std::filesystem::is_regular_file(path, error)) return path;
   }
   return {};
 }

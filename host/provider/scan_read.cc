@@ -26,13 +26,17 @@ uint64_t number_of(const Table& table, std::string_view name) {
   return value && value->as_int() && *value->as_int() >= 0 ? static_cast<uint64_t>(*value->as_int()) : 0;
 }
 
+bool flag_of(const Table& table, std::string_view name) {
+  const Value* value = find(table, name);
+  return value && value->as_bool() && *value->as_bool();
+}
+
 DeviceInfo read_device(const Table& table) {
   DeviceInfo device;
   device.kind = static_cast<uint32_t>(number_of(table, "kind"));
   device.ordinal = static_cast<uint32_t>(number_of(table, "ordinal"));
   device.serialize = static_cast<uint32_t>(number_of(table, "serialize"));
-  const Value* emulated = find(table, "software_emulated");
-  device.software_emulated = emulated && emulated->as_bool() && *emulated->as_bool();
+  device.software_emulated = flag_of(table, "software_emulated");
   device.stable_id = text_of(table, "stable_id");
   device.name = text_of(table, "name");
   device.vendor = text_of(table, "vendor");
@@ -59,6 +63,7 @@ std::optional<ScanVerdict> read_verdict(std::string_view json) {
   verdict.refusal = refusal_from_name(*refusal->as_string());
   if (verdict.refusal == Refusal::kNone && !refusal->as_string()->empty()) return std::nullopt;
   verdict.reason = text_of(table, "reason");
+  verdict.out_of_memory = flag_of(table, "out_of_memory");
   verdict.build_id = text_of(table, "build_id");
   for (const Value& device : *devices->as_array()) {
     if (!device.as_table()) return std::nullopt;

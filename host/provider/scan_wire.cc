@@ -34,8 +34,9 @@ std::string write_verdict(const ScanVerdict& verdict) {
   for (const DeviceInfo& device : verdict.devices)
     devices += (devices.empty() ? "" : ",") + device_json(device);
   return str_cat("{\"refusal\":", json_text(refusal_name(verdict.refusal)),
-                 ",\"reason\":", json_text(verdict.reason), ",\"build_id\":", json_text(verdict.build_id),
-                 ",\"devices\":[", devices, "]}");
+                 ",\"reason\":", json_text(verdict.reason),
+                 ",\"out_of_memory\":", verdict.out_of_memory ? "true" : "false",
+                 ",\"build_id\":", json_text(verdict.build_id), ",\"devices\":[", devices, "]}");
 }
 
 }  // namespace tenon::provider

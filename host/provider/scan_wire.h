@@ -19,9 +19,14 @@ inline constexpr size_t kMaxVerdictBytes = 4 << 20;
 struct ScanVerdict {
   Refusal refusal = Refusal::kNone;
   std::string reason;
+  bool out_of_memory = false;  // no verdict on the library
   std::string build_id;
   std::vector<DeviceInfo> devices;
 };
+
+/// What the helper writes when no memory is left to write anything else.
+inline constexpr std::string_view kOutOfMemoryVerdict =
+    R"({"refusal":"","reason":"no memory is left","out_of_memory":true,"build_id":"","devices":[]})";
 
 /// One line of JSON.
 std::string write_verdict(const ScanVerdict& verdict);

@@ -12,6 +12,7 @@
 
 #include "host/config/environment.h"
 #include "host/provider/folder.h"
+#include "host/provider/out_of_memory.h"
 
 namespace tenon::provider {
 namespace {
@@ -56,7 +57,9 @@ Status write_atomically(const std::string& path, std::string_view text) {
 }
 
 std::vector<std::string> files_in(const std::string& folder, std::string_view suffix) {
-  return list_folder(folder, suffix).value_or(std::vector<std::string>());
+  Result<std::vector<std::string>> names = list_folder(folder, suffix);
+  throw_if_out_of_memory(names.status());
+  return std::move(names).value_or(std::vector<std::string>());
 }
 
 Status remove_file(const std::string& path) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -77,8 +78,13 @@ Result<std::string_view> BlobCache::get(std::string_view key) {
     unmap_file(file);
     return not_found("the blob of '", key, "' is damaged");
   }
-  const std::lock_guard lock(mutex_);
-  mapped_.emplace(blob.data(), Mapping{file.address, file.bytes});
+  try {
+    const std::lock_guard lock(mutex_);
+    mapped_.emplace(blob.data(), Mapping{file.address, file.bytes});
+  } catch (const std::bad_alloc&) {
+    unmap_file(file);
+    throw;
+  }
   return blob;
 }
 

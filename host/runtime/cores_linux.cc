@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <fstream>
+#include <new>
 #include <string>
 
+#include "host/config/read.h"
+#include "host/config/text.h"
 #include "host/runtime/cores.h"
 
 namespace tenon::runtime {
@@ -26,31 +29,51 @@ uint32_t affinity_cores() {
   return static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
+/// A small file of the kernel; empty when there is none. A stream would take memory that runs out for the end of the file.
+std::string text_of(const std::string& path) {
+  Result<std::string> text = config::read_text_file(path, 64 << 10);
+  if (text.status().kind() == ErrorKind::kOutOfMemory) throw std::bad_alloc();
+  return std::move(text).value_or(std::string());
+}
+
+/// The number at the beginning, which is taken off; 0 when there is none ("max").
+double take_number(std::string_view* text) {
+  text->remove_prefix(std::min(text->find_first_not_of(" \n"), text->size()));
+  double number = 0;
+  const char* const end = text->data() + text->size();
+  text->remove_prefix(static_cast<size_t>(std::from_chars(text->data(), end, number).ptr - text->data()));
+  return number;
+}
+
+double number_of(const std::string& path) {
+  const std::string text = text_of(path);
+  std::string_view rest = text;
+  return take_number(&rest);
+}
+
 /// Cores by quota of one group; 0 when it sets none.
 double group_quota(const std::string& folder) {
-  double quota = 0, period = 0, v1_quota = 0;
-  std::ifstream v2(folder + "/cpu.max");  // "max 100000" without a quota
-  if (v2 >> quota >> period && period > 0) return quota / period;
-  std::ifstream v1(folder + "/cpu.cfs_quota_us"), v1_period(folder + "/cpu.cfs_period_us");
-  if (v1 >> v1_quota && v1_period >> period && v1_quota > 0 && period > 0) return v1_quota / period;
-  return 0;
+  const std::string v2 = text_of(folder + "/cpu.max");  // "max 100000" without a quota
+  std::string_view rest = v2;
+  const double quota = take_number(&rest), period = take_number(&rest);
+  if (quota > 0 && period > 0) return quota / period;
+  const double v1_quota = number_of(folder + "/cpu.cfs_quota_us");
+  const double v1_period = number_of(folder + "/cpu.cfs_period_us");
+  return v1_quota > 0 && v1_period > 0 ? v1_quota / v1_period : 0;
 }
 
 /// Bytes that one group may take; 0 when it sets no limit.
 double group_memory(const std::string& folder) {
-  double limit = 0;
-  std::ifstream v2(folder + "/memory.max");  // "max" without a limit
-  if (v2 >> limit) return limit;
-  std::ifstream v1(folder + "/memory.limit_in_bytes");
-  return v1 >> limit ? limit : 0;
+  const double v2 = number_of(folder + "/memory.max");  // "max" without a limit
+  return v2 > 0 ? v2 : number_of(folder + "/memory.limit_in_bytes");
 }
 
 /// The least of what `read` says of the folders from this process's group up to the root; 0 when none says anything.
 template <class Read>
 double tightest_of(const char* controllers_named, Read read) {
-  std::ifstream groups("/proc/self/cgroup");
   double tightest = 0;
-  for (std::string line; std::getline(groups, line);) {  // "0::/a/b", or "4:cpu,cpuacct:/a/b"
+  for (const std::string& line :
+       config::split(text_of("/proc/self/cgroup"), '\n')) {  // "0::/a/b", or "4:cpu,cpuacct:/a/b"
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);

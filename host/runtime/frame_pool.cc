@@ -1,5 +1,7 @@
 #include "host/runtime/frame_pool.h"
 
+#include <new>
+
 #include "host/runtime/planner.h"
 
 namespace tenon::runtime {
@@ -105,7 +107,11 @@ void FramePool::put_idle(std::unique_ptr<Frame> frame) {
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<Entry> entry = entries_.find(frame->plan().signature);
   const bool kept = entry != nullptr && entry->plan == frame->shared_plan() && entry->idle.size() < kMaxIdle;
-  if (kept) entry->idle.push_back(std::move(frame));
+  if (!kept) return;
+  try {
+    entry->idle.push_back(std::move(frame));
+  } catch (const std::bad_alloc&) {  // the next Run makes another
+  }
 }
 
 void FramePool::for_each_plan(const std::function<void(const Plan&)>& visit) const {

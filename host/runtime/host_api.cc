@@ -194,7 +194,8 @@ tenon_status shared(tenon_host_instance* host, tenon_str key, tenon_make_fn make
   try {
     return host->shared->get(full_key(host, key), make, context, release, out_object, error);
   } catch (...) {
-    return TENON_RESOURCE_EXHAUSTED;
+    return give_plain(StatusCode::kResourceExhausted, ErrorKind::kOutOfMemory,
+                      "no host memory for the key of a shared object", error);
   }
 }
 

@@ -1,6 +1,6 @@
 #include "host/runtime/run_context.h"
 
-#include <cstdlib>
+#include <new>
 
 namespace tenon::runtime {
 namespace {
@@ -8,47 +8,41 @@ namespace {
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kMostBytes = uint64_t{1} << 46;  // no sum of such sizes overflows
 
-std::byte* aligned(uint64_t bytes) { return static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)); }
-
 }  // namespace
 
-ScratchArena::~ScratchArena() {
-  for (std::byte* block : overflow_) std::free(block);
-  std::free(block_);
+ScratchArena::Block ScratchArena::aligned(uint64_t bytes) {
+  return Block(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)));
 }
 
 void* ScratchArena::allocate(uint64_t bytes) {
   if (bytes > kMostBytes) return nullptr;
   bytes = bytes == 0 ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment;
   const uint64_t at = used_.fetch_add(bytes, std::memory_order_relaxed);
-  if (at + bytes <= capacity_) return block_ + at;
+  if (at + bytes <= capacity_) return block_.get() + at;
   return allocate_slow(bytes);
 }
 
-void* ScratchArena::allocate_slow(uint64_t bytes) {
+void* ScratchArena::allocate_slow(uint64_t bytes) try {
   Result<MemoryCharge> charge = MemoryCharge::take(budget_, bytes);
   if (!charge.ok()) return nullptr;
-  std::byte* block = aligned(bytes);
+  Block block = aligned(bytes);
   if (block == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  overflow_.push_back(block);
-  overflow_charges_.push_back(std::move(*charge));
-  return block;
+  return overflow_.emplace_back(Overflow{std::move(block), std::move(*charge)}).block.get();
+} catch (const std::bad_alloc&) {  // of the list of blocks, or of a message
+  return nullptr;
 }
 
 void ScratchArena::reset_used() {
   const uint64_t used = used_.exchange(0, std::memory_order_relaxed);
   if (overflow_.empty()) return;
-  for (std::byte* block : overflow_) std::free(block);
   overflow_.clear();
-  overflow_charges_.clear();
   // What one step asked for is what the next round of it will ask for; without memory the old block serves
   // on.
   Result<MemoryCharge> charge = MemoryCharge::take(budget_, used);
   if (!charge.ok()) return;
-  if (std::byte* larger = aligned(used)) {
-    std::free(block_);
-    block_ = larger;
+  if (Block larger = aligned(used)) {
+    block_ = std::move(larger);
     capacity_ = used;
     charge_ = std::move(*charge);
   }

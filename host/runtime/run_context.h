@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -23,7 +25,6 @@ namespace tenon::runtime {
 class ScratchArena {
  public:
   ScratchArena() : budget_(current_budget()) {}
-  ~ScratchArena();
   ScratchArena(const ScratchArena&) = delete;
   ScratchArena& operator=(const ScratchArena&) = delete;
 
@@ -40,17 +41,26 @@ class ScratchArena {
   }
 
  private:
+  struct Free {
+    void operator()(std::byte* block) const { std::free(block); }
+  };
+  using Block = std::unique_ptr<std::byte, Free>;
+  struct Overflow {
+    Block block;
+    MemoryCharge charge;
+  };
+
+  static Block aligned(uint64_t bytes);
   void* allocate_slow(uint64_t bytes);
   void reset_used();
 
-  std::byte* block_ = nullptr;
+  Block block_;
   uint64_t capacity_ = 0;
   std::atomic<uint64_t> used_{0};  // of the block; beyond capacity_ when it was too small
   std::mutex mutex_;
-  std::vector<std::byte*> overflow_;
+  std::vector<Overflow> overflow_;
   std::shared_ptr<MemoryBudget> budget_;
   MemoryCharge charge_;  // of the block
-  std::vector<MemoryCharge> overflow_charges_;
 };
 
 /// Where outputs go whose shape or content is known only while the step runs. The executor implements it.

@@ -176,6 +176,7 @@ class Selector {
 
   /// What the config says wrongly of a provider is an error, also of one that "auto" has found.
   bool is_final(const Status& status) const {
+    if (no_memory_to_load_) return true;  // going on without the provider would hide that
     const bool named = !select_.automatic || status.kind() == ErrorKind::kConfig;
     return named && select_.fallback == config::Fallback::kError;
   }
@@ -190,8 +191,9 @@ class Selector {
   }
 
   /// What a load would find wrong, as far as the scan and the config tell.
-  Status check(const std::string& entry) const {
+  Status check(const std::string& entry) {
     Status status = check_settings(entry);
+    no_memory_to_load_ = status.kind() == ErrorKind::kOutOfMemory;
     return status.ok() ? status : std::move(status).with_context(str_cat("provider '", entry, "'"));
   }
   Status check_settings(const std::string& id) const {
@@ -216,7 +218,10 @@ class Selector {
   Status add_instances(const std::string& entry) {
     const std::string id(config::provider_of(entry));
     const config::ProviderSettings& settings = config_.provider(id);
-    ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProvider> loaded, load(id, entry));
+    const Result<std::shared_ptr<LoadedProvider>> found = load(id, entry);
+    no_memory_to_load_ = found.status().kind() == ErrorKind::kOutOfMemory;
+    RETURN_IF_ERROR(found.status());
+    const std::shared_ptr<LoadedProvider>& loaded = *found;
     RETURN_IF_ERROR(check_deterministic(loaded->manifest()));
     ASSIGN_OR_RETURN(const auto options,
                      config::validate_options(id, loaded->manifest().options, settings.options));
@@ -304,7 +309,8 @@ class Selector {
   const config::Config& config_;
   provider::ProviderRegistry& registry_;
   const config::Select& select_;
-  std::vector<Failure> failed_;  // but not final
+  std::vector<Failure> failed_;     // but not final
+  bool no_memory_to_load_ = false;  // the provider looked at last; that a device is full is another matter
   Selection out_;
 };
 

@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <new>
 #include <set>
 #include <thread>
 
+#include "host/config/json.h"
 #include "host/runtime/run_control.h"
 
 namespace tenon::runtime {
 namespace {
 
-using Json = nlohmann::json;
+using config::Json;
 
 /// A line of metadata: the name of a track or of a thread in it.
 Json name_of(std::string_view kind, int pid, uint64_t tid, const std::string& name) {
@@ -36,13 +37,20 @@ void Trace::add(Event event) {
   {
     const std::lock_guard lock(mutex_);
     other = other_;
-    if (events_.size() < kMaxEvents) {
-      events_.push_back(event);
-    } else {
-      ++dropped_;
-    }
+    keep(event);
   }
   if (other != nullptr) other->add(std::move(event));
+}
+
+void Trace::keep(const Event& event) {
+  try {
+    if (events_.size() < kMaxEvents) {
+      events_.push_back(event);
+      return;
+    }
+  } catch (const std::bad_alloc&) {  // a span ends in a destructor, which nothing may leave
+  }
+  ++dropped_;
 }
 
 void Trace::also(std::shared_ptr<Trace> other) {
@@ -85,7 +93,7 @@ std::string Trace::to_json() const {
   }
   Json document = {{"traceEvents", std::move(list)}, {"displayTimeUnit", "ns"}};
   if (dropped_ != 0) document["otherData"] = {{"dropped_events", dropped_}};
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return document.dump();
 }
 
 TraceSpan::TraceSpan(Trace* trace, std::string_view name, std::string_view category,

@@ -31,7 +31,7 @@ class Trace {
   /// Further ones are counted and dropped.
   static constexpr size_t kMaxEvents = 1'000'000;
 
-  /// Fills in the thread.
+  /// Fills in the thread. Without memory for it the event is counted and dropped.
   void add(Event event);
   /// Everything that is added from now on goes there too.
   void also(std::shared_ptr<Trace> other);
@@ -40,6 +40,8 @@ class Trace {
   std::string to_json() const;
 
  private:
+  void keep(const Event& event);
+
   mutable std::mutex mutex_;
   std::vector<Event> events_;
   uint64_t dropped_ = 0;

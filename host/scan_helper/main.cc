@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <new>
 #include <string>
 
 #include "host/provider/device_list.h"
@@ -30,8 +31,7 @@ struct Arguments {
   int first_soname = 0;
 };
 
-void send(const std::string& line) {
-  std::string_view rest = line;
+void send(std::string_view rest) {
   while (!rest.empty()) {
     ssize_t written = ::write(provider::kVerdictDescriptor, rest.data(), rest.size());
     if (written <= 0) _exit(3);
@@ -41,7 +41,10 @@ void send(const std::string& line) {
 
 void at(const char* stage) { send(str_cat("at ", stage, "\n")); }
 
-ScanVerdict refused(Refusal code, std::string reason) { return {code, std::move(reason), {}, {}}; }
+ScanVerdict refused(Refusal code, std::string reason) { return {code, std::move(reason), false, {}, {}}; }
+ScanVerdict ran_out_of_memory(std::string reason) {
+  return {Refusal::kNone, std::move(reason), true, {}, {}};
+}
 
 std::string text_of(const tenon_error& error, tenon_status status) {
   std::string text = provider::bounded_text(error.message, sizeof error.message);
@@ -70,11 +73,15 @@ ScanVerdict try_devices(const Arguments& arguments, const provider::Agreement& a
   at("provider_create");
   tenon_status status = provider::create_provider(agreed.api, TENON_NEGOTIATE_SCAN, &host, arguments.file,
                                                   arguments.folder, &handle, error);
+  if (status == TENON_RESOURCE_EXHAUSTED)
+    return ran_out_of_memory("provider_create: " + text_of(error, status));
   if (status != TENON_OK) return refused(Refusal::kSelftest, "provider_create: " + text_of(error, status));
   ScanVerdict verdict;
   verdict.build_id = agreed.build_id;
   at("enumerate_devices");
   status = provider::list_devices(agreed.api, handle, verdict.devices, error);
+  if (status == TENON_RESOURCE_EXHAUSTED)
+    return ran_out_of_memory("enumerate_devices: " + text_of(error, status));
   bool no_device = status == TENON_NOT_FOUND || status == TENON_UNAVAILABLE;
   if (status != TENON_OK) {
     return refused(no_device ? Refusal::kNoDevice : Refusal::kSelftest,
@@ -92,21 +99,26 @@ ScanVerdict try_library(const Arguments& arguments, int argument_count, char** w
   for (int i = arguments.first_soname; i < argument_count; ++i) {
     Status found = provider::try_system_library(words[i]);
     if (found.ok()) continue;
+    if (found.kind() == ErrorKind::kOutOfMemory) return ran_out_of_memory(std::string(found.message()));
     missing +=
         str_cat(missing.empty() ? "" : "; ", "the library '", words[i], "' is missing: ", found.message());
   }
   if (!missing.empty()) return refused(Refusal::kDepMissing, std::move(missing));
   Result<std::shared_ptr<provider::Library>> library = provider::Library::open(arguments.file);
-  if (!library)
-    return refused(provider::load_refusal(library.error().message()), std::string(library.error().message()));
+  if (!library) {
+    const std::string message(library.error().message());
+    if (library.error().kind() == ErrorKind::kOutOfMemory) return ran_out_of_memory(message);
+    return refused(provider::load_refusal(message), message);
+  }
   auto entry = reinterpret_cast<tenon_ep_negotiate_fn>((*library)->function("tenon_ep_negotiate"));
   if (entry == nullptr) return refused(Refusal::kNoEntry, "the library does not export tenon_ep_negotiate");
   static const tenon_host_api host = scan_host();
   at("tenon_ep_negotiate");
-  provider::Negotiation talk = provider::negotiate(
+  Result<provider::Negotiation> talk = provider::negotiate(
       entry, TENON_NEGOTIATE_SCAN, &host, {arguments.id, arguments.version, provider::kHostSanitizer});
-  if (talk.refusal != Refusal::kNone) return refused(talk.refusal, std::move(talk.reason));
-  ScanVerdict verdict = try_devices(arguments, talk.agreement);
+  if (!talk) return ran_out_of_memory(std::string(talk.error().message()));
+  if (talk->refusal != Refusal::kNone) return refused(talk->refusal, std::move(talk->reason));
+  ScanVerdict verdict = try_devices(arguments, talk->agreement);
   // Closing would run the library's finalisers, which a provider that is not unloadable never sees either.
   new std::shared_ptr<provider::Library>(std::move(*library));
   return verdict;
@@ -121,7 +133,13 @@ int main(int argument_count, char** words) {
   Arguments arguments{
       words[1], words[2], words[3], words[4], static_cast<unsigned>(std::strtoul(words[5], nullptr, 10)), 6};
   confine(tenon::provider::kVerdictDescriptor, arguments.cpu_seconds);
-  ScanVerdict verdict = try_library(arguments, argument_count, words);
-  send(tenon::str_cat("verdict ", tenon::provider::write_verdict(verdict), "\n"));
+  try {
+    const ScanVerdict verdict = try_library(arguments, argument_count, words);
+    send(tenon::str_cat("verdict ", tenon::provider::write_verdict(verdict), "\n"));
+  } catch (const std::bad_alloc&) {  // of this program: no exception leaves a library's own functions
+    send("verdict ");
+    send(tenon::provider::kOutOfMemoryVerdict);
+    send("\n");
+  }
   _exit(0);
 }

@@ -1,9 +1,8 @@
 // Descriptions of a session as JSON: who runs what and why, the plans made so far, the model.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "core/ir/graph.h"
+#include "host/config/json.h"
 #include "host/session/session.h"
 
 namespace tenon::session {
@@ -15,12 +14,12 @@ namespace tenon::session {
 ///  "nodes": [{"name", "op", "domain", "graph", "provider", "instance", "part", "outputs", "declines"}],
 ///  "parts": [...], "copies": [{"value", "from", "to", "bytes"}],
 ///  "reference": whether only a provider that completes the others takes part}
-nlohmann::ordered_json explain(const Session& session);
+config::Json explain(const Session& session);
 
 /// {"plans": [{"graph", "signature", "steps": [...], "slabs": [...]}]}
-nlohmann::ordered_json describe_plans(const Session& session);
+config::Json describe_plans(const Session& session);
 
 /// `graph`: the model's, which a session has moved away.
-nlohmann::ordered_json describe_model(const ir::Model& model, const ir::Graph& graph);
+config::Json describe_model(const ir::Model& model, const ir::Graph& graph);
 
 }  // namespace tenon::session

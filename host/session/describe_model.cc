@@ -6,7 +6,7 @@
 namespace tenon::session {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using config::Json;
 
 Json describe_values(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
   Json list = Json::array();
@@ -44,7 +44,7 @@ void add(const ir::Graph& graph, Totals* totals) {
 
 }  // namespace
 
-nlohmann::ordered_json describe_model(const ir::Model& model, const ir::Graph& graph) {
+config::Json describe_model(const ir::Model& model, const ir::Graph& graph) {
   Totals totals;
   add(graph, &totals);
   Json out;

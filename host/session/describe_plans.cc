@@ -4,7 +4,7 @@
 namespace tenon::session {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using config::Json;
 using runtime::Executable;
 using runtime::Plan;
 using runtime::PlanStep;
@@ -93,7 +93,7 @@ void add(const Executable& executable, Json* list) {
 
 }  // namespace
 
-nlohmann::ordered_json describe_plans(const Session& session) {
+config::Json describe_plans(const Session& session) {
   Json list = Json::array();
   const std::shared_ptr<const Assembly> assembly = session.assembly();
   add(*assembly->executable, &list);

@@ -6,7 +6,7 @@
 namespace tenon::session {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using config::Json;
 using runtime::Executable;
 using runtime::MemoryDomain;
 using runtime::Part;
@@ -19,11 +19,12 @@ std::string domain_name(const MemoryDomain& domain) {
 /// Walks an executable and the bodies in it.
 class Explainer {
  public:
-  explicit Explainer(const Assembly& assembly) : assembly_(assembly), selection_(assembly.selection) {}
+  Explainer(const Session& session, const Assembly& assembly)
+      : session_(session), assembly_(assembly), selection_(assembly.selection) {}
 
   void add(const Executable& executable) {
     std::map<ir::NodeId, size_t> part_of;
-    const size_t first_part = parts_.size();
+    const size_t first_part = part_count_;
     for (size_t p = 0; p < executable.parts.size(); ++p) {
       for (ir::NodeId id : executable.parts[p].nodes) part_of[id] = first_part + p;
     }
@@ -39,6 +40,7 @@ class Explainer {
 
   Json finish() {
     Json out;
+    out["model"] = session_.name();
     out["instances"] = Json::array();
     for (const auto& instance : selection_.instances) out["instances"].push_back(instance->id());
     out["providers"] = Json::array();
@@ -99,7 +101,7 @@ class Explainer {
 
   void add_part(const Executable& executable, const Part& part) {
     Json entry;
-    entry["index"] = parts_.size();
+    entry["index"] = part_count_++;
     entry["label"] = part.label;
     entry["graph"] = executable.name;
     entry["instance"] = part.instance == nullptr ? "host" : part.instance->id();
@@ -157,22 +159,21 @@ class Explainer {
     copies_.push_back(std::move(entry));
   }
 
+  const Session& session_;
   const Assembly& assembly_;
   const runtime::Selection& selection_;
   Json nodes_ = Json::array(), parts_ = Json::array(), copies_ = Json::array();
+  size_t part_count_ = 0;  // of parts_
   bool reference_ = true;  // nobody but the provider that completes the others takes part
 };
 
 }  // namespace
 
-nlohmann::ordered_json explain(const Session& session) {
+config::Json explain(const Session& session) {
   const std::shared_ptr<const Assembly> assembly = session.assembly();
-  Explainer explainer(*assembly);
+  Explainer explainer(session, *assembly);
   explainer.add(*assembly->executable);
-  Json out;
-  out["model"] = session.name();
-  out.update(explainer.finish());
-  return out;
+  return explainer.finish();
 }
 
 }  // namespace tenon::session

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 extern "C" {
 void* __libc_malloc(size_t);
@@ -78,9 +79,52 @@ bool fails() {
   return walk.ours;
 }
 
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* argument) {
+  auto& [frames, count] = *static_cast<std::pair<void**, uint32_t>*>(argument);
+  auto* at = reinterpret_cast<void*>(_Unwind_GetIP(context));
+  if (at == nullptr || count == FAIL_ALLOC_FRAMES) return _URC_END_OF_STACK;
+  frames[count++] = at;
+  return _URC_NO_REASON;
+}
+
+// The table of watched blocks: a place for each by its address, or a few behind it.
+constexpr size_t kPlaces = 64;
+std::atomic<fail_alloc_block*> g_watched{nullptr};
+std::atomic_flag g_watching;
+// Looking at a stack may allocate.
+thread_local bool t_busy __attribute__((tls_model("initial-exec"))) = false;
+
+template <class Use>
+void with_place(const void* wanted, const void* block, Use use) {
+  fail_alloc_block* const table = g_watched.load(std::memory_order_acquire);
+  if (table == nullptr || t_busy) return;
+  t_busy = true;
+  while (g_watching.test_and_set(std::memory_order_acquire)) {
+  }
+  const size_t first = reinterpret_cast<uintptr_t>(block) / 16 * 0x9E3779B1u % FAIL_ALLOC_BLOCKS;
+  for (size_t i = 0; i < kPlaces; ++i) {
+    fail_alloc_block& place = table[(first + i) % FAIL_ALLOC_BLOCKS];
+    if (place.block != wanted) continue;
+    use(place);
+    break;
+  }
+  g_watching.clear(std::memory_order_release);
+  t_busy = false;
+}
+
 void* counted(void* block) {
-  if (block != nullptr) g_live.fetch_add(1, std::memory_order_relaxed);
+  if (block == nullptr) return nullptr;
+  g_live.fetch_add(1, std::memory_order_relaxed);
+  with_place(nullptr, block, [&](fail_alloc_block& place) {
+    place.block = block;
+    place.frames = fail_alloc_stack(place.frame);
+  });
   return block;
+}
+
+void uncounted(void* block) {
+  g_live.fetch_sub(1, std::memory_order_relaxed);
+  with_place(block, block, [](fail_alloc_block& place) { place.block = nullptr; });
 }
 
 }  // namespace
@@ -96,14 +140,22 @@ void fail_alloc_arm(uint64_t n, fail_alloc_record* record) {
 }
 uint64_t fail_alloc_count() { return g_count.load(); }
 int64_t fail_alloc_live() { return g_live.load(); }
+void fail_alloc_watch(fail_alloc_block* table) { g_watched.store(table); }
+uint32_t fail_alloc_stack(void** frames) {
+  std::pair<void**, uint32_t> out(frames, 0);
+  _Unwind_Backtrace(add_frame, &out);
+  return out.second;
+}
 
 EXPORT void* malloc(size_t size) { return fails() ? nullptr : counted(__libc_malloc(size)); }
 EXPORT void* calloc(size_t n, size_t size) { return fails() ? nullptr : counted(__libc_calloc(n, size)); }
 EXPORT void* realloc(void* block, size_t size) {
   if (block == nullptr) return malloc(size);
   if (size != 0 && fails()) return nullptr;
-  if (size == 0) g_live.fetch_sub(1, std::memory_order_relaxed);
-  return __libc_realloc(block, size);
+  void* const moved = __libc_realloc(block, size);
+  if (moved == nullptr && size != 0) return nullptr;
+  uncounted(block);
+  return counted(moved);
 }
 EXPORT void* memalign(size_t alignment, size_t size) {
   return fails() ? nullptr : counted(__libc_memalign(alignment, size));
@@ -116,7 +168,7 @@ EXPORT int posix_memalign(void** out, size_t alignment, size_t size) {
   return 0;
 }
 EXPORT void free(void* block) {
-  if (block != nullptr) g_live.fetch_sub(1, std::memory_order_relaxed);
+  if (block != nullptr) uncounted(block);
   __libc_free(block);
 }
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { FAIL_ALLOC_FRAMES = 32 };
+enum { FAIL_ALLOC_FRAMES = 32, FAIL_ALLOC_BLOCKS = 1 << 16 };
 
 /* What became of the allocation; where it was made. Lives where fail_alloc_record_to says, shared memory for example, so that
  * the parent of a process that died can read it. */
@@ -24,12 +24,23 @@ typedef struct fail_alloc_record {
   void* frame[FAIL_ALLOC_FRAMES];
 } fail_alloc_record;
 
+/* A block that is allocated, and by whom. `block` is null where the table is free. */
+typedef struct fail_alloc_block {
+  void* block;
+  uint32_t frames;
+  void* frame[FAIL_ALLOC_FRAMES];
+} fail_alloc_block;
+
 /* Counts from 0 on; the n-th allocation of all threads from now on fails, none for 0. */
 __attribute__((visibility("default"))) void fail_alloc_arm(uint64_t n, fail_alloc_record* record);
 /* Allocations since fail_alloc_arm. */
 __attribute__((visibility("default"))) uint64_t fail_alloc_count(void);
 /* Blocks that are allocated and not freed. */
 __attribute__((visibility("default"))) int64_t fail_alloc_live(void);
+/* Writes what is allocated from now on into a table of FAIL_ALLOC_BLOCKS; none for null. What does not fit is left out. */
+__attribute__((visibility("default"))) void fail_alloc_watch(fail_alloc_block* table);
+/* The stack of the caller, innermost first; returns how many frames there are, at most FAIL_ALLOC_FRAMES. */
+__attribute__((visibility("default"))) uint32_t fail_alloc_stack(void** frames);
 
 #ifdef __cplusplus
 }

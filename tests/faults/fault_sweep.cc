@@ -5,7 +5,12 @@
 // process is met by the failure too. Good is a time that ends in a typed error, or well where the failed allocation was of
 // no matter; after it the same process does the work without an error and holds as many blocks as after one or two times of work
 // that met no failure. Allocations of foreign libraries succeed and are listed. Exit code 1 when a time is not good.
+//
+// For a time that is not good it prints the stack of the allocation that failed and, after "died in" or "left over by", the
+// stack that is to blame: that of the signal, which an exception in a noexcept function has unwound down to that function,
+// or that of a block that nobody freed.
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <new>
 #include <random>
 #include <string>
@@ -40,7 +46,11 @@ struct Report {
   char stage[32];         // where it stopped
   char message[1300];
   uint32_t finished;
+  uint32_t death_frames;  // where a signal came
+  void* death[FAIL_ALLOC_FRAMES];
 };
+
+Report* g_report;  // of both processes
 
 const tenon_api* g_api;
 std::string g_model, g_config;
@@ -144,41 +154,104 @@ tenon_status work(Report* report) {
 
 constexpr uint64_t kOnce = UINT64_MAX;  // no failure, and the work is done once
 
-[[noreturn]] void child(uint64_t n, Report* report) {
+void note_death(int signal) {
+  g_report->death_frames = fail_alloc_stack(g_report->death);
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+[[noreturn]] void child(uint64_t n, fail_alloc_block* blocks) {
   ::alarm(kSeconds);
+  for (const int deadly : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) ::signal(deadly, note_death);
+  Report* const report = g_report;
   const int64_t before = fail_alloc_live();  // of the parent
   std::memset(report, 0, sizeof *report);
+  fail_alloc_watch(blocks);
   fail_alloc_arm(n, &report->record);
   report->first = work(report);
   report->count = fail_alloc_count();
   fail_alloc_arm(0, nullptr);
   report->second = n == kOnce ? report->first : work(nullptr);
   report->live = fail_alloc_live() - before;
+  fail_alloc_watch(nullptr);
   report->finished = 1;
   ::_exit(0);
 }
 
-int run_child(uint64_t n, Report* report) {
+int run_child(uint64_t n, fail_alloc_block* blocks = nullptr) {
   const pid_t pid = ::fork();
-  if (pid == 0) child(n, report);
+  if (pid == 0) child(n, blocks);
   int status = -1;
   ::waitpid(pid, &status, 0);
   return status;
 }
 
-std::string trace(const fail_alloc_record& record) {
+using Stack = std::vector<void*>;
+
+std::string trace(const Stack& stack) {
   std::string out;
-  for (uint32_t i = 0; i < record.frames; ++i) {
+  for (void* frame : stack) {
     Dl_info info;
     char line[256];
-    if (dladdr(record.frame[i], &info) == 0 || info.dli_fname == nullptr) continue;
-    std::snprintf(
-        line, sizeof line, "    %s+0x%zx %s\n", info.dli_fname,
-        static_cast<size_t>(static_cast<char*>(record.frame[i]) - static_cast<char*>(info.dli_fbase)) - 1,
-        info.dli_sname ? info.dli_sname : "");
+    if (dladdr(frame, &info) == 0 || info.dli_fname == nullptr) continue;
+    std::snprintf(line, sizeof line, "    %s+0x%zx %s\n", info.dli_fname,
+                  static_cast<size_t>(static_cast<char*>(frame) - static_cast<char*>(info.dli_fbase)) - 1,
+                  info.dli_sname ? info.dli_sname : "");
     out += line;
   }
   return out;
+}
+
+// How many blocks are held, by the stack that allocated them: as far as this program, which calls from several places.
+class Blocks {
+ public:
+  Blocks()
+      : table_(static_cast<fail_alloc_block*>(
+            ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+
+  std::map<Stack, int> after(uint64_t n) {
+    std::memset(table_, 0, kBytes);
+    run_child(n, table_);
+    Dl_info own;
+    dladdr(reinterpret_cast<void*>(&str), &own);
+    std::map<Stack, int> out;
+    for (uint32_t i = 0; i < FAIL_ALLOC_BLOCKS; ++i) {
+      const fail_alloc_block& block = table_[i];
+      if (block.block == nullptr) continue;
+      const auto is_own = [&](void* frame) {
+        Dl_info info;
+        return dladdr(frame, &info) != 0 && info.dli_fbase == own.dli_fbase;
+      };
+      void* const* const end = block.frame + block.frames;
+      ++out[Stack(block.frame, std::find_if(block.frame, end, is_own))];
+    }
+    return out;
+  }
+
+ private:
+  static constexpr size_t kBytes = sizeof(fail_alloc_block) * FAIL_ALLOC_BLOCKS;
+  fail_alloc_block* const table_;
+};
+
+// Who allocated what is held after a failure at `n`, and is not held after one or two times without any.
+std::string leftovers(uint64_t n) {
+  static Blocks& blocks = *new Blocks;
+  static const std::map<Stack, int> usual[] = {blocks.after(0), blocks.after(kOnce)};
+  std::string out;
+  for (const auto& [stack, count] : blocks.after(n)) {
+    int most = 0;
+    for (const auto& each : usual) most = std::max(most, each.count(stack) != 0 ? each.at(stack) : 0);
+    if (count > most) out += "  left over by\n" + trace(stack);
+  }
+  return out;
+}
+
+std::string traces(int status, uint64_t n) {
+  const Report& report = *g_report;
+  std::string out = trace(Stack(report.record.frame, report.record.frame + report.record.frames));
+  if (WIFSIGNALED(status) && report.death_frames != 0)
+    return out + "  died in\n" + trace(Stack(report.death, report.death + report.death_frames));
+  return report.finished != 0 ? out + leftovers(n) : out;
 }
 
 // Empty when it was good.
@@ -198,7 +271,7 @@ std::string judge(int status, const Report& report, const Report& clean, int64_t
                   report.kind, report.message);
   } else if (report.second != TENON_OK) {
     std::snprintf(text, sizeof text, "the next time fails with status %d", report.second);
-  } else if (report.live != clean.live && report.live != live_once) {
+  } else if (report.live > std::max(clean.live, live_once)) {
     std::snprintf(text, sizeof text, "%ld blocks are left over after %s",
                   static_cast<long>(report.live - clean.live),
                   report.first == TENON_OK ? "success" : report.stage);
@@ -249,19 +322,23 @@ int main(int argument_count, char** words) {
     if (name == "--show") options.show = value;
   }
   g_api = tenon_get_api(TENON_API_VERSION);
-  auto* const report = static_cast<Report*>(
+  const rlimit no_dump{};
+  ::setrlimit(RLIMIT_CORE, &no_dump);
+  Report* const report = g_report = static_cast<Report*>(
       ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  // What the first look at a stack and the first exception take for good is taken here, by the parent of all.
+  // What the first look at a stack and the first exception take for good is taken here, by the parent of all; the C library
+  // takes something of its own when one passes through it.
   fail_alloc_arm(1, &report->record);
   try {
-    ::operator delete(::operator new(1));
+    std::once_flag flag;
+    std::call_once(flag, [] { ::operator delete(::operator new(1)); });
   } catch (const std::bad_alloc&) {
   }
   fail_alloc_arm(0, nullptr);
-  run_child(0, report);  // scans the providers, whose answers are kept from then on
-  run_child(kOnce, report);
+  run_child(0);  // scans the providers, whose answers are kept from then on
+  run_child(kOnce);
   const int64_t live_once = report->live;
-  const int status = run_child(0, report);
+  const int status = run_child(0);
   const Report clean = *report;
   if (status != 0 || clean.first != TENON_OK || clean.second != TENON_OK || clean.count == 0) {
     std::printf("%s: without a failure: %s: status %d, %d: %s\n", words[1], clean.stage, clean.first,
@@ -275,7 +352,8 @@ int main(int argument_count, char** words) {
   const std::vector<uint64_t> numbers = chosen(options, clean.count);
   for (const uint64_t n : numbers) {
     if (std::chrono::steady_clock::now() > end) break;
-    const std::string wrong = judge(run_child(n, report), *report, clean, live_once);
+    const int ended = run_child(n);
+    const std::string wrong = judge(ended, *report, clean, live_once);
     ++tried;
     if (!wrong.empty()) {
       ++bad;
@@ -287,7 +365,7 @@ int main(int argument_count, char** words) {
     } else {
       ++typed;
     }
-    if (!wrong.empty() || options.show != 0) std::fputs(trace(report->record).c_str(), stdout);
+    if (!wrong.empty() || options.show != 0) std::fputs(traces(ended, n).c_str(), stdout);
     std::fflush(stdout);
   }
   std::printf("%s: %lu allocations, %d of %zu tried, seed %lu: %d typed errors, %d bad", words[1],

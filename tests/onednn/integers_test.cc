@@ -1,5 +1,6 @@
 // Integers at the edge of an island: rows by number, masks, and what becomes of them where nothing is computed.
 #include "tests/onednn/model_case.h"
+#include "tests/support/explained.h"
 
 namespace tenon::test {
 namespace {
@@ -61,7 +62,7 @@ TEST(OneDnnIntegers, AloneTheyAreLeftToOthers) {
   const auto session = make_session(m.bytes(), onednn());
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(nodes_on(*session, "onednn"), 0u);
-  const auto decline = session::explain(*session)["nodes"][0]["declines"][0];
+  const auto decline = explained(*session)["nodes"][0]["declines"][0];
   EXPECT_EQ(decline["code"], "type");
   EXPECT_THAT(decline["text"].get<std::string>(), HasSubstr("only beside nodes of float32"));
 }

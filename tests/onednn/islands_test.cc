@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/onednn/model_case.h"
+#include "tests/support/explained.h"
 
 namespace tenon::test {
 namespace {
@@ -246,7 +247,7 @@ TEST(OneDnnIslands, DeclinesNameOperatorAndReason) {
   m.output(m.node("Log", {x}), "log");
   const auto session = make_session(m.bytes(), onednn());
   ASSERT_NE(session, nullptr);
-  const auto json = session::explain(*session);
+  const auto json = explained(*session);
   std::map<std::string, std::pair<std::string, std::string>> found;
   for (const auto& node : json["nodes"]) {
     for (const auto& decline : node["declines"]) found[node["op"]] = {decline["code"], decline["text"]};

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "host/session/describe.h"
+#include "tests/support/explained.h"
 #include "tests/unit/host/session/session_case.h"
 
 namespace tenon::test {
@@ -40,7 +41,7 @@ inline int64_t count(const std::vector<int64_t>& dims) {
 
 inline size_t parts_of(const session::Session& session, const std::string& provider) {
   size_t n = 0;
-  const auto json = session::explain(session);
+  const auto json = explained(session);
   for (const auto& part : json["parts"]) {
     n += part["instance"].get<std::string>().starts_with(provider + "/") ? 1 : 0;
   }
@@ -48,7 +49,7 @@ inline size_t parts_of(const session::Session& session, const std::string& provi
 }
 inline size_t nodes_on(const session::Session& session, const std::string& provider) {
   size_t n = 0;
-  const auto json = session::explain(session);
+  const auto json = explained(session);
   for (const auto& node : json["nodes"]) n += node["provider"] == provider ? 1 : 0;
   return n;
 }

@@ -1,6 +1,7 @@
 // Shapes that do not fit, from models and from inputs of a Run: declined with a reason, or an error that names the operator, and
 // never a read beyond a tensor. And shapes that fit, in layouts that mislead.
 #include "tests/onednn/model_case.h"
+#include "tests/support/explained.h"
 
 namespace tenon::test {
 namespace {
@@ -41,7 +42,7 @@ TEST(OneDnnShapes, AReshapeOfOtherLengthIsAnError) {
 std::string decline_of(const std::string& bytes, const std::string& op) {
   const auto session = make_session(bytes, onednn());
   if (session == nullptr) return "no session";
-  const auto json = session::explain(*session);
+  const auto json = explained(*session);
   for (const auto& node : json["nodes"]) {
     if (node["op"] != op) continue;
     for (const auto& decline : node["declines"]) return decline["text"];
@@ -99,7 +100,7 @@ TEST(OneDnnShapes, WhatIsTooSmallIsLeftToTheCpuProviderWithTheEstimate) {
   const auto session = make_session(m.bytes(), config);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(nodes_on(*session, "onednn"), 0u);
-  const auto decline = session::explain(*session)["nodes"][0]["declines"][0];
+  const auto decline = explained(*session)["nodes"][0]["declines"][0];
   EXPECT_EQ(decline["code"], "cost");
   EXPECT_THAT(decline["text"].get<std::string>(), AllOf(HasSubstr(" us"), HasSubstr("claim")));
 }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "host/session/describe.h"
+#include "tests/support/explained.h"
 #include "tests/unit/host/session/session_case.h"
 
 namespace tenon::test {
@@ -74,7 +75,7 @@ void expect_close(const std::vector<float>& a, const std::vector<float>& e, cons
 
 size_t steps_of(const session::Session& session, const std::string& kind) {
   size_t n = 0;
-  const auto json = session::describe_plans(session);
+  const auto json = described_plans(session);
   for (const auto& step : json["plans"][0]["steps"]) n += step["kind"] == kind ? 1 : 0;
   return n;
 }
@@ -124,7 +125,7 @@ TEST(OpenClIslands, NaNAndInfinitiesComeThroughWhatIsDoneOnTheWay) {
   const auto a = run(*mine, {{"x", input}}), e = run(*cpu, {{"x", input}});
   expect_close(floats(a[0]), floats(e[0]), "relu");
   expect_close(floats(a[1]), floats(e[1]), "clip");
-  EXPECT_EQ(session::explain(*mine)["parts"].size(), 2u);
+  EXPECT_EQ(explained(*mine)["parts"].size(), 2u);
 }
 
 TEST(OpenClIslands, ThreadsRunAtOnceWithTheSameBits) {

@@ -76,6 +76,7 @@ endforeach()
 file(CONFIGURE OUTPUT ${root}/tenon_onnx/operators.inc CONTENT "${operators}" @ONLY)
 
 file(GLOB_RECURSE sources ${root}/onnx/*.cc)
+list(REMOVE_ITEM sources ${root}/onnx/defs/data_type_utils.cc) # core/ops/data_types.cc stands in its place
 add_library(tenon_onnx_lib STATIC ${sources} ${generated})
 target_include_directories(tenon_onnx_lib SYSTEM PUBLIC ${root})
 target_compile_definitions(tenon_onnx_lib PUBLIC ONNX_ML=1 ONNX_NAMESPACE=tenon_onnx PRIVATE __ONNX_NO_DOC_STRINGS)

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 
 #include "tenon/ep.h"
@@ -32,6 +33,8 @@ tenon_status provider_create(const tenon_provider_params*, tenon_provider** out_
   return TENON_FAILED_PRECONDITION;
 #elif defined(DEFECT_CREATE_THROWS)
   throw std::runtime_error("create failed");
+#elif defined(DEFECT_CREATE_BAD_ALLOC)
+  throw std::bad_alloc();
 #endif
   (void)error;
   *out_provider = reinterpret_cast<tenon_provider*>(&provider_storage);
@@ -51,6 +54,8 @@ tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, t
   raise(SIGSEGV);
 #elif defined(DEFECT_ENUMERATE_THROWS)
   throw std::runtime_error("no driver");
+#elif defined(DEFECT_ENUMERATE_EXHAUSTED)
+  return TENON_RESOURCE_EXHAUSTED;
 #elif defined(DEFECT_ENUMERATE_EXITS)
   _exit(0);
 #elif defined(DEFECT_NO_DEVICE)
@@ -173,6 +178,11 @@ extern "C" tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
 #elif defined(DEFECT_NEGOTIATE_REFUSES)
   std::strcpy(io->reason, "the licence has expired");
   return TENON_PERMISSION_DENIED;
+#elif defined(DEFECT_NEGOTIATE_EXHAUSTED)
+  std::strcpy(io->reason, "the table of kernels needs more");
+  return TENON_RESOURCE_EXHAUSTED;
+#elif defined(DEFECT_NEGOTIATE_BAD_ALLOC)
+  throw std::bad_alloc();
 #elif defined(DEFECT_NEEDS_ABSENT)
   io->reserved_out = static_cast<uint32_t>(tenon_test_absent());
 #endif

@@ -12,6 +12,7 @@
 #include "host/provider/open_file.h"
 #include "host/provider/quarantine.h"
 #include "host/provider/registry.h"
+#include "host/provider/scan_read.h"
 #include "host/provider/sha256.h"
 #include "tests/unit/host/provider/provider_folder.h"
 
@@ -258,6 +259,44 @@ TEST(DefectZooRows, EveryRefusalHasOne) {
                                      [&](const Defect& defect) { return defect.code == refusal; });
     EXPECT_TRUE(has_row || elsewhere.count(refusal) == 1) << refusal_name(refusal);
   }
+}
+
+// Memory that runs out says nothing of a library: it is neither refused nor passed over, and works when there is memory again.
+class DefectZooMemory : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(DefectZooMemory, IsAnErrorOfTheCall) {
+  const auto& [member, says] = GetParam();
+  ProviderFolder folder;
+  folder.add(member);
+  for (const config::Scan scan : {config::Scan::kOn, config::Scan::kOff}) {
+    RegistryOptions options = folder.options();
+    options.discovery.scan = scan;
+    ProviderRegistry registry(options);
+    Status status = registry.load(member).status();
+    // Devices are listed by the scan alone.
+    if (scan == config::Scan::kOff && std::string_view(member) == "enumerate_exhausted") continue;
+    EXPECT_EQ(status.kind(), ErrorKind::kOutOfMemory) << status.to_string();
+    EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+    EXPECT_EQ(status.refusal(), "");
+    EXPECT_THAT(status.to_string(), HasSubstr(str_cat("provider ", member, " 1.0.0")));
+    EXPECT_THAT(status.to_string(), HasSubstr(says));
+    EXPECT_TRUE(registry.passed_over(nullptr).empty());
+    EXPECT_EQ(registry.load(member).status().kind(), ErrorKind::kOutOfMemory) << "it is tried again";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, DefectZooMemory,
+    ::testing::Values(std::pair("negotiate_exhausted", "tenon_ep_negotiate: the table of kernels needs more"),
+                      std::pair("negotiate_bad_alloc", "tenon_ep_negotiate: no memory is left"),
+                      std::pair("create_bad_alloc", "provider_create: "),
+                      std::pair("enumerate_exhausted", "enumerate_devices: ")));
+
+TEST(DefectZooMemoryOfTheHelper, IsReadAsThat) {
+  const std::optional<ScanVerdict> verdict = read_verdict(kOutOfMemoryVerdict);
+  ASSERT_TRUE(verdict.has_value());
+  EXPECT_TRUE(verdict->out_of_memory);
+  EXPECT_FALSE(read_verdict(write_verdict(ScanVerdict()))->out_of_memory);
 }
 
 TEST(DefectZooTwins, TheLaterOfTwoEqualVersionsIsADuplicate) {

@@ -50,6 +50,15 @@ TEST_F(SelectTest, TheDevicesOfAProvidersSection) {
               ElementsAre("accelerator/npu:1", "accelerator/npu:0"));
 }
 
+TEST_F(SelectTest, MemoryThatRunsOutIsNoReasonToSkipAProvider) {
+  const auto both = test::make_registry({"accelerator", "defects/negotiate_bad_alloc.tenon.json"});
+  const auto selection = select_instances(
+      config_of("[select]\norder = ['negotiate_bad_alloc', 'accelerator']\nfallback = 'next'"), *both);
+  ASSERT_FALSE(selection.ok());
+  EXPECT_EQ(selection.error().kind(), ErrorKind::kOutOfMemory);
+  EXPECT_THAT(selection.error().to_string(), HasSubstr("provider 'negotiate_bad_alloc'"));
+}
+
 TEST_F(SelectTest, WhatIsMissingIsAnErrorOrSkipped) {
   const std::string order = "[select]\norder = ['nosuch', 'accelerator']\n";
   const auto strict = select_instances(config_of(order), *registry);

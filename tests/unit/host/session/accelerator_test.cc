@@ -12,6 +12,7 @@
 #include "host/runtime/trace.h"
 #include "host/session/describe.h"
 #include "host/session/slots.h"
+#include "tests/support/explained.h"
 #include "tests/unit/host/session/session_case.h"
 
 namespace tenon::test {
@@ -78,7 +79,7 @@ TEST(Accelerator, PrepareIsToldTheShapesWithinAClaim) {
 TEST(Accelerator, ExplainListsPartsAndCopies) {
   const auto session = make_session(mixed_model(), split());
   ASSERT_NE(session, nullptr);
-  const auto json = session::explain(*session);
+  const auto json = explained(*session);
   EXPECT_GE(json["parts"].size(), 3u);
   EXPECT_GE(json["copies"].size(), 3u);
   for (const auto& node : json["nodes"]) {
@@ -157,7 +158,7 @@ TEST(Accelerator, TwoDevicesInOneSession) {
           .ok());
   const auto session = make_session(m.bytes(), config);
   ASSERT_NE(session, nullptr);
-  const auto json = session::explain(*session);
+  const auto json = explained(*session);
   EXPECT_EQ(json["nodes"][1]["instance"], "accelerator/npu:1");
   for (int turn = 0; turn < 3; ++turn) {
     EXPECT_THAT(floats(run(*session, {{"x", f32({2}, {3, 4})}})[0]), ElementsAre(12, 24));
@@ -184,7 +185,7 @@ TEST(Accelerator, ValuesGoBetweenThreeDevicesAndTheHost) {
   ASSERT_TRUE(config.apply_toml(rules, "test").ok());
   const auto session = make_session(m.bytes(), config);
   ASSERT_NE(session, nullptr);
-  const auto json = session::explain(*session);
+  const auto json = explained(*session);
   std::set<std::string> instances, between;
   for (const auto& node : json["nodes"]) instances.insert(node["instance"].get<std::string>());
   EXPECT_EQ(instances.size(), 4u);
@@ -263,7 +264,7 @@ TEST(Accelerator, FailuresDuringARunAreReportedAndSurvived) {
 TEST(Accelerator, ClaimThatDoesNotCompileGoesToTheNext) {
   const auto session = make_session(mixed_model(), split({"fault=\"compile\""}));
   ASSERT_NE(session, nullptr);
-  const auto json = session::explain(*session);
+  const auto json = explained(*session);
   for (const auto& node : json["nodes"]) EXPECT_EQ(node["provider"], "cpu");
   EXPECT_EQ(json["nodes"][0]["declines"][0]["code"], "compile_failed");
   const std::vector<session::NamedValue> inputs = {{"x", f32({2, 2}, {1, 2, 3, 4})}};

@@ -9,6 +9,7 @@
 #include "host/runtime/trace.h"
 #include "host/session/describe.h"
 #include "host/session/slots.h"
+#include "tests/support/explained.h"
 #include "tests/unit/host/session/session_case.h"
 
 namespace tenon::test {
@@ -34,7 +35,7 @@ std::string model(ir::Dim rows = 2) {
 }
 
 std::string runner_of(const session::Session& session, size_t node = 0) {
-  return session::explain(session)["nodes"][node]["instance"].get<std::string>();
+  return explained(session)["nodes"][node]["instance"].get<std::string>();
 }
 
 Status try_run(session::Session& session, const std::vector<float>& x, std::vector<float>* y = nullptr) {
@@ -57,7 +58,7 @@ TEST(Fallback, TheSessionStaysOnTheNextAndExplainsItself) {
     EXPECT_THAT(y, ElementsAre(6, 0));
     EXPECT_EQ(runner_of(*session), "cpu/cpu:0");
   }
-  const auto json = session::explain(*session);
+  const auto json = explained(*session);
   ASSERT_EQ(json["fallbacks"].size(), 1u);
   EXPECT_EQ(json["fallbacks"][0]["point"], "device_lost");
   EXPECT_EQ(json["fallbacks"][0]["provider"], "accelerator/npu:0");
@@ -90,7 +91,7 @@ TEST(Fallback, ARestartOpensTheDeviceAgainForEverybody) {
   const auto* after = &session->assembly()->selection.instances[0]->device();
   EXPECT_NE(before, after);
   EXPECT_EQ(runner_of(*session), "accelerator/npu:0");
-  EXPECT_EQ(session::explain(*session)["fallbacks"].size(), 1u);
+  EXPECT_EQ(explained(*session)["fallbacks"].size(), 1u);
   const auto other = make_session(model(), config);
   ASSERT_NE(other, nullptr);
   EXPECT_EQ(&other->assembly()->selection.instances[0]->device(), after);
@@ -107,7 +108,7 @@ TEST(Fallback, FailuresThatOthersWouldHaveTooAreErrorsAtOnce) {
       session->run(options, std::vector<session::NamedValue>{{"x", f32({1}, {1})}}, {}, outputs);
   EXPECT_EQ(status.kind(), ErrorKind::kCancelled);
   EXPECT_EQ(runner_of(*session), "accelerator/npu:0");
-  EXPECT_TRUE(session::explain(*session)["fallbacks"].empty());
+  EXPECT_TRUE(explained(*session)["fallbacks"].empty());
 }
 
 TEST(Fallback, ARunWithoutMemoryIsAnErrorAndTheProviderStays) {
@@ -124,7 +125,7 @@ TEST(Fallback, ARunWithoutMemoryIsAnErrorAndTheProviderStays) {
     ASSERT_TRUE(try_run(*session, {1, 2}, &y).ok());
     EXPECT_THAT(y, ElementsAre(2, 4));
     EXPECT_EQ(runner_of(*session), "accelerator/npu:0");
-    EXPECT_TRUE(session::explain(*session)["fallbacks"].empty());
+    EXPECT_TRUE(explained(*session)["fallbacks"].empty());
   }
 }
 
@@ -214,7 +215,7 @@ TEST(Fallback, SlotsFollowTheSession) {
         EXPECT_EQ(static_cast<const float*>(each->output(0)->data)[0], 2 * x[0]);
       }
     }
-    EXPECT_EQ(session::explain(*session)["fallbacks"].size(), 1u);
+    EXPECT_EQ(explained(*session)["fallbacks"].size(), 1u);
   }
 }
 
@@ -238,7 +239,7 @@ TEST(Fallback, ManyThreadsMeetOneLoss) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(runner_of(*session), "cpu/cpu:0");
-  EXPECT_EQ(session::explain(*session)["fallbacks"].size(), 1u);
+  EXPECT_EQ(explained(*session)["fallbacks"].size(), 1u);
 }
 
 TEST(Fallback, IsLoggedAndTraced) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "host/session/describe.h"
+#include "tests/support/explained.h"
 #include "tests/unit/host/session/session_case.h"
 
 namespace tenon::test {
@@ -30,7 +31,7 @@ config::Config with_rules(const std::string& rules) {
 /// Who runs each node.
 std::map<std::string, std::string> placed(const session::Session& session) {
   std::map<std::string, std::string> out;
-  const auto json = session::explain(session);
+  const auto json = explained(session);
   for (const auto& node : json["nodes"])
     out[node["name"].get<std::string>()] = node["provider"].get<std::string>();
   return out;

@@ -8,6 +8,7 @@
 #include "host/runtime/frame_pool.h"
 #include "host/runtime/host_api.h"
 #include "host/session/describe.h"
+#include "tests/support/explained.h"
 #include "tests/unit/host/session/session_case.h"
 #include "tests/unit/host/session/versions_case.h"
 
@@ -136,7 +137,7 @@ std::vector<std::string> warnings_with(const std::string& rules) {
   });
   const auto session = make_session(two_inputs(), static_accelerator("select.fallback = 'next'\n" + rules));
   runtime::set_log_sink({});
-  const auto told = session::explain(*session)["warnings"].get<std::vector<std::string>>();
+  const auto told = explained(*session)["warnings"].get<std::vector<std::string>>();
   EXPECT_EQ(told, logged);
   return told;
 }

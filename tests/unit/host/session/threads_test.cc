@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "host/session/describe.h"
+#include "tests/support/explained.h"
 #include "tests/unit/host/session/model_zoo.h"
 #include "tests/unit/host/session/session_case.h"
 
@@ -91,7 +92,7 @@ TEST(ZooModels, TheDividedOneIsDivided) {
   const ZooModel model = zoo_model("divided");
   const auto session = make_session(model.bytes, model.config);
   ASSERT_NE(session, nullptr);
-  EXPECT_GE(session::explain(*session)["parts"].size(), 3U);
+  EXPECT_GE(explained(*session)["parts"].size(), 3U);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "host/session/describe.h"
 #include "tenon/numeric.hpp"
+#include "tests/support/explained.h"
 #include "tests/unit/host/session/session_case.h"
 
 namespace tenon::test {
@@ -38,7 +39,7 @@ config::Config with(const std::string& text) {
 
 std::map<std::string, int> count_by_runner(const session::Session& session) {
   std::map<std::string, int> out;
-  const auto json = session::explain(session);
+  const auto json = explained(session);
   for (const auto& node : json["nodes"])
     ++out[node["provider"].get<std::string>() + " " + node["op"].get<std::string>()];
   return out;
@@ -47,7 +48,7 @@ std::map<std::string, int> count_by_runner(const session::Session& session) {
 TEST(TypeCaster, WithoutTheKeyTypesAreKept) {
   const auto session = make_session(model(), with(""));
   ASSERT_NE(session, nullptr);
-  const auto json = session::explain(*session);
+  const auto json = explained(*session);
   for (const auto& node : json["nodes"]) {
     EXPECT_EQ(node["provider"], "cpu");
     EXPECT_EQ(node["declines"][0]["code"], node["op"] == "Abs" ? "operator" : "type");

@@ -1,0 +1,17 @@
+// What describes a session, read back as the application reads it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "host/session/describe.h"
+
+namespace tenon::test {
+
+inline nlohmann::json explained(const session::Session& session) {
+  return nlohmann::json::parse(session::explain(session).dump());
+}
+inline nlohmann::json described_plans(const session::Session& session) {
+  return nlohmann::json::parse(session::describe_plans(session).dump());
+}
+
+}  // namespace tenon::test
