@@ -39,7 +39,16 @@ double number(T x) {
   return static_cast<double>(static_cast<ep::Compute<T>>(x));
 }
 
+/// Real and imaginary parts side by side.
+Tensor parts_of(Tensor complex) {
+  complex.dtype = complex.dtype == TENON_COMPLEX64 ? TENON_FLOAT32 : TENON_FLOAT64;
+  complex.dims.push_back(2);
+  return complex;
+}
+
 std::string tensor_difference(const Tensor& actual, const Tensor& expected, Rigour rigour) {
+  if (expected.dtype == TENON_COMPLEX64 || expected.dtype == TENON_COMPLEX128)
+    return tensor_difference(parts_of(actual), parts_of(expected), rigour);
   std::ostringstream out;
   ep::dispatch(ep::kNumericTypes + ep::kBoolType + ep::kFloat8Types + ep::kSmallIntTypes + ep::kScalingTypes,
                expected.dtype, [&]<class T>() {

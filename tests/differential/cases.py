@@ -30,6 +30,7 @@ class Case:
     scaled: bool = False
     deterministic: bool = True
     invalid: bool = False  # drawn with a value out of range
+    huge: bool = False  # asks for more than any machine has
     origin: dict = field(default_factory=dict)
 
     @property
@@ -87,7 +88,7 @@ def make(seed: int, index: int, operators: list[tuple[str, str]]) -> Case:
         except (NoSuchCase, defs.SchemaError):
             continue
         return Case(model, draw.inputs, operator if not domain else f"{domain}:{operator}", draw.steps, draw.scaled,
-                    draw.deterministic, draw.invalid, {"seed": seed, "case": index})
+                    draw.deterministic, draw.invalid, draw.huge, {"seed": seed, "case": index})
     raise NoSuchCase(f"{operator}: no case in {ATTEMPTS} attempts")
 
 
@@ -104,7 +105,7 @@ def save(case: Case, folder: Path, expected: list | None, notes: dict) -> None:
                 (data / f"output_{i}.pb").write_bytes(write_cases.value_proto(value, info).SerializeToString())
             except ValueError:  # maps have no file layout
                 continue
-    facts = {"operator": case.operator, "steps": case.steps, "scaled": case.scaled, "deterministic": case.deterministic, "invalid": case.invalid,
+    facts = {"operator": case.operator, "steps": case.steps, "scaled": case.scaled, "deterministic": case.deterministic, "invalid": case.invalid, "huge": case.huge,
              "origin": case.origin, "text": case.text} | notes
     (folder / "case.json").write_text(json.dumps(facts, indent=1) + "\n")
 
@@ -136,4 +137,4 @@ def load(folder: Path) -> Case:
     feeds = {info.name: read_value(folder / "test_data_set_0" / f"input_{i}.pb", info) for i, info in enumerate(infos)
              if (folder / "test_data_set_0" / f"input_{i}.pb").is_file()}
     return Case(model, feeds, facts.get("operator", folder.name), facts.get("steps", 0), facts.get("scaled", False),
-                facts.get("deterministic", True), facts.get("invalid", False), facts.get("origin", {"folder": str(folder)}))
+                facts.get("deterministic", True), facts.get("invalid", False), facts.get("huge", False), facts.get("origin", {"folder": str(folder)}))

@@ -50,6 +50,7 @@ class Draw:
         self.constants = self.pick(0, 0, 0.3, 0.3, 0.7, 1)  # share of inputs that are constants
         self.wrong = self.chance(0.06)  # draws indices that are out of range
         self.invalid = False  # whether it did: the case must be refused where both references refuse it
+        self.huge = False  # asks for more than any machine has: the case must be refused in time, and no reference is asked
 
     # Numbers
 
@@ -151,6 +152,18 @@ class Draw:
         self.invalid |= self.wrong and bool(possible)
         return self.wrong and bool(possible)
 
+    def cut(self, array: np.ndarray | None, share: float = 1.0) -> np.ndarray | None:
+        """The array, or in cases that are to be wrong one of another length: shorter, longer or empty."""
+        if array is None or not array.ndim or not array.size or not (self.wrong and self.chance(share)):
+            return array
+        self.invalid = True
+        size = len(array) + self.pick(-1, 1, -len(array), 2 * len(array))
+        return np.resize(array, (size, *array.shape[1:])) if size > 0 else array[:0]
+
+    def nothing(self, array: np.ndarray) -> np.ndarray:
+        """The scalar, or in cases that are to be wrong a list without it."""
+        return np.zeros((0,), array.dtype) if self.misfit(array.size == 1) else array
+
     # The model
 
     def name(self) -> str:
@@ -218,7 +231,10 @@ class Draw:
         dims = self.pick("static", "static", "symbolic", "unknown", "unranked" if self.chance(0.3) else "symbolic")
         graph = helper.make_graph(self.nodes, "g", [self._input(name, value, dims) for name, value in self.inputs.items()],
                                   [onnx.ValueInfoProto(name=name) for name in self.outputs], self.initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid(d, v) for d, v in self.opsets.items()],
+        imports = [helper.make_opsetid(d, v) for d, v in self.opsets.items()]
+        if "" in self.opsets and self.chance(0.03):  # another name of the same
+            imports.append(helper.make_opsetid("ai.onnx", self.opsets[""]))
+        model = helper.make_model(graph, opset_imports=imports,
                                   ir_version=10 if self.opset < 25 else 13, producer_name="tenon differential")
         return self._typed(model)
 

@@ -36,11 +36,22 @@ def declared(outputs: list, model: onnx.ModelProto) -> list:
     return fixed
 
 
+def once(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Without an import of ai.onnx by its other name: the references take the versions of some operators from it."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    del copy.opset_import[:]
+    copy.opset_import.extend(opset for opset in model.opset_import if opset.domain != "ai.onnx")
+    return copy
+
+
 def ask_references(case: Case) -> Expectation:
+    if case.huge:
+        return Expectation(None, "refused", {"all": "not asked: no machine has the memory"})
     answers, remarks, refused = {}, {}, 0
     for name, run in REFERENCES.items():
         try:
-            answers[name] = declared(run(case.model, case.feeds), case.model)
+            answers[name] = declared(run(once(case.model), case.feeds), case.model)
         except Unavailable as error:
             remarks[name] = f"unavailable: {error}"
         except Refused as error:
@@ -99,7 +110,7 @@ def judge(api, error_type, case: Case, expected: Expectation, order: str) -> tup
     if time.monotonic() - start > COMPILING:
         return "hang", f"{time.monotonic() - start:.0f} s", outputs
     if expected.outputs is None:
-        must_fail = case.invalid and expected.basis in ("refused", "contested")
+        must_fail = (case.invalid or case.huge) and expected.basis in ("refused", "contested")
         return ("accepted", "outputs, although a value is out of range", outputs) if must_fail else ("ok", "", outputs)
     text = disagreement(case, expected.outputs, outputs)
     return ("mismatch", text, outputs) if text else ("ok", "", outputs)

@@ -85,6 +85,35 @@ OP_CASES_IN(
       {f32({1, 1, 2}, {6, 1.5f}), zeros({1, 1, 1, 1}), f32({1, 1, 1, 1}, {6})},
       {{"num_heads", int64_t{2}}, {"kv_num_heads", int64_t{1}}}}})
 
+// Quarter turns at position 1, half turns at 2: (x, y) becomes (-y, x), then (-x, -y).
+const Tensor kCosines = f32({3, 1}, {1, 0, -1}), kSines = f32({3, 1}, {0, 1, 0});
+OP_CASES_IN("com.microsoft", RotaryEmbedding, 1,
+            {{"heads_by_the_caches",
+              {f32({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({1}, {1}), kCosines, kSines},
+              {f32({1, 2, 4}, {-2, 1, -4, 3, -5, -6, -7, -8})}},
+             {"positions",
+              {f32({2, 1, 2}, {1, 2, 3, 4}), i64({2, 1}, {2, 1}), kCosines, kSines},
+              {f32({2, 1, 2}, {-1, -2, -4, 3})}},
+             {"four_dims",
+              {f32({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({1}, {0}), kCosines, kSines},
+              {f32({1, 2, 2, 2}, {1, 2, -4, 3, 5, 6, -8, 7})},
+              {{"interleaved", int64_t{1}}}},
+             {"part_of_a_head",
+              {f32({1, 1, 3}, {1, 2, 3}), i64({1}, {2}), kCosines, kSines},
+              {f32({1, 1, 3}, {-1, -2, 3})},
+              {{"num_heads", int64_t{1}}, {"rotary_embedding_dim", int64_t{2}}}}})
+OP_FAILS_IN("com.microsoft", RotaryEmbedding, 1,
+            {{"beyond_the_caches",
+              {f32({1, 2, 2}, {1, 2, 3, 4}), i64({1}, {2}), kCosines, kSines},
+              {f32({1, 2, 2}, {})},
+              {},
+              "2 positions from 2 of 3"},
+             {"width",
+              {f32({1, 1, 3}, {1, 2, 3}), i64({1}, {0}), kCosines, kSines},
+              {f32({1, 1, 3}, {})},
+              {},
+              "caches of shape {3, 1} for input {1, 1, 3}"}})
+
 OP_FAILS_IN("com.microsoft", GroupQueryAttention, 1,
             {{"longer_than_the_cache",
               {zeros({1, 1, 1}), zeros({1, 1, 1}), zeros({1, 1, 1}), zeros({1, 1, 2, 1}), zeros({1, 1, 2, 1}),

@@ -24,6 +24,30 @@ OP_CASES(MaxPool, 12,
             {"pads", std::vector<int64_t>{1, 1}},
             {"ceil_mode", int64_t{1}}}}})
 
+// Too long by a stride: the formula gives no windows, and so no elements.
+const std::vector<OpCase> kNoWindows = {
+    {"kernel_one_too_long",
+     {f32({1, 2, 2}, {1, 2, 3, 4})},
+     {f32({1, 2, 0}, {})},
+     {{"kernel_shape", std::vector<int64_t>{3}}}},
+    {"kernel_a_stride_too_long",
+     {f32({1, 1, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})},
+     {f32({1, 1, 2, 0}, {})},
+     {{"kernel_shape", std::vector<int64_t>{2, 4}}, {"strides", std::vector<int64_t>{2, 2}}}}};
+OP_CASES(AveragePool, 7, kNoWindows)
+OP_CASES(LpPool, 11, kNoWindows)
+OP_FAILS(AveragePool, 7,
+         {{"kernel_a_stride_and_one_too_long",
+           {f32({1, 1, 2}, {1, 2})},
+           {f32({1, 1, 0}, {})},
+           {{"kernel_shape", std::vector<int64_t>{4}}},
+           "4"},
+          {"kernel_half_a_stride_too_long",
+           {f32({1, 1, 2}, {1, 2})},
+           {f32({1, 1, 0}, {})},
+           {{"kernel_shape", std::vector<int64_t>{3}}, {"strides", std::vector<int64_t>{2}}},
+           "3"}})
+
 OP_FAILS(Conv, 11,
          {{"depthwise_kernel_beyond_input",
            {f32({1, 2, 2}, {1, 2, 3, 4}), f32({2, 1, 3}, {1, 1, 1, 1, 1, 1})},

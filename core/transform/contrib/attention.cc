@@ -217,6 +217,8 @@ Lowered lower_rotary_embedding(Site& site) {
   if (site.number("scale", 1.0) != 1.0 || site.node.int_or("is_packed_batching", 0) != 0) {
     return unsupported("a scale or packed batches have no form in ai.onnx");
   }
+  if (site.rank(0) < 0 || site.rank(1) < 0)
+    return unsupported("the rank of the input or of position_ids is not known");
   ValueId positions = site.in(1);
   if (site.rank(1) == 1) {
     const int64_t axis = site.rank(0) == 4 ? 2 : 1;

@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr auto kTypes = kNumericTypes;
+constexpr auto kTypes = kNumericTypes + kBoolType + kComplexTypes;
 
 // Adds blocks back to where a sliding window took them: [N, C * block, windows] to [N, C, image...].
 class Col2Im {
@@ -59,7 +59,7 @@ class Col2Im {
                        const std::span<Compute<T>> sums = all_sums.of(worker);
                        for (int64_t p = begin; p < end; ++p) {
                          ctx.check_cancelled();
-                         std::fill(sums.begin(), sums.end(), Compute<T>{0});
+                         std::fill(sums.begin(), sums.end(), Compute<T>{});
                          for (int64_t i = 0; i < block; ++i) {
                            const int64_t to = s.targets[static_cast<size_t>(i)];
                            if (to >= 0)
@@ -70,7 +70,7 @@ class Col2Im {
                        }
                      });
   }
-  // Integers wrap around.
+  // Integers wrap around; of bools the sum is "or".
   template <class C>
   static void add(C& to, C value) {
     if constexpr (std::is_integral_v<C>)

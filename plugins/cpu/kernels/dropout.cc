@@ -5,6 +5,8 @@
 namespace tenon::cpu {
 namespace {
 
+constexpr auto kTypes = kFloatTypes + kFloat8Types;
+
 // At inference the input passes. In training mode (version 12 and later, input 2) elements are dropped with
 // probability `ratio` and the others scaled up; the seed makes that repeatable.
 class Dropout {
@@ -12,9 +14,8 @@ class Dropout {
   explicit Dropout(const NodeView& n)
       : seed_(static_cast<uint64_t>(n.attr_i("seed", 0))), can_train_(n.since_version() >= 12) {}
   static Support supports(const NodeView& n) {
-    return Check(n)
-        .input(0, kFloatTypes)
-        .that(n.since_version() >= 7 || n.attr_i("is_test", 1) != 0, TENON_REJECT_ATTRIBUTE, "is_test is 0");
+    return Check(n).input(0, kTypes).that(n.since_version() >= 7 || n.attr_i("is_test", 1) != 0,
+                                          TENON_REJECT_ATTRIBUTE, "is_test is 0");
   }
   void prepare(PrepareContext& p) const {
     for (int i = 0; i < 2; ++i) p.set_output(i, p.input(0).dims());
@@ -30,7 +31,7 @@ class Dropout {
       return;
     }
     std::mt19937 engine(static_cast<uint32_t>(seed_));
-    dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
+    dispatch(kTypes, ctx.input(0).dtype(), [&]<class T>() {
       const Compute<T> scale = static_cast<Compute<T>>(1 / (1 - ratio));
       for (int64_t i = 0, n = ctx.input(0).size(); i < n; ++i) {
         const bool kept = uniform(engine) >= ratio;
@@ -52,7 +53,7 @@ class Dropout {
   static double ratio_of(const Context& ctx) {
     double ratio = 0.5;
     if (ctx.has_input(1))
-      dispatch(kFloatTypes, ctx.input(1).dtype(), [&]<class T>() {
+      dispatch(kTypes, ctx.input(1).dtype(), [&]<class T>() {
         ratio = static_cast<double>(static_cast<Compute<T>>(ctx.input(1).at<T>(0)));
       });
     require(ratio >= 0 && ratio < 1, TENON_INVALID_ARGUMENT, "ratio is ", ratio, ", it must be in [0, 1)");

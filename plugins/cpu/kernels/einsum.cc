@@ -114,7 +114,8 @@ class Contraction {
     for (const char c : b.labels) {
       if (!has(a.labels, c)) columns += c;
     }
-    const auto size = [&](char c) { return std::max(extent(a, c), extent(b, c)); };
+    // One element is stretched to as many as the other has, and to none too.
+    const auto size = [&](char c) { return extent(a, c) == 1 ? extent(b, c) : extent(a, c); };
     const Operand left = stretched(permuted(a, batch + rows + inner), batch + inner, size);
     const Operand right = stretched(permuted(b, batch + inner + columns), batch + inner, size);
     Operand out{batch + rows + columns, {}, 0};
@@ -129,7 +130,7 @@ class Contraction {
 
   static int64_t extent(const Operand& o, char label) {
     const size_t at = o.labels.find(label);
-    return at == std::string::npos ? 0 : o.dims[at];
+    return at == std::string::npos ? 1 : o.dims[at];
   }
   template <class F>
   static int64_t volume(const std::string& labels, F&& size) {

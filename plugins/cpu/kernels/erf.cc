@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Integers, which version 9 allowed, are truncated.
+// Integers, which version 9 allowed, are truncated, from float32: from 4 on the nearest number is 1.
 struct ErfOp {
   static constexpr auto kTypes = kNumericTypes;
   static constexpr auto kVector = &isa::Table::erf;
@@ -13,7 +13,7 @@ struct ErfOp {
   template <class T>
   T operator()(T x) const {
     return static_cast<T>(
-        std::erf(static_cast<std::conditional_t<std::is_same_v<T, float>, float, double>>(x)));
+        std::erf(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(x)));
   }
 };
 using Erf = UnaryKernel<ErfOp>;

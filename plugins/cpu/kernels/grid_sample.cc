@@ -118,7 +118,6 @@ class GridSample {
     const double low = corners_ ? 0 : -0.5, high = corners_ ? length - 1 : length - 0.5;
     double x = place(normalized, length);
     if (mode_ == Mode::kNearest) x = std::nearbyint(x);
-    if (padding_ == Padding::kBorder && (x < low || x > high)) x = std::clamp(x, 0.0, length - 1);
     if (padding_ == Padding::kReflection) x = reflect(x, low, high);
     const double base = std::floor(x), t = x - base;
     Taps out;

@@ -1,3 +1,4 @@
+#include "kernels/common/checked.h"
 #include "kernels/common/indices.h"
 #include "kernels/common/lines.h"
 
@@ -10,34 +11,29 @@ struct RotaryState {
   int64_t batch_step = 0, head_step = 0, row_step = 0;
 };
 
+/// Which input is which.
+struct RotaryInputs {
+  int cosines, sines, positions;
+};
+
 // Turns pairs of elements of each head by the angle of its position. X [batch, heads, length, size] or
 // [batch, length, heads * size]; the caches hold cosines and sines for [batch, length], or for every
 // position, of which position_ids [batch, length] choose.
 class RotaryEmbedding {
  public:
   using State = RotaryState;
-  static Support supports(const NodeView& n) {
-    return Check(n)
-        .input(0, kFloatTypes)
-        .input(1, kFloatTypes)
-        .input(2, kFloatTypes)
-        .input(3, TypeList<int64_t>());
-  }
-  explicit RotaryEmbedding(const NodeView& n)
-      : interleaved_(n.attr_i("interleaved", 0) != 0),
-        heads_(n.attr_i("num_heads", 0)),
-        rotated_(n.attr_i("rotary_embedding_dim", 0)) {}
+  static Support supports(const NodeView& n) { return supports(n, kInputs); }
+  explicit RotaryEmbedding(const NodeView& n) : RotaryEmbedding(n, kInputs) {}
 
   State prepare(PrepareContext& p) const {
-    const DimsView x = p.input(0).dims(), cache = p.input(1).dims();
+    const DimsView x = p.input(0).dims(), cache = p.input(inputs_.cosines).dims();
     State s;
     s.batch = x[0];
     if (x.size() == 4) {
       s.heads = x[1], s.length = x[2], s.size = x[3];
       s.row_step = s.size, s.head_step = s.length * s.size;
     } else {
-      require(heads_ > 0 && x[2] % heads_ == 0, TENON_INVALID_ARGUMENT, heads_, " heads for input ", x);
-      s.heads = heads_, s.length = x[1], s.size = x[2] / heads_;
+      s.heads = heads_of(x, cache), s.length = x[1], s.size = x[2] / s.heads;
       s.row_step = x[2], s.head_step = s.size;
     }
     s.batch_step = s.heads * s.length * s.size;
@@ -45,8 +41,8 @@ class RotaryEmbedding {
     require(s.rotated <= s.size && s.rotated % 2 == 0, TENON_INVALID_ARGUMENT, "rotary_embedding_dim is ",
             s.rotated, " for heads of ", s.size);
     const bool each_has_its_own = cache.size() == 3 || (s.batch == 1 && cache[0] == s.length);
-    require(cache.back() == s.rotated / 2 && (p.has_input(3) || each_has_its_own), TENON_INVALID_ARGUMENT,
-            "caches of shape ", cache, " for input ", x);
+    require(cache.back() == s.rotated / 2 && (p.has_input(inputs_.positions) || each_has_its_own),
+            TENON_INVALID_ARGUMENT, "caches of shape ", cache, " for input ", x);
     p.set_output(0, x);
     return s;
   }
@@ -54,9 +50,7 @@ class RotaryEmbedding {
   void run(const Context& ctx, const State& s) const {
     if (ctx.input(0).size() == 0) return;
     const int64_t half = s.rotated / 2, rows = s.batch * s.length;
-    DimsView places;
-    if (ctx.has_input(3))
-      places = checked_indices(ctx, ctx.input(3), half == 0 ? 1 : ctx.input(1).size() / half);
+    const DimsView places = places_of(ctx, s, half == 0 ? 1 : ctx.input(inputs_.cosines).size() / half);
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
       using C = Compute<T>;
       const WorkerLists<C> all_cosines(ctx, half), all_sines(ctx, half);
@@ -67,8 +61,8 @@ class RotaryEmbedding {
             for (int64_t r = begin; r < end; ++r) {
               ctx.check_cancelled();
               const int64_t place = places.empty() ? r : places[static_cast<size_t>(r)];
-              load(ctx.input(1), place * half, cosines);
-              load(ctx.input(2), place * half, sines);
+              load(ctx.input(inputs_.cosines), place * half, cosines);
+              load(ctx.input(inputs_.sines), place * half, sines);
               for (int64_t h = 0; h < s.heads; ++h)
                 turn<T>(ctx, r / s.length * s.batch_step + h * s.head_step + r % s.length * s.row_step, s,
                         cosines, sines);
@@ -77,7 +71,48 @@ class RotaryEmbedding {
     });
   }
 
+ protected:
+  static Support supports(const NodeView& n, RotaryInputs inputs) {
+    return Check(n)
+        .input(0, kFloatTypes)
+        .input(inputs.cosines, kFloatTypes)
+        .input(inputs.sines, kFloatTypes)
+        .input(inputs.positions, TypeList<int64_t>());
+  }
+  RotaryEmbedding(const NodeView& n, RotaryInputs inputs)
+      : inputs_(inputs),
+        interleaved_(n.attr_i("interleaved", 0) != 0),
+        heads_(n.attr_i("num_heads", 0)),
+        rotated_(n.attr_i("rotary_embedding_dim", 0)),
+        contrib_(n.domain() == "com.microsoft") {}
+
  private:
+  static constexpr RotaryInputs kInputs{1, 2, 3};
+
+  /// Of an input [batch, length, heads * size]. com.microsoft leaves their number to the width of the caches.
+  int64_t heads_of(DimsView x, DimsView cache) const {
+    const int64_t size = checked_mul(cache.back(), 2, "the heads");
+    const bool by_caches = contrib_ && heads_ == 0 && rotated_ == 0 && size > 0;
+    require(!by_caches || x[2] % size == 0, TENON_INVALID_ARGUMENT, "caches of shape ", cache, " for input ",
+            x);
+    const int64_t heads = by_caches ? x[2] / size : heads_;
+    require(heads > 0 && x[2] % heads == 0, TENON_INVALID_ARGUMENT, heads, " heads for input ", x);
+    return heads;
+  }
+
+  /// The place of each [batch, length] in caches of `rows`; empty when it is the place itself.
+  DimsView places_of(const Context& ctx, const State& s, int64_t rows) const {
+    if (!ctx.has_input(inputs_.positions)) return {};
+    const DimsView given = checked_indices(ctx, ctx.input(inputs_.positions), rows);
+    if (ctx.input(inputs_.positions).rank() == 2) return given;
+    // One number is the place of each batch's first row.
+    require(given[0] <= rows - s.length, TENON_OUT_OF_RANGE, s.length, " positions from ", given[0], " of ",
+            rows);
+    const std::span<int64_t> out = scratch_list<int64_t>(ctx, s.batch * s.length);
+    for (size_t i = 0; i < out.size(); ++i) out[i] = given[0] + static_cast<int64_t>(i) % s.length;
+    return out;
+  }
+
   template <class C>
   static void load(TensorView cache, int64_t first, std::span<C> to) {
     dispatch(kFloatTypes, cache.dtype(), [&]<class K>() {
@@ -100,13 +135,35 @@ class RotaryEmbedding {
     std::copy(x + s.rotated, x + s.size, y + s.rotated);
   }
 
+  RotaryInputs inputs_;
   bool interleaved_;
   int64_t heads_, rotated_;
+  bool contrib_;
 };
 TENON_KERNEL(RotaryEmbedding, .op_type = "RotaryEmbedding", .since = 23,
              .contract =
                  "X: [B, T, ?] | [B, ?, T, ?]; cos_cache: [?, ?] | [B, T, ?]; sin_cache: = cos_cache; "
                  "position_ids?: [B, T] @index")
+
+// Where it cannot be written as that of ai.onnx before shapes are known.
+class MicrosoftRotaryEmbedding : public RotaryEmbedding {
+ public:
+  static Support supports(const NodeView& n) {
+    const Check scaled =
+        Check(n)
+            .that(n.attr_f("scale", 1) == 1, TENON_REJECT_ATTRIBUTE, "scale is ", n.attr_f("scale", 1))
+            .attr_is("is_packed_batching", {int64_t{0}});
+    return scaled.ok() ? RotaryEmbedding::supports(n, kInputs) : scaled;
+  }
+  explicit MicrosoftRotaryEmbedding(const NodeView& n) : RotaryEmbedding(n, kInputs) {}
+
+ private:
+  static constexpr RotaryInputs kInputs{2, 3, 1};
+};
+TENON_KERNEL(MicrosoftRotaryEmbedding, .domain = "com.microsoft", .op_type = "RotaryEmbedding",
+             .contract =
+                 "input: [B, T, ?] | [B, ?, T, ?]; position_ids: [1] | [B, T] @index; cos_cache: [?, ?]; "
+                 "sin_cache: = cos_cache")
 
 }  // namespace
 }  // namespace tenon::cpu

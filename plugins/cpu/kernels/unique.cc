@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <complex>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -19,6 +20,11 @@ int order(T a, T b) {
   const bool x_nan = x != x, y_nan = y != y;
   return x_nan == y_nan ? 0 : x_nan ? 1 : -1;
 }
+template <class T>
+int order(std::complex<T> a, std::complex<T> b) {
+  const int by_real = order(a.real(), b.real());
+  return by_real != 0 ? by_real : order(a.imag(), b.imag());
+}
 
 Compare slice_order(TensorView in, const Around& at) {
   if (at.outer == 0 || at.inner == 0) return [](int64_t, int64_t) { return 0; };
@@ -34,8 +40,8 @@ Compare slice_order(TensorView in, const Around& at) {
   if (in.dtype() == TENON_STRING)
     return walk([in](int64_t a, int64_t b) { return in.string(a).compare(in.string(b)); });
   Compare out;
-  dispatch(kNumericTypes + kBoolType, in.dtype(), [&]<class T>() {
-    out = walk([in](int64_t a, int64_t b) { return order<T>(in.at<T>(a), in.at<T>(b)); });
+  dispatch(kNumericTypes + kBoolType + kComplexTypes, in.dtype(), [&]<class T>() {
+    out = walk([in](int64_t a, int64_t b) { return order(in.at<T>(a), in.at<T>(b)); });
   });
   return out;
 }

@@ -117,7 +117,7 @@ class WindowPool : public Pool {
   Plan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     Dims y{x[0], x[1]};
-    const Dims windows = attributes_.output(x.subspan(2), attributes_.kernel, ceils_);
+    const Dims windows = attributes_.output(x.subspan(2), attributes_.kernel, ceils_, true);
     y.insert(y.end(), windows.begin(), windows.end());
     p.set_output(0, y);
     p.set_output(1, y);
@@ -136,7 +136,7 @@ class WindowPool : public Pool {
                                : narrow(attributes_.pads[axes + d]);
       out.after[at] = attributes_.is_same() ? std::max(0, span - w.in[at] - w.pad[at]) : given;
     }
-    out.by_lines = has_lines() && LineKernels::fit(out.window);
+    out.by_lines = has_lines() && LineKernels::fit(out.window) && element_count(windows) != 0;
     if (out.by_lines) {
       const int64_t elements = frame_elements(framed(out.window)) * out.planes;
       p.workspace(static_cast<uint64_t>(elements) * sizeof(float) + 1, 128);

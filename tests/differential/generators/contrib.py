@@ -133,7 +133,8 @@ def rotary(draw: Draw, op: str):
     flat = draw.chance(0.5)
     x = draw.array((n, t, heads * size) if flat else (n, heads, t, size))
     ids = draw.pick(draw.array((n, t), np.int64, 0, 7), np.array([draw.int(0, 3)], np.int64))
-    node(draw, op, [x, ids, draw.array((8, size // 2), F, -1, 1), draw.array((8, size // 2), F, -1, 1)], interleaved=draw.pick(None, 0, 1))
+    node(draw, op, [x, ids, draw.array((8, size // 2), F, -1, 1), draw.array((8, size // 2), F, -1, 1)], interleaved=draw.pick(None, 0, 1),
+         num_heads=draw.maybe(heads, 0.3))
 
 
 @generator("MatMulNBits", domain=MS)
@@ -142,8 +143,9 @@ def matmul_nbits(draw: Draw, op: str):
     blocks = -(-k // block)
     a, b = draw.array((*draw.shape(0, 1, zero=0), m, k)), draw.array((n, blocks, block * bits // 8), np.uint8, 0, 255)
     zeros = draw.pick(None, draw.array((n, -(-blocks * bits // 8)), np.uint8, 0, 255))
-    names = [draw.feed(a), draw.feed(b, True), draw.feed(draw.array((n, blocks), F, 0.01, 0.1), True), None if zeros is None else draw.feed(zeros, True), None,
-             draw.maybe(draw.feed(draw.array((n,)), True), 0.3)]
+    kept = draw.chance(0.7)  # else the weights come with the Run
+    names = [draw.feed(a), draw.feed(b, kept, False), draw.feed(draw.array((n, blocks), F, 0.01, 0.1), kept, False),
+             None if zeros is None else draw.feed(zeros, kept, False), None, draw.maybe(draw.feed(draw.array((n,)), True), 0.3)]
     draw.scaled = True
     draw.out(draw.op(op, names, domain=MS, hint=F, K=k, N=n, bits=bits, block_size=block))
 

@@ -141,6 +141,12 @@ def gather(draw: Draw, op: str):
         shape = tuple(draw.int(0 if draw.chance(0.1) else 1, d) if d else 0 for d in x.shape)
         shape = list(shape)
         shape[axis] = draw.dim()
+        if draw.misfit(x.ndim > 1 and x.size):
+            wide = draw.pick(*(i for i in range(x.ndim) if i != axis % x.ndim))
+            shape[wide] = x.shape[wide] + draw.pick(1, 3, 50)
+            indices = draw.numpy.integers(0, x.shape[axis], shape)
+            draw.out(draw.op(op, [draw.feed(x), draw.feed(indices)], axis=axis))
+            return
     indices = draw.indices(tuple(shape), x.shape[axis], draw.pick(np.int64, np.int32), negative=since >= 11)
     draw.out(draw.op(op, [draw.feed(x), draw.feed(indices)], axis=draw.maybe(axis) if axis == 0 else axis))
 
@@ -214,11 +220,20 @@ def expand(draw: Draw, op: str):
 
 @generator("Tile")
 def tile(draw: Draw, op: str):
-    if draw.since(op) < 6:
-        raise NoSuchCase("Tile-1")
+    if draw.chance(0.1):
+        tile_1(draw, op)
+        return
     x = data(draw, op, 0, 4)
     repeats = [draw.pick(0, 1, 1, 2, 3) if draw.chance(0.3) else draw.int(1, 3) for _ in x.shape]
     draw.out(draw.op(op, [draw.feed(x), draw.feed(draw.ints(repeats), chain=False)]))
+
+
+def tile_1(draw: Draw, op: str):
+    """One axis, so many times."""
+    draw.opset = draw.opsets[""] = 5
+    x = draw.array(draw.shape(1, 4), np.float32)
+    parts = [np.array(draw.int(1, 3), np.float32), np.array(draw.int(0, x.ndim - 1), np.float32)]
+    draw.out(draw.op(op, [draw.feed(x, chain=False), *(draw.feed(draw.nothing(p), chain=False) for p in parts)], hint=np.float32))
 
 
 @generator("Pad")
@@ -322,7 +337,7 @@ def one_hot(draw: Draw, op: str):
     indices = draw.array(draw.shape(0, 3), draw.pick(np.int64, np.int32, np.float32), -depth if draw.since(op) >= 11 else 0, depth + 1)
     if indices.dtype.kind == "f":
         indices = np.trunc(indices)
-    size = np.array(depth if draw.chance(0.5) else [depth], draw.pick(np.int64, np.int32, np.float32))
+    size = draw.nothing(np.array(depth if draw.chance(0.5) else [depth], draw.pick(np.int64, np.int32, np.float32)))
     draw.out(draw.op(op, [draw.feed(indices), draw.feed(size, chain=False), draw.feed(draw.array((2,), kind), chain=False)],
                      axis=draw.pick(None, -1, 0, draw.int(-indices.ndim - 1, indices.ndim))))
 
@@ -332,6 +347,9 @@ def range_(draw: Draw, op: str):
     dtype = np.dtype(draw.dtype(op))
     delta = draw.pick(1, 2, -1, -3) if dtype.kind != "u" else draw.int(1, 3)
     values = [np.array(v).astype(dtype) for v in (draw.int(-5, 5), draw.int(-9, 9), delta)]
+    if draw.wrong:
+        place = draw.int(0, 2)
+        values[place] = draw.nothing(values[place])
     draw.out(draw.op(op, [draw.feed(v, chain=False) for v in values]))
 
 

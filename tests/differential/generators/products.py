@@ -193,7 +193,7 @@ def stft(draw: Draw, op: str):
 
 @generator("HannWindow", "HammingWindow", "BlackmanWindow")
 def signal_window(draw: Draw, op: str):
-    size = np.array(draw.int(2, 12), draw.pick(np.int64, np.int32))
+    size = draw.nothing(np.array(draw.int(2, 12), draw.pick(np.int64, np.int32)))
     draw.out(draw.op(op, [draw.feed(size, chain=False)], periodic=draw.pick(None, 0, 1), output_datatype=draw.pick(None, 1, 11)))
 
 

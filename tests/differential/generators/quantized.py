@@ -107,6 +107,6 @@ def qlinear_conv(draw: Draw, op: str):
     w = draw.array((outputs, inner, *attributes["kernel_shape"]), types[1], -128, 127)
     zero_w = np.zeros(per, types[1]) if draw.chance(0.7) or per else zero_point(draw, per, types[1])
     parts = [x, scale(draw), zero_point(draw, (), types[0]), w, scale(draw, per), zero_w, scale(draw), zero_point(draw, (), types[2])]
-    bias = draw.maybe(draw.array((outputs,), np.int32, -500, 500))
+    bias = draw.cut(draw.maybe(draw.array((outputs,), np.int32, -500, 500)))
     draw.steps = 1
     draw.out(draw.op(op, [*(draw.feed(p) for p in parts), None if bias is None else draw.feed(bias)], group=group, **attributes))

@@ -84,7 +84,7 @@ def layer_normalization(draw: Draw, op: str):
     inner = x.shape[axis:]
     scale = draw.pick(inner, inner, draw.broadcast(inner), draw.broadcast(x.shape) if op == "LayerNormalization" else inner)
     bias = draw.pick(None, inner, draw.broadcast(inner)) if op == "LayerNormalization" else None
-    parts = [draw.feed(x), draw.feed(draw.array(scale, dtype)), None if bias is None else draw.feed(draw.array(bias, dtype))]
+    parts = [draw.feed(x), draw.feed(draw.cut(draw.array(scale, dtype))), None if bias is None else draw.feed(draw.array(bias, dtype))]
     outputs = draw.pick(1, 1, 3) if op == "LayerNormalization" else 1
     draw.scaled = True
     names = as_list(draw.op(op, parts, outputs, axis=draw.maybe(axis) if axis == -1 else axis, epsilon=draw.pick(None, 1e-5, 0.1)))
@@ -99,7 +99,7 @@ def channel_normalization(draw: Draw, op: str):
     shape = (draw.dim(0.02, 3), channels, *draw.shape(1 if op != "BatchNormalization" else 0, 2, top=6))
     x, eps, draw.scaled = draw.feed(draw.array(shape, dtype)), draw.pick(None, 1e-5, 0.1), True
     size = groups if op == "GroupNormalization" and since < 21 else channels
-    scale, bias = (draw.feed(draw.array((size,), dtype)) for _ in range(2))
+    scale, bias = (draw.feed(draw.cut(draw.array((size,), dtype), 0.5)) for _ in range(2))
     if op == "GroupNormalization":
         y = draw.op(op, [x, scale, bias], num_groups=groups, epsilon=eps)
     elif op == "InstanceNormalization":

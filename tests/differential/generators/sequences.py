@@ -217,7 +217,7 @@ def optimizer(draw: Draw, op: str):
         attributes |= {"alpha": 0.9, "beta": 0.95, "epsilon": 1e-6}
     else:
         attributes |= {"alpha": 0.9, "beta": 0.8, "mode": draw.pick("standard", "nesterov")}
-    rate, step = np.array(0.1, np.float32), np.array(draw.int(0, 3), np.int64)
+    rate, step = draw.nothing(np.array(0.1, np.float32)), np.array(draw.int(0, 3), np.int64)
     names = draw.op(op, [draw.feed(rate, chain=False), draw.feed(step, chain=False), *(draw.feed(a) for a in arrays)], len(shapes) * (states + 1),
                     domain="ai.onnx.preview.training", **attributes)
     draw.out(*names)

@@ -43,7 +43,7 @@ def conv(draw: Draw, op: str):
     size = image(draw, spatial, kernel, attributes["dilations"])
     x = draw.array((draw.dim(0.02, 3), group * inner, *size), dtype)
     w = draw.array((group * outer, inner, *kernel), dtype)
-    b = draw.maybe(draw.array((group * outer,), dtype))
+    b = draw.cut(draw.maybe(draw.array((group * outer,), dtype)))
     draw.scaled = True
     y = draw.op(op, [draw.feed(x), draw.feed(w), None if b is None else draw.feed(b)], group=group if group > 1 else None,
                 **(attributes | {"kernel_shape": draw.maybe(kernel, 0.7)}))
@@ -80,11 +80,13 @@ def conv_transpose(draw: Draw, op: str):
     if draw.chance(0.25):
         attributes.pop("pads", None)
         attributes.pop("output_padding", None)
-        attributes["output_shape"] = [s * i + draw.int(0, 2) for s, i in zip(strides, size)]
+        # From two short of what the windows cover to one past it: more would ask for pads below 0, which there are not.
+        spans = [s * (i - 1) + (k - 1) * d + 1 for s, i, k, d in zip(strides, size, kernel, attributes["dilations"] or [1] * spatial)]
+        attributes["output_shape"] = [max(1, span + draw.int(-2, min(s - 1, 1))) for s, span in zip(strides, spans)]
         attributes["auto_pad"] = draw.pick(None, "NOTSET", "SAME_UPPER", "SAME_LOWER")
     x = draw.array((draw.int(1, 2), group * inner, *size), dtype)
     w = draw.array((group * inner, outer, *kernel), dtype)
-    b = draw.maybe(draw.array((group * outer,), dtype))
+    b = draw.cut(draw.maybe(draw.array((group * outer,), dtype)))
     draw.scaled = True
     y = draw.op(op, [draw.feed(x), draw.feed(w), None if b is None else draw.feed(b)], group=group if group > 1 else None, **attributes)
     draw.out(fused_behind(draw, y, np.dtype(dtype)))
@@ -102,7 +104,9 @@ def deform_conv(draw: Draw, op: str):
         raise NoSuchCase("no output")
     n, points = draw.int(1, 2), offsets * kernel[0] * kernel[1]
     x, w = draw.array((n, channels, *size), dtype), draw.array((group * draw.int(1, 2), channels // group, *kernel), dtype)
-    offset, mask = draw.array((n, 2 * points, *out), dtype, -2, 2), draw.maybe(draw.array((n, points, *out), dtype, 0, 1))
+    # Quarters: places that every type tells exactly, so that a narrow one does not move a sample.
+    offset = (np.round(draw.array((n, 2 * points, *out), np.float32, -2, 2) * 4) / 4).astype(dtype)
+    mask = draw.maybe(draw.array((n, points, *out), dtype, 0, 1))
     b = draw.maybe(draw.array((w.shape[0],), dtype))
     parts = [x, w, offset, b, mask]
     draw.scaled = True
@@ -150,6 +154,11 @@ def max_unpool(draw: Draw, op: str):
     if count < n * c * h * w:
         raise NoSuchCase("too few places")
     indices = draw.numpy.permutation(count)[:n * c * h * w].reshape(n, c, h, w).astype(np.int64)
+    if draw.misfit():
+        if draw.chance(0.5):
+            s = [draw.pick(0, -1), s[1]]
+        else:
+            indices = draw.cut(indices) if n > 1 or draw.chance(0.5) else indices[..., :0]
     draw.out(draw.op(op, [draw.feed(draw.array((n, c, h, w), dtype)), draw.feed(indices)], kernel_shape=k, strides=s))
 
 
@@ -195,6 +204,12 @@ def resize(draw: Draw, op: str):
         draw.out(draw.op(op, [draw.feed(x), draw.feed(np.array(scales, np.float32), chain=False)], mode=mode))
         return
     by_sizes = draw.chance(0.5)
+    if draw.wrong and draw.chance(0.5) and since >= 13:
+        draw.huge = True
+        big = draw.pick(2**32, 10**9, 2**62)
+        draw.out(draw.op(op, [draw.feed(x), None, None, draw.feed(draw.ints([big if i in free else shape[i] for i in range(rank)]), chain=False)] if by_sizes else
+                         [draw.feed(x), None, draw.feed(np.array([1e9 if i in free else 1.0 for i in range(rank)], np.float32), chain=False)], mode=mode))
+        return
     ways = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", *(["half_pixel_symmetric"] if since >= 19 else [])]
     way = draw.pick(None, *ways, "tf_crop_and_resize")
     attributes = {"mode": draw.maybe(mode) if mode == "nearest" else mode, "coordinate_transformation_mode": way,

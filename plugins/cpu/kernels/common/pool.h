@@ -176,7 +176,7 @@ class PoolBase {
 
   PoolWindows prepare(PrepareContext& p) const {
     const DimsView in = p.input(0).dims();
-    const std::vector<WindowDim> dims = window_.resolve(in.subspan(2), window_.kernel);
+    const std::vector<WindowDim> dims = window_.resolve(in.subspan(2), window_.kernel, true);
     const Dims out = window_output(in[0], in[1], dims);
     for (int i = 0; i < p.output_count(); ++i) p.set_output(i, out);
     return element_count(out) == 0 ? PoolWindows() : PoolWindows(p, dims);

@@ -8,7 +8,8 @@
 namespace tenon::cpu {
 
 inline constexpr auto kQuantizedTypes = TypeList<int8_t, uint8_t, int16_t, uint16_t, int32_t>() +
-                                        kSmallIntTypes + kFloat8Types + TypeList<Float4E2M1>();
+                                        kSmallIntTypes + kFloat8Types +
+                                        TypeList<Float4E2M1, Float6E2M3, Float6E3M2>();
 
 /// Which scale an element has: one for the tensor, one for each slice of the axis, or one for each block
 /// along it.

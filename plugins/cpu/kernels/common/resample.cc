@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr auto kNearestTypes = kNumericTypes + kBoolType;
+constexpr auto kNearestTypes = kNumericTypes + kBoolType + kComplexTypes;
 
 Interpolation interpolation_named(const std::string& name) {
   if (name == "nearest") return Interpolation::kNearest;

@@ -39,8 +39,9 @@ class WindowAttributes {
         ceil_mode(n.attr_i("ceil_mode", 0) != 0) {}
 
   /// One entry per dim of `input`. `taps` is the kernel's shape, from the weights or from the attribute; where both
-  /// are given they agree. No product or sum of what is returned overflows.
-  std::vector<WindowDim> resolve(DimsView input, DimsView taps) const {
+  /// are given they agree. `may_be_empty`: a kernel that is too long by one stride gives no windows, as ONNX's
+  /// formula for pools says, and is no error. No product or sum of what is returned overflows.
+  std::vector<WindowDim> resolve(DimsView input, DimsView taps, bool may_be_empty = false) const {
     const size_t n = input.size();
     require(taps.size() == n, TENON_INVALID_ARGUMENT, "kernel shape ", taps, " for ", n, " spatial dims");
     require(kernel.empty() || std::equal(kernel.begin(), kernel.end(), taps.begin(), taps.end()),
@@ -60,7 +61,7 @@ class WindowAttributes {
       if (!pads.empty()) w.pad_begin = pads[d], w.pad_end = pads[d + n];
       require(w.pad_begin >= 0 && w.pad_end >= 0, TENON_INVALID_ARGUMENT, "pads are ", pads,
               " and must not be negative");
-      pad(w);
+      pad(w, may_be_empty);
     }
     return out;
   }
@@ -70,7 +71,7 @@ class WindowAttributes {
   bool ceil_mode;
 
  private:
-  void pad(WindowDim& w) const {
+  void pad(WindowDim& w, bool may_be_empty) const {
     const int64_t reach = checked_add(checked_mul(w.kernel - 1, w.dilation, "the kernel"), 1, "the kernel");
     if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
       w.out = ceil_div(w.in, w.stride);
@@ -85,9 +86,10 @@ class WindowAttributes {
         checked_add(checked_add(w.in, w.pad_begin, "the padded input"), w.pad_end, "the padded input");
     const int64_t span = padded - reach;
     // With ceil_mode a window may hang over the end by less than a stride.
-    require(span >= 0 || w.in == 0 || (ceil_mode && span > -w.stride), TENON_INVALID_ARGUMENT,
-            "the kernel reaches over ", reach, " elements but the padded input has ", padded);
-    w.out = (ceil_mode ? ceil_div(span, w.stride) : span / w.stride) + 1;
+    require(span >= 0 || w.in == 0 || (ceil_mode && span > -w.stride) || (may_be_empty && span == -w.stride),
+            TENON_INVALID_ARGUMENT, "the kernel reaches over ", reach, " elements but the padded input has ",
+            padded);
+    w.out = (ceil_mode ? ceil_div(span, w.stride) : -ceil_div(-span, w.stride)) + 1;
     // A window must begin inside the input or its leading padding.
     const int64_t last = checked_mul(std::max<int64_t>(w.out, 1) - 1, w.stride, "the last window's place");
     checked_add(last, reach, "the last window's end");

@@ -16,7 +16,7 @@ class Pooling : public Operation {
     const Dims& x = b.dims(node.inputs[0]);
     require(ep::element_count(x) != 0 || x[0] == 0 || x[1] == 0, TENON_UNIMPLEMENTED, "an image of shape ", x,
             " has no elements");
-    return window_.shape(x, x[1], kernel_of(x));
+    return window_.shape(x, x[1], kernel_of(x), true);
   }
 
   void build(Builder& b, const Node& node) const override {

@@ -51,8 +51,9 @@ class WindowAttributes {
     return true;
   }
 
-  /// {N, channels, spatial...} of what windows over x {N, C, spatial...} give.
-  Dims shape(const Dims& x, int64_t channels, const Dims& kernel) const {
+  /// {N, channels, spatial...} of what windows over x {N, C, spatial...} give. `may_be_empty`: no windows where the kernel is too
+  /// long by one stride, as ONNX's formula for pools says.
+  Dims shape(const Dims& x, int64_t channels, const Dims& kernel, bool may_be_empty = false) const {
     Dims out{x[0], channels};
     for (size_t i = 0; i < kernel.size(); ++i) {
       const int64_t stride = at(strides_, i, 1), span = span_of(i, kernel[i]), length = x[i + 2];
@@ -63,6 +64,10 @@ class WindowAttributes {
       const int64_t free = length + begin_pad(i) + end_pad(i) - span;
       const bool fits =
           free >= 0 || (ceil_ && free > -stride && length != 0);  // rounded up there is one, cut at the end
+      if (!fits && may_be_empty && free == -stride) {
+        out.push_back(0);
+        continue;
+      }
       require(fits, TENON_INVALID_ARGUMENT, "a window of ", span, " elements is larger than axis ", i + 2,
               ", which has ", length, " and ", begin_pad(i) + end_pad(i), " of padding");
       out.push_back(free < 0 ? 1 : (ceil_ ? free + stride - 1 : free) / stride + 1);

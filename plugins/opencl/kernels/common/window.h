@@ -28,8 +28,10 @@ struct WindowAttributes {
   std::string auto_pad;
 
   /// How many windows there are along each axis. `ceils`: also one that is cut off at the end, unless it begins in the
-  /// padding there. Throws when none fits.
-  ep::Dims output(ep::DimsView in, ep::DimsView kernel_dims, bool ceils = false) const {
+  /// padding there. Throws when none fits, but for `may_be_empty` where a window is too long by one stride: then
+  /// there are none, as ONNX's formula for pools says.
+  ep::Dims output(ep::DimsView in, ep::DimsView kernel_dims, bool ceils = false,
+                  bool may_be_empty = false) const {
     require_fit(in.size(), kernel_dims);
     ep::Dims out;
     for (size_t d = 0; d < in.size(); ++d) {
@@ -42,9 +44,9 @@ struct WindowAttributes {
       const int64_t room = padded - span, steps = room >= 0 ? room / stride : -1;
       int64_t windows = steps + (ceils && room > steps * stride ? 1 : 0) + 1;
       if (ceils && (windows - 1) * stride >= in[d] + before) --windows;
-      ep::require(windows > 0, TENON_INVALID_ARGUMENT, "a window of ", span, " does not fit into axis ", d,
-                  " of ", in[d], " elements, ", padded, " with padding");
-      out.push_back(windows);
+      ep::require(windows > 0 || (may_be_empty && room == -stride), TENON_INVALID_ARGUMENT, "a window of ",
+                  span, " does not fit into axis ", d, " of ", in[d], " elements, ", padded, " with padding");
+      out.push_back(std::max<int64_t>(windows, 0));
     }
     return out;
   }
