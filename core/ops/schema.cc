@@ -159,7 +159,8 @@ class Resolver {
     const Operator* op = find_operator(node.domain, node.op_type, 1);
     if (op == nullptr) return ok_status();  // a provider may know it
     node.since_version = op->since;
-    return check_own(node, *op);
+    RETURN_IF_ERROR(check_own(node, *op));
+    return check_bodies(node);
   }
 
   static Status check_own(const ir::Node& node, const Operator& op) {
@@ -230,9 +231,7 @@ Status resolve(ir::Model& model) {
 }
 
 bool is_control_flow(const ir::Node& node) {
-  // Of com.microsoft's search only the form with one decoder, that of GPT-2.
-  if (node.domain == "com.microsoft" && node.op_type == "BeamSearch")
-    return node.find("decoder") != nullptr && node.int_or("model_type", 0) == 0;
+  if (is_beam_search(node)) return true;
   return canonical_domain(node.domain).empty() && (node.op_type == "If" || node.op_type == "Loop" ||
                                                    node.op_type == "Scan" || node.op_type == "SequenceMap");
 }

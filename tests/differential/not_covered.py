@@ -9,7 +9,6 @@ from registry import GENERATORS
 REASONS = {
     ("", "ImageDecoder"): "neither reference decodes by itself",
     ("ai.onnx.preview.training", "Gradient"): "no reference computes it",
-    ("com.microsoft", "BeamSearch"): "needs a trained decoder; a shared model has one",
     ("com.microsoft", "GreedySearch"): "needs a trained decoder",
     ("com.microsoft", "BiasSoftmax"): "ONNX Runtime has no kernel for processors",
     ("com.microsoft", "GroupNorm"): "ONNX Runtime has no kernel for processors",
