@@ -246,6 +246,22 @@ Status greedy_search(const Node&, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
+/// As many tokens as the data tell, behind the input's dims; an input without strings keeps its rank.
+Status tokenizer(const Node&, const InferInputs& inputs, Types& out) {
+  set_output(out, 0, ElementType::kString);
+  const Shape* shape = shape_input(inputs, 0);
+  if (shape == nullptr) return ok_status();
+  if (shape->rank() != 1 && shape->rank() != 2)
+    return invalid_model("the strings must be of rank 1 or 2, not ", shape->rank());
+  for (const Dim& dim : shape->dims) {
+    if (!dim.known() || dim.value == 0) return ok_status();
+  }
+  Shape tokens = *shape;
+  tokens.dims.emplace_back();
+  set_output(out, 0, ElementType::kString, std::move(tokens));
+  return ok_status();
+}
+
 /// Dropped from ai.onnx: cuts `border` (left, top, right, bottom), then `scale` (height, width) is what
 /// remains.
 Status crop(const Node& node, const InferInputs& inputs, Types& out) {
@@ -325,6 +341,7 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "SimplifiedLayerNormalization", 2, 2, 2, layer_norm},
       {kMs, "SkipLayerNormalization", 3, 5, 4, skip_layer_norm},
       {kMs, "SkipSimplifiedLayerNormalization", 3, 4, 4, skip_layer_norm},
+      {kMs, "Tokenizer", 1, 1, 1, tokenizer},
       {kMs, "TransposeMatMul", 2, 2, 1, fused_matmul},
       {kMs, "Trilu", 1, 2, 1, like_first},
       // Once in ai.onnx, or put there by ONNX Runtime's optimizer.

@@ -234,6 +234,19 @@ def inverse(draw: Draw, op: str):
     node(draw, op, [x.astype(F)])
 
 
+@generator("Tokenizer", domain=MS)
+def tokenizer(draw: Draw, op: str):
+    pieces = ("a", "b", "ab", "abc", "é", "日本", "x.y", "1", "22", " ", "  ", ",", "-", "𝄞", "A", "\n")
+    separators = (" ", ",", "[ ,]+", "-", "é", "b+", "ab|abc", r"\s", r"\d+", "日", "^a", "b$", r"\bx", "[^a-z]", "(?i)a")
+    expressions = ("[a-z]+", r"\w+", r"\S+", "a*", "ab|abc", "[0-9]{2}", r"\b\w", "(a|b)+", "日?本", r"^\w+", "[^ ]+$", "x*")
+    shape = draw.pick((1,), (3,), (2, 3), (0,), (2, 0), (0, 2))
+    texts = ["".join(draw.pick(*pieces) for _ in range(draw.int(0, 7))) for _ in range(int(np.prod(shape)))]
+    way = draw.pick({"separators": [""]}, {"tokenexp": "."}, {"separators": [draw.pick(*separators) for _ in range(draw.int(1, 3))]},
+                    {"tokenexp": draw.pick(*expressions)})
+    least = 1 if way in ({"separators": [""]}, {"tokenexp": "."}) else draw.pick(1, 1, 2, 3)
+    node(draw, op, [np.array(texts, dtype=object).reshape(shape)], hint=object, mark=draw.pick(0, 1), mincharnum=least, pad_value=draw.pick("#", "", "é"), **way)
+
+
 @generator("ExpandDims", "Trilu", "GatherND", "GridSample", domain=MS)
 def as_standard(draw: Draw, op: str):
     x = draw.array(draw.shape(2, 4, zero=0))
