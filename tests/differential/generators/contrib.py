@@ -100,7 +100,7 @@ def group_query(draw: Draw, op: str):
         inputs = [draw.array((n, t, heads * size)), draw.array((n, t, length * size)), draw.array((n, t, length * size))]
     node(draw, op, [*inputs, *pasts, np.full((n,), total - 1, np.int32), np.array(total, np.int32), *caches], 3, num_heads=heads, kv_num_heads=length,
          scale=draw.maybe(0.4, 0.3), do_rotary=1 if rotary else None, rotary_interleaved=draw.pick(None, 0, 1) if rotary else None,
-         local_window_size=draw.maybe(2, 0.2), softcap=draw.maybe(2.0, 0.2))
+         softcap=draw.maybe(2.0, 0.2), **draw.pick({}, {}, {"local_window_size": 2}, {"causal": 0}, {"causal": 1}))
 
 
 @generator("SkipLayerNormalization", "SkipSimplifiedLayerNormalization", domain=MS)
@@ -138,11 +138,13 @@ def rotary(draw: Draw, op: str):
 
 @generator("MatMulNBits", domain=MS)
 def matmul_nbits(draw: Draw, op: str):
-    m, k, n, block, bits = draw.int(1, 4), draw.int(1, 70), draw.int(1, 9), draw.pick(16, 32), draw.pick(4, 4, 8)
+    m, k, n, block, bits = draw.int(1, 4), draw.int(1, 70), draw.int(1, 9), draw.pick(16, 32), draw.pick(2, 4, 4, 8)
     blocks = -(-k // block)
     a, b = draw.array((*draw.shape(0, 1, zero=0), m, k)), draw.array((n, blocks, block * bits // 8), np.uint8, 0, 255)
     zeros = draw.pick(None, draw.array((n, -(-blocks * bits // 8)), np.uint8, 0, 255))
-    names = [draw.feed(a), draw.feed(b, True), draw.feed(draw.array((n, blocks), F, 0.01, 0.1), True), None if zeros is None else draw.feed(zeros, True), None,
+    names = [draw.feed(a), draw.feed(b, True), draw.feed(draw.array((n, blocks), F, 0.01, 0.1), True), None if zeros is None else draw.feed(zeros, True),
+             draw.feed(draw.numpy.integers(0, blocks, (k,)).astype(np.int32), chain=False)
+             if bits == 4 and zeros is None and draw.chance(0.5) else None,  # with g_idx, ONNX Runtime takes no zero points
              draw.maybe(draw.feed(draw.array((n,)), True), 0.3)]
     draw.scaled = True
     draw.out(draw.op(op, names, domain=MS, hint=F, K=k, N=n, bits=bits, block_size=block))
