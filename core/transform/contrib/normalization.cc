@@ -77,7 +77,9 @@ Lowered lower_embed_layer_norm(Site& site) {
   const ValueId places =
       site.has(8) ? emit.op("Gather", {site.in(3), site.in(8)}) : first_positions(site, site.in(3));
   ValueId sum = emit.op("Add", {words, places});
-  if (site.has(1) && site.has(4)) sum = emit.op("Add", {sum, emit.op("Gather", {site.in(4), site.in(1)})});
+  if (site.has(1) != site.has(4))
+    return unsupported("inputs segment_ids and segment_embedding belong together; give both, or none");
+  if (site.has(1)) sum = emit.op("Add", {sum, emit.op("Gather", {site.in(4), site.in(1)})});
   const ValueId out =
       emit.op("LayerNormalization", {sum, site.in(5), site.in(6)},
               {Attribute::of_float("epsilon", static_cast<float>(site.number("epsilon", 1e-12)))});
