@@ -246,6 +246,22 @@ Status greedy_search(const Node&, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
+/// As many tokens as the data tell, behind the input's dims; an input without strings keeps its rank.
+Status tokenizer(const Node&, const InferInputs& inputs, Types& out) {
+  set_output(out, 0, ElementType::kString);
+  const Shape* shape = shape_input(inputs, 0);
+  if (shape == nullptr) return ok_status();
+  if (shape->rank() != 1 && shape->rank() != 2)
+    return invalid_model("the strings must be of rank 1 or 2, not ", shape->rank());
+  for (const Dim& dim : shape->dims) {
+    if (!dim.known() || dim.value == 0) return ok_status();
+  }
+  Shape tokens = *shape;
+  tokens.dims.emplace_back();
+  set_output(out, 0, ElementType::kString, std::move(tokens));
+  return ok_status();
+}
+
 /// Dropped from ai.onnx: cuts `border` (left, top, right, bottom), then `scale` (height, width) is what
 /// remains.
 Status crop(const Node& node, const InferInputs& inputs, Types& out) {
@@ -287,58 +303,73 @@ constexpr int kMany = INT_MAX;
 
 const std::vector<OwnOperator>& own_operators() {
   static const std::vector<OwnOperator> table = {
-      // domain, name, least inputs, most inputs, most outputs, rule
-      {kMs, "Attention", 2, 7, 2, attention},
-      {kMs, "BeamSearch", 5, 12, 3, beam_search},
-      {kMs, "BiasGelu", 2, 2, 1, like_first},
-      {kMs, "BiasSoftmax", 2, 2, 1, like_first},
-      {kMs, "DequantizeLinear", 2, 3, 1, dequantize},
-      {kMs, "DynamicQuantizeMatMul", 3, 5, 1, dequantizing_matmul<2>},
-      {kMs, "EmbedLayerNormalization", 7, 9, 3, embed_layer_norm},
-      {kMs, "ExpandDims", 2, 2, 1, unsqueeze_by_input},
-      {kMs, "FastGelu", 1, 2, 1, like_first},
-      {kMs, "FusedConv", 2, 4, 1, as_standard<ConvName>},
-      {kMs, "FusedGemm", 2, 3, 1, as_standard<GemmName>},
-      {kMs, "FusedMatMul", 2, 2, 1, fused_matmul},
-      {kMs, "GatherND", 2, 2, 1, as_standard<GatherNDName>},
-      {kMs, "Gelu", 1, 1, 1, like_first},
-      {kMs, "GreedySearch", 2, 8, 1, greedy_search},
-      {kMs, "GridSample", 2, 2, 1, as_standard<GridSampleName>},
-      {kMs, "GroupNorm", 3, 3, 1, like_first},
-      {kMs, "GroupQueryAttention", 5, 14, 4, group_query_attention},
-      {kMs, "Inverse", 1, 1, 1, like_first},
-      {kMs, "LayerNormalization", 2, 3, 3, layer_norm},
-      {kMs, "MatMulIntegerToFloat", 4, 7, 1, dequantizing_matmul<2>},
-      {kMs, "MatMulNBits", 3, 6, 1, matmul_nbits},
-      {kMs, "MultiHeadAttention", 1, 10, 4, multi_head_attention},
-      {kMs, "QGemm", 6, 9, 1, unknown},
-      {kMs, "QLinearAdd", 7, 8, 1, qlinear_binary},
-      {kMs, "QLinearConcat", 5, kMany, 1, qlinear_concat},
-      {kMs, "QLinearGlobalAveragePool", 5, 5, 1, qlinear_global_pool},
-      {kMs, "QLinearLeakyRelu", 4, 5, 1, like_first},
-      {kMs, "QLinearMul", 7, 8, 1, qlinear_binary},
-      {kMs, "QLinearSigmoid", 4, 5, 1, like_first},
-      {kMs, "QLinearSoftmax", 5, 5, 1, like_first},
-      {kMs, "QuantizeLinear", 2, 3, 1, quantize},
-      {kMs, "QuickGelu", 1, 1, 1, like_first},
-      {kMs, "RotaryEmbedding", 4, 4, 1, like_first},
-      {kMs, "SimplifiedLayerNormalization", 2, 2, 2, layer_norm},
-      {kMs, "SkipLayerNormalization", 3, 5, 4, skip_layer_norm},
-      {kMs, "SkipSimplifiedLayerNormalization", 3, 4, 4, skip_layer_norm},
-      {kMs, "TransposeMatMul", 2, 2, 1, fused_matmul},
-      {kMs, "Trilu", 1, 2, 1, like_first},
+      // domain, name, least inputs, most inputs, most outputs, rule, attributes: NAME of an integer, NAME:f, :s, :g
+      // of a number, string, graph, :is, :fs, :ss of a list; ! where the node must have it
+      {kMs, "Attention", 2, 7, 2, attention,
+       "num_heads! unidirectional qkv_hidden_sizes:is scale:f mask_filter_value:f do_rotary "
+       "rotary_embedding_dim past_present_share_buffer"},
+      {kMs, "BeamSearch", 5, 12, 3, beam_search,
+       "eos_token_id! pad_token_id! decoder:g! encoder:g init_decoder:g model_type decoder_start_token_id "
+       "early_stopping no_repeat_ngram_size vocab_size"},
+      {kMs, "BiasGelu", 2, 2, 1, like_first, ""},
+      {kMs, "BiasSoftmax", 2, 2, 1, like_first, "is_inner_broadcast! axis"},
+      {kMs, "DequantizeLinear", 2, 3, 1, dequantize, "axis"},
+      {kMs, "DynamicQuantizeMatMul", 3, 5, 1, dequantizing_matmul<2>, ""},
+      {kMs, "EmbedLayerNormalization", 7, 9, 3, embed_layer_norm, "epsilon:f mask_index_type"},
+      {kMs, "ExpandDims", 2, 2, 1, unsqueeze_by_input, ""},
+      {kMs, "FastGelu", 1, 2, 1, like_first, ""},
+      {kMs, "FusedConv", 2, 4, 1, as_standard<ConvName>,
+       "auto_pad:s dilations:is group kernel_shape:is pads:is strides:is activation:s activation_params:fs"},
+      {kMs, "FusedGemm", 2, 3, 1, as_standard<GemmName>,
+       "alpha:f beta:f transA transB activation:s activation_alpha:f activation_beta:f activation_gamma:f"},
+      {kMs, "FusedMatMul", 2, 2, 1, fused_matmul, "alpha:f transA transB transBatchA transBatchB"},
+      {kMs, "GatherND", 2, 2, 1, as_standard<GatherNDName>, ""},
+      {kMs, "Gelu", 1, 1, 1, like_first, ""},
+      {kMs, "GreedySearch", 2, 8, 1, greedy_search,
+       "eos_token_id! pad_token_id! decoder:g! encoder:g init_decoder:g model_type decoder_start_token_id "
+       "no_repeat_ngram_size vocab_size"},
+      {kMs, "GridSample", 2, 2, 1, as_standard<GridSampleName>, "align_corners mode:s padding_mode:s"},
+      {kMs, "GroupNorm", 3, 3, 1, like_first, "activation! groups! channels_last epsilon:f"},
+      {kMs, "GroupQueryAttention", 5, 16, 4, group_query_attention,
+       "num_heads! kv_num_heads! causal do_rotary rotary_interleaved local_window_size scale:f softcap:f "
+       "smooth_softmax sliding_window_cache kv_cache_bit_width k_quant_type:s v_quant_type:s "
+       "qk_norm_epsilon:f qk_output"},
+      {kMs, "Inverse", 1, 1, 1, like_first, ""},
+      {kMs, "LayerNormalization", 2, 3, 3, layer_norm, "axis epsilon:f stash_type"},
+      {kMs, "MatMulIntegerToFloat", 4, 7, 1, dequantizing_matmul<2>, ""},
+      {kMs, "MatMulNBits", 3, 6, 1, matmul_nbits, "N! K! block_size! bits accuracy_level weight_prepacked"},
+      {kMs, "MultiHeadAttention", 1, 10, 4, multi_head_attention,
+       "num_heads! unidirectional scale:f mask_filter_value:f"},
+      {kMs, "QGemm", 6, 9, 1, unknown, "alpha:f transA transB"},
+      {kMs, "QLinearAdd", 7, 8, 1, qlinear_binary, ""},
+      {kMs, "QLinearConcat", 5, kMany, 1, qlinear_concat, "axis!"},
+      {kMs, "QLinearGlobalAveragePool", 5, 5, 1, qlinear_global_pool, "channels_last"},
+      {kMs, "QLinearLeakyRelu", 4, 5, 1, like_first, "alpha:f"},
+      {kMs, "QLinearMul", 7, 8, 1, qlinear_binary, ""},
+      {kMs, "QLinearSigmoid", 4, 5, 1, like_first, ""},
+      {kMs, "QLinearSoftmax", 5, 5, 1, like_first, "opset! axis"},
+      {kMs, "QuantizeLinear", 2, 3, 1, quantize, "axis"},
+      {kMs, "QuickGelu", 1, 1, 1, like_first, "alpha:f"},
+      {kMs, "RotaryEmbedding", 4, 4, 1, like_first,
+       "interleaved is_packed_batching num_heads rotary_embedding_dim scale:f"},
+      {kMs, "SimplifiedLayerNormalization", 2, 2, 2, layer_norm, "axis epsilon:f stash_type"},
+      {kMs, "SkipLayerNormalization", 3, 5, 4, skip_layer_norm, "epsilon:f"},
+      {kMs, "SkipSimplifiedLayerNormalization", 3, 4, 4, skip_layer_norm, "epsilon:f"},
+      {kMs, "Tokenizer", 1, 1, 1, tokenizer, "mark! mincharnum! pad_value:s! separators:ss tokenexp:s"},
+      {kMs, "TransposeMatMul", 2, 2, 1, fused_matmul, "alpha:f transA transB"},
+      {kMs, "Trilu", 1, 2, 1, like_first, "upper"},
       // Once in ai.onnx, or put there by ONNX Runtime's optimizer.
-      {"", "Affine", 1, 1, 1, like_first},
-      {"", "Crop", 1, 1, 1, crop},
-      {"", "DynamicSlice", 3, 4, 1, dynamic_slice},
-      {"", "ImageScaler", 1, 1, 1, like_first},
-      {"", "LayerNormalization", 2, 3, 3, layer_norm},
-      {"", "MeanVarianceNormalization", 1, 1, 1, like_first},
-      {"", "ParametricSoftplus", 1, 1, 1, like_first},
-      {"", "Scale", 1, 1, 1, like_first},
-      {"", "ScaledTanh", 1, 1, 1, like_first},
-      {"", "SimplifiedLayerNormalization", 2, 2, 2, layer_norm},
-      {"", "ThresholdedRelu", 1, 1, 1, like_first},
+      {"", "Affine", 1, 1, 1, like_first, "alpha:f beta:f"},
+      {"", "Crop", 1, 1, 1, crop, "border:is scale:is"},
+      {"", "DynamicSlice", 3, 4, 1, dynamic_slice, ""},
+      {"", "ImageScaler", 1, 1, 1, like_first, "scale:f bias:fs"},
+      {"", "LayerNormalization", 2, 3, 3, layer_norm, "axis epsilon:f stash_type"},
+      {"", "MeanVarianceNormalization", 1, 1, 1, like_first, "across_channels normalize_variance"},
+      {"", "ParametricSoftplus", 1, 1, 1, like_first, "alpha:f beta:f"},
+      {"", "Scale", 1, 1, 1, like_first, "scale:f"},
+      {"", "ScaledTanh", 1, 1, 1, like_first, "alpha:f beta:f"},
+      {"", "SimplifiedLayerNormalization", 2, 2, 2, layer_norm, "axis epsilon:f stash_type"},
+      {"", "ThresholdedRelu", 1, 1, 1, like_first, "alpha:f"},
   };
   return table;
 }

@@ -65,9 +65,120 @@ Status check_scan(const ir::Node& node) {
   return check_list("scan_output_axes", scan_outputs);
 }
 
+// ---- BeamSearch of com.microsoft ----
+
+enum BeamModelType : int64_t { kGpt, kT5, kWhisper };
+
+const ir::Graph* graph_of(const ir::Node& node, std::string_view attribute) {
+  const ir::Attribute* found = node.find(attribute);
+  return found == nullptr || found->graphs.empty() ? nullptr : &*found->graphs[0];
+}
+
+bool is_given(const ir::Node& node, size_t index) {
+  return index < node.inputs.size() && node.inputs[index] != ir::kNone;
+}
+
+/// Tokens, positions, mask, then caches; scores, then as many caches.
+Status check_gpt(const ir::Node& node) {
+  constexpr size_t kFixed = 3;
+  for (const std::string_view name : {"decoder", "init_decoder"}) {
+    const ir::Graph* graph = graph_of(node, name);
+    if (graph == nullptr) continue;
+    const size_t inputs = graph->inputs().size(), outputs = graph->outputs().size();
+    if (inputs <= kFixed || inputs - kFixed != outputs - 1) {
+      return unsupported(
+          "attribute '", name, "': a graph with ", inputs, " inputs and ", outputs,
+          " outputs is not of the GPT-2 form: input_ids, position_ids, attention_mask, past_..., "
+          "and logits, present_...; one whose past and present share a buffer has to be exported "
+          "without that");
+    }
+  }
+  return ok_status();
+}
+
+/// The encoder takes ids and a mask (Whisper's: features), and start tokens where it runs the decoder's first step.
+/// Then it gives scores, hidden states, the own caches and those of the cross-attention; else the last alone.
+Status check_encoder_form(const ir::Node& node, bool whisper) {
+  const ir::Graph *encoder = graph_of(node, "encoder"), &decoder = *graph_of(node, "decoder");
+  const char* form = whisper ? "Whisper" : "T5";
+  if (encoder == nullptr)
+    return invalid_model("attribute 'encoder' is missing, which model_type ", whisper ? kWhisper : kT5, " (",
+                         form, ") needs");
+  const size_t takes = encoder->inputs().size(), gives = encoder->outputs().size();
+  const bool first_step = whisper ? takes == 2 : takes == 3;
+  if (!first_step && (whisper || takes != 2)) {
+    return unsupported("attribute 'encoder': a graph with ", takes, " inputs is not of ", form, "'s form: ",
+                       whisper ? "encoder_input_ids, decoder_input_ids"
+                               : "encoder_input_ids, encoder_attention_mask, and decoder_input_ids or not");
+  }
+  const size_t results = decoder.outputs().size(), layers = results == 0 ? 0 : (results - 1) / 2;
+  if (layers == 0 || results % 2 == 0)
+    return unsupported("attribute 'decoder': a graph with ", results,
+                       " outputs does not give logits and a key and a value for each layer");
+  const size_t expected = first_step ? 2 + 4 * layers : 2 * layers;
+  if (gives != expected) {
+    return unsupported("attribute 'encoder' gives ", gives, " values; for the decoder's ", layers,
+                       layers == 1 ? " layer" : " layers", " they must be ", expected, ": ",
+                       first_step
+                           ? "logits, encoder_hidden_states, present_key_self_..., present_key_cross_..."
+                           : "present_key_cross_0, present_value_cross_0, ...");
+  }
+  const size_t before = whisper ? 1 : 2, inputs = decoder.inputs().size();
+  const bool hidden =
+      inputs > before && decoder.value(decoder.inputs()[before]).name == "encoder_hidden_states";
+  if (inputs != before + (hidden ? 1 : 0) + 4 * layers) {
+    return unsupported(
+        "attribute 'decoder': a graph with ", inputs, " inputs is not of ", form, "'s form for ", layers,
+        layers == 1 ? " layer" : " layers", ": input_ids, ", whisper ? "" : "encoder_attention_mask, ",
+        "encoder_hidden_states or not, past_key_self_0, past_value_self_0, ..., past_key_cross_0, "
+        "...; one whose past and present share a buffer has to be exported without that");
+  }
+  if (hidden && !first_step)
+    return unsupported("the decoder takes encoder_hidden_states, which an encoder with ", takes,
+                       " inputs does not give");
+  return ok_status();
+}
+
+/// Inputs and attributes that another form has.
+Status check_beam_inputs(const ir::Node& node, int64_t type) {
+  constexpr size_t kMask = 9, kDecoderIds = 10;
+  const auto only_of = [&](std::string_view what, std::string_view whose) {
+    return invalid_model(what, " is of ", whose, ", and this node has model_type ", type, "; leave it out");
+  };
+  if (type == kGpt && graph_of(node, "encoder") != nullptr)
+    return only_of("attribute 'encoder'", "model_type 1 (T5) and 2 (Whisper)");
+  if (type != kGpt && graph_of(node, "init_decoder") != nullptr)
+    return only_of("attribute 'init_decoder'", "model_type 0 (GPT-2)");
+  if (type != kWhisper && is_given(node, kDecoderIds))
+    return only_of("input 10 (decoder_input_ids)", "model_type 2 (Whisper)");
+  if (type == kWhisper && is_given(node, kMask))
+    return only_of("input 9 (attention_mask)", "model_type 0 (GPT-2) and 1 (T5)");
+  if (type != kGpt && !is_given(node, kDecoderIds) && node.int_or("decoder_start_token_id", -1) < 0)
+    return invalid_model(
+        "attribute 'decoder_start_token_id' is missing, which says what the decoder begins with");
+  return ok_status();
+}
+
+}  // namespace
+
+bool is_beam_search(const ir::Node& node) {
+  if (node.domain != "com.microsoft" || node.op_type != "BeamSearch") return false;
+  const int64_t type = node.int_or("model_type", kGpt);
+  return graph_of(node, "decoder") != nullptr && type >= kGpt && type <= kWhisper;
+}
+
+namespace {
+
+Status check_beam_search(const ir::Node& node) {
+  const int64_t type = node.int_or("model_type", kGpt);
+  RETURN_IF_ERROR(check_beam_inputs(node, type));
+  return type == kGpt ? check_gpt(node) : check_encoder_form(node, type == kWhisper);
+}
+
 }  // namespace
 
 Status check_bodies(const ir::Node& node) {
+  if (is_beam_search(node)) return check_beam_search(node);
   if (!node.domain.empty()) return ok_status();
   if (node.op_type == "If") return check_if(node);
   if (node.op_type == "Loop") return check_loop(node);

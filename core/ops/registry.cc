@@ -207,6 +207,27 @@ std::vector<std::string_view> operator_names(std::string_view domain) {
   return names;
 }
 
+std::vector<OperatorVersion::AttributeRule> attribute_rules(const OwnOperator& own) {
+  static constexpr std::pair<std::string_view, ir::AttributeType> kTypes[] = {
+      {"", ir::AttributeType::kInt},      {"f", ir::AttributeType::kFloat},
+      {"s", ir::AttributeType::kString},  {"g", ir::AttributeType::kGraph},
+      {"is", ir::AttributeType::kInts},   {"fs", ir::AttributeType::kFloats},
+      {"ss", ir::AttributeType::kStrings}};
+  std::vector<OperatorVersion::AttributeRule> rules;
+  for (std::string_view rest = own.attributes; !rest.empty();) {
+    std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const bool required = word.ends_with('!');
+    if (required) word.remove_suffix(1);
+    const size_t colon = std::min(word.find(':'), word.size());
+    const std::string_view type = colon < word.size() ? word.substr(colon + 1) : std::string_view();
+    for (const auto& [letters, meant] : kTypes) {
+      if (letters == type) rules.push_back({std::string(word.substr(0, colon)), meant, required});
+    }
+  }
+  return rules;
+}
+
 std::vector<OperatorVersion> all_operators() {
   std::vector<OperatorVersion> out;
   for (const Operator& op : Registry::instance().operators()) {
@@ -215,6 +236,7 @@ std::vector<OperatorVersion> all_operators() {
       version.min_inputs = static_cast<size_t>(op.own->min_inputs);
       version.max_inputs = static_cast<size_t>(op.own->max_inputs);
       version.max_outputs = static_cast<size_t>(op.own->max_outputs);
+      version.attributes = attribute_rules(*op.own);
     } else {
       const pb::OpSchema& schema = *op.schema();
       version.min_inputs = static_cast<size_t>(schema.min_input());

@@ -31,8 +31,11 @@ struct OwnOperator {
   std::string_view domain, name;
   int min_inputs, max_inputs, max_outputs;
   InferRule infer;
+  std::string_view attributes;  // as the table in contrib.cc explains
 };
 const std::vector<OwnOperator>& own_operators();
+/// The attributes of one, in the order of the table.
+std::vector<OperatorVersion::AttributeRule> attribute_rules(const OwnOperator& own);
 
 /// Rules for schemas that come without inference, or with one that does not do; null when there is none.
 InferRule early_rule(std::string_view name, int since);

@@ -1,3 +1,4 @@
+#include <optional>
 #include <set>
 
 #include "core/base/quote.h"
@@ -53,45 +54,76 @@ Status check_arity(const ir::Node& node, const Operator& op) {
   return ok_status();
 }
 
-Status check_attribute(const ir::Attribute& attribute, const Operator& op) {
-  const auto& known = op.schema()->attributes();
-  const auto found = known.find(attribute.name);
-  if (found == known.end()) {
+/// What an operator says of its attributes: ONNX's schema, or our own table.
+class AttributeTable {
+ public:
+  explicit AttributeTable(const Operator& op) : op_(op) {
+    if (op.own != nullptr) own_ = attribute_rules(*op.own);
+  }
+
+  std::optional<ir::AttributeType> type_of(const std::string& name) const {
+    std::optional<ir::AttributeType> type;
+    if (op_.own == nullptr) {
+      const auto& known = op_.schema()->attributes();
+      const auto found = known.find(name);
+      if (found != known.end()) type = static_cast<ir::AttributeType>(found->second.type);
+      return type;
+    }
+    for (const auto& rule : own_) {
+      if (rule.name == name) type = rule.type;
+    }
+    return type;
+  }
+  /// Name and whether a node must have it.
+  template <class Function>
+  void each(Function&& function) const {
+    for (const auto& rule : own_) function(rule.name, rule.required);
+    if (op_.own != nullptr) return;
+    for (const auto& [name, attribute] : op_.schema()->attributes()) function(name, attribute.required);
+  }
+
+ private:
+  const Operator& op_;
+  std::vector<OperatorVersion::AttributeRule> own_;
+};
+
+Status check_attribute(const ir::Attribute& attribute, const Operator& op, const AttributeTable& table) {
+  const std::optional<ir::AttributeType> expected = table.type_of(attribute.name);
+  if (!expected) {
     // Two underscores mark a tool's own notes, which ONNX says to ignore.
     if (attribute.name.size() >= 2 && attribute.name[0] == '_' && attribute.name[1] == '_')
       return ok_status();
     std::vector<std::string_view> names;
-    for (const auto& entry : known) names.push_back(entry.first);
+    table.each([&](const std::string& name, bool) { names.push_back(name); });
     const std::string_view near = nearest(attribute.name, names);
     return invalid_model(operator_label(op), " has no attribute ", quote(attribute.name),
                          near.empty() ? std::string() : str_cat("; did you mean '", near, "'?"));
   }
-  const auto expected = static_cast<ir::AttributeType>(found->second.type);
   const bool untyped_reference =
       !attribute.reference.empty() && attribute.type == ir::AttributeType::kUndefined;
-  if (attribute.type != expected && !untyped_reference) {
+  if (attribute.type != *expected && !untyped_reference) {
     return invalid_model("attribute '", attribute.name, "' of ", operator_label(op), " must be of type ",
-                         ir::attribute_type_name(expected), ", not ",
+                         ir::attribute_type_name(*expected), ", not ",
                          ir::attribute_type_name(attribute.type));
   }
   return ok_status();
 }
 
 Status check_attributes(const ir::Node& node, const Operator& op) {
+  const AttributeTable table(op);
   std::set<std::string_view> seen;
   for (const ir::Attribute& attribute : node.attributes) {
     if (!seen.insert(attribute.name).second) {
       return invalid_model("attribute ", quote(attribute.name), " is given twice; keep one");
     }
-    RETURN_IF_ERROR(check_attribute(attribute, op));
+    RETURN_IF_ERROR(check_attribute(attribute, op, table));
   }
-  for (const auto& entry : op.schema()->attributes()) {
-    if (entry.second.required && seen.count(entry.first) == 0) {
-      return invalid_model(operator_label(op), " needs its attribute '", entry.first,
-                           "', which the node lacks");
-    }
-  }
-  return ok_status();
+  Status status = ok_status();
+  table.each([&](const std::string& name, bool required) {
+    if (!status.ok() || !required || seen.count(name) != 0) return;
+    status = invalid_model(operator_label(op), " needs its attribute '", name, "', which the node lacks");
+  });
+  return status;
 }
 
 class Resolver {
@@ -159,13 +191,15 @@ class Resolver {
     const Operator* op = find_operator(node.domain, node.op_type, 1);
     if (op == nullptr) return ok_status();  // a provider may know it
     node.since_version = op->since;
-    return check_own(node, *op);
+    RETURN_IF_ERROR(check_own(node, *op));
+    return check_bodies(node);
   }
 
   static Status check_own(const ir::Node& node, const Operator& op) {
     RETURN_IF_ERROR(
         check_count(op, "inputs", count_given(node.inputs), op.own->min_inputs, op.own->max_inputs));
-    return check_count(op, "outputs", count_given(node.outputs), 0, op.own->max_outputs);
+    RETURN_IF_ERROR(check_count(op, "outputs", count_given(node.outputs), 0, op.own->max_outputs));
+    return check_attributes(node, op);
   }
 
   static Status check_call(const ir::Node& node, const ir::Function& function) {
@@ -230,9 +264,7 @@ Status resolve(ir::Model& model) {
 }
 
 bool is_control_flow(const ir::Node& node) {
-  // Of com.microsoft's search only the form with one decoder, that of GPT-2.
-  if (node.domain == "com.microsoft" && node.op_type == "BeamSearch")
-    return node.find("decoder") != nullptr && node.int_or("model_type", 0) == 0;
+  if (is_beam_search(node)) return true;
   return canonical_domain(node.domain).empty() && (node.op_type == "If" || node.op_type == "Loop" ||
                                                    node.op_type == "Scan" || node.op_type == "SequenceMap");
 }

@@ -51,6 +51,8 @@ config::Json describe(const provider::ProviderInfo& info) {
   config::Json out;
   out["id"] = info.manifest ? info.manifest->id : "";
   out["version"] = info.manifest ? info.manifest->version.to_string() : "";
+  out["name"] = info.manifest ? info.manifest->name : "";
+  out["vendor"] = info.manifest ? info.manifest->vendor : "";
   out["manifest"] = info.manifest_path;
   out["library"] = info.file_path;
   out["place"] = {{"number", static_cast<int>(info.place)}, {"name", provider::place_name(info.place)}};

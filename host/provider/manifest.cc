@@ -184,6 +184,14 @@ void read_file(Reader& in, ManifestFile& out) {
   if (in.integer("size", 1, INT64_MAX, size, true)) out.size = static_cast<uint64_t>(size);
 }
 
+/// A word that is none of those the schema knows would be passed over by whoever looks for one of them.
+void one_of(Reader& in, std::string_view name, std::string_view given,
+            std::initializer_list<std::string_view> known) {
+  if (given.empty() || std::find(known.begin(), known.end(), given) != known.end()) return;
+  in.fail(*in.find(name), name, "is '", given, "'; it may be ",
+          config::join({known.begin(), known.end()}, ", "));
+}
+
 void read_library(Reader& in, Manifest& out) {
   ManifestLibrary& library = out.file;
   read_file(in, library);
@@ -191,7 +199,8 @@ void read_library(Reader& in, Manifest& out) {
   in.text("arch", library.arch, true);
   in.text("libc", library.libc, false);
   in.strings("cpu_features", library.cpu_features);
-  in.text("sanitizer", library.sanitizer, false);
+  if (in.text("sanitizer", library.sanitizer, false))
+    one_of(in, "sanitizer", library.sanitizer, {"none", "address", "thread", "memory"});
 }
 
 void read_requires(Reader& in, Manifest& out) {
@@ -203,6 +212,7 @@ void read_requires(Reader& in, Manifest& out) {
 void read_traits(Reader& in, Manifest& out) {
   in.flag("completes", out.traits.completes);
   in.strings("isolation", out.traits.isolation);
+  for (const std::string& way : out.traits.isolation) one_of(in, "isolation", way, {"inproc", "process"});
   in.flag("unloadable", out.traits.unloadable);
   in.flag("fork_safe", out.traits.fork_safe);
   in.flag("deterministic", out.traits.deterministic);
@@ -264,7 +274,7 @@ void read_option(Reader& in, Manifest& out, std::set<std::string>& names) {
 
 void read_device(Reader& in, Manifest& out) {
   ManifestDevice device;
-  in.text("kind", device.kind, true);
+  if (in.text("kind", device.kind, true)) one_of(in, "kind", device.kind, {"cpu", "gpu", "npu", "other"});
   in.text("pci_vendor", device.pci_vendor, false);
   out.devices.push_back(std::move(device));
 }

@@ -38,6 +38,12 @@ class BeamScorer {
   /// Per beam, after advance: its last token, and the beam (counted over the whole batch) that it continues.
   std::span<const int32_t> tokens() const { return tokens_; }
   std::span<const int32_t> sources() const { return sources_; }
+  /// Per beam, the summed log-probabilities of its tokens.
+  std::span<const float> beam_scores() const { return beam_scores_; }
+  /// The tokens of a beam.
+  std::span<const int32_t> sequence(int64_t beam) const {
+    return {sequences_.data() + beam * options_.max_length, static_cast<size_t>(length_)};
+  }
 
   /// [batch, returned, max_length], padded; and their worth, [batch, returned].
   void finish(std::span<int32_t> sequences, std::span<float> worths);
@@ -56,9 +62,6 @@ class BeamScorer {
     int64_t place;  // beam * vocabulary + token
   };
 
-  std::span<const int32_t> sequence(int64_t beam) const {
-    return {sequences_.data() + beam * options_.max_length, static_cast<size_t>(length_)};
-  }
   float worth_of(float score, size_t length) const;
   void keep(Entry& entry, std::span<const int32_t> tokens, float score) const;
   std::vector<Candidate> best_candidates(std::span<const float> scores, int64_t entry) const;

@@ -46,7 +46,13 @@ Result<partition::Partition> Assigner::run() {
     if (again) continue;
     Result<partition::Partition> partition =
         partitioner.finish([&](partition::ProviderIndex p) { return build_.selection->instances[p]->id(); });
-    if (!partition.ok()) return with_passed_over(std::move(partition).error());
+    if (!partition.ok()) {
+      const std::vector<ir::NodeId> open = partitioner.open_nodes();
+      const std::string why = open.empty() ? std::string() : expander_.why_not(open.front());
+      Status nobody = std::move(partition).error();
+      if (!why.empty()) nobody = std::move(nobody).with_note("; it has no form in other operators: " + why);
+      return with_passed_over(std::move(nobody));
+    }
     RETURN_IF_ERROR(build_.placement->check(*graph_, *partition));
     return partition;
   }

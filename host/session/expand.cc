@@ -38,7 +38,7 @@ Result<size_t> Expander::expand(ir::Graph* graph, const std::vector<ir::NodeId>&
     RETURN_IF_ERROR(check_stop("functions were expanded").with_context(label));
     Status status = expand_one(graph, id);
     if (status.kind() == ErrorKind::kUnsupported || status.code() == StatusCode::kNotFound) {
-      hopeless_.insert(id);
+      hopeless_.emplace(id, status.message());
       continue;
     }
     if (!status.ok()) return std::move(status).with_context(label);
@@ -59,6 +59,11 @@ Result<size_t> Expander::expand(ir::Graph* graph, const std::vector<ir::NodeId>&
   work_.graph = ir::Graph();
   RETURN_IF_ERROR(std::move(status));
   return expanded;
+}
+
+std::string Expander::why_not(ir::NodeId id) const {
+  const auto found = hopeless_.find(id);
+  return found == hopeless_.end() ? std::string() : found->second;
 }
 
 int64_t count_nodes(const ir::Graph& graph) {

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/base/result.h"
@@ -26,6 +27,8 @@ class Expander {
   /// expanded nodes; a node that turns out to have no form is left and not tried again. LIMIT_EXCEEDED when
   /// the graph grows beyond the limit.
   Result<size_t> expand(ir::Graph* graph, const std::vector<ir::NodeId>& nodes);
+  /// Why a node that was tried has no form to expand to; empty for others.
+  std::string why_not(ir::NodeId id) const;
 
  private:
   Status expand_one(ir::Graph* graph, ir::NodeId id);
@@ -33,7 +36,7 @@ class Expander {
   ir::Model work_;  // functions and opsets; graphs pass through it
   transform::Options transforms_;
   int64_t node_limit_;
-  std::set<ir::NodeId> hopeless_;
+  std::map<ir::NodeId, std::string> hopeless_;  // with the reason
 };
 
 /// Nodes of a graph and of all graphs nested in it.

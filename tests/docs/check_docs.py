@@ -2,7 +2,8 @@
 """check_docs.py TENON CXX CC: what the documents show is true.
 
 Code blocks compile (cpp, c), config blocks pass `tenon config check` (toml), JSON parses, every subcommand and flag in sh blocks
-exists, and links lead somewhere.
+exists, and links lead somewhere. docs/errors.md has each status, kind and flag of the headers with its number, and the headers cite pages
+that exist.
 """
 
 import json
@@ -88,8 +89,39 @@ def broken_links(page, text):
             yield f"links to {target}, which does not exist"
 
 
+ENUM = re.compile(r"\benum \{(.*?)\}", re.S)
+CONSTANT = re.compile(r"\b(TENON_\w+) = (\d+)u?")
+ROW = re.compile(r"^\| `(TENON_\w+)` \| (\d+) \|", re.M)
+
+
+def constants(header):
+    """One dict for each enum of a header."""
+    text = re.sub(r"/\*.*?\*/", "", (REPO / header).read_text(), flags=re.S)
+    return [{name: int(number) for name, number in CONSTANT.findall(body)} for body in ENUM.findall(text)]
+
+
+def error_codes():
+    """What docs/errors.md and the headers say of each other that is not so."""
+    enums = constants("ep-sdk/include/tenon/ep.h") + constants("host/include/tenon/tenon.h")
+    wanted = {}
+    for first in ("TENON_OK", "TENON_ERROR_NONE", "TENON_ERROR_RETRYABLE"):
+        wanted |= next(enum for enum in enums if first in enum)
+    written = {name: int(number) for name, number in ROW.findall((REPO / "docs/errors.md").read_text())}
+    for name in sorted(wanted.keys() | written.keys()):
+        if wanted.get(name) != written.get(name):
+            yield f"{name} is {written.get(name, 'missing')} here, {wanted.get(name, 'missing')} in the headers"
+    for folder in ("host/include", "ep-sdk/include"):
+        for header in sorted((REPO / folder).rglob("*.h*")):
+            for page in re.findall(r"\bdocs/[\w-]+\.md", header.read_text()):
+                if not (REPO / page).is_file():
+                    yield f"{header.relative_to(REPO)} cites {page}, which does not exist"
+
+
 def main():
     failed = passed = 0
+    for problem in error_codes():
+        failed += 1
+        print(f"docs/errors.md: {problem}")
     pages = [REPO / "README.md", *sorted((REPO / "docs").rglob("*.md")), *sorted((REPO / "ep-sdk").rglob("*.md")),
              *sorted((REPO / "plugins").rglob("*.md"))]
     with tempfile.TemporaryDirectory() as folder:

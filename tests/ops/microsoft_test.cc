@@ -31,6 +31,11 @@ OP_CASES_IN(
        i32({1}, {3})},
       {f32({1, 3, 2}, {1, 1, 1.5f, 1.5f, 3, 3}), zeros({1, 1, 3, 1}), f32({1, 1, 3, 1}, {1, 2, 6})},
       {{"num_heads", int64_t{2}}, {"kv_num_heads", int64_t{1}}}},
+     {"all_see_all",
+      {zeros({1, 3, 2}), zeros({1, 3, 1}), f32({1, 3, 1}, {1, 2, 6}), kNone, kNone, i32({1}, {2}),
+       i32({1}, {3})},
+      {f32({1, 3, 2}, {3, 3, 3, 3, 3, 3}), zeros({1, 1, 3, 1}), f32({1, 1, 3, 1}, {1, 2, 6})},
+      {{"num_heads", int64_t{2}}, {"kv_num_heads", int64_t{1}}, {"causal", int64_t{0}}}},
      {"cache",
       {zeros({1, 1, 1}), zeros({1, 1, 1}), f32({1, 1, 1}, {6}), zeros({1, 1, 2, 1}),
        f32({1, 1, 2, 1}, {1, 2}), i32({1}, {2}), i32({1}, {3})},
@@ -141,5 +146,81 @@ OP_CASES_IN("com.microsoft", Inverse, 1,
 OP_FAILS_IN("com.microsoft", Inverse, 1,
             {{"not_square", {f32({2, 3}, {1, 2, 3, 4, 5, 6})}, {f32({2, 3}, {})}, {}, "[B..., N, N]"},
              {"one_dim", {f32({4}, {1, 2, 3, 4})}, {f32({4}, {})}, {}, "[B..., N, N]"}})
+
+namespace {
+
+std::vector<Attribute> tokens(std::vector<Attribute> more, int64_t mark = 0, int64_t least = 1) {
+  std::vector<Attribute> all = {{"mark", mark}, {"mincharnum", least}, {"pad_value", std::string("#")}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+Attribute separators(std::vector<std::string> list) { return {"separators", std::move(list)}; }
+Attribute expression(const char* text) { return {"tokenexp", std::string(text)}; }
+
+}  // namespace
+
+OP_CASES_IN(
+    "com.microsoft", Tokenizer, 1,
+    {{"characters_with_marks",
+      {strings({2}, {"a\u00e9\u65e5", ""})},
+      {strings({2, 5}, {"\x02", "a", "\u00e9", "\u65e5", "\x03", "\x02", "\x03", "#", "#", "#"})},
+      tokens({separators({""})}, 1)},
+     {"dot_is_characters",
+      {strings({1}, {"a\n"})},
+      {strings({1, 2}, {"a", "\n"})},
+      tokens({expression(".")})},
+     {"separators_one_after_the_other",
+      {strings({1, 2}, {"ab, cd", "e,,f"})},
+      {strings({1, 2, 2}, {"ab", "cd", "e", "f"})},
+      tokens({separators({",+", " "})})},
+     {"the_longest_separator",
+      {strings({1}, {"xabcy"})},
+      {strings({1, 2}, {"x", "y"})},
+      tokens({separators({"ab|abc"})})},
+     {"a_part_has_its_own_begin",
+      {strings({1}, {"ax,ay"})},
+      {strings({1, 2}, {"x", "y"})},
+      tokens({separators({",", "^a"})})},
+     {"short_ones_are_dropped",
+      {strings({2}, {"a bc \u00e9", "d"})},
+      {strings({2, 1}, {"bc", "#"})},
+      tokens({separators({" "})}, 0, 2)},
+     {"expression",
+      {strings({2}, {"Ab1c", "xyz"})},
+      {strings({2, 2}, {"b", "c", "xyz", "#"})},
+      tokens({expression("[a-z]+")})},
+     {"too_short_a_match_is_searched_again",
+      {strings({1}, {"1ab22"})},
+      {strings({1, 2}, {"ab", "22"})},
+      tokens({expression("[a-z]+|[0-9]+")}, 0, 2)},
+     {"nothing_left", {strings({2}, {" ", ""})}, {strings({2, 0}, {})}, tokens({separators({" "})}, 1)},
+     {"no_strings", {strings({0}, {})}, {strings({0}, {})}, tokens({separators({" "})})},
+     {"no_strings_in_rows", {strings({2, 0}, {})}, {strings({2, 0}, {})}, tokens({separators({" "})})}})
+OP_FAILS_IN("com.microsoft", Tokenizer, 1,
+            {{"not_utf8",
+              {strings({2}, {"a", "b\xC3"})},
+              {strings({2, 1}, {"", ""})},
+              tokens({separators({" "})}),
+              "string 1 of 'X' is not valid UTF-8"},
+             {"a_surrogate",
+              {strings({1}, {"\xED\xA0\x80"})},
+              {strings({1, 1}, {""})},
+              tokens({separators({""})}),
+              "not valid UTF-8"},
+             {"rank_3",
+              {strings({1, 1, 1}, {"a"})},
+              {strings({1, 1, 1, 1}, {""})},
+              tokens({separators({" "})}),
+              "rank 1..2"},
+             {"a_separator_of_nothing",
+              {strings({1}, {"a"})},
+              {strings({1, 1}, {""})},
+              tokens({separators({"x*"})}),
+              "matches between characters too"},
+             {"a_broken_pattern",
+              {strings({1}, {"a"})},
+              {strings({1, 1}, {""})},
+              tokens({expression("(")}),
+              "unmatched '('"}})
 
 }  // namespace tenon::test

@@ -136,9 +136,17 @@ void prepend_past(Site& site, size_t index, Heads& heads) {
 
 Lowered lower_attention(Site& site) {
   Emitter& emit = site.emit;
-  if (site.node.int_or("do_rotary", 0) != 0 || site.node.int_or("past_present_share_buffer", 0) != 0) {
+  if (site.node.int_or("do_rotary", 0) != 0) {
     return unsupported(
-        "rotary embeddings inside, or a shared buffer for past and present, have no form in ai.onnx");
+        "attribute do_rotary is set: rotary embeddings inside have no form in ai.onnx; export "
+        "RotaryEmbedding before "
+        "MultiHeadAttention");
+  }
+  if (site.node.int_or("past_present_share_buffer", 0) != 0 || site.has(6)) {
+    return unsupported(
+        "attribute past_present_share_buffer or input past_sequence_length is given: past and present are "
+        "values of "
+        "their own here; export the model without a shared buffer");
   }
   const int64_t count = site.node.int_or("num_heads", 0);
   ASSIGN_OR_RETURN(const std::vector<int64_t> widths, widths_of(site, count));
@@ -173,6 +181,13 @@ Lowered lower_multi_head_attention(Site& site) {
     return unsupported(
         "queries must be of rank 3 and of a width that fits the heads, beside keys and values");
   }
+  if (site.has(8) || site.has(9)) {
+    return unsupported(
+        "inputs past_sequence_length and cache_indirection belong to a shared buffer for past and present; "
+        "export the "
+        "model without it");
+  }
+  if (site.has(6) != site.has(7)) return unsupported("past_key and past_value belong together");
   const bool ready = site.rank(1) == 4 && site.rank(2) == 4;
   if (!ready && (site.rank(1) != 3 || site.rank(2) != 3))
     return unsupported("keys and values must both be of rank 3, or both of rank 4");
@@ -215,7 +230,7 @@ Lowered lower_multi_head_attention(Site& site) {
 Lowered lower_rotary_embedding(Site& site) {
   Emitter& emit = site.emit;
   if (site.number("scale", 1.0) != 1.0 || site.node.int_or("is_packed_batching", 0) != 0) {
-    return unsupported("a scale or packed batches have no form in ai.onnx");
+    return unsupported("attributes scale (other than 1) and is_packed_batching have no form in ai.onnx");
   }
   if (site.rank(0) < 0 || site.rank(1) < 0)
     return unsupported("the rank of the input or of position_ids is not known");

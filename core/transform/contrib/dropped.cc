@@ -1,4 +1,4 @@
-// Operators that ai.onnx has dropped, and those of com.microsoft that it has taken up since.
+// Operators that ai.onnx has dropped, and those of com.microsoft that it has taken up since or that another does.
 #include "core/transform/contrib/lower.h"
 
 namespace tenon::transform {
@@ -61,6 +61,11 @@ Lowered lower_gather_nd(Site& site) {
   return one(site.emit.op("GatherND", {site.in(0), indices}));
 }
 
+Lowered lower_greedy_search(Site&) {
+  return unsupported(
+      "the executor searches by BeamSearch alone; export the model with that, and num_beams 1");
+}
+
 Lowered lower_grid_sample(Site& site) {
   std::vector<Attribute> attributes = site.attributes({"align_corners", "padding_mode"});
   std::string mode = site.text("mode", "bilinear");
@@ -79,6 +84,7 @@ const std::vector<NamedLowering>& dropped_lowerings() {
       {"", "ImageScaler", lower_image_scaler},
       {kMicrosoft, "ExpandDims", lower_expand_dims},
       {kMicrosoft, "GatherND", lower_gather_nd},
+      {kMicrosoft, "GreedySearch", lower_greedy_search},
       {kMicrosoft, "GridSample", lower_grid_sample},
       {kMicrosoft, "Trilu", lower_trilu},
   };

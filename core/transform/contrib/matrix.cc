@@ -44,6 +44,8 @@ Lowered lower_fused_gemm(Site& site) {
   if (site.has(2)) inputs.push_back(site.in(2));
   const ValueId product =
       site.emit.op("Gemm", inputs, site.attributes({"alpha", "beta", "transA", "transB"}));
+  if (site.number("activation_gamma", 0) != 0)
+    return unsupported("attribute activation_gamma is given, and no activation here has a third parameter");
   std::vector<double> parameters;
   for (const char* name : {"activation_alpha", "activation_beta"}) {
     if (site.node.find(name) != nullptr) parameters.push_back(site.number(name, 0));
@@ -113,6 +115,22 @@ Result<std::vector<double>> zero_points(Site& site, const Blocks& blocks) {
   return zeros;
 }
 
+/// The group of each of the K elements of a row: input g_idx, or block after block.
+Result<std::vector<int64_t>> groups_of(Site& site, const Blocks& blocks) {
+  std::vector<int64_t> groups(static_cast<size_t>(blocks.columns));
+  for (size_t k = 0; k < groups.size(); ++k) groups[k] = static_cast<int64_t>(k) / blocks.size;
+  if (!site.has(4)) return groups;
+  std::vector<int64_t> given;
+  if (!site.constant(4)->to_ints(&given) || given.size() < groups.size())
+    return unsupported("g_idx must hold a group for each of the ", blocks.columns, " rows of the weights");
+  for (size_t k = 0; k < groups.size(); ++k) {
+    if (given[k] < 0 || given[k] >= blocks.count())
+      return unsupported("g_idx holds ", given[k], ", and there are ", blocks.count(), " groups");
+    groups[k] = given[k];
+  }
+  return groups;
+}
+
 /// [K, N] in the type of the scales.
 Result<ir::TensorPtr> dequantized(Site& site, const Blocks& blocks) {
   const ir::TensorPtr packed = site.constant(1), scale = site.constant(2);
@@ -121,17 +139,18 @@ Result<ir::TensorPtr> dequantized(Site& site, const Blocks& blocks) {
   const int64_t total = blocks.rows * blocks.count();
   if (static_cast<int64_t>(packed->byte_size()) != total * blocks.bytes_per_block() ||
       static_cast<int64_t>(scales->size()) != total) {
-    return unsupported("weights or scales of another size");
+    return unsupported("weights or scales of another size than attributes N, K, block_size and bits say");
   }
   ASSIGN_OR_RETURN(const std::vector<double> zeros, zero_points(site, blocks));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> groups, groups_of(site, blocks));
   std::vector<double> values(static_cast<size_t>(blocks.rows * blocks.columns));
   for (int64_t row = 0; row < blocks.rows; ++row) {
     for (int64_t k = 0; k < blocks.columns; ++k) {
       const int64_t block = row * blocks.count() + k / blocks.size;
       const std::byte* bytes = packed->data() + block * blocks.bytes_per_block();
       const auto raw = static_cast<double>(unpacked(bytes, k % blocks.size, blocks.bits));
-      values[static_cast<size_t>(k * blocks.rows + row)] =
-          (raw - zeros[static_cast<size_t>(block)]) * (*scales)[static_cast<size_t>(block)];
+      const auto group = static_cast<size_t>(row * blocks.count() + groups[static_cast<size_t>(k)]);
+      values[static_cast<size_t>(k * blocks.rows + row)] = (raw - zeros[group]) * (*scales)[group];
     }
   }
   ir::TensorPtr made = from_doubles(scale->type(), {blocks.columns, blocks.rows}, values);
@@ -174,6 +193,22 @@ Result<ValueId> zero_points_at_run(Site& site, const Blocks& blocks, ElementType
   return emit.reshape(emit.cast(zeros, element), {blocks.rows, blocks.count(), 1});
 }
 
+/// [K, N] from [N, padded K], where each element has the scale and zero point of its group.
+Result<ValueId> regrouped_at_run(Site& site, const Blocks& blocks, ValueId weights) {
+  Emitter& emit = site.emit;
+  const ElementType element = site.element(2);
+  if (blocks.count() * blocks.size != blocks.columns) weights = emit.slice(weights, 1, 0, blocks.columns);
+  const ValueId groups = emit.slice(site.in(4), 0, 0, blocks.columns);
+  const auto spread = [&](ValueId of_groups) {
+    const ValueId rows = emit.reshape(of_groups, {blocks.rows, blocks.count()});
+    return emit.op("Gather", {rows, groups}, {Attribute::of_int("axis", 1)});
+  };
+  ASSIGN_OR_RETURN(ValueId zeros, zero_points_at_run(site, blocks, element));
+  if (site.has(3)) zeros = spread(zeros);
+  weights = emit.op("Mul", {emit.op("Sub", {weights, zeros}), spread(site.in(2))});
+  return emit.transpose(weights, {1, 0});
+}
+
 /// [K, N]
 Result<ValueId> dequantized_at_run(Site& site, const Blocks& blocks) {
   Emitter& emit = site.emit;
@@ -183,6 +218,7 @@ Result<ValueId> dequantized_at_run(Site& site, const Blocks& blocks) {
     return unsupported("weights that are not uint8, or scales of unknown type");
   const int64_t padded = blocks.count() * blocks.size;
   const ValueId integers = unpack(site, site.in(1), blocks.rows, padded, blocks.bits);
+  if (site.has(4)) return regrouped_at_run(site, blocks, emit.cast(integers, element));
   const ValueId split =
       emit.reshape(emit.cast(integers, element), {blocks.rows, blocks.count(), blocks.size});
   ASSIGN_OR_RETURN(const ValueId zeros, zero_points_at_run(site, blocks, element));
@@ -200,13 +236,18 @@ Lowered lower_matmul_nbits(Site& site) {
   if (blocks.rows <= 0 || blocks.columns <= 0 || blocks.size <= 0 || !known_bits) {
     return unsupported("attributes N, K, block_size or bits are out of range");
   }
-  if (site.has(4)) return unsupported("reordered groups (g_idx) have no form in ai.onnx");
+  if (const int64_t packed = site.node.int_or("weight_prepacked", 0); packed != 0)
+    return unsupported("attribute weight_prepacked is ", packed,
+                       ": weights in another machine's order; export them as the operator describes them");
+  const int64_t level = site.node.int_or("accuracy_level", 0);  // the least: floats do for each
+  if (level < 0 || level > 4) return unsupported("attribute accuracy_level is ", level, ", known are 0 to 4");
   constexpr int64_t kMost = int64_t{1} << 31;  // no product of two of them overflows
   if (blocks.rows >= kMost || blocks.columns >= kMost || blocks.size >= kMost)
     return unsupported("attributes N, K or block_size are too large");
   ValueId weights = ir::kNone;
   const bool constant = site.constant(1) != nullptr && site.constant(2) != nullptr &&
-                        (!site.has(3) || site.constant(3) != nullptr);
+                        (!site.has(3) || site.constant(3) != nullptr) &&
+                        (!site.has(4) || site.constant(4) != nullptr);
   if (constant && blocks.rows <= kMaxDequantized / blocks.columns) {
     ASSIGN_OR_RETURN(ir::TensorPtr made, dequantized(site, blocks));
     weights = site.emit.constant(std::move(made));

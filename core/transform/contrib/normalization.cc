@@ -8,29 +8,37 @@ namespace {
 using ir::Attribute;
 using ir::ValueId;
 
+std::vector<Attribute> options(int64_t axis, double epsilon) {
+  return {Attribute::of_int("axis", axis), Attribute::of_float("epsilon", static_cast<float>(epsilon))};
+}
+
+Status check_stash_type(const Site& site) {
+  const int64_t type = site.node.int_or("stash_type", 1);
+  if (type == 1) return ok_status();
+  return unsupported("attribute stash_type is ", type, "; statistics are taken in float32 (1) here");
+}
+
 /// Output, mean and inverse deviation of a LayerNormalization of the standard.
 std::vector<ValueId> layer_norm(Site& site, ValueId x, ValueId scale, ValueId bias, int64_t axis,
                                 double epsilon) {
   std::vector<ValueId> inputs = {x, scale};
   if (bias != ir::kNone) inputs.push_back(bias);
   const size_t outputs = site.wants(2) ? 3 : site.wants(1) ? 2 : 1;
-  return site.emit.ops(
-      "LayerNormalization", inputs, outputs,
-      {Attribute::of_int("axis", axis), Attribute::of_float("epsilon", static_cast<float>(epsilon))});
+  return site.emit.ops("LayerNormalization", inputs, outputs, options(axis, epsilon));
 }
 
 ValueId rms_norm(Site& site, ValueId x, ValueId scale, int64_t axis, double epsilon) {
-  return site.emit.op(
-      "RMSNormalization", {x, scale},
-      {Attribute::of_int("axis", axis), Attribute::of_float("epsilon", static_cast<float>(epsilon))});
+  return site.emit.op("RMSNormalization", {x, scale}, options(axis, epsilon));
 }
 
 Lowered lower_layer_norm(Site& site) {
+  RETURN_IF_ERROR(check_stash_type(site));
   return layer_norm(site, site.in(0), site.in(1), site.in(2), site.node.int_or("axis", -1),
                     site.number("epsilon", 1e-5));
 }
 
 Lowered lower_simplified_layer_norm(Site& site) {
+  RETURN_IF_ERROR(check_stash_type(site));
   return one(
       rms_norm(site, site.in(0), site.in(1), site.node.int_or("axis", -1), site.number("epsilon", 1e-5)));
 }
@@ -69,7 +77,9 @@ Lowered lower_embed_layer_norm(Site& site) {
   const ValueId places =
       site.has(8) ? emit.op("Gather", {site.in(3), site.in(8)}) : first_positions(site, site.in(3));
   ValueId sum = emit.op("Add", {words, places});
-  if (site.has(1) && site.has(4)) sum = emit.op("Add", {sum, emit.op("Gather", {site.in(4), site.in(1)})});
+  if (site.has(1) != site.has(4))
+    return unsupported("inputs segment_ids and segment_embedding belong together; give both, or none");
+  if (site.has(1)) sum = emit.op("Add", {sum, emit.op("Gather", {site.in(4), site.in(1)})});
   const ValueId out =
       emit.op("LayerNormalization", {sum, site.in(5), site.in(6)},
               {Attribute::of_float("epsilon", static_cast<float>(site.number("epsilon", 1e-12)))});
@@ -82,6 +92,39 @@ Lowered lower_embed_layer_norm(Site& site) {
     mask = emit.op("ConstantOfShape", {batch}, {Attribute::of_tensor("value", *zero)});
   }
   return std::vector<ValueId>{out, mask, sum};
+}
+
+/// x [N,H,W,C], or [N,C,H,W] when channels_last is 0, gamma and beta [C]; activation 1 is x * sigmoid(x).
+Lowered lower_group_norm(Site& site) {
+  Emitter& emit = site.emit;
+  const bool last = site.node.int_or("channels_last", 1) != 0;
+  const int64_t activation = site.node.int_or("activation", 0);
+  if (activation != 0 && activation != 1)
+    return unsupported("attribute activation is ", activation, ", known are 0 (none) and 1 (SiLU)");
+  if (last && site.rank(0) != 4) return unsupported("with channels_last, the input must be of rank 4");
+  const ValueId x = widened(site, site.in(0));
+  const ir::ElementType element = site.type(x).element;
+  const auto as_x = [&](ValueId value) {
+    return site.type(value).element == element ? value : emit.cast(value, element);
+  };
+  ValueId y = emit.op("GroupNormalization",
+                      {last ? emit.transpose(x, {0, 3, 1, 2}) : x, as_x(site.in(1)), as_x(site.in(2))},
+                      {Attribute::of_int("num_groups", site.node.int_or("groups", 0)),
+                       Attribute::of_float("epsilon", static_cast<float>(site.number("epsilon", 1e-5)))});
+  if (last) y = emit.transpose(y, {0, 2, 3, 1});
+  if (activation == 1) y = emit.op("Mul", {y, emit.op("Sigmoid", {y})});
+  return one(element == site.element(0) ? y : emit.cast(y, site.element(0)));
+}
+
+/// The softmax of all dims from `axis` on, after a bias that has as many dims: `is_inner_broadcast` says which of them
+/// are 1, and so do they.
+Lowered lower_bias_softmax(Site& site) {
+  Emitter& emit = site.emit;
+  const ValueId sum = emit.op("Add", {site.in(0), site.in(1)});
+  const Attribute axis = Attribute::of_int("axis", site.node.int_or("axis", 1));
+  const ValueId rows = emit.op("Flatten", {sum}, {axis});
+  const ValueId soft = emit.op("Softmax", {rows}, {Attribute::of_int("axis", 1)});
+  return one(emit.op("Reshape", {soft, emit.op("Shape", {site.in(0)})}));
 }
 
 /// Dropped from ai.onnx: version 1 named no axes.
@@ -100,7 +143,9 @@ Lowered lower_mean_variance(Site& site) {
 
 const std::vector<NamedLowering>& normalization_lowerings() {
   static const std::vector<NamedLowering> table = {
+      {kMicrosoft, "BiasSoftmax", lower_bias_softmax},
       {kMicrosoft, "EmbedLayerNormalization", lower_embed_layer_norm},
+      {kMicrosoft, "GroupNorm", lower_group_norm},
       {kMicrosoft, "LayerNormalization", lower_layer_norm},
       {kMicrosoft, "SimplifiedLayerNormalization", lower_simplified_layer_norm},
       {kMicrosoft, "SkipLayerNormalization", lower_skip_layer_norm},

@@ -12,7 +12,11 @@ class LayerNormalization {
   explicit LayerNormalization(const NodeView& n)
       : axis_(n.attr_i("axis", -1)), epsilon_(n.attr_f("epsilon", 1e-5f)) {}
   static Support supports(const NodeView& n) {
-    return Check(n).input(0, kFloatTypes).input(1, kFloatTypes).input(2, kFloatTypes);
+    return Check(n)
+        .input(0, kFloatTypes)
+        .input(1, kFloatTypes)
+        .input(2, kFloatTypes)
+        .attr_is("stash_type", {int64_t{TENON_FLOAT32}});
   }
 
   void run(const Context& ctx) const {

@@ -9,7 +9,12 @@ namespace {
 // SimplifiedLayerNormalization gives the inverse of the root as a second output.
 class RmsNormalization {
  public:
-  static Support supports(const NodeView& n) { return Check(n).input(0, kFloatTypes).input(1, kFloatTypes); }
+  static Support supports(const NodeView& n) {
+    return Check(n)
+        .input(0, kFloatTypes)
+        .input(1, kFloatTypes)
+        .attr_is("stash_type", {int64_t{TENON_FLOAT32}});
+  }
   explicit RmsNormalization(const NodeView& n)
       : axis_(n.attr_i("axis", -1)), epsilon_(static_cast<double>(n.attr_f("epsilon", 1e-5f))) {}
 

@@ -100,7 +100,7 @@ def group_query(draw: Draw, op: str):
         inputs = [draw.array((n, t, heads * size)), draw.array((n, t, length * size)), draw.array((n, t, length * size))]
     node(draw, op, [*inputs, *pasts, np.full((n,), total - 1, np.int32), np.array(total, np.int32), *caches], 3, num_heads=heads, kv_num_heads=length,
          scale=draw.maybe(0.4, 0.3), do_rotary=1 if rotary else None, rotary_interleaved=draw.pick(None, 0, 1) if rotary else None,
-         local_window_size=draw.maybe(2, 0.2), softcap=draw.maybe(2.0, 0.2))
+         softcap=draw.maybe(2.0, 0.2), **draw.pick({}, {}, {"local_window_size": 2}, {"causal": 0}, {"causal": 1}))
 
 
 @generator("SkipLayerNormalization", "SkipSimplifiedLayerNormalization", domain=MS)
@@ -139,13 +139,16 @@ def rotary(draw: Draw, op: str):
 
 @generator("MatMulNBits", domain=MS)
 def matmul_nbits(draw: Draw, op: str):
-    m, k, n, block, bits = draw.int(1, 4), draw.int(1, 70), draw.int(1, 9), draw.pick(16, 32), draw.pick(4, 4, 8)
+    m, k, n, block, bits = draw.int(1, 4), draw.int(1, 70), draw.int(1, 9), draw.pick(16, 32), draw.pick(2, 4, 4, 8)
     blocks = -(-k // block)
     a, b = draw.array((*draw.shape(0, 1, zero=0), m, k)), draw.array((n, blocks, block * bits // 8), np.uint8, 0, 255)
     zeros = draw.pick(None, draw.array((n, -(-blocks * bits // 8)), np.uint8, 0, 255))
     kept = draw.chance(0.7)  # else the weights come with the Run
+    places = None
+    if bits == 4 and zeros is None and draw.chance(0.5):  # with g_idx, ONNX Runtime takes no zero points
+        places = draw.feed(draw.numpy.integers(0, blocks, (k,)).astype(np.int32), chain=False)
     names = [draw.feed(a), draw.feed(b, kept, False), draw.feed(draw.array((n, blocks), F, 0.01, 0.1), kept, False),
-             None if zeros is None else draw.feed(zeros, kept, False), None, draw.maybe(draw.feed(draw.array((n,)), True), 0.3)]
+             None if zeros is None else draw.feed(zeros, kept, False), places, draw.maybe(draw.feed(draw.array((n,)), True), 0.3)]
     draw.scaled = True
     draw.out(draw.op(op, names, domain=MS, hint=F, K=k, N=n, bits=bits, block_size=block))
 
@@ -234,6 +237,19 @@ def inverse(draw: Draw, op: str):
     x = draw.array((*draw.shape(0, 2, zero=0, top=3), n, n), F, -1, 1) + 3 * np.eye(n, dtype=F)
     draw.scaled = True
     node(draw, op, [x.astype(F)])
+
+
+@generator("Tokenizer", domain=MS)
+def tokenizer(draw: Draw, op: str):
+    pieces = ("a", "b", "ab", "abc", "é", "日本", "x.y", "1", "22", " ", "  ", ",", "-", "𝄞", "A", "\n")
+    separators = (" ", ",", "[ ,]+", "-", "é", "b+", "ab|abc", r"\s", r"\d+", "日", "^a", "b$", r"\bx", "[^a-z]", "(?i)a")
+    expressions = ("[a-z]+", r"\w+", r"\S+", "a*", "ab|abc", "[0-9]{2}", r"\b\w", "(a|b)+", "日?本", r"^\w+", "[^ ]+$", "x*")
+    shape = draw.pick((1,), (3,), (2, 3), (0,), (2, 0), (0, 2))
+    texts = ["".join(draw.pick(*pieces) for _ in range(draw.int(0, 7))) for _ in range(int(np.prod(shape)))]
+    way = draw.pick({"separators": [""]}, {"tokenexp": "."}, {"separators": [draw.pick(*separators) for _ in range(draw.int(1, 3))]},
+                    {"tokenexp": draw.pick(*expressions)})
+    least = 1 if way in ({"separators": [""]}, {"tokenexp": "."}) else draw.pick(1, 1, 2, 3)
+    node(draw, op, [np.array(texts, dtype=object).reshape(shape)], hint=object, mark=draw.pick(0, 1), mincharnum=least, pad_value=draw.pick("#", "", "é"), **way)
 
 
 @generator("ExpandDims", "Trilu", "GatherND", "GridSample", domain=MS)

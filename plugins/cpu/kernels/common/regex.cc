@@ -465,7 +465,7 @@ class Builder {
   std::vector<Set>& sets_;
 };
 
-bool holds(Place place, const std::vector<char32_t>& text, size_t at) {
+bool holds(Place place, Regex::Text text, size_t at) {
   const bool begin = at == 0, end = at == text.size();
   const bool before = !begin && is_word(text[at - 1]), after = !end && is_word(text[at]);
   switch (place) {
@@ -497,11 +497,22 @@ bool Regex::Set::contains(char32_t c) const {
   return found != negated;
 }
 
-/// The steps that wait for the next code point, each once.
+/// The steps that wait for the next code point, each once, with where their matches begin: those of the first first.
 struct Regex::States {
-  std::vector<int32_t> waiting, stack;
+  struct Waiting {
+    int32_t step;
+    size_t start;
+  };
+  std::vector<Waiting> waiting;
+  std::vector<int32_t> stack;
   std::vector<uint8_t> seen;
-  bool matched = false;
+  std::optional<size_t> matched;  // the first start of those that end here
+
+  void clear(size_t steps) {
+    waiting.clear();
+    seen.assign(steps, 0);
+    matched.reset();
+  }
 };
 
 Regex::Regex(std::string_view pattern) {
@@ -511,7 +522,7 @@ Regex::Regex(std::string_view pattern) {
   builder.emit({Op::kMatch, {}, 0, 0});
 }
 
-void Regex::enter(int32_t first, const Text& text, size_t at, States& states) const {
+void Regex::enter(int32_t first, size_t start, Text text, size_t at, States& states) const {
   states.stack.push_back(first);
   while (!states.stack.empty()) {
     const int32_t i = states.stack.back();
@@ -520,7 +531,7 @@ void Regex::enter(int32_t first, const Text& text, size_t at, States& states) co
     const Step& step = steps_[static_cast<size_t>(i)];
     switch (step.op) {
       case Op::kSet:
-        states.waiting.push_back(i);
+        states.waiting.push_back({i, start});
         break;
       case Op::kSplit:
         states.stack.push_back(step.other);
@@ -533,30 +544,66 @@ void Regex::enter(int32_t first, const Text& text, size_t at, States& states) co
         if (holds(step.place, text, at)) states.stack.push_back(step.next);
         break;
       case Op::kMatch:
-        states.matched = true;
+        states.matched = start;
         break;
     }
   }
 }
 
+/// Over the code point at `at`.
+void Regex::advance(const States& now, Text text, size_t at, States& next) const {
+  next.clear(steps_.size());
+  for (const States::Waiting& w : now.waiting) {
+    const Step& step = steps_[static_cast<size_t>(w.step)];
+    if (sets_[static_cast<size_t>(step.other)].contains(text[at]))
+      enter(step.next, w.start, text, at + 1, next);
+  }
+}
+
 bool Regex::matches(std::string_view utf8, CancelPoint<Context>& point) const {
-  const Text text = decode_utf8(utf8);
+  const std::vector<char32_t> text = decode_utf8(utf8);
   States now, next;
-  now.seen.assign(steps_.size(), 0);
-  enter(0, text, 0, now);
+  now.clear(steps_.size());
+  enter(0, 0, text, 0, now);
   for (size_t at = 0; at < text.size(); ++at) {
     point.pass(static_cast<int64_t>(steps_.size()));
-    next.waiting.clear();
-    next.seen.assign(steps_.size(), 0);
-    next.matched = false;
-    for (const int32_t i : now.waiting) {
-      const Step& step = steps_[static_cast<size_t>(i)];
-      if (sets_[static_cast<size_t>(step.other)].contains(text[at])) enter(step.next, text, at + 1, next);
-    }
+    advance(now, text, at, next);
     std::swap(now, next);
     if (now.waiting.empty() && !now.matched) return false;
   }
-  return now.matched;
+  return now.matched.has_value();
+}
+
+std::optional<Regex::Found> Regex::find(Text text, size_t from, CancelPoint<Context>& point) const {
+  std::optional<Found> best;
+  States now, next;
+  now.clear(steps_.size());
+  for (size_t at = from; at <= text.size(); ++at) {
+    point.pass(static_cast<int64_t>(steps_.size()));
+    if (!best) enter(0, at, text, at, now);  // behind the others: what it shares with them is theirs
+    if (now.matched && (!best || *now.matched <= best->begin)) best = Found{*now.matched, at};
+    if (best) std::erase_if(now.waiting, [&](const States::Waiting& w) { return w.start > best->begin; });
+    if (at == text.size() || (best && now.waiting.empty())) break;
+    advance(now, text, at, next);
+    std::swap(now, next);
+  }
+  return best;
+}
+
+bool Regex::may_be_empty() const {
+  std::vector<uint8_t> seen(steps_.size(), 0);
+  std::vector<int32_t> stack = {0};
+  while (!stack.empty()) {
+    const int32_t i = stack.back();
+    stack.pop_back();
+    if (std::exchange(seen[static_cast<size_t>(i)], uint8_t{1}) != 0) continue;
+    const Step& step = steps_[static_cast<size_t>(i)];
+    if (step.op == Op::kMatch) return true;
+    if (step.op == Op::kSet) continue;
+    stack.push_back(step.next);
+    if (step.op == Op::kSplit) stack.push_back(step.other);
+  }
+  return false;
 }
 
 }  // namespace tenon::cpu

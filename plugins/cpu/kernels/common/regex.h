@@ -1,8 +1,10 @@
-// Regular expressions in RE2's syntax, matched against whole strings in time linear in the string. No
+// Regular expressions in RE2's syntax, matched against whole strings or searched for, in time linear in the string. No
 // captures, no \C, and of the Unicode classes only those that the C library knows (\pL, \p{Lu}, \p{Ll}, \pN,
 // \pP, \pZ).
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +19,15 @@ class Regex {
 
   /// Whether the pattern matches all of `text`, which is UTF-8. `point`: looked at between code points.
   bool matches(std::string_view text, CancelPoint<Context>& point) const;
+
+  using Text = std::span<const char32_t>;
+  struct Found {
+    size_t begin, end;  // code points of the text
+  };
+  /// The leftmost match that begins at `from` or behind it, of those the longest.
+  std::optional<Found> find(Text text, size_t from, CancelPoint<Context>& point) const;
+  /// Whether there is a place at which it matches without taking a code point.
+  bool may_be_empty() const;
 
   struct Range {
     char32_t first, last;
@@ -36,9 +47,9 @@ class Regex {
   };
 
  private:
-  using Text = std::vector<char32_t>;
   struct States;
-  void enter(int32_t step, const Text& text, size_t at, States& states) const;
+  void enter(int32_t step, size_t start, Text text, size_t at, States& states) const;
+  void advance(const States& now, Text text, size_t at, States& next) const;
 
   std::vector<Step> steps_;
   std::vector<Set> sets_;

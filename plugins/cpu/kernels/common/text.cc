@@ -56,6 +56,11 @@ std::string encode_utf8(const std::vector<char32_t>& text) {
   return out;
 }
 
+bool is_utf8(std::string_view text, const std::vector<char32_t>& points) {
+  const auto is_point = [](char32_t c) { return c < 0xD800 || (c > 0xDFFF && c <= 0x10FFFF); };
+  return std::all_of(points.begin(), points.end(), is_point) && encode_utf8(points) == text;
+}
+
 char32_t change_case(char32_t letter, Case to) {
   if (letter >= kStrayByte) return letter;
   if (letter < 0x80) {

@@ -14,7 +14,7 @@ struct GroupQueryState {
   bool packed = false;                             // K and V are inside the query input
 };
 
-// Causal attention over a cache. Each sequence has its own length, the number of keys it may see after this
+// Attention over a cache, causal unless the node says otherwise. Each sequence has its own length, the number of keys it may see after this
 // call; new keys go behind those that were there.
 class GroupQueryAttention {
  public:
@@ -31,6 +31,17 @@ class GroupQueryAttention {
         .input(11, kTypes)
         .attr_is("smooth_softmax", {0, 1, -1})
         .attr_is("do_rotary", {0, 1})
+        .attr_is("causal", {0, 1})
+        .attr_is("sliding_window_cache", {0})
+        .attr_is("k_quant_type", {"NONE"})
+        .attr_is("v_quant_type", {"NONE"})
+        .attr_is("qk_output", {0})
+        .that(!n.has_attr("kv_cache_bit_width") || n.attr_i("kv_cache_bit_width") == 0,
+              TENON_REJECT_ATTRIBUTE, "a cache in fewer bits (kv_cache_bit_width) is not supported")
+        .that(n.attr_i("causal", 1) == 1 || n.attr_i("local_window_size", -1) == -1, TENON_REJECT_ATTRIBUTE,
+              "a local window needs causal attention")
+        .that(!n.has_input(14) && !n.has_input(15), TENON_REJECT_OTHER,
+              "normalised queries and keys (q_norm_weight, k_norm_weight, qk_norm_epsilon) are not supported")
         .that(!n.has_input(12) && !n.has_input(13), TENON_REJECT_OTHER,
               "a cache in fewer bits (k_scale, v_scale) is not supported")
         .that(!n.has_output(3), TENON_REJECT_OTHER, "output_qk is not supported")
@@ -42,6 +53,7 @@ class GroupQueryAttention {
       : heads_(n.attr_i("num_heads")),
         kv_heads_(n.attr_i("kv_num_heads")),
         window_(n.attr_i("local_window_size", -1)),
+        causal_(n.attr_i("causal", 1) != 0),
         rotary_(n.attr_i("do_rotary", 0) != 0),
         interleaved_(n.attr_i("rotary_interleaved", 0) != 0),
         smooth_(n.attr_i("smooth_softmax", 0) == 1),
@@ -112,7 +124,10 @@ class GroupQueryAttention {
   auto make_bias(const Context& ctx, const State& s) const {
     return [this, &ctx, &s](int64_t b, int64_t h, int64_t i, float* row) {
       constexpr float kNever = -std::numeric_limits<float>::infinity();
-      const int64_t position = begin_of(ctx, s, b) + i, end = std::min(position + 1, s.shape.keys);
+      const int64_t position = begin_of(ctx, s, b) + i;
+      const int64_t seen =
+          causal_ ? position + 1 : std::max(position, int64_t{ctx.input(5).data<int32_t>()[b]}) + 1;
+      const int64_t end = std::min(seen, s.shape.keys);
       const int64_t begin = window_ >= 0 ? std::max<int64_t>(0, position + 1 - window_) : 0;
       std::fill(row, row + begin, kNever);
       std::fill(row + end, row + s.shape.keys, kNever);
@@ -236,7 +251,7 @@ class GroupQueryAttention {
   }
 
   int64_t heads_, kv_heads_, window_;
-  bool rotary_, interleaved_, smooth_;
+  bool causal_, rotary_, interleaved_, smooth_;
   float scale_, cap_;
 };
 TENON_KERNEL(GroupQueryAttention, .domain = "com.microsoft", .op_type = "GroupQueryAttention",
@@ -245,7 +260,8 @@ TENON_KERNEL(GroupQueryAttention, .domain = "com.microsoft", .op_type = "GroupQu
                  "past_value?: = past_key; seqlens_k: [B] | [B, 1] @index; total_sequence_length: one @size; "
                  "cos_cache?: [?, ?]; sin_cache?: = cos_cache; position_ids?: [B, S] @index; "
                  "attention_bias?: [1, 1, S, ?] | [B, 1, S, ?] | [1, $num_heads, S, ?] | [B, $num_heads, S, "
-                 "?]; head_sink?: [$num_heads]; k_scale?: any; v_scale?: any")
+                 "?]; head_sink?: [$num_heads]; k_scale?: any; v_scale?: any; q_norm_weight?: any; "
+                 "k_norm_weight?: any")
 
 }  // namespace
 }  // namespace tenon::cpu

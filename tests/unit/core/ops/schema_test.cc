@@ -53,6 +53,38 @@ TEST(Resolve, SetsVersionsAlsoInBodies) {
   EXPECT_FALSE(is_nondeterministic(node));
 }
 
+TEST(Resolve, OwnOperatorsHaveAttributesToo) {
+  const auto text = [](std::vector<Attribute> attributes) {
+    GraphBuilder b;
+    const auto x = b.input("x", f32({2, 3, 4}));
+    b.op("com.microsoft:GroupNorm", {x, b.input("s", f32({4})), b.input("t", f32({4}))},
+         std::move(attributes));
+    return b.resolve().to_string();
+  };
+  const Attribute groups = Attribute::of_int("groups", 2), activation = Attribute::of_int("activation", 0);
+  EXPECT_EQ(text({groups, activation}), "OK");
+  EXPECT_EQ(text({groups, activation, Attribute::of_int("__note", 1)}), "OK");
+  EXPECT_THAT(text({groups}),
+              HasSubstr("operator com.microsoft.GroupNorm-1 needs its attribute 'activation'"));
+  EXPECT_THAT(text({groups, activation, Attribute::of_int("group", 2)}),
+              HasSubstr("has no attribute 'group'; did you mean 'groups'?"));
+  EXPECT_THAT(text({groups, Attribute::of_float("activation", 1)}),
+              HasSubstr("attribute 'activation' of operator com.microsoft.GroupNorm-1 must be of type"));
+  EXPECT_THAT(text({groups, activation, activation}), HasSubstr("attribute 'activation' is given twice"));
+}
+
+/// A word of the table that cannot be read would be an attribute that nobody may give.
+TEST(Resolve, EveryWordOfTheTableOfAttributesIsRead) {
+  size_t own = 0;
+  for (const OperatorVersion& op : all_operators()) {
+    if (op.domain != "com.microsoft") continue;
+    own += op.attributes.size();
+    for (const auto& attribute : op.attributes)
+      EXPECT_EQ(attribute.name.find_first_of(":! "), std::string::npos) << op.name << " " << attribute.name;
+  }
+  EXPECT_GT(own, 100u);
+}
+
 TEST(Resolve, UnknownOperatorNamesNodeAndNearest) {
   GraphBuilder b;
   b.op("Sigmoyd", {b.input("x", f32({2}))});

@@ -34,6 +34,7 @@ ValueRef bytes(const std::vector<int64_t>& dims, size_t count) {
 struct Blocks {
   int64_t bits, size, columns;
   bool zeros;
+  int64_t turn = -1;  // element k is of group (k + turn) % count; -1: block after block
   int64_t count() const { return (columns + size - 1) / size; }
   std::vector<int64_t> weight_dims() const { return {3, count(), size * bits / 8}; }
   std::vector<int64_t> zero_dims() const { return {3, (count() * bits + 7) / 8}; }
@@ -66,6 +67,13 @@ std::vector<float> quantized_product(const Blocks& blocks, bool known) {
   add("w", weights);
   add("s", scales);
   if (blocks.zeros) add("z", zeros);
+  if (blocks.turn >= 0) {
+    std::vector<int32_t> groups;
+    for (int64_t k = 0; k < blocks.columns; ++k)
+      groups.push_back(static_cast<int32_t>((k + blocks.turn) % blocks.count()));
+    if (!blocks.zeros) inputs.push_back(ir::kNone);
+    add("g", tensor(TENON_INT32, {blocks.columns}, groups.data()));
+  }
   m.output(
       microsoft(m, "MatMulNBits", inputs, 1,
                 {Attribute::of_int("K", blocks.columns), Attribute::of_int("N", 3),
@@ -86,6 +94,19 @@ TEST(ContribForms, QuantizedWeightsOfARunAreThoseOfTheModel) {
             << bits << " bits, " << columns << " columns, " << zeros;
       }
     }
+  }
+}
+
+TEST(ContribForms, QuantizedWeightsMayHaveGroupsInAnyOrder) {
+  for (const bool zeros : {false, true}) {
+    Blocks blocks{4, 16, 37, zeros, 0};
+    const std::vector<float> right = quantized_product(blocks, true);
+    ASSERT_EQ(right.size(), 6u);
+    EXPECT_THAT(quantized_product(blocks, false), Pointwise(FloatNear(1e-3f), right)) << zeros;
+    blocks.turn = 1;
+    EXPECT_NE(quantized_product(blocks, true), right);
+    blocks.turn = -1;
+    EXPECT_NE(quantized_product(blocks, true), right);
   }
 }
 
@@ -196,6 +217,59 @@ TEST(ContribForms, ScalesThatDoNotFitAreAnError) {
   const auto refused = try_session(m.bytes());
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.status().to_string(), HasSubstr("MatMulIntegerToFloat"));
+}
+
+TEST(ContribForms, GroupNorm) {
+  // Two pixels of two channels, each a group: -1 and 1, then scaled and shifted.
+  const std::vector<float> plain = {-1, -1, 1, 3};
+  for (const bool last : {true, false}) {
+    for (const int64_t activation : {0, 1}) {
+      GraphMaker m;
+      const auto x = m.input(
+          "x", GraphMaker::f32(last ? std::vector<ir::Dim>{1, 1, 2, 2} : std::vector<ir::Dim>{1, 2, 1, 2}));
+      m.output(
+          microsoft(m, "GroupNorm", {x, m.constant("gamma", {2}, {1, 2}), m.constant("beta", {2}, {0, 1})}, 1,
+                    {Attribute::of_int("groups", 2), Attribute::of_int("activation", activation),
+                     Attribute::of_int("channels_last", last ? 1 : 0), Attribute::of_float("epsilon", 0)})[0],
+          "y");
+      std::vector<float> wanted = last ? plain : std::vector<float>{plain[0], plain[2], plain[1], plain[3]};
+      for (float& value : wanted) value *= activation == 0 ? 1 : 1 / (1 + std::exp(-value));
+      const std::vector<float> given = last ? std::vector<float>{1, 2, 3, 4} : std::vector<float>{1, 3, 2, 4};
+      const auto session = make_session(m.bytes());
+      ASSERT_NE(session, nullptr);
+      const std::vector<int64_t> dims =
+          last ? std::vector<int64_t>{1, 1, 2, 2} : std::vector<int64_t>{1, 2, 1, 2};
+      EXPECT_THAT(floats(run(*session, {{"x", f32(dims, given)}})[0]), Pointwise(FloatNear(1e-5f), wanted));
+    }
+  }
+}
+
+TEST(ContribForms, BiasSoftmaxGoesOverAllDimsFromItsAxis) {
+  for (const int64_t axis : {1, 2}) {
+    GraphMaker m;
+    const auto x = m.input("x", GraphMaker::f32({1, 2, 2}));
+    m.output(microsoft(m, "BiasSoftmax", {x, m.constant("bias", {1, 1, 2}, {0, std::log(3.0f)})}, 1,
+                       {Attribute::of_int("axis", axis), Attribute::of_int("is_inner_broadcast", 0)})[0],
+             "y");
+    const auto session = make_session(m.bytes());
+    ASSERT_NE(session, nullptr);
+    const float sum = axis == 1 ? 8 : 4;
+    EXPECT_THAT(floats(run(*session, {{"x", f32({1, 2, 2}, {0, 0, 0, 0})}})[0]),
+                Pointwise(FloatNear(1e-6f), std::vector<float>{1 / sum, 3 / sum, 1 / sum, 3 / sum}));
+  }
+}
+
+/// What has no form says so beside "no provider runs", which alone would not help.
+TEST(ContribForms, TheReasonIsTold) {
+  GraphMaker m;
+  const auto x = m.input("x", GraphMaker::f32({1, 2, 4}));
+  m.output(microsoft(m, "Attention", {x, m.constant("w", {4, 12}, counted(48, 0.1f))}, 1,
+                     {Attribute::of_int("num_heads", 1), Attribute::of_int("do_rotary", 1)})[0],
+           "y");
+  const Status status = try_session(m.bytes()).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kUnsupported);
+  EXPECT_THAT(status.to_string(), HasSubstr("attribute do_rotary is set"));
+  EXPECT_THAT(status.to_string(), HasSubstr("export RotaryEmbedding before MultiHeadAttention"));
 }
 
 }  // namespace

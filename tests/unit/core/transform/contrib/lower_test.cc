@@ -141,17 +141,6 @@ TEST(LowerContrib, AUseWithoutAFormLeavesTheGraphAlone) {
   EXPECT_TRUE(ir::verify(graph).ok());
 }
 
-TEST(LowerContrib, SoftmaxWithoutItsOpsetIsRefused) {
-  GraphBuilder b;
-  const auto x = b.input("x", ir::Type::tensor(ElementType::kUInt8, f32({2, 3}).shape));
-  const auto scale = b.constant(floats({}, {0.5f}));
-  const auto zero = b.constant(tensor<uint8_t>(ElementType::kUInt8, {}, {0}));
-  b.output(b.op("com.microsoft:QLinearSoftmax", {x, scale, zero, scale, zero}));
-  const Status status = transform::lower_contrib(b.done(), 0, b.imports());
-  EXPECT_EQ(status.kind(), ErrorKind::kUnsupported);
-  EXPECT_THAT(status.to_string(), HasSubstr("attribute opset is missing"));
-}
-
 TEST(LowerContrib, OperatorsOfTheStandardAreNotTaken) {
   GraphBuilder b(17);
   const auto x = b.input("x", f32({2, 4}));

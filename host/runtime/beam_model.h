@@ -1,0 +1,71 @@
+// The graphs that a beam search asks for the scores of the next token, and what they share. Internal to host/runtime.
+#pragma once
+
+#include <memory>
+
+#include "host/runtime/beam_scorer.h"
+#include "host/runtime/control_flow.h"
+
+namespace tenon::runtime {
+
+/// Inputs of the node.
+enum BeamInput : size_t {
+  kBeamInputIds,
+  kBeamMaxLength,
+  kBeamMinLength,
+  kBeamBeams,
+  kBeamReturned,
+  kBeamLengthPenalty,
+  kBeamRepetitionPenalty,
+  kBeamAllowed,
+  kBeamAllowedFirst,
+  kBeamMask,
+  kBeamDecoderIds,
+  kBeamLogitsProcessor
+};
+
+/// What every sequence begins with, [batch, length].
+struct BeamPrompts {
+  std::span<const int32_t> tokens;
+  int64_t batch = 0, length = 0;
+};
+
+class BeamModel {
+ public:
+  virtual ~BeamModel() = default;
+  /// Reads the node's inputs. The tokens live as long as the model.
+  virtual Result<BeamPrompts> prompts() = 0;
+  /// Scores behind the prompts, [rows, length, vocabulary]; a row per batch entry or per beam.
+  virtual Result<ValueRef> begin(const BeamOptions& options) = 0;
+  /// Scores behind the tokens that the scorer has chosen last; a row per beam.
+  virtual Result<ValueRef> go_on(const BeamScorer& scorer) = 0;
+};
+
+/// One decoder of the GPT-2 form.
+std::unique_ptr<BeamModel> make_gpt_model(ControlFlow& flow);
+/// An encoder and a decoder, of the form of T5 or Whisper.
+std::unique_ptr<BeamModel> make_encoder_model(ControlFlow& flow, bool whisper);
+
+template <class T>
+constexpr uint32_t beam_dtype() {
+  return std::is_same_v<T, float> ? TENON_FLOAT32 : TENON_INT32;
+}
+
+template <class T>
+Result<std::span<const T>> read_list(const tenon_tensor& tensor, std::string_view what) {
+  if (tensor.kind != TENON_KIND_TENSOR || tensor.dtype != beam_dtype<T>())
+    return invalid_input(what, " must be a tensor of ", std::is_same_v<T, float> ? "float32" : "int32");
+  return std::span<const T>(static_cast<const T*>(tensor.data), tensor.byte_size / sizeof(T));
+}
+
+/// Tokens of rank 2.
+Result<BeamPrompts> read_tokens(const ControlFlow& flow, size_t input, std::string_view what);
+/// An int32 tensor, not yet filled.
+Result<std::span<int32_t>> make_ints(std::initializer_list<int64_t> dims, ValueRef* out);
+/// The rows along `axis`, of which there must be `count`, in another order; one may come more than once.
+Result<ValueRef> gather_rows(const tenon_tensor& tensor, size_t axis, int64_t count,
+                             std::span<const int32_t> rows);
+/// A decoder's cache without entries, as `value` declares it but for its rows at `row_axis` and its length.
+Result<ValueRef> empty_cache(const ir::Value& value, size_t row_axis, int64_t rows);
+
+}  // namespace tenon::runtime

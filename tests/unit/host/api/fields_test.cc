@@ -1,0 +1,302 @@
+// A row for every field of the structs of tenon.h: what a value of it does, or how it is refused. Functions of the table
+// have rows in misuse_test.cc.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "tenon/tenon.hpp"
+#include "tests/support/paths.h"
+#include "tests/unit/host/session/model_maker.h"
+
+namespace tenon::test {
+namespace {
+
+using testing::HasSubstr;
+
+struct Outcome {
+  tenon_status status = TENON_OK;
+  uint32_t kind = TENON_ERROR_NONE;
+  std::string text;
+};
+
+template <class Call>
+Outcome outcome(Call&& call) {
+  tenon_error error{};
+  error.struct_size = sizeof(error);
+  Outcome out;
+  out.status = call(&error);
+  out.kind = api().error_kind(&error);
+  out.text = error.message;
+  return out;
+}
+
+/// A model y = relu(x + 1), and sessions and Runs of it.
+struct Bench {
+  Bench() {
+    config.set("discovery.search", "[\"" + providers_dir() + "\"]");
+    config.set("discovery.scan", "\"off\"").set("select.order", "[\"cpu\"]");
+    GraphMaker m;
+    const auto x = m.input("x", GraphMaker::f32({ir::Dim("n"), 2}));
+    m.output(m.node("Relu", {m.node("Add", {x, m.constant("one", {1}, {1})}, {}, "plus")}), "y");
+    bytes = m.bytes();
+    run_options.struct_size = sizeof(run_options);
+    session_options.struct_size = sizeof(session_options);
+  }
+
+  Outcome create(tenon_session** session) const {
+    return outcome([&](tenon_error* error) {
+      return api().session_create_from_memory(bytes.data(), bytes.size(), 0, {}, config.get(),
+                                              &session_options, session, error);
+    });
+  }
+  Outcome create() const {
+    tenon_session* session = nullptr;
+    const Outcome out = create(&session);
+    api().session_release(session);
+    return out;
+  }
+  Outcome run() const {
+    const Session session = Session::from_memory(bytes.data(), bytes.size(), &config);
+    const Value x = Value::tensor<float>({1, 2}, {1, -5});
+    const tenon_named_value input{as_str("x"), x.get()};
+    return run(session.get(), input);
+  }
+  Outcome run(tenon_session* session, const tenon_named_value& input) const {
+    tenon_value* output = nullptr;
+    const Outcome out = outcome([&](tenon_error* error) {
+      return api().run(session, &run_options, &input, 1, nullptr, 0, &output, error);
+    });
+    api().value_release(output);
+    return out;
+  }
+  tenon_io_info info(bool input) {
+    if (!session) session.emplace(Session::from_memory(bytes.data(), bytes.size(), &config));
+    tenon_io_info out{};
+    out.struct_size = sizeof(out);
+    EXPECT_EQ(
+        input ? api().session_input(session->get(), 0, &out) : api().session_output(session->get(), 0, &out),
+        TENON_OK);
+    return out;
+  }
+
+  Config config;
+  std::string bytes;
+  tenon_run_options run_options{};
+  tenon_session_options session_options{};
+  std::optional<Session> session;
+};
+
+using Row = std::function<void(Bench&)>;
+
+void expect_struct_size_is_needed(const Outcome& out) {
+  EXPECT_EQ(out.status, TENON_INVALID_ARGUMENT);
+  EXPECT_THAT(out.text, HasSubstr("struct_size of options is 0; set it to the size"));
+}
+
+int32_t count_and_stop(void* context, double, tenon_str) {
+  ++*static_cast<int*>(context);
+  return 1;
+}
+
+const std::map<std::string, Row>& rows() {
+  static const std::map<std::string, Row> all = {
+      {"tenon_io_info.struct_size",
+       [](Bench& b) {
+         b.info(true);
+         tenon_io_info none{};
+         EXPECT_EQ(api().session_input(b.session->get(), 0, &none), TENON_INVALID_ARGUMENT);
+       }},
+      {"tenon_io_info.kind", [](Bench& b) { EXPECT_EQ(b.info(true).kind, uint32_t{TENON_KIND_TENSOR}); }},
+      {"tenon_io_info.dtype", [](Bench& b) { EXPECT_EQ(b.info(true).dtype, uint32_t{TENON_FLOAT32}); }},
+      {"tenon_io_info.rank", [](Bench& b) { EXPECT_EQ(b.info(true).rank, 2); }},
+      {"tenon_io_info.name",
+       [](Bench& b) {
+         EXPECT_EQ(as_string(b.info(true).name), "x");
+         EXPECT_EQ(as_string(b.info(false).name), "y");
+       }},
+      {"tenon_io_info.dims",
+       [](Bench& b) {
+         EXPECT_EQ(b.info(true).dims[0], TENON_DIM_UNKNOWN);
+         EXPECT_EQ(b.info(true).dims[1], 2);
+       }},
+      {"tenon_io_info.dim_names",
+       [](Bench& b) {
+         EXPECT_EQ(as_string(b.info(true).dim_names[0]), "n");
+         EXPECT_EQ(as_string(b.info(true).dim_names[1]), "");
+       }},
+      {"tenon_io_info.type_text",
+       [](Bench& b) { EXPECT_EQ(as_string(b.info(true).type_text), "float32[n,2]"); }},
+      {"tenon_io_info.has_default",
+       [](Bench& b) {
+         EXPECT_EQ(b.info(true).has_default, 0u);
+         b.session.reset();
+         GraphMaker m;
+         const auto given = m.input("given", GraphMaker::f32({1}), GraphMaker::floats({1}, {3}));
+         m.output(m.node("Relu", {given}), "y");
+         b.bytes = m.bytes();
+         EXPECT_EQ(b.info(true).has_default, 1u);
+       }},
+      {"tenon_io_info.reserved", [](Bench& b) { EXPECT_EQ(b.info(true).reserved, 0u); }},
+      {"tenon_named_value.name",
+       [](Bench& b) {
+         b.info(true);
+         const Value x = Value::tensor<float>({1, 2}, {1, -5});
+         EXPECT_EQ(b.run(b.session->get(), {as_str("x"), x.get()}).status, TENON_OK);
+         EXPECT_THAT(b.run(b.session->get(), {as_str("z"), x.get()}).text, HasSubstr("'z'"));
+       }},
+      {"tenon_named_value.value",
+       [](Bench& b) {
+         b.info(true);
+         const Value wrong = Value::tensor<float>({1, 3}, {1, 2, 3});
+         EXPECT_EQ(b.run(b.session->get(), {as_str("x"), wrong.get()}).kind,
+                   uint32_t{TENON_ERROR_INVALID_INPUT});
+         EXPECT_EQ(b.run(b.session->get(), {as_str("x"), nullptr}).status, TENON_INVALID_ARGUMENT);
+       }},
+      {"tenon_session_options.struct_size",
+       [](Bench& b) {
+         b.session_options.struct_size = 0;
+         expect_struct_size_is_needed(b.create());
+       }},
+      {"tenon_session_options.flags",
+       [](Bench& b) {
+         const auto outputs = [&b] {
+           tenon_session* made = nullptr;
+           EXPECT_EQ(b.create(&made).status, TENON_OK);
+           const uint32_t count = api().session_output_count(made);
+           api().session_release(made);
+           return count;
+         };
+         EXPECT_EQ(outputs(), 1u);
+         b.session_options.flags = TENON_SESSION_ALL_VALUES;
+         EXPECT_EQ(outputs(), 2u);
+         b.session_options.flags = 1u << 31;
+         EXPECT_THAT(b.create().text,
+                     HasSubstr("flags of options hold bits that this version does not know"));
+       }},
+      {"tenon_session_options.progress",
+       [](Bench& b) {
+         int calls = 0;
+         b.session_options.progress_context = &calls;
+         EXPECT_EQ(b.create().status, TENON_OK);
+         b.session_options.progress = count_and_stop;
+         EXPECT_EQ(b.create().kind, uint32_t{TENON_ERROR_CANCELLED});
+       }},
+      {"tenon_session_options.progress_context",
+       [](Bench& b) {
+         int calls[2] = {};
+         b.session_options.progress = count_and_stop;
+         b.session_options.progress_context = &calls[1];
+         b.create();
+         EXPECT_EQ(calls[0], 0);
+         EXPECT_GT(calls[1], 0);
+       }},
+      {"tenon_run_options.struct_size",
+       [](Bench& b) {
+         b.run_options.struct_size = 0;
+         expect_struct_size_is_needed(b.run());
+       }},
+      {"tenon_run_options.reserved",
+       [](Bench& b) {
+         b.run_options.reserved = 1;
+         EXPECT_THAT(b.run().text, HasSubstr("reserved of options is 1"));
+       }},
+      {"tenon_run_options.deadline_ns",
+       [](Bench& b) {
+         b.run_options.deadline_ns = 60'000'000'000;
+         EXPECT_EQ(b.run().status, TENON_OK);
+         b.run_options.deadline_ns = 1;
+         EXPECT_EQ(b.run().kind, uint32_t{TENON_ERROR_DEADLINE});
+       }},
+      {"tenon_run_options.cancel",
+       [](Bench& b) {
+         Cancel cancel;
+         b.run_options.cancel = cancel.get();
+         EXPECT_EQ(b.run().status, TENON_OK);
+         cancel.trigger();
+         EXPECT_EQ(b.run().kind, uint32_t{TENON_ERROR_CANCELLED});
+       }},
+      {"tenon_run_options.out_trace",
+       [](Bench& b) {
+         tenon_text* trace = nullptr;
+         b.run_options.out_trace = &trace;
+         EXPECT_EQ(b.run().status, TENON_OK);
+         ASSERT_NE(trace, nullptr);
+         EXPECT_THAT(as_string(api().text_get(trace)), HasSubstr("traceEvents"));
+         api().text_release(trace);
+       }},
+      {"tenon_api.struct_size", [](Bench&) { EXPECT_EQ(api().struct_size, sizeof(tenon_api)); }},
+      {"tenon_api.version",
+       [](Bench&) {
+         EXPECT_EQ(api().version, TENON_API_VERSION);
+         EXPECT_EQ(tenon_get_api(TENON_API_VERSION + 1), nullptr);
+       }},
+  };
+  return all;
+}
+
+TEST(ApiFields, EachDoesWhatTheHeaderSays) {
+  for (const auto& [field, row] : rows()) {
+    SCOPED_TRACE(field);
+    Bench bench;
+    row(bench);
+  }
+}
+
+std::string without_comments(std::string text) {
+  for (size_t at; (at = text.find("/*")) != std::string::npos;) text.erase(at, text.find("*/", at) + 2 - at);
+  return text;
+}
+
+/// The name that a member's declaration gives: a function's, or the last word.
+std::string declared_name(const std::string& statement) {
+  const std::string letters = "abcdefghijklmnopqrstuvwxyz_0123456789";
+  const size_t function = statement.find("(*");
+  if (function != std::string::npos) {
+    const size_t begin = function + 2;
+    return statement.substr(begin, statement.find_first_not_of(letters, begin) - begin);
+  }
+  const size_t last = statement.find_last_of(letters);
+  if (last == std::string::npos) return "";
+  const size_t before = statement.find_last_not_of(letters, last);
+  return statement.substr(before + 1, last - before);
+}
+
+/// "struct.field" of every struct of the header; functions of the table are not among them.
+std::set<std::string> fields_of_header() {
+  std::ifstream file(source_dir() + "/host/include/tenon/tenon.h");
+  std::stringstream stream;
+  stream << file.rdbuf();
+  const std::string text = without_comments(stream.str());
+  std::set<std::string> found;
+  for (size_t at = 0; (at = text.find("typedef struct ", at)) != std::string::npos; ++at) {
+    const size_t open = text.find_first_of("{;", at);
+    if (text[open] == ';') continue;  // a handle
+    const size_t close = text.find('}', open);
+    const std::string name = declared_name(text.substr(close, text.find(';', close) - close));
+    std::stringstream statements(text.substr(open + 1, close - open - 1));
+    for (std::string statement; std::getline(statements, statement, ';');) {
+      const std::string field = declared_name(statement);
+      const bool of_table = name == "tenon_api" && statement.find("(*") != std::string::npos;
+      if (!field.empty() && !of_table) found.insert(name + "." + field);
+    }
+  }
+  return found;
+}
+
+TEST(ApiFields, EachHasARow) {
+  std::set<std::string> known;
+  for (const auto& [field, row] : rows()) known.insert(field);
+  const std::set<std::string> declared = fields_of_header();
+  EXPECT_GT(declared.size(), 15u);
+  for (const std::string& field : declared) EXPECT_EQ(known.count(field), 1u) << field << " has no row";
+  for (const std::string& field : known)
+    EXPECT_EQ(declared.count(field), 1u) << field << " is not in the header";
+}
+
+}  // namespace
+}  // namespace tenon::test
