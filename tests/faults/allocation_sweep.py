@@ -191,7 +191,7 @@ def sweep(command: list[str]) -> tuple[str, int, str]:
         else:
             ours += 1
             out += lines[begin:end]
-    if not lines or (not heads and done.returncode != 0):
+    if done.returncode != (1 if heads else 0):  # it ended in some other way
         ours += 1
         out.append(f"exit code {done.returncode}: {done.stderr}")
     out += [f"{model}: foreign: {times} x {function}: {wrong}" for (function, wrong), times in foreign.most_common()]
