@@ -110,11 +110,37 @@ Status pad(const Node& node, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
-/// Before opset 22 ONNX counts a last window that would begin in the padding, which the operators leave out.
+/// Whether the kernel of a pool is one stride too long for axis `i` of as many as its kernel has.
+bool lacks_windows(const Node& node, size_t i, size_t axes, const Dim& in) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const auto number = [&](const char* name, size_t at, int64_t otherwise) {
+    const ir::Attribute* list = node.find(name);
+    return list != nullptr && at < list->ints.size() ? list->ints[at] : otherwise;
+  };
+  const ir::Attribute* auto_pad = node.find("auto_pad");
+  const bool padded = auto_pad == nullptr || auto_pad->s == "NOTSET";
+  if (!padded && auto_pad->s != "VALID") return false;
+  const int64_t kernel = number("kernel_shape", i, 1), stride = number("strides", i, 1),
+                dilation = number("dilations", i, 1), begin = padded ? number("pads", i, 0) : 0,
+                end = padded ? number("pads", i + axes, 0) : 0;
+  for (const int64_t n : {in.value, kernel, stride, dilation, begin, end})
+    if (n < 0 || n >= kMost) return false;
+  return in.value + begin + end - ((kernel - 1) * dilation + 1) == -stride;
+}
+
+/// Before opset 22 ONNX counts a last window that would begin in the padding, which the operators leave out. And it counts one
+/// where its formula gives none, because it divides towards zero.
 Status ceil_pool(const Node& node, const InferInputs& inputs, Types& out) {
   constexpr int kCorrected = 22;
-  const int since = node.int_or("ceil_mode", 0) != 0 ? kCorrected : node.since_version;
-  return infer_as(node.op_type, since, node, inputs, out);
+  const bool ceils = node.int_or("ceil_mode", 0) != 0;
+  RETURN_IF_ERROR(infer_as(node.op_type, ceils ? kCorrected : node.since_version, node, inputs, out));
+  const Type* x = tensor_input(inputs, 0);
+  for (Type& y : out) {
+    if (!ceils || x == nullptr || y.shape.rank() < 3 || x->shape.rank() != y.shape.rank()) continue;
+    for (size_t i = 0; i + 2 < y.shape.rank(); ++i)
+      if (lacks_windows(node, i, y.shape.rank() - 2, x->shape.dims[i + 2])) y.shape.dims[i + 2] = Dim(0);
+  }
+  return ok_status();
 }
 
 /// The one number of a constant of rank 0 or 1; nothing when it is not known.
@@ -255,6 +281,7 @@ InferRule early_rule(std::string_view name, int since) {
       {"AveragePool", {10, ceil_pool}},
       {"AveragePool", {11, ceil_pool}},
       {"AveragePool", {19, ceil_pool}},
+      {"AveragePool", {22, ceil_pool}},
       {"BatchNormalization", {1, batch_norm}},
       {"Cast", {1, cast}},
       {"Ceil", {1, like_first}},
@@ -282,10 +309,12 @@ InferRule early_rule(std::string_view name, int since) {
       {"Log", {1, like_first}},
       {"LpPool", {1, lp_pool}},
       {"LpPool", {18, ceil_pool}},
+      {"LpPool", {22, ceil_pool}},
       {"Max", {1, like_first}},
       {"MaxPool", {10, ceil_pool}},
       {"MaxPool", {11, ceil_pool}},
       {"MaxPool", {12, ceil_pool}},
+      {"MaxPool", {22, ceil_pool}},
       {"Mean", {1, like_first}},
       {"MeanVarianceNormalization", {9, like_first}},
       {"MeanVarianceNormalization", {13, like_first}},

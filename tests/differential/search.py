@@ -163,7 +163,8 @@ class Search:
                 return True
             return False
 
-        smallest = shrink(case, still_fails, self.args.shrink)
+        # Each attempt at a hang takes as long as the hang.
+        smallest = shrink(case, still_fails, self.args.shrink if finding["verdict"] != "hang" else 0)
         cases.save(smallest, trial, None, {})
         notes = {"order": order, "verdict": finding["verdict"], "words": words}
         worker.ask({"folder": str(trial), "save": str(folder), "notes": notes})

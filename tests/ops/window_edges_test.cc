@@ -55,6 +55,16 @@ OP_FAILS(Conv, 11,
            {{"group", int64_t{2}}},
            ""}})
 
+// One element is one element, and not a little more, as one fifth of five is in float32.
+OP_CASES(Resize, 18,
+         {{"policy_to_one_element",
+           {f32({1, 5}, {1, 2, 3, 4, 5}), none(), none(), i64({1}, {1})},
+           {f32({1, 1}, {1})},
+           {{"axes", std::vector<int64_t>{1}},
+            {"keep_aspect_ratio_policy", std::string("not_larger")},
+            {"coordinate_transformation_mode", std::string("pytorch_half_pixel")},
+            {"mode", std::string("linear")}}}})
+
 OP_FAILS(Gather, 13,
          {{"index_beyond", {f32({3}, {1, 2, 3}), i64({2}, {0, 3})}, {f32({2}, {0, 0})}, {}, "3"},
           {"index_before", {f32({3}, {1, 2, 3}), i32({2}, {0, -4})}, {f32({2}, {0, 0})}, {}, "-4"},

@@ -104,6 +104,7 @@ void pad(const Context& ctx, const PadState& state, PadMode mode, TensorView fil
     const auto edge = [&](int64_t from, int64_t to) {
       if (mode == PadMode::kConstant) return constant(to - from);
       for (int64_t c = from; c < to; ++c) {
+        point.pass();
         const int64_t position = source_position(c, begin, in_columns, mode);
         if (position < 0)
           constant(1);

@@ -106,6 +106,7 @@ class Resize {
       if (axes[d].in == 0) continue;
       axes[d].out = static_cast<int64_t>(std::floor(best * static_cast<double>(axes[d].in) + 0.5));
       axes[d].scale = static_cast<float>(best);
+      axes[d].length = best * static_cast<double>(axes[d].in);
       axes[d].exact = false;
     }
   }

@@ -77,7 +77,7 @@ def conv_integer(draw: Draw, op: str):
     spatial = draw.pick(1, 2)
     attributes, types = window(draw, spatial), (draw.dtype(op, "T1"), draw.dtype(op, "T2"))
     group, inner, outer = draw.pick(1, 1, 2), draw.int(1, 3), draw.int(1, 3)
-    x = draw.array((draw.int(1, 2), group * inner, *image(draw, spatial, attributes["kernel_shape"])), types[0], -128, 255)
+    x = draw.array((draw.int(1, 2), group * inner, *image(draw, spatial, attributes["kernel_shape"], short=False)), types[0], -128, 255)
     w = draw.array((group * outer, inner, *attributes["kernel_shape"]), types[1], -128, 255)
     zeros = [draw.maybe(zero_point(draw, (), types[0])), draw.maybe(zero_point(draw, (), types[1]))]
     draw.out(draw.op(op, [draw.feed(x), draw.feed(w), *(None if z is None else draw.feed(z) for z in zeros)], group=group, **attributes))
@@ -103,7 +103,7 @@ def qlinear_conv(draw: Draw, op: str):
     group, inner, outer = draw.pick(1, 1, 2), draw.int(1, 3), draw.int(1, 3)
     outputs = group * outer
     per = (outputs,) if draw.chance(0.4) else ()
-    x = draw.array((draw.int(1, 2), group * inner, *image(draw, spatial, attributes["kernel_shape"])), types[0], -128, 255)
+    x = draw.array((draw.int(1, 2), group * inner, *image(draw, spatial, attributes["kernel_shape"], short=False)), types[0], -128, 255)
     w = draw.array((outputs, inner, *attributes["kernel_shape"]), types[1], -128, 127)
     zero_w = np.zeros(per, types[1]) if draw.chance(0.7) or per else zero_point(draw, per, types[1])
     parts = [x, scale(draw), zero_point(draw, (), types[0]), w, scale(draw, per), zero_w, scale(draw), zero_point(draw, (), types[2])]

@@ -23,6 +23,12 @@ inline void copy_elements(void* to, int64_t at, TensorView from, int64_t start, 
   });
 }
 
+/// The places of `n` texts, asked of the host before they are gathered in memory that it does not count: its limit answers at once.
+inline void require_texts(const Context& ctx, int64_t n) {
+  constexpr int64_t kMany = 1 << 16;
+  if (n > kMany) ctx.scratch<int64_t>(n);
+}
+
 /// Writes an output front to back in blocks taken from other tensors of its type. Memory is taken for strings
 /// only.
 ///   BlockWriter out(ctx, 0);  out.append(a, 0, 5); ...  out.finish();
@@ -33,15 +39,17 @@ class BlockWriter {
       : BlockWriter(ctx, output, ctx.output(output).dims(), ctx.output(output).dtype()) {}
   /// `dims` must outlive the writer.
   BlockWriter(const Context& ctx, int output, DimsView dims, uint32_t dtype)
-      : ctx_(ctx), output_(output), dims_(dims), dtype_(dtype) {
-    if (dtype == TENON_STRING)
+      : ctx_(ctx), output_(output), dims_(dims), dtype_(dtype), point_(ctx) {
+    if (dtype == TENON_STRING) {
+      require_texts(ctx, element_count(dims));
       strings_.emplace();
-    else
+    } else {
       data_ = ctx.output(output).bytes();
+    }
   }
   void append(TensorView from, int64_t start, int64_t n) {
     if (strings_) {
-      for (int64_t i = 0; i < n; ++i) strings_->add(from.string(start + i));
+      for (int64_t i = 0; i < n; ++i) point_.pass(), strings_->add(from.string(start + i));
     } else {
       copy_elements(data_, at_, from, start, n);
       at_ += n;
@@ -49,7 +57,7 @@ class BlockWriter {
   }
   /// `n` times element `i`.
   void repeat(TensorView from, int64_t i, int64_t n) {
-    for (int64_t k = 0; k < n; ++k) append(from, i, 1);
+    for (int64_t k = 0; k < n; ++k) point_.pass(), append(from, i, 1);
   }
   /// Zeros; empty strings.
   void zeros(int64_t n) {
@@ -71,6 +79,7 @@ class BlockWriter {
   int output_;
   DimsView dims_;
   uint32_t dtype_;
+  CancelPoint<Context> point_;
   std::optional<StringBuilder> strings_;
   void* data_ = nullptr;
   int64_t at_ = 0;
@@ -81,8 +90,10 @@ template <class F>
 void gather_elements(const Context& ctx, int output, DimsView dims, TensorView from, F&& source) {
   const int64_t n = element_count(dims);
   if (from.dtype() == TENON_STRING) {
+    require_texts(ctx, n);
     StringBuilder strings;
-    for (int64_t i = 0; i < n; ++i) strings.add(from.string(source(i)));
+    CancelPoint point(ctx);
+    for (int64_t i = 0; i < n; ++i) point.pass(), strings.add(from.string(source(i)));
     return ctx.set_strings(output, dims, strings);
   }
   void* to = ctx.output(output).bytes();

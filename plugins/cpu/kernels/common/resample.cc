@@ -190,7 +190,9 @@ double ResizeRule::source(const ResizeAxis& axis, int64_t i) const {
   const auto unscale = [&](double at) {
     return axis.exact ? at * in / out : static_cast<double>(static_cast<float>(at) / axis.scale);
   };
-  const double length = axis.exact ? out : static_cast<double>(axis.scale) * in;
+  const double length = axis.exact        ? out
+                        : axis.length > 0 ? axis.length
+                                          : static_cast<double>(axis.scale) * in;
   if (coordinates == "asymmetric") return unscale(x);
   if (coordinates == "tf_half_pixel_for_nn") return unscale(x + 0.5);
   if (coordinates == "align_corners") return length == 1 ? 0 : x * (in - 1) / (length - 1);

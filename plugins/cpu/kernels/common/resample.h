@@ -15,6 +15,7 @@ struct ResizeAxis {
   int64_t in = 1, out = 1;
   float scale = 1;
   bool exact = false;                 // the scale is out / in, and not given as a number of its own
+  double length = 0;                  // of the resized axis before it is rounded; 0: what the scale says
   double roi_begin = 0, roi_end = 1;  // tf_crop_and_resize
 
   double ratio() const {

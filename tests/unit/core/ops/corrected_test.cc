@@ -20,7 +20,10 @@ TEST(Corrected, AWindowThatBeginsInThePaddingIsNotCounted) {
                           Window{"MaxPool", 12, 6, 1, 3, 2}, Window{"MaxPool", 22, 6, 1, 3, 2},
                           Window{"AveragePool", 10, 6, 1, 3, 2}, Window{"AveragePool", 11, 6, 1, 3, 2},
                           Window{"AveragePool", 19, 6, 1, 3, 2}, Window{"AveragePool", 22, 6, 1, 3, 2},
-                          Window{"LpPool", 18, 6, 1, 3, 2}, Window{"MaxPool", 12, 7, 2, 2, 4}}) {
+                          Window{"LpPool", 18, 6, 1, 3, 2}, Window{"MaxPool", 12, 7, 2, 2, 4},
+                          // A stride too long: none, though division towards zero says one.
+                          Window{"MaxPool", 12, 2, 4, 2, 0}, Window{"AveragePool", 22, 2, 4, 2, 0},
+                          Window{"LpPool", 18, 1, 3, 2, 0}, Window{"LpPool", 22, 1, 4, 3, 0}}) {
     SCOPED_TRACE(std::string(w.op) + "-" + std::to_string(w.opset));
     GraphBuilder b(w.opset);
     const auto y = b.op(w.op, {b.input("x", f32({1, 1, w.size}))},

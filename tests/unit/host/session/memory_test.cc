@@ -152,6 +152,24 @@ TEST(Memory, FramesOfOtherShapesMakeRoom) {
   }
 }
 
+// A provider gathers texts in memory of its own: what their places take is asked of the budget first.
+TEST(Memory, TextsWithoutEndAreRefusedBeforeTheyAreMade) {
+  GraphMaker m;
+  const auto text = m.input("text", GraphMaker::type(ir::ElementType::kString, {2}));
+  const auto pads = m.input("pads", GraphMaker::i64({2}));
+  m.output(m.node("Pad", {text, pads}, {ir::Attribute::of_string("mode", "reflect")}, "widen"), "y");
+  const auto session = make_session(m.bytes(), limited("memory.host_limit", "\"1MiB\""));
+  ASSERT_NE(session, nullptr);
+  const std::vector<int64_t> two = {2};
+  const std::vector<std::string> start = {"a", "b"};
+  const std::vector<NamedValue> inputs = {{"text", *runtime::make_strings(two, start)},
+                                          {"pads", i64({2}, {2, int64_t{1} << 31})}};
+  std::vector<ValueRef> outputs(1);
+  const Status refused = session->run({}, inputs, {}, outputs);
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.to_string(), HasSubstr("node 'widen' (Pad): no scratch memory for 2147483652"));
+}
+
 TEST(Memory, AStringThatGrowsWithoutEndIsRefused) {
   GraphMaker m;
   auto text = m.input("text", GraphMaker::type(ir::ElementType::kString, {1}));
