@@ -90,8 +90,7 @@ class Contraction {
       int64_t size = 1, step = 0;
       for (size_t i = 0; i < from.labels.size(); ++i) {
         if (from.labels[i] != label) continue;
-        size = std::max(size, from.dims[i]);
-        if (from.dims[i] == 0) size = 0;
+        if (size == 1) size = from.dims[i];
         step += from.dims[i] == 1 ? 0 : strides[i];
       }
       dims.push_back(size), steps.push_back(step);
@@ -114,7 +113,12 @@ class Contraction {
     for (const char c : b.labels) {
       if (!has(a.labels, c)) columns += c;
     }
-    const auto size = [&](char c) { return std::max(extent(a, c), extent(b, c)); };
+    const auto size = [&](char c) {
+      const int64_t of_a = extent(a, c), of_b = extent(b, c);
+      return of_a == 1   ? of_b
+             : of_b == 1 ? of_a
+                         : std::min(of_a, of_b);  // an axis of one becomes also one of none
+    };
     const Operand left = stretched(permuted(a, batch + rows + inner), batch + inner, size);
     const Operand right = stretched(permuted(b, batch + inner + columns), batch + inner, size);
     Operand out{batch + rows + columns, {}, 0};
@@ -129,7 +133,7 @@ class Contraction {
 
   static int64_t extent(const Operand& o, char label) {
     const size_t at = o.labels.find(label);
-    return at == std::string::npos ? 0 : o.dims[at];
+    return at == std::string::npos ? 1 : o.dims[at];
   }
   template <class F>
   static int64_t volume(const std::string& labels, F&& size) {
