@@ -105,7 +105,7 @@ class Program {
 
 /// What prepare is told beyond types and shapes.
 struct PrepareSetup {
-  bool infer_outputs = true;        // the host knows the outputs' shapes
+  bool infer_outputs = true;        // the host knows the outputs' shapes, but for those with unknown dims
   bool seal_data = false;           // what prepare must not read lies in pages that nobody may touch
   uint32_t extra_struct_bytes = 0;  // a newer host's struct is longer
 };

@@ -66,6 +66,7 @@ class ViewMaker {
     out.in_case = value;
     out.name = graph_.values[value].name;
     out.dims = graph_.values[value].tensor.dims;
+    if (graph_.values[value].is_unranked) out.dims.clear();
     if (graph_.values[value].is_open) std::fill(out.dims.begin(), out.dims.end(), TENON_DIM_UNKNOWN);
     return numbers_[value] = static_cast<uint32_t>(view_->values.size() - 1);
   }
@@ -96,7 +97,7 @@ class ViewMaker {
     const Tensor& tensor = graph_.values[out.in_case].tensor;
     out.info.kind = tensor.kind;
     out.info.dtype = tensor.dtype;
-    const bool shaped = tensor.kind == TENON_KIND_TENSOR;
+    const bool shaped = tensor.kind == TENON_KIND_TENSOR && !graph_.values[out.in_case].is_unranked;
     out.info.rank = shaped ? static_cast<int32_t>(out.dims.size()) : TENON_RANK_UNKNOWN;
     out.info.name = to_str(out.name);
     out.info.dims = out.dims.data();

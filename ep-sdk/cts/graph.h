@@ -38,9 +38,10 @@ struct NodeCase {
 struct GraphCase {
   struct Value {
     std::string name;
-    Tensor tensor;           // type, shape, and of inputs and constants the data
-    bool is_open = false;    // the host does not know its dimensions
-    bool is_output = false;  // of the graph
+    Tensor tensor;             // type, shape, and of inputs and constants the data
+    bool is_open = false;      // the host does not know its dimensions
+    bool is_output = false;    // of the graph
+    bool is_unranked = false;  // the host does not know either how many dimensions it has
   };
   struct Node {
     std::string name, op_type, domain;

@@ -73,6 +73,11 @@ std::string shape_text(const Dims& dims) {
   return "[" + out + "]";
 }
 
+/// Whether the host can say which dims a value has.
+bool has_shape(const Tensor& tensor) {
+  return std::none_of(tensor.dims.begin(), tensor.dims.end(), [](int64_t d) { return d < 0; });
+}
+
 }  // namespace
 
 bool Claim::is_shape_input(uint32_t value) const {
@@ -180,7 +185,8 @@ Prepared::Prepared(const Program& program, const PrepareSetup& setup) : program(
     const Tensor& wanted = graph.values[program.outputs()[i]].tensor;
     std::copy(wanted.dims.begin(), wanted.dims.end(), room[i].begin());
     // For what is no tensor the host says "after running" itself.
-    const uint32_t known = !setup.infer_outputs               ? 0u
+    const bool infers = setup.infer_outputs && has_shape(wanted);
+    const uint32_t known = !infers                            ? 0u
                            : wanted.kind == TENON_KIND_TENSOR ? static_cast<uint32_t>(TENON_SHAPE_KNOWN)
                                                               : static_cast<uint32_t>(TENON_SHAPE_AT_RUN);
     answer[i] = {known == TENON_SHAPE_KNOWN ? static_cast<uint32_t>(wanted.dims.size()) : 0u, known,
@@ -211,8 +217,9 @@ void Prepared::judge(const std::vector<tenon_shape>& answer, const PrepareSetup&
   for (size_t i = 0; i < answer.size(); ++i) {
     const GraphCase::Value& value = program.graph.values[program.outputs()[i]];
     const Tensor& wanted = value.tensor;
-    // An open value without data: nobody knows what is right.
-    const bool is_free = value.is_open && wanted.bytes.empty() && !setup.infer_outputs;
+    // An open value without data, or one whose shape inference did not find: nobody knows what is right.
+    const bool is_free =
+        (value.is_open && wanted.bytes.empty() && !setup.infer_outputs) || !has_shape(wanted);
     const std::string name = "output " + std::to_string(i);
     at_run.push_back(answer[i].flags == TENON_SHAPE_AT_RUN);
     shapes.emplace_back();

@@ -133,17 +133,24 @@ class Maker {
   }
 
   void spoil_indices(size_t i) {
+    // Of what there is to count: elements along an axis, those of a whole tensor, and of a sequence.
     int64_t most = 0;
     std::set<int64_t> sizes;
+    const auto add = [&](const Tensor& tensor) {
+      if (tensor.kind != TENON_KIND_TENSOR) sizes.insert(static_cast<int64_t>(tensor.elements.size()));
+      if (tensor.kind == TENON_KIND_TENSOR) sizes.insert(tensor.dims.begin(), tensor.dims.end());
+      if (tensor.kind == TENON_KIND_TENSOR) most = std::max(most, tensor.size());
+      if (!sizes.empty()) most = std::max(most, *sizes.rbegin());
+    };
     for (size_t k = 0; k < row_.inputs.size(); ++k) {
-      if (k == i || row_.inputs[k].kind != TENON_KIND_TENSOR) continue;
-      for (const int64_t d : row_.inputs[k].dims) most = std::max(most, d), sizes.insert(d);
+      if (k != i) add(row_.inputs[k]);
     }
     for (const int64_t size : sizes) {
       put_value(i, size, {});
       put_value(i, -size - 1, {});
     }
-    const std::string why = "the index lies outside of every axis";
+    for (const Tensor& output : row_.outputs) add(output);
+    const std::string why = "the index lies outside of everything";
     for (const int64_t value :
          {most + 1, -most - 2, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()})
       put_value(i, value, why);

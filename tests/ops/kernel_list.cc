@@ -8,13 +8,15 @@
 #include <fstream>
 #include <sstream>
 
+#include "plugins/onednn/compiler/operator_entry.h"
 #include "tenon/detail/kernel.hpp"
 
 namespace tenon::test {
 namespace {
 
-/// tenon::ep::detail::g_kernels, which the library keeps to itself.
-constexpr std::string_view kListSymbol = "_ZN5tenon2ep6detail9g_kernelsE";
+/// What libraries keep to themselves: tenon::ep::detail::g_kernels, tenon::onednn::detail::g_operators.
+constexpr std::string_view kKernels = "_ZN5tenon2ep6detail9g_kernelsE",
+                           kOperators = "_ZN5tenon6onednn6detail11g_operatorsE";
 
 template <class T>
 T read_at(const std::string& file, uint64_t offset) {
@@ -55,6 +57,20 @@ std::string read_file(const std::string& path) {
   return out.str();
 }
 
+/// Adds what a list of entries states, if the library has it.
+template <class Entry>
+void read_list(const std::string& file, std::string_view symbol, uint64_t base,
+               std::vector<StatedKernel>& out) {
+  const std::optional<uint64_t> at = find_symbol(file, symbol);
+  if (!at) return;
+  for (const auto* entry = *reinterpret_cast<const Entry* const*>(base + *at); entry != nullptr;
+       entry = entry->next) {
+    const auto& spec = entry->spec;
+    out.push_back({std::string(spec.domain), std::string(spec.op_type), std::string(spec.contract),
+                   spec.since, spec.until});
+  }
+}
+
 int64_t attribute_of(const cts::NodeCase& node, std::string_view name, int64_t otherwise) {
   for (const cts::Attribute& attribute : node.attributes) {
     const auto* value = std::get_if<int64_t>(&attribute.value);
@@ -68,15 +84,10 @@ int64_t attribute_of(const cts::NodeCase& node, std::string_view name, int64_t o
 std::vector<StatedKernel> stated_kernels(const cts::MiniHost& host) {
   const link_map* map = nullptr;
   if (dlinfo(host.library(), RTLD_DI_LINKMAP, &map) != 0) throw std::runtime_error(dlerror());
-  const std::optional<uint64_t> at = find_symbol(read_file(host.module_path()), kListSymbol);
+  const std::string file = read_file(host.module_path());
   std::vector<StatedKernel> out;
-  if (!at) return out;
-  for (const auto* entry = *reinterpret_cast<const ep::KernelEntry* const*>(map->l_addr + *at);
-       entry != nullptr; entry = entry->next) {
-    const ep::KernelSpec& spec = entry->spec;
-    out.push_back({std::string(spec.domain), std::string(spec.op_type), std::string(spec.contract),
-                   spec.since, spec.until});
-  }
+  read_list<ep::KernelEntry>(file, kKernels, map->l_addr, out);
+  read_list<onednn::OperatorEntry>(file, kOperators, map->l_addr, out);
   return out;
 }
 

@@ -1,4 +1,5 @@
-// The kernels that a provider's library registers with TENON_KERNEL, with what they state of their inputs.
+// The kernels that a provider's library registers with TENON_KERNEL, or its operators with ONEDNN_OPERATOR, with what they
+// state of their inputs.
 #pragma once
 
 #include <optional>

@@ -90,8 +90,7 @@ class Contraction {
       int64_t size = 1, step = 0;
       for (size_t i = 0; i < from.labels.size(); ++i) {
         if (from.labels[i] != label) continue;
-        size = std::max(size, from.dims[i]);
-        if (from.dims[i] == 0) size = 0;
+        if (size == 1) size = from.dims[i];
         step += from.dims[i] == 1 ? 0 : strides[i];
       }
       dims.push_back(size), steps.push_back(step);

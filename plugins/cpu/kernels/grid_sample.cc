@@ -59,6 +59,9 @@ class GridSample {
             grid.back(), " coordinates for each point of input ", x);
     Dims out{x[0], x[1]};
     out.insert(out.end(), grid.begin() + 1, grid.end() - 1);
+    // With padding by zeros a point of an image without elements is 0; else it would be one of its elements.
+    require(padding_ == Padding::kZeros || element_count(x.subspan(2)) > 0 || element_count(out) == 0,
+            TENON_INVALID_ARGUMENT, "an image of shape ", x, " has no border to take a point from");
     p.set_output(0, out);
   }
 

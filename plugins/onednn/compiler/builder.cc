@@ -76,7 +76,7 @@ std::shared_ptr<const Plan> Builder::build() {
       const bool empty = std::all_of(node.outputs.begin(), node.outputs.end(), [&](uint32_t v) {
         return v == kNone || ep::element_count(dims(v)) == 0;
       });
-      if (empty) {
+      if (empty && !node.operation->checks_inputs()) {
         for (const uint32_t v : node.outputs) {
           if (v != kNone) define(v, temporary(Layout::plain(type(v), dims(v))));
         }
@@ -108,6 +108,7 @@ uint32_t Builder::add_buffer(Home home, uint32_t index, uint64_t bytes) {
   buffer.piece.bytes = bytes;
   plan_->buffers.push_back(buffer);
   buffer_values_.emplace_back();
+  dead_values_.push_back(0);
   constant_of_.push_back(kNone);
   versions_.push_back(0);
   return static_cast<uint32_t>(plan_->buffers.size() - 1);
@@ -184,19 +185,26 @@ Tensor Builder::reshaped(const Tensor& from, DimsView dims) {
   return {*dense.layout.reshaped(dims), dense.buffer};
 }
 
-bool Builder::dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) const {
+bool Builder::dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) {
   if (plan_->buffers[buffer].home != Home::kWorkspace) return false;
-  for (const uint32_t v : buffer_values_[buffer]) {
-    const Value& value = program_.values()[v];
-    if (value.output != kNone) return false;
-    for (const uint32_t n : value.consumers) {
-      if (!done_[n] && std::count(nodes.begin(), nodes.end(), n) == 0) return false;
-    }
+  const std::vector<uint32_t>& values = buffer_values_[buffer];
+  // A long chain may lie in one buffer: what nobody waits for any more is not looked at again.
+  size_t& begin = dead_values_[buffer];
+  while (begin < values.size() && is_free_after(values[begin], {})) ++begin;
+  for (size_t i = begin; i < values.size(); ++i) {
+    if (!is_free_after(values[i], nodes)) return false;
   }
-  return !buffer_values_[buffer].empty();
+  return !values.empty();
 }
 
-bool Builder::may_overwrite(const Node& node, uint32_t value) const {
+bool Builder::is_free_after(uint32_t value, const std::vector<uint32_t>& nodes) const {
+  const Value& v = program_.values()[value];
+  return v.output == kNone && std::all_of(v.consumers.begin(), v.consumers.end(), [&](uint32_t n) {
+           return done_[n] || std::count(nodes.begin(), nodes.end(), n) != 0;
+         });
+}
+
+bool Builder::may_overwrite(const Node& node, uint32_t value) {
   const auto number = static_cast<uint32_t>(&node - program_.nodes().data());
   return tensors_[value].buffer != kNone && dies_with(tensors_[value].buffer, {number});
 }

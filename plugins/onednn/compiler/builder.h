@@ -85,7 +85,7 @@ class Builder {
   bool blocked() const { return blocked_; }
 
   /// Whether the memory of this value may be written to when `node` runs.
-  bool may_overwrite(const Node& node, uint32_t value) const;
+  bool may_overwrite(const Node& node, uint32_t value);
 
   /// Memory for `value`, of that layout.
   Tensor create(uint32_t value, const Layout& layout);
@@ -131,7 +131,9 @@ class Builder {
   uint32_t add_buffer(Home home, uint32_t index, uint64_t bytes);
   void touch(uint32_t buffer);
   Tensor constant_as(uint32_t value, const Tensor& tensor, const Layout& layout);
-  bool dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) const;
+  bool dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes);
+  /// Whether nobody waits for the value once these nodes are done.
+  bool is_free_after(uint32_t value, const std::vector<uint32_t>& nodes) const;
   void copy(const Tensor& from, const Tensor& to);
   void finish();
   bool check_in_run(uint32_t value);
@@ -149,9 +151,10 @@ class Builder {
   std::vector<double> bounds_;                        // per value
   std::map<const Node*, Tensor> joined_;              // results of nodes that join, before they are built
   std::vector<std::vector<uint32_t>> buffer_values_;  // per buffer
-  std::vector<uint32_t> constant_of_;                 // per buffer: the constant value that it is
-  std::vector<uint32_t> versions_;                    // per buffer: how often it was overwritten
-  std::map<std::string, Tensor> reordered_;           // by buffer, version and both layouts
+  std::vector<size_t> dead_values_;    // per buffer: how many of these, from the first on, nobody waits for
+  std::vector<uint32_t> constant_of_;  // per buffer: the constant value that it is
+  std::vector<uint32_t> versions_;     // per buffer: how often it was overwritten
+  std::map<std::string, Tensor> reordered_;  // by buffer, version and both layouts
 };
 
 }  // namespace tenon::onednn

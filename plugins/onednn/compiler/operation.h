@@ -21,15 +21,14 @@
 #include <vector>
 
 #include "compiler/dnnl_backend.h"
+#include "compiler/operator_entry.h"
 
 namespace tenon::onednn {
 
 using ep::cat;
 using ep::Check;
 using ep::fail;
-using ep::NodeView;
 using ep::require;
-using ep::Support;
 using ep::TypeList;
 
 inline constexpr TypeList<float> kFloat32;
@@ -77,6 +76,8 @@ class Operation {
   virtual std::optional<int64_t> joins() const { return std::nullopt; }
   /// Whether input 1, where it is a constant, is read in packed forms of one view of it, and in no other way.
   virtual bool packs_weights() const { return false; }
+  /// Whether Run refuses some elements of its inputs: then they are looked at also where no output has any.
+  virtual bool checks_inputs() const { return false; }
   /// Whether an island with it is best kept in blocks of channels.
   virtual bool likes_blocks(const Builder& /*builder*/, const Node& /*node*/) const { return false; }
 };
@@ -88,34 +89,6 @@ struct Node {
   std::vector<uint32_t> inputs, outputs;
   std::string op;
   std::string place;  // "node 'conv1' (Conv)"
-};
-
-/// What kind of work an operator is, for what it costs.
-enum class Work : uint8_t {
-  kPointwise,
-  kNone,  // views
-  kRows,
-  kNormalization,
-  kReduction,
-  kPooling,
-  kConvolution,
-  kTransposedConvolution,
-  kProduct,
-};
-
-struct OperatorSpec {
-  std::string_view op_type;
-  std::string_view domain = "";
-  int since = 1, until = std::numeric_limits<int>::max();  // versions of the schema, inclusive
-  std::string_view contract = {};  // what it demands of its inputs' shapes; see contract.hpp
-  Work work = Work::kPointwise;
-};
-
-struct OperatorEntry {
-  OperatorSpec spec;
-  Support (*supports)(const NodeView& node);
-  std::unique_ptr<Operation> (*make)(const NodeView& node);
-  OperatorEntry* next = nullptr;
 };
 
 /// The operation for a node, or null and why there is none.

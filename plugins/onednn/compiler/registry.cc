@@ -4,16 +4,17 @@
 #include "compiler/operation.h"
 
 namespace tenon::onednn {
-namespace {
 
-constinit OperatorEntry* g_operators = nullptr;
+constinit OperatorEntry* detail::g_operators = nullptr;
+
+namespace {
 
 std::string_view plain_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 
 const std::vector<const OperatorEntry*>& sorted() {
   static const std::vector<const OperatorEntry*> entries = [] {
     std::vector<const OperatorEntry*> out;
-    for (const OperatorEntry* e = g_operators; e != nullptr; e = e->next) out.push_back(e);
+    for (const OperatorEntry* e = detail::g_operators; e != nullptr; e = e->next) out.push_back(e);
     std::sort(out.begin(), out.end(), [](const OperatorEntry* a, const OperatorEntry* b) {
       return std::tuple(a->spec.domain, a->spec.op_type, a->spec.since) <
              std::tuple(b->spec.domain, b->spec.op_type, b->spec.since);

@@ -41,8 +41,7 @@ __kernel void Elements(IN(I, index), IN(T, updates), OUT(T, y), __global int* fl
 }
 __kernel void Tuples(IN(I, index), IN(T, updates), OUT(T, y), __global int* flag, Walk w, int tuples, int width,
                      int slice) {
-  const int i = get_global_id(0);
-  if (i >= slice) return;
+  const int i = get_global_id(0);  // one also where there is nothing to move: indices are looked at all the same
   for (int t = 0; t < tuples; ++t) {
     long to = 0;
     bool inside = true;
@@ -51,7 +50,7 @@ __kernel void Tuples(IN(I, index), IN(T, updates), OUT(T, y), __global int* flag
       inside = find(PTR(index)[t * width + d], w.size[d], &at, flag) && inside;
       to += at * (long)w.stride[0][d];
     }
-    if (inside) PUT(PTR(y)[to + i], PTR(updates)[(long)t * slice + i]);
+    if (inside && i < slice) PUT(PTR(y)[to + i], PTR(updates)[(long)t * slice + i]);
   }
 }
 )CL"};
@@ -160,8 +159,8 @@ class ScatterND {
   void run(const Context& ctx, const TuplePlan& plan) const {
     copy_.record_dense(ctx, ctx.input(0), ctx.output(0));
     if (plan.tuples == 0) return;
-    launch(ctx, kernel_, {static_cast<size_t>(plan.slice), 1, 1}, in(ctx.input(1)), in(ctx.input(2)),
-           out(ctx.output(0)), FlagArg{}, plan.axes, plan.tuples, plan.width, plan.slice);
+    launch(ctx, kernel_, {static_cast<size_t>(std::max(1, plan.slice)), 1, 1}, in(ctx.input(1)),
+           in(ctx.input(2)), out(ctx.output(0)), FlagArg{}, plan.axes, plan.tuples, plan.width, plan.slice);
   }
 
  private:

@@ -101,8 +101,13 @@ class GroupQueryAttention {
  private:
   /// The place of the first new key of a sequence.
   static int64_t begin_of(const Context& ctx, const State& s, int64_t batch) {
-    if (s.total == s.shape.queries) return 0;
     const int64_t length = int64_t{ctx.input(5).data<int32_t>()[batch]} + 1;
+    if (s.total ==
+        s.shape.queries) {  // a prompt: all keys are new, and a short sequence has padding behind it
+      require(length >= 1 && length <= s.total, TENON_OUT_OF_RANGE, "sequence ", batch, " has ", length,
+              " keys of ", s.total);
+      return 0;
+    }
     require(length >= s.shape.queries && length <= s.total, TENON_OUT_OF_RANGE, "sequence ", batch, " has ",
             length, " keys of ", s.total, " after ", s.shape.queries, " new ones");
     require(length - s.shape.queries <= s.past, TENON_OUT_OF_RANGE, "sequence ", batch, " has ",

@@ -22,10 +22,11 @@ void take(const Rows& rows, std::span<void* const> addresses) {
   const auto* indices = static_cast<const Index*>(addresses[1]);
   auto* to = static_cast<char*>(addresses[2]);
   for (int64_t i = 0; i < rows.count; ++i) {
-    require(indices[i] >= -rows.axis && indices[i] < rows.axis, TENON_INVALID_ARGUMENT, rows.place,
-            ": index ", indices[i], " is not within [", -rows.axis, ", ", rows.axis - 1, "], the axis has ",
-            rows.axis, " elements");
+    require(indices[i] >= -rows.axis && indices[i] < rows.axis, TENON_OUT_OF_RANGE, rows.place, ": index ",
+            indices[i], " is not within [", -rows.axis, ", ", rows.axis - 1, "], the axis has ", rows.axis,
+            " elements");
   }
+  if (rows.outer * rows.row == 0) return;  // nothing to move
   parallel(rows.outer * rows.count, std::max<int64_t>(1, kGrainBytes / rows.row),
            [&](int64_t begin, int64_t end) {
              for (int64_t i = begin; i < end; ++i) {
@@ -70,6 +71,7 @@ class Gather : public Operation {
     });
   }
   double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
+  bool checks_inputs() const override { return true; }
 
  private:
   int64_t axis_;

@@ -124,63 +124,66 @@ class Split : public Operation {
   static Support supports(const NodeView& n) {
     Check check(n);
     check.input(0, kFloat32).rank(0, 1, 12);
-    check.that(!n.has_input(1) || n.input(1).is_constant(), TENON_REJECT_OTHER, "the sizes are no constant");
-    for (int i = 0; i < n.output_count(); ++i)
-      check.that(n.has_output(i), TENON_REJECT_OTHER, "a piece has no name");
-    return check;
+    return check.that(!n.has_input(1) || n.input(1).is_constant(), TENON_REJECT_OTHER,
+                      "the sizes are no constant");
   }
   explicit Split(const NodeView& n)
       : axis_(n.attr_i("axis", 0)), sizes_(n.attr_ints("split")), may_differ_(n.since_version() >= 18) {
     if (n.has_input(1)) sizes_ = n.input(1).constant().to_dims();
+    for (const int64_t size : sizes_) {
+      require(size >= 0 && !__builtin_add_overflow(total_, size, &total_), TENON_INVALID_ARGUMENT,
+              "a piece has ", size, " elements");
+    }
   }
   Dims shape(const Builder& b, const Node& node, size_t output) const override {
     Dims out = b.dims(node.inputs[0]);
     const size_t axis = axis_of(axis_, out.size());
-    out[axis] = pieces(out[axis], static_cast<int64_t>(node.outputs.size()))[output];
+    require_pieces(out[axis], node);
+    out[axis] = piece(out[axis], node, output);
     return out;
   }
   void build(Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.inputs[0]);
     const size_t axis = axis_of(axis_, dims.size());
-    Dims offsets(dims.size(), 0);
-    for (const uint32_t out : node.outputs) {
-      const Dims& piece = b.dims(out);
-      if (ep::element_count(piece) == 0) {
-        b.define(out, b.temporary(Layout::plain(Type::kFloat32, piece)));
-        continue;
-      }
-      Tensor x = b.tensor(node.inputs[0]);
-      auto layout = x.layout.part(piece, offsets);
-      if (!layout) x = b.plain(node.inputs[0]), layout = x.layout.part(piece, offsets);
-      b.define(out, {*layout, x.buffer});
-      offsets[axis] += piece[axis];
+    Dims part = dims, offsets(dims.size(), 0);
+    for (size_t i = 0; i < node.outputs.size(); ++i, offsets[axis] += part[axis]) {
+      part[axis] = piece(dims[axis], node, i);
+      if (node.outputs[i] != kNone) define(b, node, node.outputs[i], part, offsets);
     }
   }
   double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
 
  private:
-  /// How many of `length` elements each of `count` outputs gets; together they are all of them.
-  Dims pieces(int64_t length, int64_t count) const {
-    Dims out = sizes_;
-    if (sizes_.empty()) {
-      require(may_differ_ || length % count == 0, TENON_INVALID_ARGUMENT, length,
-              " elements are not divided into ", count, " equal pieces");
-      out.assign(static_cast<size_t>(count), (length + count - 1) / count);
-      out.back() = length - (count - 1) * out[0];
-    }
-    int64_t left = length;
-    bool good = static_cast<int64_t>(out.size()) == count;
-    for (const int64_t size : out) {
-      good = good && size >= 0 && size <= left;
-      if (good) left -= size;
-    }
-    require(good && left == 0, TENON_INVALID_ARGUMENT, "pieces of ", out, " elements are not the ", length,
-            " of the axis, or not ", count);
-    return out;
+  static void define(Builder& b, const Node& node, uint32_t out, const Dims& part, const Dims& offsets) {
+    if (ep::element_count(part) == 0) return b.define(out, b.temporary(Layout::plain(Type::kFloat32, part)));
+    Tensor x = b.tensor(node.inputs[0]);
+    auto layout = x.layout.part(part, offsets);
+    if (!layout) x = b.plain(node.inputs[0]), layout = x.layout.part(part, offsets);
+    b.define(out, {*layout, x.buffer});
   }
+  /// That the pieces together are all `length` elements.
+  void require_pieces(int64_t length, const Node& node) const {
+    const auto count = static_cast<int64_t>(node.outputs.size());
+    if (sizes_.empty()) {
+      require(may_differ_ ? part_of(length, count) * (count - 1) <= length : length % count == 0,
+              TENON_INVALID_ARGUMENT, length, " elements are not divided into ", count, " equal pieces");
+      return;
+    }
+    require(static_cast<int64_t>(sizes_.size()) == count && total_ == length, TENON_INVALID_ARGUMENT,
+            sizes_.size(), " pieces of ", total_, " elements together are not the ", length,
+            " of the axis, or not ", count);
+  }
+  /// How many of them output `i` gets.
+  int64_t piece(int64_t length, const Node& node, size_t i) const {
+    if (!sizes_.empty()) return sizes_[i];
+    const auto count = static_cast<int64_t>(node.outputs.size()), part = part_of(length, count);
+    return i + 1 < node.outputs.size() ? part : length - (count - 1) * part;
+  }
+  static int64_t part_of(int64_t length, int64_t count) { return (length + count - 1) / count; }
 
   int64_t axis_;
   Dims sizes_;
+  int64_t total_ = 0;  // of the sizes
   bool may_differ_;
 };
 ONEDNN_OPERATOR(Split, .op_type = "Split", .since = 2, .contract = "input: rank 1..; split?: rank 1 @size",

@@ -1,0 +1,51 @@
+// What an operator states beside its registration. It knows nothing of the library, so that tests can read the list of all
+// operators out of the built provider.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <string_view>
+
+#include "tenon/ep.hpp"
+
+namespace tenon::onednn {
+
+using ep::NodeView;
+using ep::Support;
+
+class Operation;
+
+/// What kind of work an operator is, for what it costs.
+enum class Work : uint8_t {
+  kPointwise,
+  kNone,  // views
+  kRows,
+  kNormalization,
+  kReduction,
+  kPooling,
+  kConvolution,
+  kTransposedConvolution,
+  kProduct,
+};
+
+struct OperatorSpec {
+  std::string_view op_type;
+  std::string_view domain = "";
+  int since = 1, until = std::numeric_limits<int>::max();  // versions of the schema, inclusive
+  std::string_view contract = {};  // what it demands of its inputs' shapes; see contract.hpp
+  Work work = Work::kPointwise;
+};
+
+struct OperatorEntry {
+  OperatorSpec spec;
+  Support (*supports)(const NodeView& node);
+  std::unique_ptr<Operation> (*make)(const NodeView& node);
+  OperatorEntry* next = nullptr;
+};
+
+namespace detail {
+/// The first of all that are registered.
+extern constinit OperatorEntry* g_operators;
+}  // namespace detail
+
+}  // namespace tenon::onednn
