@@ -4,9 +4,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -139,11 +139,12 @@ class Helpers {
   }
 
   bool start_one() {
-    auto helper = std::make_unique<Helper>();
+    std::unique_ptr<Helper> helper;
     try {
+      helper = std::make_unique<Helper>();
       helper->thread = std::thread([h = helper.get()] { work(*h); });
-    } catch (const std::system_error&) {
-      return false;  // the system gives no more threads
+    } catch (const std::exception&) {
+      return false;  // the system gives no more threads, or no memory: the caller is oneDNN, which takes no exception
     }
     free_[free_count_++] = helper.release();
     ++count_;
