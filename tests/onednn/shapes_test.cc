@@ -57,6 +57,24 @@ TEST(OneDnnShapes, ABoundOfManyNumbersIsLeftToOthers) {
   EXPECT_THAT(decline_of(m.bytes(), "Pow"), AllOf(HasSubstr("input 1 (Y)"), HasSubstr("{2, 3}")));
 }
 
+/// A value laid side by side with itself.
+std::string concat_of(size_t count) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, 2}));
+  m.output(m.node("Concat", std::vector<Id>(count, x), {ir::Attribute::of_int("axis", 0)}), "y");
+  return m.bytes();
+}
+
+TEST(OneDnnShapes, MoreInputsThanTheLibraryCountsAreLeftToOthers) {
+  EXPECT_THAT(decline_of(concat_of(1025), "Concat"), HasSubstr("1025 inputs"));
+  const auto session = make_session(concat_of(1024), onednn());
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(session::explain(*session)["nodes"][0]["declines"].empty());
+  std::vector<ValueRef> outputs(1);
+  const Status status = session->run({}, {{{"x", f32({1, 2}, {1, 2})}}}, {}, outputs);
+  EXPECT_TRUE(status.ok()) << status.to_string();
+}
+
 TEST(OneDnnShapes, AScaleThatMayBeRepeatedIsLeftToOthers) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({ir::Dim("n"), ir::Dim("m")})),

@@ -122,8 +122,9 @@ std::string try_variant(MiniHost& host, const Variant& variant) {
   try {
     bool infers = false;
     Outcome first = attempt(host.subject(), variant.node, infers, kFirst);
-    if (first.failed && first.text.find("no shape of output") != std::string::npos) {
-      // The kernel leaves its outputs' shapes to the host's inference.
+    if (first.failed) {
+      if (const std::string wrong = judge_error(variant, first); !wrong.empty()) return wrong;
+      // A kernel may leave its outputs' shapes to the host's inference.
       infers = true;
       first = attempt(host.subject(), variant.node, infers, kFirst);
     }

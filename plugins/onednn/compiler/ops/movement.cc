@@ -76,7 +76,13 @@ ONEDNN_OPERATOR(Transpose, .op_type = "Transpose", .contract = "data: any", .wor
 
 class Concat : public Operation {
  public:
-  static Support supports(const NodeView& n) { return Check(n).inputs(0, kFloat32).rank(0, 1, 12); }
+  static Support supports(const NodeView& n) {
+    return Check(n)
+        .inputs(0, kFloat32)
+        .rank(0, 1, 12)
+        .that(n.input_count() <= kMostInputs, TENON_REJECT_OTHER, n.input_count(),
+              " inputs, and oneDNN joins at most ", kMostInputs);
+  }
   explicit Concat(const NodeView& n) : axis_(n.attr_i("axis", 1)) {}
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     Dims out = b.dims(node.inputs[0]);
@@ -114,6 +120,8 @@ class Concat : public Operation {
   }
 
  private:
+  static constexpr int kMostInputs =
+      1024;  // the library numbers what a primitive reads, and other arguments come after
   int64_t axis_;
 };
 ONEDNN_OPERATOR(Concat, .op_type = "Concat", .contract = "first: rank 1..; rest...: rank first")
