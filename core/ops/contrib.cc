@@ -325,7 +325,7 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "FusedMatMul", 2, 2, 1, fused_matmul, "alpha:f transA transB transBatchA transBatchB"},
       {kMs, "GatherND", 2, 2, 1, as_standard<GatherNDName>, ""},
       {kMs, "Gelu", 1, 1, 1, like_first, ""},
-      {kMs, "GreedySearch", 2, 8, 1, greedy_search,
+      {kMs, "GreedySearch", 2, 7, 1, greedy_search,
        "eos_token_id! pad_token_id! decoder:g! encoder:g init_decoder:g model_type decoder_start_token_id "
        "no_repeat_ngram_size vocab_size"},
       {kMs, "GridSample", 2, 2, 1, as_standard<GridSampleName>, "align_corners mode:s padding_mode:s"},

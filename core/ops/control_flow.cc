@@ -65,7 +65,7 @@ Status check_scan(const ir::Node& node) {
   return check_list("scan_output_axes", scan_outputs);
 }
 
-// ---- BeamSearch of com.microsoft ----
+// ---- BeamSearch and GreedySearch of com.microsoft ----
 
 enum BeamModelType : int64_t { kGpt, kT5, kWhisper };
 
@@ -149,6 +149,7 @@ Status check_beam_inputs(const ir::Node& node, int64_t type) {
     return only_of("attribute 'encoder'", "model_type 1 (T5) and 2 (Whisper)");
   if (type != kGpt && graph_of(node, "init_decoder") != nullptr)
     return only_of("attribute 'init_decoder'", "model_type 0 (GPT-2)");
+  if (node.op_type == "GreedySearch") return ok_status();  // which has no such inputs
   if (type != kWhisper && is_given(node, kDecoderIds))
     return only_of("input 10 (decoder_input_ids)", "model_type 2 (Whisper)");
   if (type == kWhisper && is_given(node, kMask))
@@ -161,15 +162,17 @@ Status check_beam_inputs(const ir::Node& node, int64_t type) {
 
 }  // namespace
 
-bool is_beam_search(const ir::Node& node) {
-  if (node.domain != "com.microsoft" || node.op_type != "BeamSearch") return false;
+bool is_search(const ir::Node& node) {
+  if (node.domain != "com.microsoft") return false;
   const int64_t type = node.int_or("model_type", kGpt);
-  return graph_of(node, "decoder") != nullptr && type >= kGpt && type <= kWhisper;
+  if (node.op_type == "GreedySearch") return graph_of(node, "decoder") != nullptr && type == kGpt;
+  return node.op_type == "BeamSearch" && graph_of(node, "decoder") != nullptr && type >= kGpt &&
+         type <= kWhisper;
 }
 
 namespace {
 
-Status check_beam_search(const ir::Node& node) {
+Status check_search(const ir::Node& node) {
   const int64_t type = node.int_or("model_type", kGpt);
   RETURN_IF_ERROR(check_beam_inputs(node, type));
   return type == kGpt ? check_gpt(node) : check_encoder_form(node, type == kWhisper);
@@ -178,7 +181,7 @@ Status check_beam_search(const ir::Node& node) {
 }  // namespace
 
 Status check_bodies(const ir::Node& node) {
-  if (is_beam_search(node)) return check_beam_search(node);
+  if (is_search(node)) return check_search(node);
   if (!node.domain.empty()) return ok_status();
   if (node.op_type == "If") return check_if(node);
   if (node.op_type == "Loop") return check_loop(node);

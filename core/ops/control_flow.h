@@ -6,9 +6,9 @@
 
 namespace tenon::ops {
 
-/// com.microsoft's BeamSearch with a decoder, of one of the forms that the executor runs.
-bool is_beam_search(const ir::Node& node);
-/// The bodies of If, Loop, Scan and BeamSearch take and give as many values as their node asks for; other nodes pass.
+/// com.microsoft's BeamSearch or GreedySearch with a decoder, of one of the forms that the executor runs.
+bool is_search(const ir::Node& node);
+/// The bodies of If, Loop, Scan and searches take and give as many values as their node asks for; other nodes pass.
 /// The node is one that its schema accepts.
 Status check_bodies(const ir::Node& node);
 

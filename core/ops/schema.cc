@@ -264,7 +264,7 @@ Status resolve(ir::Model& model) {
 }
 
 bool is_control_flow(const ir::Node& node) {
-  if (is_beam_search(node)) return true;
+  if (is_search(node)) return true;
   return canonical_domain(node.domain).empty() && (node.op_type == "If" || node.op_type == "Loop" ||
                                                    node.op_type == "Scan" || node.op_type == "SequenceMap");
 }

@@ -11,7 +11,7 @@ constexpr size_t kFixedInputs = 3;  // tokens, positions, mask; then the caches
 
 class GptModel final : public BeamModel {
  public:
-  explicit GptModel(ControlFlow& flow) : flow_(flow) {}
+  GptModel(ControlFlow& flow, size_t mask) : flow_(flow), mask_input_(mask) {}
 
   Result<BeamPrompts> prompts() override {
     ASSIGN_OR_RETURN(prompts_, read_tokens(flow_, kBeamInputIds, "input_ids"));
@@ -62,8 +62,8 @@ class GptModel final : public BeamModel {
     ASSIGN_OR_RETURN(const std::span<int32_t> positions, make_ints({rows_, length}, &positions_));
     ASSIGN_OR_RETURN(const std::span<int32_t> mask, make_ints({rows_, length}, &mask_));
     std::span<const int32_t> given;
-    if (flow_.has_input(kBeamMask)) {
-      ASSIGN_OR_RETURN(given, read_list<int32_t>(flow_.input(kBeamMask), "attention_mask"));
+    if (flow_.has_input(mask_input_)) {
+      ASSIGN_OR_RETURN(given, read_list<int32_t>(flow_.input(mask_input_), "attention_mask"));
       if (given.size() != prompts_.tokens.size())
         return invalid_input("attention_mask and input_ids differ in size");
     }
@@ -91,6 +91,7 @@ class GptModel final : public BeamModel {
   }
 
   ControlFlow& flow_;
+  const size_t mask_input_;
   const Body* decoder_ = nullptr;
   BeamPrompts prompts_;
   int64_t rows_ = 0;
@@ -101,6 +102,8 @@ class GptModel final : public BeamModel {
 
 }  // namespace
 
-std::unique_ptr<BeamModel> make_gpt_model(ControlFlow& flow) { return std::make_unique<GptModel>(flow); }
+std::unique_ptr<BeamModel> make_gpt_model(ControlFlow& flow, size_t mask) {
+  return std::make_unique<GptModel>(flow, mask);
+}
 
 }  // namespace tenon::runtime

@@ -1,8 +1,58 @@
 #include "host/runtime/beam_model.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace tenon::runtime {
+namespace {
+
+float half_to_float(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                  : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+}  // namespace
+
+Status read_vocabulary(const ControlFlow& flow, const tenon_tensor& logits, size_t allowed,
+                       size_t allowed_first, BeamOptions* options) {
+  BeamOptions& o = *options;
+  if (logits.kind != TENON_KIND_TENSOR || logits.rank != 3)
+    return invalid_model("the logits are of rank ", logits.rank, ", not 3");
+  if (o.vocabulary <= 0) o.vocabulary = logits.dims[2];
+  if (o.vocabulary < 1) return invalid_model("the logits have no words to choose from");
+  if (flow.has_input(allowed)) {
+    ASSIGN_OR_RETURN(o.allowed, read_list<int32_t>(flow.input(allowed), "vocab_mask"));
+  }
+  if (flow.has_input(allowed_first)) {
+    ASSIGN_OR_RETURN(o.allowed_first, read_list<int32_t>(flow.input(allowed_first), "prefix_vocab_mask"));
+  }
+  const auto width = static_cast<size_t>(o.vocabulary);
+  if ((!o.allowed.empty() && o.allowed.size() != width) ||
+      (!o.allowed_first.empty() && o.allowed_first.size() != width * static_cast<size_t>(o.batch)))
+    return invalid_input("vocab_mask or prefix_vocab_mask does not fit a vocabulary of ", width);
+  return ok_status();
+}
+
+Status read_last_scores(const tenon_tensor& logits, const BeamOptions& options, std::span<float> out) {
+  const int64_t rows = options.batch * options.beams, vocabulary = options.vocabulary;
+  const bool half = logits.dtype == TENON_FLOAT16;
+  if (logits.kind != TENON_KIND_TENSOR || (!half && logits.dtype != TENON_FLOAT32) || logits.rank != 3 ||
+      (logits.dims[0] != rows && logits.dims[0] != options.batch) || logits.dims[1] < 1 ||
+      logits.dims[2] < vocabulary)
+    return invalid_model("the logits are not float [", rows, ", length, ", vocabulary, "]");
+  const int64_t per_row = rows / logits.dims[0];
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t at = ((r / per_row + 1) * logits.dims[1] - 1) * logits.dims[2];
+    float* row = out.data() + r * vocabulary;
+    for (int64_t i = 0; i < vocabulary; ++i)
+      row[i] = half ? half_to_float(static_cast<const uint16_t*>(logits.data)[at + i])
+                    : static_cast<const float*>(logits.data)[at + i];
+  }
+  return ok_status();
+}
 
 Result<BeamPrompts> read_tokens(const ControlFlow& flow, size_t input, std::string_view what) {
   if (!flow.has_input(input) || flow.input(input).rank != 2) return invalid_input(what, " must be of rank 2");

@@ -41,8 +41,8 @@ class BeamModel {
   virtual Result<ValueRef> go_on(const BeamScorer& scorer) = 0;
 };
 
-/// One decoder of the GPT-2 form.
-std::unique_ptr<BeamModel> make_gpt_model(ControlFlow& flow);
+/// One decoder of the GPT-2 form. `mask`: the node's input with the mask of the prompts.
+std::unique_ptr<BeamModel> make_gpt_model(ControlFlow& flow, size_t mask);
 /// An encoder and a decoder, of the form of T5 or Whisper.
 std::unique_ptr<BeamModel> make_encoder_model(ControlFlow& flow, bool whisper);
 
@@ -58,6 +58,21 @@ Result<std::span<const T>> read_list(const tenon_tensor& tensor, std::string_vie
   return std::span<const T>(static_cast<const T*>(tensor.data), tensor.byte_size / sizeof(T));
 }
 
+/// The one element of input `i`, or `fallback`.
+template <class T>
+Result<T> read_one(const ControlFlow& flow, size_t i, std::string_view what, T fallback) {
+  if (!flow.has_input(i)) return fallback;
+  ASSIGN_OR_RETURN(const std::span<const T> list, read_list<T>(flow.input(i), what));
+  if (list.size() != 1) return invalid_input(what, " has ", list.size(), " elements, not one");
+  return list[0];
+}
+
+/// The size of the vocabulary, where the node does not give it, and the inputs that say which words are allowed.
+Status read_vocabulary(const ControlFlow& flow, const tenon_tensor& logits, size_t allowed,
+                       size_t allowed_first, BeamOptions* options);
+/// The scores of the last position, as floats in `out`, [rows, vocabulary]. Logits with a row per batch entry are those
+/// of all its beams.
+Status read_last_scores(const tenon_tensor& logits, const BeamOptions& options, std::span<float> out);
 /// Tokens of rank 2.
 Result<BeamPrompts> read_tokens(const ControlFlow& flow, size_t input, std::string_view what);
 /// An int32 tensor, not yet filled.

@@ -81,6 +81,18 @@ void BeamScorer::advance(std::span<const float> scores) {
   append();
 }
 
+void BeamScorer::advance_greedily(std::span<const float> scores) {
+  const auto width = static_cast<size_t>(options_.vocabulary);
+  for (size_t b = 0; b < entries_.size(); ++b) {
+    const std::span<const float> row = scores.subspan(b * width, width);
+    const auto best = static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
+    entries_[b].done = entries_[b].done || best == options_.end_token;
+    tokens_[b] = entries_[b].done ? options_.pad_token : best;
+    sources_[b] = static_cast<int32_t>(b);
+  }
+  append();
+}
+
 /// Twice as many as there are beams: half of them at most are ends.
 std::vector<BeamScorer::Candidate> BeamScorer::best_candidates(std::span<const float> scores,
                                                                int64_t entry) const {
@@ -157,6 +169,12 @@ void BeamScorer::keep(Entry& entry, std::span<const int32_t> tokens, float score
                                    [](float w, const Hypothesis& h) { return w > h.worth; });
   entry.ended.insert(at, {{tokens.begin(), tokens.end()}, worth});
   if (entry.ended.size() > static_cast<size_t>(options_.beams)) entry.ended.pop_back();
+}
+
+void BeamScorer::finish_greedily(std::span<int32_t> sequences) const {
+  std::fill(sequences.begin(), sequences.end(), options_.pad_token);
+  for (int64_t b = 0; b < options_.batch; ++b)
+    std::copy_n(sequence(b).begin(), length_, sequences.begin() + b * options_.max_length);
 }
 
 void BeamScorer::finish(std::span<int32_t> sequences, std::span<float> worths) {

@@ -32,6 +32,8 @@ class BeamScorer {
   void restrict(std::span<float> scores) const;
   /// Appends a token to every beam: the best of all continuations.
   void advance(std::span<const float> scores);
+  /// Of one beam, without a choice later on: the best continuation; behind an end there are pads.
+  void advance_greedily(std::span<const float> scores);
 
   bool done() const;
   int64_t length() const { return length_; }
@@ -47,6 +49,8 @@ class BeamScorer {
 
   /// [batch, returned, max_length], padded; and their worth, [batch, returned].
   void finish(std::span<int32_t> sequences, std::span<float> worths);
+  /// Of one beam: [batch, max_length], padded.
+  void finish_greedily(std::span<int32_t> sequences) const;
 
  private:
   struct Hypothesis {

@@ -10,46 +10,15 @@ namespace {
 
 enum ModelType : int64_t { kGpt, kT5 };
 
-float half_to_float(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                                  : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-/// The one element of input `i`, or `fallback`.
-template <class T>
-Result<T> read_one(const ControlFlow& flow, size_t i, std::string_view what, T fallback) {
-  if (!flow.has_input(i)) return fallback;
-  ASSIGN_OR_RETURN(const std::span<const T> list, read_list<T>(flow.input(i), what));
-  if (list.size() != 1) return invalid_input(what, " has ", list.size(), " elements, not one");
-  return list[0];
-}
-
-/// The scores of the last position, as log-probabilities in `out`, [rows, vocabulary]. Logits with a row per batch
-/// entry are those of all its beams.
-Status log_softmax_of_last(const tenon_tensor& logits, const BeamOptions& options, std::span<float> out) {
-  const int64_t rows = options.batch * options.beams, vocabulary = options.vocabulary;
-  const bool half = logits.dtype == TENON_FLOAT16;
-  if (logits.kind != TENON_KIND_TENSOR || (!half && logits.dtype != TENON_FLOAT32) || logits.rank != 3 ||
-      (logits.dims[0] != rows && logits.dims[0] != options.batch) || logits.dims[1] < 1 ||
-      logits.dims[2] < vocabulary)
-    return invalid_model("the logits are not float [", rows, ", length, ", vocabulary, "]");
-  const int64_t per_row = rows / logits.dims[0];
-  for (int64_t r = 0; r < rows; ++r) {
-    const int64_t at = ((r / per_row + 1) * logits.dims[1] - 1) * logits.dims[2];
-    float* row = out.data() + r * vocabulary;
-    for (int64_t i = 0; i < vocabulary; ++i)
-      row[i] = half ? half_to_float(static_cast<const uint16_t*>(logits.data)[at + i])
-                    : static_cast<const float*>(logits.data)[at + i];
+/// Log-probabilities in place of scores, row by row.
+void take_log_softmax(std::span<float> scores, int64_t vocabulary) {
+  for (auto row = scores.begin(); row != scores.end(); row += vocabulary) {
     const float top = *std::max_element(row, row + vocabulary);
     float sum = 0;
     for (int64_t i = 0; i < vocabulary; ++i) sum += std::exp(row[i] - top);
     const float shift = std::log(sum);  // not with `top` in it, which may be large beside it
     for (int64_t i = 0; i < vocabulary; ++i) row[i] = row[i] - top - shift;
   }
-  return ok_status();
 }
 
 class BeamSearch {
@@ -59,7 +28,7 @@ class BeamSearch {
   Status run() {
     switch (flow_.node().int_or("model_type", kGpt)) {
       case kGpt:
-        model_ = make_gpt_model(flow_);
+        model_ = make_gpt_model(flow_, kBeamMask);
         break;
       case kT5:
         model_ = make_encoder_model(flow_, false);
@@ -126,21 +95,8 @@ class BeamSearch {
   /// Makes the scorer at the first turn, when the size of the vocabulary shows.
   Status make_scorer(const tenon_tensor& logits) {
     BeamOptions& o = options_;
-    if (logits.kind != TENON_KIND_TENSOR || logits.rank != 3)
-      return invalid_model("the logits are of rank ", logits.rank, ", not 3");
-    if (o.vocabulary <= 0) o.vocabulary = logits.dims[2];
-    if (o.vocabulary < 1) return invalid_model("the logits have no words to choose from");
-    if (flow_.has_input(kBeamAllowed)) {
-      ASSIGN_OR_RETURN(o.allowed, read_list<int32_t>(flow_.input(kBeamAllowed), "vocab_mask"));
-    }
-    if (flow_.has_input(kBeamAllowedFirst)) {
-      ASSIGN_OR_RETURN(o.allowed_first,
-                       read_list<int32_t>(flow_.input(kBeamAllowedFirst), "prefix_vocab_mask"));
-    }
+    RETURN_IF_ERROR(read_vocabulary(flow_, logits, kBeamAllowed, kBeamAllowedFirst, &o));
     const auto width = static_cast<size_t>(o.vocabulary);
-    if ((!o.allowed.empty() && o.allowed.size() != width) ||
-        (!o.allowed_first.empty() && o.allowed_first.size() != width * static_cast<size_t>(o.batch)))
-      return invalid_input("vocab_mask or prefix_vocab_mask does not fit a vocabulary of ", width);
     ASSIGN_OR_RETURN(score_charge_, charge(kScoreBytes, o.vocabulary));
     scorer_ = std::make_unique<BeamScorer>(o, prompts_.tokens);
     scores_.resize(static_cast<size_t>(rows()) * width);
@@ -159,7 +115,8 @@ class BeamSearch {
 
   Status choose(const tenon_tensor& logits) {
     if (scorer_ == nullptr) RETURN_IF_ERROR(make_scorer(logits));
-    RETURN_IF_ERROR(log_softmax_of_last(logits, options_, scores_));
+    RETURN_IF_ERROR(read_last_scores(logits, options_, scores_));
+    take_log_softmax(scores_, options_.vocabulary);
     scorer_->restrict(scores_);
     if (history_) {
       float* to = static_cast<float*>(history_->tensor.data) +

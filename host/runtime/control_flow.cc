@@ -15,7 +15,8 @@ constexpr Runner kRunners[] = {{"If", run_if},
                                {"Loop", run_loop},
                                {"Scan", run_scan},
                                {"SequenceMap", run_sequence_map},
-                               {"BeamSearch", run_beam_search}};
+                               {"BeamSearch", run_beam_search},
+                               {"GreedySearch", run_greedy_search}};
 
 }  // namespace
 

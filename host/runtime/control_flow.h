@@ -1,4 +1,4 @@
-// If, Loop, Scan, SequenceMap and BeamSearch: nodes that run nested graphs. All of their values are in host memory.
+// If, Loop, Scan, SequenceMap, BeamSearch and GreedySearch: nodes that run nested graphs. All of their values are in host memory.
 #pragma once
 
 #include <vector>
@@ -50,5 +50,6 @@ Status run_loop(ControlFlow& flow);
 Status run_scan(ControlFlow& flow);
 Status run_sequence_map(ControlFlow& flow);
 Status run_beam_search(ControlFlow& flow);
+Status run_greedy_search(ControlFlow& flow);
 
 }  // namespace tenon::runtime

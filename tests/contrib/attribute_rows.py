@@ -24,7 +24,6 @@ class Row:
 
 
 ROWS: dict[tuple[str, str], Row] = {}
-NOBODY = {(MS, "GreedySearch"): "export the model with that, and num_beams 1"}  # run by nobody: the cure that the refusal names
 
 
 def number_of(array: np.ndarray) -> int:
@@ -147,3 +146,9 @@ row(MS, "BeamSearch", inputs=[np.array([[5, 3, 0, 9], [4, 11, 7, 2]], I32), *(np
     values={"eos_token_id": (1, 4), "pad_token_id": (12, 10), "decoder": GRAPHS["decoder"], "encoder": GRAPHS["encoder"], "init_decoder": (None, GRAPHS["decoder"][0]),
             "model_type": (1, 2), "decoder_start_token_id": (2, 7), "early_stopping": (0, 1), "no_repeat_ngram_size": (0, 2), "vocab_size": (13, 6)},
     words={"model_type": "is not of Whisper's form"})
+DECODERS = tuple(generation.gpt_decoder(seed, 1) for seed in (3, 8))
+row(MS, "GreedySearch", inputs=[np.array([[5, 3, 0, 9], [4, 11, 7, 2]], I32), np.array([12], I32)], kinds=[TensorProto.INT32],
+    attributes={"eos_token_id": 1, "pad_token_id": 12, "decoder": DECODERS[0]},
+    values={"eos_token_id": (1, 4), "pad_token_id": (12, 10), "decoder": DECODERS, "encoder": (None, GRAPHS["encoder"][0]), "init_decoder": (None, DECODERS[1]),
+            "model_type": (0, 1), "decoder_start_token_id": (-1, 7), "no_repeat_ngram_size": (0, 1), "vocab_size": (13, 6)},
+    without_effect={"decoder_start_token_id": "the prompts say what a decoder of this form begins with"})

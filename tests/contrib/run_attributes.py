@@ -90,13 +90,6 @@ def try_row(api, error_type, key: tuple[str, str], row: attribute_rows.Row, attr
     return "both values give the same" if same else ""
 
 
-def refusal_of(api, error_type, key: tuple[str, str]) -> str:
-    """What an operator that nobody runs is refused with."""
-    graph = helper.make_graph([], "empty", [], [])
-    row = attribute_rows.Row(inputs=[np.zeros((1, 1), np.int32), np.array([3], np.int32)], kinds=[6])
-    return str(effect(api, error_type, *key, row, {"eos_token_id": 1, "pad_token_id": 0, "decoder": graph}))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path)
@@ -112,11 +105,6 @@ def main() -> int:
         api = Api(args.build.resolve() / "lib" / "libtenon.so")
         for key, attributes in known.items():
             row = attribute_rows.ROWS.get(key)
-            if key in attribute_rows.NOBODY:
-                text = refusal_of(api, TenonError, key)
-                failures += [] if attribute_rows.NOBODY[key] in text else [f"{key[1]}: {text}"]
-                passed += attribute_rows.NOBODY[key] in text
-                continue
             for attribute in attributes:
                 name = f"{key[0] or 'ai.onnx'}:{key[1]}.{attribute}"
                 if args.filter not in name:

@@ -9,7 +9,6 @@ from registry import GENERATORS
 REASONS = {
     ("", "ImageDecoder"): "neither reference decodes by itself",
     ("ai.onnx.preview.training", "Gradient"): "no reference computes it",
-    ("com.microsoft", "GreedySearch"): "nobody runs it",
     ("com.microsoft", "BiasSoftmax"): "ONNX Runtime has no kernel for processors",
     ("com.microsoft", "GroupNorm"): "ONNX Runtime has no kernel for processors",
     ("com.microsoft", "LayerNormalization"): "ONNX Runtime has no such operator",

@@ -61,9 +61,10 @@ Lowered lower_gather_nd(Site& site) {
   return one(site.emit.op("GatherND", {site.in(0), indices}));
 }
 
-Lowered lower_greedy_search(Site&) {
+Lowered lower_search(Site& site) {
   return unsupported(
-      "the executor searches by BeamSearch alone; export the model with that, and num_beams 1");
+      "attribute model_type is ", site.node.int_or("model_type", 0),
+      "; the executor runs a decoder of the GPT-2 form (0) here; an encoder is for BeamSearch");
 }
 
 Lowered lower_grid_sample(Site& site) {
@@ -84,7 +85,7 @@ const std::vector<NamedLowering>& dropped_lowerings() {
       {"", "ImageScaler", lower_image_scaler},
       {kMicrosoft, "ExpandDims", lower_expand_dims},
       {kMicrosoft, "GatherND", lower_gather_nd},
-      {kMicrosoft, "GreedySearch", lower_greedy_search},
+      {kMicrosoft, "GreedySearch", lower_search},
       {kMicrosoft, "GridSample", lower_grid_sample},
       {kMicrosoft, "Trilu", lower_trilu},
   };

@@ -191,3 +191,22 @@ def beam_search(draw: Draw, op: str):
     draw.out(*draw.op(op, inputs, outputs, domain=MS, hint=[np.int32, np.float32, np.float32], model_type=form or None, eos_token_id=END,
                       pad_token_id=PAD, decoder_start_token_id=START if form else None, early_stopping=early,
                       no_repeat_ngram_size=draw.pick(None, None, 2, 3), vocab_size=draw.pick(None, WORDS), **bodies))
+
+
+@generator("GreedySearch", domain=MS)
+def greedy_search(draw: Draw, op: str):
+    batch, length = draw.int(1, 3), draw.int(1, 5)
+    bodies, _ = graphs(draw, GPT)
+    ids = draw.numpy.integers(2, WORDS, (batch, length)).astype(np.int32)
+    if length > 1 and draw.chance(0.4):
+        ids[0, :draw.int(1, length - 1)] = PAD
+    most = length + draw.int(1, 7)
+    allowed = (draw.numpy.random((WORDS,)) < 0.8).astype(np.int32) | (np.arange(WORDS) < 6).astype(np.int32)
+    first = (draw.numpy.random((batch, WORDS)) < 0.7).astype(np.int32) | (np.arange(WORDS) < 6).astype(np.int32)
+    one = lambda value, dtype=np.int32: draw.feed(np.array([value], dtype), chain=False)  # noqa: E731
+    # Behind the end of all sequences ONNX Runtime leaves what is in memory: with so long a least length none ends early.
+    inputs = [draw.feed(ids, False), one(most), one(most - 1), one(draw.pick(1.0, 1.3), np.float32),
+              *(None if value is None else draw.feed(value, chain=False)
+                for value in (draw.maybe(allowed, 0.3), draw.maybe(first, 0.3), draw.maybe((ids != PAD).astype(np.int32), 0.3)))]
+    draw.out(draw.op(op, inputs, domain=MS, hint=np.int32, eos_token_id=draw.pick(END, 5), pad_token_id=PAD, no_repeat_ngram_size=draw.pick(None, None, 2, 3),
+                     vocab_size=draw.pick(None, WORDS), **bodies))

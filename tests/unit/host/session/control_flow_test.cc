@@ -171,7 +171,7 @@ TEST(Loop, ErrorsNameTheWayToTheNode) {
 }
 
 /// The next token depends on the last one alone, by a table: 0 goes to 1, 1 to 2, 2 to 3, which is the end.
-std::string beam_search_model(int64_t model_type = 0) {
+std::string beam_search_model(int64_t model_type = 0, const char* search = "BeamSearch") {
   const auto ints = [](const std::vector<ir::Dim>& dims) {
     return GraphMaker::type(ir::ElementType::kInt32, dims);
   };
@@ -190,16 +190,18 @@ std::string beam_search_model(int64_t model_type = 0) {
            GraphMaker::f32({2, rows, 1, any, 1}));
   GraphMaker m;
   std::vector<GraphMaker::Id> inputs = {m.input("prompts", ints({any, any}))};
-  for (const char* name : {"max_length", "min_length", "num_beams", "returned"})
-    inputs.push_back(m.input(name, ints({1})));
+  const bool beams = std::string_view(search) == "BeamSearch";
+  for (const char* name : {"max_length", "min_length", "num_beams", "returned"}) {
+    if (beams || inputs.size() == 1) inputs.push_back(m.input(name, ints({1})));
+  }
   const auto found =
-      m.nodes("BeamSearch", inputs, 2,
+      m.nodes(search, inputs, beams ? 2 : 1,
               {Attribute::of_graph("decoder", d.graph), Attribute::of_int("eos_token_id", 3),
                Attribute::of_int("pad_token_id", 7), Attribute::of_int("model_type", model_type)},
               "search");
   m.graph.mutable_node(0).domain = "com.microsoft";
   m.output(found[0], "sequences");
-  m.output(found[1], "worths");
+  if (beams) m.output(found[1], "worths");
   return m.bytes();
 }
 
@@ -323,6 +325,27 @@ TEST(BeamSearch, FollowsTheDecoderBehindAnEncoder) {
     EXPECT_THAT(elements<int32_t>(outputs[0]), ElementsAre(0, 1, 2, 7, 7, 7, 0, 2, 0, 2, 0, 2))
         << "first_step " << first_step;
   }
+}
+
+TEST(GreedySearch, TakesTheBestWordAndPadsBehindTheEnd) {
+  const auto i32 = [](const std::vector<int64_t>& dims, const std::vector<int32_t>& values) {
+    return tensor(TENON_INT32, dims, values.data());
+  };
+  const auto session = make_session(beam_search_model(0, "GreedySearch"));
+  ASSERT_NE(session, nullptr);
+  std::vector<session::NamedValue> inputs = {{"prompts", i32({2, 1}, {0, 0})}, {"max_length", i32({1}, {6})}};
+  const auto outputs = run(*session, inputs);
+  EXPECT_THAT(dims(outputs[0]), ElementsAre(2, 6));
+  EXPECT_THAT(elements<int32_t>(outputs[0]), ElementsAre(0, 1, 2, 7, 7, 7, 0, 1, 2, 7, 7, 7));
+  inputs[1].value = i32({1}, {1});
+  std::vector<ValueRef> none(1);
+  EXPECT_THAT(session->run({}, inputs, {}, none).to_string(), HasSubstr("max_length 1 leaves no room"));
+}
+
+TEST(GreedySearch, AnEncoderIsNotOfItsForm) {
+  const Status status = try_session(beam_search_model(1, "GreedySearch")).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kUnsupported);
+  EXPECT_THAT(status.to_string(), HasSubstr("attribute model_type is 1"));
 }
 
 TEST(BeamSearch, WhatDoesNotFitIsToldAtLoad) {
