@@ -143,6 +143,23 @@ Status ceil_pool(const Node& node, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
+/// ONNX leaves the shape half done where an entry of output_shape is below the input's dim.
+Status conv_transpose(const Node& node, const InferInputs& inputs, Types& out) {
+  RETURN_IF_ERROR(infer_as(node.op_type, node.since_version, node, inputs, out));
+  const Type* x = tensor_input(inputs, 0);
+  const ir::Attribute* wanted = node.find("output_shape");
+  if (x == nullptr || out.empty() || wanted == nullptr || out[0].shape.rank() < 2) return ok_status();
+  const size_t rank = x->shape.rank(), count = wanted->ints.size();
+  if (rank < 3 || (count != rank - 2 && count != rank)) return ok_status();
+  Shape& shape = out[0].shape;
+  shape.dims.resize(2);  // batch and channels, which output_shape may name too
+  for (size_t i = count == rank ? 2 : 0; i < count; ++i) {
+    if (wanted->ints[i] < 0) return invalid_model("attribute 'output_shape' holds ", wanted->ints[i]);
+    shape.dims.push_back(Dim(wanted->ints[i]));
+  }
+  return ok_status();
+}
+
 /// The one number of a constant of rank 0 or 1; nothing when it is not known.
 std::optional<double> number_input(const InferInputs& inputs, size_t index) {
   const ir::Tensor* value = index < inputs.values.size() ? inputs.values[index] : nullptr;
@@ -288,6 +305,9 @@ InferRule early_rule(std::string_view name, int since) {
       {"Clip", {1, like_first}},
       {"Compress", {9, compress}},
       {"Concat", {1, concat}},
+      {"ConvTranspose", {1, conv_transpose}},
+      {"ConvTranspose", {11, conv_transpose}},
+      {"ConvTranspose", {22, conv_transpose}},
       {"Div", {1, like_first}},
       {"Dropout", {1, all_like_first}},
       {"Elu", {1, like_first}},

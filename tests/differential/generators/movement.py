@@ -334,7 +334,8 @@ def eye_like(draw: Draw, op: str):
 @generator("OneHot")
 def one_hot(draw: Draw, op: str):
     depth, kind = draw.int(1, 6), draw.dtype(op, "T3")
-    indices = draw.array(draw.shape(0, 3), draw.pick(np.int64, np.int32, np.float32), -depth if draw.since(op) >= 11 else 0, depth + 1)
+    # ONNX's shape inference wants a rank of at least one, its text does not.
+    indices = draw.array(draw.shape(1, 3), draw.pick(np.int64, np.int32, np.float32), -depth if draw.since(op) >= 11 else 0, depth + 1)
     if indices.dtype.kind == "f":
         indices = np.trunc(indices)
     size = draw.nothing(np.array(depth if draw.chance(0.5) else [depth], draw.pick(np.int64, np.int32, np.float32)))

@@ -34,6 +34,17 @@ TEST(Corrected, AWindowThatBeginsInThePaddingIsNotCounted) {
   }
 }
 
+TEST(Corrected, ATransposedConvolutionMayGiveLessThanItTakes) {
+  for (const int64_t opset : {7, 11, 22}) {
+    GraphBuilder b(opset);
+    const auto y =
+        b.op("ConvTranspose", {b.input("x", f32({1, 1, 5, 4, 3})), b.input("w", f32({1, 2, 1, 1, 2}))},
+             {Attribute::of_ints("output_shape", {5, 2, 4})});
+    b.done();
+    EXPECT_EQ(b.type(y), "float32[1,2,5,2,4]");
+  }
+}
+
 ir::TensorPtr int32s(const std::vector<int32_t>& values) {
   return tenon::testing::tensor(ir::ElementType::kInt32, {static_cast<int64_t>(values.size())}, values);
 }
