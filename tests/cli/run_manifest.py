@@ -237,11 +237,14 @@ nothing("options[].live", option(live=True), option(live=False), option(live=1),
 def priority(bench: Bench):
     accelerator = bench.tenon.parents[1] / "fakes" / "accelerator" / "accelerator.tenon.json"
     orders = []
-    for value in (-1000000, 1000000):
+    for value in (0, 1000000):
         bench.write({"priority": value})
         done = bench.start("config", "check", "--json", also=str(accelerator))
         orders.append(done.stdout.index("cpu/cpu") < done.stdout.index("accelerator/"))
     assert orders == [False, True], orders
+    bench.write({"priority": -1})
+    done = bench.start("config", "check", "--json", also=str(accelerator))
+    assert "cpu/cpu" not in done.stdout and "S_BY_NAME" in done.stdout, done.stdout
 
 
 ROWS["priority"] = priority

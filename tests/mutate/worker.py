@@ -5,6 +5,7 @@
 Requests are JSON lines: {"seed", "case", "kind", "sources"} or {"folder"}, with {"order"} to run them by or {"save": folder}.
 """
 
+import contextlib
 import ctypes
 import faulthandler
 import json
@@ -110,13 +111,29 @@ def filled(session, feeds: dict) -> dict:
     return wanted
 
 
-def run(api, error_type, data: bytes, feeds: dict, order: str) -> tuple[str, str]:
+@contextlib.contextmanager
+def guarded(guard, wanted: bool):
+    """Allocations made in here lie before guard pages."""
+    if guard and wanted:
+        guard(GUARD_BYTES)
+    try:
+        yield
+    finally:
+        if guard and wanted:
+            guard(0)
+
+
+def run(api, error_type, guard, data: bytes, feeds: dict, order: str) -> tuple[str, str]:
     """(how it ended, words): "result", or the kind of the error."""
+    # A driver that compiles takes more pieces of memory than a process may have pages of different rights.
+    all_guarded = not order.startswith("opencl")
     providers = ", ".join(f'"{name}"' for name in order.split(","))
     keys = {"select.order": f"[{providers}]", "threads.count": "2", "memory.host_limit": f'"{HOST_LIMIT}"'}
     try:
-        with api.config(keys) as config, api.session(data, config) as session:
-            session.run(filled(session, feeds), DEADLINE, read=False)
+        with guarded(guard, all_guarded), api.config(keys) as config, api.session(data, config) as session:
+            feeds = filled(session, feeds)
+            with guarded(guard, not all_guarded):
+                session.run(feeds, DEADLINE, read=False)
     except error_type as error:
         return error.kind, str(error)
     except (KeyError, UnicodeError) as error:  # a type or name that Python cannot hand over
@@ -128,11 +145,7 @@ def answer(api, error_type, guard, case, order: str) -> dict:
     data, feeds, name = case
     Path("/proc/self/clear_refs").write_text("5")
     before, start = peak(), time.monotonic()
-    if guard:
-        guard(GUARD_BYTES)
-    end, words = run(api, error_type, data, feeds, order)
-    if guard:
-        guard(0)
+    end, words = run(api, error_type, guard, data, feeds, order)
     seconds, grown = time.monotonic() - start, peak() - before
     verdict = "ok"
     if end == "internal":
