@@ -5,6 +5,7 @@
     build/release/gate/<set>.json    the report of `tenon test` over one set of cases, where there is one
     build/bench/peers*.json          rows of bench/peers.py; one with "runtime" is another runtime's
     build/bench/overhead.json        rows of bench/overhead.py
+    build/bench/orders*.json         rows of bench/orders.py
 
 The page depends on these files alone: no dates, no times, no paths of the machine. Sections without data say so.
 """
@@ -145,6 +146,22 @@ def performance_section(runs: list[list[dict]]) -> str:
     return text
 
 
+def orders_section(runs: list[list[dict]]) -> str:
+    """What a user gets who names no provider, against the better of the orders that he could name."""
+    rows = sorted((row["model"], row["threads"], row["median_ns"]) for run in runs for row in run)
+    if not rows:
+        return ""
+    text = "\n## The automatic order\n\n"
+    text += "`bench/orders.py`: median times of one run, and the automatic order's divided by the best of the others.\n\n"
+    others = [order for order in rows[0][2] if order != "auto"]
+    text += table_row("model", "threads", "auto, us", *(f"{order}, us" for order in others), "ratio")
+    text += "|---|" + "---:|" * (len(others) + 3) + "\n"
+    for model, threads, ns in rows:
+        ratio = ns["auto"] / min(ns[order] for order in others)
+        text += table_row(model, threads, *(f"{ns[order] / 1e3:.1f}" for order in ("auto", *others)), f"{ratio:.2f}")
+    return text
+
+
 def overhead_section(rows: list[dict]) -> str:
     """What a Run costs beside the arithmetic, from bench/overhead.py."""
     if not rows:
@@ -162,13 +179,14 @@ def overhead_section(rows: list[dict]) -> str:
 
 
 def status_text(results: dict[str, dict], reports: dict[str, dict] | None = None, bench: list[list[dict]] | None = None,
-                overhead: list[dict] | None = None) -> str:
+                overhead: list[dict] | None = None, orders: list[list[dict]] | None = None) -> str:
     """The page. `reports` by the names that `results` has."""
     reports = reports or {}
     text = INTRODUCTION + "".join(count_row(name, counts) for name, counts in results.items())
     text += providers_section(reports) if reports else ""
     text += models_section(reports[MODELS]) if MODELS in reports else ""
     text += performance_section(bench or [])
+    text += orders_section(orders or [])
     text += overhead_section(overhead or [])
     return text + failures_section(results, reports) + declared_section(reports)
 
@@ -189,7 +207,8 @@ def main() -> None:
     page = ROOT / "docs" / "status.md"
     page.parent.mkdir(exist_ok=True)
     page.write_text(status_text(results, reports, load_runs(BUILD / "bench", "peers*.json"),
-                                sum(load_runs(BUILD / "bench", "overhead.json"), [])))
+                                sum(load_runs(BUILD / "bench", "overhead.json"), []),
+                                load_runs(BUILD / "bench", "orders*.json")))
 
 
 if __name__ == "__main__":

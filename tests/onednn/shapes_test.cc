@@ -69,7 +69,7 @@ TEST(OneDnnShapes, MoreInputsThanTheLibraryCountsAreLeftToOthers) {
   EXPECT_THAT(decline_of(concat_of(1025), "Concat"), HasSubstr("1025 inputs"));
   const auto session = make_session(concat_of(1024), onednn());
   ASSERT_NE(session, nullptr);
-  EXPECT_TRUE(session::explain(*session)["nodes"][0]["declines"].empty());
+  EXPECT_TRUE(explained(*session)["nodes"][0]["declines"].empty());
   std::vector<ValueRef> outputs(1);
   const Status status = session->run({}, {{{"x", f32({1, 2}, {1, 2})}}}, {}, outputs);
   EXPECT_TRUE(status.ok()) << status.to_string();

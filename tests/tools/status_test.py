@@ -65,6 +65,12 @@ class Status(unittest.TestCase):
                       "| resnet | fake,cpu | 1 | peer 2.0 | 0.50 |\n", self.page())
         self.assertIn("Not measured in this run.", write_status.status_text(RESULTS))
 
+    def test_automatic_order(self):
+        row = {"model": "net", "threads": 1, "median_ns": {"auto": 2200, "cpu": 9000, "onednn,cpu": 2000}}
+        page = write_status.status_text(RESULTS, orders=[[row]])
+        self.assertIn("| net | 1 | 2.2 | 9.0 | 2.0 | 1.10 |", page)
+        self.assertNotIn("automatic order", write_status.status_text(RESULTS))
+
     def test_overhead(self):
         page = write_status.status_text(RESULTS, overhead=OVERHEAD)
         self.assertIn("| bound slots | 1 | 20 |  |\n| bound slots | 10 | 119 | 11.0 |\n", page)
