@@ -54,6 +54,11 @@ ROWS = {
         [1, 16, 8, 8], [*CONVOLUTION, node("Sigmoid", "v", to="s"), node("Mul", "s", "v", to="y")],
         {"convolution": 1}, "eltwise_swish",
     ),
+    # As one row: 8 pixels wide and one high.
+    "a column of pixels": (
+        [1, 16, 8, 1], [helper.make_node("Conv", ["x", "k3"], ["v"], pads=[1, 0, 1, 0]), node("Relu", "v", to="y")],
+        {"convolution": 1}, "ih1oh1kh1sh1dh0ph0_iw8ow8kw3sw1dw0pw1",
+    ),
     "matrices in front": ([2, 7, 32], [helper.make_node("MatMul", ["x", "w"], ["y"])], {"matmul": 1}, "14x32:32x64:14x64"),
     "more of them": ([2, 3, 7, 32], [helper.make_node("MatMul", ["x", "w"], ["y"])], {"matmul": 1}, "42x32:32x64:42x64"),
     "a residual": (
@@ -68,6 +73,7 @@ def write(path: pathlib.Path, shape: list[int], nodes: list) -> None:
         "w": RANDOM.standard_normal((32, 64)).astype(np.float32),
         "q": RANDOM.standard_normal((64, 64)).astype(np.float32),
         "b": RANDOM.standard_normal(64).astype(np.float32),
+        "k3": RANDOM.standard_normal((16, 16, 3, 1)).astype(np.float32),
         "k": RANDOM.standard_normal((16, 16, 1, 1)).astype(np.float32),
     }
     used = {name for each in nodes for name in each.input}

@@ -23,6 +23,10 @@ struct Tensor {
   bool is_empty() const { return layout.elements() == 0; }
 };
 
+/// With the last two axes in the other order.
+Dims turned(Dims dims);
+Layout turned(const Layout& layout);
+
 /// What fuse() took in: the value that the primitive then makes, and the operands of its post-operations.
 struct Fused {
   uint32_t value = kNone;
@@ -103,7 +107,8 @@ class Builder {
   void fill(uint32_t value, float number);
 
   /// Makes a primitive whose result is `value`, with as many of the pointwise nodes after it as it takes in well. The
-  /// primitive writes the elements of `value` as `dims`, in the same order, plain where those are others than the value's.
+  /// primitive writes the elements of `value` as `dims`: those of the value turned, or others for the same elements in the same
+  /// order, and then plain.
   Primitive fuse(uint32_t value, const Dims& dims, const std::function<Primitive(const PostOps&)>& make,
                  Fused* out);
   Primitive fuse(uint32_t value, const std::function<Primitive(const PostOps&)>& make, Fused* out);

@@ -1,5 +1,6 @@
 // Post-operations: pointwise nodes that the primitive before them does on the way to memory.
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/builder.h"
 
@@ -21,7 +22,22 @@ Dims aligned(const Dims& dims, size_t rank) {
 
 Dims at_least_1d(const Dims& dims) { return aligned(dims, std::max<size_t>(dims.size(), 1)); }
 
+bool is_turned(const Dims& dims, const Dims& other) {
+  return dims.size() > 1 && dims.size() == other.size() && dims != other && turned(dims) == other;
+}
+
 }  // namespace
+
+Dims turned(Dims dims) {
+  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  return dims;
+}
+
+Layout turned(const Layout& layout) {
+  Dims order(layout.dims().size());
+  std::iota(order.begin(), order.end(), 0);
+  return layout.permuted(turned(order));
+}
 
 /// What a function of both inputs takes beside `value`.
 bool Builder::add_operand(const Node& node, uint32_t value, const Dims& written, Binary f, Candidate* out) {
@@ -32,8 +48,10 @@ bool Builder::add_operand(const Node& node, uint32_t value, const Dims& written,
   const Dims own = aligned(dims(value), written.size()), given = aligned(dims(other), own.size());
   const bool whole = given == own;
   Dims as = whole ? written : given;
-  if (!whole &&
-      own != written) {  // the axes are others: one number for all, or one for each place of the last axis
+  if (!whole && is_turned(own, written)) {
+    as = turned(given);
+  } else if (!whole && own != written) {
+    // The axes are others: one number for all, or one for each place of the last axis.
     const int64_t count = ep::element_count(given);
     if (count != 1 && (count != given.back() || own.back() != written.back())) return false;
     as.assign(written.size(), 1);
@@ -131,7 +149,8 @@ void Builder::run_fused(const Primitive& primitive, std::vector<std::pair<int, T
                         const Fused& fused) {
   const Layout layout = primitive.layout(kDestination);
   const Dims own = at_least_1d(dims(fused.value));
-  const Layout made = layout.dims() == own ? layout : *layout.reshaped(own);
+  Layout made = layout;
+  if (layout.dims() != own) made = is_turned(layout.dims(), own) ? turned(layout) : *layout.reshaped(own);
   std::optional<Tensor> destination;
   for (size_t i = 0; i < fused.post_ops.size(); ++i) {
     const PostOp& op = fused.post_ops[i];

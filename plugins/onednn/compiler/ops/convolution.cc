@@ -20,6 +20,16 @@ Support supports_convolution(const NodeView& n) {
   return has_elements(check, n, 1);
 }
 
+/// An image one pixel wide, met by a kernel as wide. The library's code is made for rows, so it gets it as one.
+bool is_column(const Dims& x, const Dims& y, const Window& w) {
+  return x.size() == 4 && x[2] > 1 && x[3] == 1 && y[3] == 1 && w.kernel[1] == 1 && w.pads_begin[1] == 0 &&
+         w.pads_end[1] == 0;
+}
+
+Window turned_window(const Window& w) {
+  return {turned(w.kernel), turned(w.strides), turned(w.dilations), turned(w.pads_begin), turned(w.pads_end)};
+}
+
 class Convolution : public Operation {
  public:
   Convolution(const NodeView& n, bool transposed)
@@ -43,25 +53,28 @@ class Convolution : public Operation {
   void build(Builder& b, const Node& node) const override {
     ConvolutionSpec spec;
     spec.transposed = transposed_;
-    const Dims& x = b.dims(node.inputs[0]);
-    const Dims& y = b.dims(node.outputs[0]);
+    Dims x = b.dims(node.inputs[0]), y = b.dims(node.outputs[0]);
     require(ep::element_count(x) != 0 && ep::element_count(b.dims(node.inputs[1])) != 0, TENON_UNIMPLEMENTED,
             "input or weights have no elements");
-    const Tensor weights = grouped(b, b.tensor(node.inputs[1]));
+    Tensor source = b.kept(node.inputs[0]), weights = grouped(b, b.tensor(node.inputs[1]));
     const Dims kernel(b.dims(node.inputs[1]).begin() + 2, b.dims(node.inputs[1]).end());
     spec.window = transposed_ ? window_.of_transposed(x, y, kernel, output_padding_, !output_shape_.empty())
                               : window_.of(x, y, kernel);
+    if (is_column(x, y, spec.window)) {
+      x = turned(x), y = turned(y), spec.window = turned_window(spec.window);
+      source.layout = turned(source.layout), weights.layout = turned(weights.layout);
+    }
     spec.weights = Layout::any(b.product_type(), weights.layout.dims());
     std::vector<std::pair<int, Tensor>> arguments;
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != kNone;
     if (has_bias) spec.bias = Layout::plain(Type::kFloat32, b.dims(node.inputs[2]));
 
-    const std::vector<ConvolutionSpec> ways = ways_for(b, node, spec);
+    const std::vector<ConvolutionSpec> ways = ways_for(b, node, spec, x, y);
     Fused fused;
     const Primitive primitive = b.fuse(
-        node.outputs[0], [&](const PostOps& post_ops) { return first_of(b.engine(), ways, post_ops); },
+        node.outputs[0], y, [&](const PostOps& post_ops) { return first_of(b.engine(), ways, post_ops); },
         &fused);
-    arguments.emplace_back(kSource, b.as(b.kept(node.inputs[0]), primitive.layout(kSource)));
+    arguments.emplace_back(kSource, b.as(source, primitive.layout(kSource)));
     arguments.emplace_back(kWeights, b.as(weights, primitive.layout(kWeights)));
     if (has_bias) arguments.emplace_back(kBias, b.plain(node.inputs[2]));
     b.run_fused(primitive, std::move(arguments), fused);
@@ -87,9 +100,9 @@ class Convolution : public Operation {
     return window.strides == ones && window.dilations == ones && y[2] >= kLeastSide && y[3] >= kLeastSide;
   }
 
-  /// How to make it, the best first.
-  std::vector<ConvolutionSpec> ways_for(Builder& b, const Node& node, const ConvolutionSpec& spec) const {
-    const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]);
+  /// How to make it from `x` to `y`, the best first.
+  std::vector<ConvolutionSpec> ways_for(Builder& b, const Node& node, const ConvolutionSpec& spec,
+                                        const Dims& x, const Dims& y) const {
     const Type type = b.product_type();
     ConvolutionSpec any = spec;
     any.source = Layout::any(type, x);
