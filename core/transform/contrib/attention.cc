@@ -48,6 +48,12 @@ ValueId causal_mask(Site& site, const Heads& heads) {
   return emit.op("LessOrEqual", {emit.unsqueeze(columns, {0}), emit.unsqueeze(rows, {1})});
 }
 
+Status unknown_rank(size_t input) {
+  return unsupported("the rank of input ", input,
+                     " is not known, and the operator has forms for several; declare the shapes of the "
+                     "model's inputs");
+}
+
 /// A mask of 0 and 1, [B,T], [B,S,T] or [B,1,S,T], or lengths [B], as booleans that broadcast to [B,N,S,T].
 Result<ValueId> padding_mask(Site& site, size_t index, const Heads& heads) {
   Emitter& emit = site.emit;
@@ -72,6 +78,7 @@ Result<ValueId> padding_mask(Site& site, size_t index, const Heads& heads) {
   if (rank == 2) return emit.unsqueeze(truth, {1, 2});
   if (rank == 3) return emit.unsqueeze(truth, {1});
   if (rank == 4) return truth;
+  if (rank < 0) return unknown_rank(index);
   return unsupported("a mask of rank ", rank, " has no form in ai.onnx");
 }
 
@@ -177,6 +184,9 @@ Lowered lower_attention(Site& site) {
 Lowered lower_multi_head_attention(Site& site) {
   Emitter& emit = site.emit;
   const int64_t count = site.node.int_or("num_heads", 0), width = site.dim(0, 2);
+  for (size_t i = 0; i < 3; ++i) {
+    if (site.has(i) && site.rank(i) < 0) return unknown_rank(i);
+  }
   if (site.rank(0) != 3 || !site.has(1) || !site.has(2) || count <= 0 || (width >= 0 && width % count != 0)) {
     return unsupported(
         "queries must be of rank 3 and of a width that fits the heads, beside keys and values");

@@ -272,5 +272,16 @@ TEST(ContribForms, TheReasonIsTold) {
   EXPECT_THAT(status.to_string(), HasSubstr("export RotaryEmbedding before MultiHeadAttention"));
 }
 
+TEST(ContribForms, AnUnknownRankIsNamedWithTheCure) {
+  GraphMaker m;
+  const auto query = m.input("q", GraphMaker::f32({1, 2, 4})), key = m.input("k", GraphMaker::f32({1, 2, 4}));
+  const auto value = m.input("v", ir::Type::tensor(ir::ElementType::kFloat32));
+  m.output(microsoft(m, "MultiHeadAttention", {query, key, value}, 1, {Attribute::of_int("num_heads", 1)})[0],
+           "y");
+  const Status status = try_session(m.bytes()).status();
+  EXPECT_THAT(status.to_string(), HasSubstr("the rank of input 2 is not known"));
+  EXPECT_THAT(status.to_string(), HasSubstr("declare the shapes"));
+}
+
 }  // namespace
 }  // namespace tenon::test
