@@ -148,6 +148,7 @@ struct Conv {
     const WindowDim line = s.window.back(), column = s.window.size() == 2 ? s.window.front() : WindowDim();
     const int64_t channels = s.groups * s.out_channels;
     const int64_t grain = std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, s.out_plane * s.taps));
+    const auto axpy = isa_table().axpy;
     ctx.parallel_for(s.batch * channels, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t channel = i % channels;
@@ -158,7 +159,7 @@ struct Conv {
           ctx.check_cancelled();
           for (int64_t v = column.first_tap(row); v < column.last_tap(row); ++v) {
             const T* source = x + (row * column.stride - column.pad_begin + v * column.dilation) * line.in;
-            add_line(line, source, data.w + channel * s.taps + v * line.kernel, y + row * line.out);
+            add_line(line, source, data.w + channel * s.taps + v * line.kernel, y + row * line.out, axpy);
           }
         }
       }
@@ -166,7 +167,8 @@ struct Conv {
   }
 
   template <class T>
-  static void add_line(const WindowDim& line, const T* source, const T* taps, T* y) {
+  static void add_line(const WindowDim& line, const T* source, const T* taps, T* y,
+                       decltype(isa::Table::axpy) axpy) {
     for (int64_t u = 0; u < line.kernel; ++u) {
       const int64_t shift = u * line.dilation - line.pad_begin;
       // Positions o with 0 <= o * stride + shift < in.
@@ -176,7 +178,7 @@ struct Conv {
       if (first >= last) continue;
       if constexpr (std::is_same_v<T, float>) {
         if (line.stride == 1) {
-          isa_table().axpy(taps[u], source + first + shift, y + first, last - first);
+          axpy(taps[u], source + first + shift, y + first, last - first);
           continue;
         }
       }

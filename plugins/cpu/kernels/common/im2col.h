@@ -1,8 +1,6 @@
 // Convolution as a matrix product: the input's windows laid out as columns.
 #pragma once
 
-#include <array>
-
 #include "kernels/common/window.h"
 
 namespace tenon::cpu {
@@ -10,13 +8,14 @@ namespace tenon::cpu {
 /// Rows are (channel, tap), columns are the output positions [first, first + n); `to` has `n` elements per
 /// row. `image` is one [channels, spatial...] tensor; what lies in the padding is `outside`.
 template <class T>
-void im2col(const T* image, int64_t channels, const std::vector<WindowDim>& window, int64_t first, int64_t n,
+void im2col(const T* image, int64_t channels, const std::vector<WindowDim>& dims, int64_t first, int64_t n,
             T outside, T* to) {
-  const size_t rank = window.size();
+  const size_t rank = dims.size();
+  const WindowDim* window = dims.data();
   const WindowDim& inner = window[rank - 1];
   int64_t plane = 1, taps = 1;
-  for (const WindowDim& w : window) plane *= w.in, taps *= w.kernel;
-  std::array<int64_t, TENON_EP_MAX_RANK> at{}, tap{};
+  for (const WindowDim& w : dims) plane *= w.in, taps *= w.kernel;
+  int64_t at[TENON_EP_MAX_RANK] = {}, tap[TENON_EP_MAX_RANK] = {};
   for (int64_t row = 0; row < channels * taps; ++row, to += n) {
     const T* channel = image + row / taps * plane;
     int64_t rest = row % taps;

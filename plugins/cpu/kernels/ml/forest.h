@@ -41,8 +41,9 @@ struct Forest {
 
   template <class T>
   std::span<const TreeVote> walk(int32_t at, const T* row) const {
+    const TreeNode* all = nodes.data();  // check() has seen every index
     while (at >= 0) {
-      const TreeNode& node = nodes[static_cast<size_t>(at)];
+      const TreeNode& node = all[at];
       const auto x = static_cast<double>(static_cast<Compute<T>>(row[node.feature]));
       at = goes_true(node, x) ? node.on_true : node.on_false;
     }
@@ -93,16 +94,16 @@ struct TreeScores {
   std::span<uint8_t> voted;  // whether a target got any vote
 
   void add(TreeVote vote, TreeAggregate aggregate) {
-    const auto at = static_cast<size_t>(vote.target);
-    double& sum = sums[at];
+    double& sum = sums.data()[vote.target];
+    uint8_t& has_vote = voted.data()[vote.target];
     if (aggregate == TreeAggregate::kMin) {
-      sum = voted[at] != 0 ? std::min(sum, vote.weight) : vote.weight;
+      sum = has_vote != 0 ? std::min(sum, vote.weight) : vote.weight;
     } else if (aggregate == TreeAggregate::kMax) {
-      sum = voted[at] != 0 ? std::max(sum, vote.weight) : vote.weight;
+      sum = has_vote != 0 ? std::max(sum, vote.weight) : vote.weight;
     } else {
       sum += vote.weight;
     }
-    voted[at] = 1;
+    has_vote = 1;
   }
 };
 
@@ -138,9 +139,10 @@ void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregat
       std::fill(voted.begin(), voted.end(), uint8_t{0});
       for (const int32_t root : forest.roots) {
         ctx.check_cancelled();
-        for (int64_t row = first; row < last; ++row)
-          for (const TreeVote& vote : forest.walk(root, data + row * x.columns))
-            scores_of(row).add(vote, aggregate);
+        for (int64_t row = first; row < last; ++row) {
+          TreeScores scores = scores_of(row);
+          for (const TreeVote& vote : forest.walk(root, data + row * x.columns)) scores.add(vote, aggregate);
+        }
       }
       for (int64_t row = first; row < last; ++row) {
         TreeScores s = scores_of(row);
