@@ -8,12 +8,11 @@ turns. `ratio` is the automatic order against the better of the two others, by m
 """
 
 import argparse
-import json
 import statistics
 import sys
 from pathlib import Path
 
-from peers import run_tenon
+from peers import run_tenon, write_rows
 
 ORDERS = ("auto", "cpu", "onednn,cpu")
 
@@ -46,9 +45,7 @@ def main() -> int:
         print(f"| {folder.name} | {cells} | {ratios[0]:.2f} | {ratios[1]:.2f} |", flush=True)
         rows.append({"model": folder.name, "threads": options.threads, "median_ns": median, "least_ns": least})
     print(f"{len(rows)} models, {above} with a ratio above {options.limit}")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    write_rows(options.json, rows)
     return 0
 
 

@@ -16,6 +16,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from peers import write_rows
+
 ROOT = Path(__file__).resolve().parents[1]
 CALLS = {"OverheadSlots": "bound slots", "OverheadByName": "by name"}
 
@@ -45,9 +47,7 @@ def main() -> int:
             for (call, nodes), times in medians.items()]
     for row in rows:
         print(f"{row['call']:12} {row['nodes']:4} nodes {row['median_ns']:9.1f} ns")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    write_rows(options.json, rows)
     return 0
 
 

@@ -152,6 +152,12 @@ def compare(folder: Path, provider: str, threads: int, options) -> list[dict]:
             common | {"runtime": f"ONNX Runtime {onnxruntime.__version__} CPU", "median_ns": b}]
 
 
+def write_rows(path: Path | None, rows: list[dict]) -> None:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(rows, indent=1) + "\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path)
@@ -177,9 +183,7 @@ def main() -> int:
                     print(f"not measured with {threads} threads: there are {os.cpu_count()} cores", file=sys.stderr)
                     continue
                 rows += compare(folder, provider, threads, options)
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    write_rows(options.json, rows)
     return 0
 
 

@@ -39,6 +39,7 @@ class Json {
 
   /// The member of that name, which is added at the end when it is not there; null becomes an object.
   Json& operator[](std::string_view key);
+  Json& operator[](int) = delete;  // 0 would be a key without text
   /// null becomes an array.
   void push_back(Json element);
   /// No elements or members.
