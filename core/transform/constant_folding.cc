@@ -73,7 +73,8 @@ class Folder {
     ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph_.topological_order());
     for (const ir::NodeId id : order) {
       if (!graph_.has_node(id)) continue;
-      RETURN_IF_ERROR(check_stop("constants were folded").with_context(graph_.node(id).label()));
+      if (Status stop = check_stop("constants were folded"); !stop.ok())
+        return std::move(stop).with_context(graph_.node(id).label());
       ASSIGN_OR_RETURN(const bool folded, fold(id));
       changes += folded ? 1 : 0;
     }

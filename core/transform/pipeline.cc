@@ -17,7 +17,8 @@ Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule&
     ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph.topological_order());
     for (const ir::NodeId id : order) {
       if (!graph.has_node(id)) continue;
-      RETURN_IF_ERROR(check_stop("the graph was transformed").with_context(graph.node(id).label()));
+      if (Status stop = check_stop("the graph was transformed"); !stop.ok())
+        return std::move(stop).with_context(graph.node(id).label());
       const Result<bool> changed = rule(context, graph, id);
       if (!changed.ok()) return changed.status();
       changes += *changed ? 1 : 0;

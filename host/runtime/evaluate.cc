@@ -43,6 +43,46 @@ bool known_inputs(const ir::Node& node, const Knowledge& knowledge, std::vector<
   return true;
 }
 
+/// Whether the evaluator's instance has compiled the part already, for memory of the host.
+bool is_evaluators(const Part& part, const NodeRunner& evaluator) {
+  const auto on_host = [](const MemoryDomain* domain) { return domain->is_host(); };
+  return part.program != nullptr && part.instance.get() == &evaluator.instance() &&
+         std::all_of(part.input_domains.begin(), part.input_domains.end(), on_host) &&
+         std::all_of(part.output_domains.begin(), part.output_domains.end(), on_host);
+}
+
+/// Computes the outputs of a part with its own program.
+Status run_part(const Part& part, Knowledge* knowledge) {
+  std::vector<ValueRef> inputs(part.inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (part.inputs[i] == ir::kNone) continue;
+    ASSIGN_OR_RETURN(inputs[i], value_of(knowledge->value(part.inputs[i])));
+  }
+  std::vector<ir::Type> types;
+  for (const ir::ValueId v : part.outputs) types.push_back(knowledge->type(v));
+  ASSIGN_OR_RETURN(const std::vector<ValueRef> made, run_program(part.program, inputs, types));
+  std::vector<ir::TensorPtr> tensors(made.size());
+  for (size_t o = 0; o < made.size(); ++o) {
+    ASSIGN_OR_RETURN(tensors[o], tensor_of(made[o]));
+  }
+  for (size_t o = 0; o < made.size(); ++o) knowledge->set_value(part.outputs[o], std::move(tensors[o]));
+  return ok_status();
+}
+
+/// Computes the outputs of a node that another provider has, or that has no program for all shapes.
+Status run_node(const NodeRunner& evaluator, const ir::Node& node, const std::vector<ir::TensorPtr>& inputs,
+                Knowledge* knowledge) {
+  ASSIGN_OR_RETURN(std::vector<ir::TensorPtr> outputs, evaluator.run(node, inputs));
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    if (node.outputs[o] == ir::kNone) continue;
+    if (o >= outputs.size() || outputs[o] == nullptr) return internal_error("output ", o, " was not made");
+  }
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    if (node.outputs[o] != ir::kNone) knowledge->set_value(node.outputs[o], std::move(outputs[o]));
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowledge* knowledge) {
@@ -65,17 +105,11 @@ Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowl
   for (ir::ValueId v : node.outputs) {
     if (v != ir::kNone && !(knowledge->type(v).is_tensor() && is_small(knowledge->type(v)))) return false;
   }
-  Result<std::vector<ir::TensorPtr>> outputs = context.evaluator->run(node, inputs);
-  if (!outputs.ok() && is_stopped(outputs.status())) return outputs.status();
-  if (!outputs.ok()) return false;  // then it runs as a step, which reports what is wrong with it
-  for (size_t o = 0; o < node.outputs.size(); ++o) {
-    if (node.outputs[o] == ir::kNone) continue;
-    if (o >= outputs->size() || (*outputs)[o] == nullptr) return false;
-  }
-  for (size_t o = 0; o < node.outputs.size(); ++o) {
-    if (node.outputs[o] != ir::kNone) knowledge->set_value(node.outputs[o], std::move((*outputs)[o]));
-  }
-  return true;
+  Status status = is_evaluators(part, *context.evaluator)
+                      ? run_part(part, knowledge)
+                      : run_node(*context.evaluator, node, inputs, knowledge);
+  if (is_stopped(status)) return status;
+  return status.ok();  // else it runs as a step, which reports what is wrong with it
 }
 
 }  // namespace tenon::runtime

@@ -49,8 +49,9 @@ Status Knowledge::infer(std::span<const ir::NodeId> nodes) {
   for (ir::NodeId id : nodes) {
     const ir::Node& node = graph_->node(id);
     if (node.has_subgraph() || unchanged(node)) continue;
-    RETURN_IF_ERROR(check_stop("shapes were inferred").with_context(node.label()));
-    if (Status status = infer_node(node); !status.ok()) return std::move(status).with_context(node.label());
+    Status status = check_stop("shapes were inferred");
+    if (status.ok()) status = infer_node(node);
+    if (!status.ok()) return std::move(status).with_context(node.label());
   }
   return ok_status();
 }

@@ -85,8 +85,11 @@ std::string vendor_text() {
 
 }  // namespace
 
-const isa::Table& isa_table() {
-  static const isa::Table& table = choose().table();
+constinit std::atomic<const isa::Table*> detail::chosen_table = nullptr;
+
+const isa::Table& detail::choose_table() {
+  const isa::Table& table = choose().table();
+  chosen_table.store(&table, std::memory_order_release);
   return table;
 }
 

@@ -1,6 +1,7 @@
 // The processor: what it is called, and the table of functions compiled for its instruction set.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,20 @@ struct CpuDescription {
 CpuDescription describe_cpu();
 
 /// The table in use: the best that the processor runs, or what TENON_CPU_ISA (generic, avx2, avx512) names.
-/// Chosen once.
-const isa::Table& isa_table();
+/// Chosen at the first call.
+inline const isa::Table& isa_table();
 
 /// Why TENON_CPU_ISA cannot be obeyed; empty when it can, or is not set.
 std::string isa_refusal();
+
+namespace detail {
+extern std::atomic<const isa::Table*> chosen_table;  // null: not yet
+const isa::Table& choose_table();
+}  // namespace detail
+
+inline const isa::Table& isa_table() {
+  const isa::Table* table = detail::chosen_table.load(std::memory_order_acquire);
+  return table != nullptr ? *table : detail::choose_table();
+}
 
 }  // namespace tenon::cpu

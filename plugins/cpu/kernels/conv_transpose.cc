@@ -136,27 +136,35 @@ class ConvTranspose {
     }
   }
 
+  /// Adds each element of a line of columns to where its window put it; `plane` is one channel of the output.
   template <class T>
   static void add_columns(const Context& ctx, const State& s, const T* columns, int64_t taps,
                           int64_t in_plane, T* plane) {
     const size_t rank = s.window.size();
-    std::array<int64_t, TENON_EP_MAX_RANK> tap{};
+    const WindowDim* window = s.window.data();
+    const WindowDim line = window[rank - 1];
+    int64_t tap[TENON_EP_MAX_RANK] = {};
     for (int64_t t = 0; t < taps; ++t) {
       ctx.check_cancelled();
-      std::array<int64_t, TENON_EP_MAX_RANK> from{};
-      for (int64_t i = 0; i < in_plane; ++i) {
+      // Positions i of a line with 0 <= i * stride + shift < in.
+      const int64_t shift = tap[rank - 1] * line.dilation - line.pad_begin;
+      const int64_t first = shift >= 0 ? 0 : ceil_div(-shift, line.stride);
+      const int64_t last = line.in <= shift ? 0 : std::min(line.out, ceil_div(line.in - shift, line.stride));
+      int64_t from[TENON_EP_MAX_RANK] = {};
+      for (int64_t done = 0; done < in_plane; done += line.out, columns += line.out) {
         int64_t offset = 0;
         bool inside = true;
-        for (size_t d = 0; d < rank; ++d) {
-          const WindowDim& w = s.window[d];
+        for (size_t d = 0; d + 1 < rank; ++d) {
+          const WindowDim& w = window[d];
           const int64_t o = from[d] * w.stride + tap[d] * w.dilation - w.pad_begin;
           inside = inside && o >= 0 && o < w.in;
           offset = offset * w.in + o;
         }
-        if (inside) plane[offset] += columns[t * in_plane + i];
-        for (size_t d = rank; d-- > 0 && ++from[d] == s.window[d].out;) from[d] = 0;
+        for (int64_t i = first; inside && i < last; ++i)
+          plane[offset * line.in + i * line.stride + shift] += columns[i];
+        for (size_t d = rank - 1; d-- > 0 && ++from[d] == window[d].out;) from[d] = 0;
       }
-      for (size_t d = rank; d-- > 0 && ++tap[d] == s.window[d].kernel;) tap[d] = 0;
+      for (size_t d = rank; d-- > 0 && ++tap[d] == window[d].kernel;) tap[d] = 0;
     }
   }
 

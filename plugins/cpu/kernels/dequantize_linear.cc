@@ -20,21 +20,24 @@ class DequantizeLinear {
   void run(const Context& ctx, const State& map) const {
     const TensorView x = ctx.input(0);
     const OutputTensor y = ctx.output(0);
-    const std::span<const float> scale = as_floats(ctx, ctx.input(1)),
-                                 zero = as_floats(ctx, ctx.input(2), ctx.input(1).size());
+    const std::span<const float> scales = as_floats(ctx, ctx.input(1)),
+                                 zeros = as_floats(ctx, ctx.input(2), ctx.input(1).size());
     dispatch(kQuantizedTypes, x.dtype(), [&]<class Q>() {
       dispatch(kFloatTypes, y.dtype(), [&]<class T>() {
         // Differences of int32 do not fit a float.
         using D = std::conditional_t<std::is_same_v<Q, int32_t>, double, float>;
+        const void* in = x.bytes();
+        T* out = y.data<T>();
         int64_t at = 0;
         for (int64_t o = 0; o < map.outer(); ++o)
-          for (int64_t a = 0; a < map.axis(); ++a)
-            for (int64_t i = 0; i < map.inner(); ++i, ++at) {
-              const auto s = static_cast<size_t>(map.index(o, a) + i * map.step());
+          for (int64_t a = 0; a < map.axis(); ++a) {
+            map.for_line(scales, zeros, o, a, [&](int64_t i, float scale, float zero) {
               const D difference =
-                  static_cast<D>(static_cast<Compute<Q>>(x.at<Q>(at))) - static_cast<D>(zero[s]);
-              y.set<T>(at, static_cast<T>(static_cast<Compute<T>>(difference * static_cast<D>(scale[s]))));
-            }
+                  static_cast<D>(static_cast<Compute<Q>>(load_element<Q>(in, at + i))) - static_cast<D>(zero);
+              out[at + i] = static_cast<T>(static_cast<Compute<T>>(difference * static_cast<D>(scale)));
+            });
+            at += map.inner();
+          }
       });
     });
   }

@@ -24,20 +24,21 @@ class QuantizeLinear {
   void run(const Context& ctx, const State& map) const {
     const TensorView x = ctx.input(0);
     const OutputTensor y = ctx.output(0);
-    const std::span<const float> scale = as_floats(ctx, ctx.input(1)),
-                                 zero = as_floats(ctx, ctx.input(2), ctx.input(1).size());
+    const std::span<const float> scales = as_floats(ctx, ctx.input(1)),
+                                 zeros = as_floats(ctx, ctx.input(2), ctx.input(1).size());
     if (x.size() == 0) return;
     CancelPoint point(ctx);
-    const std::span<const float> in = as_floats(ctx, x);
+    const float* in = as_floats(ctx, x).data();
+    void* out = y.bytes();
     dispatch(kQuantizedTypes, y.dtype(), [&]<class T>() {
       int64_t at = 0;
       for (int64_t o = 0; o < map.outer(); ++o)
         for (int64_t a = 0; a < map.axis(); ++a) {
           point.pass(map.inner());
-          for (int64_t i = 0; i < map.inner(); ++i, ++at) {
-            const auto s = static_cast<size_t>(map.index(o, a) + i * map.step());
-            y.set<T>(at, quantize<T>(in[static_cast<size_t>(at)] / scale[s], zero[s], saturate_));
-          }
+          map.for_line(scales, zeros, o, a, [&](int64_t i, float scale, float zero) {
+            store_element<T>(out, at + i, quantize<T>(in[at + i] / scale, zero, saturate_));
+          });
+          at += map.inner();
         }
     });
   }

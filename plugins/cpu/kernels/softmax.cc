@@ -36,10 +36,11 @@ class SoftmaxFamily {
     if (row != nullptr && in.dtype() == TENON_FLOAT32 && at.inner == 1) {
       const float* x = in.data<float>();
       float* y = ctx.output(0).data<float>();
+      const auto run_row = isa_table().*row;
       ctx.parallel_for(at.outer, std::max<int64_t>(1, kGrainCostly / at.axis),
                        [&](int64_t begin, int64_t end) {
                          for (int64_t o = begin; o < end; ++o)
-                           (isa_table().*row)(x + o * at.axis, y + o * at.axis, at.axis);
+                           run_row(x + o * at.axis, y + o * at.axis, at.axis);
                        });
       return;
     }

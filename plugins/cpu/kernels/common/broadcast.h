@@ -32,22 +32,25 @@ struct Broadcast {
   /// Calls f(offset of each operand, offset in the output) for runs [first, last).
   template <class F>
   void for_runs(int64_t first, int64_t last, F&& f) const {
-    std::array<int64_t, TENON_EP_MAX_RANK> index{};
+    int64_t index[TENON_EP_MAX_RANK];  // of the outer dims
     std::array<int64_t, N> at{};
     const auto outer = static_cast<size_t>(rank - 1);
+    const int64_t* sizes = dims.data();
+    const int64_t* moves[N];
+    for (size_t i = 0; i < N; ++i) moves[i] = strides[i].data();
     int64_t rest = first;
     if (first >= last) return;  // where there is no run a dim is 0
     for (size_t d = outer; d-- > 0;) {
-      index[d] = rest % dims[d];
-      rest /= dims[d];
-      for (size_t i = 0; i < N; ++i) at[i] += index[d] * strides[i][d];
+      index[d] = rest % sizes[d];
+      rest /= sizes[d];
+      for (size_t i = 0; i < N; ++i) at[i] += index[d] * moves[i][d];
     }
     for (int64_t r = first; r < last; ++r) {
       f(at, r * run);
       for (size_t d = outer; d-- > 0;) {
-        for (size_t i = 0; i < N; ++i) at[i] += strides[i][d];
-        if (++index[d] < dims[d]) break;
-        for (size_t i = 0; i < N; ++i) at[i] -= strides[i][d] * dims[d];
+        for (size_t i = 0; i < N; ++i) at[i] += moves[i][d];
+        if (++index[d] < sizes[d]) break;
+        for (size_t i = 0; i < N; ++i) at[i] -= moves[i][d] * sizes[d];
         index[d] = 0;
       }
     }

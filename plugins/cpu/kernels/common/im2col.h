@@ -5,6 +5,15 @@
 
 namespace tenon::cpu {
 
+template <class T>
+void copy_line(const T* from, int64_t stride, int64_t n, T* to) {
+  if (stride == 1) {
+    std::copy_n(from, n, to);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i * stride];
+  }
+}
+
 /// Rows are (channel, tap), columns are the output positions [first, first + n); `to` has `n` elements per
 /// row. `image` is one [channels, spatial...] tensor; what lies in the padding is `outside`.
 template <class T>
@@ -23,8 +32,12 @@ void im2col(const T* image, int64_t channels, const std::vector<WindowDim>& dims
     rest = first;
     for (size_t d = rank; d-- > 0;) at[d] = rest % window[d].out, rest /= window[d].out;
 
+    // The output positions [low, high) of a line whose element is inside.
+    const int64_t shift = tap[rank - 1] * inner.dilation - inner.pad_begin;
+    const int64_t low = shift >= 0 ? 0 : ceil_div(-shift, inner.stride);
+    const int64_t high = inner.in <= shift ? 0 : ceil_div(inner.in - shift, inner.stride);
     for (int64_t done = 0; done < n;) {  // one line of the innermost dim at a time
-      const int64_t line = std::min(inner.out - at[rank - 1], n - done);
+      const int64_t begin = at[rank - 1], line = std::min(inner.out - begin, n - done);
       int64_t offset = 0;
       bool inside = true;
       for (size_t d = 0; d + 1 < rank; ++d) {
@@ -32,12 +45,14 @@ void im2col(const T* image, int64_t channels, const std::vector<WindowDim>& dims
         inside = inside && in >= 0 && in < window[d].in;
         offset = offset * window[d].in + in;
       }
-      const int64_t shift = tap[rank - 1] * inner.dilation - inner.pad_begin;
-      const T* source = channel + offset * inner.in;
-      for (int64_t i = 0; i < line; ++i) {
-        const int64_t in = (at[rank - 1] + i) * inner.stride + shift;
-        to[done + i] = inside && in >= 0 && in < inner.in ? source[in] : outside;
-      }
+      T* out = to + done;
+      const int64_t before = std::clamp<int64_t>(low - begin, 0, line);
+      const int64_t end = inside ? std::clamp<int64_t>(high - begin, before, line) : before;
+      std::fill(out, out + before, outside);
+      if (before < end)
+        copy_line(channel + offset * inner.in + (begin + before) * inner.stride + shift, inner.stride,
+                  end - before, out + before);
+      std::fill(out + end, out + line, outside);
       done += line;
       at[rank - 1] = 0;
       for (size_t d = rank - 1; d-- > 0;) {

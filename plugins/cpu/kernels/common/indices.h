@@ -28,14 +28,17 @@ inline DimsView nd_offsets(const Context& ctx, TensorView indices, DimsView dims
   int64_t rows = 1;
   for (int i = 0; i + 1 < indices.rank(); ++i) rows *= indices.dim(i);
   const std::span<int64_t> out = scratch_list<int64_t>(ctx, rows);
-  for (size_t r = 0; r < out.size(); ++r) {
-    out[r] = 0;
+  const int64_t *row = flat.data(), *limit = dims.data(), *stride = strides.data();
+  for (int64_t& offset : out) {
+    int64_t sum = 0;
     for (size_t d = 0; d < depth; ++d) {
-      int64_t index = flat[r * depth + d];
-      require(index >= -dims[d] && index < dims[d], TENON_OUT_OF_RANGE, "index ", index, " of axis ", d,
-              " is outside [", -dims[d], ", ", dims[d] - 1, "]");
-      out[r] += (index < 0 ? index + dims[d] : index) * strides[d];
+      const int64_t index = row[d], n = limit[d];
+      if (index < -n || index >= n) [[unlikely]]
+        fail(TENON_OUT_OF_RANGE, "index ", index, " of axis ", d, " is outside [", -n, ", ", n - 1, "]");
+      sum += (index < 0 ? index + n : index) * stride[d];
     }
+    offset = sum;
+    row += depth;
   }
   return out;
 }

@@ -29,6 +29,8 @@ ScaleMap::ScaleMap(DimsView data, DimsView scale, int64_t axis, int64_t block) {
 }
 
 std::span<const float> as_floats(const Context& ctx, TensorView tensor, int64_t count) {
+  if (tensor.present() && tensor.dtype() == TENON_FLOAT32)
+    return {tensor.data<float>(), static_cast<size_t>(tensor.size())};
   const std::span<float> out = scratch_list<float>(ctx, tensor.present() ? tensor.size() : count);
   if (!tensor.present()) {
     std::fill(out.begin(), out.end(), 0.0f);

@@ -20,11 +20,19 @@ class ScaleMap {
   int64_t outer() const { return at_.outer; }
   int64_t axis() const { return at_.axis; }
   int64_t inner() const { return at_.inner; }
-  /// Of element (outer o, axis a, inner i). When step() is 0 it is the same for all i.
-  int64_t index(int64_t o, int64_t a) const {
-    return kind_ == kTensor ? 0 : kind_ == kAxis ? a : (o * blocks_ + a / block_) * at_.inner;
+  /// f(i, scale, zero) for the inner elements i behind (outer o, axis a). Both lists have as many elements as the
+  /// scale's tensor.
+  template <class F>
+  void for_line(std::span<const float> scales, std::span<const float> zeros, int64_t o, int64_t a,
+                F&& f) const {
+    const int64_t first = kind_ == kTensor ? 0 : kind_ == kAxis ? a : (o * blocks_ + a / block_) * at_.inner;
+    const float *scale = scales.data() + first, *zero = zeros.data() + first;
+    if (kind_ == kBlock) {
+      for (int64_t i = 0; i < at_.inner; ++i) f(i, scale[i], zero[i]);
+    } else {
+      for (int64_t i = 0; i < at_.inner; ++i) f(i, *scale, *zero);
+    }
   }
-  int64_t step() const { return kind_ == kBlock ? 1 : 0; }
 
  private:
   enum Kind { kTensor, kAxis, kBlock } kind_;
@@ -32,8 +40,16 @@ class ScaleMap {
   int64_t block_ = 1, blocks_ = 1;
 };
 
-/// Any numeric tensor as floats, in scratch memory; packed types too. Missing: `count` zeros.
+/// Any numeric tensor as floats, packed types too: the tensor's own memory, or a copy in scratch memory. Missing: `count`
+/// zeros.
 std::span<const float> as_floats(const Context& ctx, TensorView tensor, int64_t count = 0);
+
+/// The nearest integer, ties to even. nearbyint() is a call on processors that are sure to be there; adding and taking off a
+/// number whose last bit is worth 1 rounds likewise, in the default rounding mode, which Runs have.
+inline double round_to_even(double x) {
+  constexpr double kUnit = 0x1.8p52;
+  return std::abs(x) < 0x1p51 ? (x + kUnit) - kUnit : x;
+}
 
 /// round(x) + zero point, saturated to T. Ties to even, as ONNX asks for.
 template <class T>
@@ -53,7 +69,7 @@ T quantize(float x, float zero, bool saturate) {
       else
         return static_cast<double>(T::kHighest);
     }();
-    const double rounded = std::nearbyint(static_cast<double>(x)) + static_cast<double>(zero);
+    const double rounded = round_to_even(static_cast<double>(x)) + static_cast<double>(zero);
     // NaN becomes 0 by the comparison order
     return static_cast<T>(static_cast<int64_t>(rounded >= kHigh ? kHigh : rounded > kLow ? rounded : kLow));
   }

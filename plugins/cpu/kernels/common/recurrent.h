@@ -88,12 +88,22 @@ std::span<C> load_blocks(const Context& ctx, TensorView in, bool exchange) {
   const std::span<C> out = scratch_list<C>(ctx, in.size());
   const int64_t d0 = in.rank() > 0 ? in.dim(0) : 1, d1 = in.rank() > 1 ? in.dim(1) : 1;
   const int64_t block = d0 * d1 > 0 ? in.size() / (d0 * d1) : 0;
+  const T* from = in.data<T>();
   for (int64_t i = 0; i < d0; ++i)
-    for (int64_t j = 0; j < d1; ++j)
-      for (int64_t k = 0; k < block; ++k)
-        out[static_cast<size_t>((exchange ? j * d0 + i : i * d1 + j) * block + k)] =
-            static_cast<C>(static_cast<Compute<T>>(in.data<T>()[(i * d1 + j) * block + k]));
+    for (int64_t j = 0; j < d1; ++j, from += block) {
+      C* to = out.data() + (exchange ? j * d0 + i : i * d1 + j) * block;
+      for (int64_t k = 0; k < block; ++k) to[k] = static_cast<C>(static_cast<Compute<T>>(from[k]));
+    }
   return out;
+}
+
+/// As load_blocks(), to be read only: the tensor's own memory where that is the same.
+template <class C, class T>
+std::span<const C> view_blocks(const Context& ctx, TensorView in, bool exchange) {
+  if constexpr (std::is_same_v<C, T>) {
+    if (!exchange) return {in.data<T>(), static_cast<size_t>(in.size())};
+  }
+  return load_blocks<C, T>(ctx, in, exchange);
 }
 
 template <class C, class T, class Cell>
@@ -109,9 +119,10 @@ void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
     std::fill(out.begin(), out.end(), C{0});
     return out;
   };
-  const std::span<const C> x = load(0, batch_first_), w = load(1, false), r = load(2, false),
+  const auto view = [&](int i, bool exchange) { return view_blocks<C, T>(ctx, ctx.input(i), exchange); };
+  const std::span<const C> x = view(0, batch_first_), w = view(1, false), r = view(2, false),
                            bias = load_or_zeros(3, false, s.directions * 2 * width);
-  const std::span<const C> peephole = has_cell_ && ctx.has_input(7) ? load(7, false) : std::span<C>();
+  const std::span<const C> peephole = has_cell_ && ctx.has_input(7) ? view(7, false) : std::span<const C>();
   const std::span<int64_t> lengths = scratch_list<int64_t>(ctx, s.batch);
   std::fill(lengths.begin(), lengths.end(), s.time);
   if (ctx.has_input(4)) {

@@ -20,9 +20,9 @@ void append(Dims* dims, Dims* strides, int64_t dim, int64_t stride) {
 }  // namespace
 
 int64_t ReducePlan::kept_offset(int64_t output) const {
+  const int64_t *dims = kept_dims.data(), *strides = kept_strides.data();
   int64_t offset = 0;
-  for (size_t d = kept_dims.size(); d-- > 0; output /= kept_dims[d])
-    offset += output % kept_dims[d] * kept_strides[d];
+  for (size_t d = kept_dims.size(); d-- > 0; output /= dims[d]) offset += output % dims[d] * strides[d];
   return offset;
 }
 

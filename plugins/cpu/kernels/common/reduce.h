@@ -50,14 +50,15 @@ void reduce_loop(const Context& ctx, const ReducePlan& plan) {
   const int64_t grain = std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, plan.reduced));
   const int64_t inner = plan.reduced_dims.back(), step = plan.reduced_strides.back();
   const int64_t rows = inner > 0 ? plan.reduced / inner : 0;
+  const int64_t *dims = plan.reduced_dims.data(), *strides = plan.reduced_strides.data();
+  const size_t outer = plan.reduced_dims.size() - 1;
   ctx.parallel_for(plan.outputs, grain, [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
       const T* first = in + plan.kept_offset(o);
       Accumulator total;
       for (int64_t r = 0; r < rows; ++r) {
         int64_t offset = 0, rest = r;
-        for (size_t d = plan.reduced_dims.size() - 1; d-- > 0; rest /= plan.reduced_dims[d])
-          offset += rest % plan.reduced_dims[d] * plan.reduced_strides[d];
+        for (size_t d = outer; d-- > 0; rest /= dims[d]) offset += rest % dims[d] * strides[d];
         const T* line = first + offset;
         for (int64_t i = 0; i < inner; ++i) total.add(static_cast<C>(line[i * step]));
       }

@@ -156,6 +156,8 @@ void Forest::check() {
     require(valid(node.on_true) && valid(node.on_false), TENON_INVALID_ARGUMENT, "a branch is out of range");
     features = std::max(features, node.feature + 1);
   }
+  const auto as_first = [&](const TreeNode& node) { return node.mode == nodes.front().mode; };
+  if (!nodes.empty() && std::all_of(nodes.begin(), nodes.end(), as_first)) only_mode_ = nodes.front().mode;
   // Circles: depth first, a node that is met again while it is being visited. From every node, because a circle
   // has no root.
   enum : uint8_t { kNew, kOpen, kDone };

@@ -36,24 +36,38 @@ struct Forest {
 
   /// Lays the votes out, one list per leaf.
   void set_leaves(const std::vector<std::vector<TreeVote>>& leaves);
-  /// Every index is within bounds and no walk ends in a circle; counts the features. Models are untrusted.
+  /// Every index is within bounds and no walk ends in a circle; counts the features and sees which tests there are. Models are
+  /// untrusted.
   void check();
 
   template <class T>
   std::span<const TreeVote> walk(int32_t at, const T* row) const {
     const TreeNode* all = nodes.data();  // check() has seen every index
-    while (at >= 0) {
-      const TreeNode& node = all[at];
-      const auto x = static_cast<double>(static_cast<Compute<T>>(row[node.feature]));
-      at = goes_true(node, x) ? node.on_true : node.on_false;
+    const auto descend = [&](auto&& is_true) {
+      while (at >= 0) {
+        const TreeNode& node = all[at];
+        const auto x = static_cast<double>(static_cast<Compute<T>>(row[node.feature]));
+        at = is_true(node, x) ? node.on_true : node.on_false;
+      }
+    };
+    switch (only_mode_) {
+      case TreeMode::kLessEqual:
+        descend([](const TreeNode& node, double x) { return x <= node.value || is_missing(node, x); });
+        break;
+      case TreeMode::kLess:
+        descend([](const TreeNode& node, double x) { return x < node.value || is_missing(node, x); });
+        break;
+      default:
+        descend([this](const TreeNode& node, double x) { return goes_true(node, x); });
     }
     const int32_t* begin = leaf_begins.data() + ~at;
     return {votes.data() + begin[0], votes.data() + begin[1]};
   }
 
  private:
+  static bool is_missing(const TreeNode& node, double x) { return x != x && node.missing_is_true; }
   bool goes_true(const TreeNode& node, double x) const {
-    if (x != x && node.missing_is_true) return true;
+    if (is_missing(node, x)) return true;
     switch (node.mode) {
       case TreeMode::kLessEqual:
         return x <= node.value;
@@ -73,6 +87,8 @@ struct Forest {
     const std::vector<double>& set = member_sets[static_cast<size_t>(node.members)];
     return x == x && std::binary_search(set.begin(), set.end(), x);
   }
+
+  TreeMode only_mode_ = TreeMode::kMember;  // set by check(): that of all nodes, kMember when they differ
 };
 
 /// The forest of TreeEnsembleClassifier ("class") or TreeEnsembleRegressor ("target"): nodes named by tree
@@ -121,7 +137,9 @@ void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregat
   const Rows x = rows_of(ctx.input(0).dims());
   const T* data = ctx.input(0).data<T>();
   const auto trees = static_cast<int64_t>(forest.roots.size());
+  const int32_t* roots = forest.roots.data();
   constexpr int64_t kBlock = 32;  // rows that cross a tree while it is in the cache
+  constexpr int64_t kTreesPerCheck = 16;
   const WorkerLists<double> all_sums(ctx, kBlock * forest.targets);
   const WorkerLists<uint8_t> all_voted(ctx, kBlock * forest.targets);
   const int64_t grain = std::max<int64_t>(1, kGrainCostly / (trees + 1));
@@ -137,8 +155,9 @@ void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregat
       };
       std::fill(sums.begin(), sums.end(), 0.0);
       std::fill(voted.begin(), voted.end(), uint8_t{0});
-      for (const int32_t root : forest.roots) {
-        ctx.check_cancelled();
+      for (int64_t tree = 0; tree < trees; ++tree) {
+        if (tree % kTreesPerCheck == 0) ctx.check_cancelled();
+        const int32_t root = roots[tree];
         for (int64_t row = first; row < last; ++row) {
           TreeScores scores = scores_of(row);
           for (const TreeVote& vote : forest.walk(root, data + row * x.columns)) scores.add(vote, aggregate);
