@@ -59,6 +59,7 @@ class CaseSet:
 
 CASE_SETS = [
     CaseSet("onnx node", BUILD / "conformance" / "node", 1884, everywhere=True),
+    CaseSet("onnx node, dims unknown", BUILD / "conformance" / "symbolic", 1834),
     CaseSet("onnx simple", BUILD / "conformance" / "simple", 23),
     CaseSet("onnx pytorch-converted", BUILD / "conformance" / "pytorch-converted", 82),
     CaseSet("onnx pytorch-operator", BUILD / "conformance" / "pytorch-operator", 35),

@@ -286,11 +286,6 @@ Status crop(const Node& node, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
-/// Dropped from ai.onnx: Slice as it became in opset 10.
-Status dynamic_slice(const Node& node, const InferInputs& inputs, Types& out) {
-  return infer_as("Slice", 10, node, inputs, out);
-}
-
 Status unsqueeze_by_input(const Node&, const InferInputs& inputs, Types& out) {
   if (const Type* x = tensor_input(inputs, 0)) set_output(out, 0, x->element);
   return ok_status();
@@ -361,7 +356,7 @@ const std::vector<OwnOperator>& own_operators() {
       // Once in ai.onnx, or put there by ONNX Runtime's optimizer.
       {"", "Affine", 1, 1, 1, like_first, "alpha:f beta:f"},
       {"", "Crop", 1, 1, 1, crop, "border:is scale:is"},
-      {"", "DynamicSlice", 3, 4, 1, dynamic_slice, ""},
+      {"", "DynamicSlice", 3, 4, 1, infer_slice_10, ""},
       {"", "ImageScaler", 1, 1, 1, like_first, "scale:f bias:fs"},
       {"", "LayerNormalization", 2, 3, 3, layer_norm, "axis epsilon:f stash_type"},
       {"", "MeanVarianceNormalization", 1, 1, 1, like_first, "across_channels normalize_variance"},

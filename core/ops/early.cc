@@ -1,5 +1,5 @@
 // Output types for schemas that ONNX ships without inference: those of its first opsets, a few of ai.onnx.ml,
-// and functions whose body says it all. And Range, where ONNX's inference refuses what everybody runs.
+// and functions whose body says it all. And where ONNX's inference refuses what everybody runs, or is wrong.
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -295,6 +295,9 @@ InferRule early_rule(std::string_view name, int since) {
   static const std::multimap<std::string_view, Entry> table = {
       {"Abs", {1, like_first}},
       {"Add", {1, like_first}},  // broadcasting was one way: to the first
+      {"Attention", {23, infer_attention}},
+      {"Attention", {24, infer_attention}},
+      {"Attention", {25, infer_attention}},
       {"AveragePool", {10, ceil_pool}},
       {"AveragePool", {11, ceil_pool}},
       {"AveragePool", {19, ceil_pool}},
@@ -349,12 +352,19 @@ InferRule early_rule(std::string_view name, int since) {
       {"Reciprocal", {1, like_first}},
       {"Relu", {1, like_first}},
       {"Reshape", {1, reshape}},
+      {"Resize", {10, infer_resize}},
+      {"Resize", {11, infer_resize}},
+      {"Resize", {13, infer_resize}},
+      {"Resize", {18, infer_resize}},
+      {"Resize", {19, infer_resize}},
       {"SVMRegressor", {1, svm_regressor}},
       {"Scaler", {1, float_like_first}},
       {"Selu", {1, like_first}},
       {"Sigmoid", {1, like_first}},
+      {"Slice", {10, infer_slice_10}},
       {"Split", {1, split}},
       {"Sqrt", {1, like_first}},
+      {"StringNormalizer", {10, infer_string_normalizer}},
       {"Sub", {1, like_first}},
       {"Sum", {1, like_first}},
       {"Tanh", {1, like_first}},

@@ -63,4 +63,15 @@ Status broadcast(const InferInputs& inputs, size_t a, size_t b, ir::ElementType 
 Status matrix_product(const InferInputs& inputs, size_t a, size_t b, bool transpose_a, bool transpose_b,
                       ir::ElementType element, std::vector<ir::Type>& out);
 
+// Whole rules, for inputs some of whose dims are not known (open_dims.cc).
+
+/// Attention: the length of past and present together, and the width of a result of rank 3.
+Status infer_attention(const ir::Node& node, const InferInputs& inputs, std::vector<ir::Type>& out);
+/// Resize: where the length of a list is not known, nothing but the rank is.
+Status infer_resize(const ir::Node& node, const InferInputs& inputs, std::vector<ir::Type>& out);
+/// StringNormalizer: a matrix has one row.
+Status infer_string_normalizer(const ir::Node& node, const InferInputs& inputs, std::vector<ir::Type>& out);
+/// Slice-10: a dim that is cut is not known to be that of the input.
+Status infer_slice_10(const ir::Node& node, const InferInputs& inputs, std::vector<ir::Type>& out);
+
 }  // namespace tenon::ops

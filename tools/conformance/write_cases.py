@@ -10,6 +10,8 @@ SequenceProto or OptionalProto each, in the order of the graph's inputs and outp
     OUT_DIR/node/              single-operator cases, which the package makes in memory
     OUT_DIR/{simple,pytorch-converted,pytorch-operator}/   folders shipped in the package, copied
     OUT_DIR/light/             networks shipped as flat files; their input is the ramp the package's own runner feeds
+    OUT_DIR/symbolic/          the single-operator cases once more, with names for all dims of their inputs, with no shapes
+                               declared for what they compute, and with the shape of each output as one more output
     OUT_DIR/older/             cases of a pack, as packed
 
 A stamp with the versions and counts makes a second run instant; an interrupted run is started over.
@@ -28,6 +30,7 @@ from pathlib import Path, PurePosixPath
 
 ONNX_VERSION = "1.23.2"
 NODE_CASES = 1884
+SYMBOLIC_CASES = 1834
 OTHER_CASES = 149
 FOLDER_KINDS = ("simple", "pytorch-converted", "pytorch-operator")
 
@@ -115,6 +118,59 @@ def write_node_cases(out: Path) -> int:
     return len(cases)
 
 
+def symbolic_model(model):
+    """A copy that does not know its dims before it runs, and says each output's; None when it knows none to begin with."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    graph = copy.graph
+    del graph.value_info[:]
+    named = 0
+    for info in graph.input:
+        dims = info.type.tensor_type.shape.dim
+        named += len(dims)
+        for axis, dim in enumerate(dims):
+            dim.dim_param = f"{info.name}.{axis}"
+    tensors = [info for info in graph.output if info.type.WhichOneof("value") == "tensor_type"]
+    for info in tensors:
+        info.type.tensor_type.ClearField("shape")
+    if named == 0:
+        return None
+    if any(entry.domain == "" for entry in copy.opset_import):
+        for info in tensors:
+            graph.node.append(helper.make_node("Shape", [info.name], [f"{info.name}.shape"]))
+            graph.output.append(helper.make_tensor_value_info(f"{info.name}.shape", TensorProto.INT64, None))
+    return copy
+
+
+def write_symbolic_cases(node: Path, out: Path) -> int:
+    import numpy as np
+    import onnx
+    from onnx import numpy_helper
+
+    written = 0
+    for case in sorted(node.iterdir()):
+        model = onnx.load(case / "model.onnx")
+        symbolic = symbolic_model(model)
+        if symbolic is None:
+            continue
+        folder = out / case.name
+        folder.mkdir(parents=True)
+        onnx.save(symbolic, folder / "model.onnx")
+        places = {info.name: i for i, info in enumerate(model.graph.output)}
+        for data_set in sorted(case.glob("test_data_set_*")):
+            copy = shutil.copytree(data_set, folder / data_set.name)
+            for i, info in list(enumerate(symbolic.graph.output))[len(places):]:
+                of = places[info.name.removesuffix(".shape")]
+                tensor = onnx.TensorProto.FromString((data_set / f"output_{of}.pb").read_bytes())
+                shape = numpy_helper.from_array(np.asarray(tensor.dims, np.int64), info.name)
+                (copy / f"output_{i}.pb").write_bytes(shape.SerializeToString())
+        written += 1
+    return written
+
+
 def copy_folder_cases(source: Path, out: Path) -> int:
     folders = [folder for folder in sorted(source.iterdir()) if (folder / "model.onnx").is_file()]
     for folder in folders:
@@ -158,18 +214,19 @@ def write_package_cases(out: Path) -> None:
     stamp = read_stamp(stamp_file)
     if stamp.get("made_by") != wanted:
         stamp_file.unlink(missing_ok=True)
-        for kind in ("node", *FOLDER_KINDS, "light"):
+        for kind in ("node", "symbolic", *FOLDER_KINDS, "light"):
             shutil.rmtree(out / kind, ignore_errors=True)
         out.mkdir(parents=True, exist_ok=True)
         data = Path(importlib.util.find_spec("onnx").origin).parent / "backend" / "test" / "data"
         others = sum(copy_folder_cases(data / kind, out / kind) for kind in FOLDER_KINDS)
         others += write_light_cases(data / "light", out / "light")
         stamp = {"made_by": wanted, "node": write_node_cases(out / "node"), "others": others}
-        if (stamp["node"], others) != (NODE_CASES, OTHER_CASES):
-            raise SystemExit(f"write_cases.py: {stamp['node']} node cases and {others} others,"
-                             f" expected {NODE_CASES} and {OTHER_CASES}")
+        stamp["symbolic"] = write_symbolic_cases(out / "node", out / "symbolic")
+        counts = {"node": NODE_CASES, "symbolic": SYMBOLIC_CASES, "others": OTHER_CASES}
+        if any(stamp[kind] != count for kind, count in counts.items()):
+            raise SystemExit(f"write_cases.py: {({kind: stamp[kind] for kind in counts})} cases, expected {counts}")
         write_stamp(stamp_file, stamp)
-    print(f"{stamp['node']} node cases, {stamp['others']} others")
+    print(f"{stamp['node']} node cases, {stamp['symbolic']} of them symbolic too, {stamp['others']} others")
 
 
 def checked_members(pack: tarfile.TarFile) -> list[tarfile.TarInfo]:
