@@ -62,7 +62,8 @@ class Runtime {
   }
 
  private:
-  static constexpr const char* kLibrary = "libtenon.so.0";  // by its SONAME: the name without a number is for linking alone
+  static constexpr const char* kLibrary =
+      "libtenon.so.0";  // by its SONAME: the name without a number is for linking alone
 
   static std::string beside_this_program() {
     char path[PATH_MAX];
