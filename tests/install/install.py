@@ -5,6 +5,7 @@ Installs every component into an empty prefix, builds a C and a C++ program outs
 runs them on a model, moves the prefix and runs them again; asks for what is not there; and looks at the library's name and symbols.
 """
 
+import json
 import os
 import re
 import shutil
@@ -43,7 +44,7 @@ class Install(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(dir=BUILD, prefix="install.")
         cls.work = Path(cls.folder.name).resolve()
         cls.prefix = cls.work / "prefix"
-        for component in ("runtime", "devel", "sdk", "cts", "tenon_ep_cpu"):
+        for component in ("runtime", "tools", "devel", "sdk", "cts", "tenon_ep_cpu"):
             must("cmake", "--install", BUILD, "--prefix", cls.prefix, "--component", component)
         cls.lib = next(cls.prefix.rglob("libtenon.so.0")).parent
 
@@ -109,6 +110,25 @@ class Install(unittest.TestCase):
         self.assertTrue(names)
         for name in names:
             self.assertRegex(name, r"^tenon_\w+@@TENON_0$")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_the_owner_of_the_library_may_own_the_providers_beside_it(self):
+        owned = self.work / "owned"
+        shutil.copytree(self.prefix, owned, symlinks=True)
+        for path in [owned, *owned.rglob("*")]:
+            os.chown(path, 4711, 4711, follow_symlinks=False)
+        lib = next(owned.rglob("libtenon.so.0")).parent
+        elsewhere = self.work / "elsewhere"
+        shutil.copytree(lib / "tenon/providers.d", elsewhere)
+        for path in [elsewhere, *elsewhere.rglob("*")]:
+            os.chown(path, 4711, 4711)
+
+        def verdict(**more: str) -> str:
+            listed = json.loads(must(owned / "bin/tenon", "providers", "list", "--json", env=plain_environment(**more)))
+            return next(entry["refusal"] or entry["verdict"] for entry in listed if entry["id"] == "cpu")
+
+        self.assertEqual(verdict(), "usable")
+        self.assertEqual(verdict(TENON_PROVIDER_FILES=str(elsewhere)), "E_FILE_MODE")
 
     def test_the_licence_comes_along(self):
         found = {path.name for path in (self.prefix / "share/doc/tenon").iterdir()}
