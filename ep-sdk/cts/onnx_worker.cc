@@ -62,15 +62,19 @@ class Runtime {
   }
 
  private:
+  static constexpr const char* kLibrary =
+      "libtenon.so.0";  // by its SONAME: the name without a number is for linking alone
+
   static std::string beside_this_program() {
     char path[PATH_MAX];
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
     const fs::path folder =
         fs::path(std::string(path, n > 0 ? static_cast<size_t>(n) : 0)).parent_path().parent_path();
-    for (const char* place : {"lib/libtenon.so", "lib64/libtenon.so", "lib/x86_64-linux-gnu/libtenon.so"}) {
-      if (fs::exists(folder / place)) return (folder / place).string();
+    for (const char* place : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+      const fs::path library = folder / place / kLibrary;
+      if (fs::exists(library)) return library.string();
     }
-    return "libtenon.so";
+    return kLibrary;
   }
 
   void set(const std::string& key, const std::string& value) const {

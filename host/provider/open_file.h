@@ -57,7 +57,8 @@ class OpenFile : public ByteSource {
 Result<FileIdentity> identity_of(const std::string& path);
 
 /// Who could change the file that `path` (a real path) names: refuses E_FILE_MODE when anybody but root and
-/// the user of this process owns it or a folder above it or may write there. Two things pass that look
+/// the user of this process owns it or a folder above it or may write there. Beneath the folder that libtenon's own
+/// file lies in, the owner of that file may too: whoever it is could change libtenon itself. Two things pass that look
 /// otherwise: a folder with the sticky bit, and what is writable by its owner's private group, which some
 /// distributions make usual.
 Status check_writers(const std::string& path);

@@ -33,7 +33,7 @@ enum class Place {
   kConfig = 4,       // discovery.search
   kLibrary = 5,      // <folder of libtenon>/tenon/providers.d
   kUser = 6,         // $XDG_DATA_HOME/tenon/providers.d, when discovery.user is set
-  kSystem = 7,       // /etc/tenon/providers.d, /usr/local/lib/tenon, /usr/lib/<triplet>/tenon
+  kSystem = 7,       // /etc/tenon, /usr/local/lib/tenon and /usr/lib/<triplet>/tenon, each with /providers.d
 };
 
 /// "discovery.search", "TENON_PROVIDER_FILES" ...: for messages.

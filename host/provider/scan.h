@@ -38,7 +38,8 @@ std::string hidden_folders();
 /// empty when there is none.
 std::string find_scan_helper();
 
-/// The folder that holds the library (or program) with this code; a real path, empty when unknown.
+/// The library (or program) that holds this code, and its folder; real paths, empty when unknown.
+std::string own_file();
 std::string own_folder();
 
 }  // namespace tenon::provider

@@ -296,16 +296,15 @@ std::string real_path(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string own_folder() {
+std::string own_file() {
   Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
+  if (dladdr(reinterpret_cast<void*>(&own_file), &info) == 0 || info.dli_fname == nullptr) return {};
   // A program's own name may be relative to a folder that is no longer the current one.
   std::filesystem::path named(info.dli_fname);
-  return std::filesystem::path(
-             real_path(named.is_absolute() ? named : std::filesystem::path("/proc/self/exe")))
-      .parent_path()
-      .string();
+  return real_path(named.is_absolute() ? named : std::filesystem::path("/proc/self/exe"));
 }
+
+std::string own_folder() { return std::filesystem::path(own_file()).parent_path().string(); }
 
 std::string find_scan_helper() {
   std::string folder = own_folder();

@@ -52,8 +52,8 @@ class Search {
   }
 
   static std::vector<std::string> system_folders() {
-    return {"/etc/tenon/providers.d", "/usr/local/lib/tenon",
-            str_cat("/usr/lib/", host_arch(), "-linux-gnu/tenon")};
+    return {"/etc/tenon/providers.d", "/usr/local/lib/tenon/providers.d",
+            str_cat("/usr/lib/", host_arch(), "-linux-gnu/tenon/providers.d")};
   }
 
   // Returns whether the variable is in force.

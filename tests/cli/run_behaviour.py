@@ -4,7 +4,7 @@
     run_behaviour.py build/release/bin/tenon [--filter TEXT]
 
 A row runs `args` (default: one Relu, traced) in a new folder that holds relu.onnx, chain.onnx (a = x + x, r = relu(a),
-y = r * a), half.onnx (the same in float16), x.npy, half.npy and c.toml: the fake accelerator first, then cpu, with the row's `config` lines, `on_lost` and `options` of
+y = r * a), half.onnx (the same in float16), pair.onnx (y = a + b), x.npy, half.npy and c.toml: the fake accelerator first, then cpu, with the row's `config` lines, `on_lost` and `options` of
 the accelerator. `stdout` and `stderr` are patterns; `json` are values in the JSON it prints, by path; `trace` are
 patterns for events of category fallback in the trace of the Run; `explain` are patterns for `tenon explain --json` with
 the same config. {fakes} in `env` is the folder of the fakes, {dir} that of the row. `copy` puts a provider, with other
@@ -86,6 +86,7 @@ def problems_of(tenon: Path, row: dict, folder: Path) -> list[str]:
     fakes = tenon.parents[1] / "fakes"
     (folder / "relu.onnx").write_bytes(run_errors.relu_model())
     (folder / "chain.onnx").write_bytes(chain_model(TensorProto.FLOAT))
+    (folder / "pair.onnx").write_bytes(run_errors.pair_model())
     (folder / "half.onnx").write_bytes(chain_model(TensorProto.FLOAT16))
     (folder / "c.toml").write_text(config_text(row, fakes))
     np.save(folder / "x.npy", np.array([1, -2, 3, -4], np.float32))

@@ -41,6 +41,15 @@ def npy_bytes(spec: dict) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(body)
 
 
+def pair_model() -> bytes:
+    """y = a + b, two inputs of four numbers."""
+    from onnx import TensorProto, helper
+
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "aby"]
+    graph = helper.make_graph([helper.make_node("Add", ["a", "b"], ["y"], "sum")], "pair", values[:2], values[2:])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString()
+
+
 def relu_model() -> bytes:
     from zoo import build
 
@@ -87,7 +96,7 @@ def copy_provider(tenon: Path, spec: dict, folder: Path) -> None:
 def file_content(spec: dict) -> bytes:
     if "npy" in spec:
         return npy_bytes(spec["npy"])
-    return {"relu": relu_model}[spec["model"]]() if "model" in spec else (ROOT / spec["copy"]).read_bytes()
+    return {"relu": relu_model, "pair": pair_model}[spec["model"]]() if "model" in spec else (ROOT / spec["copy"]).read_bytes()
 
 
 def make_file(tenon: Path, target: Path, spec: dict) -> None:

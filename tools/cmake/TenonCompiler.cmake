@@ -9,9 +9,9 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
-set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${tenon_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${tenon_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${tenon_BINARY_DIR}/archive)
 # The build tree runs from wherever it is copied to, as an installation does.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
@@ -51,7 +51,7 @@ if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Relative paths in the cache's keys, so that all checkouts of a machine share their hits.
   # The sloppiness is what ccache asks for when headers are precompiled. What a file depends on is taken from the compiler:
   # ccache's own way, preprocessing, would take for the new precompiled header's contents those of the one before.
-  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+  set(launcher env CCACHE_BASEDIR=${tenon_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
                CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TENON_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})

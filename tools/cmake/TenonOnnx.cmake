@@ -13,10 +13,10 @@ function(tenon_find_onnx out_python out_folder)
     set(python $ENV{TENON_PYTHON})
   endif()
   if(NOT python)
-    set(python ${CMAKE_SOURCE_DIR}/build/venv/bin/python)
+    set(python ${tenon_SOURCE_DIR}/build/venv/bin/python)
     if(NOT EXISTS ${python})
-      message(STATUS "no ${python}: running tools/setup --python")
-      execute_process(COMMAND ${CMAKE_SOURCE_DIR}/tools/setup --python COMMAND_ERROR_IS_FATAL ANY)
+      message(FATAL_ERROR "there is no ${python}: run tools/setup --python, which makes it, or name a Python that has "
+                          "onnx==${TENON_ONNX_VERSION} with -DTENON_PYTHON=...")
     endif()
   endif()
   set(script "import onnx\nprint(onnx.__version__, onnx.__path__[0], sep='\\n')")
@@ -36,7 +36,7 @@ tenon_find_onnx(TENON_PYTHON_FOUND wheel)
 message(STATUS "ONNX: ${TENON_ONNX_VERSION} from ${wheel}")
 
 # A copy beneath the build folder: the compiler sees neither site-packages nor a path that differs between machines.
-set(root ${CMAKE_BINARY_DIR}/onnx)
+set(root ${tenon_BINARY_DIR}/onnx)
 file(COPY ${wheel}/ DESTINATION ${root}/onnx FILES_MATCHING PATTERN "*.h" PATTERN "*.cc" PATTERN "backend" EXCLUDE
      PATTERN "reference" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "cpp2py_export.cc" EXCLUDE
      # Written below instead. Copied and then written, it would be new at each configuration, and all be compiled again.

@@ -9,7 +9,7 @@ function(tenon_sources out folder)
     list(FILTER sources EXCLUDE REGEX ${pattern})
   endforeach()
   if(NOT sources)
-    set(sources ${CMAKE_BINARY_DIR}/empty.cc)
+    set(sources ${tenon_BINARY_DIR}/empty.cc)
     if(NOT EXISTS ${sources})
       file(WRITE ${sources} "")
     endif()
@@ -31,7 +31,7 @@ function(tenon_stage name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE")
   tenon_sources(sources ${CMAKE_CURRENT_SOURCE_DIR}/${name})
   add_library(tenon_core_${name} STATIC ${sources})
-  target_include_directories(tenon_core_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_include_directories(tenon_core_${name} PUBLIC ${tenon_SOURCE_DIR})
   target_link_libraries(tenon_core_${name} PUBLIC TenonSdk::sdk ${arg_PUBLIC} PRIVATE tenon_warnings ${arg_PRIVATE})
   tenon_precompile(tenon_core_${name} ${tenon_standard_headers})
 endfunction()
@@ -43,9 +43,9 @@ set(tenon_slower 1) # times the time that a test may take
 if(TENON_SANITIZE)
   set(tenon_slower 5)
   set(tenon_sanitizer_environment UBSAN_OPTIONS=print_stacktrace=1
-                                  TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp
+                                  TSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/tsan.supp
                                   ASAN_OPTIONS=verify_asan_link_order=0 # for what is preloaded
-                                  LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/lsan.supp:use_tls=0)
+                                  LSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/lsan.supp:use_tls=0)
 endif()
 
 # What the environment of a test adds that lets OpenCL go again before it ends: what the OpenCL loader never frees can be told
@@ -63,7 +63,7 @@ function(tenon_test_entry name executable)
     set(arg_TIMEOUT 300)
   endif()
   math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${tenon_slower}")
-  set(report GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/gate/gtest/${name}.xml)
+  set(report GTEST_OUTPUT=xml:${tenon_BINARY_DIR}/gate/gtest/${name}.xml)
   add_test(NAME ${name} COMMAND ${executable})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT
                                                                                       "${report};${tenon_sanitizer_environment};${arg_ENVIRONMENT}")

@@ -121,14 +121,21 @@ std::vector<NamedValue> read_inputs(const Session& session, const std::string& m
   std::vector<tenon_io_info> infos = session.inputs();
   std::map<std::string, std::string> metadata = metadata_of(model_description);
   std::vector<NamedValue> out;
+  std::string others;  // "random" or "zeros" for all inputs that nobody names
   for (const std::string& spec : specs) {
+    if (infos.size() != 1 && (spec == "random" || spec == "zeros")) {
+      if (!others.empty())
+        throw input_error("--input " + spec, "and --input " + others + ": one source for all is enough");
+      others = spec;
+      continue;
+    }
     // Names may hold '=' themselves, so the longest input name that fits wins.
     size_t equals = spec.find('=');
     for (const tenon_io_info& info : infos)
       if (spec.size() > info.name.size && spec.compare(0, info.name.size, as_string(info.name)) == 0 &&
           spec[info.name.size] == '=')
         equals = info.name.size;
-    if (spec == "random" || equals == std::string::npos) {
+    if (equals == std::string::npos) {
       if (infos.size() != 1)
         throw input_error("--input " + spec,
                           "the model has " + std::to_string(infos.size()) + " inputs: write NAME=" + spec);
@@ -140,6 +147,12 @@ std::vector<NamedValue> read_inputs(const Session& session, const std::string& m
     for (const NamedValue& given : out)
       if (given.name == name) throw input_error("--input " + name, "is given twice");
     out.push_back({name, read_source(spec.substr(equals + 1), info, metadata, seed + out.size())});
+  }
+  for (const tenon_io_info& info : infos) {
+    const bool given = std::any_of(
+        out.begin(), out.end(), [&](const NamedValue& value) { return value.name == as_string(info.name); });
+    if (others.empty() || given || info.has_default || info.kind == TENON_KIND_OPTIONAL) continue;
+    out.push_back({as_string(info.name), read_source(others, info, metadata, seed + out.size())});
   }
   return out;
 }

@@ -1,9 +1,13 @@
 // tenon: run, look into, test and measure ONNX models from the command line. A user of the public API like
 // any other.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "tools/tenon/command.h"
+#include "tools/tenon/completion.h"
 
 namespace tenon::cli {
 
@@ -126,6 +130,36 @@ std::string nearest_command(const CLI::App& app, const std::string& given) {
   return best;
 }
 
+/// What is wrong with the words that must be commands; empty when nothing is.
+std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* here = &app;
+  std::string path = "tenon";
+  for (const std::string& word : words) {
+    if (here->get_subcommands({}).empty() || word.empty() || word[0] == '-') break;
+    if (!has_command(*here, word)) {
+      const std::string nearest = nearest_command(*here, word);
+      return "there is no command '" + word + "'" +
+             (nearest.empty() ? "" : "; do you mean '" + nearest + "'?") + "\n  see: " + path + " --help";
+    }
+    here = here->get_subcommand(word);
+    path += " " + word;
+  }
+  return {};
+}
+
+/// `tenon`, `tenon help [COMMAND]` and a command that only has commands of its own ask for help.
+std::vector<std::string> asked_words(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
+  const bool bare = words.empty() || (words.size() == 1 && has_command(app, words[0]) &&
+                                      !app.get_subcommand(words[0])->get_subcommands({}).empty());
+  if (bare) words.push_back("--help");
+  return words;
+}
+
 int run_command(int argc, char** argv) {
   CLI::App app(
       "tenon runs ONNX models on execution providers that are chosen by a config file.\n"
@@ -148,14 +182,21 @@ int run_command(int argc, char** argv) {
   add_bench(app, exit);
   add_optimize(app, exit);
   add_compare(app, exit);
-  if (argc > 1 && argv[1][0] != '-' && !has_command(app, argv[1])) {
-    const std::string nearest = nearest_command(app, argv[1]);
-    std::fprintf(stderr, "error: there is no command '%s'%s\n  see: tenon --help\n", argv[1],
-                 nearest.empty() ? "" : ("; do you mean '" + nearest + "'?").c_str());
+  app.add_subcommand("completion", "Print what a shell needs to complete words of this command")
+      ->add_option("shell", "bash, zsh or fish")
+      ->required();
+  std::vector<std::string> words = asked_words(app, argc, argv);
+  if (const std::string unknown = unknown_command(app, words); !unknown.empty()) {
+    std::fprintf(stderr, "error: %s\n", unknown.c_str());
     return kUsage;
   }
+  if (words[0] == "completion" && words.size() == 2 && words[1][0] != '-') {
+    std::printf("%s", completion(app, words[1]).c_str());
+    return kSuccess;
+  }
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;

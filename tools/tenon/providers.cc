@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/tenon/command.h"
+#include "tools/tenon/provider_files.h"
 #include "tools/tenon/table.h"
 
 namespace tenon::cli {
@@ -134,7 +135,8 @@ void add_providers(CLI::App& app, int& exit) {
   struct Flags {
     SessionFlags session;
     bool json = false;
-    std::string id, remove;
+    std::string id, remove, version, source, folder;
+    bool purge = false;
     std::vector<std::string> ids;
   };
   auto flags = std::make_shared<Flags>();
@@ -153,6 +155,30 @@ void add_providers(CLI::App& app, int& exit) {
   CLI::App* quarantine_command =
       command->add_subcommand("quarantine", "Libraries that crashed a scan, as JSON");
   quarantine_command->add_option("--remove", flags->remove, "Hash of a library to take out");
+  CLI::App* install_command = command->add_subcommand(
+      "install", "Copy a provider into a folder that is searched, once the host takes the copy");
+  install_command->add_option("source", flags->source, "A manifest, or a folder with one")->required();
+  install_command->add_option(
+      "--to", flags->folder,
+      "Folder; default: /usr/local/lib/tenon/providers.d as root, else the user's own");
+  install_command->footer("Example: tenon providers install build/providers.d/acme.tenon.json");
+  CLI::App* rollback_command = command->add_subcommand(
+      "rollback", "Set the version in use aside; the next session takes the one before");
+  rollback_command->add_option("id", flags->id, "Provider id")->required();
+  CLI::App* restore_command = command->add_subcommand("restore", "Take a rollback or a removal back");
+  restore_command->add_option("id", flags->id, "Provider id")->required();
+  restore_command->add_option("version", flags->version, "Needed when several versions are set aside");
+  CLI::App* remove_command = command->add_subcommand("remove", "Set one version aside, or delete it");
+  remove_command->add_option("id", flags->id, "Provider id")->required();
+  remove_command->add_option("version", flags->version, "Version")->required();
+  remove_command->add_flag("--purge", flags->purge, "Delete its files");
+  CLI::App* pin_command = command->add_subcommand(
+      "pin",
+      "Write the version to take into the config file: that of --config, of TENON_CONFIG, or the user's");
+  pin_command->add_option("id", flags->id, "Provider id")->required();
+  pin_command->add_option("version", flags->version, "Version")->required();
+  for (CLI::App* changes : {install_command, rollback_command, restore_command, remove_command, pin_command})
+    flags->session.add_to(*changes);
   flags->session.add_to(*list_command);
   flags->session.add_to(*show_command);
   flags->session.add_to(*doctor_command);
@@ -161,6 +187,22 @@ void add_providers(CLI::App& app, int& exit) {
   show_command->callback([flags, &exit] { exit = show(flags->session, flags->id); });
   doctor_command->callback([flags, &exit] { exit = doctor(flags->session, flags->ids, flags->json); });
   quarantine_command->callback([flags, &exit] { exit = quarantine(flags->remove); });
+  const auto change = [flags, &exit](auto&& what) {
+    return [flags, &exit, what] {
+      what();
+      exit = kSuccess;
+    };
+  };
+  install_command->callback(change([flags] {
+    install_provider(
+        flags->session, flags->source,
+        flags->folder.empty() ? default_provider_folder() : std::filesystem::path(flags->folder));
+  }));
+  rollback_command->callback(change([flags] { roll_back_provider(flags->session, flags->id); }));
+  restore_command->callback(change([flags] { restore_provider(flags->session, flags->id, flags->version); }));
+  remove_command->callback(
+      change([flags] { remove_provider(flags->session, flags->id, flags->version, flags->purge); }));
+  pin_command->callback(change([flags] { pin_provider(flags->session, flags->id, flags->version); }));
 }
 
 }  // namespace tenon::cli

@@ -10,6 +10,7 @@
 #include "tools/tenon/command.h"
 #include "tools/tenon/element.h"
 #include "tools/tenon/npy.h"
+#include "tools/tenon/profile.h"
 #include "tools/tenon/table.h"
 
 namespace tenon::cli {
@@ -22,7 +23,7 @@ struct RunFlags {
   uint64_t seed = 0;
   int top = 5;
   int64_t deadline_ms = 0;
-  bool json = false;
+  bool json = false, profile = false;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -201,6 +202,7 @@ int run(const RunFlags& flags) {
     nlohmann::json out{{"load_ns", load_ns}, {"run_ns", run_ns}, {"nodes", placement}};
     out["passed_over"] = nlohmann::json::parse(explained)["passed_over"];
     for (const NamedValue& output : outputs) out["outputs"][output.name] = to_json(output.value);
+    if (flags.profile) out["profile"] = nlohmann::json::parse(profile(session, inputs, options, true));
     std::printf("%s\n", out.dump(2).c_str());
     return kSuccess;
   }
@@ -213,6 +215,7 @@ int run(const RunFlags& flags) {
               format_ns(run_ns).c_str(), format_ns(load_ns).c_str());
   const std::string passed_over = passed_over_text(explained);
   if (!passed_over.empty()) std::printf("not used: %s; `tenon explain` tells why\n", passed_over.c_str());
+  if (flags.profile) std::printf("\n%s", profile(session, inputs, options, false).c_str());
   return kSuccess;
 }
 
@@ -224,12 +227,14 @@ void add_run(CLI::App& app, int& exit) {
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option(
       "-i,--input", flags->inputs,
-      "NAME=SOURCE, where SOURCE is a .npy, .pb, .png or .jpg file, 'random' or 'zeros'; NAME= may be left "
-      "out when the model has one input");
+      "NAME=SOURCE, where SOURCE is a .npy, .pb, .png or .jpg file, 'random' or 'zeros'; without NAME= the "
+      "model's only input, or with random and zeros all inputs that are not named");
   command->add_option("-o,--output", flags->output_dir,
                       "Folder for the outputs: NAME.npy, or NAME.pb for other kinds");
   command->add_option("--trace", flags->trace_file,
                       "Write a trace of loading and running (Chrome trace event format)");
+  command->add_flag("--profile", flags->profile,
+                    "Run some times more and print where the time goes, step by step");
   command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
   command->add_option("--top", flags->top, "Classes to print")
       ->capture_default_str()

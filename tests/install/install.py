@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""install.py BUILD_DIR: what a stranger does with an installation.
+
+Installs every component into an empty prefix, builds a C and a C++ program outside with find_package(Tenon) and with pkg-config,
+runs them on a model, moves the prefix and runs them again; asks for what is not there; and looks at the library's name and symbols.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[2]
+MODEL = REPO / "tests/data/digits/digits.onnx"
+LANGUAGES = {"c": "1 inputs\n", "cc": "1 outputs\n"}
+BUILD = Path()
+
+
+def run(*command: object, **keywords) -> subprocess.CompletedProcess:
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **keywords)
+
+
+def must(*command: object, **keywords) -> str:
+    done = run(*command, **keywords)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))} exited with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def plain_environment(**changes: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TENON_") or name == "TENON_CACHE_DIR"}
+    return kept | changes
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # Beside the build: a provider in a folder that others may write to, such as one beneath /tmp, is refused.
+        cls.folder = tempfile.TemporaryDirectory(dir=BUILD, prefix="install.")
+        cls.work = Path(cls.folder.name).resolve()
+        cls.prefix = cls.work / "prefix"
+        for component in ("runtime", "tools", "devel", "sdk", "cts", "tenon_ep_cpu"):
+            must("cmake", "--install", BUILD, "--prefix", cls.prefix, "--component", component)
+        cls.lib = next(cls.prefix.rglob("libtenon.so.0")).parent
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def check_runs(self, program: Path, lib: Path, wanted: str):
+        self.assertEqual(must(program, MODEL, env=plain_environment(LD_LIBRARY_PATH=str(lib))), wanted)
+
+    def configure(self, build: Path, prefix: Path, *more: str) -> subprocess.CompletedProcess:
+        return run("cmake", "-S", REPO / "tests/install/app", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", *more)
+
+    def test_programs_are_built_with_find_package(self):
+        build = self.work / "with-cmake"
+        done = self.configure(build, self.prefix)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        must("cmake", "--build", build)
+        for language, wanted in LANGUAGES.items():
+            self.check_runs(build / f"app_{language}", self.lib, wanted)
+
+    def test_programs_are_built_with_pkg_config_and_follow_a_move(self):
+        moved = self.work / "moved to another place"
+        shutil.copytree(self.prefix, moved, symlinks=True)
+        lib = next(moved.rglob("libtenon.so.0")).parent
+        environment = plain_environment(PKG_CONFIG_PATH=str(lib / "pkgconfig"))
+        self.assertRegex(must("pkg-config", "--modversion", "tenon", env=environment), r"^\d+\.\d+\.\d+\n$")
+        for language, compiler in (("c", ["cc", "-std=c11"]), ("cc", ["c++", "-std=c++20"])):
+            program = self.work / f"by-pkg-config-{language}"
+            flags = must("sh", "-c", f"for f in $(pkg-config --cflags --libs tenon | sed 's/\\\\ /\\x01/g'); do echo $f; done",
+                         env=environment).replace("\x01", " ").splitlines()
+            must(*compiler, REPO / f"tests/install/app/main.{language}", "-o", program, *flags)
+            self.check_runs(program, lib, LANGUAGES[language])
+
+    def test_a_component_that_is_not_installed_is_named(self):
+        bare = self.work / "bare"
+        for component in ("runtime", "devel", "sdk"):
+            must("cmake", "--install", BUILD, "--prefix", bare, "--component", component)
+        source = self.work / "asks"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(asks LANGUAGES C CXX)\n"
+                                               "find_package(Tenon REQUIRED COMPONENTS ${wanted})\n")
+        for wanted, words in (("cts", "without its component cts"), ("kit", "without its component kit"), ("sdk", "")):
+            done = run("cmake", "-S", source, "-B", self.work / f"asks-{wanted}", f"-Dwanted={wanted}",
+                       f"-DCMAKE_PREFIX_PATH={bare}")
+            self.assertEqual(done.returncode != 0, bool(words), done.stderr)
+            self.assertIn(words, " ".join(done.stderr.split()))
+
+    def test_another_minor_version_is_refused(self):
+        source = self.work / "newer"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(newer LANGUAGES C CXX)\n"
+                                               "find_package(Tenon 0.99 REQUIRED)\n")
+        done = run("cmake", "-S", source, "-B", self.work / "newer-build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("0.99", done.stderr)
+
+    def test_the_library_has_a_version_and_only_its_own_symbols(self):
+        library = self.lib / "libtenon.so.0"
+        self.assertIn("[libtenon.so.0]", must("readelf", "-dW", library))
+        defined = must("nm", "-D", "--defined-only", "--with-symbol-versions", library)
+        names = [line.split()[-1] for line in defined.splitlines() if not line.split()[-1].startswith("TENON_0")]
+        self.assertTrue(names)
+        for name in names:
+            self.assertRegex(name, r"^tenon_\w+@@TENON_0$")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_the_owner_of_the_library_may_own_the_providers_beside_it(self):
+        owned = self.work / "owned"
+        shutil.copytree(self.prefix, owned, symlinks=True)
+        for path in [owned, *owned.rglob("*")]:
+            os.chown(path, 4711, 4711, follow_symlinks=False)
+        lib = next(owned.rglob("libtenon.so.0")).parent
+        elsewhere = self.work / "elsewhere"
+        shutil.copytree(lib / "tenon/providers.d", elsewhere)
+        for path in [elsewhere, *elsewhere.rglob("*")]:
+            os.chown(path, 4711, 4711)
+
+        def verdict(**more: str) -> str:
+            listed = json.loads(must(owned / "bin/tenon", "providers", "list", "--json", env=plain_environment(**more)))
+            return next(entry["refusal"] or entry["verdict"] for entry in listed if entry["id"] == "cpu")
+
+        self.assertEqual(verdict(), "usable")
+        self.assertEqual(verdict(TENON_PROVIDER_FILES=str(elsewhere)), "E_FILE_MODE")
+
+    def test_the_licence_comes_along(self):
+        found = {path.name for path in (self.prefix / "share/doc/tenon").iterdir()}
+        self.assertLessEqual({"LICENSE", "third-party.md"}, found)
+
+    def test_a_parent_project_configures_it_without_tests_and_without_fetching(self):
+        parent = self.work / "parent"
+        parent.mkdir()
+        (parent / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(parent LANGUAGES C CXX)\n"
+            "add_library(protobuf INTERFACE)\n"  # a name that a parent may well have
+            f"add_subdirectory({REPO} tenon EXCLUDE_FROM_ALL)\n"
+            "add_executable(app main.c)\ntarget_link_libraries(app PRIVATE Tenon::tenon)\n")
+        shutil.copy(REPO / "tests/install/app/main.c", parent)
+        build = self.work / "parent-build"
+        must("cmake", "-S", parent, "-B", build, "-G", "Ninja", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
+             "-DCMAKE_DISABLE_FIND_PACKAGE_benchmark=ON", env=plain_environment())
+        targets = must("ninja", "-C", build, "-t", "targets", "all")
+        self.assertIn("libtenon.so", targets)
+        self.assertIsNone(re.search(r"core_tests|tenon_bench:", targets))
+        self.assertFalse((build / "lib" / "tenon").exists() and not (build / "tenon").exists())
+        must("ninja", "-C", build, "tenon_core_base")
+
+    def test_nothing_is_fetched_while_configuring(self):
+        done = run("cmake", "-S", REPO, "-B", self.work / "no-python", "-DTENON_PYTHON=/nowhere/python",
+                   env=plain_environment())
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("tools/setup", done.stderr)
+
+
+if __name__ == "__main__":
+    BUILD = Path(sys.argv.pop(1)).resolve()
+    unittest.main()

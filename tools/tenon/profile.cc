@@ -1,0 +1,94 @@
+#include "tools/tenon/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tools/tenon/table.h"
+
+namespace tenon::cli {
+namespace {
+
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMostRuns = 50;
+constexpr std::chrono::milliseconds kMostTime{2000};
+
+struct Step {
+  std::string name, provider;
+  std::vector<double> ns;  // of each Run
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Adds the steps of one Run. A step that runs in several rounds has one time: their sum.
+void add_run(const std::string& trace, size_t run, std::vector<Step>& steps) {
+  const Json parsed = Json::parse(trace, nullptr, false);
+  std::map<std::pair<std::string, std::string>, size_t> places;
+  for (size_t i = 0; i < steps.size(); ++i) places[{steps[i].name, steps[i].provider}] = i;
+  for (const Json& event : parsed.is_array() ? parsed : parsed.value("traceEvents", Json::array())) {
+    const std::string category = event.value("cat", "");
+    static const std::set<std::string> kOfRuns = {"run", "enqueue", "copy", "submit", "wait"};
+    if (event.value("ph", "") != "X" || kOfRuns.count(category) == 0) continue;
+    const Json arguments = event.value("args", Json::object());
+    const std::pair<std::string, std::string> key{event.value("name", ""),
+                                                  arguments.value("provider", "host")};
+    const auto [place, is_new] = places.emplace(key, steps.size());
+    if (is_new) steps.push_back({key.first, key.second, {}});
+    std::vector<double>& ns = steps[place->second].ns;
+    ns.resize(run + 1);
+    ns[run] += event.value("dur", 0.0) * 1000;
+  }
+}
+
+}  // namespace
+
+std::string profile(Session& session, const std::vector<NamedValue>& inputs, const RunOptions& options,
+                    bool json) {
+  std::vector<Step> steps;
+  std::vector<double> whole;
+  const Clock::time_point begin = Clock::now();
+  size_t run = 0;
+  while (run < kMostRuns && (run < 3 || Clock::now() - begin < kMostTime)) {
+    std::string trace;
+    RunOptions traced = options;
+    traced.trace = &trace;
+    const Clock::time_point start = Clock::now();
+    session.run(inputs, traced);
+    whole.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+    add_run(trace, run++, steps);
+  }
+  for (Step& step : steps) step.ns.resize(run);
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const Step& a, const Step& b) { return median(a.ns) > median(b.ns); });
+  double total = 0;
+  for (const Step& step : steps) total += median(step.ns);
+  const auto share = [&](const Step& step) { return total > 0 ? median(step.ns) / total : 0; };
+  if (json) {
+    Json out = Json::array();
+    for (const Step& step : steps)
+      out.push_back({{"step", step.name},
+                     {"provider", step.provider},
+                     {"median_ns", median(step.ns)},
+                     {"share", share(step)}});
+    return out.dump(2);
+  }
+  std::vector<std::vector<std::string>> rows{{"step", "runs on", "median", "share"}};
+  for (const Step& step : steps) {
+    char percent[16];
+    std::snprintf(percent, sizeof percent, "%.1f %%", share(step) * 100);
+    rows.push_back({step.name, step.provider, format_ns(median(step.ns)), percent});
+  }
+  return format_table(rows) + "\n" + std::to_string(steps.size()) + " steps take " + format_ns(total) +
+         " of a Run's " + format_ns(median(whole)) + " (medians of " + std::to_string(run) +
+         " Runs, recorded)\n";
+}
+
+}  // namespace tenon::cli
