@@ -78,7 +78,8 @@ Status infer_with(const Operator& op, const ir::Node& node, const std::vector<In
   } else if (op.infer()) {
     // ONNX counts on as many inputs as the schema asks for, be they missing: Loop subtracts 2 from their number.
     std::vector<InputView> all = inputs;
-    if (op.schema() != nullptr) all.resize(std::max(all.size(), static_cast<size_t>(op.schema()->min_input())));
+    if (op.schema() != nullptr)
+      all.resize(std::max(all.size(), static_cast<size_t>(op.schema()->min_input())));
     status = run_onnx_inference(op.infer(), node, all, attributes, infer_body, out);
   }
   if (!status.ok() && status.kind() == ErrorKind::kInvalidModel && !node.has_subgraph() &&

@@ -44,7 +44,8 @@ if(TENON_SANITIZE)
   set(tenon_slower 5)
   set(tenon_sanitizer_environment UBSAN_OPTIONS=print_stacktrace=1
                                   TSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/tsan.supp
-                                  ASAN_OPTIONS=verify_asan_link_order=0 # for what is preloaded
+                                  # What is preloaded comes before it; OpenCL's threads bring signal stacks of their own.
+                                  ASAN_OPTIONS=verify_asan_link_order=0:use_sigaltstack=0
                                   LSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/lsan.supp:use_tls=0)
 endif()
 

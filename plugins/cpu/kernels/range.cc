@@ -52,7 +52,12 @@ struct Range {
       CancelPoint point(ctx);
       for (int64_t i = 0, n = out.size(); i < n; ++i) {
         point.pass();
-        out.set<T>(i, static_cast<T>(static_cast<C>(start + static_cast<C>(i) * delta)));
+        if constexpr (std::is_integral_v<C>) {  // the last product may be beyond what the sum is
+          out.set<T>(i, static_cast<T>(static_cast<uint64_t>(start) +
+                                       static_cast<uint64_t>(i) * static_cast<uint64_t>(delta)));
+        } else {
+          out.set<T>(i, static_cast<T>(static_cast<C>(start + static_cast<C>(i) * delta)));
+        }
       }
     });
   }

@@ -1,5 +1,7 @@
 #include <dlfcn.h>
 
+#include <string>
+
 #include "compiler/dnnl_library.h"
 #include "tenon/ep.hpp"
 
@@ -10,10 +12,22 @@ namespace {
 /// binds oneDNN to ours. See openmp/team.h.
 constexpr const char* kFile = "libtenon_onednn_library-1.so";
 
+/// With the provider's folder: a name alone would be looked for beside whoever stands between us and the loader, such as a
+/// sanitizer or a profiler.
+std::string beside_the_provider() {
+  Dl_info info;
+  const bool known =
+      dladdr(reinterpret_cast<void*>(&beside_the_provider), &info) != 0 && info.dli_fname != nullptr;
+  const std::string own = known ? info.dli_fname : "";
+  return own.substr(0, own.rfind('/') + 1) + kFile;
+}
+
 void* open() {
-  void* handle = dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
+  const std::string file = beside_the_provider();
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   const char* why = handle == nullptr ? dlerror() : nullptr;
-  ep::require(handle != nullptr, TENON_UNAVAILABLE, "oneDNN cannot be loaded: ", why == nullptr ? kFile : why,
+  ep::require(handle != nullptr, TENON_UNAVAILABLE,
+              "oneDNN cannot be loaded: ", why == nullptr ? file : std::string(why),
               "; apt-get install libdnnl2 brings it");
   return handle;
 }

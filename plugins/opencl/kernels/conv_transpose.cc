@@ -60,8 +60,8 @@ class ConvTranspose {
 
   Plan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), f = p.input(1).dims(), y = output_dims(p, 0);
-    require(x[1] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " do not fit ", x, " in ", groups_,
-            " groups");
+    require(groups_ > 0 && x[1] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " do not fit ", x,
+            " in ", groups_, " groups");
     require(y.size() == x.size() && y[0] == x[0] && y[1] == f[1] * groups_, TENON_INVALID_ARGUMENT,
             "the output's shape ", y, " is not that of ", x, " and filters ", f);
     require_lists(x.size(), f.subspan(2));

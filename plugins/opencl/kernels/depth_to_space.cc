@@ -17,11 +17,13 @@ StridedCopy transposed(DimsView six, const std::array<size_t, 6>& order) {
 class Blocks {
  public:
   static Support supports(const NodeView& n) {
+    const int64_t block = n.attr_i("blocksize", 0);
+    constexpr int64_t kMost = 1 << 20;  // whose square is a number
     return Check(n)
         .input(0, kAnyTypes)
         .rank(0, 4, 4)
         .attr_is("mode", {"DCR", "CRD"})
-        .that(n.attr_i("blocksize", 0) > 0, TENON_REJECT_ATTRIBUTE, "blocksize is not positive");
+        .that(block > 0 && block <= kMost, TENON_REJECT_ATTRIBUTE, "blocksize is ", block);
   }
   explicit Blocks(const NodeView& n) : block_(n.attr_i("blocksize")), copy_(n, n.input(0).dtype()) {}
   void run(const Context& ctx, const StridedCopy& copy) const {
