@@ -18,6 +18,7 @@ VariadicBase::State VariadicBase::prepare(PrepareContext& p) const {
 void VariadicBase::run_loop(const Context& ctx, const State& state, const void* op) const {
   auto* y = static_cast<char*>(ctx.output(0).bytes());
   const int64_t size = ctx.output(0).size();
+  if (size == 0) return;  // there may be no memory
   if (ctx.input_count() == 1) {
     std::memcpy(y, ctx.input(0).bytes(), static_cast<size_t>(size * bytes_));
   }

@@ -12,6 +12,20 @@
 
 namespace tenon::opencl {
 
+[[noreturn]] inline void fail_as_too_large() {
+  ep::fail(TENON_UNIMPLEMENTED, "a tensor of 2^31 elements or more");
+}
+inline cl_int narrow(int64_t number) {
+  if (number < std::numeric_limits<cl_int>::min() || number > std::numeric_limits<cl_int>::max())
+    fail_as_too_large();
+  return static_cast<cl_int>(number);
+}
+inline int64_t product_of(int64_t a, int64_t b) {
+  int64_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out)) fail_as_too_large();
+  return out;
+}
+
 inline constexpr int kMaxWalkRank = 8;
 inline constexpr int kMaxOperands = 4;
 
@@ -29,7 +43,7 @@ struct Walk {
 /// Strides of a dense tensor.
 inline ep::Dims dense_strides(ep::DimsView dims) {
   ep::Dims out(dims.size(), 1);
-  for (size_t d = dims.size(); d-- > 1;) out[d - 1] = out[d] * dims[d];
+  for (size_t d = dims.size(); d-- > 1;) out[d - 1] = product_of(out[d], dims[d]);
   return out;
 }
 
@@ -62,12 +76,6 @@ inline ep::Dims broadcast_dims(ep::DimsView a, ep::DimsView b) {
   return out;
 }
 
-inline cl_int narrow(int64_t number) {
-  ep::require(number >= std::numeric_limits<cl_int>::min() && number <= std::numeric_limits<cl_int>::max(),
-              TENON_UNIMPLEMENTED, "a tensor of 2^31 elements or more");
-  return static_cast<cl_int>(number);
-}
-
 /// Goes through `dims` with the given strides per operand. Throws when more than 9 dimensions do not join.
 /// `rows_only`: all dimensions count as outer ones.
 inline Walk make_walk(ep::DimsView dims, const std::vector<ep::Dims>& strides, bool rows_only = false) {
@@ -82,9 +90,9 @@ inline Walk make_walk(ep::DimsView dims, const std::vector<ep::Dims>& strides, b
     for (size_t o = 0; o < strides.size(); ++o) axis.stride[o] = strides[o][d];
     bool joins = !axes.empty();
     for (size_t o = 0; o < strides.size() && joins; ++o)
-      joins = axes.back().stride[o] == axis.stride[o] * axis.size;
+      joins = axes.back().stride[o] == product_of(axis.stride[o], axis.size);
     if (joins) {
-      axis.size *= axes.back().size;
+      axis.size = product_of(axis.size, axes.back().size);
       axes.back() = axis;
     } else {
       axes.push_back(axis);
@@ -104,10 +112,10 @@ inline Walk make_walk(ep::DimsView dims, const std::vector<ep::Dims>& strides, b
   for (size_t d = 0; d < axes.size(); ++d) {
     out.size[d] = narrow(axes[d].size);
     for (size_t o = 0; o < strides.size(); ++o) out.stride[o][d] = narrow(axes[d].stride[o]);
-    outer *= axes[d].size;
+    outer = product_of(outer, axes[d].size);
   }
   out.outer = narrow(outer);
-  narrow(outer * out.inner);
+  narrow(product_of(outer, out.inner));
   return out;
 }
 
