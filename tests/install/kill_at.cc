@@ -21,6 +21,7 @@ F* next(const char* name) {
 
 }  // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 int rename(const char* from, const char* to) {
@@ -53,3 +54,4 @@ ssize_t write(int file, const void* data, size_t n) {
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
