@@ -261,18 +261,15 @@ void install_provider(const SessionFlags& flags, const fs::path& source, const f
     fs::create_directories(folder);
     const fs::path staging = folder / (".installing-" + provider.id + "-" + provider.version);
     fs::remove_all(staging);  // of one that was cut
-    const auto fail = [&](const Error& error) {
-      fs::remove_all(staging);
-      throw Error(error);
-    };
     try {
       const InstalledProvider verdict = judge(flags, copy_into(provider, staging));
       if (!verdict.refusal.empty())
         throw Error(
             TENON_ERROR_PROVIDER_REFUSED, TENON_FAILED_PRECONDITION, "provider '" + provider.id + "'",
             verdict.refusal + ": " + verdict.reason + "; nothing was installed. Cure: " + verdict.cure);
-    } catch (const Error& error) {
-      fail(error);
+    } catch (...) {
+      fs::remove_all(staging);
+      throw;
     }
     const fs::path place = fs::path(provider.id) / provider.version;
     fs::create_directories(folder / provider.id);

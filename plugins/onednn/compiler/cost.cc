@@ -4,7 +4,8 @@ namespace tenon::onednn {
 namespace {
 
 // Measured with `tenon bench --threads 1` on chains of eight equal nodes, of 64 to 262,144 elements, on this provider and on
-// the cpu provider; where the difference varies the smaller one is taken.
+// the cpu provider; where the difference varies the smaller one is taken. That of convolutions was lowered afterwards, by what
+// bench/orders.py measured on small networks.
 constexpr double kPerConvolutionFlop = 0.008;  // windows of several elements
 constexpr double kPerPointConvolutionFlop = 0.0006;
 constexpr double kPerDepthwiseFlop = 0.1;
@@ -33,19 +34,13 @@ double per_flop(const Dims& weights) {
   return taps > 1 ? kPerConvolutionFlop : kPerPointConvolutionFlop;
 }
 
-/// The cpu provider's are as fast, beyond the product that they are made of.
-Benefit of_transposed_convolution(std::span<const Dims> inputs) {
+Benefit of_convolution(std::span<const Dims> inputs, const Dims& image, bool transposed) {
   if (inputs.size() < 2 || inputs[1].size() < 3) return {};
   const Dims& weights = inputs[1];
   const double per_element = 2 * count(Dims(weights.begin() + 1, weights.end()));
-  return {kPerPointConvolutionFlop * per_element * count(inputs[0], true), kStep};
-}
-
-Benefit of_convolution(std::span<const Dims> inputs, const Dims& image) {
-  if (inputs.size() < 2 || inputs[1].size() < 3) return {};
-  const Dims& weights = inputs[1];
-  const double per_element = 2 * count(Dims(weights.begin() + 1, weights.end()));
-  return {per_flop(weights) * per_element * count(image, true), kStep};
+  // Of transposed ones the cpu provider's are as fast, beyond the product that they are made of.
+  const double gain = transposed ? kPerPointConvolutionFlop : per_flop(weights);
+  return {gain * per_element * count(image, true), kStep};
 }
 
 Benefit of_product(std::span<const Dims> inputs, const Dims& result) {
@@ -73,9 +68,9 @@ Benefit benefit_of(Work work, std::span<const Dims> inputs, std::span<const Dims
     case Work::kPooling:
       return {kPerPooledElement * count(x, true), kStep};
     case Work::kConvolution:
-      return of_convolution(inputs, y);
+      return of_convolution(inputs, y, false);
     case Work::kTransposedConvolution:
-      return of_transposed_convolution(inputs);
+      return of_convolution(inputs, x, true);
     case Work::kProduct:
       return of_product(inputs, y);
   }
