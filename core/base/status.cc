@@ -77,8 +77,9 @@ std::string_view error_kind_name(ErrorKind kind) {
 }
 
 Status::Status(StatusCode code, std::string message, ErrorKind kind) {
-  if (code != StatusCode::kOk)
-    rep_ = std::make_unique<Rep>(Rep{code, kind, std::move(message), {}, {}, {}, false});
+  if (code == StatusCode::kOk) return;
+  rep_ = std::make_unique<Rep>(Rep{code, kind, std::move(message), {}, {}, {}, false, 0});
+  rep_->reason_size = rep_->message.size();
 }
 
 Status Status::with_context(std::string_view place) && {
@@ -91,7 +92,21 @@ Status Status::with_context(std::string_view place) && {
 }
 
 Status Status::with_note(std::string_view note) && {
-  if (rep_) rep_->message += note;
+  if (rep_) {
+    rep_->message += note;
+    if (rep_->cure_size == 0) rep_->reason_size = rep_->message.size();
+  }
+  return std::move(*this);
+}
+
+Status Status::with_cure(std::string_view cause, std::string_view cure) && {
+  if (rep_ && rep_->cure_size == 0) {
+    rep_->reason_size = rep_->message.size();
+    rep_->message.append(". Cause: ").append(cause).append(". Cure: ");
+    rep_->cure_begin = rep_->message.size();
+    rep_->cure_size = cure.size();
+    rep_->message += cure;
+  }
   return std::move(*this);
 }
 

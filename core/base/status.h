@@ -71,6 +71,12 @@ class [[nodiscard]] Status {
   StatusCode code() const { return rep_ ? rep_->code : StatusCode::kOk; }
   ErrorKind kind() const { return rep_ ? rep_->kind : ErrorKind::kNone; }
   std::string_view message() const { return rep_ ? std::string_view(rep_->message) : std::string_view(); }
+  /// The message as it was before with_cure() and what was added after it.
+  std::string_view reason() const { return message().substr(0, rep_ ? rep_->reason_size : 0); }
+  /// What with_cure() was given; empty when nobody named a cure.
+  std::string_view cure() const {
+    return rep_ ? message().substr(rep_->cure_begin, rep_->cure_size) : std::string_view();
+  }
   /// The place, innermost last: "model 'm.onnx': node 'conv1' (Conv)". Empty when unknown.
   std::string_view where() const { return rep_ ? std::string_view(rep_->where) : std::string_view(); }
   /// Stable refusal code of a provider ("E_SHA_MISMATCH"); empty for other errors.
@@ -84,6 +90,8 @@ class [[nodiscard]] Status {
   Status with_context(std::string_view place) &&;
   /// Adds to the end of the message.
   Status with_note(std::string_view note) &&;
+  /// Adds ". Cause: <cause>. Cure: <cure>" to the message, once: what usually leads to this failure, and what to do.
+  Status with_cure(std::string_view cause, std::string_view cure) &&;
   Status with_kind(ErrorKind kind) &&;
   Status with_refusal(std::string_view code) &&;
   /// No effect where an instance is named already: the innermost one is to blame.
@@ -99,6 +107,7 @@ class [[nodiscard]] Status {
     ErrorKind kind;
     std::string message, where, refusal, instance;
     bool process_lost = false;
+    size_t reason_size, cure_begin = 0, cure_size = 0;  // parts of the message
   };
   std::unique_ptr<Rep> rep_;
 };

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "host/base/error_struct.h"
 #include "host/config/config.h"
-#include "host/runtime/border.h"
 #include "tenon/tenon.h"
 
 /// Owned text.
@@ -22,8 +22,6 @@ struct tenon_config {
 };
 
 namespace tenon::c_api {
-
-using runtime::guarded;
 
 inline std::string_view view(tenon_str text) { return {text.data, text.data == nullptr ? 0 : text.size}; }
 inline tenon_str to_str(std::string_view text) { return {text.data(), text.size()}; }

@@ -39,7 +39,7 @@ tenon_status config_describe(const tenon_config* config, tenon_text** out_json, 
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(config, "config"));
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
-    config::Json out = config::Json::object();
+    Json out = Json::object();
     for (const config::EffectiveValue& value : config->config.show()) {
       out[value.key] = {{"value", to_json(value.value)},
                         {"toml", value.value.to_toml()},
@@ -53,7 +53,7 @@ tenon_status config_describe(const tenon_config* config, tenon_text** out_json, 
 tenon_status config_schema(tenon_text** out_json, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
-    config::Json out = config::Json::object();
+    Json out = Json::object();
     for (const config::KeySpec& spec : config::schema()) {
       out[std::string(spec.key)] = {
           {"type", config::type_text(spec)}, {"default", spec.default_toml}, {"doc", spec.doc}};
@@ -73,7 +73,7 @@ tenon_status config_check(const tenon_config* config, tenon_text** out_json, ten
     session::SessionOptions options;
     options.registered = registered_paths();
     const session::ConfigReport report = session::check_config(effective, options);
-    const config::Json out = {
+    const Json out = {
         {"errors", report.errors}, {"warnings", report.warnings}, {"instances", report.instances}};
     return give_text(out.dump(), out_json);
   });

@@ -4,20 +4,20 @@
 #include <cstdint>
 #include <memory>
 
-#include "host/provider/fork.h"
+#include "host/base/fork.h"
 #include "host/session/session.h"
 #include "host/session/slots.h"
 #include "tenon/tenon.h"
 
 struct tenon_session {
   std::shared_ptr<tenon::session::Session> session;
-  uint32_t fork = tenon::provider::fork_count();
+  uint32_t fork = tenon::fork_count();
 };
 
 struct tenon_slots {
   explicit tenon_slots(std::shared_ptr<tenon::session::Session> session) : slots(std::move(session)) {}
   tenon::session::Slots slots;
-  uint32_t fork = tenon::provider::fork_count();
+  uint32_t fork = tenon::fork_count();
 };
 
 struct tenon_cancel {
@@ -31,7 +31,7 @@ namespace tenon::c_api {
 template <class Handle>
 Status check_handle(const Handle* handle, std::string_view name) {
   if (handle == nullptr) return invalid_input(name, " is NULL");
-  if (handle->fork == provider::fork_count()) [[likely]]
+  if (handle->fork == fork_count()) [[likely]]
     return ok_status();
   return Status(
       StatusCode::kFailedPrecondition,
@@ -44,7 +44,7 @@ Status check_handle(const Handle* handle, std::string_view name) {
 /// Frees a handle. That of a parent process is left as it is, because freeing what is in it could wait for ever.
 template <class Handle>
 void release(Handle* handle) {
-  if (handle != nullptr && handle->fork == provider::fork_count()) delete handle;
+  if (handle != nullptr && handle->fork == fork_count()) delete handle;
 }
 
 }  // namespace tenon::c_api

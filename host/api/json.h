@@ -1,11 +1,11 @@
 // JSON as the API gives it out.
 #pragma once
 
-#include "host/config/json.h"
+#include "host/base/json.h"
 #include "host/config/value.h"
 
 namespace tenon::c_api {
 
-config::Json to_json(const config::Value& value);
+Json to_json(const config::Value& value);
 
 }  // namespace tenon::c_api

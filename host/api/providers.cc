@@ -5,11 +5,12 @@
 #include "host/api/functions.h"
 #include "host/api/json.h"
 #include "host/api/registered.h"
-#include "host/provider/fork.h"
+#include "host/base/fork.h"
+#include "host/base/log.h"
+#include "host/base/state_folder.h"
+#include "host/device/host_api.h"
 #include "host/provider/quarantine.h"
 #include "host/provider/registry.h"
-#include "host/provider/state_folder.h"
-#include "host/runtime/host_api.h"
 
 namespace tenon::c_api {
 namespace {
@@ -21,13 +22,13 @@ struct Registered {
 Registered& registered() {
   static auto* const made = [] {
     auto* const one = new Registered;  // never destroyed: sessions may be made while statics are torn down
-    provider::hold_while_forking(one->mutex);
+    hold_while_forking(one->mutex);
     return one;
   }();
   return *made;
 }
 
-config::Json describe(const provider::DeviceInfo& device) {
+Json describe(const provider::DeviceInfo& device) {
   return {{"selector", device.selector()},
           {"kind", provider::device_kind_name(device.kind)},
           {"id", device.stable_id},
@@ -37,9 +38,8 @@ config::Json describe(const provider::DeviceInfo& device) {
           {"emulated", device.software_emulated}};
 }
 
-config::Json describe(const config::OptionSpec& option) {
-  config::Json out = {
-      {"name", option.name}, {"type", config::option_type_name(option.type)}, {"doc", option.doc}};
+Json describe(const config::OptionSpec& option) {
+  Json out = {{"name", option.name}, {"type", config::option_type_name(option.type)}, {"doc", option.doc}};
   if (option.default_value.has_value()) out["default"] = to_json(*option.default_value);
   if (option.min.has_value()) out["min"] = *option.min;
   if (option.max.has_value()) out["max"] = *option.max;
@@ -47,8 +47,8 @@ config::Json describe(const config::OptionSpec& option) {
   return out;
 }
 
-config::Json describe(const provider::ProviderInfo& info) {
-  config::Json out;
+Json describe(const provider::ProviderInfo& info) {
+  Json out;
   out["id"] = info.manifest ? info.manifest->id : "";
   out["version"] = info.manifest ? info.manifest->version.to_string() : "";
   out["name"] = info.manifest ? info.manifest->name : "";
@@ -65,10 +65,10 @@ config::Json describe(const provider::ProviderInfo& info) {
   out["reason"] = info.reason;
   out["cure"] = info.cure;
   out["explain"] = info.explain();
-  out["devices"] = config::Json::array();
+  out["devices"] = Json::array();
   for (const provider::DeviceInfo& device : info.devices) out["devices"].push_back(describe(device));
-  out["requires"] = config::Json::object();
-  out["options"] = config::Json::array();
+  out["requires"] = Json::object();
+  out["options"] = Json::array();
   if (info.manifest) {
     out["requires"] = {{"sonames", info.manifest->required_sonames},
                        {"files", info.manifest->required_files},
@@ -116,9 +116,8 @@ tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon
     for (const std::string& path : registered_paths()) options.registered.push_back(path);
     options.scan_afresh = deep == 2;
     provider::ProviderRegistry registry(std::move(options));
-    for (const std::string& notice : registry.notices())
-      runtime::log_line(TENON_LOG_WARNING, "SEARCH", notice);
-    config::Json out = config::Json::array();
+    for (const std::string& notice : registry.notices()) log_line(TENON_LOG_WARNING, "SEARCH", notice);
+    Json out = Json::array();
     for (const provider::ProviderInfo& info :
          registry.list(deep != 0 ? provider::CheckLevel::kScan : provider::CheckLevel::kFiles)) {
       out.push_back(describe(info));
@@ -131,9 +130,9 @@ tenon_status quarantine_describe(tenon_str remove_hash, tenon_text** out_json, t
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_text(remove_hash, "remove_hash"));
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));  // before a record goes
-    provider::Quarantine quarantine(provider::state_folder().value_or(""));
+    provider::Quarantine quarantine(state_folder().value_or(""));
     if (!view(remove_hash).empty()) RETURN_IF_ERROR(quarantine.remove(std::string(view(remove_hash))));
-    config::Json out = config::Json::array();
+    Json out = Json::array();
     for (const provider::QuarantineRecord& record : quarantine.list()) {
       out.push_back({{"sha256", record.sha256},
                      {"id", record.provider_id},

@@ -6,7 +6,7 @@
 #include "host/api/border.h"
 #include "host/api/functions.h"
 #include "host/api/handles.h"
-#include "host/runtime/trace.h"
+#include "host/services/trace.h"
 
 namespace tenon::c_api {
 namespace {

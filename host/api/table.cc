@@ -1,7 +1,7 @@
 // tenon_get_api: the one symbol that libtenon exports.
 #include "host/api/border.h"
 #include "host/api/functions.h"
-#include "host/runtime/host_api.h"
+#include "host/device/host_api.h"
 
 namespace tenon::c_api {
 namespace {

@@ -5,7 +5,7 @@
 #include "host/api/border.h"
 #include "host/api/functions.h"
 #include "host/api/type_text.h"
-#include "host/runtime/value.h"
+#include "host/device/value.h"
 
 namespace tenon::c_api {
 namespace {

@@ -1,9 +1,9 @@
 // What the config names, against what is installed.
 #include <algorithm>
 
+#include "host/base/text.h"
 #include "host/config/config.h"
 #include "host/config/schema.h"
-#include "host/config/text.h"
 
 namespace tenon::config {
 namespace {

@@ -3,10 +3,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "host/base/size.h"
+#include "host/base/text.h"
+#include "host/base/version.h"
 #include "host/config/placement.h"
 #include "host/config/schema.h"
-#include "host/config/text.h"
-#include "host/provider/version.h"
 
 namespace tenon::config {
 namespace {
@@ -96,7 +97,7 @@ struct Check {
   void range(const Value& value) {
     const std::string* text = value.as_string();
     if (!text) return wrong_type(value, "a version range such as \">=1.2, <2\"");
-    auto parsed = provider::VersionRange::parse(*text);
+    auto parsed = VersionRange::parse(*text);
     if (!parsed) fail(value, "is wrong: ", parsed.error().message());
   }
 

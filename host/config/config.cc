@@ -4,11 +4,12 @@
 #include <filesystem>
 #include <new>
 
-#include "host/config/environment.h"
+#include "host/base/environment.h"
+#include "host/base/text.h"
+#include "host/base/text_file.h"
 #include "host/config/flatten.h"
 #include "host/config/read.h"
 #include "host/config/schema.h"
-#include "host/config/text.h"
 
 namespace tenon::config {
 namespace {
@@ -193,6 +194,13 @@ std::string Config::to_toml(bool origins) const {
     sections += line(effective, option.find('.') == std::string_view::npos ? name : quote_toml(name));
   }
   return top + sections;
+}
+
+bool is_valid_provider_id(std::string_view id) {
+  if (id.empty() || id.size() > 63 || id[0] == '-' || id[0] == '_') return false;
+  return std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
 }
 
 }  // namespace tenon::config

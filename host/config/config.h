@@ -226,13 +226,10 @@ class Config {
 /// (TENON_CPU_ISA) are the provider's.
 std::vector<std::string> unknown_variables(const std::vector<std::string>& provider_ids);
 
-/// "4GiB", "512 MiB", "1.5GB", "100" -> bytes. Units: B, kB/KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB,
-/// TiB.
-Result<uint64_t> parse_size(std::string_view text);
-/// Bytes in the largest binary unit that divides them: "4GiB", "100".
-std::string format_size(uint64_t bytes);
-
 /// The table of all keys as Markdown: key, type, default, meaning. The reference page is made of it.
 std::string schema_markdown();
+
+/// True for an id a manifest may have: a-z, 0-9, '_' and '-', first a letter or digit, at most 63 characters.
+bool is_valid_provider_id(std::string_view id);
 
 }  // namespace tenon::config

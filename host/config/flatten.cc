@@ -1,9 +1,8 @@
 #include "host/config/flatten.h"
 
+#include "host/base/text.h"
 #include "host/config/config.h"
 #include "host/config/schema.h"
-#include "host/config/text.h"
-#include "host/provider/manifest.h"
 
 namespace tenon::config {
 namespace {
@@ -73,7 +72,7 @@ class Flattener {
     if (!table) return fail(value, "'provider' must be a table of providers, not ", value.type_name());
     for (const auto& [id, settings] : *table) {
       if (enough()) continue;
-      if (!provider::is_valid_provider_id(id)) {
+      if (!is_valid_provider_id(id)) {
         fail(settings, "'", id, "' is no provider id: an id is made of a-z, 0-9, '_' and '-'");
       } else if (!settings.as_table()) {
         fail(settings, "'provider.", id, "' must be a table, not ", settings.type_name());

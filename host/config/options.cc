@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/base/size.h"
+#include "host/base/text.h"
 #include "host/config/config.h"
-#include "host/config/text.h"
 
 namespace tenon::config {
 namespace {

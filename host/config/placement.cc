@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "host/base/text.h"
 #include "host/config/schema.h"
-#include "host/config/text.h"
 
 namespace tenon::config {
 

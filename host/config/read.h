@@ -22,8 +22,4 @@ Result<Value> read_toml(std::string_view text, const std::string& source);
 /// absent.
 Result<Value> read_json(std::string_view text, const std::string& source);
 
-/// The bytes of a regular file, at most `limit`. Errors name the file: kInvalidInput when it cannot be read
-/// or is larger.
-Result<std::string> read_text_file(const std::string& path, uint64_t limit);
-
 }  // namespace tenon::config

@@ -1,6 +1,6 @@
 #include "host/config/schema.h"
 
-#include "host/config/text.h"
+#include "host/base/text.h"
 #include "host/config/words.h"
 
 namespace tenon::config {

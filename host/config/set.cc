@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <map>
 
+#include "host/base/environment.h"
+#include "host/base/text.h"
 #include "host/config/config.h"
-#include "host/config/environment.h"
 #include "host/config/read.h"
 #include "host/config/schema.h"
-#include "host/config/text.h"
 
 namespace tenon::config {
 namespace {

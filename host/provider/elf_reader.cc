@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "host/config/text.h"
+#include "host/base/text.h"
 #include "host/provider/machine.h"
 
 namespace tenon::provider {
@@ -263,7 +263,7 @@ class Reader {
 
   static void read_note(std::string_view text, BinaryInfo& out) {
     out.has_note = true;
-    for (const std::string& line : config::split(text, '\n')) {
+    for (const std::string& line : split(text, '\n')) {
       size_t equals = line.find('=');
       if (equals != std::string::npos) out.note[line.substr(0, equals)] = line.substr(equals + 1);
     }

@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <ctime>
 
-#include "host/config/text.h"
+#include "host/base/out_of_memory.h"
+#include "host/base/state_folder.h"
+#include "host/base/text.h"
 #include "host/provider/machine.h"
-#include "host/provider/out_of_memory.h"
 #include "host/provider/refusal.h"
 #include "host/provider/scan.h"
-#include "host/provider/state_folder.h"
 
 namespace tenon::provider {
 namespace {
 
 // The glob that matches, or null.
 const std::string* match(const std::vector<std::string>& globs, const std::string& id) {
-  auto found = std::find_if(globs.begin(), globs.end(),
-                            [&](const std::string& glob) { return config::glob_match(glob, id); });
+  auto found =
+      std::find_if(globs.begin(), globs.end(), [&](const std::string& glob) { return glob_match(glob, id); });
   return found == globs.end() ? nullptr : &*found;
 }
 
@@ -43,9 +43,9 @@ std::shared_ptr<Entry> Checker::discover(const Found& found, const FileIdentity&
   auto entry = std::make_shared<Entry>();
   entry->found = found;
   entry->manifest_identity = identity;
-  Result<Manifest> manifest = read_manifest(found.path);
+  Result<std::shared_ptr<const Manifest>> manifest = read_manifest(found.path);
   if (manifest) {
-    entry->manifest = std::make_shared<const Manifest>(std::move(*manifest));
+    entry->manifest = std::move(*manifest);
     entry->refused = check_text(*entry->manifest);
   } else {
     throw_if_out_of_memory(manifest.error());
@@ -131,13 +131,12 @@ Status Checker::scan(Entry& entry) {
   Refusal code = refusal_from_name(answer.error().refusal());
   if (code == Refusal::kScanCrash || code == Refusal::kScanTimeout) {
     const Manifest& manifest = *entry.manifest;
-    std::string reason(answer.error().message());
-    reason.resize(std::min(reason.find(". Cause: "), reason.size()));
     // Where the record cannot be written the library is tried again next time, which is what happens without
     // one.
     Status ignored =
         quarantine_.strike({manifest.file.sha256, manifest.id, manifest.version.to_string(),
-                            entry.file.real_path, std::string(refusal_name(code)), std::move(reason), 0, 0});
+                            entry.file.real_path, std::string(refusal_name(code)),
+                            std::string(answer.error().reason()), 0, 0});
     (void)ignored;
   }
   return answer.error();

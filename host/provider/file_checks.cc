@@ -4,8 +4,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "host/config/text.h"
+#include "host/base/text.h"
 #include "host/provider/elf_reader.h"
+#include "host/provider/known_files.h"
 #include "host/provider/machine.h"
 #include "host/provider/refusal.h"
 #include "tenon/ep.h"
@@ -74,7 +75,7 @@ std::string some_of(std::vector<std::string> names) {
   constexpr size_t kShown = 3;
   size_t more = names.size() > kShown ? names.size() - kShown : 0;
   names.resize(names.size() - more);
-  std::string text = config::join(names, ", ");
+  std::string text = join(names, ", ");
   return more == 0 ? text : str_cat(text, " and ", more, " more");
 }
 
@@ -99,8 +100,10 @@ Status check_exports(const BinaryInfo& info) {
 }
 
 Status check_binary(const Manifest& manifest, const OpenFile& file, const std::string& real_path) {
-  Result<BinaryInfo> info = read_elf(file);
-  if (!info) return refuse(Refusal::kLoad, str_cat("'", real_path, "': ", info.error().message()));
+  static constinit KnownFiles<BinaryInfo> known;
+  const Result<std::shared_ptr<const BinaryInfo>> read = known.get(file, [&] { return read_elf(file); });
+  if (!read) return refuse(Refusal::kLoad, str_cat("'", real_path, "': ", read.error().message()));
+  const BinaryInfo* info = read->get();
   if (info->arch != host_arch()) {
     return refuse(Refusal::kArch,
                   str_cat("'", real_path, "' is compiled for ", info->arch, ", this host is ", host_arch()));

@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <exception>
 
-#include "host/provider/fork.h"
+#include "host/base/fork.h"
+#include "host/base/sanitizer.h"
 #include "host/provider/library.h"
 #include "host/provider/negotiate.h"
 #include "host/provider/refusal.h"
-#include "host/provider/sanitizer.h"
 
 namespace tenon::provider {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "host/config/text.h"
+#include "host/base/text.h"
 #include "host/provider/device_list.h"
 #include "host/provider/library.h"
 #include "host/provider/load.h"
@@ -70,7 +70,7 @@ std::string listed(const std::vector<DeviceInfo>& devices) {
   std::vector<std::string> names;
   for (const DeviceInfo& device : devices)
     names.push_back(str_cat(device.selector(), " (", device.name, ")"));
-  return names.empty() ? "none" : config::join(names, ", ");
+  return names.empty() ? "none" : join(names, ", ");
 }
 
 bool answers_to(const DeviceInfo& device, std::string_view selector) {

@@ -1,8 +1,8 @@
 #include "host/provider/machine.h"
 
-#include "host/config/text.h"
+#include "host/base/sanitizer.h"
+#include "host/base/text.h"
 #include "host/provider/refusal.h"
-#include "host/provider/sanitizer.h"
 #include "tenon/ep.h"
 
 namespace tenon::provider {
@@ -24,12 +24,12 @@ struct Libc {
 
 Libc parse_libc(std::string_view text) {
   Libc out;
-  std::vector<std::string> words = config::split(text, ' ');
+  std::vector<std::string> words = split(text, ' ');
   if (words.empty() || words.size() > 2) return out;
   out.family = words[0];
   if (words.size() == 2) {
     std::string three = words[1];
-    while (config::split(three, '.').size() < 3) three += ".0";
+    while (split(three, '.').size() < 3) three += ".0";
     Result<Version> version = parse_version(three);
     if (!version) return out;
     out.version = *version;

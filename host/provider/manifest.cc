@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <set>
 
+#include "host/base/size.h"
+#include "host/base/text.h"
+#include "host/base/text_file.h"
 #include "host/config/config.h"
 #include "host/config/read.h"
-#include "host/config/text.h"
+#include "host/provider/known_files.h"
 #include "host/provider/refusal.h"
 #include "tenon/ep.h"
 
@@ -39,7 +42,7 @@ class Reader {
 
   template <class... Parts>
   void fail(const Value& at, std::string_view name, const Parts&... parts) {
-    if (errors_.first.size() >= config::kMaxComplaints) {
+    if (errors_.first.size() >= kMaxComplaints) {
       ++errors_.more;
       return;
     }
@@ -140,14 +143,14 @@ bool stays_below(std::string_view path) {
       path.find(':') != std::string_view::npos || path.find('\0') != std::string_view::npos) {
     return false;
   }
-  for (const std::string& part : config::split(path, '/')) {
+  for (const std::string& part : split(path, '/')) {
     if (part == "..") return false;
   }
   return true;
 }
 
 void read_identity(Reader& in, Manifest& out) {
-  if (in.text("id", out.id, true) && !is_valid_provider_id(out.id)) {
+  if (in.text("id", out.id, true) && !config::is_valid_provider_id(out.id)) {
     in.fail(*in.find("id"), "id", "is '", out.id, "'; an id is made of a-z, 0-9, '_' and '-'");
   }
   in.text("name", out.name, true);
@@ -188,8 +191,7 @@ void read_file(Reader& in, ManifestFile& out) {
 void one_of(Reader& in, std::string_view name, std::string_view given,
             std::initializer_list<std::string_view> known) {
   if (given.empty() || std::find(known.begin(), known.end(), given) != known.end()) return;
-  in.fail(*in.find(name), name, "is '", given, "'; it may be ",
-          config::join({known.begin(), known.end()}, ", "));
+  in.fail(*in.find(name), name, "is '", given, "'; it may be ", join({known.begin(), known.end()}, ", "));
 }
 
 void read_library(Reader& in, Manifest& out) {
@@ -239,9 +241,8 @@ void read_bound(Reader& in, std::string_view name, config::OptionType type, std:
     out = static_cast<double>(*value->as_int());
   } else if (value->as_double()) {
     out = *value->as_double();
-  } else if (type == config::OptionType::kSize && value->as_string() &&
-             config::parse_size(*value->as_string())) {
-    out = static_cast<double>(*config::parse_size(*value->as_string()));
+  } else if (type == config::OptionType::kSize && value->as_string() && parse_size(*value->as_string())) {
+    out = static_cast<double>(*parse_size(*value->as_string()));
   } else {
     in.fail(*value, name, "must be a number");
   }
@@ -309,13 +310,6 @@ constexpr std::string_view kKnownKeys[] = {
 
 }  // namespace
 
-bool is_valid_provider_id(std::string_view id) {
-  if (id.empty() || id.size() > 63 || id[0] == '-' || id[0] == '_') return false;
-  return std::all_of(id.begin(), id.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
-}
-
 std::string Manifest::path_of(const ManifestFile& entry) const {
   return (std::filesystem::path(directory) / entry.path).string();
 }
@@ -339,7 +333,7 @@ Result<Manifest> parse_manifest(std::string_view json, const std::string& path) 
   manifest.manifest_version = static_cast<uint32_t>(version);
   read_root(in, manifest);
   if (errors.more != 0) errors.first.push_back(str_cat("and ", errors.more, " more"));
-  if (!errors.first.empty()) return refuse(Refusal::kManifestSyntax, config::join(errors.first, "\n"));
+  if (!errors.first.empty()) return refuse(Refusal::kManifestSyntax, join(errors.first, "\n"));
   for (const auto& [key, value] : *root->as_table()) {
     if (std::find(std::begin(kKnownKeys), std::end(kKnownKeys), key) == std::end(kKnownKeys)) {
       manifest.unknown[key] = value;
@@ -348,11 +342,16 @@ Result<Manifest> parse_manifest(std::string_view json, const std::string& path) 
   return manifest;
 }
 
-Result<Manifest> read_manifest(const std::string& path) {
-  Result<std::string> text = config::read_text_file(path, kMaxManifestBytes);
-  if (!text && text.error().kind() == ErrorKind::kOutOfMemory) return text.error();
-  if (!text) return refuse(Refusal::kManifestSyntax, text.error().message());
-  return parse_manifest(*text, path);
+Result<std::shared_ptr<const Manifest>> read_manifest(const std::string& path) {
+  static constinit KnownFiles<Manifest> known;
+  const Result<std::unique_ptr<OpenFile>> file = OpenFile::open(path);
+  if (!file && file.error().kind() == ErrorKind::kOutOfMemory) return file.error();
+  if (!file) return refuse(Refusal::kManifestSyntax, file.error().message());
+  return known.get(**file, [&]() -> Result<Manifest> {
+    const Result<std::string> text = (*file)->text(kMaxManifestBytes);
+    if (!text) return refuse(Refusal::kManifestSyntax, text.error().message());
+    return parse_manifest(*text, path);
+  });
 }
 
 }  // namespace tenon::provider

@@ -5,14 +5,15 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
+#include "host/base/version.h"
 #include "host/config/options.h"
-#include "host/provider/version.h"
 
 namespace tenon::provider {
 
@@ -87,10 +88,7 @@ inline constexpr int kMaxManifestDepth = 32;
 /// Parses and checks against the schema. All mistakes are listed in one Status with refusal code
 /// E_MANIFEST_SYNTAX, or E_MANIFEST_VERSION. `path` is only recorded.
 Result<Manifest> parse_manifest(std::string_view json, const std::string& path);
-/// Reads at most kMaxManifestBytes of a regular file.
-Result<Manifest> read_manifest(const std::string& path);
-
-/// True for an id a manifest may have: a-z, 0-9, '_' and '-', first a letter or digit, at most 63 characters.
-bool is_valid_provider_id(std::string_view id);
+/// Reads at most kMaxManifestBytes of a regular file, once in the life of the process unless it changes.
+Result<std::shared_ptr<const Manifest>> read_manifest(const std::string& path);
 
 }  // namespace tenon::provider

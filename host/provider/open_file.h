@@ -38,18 +38,29 @@ class OpenFile : public ByteSource {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
+  /// As it was given to open().
+  const std::string& path() const { return path_; }
   const FileIdentity& identity() const { return identity_; }
+  /// When the file was opened, its last change lay so far back that a later one has another time.
+  bool is_settled() const { return settled_; }
+  /// The file still has its identity.
+  bool is_unchanged() const;
   uint64_t size() const override { return identity_.size; }
   bool read(uint64_t offset, void* out, size_t n) const override;
 
-  /// 64 lower-case hex digits of the whole file.
+  /// 64 lower-case hex digits of the whole file. Reads it once in the life of the process, unless it changes.
   Result<std::string> sha256() const;
+  /// All of it; an error when it is larger than `limit`.
+  Result<std::string> text(uint64_t limit) const;
 
  private:
   OpenFile() = default;
 
+  Result<std::string> read_sha256() const;
+
   std::string path_;
   FileIdentity identity_;
+  bool settled_ = false;
   intptr_t handle_ = -1;
 };
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -42,6 +43,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(const std::string& path) {
   file->path_ = path;
   // Without O_NONBLOCK a pipe in the file's place would block.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0 && errno == ENOMEM) return out_of_memory("'", path, "' cannot be opened: ", std::strerror(errno));
   if (descriptor < 0) return invalid_input("'", path, "' cannot be opened: ", std::strerror(errno));
   file->handle_ = descriptor;
   struct stat status;
@@ -49,7 +51,16 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(const std::string& path) {
     return invalid_input("'", path, "' cannot be examined: ", std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return invalid_input("'", path, "' is no regular file");
   file->identity_ = identity_from(status);
+  struct timespec now;
+  constexpr int64_t kCoarsest = 2'000'000'000;  // of the clocks of file systems
+  file->settled_ = clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+                   int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec - file->identity_.changed_ns > kCoarsest;
   return file;
+}
+
+bool OpenFile::is_unchanged() const {
+  struct stat status;
+  return fstat(static_cast<int>(handle_), &status) == 0 && identity_from(status) == identity_;
 }
 
 OpenFile::~OpenFile() {

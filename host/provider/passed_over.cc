@@ -1,7 +1,5 @@
 #include "host/provider/passed_over.h"
 
-#include <algorithm>
-
 namespace tenon::provider {
 
 std::string_view skip_name(Skip skip) {
@@ -43,21 +41,8 @@ PassedOver passed_over(std::string provider, std::string version, const Status& 
   if (status.refusal().empty())
     return passed_over(std::move(provider), std::move(version), Skip::kUnusable,
                        std::string(status.message()));
-  return {std::move(provider), std::move(version), std::string(status.refusal()),
-          reason_of(status),   cure_of(status),    ""};
-}
-
-std::string reason_of(const Status& refused) {
-  std::string text(refused.message());
-  text.resize(std::min(text.find(". Cause: "), text.size()));
-  return text;
-}
-
-std::string cure_of(const Status& refused) {
-  const std::string_view text = refused.message();
-  constexpr std::string_view kCure = ". Cure: ";
-  const size_t at = text.rfind(kCure);
-  return at == std::string_view::npos ? std::string() : std::string(text.substr(at + kCure.size()));
+  return {std::move(provider),          std::move(version),         std::string(status.refusal()),
+          std::string(status.reason()), std::string(status.cure()), ""};
 }
 
 }  // namespace tenon::provider

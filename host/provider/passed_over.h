@@ -42,8 +42,4 @@ PassedOver passed_over(std::string provider, std::string version, Skip skip, std
 /// With the refusal's code, reason and cure where `status` is a refusal; else kUnusable.
 PassedOver passed_over(std::string provider, std::string version, const Status& status);
 
-/// Of a refusal's Status: what stands before the usual cause and cure, and the cure.
-std::string reason_of(const Status& refused);
-std::string cure_of(const Status& refused);
-
 }  // namespace tenon::provider

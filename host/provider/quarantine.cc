@@ -2,10 +2,11 @@
 
 #include <ctime>
 
-#include "host/config/json.h"
+#include "host/base/json.h"
+#include "host/base/out_of_memory.h"
+#include "host/base/state_folder.h"
+#include "host/base/text_file.h"
 #include "host/config/read.h"
-#include "host/provider/out_of_memory.h"
-#include "host/provider/state_folder.h"
 
 namespace tenon::provider {
 namespace {
@@ -44,7 +45,7 @@ std::string Quarantine::path_of(const std::string& sha256) const { return folder
 
 std::optional<QuarantineRecord> Quarantine::read(const std::string& sha256) const {
   if (folder_.empty() || !is_hash(sha256)) return std::nullopt;
-  Result<std::string> text = config::read_text_file(path_of(sha256), kMaxRecordBytes);
+  Result<std::string> text = read_text_file(path_of(sha256), kMaxRecordBytes);
   if (!text) {
     throw_if_out_of_memory(text.error());
     return std::nullopt;
@@ -73,13 +74,13 @@ std::optional<QuarantineRecord> Quarantine::set_aside(const std::string& sha256)
 Status Quarantine::strike(QuarantineRecord record) {
   if (folder_.empty() || !is_hash(record.sha256)) return ok_status();
   std::optional<QuarantineRecord> before = read(record.sha256);
-  const config::Json json = {{"provider", record.provider_id},
-                             {"version", record.version},
-                             {"library", record.file},
-                             {"refusal", record.refusal},
-                             {"reason", record.reason},
-                             {"last", static_cast<int64_t>(std::time(nullptr))},
-                             {"strikes", (before ? before->strikes : 0) + 1}};
+  const Json json = {{"provider", record.provider_id},
+                     {"version", record.version},
+                     {"library", record.file},
+                     {"refusal", record.refusal},
+                     {"reason", record.reason},
+                     {"last", static_cast<int64_t>(std::time(nullptr))},
+                     {"strikes", (before ? before->strikes : 0) + 1}};
   // A reason may quote what a library printed: bytes that are no UTF-8 are replaced.
   return write_atomically(path_of(record.sha256), json.dump(2));
 }

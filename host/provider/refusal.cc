@@ -33,10 +33,9 @@ Refusal refusal_from_name(std::string_view name) {
 }
 
 Status refuse(Refusal code, std::string_view reason, std::string_view cure) {
-  std::string message =
-      str_cat(reason, ". Cause: ", refusal_cause(code), ". Cure: ", cure.empty() ? refusal_cure(code) : cure);
-  Status status(StatusCode::kFailedPrecondition, std::move(message), ErrorKind::kProviderRefused);
-  return std::move(status).with_refusal(refusal_name(code));
+  return Status(StatusCode::kFailedPrecondition, std::string(reason), ErrorKind::kProviderRefused)
+      .with_cure(refusal_cause(code), cure.empty() ? refusal_cure(code) : cure)
+      .with_refusal(refusal_name(code));
 }
 
 }  // namespace tenon::provider

@@ -5,11 +5,11 @@
 #include <mutex>
 #include <set>
 
-#include "host/config/text.h"
+#include "host/base/out_of_memory.h"
+#include "host/base/text.h"
 #include "host/provider/choose.h"
 #include "host/provider/entry.h"
 #include "host/provider/load.h"
-#include "host/provider/out_of_memory.h"
 #include "host/provider/search.h"
 
 namespace tenon::provider {
@@ -194,8 +194,8 @@ ProviderInfo ProviderRegistry::Impl::info_of(const Entry& entry) const {
                                                  : "";
   if (!entry.ok()) {
     info.refusal = refusal_from_name(entry.refused.refusal());
-    info.reason = reason_of(entry.refused);
-    info.cure = cure_of(entry.refused);
+    info.reason = entry.refused.reason();
+    info.cure = entry.refused.cure();
     return info;
   }
   explain_choice(entry, info);
@@ -274,7 +274,7 @@ Status ProviderRegistry::Impl::why_none(std::string_view id, const VersionRange&
     for (const Entry* entry : any) versions.push_back(entry->manifest->version.to_string());
     return Status(
         StatusCode::kNotFound,
-        str_cat("provider '", id, "' is installed in version ", config::join(versions, ", "), ", which '",
+        str_cat("provider '", id, "' is installed in version ", join(versions, ", "), ", which '",
                 range.text(), "' excludes; install a matching version or change provider.", id, ".version"),
         ErrorKind::kProviderMissing);
   }
@@ -284,12 +284,12 @@ Status ProviderRegistry::Impl::why_none(std::string_view id, const VersionRange&
     }
   }
   std::vector<std::string> ids = known_ids();
-  std::string nearest = config::nearest_name(id, ids);
+  std::string nearest = nearest_name(id, ids);
   return Status(StatusCode::kNotFound,
                 str_cat("provider '", id, "' is not installed",
                         nearest.empty() ? "" : str_cat(" (did you mean '", nearest, "'?)"),
-                        "; installed: ", ids.empty() ? "none" : config::join(ids, ", "),
-                        "; searched: ", folders.empty() ? "no folder" : config::join(folders, ", "),
+                        "; installed: ", ids.empty() ? "none" : join(ids, ", "),
+                        "; searched: ", folders.empty() ? "no folder" : join(folders, ", "),
                         "; install it, or name its folder in discovery.search"),
                 ErrorKind::kProviderMissing);
 }

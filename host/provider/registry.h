@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "host/base/version.h"
 #include "host/config/config.h"
 #include "host/provider/loaded_provider.h"
 #include "host/provider/manifest.h"
 #include "host/provider/passed_over.h"
 #include "host/provider/refusal.h"
-#include "host/provider/version.h"
 
 namespace tenon::provider {
 

@@ -1,15 +1,19 @@
 #include "host/provider/scan_cache.h"
 
+#include <map>
+#include <mutex>
 #include <vector>
 
-#include "host/config/environment.h"
+#include "host/base/environment.h"
+#include "host/base/fork.h"
+#include "host/base/sha256.h"
+#include "host/base/state_folder.h"
+#include "host/base/text.h"
+#include "host/base/text_file.h"
 #include "host/config/read.h"
-#include "host/config/text.h"
 #include "host/provider/machine.h"
 #include "host/provider/open_file.h"
 #include "host/provider/scan_read.h"
-#include "host/provider/sha256.h"
-#include "host/provider/state_folder.h"
 #include "tenon/ep.h"
 
 namespace tenon::provider {
@@ -27,14 +31,38 @@ std::string boot_id() {
   return file && (*file)->read(0, text, sizeof text) ? std::string(text, sizeof text) : std::string();
 }
 
+/// Thread-safe.
+class Answers {
+ public:
+  std::optional<ScanAnswer> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto at = answers_.find(key);
+    return at == answers_.end() ? std::nullopt : std::optional(at->second);
+  }
+  void keep(const std::string& key, const ScanAnswer& answer) {
+    const std::lock_guard lock(mutex_);
+    if (answers_.size() >= kMost) answers_.clear();
+    answers_.insert_or_assign(key, answer);
+  }
+
+ private:
+  static constexpr size_t kMost = 1024;
+  std::mutex mutex_;
+  std::map<std::string, ScanAnswer> answers_;
+};
+
+Answers& answers_of_process() {
+  static constinit PerProcess<Answers> answers;
+  return answers.get();
+}
+
 constexpr std::string_view kLoaderCache = "/etc/ld.so.cache";
 constexpr uint64_t kMaxLoaderCache = 16 << 20;
 
 /// The folders that the dynamic loader looks into whatever its cache says.
 std::vector<std::string> loader_folders() {
   std::vector<std::string> out;
-  if (std::optional<std::string> given = config::environment("LD_LIBRARY_PATH"))
-    out = config::split(*given, ':');
+  if (std::optional<std::string> given = environment("LD_LIBRARY_PATH")) out = split(*given, ':');
   const std::string triplet = str_cat(host_arch(), "-linux-gnu");
   for (const char* folder : {"/lib/", "/usr/lib/"}) out.push_back(folder + triplet);
   for (const char* folder : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"}) out.emplace_back(folder);
@@ -70,7 +98,7 @@ std::string soname_identity(const std::string& name, const std::string& cache) {
 std::string surroundings() {
   std::string out = str_cat("hidden=", hidden_folders(), ";");
   for (const char* variable : {"LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES"}) {
-    out += str_cat(variable, "=", config::environment(variable).value_or(""), ";");
+    out += str_cat(variable, "=", environment(variable).value_or(""), ";");
   }
   return out;
 }
@@ -94,8 +122,14 @@ std::string ScanCache::path_of(const std::string& key) const {
 }
 
 std::optional<ScanAnswer> ScanCache::find(const std::string& key) const {
-  if (folder_.empty()) return std::nullopt;
-  Result<std::string> text = config::read_text_file(path_of(key), kMaxVerdictBytes);
+  if (std::optional<ScanAnswer> known = answers_of_process().find(key)) return known;
+  std::optional<ScanAnswer> answer = folder_.empty() ? std::nullopt : read(key);
+  if (answer) answers_of_process().keep(key, *answer);
+  return answer;
+}
+
+std::optional<ScanAnswer> ScanCache::read(const std::string& key) const {
+  Result<std::string> text = read_text_file(path_of(key), kMaxVerdictBytes);
   if (!text) return std::nullopt;
   size_t line = text->find('\n');
   if (line == std::string::npos || text->compare(0, line, key) != 0) return std::nullopt;
@@ -105,6 +139,7 @@ std::optional<ScanAnswer> ScanCache::find(const std::string& key) const {
 }
 
 void ScanCache::keep(const std::string& key, const ScanAnswer& answer) const {
+  answers_of_process().keep(key, answer);
   if (folder_.empty() || key.find('\n') != std::string::npos) return;
   ScanVerdict verdict;
   verdict.build_id = answer.build_id;

@@ -1,5 +1,5 @@
-// Answers of the scan that are kept between processes, so that a library is tried once and not at every
-// start. Only good answers are kept: what was missing may be there next time.
+// Answers of the scan that are kept, for the process and in files between processes, so that a library is tried once and
+// not at every start. Only good answers are kept: what was missing may be there next time.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace tenon::provider {
 
 class ScanCache {
  public:
-  /// `folder` is the state folder; empty = nothing is kept.
+  /// `folder` is the state folder; empty = nothing is kept in files.
   explicit ScanCache(std::string folder) : folder_(std::move(folder)) {}
 
   /// Everything the answer depends on: the file, the helper, the required files, the libraries behind the required sonames,
@@ -24,6 +24,7 @@ class ScanCache {
 
  private:
   std::string path_of(const std::string& key) const;
+  std::optional<ScanAnswer> read(const std::string& key) const;
 
   std::string folder_;
 };

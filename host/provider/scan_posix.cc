@@ -16,7 +16,7 @@
 #include <new>
 #include <utility>
 
-#include "host/config/text.h"
+#include "host/base/text.h"
 #include "host/provider/negotiate.h"
 #include "host/provider/refusal.h"
 #include "host/provider/scan.h"
@@ -183,7 +183,7 @@ void Child::end() {
 }
 
 std::string last_line(const std::string& output) {
-  std::vector<std::string> lines = config::split(output, '\n');
+  std::vector<std::string> lines = split(output, '\n');
   if (lines.empty()) return {};
   return str_cat("; its last words: ",
                  bounded_text(lines.back().data(), std::min<size_t>(lines.back().size(), 300)));

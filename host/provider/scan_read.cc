@@ -1,7 +1,7 @@
 #include "host/provider/scan_read.h"
 
+#include "host/base/text.h"
 #include "host/config/read.h"
-#include "host/config/text.h"
 
 namespace tenon::provider {
 namespace {
@@ -75,7 +75,7 @@ std::optional<ScanVerdict> read_verdict(std::string_view json) {
 ScanTranscript read_transcript(std::string_view text) {
   constexpr std::string_view kStage = "at ", kVerdict = "verdict ";
   ScanTranscript transcript;
-  for (const std::string& line : config::split(text, '\n')) {
+  for (const std::string& line : split(text, '\n')) {
     std::string_view view = line;
     if (view.substr(0, kStage.size()) == kStage) transcript.stage = view.substr(kStage.size());
     if (view.substr(0, kVerdict.size()) == kVerdict)

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "host/config/environment.h"
-#include "host/config/text.h"
-#include "host/provider/folder.h"
+#include "host/base/environment.h"
+#include "host/base/folder.h"
+#include "host/base/out_of_memory.h"
+#include "host/base/text.h"
 #include "host/provider/machine.h"
-#include "host/provider/out_of_memory.h"
 #include "host/provider/scan.h"
 
 namespace tenon::provider {
@@ -42,9 +42,9 @@ class Search {
     for (const std::string& folder : options_.discovery.search) add(Place::kConfig, folder);
     std::string own = options_.install_dir ? *options_.install_dir : own_folder();
     if (!own.empty()) add(Place::kLibrary, fs::path(own) / "tenon" / "providers.d", true);
-    std::optional<std::string> home = config::user_directory("DATA", ".local/share");
+    std::optional<std::string> home = user_directory("DATA", ".local/share");
     if (options_.discovery.user && home) add(Place::kUser, fs::path(*home) / "tenon" / "providers.d", true);
-    if (options_.discovery.user && config::elevated_privileges()) {
+    if (options_.discovery.user && elevated_privileges()) {
       notices_.push_back("discovery.user is ignored: this process has elevated privileges");
     }
     std::vector<std::string> system = options_.system_dirs ? *options_.system_dirs : system_folders();
@@ -59,12 +59,12 @@ class Search {
   // Returns whether the variable is in force.
   bool variable(Place place, const char* name) {
     if (!options_.environment) return false;
-    if (config::environment_ignored(name)) {
+    if (environment_ignored(name)) {
       notices_.push_back(str_cat(name, " is ignored: this process has elevated privileges"));
     }
-    std::optional<std::string> list = config::environment(name);
+    std::optional<std::string> list = environment(name);
     if (!list) return false;
-    for (const std::string& path : config::split(*list, kListSeparator)) {
+    for (const std::string& path : split(*list, kListSeparator)) {
       if (fs::path(path).is_absolute()) {
         add(place, path);
       } else {

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "host/provider/sanitizer.h"
+#include "host/base/sanitizer.h"
 #include "host/scan_helper/confine.h"
 
 namespace tenon::scan {
@@ -40,7 +40,7 @@ void confine(int last_descriptor, unsigned cpu_seconds) {
   limit(RLIMIT_CPU, cpu_seconds);
   limit(RLIMIT_FSIZE, rlim_t{256} << 20);
   // A sanitizer reserves more than any library may need.
-  if (provider::kHostSanitizer == TENON_SANITIZER_NONE) limit(RLIMIT_DATA, rlim_t{16} << 30);
+  if (kHostSanitizer == TENON_SANITIZER_NONE) limit(RLIMIT_DATA, rlim_t{16} << 30);
 }
 
 }  // namespace tenon::scan

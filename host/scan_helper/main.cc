@@ -11,11 +11,11 @@
 #include <new>
 #include <string>
 
+#include "host/base/sanitizer.h"
 #include "host/provider/device_list.h"
 #include "host/provider/host_provider.h"
 #include "host/provider/library.h"
 #include "host/provider/negotiate.h"
-#include "host/provider/sanitizer.h"
 #include "host/provider/scan_wire.h"
 #include "host/scan_helper/confine.h"
 
@@ -114,8 +114,8 @@ ScanVerdict try_library(const Arguments& arguments, int argument_count, char** w
   if (entry == nullptr) return refused(Refusal::kNoEntry, "the library does not export tenon_ep_negotiate");
   static const tenon_host_api host = scan_host();
   at("tenon_ep_negotiate");
-  Result<provider::Negotiation> talk = provider::negotiate(
-      entry, TENON_NEGOTIATE_SCAN, &host, {arguments.id, arguments.version, provider::kHostSanitizer});
+  Result<provider::Negotiation> talk = provider::negotiate(entry, TENON_NEGOTIATE_SCAN, &host,
+                                                           {arguments.id, arguments.version, kHostSanitizer});
   if (!talk) return ran_out_of_memory(std::string(talk.error().message()));
   if (talk->refusal != Refusal::kNone) return refused(talk->refusal, std::move(talk->reason));
   ScanVerdict verdict = try_devices(arguments, talk->agreement);

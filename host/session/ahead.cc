@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "host/runtime/value.h"
+#include "host/device/value.h"
 
 namespace tenon::session {
 namespace {

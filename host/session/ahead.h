@@ -6,7 +6,7 @@
 
 #include "core/base/result.h"
 #include "host/config/config.h"
-#include "host/runtime/run_executable.h"
+#include "host/exec/run_executable.h"
 #include "host/session/io.h"
 
 namespace tenon::session {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/runtime/host_api.h"
-#include "host/session/build.h"
-#include "host/session/evaluator.h"
+#include "host/base/log.h"
+#include "host/compile/build.h"
+#include "host/device/evaluator.h"
+#include "host/selection/placement.h"
+#include "host/selection/providers.h"
 #include "host/session/load.h"
+#include "host/session/transforms.h"
 
 namespace tenon::session {
 namespace {
@@ -50,13 +53,13 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
   context->memory = memory_;
   context->trace = trace_;
   const runtime::TraceSpan span(trace_.get(), "partition and compile", "load");
-  BuildContext build;
-  ASSIGN_OR_RETURN(build.transforms, transforms_of(settings, make_evaluator(context->evaluator)));
+  runtime::BuildContext build;
+  ASSIGN_OR_RETURN(build.transforms, transforms_of(settings, runtime::make_evaluator(context->evaluator)));
   build.model = model_;
   build.selection = &out->selection;
   build.placement = &placement;
   build.open_rest = [&] {
-    RETURN_IF_ERROR(open_rest(config_, registered_, &out->selection));
+    RETURN_IF_ERROR(runtime::open_rest(config_, registered_, &out->selection));
     placement.extend(out->selection);
     return ok_status();
   };
@@ -69,10 +72,10 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
       return progress(0.4 + 0.5 * share, "compile");
     };
   }
-  ASSIGN_OR_RETURN(out->executable, build_executable(build, graph_, "", false));
+  ASSIGN_OR_RETURN(out->executable, runtime::build_executable(build, graph_, "", false));
   out->warnings = placement.warnings();
   if (out->fallbacks.empty()) {  // else it was said when the session was made
-    for (const std::string& text : out->warnings) runtime::log_line(TENON_LOG_WARNING, "PLACEMENT", text);
+    for (const std::string& text : out->warnings) log_line(TENON_LOG_WARNING, "PLACEMENT", text);
   }
   return std::shared_ptr<const Assembly>(std::move(out));
 }

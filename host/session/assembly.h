@@ -12,9 +12,9 @@
 #include "core/ir/graph.h"
 #include "core/transform/transform.h"
 #include "host/config/config.h"
-#include "host/runtime/executable.h"
-#include "host/runtime/select.h"
-#include "host/runtime/trace.h"
+#include "host/exec/executable.h"
+#include "host/selection/select.h"
+#include "host/services/trace.h"
 
 namespace tenon::session {
 

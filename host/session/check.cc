@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "host/config/text.h"
-#include "host/runtime/select.h"
-#include "host/runtime/trace.h"
-#include "host/session/load.h"
+#include "host/base/text.h"
+#include "host/selection/placement.h"
+#include "host/selection/providers.h"
+#include "host/services/trace.h"
+#include "host/session/transforms.h"
 
 namespace tenon::session {
 namespace {
@@ -20,7 +21,7 @@ std::string text_of(const Status& status) {
 void add(ConfigReport* report, const Status& status) {
   if (status.ok()) return;
   if (status.kind() != ErrorKind::kConfig) return report->errors.push_back(text_of(status));
-  for (std::string& line : config::split(text_of(status), '\n')) report->errors.push_back(std::move(line));
+  for (std::string& line : split(text_of(status), '\n')) report->errors.push_back(std::move(line));
 }
 
 std::vector<std::string> ids_of(const provider::ProviderRegistry::Known& known) {
@@ -41,8 +42,8 @@ ConfigReport check_config(const config::Config& config, const SessionOptions& op
   if (!settings.profiling_file.empty()) add(&report, runtime::check_trace_file(settings.profiling_file));
   add(&report, transforms_of(settings, {}).status());
 
-  provider::ProviderRegistry registry(registry_options(config, options));
-  const provider::ProviderRegistry::Known known = known_providers(config, registry);
+  provider::ProviderRegistry registry(runtime::registry_options(config, options.registered));
+  const provider::ProviderRegistry::Known known = runtime::known_providers(config, registry);
   const std::vector<std::string> ids = ids_of(known);
   const Status named = config.check_providers(known.providers);
   add(&report, named);

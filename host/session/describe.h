@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/ir/graph.h"
-#include "host/config/json.h"
+#include "host/base/json.h"
 #include "host/session/session.h"
 
 namespace tenon::session {
@@ -14,12 +14,12 @@ namespace tenon::session {
 ///  "nodes": [{"name", "op", "domain", "graph", "provider", "instance", "part", "outputs", "declines"}],
 ///  "parts": [...], "copies": [{"value", "from", "to", "bytes"}],
 ///  "reference": whether only a provider that completes the others takes part}
-config::Json explain(const Session& session);
+Json explain(const Session& session);
 
 /// {"plans": [{"graph", "signature", "steps": [...], "slabs": [...]}]}
-config::Json describe_plans(const Session& session);
+Json describe_plans(const Session& session);
 
 /// `graph`: the model's, which a session has moved away.
-config::Json describe_model(const ir::Model& model, const ir::Graph& graph);
+Json describe_model(const ir::Model& model, const ir::Graph& graph);
 
 }  // namespace tenon::session

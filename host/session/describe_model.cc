@@ -1,12 +1,10 @@
 #include <map>
 
+#include "host/compile/expand.h"
 #include "host/session/describe.h"
-#include "host/session/expand.h"
 
 namespace tenon::session {
 namespace {
-
-using config::Json;
 
 Json describe_values(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
   Json list = Json::array();
@@ -44,7 +42,7 @@ void add(const ir::Graph& graph, Totals* totals) {
 
 }  // namespace
 
-config::Json describe_model(const ir::Model& model, const ir::Graph& graph) {
+Json describe_model(const ir::Model& model, const ir::Graph& graph) {
   Totals totals;
   add(graph, &totals);
   Json out;
@@ -58,7 +56,7 @@ config::Json describe_model(const ir::Model& model, const ir::Graph& graph) {
     out["opsets"][domain.empty() ? "ai.onnx" : domain] = version;
   out["inputs"] = describe_values(graph, graph.inputs());
   out["outputs"] = describe_values(graph, graph.outputs());
-  out["nodes"] = count_nodes(graph);
+  out["nodes"] = runtime::count_nodes(graph);
   out["operators"] = totals.operators;
   out["parameters"] = totals.parameters;
   out["parameter_bytes"] = totals.parameter_bytes;

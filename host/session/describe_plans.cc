@@ -1,10 +1,9 @@
-#include "host/runtime/frame_pool.h"
+#include "host/exec/frame_pool.h"
 #include "host/session/describe.h"
 
 namespace tenon::session {
 namespace {
 
-using config::Json;
 using runtime::Executable;
 using runtime::Plan;
 using runtime::PlanStep;
@@ -93,7 +92,7 @@ void add(const Executable& executable, Json* list) {
 
 }  // namespace
 
-config::Json describe_plans(const Session& session) {
+Json describe_plans(const Session& session) {
   Json list = Json::array();
   const std::shared_ptr<const Assembly> assembly = session.assembly();
   add(*assembly->executable, &list);

@@ -6,7 +6,6 @@
 namespace tenon::session {
 namespace {
 
-using config::Json;
 using runtime::Executable;
 using runtime::MemoryDomain;
 using runtime::Part;
@@ -169,7 +168,7 @@ class Explainer {
 
 }  // namespace
 
-config::Json explain(const Session& session) {
+Json explain(const Session& session) {
   const std::shared_ptr<const Assembly> assembly = session.assembly();
   Explainer explainer(session, *assembly);
   explainer.add(*assembly->executable);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "host/config/text.h"
+#include "host/base/text.h"
 
 namespace tenon::session {
 namespace {
@@ -106,7 +106,7 @@ Result<uint32_t> IoList::find(std::string_view name) const {
   std::vector<std::string> names;
   for (const IoEntry& entry : entries_) names.push_back(entry.name);
   return Status(StatusCode::kNotFound,
-                str_cat("the model has no ", what_, " '", name, "'", config::suggestion(name, names)),
+                str_cat("the model has no ", what_, " '", name, "'", suggestion(name, names)),
                 ErrorKind::kInvalidInput);
 }
 

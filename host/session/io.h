@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
-#include "host/runtime/run_executable.h"
+#include "host/exec/run_executable.h"
 #include "tenon/tenon.h"
 
 namespace tenon::session {

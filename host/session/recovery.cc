@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "core/base/stop.h"
+#include "host/base/log.h"
 #include "host/config/words.h"
-#include "host/runtime/host_api.h"
-#include "host/runtime/run_control.h"
-#include "host/runtime/trace.h"
+#include "host/exec/run_control.h"
+#include "host/services/trace.h"
 
 namespace tenon::session {
 namespace {
@@ -126,10 +126,10 @@ Status Recovery::recover(const std::shared_ptr<const Assembly>& failed, Status f
     current_ = *made;
   }
   const Fallback& taken = (*made)->fallbacks.back();
-  runtime::log_line(TENON_LOG_WARNING, "FALLBACK",
-                    str_cat(taken.provider, " failed (", taken.text, "); ", taken.policy,
-                            restart ? ": it was restarted" : ": the session goes on without it",
-                            " and the Run is repeated"));
+  log_line(TENON_LOG_WARNING, "FALLBACK",
+           str_cat(taken.provider, " failed (", taken.text, "); ", taken.policy,
+                   restart ? ": it was restarted" : ": the session goes on without it",
+                   " and the Run is repeated"));
   if (trace != nullptr) {
     trace->add({str_cat(taken.point, ": ", taken.policy), "fallback", taken.provider, begin,
                 runtime::now_ns() - begin, 0, 0});

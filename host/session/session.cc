@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
-#include "host/runtime/float_mode.h"
-#include "host/runtime/frame_pool.h"
-#include "host/runtime/host_api.h"
-#include "host/runtime/thread_pool.h"
+#include "host/base/log.h"
+#include "host/exec/frame_pool.h"
+#include "host/selection/providers.h"
+#include "host/services/float_mode.h"
+#include "host/services/thread_pool.h"
 #include "host/session/ahead.h"
 #include "host/session/load.h"
+#include "host/session/transforms.h"
 
 namespace tenon::session {
 namespace {
@@ -72,7 +74,7 @@ Status Session::load(const ModelSource& source, const config::Config& config, co
 }
 
 Status Session::build(const config::Config& config, const SessionOptions& options) {
-  ASSIGN_OR_RETURN(runtime::Selection selection, select_providers(config, options));
+  ASSIGN_OR_RETURN(runtime::Selection selection, runtime::select_providers(config, options.registered));
   const config::Settings& settings = config.settings();
   threads_ = static_cast<uint32_t>(settings.threads.count);
   deterministic_ = settings.deterministic;
@@ -113,11 +115,10 @@ Status Session::plan_ahead(const config::Config& config) const {
   size_t kept = 0;
   assembly()->executable->frames().for_each_plan([&](const runtime::Plan&) { ++kept; });
   if (kept < sets.size()) {
-    runtime::log_line(
-        TENON_LOG_WARNING, "SHAPES",
-        str_cat("only ", kept, " of the ", sets.size(),
-                " plans for the shapes of shapes.input are kept: the "
-                "others need too much memory beside them, and are made again when they are used"));
+    log_line(TENON_LOG_WARNING, "SHAPES",
+             str_cat("only ", kept, " of the ", sets.size(),
+                     " plans for the shapes of shapes.input are kept: the "
+                     "others need too much memory beside them, and are made again when they are used"));
   }
   return ok_status();
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "host/runtime/float_mode.h"
-#include "host/runtime/frame_pool.h"
-#include "host/runtime/thread_pool.h"
+#include "host/exec/frame_pool.h"
+#include "host/services/float_mode.h"
+#include "host/services/thread_pool.h"
 
 namespace tenon::session {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "host/runtime/frame.h"
+#include "host/exec/frame.h"
 #include "host/session/session.h"
 
 namespace tenon::session {

@@ -26,14 +26,17 @@ function(tenon_precompile target)
 endfunction()
 set(tenon_standard_headers <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map> <unordered_set> <vector>)
 
-# tenon_stage(<name> [PUBLIC <targets>] [PRIVATE <targets>]): core/<name> becomes the static library tenon_core_<name>.
+# tenon_stage(<name> [PUBLIC <targets>] [PRIVATE <targets>] [PRECOMPILE <headers>]): the folder <layer>/<name>, where <layer> is
+# the one that calls (core, host), becomes the static library tenon_<layer>_<name>.
 function(tenon_stage name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE;PRECOMPILE")
+  get_filename_component(layer ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set(target tenon_${layer}_${name})
   tenon_sources(sources ${CMAKE_CURRENT_SOURCE_DIR}/${name})
-  add_library(tenon_core_${name} STATIC ${sources})
-  target_include_directories(tenon_core_${name} PUBLIC ${tenon_SOURCE_DIR})
-  target_link_libraries(tenon_core_${name} PUBLIC TenonSdk::sdk ${arg_PUBLIC} PRIVATE tenon_warnings ${arg_PRIVATE})
-  tenon_precompile(tenon_core_${name} ${tenon_standard_headers})
+  add_library(${target} STATIC ${sources})
+  target_include_directories(${target} PUBLIC ${tenon_SOURCE_DIR})
+  target_link_libraries(${target} PUBLIC TenonSdk::sdk ${arg_PUBLIC} PRIVATE tenon_warnings ${arg_PRIVATE})
+  tenon_precompile(${target} ${tenon_standard_headers} ${arg_PRECOMPILE})
 endfunction()
 
 # What a test's environment adds in a build with a sanitizer: what foreign libraries are known for. Thread-local memory is not

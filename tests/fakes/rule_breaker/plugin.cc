@@ -1,6 +1,6 @@
 // A provider in plain host memory that copies its first input to its output, and on request breaks one
 // numbered rule of ep-sdk/RULES.md. What the host must refuse, and by which number, stands in
-// tests/unit/host/runtime/rules_test.cc; what the provider kit must find, in tests/cts/zoo.py.
+// tests/unit/host/device/rules_test.cc; what the provider kit must find, in tests/cts/zoo.py.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -60,6 +60,20 @@ TEST(Status, RefusalIsPartOfTheText) {
   EXPECT_EQ(status.to_string(), "FAILED_PRECONDITION: E_SHA_MISMATCH: the library changed");
 }
 
+TEST(Status, ACureIsPartOfTheTextAndFoundInIt) {
+  const Status plain = invalid_input("x. Cure: none");
+  EXPECT_EQ(plain.reason(), "x. Cure: none");
+  EXPECT_EQ(plain.cure(), "");
+  const Status cured = invalid_input("the file is gone").with_cure("it was removed", "install it. Cure: all");
+  EXPECT_EQ(cured.message(), "the file is gone. Cause: it was removed. Cure: install it. Cure: all");
+  EXPECT_EQ(cured.reason(), "the file is gone");
+  EXPECT_EQ(cured.cure(), "install it. Cure: all");
+  const Status noted = Status(cured).with_cure("another", "too late").with_note(" (told)");
+  EXPECT_EQ(noted.cure(), "install it. Cure: all");
+  EXPECT_EQ(noted.reason(), "the file is gone");
+  EXPECT_EQ(ok_status().with_cure("a", "b").cure(), "");
+}
+
 TEST(Status, CopyIsDeepAndMoveLeavesOk) {
   Status first = not_found("a");
   Status second = first;

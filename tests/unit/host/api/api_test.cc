@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "host/runtime/host_api.h"
+#include "host/device/host_api.h"
 #include "tenon/tenon.hpp"
 #include "tests/support/paths.h"
 #include "tests/unit/host/session/model_maker.h"

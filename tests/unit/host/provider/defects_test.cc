@@ -9,11 +9,11 @@
 #include <fstream>
 #include <set>
 
+#include "host/base/sha256.h"
 #include "host/provider/open_file.h"
 #include "host/provider/quarantine.h"
 #include "host/provider/registry.h"
 #include "host/provider/scan_read.h"
-#include "host/provider/sha256.h"
 #include "tests/unit/host/provider/provider_folder.h"
 
 namespace tenon::provider {

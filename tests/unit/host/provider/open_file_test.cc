@@ -1,5 +1,5 @@
 #include "host/provider/open_file.h"
-#include "host/provider/sha256.h"
+#include "host/base/sha256.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "host/provider/registry.h"
-#include "host/runtime/select.h"
+#include "host/selection/select.h"
+#include "tests/unit/host/device/fake_provider.h"
 #include "tests/unit/host/provider/provider_folder.h"
-#include "tests/unit/host/runtime/fake_provider.h"
 
 namespace tenon::provider {
 namespace {

@@ -1,6 +1,6 @@
 #include "host/provider/registry.h"
+#include "host/base/sha256.h"
 #include "host/provider/open_file.h"
-#include "host/provider/sha256.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The rules of ep-sdk/RULES.md that are checked before a provider is loaded, each by a member of the defect
 // zoo. The test's name is the rule's number; what is checked later stands in
-// tests/unit/host/runtime/rules_test.cc.
+// tests/unit/host/device/rules_test.cc.
 #include <gtest/gtest.h>
 
 #include "tests/unit/host/provider/provider_folder.h"

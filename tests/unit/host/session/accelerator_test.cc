@@ -8,8 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "host/runtime/cores.h"
-#include "host/runtime/trace.h"
+#include "host/services/cores.h"
+#include "host/services/trace.h"
 #include "host/session/describe.h"
 #include "host/session/slots.h"
 #include "tests/support/explained.h"

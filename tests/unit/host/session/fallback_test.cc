@@ -5,8 +5,9 @@
 #include <atomic>
 #include <thread>
 
-#include "host/runtime/host_api.h"
-#include "host/runtime/trace.h"
+#include "host/base/log.h"
+#include "host/device/host_api.h"
+#include "host/services/trace.h"
 #include "host/session/describe.h"
 #include "host/session/slots.h"
 #include "tests/support/explained.h"
@@ -244,7 +245,7 @@ TEST(Fallback, ManyThreadsMeetOneLoss) {
 
 TEST(Fallback, IsLoggedAndTraced) {
   std::vector<std::string> lines;
-  runtime::set_log_sink([&](const runtime::LogLine& line) {
+  set_log_sink([&](const LogLine& line) {
     if (line.level == TENON_LOG_WARNING) lines.push_back(str_cat(line.code, " ", line.message));
   });
   const auto session = make_session(model(), faulty("options.fault = 'run_async'\n"));
@@ -253,7 +254,7 @@ TEST(Fallback, IsLoggedAndTraced) {
   session::RunOptions options;
   options.trace = &trace;
   run(*session, {{"x", f32({2}, {1, 2})}}, options);
-  runtime::set_log_sink({});
+  set_log_sink({});
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], HasSubstr("FALLBACK accelerator/npu:0 failed"));
   int found = 0;

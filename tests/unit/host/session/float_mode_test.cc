@@ -2,7 +2,7 @@
 #include <cfenv>
 #include <thread>
 
-#include "host/runtime/float_mode.h"
+#include "host/services/float_mode.h"
 #include "host/session/slots.h"
 #include "tests/unit/host/session/session_case.h"
 

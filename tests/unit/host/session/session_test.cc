@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "host/runtime/frame_pool.h"
+#include "host/exec/frame_pool.h"
 #include "tests/unit/host/session/session_case.h"
 
 namespace tenon::test {

@@ -5,8 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "host/runtime/frame_pool.h"
-#include "host/runtime/host_api.h"
+#include "host/base/log.h"
+#include "host/device/host_api.h"
+#include "host/exec/frame_pool.h"
 #include "host/session/describe.h"
 #include "tests/support/explained.h"
 #include "tests/unit/host/session/session_case.h"
@@ -132,11 +133,11 @@ TEST(Settings, PinKeepsTheBuildThatWasChosenFirst) {
 
 std::vector<std::string> warnings_with(const std::string& rules) {
   std::vector<std::string> logged;
-  runtime::set_log_sink([&](const runtime::LogLine& line) {
+  set_log_sink([&](const LogLine& line) {
     if (line.code == "PLACEMENT" && line.level == TENON_LOG_WARNING) logged.emplace_back(line.message);
   });
   const auto session = make_session(two_inputs(), static_accelerator("select.fallback = 'next'\n" + rules));
-  runtime::set_log_sink({});
+  set_log_sink({});
   const auto told = explained(*session)["warnings"].get<std::vector<std::string>>();
   EXPECT_EQ(told, logged);
   return told;

@@ -1,0 +1,115 @@
+#include "host/base/error_struct.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace tenon {
+namespace {
+
+/// The longest part of `text` that has at most `room` bytes and ends between characters of UTF-8.
+std::string_view whole_characters(std::string_view text, size_t room) {
+  if (text.size() <= room) return text;
+  while (room > 0 && (static_cast<unsigned char>(text[room]) & 0xC0) == 0x80) --room;
+  return text.substr(0, room);
+}
+
+/// Writes the pieces one after the other, terminated. What does not fit is replaced by a mark that says how much there was.
+template <size_t kRoom>
+void copy_text(char (&to)[kRoom], std::initializer_list<std::string_view> pieces) {
+  char mark[48] = "";
+  size_t total = 0;
+  for (const std::string_view piece : pieces) total += piece.size();
+  size_t room = kRoom - 1;
+  if (total > room)
+    room -= static_cast<size_t>(std::snprintf(mark, sizeof(mark), "... [cut: %zu bytes in all]", total));
+  char* at = to;
+  for (const std::string_view piece : pieces) {
+    const std::string_view fits = whole_characters(piece, room);
+    at = std::copy(fits.begin(), fits.end(), at);
+    room -= fits.size();
+    if (fits.size() < piece.size()) break;
+  }
+  std::strcpy(at, mark);
+}
+
+/// What a fixed array of a provider holds, terminated or not.
+std::string_view text_in(const char* text, size_t room) { return {text, strnlen(text, room)}; }
+
+ErrorKind kind_of(tenon_status code, uint32_t flags) {
+  if ((flags & (TENON_ERROR_DEVICE_LOST | TENON_ERROR_PROCESS_LOST)) != 0) return ErrorKind::kDeviceLost;
+  switch (code) {
+    case TENON_CANCELLED:
+      return ErrorKind::kCancelled;
+    case TENON_DEADLINE_EXCEEDED:
+      return ErrorKind::kDeadline;
+    case TENON_RESOURCE_EXHAUSTED:
+      return ErrorKind::kOutOfMemory;
+    case TENON_UNIMPLEMENTED:
+      return ErrorKind::kUnsupported;
+    case TENON_INVALID_ARGUMENT:
+    case TENON_OUT_OF_RANGE:
+      return ErrorKind::kInvalidInput;
+    default:
+      return ErrorKind::kInternal;
+  }
+}
+
+}  // namespace
+
+tenon_error make_error() {
+  tenon_error error;
+  error.struct_size = sizeof(error);
+  error.code = TENON_OK;
+  error.flags = 0;
+  error.reserved = 0;
+  error.where[0] = error.message[0] = '\0';
+  return error;
+}
+
+tenon_status give_status(const Status& status, tenon_error* error) {
+  const auto code = static_cast<tenon_status>(status.code());
+  if (status.ok() || error == nullptr || error->struct_size < offsetof(tenon_error, where)) return code;
+  error->code = code;
+  error->flags = status.kind() == ErrorKind::kDeviceLost ? TENON_ERROR_DEVICE_LOST : 0;
+  if (status.process_lost()) error->flags |= TENON_ERROR_PROCESS_LOST;
+  error->reserved = static_cast<uint32_t>(status.kind());
+  if (error->struct_size >= offsetof(tenon_error, message)) {
+    copy_text(error->where, {status.where()});
+  }
+  if (error->struct_size >= sizeof(tenon_error)) {
+    const std::string_view between = status.refusal().empty() ? "" : ": ";
+    copy_text(error->message, {status.refusal(), between, status.message()});
+  }
+  return code;
+}
+
+tenon_status give_plain(StatusCode code, ErrorKind kind, const char* message, tenon_error* error) noexcept {
+  const auto number = static_cast<tenon_status>(code);
+  if (error == nullptr || error->struct_size < offsetof(tenon_error, where)) return number;
+  error->code = number;
+  error->flags = 0;
+  error->reserved = static_cast<uint32_t>(kind);
+  if (error->struct_size >= offsetof(tenon_error, message)) error->where[0] = '\0';
+  if (error->struct_size >= sizeof(tenon_error)) copy_text(error->message, {message});
+  return number;
+}
+
+Status take_status(tenon_status code, const tenon_error& error, std::string_view label) {
+  if (code == TENON_OK) return ok_status();
+  const bool known = code > TENON_OK && code <= TENON_UNAUTHENTICATED;
+  std::string message(text_in(error.message, sizeof(error.message)));
+  if (message.empty()) message = str_cat("failed with ", status_code_name(static_cast<StatusCode>(code)));
+  Status status(known ? static_cast<StatusCode>(code) : StatusCode::kUnknown, std::move(message),
+                kind_of(code, error.flags));
+  if ((error.flags & TENON_ERROR_PROCESS_LOST) != 0) status = std::move(status).with_process_lost();
+  const std::string_view where = text_in(error.where, sizeof(error.where));
+  if (!where.empty()) status = std::move(status).with_context(where);
+  return label.empty() ? status : std::move(status).with_context(label);
+}
+
+}  // namespace tenon

@@ -1,0 +1,159 @@
+#include "host/compile/assign.h"
+
+#include <algorithm>
+
+#include "core/base/stop.h"
+#include "core/ops/ops.h"
+#include "host/device/capability.h"
+#include "host/device/graph_view.h"
+
+namespace tenon::runtime {
+namespace {
+
+/// Nodes that `provider` asks to expand.
+std::vector<ir::NodeId> to_inline(const partition::Partitioner& partitioner,
+                                  partition::ProviderIndex provider) {
+  std::vector<ir::NodeId> nodes;
+  for (ir::NodeId id : partitioner.open_nodes()) {
+    const std::vector<partition::Decline>& declines = partitioner.declines(id);
+    const bool wanted = std::any_of(declines.begin(), declines.end(), [&](const partition::Decline& decline) {
+      return decline.provider == provider && decline.code == partition::RejectCode::kInline;
+    });
+    if (wanted) nodes.push_back(id);
+  }
+  return nodes;
+}
+
+/// The provider itself declined, not a rule of the config or of the host.
+bool is_own_reason(partition::RejectCode code) {
+  return code != partition::RejectCode::kPlacement && code != partition::RejectCode::kInline;
+}
+
+}  // namespace
+
+Assigner::Assigner(const BuildContext& build, ir::Graph* graph, bool is_body)
+    : build_(build),
+      graph_(graph),
+      is_body_(is_body),
+      expander_(*build.model, build.transforms, build.node_limit),
+      caster_(*build.settings, build.model->opset_imports) {}
+
+Result<partition::Partition> Assigner::run() {
+  for (;;) {
+    partition::Partitioner partitioner(*graph_,
+                                       [](const ir::Node& node) { return ops::is_control_flow(node); });
+    ASSIGN_OR_RETURN(const bool again, ask_all(&partitioner));
+    if (again) continue;
+    Result<partition::Partition> partition =
+        partitioner.finish([&](partition::ProviderIndex p) { return build_.selection->instances[p]->id(); });
+    if (!partition.ok()) {
+      const std::vector<ir::NodeId> open = partitioner.open_nodes();
+      const std::string why = open.empty() ? std::string() : expander_.why_not(open.front());
+      Status nobody = std::move(partition).error();
+      if (!why.empty()) nobody = std::move(nobody).with_note("; it has no form in other operators: " + why);
+      return with_passed_over(std::move(nobody));
+    }
+    RETURN_IF_ERROR(build_.placement->check(*graph_, *partition));
+    return partition;
+  }
+}
+
+/// Somebody who is missing may be the one that runs the node.
+Status Assigner::with_passed_over(Status nobody) const {
+  std::string note;
+  for (const provider::PassedOver& each : build_.selection->passed_over) note += "; " + each.text();
+  return std::move(nobody).with_note(note);
+}
+
+Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
+  for (const CompileFailure& failure : failures_) {
+    for (ir::NodeId id : failure.nodes) {
+      partitioner->bar(failure.provider, id, partition::RejectCode::kCompileFailed, failure.text);
+    }
+  }
+  build_.placement->apply(*graph_, *partitioner);
+  // A second round is for nodes that a placement rule gave to a provider which then declined them.
+  do {
+    ASSIGN_OR_RETURN(const bool again, ask_in_order(partitioner));
+    if (again) return true;
+  } while (build_.placement->relax(*graph_, *partitioner));
+  const std::vector<ir::NodeId> left = partitioner->open_nodes();
+  if (left.empty()) return false;
+  if (!build_.selection->unopened.empty()) {
+    RETURN_IF_ERROR(build_.open_rest());
+    return true;
+  }
+  RETURN_IF_ERROR(check_stop("nodes without a provider were expanded"));
+  RETURN_IF_ERROR(build_.placement->check_open(
+      *graph_, *partitioner, [&](const ir::Node& node) { return expander_.can_expand(node); }));
+  ASSIGN_OR_RETURN(const size_t expanded, expander_.expand(graph_, left));
+  return expanded != 0;
+}
+
+Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
+  const auto count = static_cast<partition::ProviderIndex>(build_.selection->instances.size());
+  for (partition::ProviderIndex p = 0; p < count && !partitioner->open_nodes().empty(); ++p) {
+    RETURN_IF_ERROR(ask(p, partitioner));
+    ASSIGN_OR_RETURN(const size_t inlined, expander_.expand(graph_, to_inline(*partitioner, p)));
+    if (inlined != 0) return true;
+    ASSIGN_OR_RETURN(const bool cast, caster_.cast(graph_, p, *partitioner, [&](const ir::Graph& trial) {
+      return ask_about(trial, p, *partitioner);
+    }));
+    if (cast) return true;
+    if (build_.settings->select.on_declined == config::Fallback::kError) {
+      RETURN_IF_ERROR(check_declined(p, *partitioner));
+    }
+  }
+  return false;
+}
+
+Status Assigner::ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) {
+  RETURN_IF_ERROR(check_stop("providers were asked what they run"));
+  Result<Offer> offer = ask_about(*graph_, provider, *partitioner);
+  if (!offer.ok()) return unusable(provider, std::move(offer).error(), partitioner);
+  return partitioner->offer(provider, std::move(offer->claims), std::move(offer->rejections));
+}
+
+Result<Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
+                                  const partition::Partitioner& partitioner) const {
+  GraphSource source;
+  source.graph = &graph;
+  source.opset_imports = &build_.model->opset_imports;
+  source.constants = build_.context->constants.get();
+  source.is_function = [&](const ir::Node& node) { return expander_.can_expand(node); };
+  source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
+  source.is_body = is_body_;
+  // `graph` may have nodes that the partitioner's has not.
+  ASSIGN_OR_RETURN(const GraphView view, GraphView::whole(source, [&](ir::NodeId id) {
+                     return graph_->has_node(id) && partitioner.taken(provider, id);
+                   }));
+  return ask_capability(*build_.selection->instances[provider], view);
+}
+
+Status Assigner::unusable(partition::ProviderIndex provider, Status failure,
+                          partition::Partitioner* partitioner) const {
+  const config::Select& select = build_.settings->select;
+  if (is_stopped(failure)) return failure;
+  if (!select.automatic && select.fallback == config::Fallback::kError) return failure;
+  for (ir::NodeId id : partitioner->open_nodes()) {
+    partitioner->bar(provider, id, partition::RejectCode::kUnusable, failure.to_string());
+  }
+  return ok_status();
+}
+
+Status Assigner::check_declined(partition::ProviderIndex provider,
+                                const partition::Partitioner& partitioner) const {
+  for (ir::NodeId id : partitioner.open_nodes()) {
+    for (const partition::Decline& decline : partitioner.declines(id)) {
+      if (decline.provider != provider || !is_own_reason(decline.code)) continue;
+      if (expander_.is_call(graph_->node(id))) continue;
+      return unsupported(build_.selection->instances[provider]->id(), " declines it (",
+                         partition::reject_code_name(decline.code), "): ", decline.text,
+                         "; select.on_declined = \"next\" would ask the next provider")
+          .with_context(graph_->node(id).label());
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,56 @@
+// Assigning nodes to providers: asks each in the order of preference until every node has one.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/partition/partition.h"
+#include "host/compile/build.h"
+#include "host/compile/expand.h"
+#include "host/compile/type_caster.h"
+#include "host/device/capability.h"
+
+namespace tenon::runtime {
+
+/// A claim that was accepted and could not be compiled.
+struct CompileFailure {
+  partition::ProviderIndex provider;
+  std::vector<ir::NodeId> nodes;
+  std::string text;
+};
+
+class Assigner {
+ public:
+  /// `graph` changes when nodes are expanded. Everything is borrowed.
+  Assigner(const BuildContext& build, ir::Graph* graph, bool is_body);
+
+  /// UNSUPPORTED when a node is left, naming it and each provider's reason.
+  Result<partition::Partition> run();
+  /// From now on the provider does not get these nodes.
+  void bar(CompileFailure failure) { failures_.push_back(std::move(failure)); }
+
+ private:
+  /// Asks all providers; true when nodes were expanded, so that all must be asked again about the graph as it
+  /// is then.
+  Result<bool> ask_all(partition::Partitioner* partitioner);
+  Result<bool> ask_in_order(partition::Partitioner* partitioner);
+  Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner);
+  Result<Offer> ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
+                          const partition::Partitioner& partitioner) const;
+  /// A provider that cannot even answer: passed over where `select.fallback` allows it.
+  Status unusable(partition::ProviderIndex provider, Status failure,
+                  partition::Partitioner* partitioner) const;
+  Status with_passed_over(Status nobody) const;
+  Status check_declined(partition::ProviderIndex provider, const partition::Partitioner& partitioner) const;
+
+  const BuildContext& build_;
+  ir::Graph* graph_;
+  bool is_body_;
+  Expander expander_;
+  TypeCaster caster_;
+  std::vector<CompileFailure> failures_;
+};
+
+}  // namespace tenon::runtime

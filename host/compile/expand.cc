@@ -1,0 +1,80 @@
+#include "host/compile/expand.h"
+
+#include "core/base/stop.h"
+#include "core/ops/ops.h"
+
+namespace tenon::runtime {
+
+Expander::Expander(const ir::Model& model, transform::Options transforms, int64_t node_limit)
+    : transforms_(std::move(transforms)), node_limit_(node_limit) {
+  work_.functions = model.functions;
+  work_.opset_imports = model.opset_imports;
+  work_.ir_version = model.ir_version;
+}
+
+bool Expander::is_call(const ir::Node& node) const {
+  return work_.find_function(node.domain, node.op_type, node.overload) != nullptr;
+}
+
+bool Expander::can_expand(const ir::Node& node) const {
+  return is_call(node) || ops::has_function_body(node) || transform::can_lower_contrib(node);
+}
+
+Status Expander::expand_one(ir::Graph* graph, ir::NodeId id) {
+  const ir::Node& node = graph->node(id);
+  if (const ir::Function* function = work_.find_function(node.domain, node.op_type, node.overload)) {
+    return ir::inline_call(*graph, id, *function);
+  }
+  if (!ops::has_function_body(node)) return transform::lower_contrib(*graph, id, work_.opset_imports);
+  ASSIGN_OR_RETURN(const ir::Function body, ops::function_body(*graph, id, work_.opset_imports));
+  return ir::inline_call(*graph, id, body);
+}
+
+Result<size_t> Expander::expand(ir::Graph* graph, const std::vector<ir::NodeId>& nodes) {
+  size_t expanded = 0;
+  for (ir::NodeId id : nodes) {
+    if (hopeless_.count(id) != 0 || !can_expand(graph->node(id))) continue;
+    const std::string label = graph->node(id).label();
+    RETURN_IF_ERROR(check_stop("functions were expanded").with_context(label));
+    Status status = expand_one(graph, id);
+    if (status.kind() == ErrorKind::kUnsupported || status.code() == StatusCode::kNotFound) {
+      hopeless_.emplace(id, status.message());
+      continue;
+    }
+    if (!status.ok()) return std::move(status).with_context(label);
+    ++expanded;
+    if (count_nodes(*graph) > node_limit_) {
+      return limit_exceeded("expanding functions gives more than ", node_limit_, " nodes")
+          .with_context(label);
+    }
+  }
+  if (expanded == 0) return expanded;
+  work_.graph = std::move(*graph);
+  Status status = ops::infer_expanded(work_.graph, work_.functions);
+  if (status.ok()) {
+    Result<transform::Report> report = transform::run_pipeline(work_, transforms_);
+    if (!report.ok()) status = std::move(report).error();
+  }
+  *graph = std::move(work_.graph);
+  work_.graph = ir::Graph();
+  RETURN_IF_ERROR(std::move(status));
+  return expanded;
+}
+
+std::string Expander::why_not(ir::NodeId id) const {
+  const auto found = hopeless_.find(id);
+  return found == hopeless_.end() ? std::string() : found->second;
+}
+
+int64_t count_nodes(const ir::Graph& graph) {
+  auto count = static_cast<int64_t>(graph.node_count());
+  for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
+    if (!graph.has_node(id)) continue;
+    for (const ir::Attribute& attribute : graph.node(id).attributes) {
+      for (const ir::GraphBox& nested : attribute.graphs) count += count_nodes(*nested);
+    }
+  }
+  return count;
+}
+
+}  // namespace tenon::runtime

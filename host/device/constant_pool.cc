@@ -1,0 +1,40 @@
+#include "host/device/constant_pool.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "host/device/value.h"
+
+namespace tenon::runtime {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+}  // namespace
+
+AlignedConstant::~AlignedConstant() { std::free(copy_); }
+
+Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
+  // Held while copying: another caller that wants the same constant would otherwise make a second copy.
+  const std::lock_guard lock(mutex_);
+  auto& known = constants_[tensor.get()];
+  // The entry of a tensor that is gone may be met again under the same address.
+  if (auto constant = known.lock(); constant != nullptr && constant->tensor_ == tensor)
+    return ConstantPtr(constant);
+
+  auto made = std::make_shared<AlignedConstant>(tensor);
+  made->descriptor_ = describe(*tensor);
+  if (reinterpret_cast<uintptr_t>(tensor->data()) % kAlignment != 0 && tensor->byte_size() != 0) {
+    const size_t bytes = (tensor->byte_size() + kAlignment - 1) / kAlignment * kAlignment;
+    ASSIGN_OR_RETURN(made->charge_, MemoryCharge::take(bytes));
+    made->copy_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    if (made->copy_ == nullptr)
+      return out_of_memory("no memory for a constant of ", tensor->byte_size(), " bytes");
+    std::memcpy(made->copy_, tensor->data(), tensor->byte_size());
+    made->descriptor_.data = made->copy_;
+  }
+  known = made;
+  return ConstantPtr(std::move(made));
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,48 @@
+// Constants as providers see them: 64-byte aligned. Where the mapped file happens to be aligned the span is
+// the file's own, else a copy is made, once for all programs that use it, and kept as long as one of them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/base/result.h"
+#include "core/ir/tensor.h"
+#include "host/services/memory_budget.h"
+#include "tenon/ep.h"
+
+namespace tenon::runtime {
+
+/// A constant at an aligned place. Immutable.
+class AlignedConstant {
+ public:
+  explicit AlignedConstant(ir::TensorPtr tensor) : tensor_(std::move(tensor)) {}
+  ~AlignedConstant();
+  AlignedConstant(const AlignedConstant&) = delete;
+  AlignedConstant& operator=(const AlignedConstant&) = delete;
+
+  const tenon_tensor& descriptor() const { return descriptor_; }
+  bool is_copy() const { return copy_ != nullptr; }
+
+ private:
+  friend class ConstantPool;
+  ir::TensorPtr tensor_;  // owns dims and, unless copied, the data
+  std::byte* copy_ = nullptr;
+  MemoryCharge charge_;  // of the copy
+  tenon_tensor descriptor_{};
+};
+using ConstantPtr = std::shared_ptr<const AlignedConstant>;
+
+/// Of one session. Thread-safe.
+class ConstantPool {
+ public:
+  /// OUT_OF_MEMORY or LIMIT_EXCEEDED when a copy is needed and there is no memory.
+  Result<ConstantPtr> get(const ir::TensorPtr& tensor);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<const ir::Tensor*, std::weak_ptr<const AlignedConstant>> constants_;
+};
+
+}  // namespace tenon::runtime

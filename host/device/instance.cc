@@ -1,0 +1,156 @@
+#include "host/device/instance.h"
+
+#include <utility>
+
+namespace tenon::runtime {
+namespace {
+
+uint32_t number_of(config::Precision precision) {
+  switch (precision) {
+    case config::Precision::kExact:
+      return TENON_PRECISION_EXACT;
+    case config::Precision::kFast:
+      return TENON_PRECISION_FAST;
+    case config::Precision::kBf16:
+      return TENON_PRECISION_BF16;
+    case config::Precision::kFp16:
+      return TENON_PRECISION_FP16;
+  }
+  return TENON_PRECISION_EXACT;
+}
+
+tenon_option border_option(const config::OptionSetting& setting) {
+  tenon_option out{};
+  out.name = {setting.name.data(), setting.name.size()};
+  if (const bool* b = setting.value.as_bool()) {
+    out.type = TENON_OPTION_BOOL;
+    out.i = *b ? 1 : 0;
+  } else if (const int64_t* i = setting.value.as_int()) {
+    out.type = TENON_OPTION_INT;
+    out.i = *i;
+  } else if (const double* f = setting.value.as_double()) {
+    out.type = TENON_OPTION_FLOAT;
+    out.f = *f;
+  } else if (const std::string* s = setting.value.as_string()) {
+    out.type = TENON_OPTION_STRING;
+    out.s = {s->data(), s->size()};
+  }
+  return out;
+}
+
+/// What tells the objects and blobs of this instance from those of another.
+std::string make_key_prefix(const Device& device, const std::vector<config::OptionSetting>& options,
+                            const InstanceSettings& settings) {
+  std::string out = str_cat(device.provider()->library_sha256(), "/", device.info().stable_id, "/");
+  for (const config::OptionSetting& option : options) out += option.name + "=" + option.value.to_toml() + ",";
+  return out += str_cat("precision=", settings.precision, ",deterministic=", settings.deterministic, "/");
+}
+
+}  // namespace
+
+Status Stream::flush() {
+  tenon_error error = make_error();
+  return instance_->status(instance_->api().stream_flush(handle_, &error), error);
+}
+
+Status Stream::wait(tenon_event* event) {
+  tenon_error error = make_error();
+  return instance_->status(instance_->api().stream_wait_event(handle_, event, &error), error);
+}
+
+void Stream::reset() {
+  if (handle_ != nullptr) instance_->api().stream_destroy(std::exchange(handle_, nullptr));
+  instance_.reset();
+}
+
+void Stream::swap(Stream& other) noexcept {
+  std::swap(instance_, other.instance_);
+  std::swap(handle_, other.handle_);
+}
+
+Status Event::record(const Stream& stream) {
+  tenon_error error = make_error();
+  return instance_->status(instance_->api().event_record(handle_, stream.handle(), &error), error);
+}
+
+Status Event::wait(int64_t timeout_ns) {
+  tenon_error error = make_error();
+  return instance_->status(instance_->api().event_wait(handle_, timeout_ns, &error), error);
+}
+
+void Event::reset() {
+  if (handle_ != nullptr) instance_->api().event_destroy(std::exchange(handle_, nullptr));
+  instance_.reset();
+}
+
+void Event::swap(Event& other) noexcept {
+  std::swap(instance_, other.instance_);
+  std::swap(handle_, other.handle_);
+}
+
+Instance::~Instance() {
+  if (handle_ != nullptr) api().instance_destroy(handle_);
+}
+
+Result<std::shared_ptr<Instance>> Instance::create(std::shared_ptr<Device> device,
+                                                   std::vector<config::OptionSetting> options,
+                                                   const InstanceSettings& settings) {
+  auto out = std::shared_ptr<Instance>(new Instance);
+  out->device_ = std::move(device);
+  out->options_ = options;
+  out->settings_ = settings;
+  out->services_ = {make_key_prefix(*out->device_, options, settings), &SharedCache::process(),
+                    BlobCache::process()};
+  std::vector<tenon_option> border_options;
+  for (const config::OptionSetting& option : options) border_options.push_back(border_option(option));
+  tenon_instance_params params{};
+  params.struct_size = sizeof(params);
+  params.precision = number_of(settings.precision);
+  params.deterministic = settings.deterministic ? 1 : 0;
+  params.option_count = static_cast<uint32_t>(border_options.size());
+  params.options = border_options.data();
+  params.host = &out->services_;
+  params.memory_limit = settings.memory_limit;
+  tenon_error error = make_error();
+  const tenon_status status =
+      out->api().instance_create(out->device_->handle(), &params, &out->handle_, &error);
+  if (status != TENON_OK) {
+    out->handle_ = nullptr;
+    return out->status(status, error).with_context(str_cat("creating '", out->id(), "'"));
+  }
+  return out;
+}
+
+Result<std::shared_ptr<Instance>> Instance::renew() const {
+  ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
+                   Device::open(device_->provider(), device_->info().selector()));
+  return create(std::move(device), options_, settings_);
+}
+
+Result<Stream> Instance::make_stream() {
+  if (!has_streams()) return unsupported("'", id(), "' has no streams");
+  Stream out;
+  tenon_error error = make_error();
+  const tenon_status status = api().stream_create(handle_, &out.handle_, &error);
+  if (status != TENON_OK) {
+    out.handle_ = nullptr;
+    return this->status(status, error);
+  }
+  out.instance_ = shared_from_this();
+  return out;
+}
+
+Result<Event> Instance::make_event() {
+  if (!has_streams()) return unsupported("'", id(), "' has no streams");
+  Event out;
+  tenon_error error = make_error();
+  const tenon_status status = api().event_create(handle_, &out.handle_, &error);
+  if (status != TENON_OK) {
+    out.handle_ = nullptr;
+    return this->status(status, error);
+  }
+  out.instance_ = shared_from_this();
+  return out;
+}
+
+}  // namespace tenon::runtime

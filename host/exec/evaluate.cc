@@ -1,0 +1,115 @@
+#include "host/exec/evaluate.h"
+
+#include <algorithm>
+
+#include "core/base/stop.h"
+#include "core/ops/ops.h"
+
+namespace tenon::runtime {
+namespace {
+
+/// The part of `dims` that a Shape node asks for with its attributes start and end.
+std::vector<int64_t> slice_of_shape(const ir::Node& node, const std::vector<int64_t>& dims) {
+  const auto rank = static_cast<int64_t>(dims.size());
+  const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t begin = clamp(node.int_or("start", 0)), end = clamp(node.int_or("end", rank));
+  if (begin >= end) return {};
+  return {dims.begin() + begin, dims.begin() + end};
+}
+
+/// Shape and Size look at no data.
+ir::TensorPtr from_shape(const ir::Node& node, const Knowledge& knowledge) {
+  const bool is_shape = node.is("Shape"), is_size = node.is("Size");
+  if ((!is_shape && !is_size) || node.inputs.size() != 1 || node.inputs[0] == ir::kNone) return nullptr;
+  const ir::Type& type = knowledge.type(node.inputs[0]);
+  if (!type.is_tensor() || !type.shape.is_static()) return nullptr;
+  if (is_shape) return ir::Tensor::of_ints(slice_of_shape(node, type.shape.to_ints()));
+  const int64_t count = type.shape.element_count();
+  return count < 0 ? nullptr : ir::Tensor::scalar_int(count);
+}
+
+bool is_small(const ir::Type& type) {
+  return !type.is_tensor() || !type.shape.is_static() ||
+         (type.shape.element_count() >= 0 && type.shape.element_count() <= kMaxKnownElements);
+}
+
+/// The values of all inputs, or nothing.
+bool known_inputs(const ir::Node& node, const Knowledge& knowledge, std::vector<ir::TensorPtr>* out) {
+  for (ir::ValueId v : node.inputs) {
+    out->push_back(v == ir::kNone ? nullptr : knowledge.value(v));
+    if (v != ir::kNone && (out->back() == nullptr || out->back()->element_count() > kMaxKnownElements))
+      return false;
+  }
+  return true;
+}
+
+/// Whether the evaluator's instance has compiled the part already, for memory of the host.
+bool is_evaluators(const Part& part, const NodeRunner& evaluator) {
+  const auto on_host = [](const MemoryDomain* domain) { return domain->is_host(); };
+  return part.program != nullptr && part.instance.get() == &evaluator.instance() &&
+         std::all_of(part.input_domains.begin(), part.input_domains.end(), on_host) &&
+         std::all_of(part.output_domains.begin(), part.output_domains.end(), on_host);
+}
+
+/// Computes the outputs of a part with its own program.
+Status run_part(const Part& part, Knowledge* knowledge) {
+  std::vector<ValueRef> inputs(part.inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (part.inputs[i] == ir::kNone) continue;
+    ASSIGN_OR_RETURN(inputs[i], value_of(knowledge->value(part.inputs[i])));
+  }
+  std::vector<ir::Type> types;
+  for (const ir::ValueId v : part.outputs) types.push_back(knowledge->type(v));
+  ASSIGN_OR_RETURN(const std::vector<ValueRef> made, run_program(part.program, inputs, types));
+  std::vector<ir::TensorPtr> tensors(made.size());
+  for (size_t o = 0; o < made.size(); ++o) {
+    ASSIGN_OR_RETURN(tensors[o], tensor_of(made[o]));
+  }
+  for (size_t o = 0; o < made.size(); ++o) knowledge->set_value(part.outputs[o], std::move(tensors[o]));
+  return ok_status();
+}
+
+/// Computes the outputs of a node that another provider has, or that has no program for all shapes.
+Status run_node(const NodeRunner& evaluator, const ir::Node& node, const std::vector<ir::TensorPtr>& inputs,
+                Knowledge* knowledge) {
+  ASSIGN_OR_RETURN(std::vector<ir::TensorPtr> outputs, evaluator.run(node, inputs));
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    if (node.outputs[o] == ir::kNone) continue;
+    if (o >= outputs.size() || outputs[o] == nullptr) return internal_error("output ", o, " was not made");
+  }
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    if (node.outputs[o] != ir::kNone) knowledge->set_value(node.outputs[o], std::move(outputs[o]));
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowledge* knowledge) {
+  if (part.nodes.size() != 1) return false;
+  const ir::Node& node = executable.graph().node(part.nodes[0]);
+  if (node.outputs.size() == 1) {
+    if (ir::TensorPtr tensor = from_shape(node, *knowledge)) {
+      knowledge->set_value(node.outputs[0], std::move(tensor));
+      return true;
+    }
+  }
+  const ExecutableContext& context = executable.context();
+  // A node without inputs is a constant that folding left alone, and has its reason for that.
+  if (context.evaluator == nullptr || node.inputs.empty() || ops::is_nondeterministic(node) ||
+      node.has_subgraph()) {
+    return false;
+  }
+  std::vector<ir::TensorPtr> inputs;
+  if (!known_inputs(node, *knowledge, &inputs)) return false;
+  for (ir::ValueId v : node.outputs) {
+    if (v != ir::kNone && !(knowledge->type(v).is_tensor() && is_small(knowledge->type(v)))) return false;
+  }
+  Status status = is_evaluators(part, *context.evaluator)
+                      ? run_part(part, knowledge)
+                      : run_node(*context.evaluator, node, inputs, knowledge);
+  if (is_stopped(status)) return status;
+  return status.ok();  // else it runs as a step, which reports what is wrong with it
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,22 @@
+#include "host/exec/executable.h"
+
+#include "host/exec/frame_pool.h"
+
+namespace tenon::runtime {
+
+Executable::Executable(ir::Graph graph, std::shared_ptr<const ExecutableContext> context)
+    : graph_(std::move(graph)),
+      context_(std::move(context)),
+      frames_(std::make_unique<FramePool>(context_->keep_plans, context_->keep_bytes)) {
+  inputs_ = graph_.inputs();
+  for (const ir::Capture& capture : graph_.captures()) {
+    if (graph_.value(capture.inner).is_constant()) continue;
+    inputs_.push_back(capture.inner);
+    captured_.push_back(capture.outer);
+  }
+}
+
+// Frames hold plans, and plans point to parts: the pool goes first.
+Executable::~Executable() { frames_.reset(); }
+
+}  // namespace tenon::runtime

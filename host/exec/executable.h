@@ -1,0 +1,67 @@
+// An executable: a graph whose parts are compiled, with the plans made for it so far. The model's own graph
+// is one, and so is every body of a control-flow node.
+//
+// Immutable after building except for the cache of plans, so any number of threads may run it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+#include "core/partition/partition.h"
+#include "host/device/constant_pool.h"
+#include "host/device/node_runner.h"
+#include "host/exec/part.h"
+#include "host/exec/plan.h"
+#include "host/services/memory_budget.h"
+
+namespace tenon::runtime {
+
+class FramePool;
+class Trace;
+
+/// What all executables of one session share.
+struct ExecutableContext {
+  std::map<std::string, int64_t> opset_imports;
+  std::shared_ptr<ConstantPool> constants;
+  std::shared_ptr<NodeRunner> evaluator;  // null: nothing is computed while planning but shapes themselves
+  size_t keep_plans = 16;
+  uint64_t keep_bytes = uint64_t{256} << 20;
+  std::shared_ptr<MemoryBudget> memory;  // host memory of the session; never null in one
+  uint64_t device_limit = 0;             // bytes; 0: none
+  std::shared_ptr<Trace> trace;          // of the session; may be null
+};
+
+class Executable {
+ public:
+  Executable(ir::Graph graph, std::shared_ptr<const ExecutableContext> context);
+  ~Executable();
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  std::string name;         // "" for the model's graph, else "node 'loop' (Loop), body"
+  std::vector<Part> parts;  // in topological order; filled by the builder
+  partition::Partition partition;
+
+  const ir::Graph& graph() const { return graph_; }
+  const ExecutableContext& context() const { return *context_; }
+  /// The graph's inputs, and then the captures of a body that are no constants.
+  const std::vector<ir::ValueId>& inputs() const { return inputs_; }
+  const std::vector<ir::ValueId>& outputs() const { return graph_.outputs(); }
+  /// The outer values of the captures among the inputs, in order.
+  const std::vector<ir::ValueId>& captured() const { return captured_; }
+  FramePool& frames() const { return *frames_; }
+
+ private:
+  ir::Graph graph_;
+  std::shared_ptr<const ExecutableContext> context_;
+  std::vector<ir::ValueId> inputs_, captured_;
+  std::unique_ptr<FramePool> frames_;
+};
+
+}  // namespace tenon::runtime

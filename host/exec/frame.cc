@@ -1,0 +1,266 @@
+#include "host/exec/frame.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "host/exec/labels.h"
+#include "host/exec/steps.h"
+
+namespace tenon::runtime {
+namespace {
+
+void* shift(void* data, uint64_t bytes) {
+  return data == nullptr ? nullptr : static_cast<std::byte*>(data) + bytes;
+}
+
+/// What of a descriptor the plan knows.
+tenon_tensor describe(const Slot& slot) {
+  tenon_tensor tensor{};
+  tensor.kind = slot.value_kind;
+  tensor.dtype = slot.dtype;
+  tensor.domain = slot.domain->local_id;
+  tensor.rank = static_cast<uint32_t>(slot.dims.size());
+  tensor.dims = slot.dims.data();
+  tensor.byte_size = slot.bytes;
+  return tensor;
+}
+
+tenon_tensor missing() {
+  tenon_tensor tensor{};
+  tensor.kind = TENON_KIND_NONE;
+  return tensor;
+}
+
+bool same_place(const tenon_tensor& a, const tenon_tensor& b) {
+  return a.data == b.data && a.offsets == b.offsets && a.object == b.object && a.kind == b.kind &&
+         a.byte_size == b.byte_size;
+}
+
+void move_to(tenon_tensor* tensor, const tenon_tensor& from, uint64_t byte_offset) {
+  if (from.kind != TENON_KIND_TENSOR) {  // a handle, or the absence of one: it has no views
+    *tensor = from;
+    return;
+  }
+  tensor->data = shift(from.data, byte_offset);
+  tensor->offsets = from.offsets;
+  tensor->object = from.object;
+  if (from.dtype == TENON_STRING) tensor->byte_size = from.byte_size;
+}
+
+}  // namespace
+
+bool FrameSlot::is_whole_value() const {
+  if (!value) return false;
+  const tenon_tensor& whole = value->tensor;
+  return whole.kind == tensor.kind && whole.dtype == tensor.dtype && whole.data == tensor.data &&
+         std::equal(whole.dims, whole.dims + whole.rank, tensor.dims, tensor.dims + tensor.rank);
+}
+
+Frame::Frame(const Executable& executable, std::shared_ptr<const Plan> plan)
+    : executable_(executable), plan_(std::move(plan)), error_(make_error()) {}
+
+Frame::~Frame() = default;
+
+Result<std::unique_ptr<Frame>> Frame::make(const Executable& executable, std::shared_ptr<const Plan> plan) {
+  std::unique_ptr<Frame> frame(new Frame(executable, std::move(plan)));
+  RETURN_IF_ERROR(frame->allocate());
+  frame->fill_slots();
+  frame->fill_steps();
+  return frame;
+}
+
+std::string Frame::largest_value_in(uint32_t slab) const {
+  const Slot* largest = nullptr;
+  for (const Slot& slot : plan_->slots) {
+    if (slot.slab == slab && slot.value != ir::kNone && (largest == nullptr || slot.bytes > largest->bytes))
+      largest = &slot;
+  }
+  if (largest == nullptr) return "the plan's memory";
+  return str_cat("memory that holds ", label_of_value(executable_.graph(), largest->value), " with ",
+                 largest->bytes, " bytes");
+}
+
+Status Frame::allocate() {
+  for (const PlanSlab& slab : plan_->slabs) {
+    Result<Buffer> buffer = Buffer::allocate(*slab.domain, slab.bytes);
+    if (!buffer.ok()) {
+      return std::move(buffer).error().with_context(largest_value_in(static_cast<uint32_t>(slabs_.size())));
+    }
+    slabs_.push_back(std::move(*buffer));
+  }
+  for (const std::shared_ptr<Instance>& instance : plan_->streams) {
+    ASSIGN_OR_RETURN(Stream stream, instance->make_stream());
+    streams_.push_back(std::move(stream));
+  }
+  events_.resize(plan_->event_count);
+  for (const PlanStep& step : plan_->steps) {
+    if (step.kind != StepKind::kSignal) continue;
+    ASSIGN_OR_RETURN(events_[step.event], plan_->streams[step.stream]->make_event());
+  }
+  return ok_status();
+}
+
+void Frame::fill_slots() {
+  slots_.resize(plan_->slots.size());
+  for (SlotIndex s = 0; s < slots_.size(); ++s) {
+    const Slot& slot = plan_->slots[s];
+    tenon_tensor& tensor = slots_[s].tensor;
+    tensor = describe(slot);
+    if (slot.kind == SlotKind::kConstant) tensor = slot.constant->descriptor();
+    if (slot.kind != SlotKind::kPlanned) continue;
+    if (slot.slab != plan::kNone) {
+      slabs_[slot.slab].place(&tensor, slot.offset);
+    } else if (slot.root != s && plan_->slots[slot.root].kind == SlotKind::kConstant) {
+      tensor.data = shift(plan_->slots[slot.root].constant->descriptor().data, slot.offset);
+    }
+  }
+}
+
+void Frame::fill_steps() {
+  tensors_.assign(plan_->tensor_count, missing());
+  args_.resize(plan_->steps.size());
+  steps_.resize(plan_->steps.size());
+  bindings_.resize(plan_->steps.size());
+  stale_.assign(plan_->steps.size(), 1);
+  for (uint32_t i = 0; i < plan_->steps.size(); ++i) {
+    const PlanStep& step = plan_->steps[i];
+    StepArgs& args = args_[i];
+    args.struct_size = sizeof(tenon_run_args);
+    args.frame = this;
+    args.index = i;
+    steps_[i].args = &args;
+    switch (step.kind) {
+      case StepKind::kRun:
+        fill_provider_step(i);
+        break;
+      case StepKind::kDynamic:
+        fill_provider_step(i);
+        steps_[i].run = run_dynamic;
+        break;
+      case StepKind::kControlFlow:
+        steps_[i].run = step.part->run_control_flow;
+        break;
+      case StepKind::kCopy:
+        steps_[i].run = run_copy;
+        break;
+      case StepKind::kSignal:
+        steps_[i].run = run_signal;
+        break;
+      case StepKind::kWait:
+        steps_[i].run = run_wait;
+        break;
+    }
+  }
+}
+
+void Frame::fill_provider_step(uint32_t index) {
+  const PlanStep& step = plan_->steps[index];
+  StepArgs& args = args_[index];
+  const std::span<tenon_tensor> inputs = input_tensors(index), outputs = output_tensors(index);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (step.inputs[i] != kNoSlot) inputs[i] = slots_[step.inputs[i]].tensor;
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    if (step.outputs[o] != kNoSlot) outputs[o] = slots_[step.outputs[o]].tensor;
+  }
+  args.inputs = inputs.data();
+  args.outputs = outputs.data();
+  args.input_count = static_cast<uint32_t>(inputs.size());
+  args.output_count = static_cast<uint32_t>(outputs.size());
+  if (step.stream != plan::kNone) args.stream = streams_[step.stream].handle();
+  if (step.prepared == nullptr) return;
+  args.program = step.prepared->program().handle();
+  args.prepared = step.prepared->handle();
+  if (step.workspace.slab != plan::kNone) {
+    tenon_tensor& workspace = workspace_tensor(index);
+    workspace.kind = TENON_KIND_TENSOR;
+    workspace.dtype = TENON_UINT8;
+    workspace.byte_size = step.workspace_bytes;
+    slabs_[step.workspace.slab].place(&workspace, step.workspace.offset);
+    args.workspace = &workspace;
+  }
+  const bool direct = step.prepared->program().run_mutex() == nullptr && !step.part->instance->has_bind();
+  steps_[index].run = direct ? step.part->instance->api().run : run_bound;
+}
+
+std::span<tenon_tensor> Frame::input_tensors(uint32_t step) {
+  return {tensors_.data() + plan_->steps[step].first_tensor, plan_->steps[step].inputs.size()};
+}
+
+std::span<tenon_tensor> Frame::output_tensors(uint32_t step) {
+  const PlanStep& planned = plan_->steps[step];
+  return {tensors_.data() + planned.first_tensor + planned.inputs.size(), planned.outputs.size()};
+}
+
+tenon_tensor& Frame::workspace_tensor(uint32_t step) {
+  const PlanStep& planned = plan_->steps[step];
+  return tensors_[planned.first_tensor + planned.inputs.size() + planned.outputs.size()];
+}
+
+void Frame::bind_input(uint32_t index, const tenon_tensor& tensor, ValueRef owner) {
+  const SlotIndex s = plan_->inputs[index];
+  FrameSlot& slot = slots_[s];
+  slot.value = std::move(owner);
+  if (plan_->slots[s].kind == SlotKind::kInput) return patch(s, tensor);
+  slot.tensor = tensor;
+  slot.dims.assign(tensor.dims, tensor.dims + tensor.rank);
+  slot.tensor.dims = slot.dims.data();
+}
+
+void Frame::bind_output(uint32_t index, void* data) {
+  tenon_tensor place = output(index);
+  place.data = data;
+  patch(plan_->outputs[index], place);
+}
+
+void Frame::patch(SlotIndex s, const tenon_tensor& from) {
+  tenon_tensor& own = slots_[s].tensor;
+  if (same_place(own, from)) return;
+  move_to(&own, from, 0);
+  for (const Patch& patch : plan_->patches[s]) {
+    move_to(&tensors_[patch.tensor], from, patch.byte_offset);
+    stale_[patch.step] = 1;
+  }
+  for (const SlotPatch& patch : plan_->slot_patches[s])
+    move_to(&slots_[patch.slot].tensor, from, patch.byte_offset);
+}
+
+Result<ValueRef> Frame::take_output(uint32_t index) const {
+  const FrameSlot& slot = slots_[plan_->outputs[index]];
+  const tenon_tensor& tensor = slot.tensor;
+  if (tensor.kind == TENON_KIND_NONE) return make_composite(TENON_KIND_OPTIONAL, tensor.dtype, {});
+  if (tensor.kind != TENON_KIND_TENSOR) return slot.value ? slot.value : ValueRef::share(tensor.object);
+  if (slot.is_whole_value()) return slot.value;
+  if (!slot.value || plan_->slots[plan_->outputs[index]].kind != SlotKind::kDynamic)
+    return copy_tensor(tensor);
+  // Another shape over memory made during the Run: keep that memory as long as the new value.
+  tenon_value* owner = ValueRef(slot.value).release();
+  Result<ValueRef> view = wrap_tensor(
+      tensor, [](void* held) { ValueRef::adopt(static_cast<tenon_value*>(held)); }, owner);
+  if (!view.ok()) ValueRef::adopt(owner);
+  return view;
+}
+
+void Frame::clear() {
+  for (SlotIndex s : plan_->inputs) slots_[s].value.reset();
+  if (plan_->is_static) return;
+  for (SlotIndex s = 0; s < slots_.size(); ++s) {
+    if (plan_->slots[s].kind != SlotKind::kDynamic) continue;
+    slots_[s].value.reset();
+    slots_[s].buffer.reset();
+  }
+}
+
+void Frame::release(std::span<const SlotIndex> slots) {
+  for (SlotIndex s : slots) {
+    slots_[s].value.reset();
+    slots_[s].buffer.reset();
+  }
+}
+
+Place place_of(const MemoryDomain* domain, const tenon_tensor& tensor) {
+  if (domain->is_host()) return Place::host(tensor.data);
+  return {domain, tensor.buffer, nullptr, tensor.byte_offset};
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,139 @@
+// A frame: the memory of one Run of a plan, with every descriptor and argument filled in. One Run at a time;
+// pooled and used again, so that the static way through a Run allocates nothing, locks nothing and looks
+// nothing up.
+//
+// Values whose shape only the Run knows are made by dynamic steps and held by their slot until nobody needs
+// them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "host/device/transfer.h"
+#include "host/exec/executable.h"
+#include "host/exec/plan.h"
+#include "host/exec/run_control.h"
+
+namespace tenon::runtime {
+
+/// What a slot holds during a Run.
+struct FrameSlot {
+  tenon_tensor tensor{};           // as providers of the slot's domain see it
+  std::vector<int64_t> dims;       // of a dynamic slot: `tensor.dims` points here
+  ValueRef value;                  // keeps host memory, or is the handle
+  std::shared_ptr<Buffer> buffer;  // keeps memory of a device
+
+  /// True when `value` is exactly this tensor.
+  bool is_whole_value() const;
+};
+
+class Frame;
+
+/// The arguments of one step. Host steps find their frame through it.
+struct StepArgs : tenon_run_args {
+  Frame* frame = nullptr;
+  uint32_t index = 0;
+};
+
+/// One entry of the list that a Run walks.
+struct Step {
+  tenon_status (*run)(const tenon_run_args* args, tenon_error* error) = nullptr;
+  const StepArgs* args = nullptr;
+};
+
+class Frame final : public OutputSink {
+ public:
+  /// Takes memory for all slabs. `executable` outlives the frame.
+  static Result<std::unique_ptr<Frame>> make(const Executable& executable, std::shared_ptr<const Plan> plan);
+  ~Frame() override;
+
+  const Plan& plan() const { return *plan_; }
+  const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
+  const Executable& executable() const { return executable_; }
+
+  /// The caller's memory for input `index`, whose type and shape are those of the plan. It must stay until
+  /// the Run is over. `owner` (may be empty) lets values of the Run share it.
+  void bind_input(uint32_t index, const tenon_tensor& tensor, ValueRef owner = {});
+  /// True when the caller must give memory for output `index` before a Run, with the dims of `output_slot`.
+  bool needs_output(uint32_t index) const { return output_slot(index).kind == SlotKind::kOutput; }
+  const Slot& output_slot(uint32_t index) const { return plan_->slots[plan_->outputs[index]]; }
+  void bind_output(uint32_t index, void* data);
+
+  /// Walks all steps. On failure nothing is under way any more and no output is valid.
+  Status run(RunContext& context);
+
+  /// After a Run: what output `index` holds; borrowed.
+  const tenon_tensor& output(uint32_t index) const { return slots_[plan_->outputs[index]].tensor; }
+  /// After a Run: a value of its own for an output whose memory is not the caller's. Shares what was made
+  /// during the Run, copies what belongs to the caller, the plan or the model.
+  Result<ValueRef> take_output(uint32_t index) const;
+  /// Lets go of everything that was made during the Run, and of the inputs' owners.
+  void clear();
+
+  // For steps.
+  FrameSlot& slot(SlotIndex index) { return slots_[index]; }
+  const PlanStep& step(uint32_t index) const { return plan_->steps[index]; }
+  RunContext& context() { return *context_; }
+  std::span<tenon_tensor> input_tensors(uint32_t step);
+  std::span<tenon_tensor> output_tensors(uint32_t step);
+  tenon_tensor& workspace_tensor(uint32_t step);
+  tenon_run_args& args(uint32_t step) { return args_[step]; }
+  Stream& stream(uint32_t index) { return streams_[index]; }
+  Event& event(uint32_t index) { return events_[index]; }
+  Binding& binding(uint32_t step) { return bindings_[step]; }
+  /// Addresses of the step changed since it was bound.
+  uint8_t& stale(uint32_t step) { return stale_[step]; }
+  /// Keeps the reason for the executor and gives its code.
+  tenon_status fail(Status status);
+  /// Drops what dynamic slots hold.
+  void release(std::span<const SlotIndex> slots);
+
+  // OutputSink: outputs that a dynamic step makes.
+  Status alloc_output(uint64_t step, uint32_t output, std::span<const int64_t> dims,
+                      tenon_tensor* out_tensor) override;
+  Status set_strings(uint64_t step, uint32_t output, ValueRef value) override;
+  Status set_object(uint64_t step, uint32_t output, ValueRef value) override;
+  Result<ValueRef> value_from_input(uint64_t step, uint32_t input) override;
+
+  /// Makes memory for a dynamic slot, or checks that a planned one fits. Fills its descriptor.
+  Status make_room(SlotIndex slot, uint32_t dtype, std::span<const int64_t> dims, tenon_stream* stream);
+  void hold(SlotIndex slot, ValueRef value);
+
+ private:
+  Frame(const Executable& executable, std::shared_ptr<const Plan> plan);
+  Status allocate();
+  std::string largest_value_in(uint32_t slab) const;  // for errors
+  void fill_slots();
+  void fill_steps();
+  void fill_provider_step(uint32_t index);
+  void patch(SlotIndex slot, const tenon_tensor& from);
+  void adopt(RunContext& context);
+  uint32_t run_plain(tenon_status* status);
+  uint32_t run_watched(tenon_status* status);
+  Status describe_failure(uint32_t step, tenon_status code);
+  void drain();
+
+  const Executable& executable_;
+  std::shared_ptr<const Plan> plan_;
+  std::vector<Buffer> slabs_;
+  std::vector<Stream> streams_;
+  std::vector<Event> events_;
+  std::vector<FrameSlot> slots_;
+  std::vector<tenon_tensor> tensors_;
+  std::vector<StepArgs> args_;
+  std::vector<Step> steps_;
+  std::vector<Binding> bindings_;  // per step, when some provider binds
+  std::vector<uint8_t> stale_;     // per step; never set while nobody binds
+  RunContext* context_ = nullptr;
+  const uint32_t* cancel_ = nullptr;
+  Status failure_;
+  tenon_error error_;
+};
+
+/// A tensor's place in its domain, for copies.
+Place place_of(const MemoryDomain* domain, const tenon_tensor& tensor);
+
+}  // namespace tenon::runtime

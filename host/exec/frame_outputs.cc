@@ -1,0 +1,100 @@
+// Outputs that are made while a step runs, in memory of their own.
+#include <algorithm>
+
+#include "host/exec/frame.h"
+#include "host/exec/labels.h"
+
+namespace tenon::runtime {
+namespace {
+
+Status wrong_shape(const Executable& executable, const Slot& slot, std::span<const int64_t> dims) {
+  return internal_error("value '", executable.graph().value(slot.value).name, "' was planned as ",
+                        ir::Shape::of(slot.dims).to_string(), " and made as ",
+                        ir::Shape::of({dims.begin(), dims.end()}).to_string());
+}
+
+}  // namespace
+
+Status Frame::make_room(SlotIndex s, uint32_t dtype, std::span<const int64_t> dims, tenon_stream* stream) {
+  const Slot& planned = plan_->slots[s];
+  FrameSlot& slot = slots_[s];
+  if (planned.kind != SlotKind::kDynamic) {
+    const bool fits = dtype == planned.dtype &&
+                      std::equal(dims.begin(), dims.end(), planned.dims.begin(), planned.dims.end());
+    return fits ? ok_status() : wrong_shape(executable_, planned, dims);
+  }
+  if (planned.domain->is_host()) {
+    Result<ValueRef> value = make_tensor(dtype, dims);
+    if (!value.ok())
+      return std::move(value).error().with_context(label_of_value(executable_.graph(), planned.value));
+    hold(s, std::move(*value));
+    return ok_status();
+  }
+  uint64_t bytes = 0;
+  if (!tensor_bytes(dtype, dims, &bytes)) return wrong_shape(executable_, planned, dims);
+  ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate(*planned.domain, bytes, stream));
+  slot.buffer = std::make_shared<Buffer>(std::move(buffer));
+  slot.dims.assign(dims.begin(), dims.end());
+  slot.tensor = tenon_tensor{};
+  slot.tensor.kind = TENON_KIND_TENSOR;
+  slot.tensor.dtype = dtype;
+  slot.tensor.rank = static_cast<uint32_t>(dims.size());
+  slot.tensor.dims = slot.dims.data();
+  slot.tensor.domain = planned.domain->local_id;
+  slot.tensor.byte_size = bytes;
+  if (bytes != 0) slot.buffer->place(&slot.tensor, 0);
+  return ok_status();
+}
+
+void Frame::hold(SlotIndex s, ValueRef value) {
+  FrameSlot& slot = slots_[s];
+  slot.tensor = tenon_tensor{};
+  if (value) {
+    slot.tensor = value->tensor;
+    if (!value->is_tensor()) slot.tensor.object = value.get();
+  }
+  slot.value = std::move(value);
+}
+
+Status Frame::alloc_output(uint64_t step, uint32_t output, std::span<const int64_t> dims,
+                           tenon_tensor* out_tensor) {
+  const PlanStep& planned = plan_->steps[step];
+  if (output >= planned.outputs.size()) return invalid_input("there is no output ", output);
+  const SlotIndex s = planned.outputs[output];
+  const uint32_t dtype = output_tensors(static_cast<uint32_t>(step))[output].dtype;
+  if (dtype == TENON_STRING || plan_->slots[s].value_kind != TENON_KIND_TENSOR) {
+    return invalid_input("output ", output, " is no numeric tensor");
+  }
+  tenon_stream* stream = planned.stream == plan::kNone ? nullptr : streams_[planned.stream].handle();
+  RETURN_IF_ERROR(make_room(s, dtype, dims, stream));
+  *out_tensor = slots_[s].tensor;
+  return ok_status();
+}
+
+Status Frame::set_strings(uint64_t step, uint32_t output, ValueRef value) {
+  const PlanStep& planned = plan_->steps[step];
+  if (output >= planned.outputs.size()) return invalid_input("there is no output ", output);
+  hold(planned.outputs[output], std::move(value));
+  return ok_status();
+}
+
+Status Frame::set_object(uint64_t step, uint32_t output, ValueRef value) {
+  const PlanStep& planned = plan_->steps[step];
+  if (output >= planned.outputs.size()) return invalid_input("there is no output ", output);
+  const SlotIndex s = planned.outputs[output];
+  if (plan_->slots[s].kind != SlotKind::kDynamic)
+    return invalid_input("output ", output, " is a tensor of fixed shape");
+  hold(s, std::move(value));
+  return ok_status();
+}
+
+Result<ValueRef> Frame::value_from_input(uint64_t step, uint32_t input) {
+  const PlanStep& planned = plan_->steps[step];
+  if (input >= planned.inputs.size()) return invalid_input("there is no input ", input);
+  const FrameSlot& slot = slots_[planned.inputs[input]];
+  if (slot.tensor.kind != TENON_KIND_TENSOR) return ValueRef::share(slot.tensor.object);
+  if (slot.is_whole_value()) return slot.value;
+  return copy_tensor(slot.tensor);
+}
+
+}  // namespace tenon::runtime

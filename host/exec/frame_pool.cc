@@ -1,0 +1,122 @@
+#include "host/exec/frame_pool.h"
+
+#include <new>
+
+#include "host/exec/planner.h"
+
+namespace tenon::runtime {
+namespace {
+
+/// The types to plan with: what the caller brings, or the graph's own type where that says more.
+std::vector<ir::Type> types_of(const Executable& executable, std::span<const Argument> arguments) {
+  std::vector<ir::Type> types;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const tenon_tensor& tensor = arguments[i].tensor;
+    if (tensor.kind == TENON_KIND_TENSOR) {
+      types.push_back(ir::Type::tensor(static_cast<ir::ElementType>(tensor.dtype),
+                                       ir::Shape::of({tensor.dims, tensor.dims + tensor.rank})));
+    } else {
+      types.push_back(executable.graph().value(executable.inputs()[i]).type);
+    }
+  }
+  return types;
+}
+
+}  // namespace
+
+plan::Signature signature_of(std::span<const Argument> arguments) {
+  plan::Signature signature;
+  for (const Argument& argument : arguments) {
+    const tenon_tensor& tensor = argument.tensor;
+    if (tensor.kind != TENON_KIND_TENSOR) {
+      signature.add_absent();
+      signature.add_word(tensor.kind);
+      continue;
+    }
+    signature.add_word(tensor.dtype);
+    signature.add_shape({tensor.dims, tensor.rank});
+  }
+  return signature;
+}
+
+FramePool::FramePool(size_t keep_plans, uint64_t keep_bytes) : entries_(keep_plans, keep_bytes) {}
+
+FramePool::~FramePool() = default;
+
+Result<std::unique_ptr<Frame>> FramePool::take(const Executable& executable,
+                                               std::span<const Argument> arguments) {
+  plan::Signature signature = signature_of(arguments);
+  std::unique_ptr<Frame> frame = hot_.take();
+  if (frame != nullptr) {
+    if (frame->plan().signature == signature) return frame;
+    put_idle(std::move(frame));
+  }
+  frame = take_idle(signature);
+  if (frame != nullptr) return frame;
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
+                   find_plan(executable, arguments, std::move(signature)));
+  Result<std::unique_ptr<Frame>> made = Frame::make(executable, plan);
+  if (made.ok() || made.status().kind() != ErrorKind::kLimitExceeded || !drop_idle()) return made;
+  return Frame::make(executable, plan);
+}
+
+bool FramePool::drop_idle() {
+  std::vector<std::unique_ptr<Frame>> dropped;
+  if (std::unique_ptr<Frame> frame = hot_.take()) dropped.push_back(std::move(frame));
+  const std::lock_guard lock(mutex_);
+  entries_.for_each([&](const plan::Signature&, Entry& entry) {
+    for (std::unique_ptr<Frame>& frame : entry.idle) dropped.push_back(std::move(frame));
+    entry.idle.clear();
+  });
+  return !dropped.empty();
+}
+
+void FramePool::give_back(std::unique_ptr<Frame> frame) {
+  frame = hot_.put(std::move(frame));
+  if (frame != nullptr) put_idle(std::move(frame));
+}
+
+Result<std::shared_ptr<const Plan>> FramePool::find_plan(const Executable& executable,
+                                                         std::span<const Argument> arguments,
+                                                         plan::Signature signature) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const std::shared_ptr<Entry> entry = entries_.find(signature)) return entry->plan;
+  }
+  // Without the lock: other signatures run on meanwhile. Two threads may make the same plan; the later one
+  // stays.
+  ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
+                   make_plan(executable, types_of(executable, arguments), signature));
+  auto entry = std::make_shared<Entry>();
+  entry->plan = plan;
+  const std::lock_guard lock(mutex_);
+  entries_.insert(signature, std::move(entry), plan->slab_bytes());
+  return plan;
+}
+
+std::unique_ptr<Frame> FramePool::take_idle(const plan::Signature& signature) {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Entry> entry = entries_.find(signature);
+  if (entry == nullptr || entry->idle.empty()) return nullptr;
+  std::unique_ptr<Frame> frame = std::move(entry->idle.back());
+  entry->idle.pop_back();
+  return frame;
+}
+
+void FramePool::put_idle(std::unique_ptr<Frame> frame) {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Entry> entry = entries_.find(frame->plan().signature);
+  const bool kept = entry != nullptr && entry->plan == frame->shared_plan() && entry->idle.size() < kMaxIdle;
+  if (!kept) return;
+  try {
+    entry->idle.push_back(std::move(frame));
+  } catch (const std::bad_alloc&) {  // the next Run makes another
+  }
+}
+
+void FramePool::for_each_plan(const std::function<void(const Plan&)>& visit) const {
+  const std::lock_guard lock(mutex_);
+  entries_.for_each([&](const plan::Signature&, const Entry& entry) { visit(*entry.plan); });
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,63 @@
+// The plans of one executable, by signature, and idle frames of them.
+//
+// A Run takes a frame and gives it back. In the common case (the same shapes as last time) each is one atomic
+// exchange; a lock is taken only when shapes change or more Runs are under way than before.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/plan/lru.h"
+#include "host/exec/frame.h"
+#include "host/exec/run_executable.h"
+#include "host/services/hot_slots.h"
+
+namespace tenon::runtime {
+
+/// The signature of a Run with these inputs.
+plan::Signature signature_of(std::span<const Argument> arguments);
+
+/// Thread-safe.
+class FramePool {
+ public:
+  /// At most `keep_plans` plans whose frames together take `keep_bytes` (0: no limit) are kept.
+  FramePool(size_t keep_plans, uint64_t keep_bytes);
+  ~FramePool();
+  FramePool(const FramePool&) = delete;
+  FramePool& operator=(const FramePool&) = delete;
+
+  /// A frame for the shapes of the arguments; plans when these shapes are new. When the session's memory does not
+  /// reach, idle frames go first. `executable` owns the pool.
+  Result<std::unique_ptr<Frame>> take(const Executable& executable, std::span<const Argument> arguments);
+  void give_back(std::unique_ptr<Frame> frame);
+
+  /// The plan for a signature, made when there is none.
+  Result<std::shared_ptr<const Plan>> find_plan(const Executable& executable,
+                                                std::span<const Argument> arguments,
+                                                plan::Signature signature);
+
+  /// From the most recently used one on.
+  void for_each_plan(const std::function<void(const Plan&)>& visit) const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Plan> plan;
+    std::vector<std::unique_ptr<Frame>> idle;
+  };
+  static constexpr size_t kMaxIdle = 64;
+
+  std::unique_ptr<Frame> take_idle(const plan::Signature& signature);
+  /// Frees the memory of all frames that are not in use; false when there are none.
+  bool drop_idle();
+  void put_idle(std::unique_ptr<Frame> frame);
+
+  HotSlots<Frame> hot_;
+  mutable std::mutex mutex_;
+  plan::Lru<Entry> entries_;
+};
+
+}  // namespace tenon::runtime

@@ -1,0 +1,121 @@
+// The plan of one executable for one shape signature: slots, steps and memory. Immutable, shared by all
+// frames.
+//
+// A slot is a value in one memory domain, so a value that two devices read has two slots and a copy step
+// between them. Steps are in the order of execution. What is not known before a Run is made by dynamic steps;
+// a plan whose shapes are all known has none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/plan/lru.h"
+#include "core/plan/plan.h"
+#include "host/device/constant_pool.h"
+#include "host/device/program.h"
+#include "host/exec/part.h"
+
+namespace tenon::runtime {
+
+using SlotIndex = uint32_t;
+inline constexpr uint32_t kNoSlot = TENON_NO_INDEX;
+
+/// Whose memory a slot is.
+enum class SlotKind : uint8_t {
+  kConstant,  // the executable's or the plan's, the same in every frame
+  kInput,     // the caller's, given for each Run
+  kOutput,    // an output of the graph: the caller's too
+  kPlanned,   // in a slab of the frame, or a view of another slot
+  kDynamic,   // made during the Run
+};
+
+struct Slot {
+  SlotKind kind = SlotKind::kDynamic;
+  ir::ValueId value = ir::kNone;
+  const MemoryDomain* domain = nullptr;
+  uint32_t value_kind = TENON_KIND_TENSOR;
+  uint32_t dtype = TENON_UNDEFINED;  // of the innermost tensors; UNDEFINED when only the Run knows
+  std::vector<int64_t> dims;         // of every kind but kDynamic
+  uint64_t bytes = 0;
+  ConstantPtr constant;  // kConstant
+  ir::TensorPtr known;   // kConstant: the same for inference
+  // kPlanned: `offset` bytes into slab `slab`, or into what slot `root` holds when that is another one.
+  SlotIndex root = kNoSlot;
+  uint32_t slab = plan::kNone;
+  uint64_t offset = 0;
+};
+
+enum class StepKind : uint8_t {
+  kRun,          // a provider's run with everything known
+  kDynamic,      // a provider's run whose descriptors are gathered, and perhaps prepared, at that moment
+  kControlFlow,  // a node run by the executor
+  kCopy,         // from one domain to another
+  kSignal,       // records an event on a stream and submits the stream's work
+  kWait,         // waits for that event
+};
+
+/// Prepared during a Run, remembered by signature.
+struct DynamicPrepared {
+  std::shared_ptr<const Prepared> prepared;
+  std::vector<uint32_t> dtypes;  // per output
+};
+
+struct DynamicCache {
+  std::mutex mutex;
+  plan::Lru<const DynamicPrepared> entries{16, 0};
+};
+
+struct PlanStep {
+  StepKind kind = StepKind::kRun;
+  const Part* part = nullptr;                // kRun, kDynamic, kControlFlow
+  std::vector<SlotIndex> inputs, outputs;    // kNoSlot where missing or unwanted; kCopy: one of each
+  std::shared_ptr<const Prepared> prepared;  // kRun, and kDynamic when its input shapes are known
+  uint64_t workspace_bytes = 0;
+  plan::Place workspace;
+  uint32_t stream = plan::kNone;    // index into Plan::streams
+  uint32_t event = plan::kNone;     // kSignal, kWait
+  std::vector<SlotIndex> releases;  // dynamic slots that nobody needs after this step
+  std::unique_ptr<DynamicCache> dynamic;
+  uint32_t first_tensor = 0;  // descriptors in a frame: inputs, outputs, workspace
+};
+
+/// A descriptor of a frame that shows bytes of an input or output of the graph.
+struct Patch {
+  uint32_t tensor;  // index of the descriptor
+  uint32_t step;
+  uint64_t byte_offset;
+};
+/// A slot that is a view of an input or output of the graph.
+struct SlotPatch {
+  SlotIndex slot;
+  uint64_t byte_offset;
+};
+
+struct PlanSlab {
+  const MemoryDomain* domain = nullptr;
+  uint64_t bytes = 0;
+};
+
+struct Plan {
+  plan::Signature signature;
+  std::vector<Slot> slots;
+  std::vector<PlanStep> steps;
+  std::vector<PlanSlab> slabs;
+  std::vector<SlotIndex> inputs;   // per input of the executable; kNoSlot: no step reads it
+  std::vector<SlotIndex> outputs;  // per output of the executable, in host memory
+  std::vector<std::shared_ptr<Instance>> streams;
+  uint32_t event_count = 0;
+  uint32_t tensor_count = 0;
+  std::vector<std::vector<Patch>> patches;           // per slot
+  std::vector<std::vector<SlotPatch>> slot_patches;  // per slot
+  bool is_static = true;                             // no kDynamic slot
+
+  uint64_t slab_bytes() const;
+  /// "x[1,3] y[2]": for people.
+  std::string describe_signature() const;
+};
+
+}  // namespace tenon::runtime

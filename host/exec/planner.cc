@@ -1,0 +1,156 @@
+#include "host/exec/planner.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/base/stop.h"
+#include "core/ops/ops.h"
+#include "host/exec/evaluate.h"
+#include "host/exec/knowledge.h"
+#include "host/exec/plan_memory.h"
+#include "host/exec/prepare_part.h"
+#include "host/exec/schedule.h"
+
+namespace tenon::runtime {
+namespace {
+
+class Planner {
+ public:
+  Planner(const Executable& executable, Plan* plan)
+      : executable_(executable),
+        plan_(plan),
+        knowledge_(executable.graph(), executable.context().opset_imports),
+        schedule_(executable, knowledge_, plan) {
+    for (const Part& part : executable.parts) {
+      for (size_t i = 0; i < part.inputs.size(); ++i) {
+        if (part.input_domains[i]->is_host()) read_on_host_.insert(part.inputs[i]);
+      }
+    }
+    read_on_host_.insert(executable.outputs().begin(), executable.outputs().end());
+  }
+
+  Status run(std::span<const ir::Type> input_types) {
+    for (size_t i = 0; i < input_types.size(); ++i) {
+      const ir::ValueId value = executable_.inputs()[i];
+      knowledge_.set_type(value, merge_types({}, input_types[i]));
+      plan_->inputs.push_back(schedule_.make_input(value));
+    }
+    for (const Part& part : executable_.parts) {
+      RETURN_IF_ERROR(check_stop("a plan was made").with_context(part.label));
+      Status status = part.is_control_flow() ? add_control_flow(part) : add_part(part);
+      RETURN_IF_ERROR(std::move(status));
+    }
+    for (ir::ValueId value : executable_.outputs()) {
+      ASSIGN_OR_RETURN(const SlotIndex slot, schedule_.find_slot(value, &host_domain(), nullptr));
+      plan_->outputs.push_back(slot);
+    }
+    schedule_.finish();
+    return lay_out(executable_, schedule_.finished_at(), plan_);
+  }
+
+ private:
+  Status add_control_flow(const Part& part) {
+    PlanStep step;
+    step.kind = StepKind::kControlFlow;
+    step.part = &part;
+    for (ir::ValueId value : part.inputs) {
+      SlotIndex slot = kNoSlot;
+      if (value != ir::kNone) {
+        ASSIGN_OR_RETURN(slot, schedule_.find_slot(value, &host_domain(), nullptr));
+      }
+      step.inputs.push_back(slot);
+    }
+    for (ir::ValueId value : part.outputs) {
+      if (value != ir::kNone) forget_shape(value);
+      step.outputs.push_back(value == ir::kNone ? kNoSlot
+                                                : schedule_.make_slot(value, &host_domain(), false));
+    }
+    schedule_.add(std::move(step));
+    return ok_status();
+  }
+
+  Status add_part(const Part& part) {
+    RETURN_IF_ERROR(knowledge_.infer(part.nodes));
+    ASSIGN_OR_RETURN(const bool evaluated, evaluate_part(executable_, part, &knowledge_));
+    if (evaluated) return ok_status();
+
+    PlanStep step;
+    step.part = &part;
+    for (size_t i = 0; i < part.inputs.size(); ++i) {
+      ASSIGN_OR_RETURN(const SlotIndex slot,
+                       schedule_.find_slot(part.inputs[i], part.input_domains[i], part.instance));
+      step.inputs.push_back(slot);
+    }
+    if (can_prepare(part, knowledge_)) {
+      RETURN_IF_ERROR(check_sizes(executable_.context(), part, knowledge_));
+      ASSIGN_OR_RETURN(step.prepared, prepare_part(executable_.context(), part, knowledge_));
+      RETURN_IF_ERROR(check_sizes(executable_.context(), part, knowledge_, *step.prepared));
+    }
+    for (size_t o = 0; o < part.outputs.size(); ++o) {
+      step.outputs.push_back(make_output(part, o, step.prepared.get()));
+    }
+    step.kind = is_fixed(step) ? StepKind::kRun : StepKind::kDynamic;
+    if (step.kind == StepKind::kDynamic && step.prepared == nullptr)
+      step.dynamic = std::make_unique<DynamicCache>();
+    schedule_.add(std::move(step));
+    return part.is_asynchronous() ? fetch_outputs(part) : ok_status();
+  }
+
+  /// What the host will read is copied behind the work that makes it, so that it is in the same submission.
+  Status fetch_outputs(const Part& part) {
+    for (size_t o = 0; o < part.outputs.size(); ++o) {
+      if (part.output_domains[o]->is_host() || read_on_host_.count(part.outputs[o]) == 0) continue;
+      RETURN_IF_ERROR(schedule_.find_slot(part.outputs[o], &host_domain(), nullptr).status());
+    }
+    return ok_status();
+  }
+
+  SlotIndex make_output(const Part& part, size_t o, const Prepared* prepared) {
+    const ir::ValueId value = part.outputs[o];
+    const bool known = prepared != nullptr && !prepared->outputs()[o].at_run;
+    if (known && knowledge_.type(value).is_tensor()) {
+      ir::Type type = knowledge_.type(value);
+      type.shape = ir::Shape::of(prepared->outputs()[o].dims);
+      knowledge_.set_type(value, std::move(type));
+    } else {
+      forget_shape(value);
+    }
+    return schedule_.make_slot(value, part.output_domains[o], known);
+  }
+
+  /// A shape that nobody can vouch for before the Run: what a model declares may be a leftover of its export.
+  void forget_shape(ir::ValueId value) {
+    ir::Type type = knowledge_.type(value);
+    if (!type.is_tensor()) return;
+    for (ir::Dim& dim : type.shape.dims) dim = ir::Dim();
+    if (type.shape.dims.empty()) type.shape = ir::Shape();  // "scalar" is a claim, too
+    knowledge_.set_type(value, std::move(type));
+  }
+
+  bool is_fixed(const PlanStep& step) const {
+    const auto fixed = [&](SlotIndex s) {
+      return s == kNoSlot || plan_->slots[s].kind != SlotKind::kDynamic;
+    };
+    return step.prepared != nullptr && std::all_of(step.inputs.begin(), step.inputs.end(), fixed) &&
+           std::all_of(step.outputs.begin(), step.outputs.end(), fixed);
+  }
+
+  const Executable& executable_;
+  Plan* plan_;
+  Knowledge knowledge_;
+  Schedule schedule_;
+  std::unordered_set<ir::ValueId> read_on_host_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Plan>> make_plan(const Executable& executable,
+                                              std::span<const ir::Type> input_types,
+                                              plan::Signature signature) {
+  auto plan = std::make_shared<Plan>();
+  plan->signature = std::move(signature);
+  RETURN_IF_ERROR(Planner(executable, plan.get()).run(input_types));
+  return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,231 @@
+#include "host/exec/schedule.h"
+
+#include <algorithm>
+
+#include "host/device/transfer.h"
+
+namespace tenon::runtime {
+namespace {
+
+const ir::Type& innermost(const ir::Type& type) {
+  const ir::Type* at = &type;
+  while (!at->is_tensor() && at->inner != nullptr) at = at->inner.get();
+  return *at;
+}
+
+/// Kind, element type and, where known, dims and bytes.
+void describe(const ir::Type& type, Slot* slot) {
+  slot->value_kind =
+      type.kind == ir::ValueKind::kUnknown ? uint32_t{TENON_KIND_TENSOR} : static_cast<uint32_t>(type.kind);
+  slot->dtype = static_cast<uint32_t>(innermost(type).element);
+  if (!type.is_tensor() || !type.shape.is_static()) return;
+  slot->dims = type.shape.to_ints();
+  int64_t bytes = 0;
+  if (ir::packed_bytes(type.element, type.shape.element_count(), &bytes))
+    slot->bytes = static_cast<uint64_t>(bytes);
+}
+
+/// Fixed memory can be given to it: no strings, handles or unknown things.
+bool has_fixed_size(const ir::Type& type) {
+  int64_t bytes = 0;
+  return type.is_tensor() && type.element != ir::ElementType::kString &&
+         type.element != ir::ElementType::kUndefined && type.shape.is_static() &&
+         ir::packed_bytes(type.element, type.shape.element_count(), &bytes);
+}
+
+Place any_place(const MemoryDomain* domain) { return {domain, nullptr, nullptr, 0}; }
+
+}  // namespace
+
+Schedule::Schedule(const Executable& executable, const Knowledge& knowledge, Plan* plan)
+    : executable_(executable), knowledge_(knowledge), plan_(plan) {}
+
+SlotIndex Schedule::make_slot(ir::ValueId value, const MemoryDomain* domain, bool fixed) {
+  const ir::Type& type = knowledge_.type(value);
+  Slot slot;
+  slot.value = value;
+  slot.domain = domain;
+  if (fixed && has_fixed_size(type)) {
+    const bool is_output = domain->is_host() && executable_.graph().value(value).output_count > 0;
+    slot.kind = is_output ? SlotKind::kOutput : SlotKind::kPlanned;
+  }
+  describe(type, &slot);
+  if (slot.kind == SlotKind::kDynamic) {
+    slot.dims.clear();
+    slot.bytes = 0;
+  }
+  slot.root = static_cast<SlotIndex>(plan_->slots.size());
+  slots_of_[value].push_back(slot.root);
+  plan_->slots.push_back(std::move(slot));
+  writers_.push_back({});
+  return plan_->slots.back().root;
+}
+
+SlotIndex Schedule::make_input(ir::ValueId value) {
+  const SlotIndex index = make_slot(value, &host_domain(), false);
+  Slot& slot = plan_->slots[index];
+  const ir::Type& type = knowledge_.type(value);
+  describe(type, &slot);
+  if (knowledge_.shape_known(value)) slot.kind = SlotKind::kInput;
+  return index;
+}
+
+Result<SlotIndex> Schedule::constant_slot(ir::ValueId value, ir::TensorPtr tensor) {
+  Slot slot;
+  slot.kind = SlotKind::kConstant;
+  slot.value = value;
+  slot.domain = &host_domain();
+  ASSIGN_OR_RETURN(slot.constant, executable_.context().constants->get(tensor));
+  slot.dtype = static_cast<uint32_t>(tensor->type());
+  slot.dims = tensor->dims();
+  slot.bytes = tensor->byte_size();
+  slot.known = std::move(tensor);
+  slot.root = static_cast<SlotIndex>(plan_->slots.size());
+  slots_of_[value].push_back(slot.root);
+  plan_->slots.push_back(std::move(slot));
+  writers_.push_back({});
+  return plan_->slots.back().root;
+}
+
+Result<SlotIndex> Schedule::find_slot(ir::ValueId value, const MemoryDomain* domain,
+                                      const std::shared_ptr<Instance>& reader) {
+  const auto known = slots_of_.find(value);
+  if (known != slots_of_.end()) {
+    for (SlotIndex s : known->second) {
+      if (plan_->slots[s].domain == domain) return s;
+    }
+  }
+  SlotIndex from = kNoSlot;
+  if (known == slots_of_.end()) {
+    ir::TensorPtr tensor = knowledge_.value(value);
+    if (tensor == nullptr) {
+      return internal_error("value '", executable_.graph().value(value).name, "' is read before it is made");
+    }
+    ASSIGN_OR_RETURN(from, constant_slot(value, std::move(tensor)));
+    if (domain->is_host()) return from;
+  } else {
+    from = known->second.front();
+  }
+  return copy_slot(from, domain, reader);
+}
+
+Result<SlotIndex> Schedule::copy_slot(SlotIndex from, const MemoryDomain* domain,
+                                      const std::shared_ptr<Instance>& reader) {
+  const Slot source = plan_->slots[from];
+  if (source.value_kind != TENON_KIND_TENSOR || source.dtype == TENON_STRING) {
+    return internal_error("value '", executable_.graph().value(source.value).name,
+                          "' is no numeric tensor and cannot leave host memory");
+  }
+  const SlotIndex to = make_slot(source.value, domain, source.kind != SlotKind::kDynamic);
+  PlanStep step;
+  step.kind = StepKind::kCopy;
+  step.inputs = {from};
+  step.outputs = {to};
+  // The copy is queued behind the work that made the value, or before the work that reads it.
+  if (copies_directly(any_place(domain), any_place(source.domain))) {
+    const uint32_t maker = writers_[from].stream;
+    if (maker != plan::kNone && &plan_->streams[maker]->device() == source.domain->device) {
+      step.stream = maker;
+    } else if (reader != nullptr && reader->has_streams() && domain->device == &reader->device()) {
+      step.stream = stream_of(reader);
+    }
+  }
+  add(std::move(step));
+  return to;
+}
+
+uint32_t Schedule::stream_of(const std::shared_ptr<Instance>& instance) {
+  const auto at = std::find(plan_->streams.begin(), plan_->streams.end(), instance);
+  if (at != plan_->streams.end()) return static_cast<uint32_t>(at - plan_->streams.begin());
+  plan_->streams.push_back(instance);
+  streams_.push_back({});
+  return static_cast<uint32_t>(plan_->streams.size() - 1);
+}
+
+void Schedule::add(PlanStep step) {
+  if (step.part != nullptr && step.part->is_asynchronous()) step.stream = stream_of(step.part->instance);
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.inputs[i] == kNoSlot) continue;
+    const bool host_reads =
+        step.part != nullptr && !step.part->is_control_flow() && step.part->shape_inputs[i];
+    wait_for(step.inputs[i], host_reads ? plan::kNone : step.stream);
+  }
+  if (running_ != plan::kNone && running_ != step.stream) signal(running_);
+  running_ = step.stream;
+  push(std::move(step));
+}
+
+void Schedule::push(PlanStep step) {
+  const auto index = static_cast<uint32_t>(plan_->steps.size());
+  const bool is_work = step.kind != StepKind::kSignal && step.kind != StepKind::kWait;
+  if (is_work) {
+    for (SlotIndex s : step.outputs) {
+      if (s != kNoSlot) writers_[s] = {step.stream, index};
+    }
+    if (step.stream != plan::kNone) {
+      streams_[step.stream].last_step = index;
+      streams_[step.stream].unsignalled = true;
+    }
+  }
+  plan_->steps.push_back(std::move(step));
+}
+
+void Schedule::wait_for(SlotIndex slot, uint32_t reader_stream) {
+  const Writer writer = writers_[slot];
+  if (writer.stream == plan::kNone || writer.stream == reader_stream) return;
+  const StreamState& state = streams_[writer.stream];
+  if (writer.step < state.finished_before) return;
+  if (state.unsignalled && writer.step >= state.signalled_before) signal(writer.stream);
+  wait(writer.stream);
+}
+
+void Schedule::signal(uint32_t stream) {
+  if (!streams_[stream].unsignalled) return;
+  StreamState& state = streams_[stream];
+  state.unsignalled = false;
+  state.event = plan_->event_count++;
+  state.signalled_before = static_cast<uint32_t>(plan_->steps.size());
+  PlanStep step;
+  step.kind = StepKind::kSignal;
+  step.stream = stream;
+  step.event = state.event;
+  push(std::move(step));
+}
+
+void Schedule::wait(uint32_t stream) {
+  StreamState& state = streams_[stream];
+  state.finished_before = state.signalled_before;
+  PlanStep step;
+  step.kind = StepKind::kWait;
+  step.stream = stream;
+  step.event = state.event;
+  push(std::move(step));
+}
+
+void Schedule::finish() {
+  for (uint32_t s = 0; s < streams_.size(); ++s) signal(s);
+  for (uint32_t s = 0; s < streams_.size(); ++s) {
+    if (streams_[s].finished_before < streams_[s].signalled_before) wait(s);
+  }
+}
+
+std::vector<uint32_t> Schedule::finished_at() const {
+  const auto count = static_cast<uint32_t>(plan_->steps.size());
+  std::vector<uint32_t> at(count, plan::kNone);
+  std::vector<uint32_t> signal_of(plan_->event_count, plan::kNone);
+  for (uint32_t s = 0; s < count; ++s) {
+    const PlanStep& step = plan_->steps[s];
+    if (step.kind == StepKind::kSignal) signal_of[step.event] = s;
+    if (step.kind != StepKind::kWait) continue;
+    for (uint32_t before = signal_of[step.event]; before-- > 0;) {  // what the event covers
+      const PlanStep& work = plan_->steps[before];
+      if (work.stream != step.stream || work.kind == StepKind::kSignal || work.kind == StepKind::kWait)
+        continue;
+      if (at[before] != plan::kNone) break;
+      at[before] = s;
+    }
+  }
+  return at;
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,69 @@
+// The order of steps and the slots they work on: inserts copies where a value is needed in another domain,
+// and the signals and waits that keep asynchronous streams, other providers and the host in step.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "host/exec/executable.h"
+#include "host/exec/knowledge.h"
+#include "host/exec/plan.h"
+
+namespace tenon::runtime {
+
+class Schedule {
+ public:
+  /// Fills `plan`. Everything is borrowed.
+  Schedule(const Executable& executable, const Knowledge& knowledge, Plan* plan);
+
+  /// A slot for a value that is made now, in `domain`. Planned when `fixed` and the value's shape and type
+  /// are known.
+  SlotIndex make_slot(ir::ValueId value, const MemoryDomain* domain, bool fixed);
+  SlotIndex make_input(ir::ValueId value);
+  /// The slot that holds the value in `domain`; a copy is scheduled when there is none yet. `reader`: the
+  /// instance that will read it, or null.
+  Result<SlotIndex> find_slot(ir::ValueId value, const MemoryDomain* domain,
+                              const std::shared_ptr<Instance>& reader);
+
+  /// Appends the step, after the waits that its inputs ask for.
+  void add(PlanStep step);
+  /// Waits for all that is still under way. Afterwards nothing may be added.
+  void finish();
+
+  /// Per step: the one at whose start its work is known to be done.
+  std::vector<uint32_t> finished_at() const;
+
+ private:
+  struct StreamState {
+    uint32_t last_step = plan::kNone;  // last work enqueued
+    bool unsignalled = false;          // work was enqueued after the last signal
+    uint32_t signalled_before = 0;     // steps below this one are covered by the last signal
+    uint32_t event = plan::kNone;      // of the last signal
+    uint32_t finished_before = 0;      // steps below this one have been waited for
+  };
+  struct Writer {
+    uint32_t stream = plan::kNone;
+    uint32_t step = plan::kNone;
+  };
+
+  uint32_t stream_of(const std::shared_ptr<Instance>& instance);
+  Result<SlotIndex> constant_slot(ir::ValueId value, ir::TensorPtr tensor);
+  Result<SlotIndex> copy_slot(SlotIndex from, const MemoryDomain* domain,
+                              const std::shared_ptr<Instance>& reader);
+  void wait_for(SlotIndex slot, uint32_t reader_stream);
+  void signal(uint32_t stream);
+  void wait(uint32_t stream);
+  void push(PlanStep step);
+
+  const Executable& executable_;
+  const Knowledge& knowledge_;
+  Plan* plan_;
+  std::unordered_map<ir::ValueId, std::vector<SlotIndex>> slots_of_;
+  std::vector<Writer> writers_;  // per slot
+  std::vector<StreamState> streams_;
+  uint32_t running_ = plan::kNone;  // the stream of the island at the end of the list
+};
+
+}  // namespace tenon::runtime

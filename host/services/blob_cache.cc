@@ -1,0 +1,144 @@
+#include "host/services/blob_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "host/base/folder.h"
+#include "host/base/fork.h"
+#include "host/base/sha256.h"
+#include "host/services/blob_file.h"
+
+namespace tenon::runtime {
+namespace {
+
+constexpr std::string_view kSuffix = ".blob";
+
+/// In front of every blob. Padded with zeros to a multiple of 64, so that the mapped blob is aligned.
+struct Header {
+  char magic[8] = {'t', 'e', 'n', 'o', 'n', 'b', 'l', '1'};
+  uint64_t key_bytes = 0;
+  uint64_t blob_bytes = 0;
+  Sha256::Digest digest{};  // of key and blob
+};
+
+uint64_t blob_offset(uint64_t key_bytes) { return (sizeof(Header) + key_bytes + 63) / 64 * 64; }
+
+Sha256::Digest digest_of(std::string_view key, std::string_view blob) {
+  Sha256 hash;
+  hash.add(key);
+  hash.add(blob);
+  return hash.digest();
+}
+
+/// The blob inside of a file; empty when the file is not what was written for `key`.
+std::string_view open_blob(std::string_view file, std::string_view key) {
+  Header header;
+  const Header expected;
+  if (file.size() < sizeof(header)) return {};
+  std::memcpy(&header, file.data(), sizeof(header));
+  if (std::memcmp(header.magic, expected.magic, sizeof(header.magic)) != 0) return {};
+  const uint64_t offset = blob_offset(key.size());
+  if (header.key_bytes != key.size() || offset > file.size() || header.blob_bytes != file.size() - offset)
+    return {};
+  if (file.substr(sizeof(header), key.size()) != key) return {};
+  const std::string_view blob = file.substr(offset);
+  return digest_of(key, blob) == header.digest ? blob : std::string_view();
+}
+
+}  // namespace
+
+BlobCache::BlobCache(BlobCacheOptions options) : options_(std::move(options)) {}
+
+BlobCache::~BlobCache() {
+  for (const auto& [blob, mapping] : mapped_) unmap_file({mapping.address, mapping.bytes});
+}
+
+BlobCache* BlobCache::process() {
+  static constinit PerProcess<std::unique_ptr<BlobCache>> cache;
+  if (const auto* made = cache.peek()) return made->get();
+  const std::string folder = user_cache_folder();
+  return cache
+      .get(folder.empty() ? nullptr : std::make_unique<BlobCache>(BlobCacheOptions{folder + "/blobs"}))
+      .get();
+}
+
+std::string BlobCache::path_of(std::string_view key) const {
+  return str_cat(options_.directory, "/", hex_of(digest_of(key, {})), kSuffix);
+}
+
+Result<std::string_view> BlobCache::get(std::string_view key) {
+  ASSIGN_OR_RETURN(const MappedFile file, map_file(path_of(key)));
+  const std::string_view blob = open_blob(file.view(), key);
+  if (blob.empty()) {
+    unmap_file(file);
+    return not_found("the blob of '", key, "' is damaged");
+  }
+  try {
+    const std::lock_guard lock(mutex_);
+    mapped_.emplace(blob.data(), Mapping{file.address, file.bytes});
+  } catch (const std::bad_alloc&) {
+    unmap_file(file);
+    throw;
+  }
+  return blob;
+}
+
+void BlobCache::done(std::string_view blob) {
+  const std::lock_guard lock(mutex_);
+  const auto at = mapped_.find(blob.data());
+  if (at == mapped_.end()) return;
+  unmap_file({at->second.address, at->second.bytes});
+  mapped_.erase(at);
+}
+
+Status BlobCache::put(std::string_view key, std::string_view blob) {
+  if (blob.empty()) return invalid_input("an empty blob cannot be kept");
+  const uint64_t offset = blob_offset(key.size());
+  if (blob.size() > std::min(options_.max_blob_bytes, options_.max_bytes)) {
+    return limit_exceeded("a blob of ", blob.size(), " bytes is larger than the cache takes");
+  }
+  RETURN_IF_ERROR(make_private_folder(options_.directory));
+  make_room(offset + blob.size());
+  Header header;
+  header.key_bytes = key.size();
+  header.blob_bytes = blob.size();
+  header.digest = digest_of(key, blob);
+  const std::string padding(offset - sizeof(header) - key.size(), '\0');
+  const std::string_view pieces[] = {
+      {reinterpret_cast<const char*>(&header), sizeof(header)}, key, padding, blob};
+  return write_file_atomically(path_of(key), pieces);
+}
+
+void BlobCache::make_room(uint64_t bytes) {
+  namespace fs = std::filesystem;
+  struct File {
+    fs::file_time_type time;
+    uint64_t bytes;
+    fs::path path;
+  };
+  std::vector<File> files;
+  uint64_t total = bytes;
+  std::error_code error;  // a file that another process has just removed is no error
+  for (const std::string& name :
+       list_folder(options_.directory, kSuffix).value_or(std::vector<std::string>())) {
+    fs::path path(options_.directory + "/" + name);
+    const uint64_t size = fs::file_size(path, error);
+    if (error) continue;
+    const fs::file_time_type time = fs::last_write_time(path, error);
+    if (error) continue;
+    files.push_back({time, size, std::move(path)});
+    total += size;
+  }
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.time < b.time; });
+  for (const File& file : files) {
+    if (total <= options_.max_bytes) break;
+    fs::remove(file.path, error);
+    total -= file.bytes;
+  }
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,67 @@
+#include "host/services/memory_budget.h"
+
+#include "host/services/cores.h"
+
+namespace tenon::runtime {
+namespace {
+
+const std::shared_ptr<MemoryBudget>& no_budget() {
+  static const auto* none = new std::shared_ptr<MemoryBudget>;
+  return *none;
+}
+
+thread_local const std::shared_ptr<MemoryBudget>* t_current = nullptr;
+
+}  // namespace
+
+MemoryBudget::MemoryBudget(uint64_t limit, uint64_t longest_string)
+    : limit_(limit != 0 ? limit : usable_memory()),
+      longest_string_(longest_string),
+      is_machine_(limit == 0) {}
+
+Status MemoryBudget::take(uint64_t bytes) {
+  const uint64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
+  if (bytes <= limit_ && before <= limit_ - bytes) return ok_status();
+  give(bytes);
+  return refusal(bytes, before);
+}
+
+Status MemoryBudget::check_size(uint64_t bytes) const {
+  return bytes <= limit_ ? ok_status() : refusal(bytes, 0);
+}
+
+Status MemoryBudget::check_string(uint64_t bytes) const {
+  if (longest_string_ == 0 || bytes <= longest_string_) return ok_status();
+  return limit_exceeded("a string of ", bytes, " bytes, and limits.string_bytes is ", longest_string_,
+                        "; raise it for a trusted model");
+}
+
+Status MemoryBudget::refusal(uint64_t bytes, uint64_t used) const {
+  const std::string held = used == 0 ? std::string() : str_cat(" beside the ", used, " in use");
+  if (is_machine_) {
+    return limit_exceeded(bytes, " bytes of host memory are asked for", held, ", this machine has ", limit_,
+                          "; use smaller shapes, or set memory.host_limit to go beyond it");
+  }
+  return limit_exceeded(bytes, " bytes of host memory are asked for", held, ", memory.host_limit is ", limit_,
+                        "; raise it, use smaller shapes, or release outputs that are no longer needed");
+}
+
+const std::shared_ptr<MemoryBudget>& current_budget() {
+  return t_current == nullptr ? no_budget() : *t_current;
+}
+
+BudgetScope::BudgetScope(const std::shared_ptr<MemoryBudget>& budget)
+    : outer_(std::exchange(t_current, &budget)) {}
+
+BudgetScope::~BudgetScope() { t_current = outer_; }
+
+Result<MemoryCharge> MemoryCharge::take(const std::shared_ptr<MemoryBudget>& budget, uint64_t bytes) {
+  MemoryCharge charge;
+  if (budget == nullptr || bytes == 0) return charge;
+  RETURN_IF_ERROR(budget->take(bytes));
+  charge.budget_ = budget;
+  charge.bytes_ = bytes;
+  return charge;
+}
+
+}  // namespace tenon::runtime
