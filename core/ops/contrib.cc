@@ -3,6 +3,7 @@
 // version 1.
 #include <algorithm>
 #include <climits>
+#include <initializer_list>
 
 #include "core/ops/rules.h"
 
@@ -294,23 +295,32 @@ Status unsqueeze_by_input(const Node&, const InferInputs& inputs, Types& out) {
 constexpr std::string_view kMs = "com.microsoft";
 constexpr int kMany = INT_MAX;
 
+constexpr uint32_t inputs(std::initializer_list<uint32_t> indices) {
+  uint32_t bits = 0;
+  for (const uint32_t i : indices) bits |= 1u << i;
+  return bits;
+}
+
 }  // namespace
 
 const std::vector<OwnOperator>& own_operators() {
   static const std::vector<OwnOperator> table = {
       // domain, name, least inputs, most inputs, most outputs, rule, attributes: NAME of an integer, NAME:f, :s, :g
-      // of a number, string, graph, :is, :fs, :ss of a list; ! where the node must have it
+      // of a number, string, graph, :is, :fs, :ss of a list; ! where the node must have it; of the least inputs, those
+      // that may be left empty
       {kMs, "Attention", 2, 7, 2, attention,
        "num_heads! unidirectional qkv_hidden_sizes:is scale:f mask_filter_value:f do_rotary "
        "rotary_embedding_dim past_present_share_buffer"},
       {kMs, "BeamSearch", 5, 12, 3, beam_search,
        "eos_token_id! pad_token_id! decoder:g! encoder:g init_decoder:g model_type decoder_start_token_id "
-       "early_stopping no_repeat_ngram_size vocab_size"},
+       "early_stopping no_repeat_ngram_size vocab_size",
+       inputs({2})},
       {kMs, "BiasGelu", 2, 2, 1, like_first, ""},
       {kMs, "BiasSoftmax", 2, 2, 1, like_first, "is_inner_broadcast! axis"},
       {kMs, "DequantizeLinear", 2, 3, 1, dequantize, "axis"},
       {kMs, "DynamicQuantizeMatMul", 3, 5, 1, dequantizing_matmul<2>, ""},
-      {kMs, "EmbedLayerNormalization", 7, 9, 3, embed_layer_norm, "epsilon:f mask_index_type"},
+      {kMs, "EmbedLayerNormalization", 7, 9, 3, embed_layer_norm, "epsilon:f mask_index_type",
+       inputs({1, 4})},
       {kMs, "ExpandDims", 2, 2, 1, unsqueeze_by_input, ""},
       {kMs, "FastGelu", 1, 2, 1, like_first, ""},
       {kMs, "FusedConv", 2, 4, 1, as_standard<ConvName>,
@@ -328,7 +338,8 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "GroupQueryAttention", 5, 16, 4, group_query_attention,
        "num_heads! kv_num_heads! causal do_rotary rotary_interleaved local_window_size scale:f softcap:f "
        "smooth_softmax sliding_window_cache kv_cache_bit_width k_quant_type:s v_quant_type:s "
-       "qk_norm_epsilon:f qk_output"},
+       "qk_norm_epsilon:f qk_output",
+       inputs({1, 2, 3, 4})},
       {kMs, "Inverse", 1, 1, 1, like_first, ""},
       {kMs, "LayerNormalization", 2, 3, 3, layer_norm, "axis epsilon:f stash_type"},
       {kMs, "MatMulIntegerToFloat", 4, 7, 1, dequantizing_matmul<2>, ""},
@@ -336,13 +347,13 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "MultiHeadAttention", 1, 10, 4, multi_head_attention,
        "num_heads! unidirectional scale:f mask_filter_value:f"},
       {kMs, "QGemm", 6, 9, 1, unknown, "alpha:f transA transB"},
-      {kMs, "QLinearAdd", 7, 8, 1, qlinear_binary, ""},
+      {kMs, "QLinearAdd", 7, 8, 1, qlinear_binary, "", inputs({2, 5})},
       {kMs, "QLinearConcat", 5, kMany, 1, qlinear_concat, "axis!"},
       {kMs, "QLinearGlobalAveragePool", 5, 5, 1, qlinear_global_pool, "channels_last"},
-      {kMs, "QLinearLeakyRelu", 4, 5, 1, like_first, "alpha:f"},
-      {kMs, "QLinearMul", 7, 8, 1, qlinear_binary, ""},
-      {kMs, "QLinearSigmoid", 4, 5, 1, like_first, ""},
-      {kMs, "QLinearSoftmax", 5, 5, 1, like_first, "opset! axis"},
+      {kMs, "QLinearLeakyRelu", 4, 5, 1, like_first, "alpha:f", inputs({2})},
+      {kMs, "QLinearMul", 7, 8, 1, qlinear_binary, "", inputs({2, 5})},
+      {kMs, "QLinearSigmoid", 4, 5, 1, like_first, "", inputs({2})},
+      {kMs, "QLinearSoftmax", 5, 5, 1, like_first, "opset! axis", inputs({2})},
       {kMs, "QuantizeLinear", 2, 3, 1, quantize, "axis"},
       {kMs, "QuickGelu", 1, 1, 1, like_first, "alpha:f"},
       {kMs, "RotaryEmbedding", 4, 4, 1, like_first,

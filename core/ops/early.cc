@@ -143,12 +143,33 @@ Status ceil_pool(const Node& node, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
+/// The dims that SAME pads to: those of the input times the strides (ConvTranspose, auto_pad), or what there is without
+/// padding where that is less. ONNX's inference adds output_padding to them.
+void pad_transposed_to_same(const Node& node, const Shape& x, Shape& out) {
+  const ir::Attribute* strides = node.find("strides");
+  const ir::Attribute* extra = node.find("output_padding");
+  for (size_t i = 0; i + 2 < out.dims.size() && i + 2 < x.dims.size(); ++i) {
+    if (!x.dims[i + 2].known() || !out.dims[i + 2].known() || extra == nullptr || i >= extra->ints.size())
+      continue;
+    const int64_t stride = strides != nullptr && i < strides->ints.size() ? strides->ints[i] : 1;
+    int64_t most = 0;
+    if (__builtin_mul_overflow(x.dims[i + 2].value, stride, &most)) continue;
+    out.dims[i + 2].value = std::min(out.dims[i + 2].value, most);
+  }
+}
+
 /// ONNX leaves the shape half done where an entry of output_shape is below the input's dim.
 Status conv_transpose(const Node& node, const InferInputs& inputs, Types& out) {
   RETURN_IF_ERROR(infer_as(node.op_type, node.since_version, node, inputs, out));
   const Type* x = tensor_input(inputs, 0);
   const ir::Attribute* wanted = node.find("output_shape");
-  if (x == nullptr || out.empty() || wanted == nullptr || out[0].shape.rank() < 2) return ok_status();
+  if (x == nullptr || out.empty() || out[0].shape.rank() < 2) return ok_status();
+  const ir::Attribute* pad = node.find("auto_pad");
+  if (wanted == nullptr) {
+    if (pad != nullptr && (pad->s == "SAME_UPPER" || pad->s == "SAME_LOWER"))
+      pad_transposed_to_same(node, x->shape, out[0].shape);
+    return ok_status();
+  }
   const size_t rank = x->shape.rank(), count = wanted->ints.size();
   if (rank < 3 || (count != rank - 2 && count != rank)) return ok_status();
   Shape& shape = out[0].shape;

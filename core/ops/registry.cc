@@ -207,6 +207,16 @@ std::vector<std::string_view> operator_names(std::string_view domain) {
   return names;
 }
 
+Status check_own_inputs(const OwnOperator& own, const std::function<bool(size_t)>& is_given) {
+  for (size_t i = 0; i < static_cast<size_t>(own.min_inputs); ++i) {
+    const bool may_be_empty = (own.may_be_empty >> i & 1) != 0;
+    if (!may_be_empty && !is_given(i))
+      return invalid_model("operator ", own.domain, own.domain.empty() ? "" : ".", own.name,
+                           "-1 needs its input ", i, ", which is left out");
+  }
+  return ok_status();
+}
+
 std::vector<OperatorVersion::AttributeRule> attribute_rules(const OwnOperator& own) {
   static constexpr std::pair<std::string_view, ir::AttributeType> kTypes[] = {
       {"", ir::AttributeType::kInt},      {"f", ir::AttributeType::kFloat},

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,8 +33,11 @@ struct OwnOperator {
   int min_inputs, max_inputs, max_outputs;
   InferRule infer;
   std::string_view attributes;  // as the table in contrib.cc explains
+  uint32_t may_be_empty = 0;    // bit i: input i, though one of the least, may be left empty
 };
 const std::vector<OwnOperator>& own_operators();
+/// INVALID_MODEL names the first input that the operator needs and that is not given.
+Status check_own_inputs(const OwnOperator& own, const std::function<bool(size_t)>& is_given);
 /// The attributes of one, in the order of the table.
 std::vector<OperatorVersion::AttributeRule> attribute_rules(const OwnOperator& own);
 

@@ -198,6 +198,8 @@ class Resolver {
   static Status check_own(const ir::Node& node, const Operator& op) {
     RETURN_IF_ERROR(
         check_count(op, "inputs", count_given(node.inputs), op.own->min_inputs, op.own->max_inputs));
+    RETURN_IF_ERROR(check_own_inputs(
+        *op.own, [&](size_t i) { return i < node.inputs.size() && node.inputs[i] != ir::kNone; }));
     RETURN_IF_ERROR(check_count(op, "outputs", count_given(node.outputs), 0, op.own->max_outputs));
     return check_attributes(node, op);
   }

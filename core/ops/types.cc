@@ -78,11 +78,7 @@ ir::Dim merge_dims(const ir::Dim& declared, const ir::Dim& inferred) {
 Status check_required_inputs(const Operator& op, const std::vector<InputView>& inputs) {
   const auto is_given = [&](size_t i) { return i < inputs.size() && inputs[i].given; };
   if (op.own != nullptr) {
-    size_t given = inputs.size();
-    while (given > 0 && !is_given(given - 1)) --given;
-    if (given >= static_cast<size_t>(op.own->min_inputs)) return ok_status();
-    return invalid_model("operator ", op.name, " needs ", op.own->min_inputs, " inputs, ", given,
-                         " are given");
+    return check_own_inputs(*op.own, is_given);
   }
   if (op.schema() == nullptr) return ok_status();
   const auto& formal = op.schema()->inputs();

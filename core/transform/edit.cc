@@ -187,6 +187,11 @@ std::vector<ir::ValueId> Emitter::ops(std::string_view type, std::vector<ir::Val
 }
 
 ir::ValueId Emitter::constant(ir::TensorPtr value) {
+  if (value == nullptr) {
+    if (status_.ok())
+      status_ = unsupported("needs a constant of its operand's type, which is no known floating type");
+    return ir::kNone;
+  }
   return graph_.add_constant(str_cat(prefix_, "/constant"), std::move(value));
 }
 

@@ -85,7 +85,7 @@ class Emitter {
 
 /// Elements of a float16, bfloat16, float32 or float64 tensor; nothing for other types.
 std::optional<std::vector<double>> to_doubles(const ir::Tensor& tensor);
-/// Rounded to nearest even. `type` is one that to_doubles takes.
+/// Rounded to nearest even. Null where `type` is none that to_doubles takes: it may be unknown, or what the model says.
 ir::TensorPtr from_doubles(ir::ElementType type, std::vector<int64_t> dims,
                            const std::vector<double>& values);
 

@@ -68,20 +68,23 @@ void store(std::vector<std::byte>& bytes, size_t index, T value) {
   std::memcpy(bytes.data() + index * sizeof(T), &value, sizeof(T));
 }
 
+bool is_converted(ElementType type) {
+  return type == ElementType::kFloat32 || type == ElementType::kFloat64 || type == ElementType::kFloat16 ||
+         type == ElementType::kBFloat16;
+}
+
 }  // namespace
 
 std::optional<std::vector<double>> to_doubles(const ir::Tensor& tensor) {
   const ElementType type = tensor.type();
-  if (type != ElementType::kFloat32 && type != ElementType::kFloat64 && type != ElementType::kFloat16 &&
-      type != ElementType::kBFloat16) {
-    return std::nullopt;
-  }
+  if (!is_converted(type)) return std::nullopt;
   std::vector<double> values(static_cast<size_t>(tensor.element_count()));
   for (size_t i = 0; i < values.size(); ++i) values[i] = element(type, tensor.data(), i);
   return values;
 }
 
 ir::TensorPtr from_doubles(ElementType type, std::vector<int64_t> dims, const std::vector<double>& values) {
+  if (!is_converted(type)) return nullptr;
   std::vector<std::byte> bytes(values.size() * (ir::element_bits(type) / 8));
   for (size_t i = 0; i < values.size(); ++i) {
     switch (type) {

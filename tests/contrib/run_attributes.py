@@ -23,7 +23,7 @@ from onnx import helper
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-ROW = re.compile(r'\{(kMs|""),\s*"(\w+)",[^"{}]*"([^"{}]*(?:"\s*"[^"{}]*)*)"\}')
+ROW = re.compile(r'\{(kMs|""),\s*"(\w+)",[^"{}]*"([^"{}]*(?:"\s*"[^"{}]*)*)"(?:,\s*inputs\(\{[\d, ]*\}\))?\}')
 TYPES = {"": "INT", "f": "FLOAT", "s": "STRING", "g": "GRAPH", "is": "INTS", "fs": "FLOATS", "ss": "STRINGS"}
 
 

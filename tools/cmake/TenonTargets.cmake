@@ -46,7 +46,8 @@ set(tenon_slower 1) # times the time that a test may take
 if(TENON_SANITIZE)
   set(tenon_slower 5)
   set(tenon_sanitizer_environment UBSAN_OPTIONS=print_stacktrace=1
-                                  TSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/tsan.supp
+                                  # Children of fork start threads.
+                                  TSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/tsan.supp:die_after_fork=0
                                   # What is preloaded comes before it; OpenCL's threads bring signal stacks of their own.
                                   ASAN_OPTIONS=verify_asan_link_order=0:use_sigaltstack=0
                                   LSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/lsan.supp:use_tls=0)

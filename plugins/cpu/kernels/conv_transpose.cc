@@ -99,8 +99,8 @@ class ConvTranspose {
       w.in = full - checked_add(w.pad_begin, w.pad_end, kWhat);
     } else {
       // output_shape may name all dims or the spatial ones only. SAME gives a stride for each element of the input,
-      // and less where the kernel is shorter than the stride: then there is nothing to cut off.
-      w.in = output_shape_.empty() ? full - std::max<int64_t>(0, reach - w.stride)
+      // and less where kernel and output_padding are shorter than the stride: then there is nothing to cut off.
+      w.in = output_shape_.empty() ? std::max<int64_t>(0, std::min(full, checked_mul(in, w.stride, kWhat)))
                                    : output_shape_[output_shape_.size() - n + d];
       require(w.in >= 0, TENON_INVALID_ARGUMENT, "output dim ", d, " would be ", w.in);
       const int64_t total = std::max<int64_t>(0, full - w.in);

@@ -100,7 +100,7 @@ class WindowAttributes {
       if (!output_shape.empty()) {
         out.push_back(output_shape.at(skip + i));
       } else if (is_same()) {
-        out.push_back(whole - std::max<int64_t>(span_of(i, kernel[i]) - stride, 0));
+        out.push_back(std::min(whole, x[i + 2] * stride));
       } else {
         out.push_back(whole - begin_pad(i) - end_pad(i));
       }

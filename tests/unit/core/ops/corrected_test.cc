@@ -45,6 +45,22 @@ TEST(Corrected, ATransposedConvolutionMayGiveLessThanItTakes) {
   }
 }
 
+TEST(Corrected, SamePadsATransposedConvolutionToTheInputTimesTheStride) {
+  struct Row {
+    int64_t kernel, extra, wanted;
+  };
+  // Without padding there would be 9, 7 and 5.
+  for (const Row& row : {Row{4, 2, 6}, Row{4, 0, 6}, Row{1, 1, 5}}) {
+    GraphBuilder b(22);
+    const auto y =
+        b.op("ConvTranspose", {b.input("x", f32({1, 1, 2})), b.input("w", f32({1, 1, row.kernel}))},
+             {Attribute::of_string("auto_pad", "SAME_LOWER"), Attribute::of_ints("strides", {3}),
+              Attribute::of_ints("output_padding", {row.extra})});
+    b.done();
+    EXPECT_EQ(b.type(y), "float32[1,1," + std::to_string(row.wanted) + "]");
+  }
+}
+
 ir::TensorPtr int32s(const std::vector<int32_t>& values) {
   return tenon::testing::tensor(ir::ElementType::kInt32, {static_cast<int64_t>(values.size())}, values);
 }

@@ -131,6 +131,18 @@ TEST(Resolve, Arity) {
   EXPECT_THAT(hole.resolve().to_string(), HasSubstr("input 0 ('A')"));
 }
 
+TEST(Resolve, InputsOfOwnOperatorsThatTheyNeedAreGiven) {
+  GraphBuilder hole, optional;
+  const auto x = hole.input("x", f32({2, 2}));
+  hole.op("com.microsoft:FusedMatMul", {ir::kNone, x});
+  EXPECT_THAT(hole.resolve().to_string(),
+              HasSubstr("operator com.microsoft.FusedMatMul-1 needs its input 0, which is left out"));
+  const auto q = optional.input("q", tenon::testing::type_of(ir::ElementType::kUInt8, {ir::Dim(2)}));
+  const auto scale = optional.input("scale", f32({}));
+  optional.op("com.microsoft:QLinearSigmoid", {q, scale, ir::kNone, scale});
+  EXPECT_TRUE(optional.resolve().ok());
+}
+
 TEST(Resolve, Attributes) {
   GraphBuilder misspelt, wrong, missing, twice, internal;
   misspelt.op("Softmax", {misspelt.input("x", f32({2}))}, {Attribute::of_int("axs", 0)});

@@ -236,6 +236,7 @@ TEST(Api, ValuesGoToFilesAndBack) {
   std::filesystem::remove(path);
 }
 
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /// Bytes that malloc has given out.
 size_t allocated() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 
@@ -249,7 +250,6 @@ std::string large_model() {
   return m.bytes();
 }
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Api, KeepSavesTheCopyOfTheModel) {
   const std::string bytes = large_model();
   const Config config = cpu();

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 namespace tenon::provider {
@@ -160,13 +160,13 @@ TEST(Manifest, AMegabyteOfMistakesIsToldInAFewWords) {
     }
     text.back() = row.before[std::strlen(row.before) - 1] == '[' ? ']' : '}';
     text += "}";
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();  // processor time: the machine may be busy
     const Status status = parse_manifest(text, "/p/m.json").status();
-    const auto took = std::chrono::steady_clock::now() - begin;
+    const auto seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     EXPECT_EQ(status.refusal(), "E_MANIFEST_SYNTAX");
     EXPECT_THAT(std::string(status.message()), HasSubstr(row.says)) << row.each;
     EXPECT_LT(status.message().size(), 16000u) << row.each;
-    EXPECT_LT(took, std::chrono::seconds(5)) << row.each;
+    EXPECT_LT(seconds, 5) << row.each;
   }
 }
 

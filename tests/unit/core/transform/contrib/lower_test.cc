@@ -141,6 +141,18 @@ TEST(LowerContrib, AUseWithoutAFormLeavesTheGraphAlone) {
   EXPECT_TRUE(ir::verify(graph).ok());
 }
 
+TEST(LowerContrib, AFactorOfAnOtherTypeThanAFloatingOneIsNotMade) {
+  for (const ElementType element : {ElementType::kInt8, ElementType::kUndefined, ElementType::kComplex64}) {
+    GraphBuilder b;
+    const auto x = b.input("x", type_of(element, {ir::Dim(2), ir::Dim(2)}));
+    b.output(b.op("com.microsoft:FusedMatMul", {x, x}, {Attribute::of_float("alpha", 0.5)}));
+    ir::Graph& graph = b.done();
+    const std::string before = ir::to_text(graph);
+    EXPECT_EQ(transform::lower_contrib(graph, 0, b.imports()).kind(), ErrorKind::kUnsupported);
+    EXPECT_EQ(ir::to_text(graph), before);
+  }
+}
+
 TEST(LowerContrib, OperatorsOfTheStandardAreNotTaken) {
   GraphBuilder b(17);
   const auto x = b.input("x", f32({2, 4}));
