@@ -95,11 +95,7 @@ tenon_status provider_register(tenon_str manifest_path, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_text(manifest_path, "manifest_path"));
     if (view(manifest_path).empty()) return invalid_input("the manifest's path is empty");
-    provider::RegistryOptions options;
-    options.environment = false;
-    options.system_dirs.emplace();
-    provider::ProviderRegistry probe(std::move(options));  // tells at once when there is no manifest
-    RETURN_IF_ERROR(probe.register_path(std::string(view(manifest_path))));
+    RETURN_IF_ERROR(provider::check_registered_path(std::string(view(manifest_path))));
     add_registered_path(std::string(view(manifest_path)));
     return ok_status();
   });

@@ -39,10 +39,9 @@ std::string state_folder_of(const RegistryOptions& options) {
 Checker::Checker(const RegistryOptions& options)
     : options_(options), quarantine_(state_folder_of(options)), cache_(state_folder_of(options)) {}
 
-std::shared_ptr<Entry> Checker::discover(const Found& found, const FileIdentity& identity) const {
+std::shared_ptr<Entry> Checker::discover(const Found& found) const {
   auto entry = std::make_shared<Entry>();
   entry->found = found;
-  entry->manifest_identity = identity;
   Result<std::shared_ptr<const Manifest>> manifest = read_manifest(found.path);
   if (manifest) {
     entry->manifest = std::move(*manifest);
@@ -133,10 +132,9 @@ Status Checker::scan(Entry& entry) {
     const Manifest& manifest = *entry.manifest;
     // Where the record cannot be written the library is tried again next time, which is what happens without
     // one.
-    Status ignored =
-        quarantine_.strike({manifest.file.sha256, manifest.id, manifest.version.to_string(),
-                            entry.file.real_path, std::string(refusal_name(code)),
-                            std::string(answer.error().reason()), 0, 0});
+    Status ignored = quarantine_.strike({manifest.file.sha256, manifest.id, manifest.version.to_string(),
+                                         entry.file.real_path, std::string(refusal_name(code)),
+                                         std::string(answer.error().reason()), 0, 0});
     (void)ignored;
   }
   return answer.error();

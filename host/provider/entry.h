@@ -15,7 +15,6 @@ namespace tenon::provider {
 
 struct Entry {
   Found found;
-  FileIdentity manifest_identity;
   std::shared_ptr<const Manifest> manifest;  // null when it could not be parsed
   Status refused;                            // of its own checks; OK as far as `checked` goes
   CheckLevel checked = CheckLevel::kManifest;
@@ -34,7 +33,7 @@ class Checker {
   explicit Checker(const RegistryOptions& options);
 
   /// Reads and parses the manifest, then everything that needs nothing but its text.
-  std::shared_ptr<Entry> discover(const Found& found, const FileIdentity& identity) const;
+  std::shared_ptr<Entry> discover(const Found& found) const;
   /// Brings the entry up to `level`, unless it is refused before. Fails when memory runs out, which is no verdict.
   Status check(Entry& entry, CheckLevel level);
   /// True when the library is still the file that was checked.

@@ -24,7 +24,7 @@ enum class State {
   kDiscovered,  // its manifest was found
   kScanned,     // all checks passed, the scan included
   kActive,      // loaded
-  kDraining,    // superseded: sessions still use it, new ones get another
+  kDraining,    // loaded, and not what its id stands for now: sessions still use it, new ones get another
   kQuiesced,    // no handle, thread or callback left
   kClosed,      // unloaded
   kRetired,     // nobody uses it, but it stays mapped because its manifest does not allow unloading

@@ -15,7 +15,8 @@ std::string FileIdentity::to_string() const {
 
 Result<std::string> OpenFile::sha256() const {
   static constinit KnownFiles<std::string> known;
-  ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> hash, known.get(*this, [this] { return read_sha256(); }));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const std::string> hash,
+                   known.get(*this, [this] { return read_sha256(); }));
   return *hash;
 }
 

@@ -43,7 +43,8 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(const std::string& path) {
   file->path_ = path;
   // Without O_NONBLOCK a pipe in the file's place would block.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0 && errno == ENOMEM) return out_of_memory("'", path, "' cannot be opened: ", std::strerror(errno));
+  if (descriptor < 0 && errno == ENOMEM)
+    return out_of_memory("'", path, "' cannot be opened: ", std::strerror(errno));
   if (descriptor < 0) return invalid_input("'", path, "' cannot be opened: ", std::strerror(errno));
   file->handle_ = descriptor;
   struct stat status;

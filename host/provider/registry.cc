@@ -63,21 +63,20 @@ RegistryOptions RegistryOptions::from_config(const config::Config& config, const
   return options;
 }
 
+Status check_registered_path(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return ok_status();
+  return not_found("'", path, "' is neither a manifest nor a folder").with_kind(ErrorKind::kProviderMissing);
+}
+
 struct ProviderRegistry::Impl {
   explicit Impl(RegistryOptions given) : options(std::move(given)), checker(options) {}
-
-  // A provider that was given out because its manifest was the chosen one.
-  struct Given {
-    std::weak_ptr<LoadedProvider> provider;
-    std::string id;
-  };
 
   RegistryOptions options;
   Checker checker;
   std::mutex mutex;  // guards everything
   Entries entries;
   std::vector<std::string> notices, folders;
-  std::vector<Given> given;
 
   VersionRange range_of(std::string_view id) const {
     auto found = options.versions.find(std::string(id));
@@ -87,8 +86,7 @@ struct ProviderRegistry::Impl {
 
   Entry* chosen(std::string_view id) const { return first_accepted(candidates(entries, id, range_of(id))); }
 
-  bool search();
-  void update_states();
+  void search();
   Result<Entry*> check_until_accepted(std::string_view id, const VersionRange& range, CheckLevel level);
   ProviderInfo info_of(const Entry& entry) const;
   void explain_choice(const Entry& entry, ProviderInfo& info) const;
@@ -98,52 +96,11 @@ struct ProviderRegistry::Impl {
   std::vector<std::string> known_ids() const;
 };
 
-// Entries of files that did not change are kept with all that is known of them.
-bool ProviderRegistry::Impl::search() {
-  std::vector<std::string> new_notices, new_folders;
-  Entries now;
-  bool changed = false;
-  for (const Found& found : search_manifests(options, new_notices, new_folders)) {
-    Result<FileIdentity> identity = identity_of(found.path);
-    if (!identity) continue;  // removed since it was listed
-    auto same = [&](const std::shared_ptr<Entry>& entry) {
-      return entry->found.path == found.path && entry->found.place == found.place &&
-             entry->manifest_identity == *identity;
-    };
-    auto old = std::find_if(entries.begin(), entries.end(), same);
-    if (old == entries.end()) {
-      now.push_back(checker.discover(found, *identity));
-      changed = true;
-      continue;
-    }
-    // What other things than the file decided is tried again: folders' modes, quarantine, a helper that was
-    // missing.
-    bool retry = (*old)->checked == CheckLevel::kFiles && !(*old)->ok();
-    bool policy = (*old)->refused.refusal() == refusal_name(Refusal::kPolicy);
-    if (retry || policy || !Checker::is_fresh(**old)) {
-      changed = changed || !Checker::is_fresh(**old);
-      Checker::forget_files(**old);
-    }
-    now.push_back(*old);
-  }
-  changed = changed || now.size() != entries.size();
-  entries = std::move(now);
-  notices = std::move(new_notices);
-  folders = std::move(new_folders);
-  return changed;
-}
-
-void ProviderRegistry::Impl::update_states() {
-  for (const Given& one : given) {
-    std::shared_ptr<LoadedProvider> provider = one.provider.lock();
-    if (!provider) continue;
-    Entry* entry = chosen(one.id);
-    std::error_code error;
-    bool current = entry != nullptr && entry->manifest->file.sha256 == provider->library_sha256() &&
-                   std::filesystem::equivalent(entry->manifest->file_path(), provider->library_path(), error);
-    State from = current ? State::kDraining : State::kActive,
-          to = current ? State::kActive : State::kDraining;
-    provider->build_->state.compare_exchange_strong(from, to);
+void ProviderRegistry::Impl::search() {
+  for (const Found& found : search_manifests(options, notices, folders)) {
+    if (std::error_code error;
+        std::filesystem::exists(found.path, error))  // else removed since it was listed
+      entries.push_back(checker.discover(found));
   }
 }
 
@@ -203,7 +160,8 @@ ProviderInfo ProviderRegistry::Impl::info_of(const Entry& entry) const {
   std::shared_ptr<Build> build =
       entry.file.real_path.empty() ? nullptr : find_build(entry.file.real_path, entry.file.identity);
   if (build && build->state != State::kScanned) {
-    info.state = build->state;
+    const State state = build->state;
+    info.state = state == State::kActive && !info.chosen ? State::kDraining : state;
     info.generation = build->generation;
   }
   return info;
@@ -296,16 +254,9 @@ Status ProviderRegistry::Impl::why_none(std::string_view id, const VersionRange&
 
 ProviderRegistry::ProviderRegistry(RegistryOptions options)
     : impl_(std::make_unique<Impl>(std::move(options))) {
-  rescan();
+  impl_->search();
 }
 ProviderRegistry::~ProviderRegistry() = default;
-
-bool ProviderRegistry::rescan() {
-  std::lock_guard<std::mutex> lock(impl_->mutex);
-  bool changed = impl_->search();
-  if (changed) impl_->update_states();
-  return changed;
-}
 
 std::vector<ProviderInfo> ProviderRegistry::list(CheckLevel level) {
   std::lock_guard<std::mutex> lock(impl_->mutex);
@@ -360,26 +311,8 @@ Result<std::shared_ptr<LoadedProvider>> ProviderRegistry::load(std::string_view 
       entry->refused = provider.error();
       continue;
     }
-    auto gone = [](const Impl::Given& given) { return given.provider.expired(); };
-    impl_->given.erase(std::remove_if(impl_->given.begin(), impl_->given.end(), gone), impl_->given.end());
-    if (entry == impl_->chosen(id)) impl_->given.push_back({*provider, std::string(id)});
     return provider;
   }
-}
-
-Status ProviderRegistry::register_path(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  if (error || !std::filesystem::exists(absolute, error)) {
-    return not_found("'", path, "' is neither a manifest nor a folder")
-        .with_kind(ErrorKind::kProviderMissing);
-  }
-  {
-    std::lock_guard<std::mutex> lock(impl_->mutex);
-    impl_->options.registered.push_back(absolute.string());
-  }
-  rescan();
-  return ok_status();
 }
 
 std::vector<PassedOver> ProviderRegistry::passed_over(const std::vector<std::string>* named) {

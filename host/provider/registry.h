@@ -96,7 +96,12 @@ struct ProviderInfo {
   Status status() const;
 };
 
-/// Thread-safe. Providers it gave out live on without it. Two registries in one process share loaded builds.
+/// NOT_FOUND when there is neither a manifest file nor a folder of them at `path`.
+Status check_registered_path(const std::string& path);
+
+/// What is installed when it is made: each session makes one of its own, and so sees what was dropped in, removed or
+/// replaced. What is known of files that did not change, and the builds that are loaded, are shared by all registries of a
+/// process. Thread-safe. Providers it gave out live on without it.
 class ProviderRegistry {
  public:
   /// Never fails: what goes wrong with one manifest or place is told by list() and notices().
@@ -104,11 +109,6 @@ class ProviderRegistry {
   ~ProviderRegistry();
   ProviderRegistry(const ProviderRegistry&) = delete;
   ProviderRegistry& operator=(const ProviderRegistry&) = delete;
-
-  /// Looks at the places again if a folder or a manifest in it changed: picks up drops, removals and new
-  /// versions. Loaded providers are untouched; one that is no longer chosen is draining. Returns true when
-  /// something changed. Cheap when nothing did (a stat per folder and manifest). Creating a session calls it.
-  bool rescan();
 
   /// Every manifest found, in search order, with its verdict. Runs the checks up to `level` for all of them.
   std::vector<ProviderInfo> list(CheckLevel level = CheckLevel::kManifest);
@@ -124,10 +124,6 @@ class ProviderRegistry {
   /// lives. `version`: a range that replaces the configured one for this call; several versions may be loaded
   /// side by side. Errors: kProviderMissing; kProviderRefused with the refusal code, cause and cure.
   Result<std::shared_ptr<LoadedProvider>> load(std::string_view id, std::string_view version = {});
-
-  /// Adds a manifest file or folder to place 0. It goes through the same checks as any other. NOT_FOUND when
-  /// there is neither.
-  Status register_path(const std::string& path);
 
   /// Builds that one would expect to be used and are not, for the ids in `named`, or for all when it is null (the
   /// automatic order): refused ones that come before the one that is taken, others that a path, a version range or their

@@ -39,7 +39,7 @@ std::string hidden_folders();
 std::string find_scan_helper();
 
 /// The library (or program) that holds this code, and its folder; real paths, empty when unknown.
-std::string own_file();
+const std::string& own_file();
 std::string own_folder();
 
 }  // namespace tenon::provider

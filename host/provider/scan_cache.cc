@@ -25,10 +25,13 @@ std::string identity_text(const std::string& path) {
 }
 
 // Drivers and devices change with a boot more often than within one.
-std::string boot_id() {
-  Result<std::unique_ptr<OpenFile>> file = OpenFile::open("/proc/sys/kernel/random/boot_id");
-  char text[36];
-  return file && (*file)->read(0, text, sizeof text) ? std::string(text, sizeof text) : std::string();
+const std::string& boot_id() {
+  static const std::string id = [] {
+    Result<std::unique_ptr<OpenFile>> file = OpenFile::open("/proc/sys/kernel/random/boot_id");
+    char text[36];
+    return file && (*file)->read(0, text, sizeof text) ? std::string(text, sizeof text) : std::string();
+  }();
+  return id;
 }
 
 /// Thread-safe.

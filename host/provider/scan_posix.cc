@@ -296,12 +296,21 @@ std::string real_path(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string own_file() {
+namespace {
+
+std::string find_own_file() {
   Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&own_file), &info) == 0 || info.dli_fname == nullptr) return {};
+  if (dladdr(reinterpret_cast<void*>(&find_own_file), &info) == 0 || info.dli_fname == nullptr) return {};
   // A program's own name may be relative to a folder that is no longer the current one.
   std::filesystem::path named(info.dli_fname);
   return real_path(named.is_absolute() ? named : std::filesystem::path("/proc/self/exe"));
+}
+
+}  // namespace
+
+const std::string& own_file() {
+  static const std::string path = find_own_file();  // of what is mapped, whatever an upgrade puts there later
+  return path;
 }
 
 std::string own_folder() { return std::filesystem::path(own_file()).parent_path().string(); }

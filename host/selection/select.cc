@@ -165,10 +165,7 @@ class Selector {
   }
 
  private:
-  std::vector<std::string> entries() {
-    registry_.rescan();
-    return select_.automatic ? registry_.ids(true) : select_.order;
-  }
+  std::vector<std::string> entries() { return select_.automatic ? registry_.ids(true) : select_.order; }
 
   /// What the config says wrongly of a provider is an error, also of one that "auto" has found.
   bool is_final(const Status& status) const {

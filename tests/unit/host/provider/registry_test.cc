@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -124,36 +127,36 @@ TEST(Registry, AFileBesideTheLibraryIsLookedAtAgain) {
   ProviderFolder::edit(
       manifest, "/files",
       nlohmann::json::array({{{"path", "table"}, {"size", 3}, {"sha256", sha256_of("abc")}}}));
-  ProviderRegistry registry(folder.options());
-  EXPECT_EQ(version_of(registry.load("good")), "1.0.0");
+  const auto load = [&] { return ProviderRegistry(folder.options()).load("good"); };
+  EXPECT_EQ(version_of(load()), "1.0.0");
   folder.write("providers.d/table", "abd");
-  EXPECT_TRUE(registry.rescan());
-  EXPECT_EQ(registry.load("good").status().refusal(), "E_SHA_MISMATCH");
+  EXPECT_EQ(load().status().refusal(), "E_SHA_MISMATCH");
   folder.write("providers.d/table", "abc");
-  registry.rescan();
-  EXPECT_EQ(version_of(registry.load("good")), "1.0.0");
+  EXPECT_EQ(version_of(load()), "1.0.0");
 }
 
 TEST(Registry, DropsAndRemovalsOfARunningProcess) {
   ProviderFolder folder;
   folder.add("good");
-  ProviderRegistry registry(folder.options());
-  auto old = registry.load("good");
+  const auto load = [&] { return ProviderRegistry(folder.options()).load("good"); };
+  const auto states = [&] {
+    std::vector<State> out;
+    for (const ProviderInfo& info : ProviderRegistry(folder.options()).list(CheckLevel::kScan))
+      out.push_back(info.state);
+    return out;
+  };
+  auto old = load();
   ASSERT_EQ(version_of(old), "1.0.0");
-  EXPECT_FALSE(registry.rescan()) << "nothing happened";
+  EXPECT_THAT(states(), ElementsAre(State::kActive));
   std::string dropped = folder.add("good-next");
-  EXPECT_TRUE(registry.rescan());
-  EXPECT_EQ((*old)->state(), State::kDraining);
-  auto now = registry.load("good");
+  auto now = load();
   EXPECT_EQ(version_of(now), "1.1.0");
-  EXPECT_EQ((*now)->state(), State::kActive);
+  EXPECT_THAT(states(), ElementsAre(State::kActive, State::kDraining)) << "the higher version comes first";
   EXPECT_EQ((*old)->devices().value_or(std::vector<DeviceInfo>()).size(), 1u)
       << "who has the old one keeps using it";
   std::filesystem::remove(dropped);
-  EXPECT_TRUE(registry.rescan());
-  EXPECT_EQ((*now)->state(), State::kDraining);
-  EXPECT_EQ((*old)->state(), State::kActive);
-  EXPECT_EQ(registry.load("good")->get(), old->get());
+  EXPECT_THAT(states(), ElementsAre(State::kActive));
+  EXPECT_EQ(load()->get(), old->get());
 }
 
 TEST(Registry, UnloadableOnesAreUnmappedOthersRetire) {
@@ -175,15 +178,14 @@ TEST(Registry, UnloadableOnesAreUnmappedOthersRetire) {
 TEST(Registry, ALibraryReplacedInPlaceIsNotTakenForTheOldOne) {
   ProviderFolder folder;
   std::string manifest = folder.add("good");
-  ProviderRegistry registry(folder.options());
-  auto old = registry.load("good");
+  const auto load = [&] { return ProviderRegistry(folder.options()).load("good"); };
+  auto old = load();
   ASSERT_TRUE(old.ok());
   std::string library = ProviderFolder::library_of(manifest);
   std::filesystem::copy_file(library, library + ".new");
   std::filesystem::rename(library + ".new", library);
-  registry.rescan();
-  EXPECT_EQ(registry.load("good").status().refusal(), "E_LOAD");
-  EXPECT_THAT(registry.load("good").status().to_string(), HasSubstr("a path of its own"));
+  EXPECT_EQ(load().status().refusal(), "E_LOAD");
+  EXPECT_THAT(load().status().to_string(), HasSubstr("a path of its own"));
 }
 
 TEST(Registry, DevicesAreOpenedOnceAndCounted) {
@@ -207,9 +209,11 @@ TEST(Registry, RegisteredInCodeGoesThroughTheSameChecks) {
   ProviderFolder folder, given;
   folder.add("good");
   std::string bad = given.add("null_slot");
-  ProviderRegistry registry(folder.options());
-  EXPECT_EQ(registry.register_path("/nonexistent").kind(), ErrorKind::kProviderMissing);
-  ASSERT_TRUE(registry.register_path(bad).ok());
+  EXPECT_EQ(check_registered_path("/nonexistent").kind(), ErrorKind::kProviderMissing);
+  ASSERT_TRUE(check_registered_path(bad).ok());
+  RegistryOptions options = folder.options();
+  options.registered = {bad};
+  ProviderRegistry registry(options);
   EXPECT_EQ(registry.load("null_slot").status().refusal(), "E_SLOT_MISSING");
   EXPECT_THAT(registry.ids(true), ElementsAre("good")) << "what is only registered must be named";
 }
@@ -306,7 +310,11 @@ TEST(Registry, AScanAfreshDoesNotLookAtWhatIsKept) {
   ProviderFolder folder;
   folder.add("good");
   RegistryOptions options = folder.options();
-  ASSERT_TRUE(ProviderRegistry(options).find("good", CheckLevel::kScan).ok());
+  const pid_t child = fork();  // what this process has scanned it would know without a file
+  if (child == 0) _exit(ProviderRegistry(options).find("good", CheckLevel::kScan).ok() ? 0 : 1);
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
   for (const auto& file : std::filesystem::directory_iterator(folder.state() + "/scan")) {
     std::ifstream in(file.path());
     std::string text((std::istreambuf_iterator<char>(in)), {});
@@ -321,6 +329,44 @@ TEST(Registry, AScanAfreshDoesNotLookAtWhatIsKept) {
   options.scan_afresh = false;
   EXPECT_EQ(ProviderRegistry(options).find("good", CheckLevel::kScan)->devices[0].name, "Nothing")
       << "kept again";
+  std::filesystem::remove_all(folder.state());
+  EXPECT_EQ(ProviderRegistry(options).find("good", CheckLevel::kScan)->devices[0].name, "Nothing");
+  EXPECT_FALSE(std::filesystem::exists(folder.state() + "/scan")) << "scanned again by the same process";
+}
+
+/// Bytes that this process has read so far.
+uint64_t bytes_read() {
+  std::ifstream in("/proc/self/io");
+  std::string name;
+  uint64_t bytes = 0;
+  in >> name >> bytes;
+  return bytes;
+}
+
+TEST(Registry, AFileThatDidNotChangeIsReadOnce) {
+  ProviderFolder folder;
+  const std::string library = ProviderFolder::library_of(folder.add("good"));
+  const uint64_t size = std::filesystem::file_size(library);
+  const auto reads = [&] {
+    const uint64_t before = bytes_read();
+    EXPECT_TRUE(ProviderRegistry(folder.options()).find("good", CheckLevel::kFiles).ok());
+    return bytes_read() - before;
+  };
+  EXPECT_GE(reads(), size);
+  EXPECT_GE(reads(), size) << "just written: a change within the same tick of the clock would not show";
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  EXPECT_GE(reads(), size);
+  EXPECT_LT(reads(), size / 2);
+  // The same size and the same time of modification.
+  const auto time = std::filesystem::last_write_time(library);
+  {
+    std::fstream file(library, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(size) - 1);
+    file.put('x');
+  }
+  std::filesystem::last_write_time(library, time);
+  EXPECT_EQ(ProviderRegistry(folder.options()).find("good", CheckLevel::kFiles).status().refusal(),
+            "E_SHA_MISMATCH");
 }
 
 TEST(Registry, WhatALibraryStartsInTheScanEndsWithIt) {
