@@ -94,7 +94,4 @@ std::vector<std::string_view> operator_names(std::string_view domain);
 /// The version a model imports of a domain; 0 when it imports none.
 int64_t opset_of(const std::map<std::string, int64_t>& imports, std::string_view domain);
 
-/// The nearest of some names by edit distance, or "" when all are far.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names);
-
 }  // namespace tenon::ops

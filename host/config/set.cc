@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/nearest.h"
 #include "host/config/config.h"
 #include "host/config/environment.h"
 #include "host/config/read.h"

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "core/base/nearest.h"
 #include "host/config/text.h"
 #include "host/provider/choose.h"
 #include "host/provider/entry.h"
@@ -284,7 +285,7 @@ Status ProviderRegistry::Impl::why_none(std::string_view id, const VersionRange&
     }
   }
   std::vector<std::string> ids = known_ids();
-  std::string nearest = config::nearest_name(id, ids);
+  std::string nearest = nearest_name(id, ids);
   return Status(StatusCode::kNotFound,
                 str_cat("provider '", id, "' is not installed",
                         nearest.empty() ? "" : str_cat(" (did you mean '", nearest, "'?)"),
