@@ -419,8 +419,7 @@ Status infer_as(std::string_view name, int since, const ir::Node& node, const In
   return run_onnx_inference(op->infer(), node, views, nullptr, nullptr, out);
 }
 
-Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs& inputs,
-                                         const std::map<std::string, int64_t>&) {
+Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs& inputs) {
   std::vector<ir::Type> out(node.outputs.size());
   const Operator* op = find_operator(node);
   if (op == nullptr) return out;
@@ -458,8 +457,7 @@ Status infer_and_write(ir::Graph& graph, const std::vector<ir::Function>& functi
 
 }  // namespace
 
-Status infer_graph(ir::Graph& graph, const std::map<std::string, int64_t>&,
-                   const std::vector<ir::Function>& functions,
+Status infer_graph(ir::Graph& graph, const std::vector<ir::Function>& functions,
                    const std::map<ir::ValueId, ir::Shape>& input_shapes) {
   return infer_and_write(graph, functions, input_shapes, false);
 }

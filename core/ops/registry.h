@@ -91,7 +91,4 @@ const Operator* find_operator(const ir::Node& node);
 /// Names known in a domain, sorted.
 std::vector<std::string_view> operator_names(std::string_view domain);
 
-/// The version a model imports of a domain; 0 when it imports none.
-int64_t opset_of(const std::map<std::string, int64_t>& imports, std::string_view domain);
-
 }  // namespace tenon::ops

@@ -65,7 +65,7 @@ class Folder {
  public:
   Folder(Context& context, ir::Graph& graph)
       : options_(context.options), graph_(graph), budget_(*options_.folded) {
-    if (budget_.weights < 0) budget_.weights = constant_bytes(context.model.graph);
+    if (budget_.weights < 0) budget_.weights = constant_bytes(context.whole);
   }
 
   Result<size_t> run() {

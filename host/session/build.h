@@ -19,7 +19,7 @@ namespace tenon::session {
 
 /// What all graphs of a model are built with. Everything is borrowed.
 struct BuildContext {
-  const ir::Model* model = nullptr;  // opset imports and functions
+  const ir::ModelInfo* model = nullptr;
   const runtime::Selection* selection = nullptr;
   runtime::Placement* placement = nullptr;
   /// Loads the providers that `selection` has unopened, and tells `placement`.

@@ -19,7 +19,7 @@ config::Json explain(const Session& session);
 /// {"plans": [{"graph", "signature", "steps": [...], "slabs": [...]}]}
 config::Json describe_plans(const Session& session);
 
-/// `graph`: the model's, which a session has moved away.
-config::Json describe_model(const ir::Model& model, const ir::Graph& graph);
+/// `graph`: the model's.
+config::Json describe_model(const ir::ModelInfo& model, const ir::Graph& graph);
 
 }  // namespace tenon::session

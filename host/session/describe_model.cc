@@ -44,7 +44,7 @@ void add(const ir::Graph& graph, Totals* totals) {
 
 }  // namespace
 
-config::Json describe_model(const ir::Model& model, const ir::Graph& graph) {
+config::Json describe_model(const ir::ModelInfo& model, const ir::Graph& graph) {
   Totals totals;
   add(graph, &totals);
   Json out;

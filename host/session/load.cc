@@ -192,7 +192,7 @@ Status transform_model(ir::Model* model, const config::Settings& settings,
   }
   ASSIGN_OR_RETURN(const transform::Options transforms,
                    transforms_of(settings, make_evaluator(std::move(runner))));
-  return transform::run_pipeline(*model, transforms).status();
+  return transform::run_pipeline(model->graph, *model, transforms).status();
 }
 
 Result<ir::Model> transformed_model(const ModelSource& source, const config::Config& config,
