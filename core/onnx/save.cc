@@ -28,7 +28,7 @@ void write_function(const ir::Function& function, pb::FunctionProto* out) {
   write_opsets(function.opset_imports, out);
   GraphWriter writer(function.body, nullptr);
   for (const ir::Attribute& entry : function.attribute_defaults) {
-    write_attribute(entry, writer, out->add_attribute_proto());
+    writer.write_attribute(entry, out->add_attribute_proto());
   }
   writer.write_function_body(out);
 }

@@ -16,11 +16,10 @@
 #include "core/base/result.h"
 #include "core/ir/graph.h"
 #include "core/ops/ops.h"
+#include "core/proto/pb.h"
 #include "onnx/defs/schema.h"
 
 namespace tenon::ops {
-
-namespace pb = ::tenon_onnx;
 
 /// Output types of an operator that ONNX has no inference for. `out` has one entry per output of the node,
 /// kUnknown at first. Inputs may be null or of unknown type.
