@@ -44,38 +44,6 @@ std::string_view status_code_name(StatusCode code) {
   return "UNKNOWN";
 }
 
-std::string_view error_kind_name(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::kNone:
-      return "none";
-    case ErrorKind::kInvalidModel:
-      return "invalid model";
-    case ErrorKind::kUnsupported:
-      return "unsupported";
-    case ErrorKind::kLimitExceeded:
-      return "limit exceeded";
-    case ErrorKind::kProviderMissing:
-      return "provider missing";
-    case ErrorKind::kProviderRefused:
-      return "provider refused";
-    case ErrorKind::kDeviceLost:
-      return "device lost";
-    case ErrorKind::kOutOfMemory:
-      return "out of memory";
-    case ErrorKind::kCancelled:
-      return "cancelled";
-    case ErrorKind::kDeadline:
-      return "deadline";
-    case ErrorKind::kInvalidInput:
-      return "invalid input";
-    case ErrorKind::kConfig:
-      return "config";
-    case ErrorKind::kInternal:
-      return "internal";
-  }
-  return "internal";
-}
-
 Status::Status(StatusCode code, std::string message, ErrorKind kind) {
   if (code == StatusCode::kOk) return;
   rep_ = std::make_unique<Rep>(Rep{code, kind, std::move(message), {}, {}, {}, false, 0});

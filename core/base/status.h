@@ -52,8 +52,6 @@ enum class ErrorKind : int {
   kInternal,
 };
 
-std::string_view error_kind_name(ErrorKind kind);
-
 class [[nodiscard]] Status {
  public:
   Status() = default;

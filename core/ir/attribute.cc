@@ -135,8 +135,8 @@ std::string Node::label() const {
   return text + printable(op_type) + ")";
 }
 
-const Function* Model::find_function(std::string_view in_domain, std::string_view name,
-                                     std::string_view overload) const {
+const Function* ModelInfo::find_function(std::string_view in_domain, std::string_view name,
+                                         std::string_view overload) const {
   auto found = std::find_if(functions.begin(), functions.end(), [&](const Function& candidate) {
     return candidate.name == name && candidate.domain == in_domain && candidate.overload == overload;
   });

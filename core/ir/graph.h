@@ -181,11 +181,10 @@ class Graph {
   NodeId add_node(Node node);
 
   // Changing. Use lists are kept right by all of these.
-  /// Attributes, op, doc; not inputs and outputs, not the name (rename_node), and after a change of nested graphs'
+  /// Attributes, op, doc; not inputs and outputs, not the name, and after a change of nested graphs'
   /// captures call refresh_captures.
   Node& mutable_node(NodeId id) { return *nodes_[id]; }
   /// The new name is made unique by a suffix when taken.
-  void rename_node(NodeId node, std::string name);
   void rename_value(ValueId value, std::string name);
   void set_type(ValueId value, Type type);
   void set_constant(ValueId value, TensorPtr tensor);  // the producer, if any, lets go of the value
@@ -252,8 +251,8 @@ struct Function {
   Graph body;
 };
 
-struct Model {
-  Graph graph;
+/// What a model says besides its graph.
+struct ModelInfo {
   std::vector<Function> functions;
   std::map<std::string, int64_t> opset_imports;  // "" is ai.onnx
   int64_t ir_version = 0;
@@ -264,6 +263,10 @@ struct Model {
 
   const Function* find_function(std::string_view domain, std::string_view name,
                                 std::string_view overload) const;
+};
+
+struct Model : ModelInfo {
+  Graph graph;
 };
 
 /// SSA, topological order, ids, use lists, captures and nested graphs are consistent. INVALID_MODEL names the place.

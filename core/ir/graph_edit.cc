@@ -83,13 +83,6 @@ void Graph::remove_unused_captures() {
                   captures_.end());
 }
 
-void Graph::rename_node(NodeId node, std::string new_name) {
-  if (nodes_[node]->name == new_name) return;
-  node_names_.erase(nodes_[node]->name);
-  nodes_[node]->name = unique_node_name(new_name);
-  node_names_.emplace(nodes_[node]->name, node);
-}
-
 void Graph::rename_value(ValueId value, std::string new_name) {
   if (values_[value]->name == new_name) return;
   value_names_.erase(values_[value]->name);

@@ -1,8 +1,9 @@
 // Attributes of nodes, and Constant nodes.
 #include "core/base/quote.h"
+#include "core/ir/constant.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/names.h"
-#include "core/onnx/type_convert.h"
+#include "core/proto/attribute.h"
 
 namespace tenon::onnx {
 namespace {
@@ -60,38 +61,6 @@ Result<AttributeType> type_of(const pb::AttributeProto& proto, int64_t ir_versio
                        held == AttributeType::kUndefined ? "nothing" : attribute_type_name(held));
 }
 
-template <class T, class List>
-Result<ir::TensorPtr> number_tensor(ir::ElementType type, std::vector<int64_t> dims, const List& values) {
-  std::vector<T> copy(values.begin(), values.end());
-  const auto* bytes = reinterpret_cast<const std::byte*>(copy.data());
-  return ir::Tensor::make(type, std::move(dims), {bytes, bytes + copy.size() * sizeof(T)});
-}
-
-/// The tensor of a Constant node's only attribute.
-Result<ir::TensorPtr> constant_value(const Attribute& a, int64_t limit_bytes) {
-  using ir::ElementType;
-  auto wrong = [&] {
-    return invalid_model("a Constant cannot have attribute ", quote(a.name), " of type ",
-                         attribute_type_name(a.type));
-  };
-  auto is = [&](std::string_view name, AttributeType type) { return a.name == name && a.type == type; };
-  auto count = [](const auto& list) { return std::vector<int64_t>{static_cast<int64_t>(list.size())}; };
-  if (is("value", AttributeType::kTensor)) return a.tensors[0];
-  if (is("sparse_value", AttributeType::kSparseTensor)) return to_dense(a.sparse_tensors[0], limit_bytes);
-  if (is("value_int", AttributeType::kInt)) return ir::Tensor::scalar_int(a.i);
-  if (is("value_ints", AttributeType::kInts)) return ir::Tensor::of_ints(a.ints);
-  if (is("value_float", AttributeType::kFloat)) {
-    return number_tensor<float>(ElementType::kFloat32, {}, std::vector<float>{a.f});
-  }
-  if (is("value_floats", AttributeType::kFloats)) {
-    return number_tensor<float>(ElementType::kFloat32, count(a.floats), a.floats);
-  }
-  if (is("value_string", AttributeType::kString)) return ir::Tensor::make_strings({}, {a.s});
-  if (is("value_strings", AttributeType::kStrings))
-    return ir::Tensor::make_strings(count(a.strings), a.strings);
-  return wrong();
-}
-
 }  // namespace
 
 Result<Attribute> GraphReader::read_attribute(const pb::AttributeProto& proto) {
@@ -113,43 +82,12 @@ Result<Attribute> GraphReader::read_attribute(const pb::AttributeProto& proto) {
     return attribute;
   }
   ASSIGN_OR_RETURN(attribute.type, type_of(proto, context_.ir_version));
-  RETURN_IF_ERROR(read_attribute_value(proto, attribute));
+  const proto::ReadParts parts = {
+      [this](const pb::TensorProto& tensor) { return context_.tensors.read(tensor); },
+      [this](const pb::SparseTensorProto& tensor) { return context_.tensors.read_sparse(tensor); },
+      [this](const pb::GraphProto& graph) { return GraphReader(context_, this).read(graph); }};
+  RETURN_IF_ERROR(proto::read_value(proto, parts, &attribute));
   return attribute;
-}
-
-Status GraphReader::read_attribute_value(const pb::AttributeProto& proto, Attribute& attribute) {
-  attribute.f = proto.f();
-  attribute.i = proto.i();
-  attribute.s = proto.s();
-  attribute.floats.assign(proto.floats().begin(), proto.floats().end());
-  attribute.ints.assign(proto.ints().begin(), proto.ints().end());
-  attribute.strings.assign(proto.strings().begin(), proto.strings().end());
-  auto add_tensor = [&](const pb::TensorProto& tensor) -> Status {
-    ASSIGN_OR_RETURN(attribute.tensors.emplace_back(), context_.tensors.read(tensor));
-    return ok_status();
-  };
-  auto add_sparse = [&](const pb::SparseTensorProto& tensor) -> Status {
-    ASSIGN_OR_RETURN(attribute.sparse_tensors.emplace_back(), context_.tensors.read_sparse(tensor));
-    return ok_status();
-  };
-  auto add_graph = [&](const pb::GraphProto& graph) -> Status {
-    ASSIGN_OR_RETURN(ir::Graph nested, GraphReader(context_, this).read(graph));
-    attribute.graphs.emplace_back(std::move(nested));
-    return ok_status();
-  };
-  auto add_type = [&](const pb::TypeProto& type) -> Status {
-    ASSIGN_OR_RETURN(attribute.types.emplace_back(), read_type(type));
-    return ok_status();
-  };
-  if (proto.has_t()) RETURN_IF_ERROR(add_tensor(proto.t()));
-  if (proto.has_sparse_tensor()) RETURN_IF_ERROR(add_sparse(proto.sparse_tensor()));
-  if (proto.has_g()) RETURN_IF_ERROR(add_graph(proto.g()));
-  if (proto.has_tp()) RETURN_IF_ERROR(add_type(proto.tp()));
-  for (const auto& tensor : proto.tensors()) RETURN_IF_ERROR(add_tensor(tensor));
-  for (const auto& tensor : proto.sparse_tensors()) RETURN_IF_ERROR(add_sparse(tensor));
-  for (const auto& graph : proto.graphs()) RETURN_IF_ERROR(add_graph(graph));
-  for (const auto& type : proto.type_protos()) RETURN_IF_ERROR(add_type(type));
-  return ok_status();
 }
 
 bool is_plain_constant(const pb::NodeProto& proto) {
@@ -171,7 +109,7 @@ Result<ir::TensorPtr> GraphReader::read_constant(const pb::NodeProto& proto) {
   };
   auto attribute = read_attribute(proto.attribute(0));
   if (!attribute.ok()) return in_attribute(std::move(attribute).error());
-  auto value = constant_value(*attribute, context_.limits.fold_bytes);
+  auto value = ir::constant_value(*attribute, context_.limits.fold_bytes);
   if (!value.ok()) return in_attribute(std::move(value).error());
   return value;
 }

@@ -5,8 +5,8 @@
 #include "core/base/quote.h"
 #include "core/base/stop.h"
 #include "core/onnx/names.h"
-#include "core/onnx/type_convert.h"
 #include "core/ops/ops.h"
+#include "core/proto/type.h"
 
 namespace tenon::onnx {
 namespace {
@@ -145,7 +145,7 @@ Status GraphReader::read_inputs(const ValueList& inputs) {
 }
 
 Status GraphReader::read_input(const pb::ValueInfoProto& proto) {
-  ASSIGN_OR_RETURN(ir::Type type, read_type(proto.type()));
+  ASSIGN_OR_RETURN(ir::Type type, proto::read_type(proto.type()));
   auto found = initializer_names_.find(proto.name());
   if (found != initializer_names_.end()) {
     Initializer& initializer = initializers_[found->second];
@@ -240,7 +240,7 @@ Status GraphReader::read_types(const ValueList& values) {
     ValueId value = graph_.find_value(proto.name());
     if (value == kNone)
       continue;  // left behind by a tool that removed the node, or a missing output: see read_outputs
-    auto type = read_type(proto.type());
+    auto type = proto::read_type(proto.type());
     if (!type.ok()) return std::move(type).error().with_context(value_label("value", proto.name()));
     if (graph_.value(value).type == ir::Type()) graph_.set_type(value, std::move(type).value());
   }

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/ir/graph.h"
-#include "core/onnx/proto.h"
 #include "core/onnx/tensor_reader.h"
+#include "core/proto/pb.h"
 
 namespace tenon::onnx {
 
@@ -52,7 +52,6 @@ class GraphReader {
   Status read_outputs(const std::vector<std::string>& names);
 
   Result<ir::TensorPtr> read_constant(const pb::NodeProto& proto);
-  Status read_attribute_value(const pb::AttributeProto& proto, ir::Attribute& attribute);
 
   /// The value of that name here or, captured, around; kNone when there is none.
   ir::ValueId resolve(const std::string& name);

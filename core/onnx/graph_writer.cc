@@ -1,6 +1,8 @@
 #include "core/onnx/graph_writer.h"
 
-#include "core/onnx/type_convert.h"
+#include "core/proto/attribute.h"
+#include "core/proto/tensor.h"
+#include "core/proto/type.h"
 
 namespace tenon::onnx {
 namespace {
@@ -10,7 +12,7 @@ using ir::ValueId;
 
 void write_value_info(const std::string& name, const ir::Type& type, pb::ValueInfoProto* out) {
   out->set_name(name);
-  if (!(type == ir::Type())) write_type(type, out->mutable_type());
+  if (!(type == ir::Type())) proto::write_type(type, out->mutable_type());
 }
 
 std::vector<ir::NodeId> order_of(const ir::Graph& graph) {
@@ -65,7 +67,7 @@ void GraphWriter::write(pb::GraphProto* out, bool constants_are_inputs) const {
   if (!graph_.doc.empty()) out->set_doc_string(graph_.doc);
   for (ValueId id : graph_.inputs()) write_value_info(name_of(id), graph_.value(id).type, out->add_input());
   auto add_initializer = [&](ValueId id, const ir::Tensor& tensor) {
-    write_tensor(tensor, out->add_initializer());
+    proto::write_tensor(tensor, out->add_initializer());
     out->mutable_initializer()->rbegin()->set_name(name_of(id));
   };
   for (const ir::Default& entry : graph_.defaults()) add_initializer(entry.input, *entry.value);
@@ -116,7 +118,7 @@ void GraphWriter::write_constant_node(ValueId id, pb::NodeProto* out) const {
   pb::AttributeProto* value = out->add_attribute();
   value->set_name("value");
   value->set_type(pb::AttributeProto::TENSOR);
-  write_tensor(*graph_.value(id).constant, value->mutable_t());
+  proto::write_tensor(*graph_.value(id).constant, value->mutable_t());
 }
 
 void GraphWriter::write_node(const ir::Node& node, pb::NodeProto* out) const {
@@ -127,8 +129,14 @@ void GraphWriter::write_node(const ir::Node& node, pb::NodeProto* out) const {
   if (!node.doc.empty()) out->set_doc_string(node.doc);
   for (ValueId id : node.inputs) out->add_input(name_of(id));
   for (ValueId id : node.outputs) out->add_output(name_of(id));
-  for (const ir::Attribute& attribute : node.attributes)
-    write_attribute(attribute, *this, out->add_attribute());
+  for (const ir::Attribute& attribute : node.attributes) write_attribute(attribute, out->add_attribute());
+}
+
+void GraphWriter::write_attribute(const ir::Attribute& attribute, pb::AttributeProto* out) const {
+  const auto write_graph = [this](const ir::Graph& graph, pb::GraphProto* nested) {
+    GraphWriter(graph, this).write(nested, false);
+  };
+  proto::write_attribute(attribute, write_graph, out);
 }
 
 }  // namespace tenon::onnx

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/ir/graph.h"
-#include "core/onnx/proto.h"
+#include "core/proto/pb.h"
 
 namespace tenon::onnx {
 
@@ -21,6 +21,8 @@ class GraphWriter {
   void write(pb::GraphProto* out, bool constants_are_inputs) const;
   /// A function has no initializers: its constants become Constant nodes.
   void write_function_body(pb::FunctionProto* out) const;
+  /// Of a node of the graph; the attribute's graphs capture from it.
+  void write_attribute(const ir::Attribute& attribute, pb::AttributeProto* out) const;
 
  private:
   template <class Proto>
@@ -33,17 +35,10 @@ class GraphWriter {
   bool is_taken_around(const std::string& name) const;
   const std::string& name_of(ir::ValueId id) const;
 
-  friend void write_attribute(const ir::Attribute& attribute, const GraphWriter& writer,
-                              pb::AttributeProto* out);
-
   const ir::Graph& graph_;
   const GraphWriter* outer_;
   std::vector<std::string> names_;  // by value id
   std::set<std::string, std::less<>> used_;
 };
-
-void write_tensor(const ir::Tensor& tensor, pb::TensorProto* out);
-/// `writer`: of the graph that holds the node; the attribute's graphs capture from it.
-void write_attribute(const ir::Attribute& attribute, const GraphWriter& writer, pb::AttributeProto* out);
 
 }  // namespace tenon::onnx

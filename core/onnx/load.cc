@@ -60,7 +60,7 @@ Status complete(ir::Model& model, const Limits& limits) {
     RETURN_IF_ERROR(ir::verify(function.body).with_context("function " + quote(function.name)));
   }
   RETURN_IF_ERROR(ops::resolve(model));
-  return ops::infer_graph(model.graph, model.opset_imports, model.functions);
+  return ops::infer_graph(model.graph, model.functions);
 }
 
 Result<ir::Model> read(TensorReader::Source source, size_t size, const std::string& directory,

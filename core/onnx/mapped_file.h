@@ -1,5 +1,4 @@
-// Files: opened for reading and mapped, or copied, into memory; and written whole. The only platform code of
-// this folder.
+// Files, opened for reading and mapped, or copied, into memory. The only platform code of this folder.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/base/result.h"
 #include "core/ir/tensor.h"
 
@@ -26,7 +26,6 @@ class MappedFile {
   /// Regular files only: a pipe, a device or a directory is refused without being opened. INVALID_INPUT, with
   /// code NOT_FOUND where there is no such file.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, const Options& options);
-  ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
@@ -40,14 +39,13 @@ class MappedFile {
 
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
-  bool mapped_ = false;
+  Mapping mapping_;
   std::unique_ptr<std::byte[]> copy_;
   ir::FileSpan identity_;
 };
 
-/// Writes a file beside `path` and renames it, so that nobody ever sees half of it. INVALID_INPUT when that
-/// fails.
-Status write_file(const std::string& path, const std::string& bytes);
+/// INVALID_INPUT, with code NOT_FOUND where there is no such file. `error`: the system's number.
+Status system_failure(std::string_view action, int error);
 
 /// The directory part of a path: "." when it has none.
 std::string directory_of(const std::string& path);

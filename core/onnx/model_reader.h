@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/ir/graph.h"
-#include "core/onnx/proto.h"
 #include "core/onnx/tensor_reader.h"
+#include "core/proto/pb.h"
 
 namespace tenon::onnx {
 

@@ -1,4 +1,4 @@
-// Reading and writing ONNX files. protobuf ends in this folder (and in core/ops).
+// Reading and writing ONNX files. protobuf ends in this folder, core/ops and core/proto.
 //
 // A model is untrusted input: every limit is checked before the memory is taken, weights are mapped and not
 // copied, and an error names the file, the node or the initializer. Thread-safe.

@@ -28,7 +28,7 @@ void write_function(const ir::Function& function, pb::FunctionProto* out) {
   write_opsets(function.opset_imports, out);
   GraphWriter writer(function.body, nullptr);
   for (const ir::Attribute& entry : function.attribute_defaults) {
-    write_attribute(entry, writer, out->add_attribute_proto());
+    writer.write_attribute(entry, out->add_attribute_proto());
   }
   writer.write_function_body(out);
 }
@@ -71,7 +71,9 @@ Result<std::string> save_bytes(const ir::Model& model) {
 
 Status save(const ir::Model& model, const std::string& path) {
   ASSIGN_OR_RETURN(std::string bytes, save_bytes(model));
-  return write_file(path, bytes).with_context("file " + quote(path));
+  const std::error_code error = write_file(path, bytes);
+  return error ? system_failure("cannot write", error.value()).with_context("file " + quote(path))
+               : ok_status();
 }
 
 }  // namespace tenon::onnx

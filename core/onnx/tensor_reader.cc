@@ -7,7 +7,8 @@
 #include <optional>
 
 #include "core/base/quote.h"
-#include "core/onnx/typed_data.h"
+#include "core/proto/tensor.h"
+#include "core/proto/type.h"
 
 namespace tenon::onnx {
 namespace {
@@ -16,19 +17,6 @@ using ir::ElementType;
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little endian and is used in place");
 
-Result<ElementType> element_type(int32_t number) {
-  if (number < 0 || !ir::is_element_type(static_cast<uint32_t>(number))) {
-    return invalid_model("element type ", number, " does not exist");
-  }
-  return static_cast<ElementType>(number);
-}
-
-Result<std::vector<int64_t>> read_dims(const pb::TensorProto& proto, const Limits& limits) {
-  if (proto.dims_size() > limits.rank)
-    return limit_exceeded("rank ", proto.dims_size(), " is above ", limits.rank);
-  return std::vector<int64_t>(proto.dims().begin(), proto.dims().end());
-}
-
 /// Providers may rely on 0 and 1.
 bool has_strange_bool(ElementType type, ByteSpan bytes) {
   if (type != ElementType::kBool) return false;
@@ -36,12 +24,6 @@ bool has_strange_bool(ElementType type, ByteSpan bytes) {
     if (bytes.data[i] > std::byte(1)) return true;
   }
   return false;
-}
-
-Result<ir::TensorPtr> copy_bools(std::vector<int64_t> dims, ByteSpan bytes) {
-  std::vector<std::byte> copy(bytes.data, bytes.data + bytes.size);
-  for (std::byte& byte : copy) byte = std::byte(byte != std::byte(0));
-  return ir::Tensor::make(ElementType::kBool, std::move(dims), std::move(copy));
 }
 
 /// Where external data says that it is.
@@ -82,7 +64,7 @@ int64_t element_count(const std::vector<int64_t>& dims) { return ir::Shape::of(d
 }  // namespace
 
 Result<ir::TensorPtr> TensorReader::read_raw(ElementType type, std::vector<int64_t> dims, ByteSpan bytes) {
-  if (has_strange_bool(type, bytes)) return copy_bools(std::move(dims), bytes);
+  if (has_strange_bool(type, bytes)) return proto::copy_raw(type, std::move(dims), bytes.data, bytes.size);
   ir::FileSpan origin;
   if (source_.file) origin = source_.file->span(static_cast<uint64_t>(bytes.data - source_.data));
   return ir::Tensor::refer(type, std::move(dims), bytes.data, bytes.size, source_.owner, std::move(origin));
@@ -90,7 +72,7 @@ Result<ir::TensorPtr> TensorReader::read_raw(ElementType type, std::vector<int64
 
 Result<ir::TensorPtr> TensorReader::read_external(const pb::TensorProto& proto, ElementType type,
                                                   std::vector<int64_t> dims) {
-  if (proto.has_segment() || typed_field_count(proto) != 0) {
+  if (proto.has_segment() || proto::typed_field_count(proto) != 0) {
     return invalid_model("the tensor has external data and data of its own");
   }
   int64_t wanted = 0;
@@ -111,19 +93,19 @@ Result<ir::TensorPtr> TensorReader::read_external(const pb::TensorProto& proto, 
                          " bytes; check that it was transferred whole");
   }
   ByteSpan bytes{file->data() + entry.offset, static_cast<size_t>(size)};
-  if (has_strange_bool(type, bytes)) return copy_bools(std::move(dims), bytes);
+  if (has_strange_bool(type, bytes)) return proto::copy_raw(type, std::move(dims), bytes.data, bytes.size);
   return ir::Tensor::refer(type, std::move(dims), bytes.data, bytes.size, file, file->span(entry.offset));
 }
 
 Result<ir::TensorPtr> TensorReader::read(const pb::TensorProto& proto) {
-  ASSIGN_OR_RETURN(ElementType type, element_type(proto.data_type()));
-  ASSIGN_OR_RETURN(std::vector<int64_t> dims, read_dims(proto, limits_));
+  ASSIGN_OR_RETURN(ElementType type, proto::read_element_type(proto.data_type()));
+  ASSIGN_OR_RETURN(std::vector<int64_t> dims, proto::read_dims(proto, limits_.rank));
   if (proto.data_location() == pb::TensorProto::EXTERNAL) return read_external(proto, type, std::move(dims));
-  if (!proto.has_segment()) return read_typed(proto, type, std::move(dims));
+  if (!proto.has_segment()) return proto::read_typed(proto, type, std::move(dims));
   auto index = static_cast<uint64_t>(proto.segment().begin());
   if (index >= raw_data_.size()) return internal_error("raw data ", index, " was not recorded");
-  if (typed_field_count(proto) == 0) return read_raw(type, std::move(dims), raw_data_[index]);
-  if (raw_data_[index].size == 0) return read_typed(proto, type, std::move(dims));
+  if (proto::typed_field_count(proto) == 0) return read_raw(type, std::move(dims), raw_data_[index]);
+  if (raw_data_[index].size == 0) return proto::read_typed(proto, type, std::move(dims));
   return invalid_model("the tensor has raw_data and a typed field too");
 }
 
@@ -136,19 +118,6 @@ Result<ir::SparseTensor> TensorReader::read_sparse(const pb::SparseTensorProto& 
   ASSIGN_OR_RETURN(sparse.values, read(proto.values()));
   ASSIGN_OR_RETURN(sparse.indices, read(proto.indices()));
   return sparse;
-}
-
-Result<ir::TensorPtr> read_plain_tensor(const pb::TensorProto& proto, const Limits& limits) {
-  if (proto.has_segment() || proto.data_location() == pb::TensorProto::EXTERNAL) {
-    return invalid_model("a tensor outside of a model has segments or external data");
-  }
-  ASSIGN_OR_RETURN(ElementType type, element_type(proto.data_type()));
-  ASSIGN_OR_RETURN(std::vector<int64_t> dims, read_dims(proto, limits));
-  if (!proto.has_raw_data()) return read_typed(proto, type, std::move(dims));
-  if (typed_field_count(proto) != 0) return invalid_model("the tensor has raw_data and a typed field too");
-  ByteSpan bytes{reinterpret_cast<const std::byte*>(proto.raw_data().data()), proto.raw_data().size()};
-  if (type == ElementType::kBool) return copy_bools(std::move(dims), bytes);
-  return ir::Tensor::make(type, std::move(dims), {bytes.data, bytes.data + bytes.size});
 }
 
 }  // namespace tenon::onnx

@@ -4,8 +4,8 @@
 #include "core/ir/tensor.h"
 #include "core/onnx/external_data.h"
 #include "core/onnx/mapped_file.h"
-#include "core/onnx/proto.h"
 #include "core/onnx/skeleton.h"
+#include "core/proto/pb.h"
 
 namespace tenon::onnx {
 
@@ -37,8 +37,5 @@ class TensorReader {
   ExternalFiles& external_;
   const Limits& limits_;
 };
-
-/// A tensor whose data is in the message itself (test data): raw_data or a typed field.
-Result<ir::TensorPtr> read_plain_tensor(const pb::TensorProto& proto, const Limits& limits);
 
 }  // namespace tenon::onnx

@@ -2,10 +2,9 @@
 #include <google/protobuf/io/coded_stream.h>
 
 #include "core/base/quote.h"
-#include "core/onnx/graph_writer.h"
 #include "core/onnx/mapped_file.h"
 #include "core/onnx/onnx.h"
-#include "core/onnx/tensor_reader.h"
+#include "core/proto/tensor.h"
 #include "onnx/onnx-data.pb.h"
 
 namespace tenon::onnx {
@@ -17,21 +16,16 @@ using ir::ValueKind;
 Result<TestValue> read_tensor(const pb::TensorProto& proto) {
   TestValue value;
   value.name = proto.name();
-  ASSIGN_OR_RETURN(value.tensor, read_plain_tensor(proto, Limits()));
+  ASSIGN_OR_RETURN(value.tensor, proto::read_tensor(proto));
   value.type = Type::tensor(value.tensor->type(), value.tensor->shape());
   return value;
 }
 
 Result<TestValue> read_sparse(const pb::SparseTensorProto& proto) {
-  ir::SparseTensor sparse;
-  Limits limits;
-  if (proto.dims_size() > limits.rank) return limit_exceeded("a sparse tensor has rank ", proto.dims_size());
-  sparse.dims.assign(proto.dims().begin(), proto.dims().end());
-  ASSIGN_OR_RETURN(sparse.values, read_plain_tensor(proto.values(), limits));
-  ASSIGN_OR_RETURN(sparse.indices, read_plain_tensor(proto.indices(), limits));
+  ASSIGN_OR_RETURN(const ir::SparseTensor sparse, proto::read_sparse_tensor(proto));
   TestValue value;
   value.name = proto.values().name();
-  ASSIGN_OR_RETURN(value.tensor, to_dense(sparse, limits.fold_bytes));
+  ASSIGN_OR_RETURN(value.tensor, to_dense(sparse, Limits().fold_bytes));
   value.type = Type::tensor(value.tensor->type(), value.tensor->shape());
   return value;
 }
@@ -191,7 +185,7 @@ Result<TestValue> read_file(const std::string& path, const Type& type) {
 }
 
 void write_tensor_value(const TestValue& value, pb::TensorProto* out) {
-  write_tensor(*value.tensor, out);
+  proto::write_tensor(*value.tensor, out);
   if (!value.name.empty()) out->set_name(value.name);
 }
 
@@ -207,11 +201,11 @@ Status write_scalars(const ir::Tensor& values, pb::SequenceProto* out) {
   for (int64_t i = 0; i < values.element_count(); ++i) {
     if (strings) {
       ASSIGN_OR_RETURN(auto text, ir::Tensor::make_strings({}, {std::string(values.string_at(i))}));
-      write_tensor(*text, out->add_tensor_values());
+      proto::write_tensor(*text, out->add_tensor_values());
     } else {
       const std::byte* at = values.data() + static_cast<size_t>(i) * width;
       ASSIGN_OR_RETURN(auto scalar, ir::Tensor::make(values.type(), {}, {at, at + width}));
-      write_tensor(*scalar, out->add_tensor_values());
+      proto::write_tensor(*scalar, out->add_tensor_values());
     }
   }
   out->set_elem_type(pb::SequenceProto::TENSOR);

@@ -2,7 +2,11 @@
 
 #include <new>
 
+#include "core/ops/failure.h"
 #include "core/ops/guard.h"
+#include "core/proto/attribute.h"
+#include "core/proto/tensor.h"
+#include "core/proto/type.h"
 
 namespace tenon::ops {
 
@@ -16,14 +20,17 @@ class BodyInferencer final : public pb::GraphInferencer {
                                                   const std::vector<const pb::TensorProto*>&) override {
     std::vector<ir::Type> inputs;
     inputs.reserve(input_types.size());
-    for (const pb::TypeProto* type : input_types)
-      inputs.push_back(type == nullptr ? ir::Type() : from_proto(*type));
+    for (const pb::TypeProto* type : input_types) {
+      Result<ir::Type> read = type == nullptr ? Result<ir::Type>(ir::Type()) : proto::read_type(*type);
+      if (!read.ok()) throw StatusException(read.status());
+      inputs.push_back(std::move(*read));
+    }
     Result<std::vector<ir::Type>> outputs = infer_(body_, inputs);
     if (!outputs.ok()) throw StatusException(outputs.status());
     results_.assign(outputs->size(), pb::TypeProto());
     std::vector<const pb::TypeProto*> pointers;
     for (size_t i = 0; i < results_.size(); ++i) {
-      to_proto((*outputs)[i], &results_[i]);
+      proto::write_type((*outputs)[i], &results_[i]);
       pointers.push_back(&results_[i]);
     }
     return pointers;
@@ -52,7 +59,7 @@ class Context final : public pb::InferenceContext {
     const ir::Attribute* attribute = effective_attribute(node_, name, attributes_);
     if (attribute == nullptr) return nullptr;
     auto* made = google::protobuf::Arena::CreateMessage<pb::AttributeProto>(&arena_);
-    to_proto(*attribute, made);
+    show_attribute(*attribute, made);
     made->set_name(name);  // a reference may have another name in the call
     made_attributes_.push_back(made);
     return made;
@@ -69,7 +76,7 @@ class Context final : public pb::InferenceContext {
     if (type == nullptr || type->kind == ir::ValueKind::kUnknown) return &pb::TypeProto::default_instance();
     if (types_[index] == nullptr) {
       types_[index] = google::protobuf::Arena::CreateMessage<pb::TypeProto>(&arena_);
-      to_proto(*type, types_[index]);
+      proto::write_type(*type, types_[index]);
     }
     return types_[index];
   }
@@ -83,7 +90,7 @@ class Context final : public pb::InferenceContext {
     if (tensors_[index] == nullptr) {
       tensors_[index] = google::protobuf::Arena::CreateMessage<pb::TensorProto>(&arena_);
       const ir::TensorPtr wide = is_read_as_int64(index) ? widened(*value) : nullptr;
-      to_proto(wide != nullptr ? *wide : *value, tensors_[index]);
+      proto::write_tensor(wide != nullptr ? *wide : *value, tensors_[index]);
     }
     return tensors_[index];
   }
@@ -131,10 +138,12 @@ class Context final : public pb::InferenceContext {
 
   std::string getDisplayName() const override { return node_.label(); }
 
-  void take_outputs(std::vector<ir::Type>& out) const {
+  Status take_outputs(std::vector<ir::Type>& out) const {
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (outputs_[i] != nullptr) out[i] = from_proto(*outputs_[i]);
+      if (outputs_[i] == nullptr) continue;
+      ASSIGN_OR_RETURN(out[i], proto::read_type(*outputs_[i]));
     }
+    return ok_status();
   }
 
  private:
@@ -164,7 +173,20 @@ class Context final : public pb::InferenceContext {
   std::vector<std::unique_ptr<BodyInferencer>> bodies_;
 };
 
+void write_border(const ir::Graph& graph, pb::GraphProto* out) {
+  auto add = [&](ir::ValueId id, pb::ValueInfoProto* info) {
+    info->set_name(graph.value(id).name);
+    proto::write_type(graph.value(id).type, info->mutable_type());
+  };
+  for (const ir::ValueId id : graph.inputs()) add(id, out->add_input());
+  for (const ir::ValueId id : graph.outputs()) add(id, out->add_output());
+}
+
 }  // namespace
+
+void show_attribute(const ir::Attribute& attribute, pb::AttributeProto* out) {
+  proto::write_attribute(attribute, write_border, out, kMaxInferenceBytes);
+}
 
 Status run_onnx_inference(const pb::InferenceFunction& function, const ir::Node& node,
                           const std::vector<InputView>& inputs, const AttributeValues* attributes,
@@ -181,8 +203,7 @@ Status run_onnx_inference(const pb::InferenceFunction& function, const ir::Node&
   } catch (const std::exception& error) {
     return status_of(error);
   }
-  context.take_outputs(out);
-  return ok_status();
+  return context.take_outputs(out);
 }
 
 }  // namespace tenon::ops

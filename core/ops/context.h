@@ -4,10 +4,13 @@
 
 #include <google/protobuf/arena.h>
 
-#include "core/ops/proto.h"
+#include "core/ops/registry.h"
 #include "core/ops/shape_values.h"
 
 namespace tenon::ops {
+
+/// Values larger than this are not shown to ONNX's inference: no operator reads shapes from so much.
+inline constexpr size_t kMaxInferenceBytes = size_t{64} << 10;
 
 /// What is known of one input of a node.
 struct InputView {
@@ -20,6 +23,10 @@ struct InputView {
 /// Infers a nested graph of the node: output types for input types (kUnknown where not known).
 using InferBody =
     std::function<Result<std::vector<ir::Type>>(ir::Graph& body, const std::vector<ir::Type>& inputs)>;
+
+/// An attribute as ONNX's functions see it. Of a graph only inputs and outputs: ONNX reaches the nodes through a
+/// GraphInferencer.
+void show_attribute(const ir::Attribute& attribute, pb::AttributeProto* out);
 
 /// Runs ONNX's inference function. Fills `out` (one per output of the node).
 Status run_onnx_inference(const pb::InferenceFunction& function, const ir::Node& node,

@@ -2,7 +2,12 @@
 #include <algorithm>
 
 #include "core/base/quote.h"
-#include "core/ops/proto.h"
+#include "core/ir/constant.h"
+#include "core/ops/context.h"
+#include "core/ops/failure.h"
+#include "core/proto/attribute.h"
+#include "core/proto/tensor.h"
+#include "core/proto/type.h"
 
 namespace tenon::ops {
 
@@ -59,13 +64,13 @@ class BuildContext final : public pb::FunctionBodyBuildContext {
     for (const ir::Attribute& attribute : node.attributes) {
       pb::AttributeProto* proto = &attributes_[attribute.name];
       if (attribute.graphs.empty()) {
-        to_proto(attribute, proto);
+        show_attribute(attribute, proto);
       } else {
         add_stand_in(attribute, proto);
       }
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != ir::kNone) to_proto(graph.value(node.inputs[i]).type, &types_[i]);
+      if (node.inputs[i] != ir::kNone) proto::write_type(graph.value(node.inputs[i]).type, &types_[i]);
     }
   }
 
@@ -110,31 +115,31 @@ ir::ValueId find_value(Scope& scope, const std::string& name) {
 Status read_graph(const pb::GraphProto& proto, Scope& scope);
 
 Result<ir::Attribute> read_attribute(const pb::AttributeProto& proto, Scope& scope) {
-  ASSIGN_OR_RETURN(ir::Attribute attribute, from_proto(proto));
-  if (proto.has_g()) {
+  ir::Attribute attribute;
+  attribute.name = proto.name();
+  attribute.type = static_cast<ir::AttributeType>(proto.type());
+  attribute.reference = proto.ref_attr_name();
+  const auto read_body = [&](const pb::GraphProto& graph) -> Result<ir::Graph> {
     ir::Graph body;
     Scope inner{body, &scope};
-    RETURN_IF_ERROR(read_graph(proto.g(), inner));
-    attribute.graphs.emplace_back(std::move(body));
-  }
+    RETURN_IF_ERROR(read_graph(graph, inner));
+    return body;
+  };
+  RETURN_IF_ERROR(
+      proto::read_value(proto, {proto::read_tensor, proto::read_sparse_tensor, read_body}, &attribute));
   return attribute;
 }
 
 /// The tensor of a Constant node whose value stands in the node itself; null for other nodes.
-Result<ir::TensorPtr> constant_value(const pb::NodeProto& node) {
+Result<ir::TensorPtr> stated_value(const pb::NodeProto& node, Scope& scope) {
   if (node.op_type() != "Constant" || node.attribute_size() != 1) return ir::TensorPtr();
-  const pb::AttributeProto& attribute = node.attribute(0);
-  if (!attribute.ref_attr_name().empty()) return ir::TensorPtr();
-  if (attribute.name() == "value") return from_proto(attribute.t());
-  if (attribute.name() == "value_int") return ir::Tensor::scalar_int(attribute.i());
-  if (attribute.name() == "value_ints") {
-    return ir::Tensor::of_ints({attribute.ints().begin(), attribute.ints().end()});
-  }
-  return ir::TensorPtr();
+  if (!node.attribute(0).ref_attr_name().empty()) return ir::TensorPtr();
+  ASSIGN_OR_RETURN(const ir::Attribute attribute, read_attribute(node.attribute(0), scope));
+  return ir::constant_value(attribute, kMaxInferenceBytes);
 }
 
 Status read_node(const pb::NodeProto& proto, Scope& scope) {
-  ASSIGN_OR_RETURN(ir::TensorPtr constant, constant_value(proto));
+  ASSIGN_OR_RETURN(ir::TensorPtr constant, stated_value(proto, scope));
   if (constant != nullptr) {
     scope.graph.add_constant(proto.output(0), std::move(constant));
     return ok_status();
@@ -177,10 +182,11 @@ Status read_outputs(const std::vector<std::string>& names, Scope& scope) {
 Status read_graph(const pb::GraphProto& proto, Scope& scope) {
   scope.graph.name = proto.name();
   for (const auto& input : proto.input()) {
-    scope.graph.add_input(scope.graph.add_value(input.name(), from_proto(input.type())));
+    ASSIGN_OR_RETURN(ir::Type type, proto::read_type(input.type()));
+    scope.graph.add_input(scope.graph.add_value(input.name(), std::move(type)));
   }
   for (const auto& initializer : proto.initializer()) {
-    ASSIGN_OR_RETURN(ir::TensorPtr tensor, from_proto(initializer));
+    ASSIGN_OR_RETURN(ir::TensorPtr tensor, proto::read_tensor(initializer));
     scope.graph.add_constant(initializer.name(), std::move(tensor));
   }
   for (const auto& node : proto.node()) RETURN_IF_ERROR(read_node(node, scope));
@@ -194,20 +200,20 @@ Result<ir::Function> read_function(const pb::FunctionProto& proto, const pb::OpS
   function.domain = std::string(canonical_domain(proto.domain()));
   function.name = proto.name();
   function.body.name = proto.name();
+  Scope scope{function.body, nullptr};
   // The defaults are the schema's; those of the proto come second.
   for (const auto& entry : schema.attributes()) {
     if (entry.second.default_value.type() == pb::AttributeProto::UNDEFINED) {
       function.attributes.push_back(entry.first);
       continue;
     }
-    ASSIGN_OR_RETURN(ir::Attribute fallback, from_proto(entry.second.default_value));
+    ASSIGN_OR_RETURN(ir::Attribute fallback, read_attribute(entry.second.default_value, scope));
     fallback.name = entry.first;
     function.attribute_defaults.push_back(std::move(fallback));
   }
   for (const auto& import : proto.opset_import()) {
     function.opset_imports[std::string(canonical_domain(import.domain()))] = import.version();
   }
-  Scope scope{function.body, nullptr};
   for (const std::string& input : proto.input()) function.body.add_input(function.body.add_value(input));
   for (const auto& node : proto.node()) RETURN_IF_ERROR(read_node(node, scope));
   RETURN_IF_ERROR(read_outputs({proto.output().begin(), proto.output().end()}, scope));

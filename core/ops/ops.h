@@ -22,6 +22,8 @@ namespace tenon::ops {
 int schema_since_version(std::string_view domain, std::string_view op_type, int64_t opset);
 /// Highest opset of a domain that the linked ONNX defines; 0 for a foreign domain.
 int64_t latest_opset(std::string_view domain);
+/// The version a model imports of a domain; 0 when it imports none.
+int64_t opset_of(const std::map<std::string, int64_t>& imports, std::string_view domain);
 /// The nearest operator name ONNX knows in the domain (edit distance), or "".
 std::string nearest_op(std::string_view domain, std::string_view op_type);
 
@@ -61,15 +63,17 @@ struct InferInputs {
 /// Types of the outputs of one node, for the given inputs. Outputs whose type nobody knows come back
 /// kUnknown. Nested graphs are inferred with it. INVALID_MODEL names the node when the inputs contradict the
 /// operator.
-Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs& inputs,
-                                         const std::map<std::string, int64_t>& opset_imports);
+Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs& inputs);
+
+/// What is known from both. Dimensions that differ take the inferred ones (published models carry stale
+/// shapes); an error when the kind or an element type differs.
+Result<ir::Type> merge_types(const ir::Type& declared, ir::Type inferred);
 
 /// Infers the whole graph and its bodies, in order, with symbolic dimensions and values of shape arithmetic
 /// propagated (Shape, Gather, Concat, ... on int64). Declared types are merged; a contradiction is
 /// INVALID_MODEL. `input_shapes`: concrete shapes for some inputs; dims of those inputs are replaced by them
 /// first.
-Status infer_graph(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
-                   const std::vector<ir::Function>& functions,
+Status infer_graph(ir::Graph& graph, const std::vector<ir::Function>& functions,
                    const std::map<ir::ValueId, ir::Shape>& input_shapes = {});
 
 /// The same for a graph that was accepted and changed since: a branch of an If may contradict itself as long as the other

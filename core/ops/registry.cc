@@ -122,23 +122,6 @@ ParameterTypes parameter_types(const pb::OpSchema::FormalParameter& parameter,
   return types;
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
-                        std::tolower(static_cast<unsigned char>(b[j - 1]));
-      row[j] = std::min({row[j - 1] + 1, above + 1, diagonal + (same ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 const pb::OpSchema* Operator::schema() const {
@@ -271,21 +254,6 @@ int64_t opset_of(const std::map<std::string, int64_t>& imports, std::string_view
   if (found == imports.end() && domain.empty()) found = imports.find("ai.onnx");
   if (found == imports.end() && domain == "ai.onnx") found = imports.find("");
   return found == imports.end() ? 0 : found->second;
-}
-
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
-  constexpr size_t kLongest = 100;  // nothing is near a longer name, and the distance takes its time
-  if (name.size() > kLongest) return {};
-  std::string_view best;
-  size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const std::string_view candidate : names) {
-    const size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 }  // namespace tenon::ops

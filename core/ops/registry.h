@@ -17,11 +17,10 @@
 #include "core/base/result.h"
 #include "core/ir/graph.h"
 #include "core/ops/ops.h"
+#include "core/proto/pb.h"
 #include "onnx/defs/schema.h"
 
 namespace tenon::ops {
-
-namespace pb = ::tenon_onnx;
 
 /// Output types of an operator that ONNX has no inference for. `out` has one entry per output of the node,
 /// kUnknown at first. Inputs may be null or of unknown type.
@@ -94,11 +93,5 @@ const Operator* find_operator(std::string_view domain, std::string_view name, in
 const Operator* find_operator(const ir::Node& node);
 /// Names known in a domain, sorted.
 std::vector<std::string_view> operator_names(std::string_view domain);
-
-/// The version a model imports of a domain; 0 when it imports none.
-int64_t opset_of(const std::map<std::string, int64_t>& imports, std::string_view domain);
-
-/// The nearest of some names by edit distance, or "" when all are far.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names);
 
 }  // namespace tenon::ops

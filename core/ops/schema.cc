@@ -1,6 +1,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/nearest.h"
 #include "core/base/quote.h"
 #include "core/ops/control_flow.h"
 #include "core/ops/registry.h"
@@ -93,11 +94,11 @@ Status check_attribute(const ir::Attribute& attribute, const Operator& op, const
     // Two underscores mark a tool's own notes, which ONNX says to ignore.
     if (attribute.name.size() >= 2 && attribute.name[0] == '_' && attribute.name[1] == '_')
       return ok_status();
-    std::vector<std::string_view> names;
-    table.each([&](const std::string& name, bool) { names.push_back(name); });
-    const std::string_view near = nearest(attribute.name, names);
-    return invalid_model(operator_label(op), " has no attribute ", quote(attribute.name),
-                         near.empty() ? std::string() : str_cat("; did you mean '", near, "'?"));
+    Nearest near(attribute.name);
+    table.each([&](const std::string& name, bool) { near.look_at(name); });
+    return invalid_model(
+        operator_label(op), " has no attribute ", quote(attribute.name),
+        near.name().empty() ? std::string() : str_cat("; did you mean '", near.name(), "'?"));
   }
   const bool untyped_reference =
       !attribute.reference.empty() && attribute.type == ir::AttributeType::kUndefined;
@@ -247,7 +248,7 @@ int64_t latest_opset(std::string_view domain) {
 }
 
 std::string nearest_op(std::string_view domain, std::string_view op_type) {
-  return std::string(nearest(op_type, operator_names(domain)));
+  return nearest_name(op_type, operator_names(domain));
 }
 
 Status resolve(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,

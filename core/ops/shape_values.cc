@@ -1,9 +1,10 @@
 #include "core/ops/shape_values.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <unordered_map>
+
+#include "core/ops/arithmetic.h"
 
 namespace tenon::ops {
 
@@ -50,85 +51,6 @@ std::optional<std::vector<int64_t>> list(const Call& call, std::string_view attr
   return numbers(call.elements(input));
 }
 
-// ---- Arithmetic. A symbol stands for something that is never negative, so only sums, products and quotients
-// of such get one; equal expressions get equal symbols. ----
-
-constexpr size_t kMaxSymbol = 64;
-
-Element expression(const std::string& left, char op, const std::string& right, bool commutes) {
-  if (left.empty() || right.empty() || left.size() + right.size() > kMaxSymbol) return {};
-  auto operand = [](const std::string& text) {
-    return text.find_first_of("+*/ ") == std::string::npos ? text : "(" + text + ")";
-  };
-  const bool swap = commutes && right < left;
-  return Element(operand(swap ? right : left) + op + operand(swap ? left : right));
-}
-
-std::string text_of(const Element& element) {
-  if (element.known) return element.value >= 0 ? std::to_string(element.value) : std::string();
-  return element.symbol;
-}
-
-Element add(const Element& a, const Element& b) {
-  int64_t sum = 0;
-  if (a.known && b.known) return __builtin_add_overflow(a.value, b.value, &sum) ? Element() : Element(sum);
-  if (a.known && a.value == 0) return b;
-  if (b.known && b.value == 0) return a;
-  return expression(text_of(a), '+', text_of(b), true);
-}
-
-Element subtract(const Element& a, const Element& b) {
-  int64_t difference = 0;
-  if (a.known && b.known)
-    return __builtin_sub_overflow(a.value, b.value, &difference) ? Element() : Element(difference);
-  if (b.known && b.value == 0) return a;
-  return a.same(b) ? Element(0) : Element();
-}
-
-Element multiply(const Element& a, const Element& b) {
-  int64_t product = 0;
-  if (a.known && b.known)
-    return __builtin_mul_overflow(a.value, b.value, &product) ? Element() : Element(product);
-  if ((a.known && a.value == 0) || (b.known && b.value == 0)) return Element(0);
-  if (a.known && a.value == 1) return b;
-  if (b.known && b.value == 1) return a;
-  return expression(text_of(a), '*', text_of(b), true);
-}
-
-Element divide(const Element& a, const Element& b) {
-  if (b.known && b.value == 0) return {};
-  if (a.known && b.known) return b.value == -1 ? subtract(Element(0), a) : Element(a.value / b.value);
-  if (b.known && b.value == 1) return a;
-  return expression(text_of(a), '/', text_of(b), false);
-}
-
-Element modulo(const Element& a, const Element& b, bool c_style) {
-  if (!a.known || !b.known || b.value == 0 || b.value == -1) return {};
-  const int64_t rest = a.value % b.value;
-  return Element(!c_style && rest != 0 && ((rest < 0) != (b.value < 0)) ? rest + b.value : rest);
-}
-
-Element minimum(const Element& a, const Element& b) {
-  if (a.known && b.known) return Element(std::min(a.value, b.value));
-  return a.same(b) ? a : Element();
-}
-
-Element maximum(const Element& a, const Element& b) {
-  if (a.known && b.known) return Element(std::max(a.value, b.value));
-  if (a.known && a.value <= 0 && !b.symbol.empty()) return b;
-  if (b.known && b.value <= 0 && !a.symbol.empty()) return a;
-  return a.same(b) ? a : Element();
-}
-
-Element equal(const Element& a, const Element& b) {
-  if (a.known && b.known) return Element(a.value == b.value ? 1 : 0);
-  if (a.same(b)) return Element(1);
-  // What a symbol names is not negative.
-  if ((a.known && a.value < 0 && !b.symbol.empty()) || (b.known && b.value < 0 && !a.symbol.empty()))
-    return Element(0);
-  return {};
-}
-
 /// Elementwise with broadcasting of one element.
 template <class Function>
 Maybe zip(const Elements* a, const Elements* b, const Function& function) {
@@ -157,18 +79,15 @@ Maybe variadic(const Call& call) {
   return out;
 }
 
-/// Of integers ONNX asks for truncation towards zero.
-Maybe divide_integers(const Call& call) { return zip(call.elements(0), call.elements(1), divide); }
-
 Maybe modulo_rule(const Call& call) {
   const bool c_style = call.int_or("fmod", 0) != 0;
   return zip(call.elements(0), call.elements(1),
-             [c_style](const Element& a, const Element& b) { return modulo(a, b, c_style); });
+             [c_style](const Element& a, const Element& b) { return arithmetic::modulo(a, b, c_style); });
 }
 
 Maybe negate(const Call& call) {
   const Elements zero{true, {Element(0)}};
-  return zip(&zero, call.elements(0), subtract);
+  return zip(&zero, call.elements(0), arithmetic::subtract);
 }
 
 Maybe where(const Call& call) {
@@ -213,7 +132,7 @@ Maybe size_rule(const Call& call) {
   const ir::Shape* shape = call.shape(0);
   if (shape == nullptr) return std::nullopt;
   Element count(1);
-  for (const ir::Dim& dim : shape->dims) count = multiply(count, Element::of(dim));
+  for (const ir::Dim& dim : shape->dims) count = arithmetic::multiply(count, Element::of(dim));
   return Elements{true, {count}};
 }
 
@@ -406,67 +325,25 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"Reshape", reshape},
       {"Expand", expand},
       {"Range", range},
-      {"Add", binary<add>},
-      {"Sub", binary<subtract>},
-      {"Mul", binary<multiply>},
-      {"Div", divide_integers},
+      {"Add", binary<arithmetic::add>},
+      {"Sub", binary<arithmetic::subtract>},
+      {"Mul", binary<arithmetic::multiply>},
+      {"Div", binary<arithmetic::divide>},
       {"Mod", modulo_rule},
       {"Neg", negate},
-      {"Equal", binary<equal>},
+      {"Equal", binary<arithmetic::equal>},
       {"Where", where},
-      {"Min", variadic<minimum>},
-      {"Max", variadic<maximum>},
-      {"ReduceProd", reduce<multiply>},
-      {"ReduceSum", reduce<add>},
-      {"ReduceMax", reduce<maximum>},
-      {"ReduceMin", reduce<minimum>},
+      {"Min", variadic<arithmetic::minimum>},
+      {"Max", variadic<arithmetic::maximum>},
+      {"ReduceProd", reduce<arithmetic::multiply>},
+      {"ReduceSum", reduce<arithmetic::add>},
+      {"ReduceMax", reduce<arithmetic::maximum>},
+      {"ReduceMin", reduce<arithmetic::minimum>},
   };
   return table;
 }
 
-bool holds_integers(ir::ElementType type) {
-  return type == ir::ElementType::kInt64 || type == ir::ElementType::kInt32 || type == ir::ElementType::kBool;
-}
-
 }  // namespace
-
-bool Elements::all_known() const {
-  return std::all_of(items.begin(), items.end(), [](const Element& element) { return element.known; });
-}
-
-ir::TensorPtr Elements::to_tensor(ir::ElementType type) const {
-  if (!all_known() || !holds_integers(type)) return nullptr;
-  const size_t width = ir::element_bits(type) / 8;
-  std::vector<std::byte> bytes(items.size() * width);
-  for (size_t i = 0; i < items.size(); ++i) {
-    const int64_t value = items[i].value;
-    const int32_t narrow = static_cast<int32_t>(value);
-    if (type == ir::ElementType::kInt32 && narrow != value) return nullptr;
-    // Little-endian: the low bytes come first.
-    std::memcpy(bytes.data() + i * width, &value, width);
-  }
-  std::vector<int64_t> dims;
-  if (!scalar) dims.push_back(static_cast<int64_t>(items.size()));
-  Result<ir::TensorPtr> tensor = ir::Tensor::make(type, std::move(dims), std::move(bytes));
-  return tensor.ok() ? *tensor : nullptr;
-}
-
-std::optional<Elements> Elements::from_tensor(const ir::Tensor& tensor) {
-  if (tensor.dims().size() > 1 || tensor.element_count() > static_cast<int64_t>(kMaxElements))
-    return std::nullopt;
-  Elements out;
-  out.scalar = tensor.dims().empty();
-  if (tensor.type() == ir::ElementType::kBool) {
-    for (int64_t i = 0; i < tensor.element_count(); ++i) {
-      out.items.push_back(Element(tensor.data()[i] != std::byte{0} ? 1 : 0));
-    }
-    return out;
-  }
-  std::vector<int64_t> values;
-  if (!tensor.to_ints(&values)) return std::nullopt;
-  for (const int64_t value : values) out.items.push_back(Element(value));
-  return out;
-}
 
 const ir::Attribute* effective_attribute(const ir::Node& node, std::string_view name,
                                          const AttributeValues* values) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/proto/type.h"
+
 namespace tenon::ops {
 
 namespace {
@@ -13,7 +15,7 @@ bool accepts(const ParameterTypes& parameter, const ir::Type& type) {
            (parameter.tensors >> static_cast<uint32_t>(type.element) & 1) != 0;
   }
   pb::TypeProto proto;
-  to_proto(type, &proto);
+  proto::write_type(type, &proto);
   try {
     const std::string& name = *pb::Utils::DataTypeUtils::ToType(proto);
     return std::find(parameter.others.begin(), parameter.others.end(), name) != parameter.others.end();

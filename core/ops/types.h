@@ -26,8 +26,4 @@ void fill_output_types(const Operator& op, const BoundTypes& bound, std::vector<
 /// Prefix of symbols that inference makes up for a dimension nobody named.
 inline constexpr std::string_view kFreshPrefix = "_d";
 
-/// What is known from both. Dimensions that differ take the inferred ones (published models carry stale
-/// shapes); an error when the kind or an element type differs.
-Result<ir::Type> merge_types(const ir::Type& declared, ir::Type inferred);
-
 }  // namespace tenon::ops

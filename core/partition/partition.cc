@@ -212,14 +212,6 @@ Status Partitioner::offer(ProviderIndex provider, std::vector<Claim> claims,
   return ok_status();
 }
 
-void Partitioner::revoke(ProviderIndex provider, const Claim& claim, RejectCode code, std::string text) {
-  for (const ir::NodeId node : claim.nodes) {
-    const uint32_t group = owner_[node];
-    if (group != ir::kNone && accepted_[group].provider == provider) release(group);
-    bar(provider, node, code, text);
-  }
-}
-
 std::vector<ir::NodeId> Partitioner::open_nodes() const {
   std::vector<ir::NodeId> out;
   for (const ir::NodeId id : order_) {
@@ -303,7 +295,7 @@ Result<Partition> Partitioner::finish(const std::function<std::string(ProviderIn
   Partition out;
   out.decisions.resize(graph_.node_limit());
   for (const uint32_t point : sorted) {
-    if (first[point] == ir::kNone) continue;  // a claim that was revoked
+    if (first[point] == ir::kNone) continue;  // a claim that was taken back
     const bool claimed = point < accepted_.size();
     Claim alone;
     alone.nodes = {first[point]};

@@ -112,9 +112,6 @@ class Partitioner {
   /// O(nodes + edges) for all claims together when none of them is refused for its form.
   Status offer(ProviderIndex provider, std::vector<Claim> claims, std::vector<Rejection> rejections);
 
-  /// Gives the nodes of an accepted claim back, with the reason, so that later providers can be asked again.
-  void revoke(ProviderIndex provider, const Claim& claim, RejectCode code, std::string text);
-
   /// Nodes that nobody has yet.
   std::vector<ir::NodeId> open_nodes() const;
   /// Why `node` was declined so far.
@@ -126,7 +123,7 @@ class Partitioner {
 
  private:
   struct Accepted {
-    ProviderIndex provider;  // kNoProvider: revoked
+    ProviderIndex provider;  // kNoProvider: taken back
     Claim claim;             // nodes in topological order
   };
   class Groups;

@@ -21,10 +21,6 @@ class Signature {
   void add_word(int64_t word) { words_.push_back(word); }
   /// An input that is no tensor, or is left out; no rank is negative.
   void add_absent() { words_.push_back(-1); }
-  void add_values(std::span<const int64_t> values) {
-    words_.push_back(-2);
-    add_shape(values);
-  }
   /// The bytes of a value that is not an integer.
   void add_bytes(std::span<const std::byte> bytes);
 

@@ -1,9 +1,9 @@
 // Computes at load what depends on constants alone: Constant nodes here, everything else through the host's
 // evaluator.
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/stop.h"
+#include "core/ir/constant.h"
 #include "core/ops/ops.h"
 #include "core/transform/edit.h"
 #include "core/transform/passes.h"
@@ -21,33 +21,12 @@ constexpr int64_t kMaxGrowth = 16;
 /// Results whose size only running tells (NonZero, strings, ...): of inputs no larger than this.
 constexpr int64_t kMaxUnknown = int64_t{64} << 10;
 
-ir::TensorPtr float_tensor(std::vector<int64_t> dims, const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  Result<ir::TensorPtr> made = ir::Tensor::make(ElementType::kFloat32, std::move(dims), std::move(bytes));
-  return made.ok() ? *made : nullptr;
-}
-
-Result<ir::TensorPtr> string_tensor(std::vector<int64_t> dims, const std::vector<std::string>& values) {
-  return ir::Tensor::make_strings(std::move(dims), values);
-}
-
-/// The value that a Constant node states in one of its attributes; null when there is none.
+/// The value that a Constant node states; null when it refers to an attribute of a function.
 Result<ir::TensorPtr> stated_value(const ir::Node& node, int64_t limit_bytes) {
   for (const ir::Attribute& attribute : node.attributes) {
-    const auto count = static_cast<int64_t>(
-        std::max({attribute.ints.size(), attribute.floats.size(), attribute.strings.size()}));
-    if (!attribute.reference.empty()) return ir::TensorPtr();
-    if (attribute.name == "value" && !attribute.tensors.empty()) return attribute.tensors[0];
-    if (attribute.name == "value_int") return ir::Tensor::scalar_int(attribute.i);
-    if (attribute.name == "value_ints") return ir::Tensor::of_ints(attribute.ints);
-    if (attribute.name == "value_float") return float_tensor({}, {attribute.f});
-    if (attribute.name == "value_floats") return float_tensor({count}, attribute.floats);
-    if (attribute.name == "value_string") return string_tensor({}, {attribute.s});
-    if (attribute.name == "value_strings") return string_tensor({count}, attribute.strings);
-    if (attribute.name == "sparse_value" && !attribute.sparse_tensors.empty()) {
-      return ir::to_dense(attribute.sparse_tensors[0], limit_bytes);
-    }
+    if (!attribute.reference.empty()) break;
+    // Two underscores mark a tool's own notes.
+    if (!attribute.name.starts_with("__")) return ir::constant_value(attribute, limit_bytes);
   }
   return ir::TensorPtr();
 }
@@ -65,7 +44,7 @@ class Folder {
  public:
   Folder(Context& context, ir::Graph& graph)
       : options_(context.options), graph_(graph), budget_(*options_.folded) {
-    if (budget_.weights < 0) budget_.weights = constant_bytes(context.model.graph);
+    if (budget_.weights < 0) budget_.weights = constant_bytes(context.whole);
   }
 
   Result<size_t> run() {

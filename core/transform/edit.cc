@@ -169,7 +169,7 @@ std::vector<ir::ValueId> Emitter::ops(std::string_view type, std::vector<ir::Val
     known.types.push_back(input == ir::kNone ? nullptr : &graph_.value(input).type);
     known.values.push_back(input == ir::kNone ? nullptr : graph_.value(input).constant.get());
   }
-  Result<std::vector<ir::Type>> types = ops::infer_node(node, known, {});
+  Result<std::vector<ir::Type>> types = ops::infer_node(node, known);
   if (!types.ok()) {
     status_ = types.status();
     return results;

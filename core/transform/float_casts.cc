@@ -14,21 +14,16 @@ namespace {
 using ir::ElementType;
 using ir::ValueId;
 
-int64_t default_opset(const std::map<std::string, int64_t>& imports) {
-  for (const char* domain : {"", "ai.onnx"}) {
-    if (const auto found = imports.find(domain); found != imports.end()) return found->second;
-  }
-  return ops::latest_opset("");
-}
-
 class Group {
  public:
   Group(ir::Graph& graph, FloatCast cast, const std::map<std::string, int64_t>& imports, Converted* converted)
       : graph_(graph),
         cast_(cast),
-        imports_(imports),
+        opset_(ops::opset_of(imports, "")),
         converted_(converted),
-        inside_(graph.node_limit(), false) {}
+        inside_(graph.node_limit(), false) {
+    if (opset_ == 0) opset_ = ops::latest_opset("");
+  }
 
   Result<std::vector<ir::NodeId>> run(const std::vector<ir::NodeId>& candidates) {
     std::vector<ir::NodeId> chosen;
@@ -74,7 +69,7 @@ class Group {
       types[i].element = cast_.to;
       concerned = true;
     }
-    const Result<std::vector<ir::Type>> inferred = ops::infer_node(node, known, imports_);
+    const Result<std::vector<ir::Type>> inferred = ops::infer_node(node, known);
     if (!concerned || !inferred.ok() || inferred->size() < node.outputs.size()) return false;
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       if (node.outputs[o] == ir::kNone) continue;
@@ -86,8 +81,7 @@ class Group {
   }
 
   Emitter emitter(ValueId value) const {
-    return Emitter(graph_, default_opset(imports_),
-                   str_cat(graph_.value(value).name, "/", ir::element_type_name(cast_.to)));
+    return Emitter(graph_, opset_, str_cat(graph_.value(value).name, "/", ir::element_type_name(cast_.to)));
   }
 
   /// The value keeps its id and changes its type; whoever is not in the group reads a Cast of it.
@@ -107,7 +101,7 @@ class Group {
     for (const ir::Use& use : uses) {
       if (is_inside(use)) graph_.set_input(use.node, use.input, value);
     }
-    Emitter emit(graph_, default_opset(imports_), str_cat(name, "/", ir::element_type_name(cast_.from)));
+    Emitter emit(graph_, opset_, str_cat(name, "/", ir::element_type_name(cast_.from)));
     emit.into(back);
     emit.cast(value, cast_.from);
     return emit.status();
@@ -157,7 +151,7 @@ class Group {
 
   ir::Graph& graph_;
   const FloatCast cast_;
-  const std::map<std::string, int64_t>& imports_;
+  int64_t opset_;
   Converted* converted_;
   std::vector<bool> inside_;                      // per node there was
   std::unordered_map<ValueId, ValueId> outside_;  // what the group reads of others, in the new type

@@ -53,14 +53,13 @@ Result<size_t> apply(Context& context, ir::Graph& graph, const Transform& transf
 
 bool is_on(const Transform& transform, const Options& options) {
   const auto named = options.enabled.find(transform.name);
-  return named != options.enabled.end() ? named->second : options.optimise && transform.on;
+  return named != options.enabled.end() ? named->second : transform.on;
 }
 
 Status check_names(const Options& options) {
   for (const auto& entry : options.enabled) {
     bool known = false;
     for (const Transform& transform : transforms()) known = known || transform.name == entry.first;
-    for (const Transform& transform : options.extra) known = known || transform.name == entry.first;
     if (!known) return not_found("no transform is named ", quote(entry.first));
   }
   return ok_status();
@@ -68,11 +67,9 @@ Status check_names(const Options& options) {
 
 class Pipeline {
  public:
-  Pipeline(ir::Model& model, const Options& options) : model_(model), options_(options) {
+  Pipeline(ir::Graph& graph, const ir::ModelInfo& model, const Options& options)
+      : graph_(graph), model_(model), options_(options) {
     for (const Transform& transform : transforms()) {
-      if (is_on(transform, options)) chosen_.push_back(&transform);
-    }
-    for (const Transform& transform : options.extra) {
       if (is_on(transform, options)) chosen_.push_back(&transform);
     }
     for (const Transform* transform : chosen_) report_.applied.push_back({transform->name, 0});
@@ -98,17 +95,16 @@ class Pipeline {
   Result<size_t> run_one(const Transform& transform) {
     if (transform.needs_types) refresh_types();
     RETURN_IF_ERROR(check_stop("the graph was transformed").with_context(transform.name));
-    Context context{model_, options_};
-    Result<size_t> changes = apply(context, model_.graph, transform);
+    Context context{graph_, model_, options_};
+    Result<size_t> changes = apply(context, graph_, transform);
     if (!changes.ok())
       return std::move(changes).error().with_context(str_cat("transform ", quote(transform.name)));
     if (*changes == 0) return changes;
     stale_ = true;
 #ifndef NDEBUG
-    Status sound = ir::verify(model_.graph);
+    Status sound = ir::verify(graph_);
     if (!sound.ok()) return std::move(sound).with_context(str_cat("after transform ", quote(transform.name)));
 #endif
-    if (options_.after) options_.after(transform.name, model_);
     return changes;
   }
 
@@ -117,10 +113,11 @@ class Pipeline {
   void refresh_types() {
     if (!stale_) return;
     stale_ = false;
-    static_cast<void>(ops::infer_expanded(model_.graph, model_.functions));
+    static_cast<void>(ops::infer_expanded(graph_, model_.functions));
   }
 
-  ir::Model& model_;
+  ir::Graph& graph_;
+  const ir::ModelInfo& model_;
   const Options& options_;
   std::vector<const Transform*> chosen_;
   Report report_;
@@ -128,14 +125,6 @@ class Pipeline {
 };
 
 }  // namespace
-
-int64_t Context::opset() const {
-  for (const char* domain : {"", "ai.onnx"}) {
-    const auto found = model.opset_imports.find(domain);
-    if (found != model.opset_imports.end()) return found->second;
-  }
-  return ops::latest_opset("");
-}
 
 size_t Report::changes(std::string_view name) const {
   for (const Applied& one : applied) {
@@ -169,9 +158,9 @@ const std::vector<Transform>& transforms() {
   return table;
 }
 
-Result<Report> run_pipeline(ir::Model& model, const Options& options) {
+Result<Report> run_pipeline(ir::Graph& graph, const ir::ModelInfo& model, const Options& options) {
   RETURN_IF_ERROR(check_names(options));
-  return Pipeline(model, options).run();
+  return Pipeline(graph, model, options).run();
 }
 
 }  // namespace tenon::transform

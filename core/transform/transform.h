@@ -27,11 +27,9 @@ struct Options;
 
 /// What transforms work with.
 struct Context {
-  const ir::Model& model;  // its opset imports and functions
+  const ir::Graph& whole;  // that the pipeline runs over
+  const ir::ModelInfo& model;
   const Options& options;
-
-  /// Version of ai.onnx that new nodes are written in.
-  int64_t opset() const;
 };
 
 /// Local: tries to rewrite at one node and tells whether it did. The node may be gone after that. Applied
@@ -56,8 +54,6 @@ struct FoldBudget {
 };
 
 struct Options {
-  /// false: only those that `enabled` names run.
-  bool optimise = true;
   /// By name; overrides the default. NOT_FOUND for a name that is no transform.
   std::map<std::string, bool, std::less<>> enabled;
   Evaluator evaluator;
@@ -66,10 +62,6 @@ struct Options {
   /// How much of that is used. Copies of the options share it: what is folded at load and what is folded after
   /// expanding functions belong to one model.
   std::shared_ptr<FoldBudget> folded = std::make_shared<FoldBudget>();
-  /// An application's own transforms; they run after the built-in ones of each round.
-  std::vector<Transform> extra;
-  /// Called after each transform that changed something, for dumps. May be empty.
-  std::function<void(std::string_view name, const ir::Model& model)> after;
 };
 
 struct Applied {
@@ -86,9 +78,9 @@ struct Report {
 /// The built-in transforms in the order in which they run. Read-only, any thread.
 const std::vector<Transform>& transforms();
 
-/// Runs the pipeline over the model's graph and its nested graphs until nothing changes, or a bound of
-/// rounds. Types must have been inferred, and are again at the end. Not thread-safe for one model.
-Result<Report> run_pipeline(ir::Model& model, const Options& options);
+/// Runs the pipeline over a graph of the model and its nested graphs until nothing changes, or a bound of
+/// rounds. Types must have been inferred, and are again at the end. Not thread-safe for one graph.
+Result<Report> run_pipeline(ir::Graph& graph, const ir::ModelInfo& model, const Options& options);
 
 /// Replaces a fused operator of com.microsoft (or one that ai.onnx has dropped) by operators of ai.onnx, like
 /// inlining a function. UNSUPPORTED, naming the node, when the operator or this use of it has no such form;

@@ -2,7 +2,6 @@
 
 #include "host/base/state_folder.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/base/file.h"
 #include "host/base/environment.h"
 #include "host/base/folder.h"
 #include "host/base/out_of_memory.h"
@@ -22,16 +22,6 @@ bool make_folders(const std::filesystem::path& folder) {
   return make_folders(folder.parent_path()) && (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST);
 }
 
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::optional<std::string> state_folder() {
@@ -41,19 +31,13 @@ std::optional<std::string> state_folder() {
 }
 
 Status write_atomically(const std::string& path, std::string_view text) {
-  auto failed = [&](std::string_view what) {
-    return Status(StatusCode::kUnavailable, str_cat("'", path, "': ", what, ": ", std::strerror(errno)));
+  auto failed = [&](std::string_view what, const std::string& why) {
+    return Status(StatusCode::kUnavailable, str_cat("'", path, "': ", what, ": ", why));
   };
-  if (!make_folders(std::filesystem::path(path).parent_path())) return failed("its folder cannot be made");
-  std::string temporary = path + ".XXXXXX";
-  int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);  // mode 0600
-  if (descriptor < 0) return failed("cannot be written");
-  bool written = write_all(descriptor, text);
-  written = ::close(descriptor) == 0 && written;
-  if (written && ::rename(temporary.c_str(), path.c_str()) == 0) return ok_status();
-  Status status = failed("cannot be written");
-  ::unlink(temporary.c_str());
-  return status;
+  if (!make_folders(std::filesystem::path(path).parent_path()))
+    return failed("its folder cannot be made", std::strerror(errno));
+  const std::error_code error = write_file(path, text, {.is_private = true, .durable = false});
+  return error ? failed("cannot be written", error.message()) : ok_status();
 }
 
 std::vector<std::string> files_in(const std::string& folder, std::string_view suffix) {

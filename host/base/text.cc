@@ -3,49 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/nearest.h"
 #include "core/base/status.h"
 
 namespace tenon {
-namespace {
-
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
-// Optimal string alignment distance; both texts are short names.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t replace = d[i - 1][j - 1] + (lower(a[i - 1]) != lower(b[j - 1]));
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replace});
-      bool swapped =
-          i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
-      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
-constexpr size_t kLongestName = 64;
-
-}  // namespace
-
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
-  if (name.size() > kLongestName) return {};
-  size_t best = std::max<size_t>(2, name.size() / 3) + 1;
-  std::string nearest;
-  for (const std::string& candidate : candidates) {
-    if (candidate.size() > kLongestName) continue;
-    size_t distance = edit_distance(name, candidate);
-    // Replacing every letter is no typing mistake.
-    if (distance < best && distance < std::max(name.size(), candidate.size())) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
 
 std::string suggestion(std::string_view name, const std::vector<std::string>& candidates,
                        std::string_view prefix) {

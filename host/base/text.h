@@ -1,4 +1,4 @@
-// Small text tools shared by config and provider checks: nearest names, globs, trimming.
+// Small text tools shared by config and provider checks: suggestions, globs, trimming.
 #pragma once
 
 #include <string>
@@ -6,10 +6,6 @@
 #include <vector>
 
 namespace tenon {
-
-/// The candidate closest to `name` by edits (insert, delete, replace, swap of neighbours; letter case is
-/// free), or empty when none is close enough to be a typing mistake.
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 /// " (did you mean 'order'?)", or " (valid: a, b, c)" when nothing is close, or "" without candidates. `prefix` is written
 /// before each candidate: "select." makes whole keys, which can be typed where only whole keys are read.

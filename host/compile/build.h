@@ -20,7 +20,7 @@ namespace tenon::runtime {
 
 /// What all graphs of a model are built with. Everything is borrowed.
 struct BuildContext {
-  const ir::Model* model = nullptr;  // opset imports and functions
+  const ir::ModelInfo* model = nullptr;
   const Selection* selection = nullptr;
   Placement* placement = nullptr;
   /// Loads the providers that `selection` has unopened, and tells `placement`.

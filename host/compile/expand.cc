@@ -5,15 +5,11 @@
 
 namespace tenon::runtime {
 
-Expander::Expander(const ir::Model& model, transform::Options transforms, int64_t node_limit)
-    : transforms_(std::move(transforms)), node_limit_(node_limit) {
-  work_.functions = model.functions;
-  work_.opset_imports = model.opset_imports;
-  work_.ir_version = model.ir_version;
-}
+Expander::Expander(const ir::ModelInfo& model, transform::Options transforms, int64_t node_limit)
+    : model_(model), transforms_(std::move(transforms)), node_limit_(node_limit) {}
 
 bool Expander::is_call(const ir::Node& node) const {
-  return work_.find_function(node.domain, node.op_type, node.overload) != nullptr;
+  return model_.find_function(node.domain, node.op_type, node.overload) != nullptr;
 }
 
 bool Expander::can_expand(const ir::Node& node) const {
@@ -22,11 +18,11 @@ bool Expander::can_expand(const ir::Node& node) const {
 
 Status Expander::expand_one(ir::Graph* graph, ir::NodeId id) {
   const ir::Node& node = graph->node(id);
-  if (const ir::Function* function = work_.find_function(node.domain, node.op_type, node.overload)) {
+  if (const ir::Function* function = model_.find_function(node.domain, node.op_type, node.overload)) {
     return ir::inline_call(*graph, id, *function);
   }
-  if (!ops::has_function_body(node)) return transform::lower_contrib(*graph, id, work_.opset_imports);
-  ASSIGN_OR_RETURN(const ir::Function body, ops::function_body(*graph, id, work_.opset_imports));
+  if (!ops::has_function_body(node)) return transform::lower_contrib(*graph, id, model_.opset_imports);
+  ASSIGN_OR_RETURN(const ir::Function body, ops::function_body(*graph, id, model_.opset_imports));
   return ir::inline_call(*graph, id, body);
 }
 
@@ -49,15 +45,8 @@ Result<size_t> Expander::expand(ir::Graph* graph, const std::vector<ir::NodeId>&
     }
   }
   if (expanded == 0) return expanded;
-  work_.graph = std::move(*graph);
-  Status status = ops::infer_expanded(work_.graph, work_.functions);
-  if (status.ok()) {
-    Result<transform::Report> report = transform::run_pipeline(work_, transforms_);
-    if (!report.ok()) status = std::move(report).error();
-  }
-  *graph = std::move(work_.graph);
-  work_.graph = ir::Graph();
-  RETURN_IF_ERROR(std::move(status));
+  RETURN_IF_ERROR(ops::infer_expanded(*graph, model_.functions));
+  RETURN_IF_ERROR(transform::run_pipeline(*graph, model_, transforms_).status());
   return expanded;
 }
 

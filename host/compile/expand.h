@@ -15,9 +15,8 @@ namespace tenon::runtime {
 
 class Expander {
  public:
-  /// `model`: opset imports and functions; its graph is not looked at. `node_limit`: of one graph after
-  /// expansion.
-  Expander(const ir::Model& model, transform::Options transforms, int64_t node_limit);
+  /// `model` is borrowed. `node_limit`: of one graph after expansion.
+  Expander(const ir::ModelInfo& model, transform::Options transforms, int64_t node_limit);
 
   /// Whether `node` has a form to expand to, as far as one can tell before trying.
   bool can_expand(const ir::Node& node) const;
@@ -33,7 +32,7 @@ class Expander {
  private:
   Status expand_one(ir::Graph* graph, ir::NodeId id);
 
-  ir::Model work_;  // functions and opsets; graphs pass through it
+  const ir::ModelInfo& model_;
   transform::Options transforms_;
   int64_t node_limit_;
   std::map<ir::NodeId, std::string> hopeless_;  // with the reason

@@ -1,6 +1,7 @@
 // What the config names, against what is installed.
 #include <algorithm>
 
+#include "core/base/nearest.h"
 #include "host/base/text.h"
 #include "host/config/config.h"
 #include "host/config/schema.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/nearest.h"
 #include "host/base/environment.h"
 #include "host/base/text.h"
 #include "host/config/config.h"

@@ -1,20 +1,10 @@
 #include "host/control_flow/beam_model.h"
 
-#include <cmath>
 #include <cstring>
 
+#include "core/base/half.h"
+
 namespace tenon::runtime {
-namespace {
-
-float half_to_float(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                                  : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-}  // namespace
 
 Status read_vocabulary(const ControlFlow& flow, const tenon_tensor& logits, size_t allowed,
                        size_t allowed_first, BeamOptions* options) {

@@ -23,7 +23,6 @@ class AlignedConstant {
   AlignedConstant& operator=(const AlignedConstant&) = delete;
 
   const tenon_tensor& descriptor() const { return descriptor_; }
-  bool is_copy() const { return copy_ != nullptr; }
 
  private:
   friend class ConstantPool;

@@ -215,8 +215,7 @@ class OneRun : public OutputSink {
   std::vector<ValueRef> results_;
 };
 
-Result<std::vector<ir::Type>> infer(const ir::Node& node, const std::vector<ir::TensorPtr>& inputs,
-                                    const std::map<std::string, int64_t>& opset_imports) {
+Result<std::vector<ir::Type>> infer(const ir::Node& node, const std::vector<ir::TensorPtr>& inputs) {
   std::vector<ir::Type> types;
   types.reserve(inputs.size());
   ops::InferInputs known;
@@ -225,7 +224,7 @@ Result<std::vector<ir::Type>> infer(const ir::Node& node, const std::vector<ir::
     known.types.push_back(input == nullptr ? nullptr : &types.back());
     known.values.push_back(input.get());
   }
-  return ops::infer_node(node, known, opset_imports);
+  return ops::infer_node(node, known);
 }
 
 /// A graph of the node alone, with its inputs as constants.
@@ -267,7 +266,7 @@ Result<std::vector<ir::TensorPtr>> NodeRunner::run(const ir::Node& node,
                                                    const std::vector<ir::TensorPtr>& inputs) const {
   if (node.has_subgraph())
     return unsupported("a node with a nested graph is not run alone").with_context(node.label());
-  ASSIGN_OR_RETURN(std::vector<ir::Type> types, infer(node, inputs, opset_imports_));
+  ASSIGN_OR_RETURN(std::vector<ir::Type> types, infer(node, inputs));
   const ir::Graph graph = graph_of(node, inputs, &types);
   ConstantPool constants;
   GraphSource source;

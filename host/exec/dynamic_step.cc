@@ -85,7 +85,7 @@ class DynamicRun {
 
   Result<std::shared_ptr<const DynamicPrepared>> prepare() {
     const Executable& executable = frame_.executable();
-    Knowledge knowledge(executable.graph(), executable.context().opset_imports);
+    Knowledge knowledge(executable.graph());
     for (size_t i = 0; i < part_.inputs.size(); ++i) RETURN_IF_ERROR(learn(i, &knowledge));
     RETURN_IF_ERROR(knowledge.infer(part_.nodes));
     RETURN_IF_ERROR(check_sizes(executable.context(), part_, knowledge));

@@ -8,24 +8,14 @@
 namespace tenon::runtime {
 namespace {
 
-/// The part of `dims` that a Shape node asks for with its attributes start and end.
-std::vector<int64_t> slice_of_shape(const ir::Node& node, const std::vector<int64_t>& dims) {
-  const auto rank = static_cast<int64_t>(dims.size());
-  const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
-  const int64_t begin = clamp(node.int_or("start", 0)), end = clamp(node.int_or("end", rank));
-  if (begin >= end) return {};
-  return {dims.begin() + begin, dims.begin() + end};
-}
-
 /// Shape and Size look at no data.
 ir::TensorPtr from_shape(const ir::Node& node, const Knowledge& knowledge) {
-  const bool is_shape = node.is("Shape"), is_size = node.is("Size");
-  if ((!is_shape && !is_size) || node.inputs.size() != 1 || node.inputs[0] == ir::kNone) return nullptr;
-  const ir::Type& type = knowledge.type(node.inputs[0]);
-  if (!type.is_tensor() || !type.shape.is_static()) return nullptr;
-  if (is_shape) return ir::Tensor::of_ints(slice_of_shape(node, type.shape.to_ints()));
-  const int64_t count = type.shape.element_count();
-  return count < 0 ? nullptr : ir::Tensor::scalar_int(count);
+  if (!node.is("Shape") && !node.is("Size")) return nullptr;
+  if (node.inputs.size() != 1 || node.inputs[0] == ir::kNone) return nullptr;
+  const ir::Type made = ir::Type::tensor(ir::ElementType::kInt64);
+  const std::optional<ops::Elements> known =
+      ops::propagate_elements(node, {{&knowledge.type(node.inputs[0])}}, made);
+  return known ? known->to_tensor(made.element) : nullptr;
 }
 
 bool is_small(const ir::Type& type) {

@@ -7,22 +7,6 @@
 
 namespace tenon::runtime {
 
-ir::Type merge_types(const ir::Type& declared, ir::Type inferred) {
-  if (inferred.kind == ir::ValueKind::kUnknown) return declared;
-  if (!inferred.is_tensor() || !declared.is_tensor()) return inferred;
-  if (inferred.element == ir::ElementType::kUndefined) inferred.element = declared.element;
-  if (!inferred.shape.has_rank) {
-    inferred.shape = declared.shape;
-  } else if (declared.shape.has_rank && declared.shape.rank() == inferred.shape.rank()) {
-    for (size_t d = 0; d < inferred.shape.rank(); ++d) {
-      if (!inferred.shape.dims[d].known() && declared.shape.dims[d].known()) {
-        inferred.shape.dims[d] = declared.shape.dims[d];
-      }
-    }
-  }
-  return inferred;
-}
-
 const ir::Type& Knowledge::type(ir::ValueId value) const {
   const auto at = types_.find(value);
   return at != types_.end() ? at->second : graph_->value(value).type;
@@ -79,10 +63,12 @@ Status Knowledge::infer_node(const ir::Node& node) {
     inputs.values.push_back(small ? known.get() : nullptr);
     held.push_back(std::move(known));
   }
-  ASSIGN_OR_RETURN(std::vector<ir::Type> types, ops::infer_node(node, inputs, *opset_imports_));
+  ASSIGN_OR_RETURN(std::vector<ir::Type> types, ops::infer_node(node, inputs));
   for (size_t i = 0; i < node.outputs.size() && i < types.size(); ++i) {
     const ir::ValueId v = node.outputs[i];
-    if (v != ir::kNone) set_type(v, merge_types(graph_->value(v).type, std::move(types[i])));
+    if (v == ir::kNone) continue;
+    // A contradiction is for the provider to tell when the node runs.
+    set_type(v, ops::merge_types(graph_->value(v).type, types[i]).value_or(types[i]));
   }
   return ok_status();
 }

@@ -6,9 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -22,9 +20,8 @@ inline constexpr int64_t kMaxKnownElements = 4096;
 
 class Knowledge {
  public:
-  /// Constants of the graph are known from the start. Both are borrowed.
-  Knowledge(const ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports)
-      : graph_(&graph), opset_imports_(&opset_imports) {}
+  /// Constants of the graph, which is borrowed, are known from the start.
+  explicit Knowledge(const ir::Graph& graph) : graph_(&graph) {}
 
   /// The type set, or else the graph's own.
   const ir::Type& type(ir::ValueId value) const;
@@ -41,19 +38,14 @@ class Knowledge {
   Status infer(std::span<const ir::NodeId> nodes);
 
   const ir::Graph& graph() const { return *graph_; }
-  const std::map<std::string, int64_t>& opset_imports() const { return *opset_imports_; }
 
  private:
   Status infer_node(const ir::Node& node);
   bool unchanged(const ir::Node& node) const;
 
   const ir::Graph* graph_;
-  const std::map<std::string, int64_t>* opset_imports_;
   std::unordered_map<ir::ValueId, ir::Type> types_;
   std::unordered_map<ir::ValueId, ir::TensorPtr> values_;
 };
-
-/// `inferred` with what it lacks taken from `declared`. An inferred dim wins over a declared one.
-ir::Type merge_types(const ir::Type& declared, ir::Type inferred);
 
 }  // namespace tenon::runtime

@@ -114,8 +114,6 @@ struct Plan {
   bool is_static = true;                             // no kDynamic slot
 
   uint64_t slab_bytes() const;
-  /// "x[1,3] y[2]": for people.
-  std::string describe_signature() const;
 };
 
 }  // namespace tenon::runtime

@@ -19,7 +19,7 @@ class Planner {
   Planner(const Executable& executable, Plan* plan)
       : executable_(executable),
         plan_(plan),
-        knowledge_(executable.graph(), executable.context().opset_imports),
+        knowledge_(executable.graph()),
         schedule_(executable, knowledge_, plan) {
     for (const Part& part : executable.parts) {
       for (size_t i = 0; i < part.inputs.size(); ++i) {
@@ -32,7 +32,7 @@ class Planner {
   Status run(std::span<const ir::Type> input_types) {
     for (size_t i = 0; i < input_types.size(); ++i) {
       const ir::ValueId value = executable_.inputs()[i];
-      knowledge_.set_type(value, merge_types({}, input_types[i]));
+      knowledge_.set_type(value, input_types[i]);
       plan_->inputs.push_back(schedule_.make_input(value));
     }
     for (const Part& part : executable_.parts) {

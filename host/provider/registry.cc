@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "core/base/nearest.h"
 #include "host/base/out_of_memory.h"
 #include "host/base/text.h"
 #include "host/provider/choose.h"

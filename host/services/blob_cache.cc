@@ -53,10 +53,6 @@ std::string_view open_blob(std::string_view file, std::string_view key) {
 
 BlobCache::BlobCache(BlobCacheOptions options) : options_(std::move(options)) {}
 
-BlobCache::~BlobCache() {
-  for (const auto& [blob, mapping] : mapped_) unmap_file({mapping.address, mapping.bytes});
-}
-
 BlobCache* BlobCache::process() {
   static constinit PerProcess<std::unique_ptr<BlobCache>> cache;
   if (const auto* made = cache.peek()) return made->get();
@@ -71,28 +67,18 @@ std::string BlobCache::path_of(std::string_view key) const {
 }
 
 Result<std::string_view> BlobCache::get(std::string_view key) {
-  ASSIGN_OR_RETURN(const MappedFile file, map_file(path_of(key)));
+  ASSIGN_OR_RETURN(Mapping file, map_file(path_of(key)));
   const std::string_view blob = open_blob(file.view(), key);
-  if (blob.empty()) {
-    unmap_file(file);
-    return not_found("the blob of '", key, "' is damaged");
-  }
-  try {
-    const std::lock_guard lock(mutex_);
-    mapped_.emplace(blob.data(), Mapping{file.address, file.bytes});
-  } catch (const std::bad_alloc&) {
-    unmap_file(file);
-    throw;
-  }
+  if (blob.empty()) return not_found("the blob of '", key, "' is damaged");
+  const std::lock_guard lock(mutex_);
+  mapped_.emplace(blob.data(), std::move(file));
   return blob;
 }
 
 void BlobCache::done(std::string_view blob) {
   const std::lock_guard lock(mutex_);
   const auto at = mapped_.find(blob.data());
-  if (at == mapped_.end()) return;
-  unmap_file({at->second.address, at->second.bytes});
-  mapped_.erase(at);
+  if (at != mapped_.end()) mapped_.erase(at);
 }
 
 Status BlobCache::put(std::string_view key, std::string_view blob) {
@@ -110,7 +96,11 @@ Status BlobCache::put(std::string_view key, std::string_view blob) {
   const std::string padding(offset - sizeof(header) - key.size(), '\0');
   const std::string_view pieces[] = {
       {reinterpret_cast<const char*>(&header), sizeof(header)}, key, padding, blob};
-  return write_file_atomically(path_of(key), pieces);
+  const std::string path = path_of(key);
+  const std::error_code error = write_file(path, pieces, {.is_private = true});
+  if (!error) return ok_status();
+  return Status(StatusCode::kUnavailable, str_cat("cannot be written: ", error.message()))
+      .with_context(str_cat("file '", path, "'"));
 }
 
 void BlobCache::make_room(uint64_t bytes) {

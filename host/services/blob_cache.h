@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/file.h"
 #include "core/base/result.h"
 #include "tenon/ep.h"
 
@@ -23,7 +24,6 @@ struct BlobCacheOptions {
 class BlobCache {
  public:
   explicit BlobCache(BlobCacheOptions options);
-  ~BlobCache();
   BlobCache(const BlobCache&) = delete;
   BlobCache& operator=(const BlobCache&) = delete;
 
@@ -41,10 +41,6 @@ class BlobCache {
   std::string path_of(std::string_view key) const;
   void make_room(uint64_t bytes);
 
-  struct Mapping {
-    void* address;
-    uint64_t bytes;
-  };
   BlobCacheOptions options_;
   std::mutex mutex_;
   std::multimap<const void*, Mapping> mapped_;  // by the address of the blob given out

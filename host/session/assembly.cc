@@ -14,7 +14,7 @@
 namespace tenon::session {
 namespace {
 
-std::shared_ptr<runtime::ExecutableContext> make_context(const ir::Model& model,
+std::shared_ptr<runtime::ExecutableContext> make_context(const ir::ModelInfo& model,
                                                          const config::Settings& settings,
                                                          const runtime::Selection& selection) {
   auto context = std::make_shared<runtime::ExecutableContext>();
@@ -30,11 +30,11 @@ std::shared_ptr<runtime::ExecutableContext> make_context(const ir::Model& model,
 
 }  // namespace
 
-Assembler::Assembler(ir::Model* model, config::Config config, std::string name,
+Assembler::Assembler(const ir::ModelInfo& model, ir::Graph graph, config::Config config, std::string name,
                      std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
                      std::vector<std::string> registered)
     : model_(model),
-      graph_(std::exchange(model->graph, ir::Graph())),
+      graph_(std::move(graph)),
       config_(std::move(config)),
       name_(std::move(name)),
       memory_(std::move(memory)),
@@ -49,13 +49,13 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
   out->selection = std::move(selection);
   out->fallbacks = std::move(fallbacks);
   runtime::Placement placement(config_, out->selection, name_);
-  const auto context = make_context(*model_, settings, out->selection);
+  const auto context = make_context(model_, settings, out->selection);
   context->memory = memory_;
   context->trace = trace_;
   const runtime::TraceSpan span(trace_.get(), "partition and compile", "load");
   runtime::BuildContext build;
   ASSIGN_OR_RETURN(build.transforms, transforms_of(settings, runtime::make_evaluator(context->evaluator)));
-  build.model = model_;
+  build.model = &model_;
   build.selection = &out->selection;
   build.placement = &placement;
   build.open_rest = [&] {

@@ -38,10 +38,9 @@ class Assembler {
  public:
   using Progress = std::function<Status(double fraction, std::string_view stage)>;
 
-  /// Takes the graph of `model`, which is transformed already; the rest of it is borrowed. `name`: the
-  /// model's, for placement rules. `memory` counts what the session takes; `trace` may be null. `registered`:
+  /// `model` is borrowed; `graph` is its graph, transformed already. `name`: the model's, for placement rules. `memory` counts what the session takes; `trace` may be null. `registered`:
   /// manifests that the application has made known.
-  Assembler(ir::Model* model, config::Config config, std::string name,
+  Assembler(const ir::ModelInfo& model, ir::Graph graph, config::Config config, std::string name,
             std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
             std::vector<std::string> registered);
 
@@ -51,8 +50,8 @@ class Assembler {
                                                const Progress& progress) const;
 
  private:
-  const ir::Model* model_;  // without its graph
-  ir::Graph graph_;         // its tensors are shared with every assembly
+  const ir::ModelInfo& model_;
+  ir::Graph graph_;  // its tensors are shared with every assembly
   config::Config config_;
   std::string name_;
   std::shared_ptr<runtime::MemoryBudget> memory_;

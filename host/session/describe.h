@@ -19,7 +19,7 @@ Json explain(const Session& session);
 /// {"plans": [{"graph", "signature", "steps": [...], "slabs": [...]}]}
 Json describe_plans(const Session& session);
 
-/// `graph`: the model's, which a session has moved away.
-Json describe_model(const ir::Model& model, const ir::Graph& graph);
+/// `graph`: the model's.
+Json describe_model(const ir::ModelInfo& model, const ir::Graph& graph);
 
 }  // namespace tenon::session

@@ -42,7 +42,7 @@ void add(const ir::Graph& graph, Totals* totals) {
 
 }  // namespace
 
-Json describe_model(const ir::Model& model, const ir::Graph& graph) {
+Json describe_model(const ir::ModelInfo& model, const ir::Graph& graph) {
   Totals totals;
   add(graph, &totals);
   Json out;

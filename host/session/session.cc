@@ -43,8 +43,9 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
   const runtime::FloatMode mode;
   LoadTime time;
   RETURN_IF_ERROR(time.begin(settings));
-  RETURN_IF_ERROR(session->load(source, config, options));  // names the model, or the config that is to blame
-  Status status = session->build(config, options);
+  // A failure names the model, or the config that is to blame.
+  ASSIGN_OR_RETURN(ir::Model model, session->load(source, config, options));
+  Status status = session->build(std::move(model), config, options);
   if (status.ok()) status = session->plan_ahead(config);
   if (!status.ok()) {
     return std::move(status).with_context(session->place_);
@@ -54,7 +55,8 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
   return session;
 }
 
-Status Session::load(const ModelSource& source, const config::Config& config, const SessionOptions& options) {
+Result<ir::Model> Session::load(const ModelSource& source, const config::Config& config,
+                                const SessionOptions& options) {
   if (const std::string& file = config.settings().profiling_file; !file.empty()) {
     ASSIGN_OR_RETURN(trace_, runtime::open_trace_file(file));
   }
@@ -63,17 +65,18 @@ Status Session::load(const ModelSource& source, const config::Config& config, co
   const bool borrowed = source.data != nullptr && source.keep;
   if (source.data != nullptr && !borrowed)
     RETURN_IF_ERROR(memory_->check_size(source.size).with_context(place_));  // it is copied
-  ASSIGN_OR_RETURN(model_, load_model(source, config.settings()));
+  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings()));
   Result<runtime::MemoryCharge> charge =
-      runtime::MemoryCharge::take(memory_, borrowed ? 0 : copied_bytes(model_, config.settings()));
+      runtime::MemoryCharge::take(memory_, borrowed ? 0 : copied_bytes(model, config.settings()));
   if (!charge.ok())
     return std::move(charge).error().with_context("the model's constants").with_context(place_);
   constants_charge_ = std::move(*charge);
-  if (options.all_values) RETURN_IF_ERROR(expose_values(&model_.graph));
-  return report(options, 0.2, "providers");
+  if (options.all_values) RETURN_IF_ERROR(expose_values(&model.graph));
+  RETURN_IF_ERROR(report(options, 0.2, "providers"));
+  return model;
 }
 
-Status Session::build(const config::Config& config, const SessionOptions& options) {
+Status Session::build(ir::Model model, const config::Config& config, const SessionOptions& options) {
   ASSIGN_OR_RETURN(runtime::Selection selection, runtime::select_providers(config, options.registered));
   const config::Settings& settings = config.settings();
   threads_ = static_cast<uint32_t>(settings.threads.count);
@@ -84,10 +87,12 @@ Status Session::build(const config::Config& config, const SessionOptions& option
   RETURN_IF_ERROR(report(options, 0.3, "transform"));
   {
     const runtime::TraceSpan span(trace_.get(), "transform", "load");
-    RETURN_IF_ERROR(transform_model(&model_, settings, selection));
+    RETURN_IF_ERROR(transform_model(&model, settings, selection));
   }
-  recovery_ =
-      std::make_unique<Recovery>(Assembler(&model_, config, name_, memory_, trace_, options.registered));
+  ir::Graph graph = std::move(model.graph);
+  model_ = std::move(model);
+  recovery_ = std::make_unique<Recovery>(
+      Assembler(model_, std::move(graph), config, name_, memory_, trace_, options.registered));
   RETURN_IF_ERROR(recovery_->start(std::move(selection), [&](double fraction, std::string_view stage) {
     return report(options, fraction, stage);
   }));

@@ -90,7 +90,7 @@ class Session {
     runtime::Trace* trace = options.trace != nullptr ? options.trace : trace_.get();
     return recovery_->recover(failed, std::move(failure), attempts, trace, when);
   }
-  const ir::Model& model() const { return model_; }  // without its graph
+  const ir::ModelInfo& model() const { return model_; }
   const std::string& name() const { return name_; }
 
   /// What counts the host memory of Runs.
@@ -98,8 +98,9 @@ class Session {
 
  private:
   Session() = default;
-  Status load(const ModelSource& source, const config::Config& config, const SessionOptions& options);
-  Status build(const config::Config& config, const SessionOptions& options);
+  Result<ir::Model> load(const ModelSource& source, const config::Config& config,
+                         const SessionOptions& options);
+  Status build(ir::Model model, const config::Config& config, const SessionOptions& options);
   Status keep_defaults();
   Status plan_ahead(const config::Config& config) const;
   Status plan_ahead(const ShapeSet& set) const;
@@ -108,7 +109,7 @@ class Session {
 
   std::string name_;   // the file's, without folders
   std::string place_;  // of errors: "model 'm.onnx'"
-  ir::Model model_;
+  ir::ModelInfo model_;
   std::shared_ptr<runtime::MemoryBudget> memory_;
   std::shared_ptr<runtime::Trace> trace_;  // of profiling.file; null without
   std::unique_ptr<Recovery> recovery_;

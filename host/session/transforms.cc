@@ -35,7 +35,7 @@ Status transform_model(ir::Model* model, const config::Settings& settings,
   }
   ASSIGN_OR_RETURN(const transform::Options transforms,
                    transforms_of(settings, runtime::make_evaluator(std::move(runner))));
-  return transform::run_pipeline(*model, transforms).status();
+  return transform::run_pipeline(model->graph, *model, transforms).status();
 }
 
 }  // namespace tenon::session

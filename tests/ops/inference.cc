@@ -81,7 +81,7 @@ Inferred infer(const cts::NodeCase& node, const std::function<Knowledge(size_t i
     inputs.values[i] = values[i].get();
   }
   Inferred out;
-  const Result<std::vector<ir::Type>> made = ops::infer_node(node_of(node), inputs, {});
+  const Result<std::vector<ir::Type>> made = ops::infer_node(node_of(node), inputs);
   if (!made.ok()) {
     out.refusal = made.status().message();
     out.outputs.resize(node.outputs.size());

@@ -34,6 +34,8 @@ BAD = [
     ("core/ir/a.cc", '#include "host/config/config.h"', "core/ir may not include host"),
     ("core/ir/a.cc", "#include <google/protobuf/message.h>", "protobuf"),
     ("core/transform/a.cc", '#include "onnx/defs/schema.h"', "protobuf"),
+    ("core/transform/a.cc", '#include "core/proto/type.h"', "core/transform may not include core/proto"),
+    ("core/proto/a.cc", '#include "core/ops/ops.h"', "core/proto may not include core/ops"),
     ("host/session/a.cc", "#  include <onnx/onnx_pb.h>", "protobuf"),
     ("plugins/cpu/a.cc", '#include "tenon_onnx/onnx-ml.pb.h"', "protobuf"),
     ("core/ir/a.h", '#include "tenon/ep.hpp"', "core may not include <tenon/ep.hpp>"),
@@ -70,6 +72,8 @@ BAD = [
 GOOD = [
     ("core/ops/a.cc", '#include "onnx/defs/schema.h"'),
     ("core/onnx/a.cc", "#include <google/protobuf/message.h>"),
+    ("core/proto/a.h", '#include "onnx/onnx_pb.h"'),
+    ("core/ops/a.cc", '#include "core/proto/type.h"'),
     ("core/ir/a.h", '#include "tenon/ep.h"'),
     ("ep-sdk/cts/a.cc", '#include "tenon/tenon.h"'),
     ("ep-sdk/cts/a.cc", '#include "ep-sdk/cts/check.h"'),

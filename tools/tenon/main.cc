@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/nearest.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/completion.h"
 
@@ -117,19 +118,6 @@ bool has_command(const CLI::App& app, const std::string& name) {
   return false;
 }
 
-// The command whose name shares the most with `given`, in order: enough to see a typing error.
-std::string nearest_command(const CLI::App& app, const std::string& given) {
-  std::string best;
-  size_t best_score = 0;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    const std::string& name = command->get_name();
-    size_t score = 0;
-    for (char c : name) score += given.find(c) != std::string::npos;
-    if (score > best_score && score + 1 >= name.size()) best = name, best_score = score;
-  }
-  return best;
-}
-
 /// What is wrong with the words that must be commands; empty when nothing is.
 std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* here = &app;
@@ -137,9 +125,11 @@ std::string unknown_command(const CLI::App& app, const std::vector<std::string>&
   for (const std::string& word : words) {
     if (here->get_subcommands({}).empty() || word.empty() || word[0] == '-') break;
     if (!has_command(*here, word)) {
-      const std::string nearest = nearest_command(*here, word);
+      Nearest nearest(word);
+      for (const CLI::App* command : here->get_subcommands({})) nearest.look_at(command->get_name());
       return "there is no command '" + word + "'" +
-             (nearest.empty() ? "" : "; do you mean '" + nearest + "'?") + "\n  see: " + path + " --help";
+             (nearest.name().empty() ? "" : "; do you mean '" + nearest.name() + "'?") + "\n  see: " + path +
+             " --help";
     }
     here = here->get_subcommand(word);
     path += " " + word;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/base/file.h"
 #include "tools/tenon/provider_files.h"
 
 namespace tenon::cli {
@@ -63,10 +64,8 @@ void pin_provider(const SessionFlags& flags, const std::string& id, const std::s
   std::error_code error;
   fs::create_directories(file.parent_path().empty() ? "." : file.parent_path(), error);
   const fs::path next = file.string() + ".next";
-  std::ofstream out(next, std::ios::binary | std::ios::trunc);
-  out << with_version(read(file), id, version);
-  out.close();
-  if (!out) throw input_error(next.string(), "cannot be written");
+  error = write_file(next.string(), with_version(read(file), id, version));
+  if (error) throw input_error(next.string(), "cannot be written: " + error.message());
   // The new file is used before it is the file: what it says must be true.
   SessionFlags pinned = flags;
   pinned.config_path = next.string();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ops/ops.h"
+
 namespace tenon::transform {
 
 namespace {
@@ -104,8 +106,7 @@ Status lower_contrib(ir::Graph& graph, ir::NodeId id, const std::map<std::string
     return Status(unsupported("operator ", node.op_type, " has no form in ai.onnx"))
         .with_context(node.label());
   }
-  const auto imported = opset_imports.find("");
-  const int64_t opset = std::max(kLoweringOpset, imported == opset_imports.end() ? 0 : imported->second);
+  const int64_t opset = std::max(kLoweringOpset, ops::opset_of(opset_imports, ""));
   Rollback rollback(graph);
   Emitter emit(graph, opset, node.name);
   Site site{emit, node};

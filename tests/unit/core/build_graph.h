@@ -71,7 +71,7 @@ class GraphBuilder {
   Status resolve() { return tenon::ops::resolve(graph_, imports_, functions_); }
   Status infer(const std::map<ir::ValueId, ir::Shape>& shapes = {}) {
     RETURN_IF_ERROR(resolve());
-    return tenon::ops::infer_graph(graph_, imports_, functions_, shapes);
+    return tenon::ops::infer_graph(graph_, functions_, shapes);
   }
   /// Resolved and inferred; failures are the test's.
   ir::Graph& done() {

@@ -23,7 +23,7 @@ void expect_inlines(GraphBuilder& b) {
   const Status sound = ir::verify(graph);
   EXPECT_TRUE(sound.ok()) << sound.to_string() << ir::to_text(graph);
   EXPECT_GT(graph.node_count(), 0u);
-  const Status inferred = infer_graph(graph, b.imports(), {});
+  const Status inferred = infer_graph(graph, {});
   EXPECT_TRUE(inferred.ok()) << inferred.to_string() << ir::to_text(graph);
   for (size_t i = 0; i < types.size(); ++i) {
     EXPECT_EQ(graph.value(graph.outputs()[i]).type.to_string(), types[i]) << ir::to_text(graph);
@@ -45,7 +45,7 @@ TEST(FunctionBody, AffineGridOfOneImage) {
   const Result<ir::Function> body = function_body(graph, 0, b.imports());
   ASSERT_TRUE(body.ok()) << body.error().to_string();
   ASSERT_TRUE(ir::inline_call(graph, 0, *body).ok());
-  const Status inferred = infer_graph(graph, b.imports(), {});
+  const Status inferred = infer_graph(graph, {});
   EXPECT_TRUE(inferred.ok()) << inferred.to_string();
 }
 
@@ -79,7 +79,7 @@ TEST(InferExpanded, OneBranchMayContradictItself) {
     b.output(y);
     ir::Graph& graph = b.graph();
     ASSERT_TRUE(resolve(graph, b.imports(), {}).ok());
-    EXPECT_EQ(infer_graph(graph, b.imports(), {}).ok(), both);
+    EXPECT_EQ(infer_graph(graph, {}).ok(), both);
     const Status inferred = infer_expanded(graph, {});
     EXPECT_TRUE(inferred.ok()) << inferred.to_string();
     EXPECT_EQ(graph.value(y).type.to_string(), "float32[2,4]");

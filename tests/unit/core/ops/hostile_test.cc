@@ -79,7 +79,7 @@ struct Trial {
 
   Result<std::vector<Type>> infer() const {
     const auto begin = std::chrono::steady_clock::now();
-    Result<std::vector<Type>> made = infer_node(node, {types, values}, {});
+    Result<std::vector<Type>> made = infer_node(node, {types, values});
     EXPECT_LT(std::chrono::steady_clock::now() - begin, kSlow) << node.op_type << '-' << node.since_version;
     if (!made.ok()) {
       EXPECT_THAT(made.status().to_string(), HasSubstr(node.op_type));

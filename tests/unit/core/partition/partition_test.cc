@@ -129,21 +129,6 @@ TEST(Partition, RefusesClaimsThatWaitForEachOther) {
   EXPECT_TRUE(p.finish(name_of).ok());
 }
 
-TEST_F(Diamond, ARevokedClaimGoesToTheNext) {
-  Partitioner p(g.graph, is_loop);
-  const std::vector<ir::NodeId> all = {a, b, c, d, e};
-  ASSERT_TRUE(p.offer(0, {claim_of(all)}, {}).ok());
-  p.revoke(0, claim_of(all), RejectCode::kCompileFailed, "no");
-  EXPECT_TRUE(p.taken(0, a));
-  EXPECT_FALSE(p.taken(1, a));
-  ASSERT_TRUE(p.offer(1, {claim_of(all)}, {}).ok());
-  const auto result = p.finish(name_of);
-  ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->parts.size(), 1u);
-  EXPECT_EQ(result->decisions[c].provider, 1u);
-  EXPECT_EQ(result->decisions[c].declines[0].code, RejectCode::kCompileFailed);
-}
-
 TEST_F(Diamond, ABarIsLifted) {
   Partitioner p(g.graph, is_loop);
   p.bar(0, c, RejectCode::kPlacement, "rule");

@@ -29,10 +29,8 @@ TEST(CommonSubexpressions, DifferentAttributesOrConstantsStay) {
   ir::Model model;
   model.graph = b.done();
   model.opset_imports = b.imports();
-  transform::Options options;
-  options.optimise = false;
-  options.enabled[kName] = true;
-  const auto report = transform::run_pipeline(model, options);
+  const transform::Options options = only(kName);
+  const auto report = transform::run_pipeline(model.graph, model, options);
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->changes(kName), 0u);
 }
@@ -44,7 +42,7 @@ TEST(CommonSubexpressions, RandomNodesStay) {
   ir::Model model;
   model.graph = b.done();
   model.opset_imports = b.imports();
-  const auto report = transform::run_pipeline(model, {});
+  const auto report = transform::run_pipeline(model.graph, model, {});
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(model.graph.node_count(), 3u);
 }

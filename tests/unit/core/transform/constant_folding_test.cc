@@ -28,10 +28,8 @@ TEST(ConstantFolding, ConstantNodesNeedNoEvaluator) {
   ir::Model model;
   model.graph = b.done();
   model.opset_imports = b.imports();
-  transform::Options options;
-  options.optimise = false;
-  options.enabled[kName] = true;
-  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  const transform::Options options = only(kName);
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, options).ok());
   EXPECT_EQ(model.graph.node_count(), 2u);
 }
 
@@ -48,7 +46,7 @@ TEST(ConstantFolding, LeavesRandomAndQuantisedNodesAlone) {
   model.opset_imports = b.imports();
   transform::Options options;
   options.evaluator = evaluate_constants;
-  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, options).ok());
   EXPECT_EQ(model.graph.node_count(), 3u);
 }
 
@@ -67,7 +65,7 @@ TEST(ConstantFolding, RespectsTheLimitBeforeItRuns) {
     asked = true;
     return evaluate_constants(graph);
   };
-  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, options).ok());
   EXPECT_FALSE(asked);
   EXPECT_EQ(model.graph.node_count(), 2u);
 }
@@ -87,17 +85,17 @@ TEST(ConstantFolding, ChainsThatDoubleStopAtTheLimitOfAllTogether) {
   transform::Options options;
   options.evaluator = evaluate_constants;
   options.fold_bytes = 1 << 14;
-  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, options).ok());
   EXPECT_EQ(model.graph.node_count(), 17u) << "1 KiB doubles to 16 KiB, what came before is let go";
   EXPECT_LE(options.folded->grown, 1 << 14);
 
   make(20);
-  ASSERT_TRUE(transform::run_pipeline(model, transform::Options(options)).ok());
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, transform::Options(options)).ok());
   EXPECT_EQ(model.graph.node_count(), 20u) << "copies of the options share what is used";
 
   make(4);
   options.folded = std::make_shared<transform::FoldBudget>();
-  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, options).ok());
   EXPECT_EQ(model.graph.node_count(), 1u);
 }
 
@@ -112,7 +110,7 @@ TEST(ConstantFolding, ConstantsThatReplaceOthersAreFree) {
   transform::Options options;
   options.evaluator = evaluate_constants;
   options.fold_bytes = 8192;
-  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, options).ok());
   EXPECT_EQ(model.graph.node_count(), 1u);
   EXPECT_EQ(options.folded->grown, 0);
 }
@@ -128,7 +126,7 @@ TEST(ConstantFolding, AnEvaluatorThatDeclinesChangesNothing) {
   options.evaluator = [](const ir::Graph&) -> Result<std::vector<ir::TensorPtr>> {
     return unsupported("no kernel");
   };
-  ASSERT_TRUE(transform::run_pipeline(model, options).ok());
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, options).ok());
   EXPECT_EQ(model.graph.node_count(), 2u);
 }
 

@@ -32,7 +32,7 @@ std::vector<ir::NodeId> cast(GraphBuilder& b, FloatCast how, const std::vector<s
   EXPECT_TRUE(changed.ok()) << changed.status().to_string();
   const Status sound = ir::verify(graph);
   EXPECT_TRUE(sound.ok()) << sound.to_string() << ir::to_text(graph);
-  const Status typed = ops::infer_graph(graph, b.imports(), {});
+  const Status typed = ops::infer_graph(graph, {});
   EXPECT_TRUE(typed.ok()) << typed.to_string() << ir::to_text(graph);
   for (size_t i = 0; i < before.outputs().size(); ++i) {
     EXPECT_EQ(graph.value(graph.outputs()[i]).name, before.value(before.outputs()[i]).name);

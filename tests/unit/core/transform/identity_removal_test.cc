@@ -76,7 +76,7 @@ TEST(IdentityRemoval, TrainingDropoutAndUsedMasksStay) {
   ir::Model model;
   model.graph = b.done();
   model.opset_imports = b.imports();
-  ASSERT_TRUE(transform::run_pipeline(model, {}).ok());
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, {}).ok());
   EXPECT_EQ(model.graph.node_count(), 2u);
 }
 

@@ -37,7 +37,7 @@ TEST(PadIntoConv, NotWithOtherValuesModesOrAxes) {
   ir::Model model;
   model.graph = mode.done();
   model.opset_imports = mode.imports();
-  ASSERT_TRUE(transform::run_pipeline(model, {}).ok());
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, {}).ok());
   EXPECT_EQ(model.graph.node_count(), 2u);
 }
 

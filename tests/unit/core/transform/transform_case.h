@@ -44,6 +44,14 @@ inline void expect_close(const std::vector<Array>& got, const std::vector<Array>
   }
 }
 
+/// Switches all transforms but the named one off, and none for "".
+inline transform::Options only(const std::string& name) {
+  transform::Options options;
+  for (const transform::Transform& each : transform::transforms())
+    options.enabled[each.name] = name.empty() || each.name == name;
+  return options;
+}
+
 /// Runs the named transform alone (all of them for ""), then checks structure, names and types of the border,
 /// the values for `inputs`, and that a second run changes nothing.
 inline TransformResult transformed(GraphBuilder& builder, const std::string& name,
@@ -52,11 +60,9 @@ inline TransformResult transformed(GraphBuilder& builder, const std::string& nam
   result.model.graph = builder.done();
   result.model.opset_imports = builder.imports();
   const ir::Graph before = result.model.graph;
-  transform::Options options;
-  options.optimise = name.empty();
+  transform::Options options = only(name);
   options.evaluator = evaluate_constants;
-  if (!name.empty()) options.enabled[name] = true;
-  const Result<transform::Report> report = transform::run_pipeline(result.model, options);
+  const Result<transform::Report> report = transform::run_pipeline(result.model.graph, result.model, options);
   EXPECT_TRUE(report.ok()) << report.status().to_string();
   if (!report.ok()) return result;
   for (const transform::Applied& applied : report->applied) result.changes += applied.changes;
@@ -78,7 +84,7 @@ inline TransformResult transformed(GraphBuilder& builder, const std::string& nam
   EXPECT_TRUE(got.ok()) << got.status().to_string() << ir::to_text(after);
   if (wanted.ok() && got.ok()) expect_close(*got, *wanted);
 
-  const Result<transform::Report> again = transform::run_pipeline(result.model, options);
+  const Result<transform::Report> again = transform::run_pipeline(result.model.graph, result.model, options);
   EXPECT_TRUE(again.ok()) << again.status().to_string();
   if (again.ok()) {
     for (const transform::Applied& applied : again->applied) EXPECT_EQ(applied.changes, 0u) << applied.name;

@@ -8,16 +8,6 @@
 namespace tenon::config {
 namespace {
 
-TEST(NearestName, TypingMistakesOnly) {
-  std::vector<std::string> names = {"order", "fallback", "on_declined"};
-  EXPECT_EQ(nearest_name("ordr", names), "order");
-  EXPECT_EQ(nearest_name("oredr", names), "order");
-  EXPECT_EQ(nearest_name("ORDER", names), "order");
-  EXPECT_EQ(nearest_name("fall_back", names), "fallback");
-  EXPECT_EQ(nearest_name("zzzzz", names), "");
-  EXPECT_EQ(nearest_name(std::string(10000, 'o'), names), "");
-}
-
 TEST(Glob, StarsAndQuestionMarks) {
   EXPECT_TRUE(glob_match("*", ""));
   EXPECT_TRUE(glob_match("cu*", "cuda"));

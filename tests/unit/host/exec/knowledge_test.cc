@@ -15,14 +15,6 @@ const std::map<std::string, int64_t> kOpsets = {{"", 21}};
 
 std::vector<ir::NodeId> all_nodes(const ir::Graph& graph) { return *graph.topological_order(); }
 
-TEST(MergeTypes, WhatIsInferredWins) {
-  const ir::Type declared = GraphMaker::f32({ir::Dim("n"), 3});
-  EXPECT_EQ(merge_types(declared, GraphMaker::f32({2, ir::Dim()})), GraphMaker::f32({2, 3}));
-  EXPECT_EQ(merge_types(declared, GraphMaker::f32({2, 4})), GraphMaker::f32({2, 4}));
-  EXPECT_EQ(merge_types(declared, {}), declared);
-  EXPECT_EQ(merge_types(declared, ir::Type::tensor(ir::ElementType::kFloat32)), declared);
-}
-
 TEST(Knowledge, InfersFromTheShapesOfThisRun) {
   GraphMaker m;
   const auto x = m.input("x", GraphMaker::f32({ir::Dim("n"), 4}));
@@ -31,7 +23,7 @@ TEST(Knowledge, InfersFromTheShapesOfThisRun) {
   const auto z = m.node("Transpose", {y});
   m.output(z, "z");
   ASSERT_TRUE(ops::resolve(m.graph, kOpsets, {}).ok());
-  Knowledge knowledge(m.graph, kOpsets);
+  Knowledge knowledge(m.graph);
   EXPECT_FALSE(knowledge.shape_known(x));
   EXPECT_TRUE(knowledge.shape_known(w));
   knowledge.set_type(x, GraphMaker::f32({5, 4}));
@@ -46,7 +38,7 @@ TEST(Knowledge, UsesKnownValues) {
   const auto y = m.node("Reshape", {x, shape});
   m.output(y, "y");
   ASSERT_TRUE(ops::resolve(m.graph, kOpsets, {}).ok());
-  Knowledge knowledge(m.graph, kOpsets);
+  Knowledge knowledge(m.graph);
   ASSERT_TRUE(knowledge.infer(all_nodes(m.graph)).ok());
   EXPECT_FALSE(knowledge.shape_known(y));
   knowledge.set_value(shape, ir::Tensor::of_ints({3, -1}));
@@ -59,7 +51,7 @@ TEST(Knowledge, ContradictionsNameTheNode) {
   const auto x = m.input("x", GraphMaker::f32({ir::Dim("n"), 4}));
   m.output(m.node("MatMul", {x, m.constant("w", {4, 2}, std::vector<float>(8))}, {}, "product"), "y");
   ASSERT_TRUE(ops::resolve(m.graph, kOpsets, {}).ok());
-  Knowledge knowledge(m.graph, kOpsets);
+  Knowledge knowledge(m.graph);
   knowledge.set_type(x, GraphMaker::f32({5, 3}));
   const Status status = knowledge.infer(all_nodes(m.graph));
   EXPECT_THAT(status.to_string(), testing::HasSubstr("'product' (MatMul)"));

@@ -27,7 +27,7 @@ std::vector<Array> lowered(GraphBuilder& builder, const std::vector<Array>& inpu
     EXPECT_TRUE(body.ok()) << body.status().to_string();
     if (!body.ok()) return {};
     EXPECT_TRUE(ir::inline_call(graph, id, *body).ok());
-    EXPECT_TRUE(ops::infer_graph(graph, {{"", 24}}, {}).ok());  // bodies inside may depend on types
+    EXPECT_TRUE(ops::infer_graph(graph, {}).ok());  // bodies inside may depend on types
   }
   const Status sound = ir::verify(graph);
   EXPECT_TRUE(sound.ok()) << sound.to_string();

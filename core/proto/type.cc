@@ -1,18 +1,16 @@
-#include "core/onnx/type_convert.h"
+#include "core/proto/type.h"
 
 #include "core/base/quote.h"
 
-namespace tenon::onnx {
+namespace tenon::proto {
 namespace {
 
 using ir::ElementType;
 using ir::Type;
 
+/// 0: not stated.
 Result<ElementType> read_element(int32_t number) {
-  if (number != 0 && (number < 0 || !ir::is_element_type(static_cast<uint32_t>(number)))) {
-    return invalid_model("element type ", number, " does not exist");
-  }
-  return static_cast<ElementType>(number);
+  return number == 0 ? ElementType::kUndefined : read_element_type(number);
 }
 
 /// Symbols are shown in messages; one that cannot be shown as it is says no more than that the dimension is
@@ -57,6 +55,12 @@ void write_tensor(const Type& type, TensorType* out) {
 }
 
 }  // namespace
+
+Result<ElementType> read_element_type(int32_t number) {
+  if (number >= 0 && ir::is_element_type(static_cast<uint32_t>(number)))
+    return static_cast<ElementType>(number);
+  return invalid_model("element type ", number, " does not exist");
+}
 
 Result<Type> read_type(const pb::TypeProto& proto) {
   switch (proto.value_case()) {
@@ -108,4 +112,4 @@ void write_type(const Type& type, pb::TypeProto* out) {
   }
 }
 
-}  // namespace tenon::onnx
+}  // namespace tenon::proto

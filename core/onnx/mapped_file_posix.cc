@@ -1,11 +1,9 @@
 #include "core/onnx/mapped_file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -14,27 +12,14 @@
 #include "core/base/quote.h"
 
 namespace tenon::onnx {
-namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-Status system_failure(const char* action, int error) {
-  Status status = invalid_input(action, ": ", std::error_code(error, std::generic_category()).message());
-  if (error != ENOENT && error != ENOTDIR) return status;
-  return Status(StatusCode::kNotFound, std::string(status.message()), ErrorKind::kInvalidInput);
+Status system_failure(std::string_view action, int error) {
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  return Status(missing ? StatusCode::kNotFound : StatusCode::kInvalidArgument,
+                str_cat(action, ": ", std::generic_category().message(error)), ErrorKind::kInvalidInput);
 }
+
+namespace {
 
 Status check_regular(const struct stat& info) {
   if (S_ISREG(info.st_mode)) return ok_status();
@@ -71,17 +56,6 @@ Status read_all(int fd, std::byte* to, size_t size) {
   return ok_status();
 }
 
-Status write_all(int fd, const std::string& bytes) {
-  size_t done = 0;
-  while (done < bytes.size()) {
-    ssize_t put = ::write(fd, bytes.data() + done, bytes.size() - done);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return system_failure("cannot write", errno);
-    done += static_cast<size_t>(put);
-  }
-  return ::fsync(fd) == 0 ? ok_status() : system_failure("cannot write", errno);
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, const Options& options) {
@@ -90,8 +64,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return system_failure("cannot open", errno);
   RETURN_IF_ERROR(check_regular(info));
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (fd.get() < 0) return system_failure("cannot open", errno);
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.ok()) return system_failure("cannot open", errno);
   if (::fstat(fd.get(), &info) != 0) return system_failure("cannot look at", errno);
   RETURN_IF_ERROR(check_regular(info));
   if (!options.beneath.empty()) RETURN_IF_ERROR(check_beneath(path, info, options.beneath));
@@ -110,10 +84,9 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   file->identity_.file_size = file->size_;
   if (file->size_ == 0) return std::shared_ptr<const MappedFile>(std::move(file));
   if (options.map) {
-    void* address = ::mmap(nullptr, file->size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (address == MAP_FAILED) return system_failure("cannot map", errno);
-    file->data_ = static_cast<const std::byte*>(address);
-    file->mapped_ = true;
+    file->mapping_ = Mapping(fd, file->size_);
+    file->data_ = file->mapping_.data();
+    if (file->data_ == nullptr) return system_failure("cannot map", errno);
   } else {
     file->copy_.reset(new std::byte[file->size_]);
     RETURN_IF_ERROR(read_all(fd.get(), file->copy_.get(), file->size_));
@@ -122,29 +95,10 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   return std::shared_ptr<const MappedFile>(std::move(file));
 }
 
-MappedFile::~MappedFile() {
-  if (mapped_) ::munmap(const_cast<std::byte*>(data_), size_);
-}
-
 ir::FileSpan MappedFile::span(uint64_t offset) const {
   ir::FileSpan span = identity_;
   span.offset = offset;
   return span;
-}
-
-Status write_file(const std::string& path, const std::string& bytes) {
-  static std::atomic<unsigned> counter{0};
-  std::string beside = path + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".part";
-  Status status;
-  {
-    Descriptor fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (fd.get() < 0) return system_failure("cannot create", errno);
-    status = write_all(fd.get(), bytes);
-  }
-  if (status.ok() && ::rename(beside.c_str(), path.c_str()) != 0)
-    status = system_failure("cannot write", errno);
-  if (!status.ok()) ::unlink(beside.c_str());
-  return status;
 }
 
 std::string directory_of(const std::string& path) {

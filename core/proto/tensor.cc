@@ -1,11 +1,15 @@
-#include "core/onnx/typed_data.h"
+#include "core/proto/tensor.h"
 
 #include <cstring>
 
-namespace tenon::onnx {
+#include "core/proto/type.h"
+
+namespace tenon::proto {
 namespace {
 
 using ir::ElementType;
+
+constexpr int kMostDims = TENON_EP_MAX_RANK;
 
 template <class T, class List>
 std::vector<std::byte> copy_as(const List& list) {
@@ -68,12 +72,8 @@ Result<std::vector<std::byte>> typed_bytes(const pb::TensorProto& proto, Element
     case ElementType::kFloat16:
     case ElementType::kBFloat16:
       return narrow<uint16_t>(proto);
-    case ElementType::kBool: {
-      std::vector<std::byte> bytes(static_cast<size_t>(proto.int32_data_size()));
-      for (int i = 0; i < proto.int32_data_size(); ++i)
-        bytes[static_cast<size_t>(i)] = std::byte(proto.int32_data(i) != 0);
-      return bytes;
-    }
+    case ElementType::kBool:
+      return copy_as<bool>(proto.int32_data());
     case ElementType::kFloat6E2M3:
     case ElementType::kFloat6E3M2:
       return pack_six_bits(proto);
@@ -123,4 +123,53 @@ Result<ir::TensorPtr> read_typed(const pb::TensorProto& proto, ElementType type,
   return ir::Tensor::make(type, std::move(dims), std::move(bytes));
 }
 
-}  // namespace tenon::onnx
+Result<std::vector<int64_t>> read_dims(const pb::TensorProto& proto, int most_rank) {
+  if (proto.dims_size() > most_rank)
+    return limit_exceeded("rank ", proto.dims_size(), " is above ", most_rank);
+  return std::vector<int64_t>(proto.dims().begin(), proto.dims().end());
+}
+
+Result<ir::TensorPtr> copy_raw(ElementType type, std::vector<int64_t> dims, const std::byte* data,
+                               size_t size) {
+  std::vector<std::byte> bytes(data, data + size);
+  if (type == ElementType::kBool) {
+    for (std::byte& byte : bytes) byte = std::byte(byte != std::byte(0));
+  }
+  return ir::Tensor::make(type, std::move(dims), std::move(bytes));
+}
+
+Result<ir::TensorPtr> read_tensor(const pb::TensorProto& proto) {
+  if (proto.has_segment() || proto.data_location() == pb::TensorProto::EXTERNAL)
+    return invalid_model("a tensor outside of a model has segments or external data");
+  ASSIGN_OR_RETURN(const ElementType type, read_element_type(proto.data_type()));
+  ASSIGN_OR_RETURN(std::vector<int64_t> dims, read_dims(proto, kMostDims));
+  if (!proto.has_raw_data()) return read_typed(proto, type, std::move(dims));
+  if (typed_field_count(proto) != 0) return invalid_model("the tensor has raw_data and a typed field too");
+  const std::string& raw = proto.raw_data();
+  return copy_raw(type, std::move(dims), reinterpret_cast<const std::byte*>(raw.data()), raw.size());
+}
+
+Result<ir::SparseTensor> read_sparse_tensor(const pb::SparseTensorProto& proto) {
+  if (proto.dims_size() > kMostDims) return limit_exceeded("a sparse tensor has rank ", proto.dims_size());
+  ir::SparseTensor sparse;
+  sparse.dims.assign(proto.dims().begin(), proto.dims().end());
+  ASSIGN_OR_RETURN(sparse.values, read_tensor(proto.values()));
+  ASSIGN_OR_RETURN(sparse.indices, read_tensor(proto.indices()));
+  return sparse;
+}
+
+void write_tensor(const ir::Tensor& tensor, pb::TensorProto* out, size_t most_bytes) {
+  out->set_data_type(static_cast<int32_t>(tensor.type()));
+  for (const int64_t dim : tensor.dims()) out->add_dims(dim);
+  if (tensor.byte_size() > most_bytes) return;
+  if (tensor.type() != ElementType::kString) return out->set_raw_data(tensor.data(), tensor.byte_size());
+  for (int64_t i = 0; i < tensor.element_count(); ++i) out->add_string_data(std::string(tensor.string_at(i)));
+}
+
+void write_sparse_tensor(const ir::SparseTensor& sparse, pb::SparseTensorProto* out, size_t most_bytes) {
+  for (const int64_t dim : sparse.dims) out->add_dims(dim);
+  if (sparse.values) write_tensor(*sparse.values, out->mutable_values(), most_bytes);
+  if (sparse.indices) write_tensor(*sparse.indices, out->mutable_indices(), most_bytes);
+}
+
+}  // namespace tenon::proto

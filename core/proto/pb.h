@@ -1,0 +1,10 @@
+// ONNX's messages, under a short name. Only core/proto, core/onnx and core/ops know them.
+#pragma once
+
+#include "onnx/onnx_pb.h"
+
+namespace tenon {
+
+namespace pb = ::tenon_onnx;
+
+}  // namespace tenon
