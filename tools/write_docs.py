@@ -12,15 +12,16 @@ import re
 import subprocess
 import sys
 
+import config_keys
+
 REPO = pathlib.Path(__file__).resolve().parents[1]
 
 
-def config_keys(tenon):
-    rows = json.loads(subprocess.run([tenon, "config", "schema"], check=True, capture_output=True, text=True).stdout)
+def config_table(tenon):
     lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for key, row in rows.items():
-        default = f"`{row['default']}`" if row["default"] else ""
-        lines.append(f"| `{key.replace('*', '<id>')}` | {row['type']} | {default} | {row['doc']} |")
+    for key, row in config_keys.keys(config_keys.schema(tenon)).items():
+        default = f"`{json.dumps(row['default'])}`" if "default" in row else ""
+        lines.append(f"| `{key.replace('*', '<id>')}` | {row['title']} | {default} | {row['description']} |")
     return "\n".join(lines)
 
 
@@ -76,7 +77,7 @@ def onednn_operators(_):
 TABLES = {
     "plugins/opencl/README.md": {"operators": opencl_operators},
     "plugins/onednn/README.md": {"operators": onednn_operators},
-    "docs/config.md": {"config keys": config_keys},
+    "docs/config.md": {"config keys": config_table},
     "docs/providers.md": {"refusal codes": refusal_codes},
     "docs/cts.md": {"checks": cts_checks},
 }
