@@ -93,6 +93,8 @@ FIXTURES = {
     "docs/config.md": MODEL | {"tenon.toml": block("docs/config.md", "toml")},
     "docs/cts.md": {"acme.tenon.json": manifest("1.4.2"), "cases": copy(EXAMPLE / "cases")},
     "docs/install.md": MODEL | {"app.cc": block("docs/user-guide.md", "cpp")},
+    "docs/from-onnxruntime.md": MODEL,
+    "docs/performance.md": MODEL,
     "docs/upgrade.md": {"acme-1.4.2": provider("1.4.2"), "acme-1.5.0": provider("1.5.0")},
     "docs/user-guide.md": MODEL | {"input.npy": picture_as_array},
     "ep-sdk/examples/minimal-provider/README.md": {"": copy(EXAMPLE)},
