@@ -23,7 +23,7 @@ import doc_fixtures
 REPO = Path(__file__).resolve().parents[2]
 COMPONENTS = ("runtime", "tools", "devel", "sdk", "cts")
 LANGUAGES = {"sh", "text", "toml", "json", "c", "cpp", "cmake"}
-LONGEST = 300  # seconds that a page may take
+LONGEST = 500  # seconds that a page may take
 
 # (page, words of the block): why it is not run.
 NOT_RUN = {
@@ -107,9 +107,10 @@ class Runner:
         script = self.work / f"{page.replace('/', '.')}.sh"
         script.write_text(script_of(page, found, skipped))
         start = time.monotonic()
-        done = subprocess.run(["bash", script], cwd=folder, env=self.environment(folder), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LONGEST,
-                              check=False)
+        # `timeout` ends what a command started, too.
+        done = subprocess.run(["timeout", str(LONGEST), "bash", script], cwd=folder, env=self.environment(folder),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", check=False)
         if done.returncode != 0:
             problems.append(f"{page}: exit code {done.returncode}\n{done.stdout[-4000:]}")
             return 0, len(skipped), problems
