@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """write_docs.py TENON [--check]: fills the generated tables of docs/ from their one source.
 
-Config keys come from `TENON config schema`, operators of a provider from what its kernels register, refusal codes from
+Config keys come from `TENON config schema`, the API from its headers, operators of a provider from what its kernels register, refusal codes from
 host/provider/refusal.h, the checks of the provider kit from the `tenon-cts --list` beside TENON. --check changes nothing and
 fails when a page is not up to date.
 """
@@ -12,15 +12,17 @@ import re
 import subprocess
 import sys
 
+import api_reference
+import config_keys
+
 REPO = pathlib.Path(__file__).resolve().parents[1]
 
 
-def config_keys(tenon):
-    rows = json.loads(subprocess.run([tenon, "config", "schema"], check=True, capture_output=True, text=True).stdout)
+def config_table(tenon):
     lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for key, row in rows.items():
-        default = f"`{row['default']}`" if row["default"] else ""
-        lines.append(f"| `{key.replace('*', '<id>')}` | {row['type']} | {default} | {row['doc']} |")
+    for key, row in config_keys.keys(config_keys.schema(tenon)).items():
+        default = f"`{json.dumps(row['default'])}`" if "default" in row else ""
+        lines.append(f"| `{key.replace('*', '<id>')}` | {row['title']} | {default} | {row['description']} |")
     return "\n".join(lines)
 
 
@@ -73,10 +75,19 @@ def onednn_operators(_):
     return operators_of("plugins/onednn/compiler/ops", "ONEDNN_OPERATOR", shorthands, 60)
 
 
+def api_c(_):
+    return api_reference.c_reference((REPO / "host/include/tenon/tenon.h").read_text())
+
+
+def api_cpp(_):
+    return api_reference.cpp_reference((REPO / "host/include/tenon/tenon.hpp").read_text())
+
+
 TABLES = {
+    "docs/api.md": {"C": api_c, "C++": api_cpp},
     "plugins/opencl/README.md": {"operators": opencl_operators},
     "plugins/onednn/README.md": {"operators": onednn_operators},
-    "docs/config.md": {"config keys": config_keys},
+    "docs/config.md": {"config keys": config_table},
     "docs/providers.md": {"refusal codes": refusal_codes},
     "docs/cts.md": {"checks": cts_checks},
 }
@@ -88,7 +99,7 @@ def main():
         path = REPO / page
         before = after = path.read_text()
         for name, make in tables.items():
-            pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.S)
+            pattern = re.compile(rf"(<!-- generated: {re.escape(name)} -->\n).*?(<!-- end -->)", re.S)
             if not pattern.search(after):
                 sys.exit(f"write_docs: {page} has no place for '{name}'")
             table = make(tenon)

@@ -4,7 +4,6 @@
 #include "host/api/functions.h"
 #include "host/api/json.h"
 #include "host/api/registered.h"
-#include "host/config/schema.h"
 #include "host/session/check.h"
 
 namespace tenon::c_api {
@@ -45,22 +44,6 @@ tenon_status config_describe(const tenon_config* config, tenon_text** out_json, 
                         {"toml", value.value.to_toml()},
                         {"origin", value.origin()},
                         {"layer", config::layer_name(value.layer)}};
-    }
-    return give_text(out.dump(), out_json);
-  });
-}
-
-tenon_status config_schema(tenon_text** out_json, tenon_error* error) {
-  return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
-    Json out = Json::object();
-    for (const config::KeySpec& spec : config::schema()) {
-      out[std::string(spec.key)] = {
-          {"type", config::type_text(spec)}, {"default", spec.default_toml}, {"doc", spec.doc}};
-      for (const config::Word& word : spec.words) {
-        if (!word.refusal.empty())
-          out[std::string(spec.key)]["refused"][std::string(word.text)] = word.refusal;
-      }
     }
     return give_text(out.dump(), out_json);
   });

@@ -11,25 +11,20 @@ names. Prints a line for each failure, then `N passed, N failed`; ends with 1 wh
 """
 
 import argparse
-import json
 import re
-import subprocess
 import sys
 import tempfile
 import traceback
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import command
+import config_keys
 import run_errors
 import settings_rows
 
 READS = re.compile(r'(?:getenv|environment|environment_ignored|variable)\((?:Place::\w+, )?"([A-Z][A-Z0-9_]+)"\)'
                    r'|(?:kOtherVariables|kShortVariables)\[\] = \{(.*?)\};|user_directory\("(\w+)"', re.DOTALL)
-
-
-def schema(tenon: Path) -> dict:
-    done = subprocess.run([tenon, "config", "schema"], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
 
 
 def variables_read() -> set[str]:
@@ -63,13 +58,13 @@ def main() -> int:
     parser.add_argument("--filter", default="", help="only rows with this text in their name")
     args = parser.parse_args()
     tenon = args.tenon.resolve()
-    keys, variables = schema(tenon), variables_read()
+    keys, variables = config_keys.keys(config_keys.schema(tenon)), variables_read()
     failures = [f"key {key}: no row in settings_rows.py" for key in keys if key not in settings_rows.KEYS]
     failures += [f"variable {name}: no row in settings_rows.py" for name in sorted(variables) if name not in settings_rows.VARIABLES]
     failures += [f"row {name}: nothing reads it" for name in settings_rows.KEYS if name not in keys and "options" not in name]
     failures += [f"row {name}: nothing reads it" for name in settings_rows.VARIABLES if name not in variables]
     for key, schema_row in keys.items():
-        unrefused = [word for word in schema_row.get("refused", {}) if (key, word) not in settings_rows.REFUSED]
+        unrefused = [word for word in schema_row.get("x-refused", {}) if (key, word) not in settings_rows.REFUSED]
         failures += [f"key {key}: no row for the refused value {word}" for word in unrefused]
     tried = [(key, row, "") for key, row in settings_rows.KEYS.items()]
     tried += [(key, row, command_variable(key)) for key, row in settings_rows.KEYS.items() if "*" not in key]

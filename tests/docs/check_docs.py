@@ -3,7 +3,7 @@
 
 Code blocks compile (cpp, c), config blocks pass `tenon config check` (toml), JSON parses, every subcommand and flag in sh blocks
 exists, and links lead somewhere. docs/errors.md has each status, kind and flag of the headers with its number, and the headers cite pages
-that exist.
+that exist. docs/files-and-variables.md has each environment variable that the sources read. run_blocks.py runs the sh blocks.
 """
 
 import json
@@ -117,11 +117,31 @@ def error_codes():
                     yield f"{header.relative_to(REPO)} cites {page}, which does not exist"
 
 
+VARIABLE_PAGE = "docs/files-and-variables.md"
+SOURCES = ("core", "host", "plugins", "ep-sdk", "tools/tenon")
+
+
+def variables():
+    """What the page of environment variables and the sources say that is not so of the other."""
+    read = set()
+    for folder in SOURCES:
+        for path in (REPO / folder).rglob("*"):
+            if path.suffix in (".cc", ".h", ".hpp"):
+                text = re.sub(r"//.*", "", path.read_text())
+                read |= set(re.findall(r'"((?:TENON|XDG|OCL)_[A-Z_]+[A-Z]|HOME)"', text))
+                read |= {f"XDG_{kind}_HOME" for kind in re.findall(r'user_directory\("([A-Z]+)"', text)}
+    table = re.findall(r"^\| (`[A-Z].*?) \|", (REPO / VARIABLE_PAGE).read_text(), re.M)
+    written = {name for cell in table for name in re.findall(r"`([A-Z_]+)`", cell)}
+    for name in sorted(read ^ written):
+        yield f"{name} is {'read by the sources and not here' if name in read else 'here, and nothing reads it'}"
+
+
 def main():
     failed = passed = 0
-    for problem in error_codes():
-        failed += 1
-        print(f"docs/errors.md: {problem}")
+    for page, problems in (("docs/errors.md", error_codes()), (VARIABLE_PAGE, variables())):
+        for problem in problems:
+            failed += 1
+            print(f"failed {page}: {problem}")
     pages = [REPO / "README.md", *sorted((REPO / "docs").rglob("*.md")), *sorted((REPO / "ep-sdk").rglob("*.md")),
              *sorted((REPO / "plugins").rglob("*.md"))]
     with tempfile.TemporaryDirectory() as folder:

@@ -130,6 +130,12 @@ class Install(unittest.TestCase):
         self.assertEqual(verdict(), "usable")
         self.assertEqual(verdict(TENON_PROVIDER_FILES=str(elsewhere)), "E_FILE_MODE")
 
+    def test_man_pages_and_the_schema_of_the_config_come_along(self):
+        pages = {path.name for path in (self.prefix / "share/man/man1").iterdir()}
+        self.assertLessEqual({"tenon.1", "tenon-bench.1", "tenon-config-check.1", "tenon-cts.1"}, pages)
+        self.assertEqual((self.prefix / "share/tenon/config.schema.json").read_text(),
+                         must(self.prefix / "bin/tenon", "config", "schema", env=plain_environment()))
+
     def test_the_licence_comes_along(self):
         found = {path.name for path in (self.prefix / "share/doc/tenon").iterdir()}
         self.assertLessEqual({"LICENSE", "third-party.md"}, found)

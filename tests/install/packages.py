@@ -2,6 +2,7 @@
 """packages.py BUILD_DIR: the Debian packages that tools/package makes hold each file once, say what they need, and run from where
 they are unpacked."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -76,6 +77,12 @@ class Packages(unittest.TestCase):
         verdicts = {entry["id"]: entry["verdict"] for entry in json.loads(listed.stdout)
                     if str(self.root) in entry["manifest"]}
         self.assertEqual(verdicts.get("cpu"), "usable", listed.stdout)
+
+    def test_there_are_man_pages_and_the_schema_of_the_config(self):
+        for name in ("tenon.1.gz", "tenon-run.1.gz", "tenon-providers-list.1.gz", "tenon-cts.1.gz"):
+            text = gzip.decompress((self.root / "usr/share/man/man1" / name).read_bytes()).decode()
+            self.assertIn(".SH SYNOPSIS", text, name)
+        self.assertIn("properties", json.loads((self.root / "usr/share/tenon/config.schema.json").read_text()))
 
     def test_a_folder_that_is_no_build_is_refused_with_the_cure(self):
         done = run(REPO / "tools/package", "--build", self.out, "--out", self.out / "more")

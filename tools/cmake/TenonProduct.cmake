@@ -2,7 +2,7 @@
 #
 #   runtime   libtenon and its helper tenon-scan                  sdk     what providers are built with
 #   devel     headers, find_package(Tenon), tenon.pc; with sdk    cts     the kit
-#   tools     the command                                         tenon_ep_<id>   one provider each
+#   tools     the command, its man pages, the config's schema     tenon_ep_<id>   one provider each
 include(CMakePackageConfigHelpers)
 
 add_custom_target(tenon_product DEPENDS tenon)
@@ -11,6 +11,36 @@ foreach(target tenon_scan tenon_command tenon_cts)
     add_dependencies(tenon_product ${target})
   endif()
 endforeach()
+
+# Man pages and the schema of the config file are what the programs print; those of another processor cannot be asked here.
+# tenon_man_pages(<target> <component>)
+function(tenon_man_pages target component)
+  set(folder ${tenon_BINARY_DIR}/man/${component})
+  add_custom_command(
+    OUTPUT ${folder}.stamp
+    COMMAND ${TENON_PYTHON_FOUND} -B ${tenon_SOURCE_DIR}/tools/write_man.py $<TARGET_FILE:${target}> ${folder}
+    COMMAND ${CMAKE_COMMAND} -E touch ${folder}.stamp
+    DEPENDS ${target} tenon_command ${tenon_SOURCE_DIR}/tools/write_man.py ${tenon_SOURCE_DIR}/docs/command-line.md
+    COMMENT "man pages of ${target}"
+    VERBATIM)
+  add_custom_target(${target}_man ALL DEPENDS ${folder}.stamp)
+  add_dependencies(tenon_product ${target}_man)
+  install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${component})
+endfunction()
+
+if(TENON_BUILD_TOOLS AND NOT CMAKE_CROSSCOMPILING)
+  tenon_man_pages(tenon_command tools)
+  tenon_man_pages(tenon_cts cts)
+  set(schema ${tenon_BINARY_DIR}/config.schema.json)
+  add_custom_command(
+    OUTPUT ${schema}
+    COMMAND $<TARGET_FILE:tenon_command> config schema > ${schema}
+    DEPENDS tenon_command
+    COMMENT "the JSON Schema of the config file")
+  add_custom_target(tenon_config_schema ALL DEPENDS ${schema})
+  add_dependencies(tenon_product tenon_config_schema)
+  install(FILES ${schema} DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon COMPONENT tools)
+endif()
 get_property(folders DIRECTORY ${tenon_SOURCE_DIR}/plugins PROPERTY SUBDIRECTORIES)
 foreach(folder IN LISTS folders)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)

@@ -71,7 +71,7 @@ void add_config(CLI::App& app, int& exit) {
   CLI::App* show = command->add_subcommand("show", "Print the values in force");
   show->add_flag("--origin", flags->origin, "With the place each value comes from");
   CLI::App* schema =
-      command->add_subcommand("schema", "Print every key with type, default and meaning as JSON");
+      command->add_subcommand("schema", "Print the JSON Schema of the config file, for editors");
   for (CLI::App* sub : {check, show}) {
     sub->add_flag("--json", flags->json, "Print JSON");
     flags->session.add_to(*sub);

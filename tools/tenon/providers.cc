@@ -196,7 +196,7 @@ void add_providers(CLI::App& app, int& exit) {
   install_command->callback(change([flags] {
     install_provider(
         flags->session, flags->source,
-        flags->folder.empty() ? default_provider_folder() : std::filesystem::path(flags->folder));
+        flags->folder.empty() ? default_provider_folder() : std::filesystem::absolute(flags->folder));
   }));
   rollback_command->callback(change([flags] { roll_back_provider(flags->session, flags->id); }));
   restore_command->callback(change([flags] { restore_provider(flags->session, flags->id, flags->version); }));

@@ -211,7 +211,7 @@ typedef struct tenon_api {
   tenon_status (*model_describe)(tenon_str model_path, const tenon_config* config, tenon_text** out_json,
                                  tenon_error* error);
 
-  /* JSON schema of every config key: type, default, doc; for help and completion. */
+  /* The JSON Schema (draft 2020-12) of the config file, for editors: type, default and meaning of every key. */
   tenon_status (*config_schema)(tenon_text** out_json, tenon_error* error);
   /* Quarantined libraries as JSON; `remove_hash` not empty: takes one out. */
   tenon_status (*quarantine_describe)(tenon_str remove_hash, tenon_text** out_json, tenon_error* error);
