@@ -55,6 +55,27 @@ Claimed first_claimed(const std::vector<Claimed>& all, const char* what,
   throw NotApplicable(std::string("the provider claims no ") + what);
 }
 
+void each_claimed(const Target& target, const std::function<void(const Subject&, const Claimed&)>& body) {
+  const Bench bench(target);
+  for (const Claimed& claimed : claimed_probes(target, *bench.subject)) {
+    stage("the probe " + claimed.probe.name);
+    try {
+      body(*bench.subject, claimed);
+    } catch (const CallFailed& failed) {
+      throw Failed(claimed.probe.name + ": " + failed.what(), "what is claimed must run");
+    } catch (const Failed& failed) {
+      throw Failed(claimed.probe.name + ": " + failed.what(), failed.cure);
+    }
+  }
+}
+
+bool has_sequence_or_string(const Claimed& claimed) {
+  const auto odd = [](const Tensor& t) { return t.kind != TENON_KIND_TENSOR || t.dtype == TENON_STRING; };
+  const NodeCase& node = claimed.probe.node;
+  return std::any_of(node.inputs.begin(), node.inputs.end(), odd) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), odd);
+}
+
 bool is_plain(const Claimed& claimed) {
   const auto plain = [](const Tensor& t) { return t.kind == TENON_KIND_TENSOR && t.dtype != TENON_STRING; };
   const NodeCase& node = claimed.probe.node;

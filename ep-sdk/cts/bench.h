@@ -46,6 +46,9 @@ std::vector<Claimed> claimed_probes(const Target& target, const Subject& subject
 Claimed first_claimed(const std::vector<Claimed>& all, const char* what,
                       const std::function<bool(const Claimed&)>& fits);
 
+/// Calls `body` with each claimed probe; a slot that fails there is Failed.
+void each_claimed(const Target& target, const std::function<void(const Subject&, const Claimed&)>& body);
+bool has_sequence_or_string(const Claimed& claimed);
 /// Whether a Run of this claim fills memory that the host gives, all of it tensors of numbers.
 bool is_plain(const Claimed& claimed);
 

@@ -21,95 +21,6 @@ tenon_status fail(tenon_error* error, tenon_status code, const char* message) {
   return code;
 }
 
-// ---- Graph view ----
-
-/// Writes as much of `full` as the caller's struct has room for.
-template <class Info>
-tenon_status fill(Info* out, Info full, const char* function) {
-  const uint32_t size = out->struct_size;
-  if (size < 8) {
-    host_state().violate(11, std::string(function) + " is called with a struct whose struct_size is not set");
-    return TENON_INVALID_ARGUMENT;
-  }
-  full.struct_size = size;
-  std::memcpy(static_cast<void*>(out), &full, std::min<size_t>(size, sizeof full));
-  return TENON_OK;
-}
-
-bool usable(const tenon_graph* graph, const char* function) {
-  if (graph == nullptr || !graph->ended) return graph != nullptr;
-  host_state().violate(14, std::string(function) + " is called with a graph after the call that lent it");
-  return false;
-}
-
-tenon_status graph_info(const tenon_graph* graph, tenon_graph_info* out) {
-  if (!usable(graph, "graph_info")) return TENON_INVALID_ARGUMENT;
-  tenon_graph_info info{};
-  info.flags = graph->flags;
-  info.node_count = static_cast<uint32_t>(graph->nodes.size());
-  info.value_count = static_cast<uint32_t>(graph->values.size());
-  info.input_count = static_cast<uint32_t>(graph->inputs.size());
-  info.output_count = static_cast<uint32_t>(graph->outputs.size());
-  info.inputs = graph->inputs.data();
-  info.outputs = graph->outputs.data();
-  info.name = {"test", 4};
-  info.opsets = graph->opsets.data();
-  info.opset_count = static_cast<uint32_t>(graph->opsets.size());
-  return fill(out, info, "graph_info");
-}
-
-tenon_status graph_node(const tenon_graph* graph, uint32_t node, tenon_node_info* out) {
-  if (!usable(graph, "graph_node") || node >= graph->nodes.size()) return TENON_INVALID_ARGUMENT;
-  const tenon_graph::Node& from = graph->nodes[node];
-  tenon_node_info info{};
-  info.flags = from.in_case->taken ? TENON_NODE_TAKEN : 0;
-  info.name = to_str(from.name);
-  info.domain = to_str(from.domain);
-  info.op_type = to_str(from.op_type);
-  info.overload = {"", 0};
-  info.since_version = from.in_case->since_version;
-  info.attribute_count = static_cast<uint32_t>(from.attributes.size());
-  info.inputs = from.inputs.data();
-  info.outputs = from.outputs.data();
-  info.input_count = static_cast<uint32_t>(from.inputs.size());
-  info.output_count = static_cast<uint32_t>(from.outputs.size());
-  return fill(out, info, "graph_node");
-}
-
-tenon_status graph_value(const tenon_graph* graph, uint32_t value, tenon_value_info* out) {
-  if (!usable(graph, "graph_value") || value >= graph->values.size()) return TENON_INVALID_ARGUMENT;
-  return fill(out, graph->values[value].info, "graph_value");
-}
-
-tenon_status graph_attribute(const tenon_graph* graph, uint32_t node, uint32_t index, tenon_attribute* out) {
-  if (!usable(graph, "graph_attribute") || node >= graph->nodes.size()) return TENON_INVALID_ARGUMENT;
-  if (index >= graph->nodes[node].attributes.size()) return TENON_INVALID_ARGUMENT;
-  return fill(out, graph->nodes[node].attributes[index], "graph_attribute");
-}
-
-tenon_status graph_find_attribute(const tenon_graph* graph, uint32_t node, tenon_str name,
-                                  tenon_attribute* out) {
-  if (!usable(graph, "graph_find_attribute") || node >= graph->nodes.size()) return TENON_INVALID_ARGUMENT;
-  for (const tenon_attribute& attribute : graph->nodes[node].attributes) {
-    if (text(attribute.name) == text(name)) return fill(out, attribute, "graph_find_attribute");
-  }
-  return TENON_NOT_FOUND;
-}
-
-tenon_status graph_constant(const tenon_graph* graph, uint32_t value, tenon_tensor* out) {
-  if (!usable(graph, "graph_constant") || value >= graph->values.size()) return TENON_INVALID_ARGUMENT;
-  if ((graph->values[value].info.flags & TENON_VALUE_CONSTANT) == 0) return TENON_INVALID_ARGUMENT;
-  *out = graph->values[value].constant;
-  return TENON_OK;
-}
-
-tenon_status graph_constant_consumed(const tenon_graph* graph, uint32_t value) {
-  if (!usable(graph, "graph_constant_consumed") || value >= graph->values.size())
-    return TENON_INVALID_ARGUMENT;
-  const_cast<tenon_graph*>(graph)->consumed.insert(value);
-  return TENON_OK;
-}
-
 void log(tenon_host_provider*, uint32_t level, tenon_str, tenon_str) {
   ++host_state().log_calls;
   if (level < TENON_LOG_ERROR || level > TENON_LOG_DEBUG)
@@ -359,13 +270,7 @@ tenon_host_api full_table() {
   tenon_host_api t{};
   t.struct_size = sizeof(t);
   t.abi_minor = TENON_EP_ABI_MINOR;
-  t.graph_info = graph_info;
-  t.graph_node = graph_node;
-  t.graph_value = graph_value;
-  t.graph_attribute = graph_attribute;
-  t.graph_find_attribute = graph_find_attribute;
-  t.graph_constant = graph_constant;
-  t.graph_constant_consumed = graph_constant_consumed;
+  add_graph_functions(&t);
   t.log = log;
   t.parallel_for = parallel_for;
   t.worker_count = worker_count;

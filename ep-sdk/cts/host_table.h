@@ -92,6 +92,8 @@ void release_value(tenon_value* value);
 /// How many values are alive.
 int live_values();
 
+/// Sets the slots by which a provider looks at a graph.
+void add_graph_functions(tenon_host_api* table);
 /// Every slot is set.
 const tenon_host_api& host_table();
 /// Without what a host may leave out: logging, threads lent, shared objects, the cache, extensions.

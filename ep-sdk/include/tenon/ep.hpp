@@ -10,6 +10,7 @@
 //   detail/context.hpp    PrepareContext, Context: what a kernel works with
 //   detail/kernel.hpp     TENON_KERNEL, the registry
 //   negotiate.hpp         negotiate(): for a provider that writes its own table
+//   detail/claims.hpp     which kernel takes a node
 //   detail/provider.hpp   TENON_KERNEL_PROVIDER: the whole provider around the kernels
 //
 // What it does not do: it holds no state but the host's table and the list of kernels, starts no thread, and

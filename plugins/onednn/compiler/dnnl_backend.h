@@ -1,6 +1,6 @@
 // The one door to oneDNN: layouts, primitives and their execution, in words of our own, so that another major
-// version of the library is another implementation of this header. dnnl_backend.cc alone includes the
-// library's, which is loaded when the first of these functions is called.
+// version of the library is another implementation of this header. Only the files that
+// implement it (dnnl_*) include the library's, which is loaded when the first of these functions is called.
 //
 // What it does not do: it knows no ONNX operator, plans no memory and starts no thread.
 #pragma once

@@ -1,5 +1,5 @@
 // The functions of oneDNN, which is loaded when the first of them is called: a session whose model gains nothing here pays
-// nothing for the library. dnnl_backend.cc includes this before the library's C++ header, whose inline functions then call
+// nothing for the library. dnnl_data.h includes this before the library's C++ header, whose inline functions then call
 // these as well.
 #pragma once
 

@@ -1,0 +1,249 @@
+// Compile and prepare.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "ep-sdk/cts/bench.h"
+
+namespace tenon::cts {
+namespace {
+
+/// Runs `body` on another thread; what it throws is thrown here.
+void on_thread(const std::function<void()>& body) {
+  std::exception_ptr error;
+  std::thread([&] {
+    try {
+      body();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }).join();
+  if (error) std::rethrow_exception(error);
+}
+
+/// Runs `body` on `count` threads at once.
+void on_threads(int count, const std::function<void()>& body) {
+  std::mutex mutex;
+  std::exception_ptr error;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&] {
+      try {
+        body();
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        error = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (error) std::rethrow_exception(error);
+}
+
+/// The order in which a host may compile what was claimed is its own.
+void compile_together(const Subject& subject, const std::vector<Claimed>& all) {
+  std::vector<std::unique_ptr<Program>> programs;
+  for (size_t i = all.size(); i-- > 0;) {
+    stage("the probe " + all[i].probe.name);
+    programs.push_back(std::make_unique<Program>(subject, all[i].graph, all[i].claim));
+    programs.push_back(std::make_unique<Program>(subject, all[i].graph, all[i].claim));
+  }
+}
+
+}  // namespace
+
+TENON_CHECK("R29", "what was claimed is compiled, in any order, twice over, and several nodes together") {
+  const Bench bench(target);
+  const Subject& subject = *bench.subject;
+  const std::vector<Claimed> all = claimed_probes(target, subject);
+  const char* cure = "claim only what compile takes, and find the claim by its nodes and its own tag";
+  try {
+    compile_together(subject, all);
+    for (const Claimed& claimed : all) {
+      const NodeCase& node = claimed.probe.node;
+      const bool chains = node.inputs.size() == 1 && node.outputs.size() == 1 && is_plain(claimed) &&
+                          node.inputs[0].dims == node.outputs[0].dims &&
+                          node.inputs[0].dtype == node.outputs[0].dtype;
+      if (!chains) continue;
+      const GraphCase chain = make_chain(claimed, 4);
+      for (const Claim& claim : ask(subject, chain).claims) {
+        const Program program(subject, chain, claim);
+        const Prepared prepared(program);
+      }
+    }
+  } catch (const CallFailed& failed) {
+    throw Failed("what was claimed does not compile: " + std::string(failed.what()), cure);
+  }
+}
+
+TENON_CHECK("R30", "constants are only read, and those that were consumed not even that after compile") {
+  host_state().protect_constants = true;
+  bool any = false;
+  each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    any = any || program.has_constants();
+    program.protect_constants(true, PROT_NONE);
+    const Prepared prepared(program);
+    Execution execution(prepared);
+    execution.run();
+    if (claimed.probe.has_expected)
+      require_equal(execution.outputs(), claimed.probe.node.outputs,
+                    "with protected constants the result is wrong",
+                    "keep a form of your own of what is marked consumed");
+  });
+  if (!any) throw NotApplicable("no probe with a constant is claimed");
+}
+
+TENON_CHECK("R31", "a program is prepared and run from any thread, and is not changed by that") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    std::vector<Tensor> first;
+    on_thread([&] {
+      const Prepared prepared(program);
+      Execution execution(prepared);
+      on_thread([&] { execution.run(); });
+      first = execution.outputs();
+    });
+    const Prepared again(program);
+    Execution execution(again);
+    execution.run();
+    require_equal(execution.outputs(), first, "run again on another thread",
+                  "change nothing in a program after compile");
+    on_threads(4, [&] {
+      for (int i = 0; i < 10; ++i) const Prepared prepared(program);
+    });
+  });
+}
+
+TENON_CHECK("R32", "a compile that returns OK gives a program") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+  });
+}
+
+TENON_CHECK("R33", "prepare answers every shape that was left open, and contradicts none that was inferred") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    {
+      const Program program(subject, claimed.graph, claimed.claim);
+      const Prepared prepared(program);
+    }
+    GraphCase open = claimed.graph;
+    for (GraphCase::Value& value : open.values) value.is_open = value.is_output;
+    const Offer offer = ask(subject, open);
+    if (offer.claims.empty()) return;
+    const Program program(subject, open, offer.claims[0]);
+    PrepareSetup setup;
+    setup.infer_outputs = false;
+    std::unique_ptr<Prepared> prepared;
+    try {
+      prepared = std::make_unique<Prepared>(program, setup);
+    } catch (const CallFailed&) {
+      return;  // one that leaves shapes to the host's inference says so
+    }
+    Execution execution(*prepared);
+    execution.run();
+    execution.outputs();
+  });
+}
+
+TENON_CHECK("R34", "shapes given to the host have a rank up to 32 and no negative dimension") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    GraphCase open = claimed.graph;
+    for (GraphCase::Value& value : open.values) value.is_open = value.is_output;
+    const Offer offer = ask(subject, open);
+    if (offer.claims.empty()) return;
+    const Program program(subject, open, offer.claims[0]);
+    for (const bool infer : {true, false}) {
+      PrepareSetup setup;
+      setup.infer_outputs = infer;
+      std::unique_ptr<Prepared> prepared;
+      try {
+        prepared = std::make_unique<Prepared>(program, setup);
+      } catch (const CallFailed&) {
+        continue;  // see R33
+      }
+      Execution execution(*prepared);
+      execution.run();
+    }
+  });
+  require_no_violation(34);
+}
+
+TENON_CHECK("R35", "aliases name inputs of the program, and a Run over shared memory gives the same") {
+  bool any = false;
+  each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    any = any || std::any_of(prepared.aliases.begin(), prepared.aliases.end(),
+                             [](const tenon_alias& alias) { return alias.kind != TENON_ALIAS_NONE; });
+    const std::vector<Tensor> apart = run_claim(subject, claimed);
+    RunSetup setup;
+    setup.placement = Placement::kShared;
+    Execution execution(prepared, setup);
+    execution.run();
+    require_equal(execution.outputs(), apart, "over the memory of the input",
+                  "offer MAY_OVERWRITE only where each element is read before it is written");
+  });
+  if (!any) throw NotApplicable("no probe has an alias");
+}
+
+TENON_CHECK(
+    "R36",
+    "the workspace is in a domain of the device or the host's, aligned to a power of two, and large enough") {
+  bool any = false;
+  each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    any = any || prepared.workspace_bytes > 0;
+    // Whatever it held before, and with nothing behind it.
+    std::vector<Tensor> first;
+    for (const uint8_t fill : {0x00, 0xFF}) {
+      RunSetup setup;
+      setup.fill = fill;
+      Execution execution(prepared, setup);
+      execution.run();
+      execution.check_surroundings();
+      if (first.empty()) first = execution.outputs();
+      require_equal(execution.outputs(), first, "with another workspace",
+                    "initialise what is read of the workspace");
+    }
+  });
+  if (!any) throw NotApplicable("no probe has a workspace");
+}
+
+TENON_CHECK("R37", "prepare reads no data but that of constants and of inputs claimed as shape inputs") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    if (has_sequence_or_string(claimed)) return;
+    const Program program(subject, claimed.graph, claimed.claim);
+    PrepareSetup setup;
+    setup.seal_data = true;
+    const Prepared prepared(program, setup);
+  });
+}
+
+TENON_CHECK("R38",
+            "what prepare made serves several Runs, at once where the device allows it, and stays the same") {
+  each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
+    const std::vector<Tensor> expected = run_claim(subject, claimed);
+    const Program program(subject, claimed.graph, claimed.claim);
+    const Prepared prepared(program);
+    const auto run_some = [&] {
+      Execution execution(prepared);
+      for (int i = 0; i < 5; ++i) {
+        execution.run();
+        require_equal(execution.outputs(), expected,
+                      "Run " + std::to_string(i) + " of the same prepared program",
+                      "keep what changes in a Run out of what prepare made");
+      }
+    };
+    run_some();
+    const bool at_once = subject.device_text.serialize <= TENON_SERIALIZE_BINDING;
+    if (at_once) on_threads(4, run_some);
+  });
+}
+
+}  // namespace tenon::cts
