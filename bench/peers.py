@@ -110,7 +110,7 @@ def run_tenon(folder: Path, threads: int, seconds: float, provider: str) -> floa
 def tenon_outputs(folder: Path, provider: str, work: Path) -> list[np.ndarray]:
     command = [COMMAND, "run", folder / "model.onnx", "--output", work] + tenon_flags(folder, provider)
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
-    order = json.loads(subprocess.run([COMMAND, "inspect", folder / "model.onnx", "--json"], check=True,
+    order = json.loads(subprocess.run([COMMAND, "inspect", folder / "model.onnx", "--format", "json"], check=True,
                                       capture_output=True, text=True).stdout)
     return [np.load(work / f"{entry['name'].replace('/', '_')}.npy") for entry in order["outputs"]]
 

@@ -22,7 +22,7 @@ struct Flags {
   Target target;
   std::vector<std::string> filters;
   std::vector<std::string> expectations;
-  std::string json, junit, worker, here;
+  std::string format = "text", output, junit, worker, here;
   double time_factor = 1;
   bool list = false;
 };
@@ -138,7 +138,6 @@ void check_cases(const Flags& flags, std::vector<Result>* results, std::vector<R
   }
   for (Result& result : by_operator(*cases)) {
     if (!wanted(flags, result.id)) continue;
-    std::printf("%s\n", line_of(result).c_str());
     results->push_back(std::move(result));
   }
 }
@@ -158,27 +157,51 @@ bool write_file(const std::string& path, const std::string& text) {
   return false;
 }
 
+/// The lines of the text report, which are printed as they come unless JSON goes to the terminal.
+class TextReport {
+ public:
+  explicit TextReport(const Flags& flags) : prints_(flags.format == "text" || !flags.output.empty()) {}
+  void add(const std::string& line) {
+    text_ += line + "\n";
+    if (!prints_) return;
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  bool prints_;
+  std::string text_;
+};
+
+bool write_reports(const Flags& flags, const TextReport& text, const std::vector<Result>& results,
+                   const std::vector<Result>& cases) {
+  const std::string report = flags.format == "json" ? json_report(flags.target, results, cases) : text.text();
+  if (flags.output.empty() && flags.format == "json") std::printf("%s", report.c_str());
+  return write_file(flags.output, report) && write_file(flags.junit, junit_report(flags.target, results));
+}
+
 int check_all(const Flags& flags) {
   std::vector<Result> results;
+  TextReport text(flags);
   for (const Check& check : all_checks()) {
     if (!wanted(flags, check.id)) continue;
     results.push_back(run_check(flags, check));
-    std::printf("%s\n", line_of(results.back()).c_str());
-    std::fflush(stdout);
+    text.add(line_of(results.back()));
   }
   std::vector<Result> cases;
+  const size_t rules = results.size();
   check_cases(flags, &results, &cases);
+  for (size_t i = rules; i < results.size(); ++i) text.add(line_of(results[i]));
   if (results.empty()) {
     std::fprintf(stderr, "tenon-cts: no check has such a name; tenon-cts --list shows them\n");
     return kUsage;
   }
-  const bool written = write_file(flags.json, json_report(flags.target, results, cases)) &&
-                       write_file(flags.junit, junit_report(flags.target, results));
   const Summary summary = summarize(results);
-  if (summary.declared > 0) std::printf("%d declared in the manifest\n", summary.declared);
-  std::printf("%d passed, %d failed, %d not applicable\n", summary.passed, summary.failed,
-              summary.not_applicable);
-  if (!written) return kUsage;
+  if (summary.declared > 0) text.add(std::to_string(summary.declared) + " declared in the manifest");
+  text.add(std::to_string(summary.passed) + " passed, " + std::to_string(summary.failed) + " failed, " +
+           std::to_string(summary.not_applicable) + " not applicable");
+  if (!write_reports(flags, text, results, cases)) return kUsage;
   return summary.failed == 0 ? kPassed : kFailed;
 }
 
@@ -201,8 +224,11 @@ int main(int argc, char** argv) {
                  "Declared failures of ONNX cases, as tenon test reads them");
   app.add_option("--libtenon", flags.target.libtenon,
                  "The libtenon.so that runs ONNX cases; default: beside this program");
-  app.add_option("--json", flags.json, "Write a JSON report");
-  app.add_option("--junit", flags.junit, "Write a JUnit report");
+  app.add_option("--format", flags.format, "How the report is printed; json is for programs")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("-o,--output", flags.output, "Write the report to a file; its text is printed all the same");
+  app.add_option("--junit", flags.junit, "Write a JUnit report too");
   app.add_option("--time-factor", flags.time_factor,
                  "Multiplies every time limit, for slow machines and sanitizers")
       ->check(CLI::PositiveNumber);

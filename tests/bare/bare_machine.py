@@ -55,7 +55,7 @@ class Command:
 def problems(command: Command, provider: str) -> list[str]:
     out = []
     code, cause, cure = command.machine.refusals[provider]
-    listed = command("providers", "list", "--json")
+    listed = command("providers", "list", "--format", "json")
     entry = next((entry for entry in json.loads(listed.stdout or "[]") if entry["id"] == provider), {})
     if entry.get("refusal") != code:
         out.append(f"listed as '{entry.get('refusal')}', expected '{code}': {entry.get('reason')} {listed.stderr}")

@@ -66,7 +66,7 @@ def form_problems(exit_code: int, report: dict, junit: str, expected: list[dict]
 def run_cases(tenon: Path, cases: Path, provider: str | None) -> tuple[int, dict, str]:
     """Exit code, JSON report and JUnit report of `tenon test`."""
     reports = [cases.parent / "report.json", cases.parent / "report.xml"]
-    command = [tenon, "test", cases, "--json", reports[0], "--junit", reports[1]]
+    command = [tenon, "test", cases, "--format", "json", "--output", reports[0], "--junit", reports[1]]
     command += ["--provider", provider] if provider else []
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if not all(report.is_file() for report in reports):

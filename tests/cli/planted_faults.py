@@ -153,7 +153,7 @@ class Judge:
     def run(self, case: Path, *more: str) -> tuple[gate.Counts, list[dict]]:
         result = self.folder / "result.json"
         result.unlink(missing_ok=True)
-        command = [self.tenon, "test", case, "--json", result, "--provider", "cpu", *more]
+        command = [self.tenon, "test", case, "--format", "json", "--output", result, "--provider", "cpu", *more]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         counts = gate.judge_cases("planted", 1, done.returncode, result)
         return counts, json.loads(result.read_text())["cases"] if result.exists() else [{"message": done.stderr}]

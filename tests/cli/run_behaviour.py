@@ -6,7 +6,7 @@
 A row runs `args` (default: one Relu, traced) in a new folder that holds relu.onnx, chain.onnx (a = x + x, r = relu(a),
 y = r * a), half.onnx (the same in float16), pair.onnx (y = a + b), x.npy, half.npy and c.toml: the fake accelerator first, then cpu, with the row's `config` lines, `on_lost` and `options` of
 the accelerator. `stdout` and `stderr` are patterns; `json` are values in the JSON it prints, by path; `trace` are
-patterns for events of category fallback in the trace of the Run; `explain` are patterns for `tenon explain --json` with
+patterns for events of category fallback in the trace of the Run; `explain` are patterns for `tenon explain --format json` with
 the same config. {fakes} in `env` is the folder of the fakes, {dir} that of the row. `copy` puts a provider, with other
 `requires` in its manifest, into {dir}/providers. A row with `needs` is not run where one of these providers was not
 built, which is said at the end. Prints a line for each failure, then `N passed, N failed`;
@@ -110,7 +110,7 @@ def problems_of(tenon: Path, row: dict, folder: Path) -> list[str]:
         names = [event["name"] for event in events if event.get("cat") == "fallback"]
         problems += missing("the trace", row["trace"], "\n".join(names))
     if "explain" in row:
-        explained = start(["explain", "relu.onnx", "--config", "c.toml", "--json"])
+        explained = start(["explain", "relu.onnx", "--config", "c.toml", "--format", "json"])
         problems += missing("explain", row["explain"], explained.stdout)
     return problems
 

@@ -82,7 +82,7 @@ class Bench:
     def entry(self, changes: dict) -> dict:
         """What `providers list` says of it, without the name of the folder."""
         self.write(changes)
-        done = self.start("providers", "list", "--json")
+        done = self.start("providers", "list", "--format", "json")
         entries = [e for e in json.loads(done.stdout) if e["manifest"].startswith(str(self.folder))]
         return json.loads(json.dumps(entries[0]).replace(str(self.folder), "")) if entries else {"none": done.stderr}
 
@@ -174,7 +174,7 @@ def completes(bench: Bench):
     counts = []
     for value in (True, False):
         bench.write({"traits.completes": value})
-        done = bench.start("explain", "m.onnx", "--provider", "cpu", "--json")
+        done = bench.start("explain", "m.onnx", "--provider", "cpu", "--format", "json")
         counts.append(done.stdout.count('"op"'))
     assert counts[0] < counts[1], counts
 
@@ -239,11 +239,11 @@ def priority(bench: Bench):
     orders = []
     for value in (0, 1000000):
         bench.write({"priority": value})
-        done = bench.start("config", "check", "--json", also=str(accelerator))
+        done = bench.start("config", "check", "--format", "json", also=str(accelerator))
         orders.append(done.stdout.index("cpu/cpu") < done.stdout.index("accelerator/"))
     assert orders == [False, True], orders
     bench.write({"priority": -1})
-    done = bench.start("config", "check", "--json", also=str(accelerator))
+    done = bench.start("config", "check", "--format", "json", also=str(accelerator))
     assert "cpu/cpu" not in done.stdout and "S_BY_NAME" in done.stdout, done.stdout
 
 

@@ -29,7 +29,7 @@ def write_case(folder, op, x, y):
 
 def run(cts, manifest, cases, libtenon, environment=None):
     report = cases.parent / "report.json"
-    command = [cts, manifest, "--cases", cases, "--libtenon", libtenon, "--filter", "op.*", "--json", report]
+    command = [cts, manifest, "--cases", cases, "--libtenon", libtenon, "--filter", "op.*", "--format", "json", "--output", report]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env={**os.environ, **(environment or {})})
     print(done.stdout, done.stderr, sep="")
     return done.returncode, json.loads(report.read_text())

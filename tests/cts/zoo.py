@@ -207,7 +207,7 @@ class Zoo:
     def statuses(self, manifest, checks, arguments, environment):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             filters = [word for check in checks for word in ("--filter", check)]
-            command = [self.cts, manifest, *filters, *arguments, "--json", report.name]
+            command = [self.cts, manifest, *filters, *arguments, "--format", "json", "--output", report.name]
             # A hang is told by the time limit, which the good provider shows to be enough.
             done = subprocess.run([*map(str, command), "--time-factor", os.environ.get("TENON_ZOO_TIME_FACTOR", "0.1")],
                                   capture_output=True, text=True, env={**os.environ, **environment})

@@ -85,17 +85,17 @@ class Samples:
         return ["--config", str(config)]
 
     def run(self) -> list:
-        return [self.json("run", DIGITS, "--input", "random", "--json", "--profile"),
-                self.json("run", self.sequence, "--input", "random", "--json"),
-                self.json("run", self.chain, "--input", "random", "--json", *self.ABSENT)]
+        return [self.json("run", DIGITS, "--input", "random", "--format", "json", "--profile"),
+                self.json("run", self.sequence, "--input", "random", "--format", "json"),
+                self.json("run", self.chain, "--input", "random", "--format", "json", *self.ABSENT)]
 
     def explain(self) -> list:
         fault = ["provider.accelerator.options.fault = 'compile'", "provider.accelerator.options.fault_op = 'Relu'"]
         rule = ["[[placement]]", "match = { op = 'Conv' }", "provider = 'cpu'"]
-        return [self.json("explain", DIGITS, "--json"),
-                self.json("explain", self.chain, "--json", *self.accelerator("provider.accelerator.options.ops = 'Relu'", *rule)),
-                self.json("explain", self.chain, "--json", *self.accelerator(*fault)),
-                self.json("explain", self.chain, "--json", *self.ABSENT), self.fallback()]
+        return [self.json("explain", DIGITS, "--format", "json"),
+                self.json("explain", self.chain, "--format", "json", *self.accelerator("provider.accelerator.options.ops = 'Relu'", *rule)),
+                self.json("explain", self.chain, "--format", "json", *self.accelerator(*fault)),
+                self.json("explain", self.chain, "--format", "json", *self.ABSENT), self.fallback()]
 
     def fallback(self) -> dict:
         """What a session says of itself after a Run that failed in the accelerator and went on without it."""
@@ -132,18 +132,18 @@ class Samples:
         return data.parents[1]
 
     def test(self) -> list:
-        self.text("test", self.case(), "--json", "report.json", "--provider", "cpu")
+        self.text("test", self.case(), "--format", "json", "--output", "report.json", "--provider", "cpu")
         return [json.loads((self.folder / "report.json").read_text())]
 
     def compare(self) -> list:
         wrong = self.accelerator("provider.accelerator.options.wrong_op = 'Relu'")
-        same = self.json("compare", self.chain, "--providers", "accelerator,cpu", "--json", *self.accelerator())
-        return [same, self.json("compare", self.chain, "--providers", "accelerator,cpu", "--all-nodes", "--json", *wrong, codes=(1,)),
-                self.json("compare", self.sequence, "--providers", "accelerator,cpu", "--json", *self.accelerator())]
+        same = self.json("compare", self.chain, "--providers", "accelerator,cpu", "--format", "json", *self.accelerator())
+        return [same, self.json("compare", self.chain, "--providers", "accelerator,cpu", "--all-nodes", "--format", "json", *wrong, codes=(1,)),
+                self.json("compare", self.sequence, "--providers", "accelerator,cpu", "--format", "json", *self.accelerator())]
 
     def providers(self) -> list:
         flags = self.accelerator()
-        found = self.json("providers", "list", "--json", *flags)
+        found = self.json("providers", "list", "--format", "json", *flags)
         bounded = json.loads(next((self.fakes / "accelerator").glob("*.tenon.json")).read_text())
         bounded["options"] += [{"name": "more", "type": "int", "default": 1, "min": 0, "max": 9, "doc": "bounded on both sides"}]
         bounded["requires"] = {"files": ["/nowhere/firmware.bin"]}
@@ -152,11 +152,11 @@ class Samples:
         (edited / "accelerator.tenon.json").write_text(json.dumps(bounded))
         (edited / "broken.tenon.json").write_text("{")
         return [found, self.json("providers", "show", "accelerator", *flags),
-                self.json("providers", "list", "--json", TENON_ADD_PROVIDER_FILES=str(edited))]
+                self.json("providers", "list", "--format", "json", TENON_ADD_PROVIDER_FILES=str(edited))]
 
     def doctor(self) -> list:
         """Of what providers() made."""
-        return [self.json("providers", "doctor", "--json", codes=(1,), TENON_ADD_PROVIDER_FILES=str(self.folder / "edited"))]
+        return [self.json("providers", "doctor", "--format", "json", codes=(1,), TENON_ADD_PROVIDER_FILES=str(self.folder / "edited"))]
 
     def quarantine(self) -> list:
         self.text("providers", "list", TENON_ADD_PROVIDER_FILES=str(self.fakes / "defects/negotiate_crashes.tenon.json"))
@@ -166,19 +166,19 @@ class Samples:
 
     def kit(self) -> list:
         manifest = next((self.fakes / "accelerator").glob("*.tenon.json"))
-        self.text(manifest, "--cases", self.case(), "--filter", "hygiene.*", "--filter", "op.*", "--json", "kit.json", codes=(0, 1),
+        self.text(manifest, "--cases", self.case(), "--filter", "hygiene.*", "--filter", "op.*", "--format", "json", "--output", "kit.json", codes=(0, 1),
                   program="tenon-cts")
         return [json.loads((self.folder / "kit.json").read_text())]
 
 
 def all_samples(build: Path, folder: Path) -> dict[str, list]:
     s = Samples(build, folder)
-    check = [s.json("config", "check", "--json", "--set", "select.order=['cpu']"),
-             s.json("config", "check", "--json", "--set", "select.order=['absent']", codes=(11,), TENON_NONSENSE="1")]
+    check = [s.json("config", "check", "--format", "json", "--set", "select.order=['cpu']"),
+             s.json("config", "check", "--format", "json", "--set", "select.order=['absent']", codes=(11,), TENON_NONSENSE="1")]
     return {
         "Run": s.run(),
         "Explain": s.explain(),
-        "Model": [s.json("inspect", path, "--json") for path in (DIGITS, s.function)],
+        "Model": [s.json("inspect", path, "--format", "json") for path in (DIGITS, s.function)],
         "Plans": s.plans(),
         "Compare": s.compare(),
         "Test": s.test(),
@@ -187,7 +187,7 @@ def all_samples(build: Path, folder: Path) -> dict[str, list]:
         "Doctor": s.doctor(),
         "Quarantine": s.quarantine(),
         "Config check": check,
-        "Config show": [s.json("config", "show", "--json")],
+        "Config show": [s.json("config", "show", "--format", "json")],
         "Traces": s.trace(),
         "Kit": s.kit(),
     }

@@ -124,7 +124,7 @@ class Install(unittest.TestCase):
             os.chown(path, 4711, 4711)
 
         def verdict(**more: str) -> str:
-            listed = json.loads(must(owned / "bin/tenon", "providers", "list", "--json", env=plain_environment(**more)))
+            listed = json.loads(must(owned / "bin/tenon", "providers", "list", "--format", "json", env=plain_environment(**more)))
             return next(entry["refusal"] or entry["verdict"] for entry in listed if entry["id"] == "cpu")
 
         self.assertEqual(verdict(), "usable")

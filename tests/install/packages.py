@@ -71,9 +71,9 @@ class Packages(unittest.TestCase):
     def test_what_is_unpacked_runs(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TENON_")}
         done = run(self.root / "usr/bin/tenon", "run", DIGITS / "digits.onnx", "--input", f"image={DIGITS / 'digit_7.png'}",
-                   "--provider", "cpu", "--json", env=environment)
+                   "--provider", "cpu", "--format", "json", env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
-        listed = run(self.root / "usr/bin/tenon", "providers", "list", "--json", env=environment)
+        listed = run(self.root / "usr/bin/tenon", "providers", "list", "--format", "json", env=environment)
         verdicts = {entry["id"]: entry["verdict"] for entry in json.loads(listed.stdout)
                     if str(self.root) in entry["manifest"]}
         self.assertEqual(verdicts.get("cpu"), "usable", listed.stdout)

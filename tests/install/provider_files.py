@@ -53,7 +53,7 @@ class ProviderFiles(unittest.TestCase):
 
     def taken(self) -> str | None:
         """The version that a session would take. Whatever is found of it is usable, or not chosen."""
-        ended = self.providers("list", "--json")
+        ended = self.providers("list", "--format", "json")
         self.assertEqual(ended.returncode, 0, ended.stderr)
         entries = [entry for entry in json.loads(ended.stdout) if entry["id"] == "good"]
         self.assertEqual([entry["refusal"] for entry in entries], [""] * len(entries), entries)

@@ -31,7 +31,7 @@ class Counted:
     def __init__(self, tenon: str, manifests: list[str], folder: str, plant: str = ""):
         with tempfile.TemporaryDirectory() as name:
             report, lines = pathlib.Path(name) / "report.json", pathlib.Path(name) / "launches"
-            command = [tenon, "test", folder, "--provider", "opencl", "cpu", "--json", report]
+            command = [tenon, "test", folder, "--provider", "opencl", "cpu", "--format", "json", "--output", report]
             for setting in SETTINGS:
                 command += ["--set", setting]
             environment = {"TENON_PROVIDER_FILES": os.pathsep.join(manifests), "TENON_LAUNCHES": str(lines)}

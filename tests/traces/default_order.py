@@ -43,7 +43,7 @@ def explain(tenon: str, model: pathlib.Path, *settings: str) -> dict:
     words = [word for setting in settings for word in ("--set", setting)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TENON_")}
     done = subprocess.run(
-        [tenon, "explain", model, "--json", *words], capture_output=True, text=True, env=environment, check=False
+        [tenon, "explain", model, "--format", "json", *words], capture_output=True, text=True, env=environment, check=False
     )
     if done.returncode != 0:
         sys.exit(f"{model}: {done.stdout}{done.stderr}")

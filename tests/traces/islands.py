@@ -27,7 +27,7 @@ def trace(tenon: str, model: pathlib.Path, provider: str, *settings: str) -> lis
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "trace.json"
         command = [tenon, "run", model / "model.onnx", "--provider", f"{provider},cpu", "--trace", file]
-        inspected = subprocess.run([tenon, "inspect", model / "model.onnx", "--json"], capture_output=True, text=True, check=True)
+        inspected = subprocess.run([tenon, "inspect", model / "model.onnx", "--format", "json"], capture_output=True, text=True, check=True)
         for i, value in enumerate(json.loads(inspected.stdout)["inputs"]):
             command += ["--input", f"{value['name']}={model / 'test_data_set_0' / f'input_{i}.pb'}"]
         for setting in [*SETTINGS.get(provider, []), *settings]:

@@ -19,7 +19,8 @@ using Json = nlohmann::json;
 struct BenchFlags {
   std::vector<std::string> models, inputs;
   std::vector<int> threads;
-  std::string format = "md", output, baseline;
+  std::string output, baseline;
+  FormatFlag format;
   double seconds = 2;
   int warmup = 3;
   int64_t free_dim = 1;
@@ -123,7 +124,7 @@ std::string threads_text(int threads) { return threads ? std::to_string(threads)
 std::string to_text(const std::vector<Row>& rows, const std::string& format, const Json& baseline) {
   if (format == "json") return to_json(rows).dump(2) + "\n";
   std::string out;
-  const bool md = format == "md";
+  const bool md = format == "text";
   const char* separator = md ? " | " : ",";
   std::vector<std::string> heading{"model", "threads", "load",   "first",       "median",
                                    "p90",   "p99",     "runs/s", "peak memory", "ran on"};
@@ -182,7 +183,7 @@ int bench(const BenchFlags& flags) {
                  model);
       rows.push_back(measure(model, count, flags));
     }
-  std::string text = to_text(rows, flags.format, baseline);
+  std::string text = to_text(rows, flags.format.format, baseline);
   if (flags.output.empty())
     std::printf("%s", text.c_str());
   else if (!(std::ofstream(flags.output) << text))
@@ -211,9 +212,7 @@ void add_bench(CLI::App& app, int& exit) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
-  command->add_option("--format", flags->format, "md, csv or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"md", "csv", "json"}));
+  flags->format.add_to(*command, {"csv"});
   command->add_option("-o,--output", flags->output, "Write the table to a file");
   command->add_option("--baseline", flags->baseline, "JSON report of an earlier bench to compare with");
   flags->session.add_to(*command);

@@ -42,6 +42,14 @@ struct SessionFlags {
   Config config() const;
 };
 
+/// --format, of every command that prints a report.
+struct FormatFlag {
+  std::string format = "text";
+  /// `more`: what this command can print beside text and json.
+  void add_to(CLI::App& app, const std::vector<std::string>& more = {});
+  bool is_json() const { return format == "json"; }
+};
+
 /// The TOML of a list of provider ids. An error names an id that cannot be one.
 std::string order_of(const std::vector<std::string>& ids);
 

@@ -18,7 +18,8 @@ struct CompareFlags {
   std::string model;
   std::vector<std::string> providers, inputs;
   SessionFlags session;
-  bool all_nodes = false, json = false, quantized = false;
+  bool all_nodes = false, quantized = false;
+  FormatFlag format;
   uint64_t seed = 0;
 };
 
@@ -172,7 +173,7 @@ int compare(const CompareFlags& flags) {
     if (row.difference.empty()) continue;
     if (differing++ == 0) first = &row;
   }
-  if (flags.json) {
+  if (flags.format.is_json()) {
     Json out{{"model", flags.model},    {"a", flags.providers[0]}, {"b", flags.providers[1]},
              {"compared", rows.size()}, {"differing", differing},  {"values", Json::array()}};
     for (const Row& row : rows) out["values"].push_back(to_json(row));
@@ -203,7 +204,7 @@ void add_compare(CLI::App& app, int& exit) {
   command->add_option("-i,--input", flags->inputs, "NAME=SOURCE, as for run; inputs not given are random");
   command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
   command->add_flag("--quantized", flags->quantized, "Judge floats by cosine and signal to noise");
-  command->add_flag("--json", flags->json, "Print JSON");
+  flags->format.add_to(*command);
   command->add_option("--config", flags->session.config_path, "Config file; its select.order is replaced")
       ->type_name("FILE");
   command->add_option("--set", flags->session.settings, "One key of the config")->type_name("KEY=VALUE");

@@ -60,7 +60,8 @@ int show_schema() {
 void add_config(CLI::App& app, int& exit) {
   struct Flags {
     SessionFlags session;
-    bool json = false, origin = false;
+    FormatFlag format;
+    bool origin = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("config", "Check a config file, or show the values in force");
@@ -73,12 +74,13 @@ void add_config(CLI::App& app, int& exit) {
   CLI::App* schema =
       command->add_subcommand("schema", "Print the JSON Schema of the config file, for editors");
   for (CLI::App* sub : {check, show}) {
-    sub->add_flag("--json", flags->json, "Print JSON");
+    flags->format.add_to(*sub);
     flags->session.add_to(*sub);
   }
   command->footer("Example: tenon config check tenon.toml");
-  check->callback([flags, &exit] { exit = check_config(flags->session, flags->json); });
-  show->callback([flags, &exit] { exit = show_config(flags->session, flags->origin, flags->json); });
+  check->callback([flags, &exit] { exit = check_config(flags->session, flags->format.is_json()); });
+  show->callback(
+      [flags, &exit] { exit = show_config(flags->session, flags->origin, flags->format.is_json()); });
   schema->callback([&exit] { exit = show_schema(); });
 }
 

@@ -66,16 +66,17 @@ void add_explain(CLI::App& app, int& exit) {
   struct Flags {
     std::string model;
     SessionFlags session;
-    bool json = false;
+    FormatFlag format;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
       app.add_subcommand("explain", "Show for every node who runs it and why others declined");
   command->add_option("model", flags->model, "ONNX file")->required();
-  command->add_flag("--json", flags->json, "Print JSON");
+  flags->format.add_to(*command);
   flags->session.add_to(*command);
   command->footer("Example: tenon explain model.onnx --provider onednn,cpu");
-  command->callback([flags, &exit] { exit = explain(flags->model, flags->session, flags->json); });
+  command->callback(
+      [flags, &exit] { exit = explain(flags->model, flags->session, flags->format.is_json()); });
 }
 
 }  // namespace tenon::cli

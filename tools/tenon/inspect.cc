@@ -61,16 +61,17 @@ void add_inspect(CLI::App& app, int& exit) {
   struct Flags {
     std::string model;
     SessionFlags session;
-    bool json = false;
+    FormatFlag format;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
       app.add_subcommand("inspect", "Show inputs, outputs, opsets, operators and size of a model");
   command->add_option("model", flags->model, "ONNX file")->required();
-  command->add_flag("--json", flags->json, "Print JSON");
+  flags->format.add_to(*command);
   flags->session.add_to(*command);
-  command->footer("Example: tenon inspect model.onnx --json");
-  command->callback([flags, &exit] { exit = inspect(flags->model, flags->session, flags->json); });
+  command->footer("Example: tenon inspect model.onnx --format json");
+  command->callback(
+      [flags, &exit] { exit = inspect(flags->model, flags->session, flags->format.is_json()); });
 }
 
 }  // namespace tenon::cli

@@ -85,6 +85,14 @@ void SessionFlags::add_to(CLI::App& app) {
       "Show what host and providers log, on stderr; -vv with what only helps to find defects");
 }
 
+void FormatFlag::add_to(CLI::App& app, const std::vector<std::string>& more) {
+  std::vector<std::string> formats{"text", "json"};
+  formats.insert(formats.end(), more.begin(), more.end());
+  app.add_option("--format", format, "How it is printed; json is for programs")
+      ->capture_default_str()
+      ->check(CLI::IsMember(formats));
+}
+
 Config SessionFlags::config() const {
   Config config = Config::load(config_path);
   for (const std::string& setting : settings) {

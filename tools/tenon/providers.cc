@@ -134,7 +134,7 @@ int quarantine(const std::string& remove) {
 void add_providers(CLI::App& app, int& exit) {
   struct Flags {
     SessionFlags session;
-    bool json = false;
+    FormatFlag format;
     std::string id, remove, version, source, folder;
     bool purge = false;
     std::vector<std::string> ids;
@@ -144,13 +144,13 @@ void add_providers(CLI::App& app, int& exit) {
       "providers", "Show the execution providers that are installed, and why one is not taken");
   command->require_subcommand(1);
   CLI::App* list_command = command->add_subcommand("list", "Every manifest found, with its verdict");
-  list_command->add_flag("--json", flags->json, "Print JSON");
+  flags->format.add_to(*list_command);
   CLI::App* show_command = command->add_subcommand("show", "All that is known of one provider, as JSON");
   show_command->add_option("id", flags->id, "Provider id")->required();
   CLI::App* doctor_command = command->add_subcommand(
       "doctor", "What each provider lacks, and what to install; exit code 1 when one cannot be used");
   doctor_command->add_option("id", flags->ids, "Provider ids; default: all");
-  doctor_command->add_flag("--json", flags->json, "Print JSON");
+  flags->format.add_to(*doctor_command);
   doctor_command->footer("Example: tenon providers doctor");
   CLI::App* quarantine_command =
       command->add_subcommand("quarantine", "Libraries that crashed a scan, as JSON");
@@ -183,9 +183,10 @@ void add_providers(CLI::App& app, int& exit) {
   flags->session.add_to(*show_command);
   flags->session.add_to(*doctor_command);
   command->footer("Example: tenon providers list");
-  list_command->callback([flags, &exit] { exit = list(flags->session, flags->json); });
+  list_command->callback([flags, &exit] { exit = list(flags->session, flags->format.is_json()); });
   show_command->callback([flags, &exit] { exit = show(flags->session, flags->id); });
-  doctor_command->callback([flags, &exit] { exit = doctor(flags->session, flags->ids, flags->json); });
+  doctor_command->callback(
+      [flags, &exit] { exit = doctor(flags->session, flags->ids, flags->format.is_json()); });
   quarantine_command->callback([flags, &exit] { exit = quarantine(flags->remove); });
   const auto change = [flags, &exit](auto&& what) {
     return [flags, &exit, what] {

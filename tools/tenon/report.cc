@@ -57,6 +57,19 @@ std::string json_report(const std::vector<CaseResult>& results) {
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string text_report(const std::vector<CaseResult>& results, bool all) {
+  std::string out;
+  for (const CaseResult& result : results) {
+    if (result.status == "passed" && !all) continue;
+    out += result.status + " " + result.name + (result.message.empty() ? "" : ": ") + result.message + "\n";
+  }
+  const Summary summary = summarize(results);
+  if (summary.crashed) out += std::to_string(summary.crashed) + " of the failed crashed or hung\n";
+  return out + std::to_string(summary.passed) + " passed, " +
+         std::to_string(summary.failed + summary.crashed) + " failed, " + std::to_string(summary.declared) +
+         " declared\n";
+}
+
 std::string junit_report(const std::vector<CaseResult>& results) {
   Summary summary = summarize(results);
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"tenon\" tests=\"" +

@@ -15,6 +15,8 @@ Summary summarize(const std::vector<CaseResult>& results);
 
 /// {"summary": {...}, "cases": [...]}, cases in order.
 std::string json_report(const std::vector<CaseResult>& results);
+/// A line for each case that did not pass, or with `all` for every one, and the counts.
+std::string text_report(const std::vector<CaseResult>& results, bool all);
 std::string junit_report(const std::vector<CaseResult>& results);
 
 }  // namespace tenon::cli

@@ -23,7 +23,8 @@ struct RunFlags {
   uint64_t seed = 0;
   int top = 5;
   int64_t deadline_ms = 0;
-  bool json = false, profile = false;
+  bool profile = false;
+  FormatFlag format;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -198,7 +199,7 @@ int run(const RunFlags& flags) {
   std::vector<std::string> labels;
   if (model.is_object() && model.contains("metadata") && model["metadata"].contains("tenon.labels"))
     labels = split(model["metadata"]["tenon.labels"].get<std::string>());
-  if (flags.json) {
+  if (flags.format.is_json()) {
     nlohmann::json out{{"load_ns", load_ns}, {"run_ns", run_ns}, {"nodes", placement}};
     out["passed_over"] = nlohmann::json::parse(explained)["passed_over"];
     for (const NamedValue& output : outputs) out["outputs"][output.name] = to_json(output.value);
@@ -241,7 +242,7 @@ void add_run(CLI::App& app, int& exit) {
       ->check(CLI::Range(1, 1000));
   command->add_option("--deadline", flags->deadline_ms, "Give up after so many milliseconds")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--json", flags->json, "Print JSON");
+  flags->format.add_to(*command);
   flags->session.add_to(*command);
   command->footer("Example: tenon run digits.onnx --input image=digit_3.png --provider cpu");
   command->callback([flags, &exit] { exit = run(*flags); });

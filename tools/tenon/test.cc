@@ -19,7 +19,8 @@ namespace {
 
 struct TestFlags {
   std::vector<std::string> dirs, expectations;
-  std::string junit, json, filter;
+  std::string junit, output, filter;
+  FormatFlag format;
   double timeout = 60;
   int jobs = 0;
   bool worker = false, verbose = false;
@@ -146,16 +147,13 @@ int test(TestFlags flags) {
   for (size_t i = 0; i < results.size(); ++i) {
     CaseResult& result = results[i];
     expectations.apply(cases[i], &result);
-    if (result.status != "passed" || flags.verbose)
-      std::printf("%s %s%s%s\n", result.status.c_str(), result.name.c_str(),
-                  result.message.empty() ? "" : ": ", result.message.c_str());
   }
-  write_file(flags.json, json_report(results), "--json");
+  const Summary summary = summarize(results);
+  const std::string text = text_report(results, flags.verbose),
+                    report = flags.format.is_json() ? json_report(results) + "\n" : text;
+  write_file(flags.output, report, "--output");
   write_file(flags.junit, junit_report(results), "--junit");
-  Summary summary = summarize(results);
-  if (summary.crashed) std::printf("%d of the failed crashed or hung\n", summary.crashed);
-  std::printf("%d passed, %d failed, %d declared\n", summary.passed, summary.failed + summary.crashed,
-              summary.declared);
+  std::printf("%s", (flags.output.empty() ? report : text).c_str());
   return summary.failed + summary.crashed ? kFailed : kSuccess;
 }
 
@@ -168,8 +166,10 @@ void add_test(CLI::App& app, int& exit) {
   command->add_option("dirs", flags->dirs, "Folders with cases in them or below");
   command->add_option("--filter", flags->filter, "Only cases with this text in their path");
   command->add_option("--expectations", flags->expectations, "Declared failures (JSON), with their reasons");
-  command->add_option("--json", flags->json, "Write a JSON report");
-  command->add_option("--junit", flags->junit, "Write a JUnit report");
+  flags->format.add_to(*command);
+  command->add_option("-o,--output", flags->output,
+                      "Write the report to a file; its text is printed all the same");
+  command->add_option("--junit", flags->junit, "Write a JUnit report too");
   command->add_option("--timeout", flags->timeout, "Seconds a case may take")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
@@ -177,7 +177,7 @@ void add_test(CLI::App& app, int& exit) {
   command->add_flag("-v,--verbose", flags->verbose, "List passed cases too");
   command->add_flag("--worker", flags->worker)->group("");
   flags->session.add_to(*command);
-  command->footer("Example: tenon test build/conformance/node --provider cpu --json report.json");
+  command->footer("Example: tenon test build/conformance/node --provider cpu --format json -o report.json");
   command->callback([flags, &exit] { exit = test(*flags); });
 }
 

@@ -8,267 +8,16 @@
 // Value is a counted reference and cheap to copy. Thread rules are those of tenon.h.
 #pragma once
 
-#include <complex>
-#include <cstring>
-#include <exception>
 #include <functional>
-#include <initializer_list>
-#include <map>
 #include <memory>
 #include <optional>
-#include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
-#include "tenon/tenon.h"
+#include "tenon/value.hpp"
 
 namespace tenon {
-
-/// The library's table. Throws std::runtime_error when the library is older than this header: its table ends before the
-/// functions that are called here.
-inline const tenon_api& api() {
-  static const tenon_api* const table = [] {
-    const tenon_api* const found = tenon_get_api(TENON_API_VERSION);
-    if (found == nullptr || found->struct_size < sizeof(tenon_api))
-      throw std::runtime_error(
-          "libtenon is older than the header tenon/tenon.hpp that this program was compiled with");
-    return found;
-  }();
-  return *table;
-}
-
-inline tenon_str as_str(std::string_view text) { return {text.data(), text.size()}; }
-inline std::string as_string(tenon_str text) { return std::string(text.data, text.size); }
-
-/// Where the lines go that providers log; see tenon_api::log_set. Null drops them.
-inline void set_log(tenon_log_fn fn, void* context = nullptr) { api().log_set(fn, context); }
-
-/// A failure. `kind` is one of TENON_ERROR_x and `code` a tenon_status; `where` names the node, file or
-/// provider.
-class Error : public std::exception {
- public:
-  Error(uint32_t kind, tenon_status code, std::string where, std::string message)
-      : kind_(kind), code_(code), where_(std::move(where)), message_(std::move(message)) {
-    text_ = where_.empty() ? message_ : where_ + ": " + message_;
-  }
-  const char* what() const noexcept override { return text_.c_str(); }
-  uint32_t kind() const { return kind_; }
-  tenon_status code() const { return code_; }
-  const std::string& where() const { return where_; }
-  const std::string& message() const { return message_; }
-
- private:
-  uint32_t kind_;
-  tenon_status code_;
-  std::string where_, message_, text_;
-};
-
-namespace detail {
-
-/// A tenon_error to hand out, turned into tenon::Error when the call failed.
-class Check {
- public:
-  Check() { error_.struct_size = sizeof error_; }
-  tenon_error* out() { return &error_; }
-  void operator()(tenon_status status) const {
-    if (status != TENON_OK) throw make(status);
-  }
-  Error make(tenon_status status) const {
-    return Error(api().error_kind(&error_), status, error_.where, error_.message);
-  }
-
- private:
-  tenon_error error_{};
-};
-
-template <auto Release>
-struct Deleter {
-  template <class T>
-  void operator()(T* handle) const {
-    (api().*Release)(handle);
-  }
-};
-
-template <class T, auto Release>
-using Owner = std::unique_ptr<T, Deleter<Release>>;
-
-inline std::string take_text(tenon_text* text) {
-  Owner<tenon_text, &tenon_api::text_release> owner(text);
-  return as_string(api().text_get(text));
-}
-
-}  // namespace detail
-
-/// The element type of a C++ type. float16, bfloat16 and the smaller ones travel as raw bytes (Value::raw).
-template <class T>
-constexpr uint32_t element_type_of() {
-  if constexpr (std::is_same_v<T, float>)
-    return TENON_FLOAT32;
-  else if constexpr (std::is_same_v<T, double>)
-    return TENON_FLOAT64;
-  else if constexpr (std::is_same_v<T, bool>)
-    return TENON_BOOL;
-  else if constexpr (std::is_same_v<T, std::complex<float>>)
-    return TENON_COMPLEX64;
-  else if constexpr (std::is_same_v<T, std::complex<double>>)
-    return TENON_COMPLEX128;
-  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
-    return sizeof(T) == 1   ? TENON_INT8
-           : sizeof(T) == 2 ? TENON_INT16
-           : sizeof(T) == 4 ? TENON_INT32
-                            : TENON_INT64;
-  else if constexpr (std::is_integral_v<T>)
-    return sizeof(T) == 1   ? TENON_UINT8
-           : sizeof(T) == 2 ? TENON_UINT16
-           : sizeof(T) == 4 ? TENON_UINT32
-                            : TENON_UINT64;
-  else
-    static_assert(!sizeof(T), "no element type for this C++ type");
-}
-
-/// A counted reference to a tensor, sequence, optional or map; empty when default-made.
-class Value {
- public:
-  Value() = default;
-  /// Takes over one count.
-  static Value adopt(tenon_value* value) {
-    Value out;
-    out.value_ = value;
-    return out;
-  }
-  Value(const Value& other) : value_(other.value_) {
-    if (value_) api().value_retain(value_);
-  }
-  Value(Value&& other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
-  Value& operator=(Value other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
-  ~Value() {
-    if (value_) api().value_release(value_);
-  }
-
-  /// A tensor of its own memory, 64-byte aligned, not initialised.
-  static Value empty_tensor(uint32_t dtype, std::span<const int64_t> dims) {
-    detail::Check check;
-    tenon_value* value = nullptr;
-    void* data = nullptr;
-    check(api().value_make_tensor(dtype, static_cast<uint32_t>(dims.size()), dims.data(), &value, &data,
-                                  check.out()));
-    return adopt(value);
-  }
-  /// A copy of `elements`, which must be as many as dims say.
-  template <class T>
-  static Value tensor(const std::vector<int64_t>& dims, std::span<const T> elements) {
-    Value out = empty_tensor(element_type_of<T>(), dims);
-    std::span<T> data = out.mutable_data<T>();
-    if (data.size() != elements.size())
-      throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::tensor",
-                  "dims ask for " + std::to_string(data.size()) + " elements, given are " +
-                      std::to_string(elements.size()));
-    if (!elements.empty()) std::memcpy(data.data(), elements.data(), elements.size_bytes());
-    return out;
-  }
-  template <class T>
-  static Value tensor(const std::vector<int64_t>& dims, std::initializer_list<T> elements) {
-    return tensor<T>(dims, std::span<const T>(elements.begin(), elements.size()));
-  }
-  /// Refers to memory that must outlive every count of the value.
-  template <class T>
-  static Value view(const std::vector<int64_t>& dims, std::span<const T> elements) {
-    tenon_tensor tensor{};
-    tensor.kind = TENON_KIND_TENSOR;
-    tensor.dtype = element_type_of<T>();
-    tensor.rank = static_cast<uint32_t>(dims.size());
-    tensor.dims = dims.data();
-    tensor.data = const_cast<T*>(elements.data());
-    tensor.byte_size = elements.size_bytes();
-    detail::Check check;
-    tenon_value* value = nullptr;
-    check(api().value_wrap(&tensor, nullptr, nullptr, &value, check.out()));
-    return adopt(value);
-  }
-  static Value strings(const std::vector<int64_t>& dims, const std::vector<std::string>& elements) {
-    std::vector<int64_t> offsets{0};
-    std::string bytes;
-    for (const std::string& element : elements) {
-      bytes += element;
-      offsets.push_back(static_cast<int64_t>(bytes.size()));
-    }
-    detail::Check check;
-    tenon_value* value = nullptr;
-    check(api().value_make_strings(static_cast<uint32_t>(dims.size()), dims.data(), offsets.data(),
-                                   bytes.data(), &value, check.out()));
-    return adopt(value);
-  }
-
-  explicit operator bool() const { return value_ != nullptr; }
-  tenon_value* get() const { return value_; }
-  tenon_value* release() { return std::exchange(value_, nullptr); }
-  uint32_t kind() const { return value_ ? api().value_kind(value_) : uint32_t{TENON_KIND_NONE}; }
-  /// Number of elements of a sequence, optional (0 or 1) or map (2: keys and values).
-  uint64_t size() const { return api().value_size(value_); }
-  Value operator[](uint64_t index) const {
-    tenon_value* element = api().value_element(value_, index);
-    if (element) api().value_retain(element);
-    return adopt(element);
-  }
-
-  /// The tensor's description; borrowed from this value.
-  tenon_tensor describe() const {
-    tenon_tensor tensor{};
-    detail::Check check;
-    check(api().value_tensor(value_, &tensor));
-    return tensor;
-  }
-  uint32_t dtype() const { return describe().dtype; }
-  std::vector<int64_t> dims() const {
-    tenon_tensor tensor = describe();
-    return {tensor.dims, tensor.dims + tensor.rank};
-  }
-  uint64_t element_count() const {
-    uint64_t count = 1;
-    const tenon_tensor tensor = describe();
-    for (uint32_t i = 0; i < tensor.rank; ++i) count *= static_cast<uint64_t>(tensor.dims[i]);
-    return count;
-  }
-  template <class T>
-  std::span<const T> data() const {
-    tenon_tensor tensor = typed<T>();
-    return {static_cast<const T*>(tensor.data), tensor.byte_size / sizeof(T)};
-  }
-  template <class T>
-  std::span<T> mutable_data() {
-    tenon_tensor tensor = typed<T>();
-    return {static_cast<T*>(tensor.data), tensor.byte_size / sizeof(T)};
-  }
-  std::span<const std::byte> raw() const {
-    tenon_tensor tensor = describe();
-    return {static_cast<const std::byte*>(tensor.data), tensor.byte_size};
-  }
-  std::string_view string_at(uint64_t index) const {
-    tenon_tensor tensor = describe();
-    const char* bytes = static_cast<const char*>(tensor.data);
-    return {bytes + tensor.offsets[index],
-            static_cast<size_t>(tensor.offsets[index + 1] - tensor.offsets[index])};
-  }
-
- private:
-  template <class T>
-  tenon_tensor typed() const {
-    tenon_tensor tensor = describe();
-    if (tensor.dtype != element_type_of<std::remove_const_t<T>>())
-      throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::data",
-                  "the tensor has element type " + std::to_string(tensor.dtype) + ", asked was " +
-                      std::to_string(element_type_of<std::remove_const_t<T>>()));
-    return tensor;
-  }
-  tenon_value* value_ = nullptr;
-};
 
 class Config {
  public:
@@ -416,6 +165,29 @@ class Session {
     return out;
   }
 
+  /// Runs for these outputs alone. A value that is given is written in place, and must have the output's type and shape; an
+  /// empty one is allocated.
+  void run(const std::vector<NamedValue>& inputs, std::vector<NamedValue>* outputs,
+           const RunOptions& options = {}) {
+    if (outputs->empty()) return;
+    std::vector<tenon_named_value> c_inputs;
+    for (const NamedValue& input : inputs) c_inputs.push_back({as_str(input.name), input.value.get()});
+    std::vector<tenon_str> names;
+    std::vector<tenon_value*> values;
+    for (const NamedValue& output : *outputs) {
+      names.push_back(as_str(output.name));
+      values.push_back(output.value.get());
+    }
+    detail::Check check;
+    detail::with_run_options(options, [&](const tenon_run_options* c_options) {
+      check(api().run(session_.get(), c_options, c_inputs.data(), static_cast<uint32_t>(c_inputs.size()),
+                      names.data(), static_cast<uint32_t>(names.size()), values.data(), check.out()));
+    });
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!(*outputs)[i].value) (*outputs)[i].value = Value::adopt(values[i]);
+    }
+  }
+
   /// TENON_DESCRIBE_x as JSON.
   std::string describe(uint32_t what) const {
     detail::Check check;
@@ -462,7 +234,17 @@ class Slots {
     tenon_slots* slots = nullptr;
     check(api().slots_create(session.get(), &slots, check.out()));
     slots_.reset(slots);
+    for (const tenon_io_info& info : session.inputs()) inputs_.push_back(as_string(info.name));
+    for (const tenon_io_info& info : session.outputs()) outputs_.push_back(as_string(info.name));
   }
+  /// The tensor's memory stays the caller's, until the slots are gone or something else is bound.
+  void bind_input(std::string_view name, const tenon_tensor& tensor) {
+    bind_input(find(inputs_, name, "input"), tensor);
+  }
+  void bind_output(std::string_view name, const tenon_tensor& tensor) {
+    bind_output(find(outputs_, name, "output"), tensor);
+  }
+  tenon_tensor output(std::string_view name) const { return output(find(outputs_, name, "output")); }
   void bind_input(uint32_t index, const tenon_tensor& tensor) {
     detail::Check check;
     check(api().slots_bind_input(slots_.get(), index, &tensor, check.out()));
@@ -486,6 +268,14 @@ class Slots {
   tenon_slots* get() const { return slots_.get(); }
 
  private:
+  static uint32_t find(const std::vector<std::string>& names, std::string_view name, const char* what) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == name) return static_cast<uint32_t>(i);
+    }
+    throw Error(TENON_ERROR_INVALID_INPUT, TENON_NOT_FOUND, "tenon::Slots",
+                "there is no " + std::string(what) + " '" + std::string(name) + "'");
+  }
+  std::vector<std::string> inputs_, outputs_;
   detail::Owner<tenon_slots, &tenon_api::slots_release> slots_;
 };
 

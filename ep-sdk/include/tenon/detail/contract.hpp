@@ -44,65 +44,35 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/detail/tensor.hpp"
+#include "tenon/detail/contract_reader.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
 
 class Contract {
  public:
-  /// An integer attribute, or `otherwise` when the node lacks it.
-  using Attributes = std::function<int64_t(std::string_view name, int64_t otherwise)>;
+  using Attributes = ContractReader::Attributes;
   /// The dims of input `i`; nothing when it is missing or is no tensor.
   using Shapes = std::function<std::optional<DimsView>(int i)>;
 
-  struct Factor {
-    enum Kind { kNumber, kSymbol, kDim } kind = kNumber;
-    char op = '*';       // '*' or '/', before the factor
-    int64_t number = 0;  // kNumber; kDim: the axis, from the end when negative
-    int index = 0;       // kSymbol: which; kDim: the input
-  };
-  struct Dim {
-    bool any = false, at_most = false;
-    int list = -1;  // which list of dims, for D...
-    std::vector<Factor> factors;
-  };
-  struct Condition {
-    enum Kind { kAny, kDims, kOne, kRankOf, kRank, kSame, kBroadcastTo, kBroadcast, kCount } kind = kAny;
-    std::vector<Dim> dims;
-    int input = -1;
-    int lowest = 0, highest = TENON_EP_MAX_RANK;
-  };
-  struct Input {
-    std::string name;
-    std::string text;  // of the shape, as written
-    std::string mark;  // "index", "size" or empty
-    bool optional = false, rest = false;
-    std::vector<std::vector<Condition>> alternatives;
-  };
+  using Factor = ContractForm::Factor;
+  using Dim = ContractForm::Dim;
+  using Condition = ContractForm::Condition;
+  using Input = ContractForm::Input;
 
   Contract() = default;
   /// Throws Error when `text` cannot be read. `attributes` is asked for each $name.
-  Contract(std::string_view text, const Attributes& attributes) : text_(text), attributes_(&attributes) {
-    if (text == "none") at_ = text.size();
-    while (skip_space(), at_ < text_.size()) {
-      read_input();
-      if (!accept(';')) break;
-    }
-    skip_space();
-    if (at_ != text_.size()) bad("the end or ';' expected");
-    attributes_ = nullptr;
-    text_ = {};
-  }
+  Contract(std::string_view text, const Attributes& attributes)
+      : form_(ContractReader(text, attributes).read()) {}
 
-  const std::vector<Input>& inputs() const { return inputs_; }
+  const std::vector<Input>& inputs() const { return form_.inputs; }
 
   /// Why the shapes of `count` inputs break the contract, or an empty text.
   std::string check(int count, const Shapes& shapes) const {
     Bound bound;
-    bound.symbols.assign(symbols_.size(), TENON_DIM_UNKNOWN);
-    bound.lists.assign(lists_.size(), std::nullopt);
-    for (int i = 0; i < count || i < static_cast<int>(inputs_.size()); ++i) {
+    bound.symbols.assign(form_.symbols.size(), TENON_DIM_UNKNOWN);
+    bound.lists.assign(form_.lists.size(), std::nullopt);
+    for (int i = 0; i < count || i < static_cast<int>(form_.inputs.size()); ++i) {
       const Input* input = input_at(i);
       if (input == nullptr) break;
       const std::optional<DimsView> dims = shapes(i);
@@ -113,7 +83,7 @@ class Contract {
   }
   /// The first input that must be there and is not, or -1.
   int missing(int count, const std::function<bool(int)>& present) const {
-    for (int i = 0; i < std::max(count, static_cast<int>(inputs_.size())); ++i) {
+    for (int i = 0; i < std::max(count, static_cast<int>(form_.inputs.size())); ++i) {
       const Input* input = input_at(i);
       if (input == nullptr) break;
       if (input->optional || (input->rest && i >= count)) continue;
@@ -129,185 +99,10 @@ class Contract {
     std::optional<Dims> broadcast;               // of all inputs marked "~" so far
   };
 
-  // ---- Reading ----
-
-  [[noreturn]] void bad(std::string_view what) const {
-    fail(TENON_INTERNAL, "contract \"", text_, "\", at ", at_, ": ", what);
-  }
-  void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
-  }
-  bool accept(std::string_view token) {
-    skip_space();
-    if (text_.substr(at_, token.size()) != token) return false;
-    at_ += token.size();
-    return true;
-  }
-  bool accept(char c) { return accept(std::string_view(&c, 1)); }
-  void expect(char c) {
-    if (!accept(c)) bad(cat("'", c, "' expected"));
-  }
-  static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-  bool next_is_name() {
-    skip_space();
-    return at_ < text_.size() && is_letter(text_[at_]);
-  }
-  std::string_view name() {
-    if (!next_is_name()) bad("a name expected");
-    const size_t begin = at_;
-    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
-    return text_.substr(begin, at_ - begin);
-  }
-  int64_t integer() {
-    skip_space();
-    int64_t out = 0;
-    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), out);
-    if (error != std::errc()) bad("a number expected");
-    at_ = static_cast<size_t>(end - text_.data());
-    return out;
-  }
-  /// After '$'.
-  int64_t attribute() {
-    const std::string_view attribute_name = name();
-    const int64_t otherwise = accept(':') ? integer() : 1;
-    return (*attributes_)(attribute_name, otherwise);
-  }
-  int input_named(std::string_view wanted) const {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i].name == wanted) return static_cast<int>(i);
-    }
-    return -1;
-  }
-  int input_before() {
-    const std::string_view wanted = name();
-    const int found = input_named(wanted);
-    if (found < 0) bad(cat("'", wanted, "' is no input before this one"));
-    return found;
-  }
-  static int position(std::vector<std::string>& all, std::string_view wanted) {
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (all[i] == wanted) return static_cast<int>(i);
-    }
-    all.emplace_back(wanted);
-    return static_cast<int>(all.size() - 1);
-  }
-
-  void read_input() {
-    Input input;
-    input.name = name();
-    input.optional = accept('?');
-    input.rest = accept("...");
-    expect(':');
-    skip_space();
-    const size_t begin = at_;
-    do {
-      std::vector<Condition> all;
-      do all.push_back(condition());
-      while (accept('&'));
-      input.alternatives.push_back(std::move(all));
-    } while (accept('|'));
-    size_t end = at_;
-    while (end > begin && text_[end - 1] == ' ') --end;
-    input.text = text_.substr(begin, end - begin);
-    if (accept('@')) {
-      input.mark = name();
-      if (input.mark != "index" && input.mark != "size") bad("@index or @size expected");
-    }
-    inputs_.push_back(std::move(input));
-  }
-
-  Condition condition() {
-    Condition out;
-    if (accept('[')) {
-      out.kind = Condition::kDims;
-      if (accept(']')) return out;
-      do out.dims.push_back(dim());
-      while (accept(','));
-      expect(']');
-    } else if (accept('~')) {
-      out.kind = next_is_name() ? Condition::kBroadcastTo : Condition::kBroadcast;
-      if (out.kind == Condition::kBroadcastTo) out.input = input_before();
-    } else if (accept('=')) {
-      out.kind = Condition::kSame;
-      out.input = input_before();
-    } else {
-      word(out);
-    }
-    return out;
-  }
-  void word(Condition& out) {
-    const std::string_view keyword = name();
-    if (keyword == "any") return;
-    if (keyword == "one") {
-      out.kind = Condition::kOne;
-    } else if (keyword == "count") {
-      out.kind = Condition::kCount;
-      out.input = input_before();
-    } else if (keyword == "rank" && next_is_name()) {
-      out.kind = Condition::kRankOf;
-      out.input = input_before();
-    } else if (keyword == "rank") {
-      out.kind = Condition::kRank;
-      out.lowest = static_cast<int>(integer());
-      if (!accept("..")) {
-        out.highest = out.lowest;
-      } else if (skip_space(), at_ < text_.size() && is_digit(text_[at_])) {
-        out.highest = static_cast<int>(integer());
-      }
-    } else {
-      bad(cat("'", keyword, "' is no condition"));
-    }
-  }
-
-  Dim dim() {
-    Dim out;
-    if (accept('?')) {
-      out.any = true;
-      return out;
-    }
-    out.at_most = accept("<=");
-    char op = '*';
-    do {
-      Factor factor;
-      factor.op = op;
-      if (accept('$')) {
-        factor.number = attribute();
-      } else if (next_is_name()) {
-        const std::string_view symbol = name();
-        if (accept("...")) {
-          if (!out.factors.empty() || out.at_most) bad("a list of dims stands alone");
-          out.list = position(lists_, symbol);
-          return out;
-        }
-        read_symbol(symbol, factor);
-      } else {
-        factor.number = integer();
-      }
-      out.factors.push_back(factor);
-      op = accept('*') ? '*' : accept('/') ? '/' : '\0';
-    } while (op != '\0');
-    return out;
-  }
-  void read_symbol(std::string_view symbol, Factor& factor) {
-    if (at_ < text_.size() && text_[at_] == '.' && text_.substr(at_, 3) != "...") {
-      ++at_;
-      factor.kind = Factor::kDim;
-      factor.index = input_named(symbol);
-      if (factor.index < 0) bad(cat("'", symbol, "' is no input before this one"));
-      factor.number = accept('$') ? attribute() : integer();
-      return;
-    }
-    factor.kind = Factor::kSymbol;
-    factor.index = position(symbols_, symbol);
-  }
-
-  // ---- Checking ----
-
   const Input* input_at(int i) const {
     const auto at = static_cast<size_t>(i);
-    if (at < inputs_.size()) return &inputs_[at];
-    return !inputs_.empty() && inputs_.back().rest ? &inputs_.back() : nullptr;
+    if (at < form_.inputs.size()) return &form_.inputs[at];
+    return !form_.inputs.empty() && form_.inputs.back().rest ? &form_.inputs.back() : nullptr;
   }
 
   bool satisfies(const Input& input, DimsView dims, Bound& bound, const Shapes& shapes) const {
@@ -465,18 +260,14 @@ class Contract {
     std::string out =
         cat("input ", i, " (", input.name, ") has shape ", dims, ", and needed is ", needed(input.text));
     std::string values;
-    for (size_t s = 0; s < symbols_.size(); ++s) {
+    for (size_t s = 0; s < form_.symbols.size(); ++s) {
       if (bound.symbols[s] >= 0)
-        values += cat(values.empty() ? "" : ", ", symbols_[s], " = ", bound.symbols[s]);
+        values += cat(values.empty() ? "" : ", ", form_.symbols[s], " = ", bound.symbols[s]);
     }
     return values.empty() ? out : cat(out, " (", values, ")");
   }
 
-  std::string_view text_;  // while reading
-  size_t at_ = 0;
-  const Attributes* attributes_ = nullptr;
-  std::vector<std::string> symbols_, lists_;
-  std::vector<Input> inputs_;
+  ContractForm form_;
 };
 
 }  // namespace tenon::ep

@@ -1,0 +1,272 @@
+// tenon/value.hpp: what tenon.hpp is built on: the library's table, errors as exceptions, and values.
+#pragma once
+
+#if !(__cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L))
+#error "tenon/tenon.hpp needs C++20: compile with -std=c++20, or use the C API, tenon/tenon.h"
+#endif
+
+#include <complex>
+#include <cstring>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/tenon.h"
+
+namespace tenon {
+
+/// The library's table. Throws std::runtime_error when the library is older than this header: its table ends before the
+/// functions that are called here.
+inline const tenon_api& api() {
+  static const tenon_api* const table = [] {
+    const tenon_api* const found = tenon_get_api(TENON_API_VERSION);
+    if (found == nullptr || found->struct_size < sizeof(tenon_api))
+      throw std::runtime_error(
+          "libtenon is older than the header tenon/tenon.hpp that this program was compiled with");
+    return found;
+  }();
+  return *table;
+}
+
+inline tenon_str as_str(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string as_string(tenon_str text) { return std::string(text.data, text.size); }
+
+/// Where the lines go that providers log; see tenon_api::log_set. Null drops them.
+inline void set_log(tenon_log_fn fn, void* context = nullptr) { api().log_set(fn, context); }
+
+/// A failure. `kind` is one of TENON_ERROR_x and `code` a tenon_status; `where` names the node, file or
+/// provider.
+class Error : public std::exception {
+ public:
+  Error(uint32_t kind, tenon_status code, std::string where, std::string message)
+      : kind_(kind), code_(code), where_(std::move(where)), message_(std::move(message)) {
+    text_ = where_.empty() ? message_ : where_ + ": " + message_;
+  }
+  const char* what() const noexcept override { return text_.c_str(); }
+  uint32_t kind() const { return kind_; }
+  tenon_status code() const { return code_; }
+  const std::string& where() const { return where_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  uint32_t kind_;
+  tenon_status code_;
+  std::string where_, message_, text_;
+};
+
+namespace detail {
+
+/// A tenon_error to hand out, turned into tenon::Error when the call failed.
+class Check {
+ public:
+  Check() { error_.struct_size = sizeof error_; }
+  tenon_error* out() { return &error_; }
+  void operator()(tenon_status status) const {
+    if (status != TENON_OK) throw make(status);
+  }
+  Error make(tenon_status status) const {
+    return Error(api().error_kind(&error_), status, error_.where, error_.message);
+  }
+
+ private:
+  tenon_error error_{};
+};
+
+template <auto Release>
+struct Deleter {
+  template <class T>
+  void operator()(T* handle) const {
+    (api().*Release)(handle);
+  }
+};
+
+template <class T, auto Release>
+using Owner = std::unique_ptr<T, Deleter<Release>>;
+
+inline std::string take_text(tenon_text* text) {
+  Owner<tenon_text, &tenon_api::text_release> owner(text);
+  return as_string(api().text_get(text));
+}
+
+}  // namespace detail
+
+/// The element type of a C++ type. float16, bfloat16 and the smaller ones travel as raw bytes (Value::raw).
+template <class T>
+constexpr uint32_t element_type_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return TENON_FLOAT32;
+  else if constexpr (std::is_same_v<T, double>)
+    return TENON_FLOAT64;
+  else if constexpr (std::is_same_v<T, bool>)
+    return TENON_BOOL;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return TENON_COMPLEX64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return TENON_COMPLEX128;
+  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+    return sizeof(T) == 1   ? TENON_INT8
+           : sizeof(T) == 2 ? TENON_INT16
+           : sizeof(T) == 4 ? TENON_INT32
+                            : TENON_INT64;
+  else if constexpr (std::is_integral_v<T>)
+    return sizeof(T) == 1   ? TENON_UINT8
+           : sizeof(T) == 2 ? TENON_UINT16
+           : sizeof(T) == 4 ? TENON_UINT32
+                            : TENON_UINT64;
+  else
+    static_assert(!sizeof(T), "no element type for this C++ type");
+}
+
+/// A counted reference to a tensor, sequence, optional or map; empty when default-made.
+class Value {
+ public:
+  Value() = default;
+  /// Takes over one count.
+  static Value adopt(tenon_value* value) {
+    Value out;
+    out.value_ = value;
+    return out;
+  }
+  Value(const Value& other) : value_(other.value_) {
+    if (value_) api().value_retain(value_);
+  }
+  Value(Value&& other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
+  Value& operator=(Value other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Value() {
+    if (value_) api().value_release(value_);
+  }
+
+  /// A tensor of its own memory, 64-byte aligned, not initialised.
+  static Value empty_tensor(uint32_t dtype, std::span<const int64_t> dims) {
+    detail::Check check;
+    tenon_value* value = nullptr;
+    void* data = nullptr;
+    check(api().value_make_tensor(dtype, static_cast<uint32_t>(dims.size()), dims.data(), &value, &data,
+                                  check.out()));
+    return adopt(value);
+  }
+  /// A copy of `elements`, which must be as many as dims say.
+  template <class T>
+  static Value tensor(const std::vector<int64_t>& dims, std::span<const T> elements) {
+    Value out = empty_tensor(element_type_of<T>(), dims);
+    std::span<T> data = out.mutable_data<T>();
+    if (data.size() != elements.size())
+      throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::tensor",
+                  "dims ask for " + std::to_string(data.size()) + " elements, given are " +
+                      std::to_string(elements.size()));
+    if (!elements.empty()) std::memcpy(data.data(), elements.data(), elements.size_bytes());
+    return out;
+  }
+  template <class T>
+  static Value tensor(const std::vector<int64_t>& dims, std::initializer_list<T> elements) {
+    return tensor<T>(dims, std::span<const T>(elements.begin(), elements.size()));
+  }
+  /// Refers to memory that must outlive every count of the value.
+  template <class T>
+  static Value view(const std::vector<int64_t>& dims, std::span<const T> elements) {
+    tenon_tensor tensor{};
+    tensor.kind = TENON_KIND_TENSOR;
+    tensor.dtype = element_type_of<T>();
+    tensor.rank = static_cast<uint32_t>(dims.size());
+    tensor.dims = dims.data();
+    tensor.data = const_cast<T*>(elements.data());
+    tensor.byte_size = elements.size_bytes();
+    detail::Check check;
+    tenon_value* value = nullptr;
+    check(api().value_wrap(&tensor, nullptr, nullptr, &value, check.out()));
+    return adopt(value);
+  }
+  static Value strings(const std::vector<int64_t>& dims, const std::vector<std::string>& elements) {
+    std::vector<int64_t> offsets{0};
+    std::string bytes;
+    for (const std::string& element : elements) {
+      bytes += element;
+      offsets.push_back(static_cast<int64_t>(bytes.size()));
+    }
+    detail::Check check;
+    tenon_value* value = nullptr;
+    check(api().value_make_strings(static_cast<uint32_t>(dims.size()), dims.data(), offsets.data(),
+                                   bytes.data(), &value, check.out()));
+    return adopt(value);
+  }
+
+  explicit operator bool() const { return value_ != nullptr; }
+  tenon_value* get() const { return value_; }
+  tenon_value* release() { return std::exchange(value_, nullptr); }
+  uint32_t kind() const { return value_ ? api().value_kind(value_) : uint32_t{TENON_KIND_NONE}; }
+  /// Number of elements of a sequence, optional (0 or 1) or map (2: keys and values).
+  uint64_t size() const { return api().value_size(value_); }
+  Value operator[](uint64_t index) const {
+    tenon_value* element = api().value_element(value_, index);
+    if (element) api().value_retain(element);
+    return adopt(element);
+  }
+
+  /// The tensor's description; borrowed from this value.
+  tenon_tensor describe() const {
+    tenon_tensor tensor{};
+    detail::Check check;
+    check(api().value_tensor(value_, &tensor));
+    return tensor;
+  }
+  uint32_t dtype() const { return describe().dtype; }
+  std::vector<int64_t> dims() const {
+    tenon_tensor tensor = describe();
+    return {tensor.dims, tensor.dims + tensor.rank};
+  }
+  uint64_t element_count() const {
+    uint64_t count = 1;
+    const tenon_tensor tensor = describe();
+    for (uint32_t i = 0; i < tensor.rank; ++i) count *= static_cast<uint64_t>(tensor.dims[i]);
+    return count;
+  }
+  template <class T>
+  std::span<const T> data() const {
+    tenon_tensor tensor = typed<T>();
+    return {static_cast<const T*>(tensor.data), tensor.byte_size / sizeof(T)};
+  }
+  template <class T>
+  std::span<T> mutable_data() {
+    tenon_tensor tensor = typed<T>();
+    return {static_cast<T*>(tensor.data), tensor.byte_size / sizeof(T)};
+  }
+  std::span<const std::byte> raw() const {
+    tenon_tensor tensor = describe();
+    return {static_cast<const std::byte*>(tensor.data), tensor.byte_size};
+  }
+  /// The bytes to write to, for element types that C++ has none for. The value must be this program's own.
+  std::span<std::byte> mutable_raw() {
+    tenon_tensor tensor = describe();
+    return {static_cast<std::byte*>(tensor.data), tensor.byte_size};
+  }
+  std::string_view string_at(uint64_t index) const {
+    tenon_tensor tensor = describe();
+    const char* bytes = static_cast<const char*>(tensor.data);
+    return {bytes + tensor.offsets[index],
+            static_cast<size_t>(tensor.offsets[index + 1] - tensor.offsets[index])};
+  }
+
+ private:
+  template <class T>
+  tenon_tensor typed() const {
+    tenon_tensor tensor = describe();
+    if (tensor.dtype != element_type_of<std::remove_const_t<T>>())
+      throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::data",
+                  "the tensor has element type " + std::to_string(tensor.dtype) + ", asked was " +
+                      std::to_string(element_type_of<std::remove_const_t<T>>()));
+    return tensor;
+  }
+  tenon_value* value_ = nullptr;
+};
+
+}  // namespace tenon
