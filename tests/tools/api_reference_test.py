@@ -54,7 +54,7 @@ class ApiReference(unittest.TestCase):
             self.assertRegex(page, rf"[` ]{name}\b", name)
 
     def test_the_cpp_header_is_there_as_a_whole(self):
-        header = (ROOT / "host/include/tenon/tenon.hpp").read_text()
+        header = "".join((ROOT / "host/include/tenon" / name).read_text() for name in ("value.hpp", "tenon.hpp"))
         header = re.sub(r"namespace detail \{.*?\}  // namespace detail", "", header, flags=re.S)
         page = api_reference.cpp_reference(header)
         for name in re.findall(r"^(?:class|struct) (\w+)", header, re.M):

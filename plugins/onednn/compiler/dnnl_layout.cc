@@ -84,17 +84,15 @@ std::string key_of(const dnnl_memory_desc_t& d) {
     for (size_t i = 0; i < sizeof(d.format_desc); ++i) hash = (hash ^ bytes[i]) * 1099511628211ull;
     return key + std::to_string(hash);
   }
-  key += "@" + std::to_string(d.offset0) + ":";
+  key += ep::cat("@", d.offset0, ":");
   const auto loops = loops_of(d);
   for (size_t axis = 0; axis < loops.size(); ++axis) {
-    if (d.padded_dims[axis] != d.dims[axis]) key += "p" + std::to_string(d.padded_dims[axis]);
-    for (const Loop& loop : loops[axis])
-      key += std::to_string(loop.count) + "*" + std::to_string(loop.stride) + " ";
+    if (d.padded_dims[axis] != d.dims[axis]) key += ep::cat("p", d.padded_dims[axis]);
+    for (const Loop& loop : loops[axis]) key += ep::cat(loop.count, "*", loop.stride, " ");
     key += "|";
   }
   if (d.extra.flags != 0) {
-    key += "x" + std::to_string(d.extra.flags) + "," + std::to_string(d.extra.compensation_mask) + "," +
-           std::to_string(d.extra.scale_adjust);
+    key += ep::cat("x", d.extra.flags, ",", d.extra.compensation_mask, ",", d.extra.scale_adjust);
   }
   return key;
 }

@@ -11,6 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
+std::string message_of(const Status& status) { return std::string(status.message()); }
+
 TEST(Placement, Matches) {
   Config config;
   ASSERT_TRUE(config
