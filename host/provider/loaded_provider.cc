@@ -1,9 +1,11 @@
 #include "host/provider/loaded_provider.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
+#include "host/base/error_struct.h"
 #include "host/base/text.h"
 #include "host/provider/device_list.h"
 #include "host/provider/library.h"
@@ -49,21 +51,10 @@ tenon_status add_domain(void* context, const tenon_domain_info* given, tenon_err
   }
 }
 
-ErrorKind kind_of(tenon_status code, const tenon_error& error) {
-  if ((error.flags & (TENON_ERROR_DEVICE_LOST | TENON_ERROR_PROCESS_LOST)) != 0)
-    return ErrorKind::kDeviceLost;
-  switch (code) {
-    case TENON_CANCELLED:
-      return ErrorKind::kCancelled;
-    case TENON_DEADLINE_EXCEEDED:
-      return ErrorKind::kDeadline;
-    case TENON_RESOURCE_EXHAUSTED:
-      return ErrorKind::kOutOfMemory;
-    case TENON_UNIMPLEMENTED:
-      return ErrorKind::kUnsupported;
-    default:
-      return ErrorKind::kInternal;
-  }
+/// Makes `text` valid UTF-8 without control characters: a provider may have written anything.
+template <size_t kRoom>
+void clean(char (&text)[kRoom]) {
+  std::snprintf(text, kRoom, "%s", bounded_text(text, kRoom).c_str());
 }
 
 std::string listed(const std::vector<DeviceInfo>& devices) {
@@ -87,16 +78,10 @@ std::string_view state_name(State state) {
 }
 
 Status provider_status(const LoadedProvider& provider, tenon_status code, const tenon_error& error) {
-  if (code == TENON_OK) return ok_status();
-  std::string message = bounded_text(error.message, sizeof error.message);
-  std::string where = bounded_text(error.where, sizeof error.where);
-  bool known = code > TENON_OK && code <= TENON_UNAUTHENTICATED;
-  if (message.empty()) message = str_cat("the provider failed with status ", code, " and gave no message");
-  Status status(known ? static_cast<StatusCode>(code) : StatusCode::kUnknown, std::move(message),
-                kind_of(code, error));
-  if (!where.empty()) status = std::move(status).with_context(where);
-  if ((error.flags & TENON_ERROR_PROCESS_LOST) != 0) status = std::move(status).with_process_lost();
-  return std::move(status).with_context(str_cat("provider '", provider.label(), "'"));
+  tenon_error said = error;
+  clean(said.message);
+  clean(said.where);
+  return take_status(code, said, str_cat("provider '", provider.label(), "'"));
 }
 
 std::string LoadedProvider::label() const {
