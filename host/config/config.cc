@@ -5,7 +5,6 @@
 #include <new>
 
 #include "host/base/environment.h"
-#include "host/base/text.h"
 #include "host/base/text_file.h"
 #include "host/config/flatten.h"
 #include "host/config/read.h"

@@ -6,7 +6,6 @@
 
 #include "host/base/size.h"
 #include "host/base/text.h"
-#include "host/base/text_file.h"
 #include "host/config/config.h"
 #include "host/config/read.h"
 #include "host/provider/known_files.h"

@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "host/base/log.h"
-#include "host/base/text.h"
 #include "host/selection/providers.h"
 #include "host/services/float_mode.h"
 #include "host/session/transforms.h"

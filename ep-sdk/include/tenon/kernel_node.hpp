@@ -47,20 +47,7 @@ inline void reject_node(const tenon_claim_sink* sink, uint32_t index, const Supp
 /// inputs, which are in the host's memory.
 inline void claim_node(const tenon_claim_sink* sink, const NodeView& node, std::span<const uint32_t> nodes,
                        const KernelEntry& entry, uint32_t domain) {
-  std::vector<tenon_claim_value> values;
-  for (const int i : entry.ops.shape_inputs(node)) {
-    const ValueView value = node.input(i);
-    if (!value.present() || value.is_constant()) continue;
-    values.push_back({value.index(), TENON_CLAIM_SHAPE_INPUT, TENON_DOMAIN_HOST, 0});
-  }
-  tenon_claim claim{};
-  claim.struct_size = sizeof(claim);
-  claim.nodes = nodes.data();
-  claim.node_count = static_cast<uint32_t>(nodes.size());
-  claim.values = values.data();
-  claim.value_count = static_cast<uint32_t>(values.size());
-  claim.input_domain = claim.output_domain = domain;
-  detail::call_host(sink->claim, sink->context, &std::as_const(claim));
+  detail::emit_claim(sink, node, nodes, entry, domain);
 }
 
 /// A compiled node: its kernel, and the way from the node's positions to those of the claim. Thread-safe once compiled.

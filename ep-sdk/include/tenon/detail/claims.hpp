@@ -87,8 +87,10 @@ inline const KernelEntry* choose(const NodeView& node, Support* out_refusal) {
   return nullptr;
 }
 
-inline void emit_claim(const tenon_claim_sink* sink, const NodeView& node, uint32_t index,
-                       const KernelEntry& entry) {
+/// Claims `nodes`, the first of which is `node` with its kernel. All values are in `domain`, but for the kernel's shape
+/// inputs, which are in the host's memory.
+inline void emit_claim(const tenon_claim_sink* sink, const NodeView& node, std::span<const uint32_t> nodes,
+                       const KernelEntry& entry, uint32_t domain) {
   std::vector<tenon_claim_value> values;
   for (const int i : entry.ops.shape_inputs(node)) {
     const ValueView value = node.input(i);
@@ -97,10 +99,11 @@ inline void emit_claim(const tenon_claim_sink* sink, const NodeView& node, uint3
   }
   tenon_claim claim{};
   claim.struct_size = sizeof(claim);
-  claim.nodes = &index;
-  claim.node_count = 1;
+  claim.nodes = nodes.data();
+  claim.node_count = static_cast<uint32_t>(nodes.size());
   claim.values = values.data();
   claim.value_count = static_cast<uint32_t>(values.size());
+  claim.input_domain = claim.output_domain = domain;
   call_host(sink->claim, sink->context, &std::as_const(claim));
 }
 
@@ -121,7 +124,7 @@ inline void offer(const Instance& instance, const tenon_graph* raw, const tenon_
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
     if (const KernelEntry* entry = choose(node, &refusal)) {
-      emit_claim(sink, node, i, *entry);
+      emit_claim(sink, node, std::span(&i, 1), *entry, TENON_DOMAIN_HOST);
     } else {
       emit_rejection(sink, i, refusal);
     }
