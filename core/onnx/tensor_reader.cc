@@ -17,7 +17,7 @@ using ir::ElementType;
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little endian and is used in place");
 
-/// Providers may rely on 0 and 1.
+/// A bool other than 0 and 1, which providers need not accept.
 bool has_strange_bool(ElementType type, ByteSpan bytes) {
   if (type != ElementType::kBool) return false;
   for (size_t i = 0; i < bytes.size; ++i) {
@@ -26,7 +26,7 @@ bool has_strange_bool(ElementType type, ByteSpan bytes) {
   return false;
 }
 
-/// Where external data says that it is.
+/// The external data entries of a tensor.
 struct ExternalEntry {
   std::string location;
   uint64_t offset = 0;
