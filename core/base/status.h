@@ -106,7 +106,7 @@ class [[nodiscard]] Status {
     ErrorKind kind;
     std::string message, where, refusal, instance;
     bool process_lost = false;
-    size_t reason_size, cure_begin = 0, cure_size = 0;  // the last two are positions in the message
+    size_t reason_size, cure_begin = 0, cure_size = 0;  // parts of `message`
   };
   std::unique_ptr<Rep> rep_;
 };

@@ -43,8 +43,8 @@ inline const uint32_t* current_stop_word() {
 inline bool is_stopped(const Status& status) {
   return status.kind() == ErrorKind::kDeadline || status.kind() == ErrorKind::kCancelled;
 }
-/// `status`, unless it is a failure of a callee that the Stop of this thread interrupted: then the failure that the
-/// Stop gives.
+/// Returns the failure of this thread's Stop when `status` is a failure and the work must stop, otherwise `status`. For
+/// callees that report a stop as another failure.
 Status or_stopped(Status status, std::string_view doing);
 
 /// Makes `stop` the Stop of this thread until the scope ends. Scopes nest.

@@ -20,8 +20,8 @@ struct FileSpan {
   uint64_t file_size = 0, offset = 0;
 };
 
-/// Immutable; graphs share it by pointer. Dense and row-major; types below one byte are packed as in ep.h. `data`
-/// may be unaligned (mapped model files are). The host copies it where alignment is promised.
+/// Immutable; graphs share it by pointer. Dense and row-major; sub-byte types are packed as in ep.h. `data` may be
+/// unaligned (mapped model files are). The host copies it where alignment is promised.
 class Tensor {
  public:
   /// Takes ownership of the bytes. INVALID_MODEL when their size does not fit type and dims.

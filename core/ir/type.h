@@ -53,7 +53,7 @@ ElementType element_type_from_name(std::string_view name);
 bool is_element_type(uint32_t number);
 /// Bits of one element; 0 for strings and kUndefined.
 uint32_t element_bits(ElementType type);
-/// Size in bytes of `count` packed elements; types below one byte round up. False when it does not fit 63 bits.
+/// Size in bytes of `count` packed elements; sub-byte types round up. False when it does not fit 63 bits.
 bool packed_bytes(ElementType type, int64_t count, int64_t* out_bytes);
 
 /// One dimension: a number, a symbol that equal dimensions share, or neither.

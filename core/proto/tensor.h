@@ -1,5 +1,5 @@
-// TensorProto <-> ir::Tensor, for tensors with their data in the message. core/onnx reads those of a model file,
-// because their data stays in the file.
+// TensorProto <-> ir::Tensor, for tensors with their data in the message. core/onnx reads the tensors of a
+// model file, whose data stays in the file.
 #pragma once
 
 #include "core/base/result.h"

@@ -14,8 +14,8 @@ namespace {
 
 using ir::ElementType;
 
-/// Limits on growth by folding, beyond which memory costs more than the time is worth. kMaxGrowth applies to the
-/// results of one node relative to its inputs, and to all results relative to the weights of the model.
+/// Beyond these limits the memory costs more than the time is worth. The results of one node may take kMaxGrowth times
+/// the size of its inputs, and folding may add kMaxGrowth times the weights of the model; both at least kFreeBytes.
 constexpr int64_t kFreeBytes = int64_t{1} << 20;
 constexpr int64_t kMaxGrowth = 16;
 /// Limit on the inputs of a node whose result size is known only after running it (NonZero, strings, ...).
