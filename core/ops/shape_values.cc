@@ -233,8 +233,7 @@ Maybe concat(const Call& call) {
       out.items.insert(out.items.end(), part->items.begin(), part->items.end());
     } else if (part == nullptr && shape != nullptr && shape->rank() == 1 && shape->dims[0].known() &&
                shape->dims[0].value <= static_cast<int64_t>(kMaxElements)) {
-      out.items.resize(out.items.size() +
-                       static_cast<size_t>(shape->dims[0].value));  // unknown elements
+      out.items.resize(out.items.size() + static_cast<size_t>(shape->dims[0].value));  // unknown elements
     } else {
       return std::nullopt;
     }
