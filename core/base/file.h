@@ -1,4 +1,4 @@
-// Files: open, map into memory, and write in one step, so that a reader never sees half a file.
+// Files: open, map into memory, and replace in one step.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace tenon {
 /// An open file. The destructor closes it.
 class Descriptor {
  public:
-  /// A negative number means "no file".
+  /// Below 0: no file.
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
@@ -55,8 +55,8 @@ struct WriteOptions {
   bool durable = true;      // false: a crash of the machine may lose the file; for files that are made again
 };
 
-/// Writes the pieces to a new file beside `path`, then renames it to `path`. A reader of `path` sees the old
-/// content or the new one. On failure the old file stays and the new one is removed.
+/// Writes the pieces to a new file beside `path`, then renames it to `path`, so readers see the old or the new
+/// content. On failure the old file stays and the new one is removed.
 std::error_code write_file(const std::string& path, std::span<const std::string_view> pieces,
                            WriteOptions options = {});
 std::error_code write_file(const std::string& path, std::string_view text, WriteOptions options = {});

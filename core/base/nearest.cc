@@ -41,7 +41,7 @@ void Nearest::look_at(std::string_view candidate) {
   const size_t longer = std::max(wanted_.size(), candidate.size());
   if (longer > kLongestName) return;
   const size_t distance = edit_distance(wanted_, candidate);
-  // A name with every letter replaced is not a typing mistake.
+  // Replacing every letter is not a typing mistake.
   if (distance >= distance_ || distance >= longer) return;
   distance_ = distance;
   name_ = candidate;

@@ -9,7 +9,7 @@ namespace tenon {
 /// Keeps the candidate that is nearest to the wanted name.
 class Nearest {
  public:
-  /// Keeps `wanted` as a view: its text must outlive this object.
+  /// Borrows the text of `wanted`.
   explicit Nearest(std::string_view wanted);
   void look_at(std::string_view candidate);
   /// The first of the nearest candidates; empty when none is close enough to be a typing mistake.

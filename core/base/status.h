@@ -86,7 +86,6 @@ class [[nodiscard]] Status {
 
   /// Adds an outer place in front of `where`. No effect on OK. Use it where one layer calls another.
   Status with_context(std::string_view place) &&;
-  /// Adds to the end of the message.
   Status with_note(std::string_view note) &&;
   /// Adds ". Cause: <cause>. Cure: <cure>" to the message: the usual cause, and what to do. Only the first call has
   /// an effect.

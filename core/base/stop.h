@@ -22,8 +22,8 @@ struct Stop {
   std::string_view whose = "the Run's deadline";
 
   bool is_set() const { return word != nullptr || deadline_ns != 0; }
-  /// DEADLINE_EXCEEDED or CANCELLED when the work must stop, otherwise OK. `doing` ("shapes were inferred") names
-  /// the work in the message; it may be empty.
+  /// DEADLINE_EXCEEDED or CANCELLED when the work must stop. `doing` ("shapes were inferred") names the work in the
+  /// message; may be empty.
   Status check(std::string_view doing) const;
 };
 
@@ -43,8 +43,7 @@ inline const uint32_t* current_stop_word() {
 inline bool is_stopped(const Status& status) {
   return status.kind() == ErrorKind::kDeadline || status.kind() == ErrorKind::kCancelled;
 }
-/// Returns the failure of this thread's Stop when `status` is a failure and the work must stop, otherwise `status`. For
-/// callees that report a stop as another failure.
+/// The failure of this thread's Stop when `status` is a failure and the work must stop, otherwise `status`.
 Status or_stopped(Status status, std::string_view doing);
 
 /// Makes `stop` the Stop of this thread until the scope ends. Scopes nest.

@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-/// Length in bytes of the UTF-8 sequence at the start of `text`, which must not be empty; 0 when the bytes are not
-/// UTF-8. Rejects overlong forms, surrogates and code points above U+10FFFF.
+/// Length of the UTF-8 sequence at the start of `text`, which must not be empty; 0 when it is not UTF-8. Rejects
+/// overlong forms, surrogates and code points above U+10FFFF.
 size_t utf8_length(std::string_view text);
 
 }  // namespace tenon

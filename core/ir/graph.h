@@ -31,7 +31,7 @@ inline constexpr uint32_t kNone = TENON_NO_INDEX;  // a missing optional input o
 
 class Graph;
 
-/// Owns a graph and copies it deeply, so that attributes and nodes can be copied like values.
+/// Owns a graph; copies deeply, so that attributes and nodes can be copied like values.
 class GraphBox {
  public:
   GraphBox();
@@ -180,13 +180,12 @@ class Graph {
   void add_default(ValueId input, TensorPtr value);
   void add_output(ValueId value);
   ValueId add_capture(ValueId outer, std::string name, Type type);
-  /// Connects the inputs and outputs, and the captures of nested graphs. All values must exist; the outputs must
-  /// not have a producer.
+  /// Connects inputs, outputs and the captures of nested graphs. Values must exist; outputs must not have a
+  /// producer.
   NodeId add_node(Node node);
 
   // Changing. All of these keep the use lists correct.
-  /// For attributes, operator and doc. Do not change inputs, outputs or the name. After a change to the captures of
-  /// nested graphs, call refresh_captures.
+  /// For attributes, operator and doc only. After changing captures of nested graphs, call refresh_captures.
   Node& mutable_node(NodeId id) { return *nodes_[id]; }
   /// A name that is taken gets a suffix.
   void rename_value(ValueId value, std::string name);
@@ -204,7 +203,7 @@ class Graph {
   void set_outputs(std::vector<ValueId> outputs);
   /// Recomputes the captures of a node after its nested graphs changed.
   void refresh_captures(NodeId node);
-  /// For a nested graph that moves to another outer graph: sets the outer value of each capture to map[outer].
+  /// For a nested graph that moves to another outer graph: outer values become map[outer].
   void remap_captures(const std::vector<ValueId>& map);
   /// Removes captures that this graph no longer uses. Call refresh_captures for the outer node afterwards.
   void remove_unused_captures();

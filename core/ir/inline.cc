@@ -137,8 +137,8 @@ class Inliner {
     }
   }
 
-  /// A value that the body's nodes produce takes the place of a call output. The rest is connected after the nodes
-  /// exist: outputs that are inputs or constants of the body, and further outputs of the same value.
+  /// A value that a node of the body produces takes the place of the call's output. Other outputs (inputs,
+  /// constants, repeated values) are connected after the nodes exist.
   void map_outputs() {
     for (size_t i = 0; i < call_.outputs.size(); ++i) {
       if (call_.outputs[i] == kNone) continue;
@@ -171,7 +171,7 @@ class Inliner {
       if (output != kNone) output = map_[output];
     }
     for (Attribute& attribute : node.attributes) {
-      // A graph that came from an attribute of the call captures values of the caller already.
+      // A graph from an attribute of the call captures values of the caller already.
       const Attribute* before = original.find(attribute.name);
       if (!before->reference.empty()) continue;
       for (GraphBox& nested : attribute.graphs) RETURN_IF_ERROR(map_captures(*nested));

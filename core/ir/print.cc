@@ -120,7 +120,7 @@ class Printer {
     return ids;
   }
 
-  /// Sorted by name, because ids mean nothing to a reader.
+  /// By name: ids mean nothing to a reader.
   void print_constants(const Graph& graph, size_t depth) {
     std::vector<const Value*> constants;
     for (ValueId id = 0; id < graph.value_limit(); ++id) {

@@ -17,7 +17,7 @@ class TensorBuilder {
       zero |= dim == 0;
       overflow |= __builtin_mul_overflow(count, dim, &count);
     }
-    // A tensor of shape [0, 2^62, 2^62] is empty and valid, in any order of its dimensions.
+    // [0, 2^62, 2^62] is empty and valid, in any order of its dimensions.
     if (zero) count = 0;
     if (overflow && !zero) {
       return invalid_model("a tensor of shape ", Shape::of(dims).to_string(),

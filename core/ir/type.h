@@ -80,8 +80,7 @@ struct Shape {
   bool is_static() const;
   /// The numbers of a static shape.
   std::vector<int64_t> to_ints() const;
-  /// Number of elements of a static shape (1 for rank 0). -1 when the shape is not static or the number does not
-  /// fit 63 bits.
+  /// Elements of a static shape (1 for rank 0); -1 when not static or over 63 bits.
   int64_t element_count() const;
   /// "[1,N,?]"; "[?...]" without rank.
   std::string to_string() const;

@@ -144,7 +144,7 @@ class GraphVerifier {
     return ok_status();
   }
 
-  /// Every use of a node was found in a list. So equal totals mean that the lists hold nothing else.
+  /// Every use was found in a list, so equal totals mean that the lists hold nothing else.
   Status check_use_counts() const {
     size_t listed = 0;
     for (ValueId id = 0; id < graph_.value_limit(); ++id) {

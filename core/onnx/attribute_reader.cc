@@ -1,4 +1,3 @@
-// Reads attributes of nodes, and Constant nodes.
 #include "core/base/quote.h"
 #include "core/ir/constant.h"
 #include "core/onnx/graph_reader.h"

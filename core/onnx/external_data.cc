@@ -5,8 +5,8 @@
 namespace tenon::onnx {
 namespace {
 
-/// The location must be relative and must not go up. Backslashes and drive letters are refused on every system,
-/// because they are paths on some.
+/// The location must be relative and not go up. Backslashes and drive letters are paths on some systems and refused
+/// on all.
 Status check_location(const std::string& location) {
   if (location.empty()) return invalid_model("external data has no location; export the model again");
   auto refuse = [&](const char* reason) {

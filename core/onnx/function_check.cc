@@ -16,7 +16,7 @@ struct Extent {
   int depth = 0;  // of nested graphs
 };
 
-/// The calls of one function from a graph: how many, and how deep inside nested graphs.
+/// How often a graph calls one function, and how deep inside nested graphs.
 struct Call {
   size_t function;
   int64_t count;

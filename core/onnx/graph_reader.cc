@@ -154,7 +154,7 @@ Status GraphReader::read_input(const pb::ValueInfoProto& proto) {
     initializer.is_input = true;
     if (!says_enough(type)) type = ir::Type::tensor(initializer.tensor->type(), initializer.tensor->shape());
   }
-  // The inputs of a nested graph get their types from the outer node.
+  // Inputs of a nested graph get their types from the outer node.
   if (!says_enough(type) && !outer_) {
     return invalid_model("the input has no type; export the model again with types");
   }
@@ -220,7 +220,7 @@ Status GraphReader::declare_node(const pb::NodeProto& proto) {
   return ok_status();
 }
 
-/// Some optimizers leave a constant behind twice. Equal values may both stay: it does not matter which one is used.
+/// Some optimizers leave a constant behind twice. Equal ones are accepted.
 bool GraphReader::is_equal_constant(const std::string& name, const ir::Tensor& tensor) const {
   const ValueId existing = graph_.find_value(name);
   return existing != kNone && graph_.value(existing).is_constant() &&

@@ -27,8 +27,8 @@ class GraphReader {
  public:
   GraphReader(ReadContext& context, GraphReader* outer) : context_(context), outer_(outer) {}
 
-  /// INVALID_MODEL names the node, value or initializer. An initializer that is also an input becomes a default
-  /// from IR version 4 on, and a constant before. Constant nodes become constants.
+  /// INVALID_MODEL names the node, value or initializer. An initializer that is also an input becomes a default,
+  /// before IR version 4 a constant. Constant nodes become constants.
   Result<ir::Graph> read(const pb::GraphProto& proto);
   Result<ir::Graph> read_function_body(const pb::FunctionProto& proto);
   Result<ir::Attribute> read_attribute(const pb::AttributeProto& proto);
@@ -54,7 +54,7 @@ class GraphReader {
 
   Result<ir::TensorPtr> read_constant(const pb::NodeProto& proto);
 
-  /// The value of that name in this graph, or a capture of an outer value; kNone when there is none.
+  /// The value of that name, captured if it is an outer one; kNone when there is none.
   ir::ValueId resolve(const std::string& name);
   /// Whether `name` is already a constant that equals `tensor`.
   bool is_equal_constant(const std::string& name, const ir::Tensor& tensor) const;

@@ -10,8 +10,8 @@
 
 namespace tenon::onnx {
 
-/// Writes one graph. ONNX wants value names that are unique over nested graphs; here they are unique within one
-/// graph. So a nested value gets a new name when an outer graph uses its name.
+/// Writes one graph. ONNX wants value names unique over nested graphs, here they are unique within one graph. A
+/// nested value whose name an outer graph uses gets a new name.
 class GraphWriter {
  public:
   /// `outer`: the writer of the outer graph, or null.
@@ -21,7 +21,7 @@ class GraphWriter {
   void write(pb::GraphProto* out, bool constants_are_inputs) const;
   /// Writes constants as Constant nodes, because a function has no initializers.
   void write_function_body(pb::FunctionProto* out) const;
-  /// `attribute` belongs to a node of this graph; its nested graphs capture from this graph.
+  /// The attribute of a node of this graph; its nested graphs capture from this graph.
   void write_attribute(const ir::Attribute& attribute, pb::AttributeProto* out) const;
 
  private:

@@ -1,4 +1,3 @@
-// Reading a model: calls the other parts of this folder in order.
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 
@@ -17,8 +16,8 @@
 namespace tenon::onnx {
 namespace {
 
-/// The depth of protobuf messages that the skeleton can let through: three per nested graph (attribute, graph,
-/// node), two per nested type, and a constant for the messages around and below them.
+/// Messages around the deepest graph or type that the skeleton lets through: three per nested graph (attribute,
+/// graph, node), two per nested type, and a constant for those around and below.
 int recursion_limit(const Limits& limits) { return 4 * limits.graph_depth + 32; }
 
 Status parse(const std::string& bytes, const Limits& limits, pb::ModelProto* out) {

@@ -30,7 +30,7 @@ Status check_regular(const struct stat& info) {
   return invalid_input("this is ", kind, ", not a regular file");
 }
 
-/// Checks where the file really lies: its real path must be beneath a directory and name the file that was opened.
+/// The opened file must lie there: its real path is resolved and must name the same file.
 Status check_beneath(const std::string& path, const struct stat& opened,
                      const std::vector<std::string>& directories) {
   std::string real = real_path(path);

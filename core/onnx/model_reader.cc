@@ -51,8 +51,7 @@ bool writes_domain(const NodeList& nodes, std::string_view domain) {
   return false;
 }
 
-/// ai.onnx is imported under both of its names, with two versions. Chooses the version of the name that the nodes
-/// use.
+/// ai.onnx is imported as "" and as "ai.onnx", with two versions. Chooses that of the name that the nodes use.
 Status choose_between_names(const NodeList& nodes, bool named_in_full, int64_t version, int64_t* chosen) {
   const bool in_full = writes_domain(nodes, "ai.onnx"), empty = writes_domain(nodes, "");
   if (in_full && empty) {

@@ -43,7 +43,7 @@ enum class Bytes { kCopy, kBorrow };
 Result<ir::Model> load_bytes(const void* data, size_t size, const std::string& directory = {},
                              const Limits& limits = {}, Bytes bytes = Bytes::kCopy);
 
-/// Writes the model as ONNX, with the weights inside. Writes a new file and renames it. Fails over 2 GiB; the
+/// Writes the model as ONNX, with the weights inside, to a new file that is then renamed. Fails over 2 GiB; the
 /// message names the cure.
 Status save(const ir::Model& model, const std::string& path);
 Result<std::string> save_bytes(const ir::Model& model);

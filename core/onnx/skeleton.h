@@ -19,8 +19,8 @@ struct ByteSpan {
 };
 
 struct Skeleton {
-  /// A ModelProto in which each raw_data field is replaced by a `segment` field. ONNX has not used `segment` since
-  /// 2017, and a file that contains it is refused. `segment.begin` is an index into `raw_data`.
+  /// A ModelProto with each raw_data field replaced by a `segment` field, which ONNX has not used since 2017 and
+  /// which is refused in a file. `segment.begin` is an index into `raw_data`.
   std::string bytes;
   std::vector<ByteSpan> raw_data;  // point into the file
 };

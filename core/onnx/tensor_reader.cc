@@ -17,7 +17,7 @@ using ir::ElementType;
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little endian and is used in place");
 
-/// A bool other than 0 and 1, which providers need not accept.
+/// Providers may rely on 0 and 1.
 bool has_strange_bool(ElementType type, ByteSpan bytes) {
   if (type != ElementType::kBool) return false;
   for (size_t i = 0; i < bytes.size; ++i) {

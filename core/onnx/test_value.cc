@@ -1,4 +1,3 @@
-// Reads and writes the .pb files of ONNX test cases.
 #include <google/protobuf/io/coded_stream.h>
 
 #include "core/base/quote.h"
@@ -305,7 +304,7 @@ Result<std::string> serialize(const Proto& proto, Status status) {
 Result<TestValue> read_value(const std::string& path, const Type& type) {
   auto value = read_file(path, type);
   if (value.ok()) return value;
-  // The caller gave this file, so the error is of the input, not of a model.
+  // The caller gave this file, so the input is wrong.
   Status status = std::move(value).error();
   if (status.kind() == ErrorKind::kInvalidModel)
     status = std::move(status).with_kind(ErrorKind::kInvalidInput);

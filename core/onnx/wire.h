@@ -24,7 +24,7 @@ class WireReader {
  public:
   WireReader(const std::byte* data, size_t size) : at_(data), end_(data + size) {}
 
-  /// False at the end and at the first byte that is not part of a valid message; see failed().
+  /// False at the end and at the first invalid byte; see failed().
   bool next(WireField* out);
   bool failed() const { return failed_; }
   /// Where reading stopped.

@@ -149,7 +149,7 @@ class Context final : public pb::InferenceContext {
  private:
   /// Pad accepts axes of type int32, but ONNX's inference for it does not.
   bool is_read_as_int64(size_t index) const { return node_.is("Pad") && index == 3; }
-  /// `value` as int64; null for types other than int32.
+  /// Null for types other than int32.
   static ir::TensorPtr widened(const ir::Tensor& value) {
     std::vector<int64_t> numbers;
     if (value.type() != ir::ElementType::kInt32 || value.dims().size() != 1 || !value.to_ints(&numbers))

@@ -20,8 +20,7 @@ struct InputView {
   const Elements* elements = nullptr;  // partly known value of shape arithmetic; null: not known
 };
 
-/// Infers a nested graph of the node: returns its output types for the given input types. A type that is not known
-/// is kUnknown.
+/// Infers a nested graph of the node: output types for input types, kUnknown where not known.
 using InferBody =
     std::function<Result<std::vector<ir::Type>>(ir::Graph& body, const std::vector<ir::Type>& inputs)>;
 

@@ -19,7 +19,7 @@ using Types = std::vector<Type>;
 
 Status unknown(const Node&, const InferInputs&, Types&) { return ok_status(); }
 
-/// The shape of the statistics of a normalisation: the input shape with 1 for the dimensions from `axis` on.
+/// The shape of a normalisation's statistics: 1 for the dimensions from `axis` on.
 Shape statistics_shape(const Shape& shape, int64_t axis) {
   Shape out = shape;
   if (axis < 0) axis += static_cast<int64_t>(shape.rank());
@@ -149,8 +149,7 @@ Status dequantizing_matmul(const Node&, const InferInputs& inputs, Types& out) {
   return scale == nullptr ? ok_status() : matrix_product(inputs, 0, 1, false, false, scale->element, out);
 }
 
-/// Uses the inference of a standard operator that has the same effect on the shape. Only the first inputs are
-/// passed on.
+/// The inference of a standard operator with the same effect on the shape. Passes on only the first inputs.
 template <class Name>
 Status as_standard(const Node& node, const InferInputs& inputs, Types& out) {
   InferInputs first = inputs;
@@ -247,7 +246,7 @@ Status greedy_search(const Node&, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
-/// Appends an axis of unknown length for the tokens. When the input may be empty, nothing is known of the shape.
+/// Appends an axis of unknown length for the tokens, unless the input may be empty.
 Status tokenizer(const Node&, const InferInputs& inputs, Types& out) {
   set_output(out, 0, ElementType::kString);
   const Shape* shape = shape_input(inputs, 0);

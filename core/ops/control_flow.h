@@ -6,11 +6,10 @@
 
 namespace tenon::ops {
 
-/// Whether the node is a BeamSearch or GreedySearch of com.microsoft with a decoder, in a form that the executor
-/// runs.
+/// A BeamSearch or GreedySearch of com.microsoft with a decoder, in a form that the executor runs.
 bool is_search(const ir::Node& node);
-/// Checks that the bodies of If, Loop, Scan and searches have as many inputs and outputs as their node requires.
-/// Other nodes pass. The node must have passed the check against its schema.
+/// Checks that the bodies of If, Loop, Scan and searches have the inputs and outputs that their node requires.
+/// Other nodes pass. The node must fit its schema.
 Status check_bodies(const ir::Node& node);
 
 }  // namespace tenon::ops

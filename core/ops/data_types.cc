@@ -108,7 +108,7 @@ std::string name_of(const TypeProto& type) {
   }
 }
 
-/// Requires that the mutex is held. `name` has the form that name_of() writes.
+/// The caller holds the mutex. `name` is as name_of() writes it.
 DataType find_or_add(const std::string& name) {
   Types& all = types();
   auto found = all.known.find(name);

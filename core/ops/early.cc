@@ -1,5 +1,5 @@
 // Output types for schemas without inference in ONNX: those of its first opsets, a few of ai.onnx.ml, and functions
-// that have only a body. Also for schemas whose inference in ONNX is wrong, or refuses what other runtimes accept.
+// with only a body. Also where ONNX's inference is wrong or refuses what other runtimes accept.
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -27,7 +27,7 @@ Status boolean_broadcast(const Node&, const InferInputs& inputs, Types& out) {
   return broadcast(inputs, 0, 1, ElementType::kBool, out);
 }
 
-/// BatchNormalization-1: output 0 is like the input, the statistics are [C].
+/// BatchNormalization-1: y, then the statistics, each [C].
 Status batch_norm(const Node&, const InferInputs& inputs, Types& out) {
   const Type* x = tensor_input(inputs, 0);
   if (x == nullptr) return ok_status();
@@ -36,7 +36,7 @@ Status batch_norm(const Node&, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
-/// Cast-1 gives its type as a name in ONNX's spelling.
+/// Cast-1 names its type in ONNX's spelling.
 Status cast(const Node& node, const InferInputs& inputs, Types& out) {
   const ir::Attribute* to = node.find("to");
   pb::TensorProto::DataType type = pb::TensorProto::UNDEFINED;
@@ -128,9 +128,8 @@ bool lacks_windows(const Node& node, size_t i, size_t axes, const Dim& in) {
   return in.value + begin + end - ((kernel - 1) * dilation + 1) == -stride;
 }
 
-/// Corrects two errors of ONNX's inference with ceil_mode. Before opset 22 it counts a last window that begins in
-/// the padding, which the operators leave out. And it counts one window where the formula gives none, because it
-/// divides towards zero.
+/// ONNX errs with ceil_mode: before opset 22 it counts a last window that begins in the padding, which operators
+/// leave out; and it counts one window where the formula gives none, because it divides towards zero.
 Status ceil_pool(const Node& node, const InferInputs& inputs, Types& out) {
   constexpr int kCorrected = 22;
   const bool ceils = node.int_or("ceil_mode", 0) != 0;

@@ -7,7 +7,6 @@
 
 namespace tenon::ops {
 
-/// Carries a Status through ONNX's code.
 class StatusException : public std::exception {
  public:
   explicit StatusException(Status status) : status_(std::move(status)) {}

@@ -324,7 +324,7 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
     // A body in another domain uses the version of ai.onnx that the model imports.
     function->opset_imports.try_emplace("", opset_of(opset_imports, ""));
     RETURN_IF_ERROR(resolve(function->body, function->opset_imports, {}));
-    // After resolve(): the nodes of these graphs have the versions that the model gave them.
+    // After resolve(): these nodes keep the versions that the model gave them.
     RETURN_IF_ERROR(replace_stand_ins(node, function->body));
     return function;
   } catch (const std::bad_alloc&) {

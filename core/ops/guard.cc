@@ -13,7 +13,7 @@ constexpr int64_t kMaxRank = 1024;  // ONNX's own limit for a rank that it deriv
 
 constexpr int64_t kMaxParts = 65536;
 
-/// ONNX narrows axes to int before it compares them with the rank, so large ones must not reach it.
+/// ONNX narrows axes to int before it compares them with the rank.
 Status check_axes(const ir::Attribute& attribute) {
   auto sane = [](int64_t axis) { return axis >= -kMaxRank && axis <= kMaxRank; };
   if (sane(attribute.i) && std::all_of(attribute.ints.begin(), attribute.ints.end(), sane))
@@ -21,7 +21,7 @@ Status check_axes(const ir::Attribute& attribute) {
   return invalid_model("attribute '", attribute.name, "' names no axis");
 }
 
-/// Operators with an input that holds a shape or one number per axis: the length of that input is a rank.
+/// Operators with an input whose length is a rank: a shape, or one number per axis.
 bool reads_rank(std::string_view op) {
   static const std::set<std::string_view> names = {
       "AffineGrid", "CenterCropPad", "Col2Im", "ConstantOfShape", "Expand", "MaxUnpool", "Pad",
@@ -91,7 +91,7 @@ Status guard_inference(const ir::Node& node, const std::vector<InputView>& input
     if (own.name == "batch_dims" && (attribute->i < 0 || attribute->i > kMaxRank)) {
       return invalid_model("attribute 'batch_dims' must not be negative, nor more than the rank");
     }
-    // A node may omit the last outputs, so `num_outputs` may be larger than their number.
+    // A node may omit the last outputs.
     if (own.name == "num_outputs" &&
         (attribute->i < static_cast<int64_t>(node.outputs.size()) || attribute->i > kMaxParts)) {
       return invalid_model("attribute 'num_outputs' is ", attribute->i, ", the node has ",

@@ -1,4 +1,3 @@
-// Inference of one node from its operator.
 #include <algorithm>
 
 #include "core/ops/infer.h"

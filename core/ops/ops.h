@@ -49,10 +49,10 @@ std::vector<OperatorVersion> all_operators();
 /// nearest name.
 Status resolve(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
                const std::vector<ir::Function>& functions);
-/// Does the same for the graph of a model and the bodies of its functions.
+/// For the graph of a model and the bodies of its functions.
 Status resolve(ir::Model& model);
 
-/// The facts about its inputs that the inference of a node may use.
+/// The inputs of one node, for its inference.
 struct InferInputs {
   /// Type of input i; null when missing.
   std::vector<const ir::Type*> types;
@@ -87,8 +87,7 @@ struct Inference {
 };
 
 /// Like infer_graph, for concrete input shapes and for values of inputs that shapes depend on. Does not change the
-/// graph and does not check element types again. INVALID_INPUT when a shape does not have the declared rank of its
-/// input.
+/// graph or check element types again. INVALID_INPUT when a shape does not have the declared rank.
 Result<Inference> infer_values(const ir::Graph& graph, const std::vector<ir::Function>& functions,
                                const std::map<ir::ValueId, ir::Shape>& input_shapes,
                                const std::map<ir::ValueId, ir::TensorPtr>& input_values = {});

@@ -12,7 +12,7 @@ inline const ir::Type* tensor_input(const InferInputs& inputs, size_t index) {
   return type.is_tensor() && type.element != ir::ElementType::kUndefined ? &type : nullptr;
 }
 
-/// The shape of the input when its rank is known (and equals `rank`, unless that is negative), otherwise null.
+/// Its shape when the rank is known (and is `rank`, unless that is negative), otherwise null.
 inline const ir::Shape* shape_input(const InferInputs& inputs, size_t index, int rank = -1) {
   const ir::Type* type = tensor_input(inputs, index);
   if (type == nullptr || !type->shape.has_rank) return nullptr;
@@ -54,12 +54,12 @@ inline void set_output(std::vector<ir::Type>& out, size_t index, ir::ElementType
   if (index < out.size()) out[index] = ir::Type::tensor(element, std::move(shape));
 }
 
-/// Sets the type of output 0 to that of input 0.
+/// Output 0 gets the type of input 0.
 Status like_first(const ir::Node& node, const InferInputs& inputs, std::vector<ir::Type>& out);
-/// Sets the shape of output 0 to that of inputs `a` and `b` broadcast to each other.
+/// Output 0 gets the shape of inputs `a` and `b` broadcast to each other.
 Status broadcast(const InferInputs& inputs, size_t a, size_t b, ir::ElementType element,
                  std::vector<ir::Type>& out);
-/// Sets output 0 to the matrix product of inputs `a` and `b`, transposed first where asked.
+/// Output 0 is the matrix product of inputs `a` and `b`, transposed first where asked.
 Status matrix_product(const InferInputs& inputs, size_t a, size_t b, bool transpose_a, bool transpose_b,
                       ir::ElementType element, std::vector<ir::Type>& out);
 

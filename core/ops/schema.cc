@@ -75,7 +75,7 @@ class AttributeTable {
     }
     return type;
   }
-  /// Calls `function` with the name of each attribute and whether it is required.
+  /// Passes each name and whether the attribute is required.
   template <class Function>
   void each(Function&& function) const {
     for (const auto& rule : own_) function(rule.name, rule.required);
@@ -91,7 +91,7 @@ class AttributeTable {
 Status check_attribute(const ir::Attribute& attribute, const Operator& op, const AttributeTable& table) {
   const std::optional<ir::AttributeType> expected = table.type_of(attribute.name);
   if (!expected) {
-    // Names that begin with two underscores are private to a tool; ONNX says to ignore them.
+    // Two underscores mark names private to a tool; ONNX says to ignore them.
     if (attribute.name.size() >= 2 && attribute.name[0] == '_' && attribute.name[1] == '_')
       return ok_status();
     Nearest near(attribute.name);

@@ -27,14 +27,14 @@ void for_each_producer(const ir::Graph& graph, const ir::Node& node, Visit&& vis
 /// The graph after merging nodes into points. Points are dense numbers, so walks take linear time.
 class PointGraph {
  public:
-  /// `point_of`: per node id, a number below `points`. Used for the nodes in `order` only.
+  /// `point_of`: per node id, a number below `points`; read for the nodes in `order` only.
   PointGraph(const ir::Graph& graph, const std::vector<ir::NodeId>& order,
              const std::vector<uint32_t>& point_of, uint32_t points);
 
-  /// Per point: whether it lies on a cycle. A point is on a cycle when a path leaves it and returns to it.
+  /// Per point: whether it is on a cycle, that is, a path leaves it and returns.
   std::vector<bool> on_cycles() const;
-  /// Points in an order where each comes after the points that it depends on. Of the points that are ready, the
-  /// lowest `priority` comes first. Shorter than the number of points when there is a cycle.
+  /// Topological order of the points; of those that are ready, the one with the lowest `priority` first. Shorter
+  /// than the number of points when there is a cycle.
   std::vector<uint32_t> sorted(const std::vector<uint32_t>& priority) const;
 
  private:

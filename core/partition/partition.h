@@ -92,13 +92,13 @@ struct Partition {
   std::vector<Decision> decisions;  // indexed by NodeId; default for ids without node
 };
 
-/// Collects the answers for one graph. The graph must not change in the meantime. Not thread-safe.
+/// Collects answers for one graph, which must not change in the meantime. Not thread-safe.
 class Partitioner {
  public:
   /// `is_control_flow`: nodes that the executor runs. Providers may not claim them.
   Partitioner(const ir::Graph& graph, std::function<bool(const ir::Node&)> is_control_flow);
 
-  /// Bars `provider` from a node (placement rules, a failed compilation). Call it before asking the provider.
+  /// Bars `provider` from a node (placement rules, a failed compilation), before it is asked.
   void bar(ProviderIndex provider, ir::NodeId node, RejectCode code, std::string text);
   /// Undoes bar() for this reason and removes the decline. False when there was none.
   bool unbar(ProviderIndex provider, ir::NodeId node, RejectCode code);
@@ -107,8 +107,8 @@ class Partitioner {
 
   /// Takes the complete answer of one provider. A claim is refused when it is empty, names an unknown node,
   /// overlaps, holds a taken node, is not convex, or closes a cycle with accepted claims. Its nodes are then
-  /// declined with the number of the rule. Of overlapping claims the first is accepted. Rejections of taken nodes
-  /// are ignored. Takes O(nodes + edges) for all claims together unless a claim is not convex or closes a cycle.
+  /// declined with the number of the rule. Of overlapping claims the first wins. Rejections of taken nodes are
+  /// ignored. Takes O(nodes + edges) for all claims together unless one is not convex or closes a cycle.
   Status offer(ProviderIndex provider, std::vector<Claim> claims, std::vector<Rejection> rejections);
 
   /// Nodes that no provider has yet.
@@ -116,8 +116,8 @@ class Partitioner {
   /// The declines of `node` so far.
   const std::vector<Decline>& declines(ir::NodeId node) const;
 
-  /// UNSUPPORTED when a node has no provider; the message names the node, its operator and each provider's reason.
-  /// `provider_name` gives names for the message.
+  /// UNSUPPORTED when a node has no provider; the message names the node, its operator and each provider's reason,
+  /// with `provider_name`.
   Result<Partition> finish(const std::function<std::string(ProviderIndex)>& provider_name) const;
 
  private:

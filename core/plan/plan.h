@@ -88,8 +88,7 @@ struct Slab {
   uint64_t bytes = 0;
 };
 
-/// Where the bytes of a value begin: `byte_offset` bytes into those of `root`. The root is the value itself unless
-/// an alias is used.
+/// Where the bytes of a value begin: `byte_offset` bytes into those of `root`; the value itself without an alias.
 struct Root {
   ValueIndex value = kNone;
   uint64_t byte_offset = 0;

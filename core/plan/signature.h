@@ -17,7 +17,7 @@ class Signature {
     words_.insert(words_.end(), dims.begin(), dims.end());
   }
   void add_word(int64_t word) { words_.push_back(word); }
-  /// For an input that is not a tensor or is left out. A rank is never negative, so -1 is unambiguous.
+  /// For an input that is not a tensor or is left out: -1, which is not a rank.
   void add_absent() { words_.push_back(-1); }
   /// For a value that is not an integer.
   void add_bytes(std::span<const std::byte> bytes);

@@ -19,13 +19,13 @@ void write_sparse_tensor(const ir::SparseTensor& sparse, pb::SparseTensorProto* 
 
 // ---- Parts of reading ----
 
-/// The number of typed fields (float_data, int32_data, ...) that are not empty.
+/// The number of nonempty typed fields (float_data, int32_data, ...).
 int typed_field_count(const pb::TensorProto& proto);
 /// Reads the typed field. INVALID_MODEL when the field does not match the type, its count does not fit dims, or a
 /// number does not fit the type.
 Result<ir::TensorPtr> read_typed(const pb::TensorProto& proto, ir::ElementType type,
                                  std::vector<int64_t> dims);
-/// LIMIT_EXCEEDED when the rank is above `most_rank`.
+/// LIMIT_EXCEEDED above `most_rank`.
 Result<std::vector<int64_t>> read_dims(const pb::TensorProto& proto, int most_rank);
 /// Copies raw_data. Nonzero bools become 1, because providers may rely on that.
 Result<ir::TensorPtr> copy_raw(ir::ElementType type, std::vector<int64_t> dims, const std::byte* data,

@@ -8,7 +8,7 @@ namespace {
 using ir::ElementType;
 using ir::Type;
 
-/// kUndefined for 0, which means that the file gives no type.
+/// 0 means that the file gives no type.
 Result<ElementType> read_element(int32_t number) {
   return number == 0 ? ElementType::kUndefined : read_element_type(number);
 }

@@ -38,7 +38,7 @@ bool same_tensor(const ir::Tensor& a, const ir::Tensor& b) {
 }
 
 bool same_attribute(const ir::Attribute& a, const ir::Attribute& b) {
-  // Compare floats by bits: NaN is then equal to itself, and 0 differs from -0.
+  // Compare floats by bits: NaN equals itself, 0 differs from -0.
   auto bits = [](float x, float y) { return std::memcmp(&x, &y, sizeof(float)) == 0; };
   if (a.name != b.name || a.type != b.type || a.reference != b.reference || a.i != b.i || !bits(a.f, b.f) ||
       a.s != b.s || a.ints != b.ints || a.strings != b.strings || a.types != b.types ||

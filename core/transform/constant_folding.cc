@@ -14,24 +14,24 @@ namespace {
 
 using ir::ElementType;
 
-/// Beyond these limits the memory costs more than the time is worth. The results of one node may take kMaxGrowth times
-/// the size of its inputs, and folding may add kMaxGrowth times the weights of the model; both at least kFreeBytes.
+/// Beyond these limits memory costs more than the time is worth. Results of one node may take kMaxGrowth times the
+/// size of its inputs, folding may add kMaxGrowth times the weights of the model; both at least kFreeBytes.
 constexpr int64_t kFreeBytes = int64_t{1} << 20;
 constexpr int64_t kMaxGrowth = 16;
-/// Limit on the inputs of a node whose result size is known only after running it (NonZero, strings, ...).
+/// Limit on inputs when the result size is known only after running (NonZero, strings, ...).
 constexpr int64_t kMaxUnknown = int64_t{64} << 10;
 
 /// The value of a Constant node; null when it refers to an attribute of a function.
 Result<ir::TensorPtr> stated_value(const ir::Node& node, int64_t limit_bytes) {
   for (const ir::Attribute& attribute : node.attributes) {
     if (!attribute.reference.empty()) break;
-    // Names that begin with two underscores are private to a tool.
+    // Two underscores mark names private to a tool.
     if (!attribute.name.starts_with("__")) return ir::constant_value(attribute, limit_bytes);
   }
   return ir::TensorPtr();
 }
 
-/// Bytes of a static type; -1 when the size is known only at run time.
+/// Bytes of a static type; -1 when known only at run time.
 int64_t bytes_of(const ir::Type& type) {
   int64_t bytes = 0;
   const int64_t count = type.is_tensor() ? type.shape.element_count() : -1;

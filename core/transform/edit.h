@@ -22,8 +22,7 @@ int input_rank(const ir::Graph& graph, const ir::Node& node, size_t index);
 bool used_once(const ir::Graph& graph, ir::ValueId value);
 /// Whether no output except the first is used.
 bool only_first_output_used(const ir::Graph& graph, const ir::Node& node);
-/// A list that is an attribute in old opsets and a constant input in new ones; nothing when missing or not
-/// constant.
+/// An attribute in old opsets, a constant input in new ones; nothing when missing or not constant.
 std::optional<std::vector<int64_t>> ints_of(const ir::Graph& graph, const ir::Node& node,
                                             std::string_view attribute, size_t input);
 /// The permutation of a Transpose. Empty when it is unknown (no attribute and no rank) or invalid.
@@ -36,8 +35,7 @@ std::vector<int64_t> permutation(const ir::Graph& graph, const ir::Node& node);
 bool forward(ir::Graph& graph, ir::ValueId from, ir::ValueId to);
 /// Removes the node and its unused outputs.
 void remove_node_and_outputs(ir::Graph& graph, ir::NodeId node);
-/// Removes the node if its outputs are unused, then everything that only it used. Returns the number of nodes
-/// removed.
+/// Removes the node if its outputs are unused, then everything that only it used. Returns the number removed.
 size_t remove_if_unused(ir::Graph& graph, ir::NodeId node);
 
 /// Adds nodes of ai.onnx in a given opset, with their versions and output types. `status` gives the first failure.

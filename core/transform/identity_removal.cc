@@ -1,6 +1,6 @@
-// Removes nodes that return their input: Identity, Dropout at inference, a Cast to the same type, a Reshape to the
-// same shape, a Transpose that keeps the order, a Pad by nothing, a Slice of everything, a Concat of one input, a
-// product with one, ...
+// Removes nodes that return their input: Identity, Dropout at inference, Cast to the same type, Reshape to the same
+// shape, Transpose that keeps the order, Pad by nothing, Slice of everything, Concat of one input, product with
+// one, ...
 #include <algorithm>
 #include <unordered_map>
 

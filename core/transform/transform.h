@@ -32,11 +32,10 @@ struct Context {
   const Options& options;
 };
 
-/// A local change: tries to rewrite at one node and returns whether it did. The node may be gone after that.
-/// Applied until nothing changes, up to a limit.
+/// Local: tries to rewrite at one node and returns whether it did. The node may be gone after that. Applied until
+/// nothing changes, up to a limit.
 using RewriteRule = std::function<Result<bool>(Context& context, ir::Graph& graph, ir::NodeId node)>;
-/// A change of a whole graph; returns the number of changes. Called for every nested graph as well, inner ones
-/// first.
+/// Whole graph; returns the number of changes. Called for every nested graph as well, inner ones first.
 using GraphPass = std::function<Result<size_t>(Context& context, ir::Graph& graph)>;
 
 /// One transform by name; exactly one of the two functions is set.

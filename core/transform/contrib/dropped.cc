@@ -34,7 +34,7 @@ Lowered lower_crop(Site& site) {
   const std::vector<int64_t> ends = sized ? std::vector<int64_t>{b[1] + scale->ints[0], b[0] + scale->ints[1]}
                                           : std::vector<int64_t>{end(b[3]), end(b[2])};
   Emitter& emit = site.emit;
-  // If the rank is not known, this Reshape makes other ranks fail at run time.
+  // If the rank is not known, Reshape checks it at run time.
   const ValueId x = rank == 4 ? site.in(0) : emit.reshape(site.in(0), {0, 0, 0, 0});
   return one(emit.op("Slice", {x, emit.ints({b[1], b[0]}), emit.ints(ends), emit.ints({2, 3})}));
 }

@@ -20,7 +20,7 @@ Lowering find_lowering(const ir::Node& node) {
   return nullptr;
 }
 
-/// Removes all nodes and values that were added after its construction.
+/// Removes everything that was added after its construction.
 class Rollback {
  public:
   explicit Rollback(ir::Graph& graph)
@@ -41,7 +41,7 @@ class Rollback {
   ir::ValueId values_;
 };
 
-/// Replaces the node's outputs by `results`, which has a value for every used one.
+/// Replaces the node's outputs by `results`, which must cover all used ones.
 void connect(Emitter& emit, ir::NodeId id, const std::vector<ir::ValueId>& results) {
   ir::Graph& graph = emit.graph();
   const std::vector<ir::ValueId> outputs = graph.node(id).outputs;

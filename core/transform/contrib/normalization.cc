@@ -116,8 +116,8 @@ Lowered lower_group_norm(Site& site) {
   return one(element == site.element(0) ? y : emit.cast(y, site.element(0)));
 }
 
-/// Adds a bias of the same rank, then takes the softmax over all dimensions from `axis` on. `is_inner_broadcast`
-/// only says which dimensions of the bias are 1, so it is not needed.
+/// Adds a bias of the same rank, then takes the softmax over all dimensions from `axis` on. `is_inner_broadcast` is
+/// not needed: it says which dimensions of the bias are 1.
 Lowered lower_bias_softmax(Site& site) {
   Emitter& emit = site.emit;
   const ValueId sum = emit.op("Add", {site.in(0), site.in(1)});
