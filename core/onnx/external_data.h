@@ -1,6 +1,6 @@
 // Weights in files beside the model.
 //
-// A model may name any path. Only regular files beneath the model's directory are read, even through links.
+// A model may name any path. Only regular files beneath the model's directory are read, wherever links lead.
 #pragma once
 
 #include <map>

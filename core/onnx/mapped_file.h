@@ -1,5 +1,4 @@
-// Files, opened for reading and mapped or copied into memory. Only the implementation of this class is platform
-// code.
+// Files opened for reading, mapped or copied into memory. The only platform code of this folder.
 #pragma once
 
 #include <cstddef>

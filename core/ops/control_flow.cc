@@ -40,8 +40,8 @@ Status check_turns(const ir::Node& node, size_t taken, size_t carried, size_t ex
 }
 
 Status check_loop(const ir::Node& node) {
-  // Of the node, trip count and condition come first and may be missing; of the body, iteration number and
-  // condition.
+  // The node's first two inputs, trip count and condition, may be missing. The body always has two in front:
+  // iteration number and condition.
   const size_t carried = node.inputs.size() < 2 ? 0 : node.inputs.size() - 2;
   return check_turns(node, carried + 2, carried, 1);
 }

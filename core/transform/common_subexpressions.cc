@@ -104,7 +104,7 @@ size_t merge_constants(ir::Graph& graph) {
   return merged;
 }
 
-/// Whether `first` has every output that `second` has, and no two of these outputs are both outputs of the graph.
+/// Whether `first` has every output that `second` has, and the two are never both outputs of the graph.
 bool can_replace(const ir::Graph& graph, const ir::Node& second, const ir::Node& first) {
   for (size_t i = 0; i < second.outputs.size(); ++i) {
     if (second.outputs[i] == ir::kNone) continue;

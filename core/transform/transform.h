@@ -96,9 +96,9 @@ struct FloatCast {
 using Converted = std::map<ir::TensorPtr, ir::TensorPtr>;
 
 /// Makes those of `nodes` that read or produce tensors of type `from` compute in `to`. Values between them are not
-/// rounded. Casts are added at other nodes, inputs and outputs, which keep their types. Node ids stay valid.
-/// Returns the nodes that changed. A Cast, or a node whose operator does not support the other type, is left as it
-/// was.
+/// rounded. Casts are added where they meet other nodes, inputs and outputs, which keep their types. Node ids stay
+/// valid. Returns the nodes that changed. A Cast, or a node whose operator does not support the other type, is left
+/// as it was.
 Result<std::vector<ir::NodeId>> cast_nodes(ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
                                            FloatCast cast,
                                            const std::map<std::string, int64_t>& opset_imports,
