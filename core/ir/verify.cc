@@ -1,4 +1,4 @@
-// Every invariant that graph.h promises, checked from scratch.
+// Checks every invariant that graph.h states, from scratch.
 #include <algorithm>
 
 #include "core/base/quote.h"
@@ -144,7 +144,7 @@ class GraphVerifier {
     return ok_status();
   }
 
-  /// With each node's uses found in the lists, equal totals say that the lists hold nothing else.
+  /// Every use was found in a list, so equal totals mean that the lists hold nothing else.
   Status check_use_counts() const {
     size_t listed = 0;
     for (ValueId id = 0; id < graph_.value_limit(); ++id) {

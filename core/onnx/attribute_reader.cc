@@ -1,4 +1,3 @@
-// Attributes of nodes, and Constant nodes.
 #include "core/base/quote.h"
 #include "core/ir/constant.h"
 #include "core/onnx/graph_reader.h"
@@ -16,7 +15,7 @@ struct Presence {
   bool present;
 };
 
-/// Which fields hold something. At most one may, and it must be the one of the type.
+/// The fields that are set. At most one may be, and it must match the type.
 std::vector<Presence> fields_of(const pb::AttributeProto& p) {
   return {{AttributeType::kFloat, p.has_f()},
           {AttributeType::kInt, p.has_i()},

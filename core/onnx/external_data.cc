@@ -5,8 +5,8 @@
 namespace tenon::onnx {
 namespace {
 
-/// Relative, and going down only. Backslashes and drive letters would be paths elsewhere, so they are refused
-/// everywhere.
+/// The location must be relative and not go up. Backslashes and drive letters are paths on some systems and refused
+/// on all.
 Status check_location(const std::string& location) {
   if (location.empty()) return invalid_model("external data has no location; export the model again");
   auto refuse = [&](const char* reason) {
@@ -49,8 +49,7 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(const std::string&
   }
   auto file = MappedFile::open(directory_ + "/" + location, options_);
   if (!file.ok()) {
-    // What the caller gave is the model; a file that it names and that cannot be read makes the model
-    // invalid.
+    // The caller gave the model, not this file. So a file that cannot be read is an error of the model.
     const Status& cause = file.error();
     if (cause.kind() == ErrorKind::kLimitExceeded) {
       return limit_exceeded("external data at ", quote(location), ": ", cause.message());

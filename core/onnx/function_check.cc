@@ -10,13 +10,13 @@
 namespace tenon::onnx {
 namespace {
 
-/// What a graph becomes when all calls in it are inlined.
+/// The size of a graph with all calls inlined.
 struct Extent {
   int64_t nodes = 0;
   int depth = 0;  // of nested graphs
 };
 
-/// How often a graph calls each function, and how deep inside of it.
+/// How often a graph calls one function, and how deep inside nested graphs.
 struct Call {
   size_t function;
   int64_t count;
@@ -87,7 +87,7 @@ class FunctionChecker {
     return own;
   }
 
-  /// Depth-first with a stack of its own: a chain of calls may be as long as the model likes.
+  /// Depth-first with an explicit stack: a model may have a call chain of any length.
   Result<std::vector<size_t>> callees_first() const {
     enum class Mark : char { kNew, kOpen, kDone };
     std::vector<Mark> marks(calls_.size(), Mark::kNew);

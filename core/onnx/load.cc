@@ -1,4 +1,3 @@
-// Reading a model: the conductor of this folder.
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 
@@ -17,8 +16,8 @@
 namespace tenon::onnx {
 namespace {
 
-/// protobuf messages around the deepest graph or type that the skeleton lets through: three per nested graph
-/// (attribute, graph, node) and two per nested type, and what a model has around and below them.
+/// Messages around the deepest graph or type that the skeleton lets through: three per nested graph (attribute,
+/// graph, node), two per nested type, and a constant for those around and below.
 int recursion_limit(const Limits& limits) { return 4 * limits.graph_depth + 32; }
 
 Status parse(const std::string& bytes, const Limits& limits, pb::ModelProto* out) {
@@ -31,7 +30,7 @@ Status parse(const std::string& bytes, const Limits& limits, pb::ModelProto* out
       "not an ONNX model, or a damaged one: protobuf cannot parse it; check that it was transferred whole");
 }
 
-/// Files that are often taken for models, recognised so that the message can say what to do.
+/// Recognises files that are often mistaken for models, so that the message can say what to do.
 Status check_beginning(const std::byte* data, size_t size) {
   if (size == 0) return invalid_model("the file is empty, so it is no ONNX model");
   std::string_view text(reinterpret_cast<const char*>(data), std::min(size, size_t{256}));
@@ -51,10 +50,10 @@ Status check_beginning(const std::byte* data, size_t size) {
   return ok_status();
 }
 
-/// Operators, types and shapes, on top of what the file says.
+/// Adds operators, types and shapes to what the file gives.
 Status complete(ir::Model& model, const Limits& limits) {
   RETURN_IF_ERROR(check_functions(model, limits));
-  // First, so that what follows may rely on the order of nodes.
+  // Verify first, because the later steps rely on the order of nodes.
   RETURN_IF_ERROR(ir::verify(model.graph));
   for (const ir::Function& function : model.functions) {
     RETURN_IF_ERROR(ir::verify(function.body).with_context("function " + quote(function.name)));

@@ -30,7 +30,7 @@ Status check_regular(const struct stat& info) {
   return invalid_input("this is ", kind, ", not a regular file");
 }
 
-/// The opened file itself must lie there: its real path is resolved and must name the same file.
+/// The opened file must lie there: its real path is resolved and must name the same file.
 Status check_beneath(const std::string& path, const struct stat& opened,
                      const std::vector<std::string>& directories) {
   std::string real = real_path(path);
@@ -59,8 +59,8 @@ Status read_all(int fd, std::byte* to, size_t size) {
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, const Options& options) {
-  // Opening a device can have effects and opening a pipe waits for a writer, so look first; the second look,
-  // at what was really opened, is the one that counts.
+  // Opening a device can have side effects, and opening a pipe waits for a writer. So check before opening, and
+  // check again what was opened.
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return system_failure("cannot open", errno);
   RETURN_IF_ERROR(check_regular(info));

@@ -37,7 +37,7 @@ Status check_opset(const std::string& domain, int64_t version) {
 
 using NodeList = google::protobuf::RepeatedPtrField<pb::NodeProto>;
 
-/// Some node writes its domain this way.
+/// Whether a node writes its domain as `domain`.
 bool writes_domain(const NodeList& nodes, std::string_view domain) {
   for (const pb::NodeProto& node : nodes) {
     if (node.domain() == domain) return true;
@@ -51,7 +51,7 @@ bool writes_domain(const NodeList& nodes, std::string_view domain) {
   return false;
 }
 
-/// ai.onnx under both of its names, with two versions: the one counts whose name the nodes write.
+/// ai.onnx is imported as "" and as "ai.onnx", with two versions. Chooses that of the name that the nodes use.
 Status choose_between_names(const NodeList& nodes, bool named_in_full, int64_t version, int64_t* chosen) {
   const bool in_full = writes_domain(nodes, "ai.onnx"), empty = writes_domain(nodes, "");
   if (in_full && empty) {
@@ -65,7 +65,7 @@ Status choose_between_names(const NodeList& nodes, bool named_in_full, int64_t v
 
 Result<OpsetImports> read_opsets(const OpsetList& list, const NodeList& nodes) {
   OpsetImports imports;
-  std::map<std::string, std::string> written;  // domain -> as the list has it first
+  std::map<std::string, std::string> written;  // domain -> its first spelling in the list
   for (const auto& entry : list) {
     std::string domain = normal_domain(entry.domain());
     RETURN_IF_ERROR(check_name("domain", domain));
@@ -87,7 +87,7 @@ Result<OpsetImports> read_opsets(const OpsetList& list, const NodeList& nodes) {
 Result<OpsetImports> read_model_opsets(const pb::ModelProto& proto) {
   ASSIGN_OR_RETURN(OpsetImports imports, read_opsets(proto.opset_import(), proto.graph().node()));
   if (!imports.empty()) return imports;
-  // The first two versions of the format had no opsets; their operators are those of opset 1.
+  // IR versions 1 and 2 had no opsets; their operators are those of opset 1.
   if (proto.ir_version() < 3) return OpsetImports{{"", 1}};
   return invalid_model(
       "the model has no opset_import; add the opset that its operators are of, or export it again");

@@ -1,4 +1,3 @@
-// Writing a model.
 #include <google/protobuf/arena.h>
 
 #include <limits>

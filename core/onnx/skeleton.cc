@@ -8,10 +8,10 @@
 namespace tenon::onnx {
 namespace {
 
-/// The messages that are walked; all others are copied as they are.
+/// The messages that the walk enters. All others are copied unchanged.
 enum class Kind {
   kNone,
-  kDropped,  // nothing reads it after this
+  kDropped,  // not needed later
   kModel,
   kGraph,
   kNode,
@@ -27,7 +27,7 @@ enum class Kind {
   kShape,
 };
 
-/// What a field holds, by the numbers of onnx-ml.proto.
+/// The kind of a field, by the numbers of onnx-ml.proto.
 Kind field_kind(Kind parent, uint32_t field) {
   switch (parent) {
     case Kind::kModel:
@@ -82,7 +82,7 @@ Kind field_kind(Kind parent, uint32_t field) {
 
 constexpr uint32_t kTensorDims = 1, kTensorSegment = 3, kTensorName = 8, kTensorRawData = 9;
 
-/// protobuf measures messages in int.
+/// protobuf sizes are int.
 constexpr size_t kLargestSkeleton = static_cast<size_t>(std::numeric_limits<int>::max());
 
 size_t count_varints(const WireField& field) {
@@ -140,8 +140,8 @@ class SkeletonBuilder {
     return descend(child, field, depth);
   }
 
-  /// The content can only shrink, apart from the few bytes that stand for raw data, so its length is written
-  /// in as many bytes as protobuf's longest length takes and filled in afterwards.
+  /// The length of the new content is not known yet. It can only shrink, apart from the few bytes that replace raw
+  /// data. So five bytes, protobuf's longest length, are reserved and filled in afterwards.
   Status descend(Kind child, const WireField& field, int depth) {
     static constexpr size_t kLengthBytes = 5;
     append(field.start, static_cast<size_t>(field.length - field.start));
@@ -159,7 +159,7 @@ class SkeletonBuilder {
   Status take_raw_data(const WireField& field) {
     size_t index = result_.raw_data.size();
     result_.raw_data.push_back({field.payload, field.size});
-    std::string segment(1, '\x08');  // Segment.begin, a number
+    std::string segment(1, '\x08');  // Segment.begin, a varint
     for (size_t rest = index; segment.size() == 1 || rest != 0; rest >>= 7) {
       segment += static_cast<char>((rest & 0x7f) | (rest >= 0x80 ? 0x80 : 0));
     }
@@ -169,9 +169,8 @@ class SkeletonBuilder {
     return ok_status();
   }
 
-  /// Two bytes of a file can become a hundred in memory: an empty message costs as much as a full one. Nodes
-  /// have a limit of their own; everything else together may be as many as any model with that many nodes
-  /// would need.
+  /// Two bytes of a file can take a hundred bytes in memory, because an empty message costs as much as a full one.
+  /// Nodes have their own limit. All other parts share one, which is enough for any model with that many nodes.
   Status count_part(Kind kind, const WireField& field) {
     if (field_kind(kind, field.number) == Kind::kNode && ++nodes_ > limits_.nodes) {
       return limit_exceeded("the model has more than ", limits_.nodes,

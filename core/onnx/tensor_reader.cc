@@ -26,7 +26,7 @@ bool has_strange_bool(ElementType type, ByteSpan bytes) {
   return false;
 }
 
-/// Where external data says that it is.
+/// The external data entries of a tensor.
 struct ExternalEntry {
   std::string location;
   uint64_t offset = 0;

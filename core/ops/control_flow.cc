@@ -23,8 +23,7 @@ Status check_if(const ir::Node& node) {
   return ok_status();
 }
 
-/// `carried` values go round, `scanned` more come in with each turn, `extra` more come out before the carried
-/// ones.
+/// The body takes `taken` inputs. It gives `extra` outputs, then the `carried` values, then the scan outputs.
 Status check_turns(const ir::Node& node, size_t taken, size_t carried, size_t extra) {
   const ir::Graph& body = body_of(node, "body");
   if (body.inputs().size() != taken) {
@@ -41,7 +40,8 @@ Status check_turns(const ir::Node& node, size_t taken, size_t carried, size_t ex
 }
 
 Status check_loop(const ir::Node& node) {
-  // Trip count and condition come first and may be missing; a body gets the turn's number and the condition.
+  // The node's first two inputs, trip count and condition, may be missing. The body always has two in front:
+  // iteration number and condition.
   const size_t carried = node.inputs.size() < 2 ? 0 : node.inputs.size() - 2;
   return check_turns(node, carried + 2, carried, 1);
 }
@@ -78,7 +78,7 @@ bool is_given(const ir::Node& node, size_t index) {
   return index < node.inputs.size() && node.inputs[index] != ir::kNone;
 }
 
-/// Tokens, positions, mask, then caches; scores, then as many caches.
+/// Inputs: tokens, positions, mask, then caches. Outputs: scores, then as many caches.
 Status check_gpt(const ir::Node& node) {
   constexpr size_t kFixed = 3;
   for (const std::string_view name : {"decoder", "init_decoder"}) {
@@ -96,8 +96,9 @@ Status check_gpt(const ir::Node& node) {
   return ok_status();
 }
 
-/// The encoder takes ids and a mask (Whisper's: features), and start tokens where it runs the decoder's first step.
-/// Then it gives scores, hidden states, the own caches and those of the cross-attention; else the last alone.
+/// The encoder takes ids and a mask (Whisper: features). If it also takes start tokens, it runs the first decoder
+/// step. It then gives scores, hidden states, self-attention caches and cross-attention caches; otherwise only the
+/// last.
 Status check_encoder_form(const ir::Node& node, bool whisper) {
   const ir::Graph *encoder = graph_of(node, "encoder"), &decoder = *graph_of(node, "decoder");
   const char* form = whisper ? "Whisper" : "T5";
@@ -139,7 +140,7 @@ Status check_encoder_form(const ir::Node& node, bool whisper) {
   return ok_status();
 }
 
-/// Inputs and attributes that another form has.
+/// Refuses inputs and attributes that belong to another model_type.
 Status check_beam_inputs(const ir::Node& node, int64_t type) {
   constexpr size_t kMask = 9, kDecoderIds = 10;
   const auto only_of = [&](std::string_view what, std::string_view whose) {
@@ -149,7 +150,7 @@ Status check_beam_inputs(const ir::Node& node, int64_t type) {
     return only_of("attribute 'encoder'", "model_type 1 (T5) and 2 (Whisper)");
   if (type != kGpt && graph_of(node, "init_decoder") != nullptr)
     return only_of("attribute 'init_decoder'", "model_type 0 (GPT-2)");
-  if (node.op_type == "GreedySearch") return ok_status();  // which has no such inputs
+  if (node.op_type == "GreedySearch") return ok_status();  // it has no such inputs
   if (type != kWhisper && is_given(node, kDecoderIds))
     return only_of("input 10 (decoder_input_ids)", "model_type 2 (Whisper)");
   if (type == kWhisper && is_given(node, kMask))
@@ -185,7 +186,7 @@ Status check_bodies(const ir::Node& node) {
   if (!node.domain.empty()) return ok_status();
   if (node.op_type == "If") return check_if(node);
   if (node.op_type == "Loop") return check_loop(node);
-  // Before opset 9 a Scan had a batch axis and an input for lengths.
+  // Before opset 9, Scan had a batch axis and an input for lengths.
   if (node.op_type == "Scan" && node.since_version >= 9) return check_scan(node);
   return ok_status();
 }

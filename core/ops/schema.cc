@@ -43,7 +43,7 @@ Status check_arity(const ir::Node& node, const Operator& op) {
   const pb::OpSchema& schema = *op.schema();
   RETURN_IF_ERROR(
       check_count(op, "inputs", count_given(node.inputs), schema.min_input(), schema.max_input()));
-  // An output that nobody wants may be left out wherever it stands.
+  // Any output may be left out.
   RETURN_IF_ERROR(check_count(op, "outputs", count_given(node.outputs), 0, schema.max_output()));
   const auto& formal = schema.inputs();
   for (size_t i = 0; i < node.inputs.size() && i < formal.size(); ++i) {
@@ -55,7 +55,7 @@ Status check_arity(const ir::Node& node, const Operator& op) {
   return ok_status();
 }
 
-/// What an operator says of its attributes: ONNX's schema, or our own table.
+/// The attributes that an operator declares, in ONNX's schema or in our own table.
 class AttributeTable {
  public:
   explicit AttributeTable(const Operator& op) : op_(op) {
@@ -75,7 +75,7 @@ class AttributeTable {
     }
     return type;
   }
-  /// Name and whether a node must have it.
+  /// Passes each name and whether the attribute is required.
   template <class Function>
   void each(Function&& function) const {
     for (const auto& rule : own_) function(rule.name, rule.required);
@@ -91,7 +91,7 @@ class AttributeTable {
 Status check_attribute(const ir::Attribute& attribute, const Operator& op, const AttributeTable& table) {
   const std::optional<ir::AttributeType> expected = table.type_of(attribute.name);
   if (!expected) {
-    // Two underscores mark a tool's own notes, which ONNX says to ignore.
+    // Two underscores mark names private to a tool; ONNX says to ignore them.
     if (attribute.name.size() >= 2 && attribute.name[0] == '_' && attribute.name[1] == '_')
       return ok_status();
     Nearest near(attribute.name);
@@ -215,7 +215,7 @@ class Resolver {
       return invalid_model("function '", function.name, "' gives ", function.body.outputs().size(),
                            " outputs, the call has ", outputs);
     }
-    return ok_status();  // an attribute that the call lacks is absent in the body as well
+    return ok_status();  // an attribute that the call lacks is also missing in the body
   }
 
   static Status unknown_operator(const ir::Node& node, int64_t opset) {
@@ -284,14 +284,14 @@ bool any_nondeterministic(const ir::Graph& graph) {
 }  // namespace
 
 bool is_nondeterministic(const ir::Node& node) {
-  // Nothing is known of a function that is not inlined yet, nor of a custom operator.
+  // Functions that are not inlined yet and custom operators may do anything.
   if (node.since_version == 0) return true;
   if (canonical_domain(node.domain).empty()) {
     for (const std::string_view name : {"RandomNormal", "RandomNormalLike", "RandomUniform",
                                         "RandomUniformLike", "Multinomial", "Bernoulli"}) {
       if (node.op_type == name) return true;
     }
-    // The third input switches training on; before opset 12 the operator is the identity at inference.
+    // The third input switches training on. Before opset 12 the operator is the identity at inference.
     if (node.op_type == "Dropout") {
       return node.since_version >= 12 && node.inputs.size() > 2 && node.inputs[2] != ir::kNone;
     }

@@ -22,7 +22,7 @@ bool accepts(const ParameterTypes& parameter, const ir::Type& type) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception&) {
-    return true;  // a type known only in part has no name
+    return true;  // a partly known type has no name
   }
 }
 
@@ -39,7 +39,7 @@ std::string accepted_types(const ParameterTypes& parameter) {
   return text;
 }
 
-/// Equal but for shapes; what is not known is equal to all.
+/// Whether the types are equal apart from shapes. An unknown part equals anything.
 bool same_kind(const ir::Type& a, const ir::Type& b) {
   if (a.kind == ir::ValueKind::kUnknown || b.kind == ir::ValueKind::kUnknown) return true;
   if (a.kind != b.kind) return false;

@@ -23,8 +23,8 @@ std::vector<std::byte> copy_as(const List& list) {
   return bytes;
 }
 
-/// Narrow types are stored one (or one byte of packed ones) per int32. Writers use the signed or the unsigned
-/// reading of the bits; anything that is neither is damage.
+/// Narrow types are stored as int32, one element (or one byte of packed elements) each. Writers use the signed or
+/// the unsigned reading of the bits. Any other number is an error.
 template <class T>
 Result<std::vector<std::byte>> narrow(const pb::TensorProto& proto) {
   constexpr int32_t kLow = -(int32_t{1} << (8 * sizeof(T) - 1)), kHigh = (int32_t{1} << 8 * sizeof(T)) - 1;
@@ -36,7 +36,7 @@ Result<std::vector<std::byte>> narrow(const pb::TensorProto& proto) {
   return copy_as<T>(proto.int32_data());
 }
 
-/// 6-bit types are stored one element per int32, unlike the other packed ones; here as one stream of bits.
+/// 6-bit types are stored one element per int32, unlike other packed types. The result is one stream of bits.
 Result<std::vector<std::byte>> pack_six_bits(const pb::TensorProto& proto) {
   std::vector<std::byte> bytes((static_cast<size_t>(proto.int32_data_size()) * 6 + 7) / 8);
   for (int i = 0; i < proto.int32_data_size(); ++i) {

@@ -99,7 +99,7 @@ bool is_unused(const ir::Graph& graph, ir::NodeId id) {
   return true;
 }
 
-/// What a node reads: its inputs, and what its nested graphs capture.
+/// The values that a node reads: its inputs and the captures of its nested graphs.
 std::vector<ir::ValueId> reads_of(const ir::Node& node) {
   std::vector<ir::ValueId> values = node.inputs;
   for (const ir::Attribute& attribute : node.attributes) {
@@ -162,7 +162,7 @@ std::vector<ir::ValueId> Emitter::ops(std::string_view type, std::vector<ir::Val
     status_ = unsupported("needs operator ", type, ", which opset ", opset_, " lacks");
     return results;
   }
-  // Placeholders: inference asks only which outputs are wanted.
+  // Placeholders: inference only needs to know which outputs are used.
   node.outputs.assign(outputs, 0);
   ops::InferInputs known;
   for (const ir::ValueId input : node.inputs) {

@@ -7,8 +7,8 @@ namespace tenon::transform {
 
 namespace {
 
-constexpr int kMaxRounds = 4;  // published models settle after two
-constexpr int kMaxSweeps = 8;  // of one rule over a graph
+constexpr int kMaxRounds = 4;  // published models need two at most
+constexpr int kMaxSweeps = 8;  // of one rule over one graph
 
 Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule& rule) {
   size_t total = 0;
@@ -29,7 +29,7 @@ Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule&
   return total;
 }
 
-/// Inner graphs first, so that what they no longer capture is known when their turn in the outer one comes.
+/// Nested graphs first, so that the outer graph no longer has the captures that they drop.
 Result<size_t> apply(Context& context, ir::Graph& graph, const Transform& transform) {
   size_t total = 0;
   for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
@@ -108,8 +108,8 @@ class Pipeline {
     return changes;
   }
 
-  /// A contradiction that shows only now, with more values known, is for the provider to tell when the node
-  /// runs: the model was accepted without. Types then stay as they were.
+  /// Ignores a contradiction that shows only now that more values are known: the model was accepted, and the
+  /// provider reports the error when the node runs. Types then stay as they were.
   void refresh_types() {
     if (!stale_) return;
     stale_ = false;

@@ -1,4 +1,4 @@
-// Products with what is fused into them, and weights in a few bits.
+// Matrix products with fused operators, and weights packed in few bits.
 #include <algorithm>
 #include <numeric>
 
@@ -12,12 +12,12 @@ using ir::Attribute;
 using ir::ElementType;
 using ir::ValueId;
 
-/// An operand of FusedMatMul as MatMul takes it. `batch`: its first axis stands for the rows, those up to the last but
-/// one are the batch. `matrix`: then the last two axes are swapped.
+/// Converts an operand of FusedMatMul for MatMul. `batch`: the rows are on the first axis, and the batch axes
+/// follow up to the last but one. `matrix`: the last two axes are swapped after that.
 Result<ValueId> operand(Site& site, size_t index, bool batch, bool matrix) {
   if (!batch && !matrix) return site.in(index);
   const int rank = site.rank(index);
-  if (rank < 0) {  // of two axes and more, then: a vector is not told apart
+  if (rank < 0) {  // takes rank 2 and more; a vector would fail
     const std::string equation = std::string(batch ? "a...b" : "...ab") + "->" + (matrix ? "...ba" : "...ab");
     return site.emit.op("Einsum", {site.in(index)}, {Attribute::of_string("equation", equation)});
   }
@@ -71,7 +71,7 @@ Lowered lower_fused_conv(Site& site) {
 
 // ---- MatMulNBits: weights [N, blocks of K, packed bytes], scales and zero points per block ----
 
-/// Larger weights would cost more memory as floats than they save in time.
+/// Larger weights would cost more memory as floats than the time is worth.
 constexpr int64_t kMaxDequantized = int64_t{16} << 20;  // elements
 
 struct Blocks {
@@ -81,14 +81,14 @@ struct Blocks {
   int64_t bytes_per_block() const { return (size * bits + 7) / 8; }
 };
 
-/// Element `index` of bytes that hold `bits` bits each, low ones first.
+/// Element `index` of packed elements of `bits` bits, lowest bits first.
 int64_t unpacked(const std::byte* bytes, int64_t index, int64_t bits) {
   const int64_t per_byte = 8 / bits;
   const auto byte = static_cast<unsigned>(bytes[index / per_byte]);
   return static_cast<int64_t>(byte >> (index % per_byte * bits) & ((1u << bits) - 1));
 }
 
-/// The zero point of every block: packed as the weights are (each row begins a byte), or in the type of the
+/// The zero point of every block: packed like the weights (each row starts a new byte), or in the type of the
 /// scales.
 Result<std::vector<double>> zero_points(Site& site, const Blocks& blocks) {
   const int64_t total = blocks.rows * blocks.count();
@@ -115,7 +115,7 @@ Result<std::vector<double>> zero_points(Site& site, const Blocks& blocks) {
   return zeros;
 }
 
-/// The group of each of the K elements of a row: input g_idx, or block after block.
+/// The group of each of the K elements of a row: from input g_idx, or block after block.
 Result<std::vector<int64_t>> groups_of(Site& site, const Blocks& blocks) {
   std::vector<int64_t> groups(static_cast<size_t>(blocks.columns));
   for (size_t k = 0; k < groups.size(); ++k) groups[k] = static_cast<int64_t>(k) / blocks.size;
@@ -158,9 +158,9 @@ Result<ir::TensorPtr> dequantized(Site& site, const Blocks& blocks) {
   return made;
 }
 
-// ---- The same, of weights that only a Run knows, or that are too large as floats ----
+// ---- The same at run time: for weights that are not constant, or too large as floats ----
 
-/// Bytes of `bits` each as integers [rows, per_row], low ones first.
+/// Unpacks elements of `bits` bits to integers [rows, per_row], lowest bits first.
 ValueId unpack(Site& site, ValueId bytes, int64_t rows, int64_t per_row, int64_t bits) {
   Emitter& emit = site.emit;
   if (bits == 8) return emit.reshape(bytes, {rows, per_row});
@@ -193,7 +193,7 @@ Result<ValueId> zero_points_at_run(Site& site, const Blocks& blocks, ElementType
   return emit.reshape(emit.cast(zeros, element), {blocks.rows, blocks.count(), 1});
 }
 
-/// [K, N] from [N, padded K], where each element has the scale and zero point of its group.
+/// [K, N] from [N, padded K]. Each element has the scale and zero point of its group.
 Result<ValueId> regrouped_at_run(Site& site, const Blocks& blocks, ValueId weights) {
   Emitter& emit = site.emit;
   const ElementType element = site.element(2);
@@ -239,9 +239,9 @@ Lowered lower_matmul_nbits(Site& site) {
   if (const int64_t packed = site.node.int_or("weight_prepacked", 0); packed != 0)
     return unsupported("attribute weight_prepacked is ", packed,
                        ": weights in another machine's order; export them as the operator describes them");
-  const int64_t level = site.node.int_or("accuracy_level", 0);  // the least: floats do for each
+  const int64_t level = site.node.int_or("accuracy_level", 0);  // a minimum; floats satisfy every level
   if (level < 0 || level > 4) return unsupported("attribute accuracy_level is ", level, ", known are 0 to 4");
-  constexpr int64_t kMost = int64_t{1} << 31;  // no product of two of them overflows
+  constexpr int64_t kMost = int64_t{1} << 31;  // products of two of them do not overflow
   if (blocks.rows >= kMost || blocks.columns >= kMost || blocks.size >= kMost)
     return unsupported("attributes N, K or block_size are too large");
   ValueId weights = ir::kNone;
