@@ -14,9 +14,9 @@ class ScanCache {
   /// `folder` is the state folder; if it is empty, no files are written.
   explicit ScanCache(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Everything that the answer depends on: the library, the helper, the manifest's files, the required files, the
-  /// libraries behind the required sonames, the loader's environment, hidden system folders, the boot of the
-  /// machine, the ABI.
+  /// Everything that the answer depends on: the library, the helper, the manifest's id, version and files, the
+  /// required files, the libraries behind the required sonames, the loader's environment, hidden system folders,
+  /// the boot of the machine, the ABI.
   static std::string key_of(const ScanRequest& request);
 
   std::optional<ScanAnswer> find(const std::string& key) const;
