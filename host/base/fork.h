@@ -1,6 +1,5 @@
-// Support for fork(). A child has its parent's memory but not the parent's other threads, so a lock that one of
-// them held is never released. A child therefore starts with new process-wide tables and leaves the parent's
-// alone.
+// Support for fork(). A child has its parent's memory but not the parent's other threads, so a lock that one of them
+// held is never released. A child therefore starts with new process-wide tables and leaves the parent's alone.
 #pragma once
 
 #include <atomic>
@@ -13,18 +12,15 @@ namespace tenon {
 /// 0 in the process that loaded the library, 1 in a child forked from it, 2 in a child of that child.
 uint32_t fork_count() noexcept;
 
-/// Locks `mutex` while the process forks, so that it is free in the child. `mutex` must live as long as the
-/// library, and threads may hold it only briefly and must not take another mutex meanwhile. At most 8 mutexes;
-/// more are ignored.
+/// Locks `mutex` while the process forks, so that it is free in the child. `mutex` must live as long as the library,
+/// and threads may hold it only briefly and must not take another mutex meanwhile. At most 8 mutexes; more are ignored.
 void hold_while_forking(std::mutex& mutex) noexcept;
 
-/// Calls `fn` when the process ends by exit() or by returning from main. Functions registered later are called
-/// first.
+/// Calls `fn` when the process ends by exit() or by returning from main. Functions registered later are called first.
 void at_end_of_process(void (*fn)()) noexcept;
 
-/// One T per process: a child of fork gets a new one and does not touch the parent's. Never destroyed, because
-/// threads of the application may use it while statics are destroyed. Only for variables with static storage
-/// duration.
+/// One T per process: a child of fork gets a new one and does not touch the parent's. Never destroyed, because threads
+/// of the application may use it while statics are destroyed. Only for variables with static storage duration.
 template <class T>
 class PerProcess {
  public:

@@ -26,8 +26,7 @@ inline bool operator==(const Version& a, const Version& b) { return (a <=> b) ==
 /// Requires exactly three numbers without leading zeros.
 Result<Version> parse_version(std::string_view text);
 
-/// Comparisons that must all hold: ">=1.2, <2", "1.4.0" (exactly), "^1.2" (>=1.2, <2), "~1.2.3" (>=1.2.3, <1.3),
-/// "*".
+/// Comparisons that must all hold: ">=1.2, <2", "1.4.0" (exactly), "^1.2" (>=1.2, <2), "~1.2.3" (>=1.2.3, <1.3), "*".
 class VersionRange {
  public:
   /// Any version.
@@ -36,8 +35,7 @@ class VersionRange {
   /// Missing parts of a version count as zero. "=1.2" and "1.2" mean any 1.2.x.
   static Result<VersionRange> parse(std::string_view text);
 
-  /// A prerelease is contained only when the range is exact or a bound names a prerelease of the same three
-  /// numbers.
+  /// A prerelease is contained only when the range is exact or a bound names a prerelease of the same three numbers.
   bool contains(const Version& version) const;
   const std::string& text() const { return text_; }
 

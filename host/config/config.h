@@ -90,8 +90,7 @@ struct PlacementRule {
 
 struct Shapes {
   int64_t keep = 0;  // how many sets of input shapes keep their plans
-  /// Shapes to prepare at load, by input name; "" is the model's first input. Shapes at the same position form one
-  /// set.
+  /// Shapes to prepare at load, by input name; "" is the model's first input. Shapes at the same position form one set.
   std::map<std::string, std::vector<std::vector<int64_t>>> input;
 };
 
@@ -183,8 +182,7 @@ class Config {
   /// The same from memory. `source` names the text in messages.
   Status apply_toml(std::string_view text, std::string source, Layer layer = Layer::kFile);
   Status apply_json(std::string_view text, std::string source, Layer layer = Layer::kFile);
-  /// Reads every variable that names a key (TENON_<SECTION>_<KEY>), TENON_PROVIDERS_SELECT and
-  /// TENON_PROVIDERS_DISABLE.
+  /// Reads every variable that names a key (TENON_<SECTION>_<KEY>), TENON_PROVIDERS_SELECT and TENON_PROVIDERS_DISABLE.
   Status apply_environment();
 
   /// Sets one key in the API layer. `text` is a TOML value. If it is not TOML, it is taken as a string, or as
@@ -225,8 +223,7 @@ std::vector<std::string> unknown_variables(const std::vector<std::string>& provi
 /// All keys as a Markdown table: key, type, default, meaning. The reference page is generated from it.
 std::string schema_markdown();
 
-/// True for an id that a manifest may have: 1 to 63 characters of a-z, 0-9, '_' and '-', the first a letter or
-/// digit.
+/// True for an id that a manifest may have: 1 to 63 characters of a-z, 0-9, '_' and '-', the first a letter or digit.
 bool is_valid_provider_id(std::string_view id);
 
 }  // namespace tenon::config

@@ -132,8 +132,7 @@ PlacementRule to_rule(const Value& value) {
   return rule;
 }
 
-// "Conv" is in the default domain, "com.microsoft:Gelu" in the named one. "ai.onnx" is another name of the
-// default.
+// "Conv" is in the default domain, "com.microsoft:Gelu" in the named one. "ai.onnx" is another name of the default.
 bool is_operator(std::string_view wanted, std::string_view domain, std::string_view op_type) {
   size_t colon = wanted.rfind(':');
   std::string_view wanted_domain = colon == std::string_view::npos ? "" : wanted.substr(0, colon);

@@ -99,12 +99,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// The domain with the provider's id, TENON_DOMAIN_HOST included; null when the provider declared none.
   const MemoryDomain* find_domain(uint32_t local_id) const;
 
-  /// Copies on this device, or between it and host memory. With a stream the call may return before the copy is
-  /// done.
+  /// Copies on this device, or between it and host memory. With a stream the call may return before the copy is done.
   Status copy(const tenon_location& destination, const tenon_location& source, uint64_t bytes,
               tenon_stream* stream);
-  /// Makes bytes of a buffer in a host-visible domain accessible to the host until unmap(). Work on them must be
-  /// done.
+  /// Makes bytes of a buffer in a host-visible domain accessible to the host until unmap(). Work on them must be done.
   bool can_map(const MemoryDomain& domain) const { return domain.host_visible && api().map != nullptr; }
   Result<void*> map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes);
   void unmap(tenon_buffer* buffer, void* address) { api().unmap(handle(), buffer, address); }

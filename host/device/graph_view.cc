@@ -188,8 +188,7 @@ Status fill_extra(const tenon_graph& view, const ir::Attribute& attribute,
   return ok_status();
 }
 
-/// The parts of an attribute that ir::Attribute cannot give directly. Made at the first call. Null when that
-/// fails.
+/// The parts of an attribute that ir::Attribute cannot give directly. Made at the first call. Null when that fails.
 const tenon_graph::AttributeExtra* extra_of(const tenon_graph& view, const ir::Attribute& attribute) {
   const std::lock_guard lock(view.mutex);
   auto& extra = view.extras[&attribute];

@@ -10,8 +10,7 @@
 
 /// Passed to the provider at instance_create. Lives as long as the instance.
 struct tenon_host_instance {
-  /// Prefix of the provider's keys: library hash, device and options. Keeps the objects of different instances
-  /// apart.
+  /// Prefix of the provider's keys: library hash, device and options. Keeps the objects of different instances apart.
   std::string key_prefix;
   tenon::runtime::SharedCache* shared = nullptr;
   tenon::runtime::BlobCache* blobs = nullptr;  // null: there is no cache, and get finds nothing

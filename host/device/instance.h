@@ -66,8 +66,7 @@ class Event {
   explicit operator bool() const { return handle_ != nullptr; }
   tenon_event* handle() const { return handle_; }
   Status record(const Stream& stream);
-  /// Blocks until the work before the recorded point is done, and reports its first error. `timeout_ns` < 0: no
-  /// limit.
+  /// Blocks until the work before the recorded point is done, and reports its first error. `timeout_ns` < 0: no limit.
   Status wait(int64_t timeout_ns = -1);
   void reset();
   void swap(Event& other) noexcept;

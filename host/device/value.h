@@ -71,12 +71,10 @@ struct tenon_value {
 
 namespace tenon::runtime {
 
-/// Deepest nesting of sequences, optionals and maps. Code that walks or destroys a value takes some stack per
-/// level.
+/// Deepest nesting of sequences, optionals and maps. Code that walks or destroys a value takes some stack per level.
 inline constexpr uint32_t kMaxValueDepth = 64;
 
-/// Checks that `dims` of an application's descriptor can be read: the pointer is set if needed and the rank is
-/// valid.
+/// Checks that `dims` of an application's descriptor can be read: the pointer is set if needed and the rank is valid.
 Status check_dims_given(const tenon_tensor& tensor);
 
 /// The number of elements. False when a dim is negative or the product does not fit 63 bits.
@@ -88,8 +86,7 @@ bool tensor_bytes(uint32_t dtype, std::span<const int64_t> dims, uint64_t* out_b
 /// An uninitialised tensor in its own 64-byte aligned memory; no data for zero elements. Not for strings.
 /// OUT_OF_MEMORY, or INVALID_ARGUMENT for an invalid type or shape.
 Result<ValueRef> make_tensor(uint32_t dtype, std::span<const int64_t> dims);
-/// Refers to dense host memory of the caller, also of a string tensor. `free_fn` is called when the last count
-/// goes.
+/// Refers to dense host memory of the caller, also of a string tensor. `free_fn` is called when the last count goes.
 Result<ValueRef> wrap_tensor(const tenon_tensor& tensor, void (*free_fn)(void*), void* free_context);
 /// Copies `offsets` (element count + 1, rising from 0) and the bytes that they span.
 Result<ValueRef> make_strings(std::span<const int64_t> dims, const int64_t* offsets, const char* bytes);

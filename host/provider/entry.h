@@ -34,8 +34,7 @@ class Checker {
 
   /// Reads and parses the manifest, and runs the checks that need only its text.
   std::shared_ptr<Entry> discover(const Found& found) const;
-  /// Runs the checks up to `level`; stops at a refusal, which is stored in the entry. Fails only when memory runs
-  /// out.
+  /// Runs the checks up to `level`; stops at a refusal, which is stored in the entry. Fails only when memory runs out.
   Status check(Entry& entry, CheckLevel level);
   /// True when the library is still the file that was checked.
   static bool is_fresh(const Entry& entry);

@@ -36,8 +36,7 @@ struct Opened {
   std::unique_ptr<OpenFile> file;
 };
 
-/// Opens the file and checks, as `trust` demands, that nobody else may write it and that its content is the
-/// manifest's.
+/// Opens the file and checks, as `trust` demands, that nobody else may write it and that its content is the manifest's.
 Result<Opened> open_checked(const Manifest& manifest, const ManifestFile& entry, std::string_view what,
                             Trust trust) {
   std::error_code error;

@@ -97,8 +97,7 @@ Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Mani
   while (true) {
     if (std::shared_ptr<LoadedProvider> live = build->live.lock()) return live;
     if (!build->has_provider) return LoadedProvider::make(std::move(manifest), build, context);
-    // The last reference is gone, but the provider is still being destroyed. A second one must not exist beside
-    // it.
+    // The last reference is gone, but the provider is still being destroyed. A second one must not exist beside it.
     build->gone.wait(lock);
   }
 }

@@ -147,8 +147,7 @@ Result<std::vector<DeviceInfo>> LoadedProvider::enumerate() {
 }
 
 Result<std::shared_ptr<Device>> LoadedProvider::open_device(std::string_view selector) {
-  std::shared_ptr<Device>
-      lost;  // destroyed after the lock is released, because closing a device takes the lock
+  std::shared_ptr<Device> lost;  // destroyed after the unlock: closing a device takes the lock
   std::lock_guard<std::mutex> lock(mutex_);
   ASSIGN_OR_RETURN(std::vector<DeviceInfo> devices, enumerate());
   for (const DeviceInfo& device : devices) {

@@ -72,10 +72,9 @@ class Device {
   mutable std::atomic<bool> lost_{false};
 };
 
-/// Thread-safe. Keep a reference while using anything of the provider: its table, a device, instance or program,
-/// or an error text that is not copied. The last reference destroys the provider. The library is then unmapped if
-/// its manifest says that it is unloadable. Otherwise it stays mapped, and the next load of the same build uses it
-/// again.
+/// Thread-safe. Keep a reference while using anything of the provider: its table, a device, instance or program, or an
+/// error text that is not copied. The last reference destroys the provider. The library is then unmapped if its
+/// manifest says that it is unloadable. Otherwise it stays mapped, and the next load of the same build uses it again.
 class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
  public:
   ~LoadedProvider();

@@ -65,8 +65,7 @@ Status check_machine(const Manifest& manifest) {
   for (const std::string& feature : library.cpu_features) {
     if (!cpu_has(feature)) return refuse(Refusal::kCpu, str_cat("this processor lacks '", feature, "'"));
   }
-  // A library without sanitizer works in a host with one. The reverse does not: the sanitizer's functions are
-  // missing.
+  // A library without sanitizer works in a host with one. The reverse does not: the sanitizer's functions are missing.
   bool plain = library.sanitizer.empty() || library.sanitizer == "none";
   if (!plain && library.sanitizer != host_sanitizer()) {
     return refuse(Refusal::kSanitizer,

@@ -47,8 +47,7 @@ tenon_status create_provider(const tenon_ep_api& api, uint32_t flags, tenon_host
 /// Names of the required slots that are NULL, as in "compile, run"; empty when all are set.
 std::string missing_slots(const tenon_ep_api& api);
 
-/// The text of a fixed-size field that may lack its terminator. Bytes that are not printable ASCII or UTF-8 become
-/// '?'.
+/// The text of a fixed-size field that may lack its terminator. Bytes that are not printable ASCII or UTF-8 become '?'.
 std::string bounded_text(const char* text, uint64_t capacity);
 
 }  // namespace tenon::provider

@@ -10,8 +10,7 @@
 
 namespace tenon::provider {
 
-/// Two equal identities of one path mean that the file was not replaced or written and its attributes did not
-/// change.
+/// Two equal identities of one path mean that the file was not replaced or written and its attributes did not change.
 struct FileIdentity {
   uint64_t device = 0, inode = 0, size = 0;
   int64_t modified_ns = 0, changed_ns = 0;

@@ -8,8 +8,7 @@
 
 namespace tenon::provider {
 
-// X(enumerator, "NAME", "cure"): reasons other than the refusals of refusal.h. The meaning of a name never
-// changes.
+// X(enumerator, "NAME", "cure"): reasons other than the refusals of refusal.h. The meaning of a name never changes.
 #define TENON_SKIPS(X)                                                                                   \
   X(kEmulated, "S_EMULATED", "name it in select.order to use a device that software emulates")           \
   X(kUnnamed, "S_UNNAMED", "name it in select.order: only what the installation brings is used unasked") \

@@ -33,8 +33,7 @@ class Quarantine {
 
   /// The library's record if it is set aside, else nullopt.
   std::optional<QuarantineRecord> set_aside(const std::string& sha256) const;
-  /// Adds a strike to the library's record, or makes a record. Ignores `last_seconds` and `strikes` of the
-  /// argument.
+  /// Adds a strike to the library's record, or makes a record. Ignores `last_seconds` and `strikes` of the argument.
   Status strike(QuarantineRecord record);
   /// All records, also those not set aside, sorted by hash.
   std::vector<QuarantineRecord> list() const;

@@ -44,8 +44,7 @@ struct RegistryOptions {
   config::Discovery discovery;
   /// Where `discovery.deny` and `discovery.allow` were written, for messages. May be empty.
   std::string deny_origin, allow_origin;
-  /// Version ranges by provider id, from `provider.<id>.version`. Without one the highest compatible version is
-  /// used.
+  /// Version ranges by provider id, from `provider.<id>.version`. Without one the highest compatible version is used.
   std::map<std::string, std::string> versions;
   /// Places 0 and 1: manifest files, or folders of them.
   std::vector<std::string> registered, api_paths;
@@ -111,8 +110,7 @@ class ProviderRegistry {
 
   /// Every manifest that was found, in search order, with its verdict. Checks all of them up to `level`.
   std::vector<ProviderInfo> list(CheckLevel level = CheckLevel::kManifest);
-  /// The chosen manifest of `id`. Errors: kProviderMissing, with the known ids and the nearest one;
-  /// kProviderRefused.
+  /// The chosen manifest of `id`. Errors: kProviderMissing, with the known ids and the nearest one; kProviderRefused.
   Result<ProviderInfo> find(std::string_view id, CheckLevel level = CheckLevel::kManifest);
   /// Ids of the chosen manifests that are enabled and parse, by descending manifest priority, then id. With
   /// `automatic`, leaves out providers that must be named: those found only in discovery.search, the user's place

@@ -41,8 +41,7 @@ struct Pipe {
     read = ends[0];
     write = ends[1];
     if (write > kVerdictDescriptor) return true;
-    // In an application without standard streams the number may be so low that the child's redirections overwrite
-    // it.
+    // In an application without standard streams the number may be so low that the child's redirections overwrite it.
     int higher = ::fcntl(write, F_DUPFD_CLOEXEC, kVerdictDescriptor + 1);
     close_write();
     write = higher;

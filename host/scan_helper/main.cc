@@ -1,5 +1,4 @@
-// tenon-scan: maps one provider library, negotiates with it and lists its devices, in a process that may die
-// of it.
+// tenon-scan: maps one provider library, negotiates with it and lists its devices, in a process that may die of it.
 //
 //   tenon-scan LIBRARY MANIFEST_FOLDER ID VERSION CPU_SECONDS [SONAME...]
 //
@@ -119,8 +118,7 @@ ScanVerdict try_library(const Arguments& arguments, int argument_count, char** w
   if (!talk) return ran_out_of_memory(std::string(talk.error().message()));
   if (talk->refusal != Refusal::kNone) return refused(talk->refusal, std::move(talk->reason));
   ScanVerdict verdict = try_devices(arguments, talk->agreement);
-  // Not closed: that would run the library's finalisers, which also never run for a provider that is not
-  // unloadable.
+  // Not closed: that would run the library's finalisers, which also never run for a provider that is not unloadable.
   new std::shared_ptr<provider::Library>(std::move(*library));
   return verdict;
 }

@@ -20,9 +20,8 @@ class Alarm {
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  /// The word is 0 until `deadline_ns` on the steady clock, or until `also` is not zero. `also` may be null; it is
-  /// read atomically until clear(). Replaces an earlier setting. RESOURCE_EXHAUSTED when the system gives no
-  /// thread.
+  /// The word is 0 until `deadline_ns` on the steady clock, or until `also` is not zero. `also` may be null; it is read
+  /// atomically until clear(). Replaces an earlier setting. RESOURCE_EXHAUSTED when the system gives no thread.
   Status set(int64_t deadline_ns, const uint32_t* also);
   /// Stops the alarm; the word keeps its value. Does nothing when no alarm is set.
   void clear();

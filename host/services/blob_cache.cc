@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".blob";
 
-/// Precedes every blob. Header and key are padded with zeros to a multiple of 64, so that the mapped blob is
-/// aligned.
+/// Precedes every blob. Header and key are padded with zeros to a multiple of 64, so that the mapped blob is aligned.
 struct Header {
   char magic[8] = {'t', 'e', 'n', 'o', 'n', 'b', 'l', '1'};
   uint64_t key_bytes = 0;

@@ -27,8 +27,7 @@ class BlobCache {
   BlobCache(const BlobCache&) = delete;
   BlobCache& operator=(const BlobCache&) = delete;
 
-  /// The process's cache in $XDG_CACHE_HOME/tenon or ~/.cache/tenon. Null under elevated privileges or without a
-  /// home.
+  /// The process's cache in $XDG_CACHE_HOME/tenon or ~/.cache/tenon. Null under elevated privileges or without a home.
   static BlobCache* process();
 
   /// The mapped blob, valid until done(). NOT_FOUND when it does not exist or is damaged.

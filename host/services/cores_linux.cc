@@ -69,8 +69,7 @@ double group_memory(const std::string& folder) {
   return v2 > 0 ? v2 : number_of(folder + "/memory.limit_in_bytes");
 }
 
-/// The lowest value that `read` returns for the folders from this process's group up to the root; 0 when all
-/// return 0.
+/// The lowest value that `read` returns for the folders from this process's group up to the root; 0 when all return 0.
 template <class Read>
 double tightest_of(const char* controllers_named, Read read) {
   double tightest = 0;

@@ -56,8 +56,7 @@ bool spin_until(const Done& done) {
 }  // namespace
 
 uint32_t usable_cores() {
-  static const uint32_t cores =
-      count_usable_cores();  // counted once: every Run asks, and counting reads files
+  static const uint32_t cores = count_usable_cores();  // once: counting reads files
   return cores;
 }
 

@@ -52,8 +52,7 @@ class RunThreads {
     deterministic_ = deterministic;
   }
 
-  /// Ends a Run: its workers go back, and the pool may rest. Costs one comparison when the Run never used the
-  /// pool.
+  /// Ends a Run: its workers go back, and the pool may rest. Costs one comparison when the Run never used the pool.
   void finish() {
     if (entered_.load(std::memory_order_relaxed)) leave();
   }
@@ -93,9 +92,8 @@ class ThreadPool {
   static constexpr uint32_t kDeterministicWorkers = 16;
   /// fn gets worker numbers below this.
   static uint32_t worker_count(const RunThreads* run);
-  /// Takes up to k workers for the caller until own_threads_done or the Run's end. Returns how many threads the
-  /// caller may use, itself included. A second call adds to the first; one own_threads_done gives all of them
-  /// back.
+  /// Takes up to k workers for the caller until own_threads_done or the Run's end. Returns how many threads the caller
+  /// may use, itself included. A second call adds to the first; one own_threads_done gives all of them back.
   static uint32_t own_threads(RunThreads* run, uint32_t k);
   static void own_threads_done(RunThreads* run);
 
