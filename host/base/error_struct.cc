@@ -18,8 +18,8 @@ std::string_view whole_characters(std::string_view text, size_t room) {
   return text.substr(0, room);
 }
 
-/// Writes the pieces one after the other and terminates the text. If they do not fit, the text is cut and ends
-/// with its full length.
+/// Writes the pieces one after the other and terminates the text. A text that does not fit is cut, and a mark
+/// with its full length in bytes follows.
 template <size_t kRoom>
 void copy_text(char (&to)[kRoom], std::initializer_list<std::string_view> pieces) {
   char mark[48] = "";

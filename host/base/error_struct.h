@@ -25,7 +25,8 @@ Status take_status(tenon_status code, const tenon_error& error, std::string_view
 /// Fills `error` (may be null) without allocating, and returns the code.
 tenon_status give_plain(StatusCode code, ErrorKind kind, const char* message, tenon_error* error) noexcept;
 
-/// Runs `body`, which returns a Status. Exceptions are turned into errors and never leave.
+/// Runs `body`, which returns a Status. No exception leaves: std::bad_alloc and std::length_error become
+/// RESOURCE_EXHAUSTED, others INTERNAL.
 template <class Body>
 tenon_status guarded(tenon_error* error, Body&& body) noexcept {
   try {

@@ -7,8 +7,8 @@
 // contributes nothing, and the error lists all its mistakes, one per line:
 //   site.toml:7: unknown key 'select.ordr' (did you mean 'order'?)
 //
-// What this does NOT do: it loads no provider and knows no provider id. Ids and options are checked against
-// the manifests found by `check_providers`, when there is a registry to ask.
+// A Config loads no provider and knows no provider id. check_providers() compares ids and options with the
+// manifests that a registry found.
 #pragma once
 
 #include <cstdint>
@@ -182,7 +182,8 @@ class Config {
   /// The same from memory. `source` names the text in messages.
   Status apply_toml(std::string_view text, std::string source, Layer layer = Layer::kFile);
   Status apply_json(std::string_view text, std::string source, Layer layer = Layer::kFile);
-  /// Reads every variable that names a key (TENON_<SECTION>_<KEY>), TENON_PROVIDERS_SELECT and TENON_PROVIDERS_DISABLE.
+  /// Reads TENON_<SECTION>_<KEY> for every key except those of providers, TENON_PROVIDERS_SELECT and
+  /// TENON_PROVIDERS_DISABLE.
   Status apply_environment();
 
   /// Sets one key in the API layer. `text` is a TOML value. If it is not TOML, it is taken as a string, or as

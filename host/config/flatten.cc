@@ -20,7 +20,7 @@ class Flattener {
   }
 
  private:
-  // Stops after kMaxComplaints: each mistake searches for the nearest valid name, which takes time.
+  // True after kMaxComplaints mistakes, because searching the nearest valid name for each takes time.
   bool enough() {
     if (errors_.size() < kMaxComplaints) return false;
     ++unread_;

@@ -1,6 +1,6 @@
-// Compiled with toml++'s exceptions, which do not leave this file, except when memory runs out. Without them
-// toml++ marks allocating functions noexcept, and running out of memory would end the process. Numbers are not
-// read with a stream, which reports running out of memory as a bad number.
+// Compiled with toml++'s exceptions; only std::bad_alloc leaves this file. Without exceptions toml++ marks allocating
+// functions noexcept, and running out of memory would end the process. Numbers are not read with a stream, because a
+// stream reports running out of memory as a bad number.
 #undef TOML_HEADER_ONLY
 #undef TOML_SHARED_LIB
 #define TOML_HEADER_ONLY 1

@@ -25,7 +25,7 @@ struct MemoryDomain {
   uint32_t number = 0;  // unique in the process; 0 is the host; not reused after a device closes
   uint32_t local_id = TENON_DOMAIN_HOST;  // the provider's id of the domain
   Device* device = nullptr;               // null for the host
-  uint64_t alignment = 64;                // alignment of every tensor in bytes, as a power of two
+  uint64_t alignment = 64;                // of every tensor, in bytes; a power of two
   uint64_t max_buffer_bytes = 0;          // 0 = no limit
   bool host_visible = true;
   bool addressable = true;  // tensors have an address in `data`

@@ -54,7 +54,7 @@ struct RegistryOptions {
   std::optional<std::string> install_dir;  // instead of libtenon's folder
   std::optional<std::vector<std::string>> system_dirs;
   std::optional<std::string> state_dir;  // instead of $XDG_STATE_HOME/tenon; for quarantine and scan verdicts
-  std::optional<std::string> scan_helper;  // instead of tenon-scan beside libtenon or in ../bin
+  std::optional<std::string> scan_helper;  // instead of find_scan_helper()
 
   /// Scan without using kept answers, and keep the new ones.
   bool scan_afresh = false;

@@ -1,9 +1,10 @@
-// tenon-scan: maps one provider library, negotiates with it and lists its devices, in a process that may die of it.
+// tenon-scan: maps one provider library, negotiates with it and lists its devices. It is a process of its own
+// because the library may crash or hang. Only libtenon starts it.
 //
 //   tenon-scan LIBRARY MANIFEST_FOLDER ID VERSION CPU_SECONDS [SONAME...]
 //
-// The verdict goes to descriptor 3 (see scan_wire.h), and the process ends at once with code 0: whatever else
-// the parent sees, an exit code or a signal, was the library's doing. Started by libtenon, never by people.
+// It writes the verdict to descriptor 3 (see scan_wire.h) and ends at once with code 0. It ends with 2 for wrong
+// arguments and with 3 when it cannot write. Any other exit code, and any signal, comes from the library.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -15,7 +15,7 @@ inline size_t thread_number() {
   return mine;
 }
 
-/// Thread-safe. Threads share a slot only when there are more threads than slots.
+/// Thread-safe. Threads share slots only after more threads than slots were made.
 template <class T>
 class HotSlots {
  public:

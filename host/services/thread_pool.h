@@ -83,10 +83,10 @@ class ThreadPool {
   /// lower it: each Run has its own limit.
   static ThreadPool& process(uint32_t threads = 0);
 
-  /// Calls fn over [0, n) in pieces of at least `grain` elements, on this thread and on free workers, and returns
-  /// when all are done. The pieces depend only on n, grain and the Run's limit; in a deterministic Run not even on
-  /// the limit. A call from inside a piece runs inline with that piece's worker number. Without a `run` the limit
-  /// is the pool's size.
+  /// Calls fn over [0, n) in pieces of at least `grain` elements (one piece if n is smaller), on this thread and on
+  /// free workers, and returns when all are done. The pieces depend only on n, grain and the Run's limit; in a
+  /// deterministic Run not even on the limit. A call from inside a piece runs inline with that piece's worker
+  /// number. Without a `run` the limit is the pool's size.
   static void parallel_for(RunThreads* run, int64_t n, int64_t grain, tenon_range_fn fn, void* context);
   /// Work of a deterministic Run is divided for this many threads; no more take part.
   static constexpr uint32_t kDeterministicWorkers = 16;
