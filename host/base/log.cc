@@ -15,7 +15,7 @@ std::mutex g_mutex;
 [[maybe_unused]] const bool g_held = (hold_while_forking(g_mutex), true);
 
 std::shared_ptr<const Sink>& sink_of_process() {
-  static auto* sink = new std::shared_ptr<const Sink>;  // providers may log while statics are torn down
+  static auto* sink = new std::shared_ptr<const Sink>;  // providers may log while statics are destroyed
   return *sink;
 }
 

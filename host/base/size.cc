@@ -17,7 +17,7 @@ constexpr Unit kUnits[] = {{"", 1},         {"B", 1},        {"kB", 1e3},    {"K
                            {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},   {"KiB", 1024.0},
                            {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
 
-// Above this a double no longer counts every byte; no memory is that large.
+// Above this a double cannot count single bytes. No memory is that large.
 constexpr double kLargest = 0x1p53;
 
 }  // namespace

@@ -23,7 +23,7 @@ Status failed(const std::string& path, std::string_view what, int error) {
 
 }  // namespace
 
-// Through stdio and without its buffer: a stream of the C++ library takes memory that runs out for the end of the file.
+// Uses unbuffered stdio: a C++ stream that runs out of memory reports the end of the file.
 Result<std::string> read_text_file(const std::string& path, uint64_t limit) {
   std::error_code error;
   std::filesystem::file_status status = std::filesystem::status(path, error);

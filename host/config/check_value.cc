@@ -1,4 +1,4 @@
-// Checks one value against its row of the schema, and turns checked values into typed ones.
+// Checks a value against its row of the schema, and converts checked values to typed ones.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace tenon::config {
 namespace {
 
-// One key's value under examination: complaints go to `errors` with the place of the offending part.
+// Checks the value of one key. Complaints go to `errors` with the location of the faulty part.
 struct Check {
   const KeySpec& spec;
   std::string_view key;

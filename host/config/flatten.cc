@@ -20,7 +20,7 @@ class Flattener {
   }
 
  private:
-  // The nearest valid name is looked for at each mistake: a file of nothing else would take long.
+  // True after kMaxComplaints mistakes, because searching the nearest valid name for each takes time.
   bool enough() {
     if (errors_.size() < kMaxComplaints) return false;
     ++unread_;
@@ -95,7 +95,7 @@ class Flattener {
     }
   }
 
-  // What an option may be only its provider's manifest knows.
+  // Options are not checked here: only their provider's manifest declares them.
   void options(const std::string& prefix, const Value& value) {
     const Table* table = value.as_table();
     if (!table) return fail(value, "'", prefix, "' must be a table, not ", value.type_name());

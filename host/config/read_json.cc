@@ -10,13 +10,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// How far the parser has read. It looks one character beyond a number, which may be the end of the line.
+// How far the parser has read. It reads one character past a number, which may be the end of the line.
 struct Position {
   int line = 1;
   bool after_newline = false;
 };
 
-// Hands characters to the parser and counts lines on the way, which the parser itself does not report.
+// Passes characters to the parser and counts lines, which the parser does not report.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -46,7 +46,7 @@ class CountingIterator {
   Position* position_;
 };
 
-// Builds the tree from the parser's events; returning false stops the parser.
+// Builds the tree from the parser's events. Returning false stops the parser.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   Builder(const std::string& source, const Position& position) : source_(source), position_(position) {}
@@ -89,7 +89,7 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
     std::string_view what = error.what();
-    size_t prefix = what.find("] ");  // the library's own error number
+    size_t prefix = what.find("] ");  // end of the library's own error number
     if (prefix != std::string_view::npos) what.remove_prefix(prefix + 2);
     return fail("no valid JSON: " + std::string(what));
   }
@@ -152,7 +152,7 @@ Result<Value> read_json(std::string_view text, const std::string& source) {
   try {
     CountingIterator begin(text.data(), &position), end(text.data() + text.size(), &position);
     parsed = Json::sax_parse(begin, end, &builder);
-  } catch (const Json::exception& error) {  // the events above do not throw; the library may
+  } catch (const Json::exception& error) {  // our event functions do not throw, but the library may
     return config_error(source, ": no valid JSON: ", error.what());
   }
   if (!builder.error().ok()) return builder.error();

@@ -6,7 +6,7 @@
 namespace tenon::config {
 namespace {
 
-/// The enumerator of a value that was checked against the words of the same enum.
+/// The enumerator of a value that was already checked against the enum's words.
 template <class Enum>
 Enum choose(const Value& value) {
   return static_cast<Enum>(to_choice(kWords<Enum>, value));

@@ -64,7 +64,7 @@ Result<Buffer> Buffer::allocate(const MemoryDomain& domain, uint64_t bytes, teno
     out.device_ = device.shared_from_this();
     if (!domain.addressable) out.address_ = nullptr;
     if (domain.addressable && reinterpret_cast<uintptr_t>(out.address_) % domain.alignment != 0) {
-      out.domain_ = &domain;  // so that it is freed
+      out.domain_ = &domain;  // needed to free it
       return Status(StatusCode::kInternal,
                     "R18: allocate gave an address that its domain's alignment does not allow",
                     ErrorKind::kInternal)
@@ -137,7 +137,7 @@ Result<std::shared_ptr<Device>> Device::open(const std::shared_ptr<provider::Loa
                                              std::string_view selector) {
   ASSIGN_OR_RETURN(std::shared_ptr<provider::Device> opened, provider->open_device(selector));
   RETURN_IF_ERROR(check_domains(*opened));
-  // Made before the lock is taken and gone after it: the destructor takes the lock too.
+  // Declared before the lock, so that it is destroyed after it: the destructor takes the lock too.
   const std::shared_ptr<Device> made(new Device(opened));
   const std::lock_guard lock(table().mutex);
   std::weak_ptr<Device>& known = table().open[opened.get()];

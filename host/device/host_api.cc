@@ -50,7 +50,7 @@ void* scratch(tenon_run* run, uint64_t bytes) noexcept {
   }
 }
 
-// ---- Outputs made while running ----
+// ---- Outputs made during a Run ----
 
 Status check_shape(uint32_t rank, const int64_t* dims) {
   int64_t count = 0;
@@ -91,7 +91,7 @@ tenon_status set_strings(tenon_run* run, uint32_t output, uint32_t rank, const i
 
 tenon_status set_object(tenon_run* run, uint32_t output, tenon_value* value, tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
-    ValueRef taken = ValueRef::adopt(value);  // also when the call fails
+    ValueRef taken = ValueRef::adopt(value);  // taken over even when the call fails
     RETURN_IF_ERROR(check_call(run));
     return run->sink->set_object(run->step, output, std::move(taken));
   });
@@ -188,7 +188,7 @@ tenon_status shared(tenon_host_instance* host, tenon_str key, tenon_make_fn make
 void shared_release(tenon_host_instance* host, tenon_str key) noexcept {
   try {
     host->shared->release(full_key(host, key));
-  } catch (...) {  // no memory for the key: the object stays until the process ends
+  } catch (...) {  // no memory for the key; the object stays until the process ends
   }
 }
 
@@ -209,7 +209,7 @@ void cache_done(tenon_host_instance* host, tenon_str blob) noexcept {
 tenon_status cache_put(tenon_host_instance* host, tenon_str key, tenon_str blob,
                        tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
-    if (host->blobs == nullptr) return ok_status();  // nothing is kept
+    if (host->blobs == nullptr) return ok_status();  // no cache: nothing is kept
     return host->blobs->put(full_key(host, key), view(blob));
   });
 }

@@ -14,7 +14,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// One Run of a program, with memory of its own for everything.
+/// One Run of a program that uses memory of its own.
 class OneRun : public OutputSink {
  public:
   OneRun(const std::shared_ptr<const Program>& program, std::span<const ValueRef> inputs,
@@ -56,8 +56,8 @@ class OneRun : public OutputSink {
  private:
   struct Made {
     std::vector<int64_t> dims;
-    Buffer buffer;       // outside of host memory
-    bool given = false;  // by the provider, as a value
+    Buffer buffer;       // for outputs outside host memory
+    bool given = false;  // the provider gave it as a value
     bool placed = false;
   };
 
@@ -227,7 +227,7 @@ Result<std::vector<ir::Type>> infer(const ir::Node& node, const std::vector<ir::
   return ops::infer_node(node, known);
 }
 
-/// A graph of the node alone, with its inputs as constants.
+/// A graph with only this node, whose inputs are constants.
 ir::Graph graph_of(const ir::Node& node, const std::vector<ir::TensorPtr>& inputs,
                    std::vector<ir::Type>* types) {
   ir::Graph graph;

@@ -22,8 +22,8 @@ std::string text_of(std::span<const int64_t> dims) {
   return ir::Shape::of({dims.begin(), dims.end()}).to_string();
 }
 
-/// What every provider may rely on: a rank that fits into its arrays, dims that are no less than 0, and a product that
-/// can be counted in bytes of any element type. `what` is "input", "output" or "value".
+/// Checks what every provider may rely on: a rank that fits its arrays, no negative dims, and a size in bytes that
+/// fits int64_t for any element type. `what` is "input", "output" or "value".
 Status check_shape(std::string_view what, size_t index, std::span<const int64_t> dims) {
   constexpr int64_t kWidest = 16;  // bytes of an element
   if (dims.size() > TENON_EP_MAX_RANK) {
@@ -94,7 +94,7 @@ std::mutex* Program::run_mutex() const {
     case TENON_SERIALIZE_PROGRAM:
       return &mutex_;
     default:
-      return &instance_->device().run_mutex();  // a number this host does not know: the safest
+      return &instance_->device().run_mutex();  // an unknown number: use the strictest rule
   }
 }
 

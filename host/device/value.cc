@@ -17,7 +17,7 @@ size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment *
 
 Status no_memory(uint64_t bytes) { return out_of_memory("no memory for a value of ", bytes, " bytes"); }
 
-/// A value with room for dims, and behind them, 64-byte aligned, for `bytes` of data.
+/// A value with room for its dims, followed by `bytes` of 64-byte aligned data.
 Result<tenon_value*> allocate(std::span<const int64_t> dims, uint64_t bytes, void** out_data) {
   const size_t head = rounded_up(sizeof(tenon_value) + dims.size() * sizeof(int64_t));
   ASSIGN_OR_RETURN(MemoryCharge charge, MemoryCharge::take(bytes));
@@ -46,7 +46,7 @@ Status check_dims(std::span<const int64_t> dims) {
   return ok_status();
 }
 
-/// Strings are the one kind of data whose size no shape tells.
+/// Checks the size of strings, which does not follow from a shape.
 Status check_strings(const int64_t* offsets, int64_t count) {
   const std::shared_ptr<MemoryBudget>& budget = current_budget();
   if (budget == nullptr) return ok_status();

@@ -9,7 +9,7 @@
 namespace tenon::provider {
 namespace {
 
-// The parts of the ELF format that are needed, 64-bit little-endian, as the generic ABI lays them out.
+// The parts of the ELF format that the reader needs: 64-bit, little-endian, laid out as in the generic ABI.
 struct FileHeader {
   unsigned char ident[16];
   uint16_t type, machine;
@@ -119,7 +119,7 @@ class Reader {
     return ok_status();
   }
 
-  // The file position of a virtual address and how many bytes of the file follow it in its segment.
+  // Gives the file position of a virtual address and how many bytes of its segment follow in the file.
   bool locate(uint64_t address, uint64_t& offset, uint64_t& available) const {
     for (const ProgramHeader& program : programs_) {
       if (program.type != kLoad || address < program.address) continue;
@@ -163,7 +163,7 @@ class Reader {
     return ok_status();
   }
 
-  // A terminated string of the table; empty when it runs out of it.
+  // The terminated string at `at` in the string table. Empty when it runs past the table's end.
   std::string string_at(uint64_t at) const {
     if (at >= strings_.size()) return {};
     auto begin = strings_.begin() + static_cast<std::ptrdiff_t>(at);
@@ -171,7 +171,7 @@ class Reader {
     return end == strings_.end() ? std::string() : std::string(begin, end);
   }
 
-  // How many dynamic symbols there are is only told by the hash tables.
+  // Only the hash tables tell how many dynamic symbols there are.
   Result<uint64_t> symbol_count() const {
     uint64_t offset = 0, available = 0;
     if (hash_ != 0) {
@@ -221,7 +221,7 @@ class Reader {
     bool defined = symbol.section != kUndefined;
     bool visible = visibility == kVisibilityDefault || visibility == kVisibilityProtected;
     bool global = binding == kGlobal || binding == kWeak || binding == kUnique;
-    // A version script makes an absolute symbol of each version's name.
+    // A version script adds an absolute symbol for the name of each version.
     if (!defined || !visible || !global || symbol.section == kAbsolute) return;
     std::string name = string_at(symbol.name);
     constexpr std::string_view kLinkers[] = {"_init", "_fini", "_edata",     "edata",

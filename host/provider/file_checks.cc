@@ -30,13 +30,13 @@ Status check_content(const ManifestFile& entry, const OpenFile& file, const std:
                                                "..., its manifest says ", entry.sha256.substr(0, 12), "..."));
 }
 
-/// A file that the manifest names, open, and where links lead.
+/// An open file that the manifest names, and its path with links resolved.
 struct Opened {
   std::string real_path;
   std::unique_ptr<OpenFile> file;
 };
 
-/// That it is there, that nobody else may write it, and that it is the one of the manifest.
+/// Opens the file and checks, as `trust` demands, that nobody else may write it and that its content is the manifest's.
 Result<Opened> open_checked(const Manifest& manifest, const ManifestFile& entry, std::string_view what,
                             Trust trust) {
   std::error_code error;

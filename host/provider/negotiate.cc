@@ -11,7 +11,7 @@
 namespace tenon::provider {
 namespace {
 
-// The table as it was when the oldest ABI that is still supported was frozen.
+// The size of the table in the oldest supported ABI.
 constexpr uint32_t kOldestApiSize =
     offsetof(tenon_ep_api, get_extension) + sizeof(tenon_ep_api::get_extension);
 
@@ -25,7 +25,7 @@ Refusal version_refusal(uint32_t major, uint32_t minor) {
   return Refusal::kNone;
 }
 
-// Calls the library; false with `reason` when an exception came out of it. Memory that ran out is a status of the library.
+// Calls the library. Returns false and sets `reason` when an exception leaves it. std::bad_alloc becomes a status.
 bool call(tenon_ep_negotiate_fn entry, tenon_ep_negotiation& io, tenon_status& out_status,
           std::string& reason) {
   try {

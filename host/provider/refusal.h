@@ -1,6 +1,5 @@
-// Refusal codes: the stable names under which the host declines a provider, each with its usual cause and
-// cure. They are part of the contract with vendors and operators: a code is never renamed or given another
-// meaning.
+// Refusal codes: the stable names under which the host declines a provider, each with its usual cause and cure.
+// Vendors and operators rely on them, so a code is never renamed or given another meaning.
 #pragma once
 
 #include <string>
@@ -10,8 +9,7 @@
 
 namespace tenon::provider {
 
-// X(enumerator, "NAME", "cause", "cure"), in the order in which the stages run. The reference page is
-// generated from it.
+// X(enumerator, "NAME", "cause", "cure"), in the order of the stages. The reference page is generated from this table.
 #define TENON_REFUSALS(X)                                                                                    \
   X(kManifestSyntax, "E_MANIFEST_SYNTAX",                                                                    \
     "the manifest is no valid JSON, or a key is missing or has a wrong type",                                \
@@ -80,17 +78,17 @@ enum class Refusal : int {
 #undef TENON_REFUSAL_ENUM
 };
 
-/// "E_ARCH" and so on; "" for kNone.
+/// "E_ARCH" for example; "" for kNone.
 std::string_view refusal_name(Refusal code);
 /// The usual cause, one sentence without a full stop.
 std::string_view refusal_cause(Refusal code);
-/// What helps, an imperative sentence without a full stop.
+/// What helps: an imperative sentence without a full stop.
 std::string_view refusal_cure(Refusal code);
-/// kNone for a name that is no code.
+/// kNone for an unknown name.
 Refusal refusal_from_name(std::string_view name);
 
-/// A Status of kind kProviderRefused: "<reason>. Cause: <cause>. Cure: <cure>", carrying the code. `cure`
-/// replaces the usual one when the caller knows better.
+/// A Status of kind kProviderRefused that carries the code: "<reason>. Cause: <cause>. Cure: <cure>". A `cure`
+/// that is not empty replaces the usual one.
 Status refuse(Refusal code, std::string_view reason, std::string_view cure = {});
 
 }  // namespace tenon::provider
