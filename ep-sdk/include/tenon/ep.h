@@ -94,7 +94,8 @@ enum {
   TENON_FLOAT8E8M0 = 24,
   TENON_UINT2 = 25, /* four elements per byte, the first in the low bits; zero pads the last byte */
   TENON_INT2 = 26,
-  TENON_FLOAT6E2M3 = 27, /* 6 bits per element without gaps, the first in the low bits; zero pads the last byte */
+  TENON_FLOAT6E2M3 =
+      27, /* 6 bits per element without gaps, the first in the low bits; zero pads the last byte */
   TENON_FLOAT6E3M2 = 28,
 };
 
@@ -189,8 +190,8 @@ typedef struct tenon_error {
   char message[1024];
 } tenon_error;
 
-typedef struct tenon_buffer tenon_buffer;     /* provider: memory in one of its domains */
-typedef struct tenon_value tenon_value;       /* host: a reference-counted sequence, optional, map or tensor */
+typedef struct tenon_buffer tenon_buffer; /* provider: memory in one of its domains */
+typedef struct tenon_value tenon_value;   /* host: a reference-counted sequence, optional, map or tensor */
 typedef struct tenon_provider tenon_provider; /* provider: this and those up to tenon_event */
 typedef struct tenon_device tenon_device;
 typedef struct tenon_instance tenon_instance;
@@ -422,7 +423,8 @@ typedef struct tenon_device_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void* context;
-  tenon_status (*add)(void* context, const tenon_device_info* device, tenon_error* error); /* copies `device` */
+  tenon_status (*add)(void* context, const tenon_device_info* device,
+                      tenon_error* error); /* copies `device` */
 } tenon_device_sink;
 
 enum {
@@ -443,7 +445,8 @@ typedef struct tenon_domain_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void* context;
-  tenon_status (*add)(void* context, const tenon_domain_info* domain, tenon_error* error); /* copies `domain` */
+  tenon_status (*add)(void* context, const tenon_domain_info* domain,
+                      tenon_error* error); /* copies `domain` */
 } tenon_domain_sink;
 
 /* ---- Arguments ---- */

@@ -94,9 +94,10 @@ typedef struct tenon_session_options {
 typedef struct tenon_run_options {
   uint32_t struct_size;
   uint32_t reserved;
-  int64_t deadline_ns;    /* nanoseconds from now; 0: none */
-  tenon_cancel* cancel;   /* may be NULL */
-  tenon_text** out_trace; /* not NULL: receives Chrome trace JSON, one event per step and copy, even on failure */
+  int64_t deadline_ns;  /* nanoseconds from now; 0: none */
+  tenon_cancel* cancel; /* may be NULL */
+  tenon_text**
+      out_trace; /* not NULL: receives Chrome trace JSON, one event per step and copy, even on failure */
 } tenon_run_options;
 
 enum {

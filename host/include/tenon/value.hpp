@@ -22,8 +22,8 @@
 
 namespace tenon {
 
-/// The library's table. Throws std::runtime_error when the library is older than this header, because its table then lacks
-/// functions that are called here.
+/// The library's table. Throws std::runtime_error when the library is older than this header, because its table then
+/// lacks functions that are called here.
 inline const tenon_api& api() {
   static const tenon_api* const table = [] {
     const tenon_api* const found = tenon_get_api(TENON_API_VERSION);
@@ -154,7 +154,7 @@ class Value {
                                   check.out()));
     return adopt(value);
   }
-  /// A copy of `elements`, which must be as many as dims say.
+  /// A copy of `elements`. Throws Error when their number is not the product of `dims`.
   template <class T>
   static Value tensor(const std::vector<int64_t>& dims, std::span<const T> elements) {
     Value out = empty_tensor(element_type_of<T>(), dims);
@@ -170,7 +170,7 @@ class Value {
   static Value tensor(const std::vector<int64_t>& dims, std::initializer_list<T> elements) {
     return tensor<T>(dims, std::span<const T>(elements.begin(), elements.size()));
   }
-  /// Refers to memory that must outlive every count of the value.
+  /// Refers to the memory of `elements`, which must outlive every count of the value.
   template <class T>
   static Value view(const std::vector<int64_t>& dims, std::span<const T> elements) {
     tenon_tensor tensor{};
@@ -229,6 +229,7 @@ class Value {
     for (uint32_t i = 0; i < tensor.rank; ++i) count *= static_cast<uint64_t>(tensor.dims[i]);
     return count;
   }
+  /// The elements, borrowed from this value. Throws Error when the element type is not that of T.
   template <class T>
   std::span<const T> data() const {
     tenon_tensor tensor = typed<T>();
@@ -248,6 +249,7 @@ class Value {
     tenon_tensor tensor = describe();
     return {static_cast<std::byte*>(tensor.data), tensor.byte_size};
   }
+  /// Element `index` of a string tensor, borrowed from this value. The index is not checked.
   std::string_view string_at(uint64_t index) const {
     tenon_tensor tensor = describe();
     const char* bytes = static_cast<const char*>(tensor.data);
