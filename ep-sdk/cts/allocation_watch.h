@@ -1,5 +1,5 @@
-// Counts allocations and locks of one library. This program replaces allocation and mutex functions of the C library, so that
-// it can tell calls by the provider's own code from calls by its driver.
+// Counts allocations and locks of one library. This program replaces allocation and mutex functions of the C
+// library, so that it can tell calls by the provider's own code from calls by its driver.
 #pragma once
 
 #include <cstdint>

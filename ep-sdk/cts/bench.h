@@ -14,7 +14,8 @@
 
 namespace tenon::cts {
 
-/// The library, and a subject of it. Throws NotApplicable when the subject cannot be opened: other checks report that.
+/// The library, and a subject of it. Throws NotApplicable when the subject cannot be opened: other checks report
+/// that.
 class Bench {
  public:
   /// How far the subject is opened.

@@ -64,7 +64,7 @@ GraphCase detour(const Claimed& unary, const Probe& binary) {
   return out;
 }
 
-/// A unary probe that keeps type and shape. If the provider claims no probe at all, any probe of the kit.
+/// A unary probe that keeps type and shape. It is claimed unless the provider claims no probe at all.
 Claimed unary_node(const Target& target, const Subject& subject) {
   std::vector<Claimed> all;
   try {

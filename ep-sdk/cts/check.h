@@ -1,7 +1,7 @@
 // Checks, and the list of all of them.
 //
-// A check is a function that tests one provider. It runs in its own process, so it need not clean up, and a crash is a
-// result. It passes when it returns; otherwise it throws Failed or NotApplicable.
+// A check is a function that tests one provider. It runs in its own process, so it need not clean up, and a crash is
+// a result. It passes when it returns; otherwise it throws Failed or NotApplicable.
 #pragma once
 
 #include <string>
