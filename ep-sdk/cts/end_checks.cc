@@ -88,8 +88,7 @@ TENON_CHECK_LIMIT("lifecycle.x100", "a hundred lives leave no descriptor, no thr
   }
   if (count_threads() > threads)
     throw Failed("eighty lives leave " + std::to_string(count_threads() - threads) + " threads", "join them");
-  const bool books =
-      tenon::ep::own_sanitizer() != TENON_SANITIZER_NONE;  // a sanitizer's own records of memory
+  const bool books = tenon::ep::own_sanitizer() != TENON_SANITIZER_NONE;  // a sanitizer records allocations
   const size_t now = resident_bytes(), allowed = size_t{books ? 16u : 4u} << 20;
   if (now > resident + allowed)
     throw Failed("eighty lives grow the process from " + mebibytes(resident) + " to " + mebibytes(now),

@@ -94,8 +94,7 @@ enum {
   TENON_FLOAT8E8M0 = 24,
   TENON_UINT2 = 25, /* four elements per byte, the first in the low bits; zero pads the last byte */
   TENON_INT2 = 26,
-  TENON_FLOAT6E2M3 =
-      27, /* 6 bits per element without gaps, the first in the low bits; zero pads the last byte */
+  TENON_FLOAT6E2M3 = 27, /* 6 bits per element, the first in the low bits; zero pads the last byte */
   TENON_FLOAT6E3M2 = 28,
 };
 
@@ -423,8 +422,7 @@ typedef struct tenon_device_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void* context;
-  tenon_status (*add)(void* context, const tenon_device_info* device,
-                      tenon_error* error); /* copies `device` */
+  tenon_status (*add)(void* context, const tenon_device_info* device, tenon_error* error); /* copies */
 } tenon_device_sink;
 
 enum {
@@ -445,8 +443,7 @@ typedef struct tenon_domain_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void* context;
-  tenon_status (*add)(void* context, const tenon_domain_info* domain,
-                      tenon_error* error); /* copies `domain` */
+  tenon_status (*add)(void* context, const tenon_domain_info* domain, tenon_error* error); /* copies */
 } tenon_domain_sink;
 
 /* ---- Arguments ---- */
@@ -536,8 +533,7 @@ typedef struct tenon_host_api {
   uint32_t struct_size;
   uint32_t abi_minor;
 
-  /* Graph view. Graph, strings and arrays are valid during the call that gave the graph. INVALID_ARGUMENT for a bad
-   * index. */
+  /* Graph view, valid with its strings and arrays during the call that gave it. INVALID_ARGUMENT for a bad index. */
   tenon_status (*graph_info)(const tenon_graph* graph, tenon_graph_info* out_info);
   tenon_status (*graph_node)(const tenon_graph* graph, uint32_t node, tenon_node_info* out_info);
   tenon_status (*graph_value)(const tenon_graph* graph, uint32_t value, tenon_value_info* out_info);
@@ -573,8 +569,7 @@ typedef struct tenon_host_api {
   /* A sequence, optional or map output. Takes over one count of `value`, also on failure. NULL: an empty optional. */
   tenon_status (*set_object)(tenon_run* run, uint32_t output, tenon_value* value, tenon_error* error);
 
-  /* Reference-counted values: sequences, optionals, maps and the tensors in them. value_make_x gives the caller one
-   * count. */
+  /* Sequences, optionals, maps and the tensors in them are reference-counted. value_make_x gives one count. */
   tenon_status (*value_make_tensor)(uint32_t dtype, uint32_t rank, const int64_t* dims,
                                     tenon_value** out_value, void** out_data, tenon_error* error);
   tenon_status (*value_make_strings)(uint32_t rank, const int64_t* dims, const int64_t* offsets,

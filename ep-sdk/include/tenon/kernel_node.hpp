@@ -7,8 +7,7 @@
 //   prepared_destroy  KernelNode::destroy_prepared
 //   run               KernelNode::run; a provider that records commands calls it in bind instead
 //
-// To pass more to a kernel's `run`, pass a struct derived from tenon_run_args; the kernel reads it through
-// Context::args().
+// Kernels see the tenon_run_args in Context::args(). A provider may pass a struct derived from it.
 #ifndef TENON_KERNEL_NODE_HPP_
 #define TENON_KERNEL_NODE_HPP_
 
@@ -25,8 +24,7 @@ Params read_params(const Params* from) {
   return detail::read_struct(from);
 }
 
-/// Call in a catch block: fills `error` from the current exception, with `place` as the place, and returns its
-/// status.
+/// Call in a catch block: fills `error` from the current exception and `place`, and returns the status.
 inline tenon_status report_error(tenon_error* error, std::string_view place) noexcept {
   return detail::report(error, place);
 }
@@ -66,8 +64,7 @@ inline void claim_node(const tenon_claim_sink* sink, const NodeView& node, std::
   detail::call_host(sink->claim, sink->context, &std::as_const(claim));
 }
 
-/// A compiled node: its kernel, and a map from the node's inputs and outputs to those of the claim. Thread-safe once
-/// compiled.
+/// A compiled node: its kernel, and the map from its inputs and outputs to the claim's. Thread-safe once compiled.
 class KernelNode {
  public:
   KernelNode() = default;

@@ -27,8 +27,7 @@ Info read_struct(const Info* from) {  // fields that an older host does not have
 struct ProviderIdentity {
   std::string_view id, version, build_id = {};
   const tenon_ep_api* api = nullptr;  // must live as long as the library
-  std::string (*refuse)() =
-      nullptr;  // a text refuses the host: why this machine or process cannot run the provider
+  std::string (*refuse)() = nullptr;  // why this machine or process cannot run it; empty: it can
 };
 
 /// The sanitizer that this file is compiled with.

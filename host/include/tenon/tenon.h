@@ -77,8 +77,8 @@ typedef struct tenon_named_value {
 } tenon_named_value;
 
 enum {
-  /* For debugging: every value that a node of the model's graph makes becomes an output under its name. They follow
-   * the model's own outputs in topological order. Runs are slower, because no fusion crosses such a value. */
+  /* For debugging: every value in the model's graph becomes an output under its name, after the model's own outputs and
+   * in topological order. Runs are slower, because no fusion crosses such a value. */
   TENON_SESSION_ALL_VALUES = 1u
 };
 
@@ -94,10 +94,9 @@ typedef struct tenon_session_options {
 typedef struct tenon_run_options {
   uint32_t struct_size;
   uint32_t reserved;
-  int64_t deadline_ns;  /* nanoseconds from now; 0: none */
-  tenon_cancel* cancel; /* may be NULL */
-  tenon_text**
-      out_trace; /* not NULL: receives Chrome trace JSON, one event per step and copy, even on failure */
+  int64_t deadline_ns;    /* nanoseconds from now; 0: none */
+  tenon_cancel* cancel;   /* may be NULL */
+  tenon_text** out_trace; /* may be NULL; receives Chrome trace JSON of the Run, also on failure */
 } tenon_run_options;
 
 enum {

@@ -78,7 +78,7 @@ class Cancel {
 struct RunOptions {
   int64_t deadline_ns = 0;  // nanoseconds from now; 0: none
   const Cancel* cancel = nullptr;
-  std::string* trace = nullptr;  // receives Chrome trace JSON when the Run succeeds
+  std::string* trace = nullptr;  // receives Chrome trace JSON if the Run succeeds
 };
 
 namespace detail {

@@ -192,11 +192,10 @@ class PrepareContext {
     if (has_output(i)) args_.outputs[layout_.output(i)].flags = TENON_SHAPE_AT_RUN;
   }
 
-  /// Output `out` may take the memory of input `in`. Both have the same number of bytes, and the kernel reads each
-  /// element before it writes there.
+  /// Output `out` may take the memory of input `in`, which has as many bytes. Run reads each element before it writes
+  /// there.
   void may_overwrite(int out, int in) { alias(out, in, TENON_ALIAS_MAY_OVERWRITE, 0); }
-  /// Output `out` is the bytes of input `in` from `byte_offset` on. The kernel's run must copy when the addresses
-  /// differ.
+  /// Output `out` is the bytes of input `in` from `byte_offset` on. Run must copy when the addresses differ.
   void view(int out, int in, uint64_t byte_offset = 0) { alias(out, in, TENON_ALIAS_VIEW, byte_offset); }
   /// Asks for memory for Run, with a power of two as alignment; both in bytes.
   void workspace(uint64_t bytes, uint32_t alignment = 64) {

@@ -1,5 +1,5 @@
-// NodeView: a kernel's view of its node in `supports` and in its constructor. Everything in it is borrowed until that
-// call returns, except that the data of constants lives as long as the kernel in compile.
+// NodeView: a kernel's view of its node, in `supports` and in its constructor. Everything in it is borrowed until that
+// call returns. Exception: the data of constants that the constructor reads lives as long as the kernel.
 #ifndef TENON_DETAIL_GRAPH_HPP_
 #define TENON_DETAIL_GRAPH_HPP_
 
@@ -131,8 +131,7 @@ class NodeView {
   bool has_input(int i) const { return i < input_count() && info_.inputs[i] != TENON_NO_INDEX; }
   bool has_output(int i) const { return i < output_count() && info_.outputs[i] != TENON_NO_INDEX; }
 
-  // Attributes. When the node lacks one, the result is the default; without a default an Error is thrown. A wrong
-  // type throws too.
+  // A missing attribute gives the default, or throws Error where there is no default. A wrong type throws.
   bool has_attr(std::string_view attribute) const { return find(attribute).has_value(); }
   int64_t attr_i(std::string_view attribute) const { return get(attribute, TENON_ATTR_INT).i; }
   int64_t attr_i(std::string_view attribute, int64_t otherwise) const {
