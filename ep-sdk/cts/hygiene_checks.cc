@@ -36,7 +36,7 @@ Binary binary_of(const Target& target) {
   return read_binary(read_file(target.module_path()));
 }
 
-/// An import that a rule forbids, and what it would do to the process.
+/// An imported function that a rule forbids, and the rule.
 struct Forbidden {
   const char* symbol;
   const char* rule;
