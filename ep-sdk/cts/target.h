@@ -14,7 +14,7 @@ struct Target {
   std::string device;                // stable id; empty: the first
   std::vector<std::string> options;  // name=value; override the manifest's defaults
   std::vector<std::string> cases;    // folders
-  std::string libtenon;              // empty: the kit searches it
+  std::string libtenon;              // empty: the kit searches for it
 
   nlohmann::json manifest;  // null when the file is not a JSON object; `syntax` says why
   std::string syntax;
