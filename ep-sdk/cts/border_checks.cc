@@ -1,4 +1,4 @@
-// Every call: the table, what crosses the border, and in what state it leaves the process.
+// Checks of every call: the table, errors and structs at the border, and the state of the process afterwards.
 #include <sys/mman.h>
 
 #include <mutex>
@@ -10,7 +10,7 @@
 namespace tenon::cts {
 namespace {
 
-/// A whole life with all claimed probes, errors included.
+/// Opens a provider, runs all claimed probes, makes one call fail, and destroys everything.
 void live(const Target& target, const Bench& bench) {
   std::unique_ptr<Subject> subject = bench.make_subject();
   subject->open();
@@ -24,7 +24,7 @@ void live(const Target& target, const Bench& bench) {
   subject->destroy_provider();
 }
 
-/// An instance of everything that fails: unknown devices, domains, sizes.
+/// Makes calls that must fail: unknown device, unknown domain, huge size.
 void make_errors(Subject& subject) {
   tenon_device* device = nullptr;
   const char* nobody = "no-such-device";
@@ -76,7 +76,7 @@ TENON_CHECK("R8", "no exception, signal or exit comes out of any slot, whatever 
     make_errors(*subject);
     for (const Claimed& claimed : claimed_probes(target, *subject)) run_claim(*subject, claimed);
   } catch (const CallFailed&) {
-    // A status is what a slot may answer with.
+    // A slot may answer with any status.
   } catch (const NotApplicable&) {
   }
   subject->destroy_instance();
@@ -111,7 +111,7 @@ TENON_CHECK("R10", "the caller's error is left alone on success and filled on fa
   const Bench bench(target);
   make_errors(*bench.subject);
   for (const Claimed& claimed : claimed_probes(target, *bench.subject)) run_claim(*bench.subject, claimed);
-  // Nobody has to give an error.
+  // The caller may pass no error.
   tenon_device* device = nullptr;
   stage("device_open with no error struct");
   const char* nobody = "no-such-device";
@@ -128,7 +128,7 @@ TENON_CHECK("R11", "longer and shorter structs are read and written as far as th
     setup.extra_struct_bytes = 256;
     const Prepared prepared(program, setup);
   }
-  // An error of an older host ends before its texts; behind it is a page that nobody may touch.
+  // The tenon_error of an older host ends before its texts. A protected page follows it.
   GuardedMemory memory(16);
   auto* error = reinterpret_cast<tenon_error*>(memory.data());
   std::memset(memory.data(), 0, 16);

@@ -1,4 +1,4 @@
-// Claims and rejections.
+// Checks of claims and rejections.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -9,7 +9,7 @@
 namespace tenon::cts {
 namespace {
 
-/// A question with a name.
+/// A graph to ask about, with a name for messages.
 struct Question {
   std::string name;
   GraphCase graph;
@@ -40,7 +40,7 @@ GraphCase two_chains(const Claimed& unary) {
   return out;
 }
 
-/// A chain whose middle node nobody runs.
+/// A chain of five nodes; no provider implements the middle one.
 GraphCase broken_chain(const Claimed& unary) {
   GraphCase out = make_chain(unary, 5);
   out.nodes[2].op_type = kNobodys;
@@ -48,7 +48,7 @@ GraphCase broken_chain(const Claimed& unary) {
   return out;
 }
 
-/// a feeds both a node that nobody runs and d, which also takes what that makes.
+/// Node a feeds d directly and through a node that no provider implements.
 GraphCase detour(const Claimed& unary, const Probe& binary) {
   GraphCase out = make_chain(unary, 2);
   out.nodes[1].op_type = kNobodys;
@@ -64,7 +64,7 @@ GraphCase detour(const Claimed& unary, const Probe& binary) {
   return out;
 }
 
-/// A node of one input that the provider claims alone; the kit's Relu when it claims none so.
+/// A unary probe that keeps type and shape. It is claimed unless the provider claims no probe at all.
 Claimed unary_node(const Target& target, const Subject& subject) {
   std::vector<Claimed> all;
   try {
@@ -95,7 +95,7 @@ std::string list(const std::vector<uint32_t>& nodes) {
   return "[" + out + "]";
 }
 
-/// Calls `judge` with each question and its answer, with nodes taken in every way.
+/// Calls `judge` with each question and its answer, for every subset of taken nodes.
 void each_answer(const Target& target, const std::function<void(const Question&, const Offer&)>& judge) {
   const Bench bench(target);
   for (Question& question : questions(target, *bench.subject)) {
@@ -107,9 +107,9 @@ void each_answer(const Target& target, const std::function<void(const Question&,
   }
 }
 
-/// Whether `to` is reached from `from` over at least one node outside of `inside`.
+/// Whether a path leads from `inside` through a node outside back to `inside`.
 bool leaves_and_returns(const GraphCase& graph, const std::set<uint32_t>& inside) {
-  std::vector<bool> outside_after(graph.nodes.size(), false);  // reached from inside over a node outside
+  std::vector<bool> outside_after(graph.nodes.size(), false);  // reached from inside through a node outside
   for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
     for (const uint32_t value : graph.nodes[n].inputs) {
       if (value == TENON_NO_INDEX) continue;
@@ -123,7 +123,7 @@ bool leaves_and_returns(const GraphCase& graph, const std::set<uint32_t>& inside
   return false;
 }
 
-/// Whether the claims, each as one point, wait for each other in a circle.
+/// Whether the claims depend on each other in a cycle.
 bool has_circle(const GraphCase& graph, const std::vector<Claim>& claims) {
   std::vector<size_t> group(graph.nodes.size());
   for (size_t n = 0; n < group.size(); ++n) group[n] = claims.size() + n;

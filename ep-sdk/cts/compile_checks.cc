@@ -1,4 +1,4 @@
-// Compile and prepare.
+// Checks of compile and prepare.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tenon::cts {
 namespace {
 
-/// Runs `body` on another thread; what it throws is thrown here.
+/// Runs `body` on another thread and rethrows its exception.
 void on_thread(const std::function<void()>& body) {
   std::exception_ptr error;
   std::thread([&] {
@@ -25,7 +25,7 @@ void on_thread(const std::function<void()>& body) {
   if (error) std::rethrow_exception(error);
 }
 
-/// Runs `body` on `count` threads at once.
+/// Runs `body` on `count` threads at once and rethrows an exception.
 void on_threads(int count, const std::function<void()>& body) {
   std::mutex mutex;
   std::exception_ptr error;
@@ -44,7 +44,7 @@ void on_threads(int count, const std::function<void()>& body) {
   if (error) std::rethrow_exception(error);
 }
 
-/// The order in which a host may compile what was claimed is its own.
+/// Compiles all claims, twice each and last one first: a host may compile claims in any order.
 void compile_together(const Subject& subject, const std::vector<Claimed>& all) {
   std::vector<std::unique_ptr<Program>> programs;
   for (size_t i = all.size(); i-- > 0;) {
@@ -142,7 +142,7 @@ TENON_CHECK("R33", "prepare answers every shape that was left open, and contradi
     try {
       prepared = std::make_unique<Prepared>(program, setup);
     } catch (const CallFailed&) {
-      return;  // one that leaves shapes to the host's inference says so
+      return;  // the provider relies on the host's inference, and its error says so
     }
     Execution execution(*prepared);
     execution.run();
@@ -199,7 +199,7 @@ TENON_CHECK(
     const Program program(subject, claimed.graph, claimed.claim);
     const Prepared prepared(program);
     any = any || prepared.workspace_bytes > 0;
-    // Whatever it held before, and with nothing behind it.
+    // The result must not depend on old contents, and nothing may be written behind it.
     std::vector<Tensor> first;
     for (const uint8_t fill : {0x00, 0xFF}) {
       RunSetup setup;

@@ -1,4 +1,4 @@
-// Devices and their memory.
+// Checks of devices and their memory.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -9,7 +9,7 @@
 namespace tenon::cts {
 namespace {
 
-/// A buffer of a domain without more around it.
+/// A buffer of a domain, without margins.
 class Buffer {
  public:
   Buffer(const Subject& subject, const Domain& domain, uint64_t bytes) : subject_(subject), domain_(domain) {
@@ -46,7 +46,7 @@ std::vector<uint8_t> counted(size_t bytes) {
 
 constexpr uint64_t kRoom = 8192;
 
-/// Host -> buffer -> host at these offsets; everything around must stay.
+/// Copies host -> buffer -> host at these offsets. Bytes around must not change.
 void check_copy(const Subject& subject, const Domain& domain, uint64_t bytes, uint64_t host_offset,
                 uint64_t offset) {
   const std::string what = std::to_string(bytes) + " bytes, host offset " + std::to_string(host_offset) +
@@ -71,7 +71,7 @@ void check_copy(const Subject& subject, const Domain& domain, uint64_t bytes, ui
     throw Failed("copy out of domain '" + domain.name + "' of " + what + " moves other bytes", cure);
 }
 
-/// Within the device, between two buffers.
+/// Copies between two buffers of the device.
 void check_inner_copy(const Subject& subject, const Domain& domain) {
   Buffer from(subject, domain, kRoom), to(subject, domain, kRoom);
   std::vector<uint8_t> source = counted(kRoom), zeros(kRoom, 0x11), back(kRoom);
@@ -123,7 +123,7 @@ TENON_CHECK("R16", "a device is opened by its stable id alone, any number of tim
           "device_open opens the device '" + std::string(id) + "', which enumerate_devices does not name",
           "open the device of that stable id or fail with NOT_FOUND");
   }
-  // What a driver keeps after the first time is its own; what grows with each is a leak.
+  // A driver may keep something after the first time. Growth with each cycle is a leak.
   const auto cycle = [&] {
     subject.open_device();
     subject.close_device();

@@ -1,4 +1,4 @@
-// The manifest and the file, before a byte of the library runs.
+// Checks of the manifest and the file, without running the library.
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -36,7 +36,7 @@ Binary binary_of(const Target& target) {
   return read_binary(read_file(target.module_path()));
 }
 
-/// What a library that imports this function would do to its process, by the rule that forbids it.
+/// An imported function that a rule forbids, and the rule.
 struct Forbidden {
   const char* symbol;
   const char* rule;
@@ -52,7 +52,7 @@ constexpr Forbidden kForbidden[] = {
     {"umask", "R9"},      {"freopen", "R9"},
 };
 
-/// The manifest's own word for an import that is there for a reason: "x-cts": {"imports": {"abort": "why"}}.
+/// The manifest's reason for such an import: "x-cts": {"imports": {"abort": "why"}}.
 std::string declared_reason(const Target& target, const std::string& symbol) {
   const Json kit = target.manifest.value("x-cts", Json::object());
   const Json imports = kit.is_object() ? kit.value("imports", Json::object()) : Json::object();

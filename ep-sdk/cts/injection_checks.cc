@@ -1,10 +1,10 @@
-// What the host answers when it cannot.
+// Checks with failing calls to the host.
 #include "ep-sdk/cts/bench.h"
 
 namespace tenon::cts {
 namespace {
 
-/// Runs a claim with the n-th request for host memory failing, for each n that it makes.
+/// Runs a claim once per request for host memory that it makes, and lets that request fail.
 void fail_each_request(const Subject& subject, const Claimed& claimed, bool* any) {
   const std::vector<Tensor> expected = run_claim(subject, claimed);
   const Program program(subject, claimed.graph, claimed.claim);

@@ -1,4 +1,4 @@
-// tenon_ep_negotiate with every host that a provider may meet.
+// Checks of tenon_ep_negotiate with older and newer hosts.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ std::string version_text(uint32_t major, uint32_t minor) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-/// A refusal is a status and a reason; what is not refused fits the host.
+/// Throws Failed unless the answer is a refusal with status and reason, or an acceptance that fits the host.
 void require_good_answer(tenon_status status, const tenon_ep_negotiation& io, const std::string& host) {
   const std::string reason = field(io.reason, sizeof io.reason, "the reason of a refusal");
   if (status != TENON_OK) {
@@ -89,7 +89,7 @@ TENON_CHECK("negotiation.minors",
 TENON_CHECK("negotiation.sizes",
             "a shorter and a longer struct are read as far as they go and not written beyond") {
   const Library library(target);
-  // A newer host's struct is longer than this header knows.
+  // The struct of a newer host is longer than this header's.
   GuardedMemory longer(sizeof(tenon_ep_negotiation) + 256);
   tenon_ep_negotiation io = own_offer();
   io.struct_size = sizeof io + 256;
@@ -103,9 +103,9 @@ TENON_CHECK("negotiation.sizes",
       throw Failed("R11: byte " + std::to_string(i) + " is written, beyond the struct of this header",
                    "write your own fields, not memset of struct_size bytes");
   }
-  // One that ends before the answers: every size is cut off by a page that nobody may touch.
+  // A struct that ends before the out part, followed by a protected page.
   for (const uint32_t size : {0u, 4u, 16u, 24u, 32u, 48u}) {
-    GuardedMemory shorter(std::max(size, 8u));  // so much a struct's alignment asks for
+    GuardedMemory shorter(std::max(size, 8u));  // at least the struct's alignment
     tenon_ep_negotiation offer = own_offer();
     offer.struct_size = size;
     std::memcpy(shorter.data(), &offer, shorter.size());

@@ -1,4 +1,4 @@
-// Run.
+// Checks of run.
 #include <algorithm>
 #include <chrono>
 
@@ -16,7 +16,7 @@ void require_same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>&
   }
 }
 
-/// claimed_probes() and those that are large enough to be cut or stopped.
+/// claimed_probes() and the claimed large_probes(), whose loops can be cut and cancelled.
 std::vector<Claimed> claimed_with_large(const Target& target, const Subject& subject) {
   std::vector<Claimed> all = claimed_probes(target, subject);
   for (const Probe& probe : large_probes()) {

@@ -1,4 +1,4 @@
-// Bindings, streams and events.
+// Checks of bindings, streams and events.
 #include <chrono>
 #include <thread>
 
@@ -42,13 +42,13 @@ void require_streams(const Subject& subject) {
   if (!subject.has_streams()) throw NotApplicable("the provider has no streams");
 }
 
-/// A claimed probe that is plain, whose first input is a tensor in a domain of the device if there is one.
+/// The first claimed probe that is plain.
 Claimed plain_claim(const Target& target, const Subject& subject) {
   return first_claimed(claimed_probes(target, subject), "probe of plain tensors",
                        [](const Claimed& claimed) { return is_plain(claimed); });
 }
 
-/// Other bytes of the same type: the first input backwards.
+/// The elements of the tensor in reverse order.
 std::vector<uint8_t> turned(const Tensor& tensor) {
   const size_t element = tensor.bytes.size() / static_cast<size_t>(tensor.size());
   std::vector<uint8_t> out;
@@ -83,7 +83,7 @@ TENON_CHECK("R46", "a binding uses its own addresses until unbind, and lets go o
   require_equal(second.outputs(), expected, "a second binding", cure);
   first->run();
   require_equal(first->outputs(), expected, "the first binding after a second was made", cure);
-  first.reset();  // unbinds, and gives the memory back
+  first.reset();  // unbinds and frees the memory
   second.fill_outputs(0x22);
   second.run();
   require_equal(second.outputs(), expected, "a binding after another was undone and its memory freed", cure);
@@ -92,7 +92,7 @@ TENON_CHECK("R46", "a binding uses its own addresses until unbind, and lets go o
 TENON_CHECK("R47", "without a stream, run and copy are finished when they return") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
-  int waits = 5;  // long enough for what comes late; a few times, so that the check does not
+  int waits = 5;  // number of long waits; few, to keep the check short
   for (const Claimed& claimed : claimed_probes(target, subject)) {
     if (!is_plain(claimed)) continue;
     const Program program(subject, claimed.graph, claimed.claim);
@@ -119,7 +119,7 @@ TENON_CHECK("R48", "work on one stream takes effect in the order in which it was
   const Prepared prepared(program), prepared_other(program_other);
   RunSetup setup;
   setup.stream = queue.stream;
-  // A binding is run by one Run at a time, so each of them has its own.
+  // Only one Run at a time may use a binding, so each Run has its own.
   std::vector<std::unique_ptr<Execution>> runs;
   for (int i = 0; i < 20; ++i) {
     runs.push_back(std::make_unique<Execution>(i % 2 == 0 ? prepared : prepared_other, setup));
@@ -131,7 +131,7 @@ TENON_CHECK("R48", "work on one stream takes effect in the order in which it was
     require_equal(runs[i]->outputs(), i % 2 == 0 ? expected : expected_other, "twenty Runs on one stream",
                   cure);
   if (subject.domains.empty()) return;
-  // In, over, and out again: each copy needs the one before.
+  // Host to buffer, buffer to buffer, buffer to host: each copy needs the one before.
   const uint32_t domain = subject.domains[0].id;
   std::vector<uint8_t> from(4096), to(4096, 0);
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 31);
@@ -196,7 +196,7 @@ TENON_CHECK("R50", "work that was flushed begins without any further call") {
   setup.stream = queue.stream;
   Execution execution(prepared, setup);
   execution.run();
-  queue.finish();  // what a driver does only once is behind us
+  queue.finish();  // one-time work of the driver is done now
   execution.run();
   queue.record();
   queue.flush();

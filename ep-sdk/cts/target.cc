@@ -107,7 +107,7 @@ int64_t bytes_of(const std::string& text) {
   throw std::runtime_error("'" + text + "' is no size; write for example 64MiB");
 }
 
-/// What the text of `--option name=text` means for an option of this type.
+/// The value of `--option name=text` for an option of this type.
 Json parse_option(const std::string& type, const std::string& text) {
   if (type == "string" || type == "size") return text;
   const Json value = Json::parse(text, nullptr, false);

@@ -1,4 +1,4 @@
-// How the text of a contract is read: see contract.hpp for what it may say.
+// Parses the text of a contract; contract.hpp has the grammar.
 #ifndef TENON_DETAIL_CONTRACT_READER_HPP_
 #define TENON_DETAIL_CONTRACT_READER_HPP_
 
@@ -14,17 +14,17 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
 
-/// What the text of a contract says.
+/// The parsed text of a contract.
 struct ContractForm {
   struct Factor {
     enum Kind { kNumber, kSymbol, kDim } kind = kNumber;
     char op = '*';       // '*' or '/', before the factor
     int64_t number = 0;  // kNumber; kDim: the axis, from the end when negative
-    int index = 0;       // kSymbol: which; kDim: the input
+    int index = 0;       // kSymbol: into `symbols`; kDim: the input
   };
   struct Dim {
     bool any = false, at_most = false;
-    int list = -1;  // which list of dims, for D...
+    int list = -1;  // for D...: into `lists`
     std::vector<Factor> factors;
   };
   struct Condition {
@@ -42,10 +42,10 @@ struct ContractForm {
   };
 
   std::vector<Input> inputs;
-  std::vector<std::string> symbols, lists;  // by the index that factors and dims have
+  std::vector<std::string> symbols, lists;  // names; Factor::index and Dim::list are indices
 };
 
-/// Reads one text, once.
+/// Reads one text; read() may be called once.
 class ContractReader {
  public:
   /// An integer attribute, or `otherwise` when the node lacks it.
