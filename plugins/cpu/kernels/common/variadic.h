@@ -1,14 +1,14 @@
 // The engine of operators that fold any number of inputs into one: Sum, Max, Min, Mean. The functor is that
-// of a binary kernel; with `template <class T> T finish(T) const` every element of the result goes through
-// that at the end.
+// of a binary kernel. With `template <class T> T finish(T) const`, every element of the result passes through
+// it at the end.
 #pragma once
 
 #include "kernels/common/elementwise.h"
 
 namespace tenon::cpu {
 
-/// One broadcast per input after the first: of what is there so far, which has the output's shape, and that
-/// input.
+/// One broadcast for each input after the first: of the partial result, which has the output's shape, with
+/// that input.
 using VariadicState = std::vector<Broadcast<2>>;
 
 template <class Op, class T>
@@ -43,7 +43,7 @@ class VariadicBase {
 
   BinaryLoop loop_ = nullptr;
   UnaryLoop finish_ = nullptr;  // in place; may be NULL
-  int64_t bytes_ = 0;           // of an element
+  int64_t bytes_ = 0;           // per element
 };
 
 template <class Op>
