@@ -6,7 +6,7 @@
 
 namespace tenon::cpu {
 
-/// State of one signature: the window.
+/// State of one shape signature.
 using ConvIntegerState = std::vector<WindowDim>;
 
 /// Input `i`, if present, has one element or one per channel.

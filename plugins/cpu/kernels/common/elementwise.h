@@ -1,4 +1,4 @@
-// The engines behind operators that work element by element. A kernel is a functor and a list of types:
+// The engines of elementwise operators. A kernel is a functor with a list of types:
 //
 //   struct AbsOp {
 //     static constexpr auto kTypes = kNumericTypes;
@@ -7,16 +7,16 @@
 //   using Abs = UnaryKernel<AbsOp>;
 //   TENON_KERNEL(Abs, .op_type = "Abs")
 //
-// What else a functor may have:
+// Optional parts of a functor:
 //   explicit Op(const NodeView&)               reads attributes
 //   static Support check(const NodeView&)      conditions beyond the types of the inputs
-//   static constexpr auto kVector = &isa::Table::exp;    the float32 loop of the instruction set; float16 and
-//                                              bfloat16 go through it too
-//   bool use_vector() const                    whether kVector serves this node's attributes
-//   static constexpr bool kCostly = true;      a call of libm for each element: smaller pieces per thread
-//   static constexpr bool kPredicate = true;   the result is bool, whatever the operands
+//   static constexpr auto kVector = &isa::Table::exp;    the float32 loop of the instruction set; unary kernels
+//                                              use it for float16 and bfloat16 too
+//   bool use_vector() const                    unary: whether kVector fits this node's attributes
+//   static constexpr bool kCostly = true;      each element calls libm, so threads get smaller pieces
+//   static constexpr bool kPredicate = true;   the result is bool
 //
-// Loops are chosen once per node by element type; all else is in elementwise.cc, compiled once.
+// The loop is chosen once per node by element type. Everything else is in elementwise.cc, compiled once.
 #pragma once
 
 #include "device.h"

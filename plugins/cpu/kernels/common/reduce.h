@@ -1,10 +1,10 @@
-// The engine behind the Reduce operators. A kernel is a list of types and an accumulator:
+// The engine of the Reduce operators. A kernel is a list of types and an accumulator:
 //
-//   template <class C>                    // C is the type that arithmetic happens in
+//   template <class C>                    // C is the type of the arithmetic
 //   struct SumOf {
 //     double total = 0;                   // the state before the first element
 //     void add(C x) { total += x; }
-//     C result(int64_t n) const { ... }   // of n elements; n may be 0
+//     C result(int64_t n) const { ... }   // after n elements; n may be 0
 //   };
 //   struct ReduceSumOp { static constexpr auto kTypes = ...; template <class C> using Of = SumOf<C>; };
 //   TENON_REDUCE_KERNELS(ReduceSum, ReduceSumOp, 13)   // the axes are an input from version 13 on
