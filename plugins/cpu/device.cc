@@ -12,7 +12,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// Call the functions of an instruction set only when `runs`: they are compiled for it.
+/// Compiled for one instruction set: call its functions only when `runs`.
 struct Candidate {
   std::string_view name;
   const isa::Table& (*table)();

@@ -16,11 +16,11 @@ struct CpuDescription {
 };
 CpuDescription describe_cpu();
 
-/// The table in use, chosen at the first call: the best one that the processor runs, or the one that
-/// TENON_CPU_ISA (generic, avx2, avx512) names. Thread-safe.
+/// The best table that the processor runs, or the one that TENON_CPU_ISA (generic, avx2, avx512) names.
+/// Chosen at the first call. Thread-safe.
 inline const isa::Table& isa_table();
 
-/// Why TENON_CPU_ISA cannot be followed. Empty when it is not set or can be followed.
+/// Why TENON_CPU_ISA cannot be followed; empty when it is not set or can.
 std::string isa_refusal();
 
 namespace detail {

@@ -1,6 +1,5 @@
-// float32 functions without branches, calls or integer conversions, so that the compiler can vectorise loops
-// over them. The polynomials are our own minimax fits. Errors are in units in the last place (ulp) of the
-// result.
+// float32 functions without branches, calls or integer conversions, so that loops over them vectorise. The
+// polynomials are our own minimax fits. Errors are in units in the last place (ulp) of the result.
 #pragma once
 
 #include <cstdint>

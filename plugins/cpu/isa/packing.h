@@ -1,5 +1,5 @@
-// Matrix products too large for packing on the stack. The caller provides the memory, so nothing is
-// allocated.
+// Matrix products too large for packing on the stack. They pack into the caller's memory and allocate
+// nothing.
 #pragma once
 
 #include "isa/table.h"

@@ -1,5 +1,5 @@
 // Each file of isa/ fills its part of the table, once per instruction set. Its functions are static or in the
-// namespace below, so that no two instruction sets share a symbol.
+// namespace below, so that instruction sets share no symbol.
 #pragma once
 
 #include "isa/table.h"

@@ -1,5 +1,5 @@
-// Reductions over one row. Partial results are kept in kLanes lanes, so that the loops vectorise without
-// permission to reorder sums. The order is the same on every instruction set and for any number of threads.
+// Reductions over one row. Partial results are kept in kLanes lanes, so that loops vectorise without
+// reordering sums. The order is the same on every instruction set and for any number of threads.
 #include "isa/math.h"
 
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {

@@ -1,6 +1,6 @@
-// The hot float32 loops, compiled once per instruction set. No function starts a thread, reports an error or
-// allocates, except gemm for Eigen's packing buffers. Arrays need no alignment. They must not overlap unless
-// they are the same.
+// The hot float32 loops, compiled once per instruction set. They start no threads, report no errors and,
+// except for Eigen's packing buffers in gemm, allocate nothing. Arrays need no alignment, and are the same or
+// do not overlap.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,6 @@ namespace {
 
 constexpr auto kTypes = kFloatTypes;
 
-/// State of one shape signature.
 struct AttentionState {
   AttentionShape shape;
   int64_t past = 0;           // keys in the cache before this call
@@ -14,8 +13,8 @@ struct AttentionState {
 };
 
 // Q, K and V have rank 3 (heads inside the last dim) or 4. The mask broadcasts to [batch, heads, queries,
-// keys]. Earlier keys and values come as a past input, or K and V are the whole cache and an input gives the
-// number of valid keys of each sequence.
+// keys]. Earlier keys and values are a past input; or K and V are the whole cache, with the number of valid
+// keys of each sequence as an input.
 class Attention {
  public:
   using State = AttentionState;
@@ -149,7 +148,7 @@ class Attention {
     if constexpr (!std::is_same_v<T, C>) store_float<T>(ctx, from, to);
   }
 
-  /// K or V (`input` 1 or 2) with the past before it. Also writes it to output `input`, if that is used.
+  /// K or V (`input` 1 or 2) with the past before it. Also writes output `input`, if used.
   template <class T, class C>
   static Heads<const C> keys(const Context& ctx, const State& s, int input, int64_t size) {
     const AttentionShape& a = s.shape;
@@ -175,12 +174,11 @@ class Attention {
     return heads_of(widen<T, C>(ctx, present, total), a.kv_heads, a.keys, size, false);
   }
 
-  /// Combines the mask input, causality, the window and the number of valid keys into a function for
-  /// attend().
+  /// The mask input, causality, the window and the number of valid keys, as a function for attend().
   template <class C>
   auto make_bias(const Context& ctx, const State& s) const {
     const TensorView mask = ctx.input(3);
-    std::array<int64_t, 3> steps{};  // of batch, head, query in the mask
+    std::array<int64_t, 3> steps{};  // for batch, head, query
     if (mask.present()) {
       int64_t step = mask.dims().back();
       for (int d = mask.rank() - 2, i = 2; d >= 0; --d, --i) {
@@ -224,7 +222,7 @@ class Attention {
           bias = values[k] ? 0 : -kInfinity<C>;
         else
           bias = static_cast<C>(static_cast<Compute<M>>(values[k]));
-        // A masked key stays -infinity, also when its score is +infinity: the sum would be NaN.
+        // A masked key stays -infinity, also when its score is +infinity: their sum would be NaN.
         row[k] = bias == -kInfinity<C> ? bias : row[k] + bias;
         any = any || bias != -kInfinity<C>;
       }

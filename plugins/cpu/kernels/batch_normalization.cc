@@ -5,8 +5,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Y = (X - mean) / sqrt(var + epsilon) * scale + B for each channel. In training mode mean and variance come
-// from the batch, and outputs 1 and 2 are the running ones. Before version 9, spatial = 0 gives each
+// Y = (X - mean) / sqrt(var + epsilon) * scale + B for each channel. In training mode mean and variance are
+// those of the batch, and outputs 1 and 2 are the running ones. Before version 9, spatial = 0 gives each
 // activation its own mean.
 class BatchNormalization {
  public:

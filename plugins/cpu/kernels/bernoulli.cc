@@ -6,7 +6,7 @@ namespace {
 
 constexpr auto kTypes = kNumericTypes + kBoolType;
 
-// Draws 1 with the probability that the input gives for each element, else 0.
+// Draws 1 with the probability given for each element, else 0.
 class Bernoulli {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloatTypes).output(0, kTypes); }

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// A negative shift, or one by all bits or more, gives 0. To the right, negative numbers give -1.
+// A negative shift, or one by all bits or more, gives 0; to the right, -1 for a negative number.
 struct BitShiftOp {
   static constexpr auto kTypes = kIntTypes;
   static Support check(const NodeView& n) { return Check(n).attr_is("direction", {"LEFT", "RIGHT"}); }

@@ -5,8 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// One channel: `past` (k - 1 elements, zeros when null), followed by `x`. Gives element i of the two
-/// together.
+/// One channel: `past` (k - 1 elements, zeros when null), then `x`. Gives element i of both.
 template <class T>
 struct Line {
   const T *past, *x;
@@ -17,8 +16,8 @@ struct Line {
   }
 };
 
-// Convolves each channel with its own kernel over the past elements. The last elements become the state for
-// the next call.
+// Convolves each channel with its own kernel over the past elements. The last ones become the next call's
+// state.
 class CausalConvWithState {
  public:
   static Support supports(const NodeView& n) {

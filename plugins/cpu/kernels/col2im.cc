@@ -6,8 +6,7 @@ namespace {
 
 constexpr auto kTypes = kNumericTypes + kBoolType + kComplexTypes;
 
-// Adds blocks back to the places that a sliding window took them from: [N, C * block, windows] to [N, C,
-// image...].
+// Adds blocks back where a sliding window took them: [N, C * block, windows] to [N, C, image...].
 class Col2Im {
  public:
   struct State {

@@ -5,8 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Columns are laid out in blocks, one product each. A block of this many bytes stays in the second-level
-// cache.
+// Columns are laid out in blocks of this many bytes, one product each, to stay in the second-level cache.
 constexpr int64_t kBlockBytes = 256 << 10;
 
 struct ConvState {
@@ -143,7 +142,7 @@ struct Conv {
                      });
   }
 
-  // For one input channel per group and one or two spatial dims: each output plane is a sum of shifted input
+  // For one input channel per group and one or two spatial dims: output planes are sums of shifted input
   // planes.
   template <class T>
   static void each_plane(const Context& ctx, const State& s, const ConvData<T>& data) {

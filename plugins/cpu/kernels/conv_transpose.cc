@@ -8,8 +8,8 @@
 namespace tenon::cpu {
 namespace {
 
-// A product with the transposed weights gives columns: one output window per input element. The windows are
-// then added up in the output.
+// A product with the transposed weights gives one output window per input element, as a column. The columns
+// are then added up.
 class ConvTranspose {
  public:
   struct State {
@@ -98,8 +98,8 @@ class ConvTranspose {
     if (output_shape_.empty() && !same) {
       w.in = full - checked_add(w.pad_begin, w.pad_end, kWhat);
     } else {
-      // output_shape has all dims or the spatial ones only. SAME gives one stride per input element, or less
-      // where kernel and output_padding are shorter than the stride: then nothing is cut off.
+      // output_shape has all dims or the spatial ones. SAME gives one stride per input element, or less where
+      // kernel and output_padding are shorter than the stride: then nothing is cut off.
       w.in = output_shape_.empty() ? std::max<int64_t>(0, std::min(full, checked_mul(in, w.stride, kWhat)))
                                    : output_shape_[output_shape_.size() - n + d];
       require(w.in >= 0, TENON_INVALID_ARGUMENT, "output dim ", d, " would be ", w.in);

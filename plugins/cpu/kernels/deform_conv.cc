@@ -14,8 +14,8 @@ struct DeformState {
   int64_t taps = 1, points = 1;
 };
 
-// Convolution over two dims. Offsets [N, groups * taps * 2, out...] (y, x) move the taps, and a mask [N,
-// groups * taps, out...] weights them.
+// Convolution over two dims. Offsets [N, groups * taps * 2, out...] (y, x) move the taps; a mask [N, groups *
+// taps, out...] weights them.
 class DeformConv {
  public:
   using State = DeformState;

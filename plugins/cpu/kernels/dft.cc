@@ -8,16 +8,15 @@ namespace {
 
 constexpr auto kTypes = kFloatTypes;
 
-/// State of one shape signature. `at` describes the dims around the axis, without the last dim of 1 or 2
-/// numbers.
+/// `at` describes the dims around the axis, without the last dim of 1 or 2 numbers.
 struct DftState {
   Around at;
   int64_t in_parts = 1, out_parts = 2, out_axis = 1;
   std::shared_ptr<const Fft> fft;
 };
 
-// X is [..., 1 or 2]. One-sided transforms give half of a real signal's spectrum. When `inverse`, they take
-// that half and give a real signal.
+// X is [..., 1 or 2]. One-sided transforms give half of a real signal's spectrum, or when `inverse` take that
+// half and give a real signal.
 class Dft {
  public:
   using State = DftState;

@@ -8,7 +8,7 @@ namespace {
 constexpr auto kTypes = kFloatTypes + kFloat8Types;
 
 // In inference, copies the input. In training mode (version 12 and later, input 2) drops elements with
-// probability `ratio` and scales the others up; the seed makes that repeatable.
+// probability `ratio` and scales up the others, repeatably with a seed.
 class Dropout {
  public:
   explicit Dropout(const NodeView& n)

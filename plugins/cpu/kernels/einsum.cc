@@ -9,7 +9,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// One step of a contraction. Operands are numbered: the inputs first, then the result of each step.
+/// One step of a contraction. Operands are numbered: first the inputs, then the results of the steps.
 struct EinsumStep {
   size_t left = 0, right = 0;
   bool is_product = false;
@@ -27,7 +27,7 @@ struct EinsumSteps {
   size_t result = 0;
 };
 
-// An input or intermediate operand: its labels and dims, dense in that order.
+// An operand: its labels and dims, dense in that order.
 struct Operand {
   std::string labels;
   Dims dims;
@@ -64,8 +64,8 @@ class Contraction {
 
   static bool has(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }
 
-  // Makes labels unique and sums over those not needed. A repeated label selects the diagonal; its dims of
-  // one element broadcast.
+  // Makes labels unique and sums over those not needed. A repeated label selects the diagonal; its dims of 1
+  // broadcast.
   Operand reduced(const Operand& from, const std::string& needed) {
     std::string unique, kept;
     for (const char c : from.labels) {

@@ -150,8 +150,8 @@ class GridSample {
     return std::clamp<int64_t>(i, 0, size - 1);
   }
 
-  /// Collects the samples of one point in `room`. Each axis replaces every sample by its taps, the last
-  /// sample first, so that none is overwritten before use.
+  /// The samples of one point, in `room`. Each axis replaces every sample by its taps, the last sample first:
+  /// none is overwritten before use.
   std::span<const Sample> collect(std::span<const double> at, DimsView dims, std::span<Sample> room) const {
     size_t count = 1;
     room[0] = {0, 1};

@@ -5,8 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Computes statistics over groups of `length` neighbours. `parameter(group, element)` gives the index of
-// scale and bias.
+// Statistics over groups of `length` neighbours. `parameter(group, element)` indexes scale and bias.
 template <class T, class Parameter>
 void normalize_groups(const Context& ctx, int64_t groups, int64_t length, float epsilon,
                       Parameter&& parameter) {

@@ -5,8 +5,8 @@
 namespace tenon::cpu {
 namespace {
 
-// y = (a - a_zero_point) * (b - b_zero_point) in int32. A zero point is one number, one per row of a, or one
-// per column of b; with more dims there is one set per matrix.
+// y = (a - a_zero_point) * (b - b_zero_point) in int32. Zero points: one, one per row of a, or one per column
+// of b; with more dims a set per matrix.
 struct MatMulInteger {
   using State = MatMulShape;
   static constexpr TypeList<int8_t, uint8_t> kTypes{};
@@ -62,8 +62,7 @@ struct MatMulInteger {
             rows, " by ", columns);
   }
 
-  // The matrices of input `i` minus the zero point. Differences have 9 bits, so a sum of four products fits
-  // int32.
+  // The matrices of input `i` minus the zero point: 9 bits, so a sum of four products fits int32.
   static const int16_t* centred(const Context& ctx, int i, int64_t rows, int64_t columns, bool by_row) {
     const TensorView x = ctx.input(i), zero = ctx.input(i + 2);
     const int64_t n = x.size(), plane = rows * columns;

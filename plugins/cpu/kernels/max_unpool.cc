@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Writes each element to index `I` in an output of zeros. The output's shape is input 2 or follows from the
+// Writes each element to index `I` of an output of zeros, whose shape is input 2 or follows from the
 // attributes.
 class MaxUnpool {
  public:
@@ -66,7 +66,7 @@ class MaxUnpool {
     return out;
   }
 
-  /// Converts an index in the pooled shape to an index in the output.
+  /// From an index in the pooled shape to one in the output.
   static int64_t place(const State& s, int64_t index) {
     int64_t rest = index, to = 0, step = 1;
     for (size_t d = s.pooled.size(); d-- > 0;) {

@@ -46,7 +46,7 @@ class MelWeightMatrix {
   }
 
  private:
-  /// The bins of the filters' corners: filter f begins at f, peaks at f + 1 and ends at f + 2.
+  /// The filters' corner bins: filter f begins at corner f, peaks at f + 1, ends at f + 2.
   static std::span<const int64_t> edge_bins(const Context& ctx) {
     const int64_t filters = ctx.output(0).dim(1), length = only_int(ctx.input(1), "dft_length"),
                   rate = only_int(ctx.input(2), "sample_rate"), bins = ctx.output(0).dim(0);

@@ -119,7 +119,7 @@ void pad(const Context& ctx, const PadState& state, PadMode mode, TensorView fil
   writer.finish();
 }
 
-// Pads and value are inputs since version 11, axes since version 18.
+// Pads and value are inputs since version 11, axes since 18.
 class Pad {
  public:
   static constexpr int shape_inputs[] = {1, 3};

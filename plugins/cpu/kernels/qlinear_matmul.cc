@@ -5,8 +5,8 @@ namespace {
 
 constexpr auto kTypes = TypeList<int8_t, uint8_t>() + kFloat8Types;
 
-// Scales and zero points of `a` are one number or one per row, those of `b` one number or one per column;
-// with more dims there is one set per matrix.
+// Scales and zero points of `a`: one, or one per row; of `b`: one, or one per column; with more dims a set
+// per matrix.
 class QLinearMatMul {
  public:
   static Support supports(const NodeView& n) {

@@ -23,7 +23,7 @@ struct Range {
                         static_cast<double>(delta.at<T>(0)));
     }
   }
-  /// Exact, because double cannot hold all int64 values.
+  /// Exact: double cannot hold all int64 values.
   static int64_t whole_count(int64_t start, int64_t limit, int64_t delta) {
     if (delta > 0 ? start >= limit : start <= limit) return 0;
     const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit),

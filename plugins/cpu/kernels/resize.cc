@@ -6,8 +6,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Resize-10 has inputs (X, scales), later versions (X, roi, scales, sizes). Either scales or sizes are given,
-// for all axes or for those of attribute `axes`.
+// Resize-10 has inputs (X, scales), later versions (X, roi, scales, sizes), with either scales or sizes: for
+// all axes, or for those of attribute `axes`.
 class Resize {
  public:
   using State = ResizePlan;

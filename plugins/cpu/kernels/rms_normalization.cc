@@ -6,7 +6,7 @@ namespace tenon::cpu {
 namespace {
 
 // x / sqrt(mean of squares + epsilon) * scale over the dims from `axis` on, in float32 or double. The older
-// SimplifiedLayerNormalization has the inverse of the root as a second output.
+// SimplifiedLayerNormalization also gives the inverse of the root.
 class RmsNormalization {
  public:
   static Support supports(const NodeView& n) {
@@ -24,7 +24,7 @@ class RmsNormalization {
     const DimsView x = p.input(0).dims();
     const auto axis = static_cast<size_t>(normalize_axis(axis_, static_cast<int>(x.size())));
     const DimsView scale = p.input(1).dims();
-    // By contract the scale broadcasts to the input. In addition, its dims before `axis` must be 1.
+    // The contract says that the scale broadcasts. In addition, its dims before `axis` must be 1.
     bool fits = true;
     for (size_t i = 1; i <= scale.size(); ++i)
       fits = fits && (x.size() - i >= axis || scale[scale.size() - i] == 1);

@@ -80,7 +80,6 @@ class RoiAlign {
  private:
   static constexpr int64_t kMostSamples = int64_t{1} << 26;  // per region
 
-  /// The positions of the samples of one region.
   struct Grid {
     double top = 0, left = 0, bin_height = 0, bin_width = 0;
     int64_t rows = 1, columns = 1;  // samples per bin

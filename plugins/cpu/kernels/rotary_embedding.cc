@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// State of one shape signature. Steps are in elements.
+/// Steps are in elements.
 struct RotaryState {
   int64_t batch = 1, heads = 1, length = 1, size = 0, rotated = 0;
   int64_t batch_step = 0, head_step = 0, row_step = 0;
@@ -17,8 +17,8 @@ struct RotaryInputs {
 };
 
 // Rotates pairs of elements of each head by the angle of its position. X is [batch, heads, length, size] or
-// [batch, length, heads * size]. The caches hold cosines and sines for each [batch, length], or for every
-// position; then position_ids [batch, length] select them.
+// [batch, length, heads * size]. The caches hold cosines and sines for each [batch, length], or for positions
+// that position_ids [batch, length] select.
 class RotaryEmbedding {
  public:
   using State = RotaryState;
@@ -89,8 +89,8 @@ class RotaryEmbedding {
  private:
   static constexpr RotaryInputs kInputs{1, 2, 3};
 
-  /// The number of heads of an input [batch, length, heads * size]. For com.microsoft it may follow from the
-  /// width of the caches.
+  /// Heads of an input [batch, length, heads * size]. In com.microsoft they may follow from the width of the
+  /// caches.
   int64_t heads_of(DimsView x, DimsView cache) const {
     const int64_t size = checked_mul(cache.back(), 2, "the heads");
     const bool by_caches = contrib_ && heads_ == 0 && rotated_ == 0 && size > 0;
@@ -101,7 +101,7 @@ class RotaryEmbedding {
     return heads;
   }
 
-  /// For each (batch, position) the row in caches of `rows` rows; empty: the row of the same index.
+  /// The cache row of each (batch, position); empty: the row of the same index.
   DimsView places_of(const Context& ctx, const State& s, int64_t rows) const {
     if (!ctx.has_input(inputs_.positions)) return {};
     const DimsView given = checked_indices(ctx, ctx.input(inputs_.positions), rows);

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Squeeze, Unsqueeze and Flatten: the same bytes, with the shape that the host inferred.
+// Squeeze, Unsqueeze and Flatten: the same bytes in the shape that the host inferred.
 struct NewShape {
   void prepare(PrepareContext& ctx) const {
     require(!ctx.knows_output(0) || element_count(ctx.output(0)) == ctx.input(0).size(),

@@ -37,7 +37,7 @@ Words split_words(std::string_view text, int64_t limit) {
   return out;
 }
 
-// Outputs: the parts of each string, padded with empty strings to the longest list, and the number of parts.
+// Outputs: the parts of each string, padded with empty strings to the longest list, and their number.
 class StringSplit {
  public:
   static Support supports(const NodeView& n) {

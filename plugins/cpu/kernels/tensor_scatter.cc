@@ -4,8 +4,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Writes `update` into a cache along one axis, from a given position for each batch on. In circular mode the
-// positions wrap around.
+// Writes `update` into a cache along one axis, from a position per batch on. In circular mode positions wrap
+// around.
 class TensorScatter {
  public:
   explicit TensorScatter(const NodeView& node)

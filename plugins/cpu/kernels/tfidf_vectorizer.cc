@@ -120,8 +120,8 @@ class TfIdfVectorizer {
   }
 
   void count(std::span<const int64_t> words, std::span<int64_t> counts, CancelPoint<Context>& point) const {
-    // A single word is the same at every distance, so it counts only at the first. Distances end at the
-    // length of the row.
+    // A single word is the same at every distance, so it counts only at the first. The row's length bounds
+    // the distance.
     const int64_t furthest =
         std::min(skips_, std::max<int64_t>(0, static_cast<int64_t>(words.size()) - 2)) + 1;
     for (int64_t distance = 1; distance <= furthest; ++distance) {

@@ -11,8 +11,8 @@ using Bytes = std::span<const uint8_t>;
 
 enum class PixelFormat { kRgb, kBgr, kGray };
 
-/// Throws an Error for a broken file or an unsupported variant of the format. Its code blames the caller's
-/// data, so the host does not try again.
+/// Throws an Error for a broken file or an unsupported variant. It blames the caller's data, so the host does
+/// not try again.
 template <class... Parts>
 [[noreturn]] void bad(std::string_view format, const Parts&... parts) {
   ep::fail(TENON_INVALID_ARGUMENT, format, ": ", parts...);
@@ -32,10 +32,10 @@ class Canvas {
   Canvas(const ep::Context& context, PixelFormat format, uint64_t memory_limit)
       : context_(context), format_(format), memory_limit_(memory_limit) {}
 
-  /// Allocates the output. Call it after reading the size and comparing it with the length of the file.
-  /// `work_per_pixel`: bytes that the codec allocates besides. Throws an Error beyond the limits.
+  /// Allocates the output, or throws an Error beyond the limits. Call it after comparing the size with the
+  /// length of the file. `work_per_pixel`: bytes that the codec allocates besides.
   void open(std::string_view codec, uint64_t width, uint64_t height, uint64_t work_per_pixel);
-  /// Stores the next row from the top: `width` pixels of red, green, blue. Throws when the Run is cancelled.
+  /// Stores the next row from the top: `width` pixels of red, green, blue. Throws if the Run is cancelled.
   void put(const uint8_t* rgb);
   /// Throws an Error unless all rows were put.
   void finish(std::string_view codec) const;
@@ -69,8 +69,8 @@ struct Escape {
   }
 };
 
-/// Runs `step(state)`. Returns false when the library left it through `state.escape`. No frame of `step` may
-/// hold an object with a destructor, because longjmp() skips it.
+/// Runs `step(state)`; false when the library left it through `state.escape`. No frame of `step` may hold an
+/// object with a destructor: longjmp() skips it.
 template <class State>
 bool attempt(State& state, void (*step)(State&)) {
   if (setjmp(state.escape.back) != 0) return false;
@@ -85,7 +85,7 @@ struct Codec {
 };
 extern const Codec kBmp, kJpeg, kJpeg2000, kPng, kPnm, kTiff, kWebp;
 
-/// The codec that knows the data. Throws an Error that names all formats when there is none.
+/// The codec that knows the data; throws an Error if there is none.
 const Codec& codec_of(Bytes data);
 
 inline bool starts_with(Bytes data, std::string_view magic) {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kName = "JPEG";
 // A block of 64 pixels takes at least one bit of the file.
 constexpr uint64_t kMostPixelsPerByte = 512;
-// Each scan of a progressive image visits all blocks. Real images have about ten scans.
+// Each scan of a progressive image visits all blocks. Real images have about ten.
 constexpr int kMostScans = 200;
 
 struct State {
@@ -33,7 +33,7 @@ struct State {
     jpeg->err->format_message(jpeg, text);
     static_cast<State*>(jpeg->client_data)->escape.leave(text);
   }
-  /// A level below 0 warns of damage, after which the pixels are guessed; a few codes are harmless.
+  /// Levels below 0 warn of damage, after which the pixels are guesses. These codes are harmless.
   static void on_message(j_common_ptr jpeg, int level) {
     const int code = jpeg->err->msg_code;
     const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR;
@@ -74,7 +74,7 @@ void must(State& state, void (*step)(State&)) {
   bad(kName, std::string_view(state.escape.text));
 }
 
-/// Converts cyan, magenta, yellow and black to red, green and blue in place. Adobe's files store them
+/// Converts cyan, magenta, yellow and black in place to red, green and blue. Adobe's files store them
 /// inverted.
 void inks_to_rgb(uint8_t* row, int64_t width, bool inverted) {
   const auto light = [&](uint8_t ink) -> unsigned { return inverted ? ink : 255u - ink; };

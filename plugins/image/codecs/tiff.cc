@@ -80,7 +80,7 @@ void keep_colours(TIFF* file) {
   TIFFSetField(file, TIFFTAG_EXTRASAMPLES, count, changed.data());
 }
 
-/// libtiff's reader, which gives all kinds of pixels as red, green, blue and alpha.
+/// libtiff's reader of any pixel format as red, green, blue and alpha.
 class Pixels {
  public:
   Pixels(TIFF* file, const Source& source) {
@@ -99,7 +99,6 @@ class Pixels {
   uint32_t width() const { return image_.width; }
   uint32_t height() const { return image_.height; }
   uint16_t orientation() const { return orientation_; }
-  /// Reads `count` rows, beginning at row `first`.
   bool read(uint32_t first, uint32_t count, uint32_t* to) {
     image_.row_offset = static_cast<int>(first);
     image_.col_offset = 0;

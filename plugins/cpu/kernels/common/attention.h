@@ -1,5 +1,5 @@
-// Scaled dot product attention over any layout of heads. Scores are computed for a block of queries at a time
-// and never stored as a whole.
+// Scaled dot product attention over any layout of heads. Computes the scores for a block of queries at a time
+// and never stores them all.
 #pragma once
 
 #include <cmath>
@@ -32,7 +32,7 @@ struct AttentionShape {
   int64_t queries = 0, keys = 0, size = 0, value_size = 0;
 };
 
-/// The stages at which the scores can be an output.
+/// The stages of the scores that can be an output.
 enum class ScoreStage { kRaw, kCapped, kBiased, kSoftmax };
 
 template <class C>

@@ -1,5 +1,4 @@
-// Iterates over N operands that broadcast to one output, run by run. Within a run each operand moves by 0 or
-// 1 element.
+// Iterates over N operands that broadcast to one output, in runs. Within a run each operand moves by 0 or 1.
 #pragma once
 
 #include <array>
@@ -8,15 +7,14 @@
 
 namespace tenon::cpu {
 
-/// Merges neighbouring dims that all operands step through alike, so that equal shapes and scalars are a
-/// single run.
+/// Merges neighbouring dims where all operands step alike: equal shapes and scalars are a single run.
 template <int N>
 struct Broadcast {
   int rank = 0;  // at least 1; the last dim is the run
   std::array<int64_t, TENON_EP_MAX_RANK> dims{};
   std::array<std::array<int64_t, TENON_EP_MAX_RANK>, N> strides{};
-  int64_t run = 1;                 // elements of a run
-  int64_t runs = 1;                // number of runs
+  int64_t run = 1;  // elements of a run
+  int64_t runs = 1;
   std::array<int64_t, N> steps{};  // 0 or 1 within a run
 
   Broadcast() = default;

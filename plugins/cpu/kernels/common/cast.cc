@@ -1,5 +1,5 @@
-// Every cast goes in chunks through one of four wide types, which holds all values of the source type: 2 x 28
-// loops instead of 28 x 28. Frequent casts between native types have their own loops.
+// Every cast goes in chunks through one of four wide types that holds all values of the source: 2 x 28 loops
+// instead of 28 x 28. Frequent casts between native types have their own loops.
 #include "kernels/common/cast.h"
 
 #include <charconv>

@@ -24,8 +24,8 @@ inline int64_t checked_mul(int64_t a, int64_t b, const char* what) {
 /// a / b rounded up, for b > 0.
 inline int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-/// Call before building tables of `count` elements of `element` bytes. Throws an Error beyond the instance's
-/// memory limit or the memory of the machine.
+/// Call before building a table of `count` elements. Throws an Error beyond the instance's memory limit or
+/// the machine's memory.
 inline void require_tables(const PrepareContext& p, int64_t count, size_t element, const char* what) {
   uint64_t bytes = 0;
   const bool fits = !__builtin_mul_overflow(static_cast<uint64_t>(count), element, &bytes);

@@ -6,10 +6,9 @@
 
 namespace tenon::cpu {
 
-/// State of one shape signature.
 using ConvIntegerState = std::vector<WindowDim>;
 
-/// Input `i`, if present, has one element or one per channel.
+/// Throws an Error unless input `i` is absent or has one element, or one per channel.
 inline void check_parameter(PrepareContext& p, int i, int64_t channels = 1) {
   const int64_t n = p.input(i).size();
   require(!p.has_input(i) || n == 1 || n == channels, TENON_INVALID_ARGUMENT, "input ", i, " has ", n,
@@ -38,8 +37,8 @@ std::span<const int32_t> widen(const Context& ctx, TensorView from, Zero&& zero)
   return out;
 }
 
-/// Calls store(channel, index, sum) for every output element with the sum of (x - x_zero) * (w -
-/// w_zero[channel]). x is input 0 (int8 or uint8), w is input `weights`. Padding counts as x_zero.
+/// Calls store(channel, index, sum of (x - x_zero) * (w - w_zero[channel])) for every output element. x:
+/// input 0 of int8 or uint8; w: input `weights`. Padding counts as x_zero.
 template <class Store>
 void convolve_integer(const Context& ctx, const ConvIntegerState& window, int64_t groups, int weights,
                       int32_t x_zero, std::span<const float> w_zero, Store&& store) {

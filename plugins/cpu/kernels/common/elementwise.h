@@ -25,7 +25,7 @@
 
 namespace tenon::cpu {
 
-// Which optional parts the functor has.
+// The optional parts of a functor.
 template <class Op>
 concept HasCheck = requires(const NodeView& n) {
   Op::check(n);
@@ -49,7 +49,7 @@ concept IsPredicate = requires {
 template <class Op, class T>
 using ResultOf = std::conditional_t<IsPredicate<Op>, bool, T>;
 
-/// Constructs the functor from the node if it has such a constructor.
+/// Passes the node to the functor if its constructor takes one.
 template <class Op>
 Op make_op(const NodeView& n) {
   if constexpr (std::is_constructible_v<Op, const NodeView&>) {
@@ -183,7 +183,7 @@ BinaryLoop binary_loop_of() {
   }
 }
 
-/// Shape and Run of all binary kernels. Before opset 7 the shapes had to be equal, or attribute `broadcast`
+/// Shape and Run of all binary kernels. Before opset 7 the shapes were equal, or attribute `broadcast`
 /// aligned the second operand with the first from dim `axis` on.
 class BinaryBase {
  public:
@@ -195,7 +195,7 @@ class BinaryBase {
   void run_loop(const Context& ctx, const State& state, const void* op) const;
   /// With operands in other memory, of the same shapes.
   void run_loop(const Context& ctx, const State& state, const void* op, const void* a, const void* b) const;
-  /// Aligns the dims of the second operand with those of the first from `axis` on.
+  /// Aligns the second operand's dims with the first's from `axis` on.
   void align_second(int64_t axis) { has_axis_ = true, axis_ = axis; }
 
   BinaryLoop loop_ = nullptr;

@@ -8,7 +8,7 @@
 
 namespace tenon::cpu {
 
-/// Checks for cancellation in long work, and throws when cancelled. An empty Look does nothing.
+/// Throws when the work was cancelled. An empty Look does nothing.
 struct Look {
   const void* context = nullptr;
   void (*check)(const void* context) = nullptr;
@@ -22,7 +22,7 @@ struct Look {
   }
 };
 
-/// The tables for one length. Immutable: several threads may call run(), each with its own buffers.
+/// The tables for one length. Immutable: threads may share it, each with its own buffers.
 class Fft {
  public:
   using Complex = std::complex<double>;
@@ -42,8 +42,8 @@ class Fft {
   void any_length(Complex* data, Complex* work, Look look) const;
 
   int64_t n_;
-  std::vector<Complex> roots_;  // exp(-2 pi i k / n) for k < n / 2, when n is a power of two
-  // Other lengths use Bluestein's algorithm: convolution with a chirp, by transforms of a power of two.
+  std::vector<Complex> roots_;  // exp(-2 pi i k / n) for k < n / 2; n a power of two
+  // Other lengths use Bluestein's algorithm: convolution with a chirp, by powers of two.
   std::unique_ptr<Fft> inner_;
   std::vector<Complex> chirp_, chirp_transform_;
 };

@@ -12,7 +12,7 @@ namespace tenon::cpu {
 inline void gemm_block(const isa::Gemm<float>& g) { isa_table().gemm_f32(g); }
 inline void gemm_block(const isa::Gemm<double>& g) { isa_table().gemm_f64(g); }
 
-/// Packing memory of each worker for products of up to [m, k] by [k, n]. Make it once for all products of a
+/// Each worker's packing memory for products of up to [m, k] by [k, n]. Make it once for all products of a
 /// Run.
 template <class T>
 class GemmRoom {
@@ -63,14 +63,13 @@ void gemm(const Context& ctx, const isa::Gemm<T>& g, const GemmRoom<T>& room) {
     room.multiply(worker, part);
   });
 }
-/// A single product: makes its own room.
 template <class T>
 void gemm(const Context& ctx, const isa::Gemm<T>& g) {
   gemm(ctx, g, GemmRoom<T>(ctx, g.m, g.n, g.k));
 }
 
-/// Computes `count` products of one shape; `at(i)` gives the i-th. Workers take whole products when there are
-/// enough, else they share each product.
+/// `count` products of one shape; `at(i)` gives the i-th. Workers take whole products if there are enough,
+/// else they share each.
 template <class T, class F>
 void gemm_batch(const Context& ctx, int64_t count, F&& at) {
   if (count <= 0) return;

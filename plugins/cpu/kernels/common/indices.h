@@ -5,8 +5,7 @@
 
 namespace tenon::cpu {
 
-/// The indices in [0, limit), in scratch memory. Throws an Error that names the first index outside [-limit,
-/// limit).
+/// The indices in [0, limit), in scratch memory. Throws an Error for an index outside [-limit, limit).
 inline std::span<int64_t> checked_indices(const Context& ctx, TensorView indices, int64_t limit) {
   const DimsView given = int_list(ctx, indices);
   const std::span<int64_t> out = scratch_list<int64_t>(ctx, indices.size());
@@ -19,8 +18,8 @@ inline std::span<int64_t> checked_indices(const Context& ctx, TensorView indices
   return out;
 }
 
-/// For each row of `indices` [..., depth]: the element offset that it selects in the leading `depth` dims.
-/// The other dims are the slice at that offset. The result is in scratch memory.
+/// For each row of `indices` [..., depth]: the offset that it selects in the leading `depth` dims, in
+/// elements. The other dims are the slice there. In scratch memory.
 inline DimsView nd_offsets(const Context& ctx, TensorView indices, DimsView dims, DimsView strides) {
   const DimsView flat = int_list(ctx, indices);
   const auto depth = static_cast<size_t>(indices.dim(indices.rank() - 1));

@@ -1,4 +1,4 @@
-// Operators on lines along one axis, computed in float32 or double for any float type.
+// Operators on lines along one axis, in float32 or double for any float type.
 #pragma once
 
 #include "kernels/common/convert.h"
@@ -7,8 +7,8 @@
 
 namespace tenon::cpu {
 
-/// Calls line(C* data, n) for each line of `axis` elements. `data` is a copy, which the call changes in
-/// place; it is then written to output 0. C is float for float16 and bfloat16.
+/// Calls line(C* data, n) for each line of `axis` elements, which it changes in a copy; the copy is then
+/// written to output 0. C is float for float16 and bfloat16.
 template <class T, class F>
 void for_each_line(const Context& ctx, const Around& at, F&& line) {
   using C = Compute<T>;
@@ -30,7 +30,7 @@ void for_each_line(const Context& ctx, const Around& at, F&& line) {
   });
 }
 
-/// Reads any float tensor as doubles. Meant for the parameters of normalisations, which are few.
+/// Reads any float tensor as doubles. For the few parameters of normalisations.
 inline void copy_doubles(TensorView tensor, std::span<double> out) {
   dispatch(kFloatTypes, tensor.dtype(), [&]<class T>() {
     for (size_t i = 0; i < out.size(); ++i)

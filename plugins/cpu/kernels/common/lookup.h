@@ -1,4 +1,4 @@
-// Indexes from strings and numbers to their positions in a list.
+// Find the position of a string or number in a list.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@ struct StringHash {
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
-/// Finds the position of a string. Of equal strings the last one counts.
+/// Of equal strings the last one counts.
 class StringIndex {
  public:
   StringIndex() = default;
@@ -33,8 +33,7 @@ class StringIndex {
   int64_t next_ = 0;
 };
 
-/// Finds the position of a number. Floating point numbers compare by value: all NaNs are equal, and so are
-/// both zeros.
+/// Floating point numbers compare by value: all NaNs are equal, and so are both zeros.
 class NumberIndex {
  public:
   NumberIndex() = default;

@@ -13,8 +13,8 @@ struct MatMulShape {
   int64_t count() const { return static_cast<int64_t>(left.size()); }
 };
 
-/// Reads the shapes of inputs 0 and 1, which the contract has checked, and sets output 0. With `fold`, many
-/// left matrices and one right matrix become one tall left matrix.
+/// Reads the shapes of inputs 0 and 1, checked by the contract, and sets output 0. `fold`: many left matrices
+/// and one right matrix become one tall left matrix.
 inline MatMulShape matmul_shape(PrepareContext& p, bool fold) {
   const DimsView a = p.input(0).dims(), b = p.input(1).dims();
   MatMulShape s;

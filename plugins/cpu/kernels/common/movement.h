@@ -7,7 +7,7 @@
 
 namespace tenon::cpu {
 
-/// Copies elements [start, start + n) of `from` to `to`, beginning at element `at`. Not for strings. Threads
+/// Copies elements [start, start + n) of `from` to elements of `to` from `at` on. Not for strings. Threads
 /// may share `to` only when elements take whole bytes.
 inline void copy_elements(void* to, int64_t at, TensorView from, int64_t start, int64_t n) {
   const uint32_t bits = dtype_bits(from.dtype());
@@ -23,8 +23,8 @@ inline void copy_elements(void* to, int64_t at, TensorView from, int64_t start, 
   });
 }
 
-/// Call before gathering `n` strings in memory that the host does not count. Takes scratch memory for their
-/// offsets, so that the host can apply its limit at once.
+/// Call before gathering `n` strings in memory that the host does not count: takes scratch memory for their
+/// offsets, so that the host applies its limit.
 inline void require_texts(const Context& ctx, int64_t n) {
   constexpr int64_t kMany = 1 << 16;
   if (n > kMany) ctx.scratch<int64_t>(n);
@@ -109,7 +109,7 @@ void gather_elements(const Context& ctx, int output, DimsView dims, TensorView f
   });
 }
 
-/// Gives the output the bytes of input `i`. Copies nothing when the host honoured the VIEW hint.
+/// Gives the output the bytes of input `i`. Copies nothing if the host honoured the VIEW hint.
 inline void copy_or_view(const Context& ctx, int output, int input) {
   const TensorView in = ctx.input(input);
   if (in.dtype() == TENON_STRING) {

@@ -54,7 +54,7 @@ class PoolWindow {
   DimsView strides_, steps_;
 };
 
-/// The same as PoolWindow, from a list of taps.
+/// As PoolWindow, from a list of taps.
 class PoolList {
  public:
   PoolList(const int64_t* first, const int64_t* last, int64_t covered)
@@ -71,8 +71,8 @@ class PoolList {
   int64_t covered_;
 };
 
-/// The windows of all output positions, computed once per shape and shared by all planes. Windows with few
-/// taps in total are listed; larger ones are walked.
+/// The windows of all output positions, computed once per shape and shared by all planes. Listed if they have
+/// few taps in total, else walked.
 class PoolWindows {
  public:
   PoolWindows() = default;  // for an output without elements
@@ -96,7 +96,7 @@ class PoolWindows {
   }
   int64_t in_size() const { return in_size_; }
   int64_t out_size() const { return out_size_; }
-  /// Taps of all windows together, capped: for estimates of work.
+  /// Taps of all windows, capped: to estimate work.
   int64_t work() const { return static_cast<int64_t>(std::min(work_, 1e15)); }
 
   /// Calls window(output position, PoolWindow or PoolList) for all positions of one plane.
@@ -163,7 +163,7 @@ class PoolWindows {
   std::vector<std::vector<PoolSpan>> spans_;
   Dims strides_, steps_;  // in the plane: between elements, between taps
   std::vector<int64_t> taps_, begins_,
-      covered_;  // if listed: the taps of all windows, where each begins (and one more), taps in the padded input
+      covered_;  // if listed: taps, where each window begins (and one more), taps in the padded input
   int64_t in_size_ = 0, out_size_ = 0;
   double work_ = 1;
 };

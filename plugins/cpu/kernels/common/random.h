@@ -1,5 +1,5 @@
-// Random numbers. With a seed, every Run draws the same numbers as NumPy for that seed, like ONNX's
-// reference. Without a seed, each Run of each node draws different ones.
+// Random numbers. With a seed, every Run draws NumPy's numbers for that seed, like ONNX's reference. Without,
+// each Run of each node draws others.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ class RandomStream {
   bool has_spare_ = false;
 };
 
-/// The seed of a node: attribute `seed`, or a mix of the node's output and the number of Runs so far.
+/// Attribute `seed`, or a mix of the output's name and the number of Runs so far.
 class RandomSeed {
  public:
   explicit RandomSeed(const ep::NodeView& n) : given_(n.has_attr("seed")) {

@@ -148,7 +148,7 @@ void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
             static_cast<size_t>(d) * (activations_.size() / static_cast<size_t>(both_ ? 2 : 1))};
     C* hd = h.data() + d * state;
     C* cd = has_cell_ ? c.data() + d * state : nullptr;
-    // When all sequences are as long as the input, the whole batch goes in one step, otherwise row by row.
+    // If all sequences are as long as the input, the whole batch goes in one step, else row by row.
     const bool uniform =
         std::all_of(lengths.begin(), lengths.end(), [&](int64_t length) { return length == s.time; });
     for (int64_t b = 0; b < (uniform ? 1 : s.batch); ++b) {

@@ -13,7 +13,7 @@ using Place = Regex::Place;
 
 constexpr size_t kMostSteps = 100000;
 
-/// Compiles the tree to steps. Each node's steps end by going to the step after them.
+/// Compiles the tree to steps. The steps of each node end by going on to the next step.
 class Builder {
  public:
   Builder(std::vector<Regex::Step>& steps, std::vector<Set>& sets) : steps_(steps), sets_(sets) {}
@@ -114,7 +114,7 @@ bool Regex::Set::contains(char32_t c) const {
   return found != negated;
 }
 
-/// The steps that wait for the next code point, each once, with the start of their match. Earlier starts come
+/// The steps that wait for the next code point, each once, with the start of its match. Earlier starts come
 /// first.
 struct Regex::States {
   struct Waiting {
@@ -198,8 +198,7 @@ std::optional<Regex::Found> Regex::find(Text text, size_t from, CancelPoint<Cont
   now.clear(steps_.size());
   for (size_t at = from; at <= text.size(); ++at) {
     point.pass(static_cast<int64_t>(steps_.size()));
-    if (!best)
-      enter(0, at, text, at, now);  // last, so that earlier matches keep the steps they share with it
+    if (!best) enter(0, at, text, at, now);  // last: earlier matches keep the steps that both reach
     if (now.matched && (!best || *now.matched <= best->begin)) best = Found{*now.matched, at};
     if (best) std::erase_if(now.waiting, [&](const States::Waiting& w) { return w.start > best->begin; });
     if (at == text.size() || (best && now.waiting.empty())) break;

@@ -1,6 +1,5 @@
-// Regular expressions in RE2's syntax: whole-string match or search, in time linear in the string. Not
-// supported: captures, \C, and Unicode classes that the C library lacks (it has \pL, \p{Lu}, \p{Ll}, \pN,
-// \pP, \pZ).
+// Regular expressions in RE2's syntax: whole-string match or search, in time linear in the string. Without
+// captures, \C, and Unicode classes that the C library lacks (it has \pL, \p{Lu}, \p{Ll}, \pN, \pP, \pZ).
 #pragma once
 
 #include <optional>

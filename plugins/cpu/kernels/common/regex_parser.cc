@@ -148,7 +148,7 @@ class Parser {
         return inner;
       }
       if (times > 0) broken("a repetition of a repetition");
-      accept("?");  // lazy or greedy makes no difference: only whole matches and the longest ones count
+      accept("?");  // lazy or greedy: the match is the same
       auto out = std::make_unique<Node>(Node::Kind::kRepeat);
       out->least = least;
       out->most = most;

@@ -14,7 +14,6 @@ inline bool is_word(char32_t c) {
   return (c < 0x80 && (c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z')));
 }
 
-/// A node of the tree.
 struct RegexNode {
   enum class Kind { kEmpty, kSet, kPlace, kSequence, kChoice, kRepeat } kind = Kind::kEmpty;
   Regex::Set set;

@@ -70,7 +70,7 @@ void interpolate_axis(const Context& ctx, const ResizeTable& table, int64_t oute
   });
 }
 
-/// The same for the innermost axis: it has no vectors of neighbours, so rows are walked one by one.
+/// The same for the innermost axis, row by row: it has no vectors of neighbours.
 template <class C>
 void interpolate_rows(const Context& ctx, const ResizeTable& table, int64_t rows, const C* in, C* out,
                       C outside) {
@@ -185,8 +185,8 @@ Support ResizeRule::supports(const NodeView& n) {
 double ResizeRule::source(const ResizeAxis& axis, int64_t i) const {
   const auto x = static_cast<double>(i), in = static_cast<double>(axis.in),
              out = static_cast<double>(axis.out);
-  // A scale given by the model counts in float32: its rounding would otherwise show where a coordinate should
-  // be whole.
+  // A scale from the model is used in float32: in double its rounding error would show where a coordinate
+  // should be whole.
   const auto unscale = [&](double at) {
     return axis.exact ? at * in / out : static_cast<double>(static_cast<float>(at) / axis.scale);
   };

@@ -24,7 +24,7 @@ struct ResizeAxis {
   bool same() const { return in == out && (exact || scale == 1) && roi_begin == 0 && roi_end == 1; }
 };
 
-/// How coordinates become elements: the attributes of Resize, except those that decide sizes.
+/// How coordinates become elements: the attributes of Resize, without those that decide sizes.
 struct ResizeRule {
   explicit ResizeRule(const NodeView& n);
   static Support supports(const NodeView& n);
@@ -47,13 +47,13 @@ struct ResizeRule {
   double kernel(double distance) const;
 };
 
-/// What one axis needs in a Run: `taps` elements and weights per output element. For nearest: one tap, no
-/// weights.
+/// What one axis needs in a Run: `taps` elements and weights per output element; for nearest one element
+/// without weight.
 struct ResizeTable {
   int64_t in = 1, out = 1, taps = 1;
   std::vector<int64_t> index;    // out * taps, within [0, in); nearest: offset in the input
   std::vector<float> weight;     // out * taps; empty for nearest
-  std::vector<uint8_t> outside;  // per output element: gets the extrapolation value; empty: none does
+  std::vector<uint8_t> outside;  // per output element, whether it gets the extrapolation value; or empty
 };
 
 ResizeTable make_resize_table(const PrepareContext& p, const ResizeRule& rule, const ResizeAxis& axis);
@@ -64,7 +64,6 @@ struct ResizePass {
   Around around;
 };
 
-/// All that a Run needs.
 struct ResizePlan {
   Dims out;
   std::vector<ResizeTable> tables;  // one per axis

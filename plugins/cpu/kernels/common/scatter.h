@@ -12,9 +12,8 @@ enum class Reduction { kNone, kAdd, kMul, kMin, kMax };
 /// Accepts "none", "add", "mul", "min" and "max"; throws an Error for anything else.
 Reduction reduction_from(const std::string& name);
 
-/// output = data; then output[offsets[i] + k] is combined with updates[i * block + k] for k < block, in
-/// order: with no reduction, the last of several updates of one element wins. `updates` has offsets.size() *
-/// block elements.
+/// output = data; then combines output[offsets[i] + k] with updates[i * block + k] for k < block, in order:
+/// without a reduction the last update of an element wins. `updates` has offsets.size() * block elements.
 void scatter(const Context& ctx, TensorView data, TensorView updates, DimsView offsets, int64_t block,
              Reduction reduction);
 

@@ -32,7 +32,7 @@ class WorkerLists {
   T* first_ = nullptr;
 };
 
-/// The elements of an int32 or int64 tensor as int64: for int64 the tensor's own memory.
+/// The elements of an int32 or int64 tensor; for int64 its own memory.
 inline DimsView int_list(const Context& ctx, TensorView tensor) {
   if (tensor.dtype() == TENON_INT32) {
     const std::span<int64_t> out = scratch_list<int64_t>(ctx, tensor.size());
@@ -44,7 +44,7 @@ inline DimsView int_list(const Context& ctx, TensorView tensor) {
   return tensor.span<int64_t>();
 }
 
-/// The single element of an int32 or int64 tensor. Throws an Error otherwise; `what` names the value.
+/// The single element of an int32 or int64 tensor; throws an Error otherwise. `what` names the value.
 inline int64_t only_int(TensorView tensor, const char* what) {
   require(tensor.size() == 1, TENON_INVALID_ARGUMENT, what, " must be one number");
   if (tensor.dtype() == TENON_INT32) return *tensor.data<int32_t>();
@@ -53,8 +53,7 @@ inline int64_t only_int(TensorView tensor, const char* what) {
   return *tensor.data<int64_t>();
 }
 
-/// The first element of a tensor of any numeric type. Throws an Error unless it is a whole number; `what`
-/// names it.
+/// The first element of a numeric tensor; throws an Error unless it is a whole number. `what` names it.
 inline int64_t whole_number(TensorView tensor, const char* what) {
   int64_t out = 0;
   dispatch(kNumericTypes, tensor.dtype(), [&]<class T>() {

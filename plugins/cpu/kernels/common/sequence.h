@@ -23,8 +23,8 @@ inline std::vector<ValueRef> sequence_elements(const ValueRef& sequence) {
   return out;
 }
 
-/// Reads a position in a sequence: one int32 or int64, from the end when negative. With `end_allowed`, `size`
-/// is valid too. Throws an Error when it is out of range.
+/// A position in a sequence: one int32 or int64, from the end when negative. With `end_allowed`, `size` is
+/// valid too. Throws an Error out of range.
 inline int64_t sequence_position(TensorView position, int64_t size, bool end_allowed = false) {
   const int64_t given = only_int(position, "the position"), at = given < 0 ? given + size : given;
   require(at >= 0 && at < size + (end_allowed ? 1 : 0), TENON_OUT_OF_RANGE, "position ", given,

@@ -24,8 +24,7 @@ inline std::vector<int> normalize_axes(std::span<const int64_t> axes, int rank) 
   return out;
 }
 
-/// For strides: in a tensor without elements the product of the other dims may overflow, and is then not
-/// used.
+/// For strides: without elements the product of the other dims may overflow, but is not used.
 inline int64_t wrapping_product(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
@@ -58,7 +57,7 @@ inline Dims broadcast_dims(DimsView a, DimsView b) {
   return out;
 }
 
-/// Counts through the indices of dims; the last one moves fastest.
+/// Counts through indices; the last one moves fastest.
 ///   for (Odometer at(dims); !at.done(); at.next()) use(at.index());
 class Odometer {
  public:
@@ -79,7 +78,7 @@ class Odometer {
   bool done_;
 };
 
-/// For long loops: checks now and then whether the Run or the preparation was cancelled.
+/// For long loops: checks now and then for cancellation.
 template <class AnyContext>
 class CancelPoint {
  public:

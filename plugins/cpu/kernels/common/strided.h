@@ -5,14 +5,14 @@
 
 namespace tenon::cpu {
 
-/// The dims before, at and after an axis, as three products.
+/// Products of the dims before, at and after an axis.
 struct Around {
   int64_t outer = 1, axis = 1, inner = 1;
 };
 Around around(DimsView dims, int64_t axis);
 
-/// The offsets in an input of the elements of an output. Merges neighbouring dims that one stride covers.
-/// Made in prepare, from the output's dims.
+/// The offsets in an input of an output's elements. Merges dims that one stride covers. Made in prepare, from
+/// the output's dims.
 struct StridedWalk {
   StridedWalk() = default;
   StridedWalk(DimsView dims, DimsView strides, int64_t offset = 0);

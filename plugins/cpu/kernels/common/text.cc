@@ -7,7 +7,7 @@
 namespace tenon::cpu {
 namespace {
 
-// A byte that is not part of a valid code point is stored with this bit, which no code point has.
+// A byte outside of valid code points is stored with this bit, which no code point has.
 constexpr char32_t kStrayByte = 0x40000000;
 
 /// The byte length of the code point that begins with `lead`; 0: no code point begins so.

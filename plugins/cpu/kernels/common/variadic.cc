@@ -6,7 +6,7 @@ VariadicBase::State VariadicBase::prepare(PrepareContext& p) const {
   Dims out(p.input(0).dims().begin(), p.input(0).dims().end());
   for (int i = 1; i < p.input_count(); ++i) out = broadcast_dims(out, p.input(i).dims());
   p.set_output(0, out);
-  // The output may not overwrite an input: a later pass would read an input that an earlier one has changed.
+  // Overwriting is not allowed: a later pass would read an input that an earlier one has changed.
   State state;
   for (int i = 1; i < std::max(2, p.input_count()); ++i) {
     const DimsView left = i == 1 ? p.input(0).dims() : DimsView(out);

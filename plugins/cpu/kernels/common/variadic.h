@@ -1,14 +1,13 @@
-// The engine of operators that fold any number of inputs into one: Sum, Max, Min, Mean. The functor is that
-// of a binary kernel. With `template <class T> T finish(T) const`, every element of the result passes through
-// it at the end.
+// The engine of operators that fold inputs into one: Sum, Max, Min, Mean. The functor is that of a binary
+// kernel. Its optional `template <class T> T finish(T) const` is applied to the result at the end.
 #pragma once
 
 #include "kernels/common/elementwise.h"
 
 namespace tenon::cpu {
 
-/// One broadcast for each input after the first: of the partial result, which has the output's shape, with
-/// that input.
+/// For each input after the first: the broadcast of the partial result, which has the output's shape, with
+/// it.
 using VariadicState = std::vector<Broadcast<2>>;
 
 template <class Op, class T>

@@ -39,9 +39,8 @@ class WindowAttributes {
         ceil_mode(n.attr_i("ceil_mode", 0) != 0) {}
 
   /// Returns one entry per dim of `input`; no product or sum of its numbers overflows. `taps` is the kernel's
-  /// shape, from the weights or the attribute; throws an Error if the two differ. With `may_be_empty`, a
-  /// kernel that is too long by one stride gives no windows instead of an Error, as ONNX's formula for pools
-  /// says.
+  /// shape; throws an Error if attribute kernel_shape differs. With `may_be_empty`, a kernel too long by one
+  /// stride gives no windows instead of an Error, as ONNX's formula for pools says.
   std::vector<WindowDim> resolve(DimsView input, DimsView taps, bool may_be_empty = false) const {
     const size_t n = input.size();
     require(taps.size() == n, TENON_INVALID_ARGUMENT, "kernel shape ", taps, " for ", n, " spatial dims");

@@ -7,15 +7,15 @@ namespace {
 
 constexpr TypeList<float, Float16, BFloat16> kTypes;
 
-/// State of one shape signature. The cache has `room` keys; this call may use `total` of them.
+/// The cache has `room` keys; this call may use `total` of them.
 struct GroupQueryState {
   AttentionShape shape;
   int64_t past = 0, room = 0, total = 0, row = 0;  // row: elements of one position of the query input
   bool packed = false;                             // the query input also holds K and V
 };
 
-// Attention over a cache, causal unless the node says otherwise. Each sequence has its own length: the number
-// of keys including the new ones, which go after the past ones.
+// Attention over a cache, causal unless the node says otherwise. Each sequence has its own length: its past
+// keys, then the new ones.
 class GroupQueryAttention {
  public:
   using State = GroupQueryState;
@@ -181,7 +181,7 @@ class GroupQueryAttention {
     });
   }
 
-  /// The cache with the new keys (or values) added: written to output `output`, and returned as floats.
+  /// The cache with the new keys (or values): as output `output`, and as floats.
   template <class T>
   Heads<const float> keys(const Context& ctx, const State& s, const Heads<const T>& fresh, int output,
                           bool turned) const {
@@ -196,7 +196,7 @@ class GroupQueryAttention {
                        for (int64_t p = begin; p < end; ++p) {
                          const int64_t b = p / a.kv_heads, h = p % a.kv_heads, first = begin_of(ctx, s, b);
                          T* to = present + p * plane;
-                         // The cache may hold other data after this sequence's end: copy only its own keys.
+                         // Copies only this sequence's keys: after its end the cache may hold other data.
                          if (past != nullptr) std::copy_n(past + p * s.past * a.size, first * a.size, to);
                          std::fill(to + (first + a.queries) * a.size, to + plane, T{});
                          for (int64_t i = 0; i < a.queries; ++i) {

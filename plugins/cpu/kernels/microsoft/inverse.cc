@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// Gauss-Jordan elimination with the largest element of the column as pivot. Overwrites `a`. A singular
+/// Gauss-Jordan elimination, with the largest element of the column as pivot. Overwrites `a`. A singular
 /// matrix gives infinities and NaN.
 void invert(std::span<double> a, std::span<double> out, int64_t n) {
   const auto row = [n](std::span<double> of, int64_t r) {

@@ -17,8 +17,8 @@ bool by_characters(const NodeView& n) {
   return (separators.size() == 1 && separators[0].empty()) || n.attr_s("tokenexp", "") == ".";
 }
 
-// The tokens of each string, cut at separators or matched by an expression. Shorter lists are padded to the
-// longest; `mark` adds a begin and an end mark.
+// The tokens of each string, cut at separators or matched by an expression, padded to the longest list;
+// `mark` puts marks around them.
 class Tokenizer {
  public:
   static Support supports(const NodeView& n) {

@@ -20,8 +20,7 @@ float number_from(std::string_view text) {
   return out;
 }
 
-// The values of a map from integers, as one row: sorted by key (DENSE), or each at the index that its key
-// gives (SPARSE).
+// The values of a map from integers, as one row: sorted by key (DENSE), or each at index key (SPARSE).
 class CastMap {
  public:
   static Support supports(const NodeView& n) {

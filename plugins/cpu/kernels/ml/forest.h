@@ -1,5 +1,5 @@
 // Ensembles of decision trees, laid out for fast walks. The three operators differ in how they name nodes and
-// in how they use the scores.
+// use the scores.
 #pragma once
 
 #include "kernels/common/scratch.h"
@@ -36,8 +36,8 @@ struct Forest {
 
   /// Stores the votes, one list per leaf.
   void set_leaves(const std::vector<std::vector<TreeVote>>& leaves);
-  /// Throws an Error unless all indices are valid and there are no cycles, because models are untrusted. Also
-  /// sets `features` and the common mode of the nodes.
+  /// Throws an Error for an invalid index or a cycle, because models are untrusted. Also sets `features` and
+  /// the common mode.
   void check();
 
   template <class T>
@@ -91,8 +91,8 @@ struct Forest {
   TreeMode only_mode_ = TreeMode::kMember;  // set by check(): the common mode; kMember: they differ
 };
 
-/// Reads the forest of TreeEnsembleClassifier ("class") or TreeEnsembleRegressor ("target"). Nodes are named
-/// by tree and id; votes are separate lists. The forest is checked.
+/// The checked forest of TreeEnsembleClassifier ("class") or TreeEnsembleRegressor ("target"). Nodes are
+/// named by tree and id; votes are separate lists.
 Forest read_forest(const NodeView& n, const std::string& vote_prefix);
 
 /// Attribute `n_targets`, or the highest target voted for plus one.

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Replaces one value (possibly NaN) by another, which is the same for all features or one per feature.
+// Replaces one value (possibly NaN) by another, for all features or one per feature.
 class Imputer {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }

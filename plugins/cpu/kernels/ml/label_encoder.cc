@@ -43,7 +43,7 @@ struct LabelList {
   }
 };
 
-/// What all versions share: finds an element in the list of keys and gives the value at its position.
+/// What all versions share: finds the key and gives its value.
 class LabelMap {
  public:
   void prepare(PrepareContext& p) const { p.set_output(0, p.input(0).dims()); }

@@ -14,8 +14,7 @@ inline void require_coefficients(const Rows& x, const std::vector<float>& coeffi
           " coefficients for ", outputs, " outputs of ", x.columns, " features");
 }
 
-/// x [rows, columns] times coefficients [outputs, columns], plus intercepts if not empty. The result is in
-/// scratch memory.
+/// x [rows, columns] times coefficients [outputs, columns], plus intercepts if any. In scratch memory.
 inline float* linear_scores(const Context& ctx, const std::vector<float>& coefficients,
                             const std::vector<float>& intercepts, int64_t outputs) {
   const Rows x = rows_of(ctx.input(0).dims());

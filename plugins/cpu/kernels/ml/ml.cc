@@ -14,8 +14,8 @@ PostTransform transform_named(const std::string& name) {
   return PostTransform::kProbit;
 }
 
-/// The inverse of the normal distribution's cumulative function. Uses Winitzki's closed form of the inverse
-/// of erf, as other runtimes do.
+/// The inverse of the normal distribution's cumulative function, with Winitzki's closed form of inverse erf,
+/// as in other runtimes.
 double probit(double p) {
   constexpr double kA = 0.147, kPi = 3.14159265358979323846;
   const double x = 2 * p - 1, log_term = std::log((1 - x) * (1 + x));

@@ -4,10 +4,9 @@
 namespace tenon::cpu {
 namespace {
 
-/// Turns the probabilities of each class against each other class into one probability per class. Uses the
-/// fixed point iteration of Wu, Lin and Weng ("Probability estimates for multi-class classification", 2004,
-/// second method). pairs[i * n + j] is the probability of i against j. The result goes to p [n]; q [n * n]
-/// and qp [n] are scratch.
+/// From the probability of each class against each other one to one per class, by the fixed point iteration
+/// of Wu, Lin and Weng ("Probability estimates for multi-class classification", 2004, second method). pairs[i
+/// * n + j] is i against j. The result is p [n]; q [n * n] and qp [n] are scratch.
 void couple(const double* pairs, size_t n, double* q, double* qp, double* p) {
   std::fill_n(q, n * n, 0.0);
   std::fill_n(p, n, 1 / static_cast<double>(n));
@@ -39,8 +38,7 @@ void couple(const double* pairs, size_t n, double* q, double* qp, double* p) {
   }
 }
 
-// With support vectors: one classifier per pair of classes, which gives one vote. Without: one linear score
-// per class.
+// With support vectors: one classifier and one vote per pair of classes. Without: one linear score per class.
 class SvmClassifier {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
@@ -99,7 +97,6 @@ class SvmClassifier {
   }
 
  private:
-  /// Scratch memory for scoring a row.
   struct Room {
     static size_t size(const SvmClassifier& s) {
       return s.total_ + std::max<size_t>(2, s.pairs()) + 2 * s.classes_ * s.classes_ + 2 * s.classes_;
@@ -169,8 +166,8 @@ class SvmClassifier {
     return static_cast<int32_t>(std::max_element(room.votes.begin(), room.votes.end()) - room.votes.begin());
   }
 
-  /// One score per pair (0, 1), (0, 2), ... (1, 2), .... For each class, row k of the coefficients is for its
-  /// k-th other class.
+  /// One score per pair (0, 1), (0, 2), ... (1, 2), ... Row k of a class's coefficients is for its k-th other
+  /// class.
   void score_pairs(const float* row, const Room& room) const {
     std::fill(room.votes.begin(), room.votes.end(), 0);
     for (size_t v = 0; v < total_; ++v)

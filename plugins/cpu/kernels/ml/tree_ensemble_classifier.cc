@@ -3,8 +3,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Outputs: the label of each row, and its scores. The standard only partly defines models with two labels.
-// Where all votes are for one class, this follows what converters of gradient boosting rely on.
+// Outputs: the label and scores of each row. The standard only partly defines models with two labels. If all
+// votes are for one class, this follows what converters of gradient boosting rely on.
 class TreeEnsembleClassifier {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
