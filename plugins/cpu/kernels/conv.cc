@@ -91,7 +91,7 @@ struct Conv {
     }
   }
 
-  // For a 1x1 kernel: the input is already the column matrix.
+  // For a plain kernel of one tap: the input is already the column matrix.
   template <class T>
   static void pointwise(const Context& ctx, const State& s, const ConvData<T>& data) {
     gemm_batch<T>(ctx, s.batch * s.groups, [&](int64_t i) {

@@ -25,8 +25,7 @@ struct State {
   [[noreturn]] static void on_error(png_structp png, png_const_charp text) {
     static_cast<State*>(png_get_error_ptr(png))->escape.leave(text);
   }
-  static void on_warning(png_structp, png_const_charp) {
-  }  // warnings concern chunks that do not affect the pixels
+  static void on_warning(png_structp, png_const_charp) {}  // about chunks that do not affect the pixels
   static void on_read(png_structp png, png_bytep to, size_t count) {
     State& state = *static_cast<State*>(png_get_io_ptr(png));
     if (count > state.data.size() - state.at) png_error(png, "the file is cut off");

@@ -162,8 +162,8 @@ class PoolWindows {
 
   std::vector<std::vector<PoolSpan>> spans_;
   Dims strides_, steps_;  // in the plane: between elements, between taps
-  std::vector<int64_t> taps_, begins_,
-      covered_;  // if listed: taps, where each window begins (and one more), taps in the padded input
+  // If listed: taps, where each window begins (and one more), taps in the padded input.
+  std::vector<int64_t> taps_, begins_, covered_;
   int64_t in_size_ = 0, out_size_ = 0;
   double work_ = 1;
 };

@@ -215,8 +215,7 @@ class Parser {
         while (take() != '>') {
         }
       } else if (read_flags()) {
-        return std::make_unique<Node>(
-            Node::Kind::kEmpty);  // (?i) applies until the end of the enclosing group
+        return std::make_unique<Node>(Node::Kind::kEmpty);  // (?i): until the group ends
       }
     }
     NodePtr out = choice();
