@@ -1,4 +1,4 @@
-// The device that decodes: the processor.
+// The one device: the processor.
 #pragma once
 
 #include "tenon/ep.hpp"

@@ -44,7 +44,7 @@ class ScaleMap {
 std::span<const float> as_floats(const Context& ctx, TensorView tensor, int64_t count = 0);
 
 /// The nearest integer, ties to even. nearbyint() is a library call on baseline processors. Adding and
-/// subtracting a number whose last bit is worth 1 rounds alike in the default rounding mode, which Runs have.
+/// subtracting a number whose last bit is worth 1 does the same in the default rounding mode, which Runs have.
 inline double round_to_even(double x) {
   constexpr double kUnit = 0x1.8p52;
   return std::abs(x) < 0x1p51 ? (x + kUnit) - kUnit : x;

@@ -6,8 +6,7 @@
 
 namespace tenon::cpu {
 
-/// For each input after the first: the broadcast of the partial result, which has the output's shape, with
-/// it.
+/// For each input after the first: its broadcast with the partial result, which has the output's shape.
 using VariadicState = std::vector<Broadcast<2>>;
 
 template <class Op, class T>
