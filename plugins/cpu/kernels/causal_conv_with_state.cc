@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// One channel: `past` (k - 1 elements, zeros when null), then `x`. Element i of what they are together.
+/// One channel: `past` (k - 1 elements, zeros when null), then `x`. Gives element i of both.
 template <class T>
 struct Line {
   const T *past, *x;
@@ -16,7 +16,8 @@ struct Line {
   }
 };
 
-// Each channel by its own window over what has come so far; the last elements are the state of the next call.
+// Convolves each channel with its own kernel over the past elements. The last ones become the next call's
+// state.
 class CausalConvWithState {
  public:
   static Support supports(const NodeView& n) {

@@ -38,7 +38,7 @@ class ConstantOfShape {
   }
 
  private:
-  alignas(16) unsigned char value_[16] = {};  // float32 0 without the attribute
+  alignas(16) unsigned char value_[16] = {};  // without the attribute float32 0
 };
 
 TENON_KERNEL(ConstantOfShape, .op_type = "ConstantOfShape", .since = 9, .contract = "input: rank 1 @size")

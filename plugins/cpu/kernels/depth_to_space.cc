@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Both are a transposition of a six-dimensional view.
+// Both transpose a six-dimensional view.
 class DepthToSpace {
  public:
   explicit DepthToSpace(const NodeView& node)

@@ -7,8 +7,8 @@ namespace {
 
 constexpr auto kTypes = kFloatTypes + kFloat8Types;
 
-// At inference the input passes. In training mode (version 12 and later, input 2) elements are dropped with
-// probability `ratio` and the others scaled up; the seed makes that repeatable.
+// In inference, copies the input. In training mode (version 12 and later, input 2) drops elements with
+// probability `ratio` and scales up the others, repeatably with a seed.
 class Dropout {
  public:
   explicit Dropout(const NodeView& n)
@@ -44,8 +44,7 @@ class Dropout {
   }
 
  private:
-  // In [0, 1) from 53 random bits: the sequence that NumPy draws for the same seed, as ONNX's own reference
-  // does.
+  // In [0, 1) from 53 random bits: the numbers that NumPy draws for the same seed, like ONNX's reference.
   static double uniform(std::mt19937& engine) {
     const uint64_t high = engine() >> 5, low = engine() >> 6;
     return static_cast<double>(high * 67108864 + low) / 9007199254740992.0;
@@ -59,7 +58,7 @@ class Dropout {
     require(ratio >= 0 && ratio < 1, TENON_INVALID_ARGUMENT, "ratio is ", ratio, ", it must be in [0, 1)");
     return ratio;
   }
-  // The mask was of the input's type before version 10.
+  // Before version 10 the mask had the type of the input.
   static void fill_mask(const Context& ctx) {
     const OutputTensor mask = ctx.output(1);
     dispatch(kFloatTypes + kBoolType, mask.dtype(), [&]<class T>() {

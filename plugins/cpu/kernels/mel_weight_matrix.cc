@@ -10,7 +10,7 @@ constexpr auto kTypes = kNumericTypes;
 double mel(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double hertz(double mel) { return 700 * (std::pow(10.0, mel / 2595) - 1); }
 
-// Triangular filters, equally wide on the mel scale: [dft_length / 2 + 1, number of filters].
+// Triangular filters of equal width on the mel scale: [dft_length / 2 + 1, number of filters].
 class MelWeightMatrix {
  public:
   static constexpr int shape_inputs[] = {0, 1};
@@ -46,7 +46,7 @@ class MelWeightMatrix {
   }
 
  private:
-  /// The bins where filters begin, have their top, and end: filter f at f, f + 1, f + 2.
+  /// The filters' corner bins: filter f begins at corner f, peaks at f + 1, ends at f + 2.
   static std::span<const int64_t> edge_bins(const Context& ctx) {
     const int64_t filters = ctx.output(0).dim(1), length = only_int(ctx.input(1), "dft_length"),
                   rate = only_int(ctx.input(2), "sample_rate"), bins = ctx.output(0).dim(0);

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Before opset 5 the shape was an attribute, afterwards it is input 1.
+// The shape is an attribute before opset 5, and input 1 since.
 struct Reshape {
   explicit Reshape(const NodeView& n)
       : allow_zero_(n.attr_i("allowzero", 0) != 0),

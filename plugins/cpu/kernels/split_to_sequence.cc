@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// Elements [first, first + n) of an axis as a tensor of its own.
+/// Elements [first, first + n) of an axis as a new tensor.
 ValueRef take_slice(TensorView from, const Around& at, int64_t first, int64_t n, const Dims& dims) {
   const int64_t block = at.outer > 0 ? n * at.inner : 0;
   if (from.dtype() == TENON_STRING) {
@@ -20,7 +20,7 @@ ValueRef take_slice(TensorView from, const Around& at, int64_t first, int64_t n,
   return out;
 }
 
-// Into pieces of given sizes, of one size, or into single elements, whose axis may then go away.
+// Splits into pieces of given sizes, of one size, or into single elements with or without the axis.
 class SplitToSequence {
  public:
   explicit SplitToSequence(const NodeView& n)

@@ -4,7 +4,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Writes `update` into a cache along one axis, from a position for each batch on; circular when asked.
+// Writes `update` into a cache along one axis, from a position per batch on. In circular mode positions wrap
+// around.
 class TensorScatter {
  public:
   explicit TensorScatter(const NodeView& node)

@@ -20,7 +20,7 @@ struct Header {
   uint64_t width = 0, height = 0;
   bool top_down = false;
   uint32_t bits = 0;
-  uint64_t pixels = 0;  // offset
+  uint64_t pixels = 0;  // offset in the file
   Mask masks[3];
   std::vector<uint8_t> palette;  // red, green, blue
 };
@@ -62,7 +62,8 @@ void read_masks(const Reader& in, uint32_t compression, Header& h) {
     h.masks[2].bits = small ? 0x001fu : 0x0000ffu;
     return;
   }
-  for (uint64_t i = 0; i < 3; ++i) {  // the same place in a longer header and behind a short one
+  // The masks follow a short header and are part of a longer one, at the same offset.
+  for (uint64_t i = 0; i < 3; ++i) {
     h.masks[i].bits = in.u32(14 + 40 + 4 * i);
     const uint32_t plain = h.masks[i].bits == 0 ? 0 : h.masks[i].bits >> std::countr_zero(h.masks[i].bits);
     check((plain & (plain + 1)) == 0, kName, "the mask of a colour has gaps");

@@ -5,7 +5,7 @@
 namespace tenon::image {
 namespace {
 
-/// The weights of ITU-R 601 in 16 bits, rounded.
+/// Uses the weights of ITU-R 601, rounded to 16 bits.
 uint8_t luma(const uint8_t* rgb) {
   return static_cast<uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }

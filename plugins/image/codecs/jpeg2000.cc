@@ -19,7 +19,7 @@ struct Source {
   static OPJ_SIZE_T read(void* to, OPJ_SIZE_T count, void* user) {
     Source& s = of(user);
     const auto n = static_cast<size_t>(std::min<uint64_t>(count, s.data.size() - s.at));
-    if (n == 0) return static_cast<OPJ_SIZE_T>(-1);  // the end
+    if (n == 0) return static_cast<OPJ_SIZE_T>(-1);  // end of the data
     std::memcpy(to, s.data.data() + s.at, n);
     s.at += n;
     return n;
@@ -81,7 +81,7 @@ Decoder make_decoder(Source& source) {
   return decoder;
 }
 
-/// One component as bytes, at the size of the image.
+/// One component as bytes, scaled to the size of the image.
 class Plane {
  public:
   Plane(const opj_image_comp_t& c, uint64_t width, uint64_t height)
@@ -154,7 +154,7 @@ void decode(Bytes data, Canvas& canvas) {
   const Image image(read, &opj_image_destroy);
   source.must(has_header && image != nullptr, "the header is cut off or damaged");
   check_header(*image);
-  // The library holds each component as integers of 32 bits, twice while a tile is decoded.
+  // OpenJPEG holds each component as 32-bit integers, twice while it decodes a tile.
   canvas.open(kName, image->x1 - image->x0, image->y1 - image->y0, uint64_t{8} * image->numcomps);
   source.must(opj_decode(decoder.get(), stream.get(), image.get()) != OPJ_FALSE,
               "the pixels cannot be decoded");

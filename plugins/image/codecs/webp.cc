@@ -8,7 +8,7 @@ namespace tenon::image {
 namespace {
 
 constexpr std::string_view kName = "WebP";
-constexpr size_t kPiece = 64 * 1024;  // between two looks whether the Run is cancelled
+constexpr size_t kPiece = 64 * 1024;  // bytes between two checks for cancellation
 
 std::string_view status_text(VP8StatusCode status) {
   switch (status) {
@@ -41,7 +41,7 @@ WebPBitstreamFeatures read_features(Bytes data) {
 void decode(Bytes data, Canvas& canvas) {
   const WebPBitstreamFeatures features = read_features(data);
   check(features.width > 0 && features.height > 0, kName, "the image has no pixels");
-  // Lossless pixels are of 4 bytes inside the library.
+  // libwebp uses 4 bytes per pixel for lossless images.
   canvas.open(kName, static_cast<uint64_t>(features.width), static_cast<uint64_t>(features.height), 3 + 4);
   const int64_t stride = canvas.width() * 3, bytes = stride * canvas.height();
   uint8_t* rgb = canvas.scratch(bytes);

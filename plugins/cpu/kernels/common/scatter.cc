@@ -22,7 +22,7 @@ T combine(T old, T update, Reduction reduction) {
         return static_cast<T>(static_cast<C>(a + b));
       case Reduction::kMul:
         return static_cast<T>(static_cast<C>(a * b));
-      // NaN is kept, whichever side it is on
+      // NaN is kept on either side
       case Reduction::kMin:
         return static_cast<T>(b < a || b != b ? b : a);
       case Reduction::kMax:

@@ -7,15 +7,15 @@ namespace {
 
 constexpr TypeList<float, Float16, BFloat16> kTypes;
 
-/// One signature. `room` is how many keys the cache holds, of which `total` may be used in this call.
+/// The cache has `room` keys; this call may use `total` of them.
 struct GroupQueryState {
   AttentionShape shape;
   int64_t past = 0, room = 0, total = 0, row = 0;  // row: elements of one position of the query input
-  bool packed = false;                             // K and V are inside the query input
+  bool packed = false;                             // the query input also holds K and V
 };
 
-// Attention over a cache, causal unless the node says otherwise. Each sequence has its own length, the number of keys it may see after this
-// call; new keys go behind those that were there.
+// Attention over a cache, causal unless the node says otherwise. Each sequence has its own length: its past
+// keys, then the new ones.
 class GroupQueryAttention {
  public:
   using State = GroupQueryState;
@@ -99,11 +99,10 @@ class GroupQueryAttention {
   }
 
  private:
-  /// The place of the first new key of a sequence.
+  /// The position of the first new key of a sequence.
   static int64_t begin_of(const Context& ctx, const State& s, int64_t batch) {
     const int64_t length = int64_t{ctx.input(5).data<int32_t>()[batch]} + 1;
-    if (s.total ==
-        s.shape.queries) {  // a prompt: all keys are new, and a short sequence has padding behind it
+    if (s.total == s.shape.queries) {  // a prompt: all keys are new, and a short sequence ends with padding
       require(length >= 1 && length <= s.total, TENON_OUT_OF_RANGE, "sequence ", batch, " has ", length,
               " keys of ", s.total);
       return 0;
@@ -115,7 +114,7 @@ class GroupQueryAttention {
     return length - s.shape.queries;
   }
 
-  /// Scores of each head's sink: input 11, or 0 for a smooth softmax; null without sinks.
+  /// The score of each head's sink: input 11, or 0 for smooth softmax. Null without sinks.
   const float* make_sinks(const Context& ctx) const {
     const TensorView given = ctx.input(11);
     if (!smooth_ && !given.present()) return nullptr;
@@ -182,7 +181,7 @@ class GroupQueryAttention {
     });
   }
 
-  /// The cache with the new keys (or values) in it, as output `output` and as floats.
+  /// The cache with the new keys (or values): as output `output`, and as floats.
   template <class T>
   Heads<const float> keys(const Context& ctx, const State& s, const Heads<const T>& fresh, int output,
                           bool turned) const {
@@ -197,7 +196,7 @@ class GroupQueryAttention {
                        for (int64_t p = begin; p < end; ++p) {
                          const int64_t b = p / a.kv_heads, h = p % a.kv_heads, first = begin_of(ctx, s, b);
                          T* to = present + p * plane;
-                         // What the cache holds behind this sequence's end is not its own.
+                         // Copies only this sequence's keys: after its end the cache may hold other data.
                          if (past != nullptr) std::copy_n(past + p * s.past * a.size, first * a.size, to);
                          std::fill(to + (first + a.queries) * a.size, to + plane, T{});
                          for (int64_t i = 0; i < a.queries; ++i) {
@@ -244,7 +243,7 @@ class GroupQueryAttention {
     });
   }
 
-  /// [batch or 1, heads or 1, queries, keys].
+  /// `bias` is [batch or 1, heads or 1, queries, keys].
   static void add_bias(TensorView bias, int64_t b, int64_t h, int64_t i, int64_t begin, int64_t end,
                        float* row) {
     const int64_t at =

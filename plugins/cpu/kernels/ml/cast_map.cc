@@ -20,8 +20,7 @@ float number_from(std::string_view text) {
   return out;
 }
 
-// The values of a map from integers, sorted by key: as many as there are (DENSE), or each at the index that
-// its key is (SPARSE). One row.
+// The values of a map from integers, as one row: sorted by key (DENSE), or each at index key (SPARSE).
 class CastMap {
  public:
   static Support supports(const NodeView& n) {
@@ -63,7 +62,7 @@ class CastMap {
   }
 
  private:
-  /// The entry of the map for each element of the output, or -1.
+  /// The map entry for each element of the output; -1: none.
   std::vector<int64_t> place_entries(const MapEntries& map) const {
     require(map.size() == 0 || map.keys().dtype() == TENON_INT64, TENON_INVALID_ARGUMENT,
             "the map's keys must be int64");

@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// The values of a map in the order of a vocabulary, [1, size of the vocabulary]; zero where the map has no
+// The values of a map in the order of a vocabulary: [1, size of the vocabulary], zero where the map has no
 // entry.
 class DictVectorizer {
  public:
@@ -41,7 +41,7 @@ class DictVectorizer {
   }
 
  private:
-  /// The entry of the map for each word of the vocabulary, or -1.
+  /// The map entry for each word of the vocabulary; -1: none.
   std::vector<int64_t> find_entries(const MapEntries& map) const {
     std::vector<int64_t> entries(static_cast<size_t>(size_), -1);
     const TensorView keys = map.keys();

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Inputs side by side, each cut or filled with zeros to the width that `inputdimensions` gives it.
+// Concatenates the columns of the inputs, each cut or zero-padded to its width in `inputdimensions`.
 class FeatureVectorizer {
  public:
   static constexpr int64_t kMostColumns = int64_t{1} << 40;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr TypeList<int64_t, float, int32_t, int16_t, double> kNumbers;
 
-/// Strings or numbers, from one of the attributes "<name>_strings", "_int64s", "_floats", "_tensor".
+/// Strings or numbers from one of the attributes "<name>_strings", "_int64s", "_floats", "_tensor".
 struct LabelList {
   std::vector<std::string> strings;
   std::vector<int64_t> ints;
@@ -43,7 +43,7 @@ struct LabelList {
   }
 };
 
-/// What all versions do: a place in the list of keys, and the value there.
+/// What all versions share: finds the key and gives its value.
 class LabelMap {
  public:
   void prepare(PrepareContext& p) const { p.set_output(0, p.input(0).dims()); }
@@ -63,7 +63,7 @@ class LabelMap {
   }
 
  protected:
-  /// The default is the last value, behind those that have a key.
+  /// `values` has one value per key, and then the default.
   void build(const LabelList& keys, LabelList values) {
     require(keys.size() + 1 == values.size(), TENON_INVALID_ARGUMENT, keys.size(), " keys and ",
             values.size() - 1, " values");
@@ -119,7 +119,7 @@ class LabelEncoder : public LabelMap {
   }
 };
 
-// LabelEncoder-1: from a string to its index in the list of classes, or back.
+// LabelEncoder-1 maps strings to their index in the list of classes, or back.
 class LabelEncoder1 : public LabelMap {
  public:
   explicit LabelEncoder1(const NodeView& n) {

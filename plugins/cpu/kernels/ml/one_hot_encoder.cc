@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Numbers are truncated to integers before they are looked up.
+// Numbers are truncated to integers before the lookup.
 class OneHotEncoder {
  public:
   static Support supports(const NodeView& n) {
