@@ -1,4 +1,5 @@
-// The oneDNN provider: its table. Compile-style: claims of many nodes, kept in the library's own layouts.
+// The function table of the oneDNN provider. It compiles claims of many nodes and keeps values in the
+// library's layouts.
 #include <memory>
 
 #include "compiler/claims.h"

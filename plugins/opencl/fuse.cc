@@ -8,7 +8,8 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr uint32_t kSeveral = TENON_NO_INDEX - 1;
 
-/// The number of a constant scalar; false when it is something else.
+/// Reads the number of a constant scalar, or `otherwise` if there is no input. Returns false if the input is
+/// anything else.
 bool read(const ep::ValueView& value, float otherwise, float* out) {
   *out = otherwise;
   if (!value.present()) return true;

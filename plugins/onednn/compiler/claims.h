@@ -1,4 +1,5 @@
-// Capability: the largest groups of nodes that this provider runs, and why it declines the others.
+// Capability: finds the largest groups of nodes that this provider can run, and says why it declines the
+// others.
 #pragma once
 
 #include "device.h"

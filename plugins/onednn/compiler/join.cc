@@ -1,11 +1,12 @@
-// Concatenations that cost nothing: who makes an input writes it to its place in the result.
+// Concatenations without copies: each input is made directly at its place in the result.
 #include <algorithm>
 
 #include "compiler/builder.h"
 
 namespace tenon::onednn {
 
-/// Blocks of channels of one image lie one after the other, so that some of them are an image of their own.
+/// In the blocked layout of one image, the blocks of channels follow one another, so that a run of blocks is
+/// an image too.
 std::optional<Tensor> Builder::place_in_join(uint32_t value, const Layout& layout) {
   const Value& v = program_.values()[value];
   if (!blocked_ || v.output != kNone || v.consumers.size() != 1) return std::nullopt;

@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear between float32 and 8-bit integers (int32 to float32, too), per tensor or
-// per axis.
+// QuantizeLinear and DequantizeLinear between float32 and 8-bit integers, and from int32 to float32, per
+// tensor or per axis.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {

@@ -1,4 +1,5 @@
-// Operators of one input, element by element. Adding one: a line in the source, a line at the foot.
+// Element-wise operators with one input. To add one, add a line to the source and a line at the end of the
+// file.
 #include "kernels/common/kernel.h"
 
 namespace tenon::opencl {
@@ -68,7 +69,7 @@ UNARY(Not, !v)
 constexpr Source kSource{"unary", kText};
 
 struct Parameters {
-  std::string_view variant = {};  // the kernel, where it is not the operator's name
+  std::string_view variant = {};  // the kernel's name if it is not the operator's
   float a = 0, b = 0;
 };
 using Read = Parameters (*)(const NodeView&);
