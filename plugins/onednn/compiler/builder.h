@@ -161,11 +161,10 @@ class Builder {
   std::vector<double> bounds_;                        // per value
   std::map<const Node*, Tensor> joined_;              // results of joining nodes that are not built yet
   std::vector<std::vector<uint32_t>> buffer_values_;  // per buffer
-  std::vector<size_t>
-      dead_values_;  // per buffer: how many leading entries of buffer_values_ are no longer needed
-  std::vector<uint32_t> constant_of_;        // per buffer: the constant that it holds
-  std::vector<uint32_t> versions_;           // per buffer: how often it was overwritten
-  std::map<std::string, Tensor> reordered_;  // key: buffer, version and both layouts
+  std::vector<size_t> dead_values_;                   // per buffer: leading values no longer needed
+  std::vector<uint32_t> constant_of_;                 // per buffer: the constant that it holds
+  std::vector<uint32_t> versions_;                    // per buffer: how often it was overwritten
+  std::map<std::string, Tensor> reordered_;           // key: buffer, version and both layouts
 };
 
 }  // namespace tenon::onednn

@@ -62,8 +62,8 @@ class WindowAttributes {
         continue;
       }
       const int64_t free = length + begin_pad(i) + end_pad(i) - span;
-      const bool fits = free >= 0 || (ceil_ && free > -stride &&
-                                      length != 0);  // rounding up adds a window that is cut at the end
+      const bool fits =
+          free >= 0 || (ceil_ && free > -stride && length != 0);  // ceil_ adds a window cut at the end
       if (!fits && may_be_empty && free == -stride) {
         out.push_back(0);
         continue;
@@ -93,8 +93,7 @@ class WindowAttributes {
   Dims transposed_shape(const Dims& x, int64_t channels, const Dims& kernel, const Dims& output_padding,
                         const Dims& output_shape) const {
     Dims out{x[0], channels};
-    const size_t skip =
-        output_shape.size() > kernel.size() ? 2 : 0;  // output_shape may include batch and channels
+    const size_t skip = output_shape.size() > kernel.size() ? 2 : 0;  // may start with N, C
     for (size_t i = 0; i < kernel.size(); ++i) {
       const int64_t stride = at(strides_, i, 1), extra = at(output_padding, i, 0);
       const int64_t whole = (x[i + 2] - 1) * stride + span_of(i, kernel[i]) + extra;

@@ -90,8 +90,7 @@ class Arguments {
 /// numbers or structs of exactly the type in the OpenCL C (cl_int, cl_float, Walk).
 template <class... Args>
 void launch(const Context& ctx, const KernelRef& kernel, Size3 global, const Args&... args) {
-  if (global[0] == 0 || global[1] == 0 || global[2] == 0)
-    return;  // nothing to do; the workspace may be missing
+  if (global[0] == 0 || global[1] == 0 || global[2] == 0) return;  // the workspace may be missing
   detail::Arguments arguments(detail::recording_of(ctx), ctx.args().workspace, kernel);
   (arguments.add(args), ...);
   arguments.record(global);
