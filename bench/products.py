@@ -4,8 +4,8 @@
     build/venv/bin/python bench/products.py                          opencl against onednn, 2 threads
     build/venv/bin/python bench/products.py --first opencl --second cpu --seed 7
 
-The shapes are: square, tall, skinny, batched, of prime sizes, a layer of a transformer, one column wide, and a random one from
-the seed, which is printed. Both factors are inputs, so that nothing can be prepared ahead. The providers take turns (A B B A),
+The shapes are: square, tall, skinny, batched, of prime sizes, a layer of a transformer, a single row, and a random one from the
+seed, which is printed. Both factors are inputs, so that nothing can be prepared ahead. The providers take turns (A B B A),
 each time in a new process. The result of a side is the best of its medians. Prints the geometric mean of the rates, first
 to second. The exit code is 1 if outputs differ or if that mean is below --least.
 """

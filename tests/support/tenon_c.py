@@ -20,7 +20,7 @@ KINDS = ("none", "invalid model", "unsupported", "limit exceeded", "provider mis
          "out of memory", "cancelled", "deadline", "invalid input", "config", "internal")
 NONE, TENSOR, SEQUENCE, OPTIONAL, MAP = range(5)
 STRING = 8
-# By number in tenon/ep.h. Types from 21 on are packed; BITS has their bits per element.
+# By number in tenon/ep.h. BITS has the bits per element of the packed types.
 DTYPES = {1: np.dtype(np.float32), 2: np.dtype(np.uint8), 3: np.dtype(np.int8), 4: np.dtype(np.uint16),
           5: np.dtype(np.int16), 6: np.dtype(np.int32), 7: np.dtype(np.int64), 8: np.dtype(object), 9: np.dtype(bool),
           10: np.dtype(np.float16), 11: np.dtype(np.float64), 12: np.dtype(np.uint32), 13: np.dtype(np.uint64),
