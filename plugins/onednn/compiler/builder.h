@@ -71,8 +71,8 @@ class Builder {
   /// The value in the plain layout if its layout has gaps, else as it is.
   Tensor compact(uint32_t value) { return compact(tensor(value)); }
   Tensor compact(const Tensor& tensor);
-  /// Makes a primitive that reads `given` in its own layout, or in the plain layout if the library has only
-  /// reference code for its own. `out` receives the tensor that the primitive reads.
+  /// Makes a primitive that reads `given` in its own layout, or in the plain layout if the library has nothing
+  /// better than reference code for its own. `out` receives the tensor that the primitive reads.
   Primitive suit(const Tensor& given, const std::function<Primitive(const Layout&)>& make, Tensor* out);
   /// The same elements in the same order with other dims.
   Tensor reshaped(const Tensor& tensor, DimsView dims);

@@ -64,8 +64,7 @@ struct Instance {
   Instance(Device& device, const tenon_instance_params& params);
   /// Throws if `what` is the requested fault and enough calls have passed before.
   void maybe_fail(const char* what);
-  /// If `what` is the requested fault: waits until `cancel` is set, then throws CANCELLED. Checks nothing
-  /// else.
+  /// If `what` is the requested fault: waits until `cancel` is set and throws CANCELLED, or INTERNAL after 20 s.
   void maybe_wait(const char* what, const uint32_t* cancel) const;
   Device& device;
   Options options;
