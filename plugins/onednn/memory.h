@@ -16,8 +16,7 @@ struct Piece {
 
 inline constexpr uint64_t kWorkspaceAlignment = 64;
 
-/// Sets the offsets so that pieces that live at the same time do not overlap. Returns the size of the
-/// workspace in bytes.
+/// Sets the offsets; pieces that live at the same time do not overlap. Returns the workspace's size in bytes.
 uint64_t place(std::vector<Piece*> pieces);
 
 }  // namespace tenon::onednn

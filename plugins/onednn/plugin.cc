@@ -1,5 +1,4 @@
-// The function table of the oneDNN provider. It compiles claims of many nodes and keeps values in the
-// library's layouts.
+// The function table of the oneDNN provider. Claims have many nodes; values keep the library's layouts.
 #include <memory>
 
 #include "compiler/claims.h"

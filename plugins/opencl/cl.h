@@ -20,8 +20,7 @@ std::string error_name(cl_int code);
 /// Throws if an OpenCL call failed. Out of memory and device lost are reported as such.
 void check(cl_int code, const char* what);
 
-/// Call it before the first use of OpenCL. Drivers may start threads from then on, and a fork does not copy
-/// them.
+/// Call it before the first use of OpenCL. Drivers may start threads then, which a fork does not copy.
 void claim_process();
 /// Whether this process was forked from one that had used OpenCL. Any call could then block for ever.
 bool is_forked();

@@ -20,8 +20,7 @@ void offer(const Instance& instance, const tenon_graph* graph, const tenon_claim
 
 class Recording;
 
-/// A compiled node. Its kernel object is made once. Constants are copied to the device at the first
-/// recording.
+/// A compiled node. Its kernel object is made once; constants are copied at the first recording.
 class CompiledNode {
  public:
   CompiledNode(Instance& instance, const tenon_graph* graph);
@@ -65,8 +64,7 @@ class Recording {
   explicit Recording(const CompiledNode& program) : program_(program) {}
 
   const CompiledNode& program() const { return program_; }
-  /// Finds a tensor of the binding. Host memory is wrapped in a buffer; the host keeps it in place until
-  /// `unbind`.
+  /// Finds a tensor of the binding. Wraps host memory, which the host keeps in place until `unbind`.
   BufferRange find(const tenon_tensor& tensor);
   void add(Command command) { commands_.push_back(std::move(command)); }
   void enqueue(cl_command_queue queue) const;

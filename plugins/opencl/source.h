@@ -75,8 +75,7 @@ struct KernelRef {
   Size3 local{1, 1, 1};
 };
 
-/// Builds the program if needed, and warms the kernel. `defines` are compiler options, as from defines_for()
-/// in kernels/common.
+/// Builds the program if needed, and warms the kernel. `defines`: compiler options, as from defines_for().
 KernelRef load_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
                       std::string name, Size3 local);
 

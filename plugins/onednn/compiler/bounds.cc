@@ -19,8 +19,7 @@ constexpr float kChecked = 0x1p32f;
 constexpr double kTame = 0x1p108;
 constexpr int64_t kGrain = 65536;
 
-/// Whether all magnitudes are at most kChecked. False with NaN or infinity. With the sign bit cleared, floats
-/// order as integers.
+/// Whether all magnitudes are at most kChecked, without NaN. Floats without sign bit order as integers.
 bool are_small(const float* x, int64_t n) {
   constexpr auto kLimit = std::bit_cast<int32_t>(kChecked);
   int32_t greater = 0;
@@ -46,8 +45,7 @@ double Builder::row_bound(uint32_t value) const {
   return is_constant(value) ? program_.magnitudes(value).row : kUnbounded;
 }
 
-/// Computes the bounds of a node's outputs. An input that may be NaN gives no bound, because every function
-/// passes NaN on.
+/// Computes the bounds of a node's outputs. With an input that may be NaN there are none, since NaN spreads.
 void Builder::learn(uint32_t number) {
   if (!checked_) return;
   const Node& node = program_.nodes()[number];

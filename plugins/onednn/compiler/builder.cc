@@ -188,8 +188,7 @@ Tensor Builder::reshaped(const Tensor& from, DimsView dims) {
 bool Builder::dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) {
   if (plan_->buffers[buffer].home != Home::kWorkspace) return false;
   const std::vector<uint32_t>& values = buffer_values_[buffer];
-  // A long chain can share one buffer. Values whose uses are all done are skipped, so that the search stays
-  // linear.
+  // A long chain can share one buffer. Values at its beginning whose uses are done are not checked again.
   size_t& begin = dead_values_[buffer];
   while (begin < values.size() && is_free_after(values[begin], {})) ++begin;
   for (size_t i = begin; i < values.size(); ++i) {

@@ -28,8 +28,7 @@ struct Tensor {
 Dims turned(Dims dims);
 Layout turned(const Layout& layout);
 
-/// The nodes that fuse() took in: `value` is what the primitive then makes, `operands` belong to the
-/// post-operations.
+/// What fuse() took in: `value` is the primitive's result, `operands` belong to the post-operations.
 struct Fused {
   uint32_t value = kNone;
   PostOps post_ops;
@@ -59,11 +58,9 @@ class Builder {
 
   /// The value with ONNX's element type.
   Tensor tensor(uint32_t value);
-  /// The value with the type in which the island keeps it: bfloat16 for results of products in that
-  /// precision.
+  /// The value with the type that the island keeps: bfloat16 for products in that precision.
   Tensor kept(uint32_t value);
-  /// The type that convolutions and products read, and in which they write values that stay inside the
-  /// island.
+  /// The type that convolutions and products read, and write inside the island.
   Type product_type() const { return instance().bf16 ? Type::kBFloat16 : Type::kFloat32; }
   /// The tensor in another layout. A constant is converted once.
   Tensor as(const Tensor& tensor, const Layout& layout);
@@ -116,8 +113,7 @@ class Builder {
   Primitive fuse(uint32_t value, const Dims& dims, const std::function<Primitive(const PostOps&)>& make,
                  Fused* out);
   Primitive fuse(uint32_t value, const std::function<Primitive(const PostOps&)>& make, Fused* out);
-  /// Adds the step of a primitive made by fuse(): creates the destination and adds the operands of the
-  /// post-operations.
+  /// Adds the step for fuse()'s primitive: creates the destination, adds operands of post-operations.
   void run_fused(const Primitive& primitive, std::vector<std::pair<int, Tensor>> arguments,
                  const Fused& fused);
 

@@ -10,8 +10,8 @@
 namespace tenon::onednn {
 namespace {
 
-/// The rule for every operator: the rank is known, since plans need it, and rank and size are within the
-/// library's limits.
+/// The rule for every operator: the rank is known, since plans need it, and the library supports rank and
+/// size.
 Support rank_suits(const NodeView& node, const ep::ValueView& value, std::string_view what, int i) {
   if (!value.present() || value.is_constant()) return Support::yes();
   const bool known = value.has_rank();
@@ -35,8 +35,7 @@ Support ranks_suit(const NodeView& node) {
   return out;
 }
 
-/// Whether the node reads or writes floats. Nodes that only pass integers on are not worth a part of their
-/// own.
+/// Whether the node reads or writes floats. Nodes that only pass integers on are not worth their own part.
 bool has_floats(const NodeView& node) {
   for (int i = 0; i < node.input_count(); ++i) {
     if (node.has_input(i) && kFloat32.contains(node.input(i).dtype())) return true;

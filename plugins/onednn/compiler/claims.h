@@ -1,5 +1,4 @@
-// Capability: finds the largest groups of nodes that this provider can run, and says why it declines the
-// others.
+// Capability: finds the largest groups of nodes that can run here, and says why the others cannot.
 #pragma once
 
 #include "device.h"

@@ -16,8 +16,7 @@ constexpr double kPerNormalizedElement = 0.03;
 constexpr double kPerPointwiseElement = -0.03;
 constexpr double kStep = 250, kLongStep = 500, kGroup = 500, kPerBorderElement = 0.1;
 
-/// Assumed lengths of unknown dims: the side of an image, and any other axis. Networks for images run on more
-/// than one pixel.
+/// Assumed lengths of unknown dims: sides of images, which have more than one pixel, and other axes.
 constexpr int64_t kUnknownSide = 32, kUnknown = 1;
 
 double count(const Dims& dims, bool image = false) {

@@ -171,8 +171,7 @@ struct ConvolutionSpec {
   Window window;                              // window.kernel is the kernel size of the weights
 };
 Primitive make_convolution(const Engine& engine, const ConvolutionSpec& spec, const PostOps& post_ops);
-/// Multiplies matrices in the last two axes; the axes before them broadcast. The product is multiplied by
-/// `scale`.
+/// Multiplies matrices in the last two axes; axes before them broadcast. The result is scaled by `scale`.
 struct MatMulSpec {
   Layout source, weights, bias, destination;
   float scale = 1;
@@ -215,8 +214,7 @@ class Call {
   std::unique_ptr<Data> data_;
 };
 
-/// Loads the library now and throws UNAVAILABLE if that fails. Optional: every function that needs the
-/// library loads it.
+/// Optional: loads the library now, as every function here does if needed. Throws UNAVAILABLE on failure.
 void load_library();
 /// Whether the processor has bfloat16 instructions.
 bool has_bf16();

@@ -39,8 +39,7 @@ Layout turned(const Layout& layout) {
   return layout.permuted(turned(order));
 }
 
-/// Sets the operand that a binary function takes beside `value`. Returns false if it cannot be a
-/// post-operation.
+/// Sets the operand beside `value` of a binary function. Returns false if it cannot be a post-operation.
 bool Builder::add_operand(const Node& node, uint32_t value, const Dims& written, Binary f, Candidate* out) {
   const bool first = node.inputs[0] == value;
   const uint32_t other = node.inputs[first ? 1 : 0];

@@ -5,8 +5,7 @@
 
 namespace tenon::onednn {
 
-/// In the blocked layout of one image, the blocks of channels follow one another, so that a run of blocks is
-/// an image too.
+/// In the blocked layout of one image, blocks of channels are consecutive, so that a run of them is an image.
 std::optional<Tensor> Builder::place_in_join(uint32_t value, const Layout& layout) {
   const Value& v = program_.values()[value];
   if (!blocked_ || v.output != kNone || v.consumers.size() != 1) return std::nullopt;

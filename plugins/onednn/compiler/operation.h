@@ -38,8 +38,8 @@ inline constexpr uint32_t kNone = TENON_NO_INDEX;
 inline constexpr size_t kMostAxes = 12;
 /// Some of the library's code counts elements in 32 bits.
 inline constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
-/// Whether a tensor of these dims has at most kMostElements. Unknown and empty axes count as 1: strides are
-/// products of dims too.
+/// Whether a tensor of these dims has at most kMostElements. Unknown and empty axes count as 1, as in
+/// strides.
 bool can_be_counted(DimsView dims);
 
 /// The bound on an element of which nothing is known.
@@ -78,8 +78,7 @@ class Operation {
   virtual std::optional<int64_t> joins() const { return std::nullopt; }
   /// Whether a constant input 1 is only read in packed forms of one view of it.
   virtual bool packs_weights() const { return false; }
-  /// Whether a Run may refuse elements of the inputs. They are then checked even if no output has any
-  /// elements.
+  /// Whether a Run may refuse elements of inputs. They are then checked even if all outputs are empty.
   virtual bool checks_inputs() const { return false; }
   /// Whether an island with this operation should keep images in blocks of channels.
   virtual bool likes_blocks(const Builder& /*builder*/, const Node& /*node*/) const { return false; }

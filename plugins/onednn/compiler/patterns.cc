@@ -1,5 +1,4 @@
-// Replaces functions that models spell out as several nodes by one of the library: Swish, and GELU with the
-// error function.
+// Replaces several nodes by one function of the library: Swish, and GELU with the error function.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -98,8 +97,7 @@ std::optional<Found> swish(const Program& program, uint32_t x, uint32_t a, uint3
   return found(walk.times(b, x), {}, Eltwise::kSwish);
 }
 
-/// 0.5 * x * (1 + Erf(x / sqrt(2))); `a` is the first node towards Erf. The factor 0.5 applies to x or to the
-/// product.
+/// 0.5 * x * (1 + Erf(x / sqrt(2))); `a` is the first node towards Erf. 0.5 applies to x or to the product.
 std::optional<Found> gelu(const Program& program, uint32_t x, uint32_t a, uint32_t b) {
   Walk walk(program, x);
   const bool divides = program.nodes()[a].op == "Div";

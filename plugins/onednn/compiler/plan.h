@@ -59,8 +59,7 @@ struct Plan {
 };
 using PlanMaker = std::function<std::shared_ptr<const Plan>()>;
 
-/// A plan with its own memory objects. bind() only patches addresses, so that a new binding is cheap. Not
-/// thread-safe.
+/// A plan with memory objects of its own. bind() only patches addresses, so it is cheap. Not thread-safe.
 class Execution {
  public:
   Execution(const Engine& engine, std::shared_ptr<const Plan> plan);

@@ -22,8 +22,7 @@ class Cast {
   static Support supports(const NodeView& n) { return Check(n).input(0, kAnyTypes).output(0, kAnyTypes); }
   explicit Cast(const NodeView& n) {
     const uint32_t from = n.input(0).dtype(), to = n.output(0).dtype();
-    // Going through a 64-bit integer makes numbers that are too large wrap, as on the CPU, instead of being
-    // undefined.
+    // Through a 64-bit integer, numbers that are too large wrap as on the CPU, instead of being undefined.
     const bool wraps = kRealTypes.contains(from) && !kRealTypes.contains(to) && dtype_bits(to) < 64;
     kernel_ = load_kernel(n, kSource,
                           cat(defines_for(from), defines_for(to, "R"), "-DTO_BOOL=", to == TENON_BOOL ? 1 : 0,

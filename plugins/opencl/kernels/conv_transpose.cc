@@ -94,8 +94,7 @@ class ConvTranspose {
     require(std::all_of(output_padding_.begin(), output_padding_.end(), [](int64_t pad) { return pad >= 0; }),
             TENON_INVALID_ARGUMENT, "output_padding is ", output_padding_, " and must not be negative");
   }
-  /// The padding that reduces the full output to `out`, as in ONNX. The larger half comes first, except with
-  /// SAME_UPPER.
+  /// ONNX's padding that reduces the full output to `out`: the larger half first, except with SAME_UPPER.
   Dims implied_pads(DimsView in, DimsView kernel, DimsView out) const {
     Dims pads(2 * in.size());
     for (size_t d = 0; d < in.size(); ++d) {

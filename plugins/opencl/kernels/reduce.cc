@@ -1,5 +1,4 @@
-// Reductions over any axes, and ArgMax and ArgMin over one. Each work-item computes one element of the
-// output.
+// Reductions over any axes, and ArgMax and ArgMin over one. Each work-item computes one output element.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {

@@ -1,5 +1,4 @@
-// Element-wise operators with one input. To add one, add a line to the source and a line at the end of the
-// file.
+// Element-wise operators with one input. To add one: a line in the source, one at the end.
 #include "kernels/common/kernel.h"
 
 namespace tenon::opencl {

@@ -1,5 +1,4 @@
-// Sum, Mean, Max and Min of any number of inputs: combines the first two, then each further one with the
-// output.
+// Sum, Mean, Max and Min of any number of inputs: first of two, then of the output and each further one.
 #include "kernels/common/kernel.h"
 
 namespace tenon::opencl {

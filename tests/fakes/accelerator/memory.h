@@ -22,8 +22,7 @@ class Memory {
 
   tenon_buffer* allocate(uint64_t bytes);
   void free(tenon_buffer* buffer);
-  /// Makes the pages accessible until every open() has its close(). Throws for an unknown buffer or a range
-  /// outside of it.
+  /// Makes the pages accessible until as many close() calls. Throws for an unknown buffer or range.
   std::byte* open(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes);
   void close(tenon_buffer* buffer);
   size_t buffers() const;

@@ -156,8 +156,7 @@ extern "C" tenon_status another_name(tenon_ep_negotiation* io);
 #if defined(DEFECT_TWO_EXPORTS)
 extern "C" __attribute__((visibility("default"))) int another_export() { return 1; }
 #elif defined(DEFECT_UNIQUE_SYMBOL)
-// As gcc compiles an inline variable with default visibility. Written in assembly so that every compiler does
-// the same.
+// What gcc makes of an inline variable with default visibility. In assembly, for all compilers.
 __asm__(
     ".pushsection .data\n"
     ".globl tenon_test_unique\n"

@@ -14,8 +14,7 @@ namespace breaker {
 
 using namespace tenon::ep;
 
-/// The requested defect, such as "R39.overrun". Read from the environment variable KIT_BREAKER during
-/// negotiation.
+/// The requested defect, such as "R39.overrun", from the variable KIT_BREAKER at negotiation.
 inline std::string g_break;
 inline bool breaks(const char* what) { return g_break == what; }
 

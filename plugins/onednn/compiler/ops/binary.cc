@@ -193,8 +193,7 @@ void add_binary(Builder& b, uint32_t value, Binary f, const Tensor& x, const Ten
   const size_t rank = std::max(x.layout.dims().size(), y.layout.dims().size());
   Tensor p = with_rank(b, x, rank), q = with_rank(b, y, rank);
   const Dims dims = broadcast_shape(p.layout.dims(), q.layout.dims());
-  // The library only repeats its second operand. It gives wrong results when the first one has an axis to
-  // repeat.
+  // The library only repeats its second operand, and gives wrong results if the first one needs it.
   const bool swap = p.layout.dims() != dims && q.layout.dims() == dims;
   if (swap || is_wrong_for_nan(f)) {
     if (const auto other_way = mirrored(f)) std::swap(p, q), f = *other_way;

@@ -6,8 +6,7 @@ namespace tenon::onednn {
 namespace {
 
 constexpr int64_t kBlock = 16;
-/// The least height and width for tiles of 2x2 and of 4x4. Larger tiles have more weights, which pay off only
-/// with enough pixels.
+/// The least height and width for tiles of 2x2 and 4x4. Larger tiles have more weights, so need more pixels.
 constexpr int64_t kLeastSide = 10, kLeastSideOf4x4 = 20;
 
 Support supports_convolution(const NodeView& n) {
@@ -20,8 +19,7 @@ Support supports_convolution(const NodeView& n) {
   return has_elements(check, n, 1);
 }
 
-/// An image one pixel wide with a kernel one pixel wide. The library's code is made for rows, so the axes are
-/// swapped.
+/// Image and kernel are one pixel wide. The library's code is made for rows, so the axes are swapped.
 bool is_column(const Dims& x, const Dims& y, const Window& w) {
   return x.size() == 4 && x[2] > 1 && x[3] == 1 && y[3] == 1 && w.kernel[1] == 1 && w.pads_begin[1] == 0 &&
          w.pads_end[1] == 0;
@@ -90,8 +88,7 @@ class Convolution : public Operation {
   bool likes_blocks(const Builder& b, const Node& node) const override { return suits_winograd(b, node); }
 
  private:
-  /// Whether Winograd saves more multiplications than its transforms cost: this takes enough channels and
-  /// pixels.
+  /// Whether Winograd saves more than its transforms cost: this takes enough channels and pixels.
   bool suits_winograd(const Builder& b, const Node& node) const {
     if (transposed_ || groups_ != 1 || b.product_type() != Type::kFloat32 || !has_winograd()) return false;
     if (!b.is_constant(node.inputs[1])) return false;

@@ -1,8 +1,6 @@
-// Element-wise functions that oneDNN has, or that chains of its functions make. `exact`: NaN and infinities
-// as in ONNX.
+// Element-wise functions that oneDNN has or that it can chain. `exact`: NaN and infinities as in ONNX.
 //
-// Version 2.6 is not accurate enough for Log (1.4e-6 near 1), Softplus and Mish (no correct digits below
-// -16).
+// Version 2.6 is too inaccurate for Log (1.4e-6 near 1), Softplus and Mish (no correct digits below -16).
 #include <limits>
 
 #include "compiler/ops/eltwise.h"

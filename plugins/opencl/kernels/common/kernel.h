@@ -36,7 +36,7 @@ DimsView output_dims(const PrepareContext& p, int i);
 /// A tensor for IN or OUT of the prelude. A missing tensor is a null pointer.
 struct TensorArg {
   const tenon_tensor* tensor;
-  int64_t first = 0;  // offset of the tensor in the buffer, in elements
+  int64_t first = 0;  // the first element of the tensor that the kernel sees
 };
 inline TensorArg in(TensorView tensor, int64_t first = 0) { return {tensor.raw(), first}; }
 inline TensorArg out(OutputTensor tensor, int64_t first = 0) { return {TensorView(tensor).raw(), first}; }
