@@ -69,7 +69,7 @@ class Reduction : public Operation {
   }
 
  private:
-  /// Per axis, whether it is reduced. An empty list means all axes.
+  /// Per axis, whether it is reduced. Without axes: all, unless noop_with_empty_axes is set.
   std::vector<bool> reduced_axes(size_t rank) const {
     std::vector<bool> out(rank, axes_.empty() && !keep_when_empty_);
     for (const int64_t axis : axes_) out[axis_of(axis, rank)] = true;
