@@ -9,7 +9,7 @@
 namespace tenon::opencl {
 namespace {
 
-std::atomic<pid_t> g_process{0};  // the first that called OpenCL
+std::atomic<pid_t> g_process{0};  // the first process that called OpenCL
 
 constexpr size_t kDeepStack = size_t{16} << 20;
 

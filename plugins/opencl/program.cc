@@ -11,7 +11,7 @@ using ep::NodeView;
 using ep::Support;
 using ep::ValueView;
 
-/// Empty when the device can hold the value.
+/// Returns an empty string if the device can hold the value, else the reason.
 std::string unfit(const Instance& instance, const ValueView& value) {
   if (!value.present()) return {};
   if (value.kind() != TENON_KIND_TENSOR) return ep::cat("'", value.name(), "' is no tensor");
@@ -35,7 +35,7 @@ const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Su
   return *out_refusal ? entry : nullptr;
 }
 
-/// The nodes of a claim that begins with `node`: itself, and one that it can do on the way.
+/// The nodes of a claim that starts with `node`: the node, and the next one if it can be fused.
 std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, const Followers& followers,
                              const NodeView& node, uint32_t index, ep::ConstantStore& store) {
   const uint32_t next = followers.of(node);
@@ -94,7 +94,7 @@ cl_mem CompiledNode::constant(const tenon_tensor* tensor) const {
   const std::lock_guard lock(mutex_);
   MemHandle& known = constants_[tensor];
   if (!known && tensor->byte_size > 0) {
-    // A device that works in the host's memory reads the constant where it is.
+    // A device that works in the host's memory reads the constant in place.
     const cl_mem_flags where =
         instance_.device.limits().unified_memory ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
     known = instance_.device.make_buffer(tensor->byte_size, CL_MEM_READ_ONLY | where, tensor->data);

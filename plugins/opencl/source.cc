@@ -8,8 +8,8 @@
 namespace tenon::opencl {
 namespace {
 
-// Arguments named x are a buffer and where in it the tensor begins, in elements: slabs are sub-allocated, and
-// OpenCL 1.2 has no pointers into buffers on the host.
+// A tensor argument `x` is a buffer and the tensor's offset in it, in elements. Buffers are sub-allocated,
+// and the OpenCL 1.2 host API has no pointers into buffers.
 constexpr std::string_view kPrelude = R"CL(
 #if USE_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -88,7 +88,7 @@ std::string options_of(const Instance& instance, const std::string& defines) {
   return ep::cat("-cl-kernel-arg-info -DUSE_DOUBLE=", instance.device.limits().float64 ? 1 : 0, " ", defines);
 }
 
-/// 0 for a type that is not known here.
+/// Returns 0 for an unknown type.
 size_t size_of(std::string_view type) {
   if (type == "int" || type == "uint" || type == "float") return 4;
   if (type == "long" || type == "ulong" || type == "double") return 8;
@@ -172,7 +172,7 @@ void BuiltProgram::warm(const Instance& instance, const std::string& kernel, con
   cl_uint count = 0;
   check(clGetKernelInfo(handle.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr), "clGetKernelInfo");
   for (cl_uint i = 0; i < count; ++i) {
-    if (!set_zero(handle.get(), i)) return;  // then the first Run pays
+    if (!set_zero(handle.get(), i)) return;  // then the first Run compiles it
   }
   with_deep_stack([&] {
     check(clEnqueueNDRangeKernel(instance.queue.get(), handle.get(), 3, nullptr, local.data(), local.data(),
@@ -197,7 +197,7 @@ void BuiltProgram::save(const Instance& instance) {
   check(clGetProgramInfo(program_.get(), CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, nullptr),
         "clGetProgramInfo");
   const std::string blob = pack_binary(content);
-  // Best effort: a cache that is full or read-only costs time at the next start, nothing else.
+  // Best effort: if the cache is full or read-only, only the next start is slower.
   if (ep::host().cache_put(instance.host, ep::to_str(key_), ep::to_str(blob), nullptr) == TENON_OK)
     unsaved_ = false;
 }

@@ -37,7 +37,7 @@ void StreamEvent::wait_for_marker(int64_t timeout_ns) const {
     if (const cl_int status = status_of(marker); status < 0) check(status, "work on the device");
     return;
   }
-  // OpenCL has no wait with a limit.
+  // Polls, since OpenCL cannot wait with a timeout.
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
   for (;;) {
     const cl_int status = status_of(marker);

@@ -1,5 +1,5 @@
-// What is known of shapes before a step is made: that no size overflows, that the contracts of the operators hold, and that
-// outputs have the shapes which the operators make.
+// Checks shapes before a step is made: no size overflows, the contracts of the operators hold, and outputs
+// have the shapes that the operators compute.
 #include <algorithm>
 
 #include "compiler/builder.h"

@@ -48,7 +48,7 @@ dnnl::primitive_attr attributes(const PostOps& post_ops) {
   return out;
 }
 
-/// Runs `make`, which returns a primitive_desc, and builds the primitive of it.
+/// Runs `make`, which returns a primitive_desc, and builds the primitive from it.
 template <class Kind, class Make>
 Primitive build(const char* what, Make&& make) {
   try {

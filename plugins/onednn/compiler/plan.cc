@@ -56,7 +56,7 @@ void Execution::bind(const tenon_tensor* inputs, const tenon_tensor* outputs, vo
     if (buffer.home == Home::kOutput) set(b, outputs[buffer.index].data);
     if (buffer.home == Home::kWorkspace && buffer.piece.last >= buffer.piece.first)
       set(b, static_cast<std::byte*>(workspace) + buffer.piece.offset);
-    if (buffer.home == Home::kPart)  // the whole comes before its parts
+    if (buffer.home == Home::kPart)  // a part's address follows from its whole, which comes first
       set(b, static_cast<std::byte*>(addresses_[buffer.whole]) + buffer.offset);
   }
 }

@@ -3,7 +3,7 @@
 namespace tenon::opencl {
 namespace {
 
-// One work-item goes along a line.
+// One work-item per line.
 constexpr Source kSource{"cum_sum", R"CL(
 __kernel void CumSum(IN(T, x), OUT(T, y), int outer, int count, int inner, int exclusive, int reverse) {
   const int i = get_global_id(0), row = get_global_id(1);

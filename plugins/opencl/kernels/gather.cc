@@ -1,5 +1,5 @@
-// Gather, GatherElements and GatherND. Indices count from the end when they are negative. One that lies outside is an error:
-// of prepare when the indices are constant, else of whoever waits for the work.
+// Gather, GatherElements and GatherND. Negative indices count from the end. An index out of range is an error
+// in prepare() if the indices are constant, otherwise when the host waits for the work.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {

@@ -8,7 +8,7 @@ constexpr auto kTypes = kRealTypes + kIntTypes;
 
 struct Plan {
   GemmArgs product;
-  StridedCopy transpose;  // of b, when it is stored by columns
+  StridedCopy transpose;  // for b stored by columns
 };
 
 class Gemm {

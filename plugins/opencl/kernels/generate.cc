@@ -1,5 +1,5 @@
-// Operators that make a tensor from a few numbers: ConstantOfShape, Range, EyeLike, OneHot, and Trilu, which
-// keeps a part of one.
+// Operators that make a tensor from a few numbers: ConstantOfShape, Range, EyeLike and OneHot; and Trilu,
+// which keeps a part of its input.
 #include <cmath>
 
 #include "kernels/common/copy.h"
@@ -45,7 +45,7 @@ __kernel void RangeOfInts(OUT(T, y), int n, long start, long step) {
 #endif
 )CL"};
 
-/// The bits of the number 1.
+/// The bit pattern of the number 1.
 cl_ulong one_of(uint32_t dtype) {
   cl_ulong bits = 0;
   dispatch(kAnyTypes, dtype, [&]<class T>() {
@@ -55,7 +55,7 @@ cl_ulong one_of(uint32_t dtype) {
   return bits;
 }
 
-/// A diagonal's distance from the main one. None of a matrix that fits here is as far as the limits of 32 bits.
+/// A diagonal's offset from the main diagonal, clamped to 32 bits: no matrix accepted here is that large.
 cl_int shift_of(int64_t k) {
   return static_cast<cl_int>(
       std::clamp<int64_t>(k, std::numeric_limits<cl_int>::min(), std::numeric_limits<cl_int>::max()));
@@ -135,7 +135,7 @@ class Range {
  private:
   static constexpr int64_t kMost = std::numeric_limits<cl_int>::max();
 
-  /// Exact: int64 has numbers that double has not.
+  /// The count in integer arithmetic: double cannot represent every int64.
   static int64_t whole_count(int64_t start, int64_t limit, int64_t step) {
     if (step > 0 ? start >= limit : start <= limit) return 0;
     const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit),

@@ -43,7 +43,7 @@ struct MatMul {
     for (int64_t& x : stride_y) x *= rows * columns;
     int64_t all_rows = rows;
     Dims batches = batch;
-    // One matrix on the right for all on the left: a single product of many rows.
+    // If one matrix on the right serves all on the left, they are one product with many rows.
     if (element_count(batch_b) == 1 && element_count(batch_a) == element_count(batch)) {
       all_rows *= element_count(batch);
       batches.assign(batch.size(), 1);

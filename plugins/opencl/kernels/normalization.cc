@@ -1,12 +1,12 @@
-// Normalisations: BatchNormalization, those over a run of elements (Layer, Instance, Group, RMS,
+// Normalisations: BatchNormalization, those over a line of elements (Layer, Instance, Group, RMS,
 // MeanVariance, Lp), and LRN.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
 namespace {
 
-// Lines: one work-item reads `count` elements from `line * count` on, twice. Scale and bias are indexed by
-// (line / per) % modulo + position / spread: per channel or per position, whatever the operator asks for.
+// Lines: one work-item reads `count` elements from `line * count` on, twice. Scale and bias have the index
+// (line / per) % modulo + position / spread, which is per channel or per position, as the operator needs.
 constexpr Source kSource{"normalization", R"CL(
 __kernel void Batch(IN(T, x), IN(S, scale), IN(S, bias), IN(P, mean), IN(P, variance), OUT(T, y), int n, int channels,
                     int inner, float epsilon) {
@@ -145,13 +145,13 @@ class BatchNormalization {
 TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization", .since = 7,
              .contract = "X: [N, C, D...] | [N]; scale: [C]; B: [C]; mean: [C]; var: [C]")
 
-/// What `Lines` goes through.
+/// The parameters of `Lines`.
 struct LinePlan {
   int64_t lines = 0, count = 0;
-  int64_t modulo = 1;  // lines after which scale and bias begin again
+  int64_t modulo = 1;  // lines after which scale and bias repeat
   int64_t spread = 1;  // elements that share one scale
   bool broadcasts = false;
-  Walk walk{};  // through x: where scale and bias lie, when they broadcast
+  Walk walk{};  // over x: gives the places of scale and bias if they broadcast
 };
 
 class LineNorm {
@@ -192,7 +192,7 @@ class LineNorm {
   KernelRef kernel_, broadcasting_;
 };
 
-/// LayerNormalization and RMSNormalization: the axes from `axis` on are a line.
+/// LayerNormalization and RMSNormalization: the axes from `axis` on form a line.
 class LayerNorm : public LineNorm {
  public:
   static Support supports(const NodeView& n) { return Check(n).inputs(0, kRealTypes); }
@@ -218,7 +218,7 @@ class LayerNorm : public LineNorm {
   }
 
  private:
-  /// It broadcasts to x by contract, but nothing before `axis` may have a scale of its own.
+  /// The contract makes the scale broadcast to x. In addition, it must not vary along the axes before `axis`.
   void require_line_scale(DimsView scale, DimsView x, size_t axis) const {
     bool fits = true;
     for (size_t i = 1; i <= scale.size(); ++i)
@@ -235,7 +235,7 @@ class LayerNorm : public LineNorm {
     const DimsView x = p.input(0).dims();
     return p.has_input(i) ? broadcast_strides(p.input(i).dims(), x) : Dims(x.size(), 0);
   }
-  bool scales_lines_;  // and no element of other axes, as Layer's may
+  bool scales_lines_;  // the scale must not vary between lines (RMSNormalization)
   int64_t axis_;
 };
 TENON_KERNEL(LayerNorm, .op_type = "LayerNormalization", .since = 1,

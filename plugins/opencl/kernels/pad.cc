@@ -3,8 +3,8 @@
 namespace tenon::opencl {
 namespace {
 
-// Every output element finds where it comes from, axis by axis. Operand 0 of the walk is x; size, stride[1] and
-// stride[2] hold per axis: the output's size, the padding before, the size of x.
+// Each output element computes its source, axis by axis. Operand 0 of the walk is x. Per axis, size is the
+// output's size, stride[1] the padding before and stride[2] the size of x.
 constexpr Source kSource{"pad", R"CL(
 __kernel void Pad(IN(M, x), IN(M, value), OUT(M, y), Walk w, int n, int mode, int has_value) {
   const int i = get_global_id(0);

@@ -129,7 +129,7 @@ class WindowPool : public Pool {
     for (size_t d = 0; d < axes; ++d) {
       const Window& w = out.window;
       const size_t at = first + d;
-      // With SAME all of the window counts; else no more than the padding that was asked for.
+      // With SAME, whole windows count. Otherwise only the padding in the attribute counts.
       const cl_int span = (w.out[at] - 1) * w.stride[at] + (w.size[at] - 1) * w.dilation[at] + 1;
       const cl_int given = attributes_.pads.empty() || attributes_.auto_pad == "VALID"
                                ? 0

@@ -1,10 +1,10 @@
-// Reductions over any axes, and ArgMax and ArgMin over one. One work-item makes one element of the output.
+// Reductions over any axes, and ArgMax and ArgMin over one. Each work-item computes one output element.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
 namespace {
 
-// `kept` counts the outputs, `reduced` what each of them goes through; operand 0 of both is x.
+// `kept` goes over the outputs, `reduced` over the elements of one output. Operand 0 of both is x.
 constexpr Source kSource{"reduce", R"CL(
 #define REDUCE(name, start, each, end)                                            \
   __kernel void name(IN(T, x), OUT(T, y), Walk kept, Walk reduced, int count) {   \
@@ -94,7 +94,7 @@ std::string defines(uint32_t dtype) {
   return cat(defines_for(dtype), "-DIS_REAL=", kRealTypes.contains(dtype) ? 1 : 0, " ", limits(dtype));
 }
 
-/// The axes of x that stay and those that go.
+/// The axes of x that are kept and those that are reduced.
 struct Axes {
   Dims kept_dims, kept_strides, reduced_dims, reduced_strides, output;
 };

@@ -1,5 +1,5 @@
-// Operators that give the same bytes another shape: views where the host can, else copies on the device. But for
-// Reshape's, their shapes are found by the host's inference.
+// Operators that change only the shape: views if the host allows it, otherwise copies on the device. Except
+// for Reshape, the host's inference computes their shapes.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
@@ -33,7 +33,7 @@ class Identity : public View {
   static std::vector<int> shape_inputs(const NodeView&) { return {}; }
 };
 
-/// Before version 5 the shape was an attribute, afterwards it is input 1.
+/// The shape is an attribute before version 5, and input 1 from then on.
 class Reshape : public View {
  public:
   explicit Reshape(const NodeView& n)
@@ -60,7 +60,7 @@ class Reshape : public View {
       }
       require(shape[i] >= -1, TENON_INVALID_ARGUMENT, "dim ", i, " of the new shape is ", shape[i]);
       if (shape[i] >= 0) {
-        rest = shape[i] == 0 ? 0 : rest / shape[i];  // what does not divide is found below
+        rest = shape[i] == 0 ? 0 : rest / shape[i];  // a remainder is reported below
         continue;
       }
       require(open == shape.size(), TENON_INVALID_ARGUMENT, "the new shape has more than one -1");

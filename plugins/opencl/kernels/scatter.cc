@@ -1,5 +1,5 @@
-// ScatterElements (and Scatter) and ScatterND. Updates of one place must take effect in their order, so one
-// work-item does all that may meet: a line along the axis, a column of the slices.
+// ScatterElements (and Scatter) and ScatterND. Updates of one place must be applied in order, so one
+// work-item does all that can address the same place: a line along the axis, or a column of the slices.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
@@ -63,7 +63,7 @@ int mode_of(const NodeView& n) {
 
 Support check(const NodeView& n) {
   const bool moves = mode_of(n) == 0;
-  const auto wide = TypeList<float, double>() + kIntTypes;  // float16 cannot be computed with where it lies
+  const auto wide = TypeList<float, double>() + kIntTypes;  // float16 in memory cannot be used for arithmetic
   Check check(n);
   check.input(1, kIndexTypes).attr_is("reduction", {"none", "add", "mul", "max", "min"});
   return moves ? check.input(0, kAnyTypes) : check.input(0, wide);

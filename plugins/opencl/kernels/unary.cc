@@ -1,4 +1,4 @@
-// Operators of one input, element by element. Adding one: a line in the source, a line at the foot.
+// Element-wise operators with one input. To add one: a line in the source, one at the end.
 #include "kernels/common/kernel.h"
 
 namespace tenon::opencl {
@@ -68,7 +68,7 @@ UNARY(Not, !v)
 constexpr Source kSource{"unary", kText};
 
 struct Parameters {
-  std::string_view variant = {};  // the kernel, where it is not the operator's name
+  std::string_view variant = {};  // the kernel's name if it is not the operator's
   float a = 0, b = 0;
 };
 using Read = Parameters (*)(const NodeView&);

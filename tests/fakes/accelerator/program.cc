@@ -32,7 +32,7 @@ Constant upload(Memory& memory, const tenon_tensor& tensor) {
   return out;
 }
 
-/// Gives each value of the claim its slot.
+/// Assigns a slot to each value of the claim.
 class Compiler {
  public:
   Compiler(Program& program, const Graph& graph) : program_(program), graph_(graph) {
@@ -84,7 +84,7 @@ class Compiler {
   std::map<uint32_t, uint32_t> by_value_;
 };
 
-/// What the host knows of the values within a claim is what the accelerator finds.
+/// Checks that the shapes given by the host for values within the claim match the computed ones.
 void check_values(const Program& program, const tenon_prepare_args& args, const std::vector<Dims>& dims) {
   const bool asked = program.instance.options.needs_values && program.steps.size() > 1;
   require(args.values != nullptr || !asked, TENON_INTERNAL,
@@ -109,7 +109,7 @@ void check_static(const Graph& graph) {
   }
 }
 
-/// `op` empty: any.
+/// An empty `op` matches any.
 bool has_operator(const Graph& graph, const std::string& op) {
   for (uint32_t n = 0; n < graph.info().node_count; ++n) {
     if (op.empty() || view(graph.node(n).op_type) == op) return true;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kWorkspace = 64;
 
-/// What a Run does to its process.
+/// Applies the requested disturbance of the process.
 void disturb() {
   if (breaks("R8.abort")) std::abort();
   if (breaks("R9.rounding")) std::fesetround(FE_UPWARD);
@@ -51,7 +51,7 @@ void add(const Binding& binding, tenon_run* run) {
   const float* row = binding.y != nullptr ? binding.y : program.row.data();
   if (breaks("R30.consumed") && program.constant != nullptr) row = program.constant;
   if (breaks("R30.write") && program.constant != nullptr) const_cast<float*>(program.constant)[0] += 1;
-  if (run != nullptr) {  // a detour over scratch memory
+  if (run != nullptr) {  // copies the row through scratch memory
     const auto bytes = static_cast<uint64_t>(binding.prepared.row) * sizeof(float);
     void* scratch = host().scratch(run, bytes);
     if (!breaks("injection.host_memory"))

@@ -1,4 +1,4 @@
-// Rows by number, as word vectors are looked up. The library has nothing for it.
+// Takes rows by index, as for word embeddings. The library has no primitive for it.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kGrainBytes = 65536;
 
-/// `outer` times `axis` rows of `row` bytes, of which `count` are taken each time.
+/// `outer` times `axis` rows of `row` bytes; `count` rows are taken from each of the `outer` groups.
 struct Rows {
   int64_t outer = 1, axis = 1, row = sizeof(float), count = 0;
   std::string place;  // for messages

@@ -1,4 +1,4 @@
-// Operators that move elements and change none: as views where the layout allows it, as one reorder where not.
+// Operators that only move elements: a view if the layout allows it, otherwise one reorder.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +7,7 @@
 namespace tenon::onednn {
 namespace {
 
-/// The same elements in the same order, whatever the output's shape: it is the host's inference that knows it.
+/// The same elements in the same order. The output's shape comes from the host's inference.
 class Renamed : public Operation {
  public:
   static Support supports(const NodeView& n) {
@@ -121,12 +121,12 @@ class Concat : public Operation {
 
  private:
   static constexpr int kMostInputs =
-      1024;  // the library numbers what a primitive reads, and other arguments come after
+      1024;  // the library numbers the sources, and other argument numbers follow
   int64_t axis_;
 };
 ONEDNN_OPERATOR(Concat, .op_type = "Concat", .contract = "first: rank 1..; rest...: rank first")
 
-/// Pieces along an axis, as views.
+/// Splits along an axis into views.
 class Split : public Operation {
  public:
   static Support supports(const NodeView& n) {
@@ -169,7 +169,7 @@ class Split : public Operation {
     if (!layout) x = b.plain(node.inputs[0]), layout = x.layout.part(part, offsets);
     b.define(out, {*layout, x.buffer});
   }
-  /// That the pieces together are all `length` elements.
+  /// Throws unless the pieces together have `length` elements.
   void require_pieces(int64_t length, const Node& node) const {
     const auto count = static_cast<int64_t>(node.outputs.size());
     if (sizes_.empty()) {
@@ -181,7 +181,7 @@ class Split : public Operation {
             sizes_.size(), " pieces of ", total_, " elements together are not the ", length,
             " of the axis, or not ", count);
   }
-  /// How many of them output `i` gets.
+  /// The size of output `i`.
   int64_t piece(int64_t length, const Node& node, size_t i) const {
     if (!sizes_.empty()) return sizes_[i];
     const auto count = static_cast<int64_t>(node.outputs.size()), part = part_of(length, count);
@@ -191,14 +191,14 @@ class Split : public Operation {
 
   int64_t axis_;
   Dims sizes_;
-  int64_t total_ = 0;  // of the sizes
+  int64_t total_ = 0;  // the sum of the sizes
   bool may_differ_;
 };
 ONEDNN_OPERATOR(Split, .op_type = "Split", .since = 2, .contract = "input: rank 1..; split?: rank 1 @size",
                 .work = Work::kNone)
 
 Support takes_blocks(const NodeView& n) {
-  constexpr int64_t kMost = 1 << 15;  // its square has to be a number too
+  constexpr int64_t kMost = 1 << 15;  // its square must fit into an integer
   Check check(n);
   check.input(0, kFloat32).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
   const int64_t block = n.attr_i("blocksize");
@@ -206,7 +206,7 @@ Support takes_blocks(const NodeView& n) {
                     ", supported are 1 to ", kMost);
 }
 
-/// Blocks of pixels to channels and back: an axis apart, exchanged, together.
+/// Moves blocks of pixels to channels or back: splits an axis, exchanges axes, merges them.
 class DepthToSpace : public Operation {
  public:
   static Support supports(const NodeView& n) { return takes_blocks(n); }
@@ -257,7 +257,7 @@ class SpaceToDepth : public Operation {
 ONEDNN_OPERATOR(SpaceToDepth, .op_type = "SpaceToDepth",
                 .contract = "input: [N, C, $blocksize*H, $blocksize*W]")
 
-/// To the shape that the host's inference knows.
+/// Expands to the shape that the host's inference gives.
 class Expand : public Operation {
  public:
   static Support supports(const NodeView& n) {

@@ -58,7 +58,7 @@ class Pooling : public Operation {
  private:
   Dims kernel_of(const Dims& x) const { return global_ ? Dims(x.begin() + 2, x.end()) : window_.kernel(); }
 
-  /// Where nothing is greater than the lowest number, the library says that number, also of infinities.
+  /// Where all elements are -infinity, the library returns the lowest finite number. Replaces it.
   static void keep_infinity(Builder& b, const Tensor& source, const Tensor& out) {
     const auto n = static_cast<int64_t>(source.layout.bytes() / sizeof(float));
     const auto m = static_cast<int64_t>(out.layout.bytes() / sizeof(float));

@@ -1,5 +1,5 @@
-// Resize and Upsample where oneDNN's resampling is ONNX's: whole multiples by repeating, and linear between the centres
-// of pixels.
+// Resize and Upsample where oneDNN's resampling gives ONNX's result: repetition by whole factors, and linear
+// interpolation between pixel centres.
 #include <cmath>
 
 #include "compiler/builder.h"
@@ -9,7 +9,7 @@ namespace {
 
 int scales_input(const NodeView& n) { return n.op() == "Upsample" || n.since_version() < 11 ? 1 : 2; }
 
-/// The factors, if they follow from constants or known shapes; else empty.
+/// The factors if they follow from constants or known shapes, else empty.
 std::vector<float> factors_of(const NodeView& n) {
   if (n.has_attr("scales")) return n.attr_floats("scales");
   const int input = scales_input(n);
@@ -67,7 +67,7 @@ class Resize : public Operation {
     }
     return check;
   }
-  /// The factors are whole, and of the host's inference it is known that it multiplies with them.
+  /// The factors are whole, and the host's inference is known to multiply with them.
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]);
     bool good = x.size() == y.size() && x[0] == y[0] && x[1] == y[1];
