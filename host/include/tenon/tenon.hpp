@@ -91,8 +91,15 @@ void with_run_options(const RunOptions& options, Body body) {
   c.deadline_ns = options.deadline_ns;
   c.cancel = options.cancel ? options.cancel->get() : nullptr;
   c.out_trace = options.trace ? &trace : nullptr;
+  // A Run that fails is traced as well, as far as it came.
+  struct Keep {
+    const RunOptions& options;
+    tenon_text*& trace;
+    ~Keep() {
+      if (trace != nullptr) *options.trace = take_text(trace);
+    }
+  } const keep{options, trace};
   body(&c);
-  if (trace) *options.trace = take_text(trace);
 }
 }  // namespace detail
 
