@@ -6,7 +6,7 @@
             outputs = session.run({"x": array})
 
 A tensor is an array, a sequence a list, an optional None or its element, a map a dict. Every failure is a TenonError with
-the kind of docs/architecture.md.
+the kind of docs/errors.md.
 """
 
 import contextlib
