@@ -6,7 +6,7 @@
             outputs = session.run({"x": array})
 
 A tensor is an array, a sequence a list, an optional None or its element, a map a dict. Every failure raises a TenonError with a
-kind from docs/architecture.md.
+kind from docs/errors.md.
 """
 
 import contextlib
