@@ -8,7 +8,7 @@ namespace {
 
 constexpr int32_t kUnknownFailure = TENON_INTERNAL;
 
-/// A name for people: the part's label, the value that is copied.
+/// Describes a step for the trace: the part's label, or the value that is copied.
 Trace::Event describe(const Executable& executable, const Plan& plan, const PlanStep& step) {
   Trace::Event event;
   switch (step.kind) {
@@ -122,8 +122,8 @@ Status Frame::describe_failure(uint32_t index, tenon_status code) {
 }
 
 void Frame::drain() {
-  // What was queued may still read and write this frame's memory and the caller's; its own error comes
-  // second.
+  // Queued work may still use memory of this frame and of the caller. Its errors are dropped: the first failure is
+  // the one to report.
   for (uint32_t s = 0; s < streams_.size(); ++s) {
     Result<Event> event = plan_->streams[s]->make_event();
     if (!event.ok()) continue;

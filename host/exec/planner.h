@@ -12,9 +12,9 @@
 
 namespace tenon::runtime {
 
-/// `input_types`: one per input of the executable. Tensors have concrete shapes; one without a shape gives a
-/// plan that learns it during the Run. Errors name the node: shapes that contradict an operator, a provider
-/// that refuses them, values that do not fit into memory.
+/// `input_types`: one per input of the executable, tensors with concrete shapes. A tensor without a shape is allowed:
+/// the plan then learns the shape during the Run. Errors name the node: an operator does not allow the shapes, a
+/// provider refuses them, or a value does not fit into memory.
 Result<std::shared_ptr<const Plan>> make_plan(const Executable& executable,
                                               std::span<const ir::Type> input_types,
                                               plan::Signature signature);
