@@ -11,14 +11,13 @@
 
 namespace tenon::runtime {
 
-/// Element `index` of `tensor` along `axis`, that axis dropped. Refers to the tensor's memory where the
-/// elements stand together (the returned argument's dims then live in `dims`), else a copy. UNSUPPORTED for
-/// packed and string elements.
+/// Element `index` of `tensor` along `axis`, without that axis. A view of the tensor's memory where the element is
+/// contiguous (the argument's dims then point into `dims`), else a copy. UNSUPPORTED for packed and string elements.
 Result<Argument> slice(const tenon_tensor& tensor, int64_t axis, int64_t index, std::vector<int64_t>* dims);
 
-/// One tensor of all `elements`, which have one type and shape, along a new axis. `declared`: the type of an
-/// element, for when there are none; dims that it does not tell are 0 then. `reverse`: last element first.
-/// `axis` may be negative.
+/// Stacks `elements` along a new axis, which may be negative. INVALID_INPUT when their types or shapes differ.
+/// `declared`: the type of an element, used when there are none; its unknown dims are then 0. `reverse`: last element
+/// first.
 Result<ValueRef> stack(std::span<const ValueRef> elements, int64_t axis, const ir::Type& declared,
                        bool reverse = false);
 
