@@ -17,7 +17,7 @@ namespace tenon::runtime {
 class Placement {
  public:
   Placement() = default;
-  /// `model`: the model's file name, without folders; empty: the rules for all models apply.
+  /// `model`: the model's file name, without folders; empty: unknown, warnings then cover all rules.
   Placement(const config::Config& config, const Selection& selection, std::string model);
 
   /// To be called after instances were added at the end of the selection.
