@@ -1,5 +1,5 @@
-// The JSON Schema of the config file, made from the table that also checks the file. The schema may accept a file that a
-// session refuses, but it never refuses a file that a session accepts.
+// The JSON Schema of the config file, made from the table that also checks the file. The schema may accept a file
+// that a session refuses, but it never refuses a file that a session accepts.
 #include "host/api/border.h"
 #include "host/api/functions.h"
 #include "host/api/json.h"
