@@ -43,7 +43,7 @@ class BeamModel {
 
 /// One decoder of the GPT-2 form. `mask`: position of the node input that holds the mask of the prompts.
 std::unique_ptr<BeamModel> make_gpt_model(ControlFlow& flow, size_t mask);
-/// An encoder and a decoder, of the form of T5 or Whisper.
+/// An encoder and a decoder, of the form of T5 or (`whisper`) Whisper.
 std::unique_ptr<BeamModel> make_encoder_model(ControlFlow& flow, bool whisper);
 
 template <class T>

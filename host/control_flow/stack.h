@@ -1,4 +1,4 @@
-// Slices of a tensor along an axis, and tensors put together along a new axis.
+// Slices a tensor along an axis, and stacks tensors along a new axis.
 #pragma once
 
 #include <cstdint>

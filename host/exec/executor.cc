@@ -1,4 +1,4 @@
-// Walking a frame's steps: the loop of every Run.
+// Runs the steps of a frame.
 #include "host/exec/frame.h"
 #include "host/exec/steps.h"
 #include "host/services/trace.h"

@@ -19,7 +19,7 @@
 
 namespace tenon::runtime {
 
-/// What a slot holds during a Run.
+/// The content of a slot during a Run.
 struct FrameSlot {
   tenon_tensor tensor{};           // as providers of the slot's domain see it
   std::vector<int64_t> dims;       // dynamic slots: `tensor.dims` points here
@@ -38,7 +38,7 @@ struct StepArgs : tenon_run_args {
   uint32_t index = 0;
 };
 
-/// One entry of the list that a Run walks.
+/// A function and its arguments: what a Run calls.
 struct Step {
   tenon_status (*run)(const tenon_run_args* args, tenon_error* error) = nullptr;
   const StepArgs* args = nullptr;

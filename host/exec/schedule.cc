@@ -13,7 +13,7 @@ const ir::Type& innermost(const ir::Type& type) {
   return *at;
 }
 
-/// Kind, element type and, where known, dims and bytes.
+/// Fills in kind, element type and, where known, dims and bytes.
 void describe(const ir::Type& type, Slot* slot) {
   slot->value_kind =
       type.kind == ir::ValueKind::kUnknown ? uint32_t{TENON_KIND_TENSOR} : static_cast<uint32_t>(type.kind);

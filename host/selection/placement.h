@@ -57,7 +57,7 @@ class Placement {
                     const std::vector<partition::Decline>& declines) const;
 
   std::vector<Rule> rules_;
-  std::vector<std::string> names_;  // of instances
+  std::vector<std::string> names_;  // ids of the instances
   std::string model_;
 };
 

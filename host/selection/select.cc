@@ -33,7 +33,7 @@ std::string listed(const std::vector<DeviceInfo>& devices) {
   return out.empty() ? "none" : out;
 }
 
-/// The devices that an entry of the order, or `provider.<id>.devices`, names.
+/// The devices that `provider.<id>.devices` names, and the check of an entry of the order against them.
 class DeviceChoice {
  public:
   DeviceChoice(const config::Config& config, const LoadedProvider& loaded, std::vector<DeviceInfo> devices)
@@ -44,7 +44,7 @@ class DeviceChoice {
 
   bool is_in_config() const { return given_ != nullptr; }
 
-  /// Those of `provider.<id>.devices`, in its order.
+  /// The selectors of the devices in `provider.<id>.devices`, in its order.
   Result<std::vector<std::string>> listed_in_config() const {
     std::vector<std::string> out;
     for (const config::Value& value : *given_->value.as_array()) {

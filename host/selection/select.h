@@ -1,4 +1,4 @@
-// From the config to the instances that a session asks, in order.
+// Selects the instances that a session asks, in order, as the config says.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// `--input name=source`: files of several kinds, random and zero tensors.
+// `--input name=source`: reads files of several kinds, makes random and zero tensors.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
