@@ -38,8 +38,7 @@ class Assigner {
   Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner);
   Result<Offer> ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
                           const partition::Partitioner& partitioner) const;
-  /// The provider failed to answer. Bars it from all open nodes where `select.fallback` allows it, else returns the
-  /// failure.
+  /// Bars a provider that failed to answer from all open nodes, where `select.fallback` allows it.
   Status unusable(partition::ProviderIndex provider, Status failure,
                   partition::Partitioner* partitioner) const;
   Status with_passed_over(Status nobody) const;

@@ -76,8 +76,7 @@ class Builder {
     return ok_status();
   }
 
-  /// Compiles all parts. Returns the first claim that cannot be compiled, when the config lets the next provider try;
-  /// else its error.
+  /// A claim that cannot be compiled, when the config lets the next provider try; else its error.
   Result<std::optional<CompileFailure>> compile_all(const partition::Partition& partition) {
     parts_.clear();
     size_t done = 0;

@@ -1,6 +1,5 @@
-// From a graph to an executable. The providers are asked what they run. Nodes that no provider takes are expanded, and
-// the providers are asked again. The accepted claims are compiled. The bodies of control-flow nodes are built the same
-// way.
+// From a graph to an executable. Asks the providers what they run, expands the nodes that none takes and asks again,
+// then compiles the accepted claims. Builds the bodies of control-flow nodes the same way.
 #pragma once
 
 #include <functional>
@@ -29,8 +28,7 @@ struct BuildContext {
   std::shared_ptr<const ExecutableContext> context;
   transform::Options transforms;
   int64_t node_limit = 0;
-  /// Called before each compile with the number of nodes compiled so far and of all nodes of this graph. A failure
-  /// ends the build. May be empty.
+  /// Called before each compile with the nodes compiled so far and all of this graph. A failure ends the build.
   std::function<Status(size_t done, size_t all)> progress;
 };
 

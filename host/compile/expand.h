@@ -22,9 +22,8 @@ class Expander {
   bool can_expand(const ir::Node& node) const;
   /// True for a call of a function of the model. No provider can know such an operator.
   bool is_call(const ir::Node& node) const;
-  /// Expands those of `nodes` that can be expanded, infers types again and simplifies the result. Returns the number of
-  /// expanded nodes. A node that proves impossible to expand stays and is not tried again. LIMIT_EXCEEDED when the
-  /// graph grows beyond the limit.
+  /// Expands what it can of `nodes`, infers types again and simplifies the result. Returns the number of expanded
+  /// nodes. A node that cannot be expanded is not tried again. LIMIT_EXCEEDED when the graph grows beyond the limit.
   Result<size_t> expand(ir::Graph* graph, const std::vector<ir::NodeId>& nodes);
   /// Why a node could not be expanded; empty for nodes that were not tried.
   std::string why_not(ir::NodeId id) const;

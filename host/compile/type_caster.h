@@ -26,9 +26,8 @@ class TypeCaster {
   /// `opset_imports` is borrowed.
   TypeCaster(const config::Settings& settings, const std::map<std::string, int64_t>& opset_imports);
 
-  /// After `provider` has answered: tries its declined nodes in the other type on a copy of `graph`, and changes those
-  /// in `graph` that it then claims. True when `graph` was changed; the caller then asks all providers again. Each node
-  /// is tried once per provider.
+  /// After `provider` answered: tries its declined nodes in the other type on a copy, and changes those in `graph` that
+  /// it then claims. True when `graph` was changed: then ask all again. Each node is tried once per provider.
   Result<bool> cast(ir::Graph* graph, partition::ProviderIndex provider,
                     const partition::Partitioner& partitioner, const Ask& ask);
 

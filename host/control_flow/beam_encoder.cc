@@ -86,8 +86,7 @@ class EncoderModel final : public BeamModel {
     return ok_status();
   }
 
-  /// The node's mask, or else 0 for the pads at the start of a prompt and 1 after them. A later token with the pad's
-  /// number may be the prompt's end.
+  /// The node's mask, or else 0 for the pads at the start of a prompt. A later one may be the prompt's end.
   Status fill_mask(const BeamOptions& options) {
     ASSIGN_OR_RETURN(const std::span<const int32_t> ids,
                      read_list<int32_t>(flow_.input(kBeamInputIds), "input_ids"));

@@ -24,7 +24,7 @@ enum BeamInput : size_t {
   kBeamLogitsProcessor
 };
 
-/// The tokens that every sequence begins with, [batch, length]; borrowed.
+/// The first tokens of every sequence, [batch, length]; borrowed.
 struct BeamPrompts {
   std::span<const int32_t> tokens;
   int64_t batch = 0, length = 0;
@@ -33,7 +33,7 @@ struct BeamPrompts {
 class BeamModel {
  public:
   virtual ~BeamModel() = default;
-  /// Reads the prompts from the node's inputs. The tokens live as long as the BeamModel.
+  /// The tokens live as long as the BeamModel.
   virtual Result<BeamPrompts> prompts() = 0;
   /// Scores for the token after the prompts, [rows, length, vocabulary]; a row per batch entry or per beam.
   virtual Result<ValueRef> begin(const BeamOptions& options) = 0;
@@ -67,21 +67,20 @@ Result<T> read_one(const ControlFlow& flow, size_t i, std::string_view what, T f
   return list[0];
 }
 
-/// Fills in `options`: the size of the vocabulary, where the node does not give it, and the allowed words from node
-/// inputs `allowed` and `allowed_first`.
+/// Sets the size of the vocabulary, where the node does not give it, and the allowed words in `options`.
 Status read_vocabulary(const ControlFlow& flow, const tenon_tensor& logits, size_t allowed,
                        size_t allowed_first, BeamOptions* options);
 /// Writes the scores of the last position to `out`, [rows, vocabulary]. A row per batch entry serves all its beams.
 Status read_last_scores(const tenon_tensor& logits, const BeamOptions& options, std::span<float> out);
-/// Reads an int32 input of rank 2. `what` names it in errors. The tokens are borrowed from the input.
+/// Reads an int32 input of rank 2. `what` names it in errors.
 Result<BeamPrompts> read_tokens(const ControlFlow& flow, size_t input, std::string_view what);
 /// Makes an int32 tensor and returns its uninitialised elements.
 Result<std::span<int32_t>> make_ints(std::initializer_list<int64_t> dims, ValueRef* out);
-/// Copies the given rows along `axis`. The tensor must have `count` rows there. A row may be copied more than once.
+/// Copies the given rows along `axis`, where the tensor must have `count`. Rows may repeat.
 Result<ValueRef> gather_rows(const tenon_tensor& tensor, size_t axis, int64_t count,
                              std::span<const int32_t> rows);
-/// An empty cache of a decoder: as `value` declares it, but with `rows` rows at `row_axis` and length 0. UNSUPPORTED
-/// when `value` does not declare the numbers of heads and their size.
+/// An empty cache as `value` declares it, with `rows` rows at `row_axis`. UNSUPPORTED when heads or size are not
+/// declared.
 Result<ValueRef> empty_cache(const ir::Value& value, size_t row_axis, int64_t rows);
 
 }  // namespace tenon::runtime

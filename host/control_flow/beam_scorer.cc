@@ -8,7 +8,7 @@ namespace tenon::runtime {
 namespace {
 
 constexpr float kNever = std::numeric_limits<float>::lowest();
-/// First score of all beams of an entry but the first: they start equal, so only the first may be continued.
+/// At first all beams of an entry are equal: only the first may be continued.
 constexpr float kUnused = -1e9f;
 
 /// Forbids the tokens that would repeat a run of n tokens of `sequence`.
@@ -93,8 +93,7 @@ void BeamScorer::advance_greedily(std::span<const float> scores) {
   append();
 }
 
-/// Returns twice as many candidates as there are beams. Each beam has at most one candidate that ends its sequence,
-/// so enough others remain.
+/// Twice as many as there are beams, because each beam has at most one candidate that ends its sequence.
 std::vector<BeamScorer::Candidate> BeamScorer::best_candidates(std::span<const float> scores,
                                                                int64_t entry) const {
   std::vector<Candidate> all;

@@ -1,5 +1,5 @@
-// The bookkeeping of a beam search over token sequences: which continuations are kept, which sequences have ended, and
-// which are the best at the end. It runs no model: scores of the next token come in, tokens go out.
+// The bookkeeping of a beam search over token sequences. It runs no model: scores of the next token come in, tokens go
+// out.
 //
 // A sequence of n tokens is worth the sum of its log-probabilities divided by n ^ length_penalty.
 #pragma once
@@ -28,10 +28,10 @@ class BeamScorer {
   /// `prompts`: [batch, n]; copied. The spans in `options` are borrowed.
   BeamScorer(const BeamOptions& options, std::span<const int32_t> prompts);
 
-  /// Applies the options to `scores`, [batch * beams, vocabulary]: the repetition penalty, and the lowest float for
-  /// tokens that are forbidden.
+  /// Applies the repetition penalty to `scores`, [batch * beams, vocabulary], and sets forbidden tokens to the lowest
+  /// float.
   void restrict(std::span<float> scores) const;
-  /// Appends a token to every beam, so that the beams are the best continuations. `scores`: log-probabilities.
+  /// Makes the beams the best continuations, by one token. `scores`: log-probabilities.
   void advance(std::span<const float> scores);
   /// For one beam per entry: appends the token with the highest score, or a pad once the sequence has ended.
   void advance_greedily(std::span<const float> scores);

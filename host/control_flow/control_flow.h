@@ -10,7 +10,6 @@
 
 namespace tenon::runtime {
 
-/// One execution of a control-flow step.
 class ControlFlow {
  public:
   ControlFlow(Frame& frame, const PlanStep& step) : frame_(frame), step_(step), part_(*step.part) {}

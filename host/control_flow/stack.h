@@ -15,9 +15,8 @@ namespace tenon::runtime {
 /// contiguous (the argument's dims then point into `dims`), else a copy. UNSUPPORTED for packed and string elements.
 Result<Argument> slice(const tenon_tensor& tensor, int64_t axis, int64_t index, std::vector<int64_t>* dims);
 
-/// Stacks `elements` along a new axis, which may be negative. INVALID_INPUT when their types or shapes differ.
-/// `declared`: the type of an element, used when there are none; its unknown dims are then 0. `reverse`: last element
-/// first.
+/// Stacks `elements` along a new axis, which may be negative. INVALID_INPUT when types or shapes differ. `declared`:
+/// the type of an element when there are none; unknown dims are 0. `reverse`: last element first.
 Result<ValueRef> stack(std::span<const ValueRef> elements, int64_t axis, const ir::Type& declared,
                        bool reverse = false);
 

@@ -10,7 +10,6 @@
 namespace tenon::runtime {
 namespace {
 
-/// One execution of a dynamic step.
 class DynamicRun {
  public:
   DynamicRun(Frame& frame, uint32_t index)
@@ -135,7 +134,7 @@ class DynamicRun {
     return ok_status();
   }
 
-  /// Describes an output whose memory is made while the step runs. The shape of a string output may be known.
+  /// Describes an output whose memory is made while the step runs.
   void start_empty(SlotIndex s, uint32_t dtype, const PreparedOutput& output) {
     FrameSlot& slot = frame_.slot(s);
     if (frame_.plan().slots[s].kind != SlotKind::kDynamic) return;
@@ -150,8 +149,8 @@ class DynamicRun {
     slot.tensor.dims = slot.dims.data();
   }
 
-  /// Gives a dynamic output the memory of an input, where the provider allows it: as a view of memory that is
-  /// reference-counted, or in place when no other slot or value holds the memory.
+  /// Gives a dynamic output the memory of an input, where the provider allows it: as a view, or in place when nothing
+  /// else holds the memory.
   bool take_over(size_t o, const PreparedOutput& output, uint32_t dtype) {
     if (output.alias.kind == TENON_ALIAS_NONE || stream() != nullptr) return false;
     const SlotIndex to = step_.outputs[o], from = step_.inputs[output.alias.input];

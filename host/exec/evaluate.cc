@@ -8,7 +8,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// The value of a Shape or Size node, which needs only its input's type. Null for other nodes.
+/// Shape and Size need only the type of their input. Null for other nodes.
 ir::TensorPtr from_shape(const ir::Node& node, const Knowledge& knowledge) {
   if (!node.is("Shape") && !node.is("Size")) return nullptr;
   if (node.inputs.size() != 1 || node.inputs[0] == ir::kNone) return nullptr;
@@ -23,7 +23,7 @@ bool is_small(const ir::Type& type) {
          (type.shape.element_count() >= 0 && type.shape.element_count() <= kMaxKnownElements);
 }
 
-/// Appends the value of each input (null for a missing one). False when a value is unknown or too large.
+/// False when a value is unknown or too large.
 bool known_inputs(const ir::Node& node, const Knowledge& knowledge, std::vector<ir::TensorPtr>* out) {
   for (ir::ValueId v : node.inputs) {
     out->push_back(v == ir::kNone ? nullptr : knowledge.value(v));
@@ -33,7 +33,7 @@ bool known_inputs(const ir::Node& node, const Knowledge& knowledge, std::vector<
   return true;
 }
 
-/// True when the evaluator's own instance has compiled the part, with all inputs and outputs in host memory.
+/// True when the evaluator's instance compiled the part, for host memory.
 bool is_evaluators(const Part& part, const NodeRunner& evaluator) {
   const auto on_host = [](const MemoryDomain* domain) { return domain->is_host(); };
   return part.program != nullptr && part.instance.get() == &evaluator.instance() &&
@@ -41,7 +41,6 @@ bool is_evaluators(const Part& part, const NodeRunner& evaluator) {
          std::all_of(part.output_domains.begin(), part.output_domains.end(), on_host);
 }
 
-/// Computes the outputs of a part with its own program.
 Status run_part(const Part& part, Knowledge* knowledge) {
   std::vector<ValueRef> inputs(part.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -59,7 +58,7 @@ Status run_part(const Part& part, Knowledge* knowledge) {
   return ok_status();
 }
 
-/// Computes the outputs of a node that another provider runs, or whose program needs static shapes.
+/// For a node of another provider, or one whose program needs static shapes.
 Status run_node(const NodeRunner& evaluator, const ir::Node& node, const std::vector<ir::TensorPtr>& inputs,
                 Knowledge* knowledge) {
   ASSIGN_OR_RETURN(std::vector<ir::TensorPtr> outputs, evaluator.run(node, inputs));
@@ -85,7 +84,7 @@ Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowl
     }
   }
   const ExecutableContext& context = executable.context();
-  // A node without inputs would be a constant. Constant folding left it in the graph on purpose.
+  // Constant folding left nodes without inputs in the graph on purpose.
   if (context.evaluator == nullptr || node.inputs.empty() || ops::is_nondeterministic(node) ||
       node.has_subgraph()) {
     return false;

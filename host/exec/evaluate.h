@@ -7,9 +7,8 @@
 
 namespace tenon::runtime {
 
-/// Computes a part of one node: Shape or Size of a known shape, or a node with small inputs that the executable's
-/// evaluator can run. True when `knowledge` now has the values of all its outputs. The part's nodes must have been
-/// inferred. The only errors are CANCELLED and DEADLINE_EXCEEDED.
+/// Computes Shape or Size of a known shape, and one-node parts with small inputs that the evaluator can run. True when
+/// `knowledge` now has the values of all outputs. The part's nodes must have been inferred. Fails only when stopped.
 Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowledge* knowledge);
 
 }  // namespace tenon::runtime

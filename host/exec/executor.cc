@@ -122,8 +122,7 @@ Status Frame::describe_failure(uint32_t index, tenon_status code) {
 }
 
 void Frame::drain() {
-  // Queued work may still use memory of this frame and of the caller. Its errors are dropped: the first failure is
-  // the one to report.
+  // Queued work may still use memory of this frame and of the caller. Only the first failure is reported.
   for (uint32_t s = 0; s < streams_.size(); ++s) {
     Result<Event> event = plan_->streams[s]->make_event();
     if (!event.ok()) continue;

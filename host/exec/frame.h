@@ -1,9 +1,8 @@
 // A frame: the memory of one Run of a plan, with every descriptor and argument filled in. A frame serves one Run at
-// a time. Frames are pooled and reused, so a Run with static shapes allocates nothing, takes no lock and looks
-// nothing up.
+// a time and is reused, so a Run with static shapes allocates nothing, takes no lock and looks nothing up.
 //
-// Dynamic steps make the values whose shape is known only during the Run. The slot holds such a value until its
-// last reader is done.
+// A value whose shape is known only during the Run is made by a dynamic step and held by its slot until its last
+// reader is done.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,6 @@
 
 namespace tenon::runtime {
 
-/// The content of a slot during a Run.
 struct FrameSlot {
   tenon_tensor tensor{};           // as providers of the slot's domain see it
   std::vector<int64_t> dims;       // dynamic slots: `tensor.dims` points here
@@ -38,7 +36,6 @@ struct StepArgs : tenon_run_args {
   uint32_t index = 0;
 };
 
-/// A function and its arguments: what a Run calls.
 struct Step {
   tenon_status (*run)(const tenon_run_args* args, tenon_error* error) = nullptr;
   const StepArgs* args = nullptr;
@@ -54,8 +51,8 @@ class Frame final : public OutputSink {
   const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
   const Executable& executable() const { return executable_; }
 
-  /// Sets the caller's memory for input `index`. Type and shape must be those of the plan. The memory must stay valid
-  /// until the Run is over. `owner` (may be empty) lets values of the Run share it.
+  /// Sets the caller's memory for input `index`, with the plan's type and shape. It must stay valid until the Run is
+  /// over. `owner` (may be empty) lets values of the Run share it.
   void bind_input(uint32_t index, const tenon_tensor& tensor, ValueRef owner = {});
   /// True when the caller must give memory for output `index` before a Run, with the dims of `output_slot`.
   bool needs_output(uint32_t index) const { return output_slot(index).kind == SlotKind::kOutput; }
@@ -67,8 +64,8 @@ class Frame final : public OutputSink {
 
   /// After a Run: the descriptor of output `index`; borrowed.
   const tenon_tensor& output(uint32_t index) const { return slots_[plan_->outputs[index]].tensor; }
-  /// After a Run: a new value for an output whose memory is not the caller's. It shares memory that was made during
-  /// the Run, and copies memory of the caller, the plan or the model.
+  /// After a Run: a new value for an output that is not in the caller's memory. Shares memory that the Run made, copies
+  /// other memory.
   Result<ValueRef> take_output(uint32_t index) const;
   /// Releases everything that was made during the Run, and the owners of the inputs.
   void clear();
@@ -91,7 +88,7 @@ class Frame final : public OutputSink {
   /// Drops the values and buffers of dynamic slots.
   void release(std::span<const SlotIndex> slots);
 
-  // OutputSink: a dynamic step makes its outputs through these.
+  // OutputSink, for dynamic steps.
   Status alloc_output(uint64_t step, uint32_t output, std::span<const int64_t> dims,
                       tenon_tensor* out_tensor) override;
   Status set_strings(uint64_t step, uint32_t output, ValueRef value) override;

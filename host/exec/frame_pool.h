@@ -18,7 +18,6 @@
 
 namespace tenon::runtime {
 
-/// The signature of a Run with these inputs.
 plan::Signature signature_of(std::span<const Argument> arguments);
 
 /// Thread-safe.
@@ -31,8 +30,8 @@ class FramePool {
   FramePool(const FramePool&) = delete;
   FramePool& operator=(const FramePool&) = delete;
 
-  /// A frame for the shapes of the arguments. New shapes are planned. When the session's memory limit is reached, all
-  /// idle frames are freed and the allocation is tried once more. `executable` owns the pool.
+  /// A frame for the shapes of the arguments. Plans new shapes. Frees all idle frames when the session's memory limit
+  /// is reached. `executable` owns the pool.
   Result<std::unique_ptr<Frame>> take(const Executable& executable, std::span<const Argument> arguments);
   void give_back(std::unique_ptr<Frame> frame);
 

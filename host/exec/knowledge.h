@@ -1,7 +1,7 @@
 // What planning knows about the values of a graph for one shape signature: their types with all known dims, and
 // the values of small tensors that can be computed from shapes and constants.
 //
-// It is used for a whole graph when a plan is made, and for a single step whose shapes are known only during a Run.
+// Used for a whole graph when a plan is made, and for a dynamic step during a Run.
 #pragma once
 
 #include <cstdint>

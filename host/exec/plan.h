@@ -2,8 +2,7 @@
 // frames.
 //
 // A slot is a value in one memory domain. A value that two devices read has two slots and a copy step between them.
-// Steps are in the order of execution. Dynamic steps make the values whose shape is not known before a Run; a plan
-// whose shapes are all known has no dynamic step.
+// Steps are in the order of execution. Dynamic steps make the values whose shape is not known before a Run.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +25,8 @@ inline constexpr uint32_t kNoSlot = TENON_NO_INDEX;
 /// Where the memory of a slot comes from.
 enum class SlotKind : uint8_t {
   kConstant,  // a constant, the same in every frame
-  kInput,     // an input of the graph: the caller gives the memory for each Run
-  kOutput,    // an output of the graph: the caller gives the memory, too
+  kInput,     // an input of the graph, in the caller's memory
+  kOutput,    // an output of the graph, in the caller's memory
   kPlanned,   // in a slab of the frame, or a view of another slot
   kDynamic,   // allocated during the Run
 };
@@ -42,8 +41,7 @@ struct Slot {
   uint64_t bytes = 0;
   ConstantPtr constant;  // kConstant
   ir::TensorPtr known;   // kConstant: the same value, for inference
-  // kPlanned: `offset` bytes into slab `slab`, or into the memory of slot `root` when that is an input, an output or
-  // a constant.
+  // kPlanned: `offset` bytes into slab `slab`, or into slot `root` when that is not in a slab.
   SlotIndex root = kNoSlot;
   uint32_t slab = plan::kNone;
   uint64_t offset = 0;

@@ -96,8 +96,7 @@ class Planner {
     return part.is_asynchronous() ? fetch_outputs(part) : ok_status();
   }
 
-  /// Schedules the copies to the host right behind the work that makes the values, so that both are in the same
-  /// submission.
+  /// Copies outputs for the host right behind the work that makes them, in the same submission.
   Status fetch_outputs(const Part& part) {
     for (size_t o = 0; o < part.outputs.size(); ++o) {
       if (part.output_domains[o]->is_host() || read_on_host_.count(part.outputs[o]) == 0) continue;
@@ -119,8 +118,7 @@ class Planner {
     return schedule_.make_slot(value, part.output_domains[o], known);
   }
 
-  /// Drops a shape that is not certain before the Run: the shape that a model declares may be left over from its
-  /// export.
+  /// Drops a shape that is not certain before the Run: a model's declaration may be left over from its export.
   void forget_shape(ir::ValueId value) {
     ir::Type type = knowledge_.type(value);
     if (!type.is_tensor()) return;

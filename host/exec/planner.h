@@ -12,9 +12,8 @@
 
 namespace tenon::runtime {
 
-/// `input_types`: one per input of the executable, tensors with concrete shapes. A tensor without a shape is allowed:
-/// the plan then learns the shape during the Run. Errors name the node: an operator does not allow the shapes, a
-/// provider refuses them, or a value does not fit into memory.
+/// `input_types`: one per input of the executable, with concrete shapes. A shape that is missing is learned during the
+/// Run. Errors name the node: shapes that its operator or provider refuses, or a value that does not fit into memory.
 Result<std::shared_ptr<const Plan>> make_plan(const Executable& executable,
                                               std::span<const ir::Type> input_types,
                                               plan::Signature signature);

@@ -10,7 +10,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// Types, with the dims of this signature, of all inputs and outputs of the part's nodes.
+/// Types of the nodes' values with the dims of this signature.
 std::unordered_map<ir::ValueId, ir::Type> concrete_types(const Part& part, const Knowledge& knowledge) {
   std::unordered_map<ir::ValueId, ir::Type> types;
   const auto add = [&](ir::ValueId v) {

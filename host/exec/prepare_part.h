@@ -17,8 +17,8 @@ Result<std::shared_ptr<Program>> compile_part(
     const ir::Graph& graph, const ExecutableContext& context, const Part& part,
     const std::unordered_map<ir::ValueId, ir::Type>* types = nullptr);
 
-/// LIMIT_EXCEEDED, naming node and value, when an output of inferred shape is larger than the session's memory. Checked
-/// before Prepare, because a provider may build tables as long as the output there.
+/// LIMIT_EXCEEDED, naming node and value, when an output of inferred shape is larger than the session's memory. To be
+/// called before Prepare, in which a provider may build tables of that size.
 Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge);
 /// The same for the shapes that Prepare returned.
 Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge,

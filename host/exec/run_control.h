@@ -1,5 +1,5 @@
-// The state of one Run: what may stop it, the trace that records it, its scratch memory and its workers. The
-// frames of all nested graphs that the Run enters share it.
+// The state of one Run, shared by the frames of all its graphs: what may stop it, its trace, scratch memory and
+// workers.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ inline int64_t now_ns() { return steady_now_ns(); }
 struct RunContext {
   RunContext() { run.scratch = &scratch; }
 
-  /// Before a Run: sets what may stop it, the word `cancel` (may be null) and a deadline `deadline_ns` from now
-  /// (0: none). Kernels see both in the word of control.stop.
+  /// Before a Run: sets `cancel` (may be null) and a deadline `deadline_ns` from now (0: none). Kernels see both in the
+  /// word of control.stop.
   Status begin(const uint32_t* cancel, int64_t deadline_ns);
   /// After the Run: releases the workers and clears the alarm. `cancel` is not read any more.
   void end();

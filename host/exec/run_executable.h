@@ -1,5 +1,4 @@
-// One Run of an executable on values: finds or makes a frame, binds the values, runs the steps, collects the outputs.
-// Used for the bodies of control flow and for a session's Run by name.
+// One Run of an executable on values, for the bodies of control flow and for a session's Run by name.
 #pragma once
 
 #include <span>
@@ -12,8 +11,8 @@
 
 namespace tenon::runtime {
 
-/// An input. The tensor's memory must stay valid until the Run is over. `owner`, when not empty, holds that memory,
-/// and an output may share it. Without an owner, an output that is a view of an input is copied.
+/// An input. The tensor's memory must stay valid until the Run is over. `owner` (may be empty) holds that memory and
+/// lets outputs share it; without an owner they are copies.
 struct Argument {
   tenon_tensor tensor{};
   ValueRef owner;

@@ -13,7 +13,6 @@ const ir::Type& innermost(const ir::Type& type) {
   return *at;
 }
 
-/// Fills in kind, element type and, where known, dims and bytes.
 void describe(const ir::Type& type, Slot* slot) {
   slot->value_kind =
       type.kind == ir::ValueKind::kUnknown ? uint32_t{TENON_KIND_TENSOR} : static_cast<uint32_t>(type.kind);

@@ -18,8 +18,8 @@ class Schedule {
   /// Fills `plan`. All arguments are borrowed.
   Schedule(const Executable& executable, const Knowledge& knowledge, Plan* plan);
 
-  /// A slot in `domain` for a value that the next step makes. Its memory is planned (or the caller's) when `fixed`
-  /// and the value's shape and type are known; else it is dynamic.
+  /// A slot in `domain` for a value that the next step makes. Not dynamic when `fixed` and its shape and type are
+  /// known.
   SlotIndex make_slot(ir::ValueId value, const MemoryDomain* domain, bool fixed);
   SlotIndex make_input(ir::ValueId value);
   /// The slot that holds the value in `domain`. Schedules a copy when there is none yet. `reader`: the instance that
@@ -27,7 +27,7 @@ class Schedule {
   Result<SlotIndex> find_slot(ir::ValueId value, const MemoryDomain* domain,
                               const std::shared_ptr<Instance>& reader);
 
-  /// Appends the waits that its inputs need, then the step.
+  /// Appends the step after the waits that its inputs need.
   void add(PlanStep step);
   /// Appends waits for all work that is still under way. Call it last.
   void finish();

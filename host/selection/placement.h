@@ -1,4 +1,4 @@
-// The placement rules of a config: which instances may not run which nodes.
+// Bars instances from nodes by the placement rules of a config.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +25,13 @@ class Placement {
   /// Before the providers are asked: bars an instance from every node whose first matching rule names another
   /// provider. A rule without `required` has no effect when the session does not use its provider.
   void apply(const ir::Graph& graph, partition::Partitioner& partitioner) const;
-  /// After all providers were asked: lets any instance run the nodes that are still open under a rule without
-  /// `required`. True when there are such nodes; the caller then asks all providers again.
+  /// After all were asked: lets any instance run open nodes whose rule is without `required`. True when there are such
+  /// nodes: then ask all again.
   bool relax(const ir::Graph& graph, partition::Partitioner& partitioner) const;
   /// UNSUPPORTED when a rule with `required` is not met. The error names the node and why the provider declined it.
   Status check(const ir::Graph& graph, const partition::Partition& partition) const;
-  /// The same for nodes that no instance took, before they are expanded: the rule might not match the nodes of the
-  /// expansion. No error when a node can be expanded and its rule also matches names below the node's ("NODE/inner").
-  /// `can_expand` may be empty.
+  /// The same for open nodes before they are expanded, because a rule may not match the nodes of the expansion. A rule
+  /// that matches names like "NODE/inner" does. `can_expand` may be empty.
   Status check_open(const ir::Graph& graph, const partition::Partitioner& partitioner,
                     const std::function<bool(const ir::Node&)>& can_expand) const;
 

@@ -7,7 +7,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// A provider that is passed over is worth a warning, unless the documentation says that it must be named to be used.
+/// A warning, unless the provider is documented to be used only when named.
 uint32_t level_of(const provider::PassedOver& each) {
   const bool waits = each.code == provider::skip_name(provider::Skip::kEmulated) ||
                      each.code == provider::skip_name(provider::Skip::kByName);

@@ -33,7 +33,7 @@ std::string listed(const std::vector<DeviceInfo>& devices) {
   return out.empty() ? "none" : out;
 }
 
-/// The devices that `provider.<id>.devices` names, and the check of an entry of the order against them.
+/// The devices of a provider that the config allows.
 class DeviceChoice {
  public:
   DeviceChoice(const config::Config& config, const LoadedProvider& loaded, std::vector<DeviceInfo> devices)
@@ -174,8 +174,7 @@ class Selector {
     return named && select_.fallback == config::Fallback::kError;
   }
 
-  /// True when the provider need not be loaded yet: a provider before it completes models, no placement rule names
-  /// it, and it is not pinned.
+  /// True when a provider before it completes models, no placement rule names it, and it is not pinned.
   bool can_wait(const std::string& entry) const {
     const bool is_named = std::any_of(
         config_->placement.begin(), config_->placement.end(),

@@ -45,8 +45,7 @@ struct Failure {
   std::string entry;
   Status reason;
 };
-/// Tries what select_instances() does: appends all its errors to `failures` instead of ending at the first. The
-/// selection may be empty.
+/// Like select_instances(), but appends all errors to `failures`. The selection may be empty.
 Selection try_instances(const config::Config& config, provider::ProviderRegistry& registry,
                         std::vector<Failure>* failures);
 

@@ -46,8 +46,7 @@ class Assembler {
             std::vector<std::string> registered);
 
   const config::Config& config() const { return config_; }
-  /// Partitions and compiles the model for `selection`. `fallbacks`: those that led to this assembly. `progress` may be
-  /// empty.
+  /// Partitions and compiles the model for `selection`. `progress` may be empty.
   Result<std::shared_ptr<const Assembly>> make(runtime::Selection selection, std::vector<Fallback> fallbacks,
                                                const Progress& progress) const;
 

@@ -55,12 +55,11 @@ class IoList {
   std::vector<SharedDim> shared_dims_;
 };
 
-/// Checks kind, element type, rank and fixed dims against the model's declaration, and that the tensor is complete.
-/// The error names the input and says what was expected.
+/// Checks kind, element type, rank and fixed dims as the model declares them, and that the tensor is complete. The
+/// error names the input and says what was expected.
 Status check_input(const IoEntry& entry, const tenon_tensor& tensor);
 
-/// Checks that dims with the same symbol are equal in all inputs. `arguments`: one per entry; check_input() has passed
-/// for each.
+/// Checks that dims with the same symbol are equal. `arguments`: one per entry, checked by check_input().
 Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> arguments);
 
 /// Replaces a tensor by a copy when its address is not aligned for its element type.

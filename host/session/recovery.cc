@@ -11,7 +11,7 @@
 namespace tenon::session {
 namespace {
 
-/// True when the instance failed for a reason of its own, and not because of the caller's inputs or a stop.
+/// True when an instance failed for a reason other than the caller's input or a stop.
 bool is_instances_own(const Status& failure, When when) {
   if (failure.instance().empty()) return false;
   switch (failure.kind()) {

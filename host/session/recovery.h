@@ -6,9 +6,8 @@
 //            Run. At most once per Run and instance. Not possible when only a new process would help.
 //   fail     The Run returns the error.
 //
-// A failure that another provider would have, too (a wrong input, a cancelled Run), is returned at once. So is a Run
-// that is out of memory: the session keeps the instance, which can still run smaller shapes. While a session is made,
-// a lack of memory counts as a failure of the instance.
+// A failure that another provider would have, too (a wrong input, a cancelled Run), is returned at once. So is a lack
+// of memory during a Run, because the instance can still run smaller shapes; while a session is made it is a failure.
 #pragma once
 
 #include <memory>
@@ -40,8 +39,8 @@ class Recovery {
 
   Status start(runtime::Selection selection, const Assembler::Progress& progress);
   std::shared_ptr<const Assembly> current() const;
-  /// To be called after a Run on `failed` ended with `failure`. OK: the caller repeats the Run on current(). Else the
-  /// error for the caller: `failure`, possibly with a reason why recovery was not possible. `trace` may be null.
+  /// After a Run on `failed` ended with `failure`. OK: the caller repeats it on current(). Else the error to return:
+  /// `failure`, with the reason why recovery was not possible. `trace` may be null.
   Status recover(const std::shared_ptr<const Assembly>& failed, Status failure, Attempts* attempts,
                  runtime::Trace* trace, When when);
 

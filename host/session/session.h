@@ -1,5 +1,5 @@
-// A session: one model, loaded, compiled by providers and ready to run. It calls the stages in order and contains no
-// logic of its own. The assembly that it runs on may be replaced, see recovery.h.
+// A session: one model, loaded, compiled by providers and ready to run. It calls the stages in order. The assembly that
+// it runs on may be replaced, see recovery.h.
 //
 // Thread-safe: any number of threads may run it.
 #pragma once
@@ -71,8 +71,7 @@ class Session {
   Status run(const RunOptions& options, std::span<const NamedValue> inputs,
              std::span<const std::string_view> output_names, std::span<runtime::ValueRef> outputs);
 
-  /// Fills in defaults, and checks and aligns all arguments. `arguments`: one per input of the model; kind NONE where
-  /// the caller omits it.
+  /// Fills in defaults, checks and aligns. `arguments`: one per input of the model; kind NONE where omitted.
   Status check_arguments(std::vector<runtime::Argument>* arguments) const;
   /// Gives `context` the threads and the memory budget of this session.
   void prepare_context(runtime::RunContext* context) const;
@@ -81,10 +80,9 @@ class Session {
   /// The trace of a Run with these options; null when it is not recorded.
   runtime::Trace* trace_for(const RunOptions& options) const;
 
-  /// The assembly of Runs that begin now. Keep the pointer while using it: the session may replace the assembly.
+  /// The assembly of Runs that begin now. Keep the pointer: the session may replace it.
   std::shared_ptr<const Assembly> assembly() const { return recovery_->current(); }
-  /// To be called after a Run on `failed` ended with `failure`: OK when the caller must repeat it on assembly(), else
-  /// the error of the Run.
+  /// After a Run on `failed` ended with `failure`: OK when the caller must repeat it on assembly(), else its error.
   Status recover(const std::shared_ptr<const Assembly>& failed, Status failure, Attempts* attempts,
                  const RunOptions& options, When when = When::kRunning) const {
     runtime::Trace* trace = options.trace != nullptr ? options.trace : trace_.get();

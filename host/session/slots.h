@@ -1,7 +1,6 @@
 // Inputs and outputs bound to memory once: the fastest way to run a session repeatedly.
 //
-// Memory that the caller binds must stay valid until the next bind of that input or output, or the end of the slots.
-// Not thread-safe.
+// Bound memory must stay valid until the next bind or the end of the slots. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +25,7 @@ class Slots {
   Status bind_output(uint32_t index, const tenon_tensor& tensor);
   /// Allocates and looks up nothing when the input shapes are those of the last Run and determine all other shapes.
   Status run(const RunOptions& options);
-  /// The descriptor of an output after a Run. Memory of an output that was not bound belongs to the slots and stays
-  /// valid until the next Run.
+  /// After a Run. Memory of an output that was not bound belongs to the slots until the next Run.
   Result<tenon_tensor> output(uint32_t index) const;
 
  private:
