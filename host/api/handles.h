@@ -26,8 +26,7 @@ struct tenon_cancel {
 
 namespace tenon::c_api {
 
-/// Checks that a handle was made in this process. A child of fork() has none of its parent's threads, and their locks
-/// stay locked.
+/// Checks that a handle was made in this process: a child of fork() lacks the threads that its parent's handles need.
 template <class Handle>
 Status check_handle(const Handle* handle, std::string_view name) {
   if (handle == nullptr) return invalid_input(name, " is NULL");

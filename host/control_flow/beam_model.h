@@ -79,8 +79,7 @@ Result<std::span<int32_t>> make_ints(std::initializer_list<int64_t> dims, ValueR
 /// Copies the given rows along `axis`, where the tensor must have `count`. Rows may repeat.
 Result<ValueRef> gather_rows(const tenon_tensor& tensor, size_t axis, int64_t count,
                              std::span<const int32_t> rows);
-/// An empty cache as `value` declares it, with `rows` rows at `row_axis`. UNSUPPORTED when heads or size are not
-/// declared.
+/// An empty cache as `value` declares it, with `rows` rows at `row_axis`. UNSUPPORTED without declared heads and size.
 Result<ValueRef> empty_cache(const ir::Value& value, size_t row_axis, int64_t rows);
 
 }  // namespace tenon::runtime

@@ -1,5 +1,4 @@
-// The bookkeeping of a beam search over token sequences. It runs no model: scores of the next token come in, tokens go
-// out.
+// The bookkeeping of a beam search over token sequences. It runs no model: scores of tokens come in, tokens go out.
 //
 // A sequence of n tokens is worth the sum of its log-probabilities divided by n ^ length_penalty.
 #pragma once
@@ -28,8 +27,7 @@ class BeamScorer {
   /// `prompts`: [batch, n]; copied. The spans in `options` are borrowed.
   BeamScorer(const BeamOptions& options, std::span<const int32_t> prompts);
 
-  /// Applies the repetition penalty to `scores`, [batch * beams, vocabulary], and sets forbidden tokens to the lowest
-  /// float.
+  /// Applies the repetition penalty to `scores`, [batch * beams, vocabulary], and lowers forbidden tokens to the minimum.
   void restrict(std::span<float> scores) const;
   /// Makes the beams the best continuations, by one token. `scores`: log-probabilities.
   void advance(std::span<const float> scores);

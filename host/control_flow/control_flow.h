@@ -1,5 +1,4 @@
-// If, Loop, Scan, SequenceMap, BeamSearch and GreedySearch: nodes that run nested graphs. All their values are in host
-// memory.
+// If, Loop, Scan, SequenceMap, BeamSearch, GreedySearch: nodes that run nested graphs. Their values are in host memory.
 #pragma once
 
 #include <vector>

@@ -64,8 +64,7 @@ class Frame final : public OutputSink {
 
   /// After a Run: the descriptor of output `index`; borrowed.
   const tenon_tensor& output(uint32_t index) const { return slots_[plan_->outputs[index]].tensor; }
-  /// After a Run: a new value for an output that is not in the caller's memory. Shares memory that the Run made, copies
-  /// other memory.
+  /// After a Run: a new value for an output that is not in the caller's memory. Copies memory that the Run did not make.
   Result<ValueRef> take_output(uint32_t index) const;
   /// Releases everything that was made during the Run, and the owners of the inputs.
   void clear();

@@ -23,8 +23,7 @@ plan::Signature signature_of(std::span<const Argument> arguments);
 /// Thread-safe.
 class FramePool {
  public:
-  /// Keeps at most `keep_plans` plans, with at most `keep_bytes` of slabs in total (0: no limit), each plan counted
-  /// once.
+  /// Keeps at most `keep_plans` plans, whose slabs take at most `keep_bytes` (0: no limit) with one frame for each.
   FramePool(size_t keep_plans, uint64_t keep_bytes);
   ~FramePool();
   FramePool(const FramePool&) = delete;

@@ -1,5 +1,4 @@
-// The plan of one executable for one shape signature: slots, steps and memory. It is immutable and shared by all
-// frames.
+// The plan of one executable for one shape signature: slots, steps and memory. Immutable and shared by all frames.
 //
 // A slot is a value in one memory domain. A value that two devices read has two slots and a copy step between them.
 // Steps are in the order of execution. Dynamic steps make the values whose shape is not known before a Run.
@@ -48,8 +47,8 @@ struct Slot {
 };
 
 enum class StepKind : uint8_t {
-  kRun,      // a provider's run; everything is known before the Run
-  kDynamic,  // a provider's run; its descriptors are filled in, and the part may be prepared, during the Run
+  kRun,          // a provider's run; everything is known before the Run
+  kDynamic,      // a provider's run whose descriptors are filled in during the Run
   kControlFlow,  // a control-flow node, run by the executor
   kCopy,         // from one domain to another
   kSignal,       // records an event on a stream and submits the stream's work

@@ -1,5 +1,4 @@
-// The state of one Run, shared by the frames of all its graphs: what may stop it, its trace, scratch memory and
-// workers.
+// The state of one Run, shared by the frames of all its graphs: stop, trace, scratch memory and workers.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ bool fits(const tenon_tensor& given, const tenon_tensor& made) {
          std::equal(given.dims, given.dims + given.rank, made.dims, made.dims + made.rank);
 }
 
-/// Gives a frame back to its pool at the end of the scope.
+/// Gives a frame back to its pool.
 class Lease {
  public:
   Lease(FramePool& pool, std::unique_ptr<Frame> frame) : pool_(pool), frame_(std::move(frame)) {}
@@ -66,7 +66,7 @@ Status bind_outputs(const Executable& executable, Frame& frame, std::span<ValueR
   return ok_status();
 }
 
-/// Takes or copies the outputs that the Run did not write into the caller's memory.
+/// Collects the outputs that the Run did not write into the caller's memory.
 Status collect_outputs(const Executable& executable, Frame& frame, std::span<ValueRef> outputs) {
   for (uint32_t o = 0; o < outputs.size(); ++o) {
     const tenon_tensor& made = frame.output(o);

@@ -18,8 +18,7 @@ class Schedule {
   /// Fills `plan`. All arguments are borrowed.
   Schedule(const Executable& executable, const Knowledge& knowledge, Plan* plan);
 
-  /// A slot in `domain` for a value that the next step makes. Not dynamic when `fixed` and its shape and type are
-  /// known.
+  /// A slot in `domain` for a value that the next step makes. Dynamic unless `fixed` and its shape and type are known.
   SlotIndex make_slot(ir::ValueId value, const MemoryDomain* domain, bool fixed);
   SlotIndex make_input(ir::ValueId value);
   /// The slot that holds the value in `domain`. Schedules a copy when there is none yet. `reader`: the instance that

@@ -39,8 +39,7 @@ class Assembler {
   using Progress = std::function<Status(double fraction, std::string_view stage)>;
 
   /// `model` is borrowed; `graph` is its transformed graph. `name`: the model's name, for placement rules. `memory`
-  /// counts the session's host memory; `trace` may be null. `registered`: provider manifests that the application has
-  /// registered.
+  /// counts the session's host memory; `trace` may be null. `registered`: manifests that the application registered.
   Assembler(const ir::ModelInfo& model, ir::Graph graph, config::Config config, std::string name,
             std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
             std::vector<std::string> registered);

@@ -29,8 +29,7 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-/// A shell function `_tenon_words` that prints the words that may follow its arguments, for shells with case and
-/// printf.
+/// A shell function `_tenon_words` that prints the words that may follow its arguments.
 std::string words_function(const std::vector<Place>& places) {
   std::string out = "_tenon_words() {\n  case \"$*\" in\n";
   for (const Place& place : places)

@@ -144,8 +144,7 @@ std::string unknown_command(const CLI::App& app, const std::vector<std::string>&
   return {};
 }
 
-/// The words of the command line. Adds --help for `tenon`, `tenon help [COMMAND]`, and a command without its
-/// subcommand.
+/// The command line. Adds --help for `tenon`, `tenon help [COMMAND]`, and a command without its subcommand.
 std::vector<std::string> asked_words(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words[0] == "help") {

@@ -160,7 +160,7 @@ fs::path manifest_in(const fs::path& source) {
                                          "): name the one to install");
 }
 
-/// Copies the manifest's files to folder/<id>/<version>, and writes a manifest with the new paths into `folder`.
+/// Copies a provider's files to folder/<id>/<version>, and writes a manifest with the new paths.
 fs::path copy_into(const InstalledProvider& provider, const fs::path& folder) {
   const fs::path place = fs::path(provider.id) / provider.version;
   fs::create_directories(folder / place);
@@ -273,7 +273,7 @@ void install_provider(const SessionFlags& flags, const fs::path& source, const f
     }
     const fs::path place = fs::path(provider.id) / provider.version;
     fs::create_directories(folder / provider.id);
-    fs::remove_all(folder / place);  // no manifest names it: left over from an interrupted installation
+    fs::remove_all(folder / place);  // left over, because no manifest names it
     fs::rename(staging / place, folder / place);
     fs::rename(staging / manifest.filename(), manifest);
     fs::remove_all(staging);

@@ -20,15 +20,13 @@ struct InstalledProvider {
   bool chosen = false, aside = false;
 };
 
-/// Every manifest that a session with these flags finds, then those set aside in the same folders and in the default
-/// folder.
+/// The manifests that a session with these flags finds, then those set aside in the same and the default folders.
 std::vector<InstalledProvider> installed_providers(const SessionFlags& flags);
 
 /// The folder of `install` without --to: a system folder for root, else the user's folder.
 std::filesystem::path default_provider_folder();
 
-/// Installs the provider that `source` (a manifest, or a folder with one) describes into `folder`. The host checks the
-/// copy first.
+/// Copies the provider of `source` (a manifest, or a folder with one) into `folder`, once the host accepts the copy.
 void install_provider(const SessionFlags& flags, const std::filesystem::path& source,
                       const std::filesystem::path& folder);
 

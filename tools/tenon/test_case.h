@@ -28,13 +28,11 @@ CaseResult run_case(const std::string& dir, const Config& config);
 /// Failures that a provider's author has declared: {"unsupported": [..], "expected_failure": [..],
 /// "unspecified": [..]} with entries {"pattern", "reason", "message"}. The pattern is a glob on the case's name, or,
 /// when it contains a slash, on the end of its path. The message is a part of the failure's text, so a case that
-/// fails for another reason is not excused. ONNX leaves the results of "unspecified" cases open, so such a case may
-/// also pass.
+/// fails for another reason is not excused. ONNX does not define the results of "unspecified" cases: they may pass.
 class Expectations {
  public:
   void add_file(const std::string& path);
-  /// A declared failure becomes "declared". A declared case that passes becomes "failed", so that outdated entries
-  /// are removed.
+  /// A declared failure becomes "declared". A declared case that passes becomes "failed": the entry is outdated.
   void apply(const std::string& dir, CaseResult* result) const;
 
  private:
