@@ -27,7 +27,7 @@ class BeamScorer {
   /// `prompts`: [batch, n]; copied. The spans in `options` are borrowed.
   BeamScorer(const BeamOptions& options, std::span<const int32_t> prompts);
 
-  /// Applies the repetition penalty to `scores`, [batch * beams, vocabulary], and lowers forbidden tokens to the minimum.
+  /// Applies the repetition penalty to `scores`, [batch * beams, vocabulary], and sets forbidden tokens to the lowest.
   void restrict(std::span<float> scores) const;
   /// Makes the beams the best continuations, by one token. `scores`: log-probabilities.
   void advance(std::span<const float> scores);
