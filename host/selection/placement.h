@@ -25,13 +25,13 @@ class Placement {
   /// Before the providers are asked: bars an instance from every node whose first matching rule names another
   /// provider. A rule without `required` has no effect when the session does not use its provider.
   void apply(const ir::Graph& graph, partition::Partitioner& partitioner) const;
-  /// After all were asked: lets any instance run open nodes whose rule is without `required`. True when there are such
-  /// nodes: then ask all again.
+  /// After all were asked: lets any instance run the open nodes that a rule without `required` kept from it. True when
+  /// there are such nodes: then ask all again.
   bool relax(const ir::Graph& graph, partition::Partitioner& partitioner) const;
   /// UNSUPPORTED when a rule with `required` is not met. The error names the node and why the provider declined it.
   Status check(const ir::Graph& graph, const partition::Partition& partition) const;
-  /// The same for open nodes before they are expanded, because a rule may not match the nodes of the expansion. A rule
-  /// that matches names like "NODE/inner" does. `can_expand` may be empty.
+  /// The same for open nodes before they are expanded. A node that can be expanded passes when its rule also matches the
+  /// nodes of the expansion ("NODE/inner"). `can_expand` may be empty.
   Status check_open(const ir::Graph& graph, const partition::Partitioner& partitioner,
                     const std::function<bool(const ir::Node&)>& can_expand) const;
 

@@ -1,4 +1,4 @@
-// tenon: runs, inspects, tests and measures ONNX models from the command line. It uses only the public API.
+// tenon: runs, inspects, tests and measures ONNX models from the command line, through the public API.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
