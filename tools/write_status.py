@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes docs/status.md from what the last run of the gate left in the build folder.
+"""Writes docs/status.md from the files that the last run of the gate left in the build folder.
 
-    build/gate.json                  counts of every step, in the order they ran
-    build/release/gate/<set>.json    the report of `tenon test` over one set of cases, where there is one
-    build/bench/peers*.json          rows of bench/peers.py; one with "runtime" is another runtime's
+    build/gate.json                  counts of all steps, in the order in which they ran
+    build/release/gate/<set>.json    the report of `tenon test` for one set of cases, if there is one
+    build/bench/peers*.json          rows of bench/peers.py; a row with "runtime" belongs to another runtime
     build/bench/overhead.json        rows of bench/overhead.py
     build/bench/orders*.json         rows of bench/orders.py
 
-The page depends on these files alone: no dates, no times, no paths of the machine. Sections without data say so.
+The page depends only on these files. It contains no dates, no times and no paths of the machine.
 """
 
 import json
@@ -42,11 +42,11 @@ def count_row(name: str, counts: dict) -> str:
     return table_row(name, *(counts[key] for key in ("passed", "failed", "declared", "not_run")))
 
 
-# ---- Who ran what ----
+# ---- Cases by provider ----
 
 
 def providers_section(reports: dict[str, dict]) -> str:
-    """For each set and provider: the passed cases that it ran alone, and those it shared with another."""
+    """For each set and provider: the passed cases that it ran alone, and those that it ran with other providers."""
     text = "\n## Passed cases by provider\n\n"
     text += "| set | provider | alone | with others |\n|---|---|---:|---:|\n"
     rows = ""
@@ -68,19 +68,19 @@ def models_section(report: dict) -> str:
     return text
 
 
-# ---- What fails ----
+# ---- Failures ----
 
 
 def portable(message: str) -> str:
     """A message without the parts that differ from machine to machine and from case to case."""
-    message = re.sub(r"(/[^\s/':]+)+/(?=[^\s/':]+)", "", message)  # folders; the file's own name stays
+    message = re.sub(r"(/[^\s/':]+)+/(?=[^\s/':]+)", "", message)  # removes folders, keeps the file's name
     message = re.sub(r"\b\d+(\.\d+)? (ms|s|us|ns)\b", "N s", message)
     message = " ".join(message.split())
     return message if len(message) <= LONGEST_MESSAGE else message[:LONGEST_MESSAGE - 3] + "..."
 
 
 def grouped(cases: list[dict]) -> list[tuple[str, list[str]]]:
-    """(message, names of the cases that end with it), the most frequent first."""
+    """(message, names of the cases with that message), the most frequent first."""
     groups = defaultdict(list)
     for case in cases:
         groups[portable(case["message"])].append(case["name"])
@@ -97,7 +97,7 @@ def groups_table(heading: str, cases: list[dict]) -> str:
 
 
 def failures_section(results: dict[str, dict], reports: dict[str, dict]) -> str:
-    """Every failure of the tests by name; those of case sets by message, which is what one mistake has in common."""
+    """Failures of tests by name; failures of case sets by message, because one defect often fails many cases."""
     text = "".join(f"- {name}: `{failure}`\n" for name, counts in results.items() if name not in reports
                    for failure in counts["failures"])
     for name, report in reports.items():
@@ -114,7 +114,7 @@ def declared_section(reports: dict[str, dict]) -> str:
     return "\n## Declared failures\n" + text if text else ""
 
 
-# ---- How fast ----
+# ---- Speed ----
 
 
 def model_name(path: str) -> str:
@@ -122,7 +122,7 @@ def model_name(path: str) -> str:
 
 
 def ratios_of(rows: list[dict]) -> list[tuple]:
-    """(model, threads, provider, other runtime, ratio) of one run of the bench: figures of two runs are not compared."""
+    """(model, threads, provider, other runtime, ratio) of one bench run. Times of two runs are never compared."""
     ours, others = {}, defaultdict(dict)
     for row in rows:
         key = (model_name(row["model"]), row["threads"])
@@ -134,7 +134,7 @@ def ratios_of(rows: list[dict]) -> list[tuple]:
 
 
 def performance_section(runs: list[list[dict]]) -> str:
-    """Median latency of Tenon against each other runtime that measured the same model with as many threads."""
+    """Median latency of Tenon, divided by that of each other runtime for the same model and number of threads."""
     text = "\n## Performance against other runtimes\n\n"
     ratios = [ratio for rows in runs for ratio in ratios_of(rows)]
     if not ratios:
@@ -147,7 +147,7 @@ def performance_section(runs: list[list[dict]]) -> str:
 
 
 def orders_section(runs: list[list[dict]]) -> str:
-    """What a user gets who names no provider, against the better of the orders that he could name."""
+    """The automatic order compared with the best order that a user can name."""
     rows = sorted((row["model"], row["threads"], row["median_ns"]) for run in runs for row in run)
     if not rows:
         return ""
@@ -163,7 +163,7 @@ def orders_section(runs: list[list[dict]]) -> str:
 
 
 def overhead_section(rows: list[dict]) -> str:
-    """What a Run costs beside the arithmetic, from bench/overhead.py."""
+    """The cost of a Run without its arithmetic, from bench/overhead.py."""
     if not rows:
         return ""
     text = "\n## Overhead of a Run\n\n"
@@ -180,7 +180,7 @@ def overhead_section(rows: list[dict]) -> str:
 
 def status_text(results: dict[str, dict], reports: dict[str, dict] | None = None, bench: list[list[dict]] | None = None,
                 overhead: list[dict] | None = None, orders: list[list[dict]] | None = None) -> str:
-    """The page. `reports` by the names that `results` has."""
+    """The text of the page. `reports` has the same names as `results`."""
     reports = reports or {}
     text = INTRODUCTION + "".join(count_row(name, counts) for name, counts in results.items())
     text += providers_section(reports) if reports else ""
@@ -192,7 +192,7 @@ def status_text(results: dict[str, dict], reports: dict[str, dict] | None = None
 
 
 def load_reports(names: list[str], folder: Path) -> dict[str, dict]:
-    """The reports of those steps that have one: steps are named as in gate.json, files with underscores."""
+    """The reports of the steps that have one. Steps are named as in gate.json; file names have no spaces."""
     paths = {name: folder / f"{name.replace(' ', '_')}.json" for name in names}
     return {name: json.loads(path.read_text()) for name, path in paths.items() if path.is_file()}
 

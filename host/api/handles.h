@@ -1,4 +1,4 @@
-// What the handles of sessions and Runs are.
+// The handles of sessions, slots and cancellation.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,12 @@ struct tenon_slots {
 };
 
 struct tenon_cancel {
-  uint32_t flag = 0;  // touched atomically only
+  uint32_t flag = 0;  // read and written atomically
 };
 
 namespace tenon::c_api {
 
-/// A handle is there, and of this process: a child of fork() has none of its parent's threads, and what they held locked
-/// stays so.
+/// Checks that a handle was made in this process: a child of fork() lacks the threads that its parent's handles need.
 template <class Handle>
 Status check_handle(const Handle* handle, std::string_view name) {
   if (handle == nullptr) return invalid_input(name, " is NULL");
@@ -41,7 +40,7 @@ Status check_handle(const Handle* handle, std::string_view name) {
       ErrorKind::kInvalidInput);
 }
 
-/// Frees a handle. That of a parent process is left as it is, because freeing what is in it could wait for ever.
+/// Frees a handle. A handle of the parent process is not freed, because that could wait for ever.
 template <class Handle>
 void release(Handle* handle) {
   if (handle != nullptr && handle->fork == fork_count()) delete handle;

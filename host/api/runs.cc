@@ -11,7 +11,7 @@
 namespace tenon::c_api {
 namespace {
 
-/// The options of one Run, and the trace that it may fill.
+/// The options of one Run, and its trace when the caller wants one.
 class RunRequest {
  public:
   Status read(const tenon_run_options* options) {
@@ -33,7 +33,7 @@ class RunRequest {
   }
 
   const session::RunOptions& options() const { return options_; }
-  /// A failed Run is traced as well, as far as it came.
+  /// Gives the trace to the caller, also after a failed Run.
   Status finish(Status status) {
     if (out_trace_ != nullptr) {
       Status given = give_text(trace_->to_json(), out_trace_);
@@ -92,7 +92,7 @@ tenon_status run(tenon_session* session, const tenon_run_options* options, const
     RETURN_IF_ERROR(request.finish(session->session->run(request.options(), named, names, outputs)));
     for (size_t o = 0; o < outputs.size(); ++o) {
       if (out_outputs[o] == nullptr)
-        out_outputs[o] = outputs[o].release();  // else the caller has its count already
+        out_outputs[o] = outputs[o].release();  // otherwise the caller already owns a reference
     }
     return ok_status();
   });

@@ -67,7 +67,7 @@ Result<ValueRef> gather_rows(const tenon_tensor& t, size_t axis, int64_t count,
   if (t.kind != TENON_KIND_TENSOR || t.rank <= axis || t.dims[axis] != count)
     return invalid_model("the graph gives a value that has not ", count, " rows along axis ", axis);
   std::vector<int64_t> dims(t.dims, t.dims + t.rank);
-  uint64_t outer = 1;  // of a tensor that is there: no overflow
+  uint64_t outer = 1;  // cannot overflow, because the tensor exists
   for (size_t i = 0; i < axis; ++i) outer *= static_cast<uint64_t>(dims[i]);
   dims[axis] = static_cast<int64_t>(rows.size());
   ASSIGN_OR_RETURN(ValueRef out, make_tensor(t.dtype, dims));
@@ -92,7 +92,7 @@ Result<ValueRef> empty_cache(const ir::Value& value, size_t row_axis, int64_t ro
   if (!value.type.is_tensor() || declared.size() != size + 1 || !declared[heads].known() ||
       !declared[size].known())
     return unsupported("the heads and sizes of '", value.name, "' are not known");
-  std::vector<int64_t> dims(size + 1, 2);  // before the rows: keys, then values
+  std::vector<int64_t> dims(size + 1, 2);  // an axis before the rows is of size 2: keys, then values
   dims[row_axis] = rows;
   dims[heads] = declared[heads].value;
   dims[length] = 0;

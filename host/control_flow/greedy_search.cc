@@ -1,4 +1,5 @@
-// GreedySearch of com.microsoft: one sequence per batch entry, each token the best one, by a decoder of the GPT-2 form.
+// GreedySearch of com.microsoft, with a decoder of the GPT-2 form: one sequence per batch entry, always continued with
+// the token of the highest score.
 #include "host/control_flow/beam_model.h"
 
 namespace tenon::runtime {

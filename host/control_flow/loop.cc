@@ -1,5 +1,4 @@
-// Loop: a body that runs a number of times, or while a condition holds, with values carried from turn to
-// turn.
+// Loop: a body that runs a number of times, or while a condition holds, with values carried from turn to turn.
 #include <limits>
 
 #include "host/control_flow/control_flow.h"
@@ -8,8 +7,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// A one-element input that the executor makes itself, of the rank that the body declares (some exporters
-/// declare [1]).
+/// An input of one element that Loop makes itself. It has the rank that the body declares: some exporters declare [1].
 class OneElement {
  public:
   OneElement(uint32_t dtype, void* data, uint64_t bytes, const ir::Type& declared) {

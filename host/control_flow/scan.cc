@@ -1,8 +1,7 @@
-// Scan: a body that runs once per element along an axis of its scan inputs, with states carried from turn to
-// turn.
+// Scan: a body that runs once per element along an axis of its scan inputs, with states carried from turn to turn.
 //
-// Version 8 has a batch axis in front of everything, whose elements are scanned one after the other, and may
-// give a length for each; from version 9 on the axes and directions are attributes.
+// In version 8 all inputs have a leading batch axis, whose elements are scanned one after the other, and an input may
+// give a length for each. From version 9 on, axes and directions are attributes.
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +24,7 @@ std::vector<int64_t> ints_or(const ir::Node& node, std::string_view name, size_t
   return out;
 }
 
-/// What one scan gives: final states, and per scan output the elements of all turns.
+/// The result of one scan: the final states, and per scan output the elements of all turns.
 struct ScanResult {
   std::vector<Argument> states;
   std::vector<std::vector<ValueRef>> outputs;
@@ -85,7 +84,7 @@ class Scan {
     return graph_.value(graph_.outputs()[spec_.states + i]).type;
   }
 
-  /// The common length of the scan inputs along their axes, which are made positive.
+  /// The common length of the scan inputs along their axes. Makes negative axes positive.
   Result<int64_t> length_of(const std::vector<tenon_tensor>& scanned) {
     int64_t length = -1;
     for (size_t i = 0; i < scanned.size(); ++i) {
@@ -186,7 +185,7 @@ class Scan {
     return length;
   }
 
-  /// Turns that a shorter sequence does not make give zeros.
+  /// Fills in zeros for the turns that a shorter sequence does not have.
   Status pad(std::vector<ValueRef>* elements, int64_t length) {
     if (elements->empty()) return ok_status();
     while (static_cast<int64_t>(elements->size()) < length) {

@@ -1,11 +1,11 @@
-// SequenceMap: a body that runs once per element of a sequence; further inputs are sequences of the same
-// length, or tensors that every turn sees whole.
+// SequenceMap: a body that runs once per element of a sequence. Further inputs are sequences of the same length, or
+// tensors that are passed whole to every turn.
 #include "host/control_flow/control_flow.h"
 
 namespace tenon::runtime {
 namespace {
 
-/// What input `i` gives to turn `turn`.
+/// The argument of turn `turn` for input `i`: an element of a sequence, or the whole tensor.
 Result<Argument> element_of(ControlFlow& flow, size_t i, size_t turn) {
   Argument whole = flow.argument(i);
   if (whole.tensor.kind != TENON_KIND_SEQUENCE) return whole;

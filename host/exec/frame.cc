@@ -13,7 +13,7 @@ void* shift(void* data, uint64_t bytes) {
   return data == nullptr ? nullptr : static_cast<std::byte*>(data) + bytes;
 }
 
-/// What of a descriptor the plan knows.
+/// The fields of a descriptor that the plan knows.
 tenon_tensor describe(const Slot& slot) {
   tenon_tensor tensor{};
   tensor.kind = slot.value_kind;
@@ -37,7 +37,7 @@ bool same_place(const tenon_tensor& a, const tenon_tensor& b) {
 }
 
 void move_to(tenon_tensor* tensor, const tenon_tensor& from, uint64_t byte_offset) {
-  if (from.kind != TENON_KIND_TENSOR) {  // a handle, or the absence of one: it has no views
+  if (from.kind != TENON_KIND_TENSOR) {  // a handle or an absent value: neither has views
     *tensor = from;
     return;
   }
@@ -233,7 +233,7 @@ Result<ValueRef> Frame::take_output(uint32_t index) const {
   if (slot.is_whole_value()) return slot.value;
   if (!slot.value || plan_->slots[plan_->outputs[index]].kind != SlotKind::kDynamic)
     return copy_tensor(tensor);
-  // Another shape over memory made during the Run: keep that memory as long as the new value.
+  // The output is a view, of another shape, of memory made during the Run: the new value keeps that memory alive.
   tenon_value* owner = ValueRef(slot.value).release();
   Result<ValueRef> view = wrap_tensor(
       tensor, [](void* held) { ValueRef::adopt(static_cast<tenon_value*>(held)); }, owner);

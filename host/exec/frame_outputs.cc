@@ -1,4 +1,4 @@
-// Outputs that are made while a step runs, in memory of their own.
+// Outputs whose memory is allocated while a step runs.
 #include <algorithm>
 
 #include "host/exec/frame.h"

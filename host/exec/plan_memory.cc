@@ -128,7 +128,7 @@ class Layout {
     }
     for (uint32_t i = 0; i < plan_->steps.size(); ++i) {
       const PlanStep& step = plan_->steps[i];
-      if (step.kind != StepKind::kRun) continue;  // all others look at the slots when they run
+      if (step.kind != StepKind::kRun) continue;  // all others read the slots when they run
       uint32_t tensor = step.first_tensor;
       for (SlotIndex s : step.inputs) add_patch(s, tensor++, i);
       for (SlotIndex s : step.outputs) add_patch(s, tensor++, i);

@@ -78,7 +78,7 @@ void Placement::apply(const ir::Graph& graph, partition::Partitioner& partitione
     const Rule* rule = graph.has_node(id) ? rule_for(graph.node(id)) : nullptr;
     if (rule == nullptr) continue;
     if (!rule->names_anybody() && !rule->rule.required)
-      continue;  // names a provider that this session does not use
+      continue;  // the rule names a provider that this session does not use
     for (uint32_t i = 0; i < names_.size(); ++i) {
       if (rule->allowed[i]) continue;
       partitioner.bar(i, id, partition::RejectCode::kPlacement,

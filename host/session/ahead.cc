@@ -12,7 +12,7 @@ using Given = std::map<uint32_t, const std::vector<Dims>*>;  // by input
 
 std::string text_of(const Dims& dims) { return ir::Shape::of(dims).to_string(); }
 
-/// Completes the sets that the config gives, and checks them against the model.
+/// Completes the shape sets of the config and checks them against the model.
 class Completer {
  public:
   Completer(const config::Config& config, const IoList& inputs)
@@ -88,7 +88,7 @@ class Completer {
                        input.type_text);
   }
 
-  /// An input that the config does not name: what the model fixes, and dims that it shares with a named one.
+  /// The shape of an input that the config does not name: the model's fixed dims, and symbols that named inputs share.
   Result<Dims> infer(const IoEntry& input, const std::map<std::string, int64_t>& symbols) const {
     Dims out = input.dims;
     bool known = input.type.shape.has_rank;
@@ -130,7 +130,7 @@ Result<std::vector<ShapeSet>> shapes_ahead(const config::Config& config, const I
   std::vector<Dims> shapes;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const ir::Type& type = inputs[i].type;
-    if (!type.is_tensor() || !type.shape.is_static()) return out;  // learned at the first Run
+    if (!type.is_tensor() || !type.shape.is_static()) return out;  // shapes become known in the first Run
     shapes.push_back(inputs[i].dims);
   }
   out.emplace_back(inputs, std::move(shapes));

@@ -27,7 +27,7 @@ Status wrong(const IoEntry& entry, const tenon_tensor& tensor, std::string_view 
                        why);
 }
 
-/// The bytes that the description promises are those that its shape needs.
+/// Checks that the tensor has data, and the number of bytes that its shape needs.
 Status check_whole(const IoEntry& entry, const tenon_tensor& tensor) {
   int64_t count = 0;
   if (!runtime::count_elements({tensor.dims, tensor.rank}, &count))
@@ -80,7 +80,7 @@ IoList::IoList(const ir::Graph& graph, const std::vector<ir::ValueId>& values, s
     }
     entries_.push_back(std::move(entry));
   }
-  for (uint32_t i = 0; i < entries_.size(); ++i) {  // the entries stay where they are from now on
+  for (uint32_t i = 0; i < entries_.size(); ++i) {  // the entries are not moved from here on
     for (const std::string& name : entries_[i].dim_names)
       entries_[i].dim_name_views.push_back({name.data(), name.size()});
     by_name_.emplace(entries_[i].name, i);
@@ -113,7 +113,7 @@ Result<uint32_t> IoList::find(std::string_view name) const {
 Status check_input(const IoEntry& entry, const tenon_tensor& tensor) {
   const ir::Type& type = entry.type;
   if (type.kind == ir::ValueKind::kOptional && tensor.kind != TENON_KIND_OPTIONAL)
-    return ok_status();  // its content
+    return ok_status();  // the content of the optional
   if (type.kind != ir::ValueKind::kUnknown && tensor.kind != static_cast<uint32_t>(type.kind)) {
     return wrong(entry, tensor, "it is another kind of value");
   }

@@ -14,7 +14,7 @@
 namespace tenon::session {
 namespace {
 
-/// Tells the application how far it is.
+/// Calls the application's progress function, and checks the load's time limit.
 Status report(const SessionOptions& options, double fraction, std::string_view stage) {
   RETURN_IF_ERROR(check_stop(str_cat("stage '", stage, "' was to begin")));
   if (!options.progress || options.progress(fraction, stage)) return ok_status();
@@ -43,7 +43,7 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
   const runtime::FloatMode mode;
   LoadTime time;
   RETURN_IF_ERROR(time.begin(settings));
-  // A failure names the model, or the config that is to blame.
+  // Errors of load() already name the model or the config key.
   ASSIGN_OR_RETURN(ir::Model model, session->load(source, config, options));
   Status status = session->build(std::move(model), config, options);
   if (status.ok()) status = session->plan_ahead(config);
@@ -64,7 +64,7 @@ Result<ir::Model> Session::load(const ModelSource& source, const config::Config&
   const runtime::TraceSpan span(trace_.get(), "read", "load");
   const bool borrowed = source.data != nullptr && source.keep;
   if (source.data != nullptr && !borrowed)
-    RETURN_IF_ERROR(memory_->check_size(source.size).with_context(place_));  // it is copied
+    RETURN_IF_ERROR(memory_->check_size(source.size).with_context(place_));  // the bytes are copied
   ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings()));
   Result<runtime::MemoryCharge> charge =
       runtime::MemoryCharge::take(memory_, borrowed ? 0 : copied_bytes(model, config.settings()));

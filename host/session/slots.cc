@@ -142,7 +142,7 @@ Status Slots::run_until_done(const RunOptions& options) {
   Status status = run_once();
   Attempts attempts;
   while (!status.ok()) [[unlikely]] {
-      if (assembly_ == nullptr) return status;  // it did not come as far as an assembly
+      if (assembly_ == nullptr) return status;  // the first replan() failed before it had an assembly
       RETURN_IF_ERROR(session_->recover(assembly_, std::move(status), &attempts, options));
       frame_.reset();
       status = run_once();

@@ -1,4 +1,4 @@
-// tenon compare: the same Run on two sets of providers, value by value.
+// tenon compare: runs a model on two sets of providers and compares the values.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,9 +23,9 @@ struct CompareFlags {
   uint64_t seed = 0;
 };
 
-/// Who makes a value, and its place in the order of the nodes.
+/// The node that makes a value, its instance, and its position in the order of the nodes.
 struct Maker {
-  int position = -1;  // of a graph's own constant or input
+  int position = -1;  // -1: no node makes the value
   std::string node, op, instance;
 };
 
@@ -43,7 +43,7 @@ std::map<std::string, Maker> makers_of(const Session& session) {
 }
 
 struct Row {
-  std::string value, difference;  // empty: as close as the table of tolerances asks
+  std::string value, difference;  // empty: within the tolerance
   Maker a, b;
   ErrorStats stats;
   bool has_stats = false;
@@ -64,7 +64,7 @@ Row compare_value(const NamedValue& a, const Value& b, Rigour rigour) {
   return row;
 }
 
-/// `first` in front of what both have, or that alone.
+/// select.order as TOML: the ids of `first`, then `last`, without duplicates.
 std::string order_for(const std::vector<std::string>& first, const std::string& last) {
   std::vector<std::string> order;
   for (const std::string& id : first)
@@ -73,7 +73,7 @@ std::string order_for(const std::vector<std::string>& first, const std::string& 
   return order_of(order);
 }
 
-/// Every input that was not given, at random.
+/// The inputs that were given; the others are random.
 std::vector<NamedValue> inputs_for(const Session& session, const CompareFlags& flags) {
   std::vector<NamedValue> out =
       read_inputs(session, session.describe(TENON_DESCRIBE_MODEL), flags.inputs, flags.seed);
@@ -101,7 +101,7 @@ std::vector<Row> compare_all(const CompareFlags& flags) {
       session_b(flags.model, config_b, {}, session_flags);
   const std::vector<NamedValue> inputs = inputs_for(session_a, flags);
   const Outputs outputs_a = session_a.run(inputs), outputs_b = session_b.run(inputs);
-  // After the Runs: a fallback during one of them is then seen.
+  // Read after the Runs, so that a fallback during a Run is seen.
   const std::map<std::string, Maker> makers_a = makers_of(session_a), makers_b = makers_of(session_b);
   const auto maker = [](const std::map<std::string, Maker>& makers, const std::string& name) {
     const auto found = makers.find(name);

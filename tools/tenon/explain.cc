@@ -1,4 +1,4 @@
-// tenon explain: node by node, who runs it and why others declined.
+// tenon explain: shows for each node the instance that runs it, and why others declined it.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

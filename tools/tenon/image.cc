@@ -97,7 +97,7 @@ Plane decode(const std::string& path, int64_t channels) {
   return plane;
 }
 
-// The mean over the source area that a target pixel covers; for enlarging this is nearest neighbour.
+// The mean over the source area that a target pixel covers. When enlarging, this is close to nearest neighbour.
 float area_mean(const Plane& plane, double y0, double y1, double x0, double x1, int c) {
   double sum = 0, weight = 0;
   for (int y = static_cast<int>(y0); y < y1 && y < plane.height; ++y) {

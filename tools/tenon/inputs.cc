@@ -1,4 +1,4 @@
-// `--input name=source`: files of several kinds, random and zero tensors.
+// `--input name=source`: reads files of several kinds, makes random and zero tensors.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -121,7 +121,7 @@ std::vector<NamedValue> read_inputs(const Session& session, const std::string& m
   std::vector<tenon_io_info> infos = session.inputs();
   std::map<std::string, std::string> metadata = metadata_of(model_description);
   std::vector<NamedValue> out;
-  std::string others;  // "random" or "zeros" for all inputs that nobody names
+  std::string others;  // "random" or "zeros": source of all inputs that are not named
   for (const std::string& spec : specs) {
     if (infos.size() != 1 && (spec == "random" || spec == "zeros")) {
       if (!others.empty())
@@ -129,7 +129,7 @@ std::vector<NamedValue> read_inputs(const Session& session, const std::string& m
       others = spec;
       continue;
     }
-    // Names may hold '=' themselves, so the longest input name that fits wins.
+    // A name may contain '=', so the text up to the first '=' is used only when no input name matches.
     size_t equals = spec.find('=');
     for (const tenon_io_info& info : infos)
       if (spec.size() > info.name.size && spec.compare(0, info.name.size, as_string(info.name)) == 0 &&

@@ -1,5 +1,4 @@
-// tenon: run, look into, test and measure ONNX models from the command line. A user of the public API like
-// any other.
+// tenon: runs, inspects, tests and measures ONNX models from the command line, through the public API.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -58,7 +57,7 @@ std::string_view level_name(uint32_t level) {
   }
 }
 
-// Without -v only what a person who started the command must know.
+// Without -v, only warnings and errors are printed.
 uint32_t g_level = TENON_LOG_WARNING;
 
 void print_line(void*, uint32_t level, tenon_str provider, tenon_str code, tenon_str message) {
@@ -126,7 +125,7 @@ bool has_command(const CLI::App& app, const std::string& name) {
   return false;
 }
 
-/// What is wrong with the words that must be commands; empty when nothing is.
+/// The error text for a word that should be a command but is not; empty when there is none.
 std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* here = &app;
   std::string path = "tenon";
@@ -145,7 +144,7 @@ std::string unknown_command(const CLI::App& app, const std::vector<std::string>&
   return {};
 }
 
-/// `tenon`, `tenon help [COMMAND]` and a command that only has commands of its own ask for help.
+/// The command line. Adds --help for `tenon`, `tenon help [COMMAND]`, and a command without its subcommand.
 std::vector<std::string> asked_words(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words[0] == "help") {
@@ -192,7 +191,7 @@ int run_command(int argc, char** argv) {
     std::printf("%s", completion(app, words[1]).c_str());
     return kSuccess;
   }
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // the order that CLI11 expects
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

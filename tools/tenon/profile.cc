@@ -28,7 +28,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Adds the steps of one Run. A step that runs in several rounds has one time: their sum.
+/// Adds the steps of one Run. The times of a step that runs in several rounds are summed.
 void add_run(const std::string& trace, size_t run, std::vector<Step>& steps) {
   const Json parsed = Json::parse(trace, nullptr, false);
   std::map<std::pair<std::string, std::string>, size_t> places;

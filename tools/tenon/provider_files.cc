@@ -22,7 +22,7 @@ Error provider_error(const std::string& id, const std::string& message) {
   return Error(TENON_ERROR_PROVIDER_MISSING, TENON_FAILED_PRECONDITION, "provider '" + id + "'", message);
 }
 
-/// What the file system says becomes one of our errors.
+/// Turns an exception of the file system into a tenon::Error.
 template <class F>
 auto on_disk(F&& work) {
   try {
@@ -54,7 +54,7 @@ std::string text_at(const Json& json, const std::string& pointer) {
   return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
 }
 
-/// Ids and versions become names of folders.
+/// True when `word` can safely be part of a folder's name, as ids and versions are.
 bool is_plain(const std::string& word) {
   return !word.empty() && word[0] != '.' && std::all_of(word.begin(), word.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '+' || c == '_';
@@ -73,7 +73,7 @@ InstalledProvider read_manifest(const fs::path& path) {
   return out;
 }
 
-/// The files that a manifest names, as it names them: the library first.
+/// The paths of a manifest's files as written there, the library first.
 std::vector<std::string> named_files(const Json& manifest) {
   std::vector<std::string> out{text_at(manifest, "/library/path")};
   for (const Json& file : manifest.value("files", Json::array())) out.push_back(file.value("path", ""));
@@ -85,7 +85,7 @@ Json describe_found(const SessionFlags& flags) {
   return found.is_array() ? found : Json::array();
 }
 
-/// TENON_PROVIDER_FILES replaces discovery.search; here it waits.
+/// Unsets TENON_PROVIDER_FILES while it lives, because the variable replaces discovery.search.
 class WithoutProviderFiles {
  public:
   WithoutProviderFiles() {
@@ -103,7 +103,7 @@ class WithoutProviderFiles {
   std::string kept_;
 };
 
-/// What the host says of one manifest, in whatever folder it lies.
+/// The host's verdict on one manifest, which may be in any folder.
 InstalledProvider judge(SessionFlags flags, const fs::path& manifest) {
   const WithoutProviderFiles only_here;
   flags.settings.push_back("discovery.search=" + Json{manifest.parent_path().string()}.dump());
@@ -132,7 +132,7 @@ const InstalledProvider* chosen(const std::vector<InstalledProvider>& all, const
   return nullptr;
 }
 
-/// Who is taken now, as the last line of each command.
+/// Prints `done`, and the version that the next session uses.
 void report(const SessionFlags& flags, const std::string& id, const std::string& done) {
   const std::vector<InstalledProvider> all = installed_providers(flags);
   const InstalledProvider* taken = chosen(all, id);
@@ -160,7 +160,7 @@ fs::path manifest_in(const fs::path& source) {
                                          "): name the one to install");
 }
 
-/// Copies what the manifest names to folder/<id>/<version>, and the manifest beside with the new places.
+/// Copies a provider's files to folder/<id>/<version>, and writes a manifest with the new paths.
 fs::path copy_into(const InstalledProvider& provider, const fs::path& folder) {
   const fs::path place = fs::path(provider.id) / provider.version;
   fs::create_directories(folder / place);
@@ -188,7 +188,7 @@ fs::path copy_into(const InstalledProvider& provider, const fs::path& folder) {
   return manifest;
 }
 
-/// Empty without a home.
+/// Empty when neither XDG_DATA_HOME nor HOME is set.
 fs::path user_provider_folder() {
   const char *data = std::getenv("XDG_DATA_HOME"), *home = std::getenv("HOME");
   if (data != nullptr && *data == '/') return fs::path(data) / "tenon/providers.d";
@@ -260,7 +260,7 @@ void install_provider(const SessionFlags& flags, const fs::path& source, const f
     }
     fs::create_directories(folder);
     const fs::path staging = folder / (".installing-" + provider.id + "-" + provider.version);
-    fs::remove_all(staging);  // of one that was cut
+    fs::remove_all(staging);  // left over from an interrupted installation
     try {
       const InstalledProvider verdict = judge(flags, copy_into(provider, staging));
       if (!verdict.refusal.empty())
@@ -273,7 +273,7 @@ void install_provider(const SessionFlags& flags, const fs::path& source, const f
     }
     const fs::path place = fs::path(provider.id) / provider.version;
     fs::create_directories(folder / provider.id);
-    fs::remove_all(folder / place);  // no manifest names it: of an installation that was cut
+    fs::remove_all(folder / place);  // left over, because no manifest names it
     fs::rename(staging / place, folder / place);
     fs::rename(staging / manifest.filename(), manifest);
     fs::remove_all(staging);
@@ -343,7 +343,8 @@ void remove_provider(const SessionFlags& flags, const std::string& id, const std
     for (const std::string& file : named_files(read_manifest(aside).content)) {
       const fs::path path = (aside.parent_path() / file).lexically_normal();
       const fs::path inside = path.lexically_relative(aside.parent_path().lexically_normal());
-      if (inside.empty() || *inside.begin() == "..") continue;  // of somebody else
+      if (inside.empty() || *inside.begin() == "..")
+        continue;  // outside the provider's folder: not ours to delete
       fs::remove(path);
       std::error_code not_empty;
       for (fs::path up = inside.parent_path(); !up.empty(); up = up.parent_path())

@@ -29,7 +29,7 @@ bool sets_version(const std::string& line) {
   return line.compare(0, 7, "version") == 0 && trimmed(line.substr(7)).compare(0, 1, "=") == 0;
 }
 
-/// The text with provider.<id>.version set; all else, comments too, stays as it was.
+/// The text with provider.<id>.version set. All other lines, comments included, are unchanged.
 std::string with_version(const std::string& text, const std::string& id, const std::string& version) {
   const std::string setting = "version = \"=" + version + "\"", header = "[provider." + id + "]";
   std::istringstream in(text);
@@ -66,7 +66,7 @@ void pin_provider(const SessionFlags& flags, const std::string& id, const std::s
   const fs::path next = file.string() + ".next";
   error = write_file(next.string(), with_version(read(file), id, version));
   if (error) throw input_error(next.string(), "cannot be written: " + error.message());
-  // The new file is used before it is the file: what it says must be true.
+  // The new file is tried before it replaces the old one: sessions must use the pinned version.
   SessionFlags pinned = flags;
   pinned.config_path = next.string();
   std::string taken;

@@ -1,4 +1,4 @@
-// tenon providers: every manifest found, its verdict and why.
+// tenon providers: lists the manifests found with their verdicts, and changes the installed providers.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// `afresh`: a scan that was kept from before is made again.
+/// `afresh`: scans again instead of using cached results.
 Json find_providers(const SessionFlags& flags, bool afresh = false) {
   Json json = Json::parse(describe_providers(flags.config(), true, afresh), nullptr, false);
   return json.is_array() ? json : Json::array();
@@ -62,7 +62,7 @@ int show(const SessionFlags& flags, const std::string& id) {
   return kSuccess;
 }
 
-/// The user excluded it, or another copy is used: nothing to mend.
+/// True when the user excluded the provider, or another copy is used: there is nothing to fix.
 bool is_by_choice(const Json& entry) {
   const std::string refusal = entry.value("refusal", "");
   return refusal == "E_DISABLED" || refusal == "E_DUPLICATE_ID";

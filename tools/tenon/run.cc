@@ -1,4 +1,4 @@
-// tenon run: one Run, its outputs, and where each part ran.
+// tenon run: runs a model once, and prints its outputs and the instances that ran its nodes.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -41,8 +41,8 @@ std::vector<std::string> split(const std::string& text) {
   return out;
 }
 
-// One row of class scores: [C] or [1, C], float, with probabilities' sum, or with labels in the model's
-// metadata.
+// True for one row of class scores: float32 [C] or [1, C], with C labels in the model's metadata, or with elements that
+// are probabilities and sum to 1.
 bool looks_like_classes(const Value& value, size_t labels) {
   if (value.kind() != TENON_KIND_TENSOR || value.dtype() != TENON_FLOAT32) return false;
   const tenon_tensor tensor = value.describe();
@@ -98,7 +98,7 @@ std::string type_text(const Value& value) {
   }
 }
 
-// "cpu: 12 nodes" for each provider, from the explain JSON.
+// The number of nodes per instance, from the explain JSON.
 std::map<std::string, int> nodes_by_provider(const std::string& explain) {
   std::map<std::string, int> out;
   nlohmann::json json = nlohmann::json::parse(explain, nullptr, false);
@@ -107,7 +107,7 @@ std::map<std::string, int> nodes_by_provider(const std::string& explain) {
   return out;
 }
 
-// "opencl 0.1.0 (S_EMULATED)" for each build or provider that one might have expected.
+// "opencl 0.1.0 (S_EMULATED)" for each build or provider that was passed over.
 std::string passed_over_text(const std::string& explain) {
   std::string out;
   const nlohmann::json json = nlohmann::json::parse(explain, nullptr, false);

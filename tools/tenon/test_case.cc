@@ -36,20 +36,19 @@ Value read_value(const fs::path& path, const tenon_io_info& info) {
   return Value::adopt(value);
 }
 
-// Nodes per provider, and whether only the completing provider took part (it is the one all others fall back
-// to).
+// The number of nodes per provider.
 std::map<std::string, int> placement(const Json& explain) {
   std::map<std::string, int> out;
   for (const Json& node : explain.value("nodes", Json::array())) ++out[node.value("provider", "?")];
   return out;
 }
 
-// input_K.pb or output_K.pb of a data set.
+// The path of input_K.pb or output_K.pb of a data set.
 fs::path file_of(const fs::path& dir, const char* kind, size_t index) {
   return dir / (std::string(kind) + "_" + std::to_string(index) + ".pb");
 }
 
-// A file that belongs to no input or output of the model would be compared with nothing.
+// The error text for a file that belongs to no input or output of the model; empty when there is none.
 std::string left_over(const fs::path& dir, const char* kind, size_t count) {
   const std::string start = std::string(kind) + "_";
   for (const auto& entry : fs::directory_iterator(dir)) {

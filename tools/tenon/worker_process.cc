@@ -34,7 +34,7 @@ struct Pipe {
 }  // namespace
 
 std::unique_ptr<WorkerProcess> WorkerProcess::start(const std::vector<std::string>& arguments) {
-  signal(SIGPIPE, SIG_IGN);  // a worker that died is noticed by its answer pipe
+  signal(SIGPIPE, SIG_IGN);  // the answer pipe shows that a worker has died
   Pipe requests, answers;
   if (!requests.open() || !answers.open()) return nullptr;
   posix_spawn_file_actions_t actions;
