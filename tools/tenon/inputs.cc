@@ -130,11 +130,12 @@ std::vector<NamedValue> read_inputs(const Session& session, const std::string& m
       continue;
     }
     // A name may contain '=', so the text up to the first '=' is used only when no input name matches.
+    // Of several names that match, the longest.
     size_t equals = spec.find('=');
     for (const tenon_io_info& info : infos)
       if (spec.size() > info.name.size && spec.compare(0, info.name.size, as_string(info.name)) == 0 &&
           spec[info.name.size] == '=')
-        equals = info.name.size;
+        equals = std::max(equals, static_cast<size_t>(info.name.size));
     if (equals == std::string::npos) {
       if (infos.size() != 1)
         throw input_error("--input " + spec,
