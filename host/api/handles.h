@@ -3,6 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "host/base/fork.h"
 #include "host/session/session.h"
@@ -10,7 +14,10 @@
 #include "tenon/tenon.h"
 
 struct tenon_session {
+  explicit tenon_session(std::shared_ptr<tenon::session::Session> made) : session(std::move(made)) {}
   std::shared_ptr<tenon::session::Session> session;
+  std::mutex mutex;
+  std::set<std::string> texts;  // given to the caller, who may keep them; guarded by mutex
   uint32_t fork = tenon::fork_count();
 };
 

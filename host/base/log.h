@@ -17,11 +17,32 @@ struct LogLine {
 };
 /// Sets where log lines go. An empty function, the default, drops them. `sink` is called from any thread.
 void set_log_sink(std::function<void(const LogLine&)> sink);
-/// True when a sink is set. Work that only serves the log can be skipped otherwise.
+/// True when somebody gets the lines of this thread. Work that only serves the log can be skipped otherwise.
 bool has_log_sink();
 /// Logs a line of the runtime itself (`provider` is empty). Never fails; the line may be dropped.
 void log_line(uint32_t level, std::string_view code, std::string_view message) noexcept;
-/// Passes a line to the sink. Never fails; the line may be dropped.
+/// Passes a line to the sinks. Never fails; the line may be dropped.
 void send_log_line(const LogLine& line) noexcept;
+
+/// While it lives, lines that this thread logs also go to `sink`, which may be empty. Scopes may be nested: the innermost
+/// sink that is not empty gets them.
+class LogScope {
+ public:
+  explicit LogScope(const std::function<void(const LogLine&)>& sink) {
+    if (sink) enter(sink);
+  }
+  ~LogScope() {
+    if (entered_) leave();
+  }
+  LogScope(const LogScope&) = delete;
+  LogScope& operator=(const LogScope&) = delete;
+
+ private:
+  void enter(const std::function<void(const LogLine&)>& sink);
+  void leave();
+
+  bool entered_ = false;
+  const std::function<void(const LogLine&)>* outer_ = nullptr;
+};
 
 }  // namespace tenon

@@ -41,6 +41,8 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
       std::make_shared<runtime::MemoryBudget>(settings.memory.host_limit, settings.limits.string_bytes);
   const runtime::BudgetScope scope(session->memory_);
   const runtime::FloatMode mode;
+  session->log_ = options.log;
+  const LogScope log(session->log_);
   LoadTime time;
   RETURN_IF_ERROR(time.begin(settings));
   // Errors of load() already name the model or the config key.
@@ -199,6 +201,7 @@ Status Session::run_arguments(const RunOptions& options, std::span<const runtime
 
 Status Session::run(const RunOptions& options, std::span<const NamedValue> inputs,
                     std::span<const std::string_view> output_names, std::span<runtime::ValueRef> outputs) {
+  const LogScope log(log_);
   std::vector<runtime::Argument> arguments(inputs_.size());
   for (const NamedValue& input : inputs) {
     ASSIGN_OR_RETURN(const uint32_t index, inputs_.find(input.name));

@@ -14,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
+#include "host/base/log.h"
 #include "host/config/config.h"
 #include "host/device/value.h"
 #include "host/exec/executable.h"
@@ -36,6 +37,8 @@ struct ModelSource {
 };
 
 struct SessionOptions {
+  /// Receives what creating and running the session logs on the calling thread. May be empty.
+  std::function<void(const LogLine&)> log;
   /// Called with a fraction in [0, 1] and the stage's name; returns false to cancel. May be empty.
   std::function<bool(double fraction, std::string_view stage)> progress;
   /// Makes every value of the model's graph an output.
@@ -62,6 +65,8 @@ class Session {
   static Result<std::shared_ptr<Session>> create(const ModelSource& source, const config::Config& config,
                                                  const SessionOptions& options = {});
   ~Session();
+
+  const std::function<void(const LogLine&)>& log() const { return log_; }
 
   const IoList& inputs() const { return inputs_; }
   const IoList& outputs() const { return outputs_; }
@@ -110,6 +115,7 @@ class Session {
   ir::ModelInfo model_;
   std::shared_ptr<runtime::MemoryBudget> memory_;
   std::shared_ptr<runtime::Trace> trace_;  // writes profiling.file; null without that key
+  std::function<void(const LogLine&)> log_;
   std::unique_ptr<Recovery> recovery_;
   IoList inputs_, outputs_;
   std::vector<runtime::ValueRef> default_values_;  // per input

@@ -129,6 +129,7 @@ Status Slots::bind_outputs() {
 Status Slots::run(const RunOptions& options) {
   const runtime::BudgetScope scope(session_->memory());
   const runtime::FloatMode mode;
+  const LogScope log(session_->log());
   Status status = session_->begin_run(options, &context_);
   if (status.ok()) {
     const StopScope stop(&context_.control.stop);

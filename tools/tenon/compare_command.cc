@@ -96,9 +96,10 @@ std::vector<Row> compare_all(const CompareFlags& flags) {
   const std::string& b = flags.providers[1];
   config_a.set("select.order", order_for({a}, b));
   config_b.set("select.order", order_for({}, b));
-  const uint32_t session_flags = flags.all_nodes ? TENON_SESSION_ALL_VALUES : 0;
-  Session session_a(flags.model, config_a, {}, session_flags),
-      session_b(flags.model, config_b, {}, session_flags);
+  SessionOptions session_options;
+  session_options.flags = flags.all_nodes ? TENON_SESSION_ALL_VALUES : 0;
+  Session session_a(flags.model, config_a, session_options),
+      session_b(flags.model, config_b, session_options);
   const std::vector<NamedValue> inputs = inputs_for(session_a, flags);
   const Outputs outputs_a = session_a.run(inputs), outputs_b = session_b.run(inputs);
   // Read after the Runs, so that a fallback during a Run is seen.

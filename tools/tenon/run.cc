@@ -177,10 +177,12 @@ int run(const RunFlags& flags) {
   Config config = flags.session.config();
   if (!flags.trace_file.empty())
     config.set("profiling.file", nlohmann::json(flags.trace_file).dump(), "--trace");
-  Session session(flags.model, config, [&](double fraction, std::string_view stage) {
+  SessionOptions session_options;
+  session_options.progress = [&](double fraction, std::string_view stage) {
     bar.update(fraction, std::string(stage));
     return true;
-  });
+  };
+  Session session(flags.model, config, session_options);
   const double load_ns = ns_since(load_start);
   const std::string description = session.describe(TENON_DESCRIBE_MODEL);
   std::vector<std::string> specs = flags.inputs;

@@ -82,6 +82,21 @@ enum {
   TENON_SESSION_ALL_VALUES = 1u
 };
 
+/* A provider's instance that a session uses. Strings live as long as the session. */
+typedef struct tenon_instance_info {
+  uint32_t struct_size;
+  uint32_t reserved;
+  tenon_str instance; /* "cuda/gpu:0", as in config */
+  tenon_str provider; /* its id */
+  tenon_str version;
+  tenon_str library; /* the path of its file */
+} tenon_instance_info;
+
+typedef void (*tenon_free_fn)(void* context);
+/* `level`: TENON_LOG_x. `provider`: "cuda 1.4.0", or empty when the runtime itself speaks. `code`: a word for programs. */
+typedef void (*tenon_log_fn)(void* context, uint32_t level, tenon_str provider, tenon_str code,
+                             tenon_str message);
+
 typedef struct tenon_session_options {
   uint32_t struct_size;
   uint32_t flags; /* TENON_SESSION_x */
@@ -89,6 +104,11 @@ typedef struct tenon_session_options {
    * "compile", ...). A result other than 0 cancels. May be NULL. */
   int32_t (*progress)(void* context, double fraction, tenon_str stage);
   void* progress_context;
+  /* Receives the lines that creating and running this session logs on the calling thread. The function of log_set
+   * receives them too, and it alone receives what providers log on their own threads. Called on every thread that creates
+   * or runs the session, until the session and its slots are released. May be NULL. */
+  tenon_log_fn log;
+  void* log_context;
 } tenon_session_options;
 
 typedef struct tenon_run_options {
@@ -104,11 +124,6 @@ enum {
   TENON_DESCRIBE_PLAN = 2,    /* the plans made so far: steps, memory */
   TENON_DESCRIBE_MODEL = 3    /* inputs, outputs, opsets, operators, size, metadata */
 };
-
-typedef void (*tenon_free_fn)(void* context);
-/* `level`: TENON_LOG_x. `provider`: "cuda 1.4.0"; empty for lines of the runtime. `code`: a word for programs. */
-typedef void (*tenon_log_fn)(void* context, uint32_t level, tenon_str provider, tenon_str code,
-                             tenon_str message);
 
 typedef struct tenon_api {
   uint32_t struct_size;
@@ -228,6 +243,15 @@ typedef struct tenon_api {
    * {"errors": [every error a session would have], "warnings": [settings without effect], "instances": [instances
    * that a session would ask]}. */
   tenon_status (*config_check)(const tenon_config* config, tenon_text** out_json, tenon_error* error);
+
+  /* The provider instances that Runs use now, in the order in which they are asked for nodes. Thread-safe. */
+  uint32_t (*session_instance_count)(const tenon_session* session);
+  tenon_status (*session_instance)(const tenon_session* session, uint32_t index,
+                                   tenon_instance_info* out_info);
+  /* The model's metadata, sorted by key. The texts live as long as the session. Thread-safe. */
+  uint32_t (*session_metadata_count)(const tenon_session* session);
+  tenon_status (*session_metadata)(const tenon_session* session, uint32_t index, tenon_str* out_key,
+                                   tenon_str* out_value);
 } tenon_api;
 
 /* NULL when `version` is newer than the library. The table lives as long as the library. */

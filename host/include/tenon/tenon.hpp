@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -123,13 +124,25 @@ class Outputs : public std::vector<NamedValue> {
 /// Called with a fraction in [0, 1] and the stage; false cancels.
 using Progress = std::function<bool(double, std::string_view)>;
 
+/// Called with `level` (TENON_LOG_x), provider ("cuda 1.4.0", or empty for the runtime), code and message.
+using Log = std::function<void(uint32_t, std::string_view, std::string_view, std::string_view)>;
+
+struct SessionOptions {
+  Progress progress;   // may be empty
+  uint32_t flags = 0;  // TENON_SESSION_x
+  Log log;             // receives what this session logs, see tenon_session_options; may be empty
+};
+
+/// A provider's instance that a session uses.
+struct InstanceInfo {
+  std::string instance, provider, version, library;  // "cuda/gpu:0", "cuda", "1.4.0", the path of its file
+};
+
 class Session {
  public:
-  explicit Session(std::string_view model_path) { create(model_path, nullptr, {}, 0); }
-  /// `flags`: TENON_SESSION_x.
-  Session(std::string_view model_path, const Config& config, const Progress& progress = {},
-          uint32_t flags = 0) {
-    create(model_path, config.get(), progress, flags);
+  explicit Session(std::string_view model_path) { create(model_path, nullptr, {}); }
+  Session(std::string_view model_path, const Config& config, const SessionOptions& options = {}) {
+    create(model_path, config.get(), options);
   }
   /// A model in memory. `directory`: the folder of external data, if there is any. Without `keep` the bytes are
   /// copied. With it they are not, and the caller keeps them unchanged until the session is destroyed.
@@ -157,6 +170,31 @@ class Session {
   }
   std::vector<tenon_io_info> outputs() const {
     return ios(api().session_output_count(session_.get()), api().session_output);
+  }
+
+  /// The provider instances that Runs use now, in the order in which they are asked for nodes.
+  std::vector<InstanceInfo> instances() const {
+    std::vector<InstanceInfo> out;
+    for (uint32_t i = 0; i < api().session_instance_count(session_.get()); ++i) {
+      tenon_instance_info info{};
+      info.struct_size = sizeof info;
+      detail::Check check;
+      check(api().session_instance(session_.get(), i, &info));
+      out.push_back({as_string(info.instance), as_string(info.provider), as_string(info.version),
+                     as_string(info.library)});
+    }
+    return out;
+  }
+  /// The model's metadata by key.
+  std::map<std::string, std::string> metadata() const {
+    std::map<std::string, std::string> out;
+    for (uint32_t i = 0; i < api().session_metadata_count(session_.get()); ++i) {
+      tenon_str key{}, value{};
+      detail::Check check;
+      check(api().session_metadata(session_.get(), i, &key, &value));
+      out.emplace(as_string(key), as_string(value));
+    }
+    return out;
   }
 
   /// Runs for all outputs. Thread-safe.
@@ -210,15 +248,24 @@ class Session {
 
  private:
   explicit Session(tenon_session* session) : session_(session) {}
-  void create(std::string_view path, const tenon_config* config, const Progress& progress, uint32_t flags) {
+  friend class Slots;
+  void create(std::string_view path, const tenon_config* config, const SessionOptions& given) {
     tenon_session_options options{};
     options.struct_size = sizeof options;
-    options.flags = flags;
-    options.progress_context = const_cast<Progress*>(&progress);
-    if (progress)
+    options.flags = given.flags;
+    options.progress_context = const_cast<Progress*>(&given.progress);
+    if (given.progress)
       options.progress = [](void* context, double fraction, tenon_str stage) -> int32_t {
         return (*static_cast<Progress*>(context))(fraction, {stage.data, stage.size}) ? 0 : 1;
       };
+    if (given.log) {
+      log_ = std::make_shared<Log>(given.log);
+      options.log_context = log_.get();
+      options.log = [](void* context, uint32_t level, tenon_str provider, tenon_str code, tenon_str message) {
+        (*static_cast<Log*>(context))(level, {provider.data, provider.size}, {code.data, code.size},
+                                      {message.data, message.size});
+      };
+    }
     detail::Check check;
     tenon_session* session = nullptr;
     check(api().session_create(as_str(path), config, &options, &session, check.out()));
@@ -234,13 +281,14 @@ class Session {
     }
     return out;
   }
+  std::shared_ptr<Log> log_;  // outlives the session, and the slots made of it
   detail::Owner<tenon_session, &tenon_api::session_release> session_;
 };
 
 /// Inputs and outputs bound to memory once. One Run at a time; the session must outlive it.
 class Slots {
  public:
-  explicit Slots(const Session& session) {
+  explicit Slots(const Session& session) : log_(session.log_) {
     detail::Check check;
     tenon_slots* slots = nullptr;
     check(api().slots_create(session.get(), &slots, check.out()));
@@ -286,6 +334,7 @@ class Slots {
     throw Error(TENON_ERROR_INVALID_INPUT, TENON_NOT_FOUND, "tenon::Slots",
                 "there is no " + std::string(what) + " '" + std::string(name) + "'");
   }
+  std::shared_ptr<Log> log_;  // of the session
   std::vector<std::string> inputs_, outputs_;
   detail::Owner<tenon_slots, &tenon_api::slots_release> slots_;
 };

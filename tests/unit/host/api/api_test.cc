@@ -192,16 +192,19 @@ TEST(Api, CreatingASessionReportsProgressAndCanBeStopped) {
   std::fclose(file);
   std::vector<std::string> stages;
   double last = 0;
-  Session s(path, cpu(), [&](double fraction, std::string_view stage) {
+  SessionOptions options;
+  options.progress = [&](double fraction, std::string_view stage) {
     EXPECT_GE(fraction, last);
     last = fraction;
     stages.emplace_back(stage);
     return true;
-  });
+  };
+  Session s(path, cpu(), options);
   EXPECT_EQ(last, 1.0);
   EXPECT_THAT(stages, testing::IsSupersetOf({"read", "providers", "transform", "compile"}));
   try {
-    Session stopped(path, cpu(), [](double, std::string_view stage) { return stage != "transform"; });
+    options.progress = [](double, std::string_view stage) { return stage != "transform"; };
+    Session stopped(path, cpu(), options);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), TENON_ERROR_CANCELLED);
