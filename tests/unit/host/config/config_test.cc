@@ -186,11 +186,12 @@ TEST(Config, JsonMistakesNameTheirLine) {
               HasSubstr("t.json:3: 'threads.count' must be an integer, not a string"));
   EXPECT_THAT(message_of(config.apply_json("{\n\"threads\": {\n\"count\": 99999\n}}", "t.json")),
               HasSubstr("t.json:3:"));
-  EXPECT_THAT(message_of(config.apply_json("{\n  \"a\" 1}", "t.json")), HasSubstr("t.json:2: no valid JSON"));
+  EXPECT_THAT(message_of(config.apply_json("{\n  \"a\" 1}", "t.json")),
+              HasSubstr("t.json:2: not valid JSON"));
   EXPECT_THAT(message_of(config.apply_json("{\"schema\": 1,\n\"schema\": 1}", "t.json")),
               HasSubstr("t.json:2: key 'schema' is given twice"));
   EXPECT_THAT(message_of(config.apply_json("[]", "t.json")), HasSubstr("must be an object"));
-  EXPECT_THAT(message_of(config.apply_json("", "t.json")), HasSubstr("no valid JSON"));
+  EXPECT_THAT(message_of(config.apply_json("", "t.json")), HasSubstr("not valid JSON"));
   EXPECT_THAT(message_of(config.apply_json(std::string(100, '['), "t.json")), HasSubstr("nested deeper"));
 }
 

@@ -77,7 +77,7 @@ using O = RegistryOptions&;
 
 const Defect kDefects[] = {
     // The manifest.
-    {"bad JSON", "no_device", Refusal::kManifestSyntax, "no valid JSON",
+    {"bad JSON", "no_device", Refusal::kManifestSyntax, "not valid JSON",
      [](F, M m) { write_manifest(m, "{\"provider\": "); }},
     {"missing key", "no_device", Refusal::kManifestSyntax, "'provider.version'",
      [](F, M m) { PF::edit(m, "/provider/version", nullptr); }},
