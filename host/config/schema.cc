@@ -105,7 +105,7 @@ const KeySpec kSchema[] = {
      "What to do when a provider does not support a node.",
      [](S& s, Id, const V& v) { s.select.on_declined = choose<Fallback>(v); }},
     {"select.on_compile_failed", K::kEnum, "\"next\"", kWords<Fallback>, 0, 0,
-     "What to do when a provider claimed nodes and then fails to compile them.",
+     "What to do when a provider claims nodes and then fails to compile them.",
      [](S& s, Id, const V& v) { s.select.on_compile_failed = choose<Fallback>(v); }},
     {"select.partition", K::kEnum, "\"order\"", kWords<PartitionMode>, 0, 0,
      "How nodes are divided among the providers that claim them. \"order\": by the order of the "

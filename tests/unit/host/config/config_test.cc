@@ -226,7 +226,7 @@ TEST(Config, AllMistakesOfAFileAndNothingApplied) {
 TEST(Config, WrongThings) {
   EXPECT_THAT(error_of("select = 3"), HasSubstr("'select' must be a table, not an integer"));
   EXPECT_THAT(error_of("schema = 2"), HasSubstr("'schema' is 2, this version reads 1"));
-  EXPECT_THAT(error_of("[provider.Cuda]\n"), HasSubstr("'Cuda' is no provider id"));
+  EXPECT_THAT(error_of("[provider.Cuda]\n"), HasSubstr("'Cuda' is not a provider id"));
   EXPECT_THAT(error_of("[provider]\ncuda = 1\n"), HasSubstr("'provider.cuda' must be a table"));
   EXPECT_THAT(error_of("[provider.cuda]\noptions = 1\n"), HasSubstr("must be a table"));
   EXPECT_THAT(error_of("[provider.cuda]\nversion = \"newest\"\n"), HasSubstr("is no version range"));
