@@ -228,8 +228,8 @@ void add_run(CLI::App& app, int& exit) {
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("-i,--input", flags->inputs,
                       "NAME=SOURCE, where SOURCE is a .npy, .pb, .png, .jpg or .bmp file, 'random' or "
-                      "'zeros'; without NAME= the "
-                      "model's only input, or with random and zeros all inputs that are not named");
+                      "'zeros'; without NAME= the model's only input, or with random and zeros all inputs "
+                      "that are not named");
   command->add_option("-o,--output", flags->output_dir,
                       "Folder for the outputs: NAME.npy, or NAME.pb for other kinds");
   command->add_option("--trace", flags->trace_file,
