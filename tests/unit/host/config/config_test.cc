@@ -216,8 +216,8 @@ TEST(Config, AllMistakesOfAFileAndNothingApplied) {
   EXPECT_THAT(text, HasSubstr("t.toml:4: 'select.fallback' cannot be \"nxt\" (did you mean 'next'?)"));
   EXPECT_THAT(text, HasSubstr("t.toml:5: 'select.order' is an empty list"));
   EXPECT_THAT(text, HasSubstr("t.toml:7: 'limits.graph_depth' is 0, outside its range 1..1024"));
-  EXPECT_THAT(text, HasSubstr("t.toml:8: 'limits.model_bytes' is wrong: '4 parsec' is no size"));
-  EXPECT_THAT(text, HasSubstr("t.toml:10: 'discovery.search' holds 'here', which is no absolute path"));
+  EXPECT_THAT(text, HasSubstr("t.toml:8: 'limits.model_bytes' is wrong: '4 parsec' is not a size"));
+  EXPECT_THAT(text, HasSubstr("t.toml:10: 'discovery.search' holds 'here', which is not an absolute path"));
   EXPECT_THAT(text, HasSubstr("t.toml:11: 'discovery.allow' must be a list of strings, not a string"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
   EXPECT_EQ(config->threads.count, 0);
@@ -229,14 +229,14 @@ TEST(Config, WrongThings) {
   EXPECT_THAT(error_of("[provider.Cuda]\n"), HasSubstr("'Cuda' is not a provider id"));
   EXPECT_THAT(error_of("[provider]\ncuda = 1\n"), HasSubstr("'provider.cuda' must be a table"));
   EXPECT_THAT(error_of("[provider.cuda]\noptions = 1\n"), HasSubstr("must be a table"));
-  EXPECT_THAT(error_of("[provider.cuda]\nversion = \"newest\"\n"), HasSubstr("is no version range"));
+  EXPECT_THAT(error_of("[provider.cuda]\nversion = \"newest\"\n"), HasSubstr("is not a version range"));
   EXPECT_THAT(error_of("[select]\norder = \"cpu\""), HasSubstr("or a list such as [\"cpu\"]"));
   EXPECT_THAT(error_of("[select]\norder = [\"cpu\", \"cpu\"]"), HasSubstr("names 'cpu' twice"));
   EXPECT_THAT(error_of("[memory]\nhost_limit = -1"), HasSubstr("is negative"));
-  EXPECT_THAT(error_of("[shapes]\ninput = [[-1]]"), HasSubstr("is no shape"));
+  EXPECT_THAT(error_of("[shapes]\ninput = [[-1]]"), HasSubstr("is not a shape"));
   EXPECT_THAT(error_of("[[placement]]\nprovider = \"cpu\""), HasSubstr("lacks 'match'"));
   EXPECT_THAT(error_of("[[placement]]\nmatch = { node = \"(\" }\nprovider = \"cpu\""),
-              HasSubstr("no regular expression"));
+              HasSubstr("not a regular expression"));
   EXPECT_THAT(error_of("[[placement]]\nmatch = { opp = [\"Conv\"] }\nprovider = \"cpu\""),
               HasSubstr("did you mean 'op'?"));
   EXPECT_THAT(error_of("[threads]\ncount = 1979-05-27"), HasSubstr("t.toml:2: dates and times"));

@@ -103,7 +103,7 @@ TEST(Settings, InputShapesThatDoNotFitAreConfigErrors) {
              free = m.input("free", GraphMaker::f32({ir::Dim("k")}));
   m.output(m.node("Concat", {x, free}, {ir::Attribute::of_int("axis", 0)}), "y");
   EXPECT_THAT(try_session(m.bytes(), static_accelerator("shapes.input = [[3]]")).error().to_string(),
-              HasSubstr("gives no shape for input 'free' (float32[k]), whose dims do not follow"));
+              HasSubstr("gives no shape for input 'free' (float32[k]), and its dims cannot be derived"));
 }
 
 /// A session made with `mode`, and the version of the accelerator in it.
