@@ -245,7 +245,7 @@ def judge_cases(name: str, expected: int, code: int, result: Path) -> Counts:
     counts = count_cases(result)
     ran = counts.passed + counts.failed + counts.declared
     if ran < expected:
-        counts += Counts(failed=1, failures=[f"{name}: {ran} cases ran, and there are {expected}"])
+        counts += Counts(failed=1, failures=[f"{name}: only {ran} of {expected} cases ran"])
     if code != (1 if count_cases(result).failed else 0):
         counts += Counts(failed=1, failures=[f"{name}: exit code {code} of tenon test contradicts its report"])
     return counts

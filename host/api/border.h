@@ -60,7 +60,7 @@ inline Status check_pointer(const void* pointer, std::string_view name) {
 inline Status check_text(tenon_str text, std::string_view name) {
   return text.data != nullptr || text.size == 0
              ? ok_status()
-             : invalid_input(name, " is NULL and is said to have ", text.size, " bytes");
+             : invalid_input(name, " is NULL, but its size is ", text.size, " bytes");
 }
 
 }  // namespace tenon::c_api

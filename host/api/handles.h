@@ -39,12 +39,10 @@ Status check_handle(const Handle* handle, std::string_view name) {
   if (handle == nullptr) return invalid_input(name, " is NULL");
   if (handle->fork == fork_count()) [[likely]]
     return ok_status();
-  return Status(
-      StatusCode::kFailedPrecondition,
-      str_cat(
-          "this process was forked after ", name,
-          " had been made, and cannot use it: make a session of its own here, or fork before the first one"),
-      ErrorKind::kInvalidInput);
+  return Status(StatusCode::kFailedPrecondition,
+                str_cat("this process was forked after ", name,
+                        " was made and cannot use it: make a new session here, or fork before making one"),
+                ErrorKind::kInvalidInput);
 }
 
 /// Frees a handle. A handle of the parent process is not freed, because that could wait for ever.

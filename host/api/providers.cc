@@ -105,7 +105,7 @@ tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon
                                 tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
-    if (deep > 2) return invalid_input("deep is ", deep, "; it may be 0, 1 or 2");
+    if (deep > 2) return invalid_input("deep is ", deep, "; it must be 0, 1 or 2");
     ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
     provider::RegistryOptions options =
         provider::RegistryOptions::from_config(effective, runtime::host_api());

@@ -18,10 +18,9 @@ class RunRequest {
     if (options == nullptr) return ok_status();
     ASSIGN_OR_RETURN(const tenon_run_options given, read_struct(options, "options"));
     if (given.deadline_ns < 0)
-      return invalid_input("deadline_ns is ", given.deadline_ns, "; it counts from now, and 0 means none");
+      return invalid_input("deadline_ns is ", given.deadline_ns, "; it must be 0 (no deadline) or positive");
     if (given.reserved != 0)
-      return invalid_input("reserved of options is ", given.reserved,
-                           "; this version has no use for it, set it to 0");
+      return invalid_input("reserved of options is ", given.reserved, "; it must be 0");
     options_.deadline_ns = given.deadline_ns;
     if (given.cancel != nullptr) options_.cancel = &given.cancel->flag;
     out_trace_ = given.out_trace;

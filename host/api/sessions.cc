@@ -17,7 +17,7 @@ Result<session::SessionOptions> options_of(const tenon_session_options* options)
   out.registered = registered_paths();
   ASSIGN_OR_RETURN(const tenon_session_options given, read_struct(options, "options"));
   if ((given.flags & ~uint32_t{TENON_SESSION_ALL_VALUES}) != 0)
-    return invalid_input("flags of options hold bits that this version does not know: ", given.flags);
+    return invalid_input("flags of options has unknown bits: ", given.flags);
   out.all_values = (given.flags & TENON_SESSION_ALL_VALUES) != 0;
   if (given.log != nullptr) {
     out.log = [given](const LogLine& line) {
@@ -113,7 +113,7 @@ tenon_status session_describe(const tenon_session* session, uint32_t what, tenon
                              .dump(),
                          out_json);
       default:
-        return invalid_input("there is no description ", what);
+        return invalid_input("unknown description ", what);
     }
   });
 }

@@ -50,7 +50,8 @@ Result<partition::Partition> Assigner::run() {
       const std::vector<ir::NodeId> open = partitioner.open_nodes();
       const std::string why = open.empty() ? std::string() : expander_.why_not(open.front());
       Status nobody = std::move(partition).error();
-      if (!why.empty()) nobody = std::move(nobody).with_note("; it has no form in other operators: " + why);
+      if (!why.empty())
+        nobody = std::move(nobody).with_note("; it cannot be expanded to other operators: " + why);
       return with_passed_over(std::move(nobody));
     }
     RETURN_IF_ERROR(build_.placement->check(*graph_, *partition));
@@ -147,7 +148,7 @@ Status Assigner::check_declined(partition::ProviderIndex provider,
     for (const partition::Decline& decline : partitioner.declines(id)) {
       if (decline.provider != provider || !is_own_reason(decline.code)) continue;
       if (expander_.is_call(graph_->node(id))) continue;
-      return unsupported(build_.selection->instances[provider]->id(), " declines it (",
+      return unsupported(build_.selection->instances[provider]->id(), " declines the node (",
                          partition::reject_code_name(decline.code), "): ", decline.text,
                          "; select.on_declined = \"next\" would ask the next provider")
           .with_context(graph_->node(id).label());

@@ -63,9 +63,10 @@ class Builder {
       }
     }
     for (const auto& [why, count] : nodes) {
-      log_line(TENON_LOG_WARNING, "FALLBACK",
-               str_cat(build_.selection->instances[why.first]->id(), " does not run ", count,
-                       count == 1 ? " node" : " nodes", " that others run now (", why.second, ")"));
+      log_line(
+          TENON_LOG_WARNING, "FALLBACK",
+          str_cat(build_.selection->instances[why.first]->id(), " does not run ", count,
+                  count == 1 ? " node" : " nodes", ", which other providers run now (", why.second, ")"));
     }
   }
 
@@ -142,8 +143,8 @@ class Builder {
   Result<const MemoryDomain*> find_domain(const Part& part, uint32_t local) const {
     const MemoryDomain* domain = part.instance->device().find_domain(local);
     if (domain != nullptr) return domain;
-    return internal_error(part.instance->id(), " claims it for memory domain ", local,
-                          ", which its device does not state")
+    return internal_error(part.instance->id(), " claims the part for memory domain ", local,
+                          ", which its device does not have")
         .with_context(part.label);
   }
 

@@ -70,7 +70,7 @@ struct Check {
       } else if (text->empty()) {
         fail(element, "holds an empty string");
       } else if (key == "discovery.search" && !std::filesystem::path(*text).is_absolute()) {
-        fail(element, "holds '", *text, "', which is no absolute path");
+        fail(element, "holds '", *text, "', which is not an absolute path");
       }
     }
   }
@@ -108,7 +108,7 @@ struct Check {
       bool good = dims != nullptr && std::all_of(dims->begin(), dims->end(), [](const Value& dim) {
                     return dim.as_int() && *dim.as_int() >= 0;
                   });
-      if (!good) fail(shape, "holds ", shape.to_toml(), ", which is no shape; a shape is a list of sizes");
+      if (!good) fail(shape, "holds ", shape.to_toml(), ", which is not a shape; a shape is a list of sizes");
     }
   }
 

@@ -73,7 +73,7 @@ class Flattener {
     for (const auto& [id, settings] : *table) {
       if (enough()) continue;
       if (!is_valid_provider_id(id)) {
-        fail(settings, "'", id, "' is no provider id: an id is made of a-z, 0-9, '_' and '-'");
+        fail(settings, "'", id, "' is not a provider id: an id is made of a-z, 0-9, '_' and '-'");
       } else if (!settings.as_table()) {
         fail(settings, "'provider.", id, "' must be a table, not ", settings.type_name());
       } else {

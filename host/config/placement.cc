@@ -94,7 +94,7 @@ struct RuleCheck {
     const Value* node = member(*table, "node");
     if (!node || !node->as_string()) return;
     if (auto pattern = compile(*node->as_string()); !pattern) {
-      fail(*node, "has a 'node' that is no regular expression (RE2): ", *node->as_string(), ": ",
+      fail(*node, "has a 'node' that is not a regular expression (RE2): ", *node->as_string(), ": ",
            pattern.error().message());
     }
   }

@@ -91,7 +91,7 @@ class Builder : public nlohmann::json_sax<Json> {
     std::string_view what = error.what();
     size_t prefix = what.find("] ");  // end of the library's own error number
     if (prefix != std::string_view::npos) what.remove_prefix(prefix + 2);
-    return fail("no valid JSON: " + std::string(what));
+    return fail("not valid JSON: " + std::string(what));
   }
 
   const Status& error() const { return error_; }
@@ -153,10 +153,10 @@ Result<Value> read_json(std::string_view text, const std::string& source) {
     CountingIterator begin(text.data(), &position), end(text.data() + text.size(), &position);
     parsed = Json::sax_parse(begin, end, &builder);
   } catch (const Json::exception& error) {  // our event functions do not throw, but the library may
-    return config_error(source, ": no valid JSON: ", error.what());
+    return config_error(source, ": not valid JSON: ", error.what());
   }
   if (!builder.error().ok()) return builder.error();
-  if (!parsed || !builder.root()) return config_error(source, ": no valid JSON");
+  if (!parsed || !builder.root()) return config_error(source, ": not valid JSON");
   if (!builder.root()->as_table()) return config_error(source, ":1: the document must be an object");
   return *builder.root();
 }

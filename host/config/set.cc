@@ -26,7 +26,7 @@ Status check_broken(std::string_view text, const std::string& source) {
     return ok_status();
   Result<Value> root = read_toml(str_cat("v = ", trimmed), source);
   const std::string why(root.ok() ? "one value is expected" : root.error().message());
-  return config_error(source, ": '", trimmed.substr(0, 200), "' is no TOML value (", why, ")");
+  return config_error(source, ": '", trimmed.substr(0, 200), "' is not a TOML value (", why, ")");
 }
 
 // Gives every part of the value the location `where`, because a flag has no lines.

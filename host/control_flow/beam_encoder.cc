@@ -23,7 +23,7 @@ class EncoderModel final : public BeamModel {
         return invalid_input("decoder_input_ids has ", given.batch, " rows, input_ids has ", batch);
       start_.assign(given.tokens.begin(), given.tokens.end());
     } else {
-      if (batch < 1) return invalid_input("input_ids has no rows: there is nothing to go on from");
+      if (batch < 1) return invalid_input("input_ids has no rows: there is no prompt to continue");
       start_.assign(static_cast<size_t>(batch),
                     static_cast<int32_t>(flow_.node().int_or("decoder_start_token_id", -1)));
     }

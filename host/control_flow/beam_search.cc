@@ -71,14 +71,14 @@ class BeamSearch {
     o.early_stopping = node.int_or("early_stopping", 0) != 0;
     o.vocabulary = node.int_or("vocab_size", -1);
     if (processor != 0)
-      return unsupported(
-          "logits_processor ", processor,
-          " (rules for a model's time stamps) is not done here; give 0, or leave the input out");
+      return unsupported("logits_processor ", processor,
+                         " (rules for a model's time stamps) is not supported; give 0, or omit the input");
     if (o.max_length <= prompts_.length)
-      return invalid_input("max_length ", o.max_length, " leaves no room behind a prompt of ",
+      return invalid_input("max_length ", o.max_length, " leaves no room after a prompt of length ",
                            prompts_.length);
     if (o.beams < 1 || o.returned < 1 || o.returned > o.beams)
-      return invalid_input("num_return_sequences ", o.returned, " of num_beams ", o.beams);
+      return invalid_input("num_return_sequences is ", o.returned,
+                           ", but must be between 1 and num_beams = ", o.beams);
     if (!(o.repetition_penalty > 0)) return invalid_input("repetition_penalty must be above 0");
     return ok_status();
   }

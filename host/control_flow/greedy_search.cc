@@ -26,7 +26,8 @@ Result<BeamOptions> read_options(const ControlFlow& flow, const BeamPrompts& pro
   o.repeat_ngram = node.int_or("no_repeat_ngram_size", 0);
   o.vocabulary = node.int_or("vocab_size", -1);
   if (o.max_length <= prompts.length)
-    return invalid_input("max_length ", o.max_length, " leaves no room behind a prompt of ", prompts.length);
+    return invalid_input("max_length ", o.max_length, " leaves no room after a prompt of length ",
+                         prompts.length);
   if (!(o.repetition_penalty > 0)) return invalid_input("repetition_penalty must be above 0");
   return o;
 }

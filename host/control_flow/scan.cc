@@ -42,7 +42,8 @@ class Scan {
     const int64_t scan_inputs = node.int_or("num_scan_inputs", 0);
     const size_t given = flow_.input_count() - first;
     if (scan_inputs < 1 || static_cast<size_t>(scan_inputs) > given) {
-      return invalid_model("num_scan_inputs is ", scan_inputs, " and there are ", given, " inputs");
+      return invalid_model("num_scan_inputs is ", scan_inputs, ", but the node has ", given,
+                           " inputs for states and scans");
     }
     spec_.inputs = static_cast<size_t>(scan_inputs);
     spec_.states = given - spec_.inputs;
@@ -177,7 +178,7 @@ class Scan {
     if (!flow_.has_input(0)) return longest;
     const tenon_tensor& lengths = flow_.input(0);
     if (lengths.dtype != TENON_INT64 || lengths.rank != 1 || b >= lengths.dims[0]) {
-      return invalid_input("sequence_lens is not one int64 per batch element");
+      return invalid_input("sequence_lens must hold one int64 for each batch element");
     }
     const int64_t length = static_cast<const int64_t*>(lengths.data)[b];
     if (length < 0 || length > longest)

@@ -28,8 +28,9 @@ Status check_domains(const provider::Device& device) {
     if (domain.id == TENON_DOMAIN_HOST || !std::has_single_bit(domain.alignment) || seen[domain.id]) {
       return Status(
                  StatusCode::kInternal,
-                 str_cat("R17: memory domain ", last, " ('", domain.name,
-                         "') has a number that is 0 or used twice, or an alignment that is no power of two"),
+                 str_cat(
+                     "R17: memory domain ", last, " ('", domain.name,
+                     "') has a number that is 0 or used twice, or an alignment that is not a power of two"),
                  ErrorKind::kInternal)
           .with_context(device.provider()->label());
     }

@@ -241,7 +241,7 @@ class DynamicRun {
       if (frame_.plan().slots[s].kind != SlotKind::kDynamic || tensor.kind != TENON_KIND_TENSOR) continue;
       const bool made_running = tensor.dims == nullptr || tensor.dtype == TENON_STRING;
       if (made_running && !frame_.slot(s).value && !frame_.slot(s).buffer) {
-        return internal_error("the provider ran and made no output '",
+        return internal_error("the provider ran but did not make output '",
                               frame_.executable().graph().value(frame_.plan().slots[s].value).name, "'")
             .with_instance(part_.instance->id());
       }

@@ -64,7 +64,8 @@ Status run_node(const NodeRunner& evaluator, const ir::Node& node, const std::ve
   ASSIGN_OR_RETURN(std::vector<ir::TensorPtr> outputs, evaluator.run(node, inputs));
   for (size_t o = 0; o < node.outputs.size(); ++o) {
     if (node.outputs[o] == ir::kNone) continue;
-    if (o >= outputs.size() || outputs[o] == nullptr) return internal_error("output ", o, " was not made");
+    if (o >= outputs.size() || outputs[o] == nullptr)
+      return internal_error("output ", o, " was not computed");
   }
   for (size_t o = 0; o < node.outputs.size(); ++o) {
     if (node.outputs[o] != ir::kNone) knowledge->set_value(node.outputs[o], std::move(outputs[o]));

@@ -115,7 +115,7 @@ Status Frame::describe_failure(uint32_t index, tenon_status code) {
     status = step.prepared->program().status(code, error_);
   } else if (status.ok()) {
     status = Status(static_cast<StatusCode>(code == TENON_OK ? kUnknownFailure : code),
-                    "a step failed without a reason", ErrorKind::kInternal);
+                    "a step failed, and no reason was given", ErrorKind::kInternal);
   }
   error_ = make_error();
   return status;

@@ -76,8 +76,8 @@ std::string Frame::largest_value_in(uint32_t slab) const {
       largest = &slot;
   }
   if (largest == nullptr) return "the plan's memory";
-  return str_cat("memory that holds ", label_of_value(executable_.graph(), largest->value), " with ",
-                 largest->bytes, " bytes");
+  return str_cat("memory for ", label_of_value(executable_.graph(), largest->value), " with ", largest->bytes,
+                 " bytes");
 }
 
 Status Frame::allocate() {

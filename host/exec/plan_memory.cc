@@ -100,7 +100,7 @@ class Layout {
         return std::move(status).with_context(label_of_largest(executable_.graph(), *plan_, true));
     }
     if (context.device_limit != 0 && device > context.device_limit) {
-      return limit_exceeded("the plan needs ", device, " bytes of device memory, memory.device_limit is ",
+      return limit_exceeded("the plan needs ", device, " bytes of device memory, but memory.device_limit is ",
                             context.device_limit, "; raise it, or use smaller shapes")
           .with_context(label_of_largest(executable_.graph(), *plan_, false));
     }

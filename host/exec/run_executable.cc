@@ -16,7 +16,7 @@ Status does_not_fit(const Executable& executable, size_t output, const tenon_ten
                    ir::Shape::of({tensor.dims, tensor.dims + tensor.rank}).to_string());
   };
   return invalid_input("output '", executable.graph().value(executable.outputs()[output]).name, "' is ",
-                       text(made), ", the value given for it is ", text(given));
+                       text(made), ", but the value given for it is ", text(given));
 }
 
 bool fits(const tenon_tensor& given, const tenon_tensor& made) {

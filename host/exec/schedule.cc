@@ -113,7 +113,7 @@ Result<SlotIndex> Schedule::copy_slot(SlotIndex from, const MemoryDomain* domain
   const Slot source = plan_->slots[from];
   if (source.value_kind != TENON_KIND_TENSOR || source.dtype == TENON_STRING) {
     return internal_error("value '", executable_.graph().value(source.value).name,
-                          "' is no numeric tensor and cannot leave host memory");
+                          "' is not a numeric tensor and cannot leave host memory");
   }
   const SlotIndex to = make_slot(source.value, domain, source.kind != SlotKind::kDynamic);
   PlanStep step;

@@ -96,7 +96,7 @@ class Reader {
   Status header(BinaryInfo& out) {
     unsigned char ident[16];
     if (!get(0, ident) || std::memcmp(ident, "\177ELF", 4) != 0)
-      return invalid_input("the file is no ELF library");
+      return invalid_input("the file is not an ELF library");
     bool wide = ident[4] == 2, little = ident[5] == 1;
     uint16_t type_and_machine[2];
     if (!get(16, type_and_machine)) return broken("it ends in its header");

@@ -109,7 +109,7 @@ Status check_binary(const Manifest& manifest, const OpenFile& file, const std::s
                   str_cat("'", real_path, "' is compiled for ", info->arch, ", this host is ", host_arch()));
   }
   if (!info->is_shared_library)
-    return refuse(Refusal::kLoad, str_cat("'", real_path, "' is no shared library"));
+    return refuse(Refusal::kLoad, str_cat("'", real_path, "' is not a shared library"));
   RETURN_IF_ERROR(check_note(manifest, *info));
   return check_exports(*info);
 }

@@ -68,7 +68,7 @@ class Search {
       if (fs::path(path).is_absolute()) {
         add(place, path);
       } else {
-        notices_.push_back(str_cat(name, ": '", path, "' is ignored: it is no absolute path"));
+        notices_.push_back(str_cat(name, ": '", path, "' is ignored: it is not an absolute path"));
       }
     }
     return true;

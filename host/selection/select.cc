@@ -55,7 +55,7 @@ class DeviceChoice {
     }
     if (out.empty())
       return config_error(given_->value.where().to_string(), ": '", key_,
-                          "' lists no device; take it out, or name one of ", listed(devices_));
+                          "' is empty; remove it, or name one of ", listed(devices_));
     return out;
   }
 
@@ -67,7 +67,7 @@ class DeviceChoice {
       const bool is_allowed = std::find(allowed.begin(), allowed.end(), device.selector()) != allowed.end();
       if (answers_to(device, named) && !is_allowed) {
         return config_error(given_->value.where().to_string(), ": '", key_, "' does not list '", named,
-                            "', which select.order names; add it there, or take it out of the order");
+                            "', which select.order names; add it there, or remove it from select.order");
       }
     }
     return ok_status();
@@ -79,7 +79,7 @@ class DeviceChoice {
       if (answers_to(device, *value.as_string())) return device.selector();
     }
     return config_error(value.where().to_string(), ": '", key_, "' names '", *value.as_string(),
-                        "', and provider '", label_, "' has no such device; it has: ", listed(devices_));
+                        "', but provider '", label_, "' has no such device; its devices: ", listed(devices_));
   }
 
   std::string key_;
@@ -102,7 +102,7 @@ Result<std::vector<std::string>> choose_devices(const config::Config& config, Lo
   for (const DeviceInfo& device : devices) {
     if (!device.software_emulated) return std::vector<std::string>{device.selector()};
   }
-  if (devices.empty()) return not_found("provider '", loaded.id(), "' finds no device on this machine");
+  if (devices.empty()) return not_found("provider '", loaded.id(), "' found no device on this machine");
   if (config->select.automatic) return only_emulated(loaded.id());
   return std::vector<std::string>{devices.front().selector()};
 }
@@ -201,7 +201,7 @@ class Selector {
     return unsupported(
         "precision.deterministic is set, and the manifest of ", manifest.id, " ",
         manifest.version.to_string(),
-        " does not promise the same bits in every Run; leave the provider out, or do without the key");
+        " does not promise identical results in every Run; leave the provider out, or unset the key");
   }
 
   Status add(const std::string& entry) {

@@ -22,8 +22,8 @@ class Completer {
     RETURN_IF_ERROR(find_inputs());
     const size_t sets = given_.begin()->second->size();
     if (sets > static_cast<uint64_t>(settings_.keep)) {
-      return fail("lists ", sets, " sets of shapes, and shapes.keep = ", settings_.keep,
-                  " would drop the first of them again; set shapes.keep to ", sets, " or more");
+      return fail("lists ", sets, " sets of shapes, but shapes.keep = ", settings_.keep,
+                  " keeps fewer; set shapes.keep to ", sets, " or more");
     }
     std::vector<ShapeSet> out;
     for (size_t s = 0; s < sets; ++s) {
@@ -44,7 +44,7 @@ class Completer {
   Status find_inputs() {
     for (const auto& [name, shapes] : settings_.input) {
       if (name.empty()) {
-        if (inputs_.size() == 0) return fail("gives shapes, and the model has no input");
+        if (inputs_.size() == 0) return fail("gives shapes, but the model has no input");
         given_[0] = &shapes;
         continue;
       }
@@ -84,7 +84,7 @@ class Completer {
     if (fits && type.element != ir::ElementType::kString)
       fits = runtime::tensor_bytes(static_cast<uint32_t>(type.element), shape, &bytes);
     return fits ? ok_status()
-                : fail("gives input '", input.name, "' the shape ", text_of(shape), ", and it is ",
+                : fail("gives input '", input.name, "' the shape ", text_of(shape), ", but its type is ",
                        input.type_text);
   }
 
@@ -100,7 +100,7 @@ class Completer {
     }
     if (known) return out;
     return fail("gives no shape for input '", input.name, "' (", input.type_text,
-                "), whose dims do not follow from the others; add it");
+                "), and its dims cannot be derived from the others; add it");
   }
 
   const config::Shapes& settings_;

@@ -86,7 +86,7 @@ Result<runtime::Selection> Recovery::without(const runtime::Selection& old, cons
     out.entries.push_back(old.entries[i]);
   }
   if (out.instances.empty() && out.unopened.empty())
-    return not_found("the session has no other provider; name one in select.order");
+    return not_found("the session has no other provider; add one to select.order");
   return out;
 }
 
@@ -97,9 +97,10 @@ Status Recovery::recover(const std::shared_ptr<const Assembly>& failed, Status f
   if (loss.policy == config::OnLost::kFail) return failure;
   const bool restart = loss.policy == config::OnLost::kRestart;
   if (restart && loss.whole_process) {
-    return with_reason(failure, str_cat(loss.policy_text(),
-                                        " cannot help, the provider is lost for the whole process: start "
-                                        "the process again, or set it to \"next\""));
+    return with_reason(failure,
+                       str_cat(loss.policy_text(),
+                               " cannot help, because the whole process has lost the provider: start "
+                               "the process again, or set the key to \"next\""));
   }
   const int64_t begin = runtime::now_ns();
   const std::lock_guard lock(rebuild_mutex_);

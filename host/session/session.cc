@@ -16,7 +16,7 @@ namespace {
 
 /// Calls the application's progress function, and checks the load's time limit.
 Status report(const SessionOptions& options, double fraction, std::string_view stage) {
-  RETURN_IF_ERROR(check_stop(str_cat("stage '", stage, "' was to begin")));
+  RETURN_IF_ERROR(check_stop(str_cat("stage '", stage, "' was starting")));
   if (!options.progress || options.progress(fraction, stage)) return ok_status();
   return Status(StatusCode::kCancelled, str_cat("the application stopped at stage '", stage, "'"),
                 ErrorKind::kCancelled);
@@ -124,8 +124,8 @@ Status Session::plan_ahead(const config::Config& config) const {
   if (kept < sets.size()) {
     log_line(TENON_LOG_WARNING, "SHAPES",
              str_cat("only ", kept, " of the ", sets.size(),
-                     " plans for the shapes of shapes.input are kept: the "
-                     "others need too much memory beside them, and are made again when they are used"));
+                     " plans for shapes.input are kept, because together they need "
+                     "too much memory; the others are made again when they are used"));
   }
   return ok_status();
 }
@@ -205,7 +205,7 @@ Status Session::run(const RunOptions& options, std::span<const NamedValue> input
   std::vector<runtime::Argument> arguments(inputs_.size());
   for (const NamedValue& input : inputs) {
     ASSIGN_OR_RETURN(const uint32_t index, inputs_.find(input.name));
-    if (!input.value) return invalid_input("input '", input.name, "' is given without a value");
+    if (!input.value) return invalid_input("input '", input.name, "' has no value");
     if (arguments[index].tensor.kind != TENON_KIND_NONE)
       return invalid_input("input '", input.name, "' is given twice");
     arguments[index] = runtime::Argument(input.value->tensor);

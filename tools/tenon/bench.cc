@@ -172,7 +172,7 @@ int bench(const BenchFlags& flags) {
     baseline = Json::parse(in, nullptr, false);
     if (!in.is_open() || !baseline.is_array())
       throw input_error("--baseline '" + flags.baseline + "'",
-                        "is no report written by tenon bench --format json");
+                        "is not a report of tenon bench --format json");
   }
   std::vector<int> threads = flags.threads.empty() ? std::vector<int>{0} : flags.threads;
   std::vector<Row> rows;
@@ -202,7 +202,7 @@ void add_bench(CLI::App& app, int& exit) {
   command->add_option("--threads", flags->threads, "Thread counts to sweep: 1,2")
       ->delimiter(',')
       ->check(CLI::Range(1, 4096));
-  command->add_option("--free-dim", flags->free_dim, "Value of dimensions the model leaves free")
+  command->add_option("--free-dim", flags->free_dim, "Value of the model's free dims")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   command->add_option("--seconds", flags->seconds, "Time for each measurement")

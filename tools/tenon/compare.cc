@@ -171,7 +171,8 @@ std::string map_difference(const Value& actual, const Value& expected, Rigour ri
   if (!missing.empty()) return "lacks the key " + missing;
   const bool sorted = std::is_sorted(order.begin(), order.end());
   const bool tensors = actual[1].kind() == TENON_KIND_TENSOR;
-  if (!sorted && !tensors) return "has its keys in another order than expected, and its values are no tensor";
+  if (!sorted && !tensors)
+    return "has its keys in another order than expected, and its values are not a tensor";
   const std::string inner =
       difference(sorted ? actual[1] : reordered(actual[1], order), expected[1], rigour, reference);
   return inner.empty() ? inner : "values: " + inner;

@@ -84,7 +84,7 @@ std::vector<NamedValue> inputs_for(const Session& session, const CompareFlags& f
     if (given || info.has_default || info.kind == TENON_KIND_OPTIONAL) continue;
     if (info.kind != TENON_KIND_TENSOR)
       throw input_error("input '" + name + "' (" + as_string(info.type_text) + ")",
-                        "is no tensor and cannot be made at random: add --input " + name + "=FILE");
+                        "is not a tensor and cannot be random: add --input " + name + "=FILE");
     out.push_back({name, random_value(info, flags.seed + out.size())});
   }
   return out;
@@ -166,7 +166,7 @@ int compare(const CompareFlags& flags) {
   if (flags.providers.size() != 2)
     throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--providers",
                 "names " + std::to_string(flags.providers.size()) +
-                    " providers; write two, the one to judge and the one to trust: --providers opencl,cpu");
+                    " providers; give two, the one to check and the reference: --providers opencl,cpu");
   const std::vector<Row> rows = compare_all(flags);
   size_t differing = 0;
   const Row* first = nullptr;
@@ -196,12 +196,13 @@ void add_compare(CLI::App& app, int& exit) {
   command->add_option("model", flags->model, "ONNX file")->required();
   command
       ->add_option("--providers", flags->providers,
-                   "Two of them: A,B. A is judged by B, and nodes that A does not run go to B")
+                   "Two providers A,B. A is compared with B, and nodes that A does not run go to B")
       ->type_name("A,B")
       ->delimiter(',')
       ->required();
-  command->add_flag("--all-nodes", flags->all_nodes,
-                    "Compare what every node makes, not only the outputs; fusions are not made then");
+  command->add_flag(
+      "--all-nodes", flags->all_nodes,
+      "Compare the outputs of every node, not only those of the model; nodes are then not fused");
   command->add_option("-i,--input", flags->inputs, "NAME=SOURCE, as for run; inputs not given are random");
   command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
   command->add_flag("--quantized", flags->quantized, "Judge floats by cosine and signal to noise");

@@ -80,7 +80,7 @@ std::string completion(const CLI::App& app, const std::string& shell) {
   if (shell == "zsh") return for_zsh(places);
   if (shell == "fish") return for_fish(places);
   throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon completion " + shell,
-              "is no shell known here: bash, zsh or fish");
+              "is not a known shell: bash, zsh or fish");
 }
 
 }  // namespace tenon::cli

@@ -44,7 +44,7 @@ std::vector<float> numbers(const std::string& text, int64_t channels, const std:
   while (*p) {
     char* end = nullptr;
     out.push_back(std::strtof(p, &end));
-    if (end == p) throw input_error(where, "'" + text + "' is no list of numbers");
+    if (end == p) throw input_error(where, "'" + text + "' is not a list of numbers");
     p = *end == ',' ? end + 1 : end;
   }
   if (out.size() == 1) out.assign(static_cast<size_t>(channels), out[0]);
@@ -122,9 +122,9 @@ Value read_image(const std::string& path, const tenon_io_info& info,
   if (recipe.width < 0) recipe.width = plane.width;
   if (!recipe.resize && (recipe.height != plane.height || recipe.width != plane.width))
     throw input_error(where, "the image is " + std::to_string(plane.width) + "x" +
-                                 std::to_string(plane.height) + ", the model wants " +
+                                 std::to_string(plane.height) + ", but the model needs " +
                                  std::to_string(recipe.width) + "x" + std::to_string(recipe.height) +
-                                 " and forbids resizing");
+                                 " and does not allow resizing");
   std::vector<int64_t> dims = recipe.nhwc
                                   ? std::vector<int64_t>{recipe.height, recipe.width, recipe.channels}
                                   : std::vector<int64_t>{recipe.channels, recipe.height, recipe.width};

@@ -56,7 +56,7 @@ Value read_source(const std::string& source, const tenon_io_info& info,
     return Value::adopt(value);
   }
   throw input_error("input '" + as_string(info.name) + "'",
-                    "'" + source + "' is no .npy, .pb, .png or .jpg file, nor 'random' or 'zeros'");
+                    "'" + source + "' must be a .npy, .pb, .png, .jpg or .bmp file, 'random' or 'zeros'");
 }
 
 const tenon_io_info& find_input(const std::vector<tenon_io_info>& infos, const std::string& name) {
@@ -73,7 +73,7 @@ const tenon_io_info& find_input(const std::vector<tenon_io_info>& infos, const s
 Value random_value(const tenon_io_info& info, uint64_t seed, int64_t free_dim) {
   if (info.kind != TENON_KIND_TENSOR)
     throw input_error("input '" + as_string(info.name) + "'",
-                      "cannot be made at random: it is " + as_string(info.type_text));
+                      "cannot be random: it is " + as_string(info.type_text));
   std::vector<int64_t> dims = concrete_dims(info, free_dim);
   std::mt19937_64 engine(seed);
   std::uniform_real_distribution<float> real(0.0f, 1.0f);
@@ -125,7 +125,9 @@ std::vector<NamedValue> read_inputs(const Session& session, const std::string& m
   for (const std::string& spec : specs) {
     if (infos.size() != 1 && (spec == "random" || spec == "zeros")) {
       if (!others.empty())
-        throw input_error("--input " + spec, "and --input " + others + ": one source for all is enough");
+        throw input_error(
+            "--input " + spec,
+            "--input " + others + " is given, too: only one source can be given for all inputs");
       others = spec;
       continue;
     }
@@ -138,8 +140,8 @@ std::vector<NamedValue> read_inputs(const Session& session, const std::string& m
         equals = std::max(equals, static_cast<size_t>(info.name.size));
     if (equals == std::string::npos) {
       if (infos.size() != 1)
-        throw input_error("--input " + spec,
-                          "the model has " + std::to_string(infos.size()) + " inputs: write NAME=" + spec);
+        throw input_error("--input " + spec, "the model has " + std::to_string(infos.size()) +
+                                                 " inputs: say which with NAME=" + spec);
       out.push_back({as_string(infos[0].name), read_source(spec, infos[0], metadata, seed)});
       continue;
     }

@@ -47,7 +47,7 @@ namespace {
 std::string_view level_name(uint32_t level) {
   switch (level) {
     case TENON_LOG_ERROR:
-      return "problem";
+      return "error";
     case TENON_LOG_WARNING:
       return "warning";
     case TENON_LOG_INFO:
@@ -81,13 +81,13 @@ void SessionFlags::add_to(CLI::App& app) {
   if (app.get_option_no_throw("-v") != nullptr) return;
   app.add_flag_function(
       "-v,--verbose", [](int64_t count) { g_level = count > 1 ? TENON_LOG_DEBUG : TENON_LOG_INFO; },
-      "Show what host and providers log, on stderr; -vv with what only helps to find defects");
+      "Show the log of host and providers on stderr; -vv adds debug messages");
 }
 
 void FormatFlag::add_to(CLI::App& app, const std::vector<std::string>& more) {
   std::vector<std::string> formats{"text", "json"};
   formats.insert(formats.end(), more.begin(), more.end());
-  app.add_option("--format", format, "How it is printed; json is for programs")
+  app.add_option("--format", format, "Output format; json is for programs")
       ->capture_default_str()
       ->check(CLI::IsMember(formats));
 }
@@ -111,7 +111,7 @@ std::string order_of(const std::vector<std::string>& ids) {
     for (char c : id)
       if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
         throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--provider",
-                    "'" + id + "' is no provider id");
+                    "'" + id + "' is not a provider id");
     order += (order.empty() ? "\"" : ", \"") + id + "\"";
   }
   return "[" + order + "]";

@@ -87,8 +87,8 @@ std::string profile(Session& session, const std::vector<NamedValue>& inputs, con
     rows.push_back({step.name, step.provider, format_ns(median(step.ns)), percent});
   }
   return format_table(rows) + "\n" + std::to_string(steps.size()) + " steps take " + format_ns(total) +
-         " of a Run's " + format_ns(median(whole)) + " (medians of " + std::to_string(run) +
-         " Runs, recorded)\n";
+         " of " + format_ns(median(whole)) + " per Run (medians of " + std::to_string(run) +
+         " recorded Runs)\n";
 }
 
 }  // namespace tenon::cli

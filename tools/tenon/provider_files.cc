@@ -69,7 +69,7 @@ InstalledProvider read_manifest(const fs::path& path) {
   out.version = text_at(out.content, "/provider/version");
   if (!is_plain(out.id) || !is_plain(out.version) || text_at(out.content, "/library/path").empty())
     throw input_error(path.string(),
-                      "is no manifest: provider.id, provider.version and library.path are needed");
+                      "is not a manifest: it needs provider.id, provider.version and library.path");
   return out;
 }
 
@@ -140,10 +140,10 @@ void report(const SessionFlags& flags, const std::string& id, const std::string&
   const bool is_found = std::any_of(
       all.begin(), all.end(), [&](const InstalledProvider& entry) { return entry.id == id && !entry.aside; });
   if (taken == nullptr) {
-    std::printf("sessions take no version of %s now%s\n", id.c_str(),
+    std::printf("sessions use no version of %s now%s\n", id.c_str(),
                 is_found ? ": see `tenon providers doctor`" : "");
   } else {
-    std::printf("the next session takes %s %s (%s); those that run keep theirs\n", id.c_str(),
+    std::printf("the next session uses %s %s (%s); running sessions keep theirs\n", id.c_str(),
                 taken->version.c_str(), taken->manifest.c_str());
   }
 }
@@ -172,10 +172,10 @@ fs::path copy_into(const InstalledProvider& provider, const fs::path& folder) {
     if (named.is_absolute() || name.empty() || !names.insert(name).second)
       throw input_error(
           provider.manifest.string(),
-          "names '" + named.string() + "': files need names of their own, relative to the manifest");
+          "names '" + named.string() + "': file names must be unique and relative to the manifest");
     const fs::path from = provider.manifest.parent_path() / named, to = folder / place / name;
     if (!fs::is_regular_file(from))
-      throw input_error(from.string(), "is named by the manifest and is no file");
+      throw input_error(from.string(), "is named by the manifest but is not a file");
     fs::copy_file(from, to);
     fs::permissions(to, fs::perms(0755));
     path = (place / name).generic_string();
@@ -209,7 +209,7 @@ std::string digest(const Json& manifest) { return text_at(manifest, "/library/sh
 fs::path default_provider_folder() {
   if (geteuid() == 0) return "/usr/local/lib/tenon/providers.d";
   const fs::path own = user_provider_folder();
-  if (own.empty()) throw input_error("providers install", "there is no HOME: say where with --to FOLDER");
+  if (own.empty()) throw input_error("providers install", "there is no HOME: name a folder with --to");
   return own;
 }
 
@@ -290,12 +290,12 @@ void roll_back_provider(const SessionFlags& flags, const std::string& id) {
     const std::vector<InstalledProvider> all = installed_providers(flags);
     const InstalledProvider* current = chosen(all, id);
     if (current == nullptr)
-      throw provider_error(id, "sessions take no version of it; installed are: " + listed(all, id));
+      throw provider_error(id, "sessions use no version of it; installed: " + listed(all, id));
     const bool another = std::any_of(all.begin(), all.end(), [&](const InstalledProvider& entry) {
       return entry.id == id && !entry.aside && entry.refusal.empty() && entry.version != current->version;
     });
     if (!another)
-      throw provider_error(id, "there is no other version to go back to; installed are: " + listed(all, id));
+      throw provider_error(id, "there is no other version to go back to; installed: " + listed(all, id));
     fs::rename(current->manifest, aside_name(current->manifest));
     report(flags, id,
            id + " " + current->version + " is set aside; `tenon providers restore " + id + " " +
@@ -312,10 +312,10 @@ void restore_provider(const SessionFlags& flags, const std::string& id, const st
         found.push_back(&entry);
     if (found.size() != 1)
       throw provider_error(id, std::string(found.empty() ? "no such version is" : "several versions are") +
-                                   " set aside; installed are: " + listed(all, id));
+                                   " set aside; installed: " + listed(all, id));
     std::string name = found[0]->manifest.string();
     name.resize(name.size() - std::string(kAside).size());
-    if (fs::exists(name)) throw provider_error(id, name + " is there again: remove it first");
+    if (fs::exists(name)) throw provider_error(id, name + " exists again: remove it first");
     fs::rename(found[0]->manifest, name);
     report(flags, id, id + " " + found[0]->version + " is back");
   });
@@ -328,8 +328,7 @@ void remove_provider(const SessionFlags& flags, const std::string& id, const std
     std::vector<const InstalledProvider*> found;
     for (const InstalledProvider& entry : all)
       if (entry.id == id && entry.version == version && (purge || !entry.aside)) found.push_back(&entry);
-    if (found.empty())
-      throw provider_error(id, version + " is not installed; installed are: " + listed(all, id));
+    if (found.empty()) throw provider_error(id, version + " is not installed; installed: " + listed(all, id));
     if (found.size() > 1)
       throw provider_error(id, version + " is installed in " + found[0]->manifest.parent_path().string() +
                                    " and in " + found[1]->manifest.parent_path().string() +

@@ -17,7 +17,7 @@ fs::path config_file(const SessionFlags& flags) {
   const char *config = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
   if (config != nullptr && *config == '/') return fs::path(config) / "tenon/config.toml";
   if (home != nullptr && *home == '/') return fs::path(home) / ".config/tenon/config.toml";
-  throw input_error("providers pin", "there is no HOME: say which file with --config FILE");
+  throw input_error("providers pin", "there is no HOME: name the file with --config");
 }
 
 std::string trimmed(const std::string& line) {
@@ -80,12 +80,13 @@ void pin_provider(const SessionFlags& flags, const std::string& id, const std::s
   if (taken != version) {
     fs::remove(next, error);
     throw Error(TENON_ERROR_PROVIDER_MISSING, TENON_FAILED_PRECONDITION, "provider '" + id + "'",
-                "version " + version + " would not be taken" + (taken.empty() ? "" : ", but " + taken) +
-                    ": see `tenon providers list`; " + file.string() + " was left alone");
+                "version " + version + " would not be used" +
+                    (taken.empty() ? "" : " (the session would use " + taken + ")") +
+                    ": see `tenon providers list`; " + file.string() + " was not changed");
   }
   fs::rename(next, file, error);
   if (error) throw input_error(file.string(), error.message());
-  std::printf("%s pins %s to %s; sessions that read it take that version or none\n", file.c_str(), id.c_str(),
+  std::printf("%s pins %s to %s; sessions with this config use only that version\n", file.c_str(), id.c_str(),
               version.c_str());
 }
 

@@ -92,7 +92,7 @@ class TestRun {
       result.status = "crashed";
       std::string end = slot.worker->obituary();
       result.message =
-          ended ? "the worker was " + end : "no answer within " + std::to_string(flags_.timeout) + " s";
+          ended ? "the worker " + end : "no answer within " + std::to_string(flags_.timeout) + " s";
       result.seconds = now() - slot.started;
       slot.worker.reset();
       finish(slot, std::move(result));
@@ -162,12 +162,12 @@ void add_test(CLI::App& app, int& exit) {
   auto flags = std::make_shared<TestFlags>();
   CLI::App* command =
       app.add_subcommand("test", "Run folders of ONNX test cases and compare with the expected outputs");
-  command->add_option("dirs", flags->dirs, "Folders with cases in them or below");
+  command->add_option("dirs", flags->dirs, "Folders that contain test cases, at any depth");
   command->add_option("--filter", flags->filter, "Only cases with this text in their path");
   command->add_option("--expectations", flags->expectations, "Declared failures (JSON), with their reasons");
   flags->format.add_to(*command);
   command->add_option("-o,--output", flags->output,
-                      "Write the report to a file; its text is printed all the same");
+                      "Write the report to a file; the text report is still printed");
   command->add_option("--junit", flags->junit, "Write a JUnit report too");
   command->add_option("--timeout", flags->timeout, "Seconds a case may take")
       ->capture_default_str()

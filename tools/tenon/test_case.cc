@@ -57,7 +57,7 @@ std::string left_over(const fs::path& dir, const char* kind, size_t count) {
     const std::string number = name.substr(start.size(), name.size() - start.size() - 3);
     const bool plain = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
     if (!plain || number.size() > 9 || std::stoul(number) >= count)
-      return name + " is left over: the model has " + std::to_string(count) + " " + kind +
+      return name + " belongs to no " + kind + ": the model has " + std::to_string(count) + " " + kind +
              (count == 1 ? "" : "s");
   }
   return {};
@@ -66,8 +66,8 @@ std::string left_over(const fs::path& dir, const char* kind, size_t count) {
 std::string missing_output(const fs::path& dir, const std::vector<tenon_io_info>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!fs::exists(file_of(dir, "output", i)))
-      return file_of(dir, "output", i).filename().string() + " is missing: nothing to compare output '" +
-             as_string(outputs[i].name) + "' with";
+      return file_of(dir, "output", i).filename().string() + " is missing: output '" +
+             as_string(outputs[i].name) + "' cannot be compared";
   }
   return {};
 }
@@ -209,7 +209,7 @@ void Expectations::apply(const std::string& dir, CaseResult* result) const {
       continue;
     if (result->status == "failed" && result->message.find(entry.message) == std::string::npos) {
       result->message +=
-          "; '" + entry.pattern + "' in " + entry.file + " declares another failure: '" + entry.message + "'";
+          "; '" + entry.pattern + "' in " + entry.file + " expects another failure: '" + entry.message + "'";
     } else if (result->status == "failed") {
       result->status = "declared";
       result->message = entry.reason + " (" + result->message + ")";

@@ -108,7 +108,8 @@ std::string WorkerProcess::obituary() {
   waitpid(pid_, &status, 0);
   pid_ = -1;
   if (WIFSIGNALED(status))
-    return "killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
+    return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) +
+           ")";
   return "exited with " + std::to_string(WEXITSTATUS(status));
 }
 

@@ -186,11 +186,12 @@ TEST(Config, JsonMistakesNameTheirLine) {
               HasSubstr("t.json:3: 'threads.count' must be an integer, not a string"));
   EXPECT_THAT(message_of(config.apply_json("{\n\"threads\": {\n\"count\": 99999\n}}", "t.json")),
               HasSubstr("t.json:3:"));
-  EXPECT_THAT(message_of(config.apply_json("{\n  \"a\" 1}", "t.json")), HasSubstr("t.json:2: no valid JSON"));
+  EXPECT_THAT(message_of(config.apply_json("{\n  \"a\" 1}", "t.json")),
+              HasSubstr("t.json:2: not valid JSON"));
   EXPECT_THAT(message_of(config.apply_json("{\"schema\": 1,\n\"schema\": 1}", "t.json")),
               HasSubstr("t.json:2: key 'schema' is given twice"));
   EXPECT_THAT(message_of(config.apply_json("[]", "t.json")), HasSubstr("must be an object"));
-  EXPECT_THAT(message_of(config.apply_json("", "t.json")), HasSubstr("no valid JSON"));
+  EXPECT_THAT(message_of(config.apply_json("", "t.json")), HasSubstr("not valid JSON"));
   EXPECT_THAT(message_of(config.apply_json(std::string(100, '['), "t.json")), HasSubstr("nested deeper"));
 }
 
@@ -215,8 +216,8 @@ TEST(Config, AllMistakesOfAFileAndNothingApplied) {
   EXPECT_THAT(text, HasSubstr("t.toml:4: 'select.fallback' cannot be \"nxt\" (did you mean 'next'?)"));
   EXPECT_THAT(text, HasSubstr("t.toml:5: 'select.order' is an empty list"));
   EXPECT_THAT(text, HasSubstr("t.toml:7: 'limits.graph_depth' is 0, outside its range 1..1024"));
-  EXPECT_THAT(text, HasSubstr("t.toml:8: 'limits.model_bytes' is wrong: '4 parsec' is no size"));
-  EXPECT_THAT(text, HasSubstr("t.toml:10: 'discovery.search' holds 'here', which is no absolute path"));
+  EXPECT_THAT(text, HasSubstr("t.toml:8: 'limits.model_bytes' is wrong: '4 parsec' is not a size"));
+  EXPECT_THAT(text, HasSubstr("t.toml:10: 'discovery.search' holds 'here', which is not an absolute path"));
   EXPECT_THAT(text, HasSubstr("t.toml:11: 'discovery.allow' must be a list of strings, not a string"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
   EXPECT_EQ(config->threads.count, 0);
@@ -225,17 +226,17 @@ TEST(Config, AllMistakesOfAFileAndNothingApplied) {
 TEST(Config, WrongThings) {
   EXPECT_THAT(error_of("select = 3"), HasSubstr("'select' must be a table, not an integer"));
   EXPECT_THAT(error_of("schema = 2"), HasSubstr("'schema' is 2, this version reads 1"));
-  EXPECT_THAT(error_of("[provider.Cuda]\n"), HasSubstr("'Cuda' is no provider id"));
+  EXPECT_THAT(error_of("[provider.Cuda]\n"), HasSubstr("'Cuda' is not a provider id"));
   EXPECT_THAT(error_of("[provider]\ncuda = 1\n"), HasSubstr("'provider.cuda' must be a table"));
   EXPECT_THAT(error_of("[provider.cuda]\noptions = 1\n"), HasSubstr("must be a table"));
-  EXPECT_THAT(error_of("[provider.cuda]\nversion = \"newest\"\n"), HasSubstr("is no version range"));
+  EXPECT_THAT(error_of("[provider.cuda]\nversion = \"newest\"\n"), HasSubstr("is not a version range"));
   EXPECT_THAT(error_of("[select]\norder = \"cpu\""), HasSubstr("or a list such as [\"cpu\"]"));
   EXPECT_THAT(error_of("[select]\norder = [\"cpu\", \"cpu\"]"), HasSubstr("names 'cpu' twice"));
   EXPECT_THAT(error_of("[memory]\nhost_limit = -1"), HasSubstr("is negative"));
-  EXPECT_THAT(error_of("[shapes]\ninput = [[-1]]"), HasSubstr("is no shape"));
+  EXPECT_THAT(error_of("[shapes]\ninput = [[-1]]"), HasSubstr("is not a shape"));
   EXPECT_THAT(error_of("[[placement]]\nprovider = \"cpu\""), HasSubstr("lacks 'match'"));
   EXPECT_THAT(error_of("[[placement]]\nmatch = { node = \"(\" }\nprovider = \"cpu\""),
-              HasSubstr("no regular expression"));
+              HasSubstr("not a regular expression"));
   EXPECT_THAT(error_of("[[placement]]\nmatch = { opp = [\"Conv\"] }\nprovider = \"cpu\""),
               HasSubstr("did you mean 'op'?"));
   EXPECT_THAT(error_of("[threads]\ncount = 1979-05-27"), HasSubstr("t.toml:2: dates and times"));

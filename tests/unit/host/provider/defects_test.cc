@@ -77,7 +77,7 @@ using O = RegistryOptions&;
 
 const Defect kDefects[] = {
     // The manifest.
-    {"bad JSON", "no_device", Refusal::kManifestSyntax, "no valid JSON",
+    {"bad JSON", "no_device", Refusal::kManifestSyntax, "not valid JSON",
      [](F, M m) { write_manifest(m, "{\"provider\": "); }},
     {"missing key", "no_device", Refusal::kManifestSyntax, "'provider.version'",
      [](F, M m) { PF::edit(m, "/provider/version", nullptr); }},
@@ -140,7 +140,7 @@ const Defect kDefects[] = {
      [](F, M m) { add_file(m, "abcd"); }},
     {"wanted signature", "no_device", Refusal::kSignature, "no signature", nullptr,
      [](O o) { o.discovery.trust = config::Trust::kSignature; }},
-    {"no library at all", "no_device", Refusal::kLoad, "no ELF library",
+    {"no library at all", "no_device", Refusal::kLoad, "not an ELF library",
      [](F, M m) { replace_library(m, "#!/bin/sh\n"); }},
     {"truncated library", "no_device", Refusal::kLoad, "broken ELF library",
      [](F, M m) {

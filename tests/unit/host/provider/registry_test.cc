@@ -239,7 +239,7 @@ TEST(Registry, EnvironmentReplacesAndAdds) {
     EXPECT_EQ(registry.list().size(), 2u);
     EXPECT_EQ(registry.find("good")->place, Place::kEnvAddFiles);
     ASSERT_FALSE(registry.notices().empty());
-    EXPECT_THAT(registry.notices()[0], HasSubstr("no absolute path"));
+    EXPECT_THAT(registry.notices()[0], HasSubstr("not an absolute path"));
   }
   unsetenv("TENON_ADD_PROVIDER_FILES");
   setenv("TENON_PROVIDER_FILES", named.providers().c_str(), 1);

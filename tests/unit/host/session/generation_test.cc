@@ -64,7 +64,8 @@ TEST(BeamSearch, FollowsTheDecoder) {
   std::vector<ValueRef> none(2);
   inputs[4].value = i32({1}, {3});
   EXPECT_THAT(session->run({}, inputs, {}, none).to_string(),
-              HasSubstr("node 'search' (com.microsoft.BeamSearch): num_return_sequences 3 of num_beams 2"));
+              HasSubstr("node 'search' (com.microsoft.BeamSearch): num_return_sequences is 3, but must be "
+                        "between 1 and num_beams = 2"));
   inputs[4].value = i32({1}, {1});
   inputs[1].value = i32({1}, {1});
   EXPECT_THAT(session->run({}, inputs, {}, none).to_string(), HasSubstr("max_length 1 leaves no room"));
