@@ -30,7 +30,7 @@ def main() -> int:
     print("| model | auto us | cpu us | onednn,cpu us | ratio | of the least |\n|---|---:|---:|---:|---:|---:|", flush=True)
     for folder in options.folders:
         if not (folder / "test_data_set_0").is_dir() or not (folder / "model.onnx").exists():
-            print(f"not measured: {folder} is no model with data", file=sys.stderr)
+            print(f"not measured: {folder} is not a model with data", file=sys.stderr)
             continue
         times = {order: [] for order in ORDERS}
         for turn in range(options.restarts):

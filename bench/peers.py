@@ -161,7 +161,7 @@ def write_rows(path: Path | None, rows: list[dict]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--provider", action="append", help="in order of preference: onednn,cpu; auto: what a user gets who names nobody; may be repeated")
+    parser.add_argument("--provider", action="append", help="order of preference, such as onednn,cpu; auto: the default order; may be repeated")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--seconds", type=float, default=3, help="for each process and setting")
     parser.add_argument("--restarts", type=int, default=4, help="processes for each side")

@@ -104,10 +104,11 @@ std::string isa_refusal() {
   std::string known;
   for (const Candidate& c : candidates()) {
     if (c.name == name)
-      return c.runs ? "" : "TENON_CPU_ISA is " + std::string(name) + ", which this processor lacks";
+      return c.runs ? ""
+                    : "TENON_CPU_ISA is '" + std::string(name) + "', which this processor does not support";
     known += (known.empty() ? "" : ", ") + std::string(c.name);
   }
-  return "TENON_CPU_ISA is '" + std::string(name) + "'; known are " + known;
+  return "TENON_CPU_ISA is '" + std::string(name) + "'; known values are " + known;
 }
 
 CpuDescription describe_cpu() {

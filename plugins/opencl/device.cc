@@ -168,18 +168,17 @@ ContextHandle make_context(const DeviceDescription& description) {
 void require_system_folders() {
 #ifdef __linux__
   std::error_code error;
-  ep::require(
-      std::filesystem::exists("/sys/devices/system/cpu", error), TENON_FAILED_PRECONDITION,
-      "/sys is hidden from this process, and OpenCL drivers for processors end the process without it; "
-      "mount /sys in the container or chroot");
+  ep::require(std::filesystem::exists("/sys/devices/system/cpu", error), TENON_FAILED_PRECONDITION,
+              "this process cannot see /sys, without which OpenCL drivers for CPUs end the process; "
+              "mount /sys in the container or chroot");
 #endif
 }
 
 std::string why_no_driver() {
   const char* elsewhere = std::getenv("OCL_ICD_VENDORS");
-  return ep::cat("the OpenCL loader finds no driver: no .icd file that it can load in ",
-                 elsewhere == nullptr ? "/etc/OpenCL/vendors"
-                                      : ep::cat("'", elsewhere, "', which OCL_ICD_VENDORS names"));
+  return ep::cat(
+      "the OpenCL loader finds no driver: no .icd file that it can load in ",
+      elsewhere == nullptr ? "/etc/OpenCL/vendors" : ep::cat("'", elsewhere, "' (from OCL_ICD_VENDORS)"));
 }
 
 std::string why_no_device(const std::vector<cl_platform_id>& drivers) {
@@ -243,7 +242,7 @@ QueueHandle Device::make_queue() const {
 
 MemHandle Device::make_buffer(uint64_t bytes, cl_mem_flags flags, void* host) const {
   ep::require(limits_.max_allocation == 0 || bytes <= limits_.max_allocation, TENON_RESOURCE_EXHAUSTED,
-              "a buffer of ", bytes, " bytes is above the device's limit of ", limits_.max_allocation);
+              "a buffer of ", bytes, " bytes exceeds the device's limit of ", limits_.max_allocation);
   cl_int code = CL_SUCCESS;
   MemHandle out(clCreateBuffer(context(), flags, bytes, host, &code));
   check(code, "clCreateBuffer");

@@ -14,10 +14,10 @@ using ep::ValueView;
 /// Returns an empty string if the device can hold the value, else the reason.
 std::string unfit(const Instance& instance, const ValueView& value) {
   if (!value.present()) return {};
-  if (value.kind() != TENON_KIND_TENSOR) return ep::cat("'", value.name(), "' is no tensor");
+  if (value.kind() != TENON_KIND_TENSOR) return ep::cat("'", value.name(), "' is not a tensor");
   if (instance.stores(value.dtype())) return {};
   return ep::cat("'", value.name(), "' has element type ", ep::dtype_name(value.dtype()),
-                 ", which this device does not take");
+                 ", which this device does not support");
 }
 
 Support check_types(const Instance& instance, const NodeView& node) {
@@ -71,7 +71,8 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
 CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instance_(instance) {
   const GraphView graph(raw);
   const uint32_t count = graph.info().node_count;
-  ep::require(count == 1 || count == 2, TENON_INTERNAL, "a claim of ", count, " nodes was not offered");
+  ep::require(count == 1 || count == 2, TENON_INTERNAL, "the host compiles a claim of ", count,
+              " nodes that was not offered");
   NodeContext context(instance, {});
   const NodeView node = node_.view(graph, 0, context);
   try {
@@ -80,7 +81,8 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instanc
     if (entry == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
     if (count == 2) {
       context.cut = fuse(node, node_.view(graph, 1, context));
-      ep::require(static_cast<bool>(context.cut), TENON_INTERNAL, "two nodes that were not offered together");
+      ep::require(static_cast<bool>(context.cut), TENON_INTERNAL,
+                  "the host compiles two nodes together that were not offered together");
     }
     node_.compile(graph, node, *entry);
     if (count == 2) node_.redirect_output(0);

@@ -18,14 +18,14 @@ constexpr std::string_view kPrelude = R"CL(
 #define IN(type, x) __global const type* x##_base, ulong x##_at
 #define OUT(type, x) __global type* x##_base, ulong x##_at
 #define PTR(x) (x##_base + x##_at)
-// The first index that lies outside of its axis is kept for the host, which looks when it has waited.
+// Keeps the first index out of range. The host checks for it after it has waited.
 inline void flag_index(__global int* flag, long index, int size) {
   if (atomic_cmpxchg(flag, 0, 1) != 0) return;
   flag[1] = size;
   flag[2] = (int)index;
   flag[3] = (int)(index >> 32);
 }
-// Where an index points to, counted from the end when it is negative; 0 and a flag when it lies outside.
+// The place of an index; negative ones count from the end. Out of range: returns 0 and sets the flag.
 inline int place_of(long index, int size, __global int* flag) {
   const long at = index < 0 ? index + size : index;
   if (at >= 0 && at < size) return (int)at;
@@ -141,7 +141,7 @@ void BuiltProgram::build(const Instance& instance, const Source& source, const s
   cl_device_id device = instance.device.id();
   const std::string options = options_of(instance, defines);
   if (clBuildProgram(program_.get(), 1, &device, options.c_str(), nullptr, nullptr) == CL_SUCCESS) return;
-  ep::fail(TENON_INTERNAL, "the OpenCL compiler refuses '", source.name, "' with ", defines, ": ",
+  ep::fail(TENON_INTERNAL, "the OpenCL compiler failed to build '", source.name, "' with ", defines, ": ",
            build_log(program_.get(), device));
 }
 

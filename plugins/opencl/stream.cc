@@ -29,7 +29,7 @@ void StreamEvent::wait(int64_t timeout_ns) const {
 
 void StreamEvent::wait_for_marker(int64_t timeout_ns) const {
   ep::require(static_cast<bool>(marker_), TENON_FAILED_PRECONDITION,
-              "an event that was never recorded is waited for");
+              "the host waits for an event that was never recorded");
   cl_event marker = marker_.get();
   if (timeout_ns < 0) {
     const cl_int code = clWaitForEvents(1, &marker);

@@ -28,10 +28,10 @@ class Attention {
         .input(5, kTypes)
         .input(6, TypeList<int64_t>())
         .that(n.input(1).dtype() == n.input(0).dtype() && n.input(2).dtype() == n.input(0).dtype(),
-              TENON_REJECT_TYPE, "Q, K and V are of different types")
+              TENON_REJECT_TYPE, "Q, K and V have different types")
         .attr_is("qk_matmul_output_mode", {0, 1, 2, 3})
         .that(n.has_input(4) == n.has_input(5), TENON_REJECT_OTHER,
-              "past_key and past_value belong together");
+              "past_key and past_value must be given together");
   }
 
   explicit Attention(const NodeView& n)
@@ -62,7 +62,7 @@ class Attention {
       a.heads = q[1], a.kv_heads = k[1], a.queries = q[2], a.keys = k[2], a.size = q[3], a.value_size = v[3];
     }
     require(a.kv_heads > 0 && a.heads % a.kv_heads == 0, TENON_INVALID_ARGUMENT, a.heads,
-            " heads of Q share ", a.kv_heads, " of K and V");
+            " heads of Q are not a multiple of the ", a.kv_heads, " heads of K and V");
     add_past(p, s);
     check_mask(p, a);
     p.set_output(0, s.heads_inside ? Dims{a.batch, a.queries, a.heads * a.value_size}
@@ -188,8 +188,8 @@ class Attention {
     }
     const int64_t* valid = ctx.has_input(6) ? ctx.input(6).data<int64_t>() : nullptr;
     for (int64_t b = 0; valid != nullptr && b < s.shape.batch; ++b)
-      require(valid[b] >= 0 && valid[b] <= s.shape.keys, TENON_OUT_OF_RANGE, "sequence ", b,
-              " is said to have ", valid[b], " valid keys of ", s.shape.keys);
+      require(valid[b] >= 0 && valid[b] <= s.shape.keys, TENON_OUT_OF_RANGE, "nonpad_kv_seqlen of sequence ",
+              b, " is ", valid[b], ", outside [0, ", s.shape.keys, "]");
     return [this, &s, mask, steps, valid](int64_t b, int64_t h, int64_t i, C* row) {
       const int64_t keys = s.shape.keys;
       const int64_t position = i + (valid != nullptr && s.past == 0 ? valid[b] - s.shape.queries : s.past);

@@ -22,7 +22,7 @@ class Bernoulli {
       dispatch(kFloatTypes, in.dtype(),
                [&]<class T>() { p = static_cast<double>(static_cast<Compute<T>>(in.data<T>()[i])); });
       require(p >= 0 && p <= 1, TENON_INVALID_ARGUMENT, "element ", i, " is ", p,
-              ", which is no probability");
+              ", which is not a probability");
       // Compares on the side of the rarer outcome, as NumPy does.
       const double u = stream.uniform();
       const bool hit = p <= 0.5 ? u > 1 - p : u <= p;

@@ -30,7 +30,7 @@ class CausalConvWithState {
 
   void prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), w = p.input(1).dims();
-    require(w[2] > 0, TENON_INVALID_ARGUMENT, "the windows of shape ", w, " are empty");
+    require(w[2] > 0, TENON_INVALID_ARGUMENT, "the weights of shape ", w, " are empty");
     require(!p.has_input(3) || p.input(3).dim(2) == w[2] - 1, TENON_INVALID_ARGUMENT, "past_state of shape ",
             p.input(3).dims(), " for windows of ", w[2], " elements");
     p.set_output(0, x);

@@ -36,7 +36,7 @@ class Col2Im {
     out.insert(out.end(), image.begin(), image.end());
     p.set_output(0, out);
     if (element_count(out) == 0) return s;
-    require_tables(p, checked_mul(taps, windows, "the input"), sizeof(int64_t), "the places of the blocks");
+    require_tables(p, checked_mul(taps, windows, "the input"), sizeof(int64_t), "the offsets of the blocks");
     s.targets = target_offsets(p, window, taps, windows);
     return s;
   }

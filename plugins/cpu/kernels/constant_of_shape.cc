@@ -11,7 +11,7 @@ class ConstantOfShape {
     const TensorView value = node.attr_tensor("value");
     if (!value.present()) return;
     require(value.size() == 1 && value.dtype() != TENON_STRING, TENON_INVALID_ARGUMENT, "value has ",
-            value.size(), " elements, one is needed");
+            value.size(), " elements; it must have one");
     std::memcpy(value_, value.bytes(), static_cast<size_t>(value.byte_size()));
   }
 

@@ -88,7 +88,7 @@ class ConvTranspose {
     w.pad_end = at(pads_, d + n, 0);
     const int64_t extra = at(output_padding_, d, 0);
     require(w.kernel == taps && taps > 0 && w.stride > 0 && w.dilation > 0, TENON_INVALID_ARGUMENT,
-            "kernel_shape must be that of the weights, kernel, strides and dilations positive");
+            "kernel_shape must match the weights; kernel, strides and dilations must be positive");
     require(w.pad_begin >= 0 && w.pad_end >= 0 && extra >= 0, TENON_INVALID_ARGUMENT,
             "pads and output_padding must not be negative");
     const int64_t reach = checked_add(checked_mul(taps - 1, w.dilation, kWhat), 1, kWhat);

@@ -37,7 +37,7 @@ class Dft {
     const int64_t asked = axis_is_input_ && p.has_input(2) ? p.input(2).to_dims()[0] : axis_;
     const int axis = normalize_axis(asked, static_cast<int>(x.size()));
     require(axis + 1 < static_cast<int>(x.size()), TENON_INVALID_ARGUMENT, "axis ", asked,
-            " of a signal of shape ", x, " is that of the real and imaginary parts");
+            " of a signal of shape ", x, " holds the real and imaginary parts");
     State s;
     s.at = around(x.first(x.size() - 1), axis);
     s.in_parts = x.back();

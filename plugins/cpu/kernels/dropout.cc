@@ -15,7 +15,8 @@ class Dropout {
       : seed_(static_cast<uint64_t>(n.attr_i("seed", 0))), can_train_(n.since_version() >= 12) {}
   static Support supports(const NodeView& n) {
     return Check(n).input(0, kTypes).that(n.since_version() >= 7 || n.attr_i("is_test", 1) != 0,
-                                          TENON_REJECT_ATTRIBUTE, "is_test is 0");
+                                          TENON_REJECT_ATTRIBUTE,
+                                          "is_test is 0; training is not supported before version 12");
   }
   void prepare(PrepareContext& p) const {
     for (int i = 0; i < 2; ++i) p.set_output(i, p.input(0).dims());

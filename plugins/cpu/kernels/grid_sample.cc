@@ -61,7 +61,7 @@ class GridSample {
     out.insert(out.end(), grid.begin() + 1, grid.end() - 1);
     // With zero padding a point of an image without elements is 0. The other modes need an element.
     require(padding_ == Padding::kZeros || element_count(x.subspan(2)) > 0 || element_count(out) == 0,
-            TENON_INVALID_ARGUMENT, "an image of shape ", x, " has no border to take a point from");
+            TENON_INVALID_ARGUMENT, "an image of shape ", x, " has no elements; padding_mode must be zeros");
     p.set_output(0, out);
   }
 

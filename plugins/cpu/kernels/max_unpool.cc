@@ -61,7 +61,7 @@ class MaxUnpool {
               ", stride ", stride, " and pads ", begin, ", ", end);
       out[d + 2] = in[d + 2] == 0 ? 0 : (in[d + 2] - 1) * stride + kernel_[d] - begin - end;
       require(out[d + 2] >= 0, TENON_INVALID_ARGUMENT, "the pads of axis ", d + 2,
-              " are larger than what was pooled");
+              " are larger than the pooled input");
     }
     return out;
   }
@@ -71,12 +71,12 @@ class MaxUnpool {
     int64_t rest = index, to = 0, step = 1;
     for (size_t d = s.pooled.size(); d-- > 0;) {
       const int64_t size = s.pooled[d], at = size > 0 && rest >= 0 ? rest % size : -1;
-      require(at >= 0 && at < s.out[d], TENON_OUT_OF_RANGE, "index ", index, " is outside of the output");
+      require(at >= 0 && at < s.out[d], TENON_OUT_OF_RANGE, "index ", index, " is outside the output");
       rest /= size;
       to += at * step;
       step *= s.out[d];
     }
-    require(rest == 0, TENON_OUT_OF_RANGE, "index ", index, " is outside of the output");
+    require(rest == 0, TENON_OUT_OF_RANGE, "index ", index, " is outside the output");
     return to;
   }
 

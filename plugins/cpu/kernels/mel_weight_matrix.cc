@@ -27,9 +27,10 @@ class MelWeightMatrix {
   void prepare(PrepareContext& p) const {
     const int64_t filters = only_int(p.input(0), "num_mel_bins"), length = only_int(p.input(1), "dft_length");
     constexpr int64_t kMost = int64_t{1} << 40;
-    require(filters >= 0 && length > 0, TENON_INVALID_ARGUMENT, filters, " filters for a length of ", length);
-    require(filters < kMost && length < kMost, TENON_RESOURCE_EXHAUSTED, filters, " filters for a length of ",
-            length);
+    require(filters >= 0 && length > 0, TENON_INVALID_ARGUMENT, "num_mel_bins is ", filters,
+            " and dft_length ", length, "; they must be at least 0 and 1");
+    require(filters < kMost && length < kMost, TENON_RESOURCE_EXHAUSTED, "num_mel_bins is ", filters,
+            " and dft_length ", length, "; one is too large");
     p.set_output(0, Dims{length / 2 + 1, filters});
   }
 
@@ -58,7 +59,7 @@ class MelWeightMatrix {
       const double bin = std::floor(static_cast<double>(length + 1) *
                                     hertz(low + static_cast<double>(i) * step) / static_cast<double>(rate));
       require(bin >= 0 && bin < static_cast<double>(bins), TENON_INVALID_ARGUMENT,
-              "the edges of the spectrum are not below half of the sample rate");
+              "the edges of the spectrum must be between 0 and half of the sample rate");
       out[static_cast<size_t>(i)] = static_cast<int64_t>(bin);
     }
     return out;

@@ -14,7 +14,7 @@ PadMode mode_of(const NodeView& node) {
   if (mode == "reflect") return PadMode::kReflect;
   if (mode == "edge") return PadMode::kEdge;
   if (mode == "wrap") return PadMode::kWrap;
-  fail(TENON_INVALID_ARGUMENT, "mode is '", mode, "', possible are constant, reflect, edge, wrap");
+  fail(TENON_INVALID_ARGUMENT, "mode is '", mode, "'; it must be constant, reflect, edge or wrap");
 }
 
 int64_t positive_modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
@@ -24,7 +24,7 @@ int64_t source_position(int64_t i, int64_t begin, int64_t dim, PadMode mode) {
   const int64_t p = i - begin;
   if (p >= 0 && p < dim) return p;
   if (mode == PadMode::kConstant) return -1;
-  require(dim > 0, TENON_INVALID_ARGUMENT, "an axis without elements has none to pad with");
+  require(dim > 0, TENON_INVALID_ARGUMENT, "an axis without elements cannot be padded in this mode");
   if (mode == PadMode::kEdge) return std::clamp<int64_t>(p, 0, dim - 1);
   if (mode == PadMode::kWrap) return positive_modulo(p, dim);
   if (dim == 1) return 0;
@@ -50,7 +50,7 @@ PadState plan_pad(PrepareContext& p, DimsView pads, DimsView axes) {
     constexpr int64_t kMost = int64_t{1} << 60;
     const int64_t begin = pads[i], end = pads[i + axes.size()];
     require(begin > -kMost && begin < kMost && end > -kMost && end < kMost && in[axis] < kMost,
-            TENON_RESOURCE_EXHAUSTED, "pads of axis ", axis, " are ", begin, " and ", end);
+            TENON_RESOURCE_EXHAUSTED, "pads of axis ", axis, " are out of range: ", begin, " and ", end);
     state.begins[axis] = begin;
     out[axis] = in[axis] + begin + end;
     require(out[axis] >= 0, TENON_INVALID_ARGUMENT, "pads leave axis ", axis, " with ", out[axis],

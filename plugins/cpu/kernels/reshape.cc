@@ -40,7 +40,7 @@ struct Reshape {
     const int64_t total = element_count(input);
     if (free < shape.size()) shape[free] = known == 0 ? 0 : total / known;
     require(element_count(shape) == total, TENON_INVALID_ARGUMENT, "an input of shape ", input,
-            " cannot take the shape ", wanted);
+            " cannot be reshaped to ", wanted);
     return shape;
   }
 

@@ -93,7 +93,7 @@ class Resize {
       constexpr int64_t kMost = int64_t{1} << 48;
       require(sizes[i] < kMost, TENON_RESOURCE_EXHAUSTED, "size ", sizes[i], " is too large");
       require(axes[named[i]].in > 0 || sizes[i] == 0, TENON_INVALID_ARGUMENT,
-              "an axis without elements cannot have ", sizes[i]);
+              "an axis without elements cannot be resized to ", sizes[i], " elements");
       axes[named[i]].out = sizes[i];
     }
     if (policy_ == "stretch") return;

@@ -35,7 +35,7 @@ class RmsNormalization {
     p.set_output(1, statistics);
     if (element_count(x) == 0) return {};
     p.require_memory(static_cast<uint64_t>(element_count(x.subspan(axis))) * sizeof(int64_t),
-                     "the places of scales");
+                     "the indices of the scales");
     return spread_scale(scale, x.subspan(axis));
   }
 

@@ -19,12 +19,13 @@ SplitState plan_split(PrepareContext& p, int64_t axis_of_attribute, F&& piece) {
     Dims dims(in.begin(), in.end());
     dims[axis] = piece(i, in[axis]);
     require(dims[axis] >= 0 && dims[axis] <= in[axis] - offset, TENON_INVALID_ARGUMENT, "piece ", i, " has ",
-            dims[axis], " elements, and ", in[axis] - offset, " of ", in[axis], " are left");
+            dims[axis], " elements, but only ", in[axis] - offset, " of ", in[axis], " are left");
     p.set_output(i, dims);
     walks.emplace_back(dims, strides, offset * strides[axis]);
     offset += dims[axis];
   }
-  require(offset == in[axis], TENON_INVALID_ARGUMENT, "the pieces add up to ", offset, " of ", in[axis]);
+  require(offset == in[axis], TENON_INVALID_ARGUMENT, "the pieces have ", offset,
+          " elements in total, but the axis has ", in[axis]);
   return walks;
 }
 

@@ -29,7 +29,7 @@ class SplitToSequence {
     constexpr uint64_t kBytesOfAPiece = 64;
     const int axis = normalize_axis(axis_, p.input(0).rank());
     if (!p.has_input(1) || p.input(1).rank() == 0)
-      p.require_memory(static_cast<uint64_t>(p.input(0).dim(axis)) * kBytesOfAPiece, "that many pieces");
+      p.require_memory(static_cast<uint64_t>(p.input(0).dim(axis)) * kBytesOfAPiece, "the pieces");
   }
 
   void run(const Context& ctx) const {
@@ -56,7 +56,7 @@ class SplitToSequence {
     Dims out = split.to_dims();
     if (split.rank() == 0) {
       const int64_t size = out.at(0);
-      require(size > 0, TENON_INVALID_ARGUMENT, "pieces of ", size, " elements");
+      require(size > 0, TENON_INVALID_ARGUMENT, "split is ", size, "; it must be positive");
       out.assign(static_cast<size_t>(total / size), size);
       if (total % size != 0) out.push_back(total % size);
       return out;
@@ -64,10 +64,11 @@ class SplitToSequence {
     int64_t sum = 0;
     for (const int64_t size : out) {
       require(size >= 0 && size <= total - sum, TENON_INVALID_ARGUMENT, "a piece of ", size,
-              " elements, where ", total - sum, " of ", total, " are left");
+              " elements, but only ", total - sum, " of ", total, " are left");
       sum += size;
     }
-    require(sum == total, TENON_INVALID_ARGUMENT, "the pieces have ", sum, " elements, the axis ", total);
+    require(sum == total, TENON_INVALID_ARGUMENT, "the pieces have ", sum,
+            " elements in total, but the axis has ", total);
     return out;
   }
 

@@ -7,7 +7,7 @@ namespace {
 struct NewShape {
   void prepare(PrepareContext& ctx) const {
     require(!ctx.knows_output(0) || element_count(ctx.output(0)) == ctx.input(0).size(),
-            TENON_INVALID_ARGUMENT, "an input of shape ", ctx.input(0).dims(), " cannot take the shape ",
+            TENON_INVALID_ARGUMENT, "an input of shape ", ctx.input(0).dims(), " cannot be reshaped to ",
             ctx.output(0));
     if (ctx.input(0).dtype() != TENON_STRING) ctx.view(0, 0);
   }

@@ -49,10 +49,11 @@ class TfIdfVectorizer {
         skips_(n.attr_i("max_skip_count")),
         indexes_(n.attr_ints("ngram_indexes")),
         weights_(n.attr_floats("weights")) {
-    require(shortest_ > 0 && longest_ >= shortest_ && skips_ >= 0, TENON_INVALID_ARGUMENT,
-            "the lengths of n-grams are ", shortest_, " to ", longest_, " with ", skips_, " skips");
+    require(shortest_ > 0 && longest_ >= shortest_ && skips_ >= 0, TENON_INVALID_ARGUMENT, "min_gram_length ",
+            shortest_, ", max_gram_length ", longest_, " or max_skip_count ", skips_, " is out of range");
     for (const int64_t index : indexes_) {
-      require(index >= 0 && index < kMostColumns, TENON_INVALID_ARGUMENT, "ngram_indexes has ", index);
+      require(index >= 0 && index < kMostColumns, TENON_INVALID_ARGUMENT, "ngram_indexes contains ", index,
+              ", which is out of range");
       size_ = std::max(size_, index + 1);
     }
     require(weights_.empty() || weights_.size() == indexes_.size(), TENON_INVALID_ARGUMENT, weights_.size(),
@@ -88,7 +89,8 @@ class TfIdfVectorizer {
   void read_pool(const NodeView& n) {
     const std::vector<std::string> strings = n.attr_strings("pool_strings");
     const std::vector<int64_t> ints = n.attr_ints("pool_int64s"), begins = n.attr_ints("ngram_counts");
-    require(strings.empty() != ints.empty(), TENON_INVALID_ARGUMENT, "there must be one pool");
+    require(strings.empty() != ints.empty(), TENON_INVALID_ARGUMENT,
+            "give either pool_strings or pool_int64s");
     by_string_ = StringIndex(strings);
     by_number_ = NumberIndex(std::span<const int64_t>(ints));
     std::vector<int64_t> pool;

@@ -28,7 +28,7 @@ struct State {
   static void on_warning(png_structp, png_const_charp) {}  // about chunks that do not affect the pixels
   static void on_read(png_structp png, png_bytep to, size_t count) {
     State& state = *static_cast<State*>(png_get_io_ptr(png));
-    if (count > state.data.size() - state.at) png_error(png, "the file is cut off");
+    if (count > state.data.size() - state.at) png_error(png, "the file is truncated");
     std::memcpy(to, state.data.data() + state.at, count);
     state.at += count;
   }
@@ -70,8 +70,7 @@ void decode(Bytes data, Canvas& canvas) {
         " pixels do not fit into the ", data.size(), " bytes of the file");
   canvas.open(kName, width, height, s.passes == 1 ? 0 : 3);
   const int64_t stride = canvas.width() * 3;
-  check(png_get_rowbytes(s.png, s.info) == static_cast<size_t>(stride), kName,
-        "a kind of pixels that is not known");
+  check(png_get_rowbytes(s.png, s.info) == static_cast<size_t>(stride), kName, "an unknown pixel format");
   // An interlaced image comes in several passes; each adds pixels to all rows.
   uint8_t* rows = canvas.scratch(s.passes == 1 ? stride : stride * canvas.height());
   for (int pass = 1; pass < s.passes; ++pass) {

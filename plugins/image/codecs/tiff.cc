@@ -87,7 +87,7 @@ class Pixels {
     char text[1024] = {};
     if (TIFFRGBAImageOK(file, text) == 0 || TIFFRGBAImageBegin(&image_, file, 1, text) == 0) {
       if (text[0] != '\0') bad(kName, std::string_view(text));
-      source.refuse("its kind of pixels is not read");
+      source.refuse("its pixel format is not supported");
     }
     orientation_ = image_.orientation;
     image_.req_orientation = image_.orientation;  // rows stay in stored order
@@ -137,7 +137,8 @@ void decode(Bytes data, Canvas& canvas) {
   keep_colours(file.get());
   Pixels pixels(file.get(), source);
   const uint16_t way = pixels.orientation();
-  check(way >= ORIENTATION_TOPLEFT && way <= ORIENTATION_BOTLEFT, kName, "orientation ", way, " is not read");
+  check(way >= ORIENTATION_TOPLEFT && way <= ORIENTATION_BOTLEFT, kName, "orientation ", way,
+        " is not supported");
   const bool from_below = way == ORIENTATION_BOTLEFT || way == ORIENTATION_BOTRIGHT;
   const bool mirrored = way == ORIENTATION_TOPRIGHT || way == ORIENTATION_BOTRIGHT;
   canvas.open(kName, pixels.width(), pixels.height(), 4 + 4);

@@ -27,7 +27,7 @@ Type type_of(uint32_t dtype) {
     case TENON_UINT8:
       return Type::kUInt8;
     default:
-      fail(TENON_UNIMPLEMENTED, "element type number ", dtype, " has no form in oneDNN");
+      fail(TENON_UNIMPLEMENTED, "element type number ", dtype, " is not supported by oneDNN");
   }
 }
 
@@ -130,7 +130,7 @@ Tensor Builder::tensor(uint32_t value) {
 Tensor Builder::kept(uint32_t value) {
   Tensor& out = tensors_[value];
   require(out.buffer != kNone, TENON_INTERNAL, "'", program_.values()[value].name,
-          "' is used before it is made");
+          "' is used before it is computed");
   if (!out.layout) out.layout = Layout::plain(type(value), dims(value));
   return out;
 }

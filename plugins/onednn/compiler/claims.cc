@@ -17,11 +17,11 @@ Support rank_suits(const NodeView& node, const ep::ValueView& value, std::string
   const bool known = value.has_rank();
   std::string problem;
   if (!known) {
-    problem = "has a rank that is not known";
+    problem = "has an unknown rank";
   } else if (value.rank() > static_cast<int>(kMostAxes)) {
-    problem = cat("has rank ", value.rank(), ", oneDNN knows ", kMostAxes, " axes");
+    problem = cat("has rank ", value.rank(), "; oneDNN supports at most ", kMostAxes);
   } else if (!can_be_counted(value.dims())) {
-    problem = cat("has shape ", value.dims(), ", oneDNN counts up to ", kMostElements, " elements");
+    problem = cat("has shape ", value.dims(), "; oneDNN supports at most ", kMostElements, " elements");
   } else {
     return Support::yes();
   }
@@ -162,7 +162,7 @@ Support too_little(size_t nodes, const Benefit& benefit) {
   return Support::no(TENON_REJECT_COST,
                      cat("a part of ", nodes, nodes == 1 ? " node" : " nodes", " would save an estimated ",
                          microseconds(benefit.work), " of work and lose ", microseconds(benefit.steps),
-                         " on its steps; provider.onednn.options.claim = \"all\" takes it all the same"));
+                         " on its steps; to claim it anyway, set provider.onednn.options.claim = \"all\""));
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
   for (const std::vector<uint32_t>& nodes : group(can, edges_of(graph))) {
     Support answer = Support::yes();
     if (std::none_of(nodes.begin(), nodes.end(), [&](uint32_t n) { return floats[n]; })) {
-      answer = Support::no(TENON_REJECT_TYPE, "integers are taken only beside nodes of float32");
+      answer = Support::no(TENON_REJECT_TYPE, "nodes of integers are claimed only beside nodes of float32");
     } else if (!instance.claims_all) {
       const Benefit benefit = scales.of(nodes);
       if (benefit.total() <= 0) answer = too_little(nodes.size(), benefit);

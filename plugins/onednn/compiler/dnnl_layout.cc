@@ -169,7 +169,7 @@ Layout wrap(const memory::desc& desc) { return wrap(desc, own_type(desc.data.dat
 const memory::desc& unwrap(const Layout& layout) {
   static const memory::desc none;
   if (layout && layout.type() == Type::kInt64) [[unlikely]]
-    ep::fail(TENON_UNIMPLEMENTED, "oneDNN computes nothing of int64");
+    ep::fail(TENON_UNIMPLEMENTED, "oneDNN does not support int64");
   return layout ? layout.data().desc : none;
 }
 

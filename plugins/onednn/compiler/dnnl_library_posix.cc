@@ -28,14 +28,14 @@ void* open() {
   const char* why = handle == nullptr ? dlerror() : nullptr;
   ep::require(handle != nullptr, TENON_UNAVAILABLE,
               "oneDNN cannot be loaded: ", why == nullptr ? file : std::string(why),
-              "; apt-get install libdnnl2 brings it");
+              "; install it with apt-get install libdnnl2");
   return handle;
 }
 
 template <class F>
 void find(void* handle, const char* name, F** out) {
   *out = reinterpret_cast<F*>(dlsym(handle, name));
-  ep::require(*out != nullptr, TENON_UNAVAILABLE, "the oneDNN that is installed has no function ", name,
+  ep::require(*out != nullptr, TENON_UNAVAILABLE, "the installed oneDNN has no function ", name,
               "; version 2.6 is needed");
 }
 

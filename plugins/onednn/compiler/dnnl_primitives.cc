@@ -95,7 +95,8 @@ Primitive make_convolution(const Engine& engine, const ConvolutionSpec& spec, co
     dnnl::convolution_forward::primitive_desc out(desc, attributes(post_ops), engine.data().engine);
     const char* tile = spec.winograd == Winograd::k2x2 ? "wino_2x3" : "wino_4x3";
     while (!direct && std::strstr(out.impl_info_str(), tile) == nullptr) {
-      if (!out.next_impl()) throw dnnl::error(dnnl_unimplemented, "none for tiles of this size");
+      if (!out.next_impl())
+        throw dnnl::error(dnnl_unimplemented, "there is no implementation for this tile size");
     }
     return out;
   });

@@ -84,8 +84,8 @@ void Binding::run(const tenon_run_args& args) {
   void* workspace = nullptr;
   if (const uint64_t bytes = unchecked->plan().workspace_bytes; bytes != 0) {
     workspace = ep::host().scratch(args.run, bytes);
-    ep::require(workspace != nullptr, TENON_RESOURCE_EXHAUSTED, "no ", bytes,
-                " bytes of scratch for numbers that are very large, infinite or NaN");
+    ep::require(workspace != nullptr, TENON_RESOURCE_EXHAUSTED, "cannot get ", bytes,
+                " bytes of scratch memory for numbers that are very large, infinite or NaN");
   }
   unchecked->bind(args.inputs, args.outputs, workspace);
   unchecked->run(args);

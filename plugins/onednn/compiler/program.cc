@@ -193,7 +193,7 @@ std::shared_ptr<const Packed> Program::packed(uint32_t value, const Layout& from
       source = form, data = form.packed->data;
   }
   const bool gone = !consumed_.empty() && consumed_[value] && source.packed == nullptr;
-  require(!gone, TENON_INTERNAL, "the constant '", values_[value].name, "' was given back");
+  require(!gone, TENON_INTERNAL, "the data of constant '", values_[value].name, "' was released to the host");
   forms.push_back({layout, pack(instance_, data, source.layout, layout)});
   return forms.back().packed;
 }

@@ -95,11 +95,12 @@ class Binary {
     check.needs_input(0).needs_input(1).input(0, kTypes);
     if (kOperator.any_second)
       return check.input(1, kRealTypes + kIntTypes)
-          .that(fits(n), TENON_REJECT_TYPE, "an integer to a real power");
-    check.that(n.input(0).dtype() == n.input(1).dtype(), TENON_REJECT_TYPE, "inputs of two types");
+          .that(fits(n), TENON_REJECT_TYPE, "an integer base with a real exponent is not supported");
+    check.that(n.input(0).dtype() == n.input(1).dtype(), TENON_REJECT_TYPE,
+               "inputs of different types are not supported");
     return check.input(1, kTypes).that(kOperator.variant != mod_variant || n.attr_i("fmod", 0) != 0 ||
                                            !kRealTypes.contains(n.input(0).dtype()),
-                                       TENON_REJECT_ATTRIBUTE, "fmod is 0 for a real type");
+                                       TENON_REJECT_ATTRIBUTE, "fmod must be 1 for a real type");
   }
   explicit Binary(const NodeView& n) {
     const std::string name =

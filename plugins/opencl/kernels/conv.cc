@@ -8,7 +8,7 @@ namespace tenon::opencl {
 namespace {
 
 constexpr Source kSource{"conv", R"CL(
-// Row (channel, position in the kernel) of the matrix whose columns are the output's points.
+// Lays out the matrix whose rows are (channel, position in the kernel) and whose columns are the points of the output.
 __kernel void Lay(IN(M, x), OUT(M, y), Window w, int channels, int image) {
   const int ow = get_global_id(0), line = get_global_id(1), row = get_global_id(2);
   const int taps = w.size[0] * w.size[1] * w.size[2];
@@ -103,7 +103,8 @@ class Conv {
 
   Plan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), f = p.input(1).dims();
-    require(f[0] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " are no ", groups_, " groups");
+    require(f[0] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " cannot be divided into ", groups_,
+            " groups");
     const Dims places = attributes_.output(x.subspan(2), f.subspan(2));
     Dims y{x[0], f[0]};
     y.insert(y.end(), places.begin(), places.end());

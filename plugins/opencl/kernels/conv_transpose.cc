@@ -63,7 +63,7 @@ class ConvTranspose {
     require(groups_ > 0 && x[1] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " do not fit ", x,
             " in ", groups_, " groups");
     require(y.size() == x.size() && y[0] == x[0] && y[1] == f[1] * groups_, TENON_INVALID_ARGUMENT,
-            "the output's shape ", y, " is not that of ", x, " and filters ", f);
+            "the output's shape ", y, " does not follow from input ", x, " and filters ", f);
     require_lists(x.size(), f.subspan(2));
     WindowAttributes attributes = attributes_;
     attributes.auto_pad = "NOTSET";

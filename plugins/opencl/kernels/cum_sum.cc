@@ -33,7 +33,7 @@ class CumSum {
   Lines prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const Dims given = p.input(1).to_dims();
-    require(given.size() == 1, TENON_INVALID_ARGUMENT, "axis is no single number");
+    require(given.size() == 1, TENON_INVALID_ARGUMENT, "axis is not a single number");
     const size_t axis = checked_axis(given[0], x.size());
     p.set_output(0, x);
     return {narrow(element_count(x.first(axis))), narrow(x[axis]),

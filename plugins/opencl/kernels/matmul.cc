@@ -20,7 +20,7 @@ struct MatMul {
 
   GemmArgs prepare(PrepareContext& p) const {
     const DimsView given_a = p.input(0).dims(), given_b = p.input(1).dims();
-    require(!given_a.empty() && !given_b.empty(), TENON_INVALID_ARGUMENT, "a scalar is no matrix");
+    require(!given_a.empty() && !given_b.empty(), TENON_INVALID_ARGUMENT, "a scalar is not a matrix");
     Dims a(given_a.begin(), given_a.end()), b(given_b.begin(), given_b.end());
     if (a.size() == 1) a.insert(a.begin(), 1);
     if (b.size() == 1) b.push_back(1);

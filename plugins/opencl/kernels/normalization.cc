@@ -44,7 +44,7 @@ __kernel void Lines(IN(T, x), IN(S, scale), IN(S, bias), OUT(T, y), OUT(P, out_m
   if (has_mean) STORE_P(PTR(out_mean), line, mean);
   if (has_inverse) STORE_P(PTR(out_inverse), line, inverse);
 }
-// As Lines, with a scale and a bias that broadcast: the walk goes through x and gives where they lie.
+// Like Lines, with a scale and a bias that broadcast: the walk over x gives their places.
 __kernel void LinesAt(IN(T, x), IN(S, scale), IN(S, bias), OUT(T, y), OUT(P, out_mean), OUT(P, out_inverse), Walk w,
                       int lines, int count, float epsilon, int keeps_mean, int has_scale, int has_bias, int has_mean,
                       int has_inverse) {
@@ -111,9 +111,10 @@ class BatchNormalization {
   static Support supports(const NodeView& n) {
     return Check(n)
         .inputs(0, kRealTypes)
-        .that(n.output_count() == 1, TENON_REJECT_ATTRIBUTE, "training")
-        .that(n.attr_i("training_mode", 0) == 0 && n.since_version() >= 7, TENON_REJECT_ATTRIBUTE, "training")
-        .that(n.attr_i("spatial", 1) == 1, TENON_REJECT_ATTRIBUTE, "spatial is 0");
+        .that(n.output_count() == 1, TENON_REJECT_ATTRIBUTE, "training is not supported")
+        .that(n.attr_i("training_mode", 0) == 0 && n.since_version() >= 7, TENON_REJECT_ATTRIBUTE,
+              "training is not supported")
+        .that(n.attr_i("spatial", 1) == 1, TENON_REJECT_ATTRIBUTE, "spatial = 0 is not supported");
   }
   explicit BatchNormalization(const NodeView& n)
       : epsilon_(n.attr_f("epsilon", 1e-5f)),
@@ -125,7 +126,7 @@ class BatchNormalization {
     const int64_t channels = x.size() < 2 ? 1 : x[1];
     for (int i = 1; i < 5; ++i)
       require(p.input(i).size() == channels, TENON_INVALID_ARGUMENT, "input ", i,
-              " has not one number for each of ", channels, " channels");
+              " does not have one number for each of ", channels, " channels");
     p.set_output(0, x);
     p.may_overwrite(0, 0);
   }
@@ -223,7 +224,8 @@ class LayerNorm : public LineNorm {
     bool fits = true;
     for (size_t i = 1; i <= scale.size(); ++i)
       fits = fits && (x.size() - i >= axis || scale[scale.size() - i] == 1);
-    require(fits, TENON_INVALID_ARGUMENT, "scale ", scale, " for input ", x, " from axis ", axis_, " on");
+    require(fits, TENON_INVALID_ARGUMENT, "scale ", scale, " does not fit the axes of input ", x, " from ",
+            axis_, " on");
   }
   /// Whether input `i` has other dims than a line.
   static bool broadcasts(const PrepareContext& p, int i, DimsView line) {
@@ -249,7 +251,7 @@ class InstanceNorm : public LineNorm {
   LinePlan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     require(x.size() >= 2 && p.input(1).size() == x[1] && p.input(2).size() == x[1], TENON_INVALID_ARGUMENT,
-            "scale and bias have not one number for each channel of ", x);
+            "scale and bias do not have one number for each channel of ", x);
     p.set_output(0, x);
     const int64_t count = element_count(x.subspan(2));
     return {element_count(x.first(2)), count, std::max<int64_t>(1, x[1]), std::max<int64_t>(1, count)};
@@ -263,7 +265,8 @@ class GroupNorm : public LineNorm {
   static Support supports(const NodeView& n) {
     return Check(n)
         .inputs(0, kRealTypes)
-        .that(n.since_version() >= 21, TENON_REJECT_OPERATOR, "scale per group, as before version 21");
+        .that(n.since_version() >= 21, TENON_REJECT_OPERATOR,
+              "a scale per group (before version 21) is not supported");
   }
   explicit GroupNorm(const NodeView& n)
       : LineNorm(n, false, n.attr_f("epsilon", 1e-5f)), groups_(n.attr_i("num_groups")) {}
@@ -271,8 +274,8 @@ class GroupNorm : public LineNorm {
     const DimsView x = p.input(0).dims();
     require(x.size() >= 2 && groups_ > 0 && x[1] % groups_ == 0 && p.input(1).size() == x[1] &&
                 p.input(2).size() == x[1],
-            TENON_INVALID_ARGUMENT, "the channels of ", x, " are no ", groups_,
-            " groups with a scale and bias each");
+            TENON_INVALID_ARGUMENT, "the channels of ", x, " cannot be divided into ", groups_,
+            " groups, or scale and bias do not have one number for each channel");
     p.set_output(0, x);
     const int64_t inner = element_count(x.subspan(2));
     return {x[0] * groups_, x[1] / groups_ * inner, groups_, std::max<int64_t>(1, inner)};

@@ -105,7 +105,8 @@ class WindowPool : public Pool {
     Check check(n);
     check.rank(0, 3, 5)
         .attr_is("p", {1, 2})
-        .that(n.attr_i("storage_order", 0) == 0, TENON_REJECT_ATTRIBUTE, "storage_order is 1");
+        .that(n.attr_i("storage_order", 0) == 0, TENON_REJECT_ATTRIBUTE,
+              "storage_order = 1 is not supported");
     if (n.op() == "MaxPool") return check.input(0, kRealTypes + TypeList<int8_t, uint8_t>());
     return check.input(0, kRealTypes);
   }

@@ -55,7 +55,7 @@ REDUCE(ReduceL1, 0, s += v < 0 ? -v : v, s)
 REDUCE(ReduceMax, LOWEST, s = s > v ? s : v, s)
 REDUCE(ReduceMin, HIGHEST, s = s < v ? s : v, s)
 #endif
-// NaN is the largest and the smallest; the first one stays.
+// NaN counts as the largest and the smallest number. The first one wins.
 #if IS_REAL
 #define BEATS(a, op, b) (!isnan(b) && (isnan(a) || (a) op (b)))
 #else
@@ -187,7 +187,7 @@ class Arg {
     const Axes a = part(x, goes, keep_);
     p.set_output(0, a.output);
     require(x[axis] > 0 || element_count(a.output) == 0, TENON_INVALID_ARGUMENT,
-            "an empty axis has no extreme");
+            "an axis without elements has no maximum or minimum");
     return {make_walk(a.kept_dims, {a.kept_strides}), narrow(x[axis]), narrow(dense_strides(x)[axis])};
   }
   void run(const Context& ctx, const ArgPlan& plan) const {

@@ -10,7 +10,7 @@ class View {
   static Support supports(const NodeView& n) {
     return Check(n)
         .input(0, kAnyTypes)
-        .that(n.output_count() == 1, TENON_REJECT_OTHER, "more than one output");
+        .that(n.output_count() == 1, TENON_REJECT_OTHER, "more than one output is not supported");
   }
   static std::vector<int> shape_inputs(const NodeView& n) {
     return n.input_count() > 1 ? std::vector<int>{1} : std::vector<int>{};
@@ -18,7 +18,7 @@ class View {
   explicit View(const NodeView& n) : copy_(n, n.input(0).dtype()) {}
   void prepare(PrepareContext& p) const {
     require(element_count(output_dims(p, 0)) == p.input(0).size(), TENON_INVALID_ARGUMENT,
-            "an input of shape ", p.input(0).dims(), " cannot take the shape ", p.output(0));
+            "an input of shape ", p.input(0).dims(), " cannot be reshaped to ", p.output(0));
     p.view(0, 0);
   }
   void run(const Context& ctx) const { copy_.record_dense(ctx, ctx.input(0), ctx.output(0)); }
@@ -68,7 +68,7 @@ class Reshape : public View {
     }
     if (open < shape.size()) shape[open] = rest;
     require(element_count(shape) == total, TENON_INVALID_ARGUMENT, "an input of shape ", x,
-            " cannot take the shape ", wanted);
+            " cannot be reshaped to ", wanted);
     return shape;
   }
 

@@ -161,7 +161,8 @@ class Resize {
 
   Axes prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
-    require(x.size() <= kMaxWalkRank, TENON_INVALID_ARGUMENT, "rank ", x.size());
+    require(x.size() <= kMaxWalkRank, TENON_INVALID_ARGUMENT, "rank ", x.size(),
+            " is not supported; the limit is ", kMaxWalkRank);
     const std::vector<Axis> axes = resolve(p);
     Dims y;
     for (const Axis& axis : axes) y.push_back(axis.out);
@@ -219,7 +220,7 @@ class Resize {
       read_scales(attribute_scales_.empty() ? floats_of(p.input(scales_at)) : attribute_scales_, named, axes);
     for (const Axis& axis : axes)
       require(axis.out >= 0 && (axis.in > 0 || axis.out == 0), TENON_INVALID_ARGUMENT, "an axis of ", axis.in,
-              " elements cannot have ", axis.out);
+              " elements cannot be resized to ", axis.out, " elements");
     return axes;
   }
 
@@ -255,8 +256,8 @@ class Resize {
     for (size_t i = 0; i < named.size(); ++i) {
       Axis& axis = axes[named[i]];
       require(sizes[i] < kMostElements, TENON_RESOURCE_EXHAUSTED, "size ", sizes[i], " is too large");
-      require(axis.in > 0 || sizes[i] == 0, TENON_INVALID_ARGUMENT, "an axis without elements cannot have ",
-              sizes[i]);
+      require(axis.in > 0 || sizes[i] == 0, TENON_INVALID_ARGUMENT,
+              "an axis without elements cannot be resized to ", sizes[i], " elements");
       axis.out = sizes[i];
       axis.scale = static_cast<float>(axis.out) / static_cast<float>(std::max<int64_t>(1, axis.in));
       const double scale = static_cast<double>(sizes[i]) / static_cast<double>(std::max<int64_t>(1, axis.in));

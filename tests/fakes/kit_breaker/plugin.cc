@@ -160,7 +160,7 @@ tenon_status event_wait(tenon_event* event, int64_t timeout_ns, tenon_error* err
   if (!breaks("R50")) return TENON_OK;
   return guard(error, [&] {
     Stream& stream = *own<Event>(event)->stream;
-    require(timeout_ns != 0 || stream.pending.empty(), TENON_DEADLINE_EXCEEDED, "nobody waits for it");
+    require(timeout_ns != 0 || stream.pending.empty(), TENON_DEADLINE_EXCEEDED, "the work is not done");
     stream.work();
   });
 }
@@ -220,7 +220,7 @@ void answer(const Instance& instance, const GraphView& graph, uint32_t n, const 
   const tenon_node_info node = graph.node(n);
   if ((node.flags & TENON_NODE_TAKEN) != 0) return;
   if (!can_run(graph, node)) {
-    const std::string text = cat("operator ", view(node.op_type), " is not run with these types");
+    const std::string text = cat("operator ", view(node.op_type), " is not supported with these types");
     tenon_rejection rejection{sizeof(tenon_rejection), n, TENON_REJECT_OPERATOR, 0, to_str(text)};
     sink->reject(sink->context, &rejection, nullptr);
     return;

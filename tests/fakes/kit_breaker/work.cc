@@ -152,7 +152,7 @@ void execute(const Binding& given, const tenon_tensor* inputs, tenon_run* run) {
   }
   if (breaks("R43")) binding.x = static_cast<const float*>(inputs[0].data);
   require(!breaks("R31") || std::this_thread::get_id() == program.maker, TENON_INTERNAL, "another thread");
-  require(!program.spoiled, TENON_INTERNAL, "this program went with what was prepared");
+  require(!program.spoiled, TENON_INTERNAL, "this program ended with its prepared object");
   if (breaks("R14")) {
     tenon_graph_info info{};
     info.struct_size = sizeof(info);

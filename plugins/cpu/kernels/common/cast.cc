@@ -102,7 +102,7 @@ double parse(std::string_view text) {
     return text.starts_with('-') ? -size : size;
   }
   require(error == std::errc() && end == text.data() + text.size() && !text.empty(), TENON_INVALID_ARGUMENT,
-          "the string '", whole, "' is no number");
+          "the string '", whole, "' is not a number");
   return value;
 }
 

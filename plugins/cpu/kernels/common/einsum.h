@@ -103,7 +103,7 @@ inline EinsumPlan parse_einsum(std::string equation, const std::vector<DimsView>
             "the output of '", equation, "' names a label twice");
   for (const char c : plan.output) {
     const auto size = sizes.find(c);
-    require(size != sizes.end(), TENON_INVALID_ARGUMENT, "label '", c, "' of the output is in no input");
+    require(size != sizes.end(), TENON_INVALID_ARGUMENT, "label '", c, "' of the output is not in any input");
     plan.output_dims.push_back(size->second);
   }
   return plan;

@@ -34,7 +34,7 @@ inline MatMulShape matmul_shape(PrepareContext& p, bool fold) {
     s.m *= count;
     s.left = {0}, s.right = {0};
   } else {
-    p.require_memory(static_cast<uint64_t>(count) * 2 * sizeof(int64_t), "the places of the matrices");
+    p.require_memory(static_cast<uint64_t>(count) * 2 * sizeof(int64_t), "the offsets of the matrices");
     const Broadcast<2> batch(batches, {a_batch, b_batch});
     CancelPoint point(p);
     batch.for_runs(0, batch.runs, [&](const std::array<int64_t, 2>& at, int64_t) {

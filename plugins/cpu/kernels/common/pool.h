@@ -85,7 +85,7 @@ class PoolWindows {
       positions = checked_add(positions, w.out, "the output");
     }
     if (out_size_ == 0) return;
-    require_tables(p, positions, sizeof(PoolSpan), "the places of the windows");
+    require_tables(p, positions, sizeof(PoolSpan), "the tables of the windows");
     for (size_t d = dims.size(); d-- > 1;) strides_[d - 1] = strides_[d] * dims[d].in;
     for (size_t d = 0; d < dims.size(); ++d) {
       // A dim with one element has no second tap.

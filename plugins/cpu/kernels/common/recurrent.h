@@ -131,7 +131,7 @@ void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
   }
   for (const int64_t length : lengths)
     require(length >= 0 && length <= s.time, TENON_INVALID_ARGUMENT, "sequence length ", length,
-            " is outside of ", s.time);
+            " is outside [0, ", s.time, "]");
   const std::span<C> h = load_or_zeros(5, batch_first_, s.directions * state),
                      c = has_cell_ ? load_or_zeros(6, batch_first_, s.directions * state) : std::span<C>(),
                      y = scratch_list<C>(ctx, s.time * s.directions * state),

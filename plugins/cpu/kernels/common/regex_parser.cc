@@ -102,7 +102,7 @@ class Parser {
   bool done() const { return at_ >= text_.size(); }
   char32_t peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : 0; }
   char32_t take() {
-    if (done()) broken("no end");
+    if (done()) fail(TENON_INVALID_ARGUMENT, "the pattern ends too early");
     return text_[at_++];
   }
   bool accept(std::string_view word) {
@@ -326,7 +326,7 @@ class Parser {
                              : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
                                                                   : 16;
       value = value * 16 + digit;
-      if (digit > 15 || value > kLastCodePoint) broken("a broken hexadecimal escape");
+      if (digit > 15 || value > kLastCodePoint) broken("an invalid hexadecimal escape");
     }
     if (braces) ++at_;
     return value;

@@ -288,7 +288,7 @@ ResizePlan plan_resize(PrepareContext& p, const ResizeRule& rule, const std::vec
   ResizePlan plan;
   for (const ResizeAxis& axis : axes) {
     require(axis.out >= 0 && (axis.in > 0 || axis.out == 0), TENON_INVALID_ARGUMENT, "an axis of ", axis.in,
-            " elements cannot have ", axis.out);
+            " elements cannot be resized to ", axis.out, " elements");
     plan.out.push_back(axis.out);
   }
   if (element_count(plan.out) > 0) require_tables(p, rule, axes, plan.out);

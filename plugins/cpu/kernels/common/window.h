@@ -45,7 +45,7 @@ class WindowAttributes {
     const size_t n = input.size();
     require(taps.size() == n, TENON_INVALID_ARGUMENT, "kernel shape ", taps, " for ", n, " spatial dims");
     require(kernel.empty() || std::equal(kernel.begin(), kernel.end(), taps.begin(), taps.end()),
-            TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, " where the weights have ", taps);
+            TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, ", but the weights have ", taps);
     const auto fits = [n](const Dims& list, size_t each) { return list.empty() || list.size() == n * each; };
     require(fits(strides, 1) && fits(dilations, 1) && fits(pads, 2), TENON_INVALID_ARGUMENT,
             "strides, dilations or pads do not match ", n, " spatial dims");
@@ -87,11 +87,11 @@ class WindowAttributes {
     const int64_t span = padded - reach;
     // With ceil_mode a window may exceed the end by less than a stride.
     require(span >= 0 || w.in == 0 || (ceil_mode && span > -w.stride) || (may_be_empty && span == -w.stride),
-            TENON_INVALID_ARGUMENT, "the kernel reaches over ", reach, " elements but the padded input has ",
+            TENON_INVALID_ARGUMENT, "the kernel spans ", reach, " elements, but the padded input has only ",
             padded);
     w.out = (ceil_mode ? ceil_div(span, w.stride) : -ceil_div(-span, w.stride)) + 1;
     // A window must begin inside the input or its leading padding.
-    const int64_t last = checked_mul(std::max<int64_t>(w.out, 1) - 1, w.stride, "the last window's place");
+    const int64_t last = checked_mul(std::max<int64_t>(w.out, 1) - 1, w.stride, "the last window's position");
     checked_add(last, reach, "the last window's end");
     if (ceil_mode && w.out > 0 && last >= w.in + w.pad_begin) --w.out;
     w.out = std::max<int64_t>(w.out, 0);

@@ -37,16 +37,16 @@ class GroupQueryAttention {
         .attr_is("v_quant_type", {"NONE"})
         .attr_is("qk_output", {0})
         .that(!n.has_attr("kv_cache_bit_width") || n.attr_i("kv_cache_bit_width") == 0,
-              TENON_REJECT_ATTRIBUTE, "a cache in fewer bits (kv_cache_bit_width) is not supported")
+              TENON_REJECT_ATTRIBUTE, "a quantised cache (kv_cache_bit_width) is not supported")
         .that(n.attr_i("causal", 1) == 1 || n.attr_i("local_window_size", -1) == -1, TENON_REJECT_ATTRIBUTE,
               "a local window needs causal attention")
         .that(!n.has_input(14) && !n.has_input(15), TENON_REJECT_OTHER,
               "normalised queries and keys (q_norm_weight, k_norm_weight, qk_norm_epsilon) are not supported")
         .that(!n.has_input(12) && !n.has_input(13), TENON_REJECT_OTHER,
-              "a cache in fewer bits (k_scale, v_scale) is not supported")
+              "a quantised cache (k_scale, v_scale) is not supported")
         .that(!n.has_output(3), TENON_REJECT_OTHER, "output_qk is not supported")
         .that(n.has_input(1) == n.has_input(2) && n.has_input(3) == n.has_input(4), TENON_REJECT_OTHER,
-              "keys and values belong together");
+              "keys and values must be given together");
   }
 
   explicit GroupQueryAttention(const NodeView& n)
@@ -61,7 +61,8 @@ class GroupQueryAttention {
         cap_(n.attr_f("softcap", 0.0f)) {
     constexpr int64_t kMost = int64_t{1} << 30;
     require(heads_ > 0 && heads_ < kMost && kv_heads_ > 0 && heads_ % kv_heads_ == 0, TENON_INVALID_ARGUMENT,
-            heads_, " heads over ", kv_heads_);
+            "num_heads is ", heads_, " and kv_num_heads ", kv_heads_,
+            "; num_heads must be a positive multiple of kv_num_heads");
   }
 
   State prepare(PrepareContext& p) const {
@@ -229,8 +230,8 @@ class GroupQueryAttention {
     const int64_t half = cosines.dim(1);
     const int64_t place = ctx.has_input(9) ? ctx.input(9).data<int64_t>()[batch * s.shape.queries + i]
                                            : begin_of(ctx, s, batch) + i;
-    require(place >= 0 && place < cosines.dim(0), TENON_OUT_OF_RANGE, "position ", place, " of ",
-            cosines.dim(0));
+    require(place >= 0 && place < cosines.dim(0), TENON_OUT_OF_RANGE, "position ", place, " is outside [0, ",
+            cosines.dim(0), ")");
     const int64_t step = interleaved_ ? 2 : 1, gap = interleaved_ ? 1 : half;
     dispatch(kTypes, cosines.dtype(), [&]<class T>() {
       const T *c = cosines.data<T>() + place * half, *n = sines.data<T>() + place * half;

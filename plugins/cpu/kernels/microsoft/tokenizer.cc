@@ -30,7 +30,7 @@ class Tokenizer {
               "give either attribute separators or attribute tokenexp, neither empty")
         .that(least > 0, TENON_REJECT_ATTRIBUTE, "attribute mincharnum is ", least, ", it must be positive")
         .that(least == 1 || !by_characters(n), TENON_REJECT_ATTRIBUTE, "attribute mincharnum is ", least,
-              ", and tokens are to be single characters: make it 1");
+              ", but tokens are single characters: set it to 1");
   }
 
   explicit Tokenizer(const NodeView& n)
@@ -44,7 +44,7 @@ class Tokenizer {
     for (const std::string& separator : separators_of(n)) {
       separators_.emplace_back(separator);
       require(!separators_.back().may_be_empty(), TENON_INVALID_ARGUMENT, "separator '", separator,
-              "' matches between characters too; write one that takes a character at least (x+, not x*)");
+              "' also matches the empty string; write one that matches at least one character (x+, not x*)");
     }
   }
 

@@ -13,7 +13,8 @@ class DictVectorizer {
   explicit DictVectorizer(const NodeView& n) {
     const std::vector<std::string> strings = n.attr_strings("string_vocabulary");
     const std::vector<int64_t> ints = n.attr_ints("int64_vocabulary");
-    require(strings.empty() != ints.empty(), TENON_INVALID_ARGUMENT, "there must be one vocabulary");
+    require(strings.empty() != ints.empty(), TENON_INVALID_ARGUMENT,
+            "give either string_vocabulary or int64_vocabulary");
     size_ = static_cast<int64_t>(std::max(strings.size(), ints.size()));
     by_string_ = !strings.empty();
     strings_ = StringIndex(strings);

@@ -40,8 +40,8 @@ struct NamedNodes {
     int32_t nodes = 0, leaves = 0;
     for (size_t i = 0; i < count; ++i) {
       const int32_t place = is_leaf(i) ? ~leaves++ : nodes++;
-      require(places.emplace(NodeName(trees[i], ids[i]), place).second, TENON_INVALID_ARGUMENT, "node ",
-              ids[i], " of tree ", trees[i], " is there twice");
+      require(places.emplace(NodeName(trees[i], ids[i]), place).second, TENON_INVALID_ARGUMENT, "tree ",
+              trees[i], " has node ", ids[i], " twice");
     }
   }
   bool is_leaf(size_t i) const { return modes[i] == "LEAF"; }
@@ -150,7 +150,7 @@ void Forest::check() {
     return at >= 0 ? static_cast<size_t>(at) < nodes.size()
                    : static_cast<size_t>(~at) + 1 < leaf_begins.size();
   };
-  require(targets > 0, TENON_INVALID_ARGUMENT, "the trees vote for nothing");
+  require(targets > 0, TENON_INVALID_ARGUMENT, "the trees have no targets or classes");
   for (const int32_t root : roots) require(valid(root), TENON_INVALID_ARGUMENT, "a root is out of range");
   for (const TreeNode& node : nodes) {
     require(valid(node.on_true) && valid(node.on_false), TENON_INVALID_ARGUMENT, "a branch is out of range");
@@ -180,7 +180,7 @@ void Forest::check() {
       for (const int32_t child :
            {nodes[static_cast<size_t>(at)].on_true, nodes[static_cast<size_t>(at)].on_false}) {
         if (child < 0) continue;
-        require(state[static_cast<size_t>(child)] != kOpen, TENON_INVALID_ARGUMENT, "a tree has a circle");
+        require(state[static_cast<size_t>(child)] != kOpen, TENON_INVALID_ARGUMENT, "a tree has a cycle");
         if (state[static_cast<size_t>(child)] == kNew) stack.push_back(child);
       }
     }

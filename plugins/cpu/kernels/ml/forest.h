@@ -126,8 +126,8 @@ struct TreeScores {
 /// In prepare: throws an Error unless the input has all columns that the trees use.
 inline Rows tree_rows(const PrepareContext& p, const Forest& forest) {
   const Rows x = rows_of(p.input(0).dims());
-  require(forest.features <= x.columns, TENON_INVALID_ARGUMENT, "the trees look at feature ",
-          forest.features - 1, ", the input has ", x.columns, " columns");
+  require(forest.features <= x.columns, TENON_INVALID_ARGUMENT, "the trees use feature ", forest.features - 1,
+          ", but the input has ", x.columns, " columns");
   return x;
 }
 

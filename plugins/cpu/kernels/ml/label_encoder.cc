@@ -98,12 +98,13 @@ class LabelEncoder : public LabelMap {
     const LabelList keys(n, "keys");
     LabelList values(n, "values");
     for (const LabelList* list : {&keys, static_cast<const LabelList*>(&values)})
-      require(list->kinds() == 1, TENON_INVALID_ARGUMENT, "keys and values must be one list each");
+      require(list->kinds() == 1, TENON_INVALID_ARGUMENT,
+              "there must be one list of keys and one list of values");
     require(keys.size() > 0 && keys.size() == values.size(), TENON_INVALID_ARGUMENT, keys.size(),
             " keys and ", values.size(), " values");
     const bool by_string = n.input(0).dtype() == TENON_STRING;
     require(by_string == !keys.strings.empty(), TENON_INVALID_ARGUMENT, "the keys are ",
-            by_string ? "numbers and the input has strings" : "strings and the input has numbers");
+            by_string ? "numbers, but the input has strings" : "strings, but the input has numbers");
     const TensorView otherwise = n.attr_tensor("default_tensor");
     require(!otherwise.present() || otherwise.size() == 1, TENON_INVALID_ARGUMENT, "default_tensor has ",
             otherwise.size(), " elements");

@@ -44,7 +44,7 @@ class Convolution : public Operation {
     require(window_.kernel().empty() || window_.kernel() == kernel, TENON_INVALID_ARGUMENT,
             "kernel_shape is ", window_.kernel(), ", and the weights have shape ", w);
     require(groups_ > 0 && x[1] % groups_ == 0 && w[0] % groups_ == 0, TENON_INVALID_ARGUMENT, x[1],
-            " channels and ", w[0], " filters are not ", groups_, " groups");
+            " channels and ", w[0], " filters cannot be divided into ", groups_, " groups");
     if (!transposed_) return window_.shape(x, w[0], kernel);
     return window_.transposed_shape(x, w[1] * groups_, kernel, output_padding_, output_shape_);
   }

@@ -57,7 +57,7 @@ struct Celu : EltwiseOperation {
     return Check(n)
         .input(0, kFloat32)
         .that(alpha >= 1 && alpha <= kMost, TENON_REJECT_ATTRIBUTE, "alpha is ", alpha,
-              ", supported are 1 to ", kMost);
+              "; supported values are 1 to ", kMost);
   }
   explicit Celu(const NodeView& n) : EltwiseOperation(functions(n.attr_f("alpha", 1))) {}
   static std::vector<Pointwise> functions(float alpha) {
@@ -99,7 +99,7 @@ struct Clip : EltwiseOperation {
     check.inputs(0, kFloat32);
     for (int i = 1; i < n.input_count(); ++i) {
       check.that(!n.has_input(i) || n.input(i).is_constant(), TENON_REJECT_OTHER, "input ", i, " ('",
-                 n.input(i).name(), "') is no constant");
+                 n.input(i).name(), "') is not a constant");
     }
     return check;
   }
@@ -126,11 +126,12 @@ struct Pow : EltwiseOperation {
     const bool number =
         n.has_input(1) && n.input(1).is_constant() && n.input(1).constant().size() == 1 &&
         (n.input(1).constant().rank() == 0 || n.input(0).rank() >= n.input(1).constant().rank());
-    check.that(number, TENON_REJECT_OTHER, "the exponent is no constant number");
+    check.that(number, TENON_REJECT_OTHER, "the exponent is not a constant number");
     // The library computes this as a square root, which is NaN for -infinity.
     if (check.ok()) {
       const float exponent = n.input(1).constant().data<float>()[0];
-      check.that(exponent != 0.5f, TENON_REJECT_OTHER, "the exponent is ", exponent);
+      check.that(exponent != 0.5f, TENON_REJECT_OTHER, "the exponent is ", exponent,
+                 ", with which oneDNN gives NaN for -infinity");
     }
     return check;
   }

@@ -23,8 +23,7 @@ void take(const Rows& rows, std::span<void* const> addresses) {
   auto* to = static_cast<char*>(addresses[2]);
   for (int64_t i = 0; i < rows.count; ++i) {
     require(indices[i] >= -rows.axis && indices[i] < rows.axis, TENON_OUT_OF_RANGE, rows.place, ": index ",
-            indices[i], " is not within [", -rows.axis, ", ", rows.axis - 1, "], the axis has ", rows.axis,
-            " elements");
+            indices[i], " is out of range for an axis of ", rows.axis, " elements");
   }
   if (rows.outer * rows.row == 0) return;  // nothing to move
   parallel(rows.outer * rows.count, std::max<int64_t>(1, kGrainBytes / rows.row),

@@ -56,8 +56,8 @@ class LayerNormalization : public Operation {
     for (int i = 1; i < n.input_count() && check.ok(); ++i) {
       const ep::ValueView v = n.input(i);
       check.that(!v.present() || is_as_large(v, wanted), TENON_REJECT_SHAPE, "input ", i, " has shape ",
-                 v.dims(), ", and that of the normalized axes is ", wanted,
-                 "; others, and dims that may turn out to be 1, are not supported");
+                 v.dims(), "; only the shape ", wanted,
+                 " of the normalized axes is supported, without unknown dims that can be 1");
     }
     return check;
   }

@@ -51,8 +51,8 @@ class Pooling : public Operation {
     return check
         .that(!window.is_ambiguous(), TENON_REJECT_ATTRIBUTE,
               "ceil_mode with auto_pad VALID is not supported")
-        .that(window.stays_inside(x), TENON_REJECT_SHAPE, "a window can lie outside of an input of shape ",
-              n.input(0).dims());
+        .that(window.stays_inside(x), TENON_REJECT_SHAPE,
+              "a window can lie entirely outside an input of shape ", n.input(0).dims());
   }
 
  private:

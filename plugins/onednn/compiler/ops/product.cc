@@ -113,12 +113,13 @@ class Gemm : public Operation {
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
     const int64_t length = x[transpose_a_ ? 0 : 1], other = w[transpose_b_ ? 1 : 0];
-    require(length == other, TENON_INVALID_ARGUMENT, "rows of ", length, " elements and columns of ", other);
+    require(length == other, TENON_INVALID_ARGUMENT, "the rows of A have ", length,
+            " elements, but the columns of B have ", other);
     const Dims out{x[transpose_a_ ? 1 : 0], w[transpose_b_ ? 0 : 1]};
     if (has_bias(node)) {
       const Dims& c = b.dims(node.inputs[2]);
-      require(broadcast_shape(c, out) == out, TENON_INVALID_ARGUMENT, "C of shape ", c, " is larger than ",
-              out);
+      require(broadcast_shape(c, out) == out, TENON_INVALID_ARGUMENT, "C of shape ", c,
+              " does not broadcast to ", out);
     }
     return out;
   }

@@ -15,7 +15,7 @@ class Reduction : public Operation {
   static Support supports(const NodeView& n) {
     Check check(n);
     check.input(0, kFloat32).rank(0, 0, 12);
-    check.that(!n.has_input(1) || n.input(1).is_constant(), TENON_REJECT_OTHER, "the axes are no constant");
+    check.that(!n.has_input(1) || n.input(1).is_constant(), TENON_REJECT_OTHER, "the axes are not constant");
     return check;
   }
   Reduction(const NodeView& n, Reduce function, float of_nothing)
@@ -111,7 +111,7 @@ struct Extremum : Reduction {
   static Support supports(const NodeView& n) {
     Check check(n);
     check.that(n.instance().precision != TENON_PRECISION_EXACT, TENON_REJECT_OTHER,
-               "oneDNN loses NaN and infinities; it is used with precision fast");
+               "oneDNN loses NaN and infinities here; precision fast allows it");
     return check.ok() ? Reduction::supports(n) : check;
   }
   using Reduction::Reduction;

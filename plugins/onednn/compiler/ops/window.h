@@ -24,7 +24,7 @@ class WindowAttributes {
       out.that(good, TENON_REJECT_ATTRIBUTE, name, " has ", list.size(), " numbers, ", count, " are needed");
       const bool in_range =
           std::all_of(list.begin(), list.end(), [&](int64_t i) { return i >= least && i <= kMost; });
-      out.that(in_range, TENON_REJECT_ATTRIBUTE, name, " is ", list, ", supported are ", least, " to ",
+      out.that(in_range, TENON_REJECT_ATTRIBUTE, name, " is ", list, "; supported values are ", least, " to ",
                kMost);
     };
     fits(kernel_, axes, 1, "kernel_shape");

@@ -13,7 +13,7 @@
 namespace tenon::opencl {
 
 [[noreturn]] inline void fail_as_too_large() {
-  ep::fail(TENON_UNIMPLEMENTED, "a tensor of 2^31 elements or more");
+  ep::fail(TENON_UNIMPLEMENTED, "tensors of 2^31 elements or more are not supported");
 }
 inline cl_int narrow(int64_t number) {
   if (number < std::numeric_limits<cl_int>::min() || number > std::numeric_limits<cl_int>::max())
@@ -106,7 +106,7 @@ inline Walk make_walk(ep::DimsView dims, const std::vector<ep::Dims>& strides, b
     axes.pop_back();
   }
   ep::require(axes.size() <= kMaxWalkRank, TENON_UNIMPLEMENTED, "more than ", kMaxWalkRank + 1,
-              " dimensions that cannot be joined");
+              " dimensions that cannot be merged are not supported");
   out.rank = static_cast<cl_int>(axes.size());
   int64_t outer = 1;
   for (size_t d = 0; d < axes.size(); ++d) {

@@ -59,7 +59,8 @@ struct WindowAttributes {
     for (int d = 0; d < 3; ++d) w.in[d] = w.out[d] = w.size[d] = w.stride[d] = w.dilation[d] = 1;
     const size_t axes = in.size(), first = 3 - axes;
     require_fit(axes, kernel_dims);
-    ep::require(out.size() == axes, TENON_INVALID_ARGUMENT, "an output of ", out.size(), " axes, not ", axes);
+    ep::require(out.size() == axes, TENON_INVALID_ARGUMENT, "the output has ", out.size(),
+                " spatial axes instead of ", axes);
     for (size_t d = 0; d < axes; ++d) {
       const size_t at = first + d;
       w.in[at] = narrow(in[d]);
@@ -77,11 +78,11 @@ struct WindowAttributes {
     const auto fits = [&](const ep::Dims& given, size_t count) {
       return given.empty() || given.size() == count;
     };
-    ep::require(kernel_dims.size() == axes, TENON_INVALID_ARGUMENT, "kernel shape ", kernel_dims, " for ",
-                axes, " spatial dims");
+    ep::require(kernel_dims.size() == axes, TENON_INVALID_ARGUMENT, "the kernel shape ", kernel_dims,
+                " does not match ", axes, " spatial axes");
     ep::require(
         kernel.empty() || std::equal(kernel.begin(), kernel.end(), kernel_dims.begin(), kernel_dims.end()),
-        TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, " where the weights have ", kernel_dims);
+        TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, ", but the weights have ", kernel_dims);
     ep::require(fits(strides, axes) && fits(dilations, axes) && fits(pads, 2 * axes), TENON_INVALID_ARGUMENT,
                 "strides, dilations or pads do not match ", axes, " spatial dims");
     ep::require(std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad >= 0; }),
@@ -94,13 +95,14 @@ struct WindowAttributes {
  private:
   static int64_t step(const ep::Dims& given, size_t d) {
     const int64_t out = given.empty() ? 1 : narrow(given[d]);
-    ep::require(out > 0, TENON_INVALID_ARGUMENT, "a stride or dilation of ", out);
+    ep::require(out > 0, TENON_INVALID_ARGUMENT, "a stride or dilation is ", out, "; it must be positive");
     return out;
   }
   int64_t pad_at(size_t i) const { return auto_pad == "VALID" || pads.empty() ? 0 : narrow(pads[i]); }
   /// The number of elements from the first to the last that a window covers.
   static int64_t span_of(int64_t kernel_size, int64_t dilation) {
-    ep::require(kernel_size > 0, TENON_INVALID_ARGUMENT, "a window of ", kernel_size);
+    ep::require(kernel_size > 0, TENON_INVALID_ARGUMENT, "the kernel shape has ", kernel_size,
+                ", which is not positive");
     return (int64_t{narrow(kernel_size)} - 1) * dilation + 1;
   }
   int64_t pad(size_t d, int64_t in, int64_t out, int64_t kernel_size, int64_t stride,
