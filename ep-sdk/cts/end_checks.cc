@@ -47,7 +47,7 @@ std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB
 }  // namespace
 
 TENON_CHECK("lifecycle.once",
-            "a provider, a device, an instance and a claim are made, run and given back in order") {
+            "provider, device and instance can be made, used to run claims, and destroyed in order") {
   const Bench bench(target, Bench::Open::kNothing);
   Subject& subject = *bench.subject;
   try {
@@ -106,7 +106,7 @@ TENON_CHECK("lifecycle.instances", "several instances of one device work side by
     const Prepared prepared(program);
     Execution execution(prepared);
     execution.run();
-    require_equal(execution.outputs(), expected, "a second instance", "share nothing that runs change");
+    require_equal(execution.outputs(), expected, "a second instance", "do not share state that Runs change");
   }
   tenon_instance* third = subject.make_instance();
   destroy("instance_destroy", subject.api.instance_destroy, second);
@@ -115,7 +115,9 @@ TENON_CHECK("lifecycle.instances", "several instances of one device work side by
   destroy("instance_destroy", subject.api.instance_destroy, third);
 }
 
-TENON_CHECK("R52", "each object is destroyed on another thread than made it, with all that it holds") {
+TENON_CHECK(
+    "R52",
+    "each object can be destroyed on another thread than the one that made it, with everything it holds") {
   const Bench bench(target, Bench::Open::kNothing);
   Subject& subject = *bench.subject;
   const std::vector<Claimed> all = find_claims(target, bench);
@@ -134,7 +136,7 @@ TENON_CHECK("R52", "each object is destroyed on another thread than made it, wit
     execution->run();
     require_equal(execution->outputs(), expected,
                   claimed.probe.name + " after a second prepared program was destroyed",
-                  "destroy what the object holds and nobody else's");
+                  "destroy only what this object holds");
     execution.reset();
     elsewhere([&] { kept.reset(); });
     elsewhere([&] { program.reset(); });
@@ -173,7 +175,7 @@ TENON_CHECK(
   again.subject->open();
 }
 
-TENON_CHECK("R54", "all that the host shared or lent from its cache is given back before the instance ends") {
+TENON_CHECK("R54", "every shared object and cache blob is released before the instance is destroyed") {
   const Bench bench(target, Bench::Open::kNothing);
   Subject& subject = *bench.subject;
   for (int i = 0; i < 2; ++i) {  // the second life finds the first one's blobs in the cache
@@ -182,10 +184,10 @@ TENON_CHECK("R54", "all that the host shared or lent from its cache is given bac
     subject.destroy_instance();
     const int objects = subject.services.shared_held, blobs = subject.services.blobs_held;
     if (objects != 0)
-      throw Failed(std::to_string(objects) + " shared objects are not given back",
+      throw Failed(std::to_string(objects) + " shared objects are not released",
                    "match each shared with shared_release");
     if (blobs != 0)
-      throw Failed(std::to_string(blobs) + " blobs are not given back",
+      throw Failed(std::to_string(blobs) + " cache blobs are not released",
                    "match each cache_get with cache_done");
     subject.close_device();
     subject.destroy_provider();

@@ -167,7 +167,8 @@ CallResult Execution::try_run() {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (run_->outputs[i].given > 0 && !run_->outputs[i].at_run && result.ok())
       throw Failed(
-          "R40: output " + std::to_string(i) + " is there already, and is made once more through the host",
+          "R40: output " + std::to_string(i) +
+              " was not announced as known only after running, but is made through the host",
           "ask the host for an output that prepare announced as known after running, and for no other");
   }
   if (setup_.spoil_arguments) {
@@ -226,7 +227,7 @@ std::vector<Tensor> Execution::outputs() {
     if (output.at_run && output.given != 1) {
       throw Failed(
           "R40: " + name + " was made " + std::to_string(output.given) + " times",
-          "make what is known only after running, strings and objects exactly once through the host");
+          "make each string, object and output known only after running exactly once, through the host");
     }
     if (tensor.kind == TENON_KIND_TENSOR && tensor.dtype != TENON_STRING) {
       Held& held = *outputs_[i];

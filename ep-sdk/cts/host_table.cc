@@ -72,8 +72,9 @@ tenon_run::Output* output_of(tenon_run* run, uint32_t index, uint32_t rank, cons
     return nullptr;
   }
   if (rank > TENON_EP_MAX_RANK || std::any_of(dims, dims + rank, [](int64_t d) { return d < 0; })) {
-    host_state().violate(34, std::string(function) + " gives an output a shape that is none");
-    fail(error, TENON_INVALID_ARGUMENT, "the shape is none");
+    host_state().violate(
+        34, std::string(function) + " gives an output a shape with a negative dim or too many dims");
+    fail(error, TENON_INVALID_ARGUMENT, "the shape has a negative dim or too many dims");
     return nullptr;
   }
   tenon_run::Output& output = run->outputs[index];
@@ -238,7 +239,7 @@ void shared_release(tenon_host_instance* host, tenon_str key) {
   const std::lock_guard lock(services().mutex);
   const auto at = services().objects.find(text(key));
   if (at == services().objects.end())
-    return host_state().violate(54, "shared_release of a key that nobody holds");
+    return host_state().violate(54, "shared_release of a key that is not held");
   if (host != nullptr) --host->shared_held;
   if (--at->second.count > 0) return;
   const SharedObject last = at->second;

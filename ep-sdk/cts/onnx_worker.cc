@@ -38,7 +38,7 @@ class Runtime {
     using GetApi = const tenon_api* (*)(uint32_t);
     const auto get = reinterpret_cast<GetApi>(dlsym(library, "tenon_get_api"));
     api_ = get == nullptr ? nullptr : get(TENON_API_VERSION);
-    if (api_ == nullptr) throw std::runtime_error(path + " is no libtenon of this version");
+    if (api_ == nullptr) throw std::runtime_error(path + " is not a libtenon of this version");
     configure(target);
   }
   const tenon_api& api() const { return *api_; }
@@ -117,7 +117,8 @@ Tensor read_value(const Runtime& runtime, const tenon_value* value) {
     return out;
   }
   tenon_tensor raw{};
-  if (runtime.api().value_tensor(value, &raw) != TENON_OK) throw std::runtime_error("a value is no tensor");
+  if (runtime.api().value_tensor(value, &raw) != TENON_OK)
+    throw std::runtime_error("a value is not a tensor");
   out.dtype = raw.dtype;
   out.dims.assign(raw.dims, raw.dims + raw.rank);
   const auto* bytes = static_cast<const uint8_t*>(raw.data);

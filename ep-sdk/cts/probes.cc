@@ -282,7 +282,7 @@ uint32_t dtype_of(const std::string& name) {
   for (uint32_t dtype = 1; dtype <= TENON_FLOAT6E3M2; ++dtype) {
     if (name == ep::dtype_name(dtype)) return dtype;
   }
-  throw std::runtime_error("'" + name + "' is no element type");
+  throw std::runtime_error("'" + name + "' is not an element type");
 }
 
 Tensor read_tensor(const Json& json) {

@@ -66,7 +66,7 @@ Claimed with_turned_input(const Claimed& claimed) {
 
 }  // namespace
 
-TENON_CHECK("R46", "a binding uses its own addresses until unbind, and lets go of them then") {
+TENON_CHECK("R46", "a binding uses the addresses that it was given until unbind, and not after it") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   if (subject.api.bind == nullptr) throw NotApplicable("the provider has no bind slot");
@@ -151,7 +151,10 @@ TENON_CHECK("R48", "work on one stream takes effect in the order in which it was
   subject.api.free(subject.device, two, queue.stream);
   queue.finish();
   if (to != from)
-    throw Failed("three copies on one stream, in, over and out, do not give what was put in", cure);
+    throw Failed(
+        "copies host to buffer, buffer to buffer and buffer to host on one stream do not return the original "
+        "bytes",
+        cure);
 }
 
 TENON_CHECK("R49", "event_wait returns when all work before the event is done, and may be called again") {
@@ -180,11 +183,12 @@ TENON_CHECK("R49", "event_wait returns when all work before the event is done, a
                   "return when all work before the event is done");
     queue.wait();
     if (!queue.poll().ok())
-      throw Failed("an event whose work is done is not done any more", "stay done until recorded anew");
+      throw Failed("event_wait succeeded, but a later event_wait on the same event does not",
+                   "keep an event done until it is recorded again");
   }
 }
 
-TENON_CHECK("R50", "work that was flushed begins without any further call") {
+TENON_CHECK("R50", "after stream_flush the work begins without another call") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   require_streams(subject);
@@ -207,7 +211,7 @@ TENON_CHECK("R50", "work that was flushed begins without any further call") {
                  "submit to the device in stream_flush");
 }
 
-TENON_NOT_TESTABLE(
-    "R51", "a device that gets lost cannot be arranged; test it where the driver can be made to fail");
+TENON_NOT_TESTABLE("R51",
+                   "the kit cannot make a device get lost; test this where the driver can be made to fail");
 
 }  // namespace tenon::cts

@@ -48,7 +48,7 @@ void guarded_call(const char* slot, Body&& body) {
   } catch (const std::exception& e) {
     exception_escaped(slot, e.what());
   } catch (...) {
-    exception_escaped(slot, "of a type that is no std::exception");
+    exception_escaped(slot, "of a type that is not a std::exception");
   }
   end_call(slot);
 }

@@ -161,7 +161,7 @@ class Value {
     std::span<T> data = out.mutable_data<T>();
     if (data.size() != elements.size())
       throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::tensor",
-                  "dims ask for " + std::to_string(data.size()) + " elements, given are " +
+                  "dims require " + std::to_string(data.size()) + " elements, but the caller gave " +
                       std::to_string(elements.size()));
     if (!elements.empty()) std::memcpy(data.data(), elements.data(), elements.size_bytes());
     return out;
@@ -263,7 +263,8 @@ class Value {
     tenon_tensor tensor = describe();
     if (tensor.dtype != element_type_of<std::remove_const_t<T>>())
       throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::data",
-                  "the tensor has element type " + std::to_string(tensor.dtype) + ", asked was " +
+                  "the tensor has element type " + std::to_string(tensor.dtype) +
+                      ", but the caller asks for " +
                       std::to_string(element_type_of<std::remove_const_t<T>>()));
     return tensor;
   }

@@ -50,7 +50,7 @@ class Graph {
 
  private:
   static void check(tenon_status status) {
-    require(status == TENON_OK, status, "the host refused to show its graph");
+    require(status == TENON_OK, status, "the host failed to describe its graph");
   }
 
   const tenon_graph* graph_;

@@ -176,7 +176,7 @@ class PrepareContext {
     if (!has_output(i)) return;
     require(dims.size() <= TENON_EP_MAX_RANK, TENON_INVALID_ARGUMENT, "rank ", dims.size(), " is too large");
     require(std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d >= 0; }), TENON_INVALID_ARGUMENT,
-            "output ", i, " would have the shape ", dims, ", and a dim cannot be negative");
+            "output ", i, " would have the shape ", dims, ", but a dim cannot be negative");
     if (knows_output(i)) {
       require(std::equal(dims.begin(), dims.end(), shape(i).dims, shape(i).dims + shape(i).rank),
               TENON_INVALID_ARGUMENT, "output ", i, " has shape ", dims, " but ", output(i), " was inferred");

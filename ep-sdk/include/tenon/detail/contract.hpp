@@ -252,15 +252,15 @@ class Contract {
 
   /// A shape of the contract in words, for messages.
   static std::string needed(const std::string& text) {
-    if (text == "~") return "one that broadcasts with the inputs before it";
+    if (text == "~") return "a shape that broadcasts with the inputs before it";
     if (text == "one") return "one element";
-    if (text[0] == '~') return cat("one that broadcasts to input", text.substr(1));
-    if (text[0] == '=') return cat("that of input", text.substr(1));
+    if (text[0] == '~') return cat("a shape that broadcasts to input", text.substr(1));
+    if (text[0] == '=') return cat("the shape of input", text.substr(1));
     return text;
   }
   std::string refusal(int i, const Input& input, DimsView dims, const Bound& bound) const {
     std::string out =
-        cat("input ", i, " (", input.name, ") has shape ", dims, ", and needed is ", needed(input.text));
+        cat("input ", i, " (", input.name, ") has shape ", dims, ", but needs ", needed(input.text));
     std::string values;
     for (size_t s = 0; s < form_.symbols.size(); ++s) {
       if (bound.symbols[s] >= 0)

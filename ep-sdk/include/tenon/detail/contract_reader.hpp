@@ -123,7 +123,7 @@ class ContractReader {
   int input_before() {
     const std::string_view wanted = name();
     const int found = input_named(wanted);
-    if (found < 0) bad(cat("'", wanted, "' is no input before this one"));
+    if (found < 0) bad(cat("'", wanted, "' is not an input before this one"));
     return found;
   }
   static int position(std::vector<std::string>& all, std::string_view wanted) {
@@ -197,7 +197,7 @@ class ContractReader {
         out.highest = static_cast<int>(integer());
       }
     } else {
-      bad(cat("'", keyword, "' is no condition"));
+      bad(cat("'", keyword, "' is not a condition"));
     }
   }
 
@@ -217,7 +217,7 @@ class ContractReader {
       } else if (next_is_name()) {
         const std::string_view symbol = name();
         if (accept("...")) {
-          if (!out.factors.empty() || out.at_most) bad("a list of dims stands alone");
+          if (!out.factors.empty() || out.at_most) bad("a list of dims cannot be part of a product or limit");
           out.list = position(form_.lists, symbol);
           return out;
         }
@@ -235,7 +235,7 @@ class ContractReader {
       ++at_;
       factor.kind = Factor::kDim;
       factor.index = input_named(symbol);
-      if (factor.index < 0) bad(cat("'", symbol, "' is no input before this one"));
+      if (factor.index < 0) bad(cat("'", symbol, "' is not an input before this one"));
       factor.number = accept('$') ? attribute() : integer();
       return;
     }

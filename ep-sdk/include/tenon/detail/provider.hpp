@@ -135,8 +135,8 @@ inline void compile_kernel(const KernelEntry& entry, const GraphView& graph, con
 
 inline std::unique_ptr<Program> compile_node(const Instance& instance, const tenon_graph* raw) {
   const GraphView graph(raw);
-  require(graph.info().node_count == 1, TENON_INTERNAL, "a claim of ", graph.info().node_count,
-          " nodes was not offered");
+  require(graph.info().node_count == 1, TENON_INTERNAL, "this provider never made a claim of ",
+          graph.info().node_count, " nodes");
   auto program = std::make_unique<Program>();
   const NodeView node(graph, 0, program->layout.store, instance.context);
   program->layout.place = place_of(node);
@@ -156,7 +156,8 @@ inline std::unique_ptr<Program> compile_node(const Instance& instance, const ten
 inline void require_shapes(const tenon_prepare_args& args) {
   for (uint32_t i = 0; i < args.output_count; ++i) {
     // For an output that is not a tensor the host has set AT_RUN.
-    require(args.outputs[i].flags != 0, TENON_INVALID_ARGUMENT, "the inputs allow no shape of output ", i);
+    require(args.outputs[i].flags != 0, TENON_INVALID_ARGUMENT, "the shape of output ", i,
+            " cannot be determined from the inputs");
   }
 }
 

@@ -94,7 +94,7 @@ class Check {
   Check& value(std::string_view what, int i, const ValueView& v, TypeList<T...> types) {
     if (!ok() || !v.present()) return *this;
     if (v.kind() != TENON_KIND_TENSOR)
-      return that(false, TENON_REJECT_TYPE, what, i, " ('", v.name(), "') is no tensor");
+      return that(false, TENON_REJECT_TYPE, what, i, " ('", v.name(), "') is not a tensor");
     if (types.contains(v.dtype())) return *this;
     return that(false, TENON_REJECT_TYPE, what, i, " ('", v.name(), "') has element type ",
                 dtype_name(v.dtype()), ", supported are ", type_names(types));
