@@ -28,7 +28,7 @@ Result<uint64_t> parse_size(std::string_view text) {
   auto [end, error] =
       std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number, std::chars_format::fixed);
   Status bad =
-      config_error("'", text, "' is no size; write for example \"512MiB\", \"4GiB\" or a number of bytes");
+      config_error("'", text, "' is not a size; write for example \"512MiB\", \"4GiB\" or a number of bytes");
   if (error != std::errc() || !std::isfinite(number)) return bad;
   std::string_view unit = trim(trimmed.substr(static_cast<size_t>(end - trimmed.data())));
   for (const Unit& known : kUnits) {

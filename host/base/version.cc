@@ -118,7 +118,7 @@ Result<Version> parse_version(std::string_view text) {
   int parts = 0;
   if (text.size() > 128 || !parse_partial(text, version, parts) || parts != 3) {
     return invalid_input("'", text,
-                         "' is no version; write three numbers such as \"1.4.0\" or \"2.0.0-rc.1\"");
+                         "' is not a version; write three numbers such as \"1.4.0\" or \"2.0.0-rc.1\"");
   }
   return version;
 }
@@ -126,8 +126,8 @@ Result<Version> parse_version(std::string_view text) {
 Result<VersionRange> VersionRange::parse(std::string_view text) {
   VersionRange range;
   range.text_ = trim(text);
-  Status bad =
-      invalid_input("'", text, "' is no version range; write for example \">=1.2, <2\", \"1.4.0\" or \"*\"");
+  Status bad = invalid_input("'", text,
+                             "' is not a version range; write for example \">=1.2, <2\", \"1.4.0\" or \"*\"");
   std::vector<std::string> comparisons = split(range.text_, ',');
   if (comparisons.empty() || range.text_.size() > 256) return bad;
   for (std::string_view comparison : comparisons) {

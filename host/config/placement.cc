@@ -87,14 +87,14 @@ struct RuleCheck {
     const Table* table = value.as_table();
     if (!table) return fail(value, "needs a table for 'match', such as { op = [\"Conv\"] }");
     known_keys(*table, match_keys());
-    if (table->empty()) fail(value, "has an empty 'match', which would take every node");
+    if (table->empty()) fail(value, "has an empty 'match', which would match every node");
     if (const Value* op = member(*table, "op")) ops(*op);
     text(*table, "model", false, value);
     text(*table, "node", false, value);
     const Value* node = member(*table, "node");
     if (!node || !node->as_string()) return;
     if (auto pattern = compile(*node->as_string()); !pattern) {
-      fail(*node, "has a 'node' that is no regular expression (RE2): ", *node->as_string(), ": ",
+      fail(*node, "has a 'node' that is not a valid regular expression (RE2): ", *node->as_string(), ": ",
            pattern.error().message());
     }
   }

@@ -52,7 +52,7 @@ class Builder : public nlohmann::json_sax<Json> {
   Builder(const std::string& source, const Position& position) : source_(source), position_(position) {}
 
   bool null() override {
-    if (open_.empty()) return fail("null where a value is expected");
+    if (open_.empty()) return fail("null is not allowed here");
     if (open_.back().is_array) return fail("null is not allowed in a list");
     return true;
   }
@@ -67,7 +67,7 @@ class Builder : public nlohmann::json_sax<Json> {
     return add_number(static_cast<double>(number));
   }
   bool string(string_t& text) override { return add(std::move(text)); }
-  bool binary(binary_t&) override { return fail("binary data has no place here"); }
+  bool binary(binary_t&) override { return fail("binary data is not allowed"); }
 
   bool start_object(size_t) override { return open(false); }
   bool key(string_t& name) override {
@@ -91,7 +91,7 @@ class Builder : public nlohmann::json_sax<Json> {
     std::string_view what = error.what();
     size_t prefix = what.find("] ");  // end of the library's own error number
     if (prefix != std::string_view::npos) what.remove_prefix(prefix + 2);
-    return fail("no valid JSON: " + std::string(what));
+    return fail("invalid JSON: " + std::string(what));
   }
 
   const Status& error() const { return error_; }
@@ -153,10 +153,10 @@ Result<Value> read_json(std::string_view text, const std::string& source) {
     CountingIterator begin(text.data(), &position), end(text.data() + text.size(), &position);
     parsed = Json::sax_parse(begin, end, &builder);
   } catch (const Json::exception& error) {  // our event functions do not throw, but the library may
-    return config_error(source, ": no valid JSON: ", error.what());
+    return config_error(source, ": invalid JSON: ", error.what());
   }
   if (!builder.error().ok()) return builder.error();
-  if (!parsed || !builder.root()) return config_error(source, ": no valid JSON");
+  if (!parsed || !builder.root()) return config_error(source, ": invalid JSON");
   if (!builder.root()->as_table()) return config_error(source, ":1: the document must be an object");
   return *builder.root();
 }

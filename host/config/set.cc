@@ -26,7 +26,7 @@ Status check_broken(std::string_view text, const std::string& source) {
     return ok_status();
   Result<Value> root = read_toml(str_cat("v = ", trimmed), source);
   const std::string why(root.ok() ? "one value is expected" : root.error().message());
-  return config_error(source, ": '", trimmed.substr(0, 200), "' is no TOML value (", why, ")");
+  return config_error(source, ": '", trimmed.substr(0, 200), "' is not a TOML value (", why, ")");
 }
 
 // Gives every part of the value the location `where`, because a flag has no lines.
@@ -171,7 +171,7 @@ std::vector<std::string> unknown_variables(const std::vector<std::string>& provi
   for (const std::string& name : environment_names(kVariablePrefix)) {
     if (is_known(name)) continue;
     const std::string nearest = nearest_name(name, known);
-    out.push_back(str_cat("environment variable ", name, " has no effect: it names no key",
+    out.push_back(str_cat("environment variable ", name, " has no effect: there is no such key",
                           nearest.empty() ? "" : str_cat(" (did you mean ", nearest, "?)"), "; unset it"));
   }
   return out;

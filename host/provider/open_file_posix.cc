@@ -50,7 +50,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(const std::string& path) {
   struct stat status;
   if (fstat(descriptor, &status) != 0)
     return invalid_input("'", path, "' cannot be examined: ", std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) return invalid_input("'", path, "' is no regular file");
+  if (!S_ISREG(status.st_mode)) return invalid_input("'", path, "' is not a regular file");
   file->identity_ = identity_from(status);
   struct timespec now;
   constexpr int64_t kCoarsest = 2'000'000'000;  // coarsest clock of a file system, in ns
