@@ -73,7 +73,8 @@ Result<std::vector<NodeId>> Graph::topological_order() const {
   }
   if (order.size() == node_count_) return order;
   NodeId culprit = node_on_cycle(*this, waits);
-  return invalid_model("the graph has a cycle: the node needs, directly or through others, its own output")
+  return invalid_model(
+             "the graph has a cycle: the node depends, directly or through other nodes, on its own output")
       .with_context(nodes_[culprit]->label());
 }
 

@@ -30,7 +30,7 @@ class Substitution {
         if (nested_in_body && !value->graphs.empty()) {
           return unsupported("function ", quote(function_.name), " uses the graph in attribute ",
                              quote(value->name),
-                             " inside of a nested graph; inline the function when the model is exported");
+                             " inside a nested graph; inline the function when exporting the model");
         }
         std::string name = std::move(attribute.name);
         attribute = *value;
@@ -193,7 +193,7 @@ class Inliner {
 
   Status missing(ValueId body_value) const {
     return invalid_model("the call leaves out input ", quote(body_.value(body_value).name),
-                         ", which function ", quote(function_.name), " gives as an output");
+                         ", which function ", quote(function_.name), " returns as an output");
   }
 
   Status connect_passed_through() {

@@ -7,8 +7,7 @@ namespace tenon::ir {
 namespace {
 
 Status check_form(const SparseTensor& sparse) {
-  if (!sparse.values || !sparse.indices)
-    return invalid_model("a sparse tensor lacks its values or its indices");
+  if (!sparse.values || !sparse.indices) return invalid_model("a sparse tensor has no values or no indices");
   if (sparse.values->dims().size() != 1)
     return invalid_model("the values of a sparse tensor are not one-dimensional");
   if (sparse.indices->type() != ElementType::kInt64) {

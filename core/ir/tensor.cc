@@ -21,7 +21,7 @@ class TensorBuilder {
     if (zero) count = 0;
     if (overflow && !zero) {
       return invalid_model("a tensor of shape ", Shape::of(dims).to_string(),
-                           " has more elements than 63 bits count");
+                           " has more than 2^63 - 1 elements");
     }
     tensor->type_ = type;
     tensor->dims_ = std::move(dims);
@@ -92,7 +92,7 @@ Result<std::shared_ptr<const Tensor>> Tensor::make_strings(std::vector<int64_t> 
   ASSIGN_OR_RETURN(auto tensor, TensorBuilder::start(ElementType::kString, std::move(dims)));
   if (static_cast<uint64_t>(tensor->element_count()) != strings.size()) {
     return invalid_model("a tensor ", Type::tensor(ElementType::kString, tensor->shape()).to_string(),
-                         " has ", tensor->element_count(), " elements and holds ", strings.size(),
+                         " has ", tensor->element_count(), " elements, but holds ", strings.size(),
                          " strings");
   }
   TensorBuilder::set_strings(*tensor, strings);

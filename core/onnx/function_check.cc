@@ -110,8 +110,8 @@ class FunctionChecker {
         size_t callee = calls_[frame.function][frame.next_call++].function;
         if (marks[callee] == Mark::kOpen) {
           return invalid_model("function ", label(callee),
-                               " calls itself, directly or through others (the last one is ",
-                               label(frame.function), "); ONNX has no recursion");
+                               " calls itself, directly or through other functions (the last is ",
+                               label(frame.function), "); ONNX does not allow recursion");
         }
         if (marks[callee] == Mark::kNew) {
           marks[callee] = Mark::kOpen;
@@ -125,11 +125,11 @@ class FunctionChecker {
   Status check_limits(const Extent& extent) const {
     if (extent.nodes > limits_.nodes) {
       return limit_exceeded(
-          "with its functions inlined the model has ", extent.nodes == INT64_MAX ? "over " : "", extent.nodes,
-          " nodes, more than limits.nodes (", limits_.nodes, "); raise it for a trusted model");
+          "with all functions inlined, the model has ", extent.nodes == INT64_MAX ? "over " : "",
+          extent.nodes, " nodes, more than limits.nodes (", limits_.nodes, "); raise it for a trusted model");
     }
     if (extent.depth > limits_.graph_depth) {
-      return limit_exceeded("with its functions inlined the model has graphs nested ", extent.depth,
+      return limit_exceeded("with all functions inlined, the model has graphs nested ", extent.depth,
                             " deep, more than limits.graph_depth (", limits_.graph_depth, ")");
     }
     return ok_status();

@@ -127,8 +127,7 @@ Status GraphReader::hold_initializer(const std::string& name, Result<ir::TensorP
   const auto known = initializer_names_.find(name);
   if (known != initializer_names_.end()) {
     if (initializers_[known->second].tensor->same_as(**tensor)) return ok_status();
-    return invalid_model("there are two initializers of this name")
-        .with_context(value_label("initializer", name));
+    return invalid_model("two initializers have this name").with_context(value_label("initializer", name));
   }
   initializer_names_.emplace(name, initializers_.size());
   initializers_.push_back({name, std::move(tensor).value()});
@@ -209,7 +208,7 @@ Status GraphReader::declare_node(const pb::NodeProto& proto) {
     // ONNX lets inputs and initializers of a nested graph hide an outer value, but not the output of a node.
     if (defined_around(name)) {
       return invalid_model("value ", quote(name),
-                           " is defined twice: in this body and in the graph around it");
+                           " is defined twice: in this nested graph and in an outer graph");
     }
     if (constant) {
       graph_.add_constant(name, std::move(tensor));
@@ -265,14 +264,14 @@ Status GraphReader::check_domain(const std::string& domain) {
   if (context_.opset_imports->find(domain) != context_.opset_imports->end()) return ok_status();
   const int64_t latest = ops::latest_opset(domain);
   if (latest != 0 && domain.empty()) {
-    return invalid_model("the node is of domain ", quote(shown_domain(domain)),
-                         ", which opset_import does not name; add the domain and its version there");
+    return invalid_model("the node uses domain ", quote(shown_domain(domain)),
+                         ", which opset_import does not list; add the domain and its version there");
   }
   context_.opset_imports->emplace(domain, latest == 0 ? 1 : latest);
   if (latest != 0 && context_.limits.notices != nullptr) {
-    context_.limits.notices->push_back(
-        str_cat("opset_import does not name domain ", quote(shown_domain(domain)),
-                ", which nodes are of; its newest version, ", latest, ", is taken. Add it to the model"));
+    context_.limits.notices->push_back(str_cat(
+        "opset_import does not list domain ", quote(shown_domain(domain)),
+        ", which nodes use; its newest version, ", latest, ", is assumed. Add the domain to opset_import"));
   }
   return ok_status();
 }
@@ -319,7 +318,8 @@ Status GraphReader::read_outputs(const std::vector<std::string>& names) {
     if (name.empty()) return invalid_model("a graph output has no name");
     ValueId value = resolve(name);
     if (value == kNone) {
-      return invalid_model("graph output ", quote(name), " is produced by no node, input or initializer");
+      return invalid_model("graph output ", quote(name),
+                           " is not a node output, a graph input or an initializer");
     }
     graph_.add_output(value);
   }

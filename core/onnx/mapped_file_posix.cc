@@ -41,7 +41,8 @@ Status check_beneath(const std::string& path, const struct stat& opened,
     std::string prefix = directory == "/" ? directory : directory + "/";
     if (same_file && !directory.empty() && real.compare(0, prefix.size(), prefix) == 0) return ok_status();
   }
-  return invalid_input("the file leads outside of the model's directory; put it beside the model");
+  return invalid_input(
+      "the path leads to a file outside of the model's directory; put the file beside the model");
 }
 
 Status read_all(int fd, std::byte* to, size_t size) {
@@ -70,8 +71,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   RETURN_IF_ERROR(check_regular(info));
   if (!options.beneath.empty()) RETURN_IF_ERROR(check_beneath(path, info, options.beneath));
   if (info.st_size > options.limit_bytes) {
-    return limit_exceeded("the file has ", info.st_size, " bytes, ", options.limit_bytes,
-                          " are left of limits.model_bytes; raise it for a trusted model");
+    return limit_exceeded("the file has ", info.st_size, " bytes, but only ", options.limit_bytes,
+                          " remain of limits.model_bytes; raise the limit for a trusted model");
   }
 
   std::shared_ptr<MappedFile> file(new MappedFile());

@@ -117,17 +117,15 @@ class SkeletonBuilder {
       RETURN_IF_ERROR(field.type == WireType::kLength ? take_length(kind, field, depth) : copy(field));
     }
     if (!reader.failed()) return ok_status();
-    return invalid_model("not an ONNX model, or a damaged one: no message at byte ",
-                         reader.position() - data_, " of ", size_,
-                         "; check that the file was transferred whole");
+    return invalid_model("not an ONNX model, or damaged: no valid message at byte ",
+                         reader.position() - data_, " of ", size_, "; check that the file is complete");
   }
 
   Status take_length(Kind kind, const WireField& field, int depth) {
     RETURN_IF_ERROR(count_part(kind, field));
     if (kind == Kind::kTensor && field.number == kTensorRawData) return take_raw_data(field);
     if (kind == Kind::kTensor && field.number == kTensorSegment) {
-      return invalid_model(
-          "a tensor is split in segments, which no version of ONNX defines; export the model again");
+      return invalid_model("a tensor has field 'segment', which ONNX does not use; export the model again");
     }
     Kind child = field_kind(kind, field.number);
     if (child == Kind::kDropped) return ok_status();
@@ -206,7 +204,8 @@ class SkeletonBuilder {
     size_t size = static_cast<size_t>(field.payload - field.start) + field.size;
     if (size > kLargestSkeleton - result_.bytes.size()) {
       return limit_exceeded(
-          "the model is over 2 GiB without its raw weights; store weights as raw_data or external data");
+          "the model is larger than 2 GiB without its raw weights; store weights as raw_data or external "
+          "data");
     }
     append(field.start, size);
     return ok_status();

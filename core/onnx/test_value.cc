@@ -293,7 +293,7 @@ template <class Proto>
 Result<std::string> serialize(const Proto& proto, Status status) {
   RETURN_IF_ERROR(std::move(status));
   if (proto.ByteSizeLong() > static_cast<size_t>(std::numeric_limits<int>::max())) {
-    return limit_exceeded("a value file can have 2 GiB, and this value takes ", proto.ByteSizeLong(),
+    return limit_exceeded("a value file is limited to 2 GiB, but this value takes ", proto.ByteSizeLong(),
                           " bytes");
   }
   return proto.SerializePartialAsString();

@@ -158,7 +158,7 @@ class Context final : public pb::InferenceContext {
   }
   static void check(size_t index, size_t size, const char* what) {
     if (index >= size)
-      throw StatusException(invalid_model("needs ", what, ' ', index, ", which the node lacks"));
+      throw StatusException(invalid_model("needs ", what, ' ', index, ", which the node does not have"));
   }
 
   const ir::Node& node_;

@@ -13,7 +13,7 @@ Status check_if(const ir::Node& node) {
     const ir::Graph& body = body_of(node, name);
     if (!body.inputs().empty()) {
       return invalid_model("the ", name, " has ", body.inputs().size(),
-                           " inputs; branches of an If have none");
+                           " inputs; a branch of an If must not have any");
     }
     if (body.outputs().size() != node.outputs.size()) {
       return invalid_model("the ", name, " gives ", body.outputs().size(), " values and the node has ",
@@ -27,7 +27,7 @@ Status check_if(const ir::Node& node) {
 Status check_turns(const ir::Node& node, size_t taken, size_t carried, size_t extra) {
   const ir::Graph& body = body_of(node, "body");
   if (body.inputs().size() != taken) {
-    return invalid_model("the body has ", body.inputs().size(), " inputs and the node feeds it ", taken);
+    return invalid_model("the body has ", body.inputs().size(), " inputs, but the node gives it ", taken);
   }
   if (body.outputs().size() < carried + extra) {
     return invalid_model("the body gives ", body.outputs().size(), " values and the node needs at least ",
@@ -35,8 +35,8 @@ Status check_turns(const ir::Node& node, size_t taken, size_t carried, size_t ex
   }
   const size_t given = body.outputs().size() - extra;
   if (given == node.outputs.size()) return ok_status();
-  return invalid_model("the body gives ", given, " values for the node's outputs, which are ",
-                       node.outputs.size());
+  return invalid_model("the body gives ", given, " values for outputs, but the node has ",
+                       node.outputs.size(), " outputs");
 }
 
 Status check_loop(const ir::Node& node) {
@@ -89,7 +89,7 @@ Status check_gpt(const ir::Node& node) {
       return unsupported(
           "attribute '", name, "': a graph with ", inputs, " inputs and ", outputs,
           " outputs is not of the GPT-2 form: input_ids, position_ids, attention_mask, past_..., "
-          "and logits, present_...; one whose past and present share a buffer has to be exported "
+          "and logits, present_...; if past and present share a buffer, export the model "
           "without that");
     }
   }
@@ -132,7 +132,7 @@ Status check_encoder_form(const ir::Node& node, bool whisper) {
         "attribute 'decoder': a graph with ", inputs, " inputs is not of ", form, "'s form for ", layers,
         layers == 1 ? " layer" : " layers", ": input_ids, ", whisper ? "" : "encoder_attention_mask, ",
         "encoder_hidden_states or not, past_key_self_0, past_value_self_0, ..., past_key_cross_0, "
-        "...; one whose past and present share a buffer has to be exported without that");
+        "...; if past and present share a buffer, export the model without that");
   }
   if (hidden && !first_step)
     return unsupported("the decoder takes encoder_hidden_states, which an encoder with ", takes,
@@ -144,7 +144,8 @@ Status check_encoder_form(const ir::Node& node, bool whisper) {
 Status check_beam_inputs(const ir::Node& node, int64_t type) {
   constexpr size_t kMask = 9, kDecoderIds = 10;
   const auto only_of = [&](std::string_view what, std::string_view whose) {
-    return invalid_model(what, " is of ", whose, ", and this node has model_type ", type, "; leave it out");
+    return invalid_model(what, " belongs to ", whose, ", but this node has model_type ", type,
+                         "; leave it out");
   };
   if (type == kGpt && graph_of(node, "encoder") != nullptr)
     return only_of("attribute 'encoder'", "model_type 1 (T5) and 2 (Whisper)");
@@ -157,7 +158,7 @@ Status check_beam_inputs(const ir::Node& node, int64_t type) {
     return only_of("input 9 (attention_mask)", "model_type 0 (GPT-2) and 1 (T5)");
   if (type != kGpt && !is_given(node, kDecoderIds) && node.int_or("decoder_start_token_id", -1) < 0)
     return invalid_model(
-        "attribute 'decoder_start_token_id' is missing, which says what the decoder begins with");
+        "attribute 'decoder_start_token_id' is missing or negative; it gives the decoder's first token");
   return ok_status();
 }
 

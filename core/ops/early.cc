@@ -41,7 +41,8 @@ Status cast(const Node& node, const InferInputs& inputs, Types& out) {
   const ir::Attribute* to = node.find("to");
   pb::TensorProto::DataType type = pb::TensorProto::UNDEFINED;
   if (to == nullptr || !pb::TensorProto::DataType_Parse(to->s, &type) || type == pb::TensorProto::UNDEFINED) {
-    return invalid_model("attribute 'to' names no element type: '", to == nullptr ? "" : to->s, "'");
+    return invalid_model("attribute 'to' is not the name of an element type: '", to == nullptr ? "" : to->s,
+                         "'");
   }
   const Type* x = tensor_input(inputs, 0);
   set_output(out, 0, static_cast<ElementType>(type), x ? x->shape : Shape());
@@ -103,7 +104,7 @@ Status pad(const Node& node, const InferInputs& inputs, Types& out) {
   for (size_t i = 0; i < shape.rank(); ++i) {
     int64_t added = 0;
     if (__builtin_add_overflow(pads->ints[i], pads->ints[i + shape.rank()], &added))
-      return invalid_model("attribute 'paddings' adds more than can be counted");
+      return invalid_model("the values of attribute 'paddings' are too large");
     if (added != 0) shape.dims[i] = changed(shape.dims[i], added);
   }
   set_output(out, 0, x->element, std::move(shape));
@@ -175,7 +176,8 @@ Status conv_transpose(const Node& node, const InferInputs& inputs, Types& out) {
   Shape& shape = out[0].shape;
   shape.dims.resize(2);  // keep batch and channels; output_shape may include them
   for (size_t i = count == rank ? 2 : 0; i < count; ++i) {
-    if (wanted->ints[i] < 0) return invalid_model("attribute 'output_shape' holds ", wanted->ints[i]);
+    if (wanted->ints[i] < 0)
+      return invalid_model("attribute 'output_shape' has a negative entry: ", wanted->ints[i]);
     shape.dims.push_back(Dim(wanted->ints[i]));
   }
   return ok_status();

@@ -262,8 +262,7 @@ Result<ir::Function> make_body(const pb::OpSchema& schema, const ir::Graph& grap
       return read_function(corrected, schema);
     }
   }
-  return not_found("operator ", node.op_type,
-                   " has no body for this use of it (types of its inputs, or attributes)");
+  return not_found("operator ", node.op_type, " has no function body for these input types and attributes");
 }
 
 ir::ValueId add_cast(ir::Graph& body, ir::ValueId from, ir::ElementType type) {
@@ -313,7 +312,8 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
                                    const std::map<std::string, int64_t>& opset_imports) {
   const ir::Node& node = graph.node(id);
   if (!has_function_body(node)) {
-    return Status(not_found("operator ", node.op_type, " is no function")).with_context(node.label());
+    return Status(not_found("operator ", node.op_type, " does not have a function body"))
+        .with_context(node.label());
   }
   const pb::OpSchema& schema = *find_operator(node)->schema();
   try {

@@ -18,7 +18,7 @@ Status check_axes(const ir::Attribute& attribute) {
   auto sane = [](int64_t axis) { return axis >= -kMaxRank && axis <= kMaxRank; };
   if (sane(attribute.i) && std::all_of(attribute.ints.begin(), attribute.ints.end(), sane))
     return ok_status();
-  return invalid_model("attribute '", attribute.name, "' names no axis");
+  return invalid_model("attribute '", attribute.name, "' has an invalid axis");
 }
 
 /// Operators with an input whose length is a rank: a shape, or one number per axis.
@@ -71,7 +71,7 @@ Status check_equation(std::string_view equation) {
     } else if (rest[0] == ',' && !right) {
       dotted = false;
     } else if (!letter) {
-      return wrong(str_cat("only letters, ',', '->' and '...' have a meaning, not '",
+      return wrong(str_cat("only letters, ',', '->' and '...' are allowed, not '",
                            printable(rest.substr(0, 1)), "' at character ", begin + 1));
     }
     begin += length;
@@ -89,7 +89,7 @@ Status guard_inference(const ir::Node& node, const std::vector<InputView>& input
     if (own.name == "axis" || own.name == "axes") RETURN_IF_ERROR(check_axes(*attribute));
     if (own.name == "equation" && node.is("Einsum")) RETURN_IF_ERROR(check_equation(attribute->s));
     if (own.name == "batch_dims" && (attribute->i < 0 || attribute->i > kMaxRank)) {
-      return invalid_model("attribute 'batch_dims' must not be negative, nor more than the rank");
+      return invalid_model("attribute 'batch_dims' must be at least 0 and at most the rank");
     }
     // A node may omit the last outputs.
     if (own.name == "num_outputs" &&

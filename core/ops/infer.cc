@@ -241,11 +241,11 @@ class Walk {
                     std::vector<ir::Type>& out) {
     auto& calls = environment_.calls;
     if (std::find(calls.begin(), calls.end(), &function) != calls.end()) {
-      return invalid_model("function '", function.name, "' calls itself; ONNX allows no recursion");
+      return invalid_model("function '", function.name, "' calls itself; ONNX does not allow recursion");
     }
     if (calls.size() >= kDeepestCall) {
       return limit_exceeded("function '", function.name, "' is called ", kDeepestCall,
-                            " functions deep, and so many levels are the limit; inline some of them");
+                            " functions deep, which is the limit; inline some of them");
     }
     environment_.called_nodes += static_cast<int64_t>(function.body.node_count());
     if (environment_.called_nodes > kMaxCalledNodes) {
@@ -328,7 +328,7 @@ Status place_input_shapes(const ir::Graph& graph, const std::map<ir::ValueId, ir
   for (const auto& entry : shapes) {
     const ir::ValueId id = entry.first;
     if (!graph.has_value(id) || !graph.value(id).is_input)
-      return internal_error("value ", id, " is no graph input");
+      return internal_error("value ", id, " is not a graph input");
     ir::Shape& shape = walk.type(id).shape;
     if (shape.has_rank && shape.rank() != entry.second.rank()) {
       return invalid_input("input '", graph.value(id).name, "' has shape ", shape.to_string(), ", got ",

@@ -195,7 +195,7 @@ Status check_own_inputs(const OwnOperator& own, const std::function<bool(size_t)
     const bool may_be_empty = (own.may_be_empty >> i & 1) != 0;
     if (!may_be_empty && !is_given(i))
       return invalid_model("operator ", own.domain, own.domain.empty() ? "" : ".", own.name,
-                           "-1 needs its input ", i, ", which is left out");
+                           "-1 needs its input ", i, ", which is missing");
   }
   return ok_status();
 }

@@ -122,7 +122,8 @@ Status check_attributes(const ir::Node& node, const Operator& op) {
   Status status = ok_status();
   table.each([&](const std::string& name, bool required) {
     if (!status.ok() || !required || seen.count(name) != 0) return;
-    status = invalid_model(operator_label(op), " needs its attribute '", name, "', which the node lacks");
+    status =
+        invalid_model(operator_label(op), " needs its attribute '", name, "', which the node does not have");
   });
   return status;
 }
@@ -166,19 +167,19 @@ class Resolver {
     if (opset == 0) {
       return invalid_model("the model imports no version of domain '",
                            node.domain.empty() ? "ai.onnx" : node.domain, "', which operator ", node.op_type,
-                           " is of; add it to opset_import");
+                           " belongs to; add it to opset_import");
     }
     const int64_t latest = latest_opset(node.domain);
     if (opset > latest) {
       return unsupported("opset ", opset, " of domain '", node.domain.empty() ? "ai.onnx" : node.domain,
                          "' is newer than ", latest,
-                         ", the newest one known here; convert the model to opset ", latest);
+                         ", the newest that this Tenon knows; convert the model to opset ", latest);
     }
     const Operator* op = find_operator(node.domain, node.op_type, opset);
     if (op == nullptr) return unknown_operator(node, opset);
     const bool deprecated = op->schema() != nullptr && op->schema()->deprecated();
     if (deprecated && !op->has_function_body()) {
-      return unsupported(operator_label(*op), " was withdrawn in opset ", op->since, "; the model imports ",
+      return unsupported(operator_label(*op), " was removed in opset ", op->since, "; the model imports ",
                          opset, ": convert it to the operator's successor");
     }
     node.since_version = op->since;
@@ -222,8 +223,8 @@ class Resolver {
     const Operator* later = find_operator(node.domain, node.op_type, INT32_MAX);
     const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
     if (later != nullptr) {
-      return unsupported("operator ", printable(node.op_type), " came to domain '", domain, "' after opset ",
-                         opset, ", which the model imports; raise the model's opset");
+      return unsupported("operator ", printable(node.op_type), " was added to domain '", domain,
+                         "' after opset ", opset, ", which the model imports; raise the model's opset");
     }
     const std::string near = nearest_op(node.domain, node.op_type);
     return unsupported("domain '", domain, "' has no operator ", printable(node.op_type),

@@ -99,7 +99,7 @@ bool Partitioner::taken(ProviderIndex provider, ir::NodeId node) const {
 }
 
 std::string Partitioner::broken_rule(ProviderIndex provider, const Claim& claim) const {
-  if (claim.nodes.empty()) return "R22: the claim names no node";
+  if (claim.nodes.empty()) return "R22: the claim is empty";
   std::unordered_set<ir::NodeId> seen;
   for (const ir::NodeId node : claim.nodes) {
     if (!graph_.has_node(node))
@@ -183,7 +183,7 @@ void Partitioner::settle(const std::vector<uint32_t>& offered) {
     const ProviderIndex provider = accepted_[group].provider;
     release(group);
     refuse(provider, claim,
-           convex ? "R26: the claim and others already given depend on each other in a circle"
+           convex ? "R26: the claim would form a cycle with accepted claims"
                   : "R25: the claim is not convex: a node outside of it lies between two of its nodes");
   }
 }
@@ -267,7 +267,7 @@ Status Partitioner::nobody_runs(ir::NodeId id,
                     decline.text.empty() ? std::string(reject_code_name(decline.code)) : decline.text);
     separator = "; ";
   }
-  if (declines_[id].empty()) text += ": none was asked";
+  if (declines_[id].empty()) text += ": no provider was asked";
   const size_t others = open_nodes().size() - 1;
   if (others != 0)
     text += str_cat(". ", others, others == 1 ? " more node has" : " more nodes have", " no provider");
@@ -289,8 +289,7 @@ Result<Partition> Partitioner::finish(const std::function<std::string(ProviderIn
   }
   const PointGraph points(graph_, order_, groups.point_of(), groups.count());
   const std::vector<uint32_t> sorted = points.sorted(priority);
-  if (sorted.size() != groups.count())
-    return internal_error("the parts of the graph depend on each other in a circle");
+  if (sorted.size() != groups.count()) return internal_error("the parts of the graph form a cycle");
 
   Partition out;
   out.decisions.resize(graph_.node_limit());

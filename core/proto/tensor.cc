@@ -140,11 +140,12 @@ Result<ir::TensorPtr> copy_raw(ElementType type, std::vector<int64_t> dims, cons
 
 Result<ir::TensorPtr> read_tensor(const pb::TensorProto& proto) {
   if (proto.has_segment() || proto.data_location() == pb::TensorProto::EXTERNAL)
-    return invalid_model("a tensor outside of a model has segments or external data");
+    return invalid_model("a tensor outside of a model must not have segments or external data");
   ASSIGN_OR_RETURN(const ElementType type, read_element_type(proto.data_type()));
   ASSIGN_OR_RETURN(std::vector<int64_t> dims, read_dims(proto, kMostDims));
   if (!proto.has_raw_data()) return read_typed(proto, type, std::move(dims));
-  if (typed_field_count(proto) != 0) return invalid_model("the tensor has raw_data and a typed field too");
+  if (typed_field_count(proto) != 0)
+    return invalid_model("the tensor has both raw_data and a typed field; keep one");
   const std::string& raw = proto.raw_data();
   return copy_raw(type, std::move(dims), reinterpret_cast<const std::byte*>(raw.data()), raw.size());
 }

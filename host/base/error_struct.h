@@ -33,10 +33,10 @@ tenon_status guarded(tenon_error* error, Body&& body) noexcept {
     return give_status(body(), error);
   } catch (const std::bad_alloc&) {
     return give_plain(StatusCode::kResourceExhausted, ErrorKind::kOutOfMemory,
-                      "no host memory: an allocation of the runtime failed", error);
+                      "out of host memory: an allocation in the runtime failed", error);
   } catch (const std::length_error&) {  // a size beyond a container's maximum
     return give_plain(StatusCode::kResourceExhausted, ErrorKind::kOutOfMemory,
-                      "no host memory: something would take more than the address space", error);
+                      "out of host memory: a size exceeds the address space", error);
   } catch (const std::exception& exception) {
     return give_plain(StatusCode::kInternal, ErrorKind::kInternal, exception.what(), error);
   } catch (...) {

@@ -14,7 +14,7 @@ class Flattener {
   Result<FlatValues> run(const Value& root) {
     for (const auto& [name, value] : *root.as_table()) top(name, value);
     if (unread_ != 0)
-      errors_.push_back(str_cat(root.where().source, ": ", unread_, " more keys were not looked at"));
+      errors_.push_back(str_cat(root.where().source, ": ", unread_, " more keys were not checked"));
     if (!errors_.empty()) return config_error(join(errors_, "\n"));
     return std::move(values_);
   }
@@ -41,7 +41,7 @@ class Flattener {
     if (enough()) return;
     if (name == "schema") {
       if (!value.as_int() || *value.as_int() != kSchemaVersion) {
-        fail(value, "'schema' is ", value.to_toml(), ", this version reads ", kSchemaVersion);
+        fail(value, "'schema' is ", value.to_toml(), ", but this version reads only ", kSchemaVersion);
       }
     } else if (name == "provider") {
       providers(value);

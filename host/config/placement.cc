@@ -87,7 +87,7 @@ struct RuleCheck {
     const Table* table = value.as_table();
     if (!table) return fail(value, "needs a table for 'match', such as { op = [\"Conv\"] }");
     known_keys(*table, match_keys());
-    if (table->empty()) fail(value, "has an empty 'match', which would take every node");
+    if (table->empty()) fail(value, "has an empty 'match', which would match every node");
     if (const Value* op = member(*table, "op")) ops(*op);
     text(*table, "model", false, value);
     text(*table, "node", false, value);

@@ -52,7 +52,7 @@ class Builder : public nlohmann::json_sax<Json> {
   Builder(const std::string& source, const Position& position) : source_(source), position_(position) {}
 
   bool null() override {
-    if (open_.empty()) return fail("null where a value is expected");
+    if (open_.empty()) return fail("null is not allowed here");
     if (open_.back().is_array) return fail("null is not allowed in a list");
     return true;
   }
@@ -67,7 +67,7 @@ class Builder : public nlohmann::json_sax<Json> {
     return add_number(static_cast<double>(number));
   }
   bool string(string_t& text) override { return add(std::move(text)); }
-  bool binary(binary_t&) override { return fail("binary data has no place here"); }
+  bool binary(binary_t&) override { return fail("binary data is not allowed"); }
 
   bool start_object(size_t) override { return open(false); }
   bool key(string_t& name) override {

@@ -35,7 +35,7 @@ class Converter {
     if (const auto* flag = node.as_boolean()) return Value(flag->get(), where);
     if (const auto* number = node.as_integer()) return Value(number->get(), where);
     if (const auto* real = node.as_floating_point()) return Value(real->get(), where);
-    fail(where, "dates and times are not used here; write a string");
+    fail(where, "dates and times are not allowed; write a string");
     return Value(false, where);
   }
 
@@ -76,7 +76,7 @@ Result<Value> read_toml(std::string_view text, const std::string& source) {
   try {
     parsed = toml::parse(text);  // without a source name: the library would copy it in a noexcept function
   } catch (const toml::parse_error& error) {
-    return config_error(source, ":", error.source().begin.line, ": no valid TOML: ", error.description());
+    return config_error(source, ":", error.source().begin.line, ": invalid TOML: ", error.description());
   }
   Converter converter(source);
   Value root = converter.convert(parsed, 0);

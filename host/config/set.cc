@@ -171,7 +171,7 @@ std::vector<std::string> unknown_variables(const std::vector<std::string>& provi
   for (const std::string& name : environment_names(kVariablePrefix)) {
     if (is_known(name)) continue;
     const std::string nearest = nearest_name(name, known);
-    out.push_back(str_cat("environment variable ", name, " has no effect: it names no key",
+    out.push_back(str_cat("environment variable ", name, " has no effect: there is no such key",
                           nearest.empty() ? "" : str_cat(" (did you mean ", nearest, "?)"), "; unset it"));
   }
   return out;

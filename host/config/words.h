@@ -40,7 +40,7 @@ inline constexpr Word kWords<PartitionMode>[] = {
     word("order", PartitionMode::kOrder),
     refused(
         "cost",
-        "nodes cannot be given by estimated cost in this version; set it to \"order\" and put the providers "
+        "this version cannot choose providers by estimated cost; set it to \"order\" and put the providers "
         "into the order you want in select.order")};
 template <>
 inline constexpr Word kWords<Isolation>[] = {
@@ -48,7 +48,7 @@ inline constexpr Word kWords<Isolation>[] = {
     refused(
         "process",
         "a provider cannot run in a process of its own in this version; set it to \"inproc\", and run the "
-        "application itself in a process apart where a crash must not spread")};
+        "application in a separate process where a crash must not spread")};
 template <>
 inline constexpr Word kWords<OnLost>[] = {word("restart", OnLost::kRestart), word("next", OnLost::kNext),
                                           word("fail", OnLost::kFail)};

@@ -72,7 +72,7 @@ class Collector {
     for (uint32_t i = 0; i < answered_.size(); ++i) {
       if (answered_[i] || (view_.handle()->nodes[i].flags & TENON_NODE_TAKEN) != 0) continue;
       offer_.rejections.push_back(
-          {view_.node_id(i), RejectCode::kOther, "R28: neither claimed nor rejected"});
+          {view_.node_id(i), RejectCode::kOther, "R28: the provider neither claimed nor rejected the node"});
     }
     return std::move(offer_);
   }

@@ -52,7 +52,8 @@ Result<Buffer> Buffer::allocate(const MemoryDomain& domain, uint64_t bytes, teno
   if (domain.is_host()) {
     ASSIGN_OR_RETURN(out.charge_, MemoryCharge::take(bytes));
     if (bytes <= PTRDIFF_MAX) out.address_ = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (out.address_ == nullptr) return out_of_memory("no host memory for ", bytes, " bytes");
+    if (out.address_ == nullptr)
+      return out_of_memory("out of host memory: cannot allocate ", bytes, " bytes");
   } else {
     Device& device = *domain.device;
     tenon_error error = make_error();
@@ -67,7 +68,7 @@ Result<Buffer> Buffer::allocate(const MemoryDomain& domain, uint64_t bytes, teno
     if (domain.addressable && reinterpret_cast<uintptr_t>(out.address_) % domain.alignment != 0) {
       out.domain_ = &domain;  // needed to free it
       return Status(StatusCode::kInternal,
-                    "R18: allocate gave an address that its domain's alignment does not allow",
+                    "R18: allocate returned an address that is not aligned for its domain",
                     ErrorKind::kInternal)
           .with_context(device.provider()->label());
     }

@@ -156,8 +156,7 @@ Result<std::vector<ir::NodeId>> sorted(const ir::Graph& graph, std::span<const i
       if (--waits_for[user] == 0) ready.push(user);
     });
   }
-  if (out.size() != nodes.size())
-    return internal_error("the nodes of a claim depend on each other in a circle");
+  if (out.size() != nodes.size()) return internal_error("the nodes of a claim form a cycle");
   return out;
 }
 

@@ -58,13 +58,12 @@ Status check_shape(uint32_t rank, const int64_t* dims) {
     return ok_status();
   }
   if (rank != 0 && dims == nullptr) return invalid_input("R34: dims is NULL and the rank is ", rank);
-  return invalid_input("R34: a shape of rank ", rank, " given to the host cannot be");
+  return invalid_input("R34: the provider passed an invalid shape of rank ", rank, " to the host");
 }
 
 Status check_call(const tenon_run* run) {
   if (run == nullptr || run->sink == nullptr) {
-    return Status(StatusCode::kFailedPrecondition,
-                  "R40: no output of this step was announced as known only after running",
+    return Status(StatusCode::kFailedPrecondition, "R40: this step has no output that is made during the Run",
                   ErrorKind::kInternal);
   }
   return ok_status();
@@ -144,8 +143,8 @@ tenon_status value_make(uint32_t kind, uint32_t dtype, tenon_value* const* eleme
                         tenon_value** out_value, tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_place(out_value));
-    if (n != 0 && elements == nullptr) return invalid_input("elements is NULL and there are ", n, " of them");
-    if (n > PTRDIFF_MAX / sizeof(tenon_value*)) return invalid_input("there cannot be ", n, " elements");
+    if (n != 0 && elements == nullptr) return invalid_input("elements is NULL, but n is ", n);
+    if (n > PTRDIFF_MAX / sizeof(tenon_value*)) return invalid_input(n, " elements are too many");
     return give(make_composite(kind, dtype, {elements, static_cast<size_t>(n)}), out_value);
   });
 }
@@ -181,7 +180,7 @@ tenon_status shared(tenon_host_instance* host, tenon_str key, tenon_make_fn make
     return host->shared->get(full_key(host, key), make, context, release, out_object, error);
   } catch (...) {
     return give_plain(StatusCode::kResourceExhausted, ErrorKind::kOutOfMemory,
-                      "no host memory for the key of a shared object", error);
+                      "out of host memory: cannot allocate the key of a shared object", error);
   }
 }
 
@@ -195,7 +194,7 @@ void shared_release(tenon_host_instance* host, tenon_str key) noexcept {
 tenon_status cache_get(tenon_host_instance* host, tenon_str key, tenon_str* out_blob,
                        tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
-    if (host->blobs == nullptr) return not_found("there is no cache");
+    if (host->blobs == nullptr) return not_found("there is no blob cache");
     ASSIGN_OR_RETURN(const std::string_view blob, host->blobs->get(full_key(host, key)));
     *out_blob = {blob.data(), blob.size()};
     return ok_status();

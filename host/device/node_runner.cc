@@ -67,8 +67,7 @@ class OneRun : public OutputSink {
 
   Status check_output(uint32_t output) const {
     if (output < outputs_.size() && !made_[output].placed && !made_[output].given) return ok_status();
-    return internal_error("R40: output ", output,
-                          " is not one that is made while running, or was made before");
+    return internal_error("R40: output ", output, " is not made during the Run, or was made already");
   }
 
   Status place_inputs() {
@@ -128,7 +127,7 @@ class OneRun : public OutputSink {
     const MemoryDomain* where = domain(input_values_.size() + i);
     uint64_t bytes = 0;
     if (!tensor_bytes(descriptor.dtype, made.dims, &bytes)) {
-      return internal_error("output ", i, " has a type or shape that has no memory");
+      return internal_error("output ", i, " has a type or shape that cannot be allocated");
     }
     ASSIGN_OR_RETURN(results_[i], make_tensor(descriptor.dtype, made.dims));
     if (where->is_host()) {

@@ -99,7 +99,7 @@ class Reader {
       return invalid_input("the file is not an ELF library");
     bool wide = ident[4] == 2, little = ident[5] == 1;
     uint16_t type_and_machine[2];
-    if (!get(16, type_and_machine)) return broken("it ends in its header");
+    if (!get(16, type_and_machine)) return broken("it ends inside its header");
     if (!little) {
       for (uint16_t& word : type_and_machine) word = static_cast<uint16_t>(word << 8 | word >> 8);
     }
@@ -108,7 +108,7 @@ class Reader {
     if (!wide) out.arch += " 32-bit";
     if (!little) out.arch += " big-endian";
     if (!wide || !little) return ok_status();
-    return get(0, header_) ? ok_status() : broken("it ends in its header");
+    return get(0, header_) ? ok_status() : broken("it ends inside its header");
   }
 
   Status programs() {
@@ -197,7 +197,7 @@ class Reader {
     for (; last < kMaxSymbols; ++last) {
       uint32_t chain = 0;
       if (!get(chains_at + (last - words[1]) * sizeof chain, chain))
-        return broken("its hash chains leave the file");
+        return broken("its hash chains end outside the file");
       if ((chain & 1) != 0) return last + 1;
     }
     return broken("it has too many symbols");

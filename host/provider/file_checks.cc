@@ -20,14 +20,15 @@ constexpr std::string_view kEntry = "tenon_ep_negotiate";
 
 Status check_content(const ManifestFile& entry, const OpenFile& file, const std::string& real_path) {
   if (file.size() != entry.size) {
-    return refuse(Refusal::kShaMismatch,
-                  str_cat("'", real_path, "' has ", file.size(), " bytes, its manifest says ", entry.size));
+    return refuse(Refusal::kShaMismatch, str_cat("'", real_path, "' has ", file.size(),
+                                                 " bytes, but its manifest says ", entry.size));
   }
   Result<std::string> hash = file.sha256();
   if (!hash) return refuse(Refusal::kShaMismatch, hash.error().message());
   if (*hash == entry.sha256) return ok_status();
-  return refuse(Refusal::kShaMismatch, str_cat("'", real_path, "' has the SHA-256 ", hash->substr(0, 12),
-                                               "..., its manifest says ", entry.sha256.substr(0, 12), "..."));
+  return refuse(Refusal::kShaMismatch,
+                str_cat("'", real_path, "' has the SHA-256 ", hash->substr(0, 12),
+                        "..., but its manifest says ", entry.sha256.substr(0, 12), "..."));
 }
 
 /// An open file that the manifest names, and its path with links resolved.
@@ -62,8 +63,8 @@ Status check_note(const Manifest& manifest, const BinaryInfo& info) {
     auto found = info.note.find(key);
     std::string given = found == info.note.end() ? "nothing" : "'" + found->second + "'";
     if (found != info.note.end() && found->second == wanted) return ok_status();
-    return refuse(Refusal::kNoteMismatch, str_cat("for '", key, "' the library's note says ", given,
-                                                  ", the manifest '", wanted, "'"));
+    return refuse(Refusal::kNoteMismatch, str_cat("the library's note says ", given, " for '", key,
+                                                  "', but the manifest says '", wanted, "'"));
   };
   RETURN_IF_ERROR(compare("id", manifest.id));
   RETURN_IF_ERROR(compare("version", manifest.version.to_string()));

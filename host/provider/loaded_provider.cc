@@ -36,8 +36,9 @@ tenon_status add_domain(void* context, const tenon_domain_info* given, tenon_err
   bool power_of_two = info.alignment != 0 && (info.alignment & (info.alignment - 1)) == 0;
   try {
     if (info.id == TENON_DOMAIN_HOST || !power_of_two) {
-      say(error, str_cat("R17: memory domain ", info.id, " has the number of the host's, or an alignment of ",
-                         info.alignment));
+      say(error,
+          str_cat("R17: memory domain ", info.id, " has the number of the host's domain, or its alignment, ",
+                  info.alignment, ", is not a power of two"));
       return TENON_INVALID_ARGUMENT;
     }
     std::string name =

@@ -45,7 +45,8 @@ Status check_libc(const Manifest& manifest) {
   bool good = wanted.known && here.known && wanted.family == here.family && wanted.version <= here.version;
   if (good) return ok_status();
   std::string system = host_libc().empty() ? "an unknown C library" : host_libc();
-  return refuse(Refusal::kLibc, str_cat("the library needs '", wanted_text, "', this system has ", system));
+  return refuse(Refusal::kLibc,
+                str_cat("the library needs '", wanted_text, "', but this system has ", system));
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ Status check_machine(const Manifest& manifest) {
   const ManifestLibrary& library = manifest.file;
   if (library.os != host_os() || canonical_arch(library.arch) != host_arch()) {
     return refuse(Refusal::kArch, str_cat("the library is for ", library.os, " ", library.arch,
-                                          ", this host is ", host_os(), " ", host_arch()));
+                                          ", but this host is ", host_os(), " ", host_arch()));
   }
   RETURN_IF_ERROR(check_libc(manifest));
   for (const std::string& feature : library.cpu_features) {

@@ -316,7 +316,7 @@ std::string Manifest::path_of(const ManifestFile& entry) const {
 
 Result<Manifest> parse_manifest(std::string_view json, const std::string& path) {
   if (json.size() > kMaxManifestBytes) {
-    return refuse(Refusal::kManifestSyntax, str_cat("manifest '", path, "' is larger than 1MiB"));
+    return refuse(Refusal::kManifestSyntax, str_cat("manifest '", path, "' is larger than 1 MiB"));
   }
   Result<Value> root = config::read_json(json, path);
   if (!root) return refuse(Refusal::kManifestSyntax, root.error().message());

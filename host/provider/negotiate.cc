@@ -123,12 +123,12 @@ Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const
                                                 "): ", said.empty() ? "it gives no reason" : said));
   }
   if (Refusal code = version_refusal(io.major, io.minor); code != Refusal::kNone) {
-    return refused(code, str_cat("the library chose ABI ", io.major, ".", io.minor, ", this host has ",
+    return refused(code, str_cat("the library chose ABI ", io.major, ".", io.minor, ", but this host has ",
                                  TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
   }
   if (io.sanitizer != TENON_SANITIZER_NONE && io.sanitizer != expected.sanitizer) {
-    return refused(Refusal::kSanitizer, str_cat("the library says sanitizer ", io.sanitizer,
-                                                ", this host has ", expected.sanitizer));
+    return refused(Refusal::kSanitizer, str_cat("the library reports sanitizer ", io.sanitizer,
+                                                ", but this host has ", expected.sanitizer));
   }
   Negotiation out;
   Agreement& agreed = out.agreement;
@@ -140,9 +140,9 @@ Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const
   bool same = (expected.provider_id.empty() || agreed.provider_id == expected.provider_id) &&
               (expected.provider_version.empty() || agreed.provider_version == expected.provider_version);
   if (!same) {
-    return refused(Refusal::kNegotiate,
-                   str_cat("the library answers as '", agreed.provider_id, "' ", agreed.provider_version,
-                           ", its manifest says '", expected.provider_id, "' ", expected.provider_version));
+    return refused(Refusal::kNegotiate, str_cat("the library identifies itself as '", agreed.provider_id,
+                                                "' ", agreed.provider_version, ", but its manifest says '",
+                                                expected.provider_id, "' ", expected.provider_version));
   }
   if (io.api == nullptr) return refused(Refusal::kNegotiate, "the library gave no function table");
   if (io.api->struct_size < kOldestApiSize) {

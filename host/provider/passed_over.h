@@ -9,14 +9,14 @@
 namespace tenon::provider {
 
 // X(enumerator, "NAME", "cure"): reasons other than the refusals of refusal.h. The meaning of a name never changes.
-#define TENON_SKIPS(X)                                                                                   \
-  X(kEmulated, "S_EMULATED", "name it in select.order to use a device that software emulates")           \
-  X(kUnnamed, "S_UNNAMED", "name it in select.order: only what the installation brings is used unasked") \
-  X(kByName, "S_BY_NAME", "name it in select.order")                                                     \
-  X(kOverridden, "S_OVERRIDDEN",                                                                         \
-    "remove the path that comes first, or put the version there that is to be used")                     \
-  X(kVersion, "S_VERSION", "change provider.<id>.version to let it in")                                  \
-  X(kUnusable, "S_UNUSABLE", "see the reason; tenon providers doctor tells more")
+#define TENON_SKIPS(X)                                                                                    \
+  X(kEmulated, "S_EMULATED", "name it in select.order to use a device that software emulates")            \
+  X(kUnnamed, "S_UNNAMED",                                                                                \
+    "name it in select.order; only providers of the installation are used automatically")                 \
+  X(kByName, "S_BY_NAME", "name it in select.order")                                                      \
+  X(kOverridden, "S_OVERRIDDEN", "remove the path that comes first, or install the wanted version there") \
+  X(kVersion, "S_VERSION", "change provider.<id>.version so that it includes this version")               \
+  X(kUnusable, "S_UNUSABLE", "see the reason, and run: tenon providers doctor")
 
 enum class Skip {
 #define TENON_SKIP_ENUM(enumerator, name, cure) enumerator,

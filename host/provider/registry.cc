@@ -37,7 +37,7 @@ std::string ProviderInfo::explain() const {
                                : std::string("unreadable manifest");
   std::string verdict = refusal != Refusal::kNone ? std::string(refusal_name(refusal))
                         : chosen                  ? "accepted"
-                                                  : "not taken";
+                                                  : "not used";
   std::string out = str_cat(verdict, ": ", label, " (", manifest_path, ", place ", static_cast<int>(place),
                             " ", place_name(place), ")");
   if (!reason.empty()) out += ": " + reason;
@@ -124,11 +124,11 @@ void ProviderRegistry::Impl::explain_choice(const Entry& entry, ProviderInfo& in
     info.chosen = true;
     for (const Entry* other : candidates(entries, id, range_of(id))) {
       if (other == &entry) break;
-      info.reason = str_cat("taken because ", described(*other), " is refused: ", other->refused.refusal());
+      info.reason = str_cat("used because ", described(*other), " was refused: ", other->refused.refusal());
     }
   } else if (const Entry* twin = earlier_twin(entries, entry)) {
     info.refusal = Refusal::kDuplicateId;
-    info.reason = str_cat("the same version is found earlier: ", described(*twin));
+    info.reason = str_cat("the same version was found earlier: ", described(*twin));
     info.cure = refusal_cure(info.refusal);
   } else if (!range_of(id).contains(entry.manifest->version)) {
     info.reason =
@@ -195,7 +195,7 @@ void ProviderRegistry::Impl::add_passed_over(const std::string& id, bool automat
     if (const Entry* twin = earlier_twin(entries, *entry)) {
       out->push_back(provider::passed_over(
           id, entry->manifest->version.to_string(),
-          refuse(Refusal::kDuplicateId, str_cat("the same version is found earlier: ", described(*twin)))));
+          refuse(Refusal::kDuplicateId, str_cat("the same version was found earlier: ", described(*twin)))));
       out->back().instead = instead;
     } else if (!higher) {
       continue;

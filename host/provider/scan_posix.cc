@@ -185,7 +185,7 @@ void Child::end() {
 std::string last_line(const std::string& output) {
   std::vector<std::string> lines = split(output, '\n');
   if (lines.empty()) return {};
-  return str_cat("; its last words: ",
+  return str_cat("; its last output: ",
                  bounded_text(lines.back().data(), std::min<size_t>(lines.back().size(), 300)));
 }
 
@@ -219,7 +219,7 @@ std::string crash_cure(const std::string& hint) {
   if (const std::string hidden = hidden_folders(); !hidden.empty()) {
     cure = str_cat(
         "make the system's folders visible to this process (mount them in the container or chroot): ", hidden,
-        "; else ", cure);
+        "; or ", cure);
   }
   return hint.empty() ? cure : str_cat(cure, "; ", hint);
 }
@@ -229,8 +229,8 @@ Result<ScanAnswer> judge(const Child& child, const ScanRequest& request) {
   std::string place = transcript.stage.empty() ? "while it was started" : "in " + transcript.stage;
   if (child.timed_out) {
     return refuse(Refusal::kScanTimeout,
-                  str_cat("'", request.file, "' did not answer within ", request.timeout_seconds,
-                          " s; it was ", place, last_line(child.output)));
+                  str_cat("'", request.file, "' did not answer within ", request.timeout_seconds, " s ",
+                          place, last_line(child.output)));
   }
   bool good_end = !child.status_known || (WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0);
   if (!transcript.verdict || !good_end) {
@@ -261,7 +261,7 @@ Result<ScanAnswer> scan_library(const ScanRequest& request) {
   }
   Pipe answer, output;
   if (!answer.open() || !output.open()) {
-    return refuse(Refusal::kPolicy, str_cat("no pipe for the scan helper: ", std::strerror(errno)),
+    return refuse(Refusal::kPolicy, str_cat("cannot make a pipe for the scan helper: ", std::strerror(errno)),
                   "raise the limit of open files");
   }
   Child child;

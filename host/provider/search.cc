@@ -98,8 +98,8 @@ class Search {
     }
     std::vector<std::string>& names = *listed;
     if (names.size() > kMaxManifestsPerFolder) {
-      notices_.push_back(str_cat("'", path.string(), "' holds ", names.size(), " manifests; only the first ",
-                                 kMaxManifestsPerFolder, " are looked at"));
+      notices_.push_back(str_cat("'", path.string(), "' contains ", names.size(),
+                                 " manifests; only the first ", kMaxManifestsPerFolder, " are used"));
       names.resize(kMaxManifestsPerFolder);
     }
     for (const std::string& name : names) file(place, path / name);

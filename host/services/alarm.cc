@@ -50,10 +50,11 @@ class AlarmClock {
       try {
         thread_ = std::thread([this] { watch(); });
       } catch (const std::system_error&) {
-        return Status(StatusCode::kResourceExhausted,
-                      "the system gives no thread that watches deadlines; raise its limit of threads, or run "
-                      "without a deadline",
-                      ErrorKind::kOutOfMemory);
+        return Status(
+            StatusCode::kResourceExhausted,
+            "cannot start the thread that watches deadlines; raise the system's limit of threads, or "
+            "run without a deadline",
+            ErrorKind::kOutOfMemory);
       }
     }
     alarm->before_ = nullptr;

@@ -85,7 +85,7 @@ Status BlobCache::put(std::string_view key, std::string_view blob) {
   if (blob.empty()) return invalid_input("an empty blob cannot be kept");
   const uint64_t offset = blob_offset(key.size());
   if (blob.size() > std::min(options_.max_blob_bytes, options_.max_bytes)) {
-    return limit_exceeded("a blob of ", blob.size(), " bytes is larger than the cache takes");
+    return limit_exceeded("a blob of ", blob.size(), " bytes is larger than the cache accepts");
   }
   RETURN_IF_ERROR(make_private_folder(options_.directory));
   make_room(offset + blob.size());

@@ -49,9 +49,10 @@ ValueId causal_mask(Site& site, const Heads& heads) {
 }
 
 Status unknown_rank(size_t input) {
-  return unsupported("the rank of input ", input,
-                     " is not known, and the operator has forms for several; declare the shapes of the "
-                     "model's inputs");
+  return unsupported(
+      "the rank of input ", input,
+      " is not known, but the meaning of the operator depends on it; declare the shapes of the "
+      "model's inputs");
 }
 
 /// Converts a mask of 0 and 1 ([B,T], [B,S,T] or [B,1,S,T]) or lengths [B] to booleans that broadcast to [B,N,S,T].
@@ -79,7 +80,7 @@ Result<ValueId> padding_mask(Site& site, size_t index, const Heads& heads) {
   if (rank == 3) return emit.unsqueeze(truth, {1});
   if (rank == 4) return truth;
   if (rank < 0) return unknown_rank(index);
-  return unsupported("a mask of rank ", rank, " has no form in ai.onnx");
+  return unsupported("a mask of rank ", rank, " cannot be expressed in ai.onnx");
 }
 
 struct Masks {
@@ -189,7 +190,8 @@ Lowered lower_multi_head_attention(Site& site) {
   }
   if (site.rank(0) != 3 || !site.has(1) || !site.has(2) || count <= 0 || (width >= 0 && width % count != 0)) {
     return unsupported(
-        "queries must be of rank 3 and of a width that fits the heads, beside keys and values");
+        "queries must have rank 3 and a width that is a multiple of num_heads, with separate keys and "
+        "values");
   }
   if (site.has(8) || site.has(9)) {
     return unsupported(
@@ -197,7 +199,8 @@ Lowered lower_multi_head_attention(Site& site) {
         "export the "
         "model without it");
   }
-  if (site.has(6) != site.has(7)) return unsupported("past_key and past_value belong together");
+  if (site.has(6) != site.has(7))
+    return unsupported("past_key and past_value must both be given, or neither");
   const bool ready = site.rank(1) == 4 && site.rank(2) == 4;
   if (!ready && (site.rank(1) != 3 || site.rank(2) != 3))
     return unsupported("keys and values must both be of rank 3, or both of rank 4");
@@ -240,7 +243,8 @@ Lowered lower_multi_head_attention(Site& site) {
 Lowered lower_rotary_embedding(Site& site) {
   Emitter& emit = site.emit;
   if (site.number("scale", 1.0) != 1.0 || site.node.int_or("is_packed_batching", 0) != 0) {
-    return unsupported("attributes scale (other than 1) and is_packed_batching have no form in ai.onnx");
+    return unsupported(
+        "attributes scale (other than 1) and is_packed_batching cannot be expressed in ai.onnx");
   }
   if (site.rank(0) < 0 || site.rank(1) < 0)
     return unsupported("the rank of the input or of position_ids is not known");

@@ -102,7 +102,7 @@ Status lower_contrib(ir::Graph& graph, ir::NodeId id, const std::map<std::string
   const ir::Node node = graph.node(id);
   const Lowering lowering = find_lowering(node);
   if (lowering == nullptr) {
-    return Status(unsupported("operator ", node.op_type, " has no form in ai.onnx"))
+    return Status(unsupported("operator ", node.op_type, " cannot be expressed in ai.onnx"))
         .with_context(node.label());
   }
   const int64_t opset = std::max(kLoweringOpset, ops::opset_of(opset_imports, ""));
@@ -112,7 +112,8 @@ Status lower_contrib(ir::Graph& graph, ir::NodeId id, const std::map<std::string
   const Lowered results = lowering(site);
   Status status = results.ok() ? emit.status() : results.status();
   if (status.ok() && !all_there(graph, node, *results)) {
-    status = unsupported("not every output of ", node.op_type, " that the model uses has a form in ai.onnx");
+    status =
+        unsupported("an output of ", node.op_type, " that the model uses cannot be expressed in ai.onnx");
   }
   if (!status.ok()) {
     rollback.run();

@@ -45,7 +45,8 @@ Lowered lower_fused_gemm(Site& site) {
   const ValueId product =
       site.emit.op("Gemm", inputs, site.attributes({"alpha", "beta", "transA", "transB"}));
   if (site.number("activation_gamma", 0) != 0)
-    return unsupported("attribute activation_gamma is given, and no activation here has a third parameter");
+    return unsupported(
+        "attribute activation_gamma is given, but no supported activation has a third parameter");
   std::vector<double> parameters;
   for (const char* name : {"activation_alpha", "activation_beta"}) {
     if (site.node.find(name) != nullptr) parameters.push_back(site.number(name, 0));
@@ -99,12 +100,12 @@ Result<std::vector<double>> zero_points(Site& site, const Blocks& blocks) {
   if (tensor->type() != ElementType::kUInt8) {
     const auto values = to_doubles(*tensor);
     if (!values || static_cast<int64_t>(values->size()) != total)
-      return unsupported("zero points of another size");
+      return unsupported("the size of the zero points does not fit attributes N, K, block_size and bits");
     return *values;
   }
   const int64_t row_bytes = (blocks.count() * blocks.bits + 7) / 8;
   if (static_cast<int64_t>(tensor->byte_size()) != blocks.rows * row_bytes) {
-    return unsupported("zero points of another size");
+    return unsupported("the size of the zero points does not fit attributes N, K, block_size and bits");
   }
   for (int64_t row = 0; row < blocks.rows; ++row) {
     for (int64_t block = 0; block < blocks.count(); ++block) {
@@ -122,10 +123,10 @@ Result<std::vector<int64_t>> groups_of(Site& site, const Blocks& blocks) {
   if (!site.has(4)) return groups;
   std::vector<int64_t> given;
   if (!site.constant(4)->to_ints(&given) || given.size() < groups.size())
-    return unsupported("g_idx must hold a group for each of the ", blocks.columns, " rows of the weights");
+    return unsupported("g_idx must have a group for each of the ", blocks.columns, " rows of the weights");
   for (size_t k = 0; k < groups.size(); ++k) {
     if (given[k] < 0 || given[k] >= blocks.count())
-      return unsupported("g_idx holds ", given[k], ", and there are ", blocks.count(), " groups");
+      return unsupported("g_idx holds ", given[k], ", but there are ", blocks.count(), " groups");
     groups[k] = given[k];
   }
   return groups;
@@ -139,7 +140,7 @@ Result<ir::TensorPtr> dequantized(Site& site, const Blocks& blocks) {
   const int64_t total = blocks.rows * blocks.count();
   if (static_cast<int64_t>(packed->byte_size()) != total * blocks.bytes_per_block() ||
       static_cast<int64_t>(scales->size()) != total) {
-    return unsupported("weights or scales of another size than attributes N, K, block_size and bits say");
+    return unsupported("the size of the weights or scales does not fit attributes N, K, block_size and bits");
   }
   ASSIGN_OR_RETURN(const std::vector<double> zeros, zero_points(site, blocks));
   ASSIGN_OR_RETURN(const std::vector<int64_t> groups, groups_of(site, blocks));
@@ -184,7 +185,8 @@ Result<ValueId> zero_points_at_run(Site& site, const Blocks& blocks, ElementType
   Emitter& emit = site.emit;
   if (!site.has(3)) return emit.scalar(element, static_cast<double>(int64_t{1} << (blocks.bits - 1)));
   if (site.element(3) != ElementType::kUInt8) {
-    if (site.element(3) != element) return unsupported("zero points of another type than the scales");
+    if (site.element(3) != element)
+      return unsupported("the zero points must be uint8 or have the type of the scales");
     return emit.reshape(site.in(3), {blocks.rows, blocks.count(), 1});
   }
   const int64_t per_byte = 8 / blocks.bits, padded = (blocks.count() + per_byte - 1) / per_byte * per_byte;
@@ -213,9 +215,9 @@ Result<ValueId> regrouped_at_run(Site& site, const Blocks& blocks, ValueId weigh
 Result<ValueId> dequantized_at_run(Site& site, const Blocks& blocks) {
   Emitter& emit = site.emit;
   const ElementType element = site.element(2);
-  if (blocks.size % (8 / blocks.bits) != 0) return unsupported("blocks that end inside of a byte");
+  if (blocks.size % (8 / blocks.bits) != 0) return unsupported("each block must end at a byte boundary");
   if (site.element(1) != ElementType::kUInt8 || element == ElementType::kUndefined)
-    return unsupported("weights that are not uint8, or scales of unknown type");
+    return unsupported("the weights must be uint8, and the type of the scales must be known");
   const int64_t padded = blocks.count() * blocks.size;
   const ValueId integers = unpack(site, site.in(1), blocks.rows, padded, blocks.bits);
   if (site.has(4)) return regrouped_at_run(site, blocks, emit.cast(integers, element));
@@ -237,8 +239,9 @@ Lowered lower_matmul_nbits(Site& site) {
     return unsupported("attributes N, K, block_size or bits are out of range");
   }
   if (const int64_t packed = site.node.int_or("weight_prepacked", 0); packed != 0)
-    return unsupported("attribute weight_prepacked is ", packed,
-                       ": weights in another machine's order; export them as the operator describes them");
+    return unsupported(
+        "attribute weight_prepacked is ", packed,
+        ": the weights are in a machine-specific order; export them in the operator's own order");
   const int64_t level = site.node.int_or("accuracy_level", 0);  // a minimum; floats satisfy every level
   if (level < 0 || level > 4) return unsupported("attribute accuracy_level is ", level, ", known are 0 to 4");
   constexpr int64_t kMost = int64_t{1} << 31;  // products of two of them do not overflow

@@ -15,7 +15,7 @@ std::vector<Attribute> options(int64_t axis, double epsilon) {
 Status check_stash_type(const Site& site) {
   const int64_t type = site.node.int_or("stash_type", 1);
   if (type == 1) return ok_status();
-  return unsupported("attribute stash_type is ", type, "; statistics are taken in float32 (1) here");
+  return unsupported("attribute stash_type is ", type, "; only float32 (1) is supported");
 }
 
 /// Output, mean and inverse deviation of a standard LayerNormalization.
@@ -78,7 +78,7 @@ Lowered lower_embed_layer_norm(Site& site) {
       site.has(8) ? emit.op("Gather", {site.in(3), site.in(8)}) : first_positions(site, site.in(3));
   ValueId sum = emit.op("Add", {words, places});
   if (site.has(1) != site.has(4))
-    return unsupported("inputs segment_ids and segment_embedding belong together; give both, or none");
+    return unsupported("inputs segment_ids and segment_embedding must both be given, or neither");
   if (site.has(1)) sum = emit.op("Add", {sum, emit.op("Gather", {site.in(4), site.in(1)})});
   const ValueId out =
       emit.op("LayerNormalization", {sum, site.in(5), site.in(6)},

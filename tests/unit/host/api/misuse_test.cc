@@ -236,7 +236,7 @@ return t.value_wrap(&g.tensor, nullptr, nullptr, &g.value, e);
 return t.value_wrap(&g.tensor, nullptr, nullptr, &g.value, e);
 }
 }
-, {"value_wrap", "no data", CALL{g.tensor.data = nullptr;
+, {"value_wrap", "data is NULL", CALL{g.tensor.data = nullptr;
 return t.value_wrap(&g.tensor, nullptr, nullptr, &g.value, e);
 }
 }

@@ -116,7 +116,7 @@ TEST(Registry, ABadHigherVersionGivesWayAndIsExplained) {
   auto infos = registry.list();
   EXPECT_EQ(infos[0].refusal, Refusal::kShaMismatch);
   EXPECT_TRUE(infos[1].chosen);
-  EXPECT_THAT(infos[1].reason, HasSubstr("taken because good 1.1.0"));
+  EXPECT_THAT(infos[1].reason, HasSubstr("used because good 1.1.0"));
   EXPECT_THAT(infos[1].reason, HasSubstr("E_SHA_MISMATCH"));
 }
 
