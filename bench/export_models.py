@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes networks of torchvision as torch exports them, with random weights, as ONNX test cases.
+"""Exports torchvision networks with random weights as ONNX test cases.
 
     python3 -m venv build/torch
     build/torch/bin/pip install torch torchvision onnx onnxruntime onnxscript
     build/torch/bin/python bench/export_models.py build/bench/exported [NAME...]
 
-The weights come from a fixed seed, spread as torchvision initialises them; batch norms get statistics of one batch, so that
-activations stay in range. Needs no network beyond the packages. Time them with bench/peers.py.
+Weights use a fixed seed and torchvision's initialisation. Batch norms get the statistics of one batch, so that activations stay
+in range. No network access is needed beyond the packages. Time the models with bench/peers.py.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def network(name: str):
         for module in model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.eval()
-        model(torch.randn(2, *image.shape[1:]))  # the statistics of batch norms
+        model(torch.randn(2, *image.shape[1:]))  # sets the statistics of batch norms
     return model.eval(), image
 
 
@@ -74,7 +74,7 @@ def write_case(folder: Path, name: str) -> None:
         assert np.isfinite(answer).all(), f"{name}: {names[i]} is not finite"
         (data / f"output_{i}.pb").write_bytes(numpy_helper.from_array(answer, names[i]).SerializeToString())
     onnx.checker.check_model(str(part))
-    part.rename(folder / "model.onnx")  # last: its presence says that the case is whole
+    part.rename(folder / "model.onnx")  # last: its presence marks the case as complete
 
 
 def main() -> int:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes well-known networks with random weights, as ONNX test cases: model, input, and what ONNX Runtime answers.
+"""Writes well-known networks with random weights as ONNX test cases: model, input, and the outputs of ONNX Runtime.
 
     build/venv/bin/python bench/make_models.py build/bench/models [NAME...]
 
-The weights come from a fixed seed, so that every machine makes the same bytes. They are scaled as for training (He et al.
-2015, "Delving Deep into Rectifiers"), which keeps activations of every layer in the same range: outputs can be compared.
-Architectures: Iandola et al. 2016 (SqueezeNet 1.1), He et al. 2015 (ResNet-50, stride in the 3x3 as torchvision has it),
+Weights use a fixed seed, so that every machine writes the same bytes. They are scaled as for training (He et al. 2015,
+"Delving Deep into Rectifiers"), which keeps the activations of all layers in one range, so that outputs can be compared.
+Architectures: Iandola et al. 2016 (SqueezeNet 1.1), He et al. 2015 (ResNet-50, stride in the 3x3 as in torchvision),
 Sandler et al. 2018 (MobileNetV2).
 """
 
@@ -23,7 +23,7 @@ SEED = 20160224
 
 
 class Builder:
-    """A graph under construction: every method adds a layer to `self.last` or to the value it is given."""
+    """A graph under construction. Every method adds a layer to `self.last` or to the given value."""
 
     def __init__(self, name: str, shape: list[int]):
         self.name, self.shape = name, shape
@@ -111,7 +111,7 @@ def resnet50() -> onnx.ModelProto:
     def bottleneck(x: str, width: int, stride: int) -> str:
         y = net.unary("Relu", net.norm(net.conv(x, width, 1)))
         y = net.unary("Relu", net.norm(net.conv(y, width, 3, stride=stride, pad=1)))
-        y = net.norm(net.conv(y, 4 * width, 1), scale=0.3)  # small at the end of a branch: the sum does not grow
+        y = net.norm(net.conv(y, 4 * width, 1), scale=0.3)  # small at the end of a branch, so that sums do not grow
         if stride != 1 or net.channels[x] != 4 * width:
             x = net.norm(net.conv(x, 4 * width, 1, stride=stride))
         return net.unary("Relu", net.add("Add", [y, x], 4 * width))
@@ -159,7 +159,7 @@ def write_case(folder: Path, model: onnx.ModelProto) -> None:
     answer = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"]).run(None, {"input": image})[0]
     (data / "input_0.pb").write_bytes(numpy_helper.from_array(image, "input").SerializeToString())
     (data / "output_0.pb").write_bytes(numpy_helper.from_array(answer, "output").SerializeToString())
-    (folder / "model.onnx").write_bytes(content)  # last: its presence says that the case is whole
+    (folder / "model.onnx").write_bytes(content)  # last: its presence marks the case as complete
 
 
 def main() -> int:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How good the automatic order is: each model with it, with the cpu provider alone and with onednn before it, in one run.
+"""Compares the automatic order with the cpu provider alone and with onednn before it, for each model.
 
     build/venv/bin/python bench/orders.py ../shared/models/* build/bench/models/* build/bench/exported/*
 
-A model is a folder with model.onnx and test_data_set_0. The orders take turns, each turn a process; times are medians of all
-turns. `ratio` is the automatic order against the better of the two others, by medians and by the least times.
+A model is a folder with model.onnx and test_data_set_0. The orders take turns, each turn in a new process. Times are medians of
+all turns. `ratio` is the automatic order against the faster of the other two, by medians and by the least times.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def main() -> int:
     print("| model | auto us | cpu us | onednn,cpu us | ratio | of the least |\n|---|---:|---:|---:|---:|---:|", flush=True)
     for folder in options.folders:
         if not (folder / "test_data_set_0").is_dir() or not (folder / "model.onnx").exists():
-            print(f"not measured: {folder} is no model with data", file=sys.stderr)
+            print(f"not measured: {folder} is not a model with data", file=sys.stderr)
             continue
         times = {order: [] for order in ORDERS}
         for turn in range(options.restarts):

@@ -1,5 +1,6 @@
-// What a Run costs beside the arithmetic: chains of 1, 10 and 100 Adds of one element, each with a run-time operand of its
-// own, through bound slots and by name. Nothing can be folded or fused away; the plan has as many steps as the chain is long.
+// The overhead of a Run beside the arithmetic. Chains of 1, 10 and 100 Adds of one element, each with its own
+// run-time operand, run through bound slots and by name. Nothing can be folded or fused, so the plan has one
+// step per Add.
 //
 //   build/release/bin/tenon_bench --benchmark_filter=Overhead --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
@@ -11,7 +12,7 @@
 
 namespace {
 
-// A few bytes of protobuf by hand: the bench sees Tenon as an application does, and brings no ONNX library.
+// Writes protobuf by hand, so that the benchmark needs no ONNX library, as an application of Tenon does not.
 std::string varint(uint64_t value) {
   std::string out;
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
@@ -25,7 +26,7 @@ std::string bytes(int field, const std::string& content) {
   return varint(static_cast<uint64_t>(field) << 3 | 2) + varint(content.size()) + content;
 }
 
-/// ValueInfoProto: name, a float tensor of one element.
+/// A ValueInfoProto: a name and the type float[1].
 std::string value_info(const std::string& name) {
   const std::string shape = bytes(1, number(1, 1));                   // one dim of value 1
   const std::string type = bytes(1, number(1, 1) + bytes(2, shape));  // tensor_type: FLOAT, shape
@@ -51,7 +52,7 @@ std::string chain_model(int length) {
 
 tenon::Value one_element(float value) { return tenon::Value::tensor<float>({1}, {value}); }
 
-/// The session, and the check that the plan really has one step per Add.
+/// A session, checked to have one step per Add.
 class Chain {
  public:
   explicit Chain(int length) : session_(make(length)) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a Run costs beside the arithmetic: runs tenon_bench in several processes and prints the medians.
+"""Measures the overhead of a Run: runs tenon_bench in several processes and prints the medians.
 
     build/venv/bin/python bench/overhead.py [--json build/bench/overhead.json]
 
-Chains of 1, 10 and 100 Adds of one element (bench/overhead.cc). The aim: 600 ns for a Run of one node through bound slots, and
-100 ns for each further node.
+Runs chains of 1, 10 and 100 Adds of one element (bench/overhead.cc). The goal is 600 ns for a Run of one node through bound
+slots, and 100 ns for each further node.
 """
 
 import argparse

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Times models on Tenon and on ONNX Runtime side by side in one run, and compares the outputs.
+"""Times models on Tenon and on ONNX Runtime in turn, and compares the outputs.
 
     build/venv/bin/python bench/peers.py build/bench/models/resnet50 --provider onednn,cpu --threads 1,2
 
-A model is a folder as bench/make_models.py and the ONNX test cases have it: model.onnx and test_data_set_0/input_*.pb. Both
-sides get the same bytes, inputs, threads and cores. They take turns (A B B A ...), each time in a new process, because a
-process may have a good or a bad day; the figure of a side is the median of its processes' medians. ONNX Runtime runs with
-all and with basic optimisations, with spinning threads and without: its best counts. Outputs that differ end with exit
-code 1. `--json` adds rows for docs/status.md; without models, all of build/bench/models.
+A model is a folder as from bench/make_models.py or the ONNX test cases: model.onnx and test_data_set_0/input_*.pb. Both sides
+get the same bytes, inputs, threads and cores. They take turns (A B B A ...), each in a new process, because speed varies
+between processes. The result of a side is the median of its processes' medians. ONNX Runtime runs with all and with basic
+optimisations, with and without spinning threads; its best setting counts. The exit code is 1 if outputs differ. `--json` adds
+rows for docs/status.md. Without models, it runs all of build/bench/models.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from onnx import TensorProto, numpy_helper
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND = ROOT / "build/release/bin/tenon"
-RTOL, ATOL = 1e-3, 1e-5  # of elements; ATOL is scaled by the root mean square of the output
+RTOL, ATOL = 1e-3, 1e-5  # per element; ATOL is scaled by the root mean square of the output
 
 
 def read_tensor(path: Path) -> tuple[str, np.ndarray]:
@@ -39,11 +39,11 @@ def input_files(folder: Path) -> list[Path]:
     return sorted(files, key=lambda path: int(path.stem.split("_")[1]))
 
 
-# ---- The other side, in a process of its own ----
+# ---- ONNX Runtime, in its own process ----
 
 
 def worker(folder: Path, threads: int, seconds: float, output: Path) -> None:
-    """Prints the median in ns of the best setting; writes the outputs of the last run."""
+    """Prints the median of the best setting in ns, and writes the outputs of the last run."""
     import onnxruntime as ort
 
     best = None
@@ -116,7 +116,7 @@ def tenon_outputs(folder: Path, provider: str, work: Path) -> list[np.ndarray]:
 
 
 def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> str | None:
-    """None when all outputs agree, else where they do not."""
+    """Returns None if all outputs agree, else a text about the first difference."""
     for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         if a.shape != b.shape:
             return f"output {index}: shape {a.shape} against {b.shape}"
@@ -161,7 +161,7 @@ def write_rows(path: Path | None, rows: list[dict]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--provider", action="append", help="in order of preference: onednn,cpu; auto: what a user gets who names nobody; may be repeated")
+    parser.add_argument("--provider", action="append", help="order of preference, such as onednn,cpu; auto: the default order; may be repeated")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--seconds", type=float, default=3, help="for each process and setting")
     parser.add_argument("--restarts", type=int, default=4, help="processes for each side")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Times matrix products of eight shapes on two providers in turn, compares their outputs, and gives the mean of the rates.
+"""Times matrix products of eight shapes on two providers in turn, and compares their outputs.
 
     build/venv/bin/python bench/products.py                          opencl against onednn, 2 threads
     build/venv/bin/python bench/products.py --first opencl --second cpu --seed 7
 
-The shapes: square, tall, skinny, batched, of prime sizes, a layer of a transformer, one of a column's width, and one drawn from
-the seed, which is printed. Both factors are inputs, so that nothing is prepared ahead. The providers take turns (A B B A), each time
-in a new process; the figure of a side is the best of its medians. Exit code 1 when outputs differ, or when the geometric mean of
-the rates, first to second, is under --least.
+The shapes are: square, tall, skinny, batched, of prime sizes, a layer of a transformer, a single row, and a random one from the
+seed, which is printed. Both factors are inputs, so that nothing can be prepared ahead. The providers take turns (A B B A),
+each time in a new process. The result of a side is the best of its medians. Prints the geometric mean of the rates, first
+to second. The exit code is 1 if outputs differ or if that mean is below --least.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The reference page of the API, from the declarations and comments of tenon.h and tenon.hpp."""
+"""Makes the reference page of the API from the declarations and comments of tenon.h and tenon.hpp."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 class Declaration:
     comment: str
     text: str
-    inside: list["Declaration"] = field(default_factory=list)  # of a class or struct: what is public
+    inside: list["Declaration"] = field(default_factory=list)  # public members of a class or struct
 
 
 def plain(comment: str) -> str:
-    """The words of a comment, on one line."""
+    """The text of a comment on one line."""
     lines = (re.sub(r"^\s*(/\*+|\*/?|//+)\s?|\s*\*/\s*$", "", line).strip() for line in comment.splitlines())
     return " ".join(line for line in lines if line)
 
 
 def closing(text: str, start: int) -> int:
-    """Behind the brace that closes the one at `start`."""
+    """The position after the brace that closes the one at `start`."""
     depth = 0
     for match in re.finditer(r"[{}]|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])'|//[^\n]*|/\*.*?\*/", text[start:], re.S):
         depth += {"{": 1, "}": -1}.get(match[0], 0)
@@ -28,7 +28,7 @@ def closing(text: str, start: int) -> int:
 
 
 def end_of_head(text: str, start: int) -> int:
-    """Where a declaration has its body or its end: the first { or ; outside of parentheses."""
+    """The position of a declaration's body or end: the first { or ; outside of parentheses."""
     depth, at = 0, start
     while at < len(text):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -36,20 +36,20 @@ def end_of_head(text: str, start: int) -> int:
             initialises = re.search(r"\)\s*(noexcept\s*)?:\s(?s:.*)\w$", text[start:at])
             if text[at] == ";" or not initialises:
                 return at
-            at = closing(text, at)  # of a member: Thing() : n_{1} {}
+            at = closing(text, at)  # a member's initialiser: Thing() : n_{1} {}
             continue
         at += 1
     return len(text)
 
 
 def head_only(text: str) -> str:
-    """Without the initialisers of a constructor, and on one line."""
+    """The declaration on one line, without a constructor's initialisers."""
     text = re.sub(r"\)\s*(noexcept\s*)?:\s.*", r")", text, flags=re.S)
     return " ".join(re.sub(r"\b(inline|constexpr|explicit) ", "", text).split())
 
 
 def declarations(text: str, public: bool = True) -> list[Declaration]:
-    """What a C++ namespace or class declares, with the comment in front of each."""
+    """The declarations of a C++ namespace or class, each with the comment before or after it."""
     found, at, comment = [], 0, []
     while at < len(text):
         line_end = (text.find("\n", at) + 1) or len(text)
@@ -96,7 +96,7 @@ def cpp_reference(header: str) -> str:
 
 
 def table_of_functions(header: str) -> list[str]:
-    """The slots of tenon_api in order, each with the comment above it or behind it."""
+    """The slots of tenon_api in order, each with the comment above or after it."""
     body = re.search(r"typedef struct tenon_api \{(.*?)\n\} tenon_api;", header, re.S)[1]
     comment = r"/\*(?:(?!\*/).)*\*/"
     slot = rf"(?P<above>{comment})|(?P<result>[\w ]+\**) ?\(\*(?P<name>\w+)\)(?P<takes>\([^;]*?\));(?:[ \t]*(?P<behind>{comment}))?"
@@ -153,7 +153,7 @@ def c_reference(header: str) -> str:
 
 
 def prefixes(body: str) -> list[str]:
-    """TENON_ERROR of TENON_ERROR_NONE ..: what the constants of an enum have in common."""
+    """The common prefix of an enum's constants: TENON_ERROR of TENON_ERROR_NONE, ..."""
     names = [name.split("_") for name in re.findall(r"(\w+) =", body)]
     common = names[0]
     for name in names:

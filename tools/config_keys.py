@@ -1,4 +1,4 @@
-"""The keys of the config file, from the JSON Schema that `tenon config schema` prints."""
+"""Reads the keys of the config file from the JSON Schema that `tenon config schema` prints."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ def schema(tenon: Path | str) -> dict:
 
 
 def keys(schema: dict, prefix: str = "") -> dict[str, dict]:
-    """Each key with a meaning of its own by its dotted name; `*` stands for a provider's id."""
+    """The schema of each key by its dotted name, in which `*` stands for a provider's id."""
     found = {}
     for name, inner in schema.get("properties", {}).items():
         if "title" in inner:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The gate behind tools/test: builds, runs every kind of test, and says in one line how many passed."""
+"""The gate behind tools/test: builds, runs all kinds of tests, and prints in one line how many passed."""
 
 import argparse
 import json
@@ -24,11 +24,11 @@ ALL_PRESETS = ["release", "clang", "asan", "tsan"]  # asan has UBSan too
 
 @dataclass
 class Counts:
-    """What a step ran. `failures` names the failed ones, for the report at the end."""
+    """The counts of a step. `failures` names the failed tests, for the report at the end."""
 
     passed: int = 0
     failed: int = 0
-    declared: int = 0  # failures that the provider's expectations file lists with a reason
+    declared: int = 0  # failures listed with a reason in the provider's expectations file
     not_run: int = 0
     failures: list[str] = field(default_factory=list)
 
@@ -53,8 +53,8 @@ class CaseSet:
 
     name: str
     folder: Path
-    cases: int  # as published: fewer are a failure; so many are reported as not run when the folder is absent
-    everywhere: bool = False  # the gate runs it with each provider first, not with the CPU provider alone
+    cases: int  # the published number: fewer are a failure; all count as not run when the folder is absent
+    everywhere: bool = False  # run with each provider in first place, not only with the CPU provider
 
 
 CASE_SETS = [
@@ -72,29 +72,29 @@ CASE_SETS = [
 
 @dataclass(frozen=True)
 class Order:
-    """Providers in order of preference. A failure is declared by the expectations file of any of them."""
+    """Providers in order of preference. The expectations files of all of them apply."""
 
     providers: tuple[str, ...]
     setting: str = ""  # KEY=VALUE of the config
-    note: str = ""  # what the setting changes, in the name of the step
+    note: str = ""  # added to the name of the step
 
     def step(self, cases: CaseSet) -> str:
         return cases.name if self.providers[0] == "cpu" else f"{cases.name} on {self.providers[0]}{self.note}"
 
 
-# With image: it alone runs ImageDecoder, and takes nothing else.
+# All orders have the image provider: only it runs ImageDecoder, and it runs nothing else.
 ORDERS = [
     Order(("cpu", "image")),
-    # Also what it would leave to the cpu provider as too small.
+    # claim=all: also nodes that the provider would leave to the cpu provider because they are small.
     Order(("onednn", "cpu", "image"), "provider.onednn.options.claim=all"),
     Order(("opencl", "cpu", "image")),
 ]
-# Only the first set, and only with everything: as if the device had memory of its own.
+# As if the device had its own memory. Only for the first set, and only with --all.
 DEVICE_MEMORY = Order(("opencl", "cpu", "image"), "provider.opencl.options.memory=device", ", device memory")
 
 
 class StepFailed(Exception):
-    """A step that everything after it needs has failed; its message and log were printed."""
+    """A step failed that all later steps need. Its message and log have been printed."""
 
 
 def report(seconds: float, name: str, result: object) -> None:
@@ -102,7 +102,7 @@ def report(seconds: float, name: str, result: object) -> None:
 
 
 def run_logged(name: str, command: list, log: Path) -> int:
-    """Runs with output to `log`; returns the exit code."""
+    """Runs a command with its output in `log`; returns the exit code."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as out:
         out.write(f"# {name}: {' '.join(map(str, command))}\n")
@@ -134,16 +134,17 @@ def build(preset: str) -> None:
 
 
 def warnings_in(build_log: str) -> list[str]:
-    """What compilers and linker warned of in what this build had to do, in order, once each."""
+    """The warnings of compilers and linker in this build, in order, without duplicates."""
     return list(dict.fromkeys(line for line in build_log.splitlines() if re.search(r"\bwarning: ", line)))
 
 
-# Suites that other tests of the same program start as a process of their own; no run by itself has anything to tell.
+# Suites that other tests of the same program start in a process. They are not tests themselves, so they are not
+# counted.
 WORKERS = {"DISABLED_HostileWorker"}
 
 
 def count_gtest(report_file: Path) -> Counts | None:
-    """Counts of one GoogleTest executable; None when it wrote no whole report (it crashed)."""
+    """Counts of one GoogleTest executable; None when it wrote no complete report, because it crashed."""
     try:
         suites = ElementTree.parse(report_file).getroot()
     except (OSError, ElementTree.ParseError):
@@ -165,8 +166,8 @@ def count_gtest(report_file: Path) -> Counts | None:
 def count_output(output: str, passed: bool) -> Counts | None:
     """Counts that a script printed: `N passed, N failed[, N not run]` as its last line, or unittest's `Ran N tests`.
 
-    `passed`: by its exit code. Printed failures count whatever the exit code was; None when there are no counts, or when it
-    printed that nothing failed and yet did.
+    `passed`: whether the exit code was 0. Printed failures count with any exit code. None when there are no counts,
+    or when no failure was printed but the exit code is not 0.
     """
     own = re.search(r"^(\d+) passed, (\d+) failed(?:, (\d+) not run)?\s*\Z", output, re.MULTILINE)
     if own and (passed or own[2] != "0"):
@@ -180,7 +181,7 @@ def count_output(output: str, passed: bool) -> Counts | None:
 
 
 def count_ctest(junit: Path, gtest_reports: Path) -> Counts:
-    """Counts of a ctest run; an entry that tells of its own cases counts with those."""
+    """Counts of a ctest run. For an entry that reports its own cases, these are counted instead of the entry."""
     counts = Counts()
     for case in ElementTree.parse(junit).getroot().iter("testcase"):
         name = case.get("name")
@@ -192,7 +193,7 @@ def count_ctest(junit: Path, gtest_reports: Path) -> Counts:
             counts += own
         elif passed and (own is None or own.passed or own.not_run):
             counts += own or Counts(passed=1)
-        else:  # it failed, or counted cases and ran none
+        else:  # it failed, or its report has no case
             counts += Counts(failed=1, failures=[name])
     if counts == Counts():
         counts = Counts(failed=1, failures=["ctest ran no test"])
@@ -238,13 +239,13 @@ def count_cases(summary_file: Path) -> Counts:
 
 
 def judge_cases(name: str, expected: int, code: int, result: Path) -> Counts:
-    """What a run of `tenon test` counts, once its exit code and the number of cases agree with its report."""
+    """Counts of a run of `tenon test`. A wrong exit code or too few cases are failures, too."""
     if not result.exists():
         return Counts(failed=1, failures=[f"{name}: tenon test wrote no report, exit code {code}"])
     counts = count_cases(result)
     ran = counts.passed + counts.failed + counts.declared
     if ran < expected:
-        counts += Counts(failed=1, failures=[f"{name}: {ran} cases ran, and there are {expected}"])
+        counts += Counts(failed=1, failures=[f"{name}: only {ran} of {expected} cases ran"])
     if code != (1 if count_cases(result).failed else 0):
         counts += Counts(failed=1, failures=[f"{name}: exit code {code} of tenon test contradicts its report"])
     return counts
@@ -272,7 +273,8 @@ def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0]) -> Counts:
     return counts
 
 
-# What `--all` searches for longer than the entries of ctest do. Seeds are fixed; each script prints the line of a replay.
+# Randomised tests of `--all`, which run longer than their entries in ctest. Seeds are fixed. For each failure the
+# script prints the command that repeats it.
 SEARCHES = {
     "differential search": ["tests/differential/search.py", "build/release", "--seed", "7", "--cases", "4000", "--jobs", "2",
                             "--save", "build/differential"],
@@ -302,7 +304,7 @@ def run_search(name: str) -> Counts:
 
 
 class Ledger:
-    """Steps that passed on this very tree, so that `--all`, which is long, goes on where it was cut."""
+    """The steps that passed on the current files, so that an interrupted `--all` can continue where it stopped."""
 
     def __init__(self, path: Path, tree: str | None):
         self.path, self.tree = path, tree
@@ -314,7 +316,7 @@ class Ledger:
             pass
 
     def run(self, name: str, step: Callable[[], Counts]) -> Counts:
-        """The counts of `step`: those from before when it passed then, with nothing left out."""
+        """Runs `step` and returns its counts. Returns the stored counts when it passed completely before."""
         if name in self.steps:
             counts = Counts(**self.steps[name])
             report(0, name, f"{counts} (passed before on these files)")
@@ -328,7 +330,7 @@ class Ledger:
 
 
 def tree_of_sources() -> str | None:
-    """The hash of all files that are not ignored, as they stand; None outside a git checkout."""
+    """The hash of the current content of all files that are not ignored; None outside a git checkout."""
     with tempfile.TemporaryDirectory() as folder:
         index = {**os.environ, "GIT_INDEX_FILE": str(Path(folder) / "index")}
         added = subprocess.run(["git", "add", "-A"], cwd=ROOT, env=index, capture_output=True, check=False)
@@ -342,7 +344,7 @@ def build_and_test(preset: str) -> Counts:
 
 
 def run_gate(presets: list[str], everything: bool, ledger: Ledger) -> dict[str, Counts]:
-    """Every step, by the name that docs/status.md gives it. `everything`: every set with every provider first."""
+    """Runs all steps; returns counts by the names in docs/status.md. `everything`: all that --all adds."""
     steps: dict[str, Callable[[], Counts]] = {}
     for preset in presets:
         steps[f"tests {preset}"] = partial(build_and_test, preset)
@@ -353,7 +355,7 @@ def run_gate(presets: list[str], everything: bool, ledger: Ledger) -> dict[str, 
     if everything:
         steps[DEVICE_MEMORY.step(CASE_SETS[0])] = partial(run_cases, "release", CASE_SETS[0], DEVICE_MEMORY)
         steps |= {name: partial(run_search, name) for name in SEARCHES}
-    write_cases()  # some tests read them
+    write_cases()  # some tests read the cases
     return {name: ledger.run(name, step) for name, step in steps.items()}
 
 

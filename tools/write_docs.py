@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""write_docs.py TENON [--check]: fills the generated tables of docs/ from their one source.
+"""write_docs.py TENON [--check]: fills in the generated tables of the documentation.
 
-Config keys come from `TENON config schema`, the API from its headers, operators of a provider from what its kernels register, refusal codes from
-host/provider/refusal.h, the checks of the provider kit from the `tenon-cts --list` beside TENON. --check changes nothing and
-fails when a page is not up to date.
+Config keys come from `TENON config schema`, the API from its headers, a provider's operators from the registrations
+of its kernels, refusal codes from host/provider/refusal.h, and the checks of the provider kit from `tenon-cts
+--list`, with the tenon-cts beside TENON. --check changes nothing, and fails when a page is not up to date.
 """
 
 import json
@@ -45,7 +45,7 @@ def cts_checks(tenon):
 
 
 def operators_of(folder, register, shorthands, least):
-    """A table from what `folder`/*.cc registers by `register`(name, .op_type = ..), and by shorthand macros."""
+    """A table of the operators that `folder`/*.cc registers with `register`(name, .op_type = ..) or a shorthand macro."""
     found = {}
     for path in sorted((REPO / folder).glob("*.cc")):
         text = path.read_text()

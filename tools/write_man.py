@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""write_man.py PROGRAM OUT_DIR: man pages of a program and of each of its commands, from what they print for --help.
+"""write_man.py PROGRAM OUT_DIR: writes man pages of a program and of each of its commands, from their --help.
 
 PROGRAM is `tenon` or `tenon-cts`. The exit codes of `tenon` come from docs/command-line.md.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
-COLUMN = 30  # where --help begins the text of an entry
+COLUMN = 30  # the column at which --help begins the text of an entry
 
 
 @dataclass
@@ -48,7 +48,7 @@ def escaped(text: str) -> str:
 
 
 def entry(words: str, said: str) -> list[str]:
-    """`-o,--output TEXT`: names are bold, what they take is not."""
+    """The entry for `-o,--output TEXT`: the names are bold, the argument is not."""
     names, _, takes = words.partition(" ")
     bold = ", ".join(f"\\fB{escaped(name)}\\fR" for name in names.split(","))
     return [".TP", f"{bold} {escaped(takes)}".rstrip(), escaped(said)]

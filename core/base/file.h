@@ -1,4 +1,4 @@
-// Files: open, mapped into memory, and written so that nobody ever sees half of one.
+// Files: open, map into memory, and replace in one step.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace tenon {
 
-/// A file that is open; closed with the object.
+/// An open file. The destructor closes it.
 class Descriptor {
  public:
-  /// Below 0: none.
+  /// Below 0: no file.
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
@@ -26,11 +26,11 @@ class Descriptor {
   int number_;
 };
 
-/// The bytes of a file in memory, for reading; gone with the object. They outlive the descriptor.
+/// The bytes of a file in memory, read-only. The destructor unmaps them. A Mapping may outlive its Descriptor.
 class Mapping {
  public:
   Mapping() = default;
-  /// Of the first `size` bytes, which may not be 0. Without data when the system refuses; errno then says why.
+  /// Maps the first `size` bytes; `size` must not be 0. On failure data() is null and errno gives the reason.
   Mapping(const Descriptor& file, size_t size);
   ~Mapping();
   Mapping(Mapping&& other) noexcept
@@ -51,12 +51,12 @@ class Mapping {
 };
 
 struct WriteOptions {
-  bool is_private = false;  // mode 0600; else what the process's mask leaves of 0666
-  bool durable = true;      // false: what a crash of the machine may take, because it is made again
+  bool is_private = false;  // mode 0600; otherwise 0666 less the umask
+  bool durable = true;      // false: a crash of the machine may lose the file; for files that are made again
 };
 
-/// Writes the pieces to a new file beside `path` and renames it: who reads `path` sees the old content or the new one. A
-/// failure leaves the old one and nothing else.
+/// Writes the pieces to a new file beside `path`, then renames it to `path`, so readers see the old or the new
+/// content. On failure the old file stays and the new one is removed.
 std::error_code write_file(const std::string& path, std::span<const std::string_view> pieces,
                            WriteOptions options = {});
 std::error_code write_file(const std::string& path, std::string_view text, WriteOptions options = {});

@@ -28,8 +28,8 @@ bool write_all(const Descriptor& file, std::string_view bytes) {
   return true;
 }
 
-/// Opens a new file beside `path`. Another process may have the same number elsewhere, in a container, or have had it and
-/// died on the way: the next name is tried then.
+/// Creates a new file beside `path`. Tries the next name when one is taken: by a process with the same id in
+/// another container, or by one that crashed.
 int open_beside(const std::string& path, bool is_private, std::string* name) {
   static std::atomic<uint32_t> count{0};
   constexpr int kAttempts = 1000;

@@ -7,11 +7,11 @@
 namespace tenon {
 namespace {
 
-/// One bit of sign, then the exponent, then the fraction: 16 bits in all.
+/// Format: one sign bit, the exponent, the fraction; 16 bits in all.
 template <int kFractionBits>
 uint16_t narrow(double value) {
   constexpr int kBias = (1 << (14 - kFractionBits)) - 1;
-  constexpr int kLowest = 1 - kBias - kFractionBits;  // the exponent of the last bit of the smallest numbers
+  constexpr int kLowest = 1 - kBias - kFractionBits;  // the exponent of the lowest bit of a subnormal number
   constexpr uint32_t kInfinity = 0x7fff >> kFractionBits << kFractionBits;
   const uint32_t sign = std::signbit(value) ? 0x8000 : 0;
   if (std::isnan(value)) return static_cast<uint16_t>(sign | kInfinity | 1u << (kFractionBits - 1));
@@ -22,7 +22,7 @@ uint16_t narrow(double value) {
   std::frexp(magnitude, &exponent);  // magnitude < 2^exponent
   const int step = std::max(exponent - 1 - kFractionBits, kLowest);
   const double steps = std::nearbyint(std::ldexp(magnitude, -step));
-  // A carry out of the fraction runs into the exponent, as it should, and from the last one into infinity.
+  // A carry out of the fraction correctly increments the exponent, and from the largest exponent gives infinity.
   const double bits = steps + std::ldexp(step - kLowest, kFractionBits);
   return static_cast<uint16_t>(sign | std::min(kInfinity, static_cast<uint32_t>(std::min(bits, 65535.0))));
 }

@@ -1,4 +1,4 @@
-// float16 and bfloat16, by their bits.
+// float16 and bfloat16 as bit patterns.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@ namespace tenon {
 float half_to_float(uint16_t bits);
 float bfloat16_to_float(uint16_t bits);
 
-/// Rounded to nearest even, once: a detour over float would round twice. Too large a number becomes infinite.
+/// Rounds to nearest even, once. Rounding to float first would round twice. A number that is too large becomes
+/// infinite.
 uint16_t to_half(double value);
 uint16_t to_bfloat16(double value);
 

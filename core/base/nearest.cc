@@ -9,13 +9,13 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kLongestName = 64;  // the distance takes the product of both lengths
+constexpr size_t kLongestName = 64;  // edit_distance takes time proportional to the product of the lengths
 
 bool same(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
 }
 
-/// Optimal string alignment: each part of a text is edited once at most.
+/// Optimal string alignment distance: no part of a text is edited more than once.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t{0});
@@ -41,7 +41,7 @@ void Nearest::look_at(std::string_view candidate) {
   const size_t longer = std::max(wanted_.size(), candidate.size());
   if (longer > kLongestName) return;
   const size_t distance = edit_distance(wanted_, candidate);
-  // Replacing every letter is no typing mistake.
+  // Replacing every letter is not a typing mistake.
   if (distance >= distance_ || distance >= longer) return;
   distance_ = distance;
   name_ = candidate;

@@ -1,4 +1,4 @@
-// Which of some names was meant by one that is none of them.
+// Suggests the known name that a misspelled name probably meant.
 #pragma once
 
 #include <string>
@@ -6,22 +6,23 @@
 
 namespace tenon {
 
-/// Keeps the nearest of the names that it is shown.
+/// Keeps the candidate that is nearest to the wanted name.
 class Nearest {
  public:
-  /// `wanted` is kept as a view.
+  /// Borrows the text of `wanted`.
   explicit Nearest(std::string_view wanted);
   void look_at(std::string_view candidate);
-  /// The first of the nearest; empty when none is near enough to be a typing mistake.
+  /// The first of the nearest candidates; empty when none is close enough to be a typing mistake.
   const std::string& name() const { return name_; }
 
  private:
   std::string_view wanted_;
-  size_t distance_;  // that a candidate must stay below
+  size_t distance_;  // a candidate must be nearer than this
   std::string name_;
 };
 
-/// The candidate nearest to `wanted` by edits (insert, delete, replace, swap of neighbours; letter case is free), or empty.
+/// The candidate nearest to `wanted`, or an empty string. Counts edits: insert, delete, replace, swap of
+/// neighbours. Ignores letter case.
 template <class Names>
 std::string nearest_name(std::string_view wanted, const Names& candidates) {
   Nearest nearest(wanted);

@@ -1,4 +1,4 @@
-// Names from files in messages: quoted, without control characters, of bounded length.
+// Makes names from files safe to print: quoted, without control characters, of bounded length.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace tenon {
 
-/// The text with control characters, quotes and backslashes escaped and the middle of a long text left out.
-/// A name in a model file may hold anything; what is printed may not.
+/// Escapes control characters, quotes and backslashes, and leaves out the middle of a long text. A name in a model
+/// file may hold any bytes.
 std::string printable(std::string_view text);
-/// printable(text) in single quotes. Not "quoted", which std::string arguments would take for std::quoted.
+/// printable(text) in single quotes. Not named "quoted": with a std::string that would also find std::quoted.
 std::string quote(std::string_view text);
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// Result<T>: a value or the Status that says why there is none. Member names follow std::expected (C++23), which
-// neither supported compiler offers in C++20, so that it can take this place later.
+// Result<T>: a value, or a Status that says why there is no value. Member names follow std::expected of C++23, so
+// that std::expected can replace it later.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ class [[nodiscard]] Result {
   bool ok() const { return has_value(); }
   explicit operator bool() const { return has_value(); }
 
-  /// Only when has_value().
+  /// Requires has_value().
   T& value() & { return *value_; }
   const T& value() const& { return *value_; }
   T&& value() && { return std::move(*value_); }

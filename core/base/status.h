@@ -1,7 +1,7 @@
 // Status: the outcome of an operation inside core and host. No exceptions, no errno, no thread-local state.
 //
-// A Status is one pointer wide; null means OK and costs nothing. A failed one carries a canonical code (the numbers of
-// tenon_status in ep.h), a message for a person, and the place it is about ("node 'conv1'", "file 'm.onnx'").
+// A Status is one pointer wide; OK is a null pointer. A failed Status holds a canonical code (the numbers of
+// tenon_status in ep.h), a message for a person, and the place of the error ("node 'conv1'", "file 'm.onnx'").
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace tenon {
 
-/// Canonical codes; equal to `tenon_status` of the EP SDK number by number.
+/// Canonical codes, with the numbers of `tenon_status` in ep.h.
 enum class StatusCode : int {
   kOk = 0,
   kCancelled = 1,
@@ -32,7 +32,7 @@ enum class StatusCode : int {
   kUnauthenticated = 16,
 };
 
-/// "INVALID_ARGUMENT" and so on; "UNKNOWN" for a number that is no code.
+/// "INVALID_ARGUMENT" and so on; "UNKNOWN" for any other number.
 std::string_view status_code_name(StatusCode code);
 
 /// What kind of failure this is for the user of the API, finer than the canonical code.
@@ -42,7 +42,7 @@ enum class ErrorKind : int {
   kUnsupported,      // a valid request that no provider (or this build) can serve
   kLimitExceeded,    // a configured limit, checked before the resource is taken
   kProviderMissing,  // a provider named by config or API is not installed
-  kProviderRefused,  // a provider was found and refused; `refusal()` is the stable code
+  kProviderRefused,  // a provider was found and refused; `refusal()` is its stable code
   kDeviceLost,       // the device went away during work
   kOutOfMemory,      // host or device
   kCancelled,
@@ -69,30 +69,30 @@ class [[nodiscard]] Status {
   StatusCode code() const { return rep_ ? rep_->code : StatusCode::kOk; }
   ErrorKind kind() const { return rep_ ? rep_->kind : ErrorKind::kNone; }
   std::string_view message() const { return rep_ ? std::string_view(rep_->message) : std::string_view(); }
-  /// The message as it was before with_cure() and what was added after it.
+  /// The message without the cause and cure of with_cure(), and without notes added after them.
   std::string_view reason() const { return message().substr(0, rep_ ? rep_->reason_size : 0); }
-  /// What with_cure() was given; empty when nobody named a cure.
+  /// The cure given to with_cure(); empty when there is none.
   std::string_view cure() const {
     return rep_ ? message().substr(rep_->cure_begin, rep_->cure_size) : std::string_view();
   }
-  /// The place, innermost last: "model 'm.onnx': node 'conv1' (Conv)". Empty when unknown.
+  /// The place, outermost first: "model 'm.onnx': node 'conv1' (Conv)". Empty when unknown.
   std::string_view where() const { return rep_ ? std::string_view(rep_->where) : std::string_view(); }
   /// Stable refusal code of a provider ("E_SHA_MISMATCH"); empty for other errors.
   std::string_view refusal() const { return rep_ ? std::string_view(rep_->refusal) : std::string_view(); }
-  /// The provider instance whose work failed, as in config ("cuda/gpu:0"); empty when it was nobody's.
+  /// The provider instance whose work failed, as in config ("cuda/gpu:0"). Empty when no instance failed.
   std::string_view instance() const { return rep_ ? std::string_view(rep_->instance) : std::string_view(); }
-  /// A lost device that only a new process gets back.
+  /// The device is lost, and only a new process can use it again.
   bool process_lost() const { return rep_ != nullptr && rep_->process_lost; }
 
-  /// Adds an outer place in front of `where`; no effect on OK. Use at layer edges.
+  /// Adds an outer place in front of `where`. No effect on OK. Use it where one layer calls another.
   Status with_context(std::string_view place) &&;
-  /// Adds to the end of the message.
   Status with_note(std::string_view note) &&;
-  /// Adds ". Cause: <cause>. Cure: <cure>" to the message, once: what usually leads to this failure, and what to do.
+  /// Adds ". Cause: <cause>. Cure: <cure>" to the message: the usual cause, and what to do. Only the first call has
+  /// an effect.
   Status with_cure(std::string_view cause, std::string_view cure) &&;
   Status with_kind(ErrorKind kind) &&;
   Status with_refusal(std::string_view code) &&;
-  /// No effect where an instance is named already: the innermost one is to blame.
+  /// No effect when an instance is set already: the innermost call names the instance that failed.
   Status with_instance(std::string_view id) &&;
   Status with_process_lost() &&;
 
@@ -105,7 +105,7 @@ class [[nodiscard]] Status {
     ErrorKind kind;
     std::string message, where, refusal, instance;
     bool process_lost = false;
-    size_t reason_size, cure_begin = 0, cure_size = 0;  // parts of the message
+    size_t reason_size, cure_begin = 0, cure_size = 0;  // parts of `message`
   };
   std::unique_ptr<Rep> rep_;
 };

@@ -22,7 +22,7 @@ int64_t steady_after_ns(int64_t ns) {
 
 Status Stop::check(std::string_view doing) const {
   const std::string_view during = doing.empty() ? "" : " while ";
-  // The deadline first: when it passes, the word is set as well.
+  // Check the deadline first: when it passes, the word is set as well.
   if (deadline_ns != 0 && steady_now_ns() >= deadline_ns) {
     return Status(StatusCode::kDeadlineExceeded, str_cat(whose, " has passed", during, doing),
                   ErrorKind::kDeadline);

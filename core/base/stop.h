@@ -1,5 +1,5 @@
-// When work that is under way must end before it is done: somebody sets a word, or a deadline passes. Loading and Runs
-// state it once for their thread; whatever may take long below them asks check_stop().
+// Stops work before it is done: when somebody sets a word, or when a deadline passes. A load or a Run sets the Stop
+// of its thread once. Every long operation below it calls check_stop().
 #pragma once
 
 #include <cstdint>
@@ -12,43 +12,44 @@ namespace tenon {
 
 /// Nanoseconds of the steady clock.
 int64_t steady_now_ns();
-/// A point on the steady clock, `ns` from now; as late as there is one when the sum would overflow.
+/// The time `ns` from now on the steady clock; INT64_MAX when the sum would overflow.
 int64_t steady_after_ns(int64_t ns);
 
 struct Stop {
-  const uint32_t* word = nullptr;  // read atomically; not zero: stop. What providers look at
+  const uint32_t* word = nullptr;  // read atomically; not zero: stop. Providers poll it
   int64_t deadline_ns = 0;         // on the steady clock; 0: none
-  /// Of messages: whose deadline it is. Lives as long as the Stop.
+  /// For messages: whose deadline it is. The text must outlive the Stop.
   std::string_view whose = "the Run's deadline";
 
   bool is_set() const { return word != nullptr || deadline_ns != 0; }
-  /// DEADLINE_EXCEEDED or CANCELLED; `doing` ("shapes were inferred") says what is cut short, and may be empty.
+  /// DEADLINE_EXCEEDED or CANCELLED when the work must stop. `doing` ("shapes were inferred") names the work in the
+  /// message; may be empty.
   Status check(std::string_view doing) const;
 };
 
-/// What this thread works under; null outside of every scope.
+/// The Stop of this thread; null outside of every StopScope.
 const Stop* current_stop();
 /// current_stop()->check(), or OK.
 inline Status check_stop(std::string_view doing) {
   const Stop* stop = current_stop();
   return stop == nullptr || !stop->is_set() ? Status() : stop->check(doing);
 }
-/// The word of current_stop(), for providers; may be null.
+/// The word of current_stop(), to pass to providers; may be null.
 inline const uint32_t* current_stop_word() {
   const Stop* stop = current_stop();
   return stop == nullptr ? nullptr : stop->word;
 }
-/// The failure comes from a Stop: whoever does the same work otherwise is stopped as well.
+/// The failure comes from a Stop. Trying the same work another way would be stopped as well.
 inline bool is_stopped(const Status& status) {
   return status.kind() == ErrorKind::kDeadline || status.kind() == ErrorKind::kCancelled;
 }
-/// `status`, or why the work was stopped when that is what a callee means by failing.
+/// The failure of this thread's Stop when `status` is a failure and the work must stop, otherwise `status`.
 Status or_stopped(Status status, std::string_view doing);
 
-/// Makes a Stop the one of this thread while it lives. Scopes nest.
+/// Makes `stop` the Stop of this thread until the scope ends. Scopes nest.
 class StopScope {
  public:
-  /// Borrowed.
+  /// Borrows `stop`, which must outlive the scope.
   explicit StopScope(const Stop* stop);
   ~StopScope();
   StopScope(const StopScope&) = delete;

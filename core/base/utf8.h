@@ -1,4 +1,4 @@
-// What is UTF-8 and what is not, of bytes that come from files and libraries.
+// UTF-8 checks for bytes from files and libraries.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-/// Bytes of the UTF-8 sequence at the beginning of `text`, which is not empty; 0 when it is none. Rejects overlong forms,
-/// surrogates and numbers above U+10FFFF.
+/// Length of the UTF-8 sequence at the start of `text`, which must not be empty; 0 when it is not UTF-8. Rejects
+/// overlong forms, surrogates and code points above U+10FFFF.
 size_t utf8_length(std::string_view text);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Attributes and nodes as plain values.
+// Attributes and nodes.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Building and copying graphs. The use lists are kept by the functions in graph_edit.cc.
+// Building and copying graphs. The functions in graph_edit.cc maintain the use lists.
 #include "core/ir/graph.h"
 
 #include <utility>
@@ -47,9 +47,8 @@ Graph& Graph::operator=(Graph other) noexcept {
 
 namespace {
 
-/// `base`, or base_N for some N when it is taken. Doubling N until the name is free and then searching
-/// between the last two needs few lookups and no counter, so that naming 100,000 nodes alike is not
-/// quadratic.
+/// `base`, or base_N for some N when `base` is taken. N doubles until the name is free; then a search between the
+/// last two values follows. This takes few lookups, so giving 100,000 nodes the same base name is not quadratic.
 template <class Names>
 std::string unique_name(const Names& names, std::string_view base) {
   auto with_suffix = [&](uint64_t number) { return std::string(base) + "_" + std::to_string(number); };

@@ -1,11 +1,13 @@
-// The graph: nodes, values, attributes, nested graphs. The one in-memory form of a model between import and plan.
+// The graph: nodes, values, attributes, nested graphs. It is the only in-memory form of a model between import and
+// plan.
 //
-// Nodes and values are named by ids that stay valid for the life of the graph: removing leaves a hole, nothing moves.
-// Each value has at most one producer (SSA). A nested graph (the body of If, Loop, Scan, ...) sees values of the graph
-// around it through `captures`: a capture ties a value of the outer graph to a value without producer in the body, so a
-// body is a graph like any other and every outer use can be found. Not thread-safe for writers; readers may share.
+// An id of a node or value stays valid for the life of the graph: removing an element does not move the others.
+// Each value has at most one producer (SSA). A nested graph (the body of If, Loop, Scan, ...) uses values of its
+// outer graph through `captures`. A capture ties an outer value to a value without producer in the nested graph. So
+// a nested graph is an ordinary graph, and all uses of an outer value can be found. Writing is not thread-safe; any
+// number of threads may read.
 //
-// What it does not do: it knows no operator (core/ops does), no protobuf (core/onnx does), no provider.
+// This library does not know operators (see core/ops), protobuf (see core/onnx) or providers.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +27,11 @@ namespace tenon::ir {
 
 using NodeId = uint32_t;
 using ValueId = uint32_t;
-inline constexpr uint32_t kNone = TENON_NO_INDEX;  // a missing optional input or output, no producer
+inline constexpr uint32_t kNone = TENON_NO_INDEX;  // a missing optional input or output; no producer
 
 class Graph;
 
-/// A deep-copying owner, so that attributes and nodes are plain values.
+/// Owns a graph; copies deeply, so that attributes and nodes can be copied like values.
 class GraphBox {
  public:
   GraphBox();
@@ -45,7 +47,7 @@ class GraphBox {
   std::unique_ptr<Graph> graph_;
 };
 
-/// ONNX's own numbers.
+/// The numbers of ONNX.
 enum class AttributeType : uint32_t {
   kUndefined = TENON_ATTR_UNDEFINED,
   kFloat = TENON_ATTR_FLOAT,
@@ -68,7 +70,7 @@ std::string_view attribute_type_name(AttributeType type);
 struct Attribute {
   std::string name;
   AttributeType type = AttributeType::kUndefined;
-  std::string reference;  // inside a function body: the function's attribute that gives the value
+  std::string reference;  // inside a function body: the attribute of the function that gives the value
   int64_t i = 0;
   float f = 0;
   std::string s;
@@ -95,9 +97,9 @@ struct Node {
   std::string domain;  // "" is ai.onnx
   std::string op_type;
   std::string overload;
-  int since_version = 0;  // of the schema in force; 0: no schema (a model-local function, a custom operator)
+  int since_version = 0;  // of the schema that applies; 0: no schema (model-local function, custom operator)
   std::vector<ValueId> inputs;   // kNone where missing
-  std::vector<ValueId> outputs;  // kNone where nobody wants it
+  std::vector<ValueId> outputs;  // kNone where not used
   std::vector<Attribute> attributes;
   std::string doc;
 
@@ -125,7 +127,7 @@ struct Value {
   uint32_t producer_output = 0;
   std::vector<Use> uses;
   TensorPtr constant;     // known at load: initializers, folded values
-  bool is_input = false;  // of the graph (also with a default: then `constant` is null, see Graph::defaults)
+  bool is_input = false;  // of the graph; also with a default: `constant` is then null, see Graph::defaults
   bool is_capture = false;
   uint32_t output_count = 0;  // how many times it is an output of the graph
 
@@ -133,11 +135,11 @@ struct Value {
 };
 
 struct Capture {
-  ValueId outer;  // a value of the graph around
-  ValueId inner;  // a value here, without producer
+  ValueId outer;  // a value of the outer graph
+  ValueId inner;  // a value of this graph, without producer
 };
 
-/// A graph input that has an initializer: the caller may override it, so it is no constant.
+/// A graph input that has an initializer. The caller may override it, so the value is not a constant.
 struct Default {
   ValueId input;
   TensorPtr value;
@@ -154,7 +156,7 @@ class Graph {
   std::string name, doc;
 
   // Reading.
-  uint32_t node_limit() const { return static_cast<uint32_t>(nodes_.size()); }  // ids are below it
+  uint32_t node_limit() const { return static_cast<uint32_t>(nodes_.size()); }  // all ids are below this
   uint32_t value_limit() const { return static_cast<uint32_t>(values_.size()); }
   bool has_node(NodeId id) const { return id < nodes_.size() && nodes_[id] != nullptr; }
   bool has_value(ValueId id) const { return id < values_.size() && values_[id] != nullptr; }
@@ -167,42 +169,43 @@ class Graph {
   const std::vector<Default>& defaults() const { return defaults_; }
   /// kNone when there is none.
   ValueId find_value(std::string_view name) const;
-  /// Nodes such that producers come before users, stable with respect to ids. Fails on a cycle, naming a node on it.
+  /// Nodes in an order where producers come before users; ties go by id. On a cycle the error names one of its
+  /// nodes.
   Result<std::vector<NodeId>> topological_order() const;
 
-  // Building. Names are made unique by a suffix when taken.
+  // Building. A name that is taken gets a suffix.
   ValueId add_value(std::string name, Type type = {});
   ValueId add_constant(std::string name, TensorPtr tensor);
   void add_input(ValueId value);
   void add_default(ValueId input, TensorPtr value);
   void add_output(ValueId value);
   ValueId add_capture(ValueId outer, std::string name, Type type);
-  /// Connects inputs and outputs (which must exist, outputs without producer), and captures of its nested graphs.
+  /// Connects inputs, outputs and the captures of nested graphs. Values must exist; outputs must not have a
+  /// producer.
   NodeId add_node(Node node);
 
-  // Changing. Use lists are kept right by all of these.
-  /// Attributes, op, doc; not inputs and outputs, not the name, and after a change of nested graphs'
-  /// captures call refresh_captures.
+  // Changing. All of these keep the use lists correct.
+  /// For attributes, operator and doc only. After changing captures of nested graphs, call refresh_captures.
   Node& mutable_node(NodeId id) { return *nodes_[id]; }
-  /// The new name is made unique by a suffix when taken.
+  /// A name that is taken gets a suffix.
   void rename_value(ValueId value, std::string name);
   void set_type(ValueId value, Type type);
-  void set_constant(ValueId value, TensorPtr tensor);  // the producer, if any, lets go of the value
+  void set_constant(ValueId value, TensorPtr tensor);  // detaches the value from its producer, if any
   void set_input(NodeId node, uint32_t index, ValueId value);
-  /// All uses and graph outputs of `from` become uses of `to`; a graph output keeps its name (the names are swapped).
-  /// Where `to` cannot take that name (it is an input, a capture or an output itself), `from` stays the output: see
-  /// Value::output_count before its producer is removed.
+  /// Makes all uses and graph outputs of `from` uses of `to`. A graph output keeps its name: the names are swapped.
+  /// When `to` cannot take that name (it is an input, a capture or an output itself), `from` remains the output.
+  /// Check Value::output_count before removing its producer.
   void replace_uses(ValueId from, ValueId to);
-  /// Outputs lose their producer; they must be unused or replaced.
+  /// The outputs lose their producer; they must be unused or replaced.
   void remove_node(NodeId id);
-  /// Only a value without uses and producer that is neither input, capture nor output.
+  /// Only for a value without uses and producer that is not an input, capture or output.
   void remove_value(ValueId id);
   void set_outputs(std::vector<ValueId> outputs);
   /// Recomputes the captures of a node after its nested graphs changed.
   void refresh_captures(NodeId node);
-  /// For a nested graph that moves to another outer graph: each capture's outer value becomes map[outer].
+  /// For a nested graph that moves to another outer graph: outer values become map[outer].
   void remap_captures(const std::vector<ValueId>& map);
-  /// Removes the captures of this graph that nothing here uses any more; the node around it needs refresh_captures.
+  /// Removes captures that this graph no longer uses. Call refresh_captures for the outer node afterwards.
   void remove_unused_captures();
   std::string unique_node_name(std::string_view base) const;
   std::string unique_value_name(std::string_view base) const;
@@ -214,7 +217,7 @@ class Graph {
     size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
   using NameMap = std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>>;
-  // Where a node stands in the use lists of its inputs, so that a use goes in constant time.
+  // The positions of a node in the use lists of its inputs, so that removing a use takes constant time.
   struct NodeLinks {
     std::vector<uint32_t> input_slots;     // parallel to Node::inputs
     std::vector<ValueId> captured;         // by nested graphs; sorted, each value once
@@ -241,17 +244,17 @@ class Graph {
   NameMap node_names_;
 };
 
-/// A model-local function, or the body that a schema gives. Inputs and outputs are those of `body`, by position; a
-/// call may leave trailing ones out.
+/// A model-local function, or the function body that a schema gives. Inputs and outputs are those of `body`, by
+/// position. A call may omit trailing ones.
 struct Function {
   std::string domain, name, overload;
-  std::vector<std::string> attributes;  // without default
+  std::vector<std::string> attributes;  // those without default
   std::vector<Attribute> attribute_defaults;
   std::map<std::string, int64_t> opset_imports;
   Graph body;
 };
 
-/// What a model says besides its graph.
+/// The parts of a model apart from its graph.
 struct ModelInfo {
   std::vector<Function> functions;
   std::map<std::string, int64_t> opset_imports;  // "" is ai.onnx
@@ -269,13 +272,13 @@ struct Model : ModelInfo {
   Graph graph;
 };
 
-/// SSA, topological order, ids, use lists, captures and nested graphs are consistent. INVALID_MODEL names the place.
+/// Checks SSA, topological order, ids, use lists, captures and nested graphs. INVALID_MODEL names the place.
 Status verify(const Graph& graph);
 
-/// Replaces a call by the function's body: attributes substituted, names made unique with the call's name in front.
-/// `since_version` of body nodes must already be set. INVALID_MODEL when the call does not fit the function; the graph is
-/// then not to be used any more. An output that is an input of the function, and an output of the graph too, becomes an
-/// Identity node (of version 1: resolve again where that matters).
+/// Replaces a call by the body of the function: substitutes attributes and prefixes names with the name of the
+/// call. `since_version` of body nodes must be set. INVALID_MODEL when the call does not fit the function; do not
+/// use the graph after that. A graph output that the function passes through from an input may need an Identity
+/// node. It gets since_version 1: resolve operators again where the version matters.
 Status inline_call(Graph& graph, NodeId call, const Function& function);
 
 /// A listing for people: inputs, nodes in order, outputs, types.

@@ -1,5 +1,5 @@
-// Changing graphs. Each use knows its place in the use list and each list is unordered, so that adding and
-// removing a use take constant time however many a value has.
+// Changing graphs. Each use knows its position in the use list and the lists are unordered. So adding or removing a
+// use takes constant time.
 #include <algorithm>
 #include <utility>
 

@@ -14,7 +14,7 @@ void for_each_user(const Graph& graph, NodeId id, Visit visit) {
   }
 }
 
-/// How many uses of produced values each node waits for.
+/// For each node, the number of its uses of produced values.
 std::vector<uint32_t> count_waits(const Graph& graph, bool* out_ids_in_order) {
   std::vector<uint32_t> waits(graph.node_limit(), 0);
   *out_ids_in_order = true;
@@ -28,7 +28,7 @@ std::vector<uint32_t> count_waits(const Graph& graph, bool* out_ids_in_order) {
   return waits;
 }
 
-/// A node on a cycle, found by walking from a waiting node to what it waits for until a node comes twice.
+/// A node on a cycle: walks from a waiting node to a node that it waits for, until one comes up twice.
 NodeId node_on_cycle(const Graph& graph, const std::vector<uint32_t>& waits) {
   std::vector<NodeId> blocker(graph.node_limit(), kNone);
   NodeId at = kNone;
@@ -73,7 +73,8 @@ Result<std::vector<NodeId>> Graph::topological_order() const {
   }
   if (order.size() == node_count_) return order;
   NodeId culprit = node_on_cycle(*this, waits);
-  return invalid_model("the graph has a cycle: the node needs, directly or through others, its own output")
+  return invalid_model(
+             "the graph has a cycle: the node depends, directly or through other nodes, on its own output")
       .with_context(nodes_[culprit]->label());
 }
 

@@ -1,4 +1,4 @@
-// Replacing a call by the body of the function.
+// Replaces a call by the body of the function.
 #include <algorithm>
 #include <utility>
 
@@ -8,13 +8,13 @@
 namespace tenon::ir {
 namespace {
 
-/// Attribute references of a function body resolved against one call.
+/// Resolves the attribute references of a function body for one call.
 class Substitution {
  public:
   Substitution(const Node& call, const Function& function) : call_(call), function_(function) {}
 
-  /// Replaces references in the attributes, also inside nested graphs. A reference without a value removes
-  /// the attribute: the operator's own default then holds.
+  /// Replaces references in the attributes, also inside nested graphs. A reference without a value removes the
+  /// attribute, so the default of the operator applies.
   Status apply(std::vector<Attribute>& attributes, bool nested_in_body = false) const {
     std::vector<Attribute> kept;
     kept.reserve(attributes.size());
@@ -30,7 +30,7 @@ class Substitution {
         if (nested_in_body && !value->graphs.empty()) {
           return unsupported("function ", quote(function_.name), " uses the graph in attribute ",
                              quote(value->name),
-                             " inside of a nested graph; inline the function when the model is exported");
+                             " inside a nested graph; inline the function when exporting the model");
         }
         std::string name = std::move(attribute.name);
         attribute = *value;
@@ -64,8 +64,7 @@ class Substitution {
   const Function& function_;
 };
 
-/// Makes every use of a value in a nested graph a missing input, where the outer value turned out to be
-/// missing.
+/// Turns every use of `inner` into a missing input, because the outer value is missing.
 void make_missing(Graph& graph, ValueId inner) {
   std::vector<Use> uses = graph.value(inner).uses;
   for (const Use& use : uses) {
@@ -138,8 +137,8 @@ class Inliner {
     }
   }
 
-  /// What the body's nodes produce takes the place of the call's outputs; inputs and constants that are
-  /// outputs, and a second output of the same value, are connected after the nodes exist.
+  /// A value that a node of the body produces takes the place of the call's output. Other outputs (inputs,
+  /// constants, repeated values) are connected after the nodes exist.
   void map_outputs() {
     for (size_t i = 0; i < call_.outputs.size(); ++i) {
       if (call_.outputs[i] == kNone) continue;
@@ -172,7 +171,7 @@ class Inliner {
       if (output != kNone) output = map_[output];
     }
     for (Attribute& attribute : node.attributes) {
-      // A graph that came with the call's attribute captures the caller's values already.
+      // A graph from an attribute of the call captures values of the caller already.
       const Attribute* before = original.find(attribute.name);
       if (!before->reference.empty()) continue;
       for (GraphBox& nested : attribute.graphs) RETURN_IF_ERROR(map_captures(*nested));
@@ -194,7 +193,7 @@ class Inliner {
 
   Status missing(ValueId body_value) const {
     return invalid_model("the call leaves out input ", quote(body_.value(body_value).name),
-                         ", which function ", quote(function_.name), " gives as an output");
+                         ", which function ", quote(function_.name), " returns as an output");
   }
 
   Status connect_passed_through() {
@@ -229,7 +228,7 @@ class Inliner {
 
   Graph& graph_;
   NodeId call_id_;
-  Node call_;  // a copy: the node goes away first
+  Node call_;  // a copy: the node is removed first
   const Function& function_;
   const Graph& body_;
   std::vector<ValueId> map_;  // body value -> value

@@ -109,7 +109,7 @@ class Printer {
     return name(graph, id) + ": " + graph.value(id).type.to_string();
   }
 
-  /// By id where the order is unknown: a broken graph is just what one wants to see listed.
+  /// By id when there is no topological order: a broken graph must be printable too.
   static std::vector<NodeId> order_of(const Graph& graph) {
     auto order = graph.topological_order();
     if (order.ok()) return std::move(order).value();
@@ -120,7 +120,7 @@ class Printer {
     return ids;
   }
 
-  /// By name: their ids say nothing.
+  /// By name: ids mean nothing to a reader.
   void print_constants(const Graph& graph, size_t depth) {
     std::vector<const Value*> constants;
     for (ValueId id = 0; id < graph.value_limit(); ++id) {

@@ -1,4 +1,4 @@
-// The dense form of a sparse tensor.
+// Converts a sparse tensor to its dense form.
 #include <cstring>
 
 #include "core/ir/tensor.h"
@@ -7,8 +7,7 @@ namespace tenon::ir {
 namespace {
 
 Status check_form(const SparseTensor& sparse) {
-  if (!sparse.values || !sparse.indices)
-    return invalid_model("a sparse tensor lacks its values or its indices");
+  if (!sparse.values || !sparse.indices) return invalid_model("a sparse tensor has no values or no indices");
   if (sparse.values->dims().size() != 1)
     return invalid_model("the values of a sparse tensor are not one-dimensional");
   if (sparse.indices->type() != ElementType::kInt64) {
@@ -27,8 +26,7 @@ Status check_form(const SparseTensor& sparse) {
   return ok_status();
 }
 
-// The row-major index of each stored value. ONNX asks for ascending indices, which also rules out two values
-// in one place.
+// The row-major index of each stored value. ONNX requires ascending indices, so no index occurs twice.
 Result<std::vector<int64_t>> flat_indices(const SparseTensor& sparse, int64_t count) {
   std::vector<int64_t> stored;
   if (!sparse.indices->to_ints(&stored)) return internal_error("sparse indices are not integers");
@@ -82,7 +80,7 @@ Result<TensorPtr> to_dense(const SparseTensor& sparse, int64_t limit_bytes) {
   }
   int64_t count = Shape::of(sparse.dims).element_count();
   bool strings = type == ElementType::kString;
-  // A string costs its own bytes too, but those are in the file already.
+  // The characters of the strings are not counted: they are in the file already.
   int64_t element_size = strings ? int64_t{sizeof(std::string)} : 0;
   int64_t size = 0;
   bool fits = count >= 0 && (strings ? !__builtin_mul_overflow(count, element_size, &size)

@@ -4,7 +4,7 @@
 
 namespace tenon::ir {
 
-/// Fills the private parts of a Tensor; the only way to make one.
+/// Fills the private members of a Tensor. There is no other way to make one.
 class TensorBuilder {
  public:
   static Result<std::shared_ptr<Tensor>> start(ElementType type, std::vector<int64_t> dims) {
@@ -17,11 +17,11 @@ class TensorBuilder {
       zero |= dim == 0;
       overflow |= __builtin_mul_overflow(count, dim, &count);
     }
-    // [0, 2^62, 2^62] holds nothing and is fine, whatever the order of its dimensions.
+    // [0, 2^62, 2^62] is empty and valid, in any order of its dimensions.
     if (zero) count = 0;
     if (overflow && !zero) {
       return invalid_model("a tensor of shape ", Shape::of(dims).to_string(),
-                           " has more elements than 63 bits count");
+                           " has more than 2^63 - 1 elements");
     }
     tensor->type_ = type;
     tensor->dims_ = std::move(dims);
@@ -92,7 +92,7 @@ Result<std::shared_ptr<const Tensor>> Tensor::make_strings(std::vector<int64_t> 
   ASSIGN_OR_RETURN(auto tensor, TensorBuilder::start(ElementType::kString, std::move(dims)));
   if (static_cast<uint64_t>(tensor->element_count()) != strings.size()) {
     return invalid_model("a tensor ", Type::tensor(ElementType::kString, tensor->shape()).to_string(),
-                         " has ", tensor->element_count(), " elements and holds ", strings.size(),
+                         " has ", tensor->element_count(), " elements, but holds ", strings.size(),
                          " strings");
   }
   TensorBuilder::set_strings(*tensor, strings);
@@ -101,7 +101,7 @@ Result<std::shared_ptr<const Tensor>> Tensor::make_strings(std::vector<int64_t> 
 
 namespace {
 
-// Sizes fit by construction, so the check of make() cannot fail.
+// Does not go through make(), because the sizes fit by construction.
 std::shared_ptr<const Tensor> ints(std::vector<int64_t> dims, const int64_t* values, size_t count) {
   std::vector<std::byte> bytes(count * sizeof(int64_t));
   if (count != 0) std::memcpy(bytes.data(), values, bytes.size());

@@ -10,7 +10,7 @@ struct ElementInfo {
   uint32_t bits;
 };
 
-// By number.
+// By element type number.
 constexpr std::array<ElementInfo, 29> kElements = {{
     {"undefined", 0},      {"float32", 32},  {"uint8", 8},        {"int8", 8},           {"uint16", 16},
     {"int16", 16},         {"int32", 32},    {"int64", 64},       {"string", 0},         {"bool", 8},
@@ -44,7 +44,7 @@ bool packed_bytes(ElementType type, int64_t count, int64_t* out_bytes) {
   int64_t bits = element_bits(type);
   if (count < 0 || bits == 0) return false;
   if (bits >= 8) return !__builtin_mul_overflow(count, bits / 8, out_bytes);
-  // One stream of bits, from the lowest of each byte on.
+  // One stream of bits, lowest bit of each byte first.
   *out_bytes = count / 8 * bits + (count % 8 * bits + 7) / 8;
   return true;
 }

@@ -1,6 +1,6 @@
 // Element types, dimensions, shapes and value types of the graph.
 //
-// Numbers of element types are those of ep.h, which are ONNX's. Nothing here knows protobuf.
+// The numbers of element types are those of ep.h and ONNX. Nothing here depends on protobuf.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ enum class ElementType : uint32_t {
   kFloat6E3M2 = TENON_FLOAT6E3M2,
 };
 
-/// "float32", "int4", "string", ...; "undefined" for a number that is no type.
+/// "float32", "int4", "string", ...; "undefined" for any other number.
 std::string_view element_type_name(ElementType type);
 /// Inverse of element_type_name; kUndefined when unknown.
 ElementType element_type_from_name(std::string_view name);
@@ -53,10 +53,10 @@ ElementType element_type_from_name(std::string_view name);
 bool is_element_type(uint32_t number);
 /// Bits of one element; 0 for strings and kUndefined.
 uint32_t element_bits(ElementType type);
-/// Bytes that `count` packed elements take (sub-byte types round up); false when it does not fit 63 bits.
+/// Size in bytes of `count` packed elements; sub-byte types round up. False when it does not fit 63 bits.
 bool packed_bytes(ElementType type, int64_t count, int64_t* out_bytes);
 
-/// One dimension: a number, a name shared by equal dimensions, or neither.
+/// One dimension: a number, a symbol that equal dimensions share, or neither.
 struct Dim {
   int64_t value = -1;  // -1: not known
   std::string symbol;  // may be empty
@@ -76,13 +76,13 @@ struct Shape {
   explicit Shape(std::vector<Dim> d) : has_rank(true), dims(std::move(d)) {}
   static Shape of(const std::vector<int64_t>& dims);
   size_t rank() const { return dims.size(); }
-  /// Rank and every dimension are numbers.
+  /// The rank and every dimension are known.
   bool is_static() const;
   /// The numbers of a static shape.
   std::vector<int64_t> to_ints() const;
-  /// Elements of a static shape (1 for rank 0); -1 when not static or when it does not fit 63 bits.
+  /// Elements of a static shape (1 for rank 0); -1 when not static or over 63 bits.
   int64_t element_count() const;
-  /// "[1,N,?]", "[?...]" without rank.
+  /// "[1,N,?]"; "[?...]" without rank.
   std::string to_string() const;
   bool operator==(const Shape& other) const { return has_rank == other.has_rank && dims == other.dims; }
 };
@@ -96,7 +96,7 @@ enum class ValueKind : uint32_t {
   kSparseTensor = TENON_KIND_SPARSE,
 };
 
-/// The type of a value. `inner` is the element of a sequence or optional and the mapped type of a map.
+/// The type of a value. `inner` is the element type of a sequence or optional, and the value type of a map.
 struct Type {
   ValueKind kind = ValueKind::kUnknown;
   ElementType element = ElementType::kUndefined;  // of a tensor or sparse tensor; the key of a map

@@ -1,4 +1,4 @@
-// Every invariant that graph.h promises, checked from scratch.
+// Checks every invariant that graph.h states, from scratch.
 #include <algorithm>
 
 #include "core/base/quote.h"
@@ -55,17 +55,17 @@ class GraphVerifier {
     for (ValueId input : graph_.inputs()) {
       if (!graph_.has_value(input)) return invalid_model("a graph input was removed");
       if (!graph_.value(input).is_input)
-        return invalid_model(label(input), " is a graph input and not marked as one");
+        return invalid_model(label(input), " is a graph input, but not marked as one");
     }
     for (const Default& entry : graph_.defaults()) {
       if (!graph_.has_value(entry.input) || !graph_.value(entry.input).is_input || !entry.value) {
-        return invalid_model("a default value belongs to no graph input");
+        return invalid_model("a default value does not belong to a graph input");
       }
     }
     for (const Capture& capture : graph_.captures()) {
       if (!graph_.has_value(capture.inner)) return invalid_model("a captured value was removed");
       if (!graph_.value(capture.inner).is_capture) {
-        return invalid_model(label(capture.inner), " is captured and not marked so");
+        return invalid_model(label(capture.inner), " is captured, but not marked as captured");
       }
     }
     std::vector<uint32_t> counts(graph_.value_limit(), 0);
@@ -86,13 +86,13 @@ class GraphVerifier {
     int sources = (value.producer != kNone) + value.is_constant() + value.is_input + value.is_capture;
     if (sources > 1) return invalid_model(label(id), " comes from more than one place");
     if (sources == 0 && (!value.uses.empty() || value.output_count != 0)) {
-      return invalid_model(label(id), " is used and nothing produces it");
+      return invalid_model(label(id), " is used, but nothing produces it");
     }
     if (value.producer == kNone) return ok_status();
     if (!graph_.has_node(value.producer)) return invalid_model(label(id), " is produced by a removed node");
     const std::vector<ValueId>& outputs = graph_.node(value.producer).outputs;
     if (value.producer_output >= outputs.size() || outputs[value.producer_output] != id) {
-      return invalid_model(label(id), " is not what its producer gives");
+      return invalid_model(label(id), " is not an output of its producer");
     }
     return ok_status();
   }
@@ -100,7 +100,8 @@ class GraphVerifier {
   Status check_node(NodeId id) {
     const Node& node = graph_.node(id);
     const Graph::NodeLinks& links = graph_.links_[id];
-    if (links.input_slots.size() != node.inputs.size()) return invalid_model("the use lists are out of step");
+    if (links.input_slots.size() != node.inputs.size())
+      return invalid_model("the use lists do not match the inputs");
     for (uint32_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNone) continue;
       RETURN_IF_ERROR(check_use(node.inputs[i], {id, i}, links.input_slots[i]));
@@ -108,7 +109,7 @@ class GraphVerifier {
     for (uint32_t i = 0; i < node.outputs.size(); ++i) {
       ValueId output = node.outputs[i];
       if (output == kNone) continue;
-      if (!graph_.has_value(output)) return invalid_model("output ", i, " is no value of the graph");
+      if (!graph_.has_value(output)) return invalid_model("output ", i, " is not a value of the graph");
       if (graph_.value(output).producer != id || graph_.value(output).producer_output != i) {
         return invalid_model(label(output), " is produced more than once");
       }
@@ -120,7 +121,7 @@ class GraphVerifier {
   }
 
   Status check_use(ValueId id, const Use& use, uint32_t slot) {
-    if (!graph_.has_value(id)) return invalid_model("an input is no value of the graph");
+    if (!graph_.has_value(id)) return invalid_model("an input is not a value of the graph");
     const std::vector<Use>& uses = graph_.value(id).uses;
     if (slot >= uses.size() || !(uses[slot] == use))
       return invalid_model(label(id), " does not list its use");
@@ -144,7 +145,7 @@ class GraphVerifier {
     return ok_status();
   }
 
-  /// With each node's uses found in the lists, equal totals say that the lists hold nothing else.
+  /// Every use was found in a list, so equal totals mean that the lists hold nothing else.
   Status check_use_counts() const {
     size_t listed = 0;
     for (ValueId id = 0; id < graph_.value_limit(); ++id) {

@@ -1,4 +1,3 @@
-// Attributes of nodes, and Constant nodes.
 #include "core/base/quote.h"
 #include "core/ir/constant.h"
 #include "core/onnx/graph_reader.h"
@@ -16,7 +15,7 @@ struct Presence {
   bool present;
 };
 
-/// Which fields hold something. At most one may, and it must be the one of the type.
+/// The fields that are set. At most one may be, and it must match the type.
 std::vector<Presence> fields_of(const pb::AttributeProto& p) {
   return {{AttributeType::kFloat, p.has_f()},
           {AttributeType::kInt, p.has_i()},
@@ -73,7 +72,7 @@ Result<Attribute> GraphReader::read_attribute(const pb::AttributeProto& proto) {
     attribute.type = static_cast<AttributeType>(proto.type());
     if (!context_.attributes) {
       return invalid_model("the attribute refers to attribute ", quote(attribute.reference),
-                           " of a function, and the node is in none");
+                           " of a function, but the node is not in a function");
     }
     if (context_.attributes->find(attribute.reference) == context_.attributes->end()) {
       return invalid_model("the attribute refers to attribute ", quote(attribute.reference),
@@ -101,7 +100,7 @@ bool is_plain_constant(const pb::NodeProto& proto) {
 
 Result<ir::TensorPtr> GraphReader::read_constant(const pb::NodeProto& proto) {
   if (proto.attribute_size() != 1) {
-    return invalid_model("a Constant has one value, and this one has ", proto.attribute_size(),
+    return invalid_model("a Constant needs exactly one attribute, but this one has ", proto.attribute_size(),
                          " attributes");
   }
   auto in_attribute = [&](Status status) {

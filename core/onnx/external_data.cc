@@ -5,13 +5,13 @@
 namespace tenon::onnx {
 namespace {
 
-/// Relative, and going down only. Backslashes and drive letters would be paths elsewhere, so they are refused
-/// everywhere.
+/// The location must be relative and not go up. Backslashes and drive letters are paths on some systems and refused
+/// on all.
 Status check_location(const std::string& location) {
   if (location.empty()) return invalid_model("external data has no location; export the model again");
   auto refuse = [&](const char* reason) {
     return invalid_model("external data at ", quote(location), ": ", reason,
-                         "; the location must be a path relative to the model, downwards");
+                         "; the location must be a relative path beneath the model's directory");
   };
   if (location.find('\0') != std::string::npos) return refuse("the location has a zero byte");
   if (location.front() == '/') return refuse("the location is an absolute path");
@@ -44,13 +44,13 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(const std::string&
                          " is not allowed; set limits.external_data for a trusted model");
   }
   if (directory_.empty()) {
-    return invalid_model("external data at ", quote(location),
-                         " has no directory to lie in: the model was read from memory; load it by its path");
+    return invalid_model(
+        "external data at ", quote(location),
+        " has no directory, because the model was read from memory; load the model by its path");
   }
   auto file = MappedFile::open(directory_ + "/" + location, options_);
   if (!file.ok()) {
-    // What the caller gave is the model; a file that it names and that cannot be read makes the model
-    // invalid.
+    // The caller gave the model, not this file. So a file that cannot be read is an error of the model.
     const Status& cause = file.error();
     if (cause.kind() == ErrorKind::kLimitExceeded) {
       return limit_exceeded("external data at ", quote(location), ": ", cause.message());

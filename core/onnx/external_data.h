@@ -1,6 +1,6 @@
 // Weights in files beside the model.
 //
-// A model may name any path; only regular files beneath the model's directory are read, whatever links do.
+// A model may name any path. Only regular files beneath the model's directory are read, wherever links lead.
 #pragma once
 
 #include <map>
@@ -13,16 +13,16 @@
 
 namespace tenon::onnx {
 
-/// The external files of one model; each is opened once. Not thread-safe.
+/// The external files of one model. Opens each file once. Not thread-safe.
 class ExternalFiles {
  public:
-  /// `directory`: where names are looked up; empty: nothing external is allowed. `real_directory`: of the
-  /// model file with all links followed, where a model hub keeps the files. `budget_bytes`: what all files
-  /// together may have.
+  /// `directory`: where locations are looked up; empty: external data is not allowed. `real_directory`: the
+  /// directory of the model file with all links followed (model hubs keep the files there). `budget_bytes`: the
+  /// limit for all files together.
   ExternalFiles(std::string directory, std::string real_directory, const Limits& limits,
                 int64_t budget_bytes);
 
-  /// The file for a `location` entry. INVALID_MODEL names the location and the cure.
+  /// The file at `location`. INVALID_MODEL names the location and the cure.
   Result<std::shared_ptr<const MappedFile>> open(const std::string& location);
 
  private:

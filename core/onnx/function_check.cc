@@ -10,13 +10,13 @@
 namespace tenon::onnx {
 namespace {
 
-/// What a graph becomes when all calls in it are inlined.
+/// The size of a graph with all calls inlined.
 struct Extent {
   int64_t nodes = 0;
   int depth = 0;  // of nested graphs
 };
 
-/// How often a graph calls each function, and how deep inside of it.
+/// How often a graph calls one function, and how deep inside nested graphs.
 struct Call {
   size_t function;
   int64_t count;
@@ -87,7 +87,7 @@ class FunctionChecker {
     return own;
   }
 
-  /// Depth-first with a stack of its own: a chain of calls may be as long as the model likes.
+  /// Depth-first with an explicit stack: a model may have a call chain of any length.
   Result<std::vector<size_t>> callees_first() const {
     enum class Mark : char { kNew, kOpen, kDone };
     std::vector<Mark> marks(calls_.size(), Mark::kNew);
@@ -110,8 +110,8 @@ class FunctionChecker {
         size_t callee = calls_[frame.function][frame.next_call++].function;
         if (marks[callee] == Mark::kOpen) {
           return invalid_model("function ", label(callee),
-                               " calls itself, directly or through others (the last one is ",
-                               label(frame.function), "); ONNX has no recursion");
+                               " calls itself, directly or through other functions (the last is ",
+                               label(frame.function), "); ONNX does not allow recursion");
         }
         if (marks[callee] == Mark::kNew) {
           marks[callee] = Mark::kOpen;
@@ -125,11 +125,11 @@ class FunctionChecker {
   Status check_limits(const Extent& extent) const {
     if (extent.nodes > limits_.nodes) {
       return limit_exceeded(
-          "with its functions inlined the model has ", extent.nodes == INT64_MAX ? "over " : "", extent.nodes,
-          " nodes, more than limits.nodes (", limits_.nodes, "); raise it for a trusted model");
+          "with all functions inlined, the model has ", extent.nodes == INT64_MAX ? "over " : "",
+          extent.nodes, " nodes, more than limits.nodes (", limits_.nodes, "); raise it for a trusted model");
     }
     if (extent.depth > limits_.graph_depth) {
-      return limit_exceeded("with its functions inlined the model has graphs nested ", extent.depth,
+      return limit_exceeded("with all functions inlined, the model has graphs nested ", extent.depth,
                             " deep, more than limits.graph_depth (", limits_.graph_depth, ")");
     }
     return ok_status();

@@ -1,4 +1,4 @@
-// Functions of a model as a whole: who calls whom.
+// Checks the calls between the functions of a model.
 #pragma once
 
 #include "core/ir/graph.h"
@@ -6,8 +6,8 @@
 
 namespace tenon::onnx {
 
-/// INVALID_MODEL when functions call each other in a circle; LIMIT_EXCEEDED when the model would have too
-/// many nodes, or too deeply nested graphs, with all functions inlined. Nothing is inlined to find out.
+/// INVALID_MODEL when functions call each other in a cycle. LIMIT_EXCEEDED when the model with all functions
+/// inlined would have too many nodes or too deeply nested graphs. Computes this without inlining.
 Status check_functions(const ir::Model& model, const Limits& limits);
 
 }  // namespace tenon::onnx

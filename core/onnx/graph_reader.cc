@@ -14,8 +14,8 @@ namespace {
 using ir::kNone;
 using ir::ValueId;
 
-/// From this version of the format on a graph input may have an initializer as its default; before, every
-/// initializer had to be listed as an input and callers could not rely on overriding it.
+/// From this IR version on, a graph input may have an initializer as its default. Before, every initializer had to
+/// be an input as well, and callers could not rely on overriding it.
 constexpr int64_t kFirstVersionWithDefaults = 4;
 
 std::string value_label(std::string_view kind, std::string_view name) {
@@ -51,7 +51,7 @@ Status check_unique_attributes(const pb::NodeProto& proto) {
   return invalid_model("attribute ", quote(*twice), " is given twice");
 }
 
-/// Trailing empty names say the same as no names.
+/// Trailing empty names mean the same as no names.
 template <class Names>
 int used_count(const Names& names) {
   int count = names.size();
@@ -79,7 +79,7 @@ Result<ir::Node> read_node_head(const pb::NodeProto& proto, int index) {
 
 Result<ir::Graph> GraphReader::read(const pb::GraphProto& proto) {
   graph_.name =
-      proto.name().empty() ? "graph" : proto.name();  // ONNX wants one, and some exporters give none
+      proto.name().empty() ? "graph" : proto.name();  // ONNX requires a name, but some exporters give none
   graph_.doc = proto.doc_string();
   RETURN_IF_ERROR(read_initializers(proto));
   RETURN_IF_ERROR(read_inputs(proto.input()));
@@ -127,8 +127,7 @@ Status GraphReader::hold_initializer(const std::string& name, Result<ir::TensorP
   const auto known = initializer_names_.find(name);
   if (known != initializer_names_.end()) {
     if (initializers_[known->second].tensor->same_as(**tensor)) return ok_status();
-    return invalid_model("there are two initializers of this name")
-        .with_context(value_label("initializer", name));
+    return invalid_model("two initializers have this name").with_context(value_label("initializer", name));
   }
   initializer_names_.emplace(name, initializers_.size());
   initializers_.push_back({name, std::move(tensor).value()});
@@ -154,7 +153,7 @@ Status GraphReader::read_input(const pb::ValueInfoProto& proto) {
     initializer.is_input = true;
     if (!says_enough(type)) type = ir::Type::tensor(initializer.tensor->type(), initializer.tensor->shape());
   }
-  // A body's inputs get their types from the node around.
+  // Inputs of a nested graph get their types from the outer node.
   if (!says_enough(type) && !outer_) {
     return invalid_model("the input has no type; export the model again with types");
   }
@@ -170,7 +169,7 @@ void GraphReader::add_constants() {
   }
 }
 
-/// Checks a name that is about to be defined here.
+/// Checks a name before it is defined in this graph.
 Status GraphReader::declare(std::string_view kind, const std::string& name) {
   if (name.empty()) return invalid_model("a graph ", kind, " has no name");
   RETURN_IF_ERROR(check_name("value", name));
@@ -206,10 +205,10 @@ Status GraphReader::declare_node(const pb::NodeProto& proto) {
       if (is_equal_constant(name, *tensor)) continue;
     }
     RETURN_IF_ERROR(declare("output", name));
-    // Inputs and initializers of a body may hide an outer value; ONNX does not let a node's output do so.
+    // ONNX lets inputs and initializers of a nested graph hide an outer value, but not the output of a node.
     if (defined_around(name)) {
       return invalid_model("value ", quote(name),
-                           " is defined twice: in this body and in the graph around it");
+                           " is defined twice: in this nested graph and in an outer graph");
     }
     if (constant) {
       graph_.add_constant(name, std::move(tensor));
@@ -220,7 +219,7 @@ Status GraphReader::declare_node(const pb::NodeProto& proto) {
   return ok_status();
 }
 
-/// Some optimizers leave a constant behind twice: which of the two is meant makes no difference.
+/// Some optimizers leave a constant behind twice. Equal ones are accepted.
 bool GraphReader::is_equal_constant(const std::string& name, const ir::Tensor& tensor) const {
   const ValueId existing = graph_.find_value(name);
   return existing != kNone && graph_.value(existing).is_constant() &&
@@ -238,8 +237,7 @@ bool GraphReader::defined_around(const std::string& name) const {
 Status GraphReader::read_types(const ValueList& values) {
   for (const auto& proto : values) {
     ValueId value = graph_.find_value(proto.name());
-    if (value == kNone)
-      continue;  // left behind by a tool that removed the node, or a missing output: see read_outputs
+    if (value == kNone) continue;  // a removed node's value, or a missing output: see read_outputs
     auto type = proto::read_type(proto.type());
     if (!type.ok()) return std::move(type).error().with_context(value_label("value", proto.name()));
     if (graph_.value(value).type == ir::Type()) graph_.set_type(value, std::move(type).value());
@@ -260,20 +258,20 @@ Status GraphReader::read_nodes(const NodeList& nodes) {
   return ok_status();
 }
 
-/// Published models forget to import domains. Operators outside the standard had only one version so far; of the
-/// standard's domains the newest version is meant, as other runtimes take it, but for ai.onnx, where that is a guess.
+/// Published models may lack the import of a domain. A custom domain then gets version 1. A standard domain gets
+/// its newest version, as in other runtimes. Only ai.onnx is refused, because its version would be a guess.
 Status GraphReader::check_domain(const std::string& domain) {
   if (context_.opset_imports->find(domain) != context_.opset_imports->end()) return ok_status();
   const int64_t latest = ops::latest_opset(domain);
   if (latest != 0 && domain.empty()) {
-    return invalid_model("the node is of domain ", quote(shown_domain(domain)),
-                         ", which opset_import does not name; add the domain and its version there");
+    return invalid_model("the node uses domain ", quote(shown_domain(domain)),
+                         ", which opset_import does not list; add the domain and its version there");
   }
   context_.opset_imports->emplace(domain, latest == 0 ? 1 : latest);
   if (latest != 0 && context_.limits.notices != nullptr) {
-    context_.limits.notices->push_back(
-        str_cat("opset_import does not name domain ", quote(shown_domain(domain)),
-                ", which nodes are of; its newest version, ", latest, ", is taken. Add it to the model"));
+    context_.limits.notices->push_back(str_cat(
+        "opset_import does not list domain ", quote(shown_domain(domain)),
+        ", which nodes use; its newest version, ", latest, ", is assumed. Add the domain to opset_import"));
   }
   return ok_status();
 }
@@ -320,7 +318,8 @@ Status GraphReader::read_outputs(const std::vector<std::string>& names) {
     if (name.empty()) return invalid_model("a graph output has no name");
     ValueId value = resolve(name);
     if (value == kNone) {
-      return invalid_model("graph output ", quote(name), " is produced by no node, input or initializer");
+      return invalid_model("graph output ", quote(name),
+                           " is not a node output, a graph input or an initializer");
     }
     graph_.add_output(value);
   }

@@ -11,23 +11,24 @@
 
 namespace tenon::onnx {
 
-/// What all graphs of one model share while they are read.
+/// State that all graphs of one model share while they are read.
 struct ReadContext {
   TensorReader& tensors;
   const Limits& limits;
   int64_t ir_version = 0;
   std::map<std::string, int64_t>* opset_imports = nullptr;  // of the model or of the function being read
-  const std::set<std::string, std::less<>>* attributes = nullptr;  // of the function being read, else null
+  const std::set<std::string, std::less<>>* attributes =
+      nullptr;  // of the function being read, otherwise null
 };
 
-/// Reads one graph; a reader for a nested graph knows the one around it and turns names from there into
+/// Reads one graph. The reader of a nested graph knows the outer reader and turns uses of outer values into
 /// captures.
 class GraphReader {
  public:
   GraphReader(ReadContext& context, GraphReader* outer) : context_(context), outer_(outer) {}
 
-  /// INVALID_MODEL names the node, value or initializer. Initializers that are inputs become defaults from IR
-  /// version 4 on and constants before; Constant nodes become constants.
+  /// INVALID_MODEL names the node, value or initializer. An initializer that is also an input becomes a default,
+  /// before IR version 4 a constant. Constant nodes become constants.
   Result<ir::Graph> read(const pb::GraphProto& proto);
   Result<ir::Graph> read_function_body(const pb::FunctionProto& proto);
   Result<ir::Attribute> read_attribute(const pb::AttributeProto& proto);
@@ -53,11 +54,11 @@ class GraphReader {
 
   Result<ir::TensorPtr> read_constant(const pb::NodeProto& proto);
 
-  /// The value of that name here or, captured, around; kNone when there is none.
+  /// The value of that name, captured if it is an outer one; kNone when there is none.
   ir::ValueId resolve(const std::string& name);
-  /// Whether the name is a constant of that value already.
+  /// Whether `name` is already a constant that equals `tensor`.
   bool is_equal_constant(const std::string& name, const ir::Tensor& tensor) const;
-  /// Whether the name was defined around before the node that is being read there.
+  /// Whether an outer graph defines the name before the node that is being read there.
   bool defined_around(const std::string& name) const;
 
   struct Initializer {
@@ -72,14 +73,13 @@ class GraphReader {
   std::vector<Initializer> initializers_;
   std::map<std::string, size_t, std::less<>> initializer_names_;  // -> index
   std::vector<ir::ValueId> node_starts_;                          // first value that each node declares
-  ir::ValueId undefined_from_ = 0;                                // values from here on are made later
+  ir::ValueId undefined_from_ = 0;                                // values from here on are produced later
 };
 
-/// Name, operator and domain of a node; a node without name is called by its place: "Relu_7".
+/// Name, operator and domain of a node. A node without name gets one from its position: "Relu_7".
 Result<ir::Node> read_node_head(const pb::NodeProto& proto, int index);
 
-/// Whether the node is a Constant that can be turned into a constant value: with one output and no
-/// references.
+/// Whether the node is a Constant that can become a constant value: one output, no attribute references.
 bool is_plain_constant(const pb::NodeProto& proto);
 
 }  // namespace tenon::onnx

@@ -33,8 +33,7 @@ GraphWriter::GraphWriter(const ir::Graph& graph, const GraphWriter* outer)
     if (!graph.has_value(id) || graph.value(id).is_capture) continue;
     const ir::Value& value = graph.value(id);
     std::string name = value.name;
-    // An input may hide an outer value that this graph does not use, and some operators look inputs up by
-    // name.
+    // An input may hide an outer value, which this graph does not use then. Some operators look up inputs by name.
     auto taken = [&] {
       return used_.count(name) != 0 || captured.count(name) != 0 ||
              (!value.is_input && is_taken_around(name));
@@ -57,7 +56,7 @@ const std::string& GraphWriter::name_of(ValueId id) const {
   return id == kNone ? kMissing : names_[id];
 }
 
-/// Other runtimes do not expect an initializer as an output of a graph.
+/// As a graph output, a constant becomes a Constant node: other runtimes do not expect an initializer there.
 bool GraphWriter::is_constant_node(ValueId id) const {
   return graph_.value(id).is_constant() && graph_.value(id).output_count != 0;
 }

@@ -10,18 +10,18 @@
 
 namespace tenon::onnx {
 
-/// Writes one graph. Names of values are unique over nested graphs in ONNX and only within a graph here, so a
-/// nested value whose name is taken around gets another one.
+/// Writes one graph. ONNX wants value names unique over nested graphs, here they are unique within one graph. A
+/// nested value whose name an outer graph uses gets a new name.
 class GraphWriter {
  public:
-  /// `outer`: the writer of the graph around, or null.
+  /// `outer`: the writer of the outer graph, or null.
   GraphWriter(const ir::Graph& graph, const GraphWriter* outer);
 
   /// `constants_are_inputs`: also lists initializers as inputs, as files before IR version 4 do.
   void write(pb::GraphProto* out, bool constants_are_inputs) const;
-  /// A function has no initializers: its constants become Constant nodes.
+  /// Writes constants as Constant nodes, because a function has no initializers.
   void write_function_body(pb::FunctionProto* out) const;
-  /// Of a node of the graph; the attribute's graphs capture from it.
+  /// The attribute of a node of this graph; its nested graphs capture from this graph.
   void write_attribute(const ir::Attribute& attribute, pb::AttributeProto* out) const;
 
  private:

@@ -1,4 +1,3 @@
-// Reading a model: the conductor of this folder.
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 
@@ -17,8 +16,8 @@
 namespace tenon::onnx {
 namespace {
 
-/// protobuf messages around the deepest graph or type that the skeleton lets through: three per nested graph
-/// (attribute, graph, node) and two per nested type, and what a model has around and below them.
+/// Messages around the deepest graph or type that the skeleton lets through: three per nested graph (attribute,
+/// graph, node), two per nested type, and a constant for those around and below.
 int recursion_limit(const Limits& limits) { return 4 * limits.graph_depth + 32; }
 
 Status parse(const std::string& bytes, const Limits& limits, pb::ModelProto* out) {
@@ -28,33 +27,32 @@ Status parse(const std::string& bytes, const Limits& limits, pb::ModelProto* out
   stream.SetRecursionLimit(recursion_limit(limits));
   if (out->MergePartialFromCodedStream(&stream) && stream.ConsumedEntireMessage()) return ok_status();
   return invalid_model(
-      "not an ONNX model, or a damaged one: protobuf cannot parse it; check that it was transferred whole");
+      "not an ONNX model, or damaged: protobuf cannot parse it; check that the file is complete");
 }
 
-/// Files that are often taken for models, recognised so that the message can say what to do.
+/// Recognises files that are often mistaken for models, so that the message can say what to do.
 Status check_beginning(const std::byte* data, size_t size) {
-  if (size == 0) return invalid_model("the file is empty, so it is no ONNX model");
+  if (size == 0) return invalid_model("the file is empty, so it is not an ONNX model");
   std::string_view text(reinterpret_cast<const char*>(data), std::min(size, size_t{256}));
   auto starts = [&](std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; };
   if (starts("version https://git-lfs")) {
-    return invalid_model(
-        "this is a Git LFS pointer and not the model; run 'git lfs pull' to fetch the model");
+    return invalid_model("this is a Git LFS pointer, not a model; run 'git lfs pull' to fetch the model");
   }
   if (starts("<!DOCTYPE") || starts("<html") || starts("<!doctype") || starts("<?xml")) {
-    return invalid_model("this is a web page and not a model; download the model file itself");
+    return invalid_model("this is a web page, not a model; download the model file itself");
   }
   if (starts("ir_version:") || starts("graph {") || starts("<\n") || starts("< ir_version") ||
       starts("<ir_version")) {
     return invalid_model(
-        "this is the text form of a model; only the binary form is read: convert it with the onnx package");
+        "this is the text form of a model; convert it to the binary form with the onnx package");
   }
   return ok_status();
 }
 
-/// Operators, types and shapes, on top of what the file says.
+/// Adds operators, types and shapes to what the file gives.
 Status complete(ir::Model& model, const Limits& limits) {
   RETURN_IF_ERROR(check_functions(model, limits));
-  // First, so that what follows may rely on the order of nodes.
+  // Verify first, because the later steps rely on the order of nodes.
   RETURN_IF_ERROR(ir::verify(model.graph));
   for (const ir::Function& function : model.functions) {
     RETURN_IF_ERROR(ir::verify(function.body).with_context("function " + quote(function.name)));

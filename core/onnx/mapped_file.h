@@ -1,4 +1,4 @@
-// Files, opened for reading and mapped, or copied, into memory. The only platform code of this folder.
+// Files opened for reading, mapped or copied into memory. The only platform code of this folder.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,25 @@
 
 namespace tenon::onnx {
 
-/// Immutable and thread-safe; the bytes live as long as the object, the descriptor is closed at once.
+/// Immutable and thread-safe. The bytes live as long as the object; the descriptor is closed after opening.
 class MappedFile {
  public:
   struct Options {
-    bool map = true;                  // false: read into memory, for files that may be truncated while in use
+    bool map = true;                  // false: copy, for files that may be truncated while in use
     int64_t limit_bytes = INT64_MAX;  // LIMIT_EXCEEDED for a larger file
     std::vector<std::string>
         beneath;  // if not empty: the real file must lie beneath one of these real directories
   };
 
-  /// Regular files only: a pipe, a device or a directory is refused without being opened. INVALID_INPUT, with
-  /// code NOT_FOUND where there is no such file.
+  /// Regular files only: a pipe, device or directory is refused without being opened. INVALID_INPUT, with code
+  /// NOT_FOUND when the file does not exist.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, const Options& options);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   const std::byte* data() const { return data_; }
   size_t size() const { return size_; }
-  /// Where byte `offset` of the file comes from.
+  /// The origin of byte `offset` of the file.
   ir::FileSpan span(uint64_t offset) const;
 
  private:
@@ -44,10 +44,10 @@ class MappedFile {
   ir::FileSpan identity_;
 };
 
-/// INVALID_INPUT, with code NOT_FOUND where there is no such file. `error`: the system's number.
+/// INVALID_INPUT, with code NOT_FOUND when the file does not exist. `error`: the errno value.
 Status system_failure(std::string_view action, int error);
 
-/// The directory part of a path: "." when it has none.
+/// The directory part of a path; "." when it has none.
 std::string directory_of(const std::string& path);
 /// The path with every link followed; empty when it does not exist.
 std::string real_path(const std::string& path);

@@ -30,7 +30,7 @@ Status check_regular(const struct stat& info) {
   return invalid_input("this is ", kind, ", not a regular file");
 }
 
-/// The opened file itself must lie there: its real path is resolved and must name the same file.
+/// The opened file must lie there: its real path is resolved and must name the same file.
 Status check_beneath(const std::string& path, const struct stat& opened,
                      const std::vector<std::string>& directories) {
   std::string real = real_path(path);
@@ -41,7 +41,8 @@ Status check_beneath(const std::string& path, const struct stat& opened,
     std::string prefix = directory == "/" ? directory : directory + "/";
     if (same_file && !directory.empty() && real.compare(0, prefix.size(), prefix) == 0) return ok_status();
   }
-  return invalid_input("the file leads outside of the model's directory; put it beside the model");
+  return invalid_input(
+      "the path leads to a file outside of the model's directory; put the file beside the model");
 }
 
 Status read_all(int fd, std::byte* to, size_t size) {
@@ -59,8 +60,8 @@ Status read_all(int fd, std::byte* to, size_t size) {
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, const Options& options) {
-  // Opening a device can have effects and opening a pipe waits for a writer, so look first; the second look,
-  // at what was really opened, is the one that counts.
+  // Opening a device can have side effects, and opening a pipe waits for a writer. So check before opening, and
+  // check again what was opened.
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return system_failure("cannot open", errno);
   RETURN_IF_ERROR(check_regular(info));
@@ -70,8 +71,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   RETURN_IF_ERROR(check_regular(info));
   if (!options.beneath.empty()) RETURN_IF_ERROR(check_beneath(path, info, options.beneath));
   if (info.st_size > options.limit_bytes) {
-    return limit_exceeded("the file has ", info.st_size, " bytes, ", options.limit_bytes,
-                          " are left of limits.model_bytes; raise it for a trusted model");
+    return limit_exceeded("the file has ", info.st_size, " bytes, but only ", options.limit_bytes,
+                          " remain of limits.model_bytes; raise the limit for a trusted model");
   }
 
   std::shared_ptr<MappedFile> file(new MappedFile());

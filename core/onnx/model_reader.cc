@@ -15,10 +15,10 @@ Status check_ir_version(const pb::ModelProto& proto) {
   int64_t version = proto.ir_version();
   if (!proto.has_ir_version() || version < 1) {
     return invalid_model("ir_version is ", version,
-                         "; every ONNX model has a version of 1 or more, so this is no model");
+                         "; every ONNX model has version 1 or more, so this is not a model");
   }
   if (version > pb::Version::IR_VERSION) {
-    return unsupported("the model has IR version ", version, " and this Tenon reads up to ",
+    return unsupported("the model has IR version ", version, ", but this Tenon reads up to ",
                        static_cast<int64_t>(pb::Version::IR_VERSION),
                        "; export it with an older onnx package, or update Tenon");
   }
@@ -30,14 +30,14 @@ Status check_opset(const std::string& domain, int64_t version) {
   if (version < 1) return invalid_model("opset ", version, " of domain ", quote(shown), " does not exist");
   int64_t latest = ops::latest_opset(domain);
   if (latest == 0 || version <= latest) return ok_status();
-  return unsupported("the model asks for opset ", version, " of domain ", quote(shown),
-                     " and this Tenon knows up to ", latest, "; convert the model to opset ", latest,
+  return unsupported("the model needs opset ", version, " of domain ", quote(shown),
+                     ", but this Tenon knows up to ", latest, "; convert the model to opset ", latest,
                      ", or update Tenon");
 }
 
 using NodeList = google::protobuf::RepeatedPtrField<pb::NodeProto>;
 
-/// Some node writes its domain this way.
+/// Whether a node writes its domain as `domain`.
 bool writes_domain(const NodeList& nodes, std::string_view domain) {
   for (const pb::NodeProto& node : nodes) {
     if (node.domain() == domain) return true;
@@ -51,13 +51,13 @@ bool writes_domain(const NodeList& nodes, std::string_view domain) {
   return false;
 }
 
-/// ai.onnx under both of its names, with two versions: the one counts whose name the nodes write.
+/// ai.onnx is imported as "" and as "ai.onnx", with two versions. Chooses that of the name that the nodes use.
 Status choose_between_names(const NodeList& nodes, bool named_in_full, int64_t version, int64_t* chosen) {
   const bool in_full = writes_domain(nodes, "ai.onnx"), empty = writes_domain(nodes, "");
   if (in_full && empty) {
     return invalid_model(
         "opset_import names domain 'ai.onnx' twice, as \"\" and as \"ai.onnx\", with versions ", *chosen,
-        " and ", version, ", and nodes are of both; keep one");
+        " and ", version, ", and nodes use both names; keep one");
   }
   if (in_full == named_in_full) *chosen = version;
   return ok_status();
@@ -65,7 +65,7 @@ Status choose_between_names(const NodeList& nodes, bool named_in_full, int64_t v
 
 Result<OpsetImports> read_opsets(const OpsetList& list, const NodeList& nodes) {
   OpsetImports imports;
-  std::map<std::string, std::string> written;  // domain -> as the list has it first
+  std::map<std::string, std::string> written;  // domain -> its first spelling in the list
   for (const auto& entry : list) {
     std::string domain = normal_domain(entry.domain());
     RETURN_IF_ERROR(check_name("domain", domain));
@@ -87,10 +87,9 @@ Result<OpsetImports> read_opsets(const OpsetList& list, const NodeList& nodes) {
 Result<OpsetImports> read_model_opsets(const pb::ModelProto& proto) {
   ASSIGN_OR_RETURN(OpsetImports imports, read_opsets(proto.opset_import(), proto.graph().node()));
   if (!imports.empty()) return imports;
-  // The first two versions of the format had no opsets; their operators are those of opset 1.
+  // IR versions 1 and 2 had no opsets; their operators are those of opset 1.
   if (proto.ir_version() < 3) return OpsetImports{{"", 1}};
-  return invalid_model(
-      "the model has no opset_import; add the opset that its operators are of, or export it again");
+  return invalid_model("the model has no opset_import; add the opset of its operators, or export it again");
 }
 
 Result<ir::Function> read_function(const pb::FunctionProto& proto, ReadContext context) {
@@ -103,7 +102,7 @@ Result<ir::Function> read_function(const pb::FunctionProto& proto, ReadContext c
   RETURN_IF_ERROR(check_name("function's domain", function.domain));
   ASSIGN_OR_RETURN(function.opset_imports, read_opsets(proto.opset_import(), proto.node()));
   if (function.opset_imports.empty()) {
-    return invalid_model("the function has no opset_import; add the opset that its operators are of");
+    return invalid_model("the function has no opset_import; add the opset of its operators");
   }
   std::set<std::string, std::less<>> attributes(proto.attribute().begin(), proto.attribute().end());
   function.attributes.assign(proto.attribute().begin(), proto.attribute().end());
@@ -125,7 +124,7 @@ Status read_functions(const pb::ModelProto& proto, const ReadContext& context, i
     std::string place = "function " + quote(entry.domain() + "." + entry.name());
     if (!function.ok()) return std::move(function).error().with_context(place);
     if (!seen.emplace(function->domain, function->name, function->overload).second) {
-      return invalid_model("there are two functions of this name").with_context(place);
+      return invalid_model("two functions have this name").with_context(place);
     }
     model.functions.push_back(std::move(function).value());
   }
@@ -136,7 +135,8 @@ Status read_functions(const pb::ModelProto& proto, const ReadContext& context, i
 
 Result<ir::Model> read_model(const pb::ModelProto& proto, TensorReader& tensors, const Limits& limits) {
   RETURN_IF_ERROR(check_ir_version(proto));
-  if (!proto.has_graph()) return invalid_model("the file has no graph; check that it is a whole ONNX model");
+  if (!proto.has_graph())
+    return invalid_model("the file has no graph; check that it is a complete ONNX model");
   ir::Model model;
   model.ir_version = proto.ir_version();
   ASSIGN_OR_RETURN(model.opset_imports, read_model_opsets(proto));

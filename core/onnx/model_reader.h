@@ -7,7 +7,7 @@
 
 namespace tenon::onnx {
 
-/// The model as the file has it: names, structure and limits are checked, operators are not.
+/// Returns the model as the file has it. Checks names, structure and limits, but not operators.
 Result<ir::Model> read_model(const pb::ModelProto& proto, TensorReader& tensors, const Limits& limits);
 
 }  // namespace tenon::onnx

@@ -1,4 +1,3 @@
-// Writing a model.
 #include <google/protobuf/arena.h>
 
 #include <limits>
@@ -61,7 +60,7 @@ Result<std::string> save_bytes(const ir::Model& model) {
   if (size > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return limit_exceeded(
         "the model takes ", size,
-        " bytes and a file with its weights inside can have 2 GiB; keep the model in its original "
+        " bytes, but a file with its weights inside is limited to 2 GiB; keep the model in its original "
         "form, with external data");
   }
   std::string bytes;

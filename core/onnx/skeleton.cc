@@ -8,10 +8,10 @@
 namespace tenon::onnx {
 namespace {
 
-/// The messages that are walked; all others are copied as they are.
+/// The messages that the walk enters. All others are copied unchanged.
 enum class Kind {
   kNone,
-  kDropped,  // nothing reads it after this
+  kDropped,  // not needed later
   kModel,
   kGraph,
   kNode,
@@ -27,7 +27,7 @@ enum class Kind {
   kShape,
 };
 
-/// What a field holds, by the numbers of onnx-ml.proto.
+/// The kind of a field, by the numbers of onnx-ml.proto.
 Kind field_kind(Kind parent, uint32_t field) {
   switch (parent) {
     case Kind::kModel:
@@ -82,7 +82,7 @@ Kind field_kind(Kind parent, uint32_t field) {
 
 constexpr uint32_t kTensorDims = 1, kTensorSegment = 3, kTensorName = 8, kTensorRawData = 9;
 
-/// protobuf measures messages in int.
+/// protobuf sizes are int.
 constexpr size_t kLargestSkeleton = static_cast<size_t>(std::numeric_limits<int>::max());
 
 size_t count_varints(const WireField& field) {
@@ -117,17 +117,15 @@ class SkeletonBuilder {
       RETURN_IF_ERROR(field.type == WireType::kLength ? take_length(kind, field, depth) : copy(field));
     }
     if (!reader.failed()) return ok_status();
-    return invalid_model("not an ONNX model, or a damaged one: no message at byte ",
-                         reader.position() - data_, " of ", size_,
-                         "; check that the file was transferred whole");
+    return invalid_model("not an ONNX model, or damaged: no valid message at byte ",
+                         reader.position() - data_, " of ", size_, "; check that the file is complete");
   }
 
   Status take_length(Kind kind, const WireField& field, int depth) {
     RETURN_IF_ERROR(count_part(kind, field));
     if (kind == Kind::kTensor && field.number == kTensorRawData) return take_raw_data(field);
     if (kind == Kind::kTensor && field.number == kTensorSegment) {
-      return invalid_model(
-          "a tensor is split in segments, which no version of ONNX defines; export the model again");
+      return invalid_model("a tensor has field 'segment', which ONNX does not use; export the model again");
     }
     Kind child = field_kind(kind, field.number);
     if (child == Kind::kDropped) return ok_status();
@@ -140,8 +138,8 @@ class SkeletonBuilder {
     return descend(child, field, depth);
   }
 
-  /// The content can only shrink, apart from the few bytes that stand for raw data, so its length is written
-  /// in as many bytes as protobuf's longest length takes and filled in afterwards.
+  /// The length of the new content is not known yet. It can only shrink, apart from the few bytes that replace raw
+  /// data. So five bytes, protobuf's longest length, are reserved and filled in afterwards.
   Status descend(Kind child, const WireField& field, int depth) {
     static constexpr size_t kLengthBytes = 5;
     append(field.start, static_cast<size_t>(field.length - field.start));
@@ -159,7 +157,7 @@ class SkeletonBuilder {
   Status take_raw_data(const WireField& field) {
     size_t index = result_.raw_data.size();
     result_.raw_data.push_back({field.payload, field.size});
-    std::string segment(1, '\x08');  // Segment.begin, a number
+    std::string segment(1, '\x08');  // Segment.begin, a varint
     for (size_t rest = index; segment.size() == 1 || rest != 0; rest >>= 7) {
       segment += static_cast<char>((rest & 0x7f) | (rest >= 0x80 ? 0x80 : 0));
     }
@@ -169,9 +167,8 @@ class SkeletonBuilder {
     return ok_status();
   }
 
-  /// Two bytes of a file can become a hundred in memory: an empty message costs as much as a full one. Nodes
-  /// have a limit of their own; everything else together may be as many as any model with that many nodes
-  /// would need.
+  /// Two bytes of a file can take a hundred bytes in memory, because an empty message costs as much as a full one.
+  /// Nodes have their own limit. All other parts share one, which is enough for any model with that many nodes.
   Status count_part(Kind kind, const WireField& field) {
     if (field_kind(kind, field.number) == Kind::kNode && ++nodes_ > limits_.nodes) {
       return limit_exceeded("the model has more than ", limits_.nodes,
@@ -207,7 +204,8 @@ class SkeletonBuilder {
     size_t size = static_cast<size_t>(field.payload - field.start) + field.size;
     if (size > kLargestSkeleton - result_.bytes.size()) {
       return limit_exceeded(
-          "the model is over 2 GiB without its raw weights; store weights as raw_data or external data");
+          "the model is larger than 2 GiB without its raw weights; store weights as raw_data or external "
+          "data");
     }
     append(field.start, size);
     return ok_status();

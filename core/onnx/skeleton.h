@@ -1,8 +1,7 @@
-// The skeleton of a model file: the same protobuf message without the bytes of its weights, small enough to
-// parse.
+// The skeleton of a model file: the same protobuf message without the bytes of its weights, small enough to parse.
 //
-// This is the only code that touches a model before its limits are known to hold: it walks over the wire
-// format, takes no memory beyond the skeleton, and counts what protobuf would allocate.
+// Only this code reads a model before its limits are checked. It walks over the wire format, takes no memory beyond
+// the skeleton, and counts what protobuf would allocate.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +19,13 @@ struct ByteSpan {
 };
 
 struct Skeleton {
-  /// A ModelProto. Each raw_data field is replaced by a `segment` field, which ONNX has not used since 2017
-  /// and which is refused in a file; `segment.begin` is an index into `raw_data`.
+  /// A ModelProto with each raw_data field replaced by a `segment` field, which ONNX has not used since 2017 and
+  /// which is refused in a file. `segment.begin` is an index into `raw_data`.
   std::string bytes;
-  std::vector<ByteSpan> raw_data;  // into the file
+  std::vector<ByteSpan> raw_data;  // point into the file
 };
 
-/// INVALID_MODEL where the bytes are no message; LIMIT_EXCEEDED for nodes, depth, rank and the number of
-/// parts.
+/// INVALID_MODEL when the bytes are not a message. LIMIT_EXCEEDED for nodes, depth, rank and the number of parts.
 Result<Skeleton> make_skeleton(const std::byte* data, size_t size, const Limits& limits);
 
 }  // namespace tenon::onnx

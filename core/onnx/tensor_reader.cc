@@ -26,7 +26,7 @@ bool has_strange_bool(ElementType type, ByteSpan bytes) {
   return false;
 }
 
-/// Where external data says that it is.
+/// The external data entries of a tensor.
 struct ExternalEntry {
   std::string location;
   uint64_t offset = 0;
@@ -73,7 +73,7 @@ Result<ir::TensorPtr> TensorReader::read_raw(ElementType type, std::vector<int64
 Result<ir::TensorPtr> TensorReader::read_external(const pb::TensorProto& proto, ElementType type,
                                                   std::vector<int64_t> dims) {
   if (proto.has_segment() || proto::typed_field_count(proto) != 0) {
-    return invalid_model("the tensor has external data and data of its own");
+    return invalid_model("the tensor has external data and also data in the model file; keep one");
   }
   int64_t wanted = 0;
   if (!ir::packed_bytes(type, element_count(dims), &wanted)) {
@@ -90,7 +90,7 @@ Result<ir::TensorPtr> TensorReader::read_external(const pb::TensorProto& proto, 
   if (entry.offset > file->size() || size > file->size() - entry.offset) {
     return invalid_model(place, ": bytes ", entry.offset, " to ", entry.offset + size,
                          " are outside of the file of ", file->size(),
-                         " bytes; check that it was transferred whole");
+                         " bytes; check that the file is complete");
   }
   ByteSpan bytes{file->data() + entry.offset, static_cast<size_t>(size)};
   if (has_strange_bool(type, bytes)) return proto::copy_raw(type, std::move(dims), bytes.data, bytes.size);
@@ -106,7 +106,7 @@ Result<ir::TensorPtr> TensorReader::read(const pb::TensorProto& proto) {
   if (index >= raw_data_.size()) return internal_error("raw data ", index, " was not recorded");
   if (proto::typed_field_count(proto) == 0) return read_raw(type, std::move(dims), raw_data_[index]);
   if (raw_data_[index].size == 0) return proto::read_typed(proto, type, std::move(dims));
-  return invalid_model("the tensor has raw_data and a typed field too");
+  return invalid_model("the tensor has both raw_data and a typed field; keep one");
 }
 
 Result<ir::SparseTensor> TensorReader::read_sparse(const pb::SparseTensorProto& proto) {

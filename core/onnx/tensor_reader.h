@@ -1,4 +1,4 @@
-// TensorProto -> ir::Tensor, without copying what can stay in the file.
+// TensorProto -> ir::Tensor. Data that can stay in the file is not copied.
 #pragma once
 
 #include "core/ir/tensor.h"
@@ -9,10 +9,10 @@
 
 namespace tenon::onnx {
 
-/// Not thread-safe; one per load.
+/// Not thread-safe; use one per load.
 class TensorReader {
  public:
-  /// What raw data lies in: `owner` keeps `data` alive; `file` is null for a model from memory.
+  /// The memory of raw data. `owner` keeps `data` alive; `file` is null for a model from memory.
   struct Source {
     std::shared_ptr<const void> owner;
     const std::byte* data = nullptr;
@@ -23,7 +23,7 @@ class TensorReader {
                const Limits& limits)
       : source_(std::move(source)), raw_data_(raw_data), external_(external), limits_(limits) {}
 
-  /// INVALID_MODEL when dims, type and data do not fit each other.
+  /// INVALID_MODEL when dims, type and data do not match.
   Result<ir::TensorPtr> read(const pb::TensorProto& proto);
   Result<ir::SparseTensor> read_sparse(const pb::SparseTensorProto& proto);
 

@@ -1,4 +1,3 @@
-// Values in the .pb files of ONNX test cases.
 #include <google/protobuf/io/coded_stream.h>
 
 #include "core/base/quote.h"
@@ -37,8 +36,8 @@ bool is_scalar_like(const TestValue& value, const ir::Tensor& first) {
   return value.tensor && value.tensor->dims().empty() && value.tensor->type() == first.type();
 }
 
-/// The values of a map as kernels make them, one tensor: a file has them as a sequence of scalars. Any other
-/// sequence stays as it is.
+/// Turns the values of a map into one tensor, as kernels produce them: a file stores them as a sequence of scalars.
+/// Any other sequence stays as it is.
 Result<TestValue> as_one_tensor(TestValue values) {
   if (values.elements.empty() || !values.elements[0].tensor) return values;
   const ir::Tensor& first = *values.elements[0].tensor;
@@ -92,7 +91,7 @@ Status append(const List& list, Read read, TestValue& to) {
   return ok_status();
 }
 
-/// The type of what `elem_type` names, where there is no element to tell.
+/// The element type that `elem_type` gives for a sequence without elements.
 Type empty_element(int32_t elem_type) {
   switch (elem_type) {
     case pb::SequenceProto::SEQUENCE:
@@ -155,7 +154,7 @@ Result<TestValue> parse(const MappedFile& file, Read read) {
   return read(proto);
 }
 
-/// Early releases of ONNX wrote bfloat16 as the uint16 of the same bits; the model tells what is meant.
+/// Early releases of ONNX stored bfloat16 as uint16 with the same bits; the declared type tells which is meant.
 Result<TestValue> as_declared(Result<TestValue> read, const Type& declared) {
   const bool meant = declared.is_tensor() && declared.element == ir::ElementType::kBFloat16;
   if (!read.ok() || !meant || read->tensor->type() != ir::ElementType::kUInt16) return read;
@@ -192,7 +191,7 @@ void write_tensor_value(const TestValue& value, pb::TensorProto* out) {
 Status write_sequence(const TestValue& value, pb::SequenceProto* out);
 Status write_optional(const TestValue& value, pb::OptionalProto* out);
 
-/// Each element of `values` as a scalar of its own: how a file has the values of a map.
+/// Writes each element of `values` as a scalar: the form of map values in a file.
 Status write_scalars(const ir::Tensor& values, pb::SequenceProto* out) {
   const bool strings = values.type() == ir::ElementType::kString;
   if (!strings && element_bits(values.type()) % 8 != 0)
@@ -294,7 +293,7 @@ template <class Proto>
 Result<std::string> serialize(const Proto& proto, Status status) {
   RETURN_IF_ERROR(std::move(status));
   if (proto.ByteSizeLong() > static_cast<size_t>(std::numeric_limits<int>::max())) {
-    return limit_exceeded("a value file can have 2 GiB, and this value takes ", proto.ByteSizeLong(),
+    return limit_exceeded("a value file is limited to 2 GiB, but this value takes ", proto.ByteSizeLong(),
                           " bytes");
   }
   return proto.SerializePartialAsString();
@@ -305,7 +304,7 @@ Result<std::string> serialize(const Proto& proto, Status status) {
 Result<TestValue> read_value(const std::string& path, const Type& type) {
   auto value = read_file(path, type);
   if (value.ok()) return value;
-  // The file is what the caller gave.
+  // The caller gave this file, so the input is wrong.
   Status status = std::move(value).error();
   if (status.kind() == ErrorKind::kInvalidModel)
     status = std::move(status).with_kind(ErrorKind::kInvalidInput);

@@ -60,7 +60,7 @@ bool WireReader::next(WireField* out) {
       size = 4;
       break;
     default:
-      return fail(start);  // groups, which ONNX never had, and numbers that are no type
+      return fail(start);  // groups, which ONNX never used, and unknown wire types
   }
   if (size > static_cast<size_t>(end_ - at_)) return fail(start);
   out->payload = at_;

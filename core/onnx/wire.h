@@ -1,4 +1,4 @@
-// The protobuf wire format, as much as it takes to walk over a message without parsing it.
+// The part of the protobuf wire format that is needed to walk over a message without parsing it.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace tenon::onnx {
 
 enum class WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
 
-/// One field of a message; pointers into the message.
+/// One field of a message. The pointers point into the message.
 struct WireField {
   uint32_t number = 0;
   WireType type = WireType::kVarint;
@@ -19,12 +19,12 @@ struct WireField {
   uint64_t varint = 0;                 // value of a kVarint field
 };
 
-/// Reads fields one after the other; never reads outside of its bytes.
+/// Reads fields one after another. Never reads outside of its bytes.
 class WireReader {
  public:
   WireReader(const std::byte* data, size_t size) : at_(data), end_(data + size) {}
 
-  /// False at the end and at the first byte that is no message; see failed().
+  /// False at the end and at the first invalid byte; see failed().
   bool next(WireField* out);
   bool failed() const { return failed_; }
   /// Where reading stopped.

@@ -77,7 +77,7 @@ Element maximum(const Element& a, const Element& b) {
 Element equal(const Element& a, const Element& b) {
   if (a.known && b.known) return Element(a.value == b.value ? 1 : 0);
   if (a.same(b)) return Element(1);
-  // What a symbol names is not negative.
+  // A symbol is never negative.
   if ((a.known && a.value < 0 && !b.symbol.empty()) || (b.known && b.value < 0 && !a.symbol.empty()))
     return Element(0);
   return {};

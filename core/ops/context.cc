@@ -71,8 +71,8 @@ class Context final : public pb::InferenceContext {
     check(index, inputs_.size(), "input");
     const ir::Type* type = inputs_[index].type;
     if (!inputs_[index].given) return nullptr;
-    // Several of ONNX's functions look into the type of an input that they need without asking whether it is known: an
-    // empty message has nothing in it that they could believe.
+    // Some of ONNX's functions read the type of a required input without checking that it is known. An empty
+    // message is safe there: it has no content to rely on.
     if (type == nullptr || type->kind == ir::ValueKind::kUnknown) return &pb::TypeProto::default_instance();
     if (types_[index] == nullptr) {
       types_[index] = google::protobuf::Arena::CreateMessage<pb::TypeProto>(&arena_);
@@ -147,9 +147,9 @@ class Context final : public pb::InferenceContext {
   }
 
  private:
-  /// Pad takes axes of int32 as well, and ONNX's function for it does not.
+  /// Pad accepts axes of type int32, but ONNX's inference for it does not.
   bool is_read_as_int64(size_t index) const { return node_.is("Pad") && index == 3; }
-  /// Null for other types than int32.
+  /// Null for types other than int32.
   static ir::TensorPtr widened(const ir::Tensor& value) {
     std::vector<int64_t> numbers;
     if (value.type() != ir::ElementType::kInt32 || value.dims().size() != 1 || !value.to_ints(&numbers))
@@ -158,7 +158,7 @@ class Context final : public pb::InferenceContext {
   }
   static void check(size_t index, size_t size, const char* what) {
     if (index >= size)
-      throw StatusException(invalid_model("needs ", what, ' ', index, ", which the node lacks"));
+      throw StatusException(invalid_model("needs ", what, ' ', index, ", which the node does not have"));
   }
 
   const ir::Node& node_;
@@ -192,7 +192,7 @@ Status run_onnx_inference(const pb::InferenceFunction& function, const ir::Node&
                           const std::vector<InputView>& inputs, const AttributeValues* attributes,
                           const InferBody& infer_body, std::vector<ir::Type>& out) {
   RETURN_IF_ERROR(guard_inference(node, inputs, attributes));
-  // Most nodes need no more than this, so that their messages cost no allocation.
+  // Enough for the messages of most nodes, so that they need no allocation.
   alignas(16) char block[4096];
   google::protobuf::Arena arena(block, sizeof(block));
   Context context(node, inputs, attributes, infer_body, arena);

@@ -1,5 +1,5 @@
-// One node as ONNX's inference sees it, over our types: messages are made only for what the inference asks
-// for. Internal to core/ops.
+// One node as ONNX's inference sees it, over our types. Messages are made only when the inference asks for them.
+// Internal to core/ops.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -9,10 +9,10 @@
 
 namespace tenon::ops {
 
-/// Values larger than this are not shown to ONNX's inference: no operator reads shapes from so much.
+/// ONNX's inference does not get larger values: no operator reads a shape from one.
 inline constexpr size_t kMaxInferenceBytes = size_t{64} << 10;
 
-/// What is known of one input of a node.
+/// The facts known about one input of a node.
 struct InputView {
   bool given = false;
   const ir::Type* type = nullptr;      // null or kUnknown: not known
@@ -20,12 +20,12 @@ struct InputView {
   const Elements* elements = nullptr;  // partly known value of shape arithmetic; null: not known
 };
 
-/// Infers a nested graph of the node: output types for input types (kUnknown where not known).
+/// Infers a nested graph of the node: output types for input types, kUnknown where not known.
 using InferBody =
     std::function<Result<std::vector<ir::Type>>(ir::Graph& body, const std::vector<ir::Type>& inputs)>;
 
-/// An attribute as ONNX's functions see it. Of a graph only inputs and outputs: ONNX reaches the nodes through a
-/// GraphInferencer.
+/// An attribute as ONNX's functions see it. A graph attribute has inputs and outputs only: ONNX reaches its nodes
+/// through a GraphInferencer.
 void show_attribute(const ir::Attribute& attribute, pb::AttributeProto* out);
 
 /// Runs ONNX's inference function. Fills `out` (one per output of the node).

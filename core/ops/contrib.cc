@@ -1,6 +1,5 @@
-// Operators that published models use although ONNX does not define them: arity and output types. Most come
-// from ONNX Runtime's com.microsoft domain; some were in ai.onnx once and have been dropped. All count as
-// version 1.
+// Arity and output types of operators that published models use but ONNX does not define. Most come from ONNX
+// Runtime's com.microsoft domain; ai.onnx once had the others. All have version 1.
 #include <algorithm>
 #include <climits>
 #include <initializer_list>
@@ -20,7 +19,7 @@ using Types = std::vector<Type>;
 
 Status unknown(const Node&, const InferInputs&, Types&) { return ok_status(); }
 
-/// The input's shape with dimension 1 from `axis` on: what a normalisation's statistics have.
+/// The shape of a normalisation's statistics: 1 for the dimensions from `axis` on.
 Shape statistics_shape(const Shape& shape, int64_t axis) {
   Shape out = shape;
   if (axis < 0) axis += static_cast<int64_t>(shape.rank());
@@ -128,7 +127,7 @@ Status matmul_nbits(const Node& node, const InferInputs& inputs, Types& out) {
 Status fused_matmul(const Node& node, const InferInputs& inputs, Types& out) {
   const Type* a = tensor_input(inputs, 0);
   if (a == nullptr) return ok_status();
-  // Of a transposed batch the first axis stands for the rows.
+  // A transposed batch has its rows on the first axis.
   Type turned[2];
   InferInputs both = inputs;
   for (size_t i = 0; i < 2; ++i) {
@@ -150,7 +149,7 @@ Status dequantizing_matmul(const Node&, const InferInputs& inputs, Types& out) {
   return scale == nullptr ? ok_status() : matrix_product(inputs, 0, 1, false, false, scale->element, out);
 }
 
-/// A standard operator's inference for one that does the same to the shape; only the first inputs take part.
+/// The inference of a standard operator with the same effect on the shape. Passes on only the first inputs.
 template <class Name>
 Status as_standard(const Node& node, const InferInputs& inputs, Types& out) {
   InferInputs first = inputs;
@@ -247,7 +246,7 @@ Status greedy_search(const Node&, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
-/// As many tokens as the data tell, behind the input's dims; an input without strings keeps its rank.
+/// Appends an axis of unknown length for the tokens, unless the input may be empty.
 Status tokenizer(const Node&, const InferInputs& inputs, Types& out) {
   set_output(out, 0, ElementType::kString);
   const Shape* shape = shape_input(inputs, 0);
@@ -263,8 +262,8 @@ Status tokenizer(const Node&, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
-/// Dropped from ai.onnx: cuts `border` (left, top, right, bottom), then `scale` (height, width) is what
-/// remains.
+/// Dropped from ai.onnx. Cuts `border` (left, top, right, bottom); `scale` (height, width), if given, is the size
+/// that remains.
 Status crop(const Node& node, const InferInputs& inputs, Types& out) {
   const Type* x = tensor_input(inputs, 0);
   if (x == nullptr) return ok_status();
@@ -305,9 +304,9 @@ constexpr uint32_t inputs(std::initializer_list<uint32_t> indices) {
 
 const std::vector<OwnOperator>& own_operators() {
   static const std::vector<OwnOperator> table = {
-      // domain, name, least inputs, most inputs, most outputs, rule, attributes: NAME of an integer, NAME:f, :s, :g
-      // of a number, string, graph, :is, :fs, :ss of a list; ! where the node must have it; of the least inputs, those
-      // that may be left empty
+      // domain, name, min inputs, max inputs, max outputs, rule, attributes, required inputs that may be empty.
+      // Attributes: NAME is an integer; NAME:f, :s, :g a float, string, graph; :is, :fs, :ss a list. NAME! is
+      // required.
       {kMs, "Attention", 2, 7, 2, attention,
        "num_heads! unidirectional qkv_hidden_sizes:is scale:f mask_filter_value:f do_rotary "
        "rotary_embedding_dim past_present_share_buffer"},
@@ -364,7 +363,7 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "Tokenizer", 1, 1, 1, tokenizer, "mark! mincharnum! pad_value:s! separators:ss tokenexp:s"},
       {kMs, "TransposeMatMul", 2, 2, 1, fused_matmul, "alpha:f transA transB"},
       {kMs, "Trilu", 1, 2, 1, like_first, "upper"},
-      // Once in ai.onnx, or put there by ONNX Runtime's optimizer.
+      // Operators that ai.onnx once had, or that ONNX Runtime's optimizer puts there.
       {"", "Affine", 1, 1, 1, like_first, "alpha:f beta:f"},
       {"", "Crop", 1, 1, 1, crop, "border:is scale:is"},
       {"", "DynamicSlice", 3, 4, 1, infer_slice_10, ""},

@@ -13,7 +13,7 @@ Status check_if(const ir::Node& node) {
     const ir::Graph& body = body_of(node, name);
     if (!body.inputs().empty()) {
       return invalid_model("the ", name, " has ", body.inputs().size(),
-                           " inputs; branches of an If have none");
+                           " inputs; a branch of an If must not have any");
     }
     if (body.outputs().size() != node.outputs.size()) {
       return invalid_model("the ", name, " gives ", body.outputs().size(), " values and the node has ",
@@ -23,12 +23,11 @@ Status check_if(const ir::Node& node) {
   return ok_status();
 }
 
-/// `carried` values go round, `scanned` more come in with each turn, `extra` more come out before the carried
-/// ones.
+/// The body takes `taken` inputs. It gives `extra` outputs, then the `carried` values, then the scan outputs.
 Status check_turns(const ir::Node& node, size_t taken, size_t carried, size_t extra) {
   const ir::Graph& body = body_of(node, "body");
   if (body.inputs().size() != taken) {
-    return invalid_model("the body has ", body.inputs().size(), " inputs and the node feeds it ", taken);
+    return invalid_model("the body has ", body.inputs().size(), " inputs, but the node gives it ", taken);
   }
   if (body.outputs().size() < carried + extra) {
     return invalid_model("the body gives ", body.outputs().size(), " values and the node needs at least ",
@@ -36,12 +35,13 @@ Status check_turns(const ir::Node& node, size_t taken, size_t carried, size_t ex
   }
   const size_t given = body.outputs().size() - extra;
   if (given == node.outputs.size()) return ok_status();
-  return invalid_model("the body gives ", given, " values for the node's outputs, which are ",
-                       node.outputs.size());
+  return invalid_model("the body gives ", given, " values for outputs, but the node has ",
+                       node.outputs.size(), " outputs");
 }
 
 Status check_loop(const ir::Node& node) {
-  // Trip count and condition come first and may be missing; a body gets the turn's number and the condition.
+  // The node's first two inputs, trip count and condition, may be missing. The body always has two in front:
+  // iteration number and condition.
   const size_t carried = node.inputs.size() < 2 ? 0 : node.inputs.size() - 2;
   return check_turns(node, carried + 2, carried, 1);
 }
@@ -78,7 +78,7 @@ bool is_given(const ir::Node& node, size_t index) {
   return index < node.inputs.size() && node.inputs[index] != ir::kNone;
 }
 
-/// Tokens, positions, mask, then caches; scores, then as many caches.
+/// Inputs: tokens, positions, mask, then caches. Outputs: scores, then as many caches.
 Status check_gpt(const ir::Node& node) {
   constexpr size_t kFixed = 3;
   for (const std::string_view name : {"decoder", "init_decoder"}) {
@@ -89,15 +89,16 @@ Status check_gpt(const ir::Node& node) {
       return unsupported(
           "attribute '", name, "': a graph with ", inputs, " inputs and ", outputs,
           " outputs is not of the GPT-2 form: input_ids, position_ids, attention_mask, past_..., "
-          "and logits, present_...; one whose past and present share a buffer has to be exported "
+          "and logits, present_...; if past and present share a buffer, export the model "
           "without that");
     }
   }
   return ok_status();
 }
 
-/// The encoder takes ids and a mask (Whisper's: features), and start tokens where it runs the decoder's first step.
-/// Then it gives scores, hidden states, the own caches and those of the cross-attention; else the last alone.
+/// The encoder takes ids and a mask (Whisper: features). If it also takes start tokens, it runs the first decoder
+/// step. It then gives scores, hidden states, self-attention caches and cross-attention caches; otherwise only the
+/// last.
 Status check_encoder_form(const ir::Node& node, bool whisper) {
   const ir::Graph *encoder = graph_of(node, "encoder"), &decoder = *graph_of(node, "decoder");
   const char* form = whisper ? "Whisper" : "T5";
@@ -131,7 +132,7 @@ Status check_encoder_form(const ir::Node& node, bool whisper) {
         "attribute 'decoder': a graph with ", inputs, " inputs is not of ", form, "'s form for ", layers,
         layers == 1 ? " layer" : " layers", ": input_ids, ", whisper ? "" : "encoder_attention_mask, ",
         "encoder_hidden_states or not, past_key_self_0, past_value_self_0, ..., past_key_cross_0, "
-        "...; one whose past and present share a buffer has to be exported without that");
+        "...; if past and present share a buffer, export the model without that");
   }
   if (hidden && !first_step)
     return unsupported("the decoder takes encoder_hidden_states, which an encoder with ", takes,
@@ -139,24 +140,25 @@ Status check_encoder_form(const ir::Node& node, bool whisper) {
   return ok_status();
 }
 
-/// Inputs and attributes that another form has.
+/// Refuses inputs and attributes that belong to another model_type.
 Status check_beam_inputs(const ir::Node& node, int64_t type) {
   constexpr size_t kMask = 9, kDecoderIds = 10;
   const auto only_of = [&](std::string_view what, std::string_view whose) {
-    return invalid_model(what, " is of ", whose, ", and this node has model_type ", type, "; leave it out");
+    return invalid_model(what, " belongs to ", whose, ", but this node has model_type ", type,
+                         "; leave it out");
   };
   if (type == kGpt && graph_of(node, "encoder") != nullptr)
     return only_of("attribute 'encoder'", "model_type 1 (T5) and 2 (Whisper)");
   if (type != kGpt && graph_of(node, "init_decoder") != nullptr)
     return only_of("attribute 'init_decoder'", "model_type 0 (GPT-2)");
-  if (node.op_type == "GreedySearch") return ok_status();  // which has no such inputs
+  if (node.op_type == "GreedySearch") return ok_status();  // it has no such inputs
   if (type != kWhisper && is_given(node, kDecoderIds))
     return only_of("input 10 (decoder_input_ids)", "model_type 2 (Whisper)");
   if (type == kWhisper && is_given(node, kMask))
     return only_of("input 9 (attention_mask)", "model_type 0 (GPT-2) and 1 (T5)");
   if (type != kGpt && !is_given(node, kDecoderIds) && node.int_or("decoder_start_token_id", -1) < 0)
     return invalid_model(
-        "attribute 'decoder_start_token_id' is missing, which says what the decoder begins with");
+        "attribute 'decoder_start_token_id' is missing or negative; it gives the decoder's first token");
   return ok_status();
 }
 
@@ -185,7 +187,7 @@ Status check_bodies(const ir::Node& node) {
   if (!node.domain.empty()) return ok_status();
   if (node.op_type == "If") return check_if(node);
   if (node.op_type == "Loop") return check_loop(node);
-  // Before opset 9 a Scan had a batch axis and an input for lengths.
+  // Before opset 9, Scan had a batch axis and an input for lengths.
   if (node.op_type == "Scan" && node.since_version >= 9) return check_scan(node);
   return ok_status();
 }

@@ -1,4 +1,4 @@
-// Bodies of control flow and the nodes that hold them. Internal to core/ops.
+// Checks of control-flow nodes and their bodies. Internal to core/ops.
 #pragma once
 
 #include "core/base/result.h"
@@ -6,10 +6,10 @@
 
 namespace tenon::ops {
 
-/// com.microsoft's BeamSearch or GreedySearch with a decoder, of one of the forms that the executor runs.
+/// A BeamSearch or GreedySearch of com.microsoft with a decoder, in a form that the executor runs.
 bool is_search(const ir::Node& node);
-/// The bodies of If, Loop, Scan and searches take and give as many values as their node asks for; other nodes pass.
-/// The node is one that its schema accepts.
+/// Checks that the bodies of If, Loop, Scan and searches have the inputs and outputs that their node requires.
+/// Other nodes pass. The node must fit its schema.
 Status check_bodies(const ir::Node& node);
 
 }  // namespace tenon::ops

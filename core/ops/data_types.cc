@@ -1,9 +1,9 @@
-// Instead of ONNX's defs/data_type_utils.cc: its types are messages outside of an arena, which protobuf leaves broken when memory
-// runs out while they are copied, and which the next who asks for that type then meets. These lie in an arena and enter the
-// table when they are whole.
+// Replaces ONNX's defs/data_type_utils.cc. That file copies type messages outside of an arena. When memory runs out
+// during a copy, protobuf leaves a broken message in the table, and later users of the type get it. Here types lie
+// in an arena and enter the table only when complete.
 //
 // A type is known by its name: "tensor(float)", "seq(tensor(float))", "map(int64,tensor(float))", "optional(...)",
-// "sparse_tensor(float)". "float" is a scalar, which has the name of a tensor.
+// "sparse_tensor(float)". "float" is a scalar; it is stored under the name of a tensor.
 #include "onnx/defs/data_type_utils.h"
 
 #include <google/protobuf/arena.h>
@@ -22,11 +22,11 @@ using google::protobuf::Arena;
 struct Types {
   std::mutex mutex;
   Arena arena;
-  std::map<std::string, const TypeProto*, std::less<>> known;  // guarded by mutex, as the arena is
+  std::map<std::string, const TypeProto*, std::less<>> known;  // the mutex guards this and the arena
 };
 
 Types& types() {
-  static Types& made = *new Types;  // never destroyed: sessions may be made while statics are torn down
+  static Types& made = *new Types;  // never destroyed: static destructors may still create sessions
   return made;
 }
 
@@ -41,7 +41,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
 }
 
-/// Of what stands in parentheses behind `word`; false when it is another word.
+/// Reduces `text` from "WORD(content)" to the content; false when it has another form.
 bool take(std::string_view word, std::string_view* text) {
   if (text->substr(0, word.size()) != word) return false;
   std::string_view rest = trimmed(text->substr(word.size()));
@@ -50,7 +50,7 @@ bool take(std::string_view word, std::string_view* text) {
   return true;
 }
 
-/// ONNX's names of element types are those of the enum in small letters.
+/// ONNX's type names are the enum names in lower case.
 int32_t element_type(std::string_view name) {
   std::string large(name);
   const bool is_small =
@@ -108,7 +108,7 @@ std::string name_of(const TypeProto& type) {
   }
 }
 
-/// With the mutex held. `name` is as name_of() writes it.
+/// The caller holds the mutex. `name` is as name_of() writes it.
 DataType find_or_add(const std::string& name) {
   Types& all = types();
   auto found = all.known.find(name);

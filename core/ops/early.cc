@@ -1,5 +1,5 @@
-// Output types for schemas that ONNX ships without inference: those of its first opsets, a few of ai.onnx.ml,
-// and functions whose body says it all. And where ONNX's inference refuses what everybody runs, or is wrong.
+// Output types for schemas without inference in ONNX: those of its first opsets, a few of ai.onnx.ml, and functions
+// with only a body. Also where ONNX's inference is wrong or refuses what other runtimes accept.
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -27,7 +27,7 @@ Status boolean_broadcast(const Node&, const InferInputs& inputs, Types& out) {
   return broadcast(inputs, 0, 1, ElementType::kBool, out);
 }
 
-/// BatchNormalization-1: the statistics follow, each [C].
+/// BatchNormalization-1: y, then the statistics, each [C].
 Status batch_norm(const Node&, const InferInputs& inputs, Types& out) {
   const Type* x = tensor_input(inputs, 0);
   if (x == nullptr) return ok_status();
@@ -41,14 +41,15 @@ Status cast(const Node& node, const InferInputs& inputs, Types& out) {
   const ir::Attribute* to = node.find("to");
   pb::TensorProto::DataType type = pb::TensorProto::UNDEFINED;
   if (to == nullptr || !pb::TensorProto::DataType_Parse(to->s, &type) || type == pb::TensorProto::UNDEFINED) {
-    return invalid_model("attribute 'to' names no element type: '", to == nullptr ? "" : to->s, "'");
+    return invalid_model("attribute 'to' is not the name of an element type: '", to == nullptr ? "" : to->s,
+                         "'");
   }
   const Type* x = tensor_input(inputs, 0);
   set_output(out, 0, static_cast<ElementType>(type), x ? x->shape : Shape());
   return ok_status();
 }
 
-/// Compress: with an axis, that one shrinks; else the result is flat.
+/// Compress: with an axis, that axis shrinks; otherwise the result is flat.
 Status compress(const Node& node, const InferInputs& inputs, Types& out) {
   const Type* x = tensor_input(inputs, 0);
   if (x == nullptr) return ok_status();
@@ -103,14 +104,14 @@ Status pad(const Node& node, const InferInputs& inputs, Types& out) {
   for (size_t i = 0; i < shape.rank(); ++i) {
     int64_t added = 0;
     if (__builtin_add_overflow(pads->ints[i], pads->ints[i + shape.rank()], &added))
-      return invalid_model("attribute 'paddings' adds more than can be counted");
+      return invalid_model("the values of attribute 'paddings' are too large");
     if (added != 0) shape.dims[i] = changed(shape.dims[i], added);
   }
   set_output(out, 0, x->element, std::move(shape));
   return ok_status();
 }
 
-/// Whether the kernel of a pool is one stride too long for axis `i` of as many as its kernel has.
+/// Whether the kernel of a pool is exactly one stride longer than the padded input on spatial axis `i` of `axes`.
 bool lacks_windows(const Node& node, size_t i, size_t axes, const Dim& in) {
   constexpr int64_t kMost = int64_t{1} << 30;
   const auto number = [&](const char* name, size_t at, int64_t otherwise) {
@@ -128,8 +129,8 @@ bool lacks_windows(const Node& node, size_t i, size_t axes, const Dim& in) {
   return in.value + begin + end - ((kernel - 1) * dilation + 1) == -stride;
 }
 
-/// Before opset 22 ONNX counts a last window that would begin in the padding, which the operators leave out. And it counts one
-/// where its formula gives none, because it divides towards zero.
+/// ONNX errs with ceil_mode: before opset 22 it counts a last window that begins in the padding, which operators
+/// leave out; and it counts one window where the formula gives none, because it divides towards zero.
 Status ceil_pool(const Node& node, const InferInputs& inputs, Types& out) {
   constexpr int kCorrected = 22;
   const bool ceils = node.int_or("ceil_mode", 0) != 0;
@@ -143,8 +144,8 @@ Status ceil_pool(const Node& node, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
-/// The dims that SAME pads to: those of the input times the strides (ConvTranspose, auto_pad), or what there is without
-/// padding where that is less. ONNX's inference adds output_padding to them.
+/// ConvTranspose with auto_pad SAME: an output dimension is the input's times the stride, or the size without
+/// padding when that is less. ONNX's inference wrongly adds output_padding.
 void pad_transposed_to_same(const Node& node, const Shape& x, Shape& out) {
   const ir::Attribute* strides = node.find("strides");
   const ir::Attribute* extra = node.find("output_padding");
@@ -158,7 +159,7 @@ void pad_transposed_to_same(const Node& node, const Shape& x, Shape& out) {
   }
 }
 
-/// ONNX leaves the shape half done where an entry of output_shape is below the input's dim.
+/// ONNX leaves the shape incomplete when an entry of output_shape is smaller than the input dimension.
 Status conv_transpose(const Node& node, const InferInputs& inputs, Types& out) {
   RETURN_IF_ERROR(infer_as(node.op_type, node.since_version, node, inputs, out));
   const Type* x = tensor_input(inputs, 0);
@@ -173,15 +174,16 @@ Status conv_transpose(const Node& node, const InferInputs& inputs, Types& out) {
   const size_t rank = x->shape.rank(), count = wanted->ints.size();
   if (rank < 3 || (count != rank - 2 && count != rank)) return ok_status();
   Shape& shape = out[0].shape;
-  shape.dims.resize(2);  // batch and channels, which output_shape may name too
+  shape.dims.resize(2);  // keep batch and channels; output_shape may include them
   for (size_t i = count == rank ? 2 : 0; i < count; ++i) {
-    if (wanted->ints[i] < 0) return invalid_model("attribute 'output_shape' holds ", wanted->ints[i]);
+    if (wanted->ints[i] < 0)
+      return invalid_model("attribute 'output_shape' has a negative entry: ", wanted->ints[i]);
     shape.dims.push_back(Dim(wanted->ints[i]));
   }
   return ok_status();
 }
 
-/// The one number of a constant of rank 0 or 1; nothing when it is not known.
+/// The value of a constant with one element; nothing when it is not known.
 std::optional<double> number_input(const InferInputs& inputs, size_t index) {
   const ir::Tensor* value = index < inputs.values.size() ? inputs.values[index] : nullptr;
   if (value == nullptr || value->element_count() != 1) return std::nullopt;
@@ -198,8 +200,8 @@ std::optional<double> number_input(const InferInputs& inputs, size_t index) {
   return wide;
 }
 
-/// Unlike ONNX's own, for operands of shape [1] too: published models have them, and so has ONNX's body of
-/// AffineGrid.
+/// Unlike ONNX's inference, also accepts operands of shape [1]: published models and ONNX's body of AffineGrid have
+/// them.
 Status range(const Node&, const InferInputs& inputs, Types& out) {
   const Type* start = tensor_input(inputs, 0);
   if (start == nullptr) return ok_status();
@@ -315,7 +317,7 @@ struct Entry {
 InferRule early_rule(std::string_view name, int since) {
   static const std::multimap<std::string_view, Entry> table = {
       {"Abs", {1, like_first}},
-      {"Add", {1, like_first}},  // broadcasting was one way: to the first
+      {"Add", {1, like_first}},  // broadcasting was one-way, to the first input
       {"Attention", {23, infer_attention}},
       {"Attention", {24, infer_attention}},
       {"Attention", {25, infer_attention}},

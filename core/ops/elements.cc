@@ -1,4 +1,4 @@
-// Values of shape arithmetic as tensors, and back.
+// Converts values of shape arithmetic to tensors and back.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// How failures pass through ONNX's code, which knows only exceptions. Internal to core/ops.
+// Passes failures through ONNX's code, which reports them by exceptions. Internal to core/ops.
 #pragma once
 
 #include <exception>
@@ -7,7 +7,6 @@
 
 namespace tenon::ops {
 
-/// Carries a Status.
 class StatusException : public std::exception {
  public:
   explicit StatusException(Status status) : status_(std::move(status)) {}
@@ -18,7 +17,7 @@ class StatusException : public std::exception {
   Status status_;
 };
 
-/// What an exception carries, or INVALID_MODEL with ONNX's words for it, without their prefixes.
+/// The Status that the exception carries; otherwise INVALID_MODEL with ONNX's message without its prefix.
 Status status_of(const std::exception& error);
 
 }  // namespace tenon::ops

@@ -1,4 +1,4 @@
-// The bodies that ONNX's schemas define for function operators, as our functions.
+// Turns the function bodies of ONNX's schemas into our functions.
 #include <algorithm>
 
 #include "core/base/quote.h"
@@ -13,8 +13,8 @@ namespace tenon::ops {
 
 namespace {
 
-/// Stands for a graph that is an attribute of the node: the schema's builder puts what the graph holds into the
-/// body, so it gets a graph of one such node, which is replaced by the real one afterwards.
+/// Domain of placeholder nodes for graph attributes. The schema's builder copies the nodes of a graph attribute
+/// into the body. So it gets a graph with one placeholder node, and the real graph replaces that node afterwards.
 constexpr char kStandInDomain[] = "tenon.stand-in";
 
 void add_stand_in(const ir::Attribute& attribute, pb::AttributeProto* proto) {
@@ -35,7 +35,7 @@ void add_stand_in(const ir::Attribute& attribute, pb::AttributeProto* proto) {
   }
 }
 
-/// The real graphs in the places of what stands for them.
+/// Replaces the placeholder nodes by the real graphs.
 Status replace_stand_ins(const ir::Node& call, ir::Graph& body) {
   for (ir::NodeId id = 0, end = body.node_limit(); id < end; ++id) {
     if (!body.has_node(id) || body.node(id).domain != kStandInDomain) continue;
@@ -47,7 +47,7 @@ Status replace_stand_ins(const ir::Node& call, ir::Graph& body) {
   return ok_status();
 }
 
-/// A graph that uses values around the node cannot become part of a function.
+/// A graph that captures outer values cannot become part of a function.
 bool graphs_stand_alone(const ir::Node& node) {
   for (const ir::Attribute& attribute : node.attributes) {
     for (const ir::GraphBox& graph : attribute.graphs) {
@@ -57,7 +57,7 @@ bool graphs_stand_alone(const ir::Node& node) {
   return true;
 }
 
-/// What a body that depends on the node may ask about it.
+/// Answers the questions of a body builder about the node.
 class BuildContext final : public pb::FunctionBodyBuildContext {
  public:
   BuildContext(const ir::Graph& graph, const ir::Node& node) : node_(node), types_(node.inputs.size()) {
@@ -97,13 +97,13 @@ class BuildContext final : public pb::FunctionBodyBuildContext {
   std::vector<pb::TypeProto> types_;
 };
 
-/// One graph being read, inside another one or not.
+/// A graph that is being read; `around` is its outer graph, or null.
 struct Scope {
   ir::Graph& graph;
   Scope* around;
 };
 
-/// The value of a name, captured from the graphs around where it is theirs; kNone when nobody has it.
+/// The value of a name; captured when an outer graph defines it. kNone when no graph does.
 ir::ValueId find_value(Scope& scope, const std::string& name) {
   const ir::ValueId found = scope.graph.find_value(name);
   if (found != ir::kNone || scope.around == nullptr) return found;
@@ -130,7 +130,7 @@ Result<ir::Attribute> read_attribute(const pb::AttributeProto& proto, Scope& sco
   return attribute;
 }
 
-/// The tensor of a Constant node whose value stands in the node itself; null for other nodes.
+/// The tensor of a Constant node that has its value as an attribute; null for other nodes.
 Result<ir::TensorPtr> stated_value(const pb::NodeProto& node, Scope& scope) {
   if (node.op_type() != "Constant" || node.attribute_size() != 1) return ir::TensorPtr();
   if (!node.attribute(0).ref_attr_name().empty()) return ir::TensorPtr();
@@ -166,8 +166,8 @@ Status read_node(const pb::NodeProto& proto, Scope& scope) {
   return ok_status();
 }
 
-/// A body makes only the optional outputs that the node has. One that it leaves out in the middle keeps its
-/// place as an empty constant, which nobody reads.
+/// A body makes only the optional outputs that the node uses. An output that it omits in the middle becomes an
+/// empty constant, which nothing reads.
 Status read_outputs(const std::vector<std::string>& names, Scope& scope) {
   size_t count = names.size();
   while (count > 0 && find_value(scope, names[count - 1]) == ir::kNone) --count;
@@ -201,7 +201,7 @@ Result<ir::Function> read_function(const pb::FunctionProto& proto, const pb::OpS
   function.name = proto.name();
   function.body.name = proto.name();
   Scope scope{function.body, nullptr};
-  // The defaults are the schema's; those of the proto come second.
+  // The defaults of the schema take precedence over those of the proto.
   for (const auto& entry : schema.attributes()) {
     if (entry.second.default_value.type() == pb::AttributeProto::UNDEFINED) {
       function.attributes.push_back(entry.first);
@@ -220,7 +220,8 @@ Result<ir::Function> read_function(const pb::FunctionProto& proto, const pb::OpS
   return function;
 }
 
-/// ONNX's body of AffineGrid squeezes whatever is 1, where it means the axis of the rows: with a batch of 1 that goes, too.
+/// Corrects ONNX's body of AffineGrid: its Squeeze removes every axis of length 1, but means one axis. A batch of 1
+/// would be lost.
 void name_squeezed_axis(pb::FunctionProto& body) {
   if (body.name() != "AffineGrid") return;
   for (auto& node : *body.mutable_node()) {
@@ -233,8 +234,8 @@ void name_squeezed_axis(pb::FunctionProto& body) {
   }
 }
 
-/// The newest version that is not newer than the model's; else the oldest. Nodes carry their own versions, so
-/// that a body of another opset fits into any graph.
+/// The newest version that is not newer than `opset`, otherwise the oldest. Nodes carry their own versions, so a
+/// body of another opset fits into any graph.
 int choose_version(const std::vector<int>& versions, int64_t opset) {
   int chosen = versions.front();
   for (const int version : versions) {
@@ -261,8 +262,7 @@ Result<ir::Function> make_body(const pb::OpSchema& schema, const ir::Graph& grap
       return read_function(corrected, schema);
     }
   }
-  return not_found("operator ", node.op_type,
-                   " has no body for this use of it (types of its inputs, or attributes)");
+  return not_found("operator ", node.op_type, " has no function body for these input types and attributes");
 }
 
 ir::ValueId add_cast(ir::Graph& body, ir::ValueId from, ir::ElementType type) {
@@ -277,7 +277,7 @@ ir::ValueId add_cast(ir::Graph& body, ir::ValueId from, ir::ElementType type) {
   return to;
 }
 
-/// The body reads input `index` as `type`.
+/// Makes the body read input `index` as `type`.
 void cast_input(ir::Graph& body, size_t index, ir::ElementType type) {
   const ir::ValueId x = body.inputs()[index];
   const ir::ValueId wide = add_cast(body, x, type);
@@ -287,8 +287,8 @@ void cast_input(ir::Graph& body, size_t index, ir::ElementType type) {
   }
 }
 
-/// ONNX writes the body of MeanVarianceNormalization with constants of float32, which fit into no other type: there the
-/// body computes in float32, between Casts. That of CenterCropPad mixes its second input with sizes, which are int64.
+/// Corrects the types of two bodies. That of MeanVarianceNormalization has float32 constants: other types are cast
+/// to float32 and back. That of CenterCropPad mixes its second input with sizes, which are int64.
 void mend_types(const ir::Graph& graph, const ir::Node& node, ir::Graph& body) {
   const auto type_of = [&](size_t input) { return graph.value(node.inputs[input]).type.element; };
   if (node.is("MeanVarianceNormalization") && type_of(0) != ir::ElementType::kFloat32 &&
@@ -312,7 +312,8 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
                                    const std::map<std::string, int64_t>& opset_imports) {
   const ir::Node& node = graph.node(id);
   if (!has_function_body(node)) {
-    return Status(not_found("operator ", node.op_type, " is no function")).with_context(node.label());
+    return Status(not_found("operator ", node.op_type, " does not have a function body"))
+        .with_context(node.label());
   }
   const pb::OpSchema& schema = *find_operator(node)->schema();
   try {
@@ -320,10 +321,10 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
     Result<ir::Function> function = make_body(schema, graph, node, opset);
     if (!function.ok()) return Status(function.status()).with_context(node.label());
     mend_types(graph, node, function->body);
-    // A body in another domain uses ai.onnx as the model has it.
+    // A body in another domain uses the version of ai.onnx that the model imports.
     function->opset_imports.try_emplace("", opset_of(opset_imports, ""));
     RETURN_IF_ERROR(resolve(function->body, function->opset_imports, {}));
-    // These nodes have the versions that the model gave them.
+    // After resolve(): these nodes keep the versions that the model gave them.
     RETURN_IF_ERROR(replace_stand_ins(node, function->body));
     return function;
   } catch (const std::bad_alloc&) {

@@ -9,7 +9,7 @@ namespace tenon::ops {
 
 namespace {
 
-constexpr int64_t kMaxRank = 1024;  // ONNX's own bound for a rank that it learns from a length
+constexpr int64_t kMaxRank = 1024;  // ONNX's own limit for a rank that it derives from a length
 
 constexpr int64_t kMaxParts = 65536;
 
@@ -18,10 +18,10 @@ Status check_axes(const ir::Attribute& attribute) {
   auto sane = [](int64_t axis) { return axis >= -kMaxRank && axis <= kMaxRank; };
   if (sane(attribute.i) && std::all_of(attribute.ints.begin(), attribute.ints.end(), sane))
     return ok_status();
-  return invalid_model("attribute '", attribute.name, "' names no axis");
+  return invalid_model("attribute '", attribute.name, "' has an invalid axis");
 }
 
-/// Operators that take a shape, or one number per axis, as an input: its length is a rank.
+/// Operators with an input whose length is a rank: a shape, or one number per axis.
 bool reads_rank(std::string_view op) {
   static const std::set<std::string_view> names = {
       "AffineGrid", "CenterCropPad", "Col2Im", "ConstantOfShape", "Expand", "MaxUnpool", "Pad",
@@ -42,7 +42,8 @@ Status check_lengths(const ir::Node& node, const std::vector<InputView>& inputs)
   return ok_status();
 }
 
-/// ONNX reads the equation letter by letter and stays for ever where it meets anything else but "..." once per term.
+/// ONNX parses the equation character by character. It loops for ever on anything but letters and one "..." per
+/// term.
 Status check_equation(std::string_view equation) {
   constexpr std::string_view kDots = "...";
   const auto wrong = [&](std::string_view why) {
@@ -70,7 +71,7 @@ Status check_equation(std::string_view equation) {
     } else if (rest[0] == ',' && !right) {
       dotted = false;
     } else if (!letter) {
-      return wrong(str_cat("only letters, ',', '->' and '...' have a meaning, not '",
+      return wrong(str_cat("only letters, ',', '->' and '...' are allowed, not '",
                            printable(rest.substr(0, 1)), "' at character ", begin + 1));
     }
     begin += length;
@@ -88,9 +89,9 @@ Status guard_inference(const ir::Node& node, const std::vector<InputView>& input
     if (own.name == "axis" || own.name == "axes") RETURN_IF_ERROR(check_axes(*attribute));
     if (own.name == "equation" && node.is("Einsum")) RETURN_IF_ERROR(check_equation(attribute->s));
     if (own.name == "batch_dims" && (attribute->i < 0 || attribute->i > kMaxRank)) {
-      return invalid_model("attribute 'batch_dims' must not be negative, nor more than the rank");
+      return invalid_model("attribute 'batch_dims' must be at least 0 and at most the rank");
     }
-    // Of the parts, a node may leave the last ones out.
+    // A node may omit the last outputs.
     if (own.name == "num_outputs" &&
         (attribute->i < static_cast<int64_t>(node.outputs.size()) || attribute->i > kMaxParts)) {
       return invalid_model("attribute 'num_outputs' is ", attribute->i, ", the node has ",

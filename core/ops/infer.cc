@@ -13,18 +13,17 @@ namespace tenon::ops {
 
 namespace {
 
-constexpr int64_t kMaxCalledNodes =
-    1'000'000;  // in bodies of functions, which may call each other twice at every level
-constexpr size_t kDeepestCall = 256;  // of calls within calls; each takes some of the stack
+constexpr int64_t kMaxCalledNodes = 1'000'000;  // nodes of called functions; nested calls can multiply
+constexpr size_t kDeepestCall = 256;            // levels of nested calls; each takes stack
 
-/// What one inference shares between its graphs.
+/// State that one inference shares between its graphs.
 struct Environment {
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const ir::Function*> functions;
-  std::vector<const ir::Function*> calls;  // being inferred now
+  std::vector<const ir::Function*> calls;  // the calls that are being inferred
   int64_t called_nodes = 0;
   int64_t next_symbol = 0;
-  bool write = false;        // types go back into the graphs, and dimensions that nobody named get symbols
-  bool check_types = false;  // element types against the schemas: once per model is enough
+  bool write = false;              // write types back to the graphs and give unnamed dimensions symbols
+  bool check_types = false;        // check element types against the schemas; once per model is enough
   bool branches_may_fail = false;  // see infer_expanded
 
   const ir::Function* find(const ir::Node& node) const {
@@ -34,7 +33,7 @@ struct Environment {
   }
 };
 
-/// The walk over one graph: the model's, a body, or that of a called function.
+/// The inference walk over one graph: of the model, nested, or of a called function.
 class Walk {
  public:
   Walk(Environment& environment, const ir::Graph& graph, const AttributeValues* attributes)
@@ -84,7 +83,7 @@ class Walk {
     return out;
   }
 
-  /// Types of all values back into the graph, which must be the one walked over.
+  /// Writes the types of all values to `graph`, which must be the graph of this walk.
   void write(ir::Graph& graph) {
     for (ir::ValueId id = 0; id < graph.value_limit(); ++id) {
       if (graph.has_value(id)) graph.set_type(id, std::move(types_[id]));
@@ -102,7 +101,7 @@ class Walk {
     return out;
   }
 
-  /// Output types of a body of a node of this graph, for the given input types.
+  /// Output types of a nested graph of a node here, for the given input types.
   Result<std::vector<ir::Type>> infer_nested(ir::Graph& body, const std::vector<ir::Type>& inputs) {
     if (inputs.size() > body.inputs().size() ||
         inputs.size() + body.defaults().size() < body.inputs().size()) {
@@ -121,7 +120,7 @@ class Walk {
       if (environment_.write) walk.name_dims(walk.type(id));
     }
     for (const ir::Capture& capture : body.captures()) {
-      if (capture.outer >= types_.size()) continue;  // infer_node: the graph around is not at hand
+      if (capture.outer >= types_.size()) continue;  // infer_node does not have the outer graph
       if (types_[capture.outer].kind != ir::ValueKind::kUnknown)
         walk.type(capture.inner) = types_[capture.outer];
       if (ir::TensorPtr known = tensor(capture.outer)) walk.set_tensor(capture.inner, std::move(known));
@@ -227,7 +226,7 @@ class Walk {
     elements_[id] = std::move(*out);
   }
 
-  /// Bodies of an operator that ONNX does not know: as far as their own declarations carry.
+  /// Infers the bodies of an operator that ONNX does not define, from their own declarations only.
   Status infer_unknown_bodies(const ir::Node& node) {
     for (const ir::Attribute& attribute : node.attributes) {
       for (const ir::GraphBox& body : attribute.graphs) {
@@ -242,11 +241,11 @@ class Walk {
                     std::vector<ir::Type>& out) {
     auto& calls = environment_.calls;
     if (std::find(calls.begin(), calls.end(), &function) != calls.end()) {
-      return invalid_model("function '", function.name, "' calls itself; ONNX allows no recursion");
+      return invalid_model("function '", function.name, "' calls itself; ONNX does not allow recursion");
     }
     if (calls.size() >= kDeepestCall) {
       return limit_exceeded("function '", function.name, "' is called ", kDeepestCall,
-                            " functions deep, and so many levels are the limit; inline some of them");
+                            " functions deep, which is the limit; inline some of them");
     }
     environment_.called_nodes += static_cast<int64_t>(function.body.node_count());
     if (environment_.called_nodes > kMaxCalledNodes) {
@@ -259,7 +258,7 @@ class Walk {
         values[given.name] = value;
     }
     calls.push_back(&function);
-    const bool write = std::exchange(environment_.write, false);  // the body serves other calls too
+    const bool write = std::exchange(environment_.write, false);  // other calls use the same body
     Walk walk(environment_, function.body, &values);
     const auto& formal = function.body.inputs();
     for (size_t i = 0; i < formal.size(); ++i) {
@@ -303,7 +302,7 @@ Environment make_environment(const std::vector<ir::Function>& functions) {
   return environment;
 }
 
-/// One more than the largest number among the made-up symbols of a type.
+/// Raises `next` above the numbers of all generated symbols of the type.
 void note_symbols(const ir::Type& type, int64_t& next) {
   for (const ir::Dim& dim : type.shape.dims) {
     if (dim.symbol.compare(0, kFreshPrefix.size(), kFreshPrefix) != 0) continue;
@@ -329,7 +328,7 @@ Status place_input_shapes(const ir::Graph& graph, const std::map<ir::ValueId, ir
   for (const auto& entry : shapes) {
     const ir::ValueId id = entry.first;
     if (!graph.has_value(id) || !graph.value(id).is_input)
-      return internal_error("value ", id, " is no graph input");
+      return internal_error("value ", id, " is not a graph input");
     ir::Shape& shape = walk.type(id).shape;
     if (shape.has_rank && shape.rank() != entry.second.rank()) {
       return invalid_input("input '", graph.value(id).name, "' has shape ", shape.to_string(), ", got ",

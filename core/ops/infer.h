@@ -1,18 +1,17 @@
-// Inference of one node in its surroundings, shared by the graph walk and by our own rules. Internal to
-// core/ops.
+// Inference of one node, used by the graph walk and by our own rules. Internal to core/ops.
 #pragma once
 
 #include "core/ops/types.h"
 
 namespace tenon::ops {
 
-/// One node: the schema's checks, then inference, then what the schema's type variables say. Fills `out` (one per output
-/// of the node).
+/// The schema's checks, then inference, then the schema's type variables for open types. Fills `out` (one per
+/// output of the node).
 Status infer_operator_node(const Operator& op, const ir::Node& node, const std::vector<InputView>& inputs,
                            const AttributeValues* attributes, const InferBody& infer_body, bool check_types,
                            std::vector<ir::Type>& out);
 
-/// Output types of a standard operator's version for a node that behaves like it.
+/// Infers `node` like a version of a standard operator.
 Status infer_as(std::string_view name, int since, const ir::Node& node, const InferInputs& inputs,
                 std::vector<ir::Type>& out);
 

@@ -1,4 +1,3 @@
-// Inference of one node by what its operator says.
 #include <algorithm>
 
 #include "core/ops/infer.h"
@@ -14,7 +13,7 @@ bool any_type_unknown(const std::vector<InputView>& inputs) {
   });
 }
 
-/// A copy whose attributes no longer refer to those of a call.
+/// A copy of the node with attribute references replaced by their values.
 ir::Node with_own_attributes(const ir::Node& node, const AttributeValues& values) {
   ir::Node copy = node;
   copy.attributes.clear();
@@ -50,7 +49,8 @@ Status infer_operator_node(const Operator& op, const ir::Node& node, const std::
   if (op.rule != nullptr) {
     status = infer_by_rule(op.rule, node, inputs, attributes, out);
   } else if (op.infer()) {
-    // ONNX counts on as many inputs as the schema asks for, be they missing: Loop subtracts 2 from their number.
+    // ONNX expects at least as many inputs as the schema requires, even missing ones: Loop subtracts 2 from their
+    // number.
     std::vector<InputView> all = inputs;
     if (op.schema() != nullptr)
       all.resize(std::max(all.size(), static_cast<size_t>(op.schema()->min_input())));
@@ -58,7 +58,7 @@ Status infer_operator_node(const Operator& op, const ir::Node& node, const std::
   }
   if (!status.ok() && status.kind() == ErrorKind::kInvalidModel && !node.has_subgraph() &&
       any_type_unknown(inputs)) {
-    out.assign(out.size(), ir::Type());  // behind a custom operator: nothing is known, so nothing is wrong
+    out.assign(out.size(), ir::Type());  // after a custom operator nothing is known, so nothing is wrong
     status = ok_status();
   }
   RETURN_IF_ERROR(std::move(status));

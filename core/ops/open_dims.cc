@@ -1,4 +1,4 @@
-// Inference for operators where ONNX's own takes a dim that is not known for 0, or for the dim of an input.
+// Corrects ONNX's inference where it takes an unknown dimension for 0 or for a dimension of an input.
 #include "core/ops/rules.h"
 
 namespace tenon::ops {
@@ -10,7 +10,7 @@ using ir::Shape;
 using ir::Type;
 using Types = std::vector<Type>;
 
-/// An output's shape when it is a tensor of that rank, else null.
+/// The shape of an output; null unless it is a tensor of that rank.
 Shape* output_shape(Types& out, size_t index, size_t rank) {
   if (index >= out.size() || !out[index].is_tensor() || !out[index].shape.has_rank) return nullptr;
   return out[index].shape.rank() == rank ? &out[index].shape : nullptr;
@@ -35,7 +35,7 @@ Status infer_attention(const ir::Node& node, const InferInputs& inputs, Types& o
 
 Status infer_resize(const ir::Node& node, const InferInputs& inputs, Types& out) {
   const Type* x = tensor_input(inputs, 0);
-  for (size_t i = 1; i < inputs.types.size(); ++i) {  // lists with an entry per axis
+  for (size_t i = 1; i < inputs.types.size(); ++i) {  // inputs with one entry per axis
     if (x == nullptr || inputs.types[i] == nullptr || inputs.types[i]->shape.is_static()) continue;
     Shape shape = x->shape;
     for (Dim& dim : shape.dims) dim = Dim();
@@ -50,14 +50,14 @@ Status infer_string_normalizer(const ir::Node& node, const InferInputs& inputs, 
   if (x == nullptr || x->dims[0].known())
     return infer_as(node.op_type, node.since_version, node, inputs, out);
   Type one_row = *inputs.types[0];
-  one_row.shape.dims[0] = Dim(1);  // the only length that there may be
+  one_row.shape.dims[0] = Dim(1);  // the only valid length
   InferInputs changed = inputs;
   changed.types[0] = &one_row;
   return infer_as(node.op_type, node.since_version, node, changed, out);
 }
 
-/// Slice-10 gives a dim the name of the input's dim that it is cut from. From version 11 on it is inferred better, and means
-/// the same.
+/// Slice-10 gives an output dimension the symbol of the input dimension that it cuts. The inference of version 11
+/// does not, and the operator is the same.
 Status infer_slice_10(const ir::Node& node, const InferInputs& inputs, Types& out) {
   return infer_as("Slice", 11, node, inputs, out);
 }

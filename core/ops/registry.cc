@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-// The classes by which ONNX's library tells its schemas apart.
+// The classes by which ONNX's library identifies its schemas.
 namespace tenon_onnx {
 #define TENON_OPERATOR(set, version, name) class name##_##set##_ver##version;
 #include "tenon_onnx/operators.inc"
@@ -32,7 +32,7 @@ const KnownOperator kKnownOperators[] = {
 std::string_view domain_of(const KnownOperator& known) {
   if (known.set == "Onnx") return "";
   if (known.set == "OnnxML") return "ai.onnx.ml";
-  // Two domains in one set; only FlexAttention is not about training.
+  // This set has two domains; only FlexAttention is in ai.onnx.preview.
   return known.name == "FlexAttention" ? "ai.onnx.preview" : "ai.onnx.preview.training";
 }
 
@@ -97,7 +97,7 @@ class Registry {
   std::unordered_map<Key, std::vector<const Operator*>, KeyHash> table_;
 };
 
-/// Number of the element type in "tensor(float)"; 0 for anything else.
+/// The element type number of "tensor(float)"; 0 for anything else.
 uint32_t tensor_element(const std::string& type) {
   const pb::TypeProto& proto = pb::Utils::DataTypeUtils::ToTypeProto(&type);
   return proto.has_tensor_type() ? static_cast<uint32_t>(proto.tensor_type().elem_type()) : 0;
@@ -147,7 +147,7 @@ bool Operator::has_function_body() const {
 
 const TypeRules& Operator::types() const {
   std::call_once(types_once_, [this] {
-    TypeRules types;  // kept when it is whole: memory may run out on the way, and then all is done again
+    TypeRules types;  // stored when complete: if memory runs out here, the next call starts again
     std::vector<std::string> variables;
     for (const auto& input : schema()->inputs()) types.inputs.push_back(parameter_types(input, variables));
     for (const auto& output : schema()->outputs())
@@ -195,7 +195,7 @@ Status check_own_inputs(const OwnOperator& own, const std::function<bool(size_t)
     const bool may_be_empty = (own.may_be_empty >> i & 1) != 0;
     if (!may_be_empty && !is_given(i))
       return invalid_model("operator ", own.domain, own.domain.empty() ? "" : ".", own.name,
-                           "-1 needs its input ", i, ", which is left out");
+                           "-1 needs its input ", i, ", which is missing");
   }
   return ok_status();
 }

@@ -1,8 +1,8 @@
-// The operators this build knows: every schema of the linked ONNX, and a table of our own for operators that
-// published models use although ONNX does not define them (com.microsoft, and operators ONNX has dropped).
+// The operators that this build knows: every schema of the linked ONNX, and our own table of operators that
+// published models use but ONNX does not define (com.microsoft, and operators that ONNX has dropped).
 //
-// Internal to core/ops: ONNX types stay in this folder. Read-only after the first call, which builds the
-// table; any thread.
+// Internal to core/ops: ONNX types stay in this folder. The first call builds the table; it is read-only
+// afterwards. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@
 
 namespace tenon::ops {
 
-/// Output types of an operator that ONNX has no inference for. `out` has one entry per output of the node,
-/// kUnknown at first. Inputs may be null or of unknown type.
+/// Infers output types of an operator for which ONNX has no inference. `out` has one entry per output of the node,
+/// first kUnknown. Inputs may be null or of unknown type.
 using InferRule = Status (*)(const ir::Node& node, const InferInputs& inputs, std::vector<ir::Type>& out);
 
 /// One operator of our own table.
@@ -31,22 +31,22 @@ struct OwnOperator {
   std::string_view domain, name;
   int min_inputs, max_inputs, max_outputs;
   InferRule infer;
-  std::string_view attributes;  // as the table in contrib.cc explains
-  uint32_t may_be_empty = 0;    // bit i: input i, though one of the least, may be left empty
+  std::string_view attributes;  // format: see the table in contrib.cc
+  uint32_t may_be_empty = 0;    // bit i: input i may be empty although it is within min_inputs
 };
 const std::vector<OwnOperator>& own_operators();
-/// INVALID_MODEL names the first input that the operator needs and that is not given.
+/// INVALID_MODEL names the first required input that is not given.
 Status check_own_inputs(const OwnOperator& own, const std::function<bool(size_t)>& is_given);
-/// The attributes of one, in the order of the table.
+/// The attributes of one operator, in the order of the table.
 std::vector<OperatorVersion::AttributeRule> attribute_rules(const OwnOperator& own);
 
-/// Rules for schemas that come without inference, or with one that does not do; null when there is none.
+/// The rule for a schema whose inference in ONNX is missing or wrong; null when there is no rule.
 InferRule early_rule(std::string_view name, int since);
 
-/// What a formal input or output accepts.
+/// The types that a formal input or output accepts.
 struct ParameterTypes {
   uint64_t tensors = 0;             // bit n: a tensor of element type n
-  std::vector<std::string> others;  // sequences, maps, ...: ONNX's spelling
+  std::vector<std::string> others;  // sequences, maps, ..., in ONNX's spelling
   int variable = -1;                // parameters with the same number have the same type; -1: free
 };
 
@@ -55,8 +55,8 @@ struct TypeRules {
   int variable_count = 0;
 };
 
-/// One version of an operator, ONNX's or our own. ONNX's schema is made when it is first asked for: all of
-/// them take longer than most models do to load.
+/// One version of an operator, from ONNX or our own table. Its ONNX schema is made at first use: making all of them
+/// takes longer than loading most models.
 class Operator {
  public:
   using MakeSchema = pb::OpSchema (*)();
@@ -66,13 +66,13 @@ class Operator {
   std::string_view domain, name;
   int since = 0;
   const OwnOperator* own = nullptr;
-  InferRule rule = nullptr;  // comes before ONNX's inference
+  InferRule rule = nullptr;  // used instead of ONNX's inference
 
-  /// Null for our own ones.
+  /// Null for our own operators.
   const pb::OpSchema* schema() const;
-  /// ONNX's inference; empty when it has none.
+  /// ONNX's inference; empty when there is none.
   const pb::InferenceFunction& infer() const;
-  /// Only with a schema.
+  /// Requires a schema.
   const TypeRules& types() const;
   bool has_function_body() const;
 
@@ -87,11 +87,11 @@ class Operator {
 /// "ai.onnx" and "" are one domain.
 std::string_view canonical_domain(std::string_view domain);
 bool is_standard_domain(std::string_view domain);
-/// The version in force at `opset`; null when there is none.
+/// The version that applies at `opset`; null when there is none.
 const Operator* find_operator(std::string_view domain, std::string_view name, int64_t opset);
-/// The one a resolved node names by its since_version; null for functions and custom operators.
+/// The operator of a resolved node, by its since_version; null for functions and custom operators.
 const Operator* find_operator(const ir::Node& node);
-/// Names known in a domain, sorted.
+/// The known names of a domain, sorted.
 std::vector<std::string_view> operator_names(std::string_view domain);
 
 }  // namespace tenon::ops

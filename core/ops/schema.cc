@@ -43,7 +43,7 @@ Status check_arity(const ir::Node& node, const Operator& op) {
   const pb::OpSchema& schema = *op.schema();
   RETURN_IF_ERROR(
       check_count(op, "inputs", count_given(node.inputs), schema.min_input(), schema.max_input()));
-  // An output that nobody wants may be left out wherever it stands.
+  // Any output may be left out.
   RETURN_IF_ERROR(check_count(op, "outputs", count_given(node.outputs), 0, schema.max_output()));
   const auto& formal = schema.inputs();
   for (size_t i = 0; i < node.inputs.size() && i < formal.size(); ++i) {
@@ -55,7 +55,7 @@ Status check_arity(const ir::Node& node, const Operator& op) {
   return ok_status();
 }
 
-/// What an operator says of its attributes: ONNX's schema, or our own table.
+/// The attributes that an operator declares, in ONNX's schema or in our own table.
 class AttributeTable {
  public:
   explicit AttributeTable(const Operator& op) : op_(op) {
@@ -75,7 +75,7 @@ class AttributeTable {
     }
     return type;
   }
-  /// Name and whether a node must have it.
+  /// Passes each name and whether the attribute is required.
   template <class Function>
   void each(Function&& function) const {
     for (const auto& rule : own_) function(rule.name, rule.required);
@@ -91,7 +91,7 @@ class AttributeTable {
 Status check_attribute(const ir::Attribute& attribute, const Operator& op, const AttributeTable& table) {
   const std::optional<ir::AttributeType> expected = table.type_of(attribute.name);
   if (!expected) {
-    // Two underscores mark a tool's own notes, which ONNX says to ignore.
+    // Two underscores mark names private to a tool; ONNX says to ignore them.
     if (attribute.name.size() >= 2 && attribute.name[0] == '_' && attribute.name[1] == '_')
       return ok_status();
     Nearest near(attribute.name);
@@ -122,7 +122,8 @@ Status check_attributes(const ir::Node& node, const Operator& op) {
   Status status = ok_status();
   table.each([&](const std::string& name, bool required) {
     if (!status.ok() || !required || seen.count(name) != 0) return;
-    status = invalid_model(operator_label(op), " needs its attribute '", name, "', which the node lacks");
+    status =
+        invalid_model(operator_label(op), " needs its attribute '", name, "', which the node does not have");
   });
   return status;
 }
@@ -166,19 +167,19 @@ class Resolver {
     if (opset == 0) {
       return invalid_model("the model imports no version of domain '",
                            node.domain.empty() ? "ai.onnx" : node.domain, "', which operator ", node.op_type,
-                           " is of; add it to opset_import");
+                           " belongs to; add it to opset_import");
     }
     const int64_t latest = latest_opset(node.domain);
     if (opset > latest) {
       return unsupported("opset ", opset, " of domain '", node.domain.empty() ? "ai.onnx" : node.domain,
                          "' is newer than ", latest,
-                         ", the newest one known here; convert the model to opset ", latest);
+                         ", the newest that this Tenon knows; convert the model to opset ", latest);
     }
     const Operator* op = find_operator(node.domain, node.op_type, opset);
     if (op == nullptr) return unknown_operator(node, opset);
     const bool deprecated = op->schema() != nullptr && op->schema()->deprecated();
     if (deprecated && !op->has_function_body()) {
-      return unsupported(operator_label(*op), " was withdrawn in opset ", op->since, "; the model imports ",
+      return unsupported(operator_label(*op), " was removed in opset ", op->since, "; the model imports ",
                          opset, ": convert it to the operator's successor");
     }
     node.since_version = op->since;
@@ -215,15 +216,15 @@ class Resolver {
       return invalid_model("function '", function.name, "' gives ", function.body.outputs().size(),
                            " outputs, the call has ", outputs);
     }
-    return ok_status();  // an attribute that the call lacks is absent in the body as well
+    return ok_status();  // an attribute that the call lacks is also missing in the body
   }
 
   static Status unknown_operator(const ir::Node& node, int64_t opset) {
     const Operator* later = find_operator(node.domain, node.op_type, INT32_MAX);
     const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
     if (later != nullptr) {
-      return unsupported("operator ", printable(node.op_type), " came to domain '", domain, "' after opset ",
-                         opset, ", which the model imports; raise the model's opset");
+      return unsupported("operator ", printable(node.op_type), " was added to domain '", domain,
+                         "' after opset ", opset, ", which the model imports; raise the model's opset");
     }
     const std::string near = nearest_op(node.domain, node.op_type);
     return unsupported("domain '", domain, "' has no operator ", printable(node.op_type),
@@ -284,14 +285,14 @@ bool any_nondeterministic(const ir::Graph& graph) {
 }  // namespace
 
 bool is_nondeterministic(const ir::Node& node) {
-  // Nothing is known of a function that is not inlined yet, nor of a custom operator.
+  // Functions that are not inlined yet and custom operators may do anything.
   if (node.since_version == 0) return true;
   if (canonical_domain(node.domain).empty()) {
     for (const std::string_view name : {"RandomNormal", "RandomNormalLike", "RandomUniform",
                                         "RandomUniformLike", "Multinomial", "Bernoulli"}) {
       if (node.op_type == name) return true;
     }
-    // The third input switches training on; before opset 12 the operator is the identity at inference.
+    // The third input switches training on. Before opset 12 the operator is the identity at inference.
     if (node.op_type == "Dropout") {
       return node.since_version >= 12 && node.inputs.size() > 2 && node.inputs[2] != ir::kNone;
     }

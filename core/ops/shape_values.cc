@@ -12,7 +12,7 @@ namespace {
 
 using Maybe = std::optional<Elements>;
 
-/// What a rule works on.
+/// The arguments of a rule.
 struct Call {
   const ir::Node& node;
   const std::vector<ShapeInput>& inputs;
@@ -37,7 +37,7 @@ struct Call {
   }
 };
 
-/// All numbers of a known operand; nothing when one is unknown.
+/// All elements as numbers; nothing when one is unknown.
 std::optional<std::vector<int64_t>> numbers(const Elements* elements) {
   if (elements == nullptr || !elements->all_known()) return std::nullopt;
   std::vector<int64_t> out;
@@ -51,7 +51,7 @@ std::optional<std::vector<int64_t>> list(const Call& call, std::string_view attr
   return numbers(call.elements(input));
 }
 
-/// Elementwise with broadcasting of one element.
+/// Applies `function` elementwise; broadcasts a single element.
 template <class Function>
 Maybe zip(const Elements* a, const Elements* b, const Function& function) {
   if (a == nullptr || b == nullptr) return std::nullopt;
@@ -166,7 +166,7 @@ Maybe same(const Call& call) {
   return input == nullptr ? std::nullopt : Maybe(*input);
 }
 
-/// Between integer types only: the output has integer elements, or nothing comes of it.
+/// Between integer types only; otherwise nothing is known.
 Maybe cast(const Call& call) {
   const auto to = call.output_type.element;
   if (to == ir::ElementType::kInt64 || to == ir::ElementType::kInt32) return same(call);
@@ -233,7 +233,7 @@ Maybe concat(const Call& call) {
       out.items.insert(out.items.end(), part->items.begin(), part->items.end());
     } else if (part == nullptr && shape != nullptr && shape->rank() == 1 && shape->dims[0].known() &&
                shape->dims[0].value <= static_cast<int64_t>(kMaxElements)) {
-      out.items.resize(out.items.size() + static_cast<size_t>(shape->dims[0].value));  // unknown, but so many
+      out.items.resize(out.items.size() + static_cast<size_t>(shape->dims[0].value));  // unknown elements
     } else {
       return std::nullopt;
     }

@@ -1,5 +1,5 @@
-// Values of shape arithmetic: small integer tensors whose elements are numbers, named dimensions, or unknown.
-// Knows no protobuf.
+// Values of shape arithmetic: small integer tensors whose elements are numbers, symbols or unknown. Does not use
+// protobuf.
 #pragma once
 
 #include <map>
@@ -12,12 +12,11 @@
 
 namespace tenon::ops {
 
-/// One integer. A symbol names a value that is never negative: a dimension, or an expression of dimensions
-/// ("N*4").
+/// One integer. A symbol is never negative: it names a dimension or an expression of dimensions ("N*4").
 struct Element {
   bool known = false;
   int64_t value = 0;
-  std::string symbol;  // of an unknown one; may be empty
+  std::string symbol;  // of an unknown element; may be empty
 
   Element() = default;
   Element(int64_t v) : known(true), value(v) {}  // NOLINT: elements read as numbers
@@ -27,7 +26,7 @@ struct Element {
   bool operator==(const Element& other) const {
     return known == other.known && value == other.value && symbol == other.symbol;
   }
-  /// Surely equal: the same number or the same non-empty symbol.
+  /// Certainly equal: the same number or the same non-empty symbol.
   bool same(const Element& other) const { return *this == other && (known || !symbol.empty()); }
 };
 
@@ -37,9 +36,9 @@ struct Elements {
   std::vector<Element> items;
 
   bool all_known() const;
-  /// The tensor (int64, or int32) when all elements are known, else null.
+  /// The tensor, of type int64 or int32, when all elements are known; otherwise null.
   ir::TensorPtr to_tensor(ir::ElementType type) const;
-  /// Of an integer tensor of rank 0 or 1 with at most kMaxElements elements.
+  /// For an integer tensor of rank 0 or 1 with at most kMaxElements elements.
   static std::optional<Elements> from_tensor(const ir::Tensor& tensor);
 };
 inline constexpr size_t kMaxElements = 1024;
@@ -49,19 +48,18 @@ struct ShapeInput {
   const Elements* elements = nullptr;
 };
 
-/// Attributes of the calls around a node, when it is in the body of a function, by the function's attribute
-/// name.
+/// For a node in a function body: the attributes of the enclosing calls, by the attribute name of the function.
 using AttributeValues = std::map<std::string_view, const ir::Attribute*>;
 
-/// The attribute that counts: the node's own, or the one of the call that it refers to. Null when absent.
+/// The attribute that applies: the node's own, or the one of the call that it refers to. Null when absent.
 const ir::Attribute* effective_attribute(const ir::Node& node, std::string_view name,
                                          const AttributeValues* values);
 
-/// Whether propagate_elements knows the operator.
+/// Whether propagate_elements supports the operator.
 bool propagates_elements(const ir::Node& node);
 
-/// The value of output 0 of one node of shape arithmetic; nothing when it is not known at all. Does not
-/// judge: a node that breaks its operator's rules gives nothing.
+/// The value of output 0 of a node of shape arithmetic; nothing when it is unknown, or when the node breaks the
+/// rules of its operator. Does not report errors.
 std::optional<Elements> propagate_elements(const ir::Node& node, const std::vector<ShapeInput>& inputs,
                                            const ir::Type& output_type,
                                            const AttributeValues* attributes = nullptr);

@@ -22,7 +22,7 @@ bool accepts(const ParameterTypes& parameter, const ir::Type& type) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception&) {
-    return true;  // a type known only in part has no name
+    return true;  // a partly known type has no name
   }
 }
 
@@ -39,7 +39,7 @@ std::string accepted_types(const ParameterTypes& parameter) {
   return text;
 }
 
-/// Equal but for shapes; what is not known is equal to all.
+/// Whether the types are equal apart from shapes. An unknown part equals anything.
 bool same_kind(const ir::Type& a, const ir::Type& b) {
   if (a.kind == ir::ValueKind::kUnknown || b.kind == ir::ValueKind::kUnknown) return true;
   if (a.kind != b.kind) return false;
@@ -91,8 +91,9 @@ Status check_required_inputs(const Operator& op, const std::vector<InputView>& i
       end = std::max(inputs.size(), i + static_cast<size_t>(std::max(formal[i].GetMinArity(), 0)));
     for (size_t at = i; at < end; ++at) {
       if (is_given(at)) continue;
-      return invalid_model("operator ", op.name, "-", op.since, " needs its ", input_label(op, at),
-                           ", which is left out; give it, also in calls of the function around the node");
+      return invalid_model(
+          "operator ", op.name, "-", op.since, " needs its ", input_label(op, at),
+          ", which is missing; give it, also in calls of the function that contains the node");
     }
   }
   return ok_status();
@@ -103,15 +104,16 @@ Status check_output_shapes(const std::vector<ir::Type>& out) {
     if (!out[i].is_tensor() || !out[i].shape.has_rank) continue;
     const ir::Shape& shape = out[i].shape;
     if (shape.rank() > TENON_EP_MAX_RANK) {
-      return unsupported("output ", i, " would be of rank ", shape.rank(),
-                         ", and no provider takes more than ", TENON_EP_MAX_RANK, "; use fewer axes");
+      return unsupported("output ", i, " would have rank ", shape.rank(),
+                         ", but the highest supported rank is ", TENON_EP_MAX_RANK, "; use fewer axes");
     }
     int64_t bytes = 0;
     const int64_t count = shape.element_count();
     const bool sized =
         ir::element_bits(out[i].element) == 0 || ir::packed_bytes(out[i].element, count, &bytes);
     if (shape.is_static() && (count < 0 || !sized)) {
-      return out_of_memory("no machine has memory for output ", i, " of shape ", shape.to_string());
+      return out_of_memory("output ", i, " of shape ", shape.to_string(),
+                           " is larger than the address space");
     }
   }
   return ok_status();

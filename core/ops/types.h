@@ -1,29 +1,29 @@
-// Checking and merging of value types. Internal to core/ops.
+// Checks and merges value types. Internal to core/ops.
 #pragma once
 
 #include "core/ops/context.h"
 
 namespace tenon::ops {
 
-/// The types that a node's type variables stand for, known from its inputs.
+/// The types of a node's type variables, known from its inputs.
 struct BoundTypes {
   std::vector<const ir::Type*> variables;
 };
 
-/// Inputs that the operator cannot do without must be there. The schema's arity says it of a node as it is written; in
-/// the body of a function it also depends on what the call gives.
+/// Checks that all required inputs are there. The schema's arity covers a node as written; in a function body,
+/// inputs also depend on the call.
 Status check_required_inputs(const Operator& op, const std::vector<InputView>& inputs);
 
-/// No output of a rank that providers cannot take, nor of more elements than can be counted in bytes.
+/// Refuses outputs of a rank that providers cannot take, or too large for a byte count.
 Status check_output_shapes(const std::vector<ir::Type>& out);
 
-/// Inputs must be of the types that the schema allows; what is not known passes.
+/// Checks that the types of inputs are allowed by the schema. Unknown types pass.
 Status check_input_types(const Operator& op, const std::vector<InputView>& inputs, BoundTypes& bound);
 
-/// Element types of outputs that inference left open and the schema determines.
+/// Sets element types of outputs that inference left open but the schema determines.
 void fill_output_types(const Operator& op, const BoundTypes& bound, std::vector<ir::Type>& out);
 
-/// Prefix of symbols that inference makes up for a dimension nobody named.
+/// Prefix of the symbols that inference generates for unnamed dimensions.
 inline constexpr std::string_view kFreshPrefix = "_d";
 
 }  // namespace tenon::ops

@@ -25,7 +25,7 @@ PointGraph::PointGraph(const ir::Graph& graph, const std::vector<ir::NodeId>& or
 }
 
 std::vector<bool> PointGraph::on_cycles() const {
-  // Tarjan's strongly connected components, with a stack of our own: models are deep.
+  // Tarjan's strongly connected components. The stack is explicit because models are deep.
   constexpr uint32_t kNew = 0xFFFFFFFF;
   std::vector<uint32_t> number(points_, kNew), low(points_, 0), edge(first_.begin(), first_.end() - 1);
   std::vector<bool> on_stack(points_, false), cyclic(points_, false);

@@ -1,4 +1,4 @@
-// The graph with each claim drawn together into one point: is it still free of cycles?
+// The graph with each claim merged into one point, to check that it has no cycles.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tenon::partition {
 
-/// Calls visit(producer) for every node that `node` depends on, through captures of its nested graphs too.
+/// Calls visit(producer) for every node that `node` depends on, also through captures of its nested graphs.
 template <class Visit>
 void for_each_producer(const ir::Graph& graph, const ir::Node& node, Visit&& visit) {
   const auto see = [&](ir::ValueId id) {
@@ -24,22 +24,22 @@ void for_each_producer(const ir::Graph& graph, const ir::Node& node, Visit&& vis
   }
 }
 
-/// Nodes drawn together into points. Edges are dense numbers of points, so that walks are linear.
+/// The graph after merging nodes into points. Points are dense numbers, so walks take linear time.
 class PointGraph {
  public:
-  /// `point_of`: per node id, a number below `points`; nodes in `order` only.
+  /// `point_of`: per node id, a number below `points`; read for the nodes in `order` only.
   PointGraph(const ir::Graph& graph, const std::vector<ir::NodeId>& order,
              const std::vector<uint32_t>& point_of, uint32_t points);
 
-  /// Per point: whether it lies on a cycle. A point whose own nodes are connected through another point does.
+  /// Per point: whether it is on a cycle, that is, a path leaves it and returns.
   std::vector<bool> on_cycles() const;
-  /// Points with those they depend on first; of free ones the one with the lowest `priority`. Shorter than
-  /// the number of points when there is a cycle.
+  /// Topological order of the points; of those that are ready, the one with the lowest `priority` first. Shorter
+  /// than the number of points when there is a cycle.
   std::vector<uint32_t> sorted(const std::vector<uint32_t>& priority) const;
 
  private:
   uint32_t points_;
-  std::vector<uint32_t> first_;  // per point, into next_
+  std::vector<uint32_t> first_;  // per point: begin of its users in next_
   std::vector<uint32_t> next_;   // users
 };
 

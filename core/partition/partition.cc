@@ -68,7 +68,7 @@ Partitioner::Partitioner(const ir::Graph& graph, std::function<bool(const ir::No
 }
 
 void Partitioner::decline(ir::NodeId node, ProviderIndex provider, RejectCode code, std::string text) {
-  // A provider may be asked again after others changed their mind; it need not repeat itself.
+  // A provider may be asked again and then repeats its declines.
   for (const Decline& known : declines_[node]) {
     if (known.provider == provider && known.code == code && known.text == text) return;
   }
@@ -99,7 +99,7 @@ bool Partitioner::taken(ProviderIndex provider, ir::NodeId node) const {
 }
 
 std::string Partitioner::broken_rule(ProviderIndex provider, const Claim& claim) const {
-  if (claim.nodes.empty()) return "R22: the claim names no node";
+  if (claim.nodes.empty()) return "R22: the claim is empty";
   std::unordered_set<ir::NodeId> seen;
   for (const ir::NodeId node : claim.nodes) {
     if (!graph_.has_node(node))
@@ -119,7 +119,7 @@ std::string Partitioner::broken_rule(ProviderIndex provider, const Claim& claim)
 void Partitioner::refuse(ProviderIndex provider, const Claim& claim, const std::string& text) {
   for (const ir::NodeId node : claim.nodes) {
     if (!graph_.has_node(node)) continue;
-    // A node that another claim of the provider holds is not declined by it.
+    // The provider does not decline a node that another of its claims holds.
     if (owner_[node] != ir::kNone && accepted_[owner_[node]].provider == provider) continue;
     decline(node, provider, RejectCode::kClaimRefused, text);
   }
@@ -139,7 +139,7 @@ void Partitioner::release(uint32_t group) {
   accepted_[group].provider = kNoProvider;
 }
 
-/// Points of the graph as it is divided now: accepted claims, then the nodes that stand alone.
+/// Maps each node to a point: accepted claims first, then each open node alone.
 class Partitioner::Groups {
  public:
   explicit Groups(const Partitioner& p) : point_of_(p.graph_.node_limit(), 0) {
@@ -160,8 +160,8 @@ void Partitioner::settle(const std::vector<uint32_t>& offered) {
     const Groups groups(*this);
     return PointGraph(graph_, order_, groups.point_of(), groups.count()).on_cycles();
   };
-  // One walk says that all is well, or which claims to look at one by one; of those the earlier ones stand. A
-  // claim of one node draws nothing together, so it is never the cause.
+  // One check over all claims finds the suspects. Each suspect is then checked alone, in order, so earlier ones
+  // win. A claim of one node merges nothing and cannot cause a cycle.
   const std::vector<bool> suspect = cycles();
   std::vector<uint32_t> again;
   for (const uint32_t group : offered) {
@@ -174,7 +174,7 @@ void Partitioner::settle(const std::vector<uint32_t>& offered) {
     const Claim& claim = accepted_[group].claim;
     for (const ir::NodeId node : claim.nodes) owner_[node] = group;
     if (!cycles()[group]) continue;
-    // Alone in an undivided graph, a claim on a cycle is one that is not convex.
+    // A claim that is on a cycle with all other nodes separate is not convex.
     std::vector<uint32_t> alone(graph_.node_limit());
     for (const ir::NodeId id : order_) alone[id] = position_[id] + 1;
     for (const ir::NodeId node : claim.nodes) alone[node] = 0;
@@ -183,7 +183,7 @@ void Partitioner::settle(const std::vector<uint32_t>& offered) {
     const ProviderIndex provider = accepted_[group].provider;
     release(group);
     refuse(provider, claim,
-           convex ? "R26: the claim and others already given depend on each other in a circle"
+           convex ? "R26: the claim would form a cycle with accepted claims"
                   : "R25: the claim is not convex: a node outside of it lies between two of its nodes");
   }
 }
@@ -267,7 +267,7 @@ Status Partitioner::nobody_runs(ir::NodeId id,
                     decline.text.empty() ? std::string(reject_code_name(decline.code)) : decline.text);
     separator = "; ";
   }
-  if (declines_[id].empty()) text += ": none was asked";
+  if (declines_[id].empty()) text += ": no provider was asked";
   const size_t others = open_nodes().size() - 1;
   if (others != 0)
     text += str_cat(". ", others, others == 1 ? " more node has" : " more nodes have", " no provider");
@@ -289,13 +289,12 @@ Result<Partition> Partitioner::finish(const std::function<std::string(ProviderIn
   }
   const PointGraph points(graph_, order_, groups.point_of(), groups.count());
   const std::vector<uint32_t> sorted = points.sorted(priority);
-  if (sorted.size() != groups.count())
-    return internal_error("the parts of the graph depend on each other in a circle");
+  if (sorted.size() != groups.count()) return internal_error("the parts of the graph form a cycle");
 
   Partition out;
   out.decisions.resize(graph_.node_limit());
   for (const uint32_t point : sorted) {
-    if (first[point] == ir::kNone) continue;  // a claim that was taken back
+    if (first[point] == ir::kNone) continue;  // a released claim
     const bool claimed = point < accepted_.size();
     Claim alone;
     alone.nodes = {first[point]};

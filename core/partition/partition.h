@@ -1,9 +1,8 @@
-// Partition: which provider runs which node, and why.
+// Partition: decides which provider runs which node, and records why.
 //
-// Providers answer as data: the host asks each in the order of preference and hands the answers in here; this
-// folder never calls one. Every claim is checked by rule (numbers as in ep-sdk/RULES.md) and is accepted or
-// refused as a whole, never trimmed. The result names for every node who got it and why each earlier provider
-// did not.
+// The host asks each provider in order of preference and passes the answers in as data; this library never calls a
+// provider. Every claim is checked by rule (numbers as in ep-sdk/RULES.md) and accepted or refused as a whole,
+// never trimmed. The result gives for every node its provider and the reasons of the providers before it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ struct ValueTraits {
   std::optional<uint32_t> domain;
 };
 
-/// Estimates of the provider, for people to read; 0 where it does not know.
+/// Estimates of the provider, for information only; 0 where unknown.
 struct Cost {
   double flops = 0, bytes = 0, launch_ns = 0, time_ns = 0;
 };
@@ -54,9 +53,9 @@ enum class RejectCode : uint32_t {
   kShape = TENON_REJECT_SHAPE,
   kCost = TENON_REJECT_COST,
   kInline = TENON_REJECT_INLINE,
-  kPlacement = 100,      // a rule of the config bars the provider
+  kPlacement = 100,      // a rule of the config excludes the provider
   kClaimRefused = 101,   // the provider's claim broke a numbered rule
-  kCompileFailed = 102,  // accepted, then its compile failed
+  kCompileFailed = 102,  // accepted, but its compilation failed
   kUnusable = 103,       // the provider did not answer
 };
 /// "operator", "type", ... as printed by explain.
@@ -68,11 +67,11 @@ struct Rejection {
   std::string text;
 };
 
-/// One accepted claim, or one control-flow node (provider == kNoProvider, run by the executor).
+/// One accepted claim, or one control-flow node (provider == kNoProvider), which the executor runs.
 struct Part {
   ProviderIndex provider = kNoProvider;
   Claim claim;
-  std::vector<ir::ValueId> inputs;   // run-time inputs, in order of first use; constants left out
+  std::vector<ir::ValueId> inputs;   // run-time inputs without constants, in order of first use
   std::vector<ir::ValueId> outputs;  // used outside of the part, or outputs of the graph
 };
 
@@ -90,40 +89,40 @@ struct Decision {
 
 struct Partition {
   std::vector<Part> parts;          // topological order
-  std::vector<Decision> decisions;  // indexed by NodeId; holes are default
+  std::vector<Decision> decisions;  // indexed by NodeId; default for ids without node
 };
 
-/// Collects answers for one graph, which must not change meanwhile. Not thread-safe.
+/// Collects answers for one graph, which must not change in the meantime. Not thread-safe.
 class Partitioner {
  public:
-  /// `is_control_flow`: nodes that the executor runs; nobody may claim them.
+  /// `is_control_flow`: nodes that the executor runs. Providers may not claim them.
   Partitioner(const ir::Graph& graph, std::function<bool(const ir::Node&)> is_control_flow);
 
-  /// Before asking `provider`: bars it from a node (placement rules, a failed compile).
+  /// Bars `provider` from a node (placement rules, a failed compilation), before it is asked.
   void bar(ProviderIndex provider, ir::NodeId node, RejectCode code, std::string text);
-  /// Takes back what bar() did for this reason; the decline is forgotten too. False when there was nothing.
+  /// Undoes bar() for this reason and removes the decline. False when there was none.
   bool unbar(ProviderIndex provider, ir::NodeId node, RejectCode code);
-  /// A node that `provider` must see as taken: given away, barred for it, or control flow.
+  /// Whether `provider` must see the node as taken: claimed, barred for it, or control flow.
   bool taken(ProviderIndex provider, ir::NodeId node) const;
 
-  /// Takes one provider's whole answer. A claim that is empty, names an unknown node, overlaps, holds a taken
-  /// node, is not convex, or closes a cycle with accepted claims is refused: its nodes are declined with the
-  /// rule's number. Of claims that overlap the first stands. Rejections of taken nodes are ignored. Takes
-  /// O(nodes + edges) for all claims together when none of them is refused for its form.
+  /// Takes the complete answer of one provider. A claim is refused when it is empty, names an unknown node,
+  /// overlaps, holds a taken node, is not convex, or closes a cycle with accepted claims. Its nodes are then
+  /// declined with the number of the rule. Of overlapping claims the first wins. Rejections of taken nodes are
+  /// ignored. Takes O(nodes + edges) for all claims together unless one is not convex or closes a cycle.
   Status offer(ProviderIndex provider, std::vector<Claim> claims, std::vector<Rejection> rejections);
 
-  /// Nodes that nobody has yet.
+  /// Nodes that no provider has yet.
   std::vector<ir::NodeId> open_nodes() const;
-  /// Why `node` was declined so far.
+  /// The declines of `node` so far.
   const std::vector<Decline>& declines(ir::NodeId node) const;
 
-  /// Fails with UNSUPPORTED when a node is left, naming the node, its operator and each provider's reason.
-  /// `provider_name`: for the message.
+  /// UNSUPPORTED when a node has no provider; the message names the node, its operator and each provider's reason,
+  /// with `provider_name`.
   Result<Partition> finish(const std::function<std::string(ProviderIndex)>& provider_name) const;
 
  private:
   struct Accepted {
-    ProviderIndex provider;  // kNoProvider: taken back
+    ProviderIndex provider;  // kNoProvider: released
     Claim claim;             // nodes in topological order
   };
   class Groups;

@@ -10,7 +10,7 @@ uint32_t finished_at(const Request& request, uint32_t step) {
   return at == kNone ? step : std::max(at, step);
 }
 
-/// When the steps that have read a value so far are finished, seen from a step that would write into it.
+/// The end times of the steps that have read a value so far.
 class Readers {
  public:
   void add(uint32_t stream, uint32_t finished) {
@@ -21,25 +21,27 @@ class Readers {
     uint32_t& mine = stream == stream_ ? latest_ : others_;
     mine = std::max(mine, finished + 1);
   }
-  /// All are done when step `s` of `stream` begins; work of one stream is done in order, but for stream 0, which is none.
+  /// Whether all reads are done when step `s` of `stream` begins. Work of one stream is done in order; stream 0
+  /// means no stream.
   bool done_before(uint32_t s, uint32_t stream) const {
     return (stream != 0 && stream == stream_ ? others_ : latest_) <= s;
   }
 
  private:
   uint32_t stream_ = kNone;
-  uint32_t latest_ = 0;  // one more than the latest end of all, which is of `stream_`; 0: none
-  uint32_t others_ = 0;  // the same of all other streams
+  uint32_t latest_ = 0;  // one more than the latest end, which is of `stream_`; 0: none
+  uint32_t others_ = 0;  // the same over all other streams
 };
 
-/// What is known of the values that share one root's bytes.
+/// The state of all values that share the bytes of one root.
 struct Group {
-  uint32_t last_reader = 0;  // of all steps, those to come too; 0 when nobody reads
+  uint32_t last_reader = 0;  // the last step that reads it, also in the future; 0: none
   bool kept = false;
   Readers so_far;
   uint32_t overwritten_at = kNone;  // the last step that writes into it in place
-  uint32_t joined_at = kNone;       // the last step one of whose outputs joined
-  uint32_t read_at = kNone;  // the last step that was looked at, and how many of its inputs are of the group
+  uint32_t joined_at = kNone;       // the last step with an output that joined
+  uint32_t read_at =
+      kNone;  // the last step that was counted; `reads`: how many of its inputs are in the group
   uint32_t reads = 0;
 };
 
@@ -96,7 +98,7 @@ class Honourer {
     const uint64_t room = request_.values[input].bytes;
     if (alias.byte_offset > room || request_.values[output].bytes > room - alias.byte_offset) return;
     Group& group = group_of(input);
-    if (group.overwritten_at == s) return;  // another output of this step is about to write there
+    if (group.overwritten_at == s) return;  // another output of this step writes there
     if (alias.kind == AliasKind::kMayOverwrite) {
       if (!may_overwrite(s, input, output)) return;
       group.overwritten_at = s;
@@ -105,7 +107,7 @@ class Honourer {
     join(output, input, alias.kind == AliasKind::kView ? alias.byte_offset : 0);
   }
 
-  /// The input dies here: nobody reads it or anything that shares its bytes afterwards or at the same time.
+  /// Whether the output may take the bytes of the input: nothing else reads the group now or later.
   bool may_overwrite(uint32_t s, ValueIndex input, ValueIndex output) const {
     const Root root = result_.roots[input];
     if (request_.values[root.value].home != Home::kSlab) return false;

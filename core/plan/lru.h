@@ -1,4 +1,4 @@
-// A small cache that forgets what was not used for longest, bounded by entries and by bytes. Not thread-safe.
+// A small cache that drops the least recently used entry, bounded by entries and bytes. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace tenon::plan {
 
-/// Values are shared, so that one in use outlives its place in the cache.
+/// Values are shared pointers, so a value in use survives its removal from the cache.
 template <class T>
 class Lru {
  public:
   /// 0 means no limit. The newest entry stays even when it is larger than `max_bytes`.
   Lru(size_t max_entries, uint64_t max_bytes) : max_entries_(max_entries), max_bytes_(max_bytes) {}
 
-  /// Null when there is none.
+  /// Null when there is no entry.
   std::shared_ptr<T> find(const Signature& signature) {
     const auto at = index_.find(signature);
     if (at == index_.end()) return nullptr;
@@ -52,7 +52,7 @@ class Lru {
   size_t size() const { return entries_.size(); }
   uint64_t bytes() const { return bytes_; }
 
-  /// From the most recently used one on.
+  /// Visits the most recently used entry first.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Entry& entry : entries_) visit(entry.signature, *entry.value);

@@ -9,10 +9,10 @@ namespace {
 
 uint64_t align_up(uint64_t offset, uint64_t alignment) { return (offset + alignment - 1) & ~(alignment - 1); }
 
-/// From so many neighbours on a block goes on top of them all: the search for a gap would take longer than it is worth.
+/// With more neighbours than this, a block goes above all of them: searching for a gap would take too long.
 constexpr size_t kMostNeighbours = 2048;
 
-/// The blocks placed so far, to be found by the steps that they live through.
+/// The blocks placed so far, indexed by the steps of their lives.
 class Timeline {
  public:
   explicit Timeline(uint32_t steps)
@@ -27,8 +27,8 @@ class Timeline {
     }
   }
 
-  /// Blocks that live through a step of [begin, last], each once; some of them when there are more than
-  /// kMostNeighbours.
+  /// Blocks that are alive in a step of [begin, last], each once. Stops after kMostNeighbours, so the list may be
+  /// incomplete then.
   void find(uint32_t begin, uint32_t last, std::vector<uint32_t>* out) const {
     out->clear();
     for (uint32_t node = first_leaf_ + begin; node != 0; node /= 2) {
@@ -44,7 +44,7 @@ class Timeline {
  private:
   uint32_t first_leaf_;
   std::vector<std::vector<uint32_t>>
-      nodes_;  // a binary tree over the steps: blocks that live through all of a node's
+      nodes_;  // binary tree over the steps; a block is stored at nodes whose steps it covers
   std::multimap<uint32_t, uint32_t> begins_;  // first step -> block
 };
 

@@ -1,5 +1,5 @@
-// Packing: blocks of bytes with lives into slabs, largest first, each at the lowest offset that is free
-// during its life.
+// Packing: places blocks of bytes with lives into slabs. The largest goes first, each at the lowest offset that is
+// free during its life.
 #pragma once
 
 #include <vector>
@@ -16,11 +16,11 @@ struct Block {
 };
 
 struct Packing {
-  std::vector<Place> places;  // per block; slab kNone for no bytes
+  std::vector<Place> places;  // per block; slab kNone for a block of 0 bytes
   std::vector<Slab> slabs;
 };
 
-/// Every block must fit its domain's limit alone. Deterministic: of equal blocks the earlier goes first.
+/// Every block must fit its domain's limit. Deterministic: of equal blocks the earlier goes first.
 Packing pack(const std::vector<Block>& blocks, const std::vector<Domain>& domains);
 
 }  // namespace tenon::plan

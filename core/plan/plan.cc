@@ -37,7 +37,7 @@ Status check(const Request& request) {
   return ok_status();
 }
 
-/// Blocks: one per value (roots that live in a slab have bytes), then one per step for its workspace.
+/// Makes one block per value (only roots that live in a slab have bytes), then one per step for its workspace.
 std::vector<Block> make_blocks(const Request& request, const Aliases& aliases) {
   std::vector<Block> blocks(request.values.size() + request.steps.size());
   for (ValueIndex v = 0; v < request.values.size(); ++v) {

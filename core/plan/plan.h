@@ -1,11 +1,11 @@
-// The plan as pure data: the steps of one shape signature in, the place of every value in memory out.
+// The memory plan as pure data. In: the steps of one shape signature. Out: the place of every value in memory.
 //
-// A value lives in a slab (one block of memory per domain, several where the domain limits a buffer), or
-// outside: a constant, a graph input, an output that the caller provides, something made at run time. Values
-// whose lives do not meet share bytes; an output takes the bytes of a dying input where the step allows it
+// A value lives in a slab (one block of memory per domain, or several where the domain limits a buffer) or outside:
+// a constant, a graph input, an output buffer of the caller, a value made at run time. Values whose lives do not
+// overlap may share bytes. Where the step allows it, an output takes the bytes of an input that is not used later
 // (in place), or refers to them (a view).
 //
-// What it does not do: it allocates nothing, runs nothing, and knows neither operators nor providers.
+// This library does not allocate or run anything and does not know operators or providers.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline constexpr uint32_t kNone = TENON_NO_INDEX;
 /// Who provides a value's memory.
 enum class Home {
   kSlab,     // the plan
-  kOutside,  // somebody else; views of it are possible, writing into it in place is not
+  kOutside,  // another owner; a view of it is possible, writing in place is not
 };
 
 struct Value {
@@ -43,7 +43,7 @@ enum class AliasKind : uint32_t {
   kView = TENON_ALIAS_VIEW,
 };
 
-/// What a step allows for one of its outputs; `input` is an index into Step::inputs.
+/// The alias that a step allows for one of its outputs. `input` is an index into Step::inputs.
 struct Alias {
   AliasKind kind = AliasKind::kNone;
   uint32_t input = 0;
@@ -55,13 +55,12 @@ struct Workspace {
   DomainIndex domain = 0;
 };
 
-/// Steps run in order. Those with the same `stream` other than 0 may return before their work is done and do
-/// it in order among themselves; `finished_at` is then the step after whose start that work is known to be
-/// done.
+/// Steps run in order. Steps with the same nonzero `stream` may return before their work is done; the stream does
+/// that work in order. `finished_at` is then the step at whose start the work is known to be done.
 struct Step {
   std::vector<ValueIndex> inputs;   // kNone where missing
-  std::vector<ValueIndex> outputs;  // kNone where nobody wants it
-  std::vector<Alias> aliases;       // one per output, or none at all
+  std::vector<ValueIndex> outputs;  // kNone where not used
+  std::vector<Alias> aliases;       // one per output, or empty
   Workspace workspace;
   uint32_t stream = 0;
   uint32_t finished_at = kNone;  // kNone: with the step itself
@@ -89,8 +88,7 @@ struct Slab {
   uint64_t bytes = 0;
 };
 
-/// Where a value's bytes begin: `byte_offset` bytes into those of `root`, which is the value itself unless an
-/// alias was honoured.
+/// Where the bytes of a value begin: `byte_offset` bytes into those of `root`; the value itself without an alias.
 struct Root {
   ValueIndex value = kNone;
   uint64_t byte_offset = 0;
@@ -105,8 +103,8 @@ struct MemoryPlan {
   uint64_t bytes_of(DomainIndex domain) const;
 };
 
-/// Places all values. The same request gives the same plan. OUT_OF_MEMORY, naming the value, when one value
-/// alone is larger than its domain's limit; INTERNAL when an index is out of range.
+/// Places all values. The same request gives the same plan. OUT_OF_MEMORY names a value that alone exceeds the
+/// limit of its domain. INTERNAL when an index is out of range.
 Result<MemoryPlan> plan_memory(const Request& request);
 
 }  // namespace tenon::plan

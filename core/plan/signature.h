@@ -1,5 +1,4 @@
-// The shape signature of a run: the shapes of its inputs, and the values of those inputs that shapes depend
-// on.
+// The shape signature of a Run: the shapes of its inputs, and the values of those inputs that shapes depend on.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +8,7 @@
 
 namespace tenon::plan {
 
-/// A sequence of numbers that is compared as a whole. Each `add` is self-delimiting, so that [1,2],[3]
-/// differs from [1],[2,3].
+/// A sequence of numbers, compared as a whole. Each `add` is self-delimiting, so [1,2],[3] differs from [1],[2,3].
 class Signature {
  public:
   void clear() { words_.clear(); }
@@ -19,9 +17,9 @@ class Signature {
     words_.insert(words_.end(), dims.begin(), dims.end());
   }
   void add_word(int64_t word) { words_.push_back(word); }
-  /// An input that is no tensor, or is left out; no rank is negative.
+  /// For an input that is not a tensor or is left out: -1, which is not a rank.
   void add_absent() { words_.push_back(-1); }
-  /// The bytes of a value that is not an integer.
+  /// For a value that is not an integer.
   void add_bytes(std::span<const std::byte> bytes);
 
   const std::vector<int64_t>& words() const { return words_; }

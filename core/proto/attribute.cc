@@ -6,7 +6,7 @@
 namespace tenon::proto {
 namespace {
 
-/// One field that may be there, then those of a list.
+/// Reads the single field, if present, and then the fields of the list.
 template <class List, class Read, class Out>
 Status read_all(bool has_one, const typename List::value_type& one, const List& list, const Read& read,
                 std::vector<Out>* out) {

@@ -1,4 +1,4 @@
-// ONNX's messages, under a short name. Only core/proto, core/onnx and core/ops know them.
+// ONNX's messages under a short name. Only core/proto, core/onnx and core/ops use them.
 #pragma once
 
 #include "onnx/onnx_pb.h"

@@ -23,8 +23,8 @@ std::vector<std::byte> copy_as(const List& list) {
   return bytes;
 }
 
-/// Narrow types are stored one (or one byte of packed ones) per int32. Writers use the signed or the unsigned
-/// reading of the bits; anything that is neither is damage.
+/// Narrow types are stored as int32, one element (or one byte of packed elements) each. Writers use the signed or
+/// the unsigned reading of the bits. Any other number is an error.
 template <class T>
 Result<std::vector<std::byte>> narrow(const pb::TensorProto& proto) {
   constexpr int32_t kLow = -(int32_t{1} << (8 * sizeof(T) - 1)), kHigh = (int32_t{1} << 8 * sizeof(T)) - 1;
@@ -36,7 +36,7 @@ Result<std::vector<std::byte>> narrow(const pb::TensorProto& proto) {
   return copy_as<T>(proto.int32_data());
 }
 
-/// 6-bit types are stored one element per int32, unlike the other packed ones; here as one stream of bits.
+/// 6-bit types are stored one element per int32, unlike other packed types. The result is one stream of bits.
 Result<std::vector<std::byte>> pack_six_bits(const pb::TensorProto& proto) {
   std::vector<std::byte> bytes((static_cast<size_t>(proto.int32_data_size()) * 6 + 7) / 8);
   for (int i = 0; i < proto.int32_data_size(); ++i) {
@@ -140,11 +140,12 @@ Result<ir::TensorPtr> copy_raw(ElementType type, std::vector<int64_t> dims, cons
 
 Result<ir::TensorPtr> read_tensor(const pb::TensorProto& proto) {
   if (proto.has_segment() || proto.data_location() == pb::TensorProto::EXTERNAL)
-    return invalid_model("a tensor outside of a model has segments or external data");
+    return invalid_model("a tensor outside of a model must not have segments or external data");
   ASSIGN_OR_RETURN(const ElementType type, read_element_type(proto.data_type()));
   ASSIGN_OR_RETURN(std::vector<int64_t> dims, read_dims(proto, kMostDims));
   if (!proto.has_raw_data()) return read_typed(proto, type, std::move(dims));
-  if (typed_field_count(proto) != 0) return invalid_model("the tensor has raw_data and a typed field too");
+  if (typed_field_count(proto) != 0)
+    return invalid_model("the tensor has both raw_data and a typed field; keep one");
   const std::string& raw = proto.raw_data();
   return copy_raw(type, std::move(dims), reinterpret_cast<const std::byte*>(raw.data()), raw.size());
 }

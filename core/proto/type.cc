@@ -8,16 +8,15 @@ namespace {
 using ir::ElementType;
 using ir::Type;
 
-/// 0: not stated.
+/// 0 means that the file gives no type.
 Result<ElementType> read_element(int32_t number) {
   return number == 0 ? ElementType::kUndefined : read_element_type(number);
 }
 
-/// Symbols are shown in messages; one that cannot be shown as it is says no more than that the dimension is
-/// unknown.
+/// Symbols appear in messages. One with unprintable characters is dropped; the dimension is then unknown.
 std::string read_symbol(const std::string& name) { return printable(name) == name ? name : std::string(); }
 
-/// Exporters write unknown dimensions as nothing, as a name or as -1.
+/// Exporters write an unknown dimension as nothing, as a name or as -1.
 ir::Shape read_shape(const pb::TensorShapeProto& proto) {
   std::vector<ir::Dim> dims;
   dims.reserve(static_cast<size_t>(proto.dim_size()));

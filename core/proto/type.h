@@ -7,11 +7,11 @@
 
 namespace tenon::proto {
 
-/// INVALID_MODEL for a number that is no element type.
+/// INVALID_MODEL for a number that is not an element type.
 Result<ir::ElementType> read_element_type(int32_t number);
 
-/// A TypeProto that says nothing gives kUnknown, a tensor without element type kUndefined. INVALID_MODEL for
-/// element types that do not exist, UNSUPPORTED for opaque ones. Depth and rank were checked where the message came in.
+/// An empty TypeProto gives kUnknown; a tensor without element type gives kUndefined. INVALID_MODEL for element
+/// types that do not exist, UNSUPPORTED for opaque types. The caller must have checked depth and rank.
 Result<ir::Type> read_type(const pb::TypeProto& proto);
 void write_type(const ir::Type& type, pb::TypeProto* out);
 

@@ -1,5 +1,5 @@
-// Conv or ConvTranspose, then BatchNormalization with constant statistics: both are affine per channel, so
-// the weights and the bias take the second up. Computed in double.
+// Merges a BatchNormalization with constant statistics into the Conv or ConvTranspose before it. Both are affine
+// per channel, so weights and bias absorb it. Computed in double.
 #include <cmath>
 
 #include "core/transform/edit.h"
@@ -41,7 +41,7 @@ std::optional<Affine> affine_of(const ir::Graph& graph, const ir::Node& bn) {
   return affine;
 }
 
-/// The output channel that element `index` of the weights belongs to.
+/// The output channel of element `index` of the weights.
 /// Conv: [M, C/group, ...]. ConvTranspose: [C, M/group, ...], with group g in the g-th part of C.
 size_t channel_of(size_t index, const std::vector<int64_t>& dims, size_t group, bool transposed) {
   size_t kernel = 1;

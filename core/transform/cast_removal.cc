@@ -1,4 +1,4 @@
-// Cast(Cast(x)) becomes one Cast when the inner one lost nothing.
+// Replaces Cast(Cast(x)) by one Cast when the inner one is lossless.
 #include "core/transform/edit.h"
 #include "core/transform/passes.h"
 
@@ -8,7 +8,8 @@ namespace {
 
 using ir::ElementType;
 
-/// Integers as [-2^low, 2^high) with low -1 for none; floats as digits of the fraction and range.
+/// The range of a type. Integers: [-2^low, 2^high), low -1 for unsigned. Floats: digits of the fraction, and
+/// exponent.
 struct Range {
   bool integer;
   int low, high;             // of integers: bits below and above zero
@@ -61,7 +62,7 @@ bool range_of(ElementType type, Range* out) {
   }
 }
 
-/// Every value of `from` is one of `to`. bool is only so to others: a Cast to it loses.
+/// Whether `to` can hold every value of `from`. bool embeds into other types, but no other type into bool.
 bool embeds(ElementType from, ElementType to) {
   if (from == to) return true;
   Range a, b;

@@ -1,4 +1,4 @@
-// Nodes with the same operator, attributes and inputs become one; small equal constants too.
+// Merges nodes with the same operator, attributes and inputs, and small equal constants.
 #include <cstring>
 #include <functional>
 #include <unordered_map>
@@ -11,8 +11,7 @@ namespace tenon::transform {
 
 namespace {
 
-/// Larger constants are the same only when they share their bytes: comparing weights takes longer than it
-/// saves.
+/// Larger constants are merged only when they share their bytes: comparing weights takes longer than it saves.
 constexpr size_t kMaxCompared = 4096;
 
 void mix(size_t& seed, size_t value) { seed ^= value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2); }
@@ -39,7 +38,7 @@ bool same_tensor(const ir::Tensor& a, const ir::Tensor& b) {
 }
 
 bool same_attribute(const ir::Attribute& a, const ir::Attribute& b) {
-  // Floats by bits: NaN is equal to itself, and the zeros differ.
+  // Compare floats by bits: NaN equals itself, 0 differs from -0.
   auto bits = [](float x, float y) { return std::memcmp(&x, &y, sizeof(float)) == 0; };
   if (a.name != b.name || a.type != b.type || a.reference != b.reference || a.i != b.i || !bits(a.f, b.f) ||
       a.s != b.s || a.ints != b.ints || a.strings != b.strings || a.types != b.types ||
@@ -105,8 +104,7 @@ size_t merge_constants(ir::Graph& graph) {
   return merged;
 }
 
-/// Every output that the second node has, the first has too, and none of the second's must stay an output of
-/// the graph beside the first's.
+/// Whether `first` has every output that `second` has, and the two are never both outputs of the graph.
 bool can_replace(const ir::Graph& graph, const ir::Node& second, const ir::Node& first) {
   for (size_t i = 0; i < second.outputs.size(); ++i) {
     if (second.outputs[i] == ir::kNone) continue;

@@ -1,5 +1,5 @@
-// Computes at load what depends on constants alone: Constant nodes here, everything else through the host's
-// evaluator.
+// Computes values that depend on constants only. Constant nodes are read here; the host's evaluator runs all
+// others.
 #include <algorithm>
 
 #include "core/base/stop.h"
@@ -14,24 +14,24 @@ namespace {
 
 using ir::ElementType;
 
-/// Values may grow this much by folding before the memory costs more than the time is worth: one node's results in
-/// relation to what it reads, and all of them in relation to the model's weights.
+/// Beyond these limits memory costs more than the time is worth. Results of one node may take kMaxGrowth times the
+/// size of its inputs, folding may add kMaxGrowth times the weights of the model; both at least kFreeBytes.
 constexpr int64_t kFreeBytes = int64_t{1} << 20;
 constexpr int64_t kMaxGrowth = 16;
-/// Results whose size only running tells (NonZero, strings, ...): of inputs no larger than this.
+/// Limit on inputs when the result size is known only after running (NonZero, strings, ...).
 constexpr int64_t kMaxUnknown = int64_t{64} << 10;
 
-/// The value that a Constant node states; null when it refers to an attribute of a function.
+/// The value of a Constant node; null when it refers to an attribute of a function.
 Result<ir::TensorPtr> stated_value(const ir::Node& node, int64_t limit_bytes) {
   for (const ir::Attribute& attribute : node.attributes) {
     if (!attribute.reference.empty()) break;
-    // Two underscores mark a tool's own notes.
+    // Two underscores mark names private to a tool.
     if (!attribute.name.starts_with("__")) return ir::constant_value(attribute, limit_bytes);
   }
   return ir::TensorPtr();
 }
 
-/// Bytes of a static type; -1 when only running tells.
+/// Bytes of a static type; -1 when known only at run time.
 int64_t bytes_of(const ir::Type& type) {
   int64_t bytes = 0;
   const int64_t count = type.is_tensor() ? type.shape.element_count() : -1;
@@ -61,7 +61,7 @@ class Folder {
   }
 
  private:
-  /// What a body captures and is constant outside becomes a constant inside.
+  /// Replaces captures of constants in nested graphs by constants there.
   static size_t push_into_bodies(ir::Graph& graph) {
     size_t changes = 0;
     for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
@@ -86,7 +86,7 @@ class Folder {
       const ir::Value& inner = body.value(capture.inner);
       if (!outer.is_constant() || inner.uses.empty()) continue;
       const ir::ValueId constant = body.add_constant(inner.name, outer.constant);
-      // An output of the body stays a capture: outputs are never constants.
+      // An output of a nested graph stays a capture, because outputs are never constants.
       const std::vector<ir::Use> uses = inner.uses;
       if (inner.output_count == 0) {
         body.replace_uses(capture.inner, constant);
@@ -112,7 +112,7 @@ class Folder {
     if (!options_.evaluator || !is_foldable(id)) return false;
     const Result<std::vector<ir::TensorPtr>> values = options_.evaluator(graph_of(node));
     if (!values.ok() && is_stopped(values.status())) return values.status();
-    // The provider may lack the operator, or memory: the node then runs where it would have run anyway.
+    // The provider may lack the operator or memory. The node then stays and runs as usual.
     if (!values.ok() || values->size() != count_outputs(node)) return false;
     const std::vector<ir::ValueId> outputs = node.outputs;
     int64_t made = 0;
@@ -151,14 +151,14 @@ class Folder {
     return bytes;
   }
 
-  /// Bytes by which folding may still make the model larger.
+  /// How many bytes folding may still add to the model.
   int64_t room() const {
     const int64_t worth = std::max(
         kFreeBytes, budget_.weights > INT64_MAX / kMaxGrowth ? INT64_MAX : budget_.weights * kMaxGrowth);
     return std::min(options_.fold_bytes, worth) - budget_.grown;
   }
 
-  /// Bytes of the constants that nobody but this node uses.
+  /// Bytes of the constants that only this node uses.
   int64_t bytes_let_go(ir::NodeId id) const {
     int64_t bytes = 0;
     const std::vector<ir::ValueId>& inputs = graph_.node(id).inputs;
@@ -185,7 +185,7 @@ class Folder {
 
   bool is_foldable(ir::NodeId id) const {
     const ir::Node& node = graph_.node(id);
-    // Quantised weights stay so: providers claim them together with the operator behind.
+    // Keep quantised weights: providers claim them together with the operator after them.
     if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") return false;
     if (ops::is_nondeterministic(node)) return false;
     int64_t read = 0;

@@ -1,4 +1,4 @@
-// Removes nodes whose outputs nobody uses, and constants that nobody reads.
+// Removes nodes without used outputs, and unused constants.
 #include "core/transform/edit.h"
 #include "core/transform/passes.h"
 

@@ -99,7 +99,7 @@ bool is_unused(const ir::Graph& graph, ir::NodeId id) {
   return true;
 }
 
-/// What a node reads: its inputs, and what its nested graphs capture.
+/// The values that a node reads: its inputs and the captures of its nested graphs.
 std::vector<ir::ValueId> reads_of(const ir::Node& node) {
   std::vector<ir::ValueId> values = node.inputs;
   for (const ir::Attribute& attribute : node.attributes) {
@@ -159,10 +159,10 @@ std::vector<ir::ValueId> Emitter::ops(std::string_view type, std::vector<ir::Val
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
   if (node.since_version == 0) {
-    status_ = unsupported("needs operator ", type, ", which opset ", opset_, " lacks");
+    status_ = unsupported("the lowering needs operator ", type, ", which opset ", opset_, " does not have");
     return results;
   }
-  // Placeholders: inference asks only which outputs are wanted.
+  // Placeholders: inference only needs to know which outputs are used.
   node.outputs.assign(outputs, 0);
   ops::InferInputs known;
   for (const ir::ValueId input : node.inputs) {
@@ -188,8 +188,7 @@ std::vector<ir::ValueId> Emitter::ops(std::string_view type, std::vector<ir::Val
 
 ir::ValueId Emitter::constant(ir::TensorPtr value) {
   if (value == nullptr) {
-    if (status_.ok())
-      status_ = unsupported("needs a constant of its operand's type, which is no known floating type");
+    if (status_.ok()) status_ = unsupported("the operand must have a known floating-point type");
     return ir::kNone;
   }
   return graph_.add_constant(str_cat(prefix_, "/constant"), std::move(value));

@@ -1,4 +1,4 @@
-// Pieces that transforms are made of. Internal to core/transform.
+// Building blocks of transforms. Internal to core/transform.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace tenon::transform {
 
 // ---- Looking ----
 
-/// The node that makes input `index` when it is of this operator of ai.onnx; else kNone.
+/// The producer of input `index` when it is this operator of ai.onnx, otherwise kNone.
 ir::NodeId producer_of(const ir::Graph& graph, const ir::Node& node, size_t index, std::string_view op_type);
 /// The constant at input `index`; null when missing or not constant.
 ir::TensorPtr constant_input(const ir::Graph& graph, const ir::Node& node, size_t index);
@@ -18,28 +18,27 @@ bool has_input(const ir::Node& node, size_t index);
 const ir::Type* input_type(const ir::Graph& graph, const ir::Node& node, size_t index);
 /// Rank of input `index`; -1 when not known.
 int input_rank(const ir::Graph& graph, const ir::Node& node, size_t index);
-/// Used by one input of one node and by nothing else.
+/// Whether one input of one node is the only use.
 bool used_once(const ir::Graph& graph, ir::ValueId value);
-/// Output 0 is the only one that anybody uses.
+/// Whether no output except the first is used.
 bool only_first_output_used(const ir::Graph& graph, const ir::Node& node);
 /// An attribute in old opsets, a constant input in new ones; nothing when missing or not constant.
 std::optional<std::vector<int64_t>> ints_of(const ir::Graph& graph, const ir::Node& node,
                                             std::string_view attribute, size_t input);
-/// The permutation of a Transpose; empty when it is not known (no attribute and no rank) or no permutation.
+/// The permutation of a Transpose. Empty when it is unknown (no attribute and no rank) or invalid.
 std::vector<int64_t> permutation(const ir::Graph& graph, const ir::Node& node);
 
 // ---- Changing ----
 
-/// All uses of `from` become uses of `to`; false, with nothing changed, when that would make a constant or an
-/// input an output of the graph, or give two outputs one value.
+/// Makes all uses of `from` uses of `to`. False, with nothing changed, when that would make a constant or an input
+/// an output of the graph, or two outputs one value.
 bool forward(ir::Graph& graph, ir::ValueId from, ir::ValueId to);
-/// Removes the node and those outputs of it that nobody uses.
+/// Removes the node and its unused outputs.
 void remove_node_and_outputs(ir::Graph& graph, ir::NodeId node);
-/// Removes the node if nobody uses its outputs, and then what only it used.
+/// Removes the node if its outputs are unused, then everything that only it used. Returns the number removed.
 size_t remove_if_unused(ir::Graph& graph, ir::NodeId node);
 
-/// Adds nodes of ai.onnx in a given opset, with their versions and the types of their outputs. The first
-/// failure stays and is told by `status`.
+/// Adds nodes of ai.onnx in a given opset, with their versions and output types. `status` gives the first failure.
 class Emitter {
  public:
   /// New names begin with `prefix`.
@@ -48,9 +47,9 @@ class Emitter {
   int64_t opset() const { return opset_; }
   ir::Graph& graph() { return graph_; }
   const Status& status() const { return status_; }
-  /// Unknown for kNone, which all values are after a failure.
+  /// Unknown for kNone. After a failure all values are kNone.
   const ir::Type& type(ir::ValueId value) const;
-  /// Later nodes' only output goes into an existing value without producer; ends with the next node.
+  /// The next node writes its only output to `value`, which must not have a producer.
   void into(ir::ValueId value) { into_ = value; }
 
   ir::ValueId op(std::string_view type, std::vector<ir::ValueId> inputs,
@@ -62,7 +61,7 @@ class Emitter {
   /// A scalar of a floating type.
   ir::ValueId scalar(ir::ElementType type, double value);
 
-  // Operators whose axes moved from an attribute to an input.
+  // Operators whose axes became an input in a later opset.
   ir::ValueId unsqueeze(ir::ValueId x, const std::vector<int64_t>& axes);
   ir::ValueId squeeze(ir::ValueId x, const std::vector<int64_t>& axes);
   ir::ValueId reduce(std::string_view type, ir::ValueId x, const std::vector<int64_t>& axes,
@@ -83,9 +82,9 @@ class Emitter {
 
 // ---- Numbers of constants ----
 
-/// Elements of a float16, bfloat16, float32 or float64 tensor; nothing for other types.
+/// The elements of a float16, bfloat16, float32 or float64 tensor; nothing for other types.
 std::optional<std::vector<double>> to_doubles(const ir::Tensor& tensor);
-/// Rounded to nearest even. Null where `type` is none that to_doubles takes: it may be unknown, or what the model says.
+/// Rounds to nearest even. Null when `type` is not one that to_doubles supports; it may be unknown.
 ir::TensorPtr from_doubles(ir::ElementType type, std::vector<int64_t> dims,
                            const std::vector<double>& values);
 

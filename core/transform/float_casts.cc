@@ -1,7 +1,7 @@
-// Nodes that compute in another floating type than the model says, for providers that lack the model's.
+// Makes nodes compute in another floating type than the model's, for providers that lack that type.
 //
-// The nodes chosen form a group: values between them change their type, so nothing is rounded inside; a Cast
-// stands only where the group meets the rest of the graph. Constants are converted once.
+// The chosen nodes form a group. Values between them change their type, so nothing is rounded inside. Casts are
+// added only at the border of the group. Constants are converted once.
 #include <algorithm>
 #include <unordered_map>
 
@@ -50,10 +50,10 @@ class Group {
     return type.is_tensor() && type.element == cast_.from;
   }
 
-  /// The operator takes the other type in the place of every old one and gives it back in every old one's.
+  /// Whether the operator accepts the new type in place of every old one, for inputs and outputs.
   bool has_form(const ir::Node& node) const {
     if (node.has_subgraph() || node.since_version == 0) return false;
-    // What changes types would need a Cast in front that does its work: one more each time.
+    // A Cast would need another Cast in front of it, again and again.
     if (node.is("Cast") || node.is("CastLike")) return false;
     std::vector<ir::Type> types(node.inputs.size());
     ops::InferInputs known;
@@ -84,7 +84,7 @@ class Group {
     return Emitter(graph_, opset_, str_cat(graph_.value(value).name, "/", ir::element_type_name(cast_.to)));
   }
 
-  /// The value keeps its id and changes its type; whoever is not in the group reads a Cast of it.
+  /// The value keeps its id and changes its type. Nodes outside of the group read a Cast of it.
   Status change_output(ValueId value) {
     const std::vector<ir::Use> uses = graph_.value(value).uses;
     const bool leaves =
@@ -114,7 +114,7 @@ class Group {
   Status change_inputs(ir::NodeId id) {
     for (uint32_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
       const ValueId value = graph_.node(id).inputs[i];
-      if (!is_old(value)) continue;  // in the group, or of a type that stays
+      if (!is_old(value)) continue;  // already changed, or of another type
       ASSIGN_OR_RETURN(const ValueId other, outside_value(value));
       graph_.set_input(id, i, other);
       const ir::Value& old = graph_.value(value);
@@ -153,8 +153,9 @@ class Group {
   const FloatCast cast_;
   int64_t opset_;
   Converted* converted_;
-  std::vector<bool> inside_;                      // per node there was
-  std::unordered_map<ValueId, ValueId> outside_;  // what the group reads of others, in the new type
+  std::vector<bool> inside_;  // per node that existed at the start
+  std::unordered_map<ValueId, ValueId>
+      outside_;  // values from outside of the group -> the same in the new type
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Nodes that give what they are given: Identity, Dropout at inference, a Cast to the same type, Reshape to
-// the same shape, Transpose in the same order, Pad with nothing, Slice of all, Concat of one, a product with
+// Removes nodes that return their input: Identity, Dropout at inference, Cast to the same type, Reshape to the same
+// shape, Transpose that keeps the order, Pad by nothing, Slice of everything, Concat of one input, product with
 // one, ...
 #include <algorithm>
 #include <unordered_map>
@@ -11,7 +11,7 @@ namespace tenon::transform {
 
 namespace {
 
-/// What a rule may look at.
+/// The arguments of a rule.
 struct Site {
   const ir::Graph& graph;
   const ir::Node& node;
@@ -22,14 +22,14 @@ struct Site {
 
 bool same_dim(const ir::Dim& a, const ir::Dim& b) { return a == b && (a.known() || !a.symbol.empty()); }
 
-/// Surely the same shape. One dimension may stay open where the count of elements settles it.
+/// Whether the shapes are certainly the same. One dimension may be unknown if the element counts are equal.
 bool same_shape(const ir::Type& a, const ir::Type& b, bool same_count) {
   if (!a.shape.has_rank || !b.shape.has_rank || a.shape.rank() != b.shape.rank()) return false;
   size_t open = 0;
   for (size_t i = 0; i < a.shape.rank(); ++i) {
     const ir::Dim &da = a.shape.dims[i], &db = b.shape.dims[i];
     if (same_dim(da, db)) {
-      if (da.value == 0) return false;  // with nothing in it the count settles nothing
+      if (da.value == 0) return false;  // with no elements, the count says nothing
       continue;
     }
     if (da.known() && db.known()) return false;
@@ -66,7 +66,7 @@ bool pad(const Site& site) {
          std::all_of(pads->begin(), pads->end(), [](int64_t pad) { return pad == 0; });
 }
 
-/// From the first to the last element of every axis, in steps of one.
+/// Whether the slice covers every axis from the first element to the last, in steps of one.
 bool slice(const Site& site) {
   const auto starts = ints_of(site.graph, site.node, "starts", 1),
              ends = ints_of(site.graph, site.node, "ends", 2);
@@ -91,12 +91,12 @@ bool all_equal(const ir::TensorPtr& tensor, double wanted) {
          std::all_of(values->begin(), values->end(), [wanted](double value) { return value == wanted; });
 }
 
-/// x * 1 and x / 1 are x, bit by bit.
+/// x * 1 and x / 1 equal x bit by bit.
 bool times_one(const Site& site) {
   return keeps_shape(site) && all_equal(constant_input(site.graph, site.node, 1), 1.0);
 }
 
-/// Also for inputs of quantised type and others: the value itself passes through.
+/// These rules hold for all element types: the value itself passes through.
 const std::unordered_map<std::string_view, bool (*)(const Site&)>& rules() {
   static const std::unordered_map<std::string_view, bool (*)(const Site&)> table = {
       {"Identity", always},     {"Dropout", dropout},
@@ -122,7 +122,7 @@ Result<bool> remove_identity(Context&, ir::Graph& graph, ir::NodeId id) {
   const auto rule = rules().find(node.op_type);
   if (rule == rules().end() || !rule->second(Site{graph, node})) return false;
   const ir::ValueId from = node.outputs[0], to = node.inputs[0];
-  // A value that is an output keeps the type it is declared with.
+  // A graph output keeps its declared type.
   const ir::Type declared = graph.value(from).type;
   const bool was_output = graph.value(from).output_count != 0;
   if (!forward(graph, from, to)) return false;

@@ -1,4 +1,4 @@
-// An If whose condition is a constant becomes the nodes of the branch it takes.
+// Replaces an If with a constant condition by the nodes of the branch that it takes.
 #include "core/transform/edit.h"
 #include "core/transform/passes.h"
 
@@ -6,7 +6,7 @@ namespace tenon::transform {
 
 namespace {
 
-/// The constant's truth; nothing when it is no single boolean.
+/// The value of a constant with one boolean; nothing for other constants.
 std::optional<bool> truth_of(const ir::TensorPtr& condition) {
   if (condition == nullptr || condition->type() != ir::ElementType::kBool ||
       condition->element_count() != 1) {
@@ -15,7 +15,7 @@ std::optional<bool> truth_of(const ir::TensorPtr& condition) {
   return condition->data()[0] != std::byte{0};
 }
 
-/// Copies a branch into the graph around it, in the place of the If.
+/// Copies a branch into the outer graph, in place of the If.
 class BranchInliner {
  public:
   BranchInliner(ir::Graph& graph, const ir::Node& node, const ir::Graph& body)
@@ -38,7 +38,7 @@ class BranchInliner {
   }
 
  private:
-  /// What a node of the branch makes takes the place of the If's output at once.
+  /// Maps values that nodes of the branch produce directly to the outputs of the If.
   void map_results() {
     for (size_t i = 0; i < results_.size(); ++i) {
       if (results_[i] == ir::kNone) continue;
@@ -82,7 +82,8 @@ class BranchInliner {
   std::vector<ir::ValueId> results_;
   const ir::Graph& body_;
   std::vector<ir::ValueId> map_;
-  std::vector<std::pair<ir::ValueId, ir::ValueId>> passed_through_;  // value of the branch, output of the If
+  std::vector<std::pair<ir::ValueId, ir::ValueId>>
+      passed_through_;  // (value of the branch, output of the If)
 };
 
 }  // namespace

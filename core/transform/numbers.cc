@@ -1,4 +1,4 @@
-// Elements of floating types as double and back.
+// Converts elements of floating types to double and back.
 #include <cstring>
 
 #include "core/base/half.h"

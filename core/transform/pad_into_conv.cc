@@ -1,4 +1,4 @@
-// Pad with zeros, then Conv: the Conv pads by itself.
+// Merges a Pad with zeros into the padding of the Conv after it.
 #include <algorithm>
 
 #include "core/transform/edit.h"
@@ -21,8 +21,8 @@ bool pads_with_zero(const ir::Graph& graph, const ir::Node& pad) {
   return numbers && numbers->size() == 1 && (*numbers)[0] == 0;
 }
 
-/// Amounts per axis, beginnings then ends, for all `rank` axes; empty when not known or not only spatial and
-/// positive.
+/// Amounts for all `rank` axes, first the begins, then the ends. Empty when they are unknown, negative or not only
+/// spatial.
 std::vector<int64_t> spatial_pads(const ir::Graph& graph, const ir::Node& pad, size_t rank) {
   const auto given = ints_of(graph, pad, "pads", 1);
   if (!given) return {};

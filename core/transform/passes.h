@@ -1,4 +1,4 @@
-// The built-in transforms; each function is documented in its file. Internal to core/transform.
+// The built-in transforms. Each is documented in its file. Internal to core/transform.
 #pragma once
 
 #include "core/transform/transform.h"

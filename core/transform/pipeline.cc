@@ -7,8 +7,8 @@ namespace tenon::transform {
 
 namespace {
 
-constexpr int kMaxRounds = 4;  // published models settle after two
-constexpr int kMaxSweeps = 8;  // of one rule over a graph
+constexpr int kMaxRounds = 4;  // published models need two at most
+constexpr int kMaxSweeps = 8;  // of one rule over one graph
 
 Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule& rule) {
   size_t total = 0;
@@ -29,7 +29,7 @@ Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule&
   return total;
 }
 
-/// Inner graphs first, so that what they no longer capture is known when their turn in the outer one comes.
+/// Nested graphs first, so that the outer graph no longer has the captures that they drop.
 Result<size_t> apply(Context& context, ir::Graph& graph, const Transform& transform) {
   size_t total = 0;
   for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
@@ -108,8 +108,8 @@ class Pipeline {
     return changes;
   }
 
-  /// A contradiction that shows only now, with more values known, is for the provider to tell when the node
-  /// runs: the model was accepted without. Types then stay as they were.
+  /// Ignores a contradiction that shows only now that more values are known: the model was accepted, and the
+  /// provider reports the error when the node runs. Types then stay as they were.
   void refresh_types() {
     if (!stale_) return;
     stale_ = false;
@@ -137,23 +137,23 @@ const std::vector<Transform>& transforms() {
   static const std::vector<Transform> table = {
       {"if_with_constant_condition", "an If whose condition is known becomes the branch it takes", true,
        inline_constant_if, nullptr},
-      {"constant_folding", "what depends on constants alone is computed once, at load", true, nullptr,
+      {"constant_folding", "values that depend only on constants are computed once, at load", true, nullptr,
        fold_constants},
       {"shape_folding", "shape arithmetic on known dimensions becomes constants", true, nullptr, fold_shapes,
        true},
-      {"identity_removal", "nodes that change nothing: Identity, Dropout, empty Pad, Slice of all, ...", true,
+      {"identity_removal",
+       "nodes that return their input are removed: Identity, Dropout, empty Pad, full Slice, ...", true,
        remove_identity, nullptr, true},
-      {"cast_removal", "a Cast of a Cast that lost nothing becomes one Cast", true, remove_cast, nullptr,
-       true},
-      {"transpose_sinking", "Transposes that cancel, also across elementwise nodes, disappear", true,
+      {"cast_removal", "a Cast of a lossless Cast becomes one Cast", true, remove_cast, nullptr, true},
+      {"transpose_sinking", "Transposes that cancel, also across elementwise nodes, are removed", true,
        sink_transpose, nullptr, true},
-      {"pad_into_conv", "a Pad with zeros becomes the padding of the Conv behind it", true,
-       fuse_pad_into_conv, nullptr},
+      {"pad_into_conv", "a Pad with zeros becomes the padding of the Conv after it", true, fuse_pad_into_conv,
+       nullptr},
       {"bn_into_conv", "a BatchNormalization becomes part of the weights of the Conv before it", true,
        fuse_bn_into_conv, nullptr},
-      {"common_subexpressions", "nodes that compute the same become one", true, nullptr,
+      {"common_subexpressions", "nodes that compute the same value are merged", true, nullptr,
        merge_common_subexpressions},
-      {"dead_nodes", "nodes and constants that nobody uses go", true, nullptr, remove_dead_nodes},
+      {"dead_nodes", "unused nodes and constants are removed", true, nullptr, remove_dead_nodes},
   };
   return table;
 }

@@ -1,5 +1,5 @@
-// Shape arithmetic on known dimensions becomes constants; the target of a Reshape becomes one too when all
-// but one of its elements are known, or are the input's own dimensions.
+// Turns shape arithmetic on known dimensions into constants. Also the target of a Reshape, when all but one of its
+// elements are known or are dimensions of the input.
 #include <algorithm>
 
 #include "core/ops/ops.h"
@@ -52,10 +52,10 @@ class ShapeFolder {
     return true;
   }
 
-  /// Numbers that mean the same: -1 is what remains, 0 copies the input's dimension. Empty when there are
-  /// none.
+  /// An equivalent Reshape target of numbers: -1 for the remaining dimension, 0 for a copied one. Empty when there
+  /// is none.
   static std::vector<int64_t> simplify(const std::vector<ops::Element>& items, const ir::Shape& input) {
-    // Zeros among the numbers leave -1 without a meaning.
+    // With a 0 in the target, -1 has no meaning.
     auto is = [](int64_t value) {
       return [value](const ops::Element& e) { return e.known && e.value == value; };
     };
@@ -90,7 +90,7 @@ class ShapeFolder {
 
 Result<size_t> fold_shapes(Context& context, ir::Graph& graph) {
   const Result<ops::Inference> known = ops::infer_values(graph, context.model.functions, {});
-  // A contradiction in an accepted model is for the provider to tell when the node runs.
+  // Ignore a contradiction in an accepted model: the provider reports the error when the node runs.
   return known.ok() ? ShapeFolder(graph, *known).run() : 0;
 }
 

@@ -1,9 +1,9 @@
-// Graph to graph: what makes a model smaller or faster whoever runs it, and the lowering of fused operators
-// that nobody claims.
+// Graph to graph: makes a model smaller or faster for any provider, and lowers fused operators that no provider
+// claims.
 //
-// Two kinds of transforms, each in a file of its own and switched off by name: rewrite rules look at one node
-// and its neighbours, passes at a whole graph. All keep the names and types of the model's inputs and
-// outputs. Nothing here knows a provider: what a provider fuses it claims as a group of nodes.
+// There are two kinds of transforms: a rewrite rule changes one node and its neighbours, a pass changes a whole
+// graph. Each has its own file and can be switched off by name. All keep the names and types of the model's inputs
+// and outputs. Nothing here depends on a provider: a provider that fuses nodes claims them as a group.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@
 
 namespace tenon::transform {
 
-/// Runs a graph without inputs, whose values are all constants or computed from them, and gives its outputs.
-/// Handed in by the host. UNSUPPORTED when it cannot: the node then stays as it is.
+/// Runs a graph without inputs, whose values are constants or computed from constants, and returns its outputs. The
+/// host provides it. When it fails, for example with UNSUPPORTED, the node stays as it is.
 using Evaluator = std::function<Result<std::vector<ir::TensorPtr>>(const ir::Graph& graph)>;
 
 struct Options;
 
-/// What transforms work with.
+/// The surroundings of a transform.
 struct Context {
-  const ir::Graph& whole;  // that the pipeline runs over
+  const ir::Graph& whole;  // the graph that the pipeline runs on
   const ir::ModelInfo& model;
   const Options& options;
 };
 
-/// Local: tries to rewrite at one node and tells whether it did. The node may be gone after that. Applied
-/// until nothing changes, or a bound.
+/// Local: tries to rewrite at one node and returns whether it did. The node may be gone after that. Applied until
+/// nothing changes, up to a limit.
 using RewriteRule = std::function<Result<bool>(Context& context, ir::Graph& graph, ir::NodeId node)>;
-/// Whole graph; tells the number of changes. Called for every nested graph as well, inner ones first.
+/// Whole graph; returns the number of changes. Called for every nested graph as well, inner ones first.
 using GraphPass = std::function<Result<size_t>(Context& context, ir::Graph& graph)>;
 
 /// One transform by name; exactly one of the two functions is set.
@@ -44,23 +44,23 @@ struct Transform {
   bool on = true;  // by default
   RewriteRule rule;
   GraphPass pass;
-  bool needs_types = false;  // types are inferred again before it when something has changed
+  bool needs_types = false;  // infer types again before it if anything has changed
 };
 
-/// What folding has added to a model.
+/// The memory that folding has added to a model.
 struct FoldBudget {
-  int64_t weights = -1;  // bytes of the constants before anything was folded; -1: not counted yet
+  int64_t weights = -1;  // bytes of the constants before any folding; -1: not counted yet
   int64_t grown = 0;     // bytes
 };
 
 struct Options {
-  /// By name; overrides the default. NOT_FOUND for a name that is no transform.
+  /// Switches transforms on or off by name. NOT_FOUND for an unknown name.
   std::map<std::string, bool, std::less<>> enabled;
   Evaluator evaluator;
-  /// Bytes by which folding may make the model larger, all values together.
+  /// Limit in bytes on what folding adds to the model, over all values.
   int64_t fold_bytes = int64_t{64} << 20;
-  /// How much of that is used. Copies of the options share it: what is folded at load and what is folded after
-  /// expanding functions belong to one model.
+  /// The part of fold_bytes that is used. Copies of the options share it, because folding at load and folding after
+  /// functions are expanded belong to one model.
   std::shared_ptr<FoldBudget> folded = std::make_shared<FoldBudget>();
 };
 
@@ -69,36 +69,36 @@ struct Applied {
   size_t changes = 0;
 };
 struct Report {
-  std::vector<Applied> applied;  // in order of the pipeline, every transform that ran
+  std::vector<Applied> applied;  // every transform that ran, in order of the pipeline
   int rounds = 0;
 
   size_t changes(std::string_view name) const;
 };
 
-/// The built-in transforms in the order in which they run. Read-only, any thread.
+/// The built-in transforms in the order in which they run. Read-only; thread-safe.
 const std::vector<Transform>& transforms();
 
-/// Runs the pipeline over a graph of the model and its nested graphs until nothing changes, or a bound of
-/// rounds. Types must have been inferred, and are again at the end. Not thread-safe for one graph.
+/// Runs the pipeline over a graph of the model and its nested graphs until nothing changes, up to a limit of
+/// rounds. Types must have been inferred; they are inferred again at the end. Not thread-safe for one graph.
 Result<Report> run_pipeline(ir::Graph& graph, const ir::ModelInfo& model, const Options& options);
 
-/// Replaces a fused operator of com.microsoft (or one that ai.onnx has dropped) by operators of ai.onnx, like
-/// inlining a function. UNSUPPORTED, naming the node, when the operator or this use of it has no such form;
-/// the graph is then as it was.
+/// Replaces a fused operator of com.microsoft, or one that ai.onnx has dropped, by operators of ai.onnx, like
+/// inlining a function. UNSUPPORTED names the node when the operator, or this use, cannot be expressed; the graph
+/// is then unchanged.
 Status lower_contrib(ir::Graph& graph, ir::NodeId node, const std::map<std::string, int64_t>& opset_imports);
-/// Whether lower_contrib knows the operator (a particular use may still have no form).
+/// Whether lower_contrib supports the operator. A particular use may still fail.
 bool can_lower_contrib(const ir::Node& node);
 
 struct FloatCast {
   ir::ElementType from, to;  // two of float16, bfloat16, float32, float64
 };
-/// Constants that were converted, so that it is done once.
+/// Converted constants, so that each is converted once.
 using Converted = std::map<ir::TensorPtr, ir::TensorPtr>;
 
-/// Lets those of `nodes` that read or make tensors of type `from` compute in `to`. Nothing is rounded between
-/// them; Casts stand where they meet other nodes, inputs and outputs, whose types stay. Node ids stay too.
-/// Gives the nodes that changed; one whose operator has no form in the other type, or is a Cast,
-/// is left as it was.
+/// Makes those of `nodes` that read or produce tensors of type `from` compute in `to`. Values between them are not
+/// rounded. Casts are added where they meet other nodes, inputs and outputs, which keep their types. Node ids stay
+/// valid. Returns the nodes that changed. A Cast, or a node whose operator does not support the other type, is left
+/// as it was.
 Result<std::vector<ir::NodeId>> cast_nodes(ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
                                            FloatCast cast,
                                            const std::map<std::string, int64_t>& opset_imports,

@@ -1,5 +1,4 @@
-// Two Transposes in a row become one; a Transpose that undoes others cancels them, also across elementwise
-// nodes.
+// Merges two Transposes in a row. Cancels Transposes that undo each other, also across elementwise nodes.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -18,7 +17,7 @@ using Permutation = std::vector<int64_t>;
 
 constexpr size_t kMaxRegion = 16;  // nodes between the Transposes
 
-/// Applying `first` and then `second`.
+/// The permutation that applies `first`, then `second`.
 Permutation compose(const Permutation& first, const Permutation& second) {
   Permutation out(second.size());
   for (size_t i = 0; i < second.size(); ++i) out[i] = first[static_cast<size_t>(second[i])];
@@ -27,7 +26,7 @@ Permutation compose(const Permutation& first, const Permutation& second) {
 
 bool is_identity(const Permutation& perm) { return std::is_sorted(perm.begin(), perm.end()); }
 
-/// Elementwise, and indifferent to the order of axes.
+/// Elementwise operators, which do not depend on the order of axes.
 bool is_elementwise(const ir::Node& node) {
   static const std::set<std::string_view> names = {
       "Abs",         "Acos",      "Add",       "Asin",       "Atan", "Cast",  "Ceil",  "Celu",
@@ -36,20 +35,20 @@ bool is_elementwise(const ir::Node& node) {
       "Neg",         "Not",       "Pow",       "Reciprocal", "Relu", "Round", "Selu",  "Sigmoid",
       "Sign",        "Sin",       "Softplus",  "Softsign",   "Sqrt", "Sub",   "Tan",   "Tanh",
       "Where",       "Equal",     "Greater",   "Less",       "And",  "Or",    "Xor",   "HardSwish"};
-  // Opsets before 7 broadcast along a stated axis.
+  // Before opset 7, operators broadcast along an explicit axis.
   return node.domain.empty() && names.count(node.op_type) != 0 && node.find("axis") == nullptr &&
          node.find("broadcast") == nullptr;
 }
 
-/// The elementwise nodes between a Transpose and those it undoes.
+/// The elementwise nodes between a Transpose and the Transposes that it undoes.
 class Region {
  public:
   Region(const ir::Graph& graph, ir::NodeId last) : graph_(graph), last_(last) {
     perm_ = permutation(graph, graph.node(last));
   }
 
-  /// True when the whole region can be computed in the order of axes behind the last Transpose, and one of
-  /// the Transposes before it goes away with that.
+  /// Whether the region can be computed in the axis order after the last Transpose, and at least one Transpose
+  /// before it can be removed.
   bool find() {
     if (perm_.empty()) return false;
     const ir::ValueId top = graph_.node(last_).inputs[0];
@@ -58,8 +57,7 @@ class Region {
 
   const std::set<ir::NodeId>& nodes() const { return nodes_; }
   const Permutation& perm() const { return perm_; }
-  /// Inputs of nodes of the region that come from outside: the Transpose to skip, or kNone for a small
-  /// constant.
+  /// Inputs of the region from outside: the Transpose to skip, or kNone for a single element.
   const std::map<std::pair<ir::NodeId, uint32_t>, ir::NodeId>& leaves() const { return leaves_; }
 
  private:
@@ -86,7 +84,7 @@ class Region {
       leaves_[{id, index}] = ir::kNone;
       return true;
     }
-    // A scalar has no order of axes.
+    // A scalar has no axes.
     if (v.type.is_tensor() && v.type.shape.has_rank && v.type.shape.rank() == 0) {
       leaves_[{id, index}] = ir::kNone;
       return true;
@@ -103,7 +101,7 @@ class Region {
     return grow(value);
   }
 
-  /// By one node only, which the walk has come from; a value used twice inside would need a second look.
+  /// Only one use is allowed, the one the walk came from. A value with two uses inside would need another check.
   bool used_only_inside_or_last(ir::ValueId value) const { return used_once(graph_, value); }
 
   const ir::Graph& graph_;

@@ -2,22 +2,22 @@
 #                    [LINK <libraries>...] [FILES <files>...] [MANIFEST <template>] [NAME <name>]
 #                    [OUTPUT_DIRECTORY <folder>])
 #
-# Builds a provider: a module that exports one symbol, and the manifest that describes exactly that file.
+# Builds a provider: a module that exports one symbol, and the manifest of exactly that file.
 #
-#   ID, VERSION       as the provider answers in tenon_ep_negotiate; available to its code as TENON_PROVIDER_ID, _VERSION
-#   LINK              the vendor's libraries; the SDK itself is header-only and always there
-#   FILES             what else belongs to the provider, such as a library that it brings along ($<TARGET_FILE:..> of one that LINK
-#                     names): copied beside the library, listed in the manifest with their hashes, and installed
-#   MANIFEST          JSON with what only the author knows (provider.name, devices, options, traits ...); identity, ABI and
-#                     library are filled in after linking. Default: an empty object.
-#   NAME              of the target and the files, default ID; needed when one project builds an id twice
-#   OUTPUT_DIRECTORY  gets <name>.tenon.json and <name>/<version>/tenon_ep_<name>.so; default: providers.d in the build folder
+#   ID, VERSION       as the provider answers in tenon_ep_negotiate; its code gets them as TENON_PROVIDER_ID, _VERSION
+#   LINK              the vendor's libraries; the header-only SDK is always linked
+#   FILES             other files of the provider, such as a library that it ships ($<TARGET_FILE:..> of a target in LINK).
+#                     They are copied beside the library, listed in the manifest with their hashes, and installed.
+#   MANIFEST          JSON with the keys that only the author knows (provider.name, devices, options, traits ...); identity,
+#                     ABI and library are filled in after linking. Default: an empty object.
+#   NAME              of the target and the files; default: ID. Needed when one project builds an id twice.
+#   OUTPUT_DIRECTORY  gets <name>.tenon.json and <name>/<version>/tenon_ep_<name>.so. Default: providers.d in the build folder.
 #
-# Makes the target tenon_ep_<name> and an installation component of that name: both files go to <libdir>/tenon/providers.d,
-# which a host of the same prefix searches. Variables: TENON_PROVIDER_OUTPUT_DIRECTORY is the default of OUTPUT_DIRECTORY,
-# TENON_PROVIDER_INSTALL set to OFF leaves the installation out.
+# Makes the target tenon_ep_<name> and an installation component of that name. Manifest and library are installed in
+# <libdir>/tenon/providers.d, which a host of the same prefix searches. Variables: TENON_PROVIDER_OUTPUT_DIRECTORY is the
+# default of OUTPUT_DIRECTORY; TENON_PROVIDER_INSTALL=OFF skips the installation.
 
-# The ABI that providers of this SDK are built against, from the header itself.
+# Reads the ABI version of this SDK from its header.
 function(_tenon_sdk_abi out_abi out_manifest_version)
   get_target_property(installed TenonSdk::sdk INTERFACE_INCLUDE_DIRECTORIES)
   find_file(header tenon/ep.h PATHS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include ${installed} NO_DEFAULT_PATH NO_CACHE REQUIRED)
@@ -66,8 +66,8 @@ function(tenon_add_provider)
   add_library(${target} MODULE ${arg_SOURCES} ${note})
   target_link_libraries(${target} PRIVATE TenonSdk::sdk ${arg_LINK})
   target_compile_definitions(${target} PRIVATE TENON_PROVIDER_ID="${arg_ID}" TENON_PROVIDER_VERSION="${arg_VERSION}")
-  # With default visibility gcc makes inline variables unique in the process: the second provider would see the first one's
-  # kernels, and unloading would do nothing.
+  # With default visibility gcc makes inline variables unique in the process: a second provider would see the kernels of the
+  # first, and unloading would do nothing.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   set_target_properties(
     ${target}
@@ -78,7 +78,7 @@ function(tenon_add_provider)
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON
                POSITION_INDEPENDENT_CODE ON
-               BUILD_WITH_INSTALL_RPATH ON # the file is hashed after linking and never changed afterwards
+               BUILD_WITH_INSTALL_RPATH ON # the manifest has the hash of the linked file, so it must not change
                INSTALL_RPATH "$ORIGIN"
                LIBRARY_OUTPUT_DIRECTORY ${arg_OUTPUT_DIRECTORY}/${arg_NAME}/${arg_VERSION})
   target_link_options(${target} PRIVATE LINKER:--version-script=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/provider.map)
@@ -121,7 +121,7 @@ function(tenon_add_provider)
   if(DEFINED TENON_PROVIDER_INSTALL AND NOT TENON_PROVIDER_INSTALL)
     return()
   endif()
-  # FILES, not TARGETS: an installation must not strip or relink what the manifest describes.
+  # FILES, not TARGETS: the installation must not strip or relink the library, because the manifest has its hash.
   include(GNUInstallDirs)
   set(destination ${CMAKE_INSTALL_LIBDIR}/tenon/providers.d)
   install(FILES $<TARGET_FILE:${target}> DESTINATION ${destination}/${arg_NAME}/${arg_VERSION} COMPONENT ${target}
@@ -133,8 +133,8 @@ function(tenon_add_provider)
           COMPONENT ${target})
 endfunction()
 
-# tenon_add_provider_test(<target> [CASES <folder>...] [ARGUMENTS <words>...]): a test of CTest that runs tenon-cts on what
-# tenon_add_provider() made. Needs find_package(TenonSdk COMPONENTS cts).
+# tenon_add_provider_test(<target> [CASES <folder>...] [ARGUMENTS <words>...]): a CTest test that runs tenon-cts on a provider
+# of tenon_add_provider(). Needs find_package(TenonSdk COMPONENTS cts).
 function(tenon_add_provider_test target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "CASES;ARGUMENTS")
   get_target_property(manifest ${target} TENON_MANIFEST)

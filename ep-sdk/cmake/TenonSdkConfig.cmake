@@ -1,7 +1,7 @@
 include(${CMAKE_CURRENT_LIST_DIR}/TenonSdkTargets.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/TenonAddProvider.cmake)
 
-# COMPONENTS cts: the kit that checks providers, TenonSdk::cts, and tenon_add_provider_test().
+# COMPONENTS cts: TenonSdk::cts, the kit that checks providers, for tenon_add_provider_test().
 set(TenonSdk_cts_FOUND FALSE)
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/TenonCtsTargets.cmake)
   include(${CMAKE_CURRENT_LIST_DIR}/TenonCtsTargets.cmake)

@@ -1,5 +1,5 @@
-# cmake -D TEMPLATE=.. -D OUTPUT=.. -D LIBRARY=.. -D ID=.. ... -P: the author's part of a manifest plus what is known only
-# after linking. Written beside its place and renamed, so that a host that is looking never sees half of it.
+# cmake -D TEMPLATE=.. -D OUTPUT=.. -D LIBRARY=.. -D ID=.. ... -P: completes the author's part of a manifest with the values
+# that are known only after linking. Writes a new file and renames it, so that a host never sees half a manifest.
 if(TEMPLATE)
   file(READ ${TEMPLATE} manifest)
 else()
@@ -43,7 +43,7 @@ set_json(library sha256 "\"${sha256}\"")
 set_json(library size ${size})
 set_json(library os "\"${OS}\"")
 set_json(library arch "\"${ARCH}\"")
-# Files that were copied beside the library, named by where they came from, separated by |.
+# Files that were copied beside the library: their original paths, separated by |.
 string(REPLACE "|" ";" files "${FILES}")
 list(LENGTH files count)
 if(count GREATER 0)
@@ -61,7 +61,7 @@ if(count GREATER 0)
     set_json(files ${number} size ${size})
   endforeach()
 endif()
-if(SANITIZER MATCHES "address|thread") # UndefinedBehaviorSanitizer needs nothing of the host
+if(SANITIZER MATCHES "address|thread") # UndefinedBehaviorSanitizer does not need a host built with it
   set_json(library sanitizer "\"${CMAKE_MATCH_0}\"")
 endif()
 

@@ -39,7 +39,7 @@ void note(void* caller, std::atomic<int64_t>& counter) {
 }
 #endif
 
-/// The addresses at which the library is mapped.
+/// For dl_iterate_phdr: finds the addresses at which the library of path `context` is mapped.
 int find_module(dl_phdr_info* info, size_t, void* context) {
   const auto& path = *static_cast<const std::string*>(context);
   char real[PATH_MAX];

@@ -1,5 +1,5 @@
-// Who takes memory or a lock: allocation and mutex functions of this program stand before the C library's, so that a call from
-// within the provider's own code can be told from its driver's.
+// Counts allocations and locks of one library. This program replaces allocation and mutex functions of the C
+// library, so that it can tell calls by the provider's own code from calls by its driver.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ struct Watched {
   int64_t allocations = 0, locks = 0;
 };
 
-/// False in builds whose sanitizer replaces these functions itself.
+/// False in builds whose sanitizer replaces these functions, and without glibc.
 bool can_watch();
-/// Counts calls on any thread whose caller lies in the library of this path, until stop_watching().
+/// Counts calls from the library of this path, on any thread, until stop_watching().
 void watch(const std::string& module_path);
 Watched stop_watching();
 

@@ -36,7 +36,7 @@ std::vector<Claimed> claimed_probes(const Target& target, const Subject& subject
     } catch (const CallFailed& failed) {
       throw NotApplicable(failed.what());
     }
-    // What a claim that breaks a rule holds is seen by the check of that rule.
+    // A claim with other nodes breaks a rule; the check of that rule reports it.
     if (offer.claims.size() != 1 || offer.claims[0].nodes != std::vector<uint32_t>{0}) continue;
     out.push_back({std::move(probe), std::move(graph), offer.claims[0]});
   }

@@ -1,4 +1,4 @@
-// What most checks begin with: the library negotiated with, the provider open, probes that it claims.
+// The start of most checks: a negotiated library, an open provider, and probes that it claims.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@
 
 namespace tenon::cts {
 
-/// The library, and a subject of it. What cannot be opened is somebody else's failure: NotApplicable.
+/// The library, and a subject of it. Throws NotApplicable when the subject cannot be opened: other checks report
+/// that.
 class Bench {
  public:
   /// How far the subject is opened.
@@ -33,37 +34,36 @@ class Bench {
   const Target& target_;
 };
 
-/// A probe that the provider claims, with the claim.
+/// A probe that the provider claims, and the claim.
 struct Claimed {
   Probe probe;
   GraphCase graph;
   Claim claim;
 };
 
-/// All probes that are claimed; NotApplicable when there is none.
+/// All probes that are claimed. Throws NotApplicable when there is none.
 std::vector<Claimed> claimed_probes(const Target& target, const Subject& subject);
-/// The first of them that `fits`, NotApplicable when none does.
+/// The first of them that `fits`. Throws NotApplicable when none does.
 Claimed first_claimed(const std::vector<Claimed>& all, const char* what,
                       const std::function<bool(const Claimed&)>& fits);
 
-/// Calls `body` with each claimed probe; a slot that fails there is Failed.
+/// Calls `body` with each claimed probe. Throws Failed when a slot fails there.
 void each_claimed(const Target& target, const std::function<void(const Subject&, const Claimed&)>& body);
 bool has_sequence_or_string(const Claimed& claimed);
-/// Whether a Run of this claim fills memory that the host gives, all of it tensors of numbers.
+/// Whether all inputs and outputs are numeric tensors and the host allocates the outputs.
 bool is_plain(const Claimed& claimed);
 
 /// Compiles, prepares and runs one claim. Throws CallFailed and Failed.
 std::vector<Tensor> run_claim(const Subject& subject, const Claimed& claimed, const RunSetup& setup = {});
 
-/// Failed, naming `rule`, when outputs differ.
+/// Throws Failed with `what` and `cure` when outputs differ.
 void require_equal(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected,
                    const std::string& what, const std::string& cure);
 
-/// Failed when the provider broke this rule on the way.
+/// Throws Failed when the provider has broken this rule.
 void require_no_violation(int rule);
 
-/// Nodes in a row, each reading what the one before makes, of an operator that the provider claims and that keeps type and
-/// shape.
+/// A chain of `length` nodes, each reading the output of the one before. `unary` keeps type and shape.
 GraphCase make_chain(const Claimed& unary, int length);
 
 }  // namespace tenon::cts

@@ -38,8 +38,8 @@ class Reader {
     header_ = at<Elf64_Ehdr>(0);
     const bool elf = std::memcmp(header_.e_ident, ELFMAG, SELFMAG) == 0;
     if (!elf || header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_ident[EI_DATA] != ELFDATA2LSB)
-      throw Failed("the library is no 64-bit little-endian ELF file", "build it for the target's system");
-    if (header_.e_type != ET_DYN) throw Failed("the library is no shared library", "link it with -shared");
+      throw Failed("the library is not a 64-bit little-endian ELF file", "build it for the target's system");
+    if (header_.e_type != ET_DYN) throw Failed("the file is not a shared library", "link it with -shared");
     out_.arch = arch_name(header_.e_machine);
     for (uint16_t i = 0; i < header_.e_phnum; ++i)
       programs_.push_back(at<Elf64_Phdr>(header_.e_phoff + uint64_t{i} * header_.e_phentsize));
@@ -100,7 +100,7 @@ class Reader {
     if (tags.count(DT_SYMTAB) != 0) symbols(offset_of(tags[DT_SYMTAB]), symbol_count(tags));
   }
 
-  /// Only the hash tables say how many symbols there are.
+  /// Number of dynamic symbols. Only the hash tables have it.
   uint64_t symbol_count(std::map<int64_t, uint64_t>& tags) const {
     if (tags.count(DT_HASH) != 0) return at<uint32_t>(offset_of(tags[DT_HASH]) + 4);
     if (tags.count(DT_GNU_HASH) == 0) return 0;
@@ -112,7 +112,7 @@ class Reader {
     uint64_t last = 0;
     for (uint32_t i = 0; i < buckets; ++i) last = std::max<uint64_t>(last, at<uint32_t>(buckets_at + i * 4));
     if (last < first) {
-      // Nothing is exported; what is imported stands before the first hashed symbol.
+      // Nothing is exported: imports come before the first hashed symbol.
       return first;
     }
     while ((at<uint32_t>(chains_at + (last - first) * 4) & 1) == 0) ++last;
@@ -133,7 +133,7 @@ class Reader {
       }
       const bool visible = visibility == STV_DEFAULT || visibility == STV_PROTECTED;
       const bool linkers = std::find(std::begin(kLinkers), std::end(kLinkers), name) != std::end(kLinkers);
-      // A version script makes an absolute symbol of each version's name.
+      // A version script makes an absolute symbol for the name of each version.
       if (!visible || linkers || symbol.st_shndx == SHN_ABS) continue;
       if (binding == STB_GNU_UNIQUE) out_.unique.push_back(name);
       out_.exports.push_back(name);

@@ -1,4 +1,4 @@
-// What a provider's library says about itself, read from its file without loading it.
+// Reads a provider's library file without loading it.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ struct Binary {
   std::string arch;
   std::vector<std::string> needed;
   std::vector<std::string> exports;  // defined, global and visible
-  std::vector<std::string> unique;   // those of them that are unique in the process
+  std::vector<std::string> unique;   // exports that are unique in the process
   std::vector<std::string> imports;  // undefined
   std::string soname, rpath, runpath;
   bool has_note = false, text_relocations = false, executable_stack = false;
@@ -21,7 +21,7 @@ struct Binary {
 /// The whole file; throws Failed when it cannot be read.
 std::string read_file(const std::string& path);
 
-/// Throws Failed for what is no 64-bit little-endian ELF shared library, or a broken one.
+/// Throws Failed when the file is not a 64-bit little-endian ELF shared library, or is broken.
 Binary read_binary(const std::string& bytes);
 
 }  // namespace tenon::cts

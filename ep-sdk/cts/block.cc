@@ -1,4 +1,4 @@
-// Memory in whatever domain.
+// Memory in any domain.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -32,7 +32,7 @@ Block::Block(const Subject& subject, uint32_t domain, uint64_t bytes, uint8_t fi
         "R27: a claim names memory domain " + std::to_string(domain) + ", which the device does not have",
         "name a domain that device_domains gives");
   if (bytes == 0) return;
-  // Margins of a multiple of the alignment: tensors lie at offsets within buffers, as a host's plan lays them.
+  // The tensor lies at an aligned offset in its buffer, as in a host's plan.
   margin_ = std::max<uint64_t>(known->alignment, kHostAlignment);
   const uint64_t all = bytes + 2 * margin_;
   call("allocate", subject.api.allocate, subject.device, domain, all, static_cast<tenon_stream*>(nullptr),

@@ -1,4 +1,4 @@
-// Every call: the table, what crosses the border, and in what state it leaves the process.
+// Checks of every call: the table, errors and structs at the border, and the state of the process afterwards.
 #include <sys/mman.h>
 
 #include <mutex>
@@ -10,7 +10,7 @@
 namespace tenon::cts {
 namespace {
 
-/// A whole life with all claimed probes, errors included.
+/// Opens a provider, runs all claimed probes, makes one call fail, and destroys everything.
 void live(const Target& target, const Bench& bench) {
   std::unique_ptr<Subject> subject = bench.make_subject();
   subject->open();
@@ -24,7 +24,7 @@ void live(const Target& target, const Bench& bench) {
   subject->destroy_provider();
 }
 
-/// An instance of everything that fails: unknown devices, domains, sizes.
+/// Makes calls that must fail: unknown device, unknown domain, huge size.
 void make_errors(Subject& subject) {
   tenon_device* device = nullptr;
   const char* nobody = "no-such-device";
@@ -44,7 +44,7 @@ void make_errors(Subject& subject) {
 
 }  // namespace
 
-TENON_CHECK("R6", "the table is the same, bit for bit, after everything was done with it") {
+TENON_CHECK("R6", "using the provider does not change the table") {
   const Bench bench(target, Bench::Open::kNothing);
   const tenon_ep_api before = bench.api();
   live(target, bench);
@@ -63,12 +63,12 @@ TENON_CHECK("R7.null_slots", "a host without logging, shared objects, a cache an
       run_claim(*bench.subject, claimed);
     } catch (const CallFailed& failed) {
       throw Failed("with optional host slots NULL, " + claimed.probe.name + ": " + failed.what(),
-                   "test a host slot for NULL before it is called, and do without");
+                   "test each optional host slot for NULL before the call, and work without it");
     }
   }
 }
 
-TENON_CHECK("R8", "no exception, signal or exit comes out of any slot, whatever fails") {
+TENON_CHECK("R8", "no exception, signal or exit leaves a slot, not even when a call fails") {
   const Bench bench(target, Bench::Open::kNothing);
   std::unique_ptr<Subject> subject = bench.make_subject();
   try {
@@ -76,7 +76,7 @@ TENON_CHECK("R8", "no exception, signal or exit comes out of any slot, whatever 
     make_errors(*subject);
     for (const Claimed& claimed : claimed_probes(target, *subject)) run_claim(*subject, claimed);
   } catch (const CallFailed&) {
-    // A status is what a slot may answer with.
+    // A slot may answer with any status.
   } catch (const NotApplicable&) {
   }
   subject->destroy_instance();
@@ -85,9 +85,9 @@ TENON_CHECK("R8", "no exception, signal or exit comes out of any slot, whatever 
   require_no_violation(8);
 }
 
-TENON_CHECK(
-    "R9",
-    "each call leaves directory, environment, locale, handlers, floating-point mode and streams alone") {
+TENON_CHECK("R9",
+            "no call changes directory, environment, locale, signal handlers, floating-point mode or "
+            "standard streams") {
   std::map<std::string, std::string> before;
   std::string found;
   host_state().before_call = [&](const char*) { before = process_state(); };
@@ -101,17 +101,17 @@ TENON_CHECK(
     live(target, bench);
   }
   host_state().before_call = host_state().after_call = nullptr;
-  const char* cure = "put it back before the call returns, or do without";
+  const char* cure = "restore it before the call returns, or do not change it";
   if (!found.empty()) throw Failed(found, cure);
   const std::string text = difference(at_first, process_state());
-  if (!text.empty()) throw Failed("loading, negotiating or a whole life changes the " + text, cure);
+  if (!text.empty()) throw Failed("loading, negotiating or using the provider changes the " + text, cure);
 }
 
 TENON_CHECK("R10", "the caller's error is left alone on success and filled on failure") {
   const Bench bench(target);
   make_errors(*bench.subject);
   for (const Claimed& claimed : claimed_probes(target, *bench.subject)) run_claim(*bench.subject, claimed);
-  // Nobody has to give an error.
+  // The caller may pass no error.
   tenon_device* device = nullptr;
   stage("device_open with no error struct");
   const char* nobody = "no-such-device";
@@ -119,7 +119,8 @@ TENON_CHECK("R10", "the caller's error is left alone on success and filled on fa
   require_no_violation(10);
 }
 
-TENON_CHECK("R11", "longer and shorter structs are read and written as far as they go") {
+TENON_CHECK("R11",
+            "of a longer or shorter struct, only fields that host and provider know are read and written") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   for (const Claimed& claimed : claimed_probes(target, subject)) {
@@ -128,7 +129,7 @@ TENON_CHECK("R11", "longer and shorter structs are read and written as far as th
     setup.extra_struct_bytes = 256;
     const Prepared prepared(program, setup);
   }
-  // An error of an older host ends before its texts; behind it is a page that nobody may touch.
+  // The tenon_error of an older host ends before its texts. A protected page follows it.
   GuardedMemory memory(16);
   auto* error = reinterpret_cast<tenon_error*>(memory.data());
   std::memset(memory.data(), 0, 16);
@@ -198,7 +199,7 @@ TENON_CHECK("R13", "slots that any thread may call work on other threads, at the
                  "lock what the instance shares; see the tags of TENON_EP_SLOTS");
 }
 
-TENON_CHECK("R14", "nothing that was lent is used after the call") {
+TENON_CHECK("R14", "nothing borrowed is used after the call") {
   const Bench plain(target);
   const std::vector<Claimed> all = claimed_probes(target, *plain.subject);
   std::vector<std::vector<Tensor>> expected;
@@ -210,7 +211,7 @@ TENON_CHECK("R14", "nothing that was lent is used after the call") {
     RunSetup setup;
     setup.spoil_arguments = true;
     require_equal(run_claim(*subject, all[i], setup), expected[i],
-                  all[i].probe.name + ", when what was lent has changed after the call",
+                  all[i].probe.name + ", when borrowed memory changes after the call",
                   "copy what is needed later");
   }
   host_state().scramble = false;

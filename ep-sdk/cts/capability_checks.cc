@@ -1,4 +1,4 @@
-// Claims and rejections.
+// Checks of claims and rejections.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -9,7 +9,7 @@
 namespace tenon::cts {
 namespace {
 
-/// A question with a name.
+/// A graph to ask about, with a name for messages.
 struct Question {
   std::string name;
   GraphCase graph;
@@ -40,7 +40,7 @@ GraphCase two_chains(const Claimed& unary) {
   return out;
 }
 
-/// A chain whose middle node nobody runs.
+/// A chain of five nodes; no provider implements the middle one.
 GraphCase broken_chain(const Claimed& unary) {
   GraphCase out = make_chain(unary, 5);
   out.nodes[2].op_type = kNobodys;
@@ -48,7 +48,7 @@ GraphCase broken_chain(const Claimed& unary) {
   return out;
 }
 
-/// a feeds both a node that nobody runs and d, which also takes what that makes.
+/// Node a feeds d directly and through a node that no provider implements.
 GraphCase detour(const Claimed& unary, const Probe& binary) {
   GraphCase out = make_chain(unary, 2);
   out.nodes[1].op_type = kNobodys;
@@ -64,7 +64,7 @@ GraphCase detour(const Claimed& unary, const Probe& binary) {
   return out;
 }
 
-/// A node of one input that the provider claims alone; the kit's Relu when it claims none so.
+/// A unary probe that keeps type and shape. It is claimed unless the provider claims no probe at all.
 Claimed unary_node(const Target& target, const Subject& subject) {
   std::vector<Claimed> all;
   try {
@@ -80,11 +80,11 @@ std::vector<Question> questions(const Target& target, const Subject& subject) {
   const Claimed unary = unary_node(target, subject);
   out.push_back({"a chain of three", make_chain(unary, 3)});
   out.push_back({"two chains", two_chains(unary)});
-  out.push_back({"a chain with a node that nobody runs", broken_chain(unary)});
+  out.push_back({"a chain with a node that no provider implements", broken_chain(unary)});
   for (const Probe& probe : all_probes(target)) {
     out.push_back({"the probe " + probe.name, graph_of(probe.node)});
     const bool joins = probe.name == "Add" && unary.probe.node.inputs[0].dtype == TENON_FLOAT32;
-    if (joins) out.push_back({"a detour through a node that nobody runs", detour(unary, probe)});
+    if (joins) out.push_back({"a detour through a node that no provider implements", detour(unary, probe)});
   }
   return out;
 }
@@ -95,7 +95,7 @@ std::string list(const std::vector<uint32_t>& nodes) {
   return "[" + out + "]";
 }
 
-/// Calls `judge` with each question and its answer, with nodes taken in every way.
+/// Calls `judge` with each question and its answer, for every subset of taken nodes.
 void each_answer(const Target& target, const std::function<void(const Question&, const Offer&)>& judge) {
   const Bench bench(target);
   for (Question& question : questions(target, *bench.subject)) {
@@ -107,9 +107,9 @@ void each_answer(const Target& target, const std::function<void(const Question&,
   }
 }
 
-/// Whether `to` is reached from `from` over at least one node outside of `inside`.
+/// Whether a path leads from `inside` through a node outside back to `inside`.
 bool leaves_and_returns(const GraphCase& graph, const std::set<uint32_t>& inside) {
-  std::vector<bool> outside_after(graph.nodes.size(), false);  // reached from inside over a node outside
+  std::vector<bool> outside_after(graph.nodes.size(), false);  // reached from inside through a node outside
   for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
     for (const uint32_t value : graph.nodes[n].inputs) {
       if (value == TENON_NO_INDEX) continue;
@@ -123,7 +123,7 @@ bool leaves_and_returns(const GraphCase& graph, const std::set<uint32_t>& inside
   return false;
 }
 
-/// Whether the claims, each as one point, wait for each other in a circle.
+/// Whether the claims depend on each other in a cycle.
 bool has_circle(const GraphCase& graph, const std::vector<Claim>& claims) {
   std::vector<size_t> group(graph.nodes.size());
   for (size_t n = 0; n < group.size(); ++n) group[n] = claims.size() + n;
@@ -153,7 +153,8 @@ bool has_circle(const GraphCase& graph, const std::vector<Claim>& claims) {
 
 }  // namespace
 
-TENON_CHECK("R21", "the same graph gets the same answer, whoever asks, and asking changes nothing") {
+TENON_CHECK("R21",
+            "the same graph gets the same answer on any thread and instance, and asking changes nothing") {
   const Bench bench(target);
   Subject& subject = *bench.subject;
   const std::vector<Question> all = questions(target, subject);
@@ -183,7 +184,7 @@ TENON_CHECK("R21", "the same graph gets the same answer, whoever asks, and askin
   destroy("instance_destroy", subject.api.instance_destroy, other);
 }
 
-TENON_CHECK("R22", "a claim names at least one node of the graph, and each once") {
+TENON_CHECK("R22", "a claim names at least one node of the graph, and no node twice") {
   each_answer(target, [](const Question& question, const Offer& offer) {
     for (const Claim& claim : offer.claims) {
       const std::set<uint32_t> once(claim.nodes.begin(), claim.nodes.end());
@@ -191,7 +192,7 @@ TENON_CHECK("R22", "a claim names at least one node of the graph, and each once"
           std::all_of(once.begin(), once.end(), [&](uint32_t n) { return n < question.graph.nodes.size(); });
       if (claim.nodes.empty() || once.size() != claim.nodes.size() || !known)
         throw Failed("about " + question.name + " the provider claims the nodes " + list(claim.nodes),
-                     "claim nodes of the view, each once");
+                     "claim only nodes of the view, and no node twice");
     }
   });
 }
@@ -227,24 +228,24 @@ TENON_CHECK("R25", "every claim is convex") {
     for (const Claim& claim : offer.claims) {
       if (leaves_and_returns(question.graph, std::set<uint32_t>(claim.nodes.begin(), claim.nodes.end())))
         throw Failed("about " + question.name + " the provider claims " + list(claim.nodes) +
-                         ", from which a way leads out and back in",
+                         ", which is not convex: a path leads out of the claim and back into it",
                      "split the claim where another node stands between");
     }
   });
 }
 
-TENON_CHECK("R26", "claims do not wait for each other in a circle") {
+TENON_CHECK("R26", "claims do not depend on each other in a cycle") {
   each_answer(target, [](const Question& question, const Offer& offer) {
     if (has_circle(question.graph, offer.claims)) {
       std::string claims;
       for (const Claim& claim : offer.claims) claims += " " + list(claim.nodes);
-      throw Failed("about " + question.name + " the claims" + claims + " wait for each other",
-                   "merge nodes only where no circle comes of it");
+      throw Failed("about " + question.name + " the claims" + claims + " depend on each other in a cycle",
+                   "merge nodes only where this makes no cycle");
     }
   });
 }
 
-TENON_CHECK("R27", "a claim speaks of values of the graph and domains of the device") {
+TENON_CHECK("R27", "a claim names only values of the graph and memory domains of the device") {
   const Bench bench(target, Bench::Open::kDevice);
   const std::vector<Domain> domains = bench.subject->domains;
   const auto known = [&](uint32_t id) {
@@ -281,19 +282,19 @@ TENON_CHECK("R28",
     for (const Rejection& rejection : offer.rejections) {
       if (rejection.node >= answers.size())
         throw Failed("about " + question.name + " node " + std::to_string(rejection.node) +
-                         " is rejected, which is none",
+                         " is rejected, but the graph has no such node",
                      "name nodes of the view");
       ++answers[rejection.node];
       const std::string& op = graph.nodes[rejection.node].op_type;
       if (rejection.text.find(op) == std::string::npos)
         throw Failed("the rejection of a node " + op + " says '" + rejection.text +
                          "', which does not name the operator",
-                     "name the operator, and the type, attribute or shape that is in the way");
+                     "name the operator, and the type, attribute or shape that is not supported");
     }
     for (size_t n = 0; n < answers.size(); ++n) {
       if (answers[n] == 0 && !graph.nodes[n].taken)
-        throw Failed("about " + question.name + " nothing is said of node " + std::to_string(n) + " (" +
-                         graph.nodes[n].op_type + ")",
+        throw Failed("about " + question.name + " the provider neither claims nor rejects node " +
+                         std::to_string(n) + " (" + graph.nodes[n].op_type + ")",
                      "claim it or reject it");
     }
   });

@@ -12,7 +12,7 @@ std::vector<Check>& list() {
   return checks;
 }
 
-/// Groups in order, rules by number.
+/// Sort key: the group, then the number of a rule.
 std::pair<int, int> place_of(const std::string& id) {
   constexpr const char* kGroups[] = {"hygiene.", "negotiation.", "lifecycle."};
   for (int i = 0; i < 3; ++i) {

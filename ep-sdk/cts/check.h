@@ -1,8 +1,7 @@
-// What a check is, how it says no, and the list of all of them.
+// Checks, and the list of all of them.
 //
-// A check is a function that looks at one provider. It runs in a process of its own, so it may leave
-// whatever it likes behind, and a crash in it is a result. It throws Failed or NotApplicable; returning means
-// passed.
+// A check is a function that tests one provider. It runs in its own process, so it need not clean up, and a crash is
+// a result. It passes when it returns; otherwise it throws Failed or NotApplicable.
 #pragma once
 
 #include <string>
@@ -15,13 +14,13 @@
 namespace tenon::cts {
 
 struct Check {
-  std::string id;     // "R17" for a rule of RULES.md, "hygiene.note" for the others
-  std::string title;  // what holds when it passes; for what cannot be tested, why
+  std::string id;     // "R17" for a rule of RULES.md, a name such as "hygiene.note" for others
+  std::string title;  // what holds when the check passes; without body: why it cannot be tested
   void (*body)(const Target& target) = nullptr;  // NULL: not testable from outside
-  int seconds = 60;                              // after which the process is ended
+  int seconds = 60;                              // time limit of the process
 };
 
-/// In the order in which they run: hygiene, negotiation, lifecycle, rules by number, injection, operators.
+/// In the order of execution: hygiene, negotiation, lifecycle, rules by number, injection, operators.
 const std::vector<Check>& all_checks();
 /// NULL when there is no such check.
 const Check* find_check(const std::string& id);
@@ -43,6 +42,6 @@ struct Registrar {
   static void TENON_CTS_JOIN_(check_, __LINE__)([[maybe_unused]] const ::tenon::cts::Target& target)
 #define TENON_CHECK(id, title) TENON_CHECK_LIMIT(id, title, 60)
 
-/// A rule that only the provider's author can know to be kept.
+/// A rule that only the provider's author can check.
 #define TENON_NOT_TESTABLE(id, why) \
   static const ::tenon::cts::Registrar TENON_CTS_JOIN_(registrar_, __LINE__)({id, why})

@@ -40,7 +40,7 @@ void write_line(const std::string& line) {
   }
 }
 
-/// A descriptor above the numbers that the child gets, so that no dup2 meets its own target.
+/// Moves a descriptor above the numbers that the child gets, so that dup2 does not overwrite it.
 int move_up(int fd) {
   const int moved = fcntl(fd, F_DUPFD_CLOEXEC, 10);
   close(fd);
@@ -50,7 +50,7 @@ int move_up(int fd) {
 }  // namespace
 
 Child::Child(const std::vector<std::string>& arguments) {
-  signal(SIGPIPE, SIG_IGN);  // a child that died is noticed by its answers
+  signal(SIGPIPE, SIG_IGN);  // a dead child is noticed because it does not answer
   int answers[2], requests[2];
   if (pipe2(answers, O_CLOEXEC) != 0 || pipe2(requests, O_CLOEXEC) != 0)
     throw std::runtime_error("no pipe: " + std::string(strerror(errno)));

@@ -1,4 +1,4 @@
-// A check in a process of its own.
+// Runs a check in its own process.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@ struct Result {
   std::vector<std::string> operators;  // of a case
 };
 
-/// A process of this executable, what it answers line by line, and what it prints.
+/// A child process of this executable: its answers line by line, and its output.
 class Child {
  public:
   explicit Child(const std::vector<std::string>& arguments);
@@ -26,11 +26,11 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// One line to its standard input; false when it is gone.
+  /// Writes a line to its standard input; false when the process has ended.
   bool send(const std::string& line);
-  /// Its next answer. Stages that it names on the way are kept. Empty when it has ended, or when time is up.
+  /// Its next answer. Also remembers the stages that it reports. Empty when it has ended or time is up.
   std::optional<std::string> receive(double limit_seconds);
-  /// Waits for its end, and ends it itself when time is up; false then.
+  /// Waits for its end. When time is up, kills it and returns false.
   bool finish(double limit_seconds);
 
   const std::string& last_stage() const { return stage_; }
@@ -47,16 +47,16 @@ class Child {
   std::string buffer_, stage_ = "the first call";
 };
 
-/// Runs this executable with `arguments` and reads its answer; a crash or a time-out is a failed result.
+/// Runs this executable with `arguments` and reads its answer. A crash or time-out is a failed result.
 Result run_child(const std::vector<std::string>& arguments, double limit_seconds);
 
-/// The child's side: a line that its parent receives.
+/// In the child: sends a line to the parent.
 void say(const std::string& line);
-/// What it found, as a line.
+/// In the child: sends a result as a line.
 void answer(const Result& result);
 Result read_answer(const std::string& line);
 
-/// Says to the parent process what is being done, so that a crash or a time-out can be placed.
+/// In the child: tells the parent what it does now, for messages about a crash or time-out.
 void stage(const std::string& what);
 
 }  // namespace tenon::cts

@@ -39,7 +39,7 @@ double number(T x) {
   return static_cast<double>(static_cast<ep::Compute<T>>(x));
 }
 
-/// Real and imaginary parts side by side.
+/// A complex tensor as real numbers: real and imaginary parts alternate.
 Tensor parts_of(Tensor complex) {
   complex.dtype = complex.dtype == TENON_COMPLEX64 ? TENON_FLOAT32 : TENON_FLOAT64;
   complex.dims.push_back(2);

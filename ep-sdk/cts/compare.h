@@ -1,4 +1,4 @@
-// Comparing values.
+// Compares values.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace tenon::cts {
 
-/// kTable: values written down by hand. kOnnx: as ONNX compares the results of its test cases.
+/// kTable: for values written by hand. kOnnx: the tolerances of ONNX's test cases.
 enum class Rigour { kTable, kOnnx };
 
-/// A text that names the first difference beyond the tolerance of the element type; empty when there is none.
+/// Names the first difference beyond the tolerance of the element type; empty when there is none.
 std::string difference(const Tensor& actual, const Tensor& expected, Rigour rigour = Rigour::kTable);
 
 }  // namespace tenon::cts

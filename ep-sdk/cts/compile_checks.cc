@@ -1,4 +1,4 @@
-// Compile and prepare.
+// Checks of compile and prepare.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tenon::cts {
 namespace {
 
-/// Runs `body` on another thread; what it throws is thrown here.
+/// Runs `body` on another thread and rethrows its exception.
 void on_thread(const std::function<void()>& body) {
   std::exception_ptr error;
   std::thread([&] {
@@ -25,7 +25,7 @@ void on_thread(const std::function<void()>& body) {
   if (error) std::rethrow_exception(error);
 }
 
-/// Runs `body` on `count` threads at once.
+/// Runs `body` on `count` threads at once and rethrows an exception.
 void on_threads(int count, const std::function<void()>& body) {
   std::mutex mutex;
   std::exception_ptr error;
@@ -44,7 +44,7 @@ void on_threads(int count, const std::function<void()>& body) {
   if (error) std::rethrow_exception(error);
 }
 
-/// The order in which a host may compile what was claimed is its own.
+/// Compiles all claims, twice each and last one first: a host may compile claims in any order.
 void compile_together(const Subject& subject, const std::vector<Claimed>& all) {
   std::vector<std::unique_ptr<Program>> programs;
   for (size_t i = all.size(); i-- > 0;) {
@@ -56,7 +56,7 @@ void compile_together(const Subject& subject, const std::vector<Claimed>& all) {
 
 }  // namespace
 
-TENON_CHECK("R29", "what was claimed is compiled, in any order, twice over, and several nodes together") {
+TENON_CHECK("R29", "each claim compiles: in any order, twice, and with several nodes") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   const std::vector<Claimed> all = claimed_probes(target, subject);
@@ -76,11 +76,11 @@ TENON_CHECK("R29", "what was claimed is compiled, in any order, twice over, and 
       }
     }
   } catch (const CallFailed& failed) {
-    throw Failed("what was claimed does not compile: " + std::string(failed.what()), cure);
+    throw Failed("a claim does not compile: " + std::string(failed.what()), cure);
   }
 }
 
-TENON_CHECK("R30", "constants are only read, and those that were consumed not even that after compile") {
+TENON_CHECK("R30", "constants are never written, and consumed ones are not read after compile") {
   host_state().protect_constants = true;
   bool any = false;
   each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
@@ -93,12 +93,12 @@ TENON_CHECK("R30", "constants are only read, and those that were consumed not ev
     if (claimed.probe.has_expected)
       require_equal(execution.outputs(), claimed.probe.node.outputs,
                     "with protected constants the result is wrong",
-                    "keep a form of your own of what is marked consumed");
+                    "keep your own copy of what you need of a constant that you mark consumed");
   });
   if (!any) throw NotApplicable("no probe with a constant is claimed");
 }
 
-TENON_CHECK("R31", "a program is prepared and run from any thread, and is not changed by that") {
+TENON_CHECK("R31", "a program can be prepared and run on any thread, and neither changes it") {
   each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
     const Program program(subject, claimed.graph, claimed.claim);
     std::vector<Tensor> first;
@@ -142,7 +142,7 @@ TENON_CHECK("R33", "prepare answers every shape that was left open, and contradi
     try {
       prepared = std::make_unique<Prepared>(program, setup);
     } catch (const CallFailed&) {
-      return;  // one that leaves shapes to the host's inference says so
+      return;  // the provider relies on the host's inference, and its error says so
     }
     Execution execution(*prepared);
     execution.run();
@@ -185,7 +185,7 @@ TENON_CHECK("R35", "aliases name inputs of the program, and a Run over shared me
     setup.placement = Placement::kShared;
     Execution execution(prepared, setup);
     execution.run();
-    require_equal(execution.outputs(), apart, "over the memory of the input",
+    require_equal(execution.outputs(), apart, "with the output in the memory of the input",
                   "offer MAY_OVERWRITE only where each element is read before it is written");
   });
   if (!any) throw NotApplicable("no probe has an alias");
@@ -199,7 +199,7 @@ TENON_CHECK(
     const Program program(subject, claimed.graph, claimed.claim);
     const Prepared prepared(program);
     any = any || prepared.workspace_bytes > 0;
-    // Whatever it held before, and with nothing behind it.
+    // The result must not depend on old contents, and nothing may be written behind it.
     std::vector<Tensor> first;
     for (const uint8_t fill : {0x00, 0xFF}) {
       RunSetup setup;
@@ -209,13 +209,13 @@ TENON_CHECK(
       execution.check_surroundings();
       if (first.empty()) first = execution.outputs();
       require_equal(execution.outputs(), first, "with another workspace",
-                    "initialise what is read of the workspace");
+                    "initialise the workspace before reading it");
     }
   });
   if (!any) throw NotApplicable("no probe has a workspace");
 }
 
-TENON_CHECK("R37", "prepare reads no data but that of constants and of inputs claimed as shape inputs") {
+TENON_CHECK("R37", "prepare reads data only of constants and of inputs claimed as shape inputs") {
   each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
     if (has_sequence_or_string(claimed)) return;
     const Program program(subject, claimed.graph, claimed.claim);
@@ -225,8 +225,9 @@ TENON_CHECK("R37", "prepare reads no data but that of constants and of inputs cl
   });
 }
 
-TENON_CHECK("R38",
-            "what prepare made serves several Runs, at once where the device allows it, and stays the same") {
+TENON_CHECK(
+    "R38",
+    "several Runs can use what prepare made, at once where the device allows it, and do not change it") {
   each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
     const std::vector<Tensor> expected = run_claim(subject, claimed);
     const Program program(subject, claimed.graph, claimed.claim);
@@ -237,7 +238,7 @@ TENON_CHECK("R38",
         execution.run();
         require_equal(execution.outputs(), expected,
                       "Run " + std::to_string(i) + " of the same prepared program",
-                      "keep what changes in a Run out of what prepare made");
+                      "do not change in a Run what prepare made");
       }
     };
     run_some();

@@ -1,4 +1,4 @@
-// Devices and their memory.
+// Checks of devices and their memory.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -9,7 +9,7 @@
 namespace tenon::cts {
 namespace {
 
-/// A buffer of a domain without more around it.
+/// A buffer of a domain, without margins.
 class Buffer {
  public:
   Buffer(const Subject& subject, const Domain& domain, uint64_t bytes) : subject_(subject), domain_(domain) {
@@ -46,7 +46,7 @@ std::vector<uint8_t> counted(size_t bytes) {
 
 constexpr uint64_t kRoom = 8192;
 
-/// Host -> buffer -> host at these offsets; everything around must stay.
+/// Copies host -> buffer -> host at these offsets. Bytes around must not change.
 void check_copy(const Subject& subject, const Domain& domain, uint64_t bytes, uint64_t host_offset,
                 uint64_t offset) {
   const std::string what = std::to_string(bytes) + " bytes, host offset " + std::to_string(host_offset) +
@@ -60,18 +60,18 @@ void check_copy(const Subject& subject, const Domain& domain, uint64_t bytes, ui
   std::vector<uint8_t> expected = zeros;
   std::copy_n(source.begin() + static_cast<long>(host_offset), bytes,
               expected.begin() + static_cast<long>(offset));
-  const char* cure = "move exactly the bytes named, from host memory of any alignment";
+  const char* cure = "copy exactly the given bytes, to and from host memory of any alignment";
   if (back != expected)
-    throw Failed("copy into domain '" + domain.name + "' of " + what + " moves other bytes", cure);
+    throw Failed("copy into domain '" + domain.name + "' of " + what + " copies other bytes", cure);
   std::vector<uint8_t> part(kRoom, 0x33), wanted(kRoom, 0x33);
   copy_bytes(subject, host_at(part.data() + host_offset), buffer.at(offset), bytes);
   std::copy_n(expected.begin() + static_cast<long>(offset), bytes,
               wanted.begin() + static_cast<long>(host_offset));
   if (part != wanted)
-    throw Failed("copy out of domain '" + domain.name + "' of " + what + " moves other bytes", cure);
+    throw Failed("copy out of domain '" + domain.name + "' of " + what + " copies other bytes", cure);
 }
 
-/// Within the device, between two buffers.
+/// Copies between two buffers of the device.
 void check_inner_copy(const Subject& subject, const Domain& domain) {
   Buffer from(subject, domain, kRoom), to(subject, domain, kRoom);
   std::vector<uint8_t> source = counted(kRoom), zeros(kRoom, 0x11), back(kRoom);
@@ -81,13 +81,13 @@ void check_inner_copy(const Subject& subject, const Domain& domain) {
   copy_bytes(subject, host_at(back.data()), to.at(0), kRoom);
   std::copy_n(source.begin() + 256, 1000, zeros.begin() + 512);
   if (back != zeros)
-    throw Failed("copy within domain '" + domain.name + "' moves other bytes than named",
-                 "move exactly the bytes named");
+    throw Failed("copy within domain '" + domain.name + "' copies other bytes than the given ones",
+                 "copy exactly the given bytes");
 }
 
 }  // namespace
 
-TENON_CHECK("R15", "devices are named once, and always the same ones in the same order") {
+TENON_CHECK("R15", "each device is named once, and the devices are always the same in the same order") {
   const Bench bench(target, Bench::Open::kProvider);
   const std::vector<DeviceText> first = bench.subject->enumerate();
   std::set<std::string> ids;
@@ -95,7 +95,8 @@ TENON_CHECK("R15", "devices are named once, and always the same ones in the same
     if (device.stable_id.empty())
       throw Failed("a device has no stable id", "name it by uuid, PCI address or index");
     if (device.name.empty())
-      throw Failed("device '" + device.stable_id + "' has no name", "say what it is, for a person");
+      throw Failed("device '" + device.stable_id + "' has no name",
+                   "give it a name that a person understands");
     if (!ids.insert(device.stable_id).second)
       throw Failed("the device '" + device.stable_id + "' is named twice",
                    "give each device an id of its own");
@@ -123,7 +124,7 @@ TENON_CHECK("R16", "a device is opened by its stable id alone, any number of tim
           "device_open opens the device '" + std::string(id) + "', which enumerate_devices does not name",
           "open the device of that stable id or fail with NOT_FOUND");
   }
-  // What a driver keeps after the first time is its own; what grows with each is a leak.
+  // A driver may keep something after the first time. Growth with each cycle is a leak.
   const auto cycle = [&] {
     subject.open_device();
     subject.close_device();
@@ -140,32 +141,32 @@ TENON_CHECK("R16", "a device is opened by its stable id alone, any number of tim
                  "give back in device_close what device_open took");
 }
 
-TENON_CHECK("R17", "memory domains are numbered from 1, each once, with alignments that are powers of two") {
+TENON_CHECK("R17", "each memory domain has its own id, 1 or more, and an alignment that is a power of two") {
   const Bench bench(target, Bench::Open::kDevice);
   std::set<uint32_t> ids;
   for (const Domain& domain : bench.subject->domains) {
     const std::string name = "domain '" + domain.name + "'";
-    if (domain.id == 0)
-      throw Failed(name + " has the number 0, which is the host's", "number domains from 1");
+    if (domain.id == 0) throw Failed(name + " has the id 0, which is the host's", "use ids from 1");
     if (!ids.insert(domain.id).second)
-      throw Failed("two domains have the number " + std::to_string(domain.id), "number them apart");
+      throw Failed("two domains have the id " + std::to_string(domain.id), "give each domain its own id");
     if (domain.alignment == 0 || (domain.alignment & (domain.alignment - 1)) != 0)
       throw Failed(name + " has the alignment " + std::to_string(domain.alignment), "give a power of two");
     if (domain.name.empty())
-      throw Failed("domain " + std::to_string(domain.id) + " has no name", "name it for a person");
+      throw Failed("domain " + std::to_string(domain.id) + " has no name",
+                   "give it a name that a person understands");
     if (domain.is_host_visible() && (bench.api().map == nullptr || bench.api().unmap == nullptr))
       throw Failed(name + " is host-visible, and there is no map slot",
                    "fill map and unmap, or leave the flag out");
   }
   const std::vector<Domain> again = bench.subject->read_domains();
   if (again.size() != ids.size())
-    throw Failed("a second question gives other domains", "answer the same each time");
+    throw Failed("a second call of device_domains gives other domains", "answer the same each time");
   require_domains(*bench.subject);
 }
 
-TENON_CHECK(
-    "R18",
-    "memory is aligned, has an address exactly where the domain is addressable, and runs out in order") {
+TENON_CHECK("R18",
+            "memory is aligned, has an address if and only if the domain is addressable, and runs out with "
+            "RESOURCE_EXHAUSTED") {
   const Bench bench(target, Bench::Open::kDevice);
   const Subject& subject = *bench.subject;
   require_domains(subject);
@@ -207,7 +208,7 @@ TENON_CHECK(
                  "refuse domains that you did not name");
 }
 
-TENON_CHECK("R19", "copy moves exactly the bytes named, to and from host memory of any alignment") {
+TENON_CHECK("R19", "copy copies exactly the given bytes, to and from host memory of any alignment") {
   const Bench bench(target, Bench::Open::kDevice);
   const Subject& subject = *bench.subject;
   require_domains(subject);
@@ -222,7 +223,7 @@ TENON_CHECK("R19", "copy moves exactly the bytes named, to and from host memory 
   }
 }
 
-TENON_CHECK("R20", "what is written through a map is seen by copies, and the other way round") {
+TENON_CHECK("R20", "copies see what was written through a map, and a map shows what a copy wrote") {
   const Bench bench(target, Bench::Open::kDevice);
   const Subject& subject = *bench.subject;
   bool any = false;

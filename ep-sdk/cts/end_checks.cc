@@ -1,4 +1,4 @@
-// A whole life, a hundred of them, and what is left at the end.
+// Checks of a provider's whole life, once and a hundred times, and of what it leaves at the end.
 #include <fstream>
 #include <thread>
 
@@ -9,7 +9,7 @@
 namespace tenon::cts {
 namespace {
 
-/// One life: from provider_create to provider_destroy, with a claim of each kind that the kit can run.
+/// One life, from provider_create to provider_destroy. Runs up to `most` of the claims.
 void live(Subject& subject, const std::vector<Claimed>& all, size_t most) {
   subject.open();
   for (size_t i = 0; i < all.size() && i < most; ++i) run_claim(subject, all[i]);
@@ -47,7 +47,7 @@ std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB
 }  // namespace
 
 TENON_CHECK("lifecycle.once",
-            "a provider, a device, an instance and a claim are made, run and given back in order") {
+            "provider, device and instance can be made, used to run claims, and destroyed in order") {
   const Bench bench(target, Bench::Open::kNothing);
   Subject& subject = *bench.subject;
   try {
@@ -76,7 +76,7 @@ TENON_CHECK_LIMIT("lifecycle.x100", "a hundred lives leave no descriptor, no thr
   const Bench bench(target, Bench::Open::kNothing);
   const std::vector<Claimed> all = find_claims(target, bench);
   constexpr size_t kClaims = 6;
-  // What drivers and allocators keep after the first lives is theirs; what grows with each is a leak.
+  // Drivers and allocators may keep something after the first lives. Growth with each life is a leak.
   for (int i = 0; i < 20; ++i) live(*bench.subject, all, kClaims);
   const auto files = open_files();
   const size_t threads = count_threads(), resident = resident_bytes();
@@ -88,7 +88,7 @@ TENON_CHECK_LIMIT("lifecycle.x100", "a hundred lives leave no descriptor, no thr
   }
   if (count_threads() > threads)
     throw Failed("eighty lives leave " + std::to_string(count_threads() - threads) + " threads", "join them");
-  const bool books = tenon::ep::own_sanitizer() != TENON_SANITIZER_NONE;  // which a sanitizer keeps of memory
+  const bool books = tenon::ep::own_sanitizer() != TENON_SANITIZER_NONE;  // a sanitizer records allocations
   const size_t now = resident_bytes(), allowed = size_t{books ? 16u : 4u} << 20;
   if (now > resident + allowed)
     throw Failed("eighty lives grow the process from " + mebibytes(resident) + " to " + mebibytes(now),
@@ -106,7 +106,7 @@ TENON_CHECK("lifecycle.instances", "several instances of one device work side by
     const Prepared prepared(program);
     Execution execution(prepared);
     execution.run();
-    require_equal(execution.outputs(), expected, "a second instance", "share nothing that runs change");
+    require_equal(execution.outputs(), expected, "a second instance", "do not share state that Runs change");
   }
   tenon_instance* third = subject.make_instance();
   destroy("instance_destroy", subject.api.instance_destroy, second);
@@ -115,7 +115,9 @@ TENON_CHECK("lifecycle.instances", "several instances of one device work side by
   destroy("instance_destroy", subject.api.instance_destroy, third);
 }
 
-TENON_CHECK("R52", "each object is destroyed on another thread than made it, with all that it holds") {
+TENON_CHECK(
+    "R52",
+    "each object can be destroyed on another thread than the one that made it, with everything it holds") {
   const Bench bench(target, Bench::Open::kNothing);
   Subject& subject = *bench.subject;
   const std::vector<Claimed> all = find_claims(target, bench);
@@ -134,7 +136,7 @@ TENON_CHECK("R52", "each object is destroyed on another thread than made it, wit
     execution->run();
     require_equal(execution->outputs(), expected,
                   claimed.probe.name + " after a second prepared program was destroyed",
-                  "destroy what the object holds and nobody else's");
+                  "destroy only what this object holds");
     execution.reset();
     elsewhere([&] { kept.reset(); });
     elsewhere([&] { program.reset(); });
@@ -173,19 +175,19 @@ TENON_CHECK(
   again.subject->open();
 }
 
-TENON_CHECK("R54", "all that the host shared or lent from its cache is given back before the instance ends") {
+TENON_CHECK("R54", "every shared object and cache blob is released before the instance is destroyed") {
   const Bench bench(target, Bench::Open::kNothing);
   Subject& subject = *bench.subject;
-  for (int i = 0; i < 2; ++i) {  // the second finds what the first put into the cache
+  for (int i = 0; i < 2; ++i) {  // the second life finds the first one's blobs in the cache
     subject.open();
     for (const Claimed& claimed : claimed_probes(target, subject)) run_claim(subject, claimed);
     subject.destroy_instance();
     const int objects = subject.services.shared_held, blobs = subject.services.blobs_held;
     if (objects != 0)
-      throw Failed(std::to_string(objects) + " shared objects are not given back",
+      throw Failed(std::to_string(objects) + " shared objects are not released",
                    "match each shared with shared_release");
     if (blobs != 0)
-      throw Failed(std::to_string(blobs) + " blobs are not given back",
+      throw Failed(std::to_string(blobs) + " cache blobs are not released",
                    "match each cache_get with cache_done");
     subject.close_device();
     subject.destroy_provider();

@@ -9,14 +9,14 @@
 
 namespace tenon::cts {
 
-/// A tensor with all that its descriptor points to.
+/// A tensor and everything that its descriptor points to.
 struct Execution::Held {
   Block block;
   Dims dims;
   std::vector<int64_t> offsets;
-  std::vector<uint8_t> before;  // of an input
+  std::vector<uint8_t> before;  // an input's bytes before the Run
   tenon_value* object = nullptr;
-  bool shares = false;  // its memory is an input's, or an output has it
+  bool shares = false;  // an input and an output share this memory
 
   ~Held() {
     if (object != nullptr) release_value(object);
@@ -101,7 +101,7 @@ void Execution::add_output(size_t index) {
   outputs_[index]->block.place(&raw_outputs_[index]);
 }
 
-/// Gives the memory of an input to an output that may have it.
+/// Gives an output the memory of its aliased input, if the check asks for that.
 void Execution::share(size_t index) {
   const tenon_alias& alias = prepared.aliases[index];
   if (setup_.placement != Placement::kShared || alias.kind == TENON_ALIAS_NONE) return;
@@ -145,7 +145,7 @@ void Execution::bind() {
 CallResult Execution::try_run() {
   for (tenon_run::Output& output : run_->outputs) output.given = 0;
   run_->scratch.clear();
-  // Copies: what the provider is given says something else afterwards when the check asks for that.
+  // The provider gets copies, because the check may ask to overwrite them afterwards.
   std::vector<tenon_tensor> inputs = raw_inputs_;
   tenon_tensor workspace = raw_workspace_;
   tenon_run_args args{};
@@ -167,7 +167,8 @@ CallResult Execution::try_run() {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (run_->outputs[i].given > 0 && !run_->outputs[i].at_run && result.ok())
       throw Failed(
-          "R40: output " + std::to_string(i) + " is there already, and is made once more through the host",
+          "R40: output " + std::to_string(i) +
+              " was not announced as known only after running, but is made through the host",
           "ask the host for an output that prepare announced as known after running, and for no other");
   }
   if (setup_.spoil_arguments) {
@@ -226,7 +227,7 @@ std::vector<Tensor> Execution::outputs() {
     if (output.at_run && output.given != 1) {
       throw Failed(
           "R40: " + name + " was made " + std::to_string(output.given) + " times",
-          "make what is known only after running, strings and objects exactly once through the host");
+          "make each string, object and output known only after running exactly once, through the host");
     }
     if (tensor.kind == TENON_KIND_TENSOR && tensor.dtype != TENON_STRING) {
       Held& held = *outputs_[i];

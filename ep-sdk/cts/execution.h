@@ -1,4 +1,4 @@
-// A claim from its offer to the outputs of a Run, with memory that notices.
+// The way of a claim from the provider's answer to the outputs of a Run, in guarded memory.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace tenon::cts {
 
-/// One claim of an answer, copied. Nodes and values are those of the graph case.
+/// A copy of one claim. Nodes and values are numbered as in the graph case.
 struct Claim {
   uint32_t flags = 0;
   std::vector<uint32_t> nodes;
@@ -31,18 +31,18 @@ struct Rejection {
 struct Offer {
   std::vector<Claim> claims;
   std::vector<Rejection> rejections;
-  /// For comparing two answers.
+  /// A text for comparing two answers.
   std::string to_string() const;
 };
 
-/// Asks about a graph. Throws CallFailed.
+/// Calls capability with all of a graph. Throws CallFailed.
 Offer ask(const Subject& subject, const GraphCase& graph, tenon_instance* instance = nullptr);
 
-/// Memory of one tensor in whatever domain, between guards.
+/// Memory of one tensor in any domain, between guards.
 class Block {
  public:
   Block() = default;
-  /// `tail`: bytes that the provider may know of but has no business with follow. Throws CallFailed.
+  /// `bytes` bytes that hold `fill`. Throws CallFailed, and Failed for a domain that the device does not have.
   Block(const Subject& subject, uint32_t domain, uint64_t bytes, uint8_t fill);
   ~Block();
   Block(Block&& other) noexcept;
@@ -55,7 +55,7 @@ class Block {
   bool overrun() const;
   uint32_t domain() const { return domain_; }
   uint64_t bytes() const { return bytes_; }
-  /// Of a block in host memory; NULL otherwise.
+  /// NULL unless the block is in host memory.
   GuardedMemory* host_memory() { return host_.get(); }
 
  private:
@@ -84,10 +84,10 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Of the case, in the order of Run.
+  /// Values of the graph case, in the order of Run.
   const std::vector<uint32_t>& inputs() const { return inputs_; }
   const std::vector<uint32_t>& outputs() const { return outputs_; }
-  /// Pages of constants: of those that were consumed, or of the others.
+  /// Protects the pages of the consumed constants, or of all others.
   void protect_constants(bool consumed, int protection) const;
   bool has_consumed() const { return !view_->consumed.empty(); }
   bool has_constants() const;
@@ -103,14 +103,14 @@ class Program {
   std::vector<uint32_t> inputs_, outputs_;
 };
 
-/// What prepare is told beyond types and shapes.
+/// Options of a call of prepare.
 struct PrepareSetup {
-  bool infer_outputs = true;        // the host knows the outputs' shapes, but for those with unknown dims
-  bool seal_data = false;           // what prepare must not read lies in pages that nobody may touch
-  uint32_t extra_struct_bytes = 0;  // a newer host's struct is longer
+  bool infer_outputs = true;        // the host knows the outputs' shapes, except those with unknown dims
+  bool seal_data = false;           // data that prepare must not read lies in protected pages
+  uint32_t extra_struct_bytes = 0;  // as in the longer struct of a newer host
 };
 
-/// One shape signature of a program. Throws Failed where its answer breaks R33 to R36.
+/// One shape signature of a program. The constructor throws Failed when the answer breaks R33 to R36.
 class Prepared {
  public:
   explicit Prepared(const Program& program, const PrepareSetup& setup = {});
@@ -131,22 +131,22 @@ class Prepared {
   void judge(const std::vector<tenon_shape>& shapes, const PrepareSetup& setup);
 };
 
-/// Where outputs live when the provider says that they may share memory with an input.
+/// Whether outputs that may share memory with an input do so.
 enum class Placement { kApart, kShared };
 
 struct RunSetup {
   Placement placement = Placement::kApart;
-  uint8_t fill = 0xC7;       // what outputs and workspace hold before the Run
+  uint8_t fill = 0xC7;       // each byte of outputs and workspace before the Run
   bool seal_inputs = false;  // inputs in host memory are read-only
   tenon_stream* stream = nullptr;
   const uint32_t* cancel = nullptr;
-  bool spoil_arguments = false;  // descriptors and scratch memory say something else once run has returned
+  bool spoil_arguments = false;  // overwrite descriptors and protect scratch memory when run has returned
 };
 
 /// The memory, the binding and the Runs of one prepared program.
 class Execution {
  public:
-  /// Inputs are those of the graph case. Throws CallFailed.
+  /// Uses the inputs of the graph case. Throws CallFailed.
   explicit Execution(const Prepared& prepared, const RunSetup& setup = {});
   ~Execution();
   Execution(const Execution&) = delete;
@@ -155,20 +155,20 @@ class Execution {
   CallResult try_run();
   /// Throws CallFailed.
   void run();
-  /// Fills the outputs anew, with this byte.
+  /// Fills the outputs with this byte.
   void fill_outputs(uint8_t fill);
-  /// Other data of the same shape.
+  /// Replaces an input's data; the shape stays.
   void write_input(size_t index, const void* data);
-  /// What the outputs hold; Failed when bytes around one were changed (R39) or one was not made (R40).
+  /// The outputs. Throws Failed when bytes around one were changed (R39) or one was not made exactly once (R40).
   std::vector<Tensor> outputs();
-  /// Failed when an input that shares no memory was changed (R39), or the workspace was overrun.
+  /// Throws Failed when an input that shares no memory, or bytes around the workspace, were changed (R39).
   void check_surroundings();
   void unbind();
 
   const Prepared& prepared;
 
  private:
-  struct Held;  // a tensor with all that its descriptor points to
+  struct Held;
   void add_input(uint32_t value);
   void add_output(size_t index);
   void share(size_t index);
@@ -186,8 +186,8 @@ class Execution {
   std::unique_ptr<tenon_run> run_;
 };
 
-/// What the provider's own code, the library at `module_path`, takes in the third Run (R41). Nothing where outputs are made
-/// while it runs, and in builds that cannot watch. Throws CallFailed.
+/// Counts allocations and locks of the provider's library in the third Run (R41). Counts nothing for outputs that
+/// are made during the Run, and in builds that cannot watch. Throws CallFailed.
 Watched watch_third_run(const Prepared& prepared, const std::string& module_path);
 
 }  // namespace tenon::cts

@@ -120,7 +120,7 @@ class ViewMaker {
     }
   }
 
-  /// 64-byte aligned, in pages of its own.
+  /// Copies a constant to 64-byte aligned memory in its own pages.
   static void place_constant(tenon_graph::Value& out, const Tensor& tensor) {
     std::string characters;
     out.constant = describe(tensor, out.offsets, characters);
@@ -133,7 +133,7 @@ class ViewMaker {
 
   const GraphCase& graph_;
   std::vector<uint32_t> chosen_;
-  std::map<uint32_t, uint32_t> numbers_;  // of the case -> of the view
+  std::map<uint32_t, uint32_t> numbers_;  // value of the case -> value of the view
   std::map<std::string, int64_t> versions_;
   std::unique_ptr<tenon_graph> view_ = std::make_unique<tenon_graph>();
 };

@@ -1,4 +1,4 @@
-// Graphs of a few nodes with all that a host knows of them, and the views of them that a provider gets.
+// Small graphs with everything that a host knows about them, and the views of them that a provider gets.
 #pragma once
 
 #include <atomic>
@@ -31,29 +31,29 @@ struct NodeCase {
   int since_version = 1;
   std::vector<Attribute> attributes;
   std::vector<Tensor> inputs;
-  std::vector<Tensor> outputs;  // as inference would give them; their data is for comparing
+  std::vector<Tensor> outputs;  // types and shapes as inferred; data is what a Run should give
 };
 
 /// Nodes over values, in topological order.
 struct GraphCase {
   struct Value {
     std::string name;
-    Tensor tensor;             // type, shape, and of inputs and constants the data
+    Tensor tensor;             // type and shape; also data of inputs and constants
     bool is_open = false;      // the host does not know its dimensions
     bool is_output = false;    // of the graph
-    bool is_unranked = false;  // the host does not know either how many dimensions it has
+    bool is_unranked = false;  // the host does not know the rank either
   };
   struct Node {
     std::string name, op_type, domain;
     int since_version = 1;
     std::vector<Attribute> attributes;
-    std::vector<uint32_t> inputs, outputs;  // values, TENON_NO_INDEX where missing
+    std::vector<uint32_t> inputs, outputs;  // values; TENON_NO_INDEX where missing
     bool taken = false;
   };
   std::vector<Value> values;
   std::vector<Node> nodes;
 
-  /// The node that makes a value, TENON_NO_INDEX for inputs and constants.
+  /// The node that makes a value; TENON_NO_INDEX for inputs and constants.
   uint32_t producer(uint32_t value) const;
   std::vector<uint32_t> all_nodes() const;
 };
@@ -62,7 +62,7 @@ GraphCase graph_of(const NodeCase& node);
 
 }  // namespace tenon::cts
 
-/// A view: all of a graph case or some of its nodes, numbered anew.
+/// A view of some or all nodes of a graph case, with its own numbers.
 struct tenon_graph {
   struct Value {
     tenon_value_info info{};
@@ -70,7 +70,7 @@ struct tenon_graph {
     std::string name;
     tenon::cts::Dims dims;
     tenon_tensor constant{};
-    tenon::cts::GuardedMemory memory{1};  // of a constant
+    tenon::cts::GuardedMemory memory{1};  // data of a constant
     std::vector<int64_t> offsets;         // of a constant of strings
   };
   struct Node {
@@ -83,8 +83,8 @@ struct tenon_graph {
   tenon_graph(const tenon_graph&) = delete;
   tenon_graph& operator=(const tenon_graph&) = delete;
 
-  /// The call that was given the view has returned: whoever asks about it now breaks R14. With `scramble`, what
-  /// was borrowed says something else from now on.
+  /// Call when the call that borrowed the view has returned: using it afterwards breaks R14. With `scramble`, this
+  /// overwrites what the view lent.
   void end(bool scramble);
 
   uint32_t flags = 0;
@@ -92,7 +92,7 @@ struct tenon_graph {
   std::deque<Node> nodes;
   std::vector<uint32_t> inputs, outputs;  // of the graph
   std::vector<tenon_opset> opsets;
-  std::set<uint32_t> consumed;  // constants, in a compile
+  std::set<uint32_t> consumed;  // constants that compile marked consumed
   std::atomic<bool> ended{false};
   // What attributes point to.
   std::deque<std::vector<tenon_str>> string_lists;
@@ -103,12 +103,13 @@ struct tenon_graph {
 
 namespace tenon::cts {
 
-/// The view of some nodes: their inputs are what others make, their outputs what others or the graph's outputs
-/// use.
+/// The view of some nodes. Its inputs are values that other nodes make or the graph's inputs; its outputs are values
+/// that other nodes use or the graph's outputs.
 std::unique_ptr<tenon_graph> make_view(const GraphCase& graph, const std::vector<uint32_t>& nodes,
                                        bool is_static = false);
 
-/// Borrowed descriptors of a tensor; `offsets` and `characters` hold the form of strings at the border.
+/// A descriptor that borrows from `tensor`. For a string tensor it borrows `offsets` and `characters`, which this
+/// fills.
 tenon_tensor describe(const Tensor& tensor, std::vector<int64_t>& offsets, std::string& characters);
 
 }  // namespace tenon::cts

@@ -1,4 +1,4 @@
-// Memory that notices: pages that nobody may touch around it, and its own pages protected on request.
+// Memory between protected pages that cannot be read or written. Its own pages can be protected too.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,11 @@
 
 namespace tenon::cts {
 
-/// What the bytes around memory hold that is made from now on. A result that changes with it was read from there.
+/// Sets the value of the unused bytes in GuardedMemory made from now on. A result that depends on it was read from
+/// there.
 void fill_surroundings(uint8_t byte);
 
-/// `size` bytes that end exactly at (or, for an alignment, less than it before) a page that nobody may touch,
-/// with another such page in front of their first page.
+/// `size` bytes between two protected pages. They end at the second page, or less than `alignment` bytes before it.
 class GuardedMemory {
  public:
   explicit GuardedMemory(size_t size, size_t alignment = 1);
@@ -26,11 +26,11 @@ class GuardedMemory {
   bool overrun() const;
 
  private:
-  uint8_t* pages_ = nullptr;  // the guard in front
-  size_t inner_ = 0;          // bytes between the guards
+  uint8_t* pages_ = nullptr;  // the first protected page
+  size_t inner_ = 0;          // bytes between the protected pages
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
-  uint8_t slack_ = 0;  // what the bytes around hold
+  uint8_t slack_ = 0;  // value of the unused bytes
 };
 
 }  // namespace tenon::cts

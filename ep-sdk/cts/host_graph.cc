@@ -1,4 +1,4 @@
-// The functions by which a provider looks at a graph.
+// The graph functions of the host's table.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 tenon_str to_str(const std::string& s) { return {s.data(), s.size()}; }
 std::string text(tenon_str s) { return std::string(s.data, s.size); }
 
-/// Writes as much of `full` as the caller's struct has room for.
+/// Writes as much of `full` as fits into the caller's struct.
 template <class Info>
 tenon_status fill(Info* out, Info full, const char* function) {
   const uint32_t size = out->struct_size;

@@ -56,7 +56,7 @@ uint32_t worker_count(tenon_run*) { return host_state().workers; }
 uint32_t own_threads(tenon_run*, uint32_t) { return 1; }
 void own_threads_done(tenon_run*) {}
 
-constexpr uint8_t kOldBytes = 0xC7;  // what fresh memory holds
+constexpr uint8_t kOldBytes = 0xC7;  // contents of fresh memory
 
 void* scratch(tenon_run* run, uint64_t bytes) {
   if (run == nullptr || !host_state().grant(bytes)) return nullptr;
@@ -72,8 +72,9 @@ tenon_run::Output* output_of(tenon_run* run, uint32_t index, uint32_t rank, cons
     return nullptr;
   }
   if (rank > TENON_EP_MAX_RANK || std::any_of(dims, dims + rank, [](int64_t d) { return d < 0; })) {
-    host_state().violate(34, std::string(function) + " gives an output a shape that is none");
-    fail(error, TENON_INVALID_ARGUMENT, "the shape is none");
+    host_state().violate(
+        34, std::string(function) + " gives an output a shape with a negative dim or too many dims");
+    fail(error, TENON_INVALID_ARGUMENT, "the shape has a negative dim or too many dims");
     return nullptr;
   }
   tenon_run::Output& output = run->outputs[index];
@@ -206,7 +207,7 @@ struct SharedObject {
   tenon_release_fn release = nullptr;
 };
 
-/// Objects and blobs of all instances: one check has one device.
+/// Shared objects and blobs, for all instances: a check has one device.
 struct Services {
   std::recursive_mutex mutex;
   std::map<std::string, SharedObject> objects;
@@ -238,7 +239,7 @@ void shared_release(tenon_host_instance* host, tenon_str key) {
   const std::lock_guard lock(services().mutex);
   const auto at = services().objects.find(text(key));
   if (at == services().objects.end())
-    return host_state().violate(54, "shared_release of a key that nobody holds");
+    return host_state().violate(54, "shared_release of a key that is not held");
   if (host != nullptr) --host->shared_held;
   if (--at->second.count > 0) return;
   const SharedObject last = at->second;
@@ -260,7 +261,7 @@ void cache_done(tenon_host_instance* host, tenon_str) {
 tenon_status cache_put(tenon_host_instance*, tenon_str key, tenon_str blob, tenon_error* error) {
   if (!host_state().grant()) return fail(error, TENON_RESOURCE_EXHAUSTED, "there is no room left");
   const std::lock_guard lock(services().mutex);
-  services().blobs.emplace(text(key), text(blob));  // one that is there stays: somebody may have it mapped
+  services().blobs.emplace(text(key), text(blob));  // keeps an existing blob: a provider may have it mapped
   return TENON_OK;
 }
 

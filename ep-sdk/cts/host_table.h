@@ -1,5 +1,5 @@
-// The host's side of the border: what stands behind its opaque handles, the table of functions over it, and
-// what a check may ask of it: cuts of parallel loops, memory that runs out, a record of what was done to it.
+// The host's side of the border: its opaque types and its table of functions. HostState lets a check control how
+// parallel loops are cut and when memory runs out, and records violations.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,11 @@
 #include "ep-sdk/cts/graph.h"
 #include "tenon/ep.h"
 
-/// A value by count.
+/// A reference-counted value.
 struct tenon_value {
   std::atomic<int> count{1};
-  tenon::cts::Tensor tensor;           // of a tensor; its dtype also of a container
-  std::vector<tenon_value*> elements;  // of a container, counted
+  tenon::cts::Tensor tensor;           // kind and dtype; of a tensor also dims and data
+  std::vector<tenon_value*> elements;  // of a container; one count each
   std::vector<int64_t> offsets;        // of a string tensor
   std::string characters;
 };
@@ -25,55 +25,55 @@ struct tenon_value {
 /// A Run in progress.
 struct tenon_run {
   struct Output {
-    int given = 0;  // how often, by set_strings, set_object or alloc_output
+    int given = 0;  // calls of set_strings, set_object and alloc_output
     bool at_run = false;
     tenon::cts::Tensor tensor;
   };
   std::vector<tenon_tensor> inputs;
   std::vector<Output> outputs;
   std::vector<tenon::cts::GuardedMemory> scratch;
-  /// Gives memory to an output whose shape is known now.
+  /// Allocates an output when alloc_output gives its shape.
   std::function<tenon_status(uint32_t index, tenon_tensor* out)> place_output;
 };
 
-/// Services of an instance.
+/// Shared objects and blobs that an instance holds.
 struct tenon_host_instance {
   std::atomic<int> shared_held{0}, blobs_held{0};
 };
 
 namespace tenon::cts {
 
-/// What a provider did that no status tells.
+/// A broken rule that no status reports.
 struct Violation {
   int rule;
   std::string text;
 };
 
-/// One in the process.
+/// State and settings of the host, one per process.
 struct HostState {
   // How parallel_for cuts a range, and whether its pieces run on threads.
   int pieces = 4;
   bool backwards = true, threaded = false;
   uint32_t workers = 3;
-  // The request for host memory that fails, counted from 0; negative: none does.
+  // Number of the request for host memory that fails, from 0; negative: none.
   int64_t failing_request = -1;
   std::atomic<int64_t> requests{0};
-  // A single request for host memory beyond this fails.
+  // A request for more host memory than this fails, in bytes.
   uint64_t memory_limit = UINT64_MAX;
-  // Borrowed things say something else after the call that lent them.
+  // Overwrite what a call lent when the call has returned.
   bool scramble = false;
-  // Constants lie in pages that are only read.
+  // Constants lie in read-only pages.
   bool protect_constants = false;
-  // Around each call of a slot, with its name.
+  // Called around each call of a slot, with the slot's name.
   std::function<void(const char*slot)> before_call, after_call;
-  /// Told what is being done.
+  /// Receives what the check does now; may be NULL.
   void (*stage)(const std::string& what) = nullptr;
 
   std::atomic<int64_t> parallel_calls{0}, log_calls{0};
 
   void violate(int rule, const std::string& text);
   std::vector<Violation> violations() const;
-  /// Whether this request for memory is granted.
+  /// Counts a request for memory; whether it is granted.
   bool grant(uint64_t bytes = 0) { return requests++ != failing_request && bytes <= memory_limit; }
 
  private:
@@ -82,21 +82,21 @@ struct HostState {
 };
 HostState& host_state();
 
-/// Bytes of a tensor; UINT64_MAX for more than can be counted.
+/// Bytes of a tensor; UINT64_MAX on overflow.
 uint64_t bytes_of(uint32_t dtype, std::span<const int64_t> dims);
 
-/// One count of a new value.
+/// A new value with one count.
 tenon_value* make_value(const Tensor& tensor);
 Tensor read_value(const tenon_value* value);
 void release_value(tenon_value* value);
-/// How many values are alive.
+/// Number of values that are not yet released.
 int live_values();
 
-/// Sets the slots by which a provider looks at a graph.
+/// Sets the graph functions of the table.
 void add_graph_functions(tenon_host_api* table);
-/// Every slot is set.
+/// A table with every slot set.
 const tenon_host_api& host_table();
-/// Without what a host may leave out: logging, threads lent, shared objects, the cache, extensions.
+/// A table without the slots that may be NULL (R7).
 const tenon_host_api& poor_host_table();
 
 }  // namespace tenon::cts

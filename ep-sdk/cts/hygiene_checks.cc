@@ -1,4 +1,4 @@
-// The manifest and the file, before a byte of the library runs.
+// Checks of the manifest and the file, without running the library.
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -36,7 +36,7 @@ Binary binary_of(const Target& target) {
   return read_binary(read_file(target.module_path()));
 }
 
-/// What a library that imports this function would do to its process, by the rule that forbids it.
+/// An imported function that a rule forbids, and the rule.
 struct Forbidden {
   const char* symbol;
   const char* rule;
@@ -52,7 +52,7 @@ constexpr Forbidden kForbidden[] = {
     {"umask", "R9"},      {"freopen", "R9"},
 };
 
-/// The manifest's own word for an import that is there for a reason: "x-cts": {"imports": {"abort": "why"}}.
+/// The manifest's reason for such an import: "x-cts": {"imports": {"abort": "why"}}.
 std::string declared_reason(const Target& target, const std::string& symbol) {
   const Json kit = target.manifest.value("x-cts", Json::object());
   const Json imports = kit.is_object() ? kit.value("imports", Json::object()) : Json::object();
@@ -74,13 +74,13 @@ TENON_CHECK("hygiene.manifest", "the manifest is JSON and keeps to manifest.sche
                  "name the range of minors that the library can work with");
 }
 
-TENON_CHECK("hygiene.options", "each option has a fitting default, bounds and values, and no double name") {
+TENON_CHECK("hygiene.options", "each option has its own name, and a fitting default, bounds and values") {
   require_manifest(target);
   std::vector<std::string> names;
   for (const Json& option : target.manifest.value("options", Json::array())) {
     const std::string name = option.value("name", ""), type = option.value("type", "");
     if (std::count(names.begin(), names.end(), name) != 0)
-      throw Failed("the option '" + name + "' is there twice", "give each option its own name");
+      throw Failed("the option '" + name + "' occurs twice", "give each option its own name");
     names.push_back(name);
     if (option.value("doc", "").empty())
       throw Failed("the option '" + name + "' has no doc",
@@ -93,10 +93,11 @@ TENON_CHECK("hygiene.options", "each option has a fitting default, bounds and va
     const Json none;
     const Json fallback = option.value("default", none), values = option.value("values", none);
     if (!fallback.is_null() && !fits(fallback))
-      throw Failed("the default of '" + name + "' is no " + type, "write a default of the option's type");
+      throw Failed("the default of '" + name + "' is not of type " + type,
+                   "write a default of the option's type");
     for (const Json& value : values) {
       if (!fits(value))
-        throw Failed("a value of '" + name + "' is no " + type, "write values of the option's type");
+        throw Failed("a value of '" + name + "' is not of type " + type, "write values of the option's type");
     }
     if (values.is_array() && !fallback.is_null() &&
         std::find(values.begin(), values.end(), fallback) == values.end())
@@ -122,7 +123,7 @@ TENON_CHECK("hygiene.file", "the library has the size and the SHA-256 of its man
                  cure);
 }
 
-TENON_CHECK("hygiene.mode", "nobody but the owner may write to manifest and library") {
+TENON_CHECK("hygiene.mode", "only the owner may write to manifest and library") {
   require_manifest(target);
   for (const std::string& path : {target.manifest_path, target.module_path()}) {
     struct stat info {};
@@ -164,7 +165,7 @@ TENON_CHECK("hygiene.note", "the note in the library repeats id, version, ABI an
 }
 
 TENON_CHECK("hygiene.imports",
-            "nothing is imported that ends the process or changes what belongs to all of it") {
+            "the library imports no function that ends the process or changes process-wide state") {
   const Binary binary = binary_of(target);
   std::vector<std::string> found;
   for (const Forbidden& forbidden : kForbidden) {

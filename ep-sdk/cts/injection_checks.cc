@@ -1,10 +1,10 @@
-// What the host answers when it cannot.
+// Checks with failing calls to the host.
 #include "ep-sdk/cts/bench.h"
 
 namespace tenon::cts {
 namespace {
 
-/// Runs a claim with the n-th request for host memory failing, for each n that it makes.
+/// Runs a claim once per request for host memory that it makes, and lets that request fail.
 void fail_each_request(const Subject& subject, const Claimed& claimed, bool* any) {
   const std::vector<Tensor> expected = run_claim(subject, claimed);
   const Program program(subject, claimed.graph, claimed.claim);
@@ -33,7 +33,7 @@ void fail_each_request(const Subject& subject, const Claimed& claimed, bool* any
 }  // namespace
 
 TENON_CHECK("injection.host_memory",
-            "scratch memory, outputs and values that the host refuses make a clean error") {
+            "a Run fails cleanly when the host refuses scratch memory, outputs or values") {
   const Bench bench(target);
   bool any = false;
   for (const Claimed& claimed : claimed_probes(target, *bench.subject))
@@ -44,7 +44,7 @@ TENON_CHECK("injection.host_memory",
   if (!any) throw NotApplicable("no probe asks the host for memory in a Run");
 }
 
-TENON_CHECK("injection.claim_sink", "a claim that the host does not take ends the question with an error") {
+TENON_CHECK("injection.claim_sink", "capability returns an error when the host refuses a claim") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   const Claimed claimed = claimed_probes(target, subject)[0];
@@ -67,8 +67,7 @@ TENON_CHECK("injection.claim_sink", "a claim that the host does not take ends th
   run_claim(subject, claimed);
 }
 
-TENON_CHECK("injection.device_sink",
-            "a device that the host does not take ends the enumeration with an error") {
+TENON_CHECK("injection.device_sink", "enumerate_devices returns an error when the host refuses a device") {
   const Bench bench(target, Bench::Open::kProvider);
   const Subject& subject = *bench.subject;
   if (subject.enumerate().empty()) throw NotApplicable("the provider finds no device on this machine");

@@ -1,4 +1,4 @@
-// The provider's library, opened, and what it answers to a host.
+// The provider's library, loaded, and its answers to a host.
 #pragma once
 
 #include <string>
@@ -10,28 +10,28 @@ namespace tenon::cts {
 
 class Library {
  public:
-  /// Throws Failed when the dynamic loader says no, or there is no entry.
+  /// Throws Failed when the dynamic loader cannot load the library or it has no tenon_ep_negotiate.
   explicit Library(const Target& target);
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   tenon_ep_negotiate_fn negotiate = nullptr;
-  /// Gives the library back to the dynamic loader before the destructor does.
+  /// Unloads the library before the destructor does.
   void close();
 
  private:
   void* handle_ = nullptr;
 };
 
-/// Calls tenon_ep_negotiate as a host of this header does, with `flags`. What comes out as an exception is Failed.
+/// Calls tenon_ep_negotiate. Throws Failed when an exception escapes it.
 tenon_status negotiate(const Library& library, tenon_ep_negotiation* io);
-/// A struct that is ready to be sent.
+/// The negotiation struct of a host of this header, with `flags`.
 tenon_ep_negotiation own_offer(uint32_t flags = 0);
 
-/// The text of a field of fixed size; Failed when it is not terminated.
+/// The text of a field of fixed size. Throws Failed when it is not terminated.
 std::string field(const char* text, size_t size, const char* name);
-/// The names of slots that are NULL and should not be.
+/// The names of required slots that are NULL.
 std::string missing_slots(const tenon_ep_api& api);
 
 }  // namespace tenon::cts

@@ -1,4 +1,4 @@
-// tenon-cts MANIFEST: checks a provider from outside, each check in a process of its own.
+// tenon-cts MANIFEST: checks a provider from outside, each check in its own process.
 #include <fnmatch.h>
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,7 @@ struct Flags {
   bool list = false;
 };
 
-/// What runs in this process is a child's check.
+/// In a child: runs one check and answers with its result.
 int serve_check(const std::string& id, const Target& target) {
   Result result;
   result.status = "passed";
@@ -47,7 +47,7 @@ int serve_check(const std::string& id, const Target& target) {
   return 0;
 }
 
-/// Failures that the author declares, with their reasons.
+/// A failure that the author expects, and why.
 struct Declaration {
   std::string pattern, reason, message;
 };
@@ -60,7 +60,7 @@ bool wanted(const Flags& flags, const std::string& id) {
   return false;
 }
 
-constexpr const char* kCases = "onnx-cases";  // the worker that is no check
+constexpr const char* kCases = "onnx-cases";  // a worker that is not a check
 
 std::vector<std::string> child_arguments(const Flags& flags, const std::string& id) {
   std::vector<std::string> out = {"--worker", id, flags.target.manifest_path};
@@ -71,7 +71,7 @@ std::vector<std::string> child_arguments(const Flags& flags, const std::string& 
   return out;
 }
 
-/// "x-cts": {"declared": {"R9": "reason"}} of the manifest: a failure that is known and said.
+/// Applies "x-cts": {"declared": {"R9": "reason"}} of the manifest: the author knows of this failure.
 void apply_declarations(const Flags& flags, Result* result) {
   const nlohmann::json kit = flags.target.manifest.is_object()
                                  ? flags.target.manifest.value("x-cts", nlohmann::json::object())
@@ -99,8 +99,8 @@ Result run_check(const Flags& flags, const Check& check) {
   return result;
 }
 
-/// As `tenon test` reads them: {"unsupported": [{"pattern", "reason", "message"}], "expected_failure": [...],
-/// "unspecified": [...]}. A failure whose text lacks the message is not excused.
+/// Reads the format of `tenon test`: {"unsupported": [{"pattern", "reason", "message"}], "expected_failure": [...],
+/// "unspecified": [...]}. An entry applies only to failures whose text contains its message.
 std::vector<Declaration> read_expectations(const std::vector<std::string>& files) {
   std::vector<Declaration> out;
   for (const std::string& path : files) {
@@ -118,7 +118,7 @@ bool is_declared(const std::vector<Declaration>& declarations, const std::string
                  const std::string& failure) {
   return std::any_of(declarations.begin(), declarations.end(), [&](const Declaration& d) {
     if (failure.find(d.message) == std::string::npos) return false;
-    // A pattern with a slash is matched against the end of the path.
+    // A pattern with a slash must match the end of the path, another one the folder's name.
     const bool path = d.pattern.find('/') != std::string::npos;
     const std::string glob = path ? "*/" + d.pattern : d.pattern;
     const std::string name = path ? folder : folder.substr(folder.find_last_of('/') + 1);
@@ -126,7 +126,7 @@ bool is_declared(const std::vector<Declaration>& declarations, const std::string
   });
 }
 
-/// ONNX cases, as one result per operator.
+/// Runs the ONNX cases; adds one result per operator to `results`.
 void check_cases(const Flags& flags, std::vector<Result>* results, std::vector<Result>* cases) {
   const std::vector<std::string> folders = find_cases(flags.target);
   if (folders.empty()) return;
@@ -157,7 +157,7 @@ bool write_file(const std::string& path, const std::string& text) {
   return false;
 }
 
-/// The lines of the text report, which are printed as they come unless JSON goes to the terminal.
+/// Collects the lines of the text report. Prints each at once unless JSON goes to the terminal.
 class TextReport {
  public:
   explicit TextReport(const Flags& flags) : prints_(flags.format == "text" || !flags.output.empty()) {}

@@ -52,7 +52,7 @@ bool MiniHost::claims(const NodeCase& node) const { return !ask(*subject_, graph
 
 namespace {
 
-/// The claim of the one node. Throws Rejected.
+/// The provider's claim of the node. Throws Rejected.
 Claim claim_of(const Subject& subject, const GraphCase& graph) {
   const Offer offer = ask(subject, graph);
   if (!offer.claims.empty()) return offer.claims[0];

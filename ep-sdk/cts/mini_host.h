@@ -1,6 +1,6 @@
-// A host of one node: enough of the provider border to run a single operator through a provider's library,
-// without core and without libtenon. Memory is guarded, and every parallel loop is cut into several pieces, run
-// back to front, so that a kernel that relies on their order fails.
+// A host for one node: it runs a single operator through a provider's library, without core and libtenon. Memory is
+// guarded. Parallel loops run in several pieces, the last one first, so that a kernel that relies on their order
+// fails.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace tenon::cts {
 
 class MiniHost {
  public:
-  /// Loads the library that the manifest names, on its first device. Throws std::runtime_error.
-  /// `options`: of the instance, "name=text", all strings. `memory_limit`: of the instance, 0 for none.
+  /// Loads the library that the manifest names and opens its first device. Throws std::runtime_error. For the
+  /// instance: `options` are "name=text", all strings; `memory_limit` is in bytes, 0 for none.
   explicit MiniHost(const std::string& manifest, const std::vector<std::string>& options = {},
                     uint64_t memory_limit = 0);
   ~MiniHost();
@@ -24,18 +24,18 @@ class MiniHost {
   const std::string& provider() const { return id_; }
   const std::string& manifest() const { return manifest_; }
   const Subject& subject() const { return *subject_; }
-  /// Of dlopen.
+  /// The handle of dlopen.
   void* library() const { return library_; }
   const std::string& module_path() const { return module_path_; }
-  /// What the manifest says: it may stand last, so it takes every operator that it has rows for.
+  /// The manifest's trait: this provider runs every operator.
   bool completes() const { return completes_; }
-  /// Whether the provider takes the node.
+  /// Whether the provider claims the node.
   bool claims(const NodeCase& node) const;
 
-  /// Capability, compile, prepare and Run of one node; outputs at the node's own positions. Throws Rejected,
-  /// CallFailed, or Failed when the provider breaks the contract.
+  /// Calls capability, compile, prepare and run for one node. Returns one value per output of the node. Throws
+  /// Rejected, CallFailed, or Failed when the provider breaks a rule.
   std::vector<Tensor> run(const NodeCase& node, Placement placement);
-  /// What the provider's own code takes in the third Run of one node (R41). Throws as run() does.
+  /// Counts allocations and locks of the provider's library in the third Run of one node (R41). Throws as run().
   Watched watch_run(const NodeCase& node);
 
  private:

@@ -1,4 +1,4 @@
-// tenon_ep_negotiate with every host that a provider may meet.
+// Checks of tenon_ep_negotiate with older and newer hosts.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ std::string version_text(uint32_t major, uint32_t minor) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-/// A refusal is a status and a reason; what is not refused fits the host.
+/// Throws Failed unless the answer is a refusal with status and reason, or an acceptance that fits the host.
 void require_good_answer(tenon_status status, const tenon_ep_negotiation& io, const std::string& host) {
   const std::string reason = field(io.reason, sizeof io.reason, "the reason of a refusal");
   if (status != TENON_OK) {
@@ -33,7 +33,7 @@ void require_good_answer(tenon_status status, const tenon_ep_negotiation& io, co
   if (!chose_well(io))
     throw Failed("R3: to " + host + " the library answers ABI " + version_text(io.major, io.minor),
                  "choose an ABI in the range that the host offers, or refuse");
-  if (io.api == nullptr) throw Failed("R5: " + host + " is accepted, and no table given", "set `api`");
+  if (io.api == nullptr) throw Failed("R5: " + host + " is accepted, but gets no table", "set `api`");
 }
 
 void try_host(const Library& library, uint32_t low, uint32_t high, uint32_t minor) {
@@ -49,7 +49,7 @@ tenon_ep_negotiation accepted(const Library& library, uint32_t flags = 0) {
   if (status != TENON_OK)
     throw Failed("the library refuses a host of its own ABI (status " + std::to_string(status) +
                      "): " + field(io.reason, sizeof io.reason, "the reason"),
-                 "do here what the reason asks for, or run the kit where the provider can work");
+                 "do what the reason asks for, or run the kit on a machine where the provider can work");
   return io;
 }
 
@@ -87,9 +87,9 @@ TENON_CHECK("negotiation.minors",
 }
 
 TENON_CHECK("negotiation.sizes",
-            "a shorter and a longer struct are read as far as they go and not written beyond") {
+            "a struct that is too short is refused, and of a longer one only the known fields are written") {
   const Library library(target);
-  // A newer host's struct is longer than this header knows.
+  // The struct of a newer host is longer than this header's.
   GuardedMemory longer(sizeof(tenon_ep_negotiation) + 256);
   tenon_ep_negotiation io = own_offer();
   io.struct_size = sizeof io + 256;
@@ -97,27 +97,27 @@ TENON_CHECK("negotiation.sizes",
   std::memcpy(longer.data(), &io, sizeof io);
   if (negotiate(library, reinterpret_cast<tenon_ep_negotiation*>(longer.data())) != TENON_OK)
     throw Failed("a struct that is longer than this header's is refused",
-                 "compare struct_size with >=, and leave what lies beyond alone");
+                 "compare struct_size with >=, and do not touch the bytes beyond your own fields");
   for (size_t i = sizeof io; i < longer.size(); ++i) {
     if (longer.data()[i] != 0xC7)
       throw Failed("R11: byte " + std::to_string(i) + " is written, beyond the struct of this header",
                    "write your own fields, not memset of struct_size bytes");
   }
-  // One that ends before the answers: every size is cut off by a page that nobody may touch.
+  // A struct that ends before the out part, followed by a protected page.
   for (const uint32_t size : {0u, 4u, 16u, 24u, 32u, 48u}) {
-    GuardedMemory shorter(std::max(size, 8u));  // so much a struct's alignment asks for
+    GuardedMemory shorter(std::max(size, 8u));  // at least the struct's alignment
     tenon_ep_negotiation offer = own_offer();
     offer.struct_size = size;
     std::memcpy(shorter.data(), &offer, shorter.size());
     stage("tenon_ep_negotiate with a struct of " + std::to_string(size) + " bytes");
     if (library.negotiate(reinterpret_cast<tenon_ep_negotiation*>(shorter.data())) == TENON_OK)
       throw Failed("a struct of " + std::to_string(size) + " bytes, too short for any answer, is accepted",
-                   "refuse with INVALID_ARGUMENT what ends before the fields you must set");
+                   "refuse with INVALID_ARGUMENT a struct that ends before the fields you must set");
   }
 }
 
 TENON_CHECK("negotiation.null_slots",
-            "a host table without any slot, of size zero, or none at all is survived") {
+            "a host table that is empty, cut short or NULL is accepted or refused with a reason") {
   const Library library(target);
   tenon_host_api empty{};
   empty.struct_size = sizeof empty;
@@ -135,7 +135,7 @@ TENON_CHECK("negotiation.null_slots",
   accepted(library);
 }
 
-TENON_CHECK("R2", "negotiation may be repeated, with SCAN too, and answers the same without a trace") {
+TENON_CHECK("R2", "negotiation can be repeated, also with SCAN, gives the same answer and leaves no thread") {
   const Library library(target);
   const size_t threads = count_threads();
   const tenon_ep_negotiation first = accepted(library, TENON_NEGOTIATE_SCAN);

@@ -35,7 +35,7 @@ std::vector<std::string> operators_in(const std::string& stage) {
   return out;
 }
 
-/// What became of an operator's cases.
+/// Results of an operator's cases.
 struct Tally {
   int passed = 0, declined = 0, declared = 0;
   std::vector<std::string> failed;
@@ -107,7 +107,7 @@ std::vector<Result> by_operator(const std::vector<Result>& cases) {
   }
   std::map<std::string, Tally> tallies;
   for (const Result& result : cases) {
-    // A crash may come before the model's operators are known.
+    // The process may crash before the model's operators are known.
     const std::vector<std::string> names =
         result.operators.empty() ? std::vector<std::string>{"unknown"} : result.operators;
     for (const std::string& op : names) {

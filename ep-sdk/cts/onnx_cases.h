@@ -1,4 +1,4 @@
-// ONNX test-case folders, run by libtenon with this provider alone: what falls back fails.
+// Runs folders of ONNX test cases through libtenon with this provider only. A case that falls back fails.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace tenon::cts {
 
-/// Folders that hold a model.onnx, below those of --cases, sorted.
+/// Folders with a model.onnx below the --cases folders, sorted.
 std::vector<std::string> find_cases(const Target& target);
 
-/// Runs all of them in workers that are replaced after a crash. `arguments`: of a worker.
+/// Runs all cases in a worker process, which is replaced after a crash. `arguments`: of a worker.
 std::vector<Result> run_cases(const std::vector<std::string>& folders,
                               const std::vector<std::string>& arguments, double limit_seconds);
 
-/// One result per operator that the provider claims in any case: "op.Conv", with the numbers of its cases. A case that is
-/// declined is counted, and fails nothing.
+/// One result per operator that the provider claims in any case, such as "op.Conv", with counts of its cases. A
+/// declined case is counted but is not a failure.
 std::vector<Result> by_operator(const std::vector<Result>& cases);
 
-/// Before the names of a case's operators, each with a comma behind it.
+/// Begins a stage text; the names of the case's operators follow, each with a comma after it.
 inline const std::string kOperatorsStage = "a case of ";
 
-/// The worker: a folder a line, an answer a line.
+/// In a worker: reads one folder per line and answers one line for each.
 int serve_cases(const Target& target);
 
 }  // namespace tenon::cts

@@ -1,4 +1,4 @@
-// The side of ONNX cases that has libtenon.
+// The worker that runs ONNX cases with libtenon.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ struct Declined : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// libtenon through its C table.
+/// libtenon, loaded at run time and called through its table.
 class Runtime {
  public:
   explicit Runtime(const Target& target) {
@@ -38,7 +38,7 @@ class Runtime {
     using GetApi = const tenon_api* (*)(uint32_t);
     const auto get = reinterpret_cast<GetApi>(dlsym(library, "tenon_get_api"));
     api_ = get == nullptr ? nullptr : get(TENON_API_VERSION);
-    if (api_ == nullptr) throw std::runtime_error(path + " is no libtenon of this version");
+    if (api_ == nullptr) throw std::runtime_error(path + " is not a libtenon of this version");
     configure(target);
   }
   const tenon_api& api() const { return *api_; }
@@ -63,7 +63,7 @@ class Runtime {
 
  private:
   static constexpr const char* kLibrary =
-      "libtenon.so.0";  // by its SONAME: the name without a number is for linking alone
+      "libtenon.so.0";  // its SONAME; the name without a number is only for linking
 
   static std::string beside_this_program() {
     char path[PATH_MAX];
@@ -81,7 +81,7 @@ class Runtime {
     call(api_->config_set, config_, str(key), str(value), str("tenon-cts"));
   }
 
-  /// This provider, this device, and an error wherever another would step in.
+  /// Selects this provider and device, and makes every fallback an error.
   void configure(const Target& target) {
     unsetenv("TENON_CONFIG");
     const std::string manifest = fs::absolute(target.manifest_path).string();
@@ -117,7 +117,8 @@ Tensor read_value(const Runtime& runtime, const tenon_value* value) {
     return out;
   }
   tenon_tensor raw{};
-  if (runtime.api().value_tensor(value, &raw) != TENON_OK) throw std::runtime_error("a value is no tensor");
+  if (runtime.api().value_tensor(value, &raw) != TENON_OK)
+    throw std::runtime_error("a value is not a tensor");
   out.dtype = raw.dtype;
   out.dims.assign(raw.dims, raw.dims + raw.rank);
   const auto* bytes = static_cast<const uint8_t*>(raw.data);
@@ -131,7 +132,7 @@ Tensor read_value(const Runtime& runtime, const tenon_value* value) {
   return out;
 }
 
-/// A value with its count.
+/// Holds one count of a value.
 class Held {
  public:
   Held(const Runtime& runtime, tenon_value* value) : runtime_(&runtime), value_(value) {}
@@ -155,7 +156,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Failed when a node is another provider's.
+  /// Throws Failed when another provider runs a node.
   void check_placement(const std::string& id) const {
     tenon_text* text = nullptr;
     runtime_.call(runtime_.api().session_describe, session_, static_cast<uint32_t>(TENON_DESCRIBE_EXPLAIN),
@@ -168,7 +169,7 @@ class Session {
     }
   }
 
-  /// Runs the data set of a folder and compares.
+  /// Runs the data set of a folder and compares the outputs.
   void run(const fs::path& folder) const {
     std::vector<Held> held;
     std::vector<tenon_named_value> inputs;
@@ -233,7 +234,7 @@ Result run_case(const Runtime& runtime, const Target& target, const std::string&
     result.operators = operators_of(runtime, model);
     std::string names;
     for (const std::string& op : result.operators) names += op + ",";
-    stage(kOperatorsStage + names);  // what the parent needs should this process not come back
+    stage(kOperatorsStage + names);  // for the parent, in case this process crashes
     const Session session(runtime, model);
     session.check_placement(target.id());
     for (int n = 0;; ++n) {
@@ -258,7 +259,7 @@ int serve_cases(const Target& target) {
     for (std::string folder; std::getline(std::cin, folder);) answer(run_case(runtime, target, folder));
     return 0;
   } catch (const std::exception& e) {
-    // The parent sees the end of the process and this line.
+    // The parent reports the exit and this line.
     std::cerr << e.what() << std::endl;
     return 1;
   }

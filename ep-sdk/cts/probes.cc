@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using Numbers = std::vector<double>;
 
-/// Numbers of both signs that float16 holds exactly, the same each time; `base` moves them.
+/// Numbers of both signs that float16 represents exactly, always the same; `base` shifts them.
 Numbers pattern(const Dims& dims, double base = 0) {
   Tensor shape;
   shape.dims = dims;
@@ -41,7 +41,7 @@ Tensor floats(Dims dims, double base = 0) {
   return tensor_of(TENON_FLOAT32, std::move(dims), values);
 }
 
-/// Type and shape alone.
+/// A tensor with type and shape only.
 Tensor shape_of(uint32_t dtype, Dims dims) {
   Tensor out;
   out.dtype = dtype;
@@ -282,7 +282,7 @@ uint32_t dtype_of(const std::string& name) {
   for (uint32_t dtype = 1; dtype <= TENON_FLOAT6E3M2; ++dtype) {
     if (name == ep::dtype_name(dtype)) return dtype;
   }
-  throw std::runtime_error("'" + name + "' is no element type");
+  throw std::runtime_error("'" + name + "' is not an element type");
 }
 
 Tensor read_tensor(const Json& json) {

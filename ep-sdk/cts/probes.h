@@ -1,5 +1,5 @@
-// Small nodes by which the kit finds something that a provider runs: common operators of ONNX, and those that the author adds
-// in *.case.json files.
+// Probes: small nodes with which the kit finds operators that a provider runs. They are common ONNX operators, and
+// those that the author adds in *.case.json files.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct Probe {
   bool has_expected = false;  // outputs hold data
 };
 
-/// Those of the --cases folders first, then the kit's own. Throws std::runtime_error for a file that is wrong.
+/// The probes of the --cases folders, then the kit's own. Throws std::runtime_error for an invalid file.
 std::vector<Probe> all_probes(const Target& target);
 
-/// Large enough that loops are worth cutting; without expected data.
+/// Probes large enough for a parallel loop; without expected data.
 std::vector<Probe> large_probes();
 
 /// One case file:

@@ -57,7 +57,7 @@ std::string signal_text() {
 std::string float_text() {
   std::string out = "rounding " + std::to_string(fegetround());
 #if defined(__SSE__)
-  // The flags of past exceptions (the low six bits) are no mode.
+  // The low six bits are flags of past exceptions, not a mode.
   out += ", MXCSR " + std::to_string(_mm_getcsr() & ~0x3Fu);
 #endif
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__i386__))
@@ -66,7 +66,7 @@ std::string float_text() {
   return out;
 }
 
-/// The first line that only one of the two texts has.
+/// Describes the first line that only one of the two texts has.
 std::string changed_line(const std::string& before, const std::string& after) {
   for (const auto& [from, in, verb] :
        {std::tuple(&after, &before, " was set"), {&before, &after, " was taken out"}}) {

@@ -1,4 +1,4 @@
-// What a process has and is, so that it can be compared before and after.
+// The state of this process, for comparing before and after.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 namespace tenon::cts {
 
 size_t count_threads();
-/// Open descriptors and what they lead to.
+/// Open descriptors and their targets.
 std::map<int, std::string> open_files();
-/// Resident bytes.
+/// Resident memory of the process, in bytes.
 size_t resident_bytes();
 
-/// What a call leaves as it was (R9), by name: "working directory" -> "/tmp".
+/// State that a call must not change (R9), by name: "working directory" -> "/tmp".
 std::map<std::string, std::string> process_state();
 /// "working directory: was '/tmp', is '/'"; empty when nothing differs.
 std::string difference(const std::map<std::string, std::string>& before,

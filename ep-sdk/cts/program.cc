@@ -1,4 +1,4 @@
-// Offers, programs and their shape signatures.
+// Offer, Program and Prepared.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tenon::cts {
 namespace {
 
-/// What a sink of claims gathers.
+/// Collects the calls of a claim sink.
 struct Gathered {
   Offer offer;
   const tenon_graph* view;
@@ -57,7 +57,7 @@ tenon_status on_rejection(void* context, const tenon_rejection* raw, tenon_error
   return TENON_OK;
 }
 
-/// A view that was lent to a call: it stays, so that whoever asks about it later is found.
+/// Ends a view that a call borrowed. It stays in memory for some time, so that a later use is noticed.
 void end(std::unique_ptr<tenon_graph> view) {
   static std::mutex mutex;
   static std::deque<std::unique_ptr<tenon_graph>> ended;
@@ -73,7 +73,7 @@ std::string shape_text(const Dims& dims) {
   return "[" + out + "]";
 }
 
-/// Whether the host can say which dims a value has.
+/// Whether all dims are known.
 bool has_shape(const Tensor& tensor) {
   return std::none_of(tensor.dims.begin(), tensor.dims.end(), [](int64_t d) { return d < 0; });
 }
@@ -184,7 +184,7 @@ Prepared::Prepared(const Program& program, const PrepareSetup& setup) : program(
   for (size_t i = 0; i < count; ++i) {
     const Tensor& wanted = graph.values[program.outputs()[i]].tensor;
     std::copy(wanted.dims.begin(), wanted.dims.end(), room[i].begin());
-    // For what is no tensor the host says "after running" itself.
+    // For a value that is not a tensor the host sets AT_RUN.
     const bool infers = setup.infer_outputs && has_shape(wanted);
     const uint32_t known = !infers                            ? 0u
                            : wanted.kind == TENON_KIND_TENSOR ? static_cast<uint32_t>(TENON_SHAPE_KNOWN)
@@ -217,7 +217,7 @@ void Prepared::judge(const std::vector<tenon_shape>& answer, const PrepareSetup&
   for (size_t i = 0; i < answer.size(); ++i) {
     const GraphCase::Value& value = program.graph.values[program.outputs()[i]];
     const Tensor& wanted = value.tensor;
-    // An open value without data, or one whose shape inference did not find: nobody knows what is right.
+    // The kit does not know the right shape of an open value without data, or when inference did not find it.
     const bool is_free =
         (value.is_open && wanted.bytes.empty() && !setup.infer_outputs) || !has_shape(wanted);
     const std::string name = "output " + std::to_string(i);

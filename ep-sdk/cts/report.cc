@@ -31,7 +31,7 @@ std::string number(double value) {
 
 std::string line_of(const Result& given) {
   Result result = given;
-  // A cause that begins with the rule's own number says it twice.
+  // The line begins with the id: do not repeat it.
   if (result.cause.rfind(result.id + ": ", 0) == 0) result.cause.erase(0, result.id.size() + 2);
   if (result.status == "passed")
     return result.id + " passed" + (result.cause.empty() ? "" : ": " + result.cause);

@@ -1,4 +1,4 @@
-// Results for people and for programs.
+// Reports of results as text and JSON.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Summary {
 std::string line_of(const Result& result);
 Summary summarize(const std::vector<Result>& results);
 
-/// `cases`: of ONNX, one by one.
+/// `cases`: one result per ONNX case.
 std::string json_report(const Target& target, const std::vector<Result>& results,
                         const std::vector<Result>& cases);
 std::string junit_report(const Target& target, const std::vector<Result>& results);

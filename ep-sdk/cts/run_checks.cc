@@ -1,4 +1,4 @@
-// Run.
+// Checks of run.
 #include <algorithm>
 #include <chrono>
 
@@ -16,7 +16,7 @@ void require_same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>&
   }
 }
 
-/// claimed_probes() and those that are large enough to be cut or stopped.
+/// claimed_probes() and the claimed large_probes(), whose loops can be cut and cancelled.
 std::vector<Claimed> claimed_with_large(const Target& target, const Subject& subject) {
   std::vector<Claimed> all = claimed_probes(target, subject);
   for (const Probe& probe : large_probes()) {
@@ -29,7 +29,7 @@ std::vector<Claimed> claimed_with_large(const Target& target, const Subject& sub
 
 }  // namespace
 
-TENON_CHECK("operators.probes", "the kit's own probes that are claimed give what their operators say") {
+TENON_CHECK("operators.probes", "claimed probes of the kit give the results that their operators define") {
   each_claimed(target, [](const Subject& subject, const Claimed& claimed) {
     if (claimed.probe.has_expected)
       require_equal(run_claim(subject, claimed), claimed.probe.node.outputs, "the result is wrong",
@@ -58,7 +58,8 @@ TENON_CHECK("R39", "a Run writes all bytes of its outputs, nothing around them, 
 }
 
 TENON_CHECK("R40",
-            "strings, objects and what is known only after running are made once each, nothing else is") {
+            "each string, object and output known only after running is made exactly once through the host; "
+            "no other output is") {
   bool any = false;
   each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
     const Program program(subject, claimed.graph, claimed.claim);
@@ -77,23 +78,24 @@ TENON_CHECK("R40",
   if (!any) throw NotApplicable("no probe makes an output through the host");
 }
 
-TENON_CHECK("R41", "from its third Run on the provider's own code takes no memory and no mutex") {
-  if (!can_watch()) throw NotApplicable("this build of the kit cannot see who takes memory");
+TENON_CHECK("R41", "in the third Run the provider's own code allocates no memory and takes no mutex") {
+  if (!can_watch()) throw NotApplicable("this build of the kit cannot count allocations and locks");
   std::string found;
   each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
     const Program program(subject, claimed.graph, claimed.claim);
     const Prepared prepared(program);
     const Watched seen = watch_third_run(prepared, target.module_path());
     if (seen.allocations == 0 && seen.locks == 0) return;
-    found += (found.empty() ? "" : "; ") + claimed.probe.name + " takes memory " +
-             std::to_string(seen.allocations) + " times and a mutex " + std::to_string(seen.locks) + " times";
+    found += (found.empty() ? "" : "; ") + claimed.probe.name + " allocates memory " +
+             std::to_string(seen.allocations) + " times and takes a mutex " + std::to_string(seen.locks) +
+             " times";
   });
   if (!found.empty())
     throw Failed("in a Run " + found,
-                 "take it in compile, prepare or bind; ask for a workspace or for scratch memory");
+                 "do that in compile, prepare or bind; ask for a workspace or for scratch memory");
 }
 
-TENON_CHECK("R42", "a bool is 0 or 1, and what pads packed elements is zero") {
+TENON_CHECK("R42", "a bool is 0 or 1, and the padding of packed elements is zero") {
   bool any = false;
   each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
     if (!is_plain(claimed)) return;
@@ -111,7 +113,7 @@ TENON_CHECK("R42", "a bool is 0 or 1, and what pads packed elements is zero") {
         any = true;
         const uint64_t used = bits * static_cast<uint64_t>(output.size()) % 8;
         if (used != 0 && (output.bytes.back() >> used) != 0)
-          throw Failed("the last byte of packed elements is padded with other bits than zero", "write zeros");
+          throw Failed("the last byte of packed elements is not padded with zero bits", "write zeros");
       }
     }
   });
@@ -185,7 +187,7 @@ TENON_CHECK("R44",
   if (!any) throw NotApplicable("no probe calls parallel_for");
 }
 
-TENON_CHECK("R45", "a Run whose cancel word is set returns soon, with CANCELLED or done") {
+TENON_CHECK("R45", "a Run whose cancel flag is set returns soon, with CANCELLED or OK") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   for (const Claimed& claimed : claimed_with_large(target, subject)) {
@@ -199,13 +201,13 @@ TENON_CHECK("R45", "a Run whose cancel word is set returns soon, with CANCELLED 
     const CallResult result = execution.try_run();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (!result.ok() && result.status != TENON_CANCELLED)
-      throw Failed(claimed.probe.name + " with its cancel word set gives status " +
+      throw Failed(claimed.probe.name + " with its cancel flag set gives status " +
                        std::to_string(result.status) + ": " + result.text,
                    "return CANCELLED");
     if (seconds > 10)
       throw Failed(
-          claimed.probe.name + " runs on for " + std::to_string(seconds) + " s with its cancel word set",
-          "look at `cancel` now and then");
+          claimed.probe.name + " runs on for " + std::to_string(seconds) + " s with its cancel flag set",
+          "read `cancel` regularly");
     cancel = 0;
     const CallResult again = execution.try_run();
     if (!again.ok())

@@ -10,12 +10,12 @@ namespace {
 
 using Words = std::array<uint32_t, 8>;
 
-/// The first 32 bits of the fraction of `root`.
+/// The first 32 bits of the fractional part of `root`.
 uint32_t fraction(long double root) {
   return static_cast<uint32_t>((root - std::floor(root)) * 4294967296.0L);
 }
 
-/// The constants are roots of primes: square roots to begin with, cube roots for the rounds.
+/// The constants come from primes: square roots for the initial state, cube roots for the rounds.
 struct Constants {
   Words start{};
   std::array<uint32_t, 64> rounds{};

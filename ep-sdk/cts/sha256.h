@@ -1,4 +1,4 @@
-// SHA-256 as FIPS 180-4 defines it: the kit needs no library for one hash.
+// SHA-256 as in FIPS 180-4, so that the kit needs no library for it.
 #pragma once
 
 #include <string>

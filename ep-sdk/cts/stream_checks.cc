@@ -1,4 +1,4 @@
-// Bindings, streams and events.
+// Checks of bindings, streams and events.
 #include <chrono>
 #include <thread>
 
@@ -42,13 +42,13 @@ void require_streams(const Subject& subject) {
   if (!subject.has_streams()) throw NotApplicable("the provider has no streams");
 }
 
-/// A claimed probe that is plain, whose first input is a tensor in a domain of the device if there is one.
+/// The first claimed probe that is plain.
 Claimed plain_claim(const Target& target, const Subject& subject) {
   return first_claimed(claimed_probes(target, subject), "probe of plain tensors",
                        [](const Claimed& claimed) { return is_plain(claimed); });
 }
 
-/// Other bytes of the same type: the first input backwards.
+/// The elements of the tensor in reverse order.
 std::vector<uint8_t> turned(const Tensor& tensor) {
   const size_t element = tensor.bytes.size() / static_cast<size_t>(tensor.size());
   std::vector<uint8_t> out;
@@ -66,7 +66,7 @@ Claimed with_turned_input(const Claimed& claimed) {
 
 }  // namespace
 
-TENON_CHECK("R46", "a binding uses its own addresses until unbind, and lets go of them then") {
+TENON_CHECK("R46", "a binding uses the addresses that it was given until unbind, and not after it") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   if (subject.api.bind == nullptr) throw NotApplicable("the provider has no bind slot");
@@ -83,7 +83,7 @@ TENON_CHECK("R46", "a binding uses its own addresses until unbind, and lets go o
   require_equal(second.outputs(), expected, "a second binding", cure);
   first->run();
   require_equal(first->outputs(), expected, "the first binding after a second was made", cure);
-  first.reset();  // unbinds, and gives the memory back
+  first.reset();  // unbinds and frees the memory
   second.fill_outputs(0x22);
   second.run();
   require_equal(second.outputs(), expected, "a binding after another was undone and its memory freed", cure);
@@ -92,7 +92,7 @@ TENON_CHECK("R46", "a binding uses its own addresses until unbind, and lets go o
 TENON_CHECK("R47", "without a stream, run and copy are finished when they return") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
-  int waits = 5;  // long enough for what comes late; a few times, so that the check does not
+  int waits = 5;  // number of long waits; few, to keep the check short
   for (const Claimed& claimed : claimed_probes(target, subject)) {
     if (!is_plain(claimed)) continue;
     const Program program(subject, claimed.graph, claimed.claim);
@@ -119,7 +119,7 @@ TENON_CHECK("R48", "work on one stream takes effect in the order in which it was
   const Prepared prepared(program), prepared_other(program_other);
   RunSetup setup;
   setup.stream = queue.stream;
-  // A binding is run by one Run at a time, so each of them has its own.
+  // Only one Run at a time may use a binding, so each Run has its own.
   std::vector<std::unique_ptr<Execution>> runs;
   for (int i = 0; i < 20; ++i) {
     runs.push_back(std::make_unique<Execution>(i % 2 == 0 ? prepared : prepared_other, setup));
@@ -131,7 +131,7 @@ TENON_CHECK("R48", "work on one stream takes effect in the order in which it was
     require_equal(runs[i]->outputs(), i % 2 == 0 ? expected : expected_other, "twenty Runs on one stream",
                   cure);
   if (subject.domains.empty()) return;
-  // In, over, and out again: each copy needs the one before.
+  // Host to buffer, buffer to buffer, buffer to host: each copy needs the one before.
   const uint32_t domain = subject.domains[0].id;
   std::vector<uint8_t> from(4096), to(4096, 0);
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 31);
@@ -151,7 +151,10 @@ TENON_CHECK("R48", "work on one stream takes effect in the order in which it was
   subject.api.free(subject.device, two, queue.stream);
   queue.finish();
   if (to != from)
-    throw Failed("three copies on one stream, in, over and out, do not give what was put in", cure);
+    throw Failed(
+        "copies host to buffer, buffer to buffer and buffer to host on one stream do not return the original "
+        "bytes",
+        cure);
 }
 
 TENON_CHECK("R49", "event_wait returns when all work before the event is done, and may be called again") {
@@ -180,11 +183,12 @@ TENON_CHECK("R49", "event_wait returns when all work before the event is done, a
                   "return when all work before the event is done");
     queue.wait();
     if (!queue.poll().ok())
-      throw Failed("an event whose work is done is not done any more", "stay done until recorded anew");
+      throw Failed("event_wait succeeded, but a later event_wait on the same event does not",
+                   "keep an event done until it is recorded again");
   }
 }
 
-TENON_CHECK("R50", "work that was flushed begins without any further call") {
+TENON_CHECK("R50", "after stream_flush the work begins without another call") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   require_streams(subject);
@@ -196,7 +200,7 @@ TENON_CHECK("R50", "work that was flushed begins without any further call") {
   setup.stream = queue.stream;
   Execution execution(prepared, setup);
   execution.run();
-  queue.finish();  // what a driver does only once is behind us
+  queue.finish();  // one-time work of the driver is done now
   execution.run();
   queue.record();
   queue.flush();
@@ -207,7 +211,7 @@ TENON_CHECK("R50", "work that was flushed begins without any further call") {
                  "submit to the device in stream_flush");
 }
 
-TENON_NOT_TESTABLE(
-    "R51", "a device that gets lost cannot be arranged; test it where the driver can be made to fail");
+TENON_NOT_TESTABLE("R51",
+                   "the kit cannot make a device get lost; test this where the driver can be made to fail");
 
 }  // namespace tenon::cts

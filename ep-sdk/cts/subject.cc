@@ -5,11 +5,11 @@
 namespace tenon::cts {
 namespace {
 
-constexpr char kUntouched = 0x5C;  // what an error holds before the call
+constexpr char kUntouched = 0x5C;  // fills an error before the call
 
 std::string text(tenon_str s) { return s.data == nullptr ? std::string() : std::string(s.data, s.size); }
 
-/// A text that was lent; says something else after the call when the check asks for that.
+/// A text that a call borrows. Overwritten after the call when the check asks for that.
 class Lent {
  public:
   explicit Lent(std::string text) : text_(std::move(text)) {}
@@ -22,7 +22,7 @@ class Lent {
   tenon_str str() const { return {text_.data(), text_.size()}; }
 
  private:
-  /// What a provider should not look at any more stays readable, so that it reads what is wrong.
+  /// Keeps the last texts in memory: a provider that uses one too late reads wrong text instead of crashing.
   static std::vector<std::string>& keep() {
     static std::vector<std::string> list;
     if (list.size() > 1000) list.clear();
@@ -203,7 +203,7 @@ void Subject::close_device() { destroy("device_close", api.device_close, device)
 void Subject::destroy_provider() { destroy("provider_destroy", api.provider_destroy, provider); }
 
 Subject::~Subject() {
-  // While an exception is on its way nobody is there to hear of another.
+  // A destructor must not throw.
   try {
     destroy_instance();
     close_device();

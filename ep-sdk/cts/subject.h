@@ -1,5 +1,5 @@
-// The provider under test, as far as a host has opened it, and the way its slots are called: exceptions are caught,
-// errors are looked at, each call is named before it is made.
+// The provider under test, and calls of its slots. Each call is reported to the parent process before it is made; its
+// exceptions are caught and its tenon_error is checked.
 #pragma once
 
 #include <cstring>
@@ -20,9 +20,9 @@ class ErrorBox {
  public:
   ErrorBox();
   tenon_error* get() { return &error_; }
-  /// Of a status that is not OK: place and message.
+  /// Place and message, after a status other than OK.
   std::string text() const;
-  /// Notes violations of R10.
+  /// Records violations of R10.
   void look(tenon_status status, const char* slot) const;
 
  private:
@@ -39,7 +39,7 @@ void begin_call(const char* slot);
 void end_call(const char* slot);
 [[noreturn]] void exception_escaped(const char* slot, const char* what);
 
-/// Runs `body`, which calls the slot; an exception that comes out is Failed (R8).
+/// Runs `body`, which calls the slot. Throws Failed when an exception escapes (R8).
 template <class Body>
 void guarded_call(const char* slot, Body&& body) {
   begin_call(slot);
@@ -48,7 +48,7 @@ void guarded_call(const char* slot, Body&& body) {
   } catch (const std::exception& e) {
     exception_escaped(slot, e.what());
   } catch (...) {
-    exception_escaped(slot, "of a type that is no std::exception");
+    exception_escaped(slot, "of a type that is not a std::exception");
   }
   end_call(slot);
 }
@@ -71,7 +71,7 @@ void call(const char* slot, F function, A... arguments) {
   if (!result.ok()) throw CallFailed(result.status, std::string(slot) + ": " + result.text);
 }
 
-/// Gives an object back through its slot.
+/// Destroys an object through its slot and sets the handle to NULL.
 template <class T>
 void destroy(const char* slot, void (*function)(T*), T*& handle) {
   if (handle == nullptr) return;
@@ -94,14 +94,14 @@ struct Domain {
   bool is_host_visible() const { return (flags & TENON_DOMAIN_HOST_VISIBLE) != 0; }
 };
 
-/// What a host knows of the library and the user's wishes.
+/// Paths of the library, and the user's settings.
 struct SubjectParams {
   std::string module_path, manifest_dir, device;
   std::vector<tenon_option> options;
   uint64_t memory_limit = 0;
 };
 
-/// Provider, device and instance, made one after the other and given back in order.
+/// Provider, device and instance. The destructor destroys them in reverse order.
 class Subject {
  public:
   Subject(const tenon_ep_api& table, SubjectParams params) : api(table), params_(std::move(params)) {}
@@ -111,11 +111,11 @@ class Subject {
 
   void create_provider(uint32_t flags = 0);
   std::vector<DeviceText> enumerate() const;
-  /// The device that was asked for, or the first.
+  /// Opens the device in the params, or the first one.
   void open_device();
   void open_device(const std::string& stable_id);
   void create_instance();
-  /// All of the above.
+  /// Makes provider, device and instance.
   void open();
   void destroy_instance();
   void close_device();
@@ -123,7 +123,7 @@ class Subject {
 
   tenon_instance* make_instance(uint32_t precision = TENON_PRECISION_EXACT);
   std::vector<Domain> read_domains() const;
-  /// NULL for the host's domain and for one that the device does not have.
+  /// NULL for the host's domain, and when the device does not have the domain.
   const Domain* domain(uint32_t id) const;
   bool has_streams() const { return api.stream_create != nullptr; }
 

@@ -104,16 +104,16 @@ int64_t bytes_of(const std::string& text) {
   for (const auto& known : kUnits) {
     if (unit == known.first) return static_cast<int64_t>(number * known.second);
   }
-  throw std::runtime_error("'" + text + "' is no size; write for example 64MiB");
+  throw std::runtime_error("'" + text + "' is not a size; write for example 64MiB");
 }
 
-/// What the text of `--option name=text` means for an option of this type.
+/// The value of `--option name=text` for an option of this type.
 Json parse_option(const std::string& type, const std::string& text) {
   if (type == "string" || type == "size") return text;
   const Json value = Json::parse(text, nullptr, false);
   const bool fits = (type == "bool" && value.is_boolean()) || (type == "int" && value.is_number_integer()) ||
                     (type == "float" && value.is_number());
-  if (!fits) throw std::runtime_error("--option: '" + text + "' is no " + type);
+  if (!fits) throw std::runtime_error("--option: '" + text + "' is not of type " + type);
   return value;
 }
 

@@ -1,4 +1,4 @@
-// The provider under test as the command line names it, and its manifest.
+// The command line's description of the provider under test, and its manifest.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,16 +12,16 @@ namespace tenon::cts {
 struct Target {
   std::string manifest_path;
   std::string device;                // stable id; empty: the first
-  std::vector<std::string> options;  // name=value, over the manifest's defaults
+  std::vector<std::string> options;  // name=value; override the manifest's defaults
   std::vector<std::string> cases;    // folders
-  std::string libtenon;              // empty: looked for
+  std::string libtenon;              // empty: the kit searches for it
 
-  nlohmann::json manifest;  // null when the file is no JSON object; `syntax` says why
+  nlohmann::json manifest;  // null when the file is not a JSON object; `syntax` says why
   std::string syntax;
 
   std::string id() const;
   std::string version() const;
-  /// Absolute, wherever the manifest says; empty when it does not.
+  /// Absolute path of the library; empty when the manifest names none.
   std::string module_path() const;
   std::string manifest_dir() const;
 };
@@ -29,11 +29,11 @@ struct Target {
 /// Reads the manifest; never throws.
 void read_manifest(Target* target);
 
-/// Every way in which a manifest breaks manifest.schema.json, with the place in it.
+/// Each violation of manifest.schema.json, with its place in the manifest.
 std::vector<std::string> schema_complaints(const nlohmann::json& manifest);
 
-/// The options of an instance as the manifest types them: its defaults, then what the command line sets.
-/// Throws std::runtime_error for an option that the manifest does not have.
+/// The options of an instance: the manifest's types and defaults, overridden by the command line. The constructor
+/// throws std::runtime_error for an option that the manifest does not have.
 class InstanceOptions {
  public:
   explicit InstanceOptions(const Target& target);
@@ -42,7 +42,7 @@ class InstanceOptions {
  private:
   void set(const nlohmann::json& option, const nlohmann::json& value);
 
-  // Texts outlive the options that point to them.
+  // The options point to these texts.
   std::vector<std::unique_ptr<std::string>> texts_;
   std::vector<tenon_option> raw_;
 };

@@ -1,4 +1,4 @@
-// Values as operator tables write them: f32({2, 2}, {1, 2, 3, 4}), strings({2}, {"a", "b"}), sequence({...}),
+// Values as the operator tables write them: f32({2, 2}, {1, 2, 3, 4}), strings({2}, {"a", "b"}), sequence({...}),
 // none().
 #pragma once
 
@@ -20,7 +20,7 @@ struct Tensor {
   Dims dims;
   std::vector<uint8_t> bytes;
   std::vector<std::string> strings;
-  std::vector<Tensor> elements;  // of a sequence or optional
+  std::vector<Tensor> elements;  // of a sequence, optional or map
   bool constant = false;         // an input that is an initializer
 
   int64_t size() const {
@@ -30,7 +30,7 @@ struct Tensor {
   }
 };
 
-/// Elements given as numbers, each rounded to T once.
+/// A tensor of T; each number is rounded to T once.
 template <class T, class N>
 Tensor make_tensor(Dims dims, const std::vector<N>& values) {
   Tensor out;
@@ -72,7 +72,7 @@ inline Tensor strings(Dims dims, std::vector<std::string> values) {
   return out;
 }
 
-/// A missing optional input, or an output that nobody wants.
+/// A missing optional input, or an unused output.
 inline Tensor none() {
   Tensor out;
   out.kind = TENON_KIND_NONE;
@@ -87,21 +87,21 @@ inline Tensor sequence(uint32_t dtype, std::vector<Tensor> elements) {
   return out;
 }
 
-/// No element or one.
+/// An optional; `elements` has no element or one.
 inline Tensor optional(uint32_t dtype, std::vector<Tensor> elements) {
   Tensor out = sequence(dtype, std::move(elements));
   out.kind = TENON_KIND_OPTIONAL;
   return out;
 }
 
-/// Of two tensors.
+/// A map of a tensor of keys and a tensor of values.
 inline Tensor map(Tensor keys, Tensor values) {
   Tensor out = sequence(TENON_FLOAT32, {std::move(keys), std::move(values)});
   out.kind = TENON_KIND_MAP;
   return out;
 }
 
-/// The same as an initializer.
+/// The same tensor as an initializer.
 inline Tensor constant(Tensor tensor) {
   tensor.constant = true;
   return tensor;

@@ -1,5 +1,4 @@
-// The edge of the C API: handles, texts, and structs of other sizes, which are read and written within their
-// bounds.
+// Helpers of the C API: texts, handles, and structs of the caller, which may have another size than this version's.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 #include "host/config/config.h"
 #include "tenon/tenon.h"
 
-/// Owned text.
+/// A text that the caller owns.
 struct tenon_text {
   std::string text;
 };
@@ -26,7 +25,7 @@ namespace tenon::c_api {
 inline std::string_view view(tenon_str text) { return {text.data, text.data == nullptr ? 0 : text.size}; }
 inline tenon_str to_str(std::string_view text) { return {text.data(), text.size()}; }
 
-/// A copy of `from` (may be null) in today's size; what the caller did not know is zero.
+/// A copy of `from` (may be null) in the size of this version. Members that the caller's struct lacks are 0.
 template <class T>
 Result<T> read_struct(const T* from, std::string_view name) {
   T out{};
@@ -38,7 +37,7 @@ Result<T> read_struct(const T* from, std::string_view name) {
   return out;
 }
 
-/// Writes what the caller has room for; its struct_size stays.
+/// Writes the members that the caller's struct has, except struct_size.
 template <class T>
 Status write_struct(T value, T* to) {
   if (to == nullptr || to->struct_size < sizeof(uint32_t))
@@ -49,10 +48,10 @@ Status write_struct(T value, T* to) {
   return ok_status();
 }
 
-/// Gives `text` to the caller.
+/// Gives `text` to the caller, who owns it.
 Status give_text(std::string text, tenon_text** out);
 
-/// The caller's config, or the layers of the process when it is null.
+/// The caller's config, or, when it is null, one made of the default layers.
 Result<config::Config> config_or_default(const tenon_config* config);
 
 inline Status check_pointer(const void* pointer, std::string_view name) {
@@ -61,7 +60,7 @@ inline Status check_pointer(const void* pointer, std::string_view name) {
 inline Status check_text(tenon_str text, std::string_view name) {
   return text.data != nullptr || text.size == 0
              ? ok_status()
-             : invalid_input(name, " is NULL and is said to have ", text.size, " bytes");
+             : invalid_input(name, " is NULL, but its size is ", text.size, " bytes");
 }
 
 }  // namespace tenon::c_api

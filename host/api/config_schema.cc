@@ -1,5 +1,5 @@
-// The JSON Schema of the config file, from the same table that checks it. An editor may accept what a session refuses, such
-// as a regular expression that is none; never the other way round.
+// The JSON Schema of the config file, made from the table that also checks the file. The schema may accept a file
+// that a session refuses, but it never refuses a file that a session accepts.
 #include "host/api/border.h"
 #include "host/api/functions.h"
 #include "host/api/json.h"
@@ -14,7 +14,7 @@ using config::KeySpec;
 
 constexpr std::string_view kProviderId = "^[a-z0-9][a-z0-9_-]{0,62}$";
 constexpr std::string_view kSize = R"(^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(B|[kKMGT]B|[KMGT]iB)?\s*$)";
-// ">=1.2, <2", "^1.2", "1.2.3-rc.1": comparisons between commas.
+// ">=1.2, <2", "^1.2", "1.2.3-rc.1": comparisons, separated by commas.
 constexpr std::string_view kRange =
     R"(^\s*(\*|(<=?|>=?|==?|\^|~)?\s*[0-9]+(\.[0-9]+(\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?)?)?)(\s*,\s*(\*|(<=?|>=?|==?|\^|~)?\s*[0-9]+(\.[0-9]+(\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?)?)?))*\s*$)";
 
@@ -35,7 +35,7 @@ Json text() { return {{"type", "string"}, {"minLength", 1}}; }
 
 Json text_like(std::string_view pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
 
-/// An object of these members and no others.
+/// An object that may have these members and no others.
 Json object_of(Json members) {
   return {{"type", "object"}, {"properties", std::move(members)}, {"additionalProperties", false}};
 }
@@ -122,7 +122,7 @@ Result<Json> schema() {
     if (dot == std::string_view::npos) {
       top[name] = std::move(key);
     } else if (!config::provider_in_key(spec.key).empty()) {
-      top["provider"];  // its place among the others
+      top["provider"];  // keeps its place in the order of keys
       provider[name] = std::move(key);
     } else {
       Json& section = top[spec.key.substr(0, dot)];

@@ -1,4 +1,4 @@
-// The functions behind the table, a file for each group of them.
+// The functions of the API's table, one source file for each group.
 #pragma once
 
 #include "tenon/tenon.h"
@@ -42,7 +42,14 @@ tenon_status model_optimize(tenon_str model_path, const tenon_config* config, te
 tenon_status model_describe(tenon_str model_path, const tenon_config* config, tenon_text** out_json,
                             tenon_error* error);
 
-// values.cc; the rest of the values' functions is shared with providers
+// session_info.cc
+uint32_t session_instance_count(const tenon_session* session);
+tenon_status session_instance(const tenon_session* session, uint32_t index, tenon_instance_info* out_info);
+uint32_t session_metadata_count(const tenon_session* session);
+tenon_status session_metadata(const tenon_session* session, uint32_t index, tenon_str* out_key,
+                              tenon_str* out_value);
+
+// values.cc; the other functions of values are shared with the table for providers
 tenon_status value_wrap(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
                         tenon_value** out_value, tenon_error* error);
 tenon_status value_read_pb(tenon_str path, const tenon_io_info* like, tenon_value** out_value,

@@ -1,4 +1,4 @@
-// JSON as the API gives it out.
+// Values of the config as JSON, as the API returns them.
 #pragma once
 
 #include "host/base/json.h"

@@ -21,7 +21,7 @@ struct Registered {
 };
 Registered& registered() {
   static auto* const made = [] {
-    auto* const one = new Registered;  // never destroyed: sessions may be made while statics are torn down
+    auto* const one = new Registered;  // never destroyed: sessions may be made while statics are destroyed
     hold_while_forking(one->mutex);
     return one;
   }();
@@ -105,7 +105,7 @@ tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon
                                 tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
-    if (deep > 2) return invalid_input("deep is ", deep, "; it may be 0, 1 or 2");
+    if (deep > 2) return invalid_input("deep is ", deep, "; it must be 0, 1 or 2");
     ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
     provider::RegistryOptions options =
         provider::RegistryOptions::from_config(effective, runtime::host_api());
@@ -125,7 +125,7 @@ tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon
 tenon_status quarantine_describe(tenon_str remove_hash, tenon_text** out_json, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_text(remove_hash, "remove_hash"));
-    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));  // before a record goes
+    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));  // before a record is removed
     provider::Quarantine quarantine(state_folder().value_or(""));
     if (!view(remove_hash).empty()) RETURN_IF_ERROR(quarantine.remove(std::string(view(remove_hash))));
     Json out = Json::array();

@@ -1,4 +1,4 @@
-// Provider manifests that the application has made known to this process (search place 0).
+// Provider manifests that the application has registered in this process (search place 0).
 #pragma once
 
 #include <string>

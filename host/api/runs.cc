@@ -11,17 +11,16 @@
 namespace tenon::c_api {
 namespace {
 
-/// The options of one Run, and the trace that it may fill.
+/// The options of one Run, and its trace when the caller wants one.
 class RunRequest {
  public:
   Status read(const tenon_run_options* options) {
     if (options == nullptr) return ok_status();
     ASSIGN_OR_RETURN(const tenon_run_options given, read_struct(options, "options"));
     if (given.deadline_ns < 0)
-      return invalid_input("deadline_ns is ", given.deadline_ns, "; it counts from now, and 0 means none");
+      return invalid_input("deadline_ns is ", given.deadline_ns, "; it must be 0 (no deadline) or positive");
     if (given.reserved != 0)
-      return invalid_input("reserved of options is ", given.reserved,
-                           "; this version has no use for it, set it to 0");
+      return invalid_input("reserved of options is ", given.reserved, "; it must be 0");
     options_.deadline_ns = given.deadline_ns;
     if (given.cancel != nullptr) options_.cancel = &given.cancel->flag;
     out_trace_ = given.out_trace;
@@ -33,7 +32,7 @@ class RunRequest {
   }
 
   const session::RunOptions& options() const { return options_; }
-  /// A failed Run is traced as well, as far as it came.
+  /// Gives the trace to the caller, also after a failed Run.
   Status finish(Status status) {
     if (out_trace_ != nullptr) {
       Status given = give_text(trace_->to_json(), out_trace_);
@@ -92,7 +91,7 @@ tenon_status run(tenon_session* session, const tenon_run_options* options, const
     RETURN_IF_ERROR(request.finish(session->session->run(request.options(), named, names, outputs)));
     for (size_t o = 0; o < outputs.size(); ++o) {
       if (out_outputs[o] == nullptr)
-        out_outputs[o] = outputs[o].release();  // else the caller has its count already
+        out_outputs[o] = outputs[o].release();  // otherwise the caller already owns a reference
     }
     return ok_status();
   });

@@ -17,8 +17,14 @@ Result<session::SessionOptions> options_of(const tenon_session_options* options)
   out.registered = registered_paths();
   ASSIGN_OR_RETURN(const tenon_session_options given, read_struct(options, "options"));
   if ((given.flags & ~uint32_t{TENON_SESSION_ALL_VALUES}) != 0)
-    return invalid_input("flags of options hold bits that this version does not know: ", given.flags);
+    return invalid_input("flags of options has unknown bits: ", given.flags);
   out.all_values = (given.flags & TENON_SESSION_ALL_VALUES) != 0;
+  if (given.log != nullptr) {
+    out.log = [given](const LogLine& line) {
+      given.log(given.log_context, line.level, to_str(line.provider), to_str(line.code),
+                to_str(line.message));
+    };
+  }
   if (given.progress == nullptr) return out;
   out.progress = [given](double fraction, std::string_view stage) {
     return given.progress(given.progress_context, fraction, to_str(stage)) == 0;
@@ -33,7 +39,7 @@ Status create(const session::ModelSource& source, const tenon_config* config,
   ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
   ASSIGN_OR_RETURN(std::shared_ptr<session::Session> made,
                    session::Session::create(source, effective, wanted));
-  *out_session = new tenon_session{std::move(made)};
+  *out_session = new tenon_session(std::move(made));
   return ok_status();
 }
 
@@ -107,7 +113,7 @@ tenon_status session_describe(const tenon_session* session, uint32_t what, tenon
                              .dump(),
                          out_json);
       default:
-        return invalid_input("there is no description ", what);
+        return invalid_input("unknown description ", what);
     }
   });
 }

@@ -65,6 +65,10 @@ constexpr tenon_api make_table() {
   table.quarantine_describe = quarantine_describe;
   table.log_set = log_set;
   table.config_check = config_check;
+  table.session_instance_count = session_instance_count;
+  table.session_instance = session_instance;
+  table.session_metadata_count = session_metadata_count;
+  table.session_metadata = session_metadata;
   return table;
 }
 

@@ -16,7 +16,7 @@ class Parser {
   }
 
  private:
-  Status wrong() const { return invalid_input("'", text_, "' is no type (at character ", at_, ")"); }
+  Status wrong() const { return invalid_input("'", text_, "' is not a type (at character ", at_, ")"); }
 
   bool accept(std::string_view word) {
     if (text_.substr(at_, word.size()) != word) return false;

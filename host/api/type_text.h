@@ -1,4 +1,4 @@
-// Reading back the text of a type, as ir::Type::to_string writes it.
+// Parses the text of a type, as ir::Type::to_string writes it.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace tenon::c_api {
 
-/// "float32[N,3]", "seq(map(int64,float32[]))", "optional(seq(float32[?...]))"; "" and "?" are an unknown
-/// type. Dims are not read: shapes stay unknown.
+/// "float32[N,3]", "seq(map(int64,float32[]))", "optional(seq(float32[?...]))". "" and "?" are the unknown type. Dims
+/// are skipped: shapes stay unknown. INVALID_INPUT for other texts.
 Result<ir::Type> parse_type(std::string_view text);
 
 }  // namespace tenon::c_api

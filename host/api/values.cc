@@ -1,4 +1,4 @@
-// Values that wrap the application's memory, and those in files of the ONNX test-case layout.
+// Values that wrap the application's memory, and values read from and written to files of the ONNX test-case layout.
 #include <fstream>
 
 #include "core/onnx/onnx.h"

@@ -42,7 +42,7 @@ std::vector<std::string> environment_names(std::string_view prefix) {
 std::optional<std::string> user_directory(const char* kind, const char* fallback) {
   std::string variable = std::string("XDG_") + kind + "_HOME";
   std::optional<std::string> directory = environment(variable.c_str());
-  if (directory && directory->front() == '/') return directory;  // the XDG rules ignore relative ones
+  if (directory && directory->front() == '/') return directory;  // XDG: relative paths are ignored
   std::optional<std::string> home = environment("HOME");
   if (!home || home->front() != '/') return std::nullopt;
   return *home + "/" + fallback;

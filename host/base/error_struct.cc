@@ -11,14 +11,15 @@
 namespace tenon {
 namespace {
 
-/// The longest part of `text` that has at most `room` bytes and ends between characters of UTF-8.
+/// The longest prefix of `text` that has at most `room` bytes and ends at a UTF-8 character boundary.
 std::string_view whole_characters(std::string_view text, size_t room) {
   if (text.size() <= room) return text;
   while (room > 0 && (static_cast<unsigned char>(text[room]) & 0xC0) == 0x80) --room;
   return text.substr(0, room);
 }
 
-/// Writes the pieces one after the other, terminated. What does not fit is replaced by a mark that says how much there was.
+/// Writes the pieces one after the other and terminates the text. A text that does not fit is cut, and a mark
+/// with its full length in bytes follows.
 template <size_t kRoom>
 void copy_text(char (&to)[kRoom], std::initializer_list<std::string_view> pieces) {
   char mark[48] = "";
@@ -37,7 +38,7 @@ void copy_text(char (&to)[kRoom], std::initializer_list<std::string_view> pieces
   std::strcpy(at, mark);
 }
 
-/// What a fixed array of a provider holds, terminated or not.
+/// The text of a fixed array that a provider filled; it may lack the terminator.
 std::string_view text_in(const char* text, size_t room) { return {text, strnlen(text, room)}; }
 
 ErrorKind kind_of(tenon_status code, uint32_t flags) {

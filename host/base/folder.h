@@ -1,4 +1,4 @@
-// Looking into a folder.
+// Lists a folder.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace tenon {
 
-/// Names of the files in `folder` that end in `suffix` and are longer than it, sorted bytewise, whatever the locale; links
-/// count as what they lead to. UNAVAILABLE with the system's reason when the folder cannot be read, OUT_OF_MEMORY.
-/// Not std::filesystem's iterator: where memory runs out, that of libstdc++ 12 ends the process.
+/// Names of the files in `folder` that end in `suffix` and have more before it, sorted bytewise whatever the
+/// locale. A link to a file counts as a file. Errors: UNAVAILABLE with the system's reason, OUT_OF_MEMORY.
+/// std::filesystem's iterator is not used: when memory runs out, the one of libstdc++ 12 ends the process.
 Result<std::vector<std::string>> list_folder(const std::string& folder, std::string_view suffix);
 
 }  // namespace tenon

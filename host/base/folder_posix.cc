@@ -19,8 +19,9 @@ struct Closer {
 };
 
 Status failed(const std::string& folder, int error) {
-  if (error == ENOMEM) return out_of_memory("'", folder, "' cannot be read: ", std::strerror(error));
-  return Status(StatusCode::kUnavailable, str_cat("'", folder, "' cannot be read: ", std::strerror(error)));
+  if (error == ENOMEM) return out_of_memory("folder '", folder, "' cannot be read: ", std::strerror(error));
+  return Status(StatusCode::kUnavailable,
+                str_cat("folder '", folder, "' cannot be read: ", std::strerror(error)));
 }
 
 bool is_file(DIR* folder, const dirent& entry) {

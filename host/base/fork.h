@@ -1,5 +1,5 @@
-// fork(): a child has the memory of its parent, but none of its other threads, and whatever those held locked stays locked for
-// ever. So a child begins with process-wide tables of its own, and what the parent made is left alone.
+// Support for fork(). A child has its parent's memory but not the parent's other threads, so a lock that one of them
+// held is never released. A child therefore starts with new process-wide tables and leaves the parent's alone.
 #pragma once
 
 #include <atomic>
@@ -9,18 +9,18 @@
 
 namespace tenon {
 
-/// 0 in the process that loaded the library, 1 in a child that was forked from it, and so on.
+/// 0 in the process that loaded the library, 1 in a child forked from it, 2 in a child of that child.
 uint32_t fork_count() noexcept;
 
-/// Keeps `mutex`, which nobody holds for long or while taking another, out of other threads' hands while the process forks,
-/// so that a child finds it free. It must live as long as the library. At most a few: more are left out.
+/// Locks `mutex` while the process forks, so that it is free in the child. `mutex` must live as long as the library,
+/// and threads may hold it only briefly and must not take another mutex meanwhile. At most 8 mutexes; more are ignored.
 void hold_while_forking(std::mutex& mutex) noexcept;
 
-/// Calls `fn` when the process ends by exit() or by returning from main, before what was registered or constructed earlier.
+/// Calls `fn` when the process ends by exit() or by returning from main. Functions registered later are called first.
 void at_end_of_process(void (*fn)()) noexcept;
 
-/// One T for each process: a child of fork gets a new one, and the parent's stays as it is. Never destroyed, because threads
-/// of the application may use it while statics are torn down. For variables with static storage duration only.
+/// One T per process: a child of fork gets a new one and does not touch the parent's. Never destroyed, because threads
+/// of the application may use it while statics are destroyed. Only for variables with static storage duration.
 template <class T>
 class PerProcess {
  public:
@@ -36,7 +36,7 @@ class PerProcess {
     delete mine;  // another thread was faster
     return now->object;
   }
-  /// The one of this process if there is one already.
+  /// This process's object, or null when get() has not made it yet.
   T* peek() {
     Made* now = made_.load(std::memory_order_acquire);
     return now != nullptr && now->fork == fork_count() ? &now->object : nullptr;
@@ -48,7 +48,7 @@ class PerProcess {
     Made(uint32_t count, Made* parents, Arguments&&... arguments)
         : fork(count), before(parents), object(std::forward<Arguments>(arguments)...) {}
     uint32_t fork;
-    Made* before;  // the parent's: referred to, so that no leak is seen in it
+    Made* before;  // the parent's; kept reachable so that leak checkers do not report it
     T object;
   };
   std::atomic<Made*> made_{nullptr};

@@ -13,7 +13,7 @@ namespace {
 std::atomic<uint32_t> g_forks{0};
 std::array<std::atomic<std::mutex*>, 8> g_held{};
 
-// What this thread locked: another mutex may become known in between.
+// The mutexes that this thread locked. g_held may get another one before they are unlocked.
 thread_local std::array<std::mutex*, std::tuple_size_v<decltype(g_held)>> t_locked{};
 
 void lock_all() {
@@ -32,7 +32,7 @@ void begin_child() {
   g_forks.fetch_add(1);
 }
 
-// Told to the system when the library is loaded: afterwards it might come too late.
+// Registered when the library is loaded, so that no fork can come before it.
 [[maybe_unused]] const int g_told = ::pthread_atfork(lock_all, unlock_all, begin_child);
 
 }  // namespace
@@ -48,7 +48,7 @@ void hold_while_forking(std::mutex& mutex) noexcept {
 
 void at_end_of_process(void (*fn)()) noexcept {
 #if defined(__GLIBC__)
-  // Not atexit(), which goes by way of __cxa_atexit: see host/library/end_of_process.cc.
+  // Not atexit(), which calls __cxa_atexit; host/library/end_of_process.cc disables that.
   static_cast<void>(::on_exit([](int, void* given) { reinterpret_cast<void (*)()>(given)(); },
                               reinterpret_cast<void*>(fn)));
 #else

@@ -15,7 +15,7 @@ std::string number_text(T value) {
 }
 
 void write_control(char c, std::string* out) {
-  constexpr std::string_view kLetters = "btn?fr";  // from 8 on; 11 has none
+  constexpr std::string_view kLetters = "btn?fr";  // for 8 to 13; 11 has no letter
   const auto number = static_cast<unsigned char>(c);
   const bool has_letter = number >= 8 && number < 8 + kLetters.size() && number != 11;
   *out += '\\';
@@ -101,7 +101,7 @@ std::string Json::text_of(uint64_t value) { return number_text(value); }
 std::string Json::text_of(double value) {
   if (!std::isfinite(value)) return "null";
   std::string text = number_text(value);
-  // So that a reader sees a real number.
+  // A reader must see a real number.
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }

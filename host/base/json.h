@@ -1,5 +1,5 @@
-// JSON that is written. Unlike a library's documents, none of this takes memory in a destructor or in a move, where running
-// out of it would end the process.
+// Writes JSON. Unlike common JSON libraries, it does not allocate in destructors or moves, where a failed
+// allocation would end the process.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Json {
   Json() = default;
   /// An object: {{"name", "conv"}, {"count", 3}}.
   Json(std::initializer_list<Member> members);
-  /// Texts, numbers and bools.
+  /// A text, number or bool.
   template <class T>
   requires(std::is_arithmetic_v<T> || std::is_convertible_v<const T&, std::string_view>)
       Json(const T& value);  // NOLINT: implicit so that members read well
@@ -37,15 +37,16 @@ class Json {
   static Json array();
   static Json object();
 
-  /// The member of that name, which is added at the end when it is not there; null becomes an object.
+  /// The member of that name; a missing one is added at the end. A null value becomes an object.
   Json& operator[](std::string_view key);
-  Json& operator[](int) = delete;  // 0 would be a key without text
-  /// null becomes an array.
+  Json& operator[](int) = delete;  // a literal 0 would convert to a null string
+  /// Appends to an array. A null value becomes an array.
   void push_back(Json element);
-  /// No elements or members.
+  /// True without elements or members.
   bool empty() const;
 
-  /// On one line, or with `indent` spaces per level. Bytes that are no UTF-8 become U+FFFD, and what is no number null.
+  /// One line, or with `indent` spaces per level. Bytes that are not UTF-8 become U+FFFD; NaN and infinities
+  /// become null.
   std::string dump(int indent = -1) const;
 
  private:
@@ -59,8 +60,8 @@ class Json {
   void write(int indent, int depth, std::string* out) const;
 
   Kind kind_ = Kind::kScalar;
-  std::string text_;            // of a scalar, as it is written; empty: null
-  std::vector<Member> inside_;  // of an object; of an array without names
+  std::string text_;            // a scalar's JSON text; empty means null
+  std::vector<Member> inside_;  // an object's members, or an array's elements without names
 };
 
 struct Json::Member {

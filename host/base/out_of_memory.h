@@ -1,4 +1,4 @@
-// Memory that ran out while a manifest or library was looked at says nothing of it: it is no refusal.
+// Running out of memory while a manifest or library is checked must not become a refusal of it.
 #pragma once
 
 #include <new>
@@ -7,8 +7,8 @@
 
 namespace tenon {
 
-/// Throws std::bad_alloc, as the allocations around it do, so that no verdict is made of it; the border turns it into the
-/// error.
+/// Throws std::bad_alloc if `status` says that memory ran out, as a failed allocation would. The border turns it
+/// into an error.
 inline void throw_if_out_of_memory(const Status& status) {
   if (status.kind() == ErrorKind::kOutOfMemory) throw std::bad_alloc();
 }

@@ -1,9 +1,9 @@
-// SHA-256 of bytes.
+// SHA-256.
 #pragma once
 
-// The plain functions of OpenSSL, which it would rather see replaced by those of <openssl/evp.h>: only these take no memory
-// and no lock, and register nothing for the end of the process, so that they cannot fail and work in a child of fork and
-// while another thread calls exit().
+// Uses OpenSSL's SHA256_x functions although they are deprecated in favour of <openssl/evp.h>. They take no memory
+// and no lock and register nothing for exit, so they cannot fail, and they work in a child of fork and while
+// another thread calls exit().
 #ifndef OPENSSL_SUPPRESS_DEPRECATED
 #define OPENSSL_SUPPRESS_DEPRECATED
 #endif
@@ -22,7 +22,7 @@ class Sha256 {
   Sha256() { SHA256_Init(&context_); }
   void add(const void* data, size_t n) { SHA256_Update(&context_, data, n); }
   void add(std::string_view bytes) { add(bytes.data(), bytes.size()); }
-  /// Of all that was added. Nothing may be added afterwards.
+  /// The digest of everything added. Call it once, last.
   Digest digest();
 
  private:
@@ -32,7 +32,7 @@ class Sha256 {
 /// Lower-case hexadecimal digits.
 std::string hex_of(const Sha256::Digest& digest);
 
-/// hex_of the SHA-256 of a text.
+/// hex_of the SHA-256 of `text`.
 std::string sha256_of(std::string_view text);
 
 }  // namespace tenon

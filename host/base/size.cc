@@ -17,7 +17,7 @@ constexpr Unit kUnits[] = {{"", 1},         {"B", 1},        {"kB", 1e3},    {"K
                            {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},   {"KiB", 1024.0},
                            {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
 
-// Above this a double no longer counts every byte; no memory is that large.
+// Above this a double cannot count single bytes. No memory is that large.
 constexpr double kLargest = 0x1p53;
 
 }  // namespace
@@ -28,7 +28,7 @@ Result<uint64_t> parse_size(std::string_view text) {
   auto [end, error] =
       std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number, std::chars_format::fixed);
   Status bad =
-      config_error("'", text, "' is no size; write for example \"512MiB\", \"4GiB\" or a number of bytes");
+      config_error("'", text, "' is not a size; write for example \"512MiB\", \"4GiB\" or a number of bytes");
   if (error != std::errc() || !std::isfinite(number)) return bad;
   std::string_view unit = trim(trimmed.substr(static_cast<size_t>(end - trimmed.data())));
   for (const Unit& known : kUnits) {

@@ -23,12 +23,12 @@ Status failed(const std::string& path, std::string_view what, int error) {
 
 }  // namespace
 
-// Through stdio and without its buffer: a stream of the C++ library takes memory that runs out for the end of the file.
+// Uses unbuffered stdio: a C++ stream that runs out of memory reports the end of the file.
 Result<std::string> read_text_file(const std::string& path, uint64_t limit) {
   std::error_code error;
   std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) return invalid_input("file '", path, "' does not exist");
-  if (!std::filesystem::is_regular_file(status)) return invalid_input("'", path, "' is no regular file");
+  if (!std::filesystem::is_regular_file(status)) return invalid_input("'", path, "' is not a regular file");
   const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "rb"));
   if (!file) return failed(path, "cannot be opened for reading", errno);
   std::setvbuf(file.get(), nullptr, _IONBF, 0);

@@ -1,4 +1,4 @@
-// Reading a text file.
+// Reads a text file.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace tenon {
 
-/// The bytes of a regular file, at most `limit`. Errors name the file: kInvalidInput when it cannot be read
-/// or is larger.
+/// The bytes of a regular file. Errors name the file: kInvalidInput when it cannot be read or has more than
+/// `limit` bytes.
 Result<std::string> read_text_file(const std::string& path, uint64_t limit);
 
 }  // namespace tenon

@@ -27,7 +27,7 @@ bool parse_number(std::string_view text, uint32_t& out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// The text up to the first `separator`, which is taken out of `rest` with it.
+// Returns the text up to the first `separator` and removes both from `rest`.
 std::string_view take_until(std::string_view& rest, char separator) {
   size_t end = rest.find(separator);
   std::string_view head = rest.substr(0, end);
@@ -45,7 +45,7 @@ bool identifiers_are_good(std::string_view text, bool leading_zeros) {
   }
 }
 
-// "1", "1.2" or "1.2.3-rc.1+b": `parts` says how many numbers were written.
+// Reads "1", "1.2" or "1.2.3-rc.1+b". `parts` becomes the count of numbers that were written.
 bool parse_partial(std::string_view text, Version& out, int& parts) {
   std::string_view rest = text;
   size_t plus = rest.find('+');
@@ -75,7 +75,7 @@ std::strong_ordering compare_identifiers(std::string_view a, std::string_view b)
       return is_number(a) ? std::strong_ordering::less : std::strong_ordering::greater;
     return a <=> b;
   }
-  if (a.size() != b.size()) return a.size() <=> b.size();  // no leading zeros, so the longer one is larger
+  if (a.size() != b.size()) return a.size() <=> b.size();  // no leading zeros, so the longer number is larger
   return a <=> b;
 }
 
@@ -88,7 +88,7 @@ std::strong_ordering compare_prerelease(std::string_view a, std::string_view b) 
   return a.size() <=> b.size();
 }
 
-// The first version above all that share the first `parts` numbers.
+// The first version above all versions that share the first `parts` numbers.
 Version next(Version version, int parts) {
   Version out;
   out.major = version.major + (parts == 1);
@@ -118,7 +118,7 @@ Result<Version> parse_version(std::string_view text) {
   int parts = 0;
   if (text.size() > 128 || !parse_partial(text, version, parts) || parts != 3) {
     return invalid_input("'", text,
-                         "' is no version; write three numbers such as \"1.4.0\" or \"2.0.0-rc.1\"");
+                         "' is not a version; write three numbers such as \"1.4.0\" or \"2.0.0-rc.1\"");
   }
   return version;
 }
@@ -126,8 +126,8 @@ Result<Version> parse_version(std::string_view text) {
 Result<VersionRange> VersionRange::parse(std::string_view text) {
   VersionRange range;
   range.text_ = trim(text);
-  Status bad =
-      invalid_input("'", text, "' is no version range; write for example \">=1.2, <2\", \"1.4.0\" or \"*\"");
+  Status bad = invalid_input("'", text,
+                             "' is not a version range; write for example \">=1.2, <2\", \"1.4.0\" or \"*\"");
   std::vector<std::string> comparisons = split(range.text_, ',');
   if (comparisons.empty() || range.text_.size() > 256) return bad;
   for (std::string_view comparison : comparisons) {
@@ -148,8 +148,7 @@ Result<VersionRange> VersionRange::parse(std::string_view text) {
     } else if ((op.empty() || op == "=" || op == "==") && parts == 3) {
       range.bounds_.push_back({Op::kEqual, low});
     } else if (op.empty() || op == "=" || op == "==" || op == "^" || op == "~") {
-      // '^' keeps the first number that is not zero, '~' keeps the first two, a bare prefix keeps what is
-      // written.
+      // '^' keeps the first number that is not zero, '~' the first two, and a bare prefix all that are written.
       int kept = op == "^"   ? (low.major != 0 || parts == 1   ? 1
                                 : low.minor != 0 || parts == 2 ? 2
                                                                : 3)

@@ -1,4 +1,4 @@
-// Semantic versions and ranges of them, as manifests and `provider.<id>.version` write them.
+// Semantic versions and version ranges, as in manifests and `provider.<id>.version`.
 #pragma once
 
 #include <compare>
@@ -11,7 +11,7 @@
 
 namespace tenon {
 
-/// "1.2.3-rc.1+build5". Build metadata is kept but takes no part in comparing.
+/// "1.2.3-rc.1+build5". Comparing ignores the build metadata.
 struct Version {
   uint32_t major = 0, minor = 0, patch = 0;
   std::string prerelease, build;
@@ -19,25 +19,23 @@ struct Version {
   std::string to_string() const;
 };
 
-/// Order of semver.org section 11: a prerelease is below its release, numeric parts compare as numbers.
+/// Order of semver.org, section 11: a prerelease is below its release, and numeric identifiers compare as numbers.
 std::strong_ordering operator<=>(const Version& a, const Version& b);
 inline bool operator==(const Version& a, const Version& b) { return (a <=> b) == 0; }
 
-/// Exactly three numbers, no leading zeros.
+/// Requires exactly three numbers without leading zeros.
 Result<Version> parse_version(std::string_view text);
 
-/// A conjunction of comparisons: ">=1.2, <2", "1.4.0" (exactly), "^1.2" (>=1.2, <2), "~1.2.3" (>=1.2.3,
-/// <1.3), "*".
+/// Comparisons that must all hold: ">=1.2, <2", "1.4.0" (exactly), "^1.2" (>=1.2, <2), "~1.2.3" (>=1.2.3, <1.3), "*".
 class VersionRange {
  public:
   /// Any version.
   VersionRange() = default;
 
-  /// Missing parts of a version count as zero; "=1.2" and "1.2" mean any 1.2.x.
+  /// Missing parts of a version count as zero. "=1.2" and "1.2" mean any 1.2.x.
   static Result<VersionRange> parse(std::string_view text);
 
-  /// A prerelease is contained only when a bound names a prerelease of the same three numbers, or the range
-  /// is exact.
+  /// A prerelease is contained only when the range is exact or a bound names a prerelease of the same three numbers.
   bool contains(const Version& version) const;
   const std::string& text() const { return text_; }
 

@@ -24,7 +24,7 @@ std::vector<ir::NodeId> to_inline(const partition::Partitioner& partitioner,
   return nodes;
 }
 
-/// The provider itself declined, not a rule of the config or of the host.
+/// True when the provider itself declined: not a placement rule, and not a request to expand the node.
 bool is_own_reason(partition::RejectCode code) {
   return code != partition::RejectCode::kPlacement && code != partition::RejectCode::kInline;
 }
@@ -50,7 +50,8 @@ Result<partition::Partition> Assigner::run() {
       const std::vector<ir::NodeId> open = partitioner.open_nodes();
       const std::string why = open.empty() ? std::string() : expander_.why_not(open.front());
       Status nobody = std::move(partition).error();
-      if (!why.empty()) nobody = std::move(nobody).with_note("; it has no form in other operators: " + why);
+      if (!why.empty())
+        nobody = std::move(nobody).with_note("; it cannot be expanded to other operators: " + why);
       return with_passed_over(std::move(nobody));
     }
     RETURN_IF_ERROR(build_.placement->check(*graph_, *partition));
@@ -58,7 +59,7 @@ Result<partition::Partition> Assigner::run() {
   }
 }
 
-/// Somebody who is missing may be the one that runs the node.
+/// Adds the providers that were passed over: one of them may be able to run the node.
 Status Assigner::with_passed_over(Status nobody) const {
   std::string note;
   for (const provider::PassedOver& each : build_.selection->passed_over) note += "; " + each.text();
@@ -72,7 +73,7 @@ Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
     }
   }
   build_.placement->apply(*graph_, *partitioner);
-  // A second round is for nodes that a placement rule gave to a provider which then declined them.
+  // A second round serves the nodes that a placement rule gave to a provider that then declined them.
   do {
     ASSIGN_OR_RETURN(const bool again, ask_in_order(partitioner));
     if (again) return true;
@@ -123,7 +124,7 @@ Result<Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderInd
   source.is_function = [&](const ir::Node& node) { return expander_.can_expand(node); };
   source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
   source.is_body = is_body_;
-  // `graph` may have nodes that the partitioner's has not.
+  // `graph` may have nodes that the partitioner's graph does not have.
   ASSIGN_OR_RETURN(const GraphView view, GraphView::whole(source, [&](ir::NodeId id) {
                      return graph_->has_node(id) && partitioner.taken(provider, id);
                    }));
@@ -147,7 +148,7 @@ Status Assigner::check_declined(partition::ProviderIndex provider,
     for (const partition::Decline& decline : partitioner.declines(id)) {
       if (decline.provider != provider || !is_own_reason(decline.code)) continue;
       if (expander_.is_call(graph_->node(id))) continue;
-      return unsupported(build_.selection->instances[provider]->id(), " declines it (",
+      return unsupported(build_.selection->instances[provider]->id(), " declines the node (",
                          partition::reject_code_name(decline.code), "): ", decline.text,
                          "; select.on_declined = \"next\" would ask the next provider")
           .with_context(graph_->node(id).label());

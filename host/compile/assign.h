@@ -1,4 +1,4 @@
-// Assigning nodes to providers: asks each in the order of preference until every node has one.
+// Assigns nodes to providers: asks them in the order of preference until every node has one.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace tenon::runtime {
 
-/// A claim that was accepted and could not be compiled.
+/// A claim that was accepted but could not be compiled.
 struct CompileFailure {
   partition::ProviderIndex provider;
   std::vector<ir::NodeId> nodes;
@@ -23,23 +23,22 @@ struct CompileFailure {
 
 class Assigner {
  public:
-  /// `graph` changes when nodes are expanded. Everything is borrowed.
+  /// All arguments are borrowed. `graph` is changed when nodes are expanded or cast.
   Assigner(const BuildContext& build, ir::Graph* graph, bool is_body);
 
-  /// UNSUPPORTED when a node is left, naming it and each provider's reason.
+  /// UNSUPPORTED when a node is left. The error names the node and each provider's reason.
   Result<partition::Partition> run();
-  /// From now on the provider does not get these nodes.
+  /// Later calls of run() do not give these nodes to the provider.
   void bar(CompileFailure failure) { failures_.push_back(std::move(failure)); }
 
  private:
-  /// Asks all providers; true when nodes were expanded, so that all must be asked again about the graph as it
-  /// is then.
+  /// Asks all providers. True when the graph or the providers changed, so that all must be asked again.
   Result<bool> ask_all(partition::Partitioner* partitioner);
   Result<bool> ask_in_order(partition::Partitioner* partitioner);
   Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner);
   Result<Offer> ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
                           const partition::Partitioner& partitioner) const;
-  /// A provider that cannot even answer: passed over where `select.fallback` allows it.
+  /// Bars a provider that failed to answer from all open nodes, where `select.fallback` allows it.
   Status unusable(partition::ProviderIndex provider, Status failure,
                   partition::Partitioner* partitioner) const;
   Status with_passed_over(Status nobody) const;

@@ -50,7 +50,7 @@ class Builder {
   }
 
  private:
-  /// Providers that would have run nodes and failed, one line for each reason.
+  /// Logs the providers that failed on nodes that other providers now run, one line for each reason.
   void log_fallbacks(const partition::Partition& partition) const {
     std::map<std::pair<partition::ProviderIndex, std::string>, size_t> nodes;
     for (const partition::Decision& decision : partition.decisions) {
@@ -63,9 +63,10 @@ class Builder {
       }
     }
     for (const auto& [why, count] : nodes) {
-      log_line(TENON_LOG_WARNING, "FALLBACK",
-               str_cat(build_.selection->instances[why.first]->id(), " does not run ", count,
-                       count == 1 ? " node" : " nodes", " that others run now (", why.second, ")"));
+      log_line(
+          TENON_LOG_WARNING, "FALLBACK",
+          str_cat(build_.selection->instances[why.first]->id(), " does not run ", count,
+                  count == 1 ? " node" : " nodes", ", which other providers run now (", why.second, ")"));
     }
   }
 
@@ -87,7 +88,7 @@ class Builder {
       if (!part.is_control_flow() && !part.claim.static_shapes) {
         Status status = compile(&part);
         const bool next = build_.settings->select.on_compile_failed == config::Fallback::kNext &&
-                          !is_stopped(status);  // the next one would be stopped as well
+                          !is_stopped(status);  // the next provider would be stopped as well
         if (!status.ok() && (!next || is_last(from.provider)))
           return std::move(status).with_context(part.label);
         if (!status.ok()) {
@@ -142,8 +143,8 @@ class Builder {
   Result<const MemoryDomain*> find_domain(const Part& part, uint32_t local) const {
     const MemoryDomain* domain = part.instance->device().find_domain(local);
     if (domain != nullptr) return domain;
-    return internal_error(part.instance->id(), " claims it for memory domain ", local,
-                          ", which its device does not state")
+    return internal_error(part.instance->id(), " claims the part for memory domain ", local,
+                          ", which its device does not have")
         .with_context(part.label);
   }
 
@@ -199,7 +200,7 @@ class Builder {
   ir::Graph graph_;
   std::string name_;
   bool is_body_;
-  std::vector<uint32_t> position_;  // per node: in topological order
+  std::vector<uint32_t> position_;  // per node, in topological order
   std::vector<Part> parts_;
 };
 

@@ -1,6 +1,5 @@
-// From a graph to an executable: the providers are asked, nodes that nobody takes are expanded and everything
-// is asked again, the accepted claims are compiled, and the same is done for the bodies of control-flow
-// nodes.
+// From a graph to an executable. Asks the providers what they run, expands the nodes that none takes and asks again,
+// then compiles the accepted claims. Builds the bodies of control-flow nodes the same way.
 #pragma once
 
 #include <functional>
@@ -18,23 +17,22 @@
 
 namespace tenon::runtime {
 
-/// What all graphs of a model are built with. Everything is borrowed.
+/// The inputs of a build, shared by all graphs of a model. The pointers are borrowed.
 struct BuildContext {
   const ir::ModelInfo* model = nullptr;
   const Selection* selection = nullptr;
   Placement* placement = nullptr;
-  /// Loads the providers that `selection` has unopened, and tells `placement`.
+  /// Loads the unopened providers of `selection`, and extends `placement`.
   std::function<Status()> open_rest;
   const config::Settings* settings = nullptr;
   std::shared_ptr<const ExecutableContext> context;
   transform::Options transforms;
   int64_t node_limit = 0;
-  /// Called before each compile with the nodes compiled so far, and all of this graph; a failure ends the
-  /// build.
+  /// Called before each compile with the nodes compiled so far and all of this graph. A failure ends the build.
   std::function<Status(size_t done, size_t all)> progress;
 };
 
-/// `name`: of the graph in messages; empty for the model's own.
+/// `name`: the graph's name in messages; empty for the model's graph. `is_body`: it is nested in a control-flow node.
 Result<std::unique_ptr<Executable>> build_executable(const BuildContext& build, ir::Graph graph,
                                                      std::string name, bool is_body);
 

@@ -40,8 +40,7 @@ Result<size_t> Expander::expand(ir::Graph* graph, const std::vector<ir::NodeId>&
     if (!status.ok()) return std::move(status).with_context(label);
     ++expanded;
     if (count_nodes(*graph) > node_limit_) {
-      return limit_exceeded("expanding functions gives more than ", node_limit_, " nodes")
-          .with_context(label);
+      return limit_exceeded("the expanded graph has more than ", node_limit_, " nodes").with_context(label);
     }
   }
   if (expanded == 0) return expanded;

@@ -1,5 +1,5 @@
-// Expanding nodes that nobody claims: calls of functions, operators that ONNX defines by a body, fused
-// operators that have a form in ONNX's own.
+// Expands nodes that no provider claims: calls of functions, operators that ONNX defines by a function body, and fused
+// operators that ONNX's own operators can express.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,17 @@ namespace tenon::runtime {
 
 class Expander {
  public:
-  /// `model` is borrowed. `node_limit`: of one graph after expansion.
+  /// `model` is borrowed. `node_limit`: the most nodes that an expanded graph may have, nested graphs included.
   Expander(const ir::ModelInfo& model, transform::Options transforms, int64_t node_limit);
 
-  /// Whether `node` has a form to expand to, as far as one can tell before trying.
+  /// Whether `node` can be expanded, as far as is known before trying.
   bool can_expand(const ir::Node& node) const;
-  /// A call of a function of the model, which is no operator that a provider could know.
+  /// True for a call of a function of the model. No provider can know such an operator.
   bool is_call(const ir::Node& node) const;
-  /// Expands what it can of `nodes`, infers types again and simplifies the result. Gives the number of
-  /// expanded nodes; a node that turns out to have no form is left and not tried again. LIMIT_EXCEEDED when
-  /// the graph grows beyond the limit.
+  /// Expands what it can of `nodes`, infers types again and simplifies the result. Returns the number of expanded
+  /// nodes. A node that cannot be expanded is not tried again. LIMIT_EXCEEDED when the graph grows beyond the limit.
   Result<size_t> expand(ir::Graph* graph, const std::vector<ir::NodeId>& nodes);
-  /// Why a node that was tried has no form to expand to; empty for others.
+  /// Why a node could not be expanded; empty for nodes that were not tried.
   std::string why_not(ir::NodeId id) const;
 
  private:

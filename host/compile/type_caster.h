@@ -1,6 +1,5 @@
-// Nodes that a provider declines only for a float type it lacks, given to it in one that it has, where the
-// config allows that: float16 as float32 (`precision.widen`), float32 as float16 (`precision.default =
-// "fp16"`).
+// Casts nodes that a provider declines because of a float type to another float type, where the config allows it:
+// float16 to float32 (`precision.widen`), float32 to float16 (`precision.default = "fp16"`).
 #pragma once
 
 #include <functional>
@@ -21,15 +20,14 @@ namespace tenon::runtime {
 
 class TypeCaster {
  public:
-  /// What the provider would say to a graph.
+  /// Asks the provider about a graph.
   using Ask = std::function<Result<Offer>(const ir::Graph& trial)>;
 
   /// `opset_imports` is borrowed.
   TypeCaster(const config::Settings& settings, const std::map<std::string, int64_t>& opset_imports);
 
-  /// After `provider` answered: tries its declined nodes in the other type, on a copy, and changes those in
-  /// `graph` that it would take then. True when it changed something: all must be asked again. Each node is
-  /// tried once per provider.
+  /// After `provider` answered: tries its declined nodes in the other type on a copy, and changes those in `graph` that
+  /// it then claims. True when `graph` was changed: then ask all again. Each node is tried once per provider.
   Result<bool> cast(ir::Graph* graph, partition::ProviderIndex provider,
                     const partition::Partitioner& partitioner, const Ask& ask);
 

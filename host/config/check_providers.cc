@@ -1,4 +1,4 @@
-// What the config names, against what is installed.
+// Compares what the config names with what is installed.
 #include <algorithm>
 
 #include "core/base/nearest.h"

@@ -1,4 +1,4 @@
-// Checks one value against its row of the schema, and turns checked values into typed ones.
+// Checks a value against its row of the schema, and converts checked values to typed ones.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace tenon::config {
 namespace {
 
-// One key's value under examination: complaints go to `errors` with the place of the offending part.
+// Checks the value of one key. Complaints go to `errors` with the location of the faulty part.
 struct Check {
   const KeySpec& spec;
   std::string_view key;
@@ -41,7 +41,7 @@ struct Check {
       if (*bytes < 0) fail(value, "is negative");
     } else if (const std::string* text = value.as_string()) {
       Result<uint64_t> bytes_of = parse_size(*text);
-      if (!bytes_of) fail(value, "is wrong: ", bytes_of.error().message());
+      if (!bytes_of) fail(value, "is invalid: ", bytes_of.error().message());
     } else {
       wrong_type(value, "a size such as \"4GiB\" or a number of bytes");
     }
@@ -70,7 +70,7 @@ struct Check {
       } else if (text->empty()) {
         fail(element, "holds an empty string");
       } else if (key == "discovery.search" && !std::filesystem::path(*text).is_absolute()) {
-        fail(element, "holds '", *text, "', which is no absolute path");
+        fail(element, "holds '", *text, "', which is not an absolute path");
       }
     }
   }
@@ -82,12 +82,12 @@ struct Check {
     }
     if (!value.as_array()) return wrong_type(value, "\"auto\" or a list of providers");
     strings(value);
-    if (value.as_array()->empty()) fail(value, "is an empty list: no provider could run anything");
+    if (value.as_array()->empty()) fail(value, "is an empty list; name at least one provider");
     std::vector<std::string> seen;
     for (const Value& element : *value.as_array()) {
       const std::string* text = element.as_string();
       if (!text) continue;
-      if (provider_of(*text).empty()) fail(element, "holds '", *text, "', which names no provider");
+      if (provider_of(*text).empty()) fail(element, "holds '", *text, "', which does not name a provider");
       if (std::find(seen.begin(), seen.end(), *text) != seen.end())
         fail(element, "names '", *text, "' twice");
       seen.push_back(*text);
@@ -98,7 +98,7 @@ struct Check {
     const std::string* text = value.as_string();
     if (!text) return wrong_type(value, "a version range such as \">=1.2, <2\"");
     auto parsed = VersionRange::parse(*text);
-    if (!parsed) fail(value, "is wrong: ", parsed.error().message());
+    if (!parsed) fail(value, "is invalid: ", parsed.error().message());
   }
 
   void shapes(const Value& list) {
@@ -108,14 +108,14 @@ struct Check {
       bool good = dims != nullptr && std::all_of(dims->begin(), dims->end(), [](const Value& dim) {
                     return dim.as_int() && *dim.as_int() >= 0;
                   });
-      if (!good) fail(shape, "holds ", shape.to_toml(), ", which is no shape; a shape is a list of sizes");
+      if (!good) fail(shape, "holds ", shape.to_toml(), ", which is not a shape; a shape is a list of sizes");
     }
   }
 
   void input(const Value& value) {
     const Table* table = value.as_table();
     if (!table) return sets(value);
-    if (table->empty()) return fail(value, "names no input");
+    if (table->empty()) return fail(value, "must name at least one input");
     for (const auto& member : *table) sets(member.second);
     for (const auto& member : *table) {
       const Array *first = table->front().second.as_array(), *other = member.second.as_array();
@@ -127,7 +127,7 @@ struct Check {
 
   void sets(const Value& list) {
     shapes(list);
-    if (list.as_array() && list.as_array()->empty()) fail(list, "holds no shape");
+    if (list.as_array() && list.as_array()->empty()) fail(list, "must hold at least one shape");
   }
 };
 

@@ -25,12 +25,11 @@ std::string_view option_in_key(std::string_view key) {
   return rest.substr(kOptions.size());
 }
 
-// Schema order: sections as in the table, then the providers by id, then each key.
+// The key's place in the order of the schema. Options follow the other keys of their provider.
 size_t row_of(std::string_view key) {
   const KeySpec* spec = find_key(key);
   if (spec != nullptr) return static_cast<size_t>(spec - schema().data());
-  return static_cast<size_t>(find_key("provider.*.on_lost") -
-                             schema().data());  // options follow their provider's keys
+  return static_cast<size_t>(find_key("provider.*.on_lost") - schema().data());
 }
 
 bool shown_before(const EffectiveValue& a, const EffectiveValue& b) {
@@ -42,15 +41,15 @@ bool shown_before(const EffectiveValue& a, const EffectiveValue& b) {
   return option_a != option_b ? option_b : a.key < b.key;
 }
 
-// The built-in layer, parsed once. The table is compiled in and a test proves that it parses.
+// The built-in layer, parsed once. The table is compiled in, and a test checks that it parses.
 const FlatValues& builtin_values() {
-  // Never destroyed: sessions may be made while statics are torn down.
+  // Never destroyed: sessions may be made while statics are destroyed.
   static const FlatValues& values = *new const FlatValues([] {
     FlatValues out;
     for (const KeySpec& spec : schema()) {
       if (spec.default_toml.empty()) continue;
       Result<Value> root = read_toml(str_cat("v = ", spec.default_toml), "built-in");
-      if (!root) throw std::bad_alloc();  // nothing else is wrong with it
+      if (!root) throw std::bad_alloc();  // the only possible error
       out.emplace_back(std::string(spec.key), (*root->as_table())[0].second.at({"built-in", 0}));
     }
     return out;
@@ -129,10 +128,10 @@ Status Config::apply_json(std::string_view text, std::string source, Layer layer
   return merge(root, layer);
 }
 
-// A stronger layer's value stays when a weaker one is applied later.
+// A weaker layer that is applied later does not replace a stronger layer's value.
 Status Config::merge(const Value& root, Layer layer) {
   ASSIGN_OR_RETURN(FlatValues values, flatten(root));
-  Config merged(*this);  // so that this one is as before when memory runs out on the way
+  Config merged(*this);  // a copy, so that *this is unchanged when memory runs out
   for (auto& [key, value] : values) {
     auto found = merged.values_.find(key);
     if (found != merged.values_.end() && found->second.layer > layer) continue;

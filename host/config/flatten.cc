@@ -14,13 +14,13 @@ class Flattener {
   Result<FlatValues> run(const Value& root) {
     for (const auto& [name, value] : *root.as_table()) top(name, value);
     if (unread_ != 0)
-      errors_.push_back(str_cat(root.where().source, ": ", unread_, " more keys were not looked at"));
+      errors_.push_back(str_cat(root.where().source, ": ", unread_, " more keys were not checked"));
     if (!errors_.empty()) return config_error(join(errors_, "\n"));
     return std::move(values_);
   }
 
  private:
-  // The nearest valid name is looked for at each mistake: a file of nothing else would take long.
+  // True after kMaxComplaints mistakes, because searching the nearest valid name for each takes time.
   bool enough() {
     if (errors_.size() < kMaxComplaints) return false;
     ++unread_;
@@ -41,7 +41,7 @@ class Flattener {
     if (enough()) return;
     if (name == "schema") {
       if (!value.as_int() || *value.as_int() != kSchemaVersion) {
-        fail(value, "'schema' is ", value.to_toml(), ", this version reads ", kSchemaVersion);
+        fail(value, "'schema' is ", value.to_toml(), ", but this version reads only ", kSchemaVersion);
       }
     } else if (name == "provider") {
       providers(value);
@@ -73,7 +73,7 @@ class Flattener {
     for (const auto& [id, settings] : *table) {
       if (enough()) continue;
       if (!is_valid_provider_id(id)) {
-        fail(settings, "'", id, "' is no provider id: an id is made of a-z, 0-9, '_' and '-'");
+        fail(settings, "'", id, "' is not a provider id: an id is made of a-z, 0-9, '_' and '-'");
       } else if (!settings.as_table()) {
         fail(settings, "'provider.", id, "' must be a table, not ", settings.type_name());
       } else {
@@ -95,7 +95,7 @@ class Flattener {
     }
   }
 
-  // What an option may be only its provider's manifest knows.
+  // Options are not checked here: only their provider's manifest declares them.
   void options(const std::string& prefix, const Value& value) {
     const Table* table = value.as_table();
     if (!table) return fail(value, "'", prefix, "' must be a table, not ", value.type_name());

@@ -1,4 +1,4 @@
-// A config document as a flat list of dotted keys, each checked against the schema.
+// Turns a config document into a flat list of dotted keys and checks each against the schema.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace tenon::config {
 
 using FlatValues = std::vector<std::pair<std::string, Value>>;
 
-/// Keys as in EffectiveValue::key. On error nothing is returned but one Status with a line per mistake.
+/// Keys are as in EffectiveValue::key. On error returns one Status with a line per mistake.
 Result<FlatValues> flatten(const Value& root);
 
 }  // namespace tenon::config

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kTypeNames[] = {"bool", "int", "float", "string", "size"};
 
-// The value in the declared type, or none when it has another.
+// The value in the declared type, or nullopt when it has another type.
 std::optional<Value> as_type(const Value& value, OptionType type) {
   switch (type) {
     case OptionType::kBool:
@@ -52,7 +52,7 @@ std::string list_of(const std::vector<Value>& values) {
   return out;
 }
 
-// The value as the option wants it; a complaint otherwise.
+// The value as the option needs it. Otherwise adds a complaint and returns nullopt.
 std::optional<Value> check(const OptionSpec& spec, const std::string& key, const Value& value,
                            std::vector<std::string>& errors) {
   std::string at = str_cat(value.where().to_string(), ": '", key, "' ");

@@ -1,5 +1,5 @@
-// Options of a provider: what its manifest declares and how a config's values are checked against that. The
-// host knows no option by name; only the manifest does.
+// Options of a provider: how its manifest declares them, and how the values of a config are checked. The host
+// knows no option by name.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace tenon::config {
 
 enum class OptionType { kBool, kInt, kFloat, kString, kSize };
 
-/// "bool", "int", "float", "string", "size": the words of the manifest.
+/// The words of the manifest: "bool", "int", "float", "string", "size".
 std::string_view option_type_name(OptionType type);
 std::optional<OptionType> option_type_from_name(std::string_view name);
 
@@ -24,22 +24,21 @@ struct OptionSpec {
   OptionType type = OptionType::kString;
   std::optional<Value> default_value;
   std::optional<double> min, max;  // kInt, kFloat, kSize (bytes)
-  std::vector<Value> values;       // when not empty: the only ones allowed
+  std::vector<Value> values;       // the allowed values; empty = any
   std::string doc;
   bool live = false;  // may change while an instance exists
 };
 
-/// An option's value after validation; `value` holds the declared type (a size is an integer of bytes).
+/// A validated option. `value` has the declared type; a size is an integer of bytes.
 struct OptionSetting {
   std::string name;
   Value value;
 };
 
-/// Checks `values` (the table `provider.<id>.options`, one pair per option) against what the manifest of
-/// `provider_id` declares: unknown names (with the nearest valid one), types, ranges, allowed values. All
-/// complaints are in one Status, a line each, with file and line. On success gives the settings of every
-/// declared option that has a value, defaults included, in the manifest's order. An integer is accepted where
-/// a float is declared.
+/// Checks `values` (the table `provider.<id>.options`) against what the manifest of `provider_id` declares: names,
+/// types, ranges and allowed values. All complaints are in one Status, a line each, with file and line. On success
+/// returns every declared option that has a value, defaults included, in the manifest's order. An integer is
+/// accepted for a float.
 Result<std::vector<OptionSetting>> validate_options(std::string_view provider_id,
                                                     std::span<const OptionSpec> declared,
                                                     const Table& values);

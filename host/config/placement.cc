@@ -9,8 +9,8 @@
 
 namespace tenon::config {
 
-/// A compiled `node` expression, shared by copies of its rule. RE2 takes time in proportion to the name's length, whatever
-/// the expression: a backtracking matcher takes centuries for (x+x+)+y.
+/// A compiled `node` expression, shared by copies of its rule. RE2 takes time linear in the name's length for
+/// every expression; a backtracking matcher would not end in practice for (x+x+)+y.
 struct NodePattern {
   explicit NodePattern(const std::string& expression) : regex(expression, options()) {}
   static re2::RE2::Options options() {
@@ -87,14 +87,14 @@ struct RuleCheck {
     const Table* table = value.as_table();
     if (!table) return fail(value, "needs a table for 'match', such as { op = [\"Conv\"] }");
     known_keys(*table, match_keys());
-    if (table->empty()) fail(value, "has an empty 'match', which would take every node");
+    if (table->empty()) fail(value, "has an empty 'match', which would match every node");
     if (const Value* op = member(*table, "op")) ops(*op);
     text(*table, "model", false, value);
     text(*table, "node", false, value);
     const Value* node = member(*table, "node");
     if (!node || !node->as_string()) return;
     if (auto pattern = compile(*node->as_string()); !pattern) {
-      fail(*node, "has a 'node' that is no regular expression (RE2): ", *node->as_string(), ": ",
+      fail(*node, "has a 'node' that is not a regular expression (RE2): ", *node->as_string(), ": ",
            pattern.error().message());
     }
   }
@@ -132,8 +132,7 @@ PlacementRule to_rule(const Value& value) {
   return rule;
 }
 
-// "Conv" is of the default domain, "com.microsoft:Gelu" of the one named; "ai.onnx" is the default's long
-// name.
+// "Conv" is in the default domain, "com.microsoft:Gelu" in the named one. "ai.onnx" is another name of the default.
 bool is_operator(std::string_view wanted, std::string_view domain, std::string_view op_type) {
   size_t colon = wanted.rfind(':');
   std::string_view wanted_domain = colon == std::string_view::npos ? "" : wanted.substr(0, colon);

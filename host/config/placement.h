@@ -1,4 +1,4 @@
-// [[placement]]: checking the rules, and matching nodes against them.
+// Checks [[placement]] rules.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tenon::config {
 
-/// Complaints are appended to `errors` as "file:line: ..." lines.
+/// Appends complaints to `errors` as "file:line: ..." lines.
 void check_placement(const Value& value, std::vector<std::string>& errors);
 
 }  // namespace tenon::config

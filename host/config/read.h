@@ -1,4 +1,4 @@
-// Text to Value trees. The only files that see the TOML and JSON libraries.
+// Reads text into Value trees. Only the files that implement this see the TOML and JSON libraries.
 #pragma once
 
 #include <string>
@@ -9,17 +9,15 @@
 
 namespace tenon::config {
 
-/// Deepest nesting either reader accepts; more is an error, so that no stack can be exhausted by a file.
+/// Deepest nesting that both readers accept. Deeper is an error, so that a file cannot exhaust the stack.
 inline constexpr int kMaxDepth = 32;
 /// Largest config file, checked before it is read.
 inline constexpr uint64_t kMaxConfigBytes = 1 << 20;
 
-/// A TOML document as a table. Dates and times have no use here and are errors. `source` names the text in
-/// messages.
+/// Reads a TOML document as a table. Dates and times are errors. `source` names the text in messages.
 Result<Value> read_toml(std::string_view text, const std::string& source);
 
-/// A JSON document whose root is an object. A key given twice is an error; a member that is null counts as
-/// absent.
+/// Reads a JSON document whose root is an object. A duplicate key is an error. A null member counts as absent.
 Result<Value> read_json(std::string_view text, const std::string& source);
 
 }  // namespace tenon::config

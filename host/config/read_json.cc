@@ -10,13 +10,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// How far the parser has read. It looks one character beyond a number, which may be the end of the line.
+// How far the parser has read. It reads one character past a number, which may be the end of the line.
 struct Position {
   int line = 1;
   bool after_newline = false;
 };
 
-// Hands characters to the parser and counts lines on the way, which the parser itself does not report.
+// Passes characters to the parser and counts lines, which the parser does not report.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -46,13 +46,13 @@ class CountingIterator {
   Position* position_;
 };
 
-// Builds the tree from the parser's events; returning false stops the parser.
+// Builds the tree from the parser's events. Returning false stops the parser.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   Builder(const std::string& source, const Position& position) : source_(source), position_(position) {}
 
   bool null() override {
-    if (open_.empty()) return fail("null where a value is expected");
+    if (open_.empty()) return fail("null is not allowed here");
     if (open_.back().is_array) return fail("null is not allowed in a list");
     return true;
   }
@@ -67,7 +67,7 @@ class Builder : public nlohmann::json_sax<Json> {
     return add_number(static_cast<double>(number));
   }
   bool string(string_t& text) override { return add(std::move(text)); }
-  bool binary(binary_t&) override { return fail("binary data has no place here"); }
+  bool binary(binary_t&) override { return fail("binary data is not allowed"); }
 
   bool start_object(size_t) override { return open(false); }
   bool key(string_t& name) override {
@@ -89,9 +89,9 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
     std::string_view what = error.what();
-    size_t prefix = what.find("] ");  // the library's own error number
+    size_t prefix = what.find("] ");  // end of the library's own error number
     if (prefix != std::string_view::npos) what.remove_prefix(prefix + 2);
-    return fail("no valid JSON: " + std::string(what));
+    return fail("not valid JSON: " + std::string(what));
   }
 
   const Status& error() const { return error_; }
@@ -152,11 +152,11 @@ Result<Value> read_json(std::string_view text, const std::string& source) {
   try {
     CountingIterator begin(text.data(), &position), end(text.data() + text.size(), &position);
     parsed = Json::sax_parse(begin, end, &builder);
-  } catch (const Json::exception& error) {  // the events above do not throw; the library may
-    return config_error(source, ": no valid JSON: ", error.what());
+  } catch (const Json::exception& error) {  // our event functions do not throw, but the library may
+    return config_error(source, ": not valid JSON: ", error.what());
   }
   if (!builder.error().ok()) return builder.error();
-  if (!parsed || !builder.root()) return config_error(source, ": no valid JSON");
+  if (!parsed || !builder.root()) return config_error(source, ": not valid JSON");
   if (!builder.root()->as_table()) return config_error(source, ":1: the document must be an object");
   return *builder.root();
 }

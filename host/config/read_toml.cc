@@ -1,5 +1,6 @@
-// With exceptions, which do not leave this file but for memory that ran out: without them toml++ says noexcept of functions
-// that allocate, and the process would end. Numbers are not read by a stream, which takes memory that runs out for a bad number.
+// Compiled with toml++'s exceptions; only std::bad_alloc leaves this file. Without exceptions toml++ marks allocating
+// functions noexcept, and running out of memory would end the process. Numbers are not read with a stream, because a
+// stream reports running out of memory as a bad number.
 #undef TOML_HEADER_ONLY
 #undef TOML_SHARED_LIB
 #define TOML_HEADER_ONLY 1
@@ -15,7 +16,7 @@
 namespace tenon::config {
 namespace {
 
-// Turns the parser's nodes into values; the first thing that has no counterpart ends up in `error`.
+// Turns the parser's nodes into values. The first node without a counterpart is reported in `error`.
 class Converter {
  public:
   explicit Converter(const std::string& source) : source_(source) {}
@@ -34,14 +35,14 @@ class Converter {
     if (const auto* flag = node.as_boolean()) return Value(flag->get(), where);
     if (const auto* number = node.as_integer()) return Value(number->get(), where);
     if (const auto* real = node.as_floating_point()) return Value(real->get(), where);
-    fail(where, "dates and times are not used here; write a string");
+    fail(where, "dates and times are not allowed; write a string");
     return Value(false, where);
   }
 
   const Status& error() const { return error_; }
 
  private:
-  // The library sorts its tables by key; the order of the file is restored from the positions.
+  // The library sorts tables by key. The positions restore the order of the file.
   Table convert_table(const toml::table& table, int depth) {
     struct Member {
       const toml::key* key;
@@ -73,9 +74,9 @@ class Converter {
 Result<Value> read_toml(std::string_view text, const std::string& source) {
   toml::table parsed;
   try {
-    parsed = toml::parse(text);  // copies the name of a source within a noexcept function
+    parsed = toml::parse(text);  // without a source name: the library would copy it in a noexcept function
   } catch (const toml::parse_error& error) {
-    return config_error(source, ":", error.source().begin.line, ": no valid TOML: ", error.description());
+    return config_error(source, ":", error.source().begin.line, ": invalid TOML: ", error.description());
   }
   Converter converter(source);
   Value root = converter.convert(parsed, 0);

@@ -6,7 +6,7 @@
 namespace tenon::config {
 namespace {
 
-/// The enumerator of a value that was checked against the words of the same enum.
+/// The enumerator of a value that was already checked against the enum's words.
 template <class Enum>
 Enum choose(const Value& value) {
   return static_cast<Enum>(to_choice(kWords<Enum>, value));
@@ -43,7 +43,7 @@ const KeySpec kSchema[] = {
      {},
      0,
      0,
-     "Folders with provider manifests, beside the built-in places. Absolute paths.",
+     "Absolute paths of folders with provider manifests, in addition to the built-in places.",
      [](S& s, Id, const V& v) { s.discovery.search = to_strings(v); }},
     {"discovery.allow",
      K::kStrings,
@@ -62,12 +62,11 @@ const KeySpec kSchema[] = {
      "Globs on provider ids that are never used; stronger than allow. Environment: TENON_PROVIDERS_DISABLE.",
      [](S& s, Id, const V& v) { s.discovery.deny = to_strings(v); }},
     {"discovery.trust", K::kEnum, "\"hash\"", kWords<Trust>, 0, 0,
-     "What a library must prove: nothing; that only its owner or root can change it; also that it is the "
-     "file its "
-     "manifest describes. \"signature\" is refused.",
+     "What is checked of a library. \"none\": nothing; \"owner\": that only its owner or root can change "
+     "it; \"hash\": also that it is the file that its manifest describes. \"signature\" is refused.",
      [](S& s, Id, const V& v) { s.discovery.trust = choose<Trust>(v); }},
     {"discovery.scan", K::kEnum, "\"on\"", kWords<Scan>, 0, 0,
-     "Try each library in a process of its own before it is loaded into this one.",
+     "Scan each library in a separate process before loading it.",
      [](S& s, Id, const V& v) { s.discovery.scan = choose<Scan>(v); }},
     {"discovery.scan_timeout",
      K::kFloat,
@@ -75,7 +74,7 @@ const KeySpec kSchema[] = {
      {},
      0.1,
      600,
-     "Seconds that trying one library may take.",
+     "Seconds that the scan of one library may take.",
      [](S& s, Id, const V& v) { s.discovery.scan_timeout = to_number(v); }},
     {"discovery.user",
      K::kBool,
@@ -92,24 +91,25 @@ const KeySpec kSchema[] = {
      {},
      0,
      0,
-     "Providers to ask, in order, as \"id\" or \"id/device\"; complete, nothing is appended. \"auto\": the "
-     "providers of "
-     "the installation and the system by the priority in their manifests; one below 0 must be named.",
+     "Providers to ask, in order, as \"id\" or \"id/device\"; nothing is appended. \"auto\": the "
+     "providers of the installation and the system, by the priority in their manifests; those with a "
+     "priority below 0 are left out.",
      [](S& s, Id, const V& v) {
        s.select.automatic = v.as_array() == nullptr;
        s.select.order = s.select.automatic ? std::vector<std::string>() : to_strings(v);
      }},
     {"select.fallback", K::kEnum, "\"error\"", kWords<Fallback>, 0, 0,
-     "What follows when a listed provider is missing or unusable.",
+     "What to do when a listed provider is missing or unusable.",
      [](S& s, Id, const V& v) { s.select.fallback = choose<Fallback>(v); }},
     {"select.on_declined", K::kEnum, "\"next\"", kWords<Fallback>, 0, 0,
-     "What follows when a provider does not support a node.",
+     "What to do when a provider does not support a node.",
      [](S& s, Id, const V& v) { s.select.on_declined = choose<Fallback>(v); }},
     {"select.on_compile_failed", K::kEnum, "\"next\"", kWords<Fallback>, 0, 0,
-     "What follows when a provider claimed nodes and then fails to compile them.",
+     "What to do when a provider claims nodes and then fails to compile them.",
      [](S& s, Id, const V& v) { s.select.on_compile_failed = choose<Fallback>(v); }},
     {"select.partition", K::kEnum, "\"order\"", kWords<PartitionMode>, 0, 0,
-     "How nodes are given to the providers that claim them: by order of preference. \"cost\" is refused.",
+     "How nodes are divided among the providers that claim them. \"order\": by the order of the "
+     "providers. \"cost\" is refused.",
      [](S&, Id, const V&) {}},
 
     {"provider.*.version",
@@ -133,7 +133,7 @@ const KeySpec kSchema[] = {
     {"provider.*.isolation", K::kEnum, "", kWords<Isolation>, 0, 0,
      "Where the provider runs: in this process. \"process\" is refused.", [](S&, Id, const V&) {}},
     {"provider.*.on_lost", K::kEnum, "", kWords<OnLost>, 0, 0,
-     "What follows when the device is lost; default: next.",
+     "What to do when a Run fails in the provider or its device is lost; default: next.",
      [](S& s, Id id, const V& v) { s.providers[std::string(id)].on_lost = choose<OnLost>(v); }},
 
     {"placement",
@@ -153,9 +153,8 @@ const KeySpec kSchema[] = {
      {},
      1,
      1 << 20,
-     "Sets of input shapes whose plans are kept, with what was compiled for them; the one used longest ago "
-     "goes "
-     "first.",
+     "How many plans to keep, one for each set of input shapes, with what was compiled for it; the "
+     "least recently used goes first.",
      [](S& s, Id, const V& v) { s.shapes.keep = *v.as_int(); }},
     {"shapes.input",
      K::kInput,
@@ -174,7 +173,8 @@ const KeySpec kSchema[] = {
      {},
      0,
      0,
-     "Most host memory a session may take, outputs that are still held included; 0 = what the machine has.",
+     "Largest host memory of a session, including outputs that are not yet released; 0 = the machine's "
+     "memory.",
      [](S& s, Id, const V& v) { s.memory.host_limit = to_bytes(v); }},
     {"memory.device_limit",
      K::kSize,
@@ -182,7 +182,7 @@ const KeySpec kSchema[] = {
      {},
      0,
      0,
-     "Most memory a session may take on each device; 0 = no limit.",
+     "Largest memory of a session on each device; 0 = no limit.",
      [](S& s, Id, const V& v) { s.memory.device_limit = to_bytes(v); }},
 
     {"threads.count",
@@ -195,9 +195,9 @@ const KeySpec kSchema[] = {
      [](S& s, Id, const V& v) { s.threads.count = *v.as_int(); }},
 
     {"precision.default", K::kEnum, "\"exact\"", kWords<Precision>, 0, 0,
-     "How far from the model's element types it may be computed: exact keeps them; fast lets providers use "
-     "tricks of their hardware; bf16 and fp16 also let float32 be computed in that type, by providers and, "
-     "for fp16, between Casts.",
+     "Which precision providers may use. \"exact\": the model's element types; \"fast\": also reduced "
+     "precision inside a provider; \"bf16\" and \"fp16\": also float32 computed in that type, by providers "
+     "and, for \"fp16\", between Casts.",
      [](S& s, Id, const V& v) { s.precision = choose<Precision>(v); }},
     {"precision.widen",
      K::kBool,
@@ -205,8 +205,8 @@ const KeySpec kSchema[] = {
      {},
      0,
      0,
-     "Let nodes of float16 be computed in float32, between Casts, by a provider that declines them for "
-     "their element type.",
+     "A provider that declines float16 nodes for their element type may compute them in float32, "
+     "between Casts.",
      [](S& s, Id, const V& v) { s.widen = *v.as_bool(); }},
     {"precision.deterministic",
      K::kBool,
@@ -257,7 +257,7 @@ const KeySpec kSchema[] = {
      {},
      0,
      0,
-     "Memory by which constant folding may make a model larger, all constants together.",
+     "By how much constant folding may enlarge the constants of a model, in total.",
      [](S& s, Id, const V& v) { s.limits.fold_bytes = to_bytes(v); }},
     {"limits.load_time",
      K::kFloat,
@@ -285,13 +285,12 @@ const KeySpec kSchema[] = {
      {},
      0,
      0,
-     "Graph passes to leave out, by name or glob; \"*\" leaves out all that are optional.",
+     "Graph passes to switch off, by name or glob; \"*\" switches off all optional passes.",
      [](S& s, Id, const V& v) { s.transforms.disable = to_strings(v); }},
 
     {"upgrade.mode", K::kEnum, "\"next-session\"", kWords<UpgradeMode>, 0, 0,
-     "When another version of a provider is taken up: by the next session; or, pin, never by this process "
-     "once "
-     "a session with pin has loaded one. \"migrate\" is refused.",
+     "When sessions use another installed version of a provider. \"next-session\": from the next session "
+     "on; \"pin\": never in this process once a session with \"pin\" has loaded one. \"migrate\" is refused.",
      [](S& s, Id, const V& v) { s.upgrade = choose<UpgradeMode>(v); }},
 
     {"profiling.file",

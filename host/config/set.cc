@@ -1,4 +1,4 @@
-// Single values from flags, the API and the environment, where people write without the quotes of TOML.
+// Sets single values from flags, the API and the environment, where people leave out TOML's quotes.
 #include <algorithm>
 #include <map>
 
@@ -12,24 +12,24 @@
 namespace tenon::config {
 namespace {
 
-// The text as a TOML value, or none when it is not exactly one.
+// The text as a TOML value, or nullopt when it is not exactly one.
 std::optional<Value> toml_value(std::string_view text, const std::string& source) {
   Result<Value> root = read_toml(str_cat("v = ", text), source);
   if (!root || root->as_table()->size() != 1) return std::nullopt;
   return (*root->as_table())[0].second;
 }
 
-// What begins as a list, a table or a quoted string is meant as TOML; words are taken as they stand.
+// Text that begins like a list, a table or a quoted string must be valid TOML. Other text is taken as it is.
 Status check_broken(std::string_view text, const std::string& source) {
   const std::string_view trimmed = trim(text);
   if (trimmed.empty() || std::string_view("[{\"'").find(trimmed[0]) == std::string_view::npos)
     return ok_status();
   Result<Value> root = read_toml(str_cat("v = ", trimmed), source);
   const std::string why(root.ok() ? "one value is expected" : root.error().message());
-  return config_error(source, ": '", trimmed.substr(0, 200), "' is no TOML value (", why, ")");
+  return config_error(source, ": '", trimmed.substr(0, 200), "' is not a TOML value (", why, ")");
 }
 
-// Gives every part of the value the place it was written at: a flag has no lines.
+// Gives every part of the value the location `where`, because a flag has no lines.
 Value relocate(const Value& value, const Location& where) {
   if (const Array* array = value.as_array()) {
     Array out;
@@ -77,7 +77,7 @@ Value nest(const std::vector<std::string>& path, Value value, const Location& wh
   return value;
 }
 
-// Splits at the dots; what follows "options." is one name even with dots in it.
+// Splits at the dots. The part after "options." is one name even when it contains dots.
 std::vector<std::string> path_of(std::string_view key) {
   std::vector<std::string> path;
   while (!key.empty()) {
@@ -101,13 +101,13 @@ std::string variable_of(std::string_view key) {
   return name;
 }
 
-/// Variables of another name than their key's.
+/// Variables whose names do not follow from their keys.
 struct ShortVariable {
   std::string_view name, key;
 };
 constexpr ShortVariable kShortVariables[] = {{"TENON_PROVIDERS_SELECT", "discovery.allow"},
                                              {"TENON_PROVIDERS_DISABLE", "discovery.deny"}};
-/// Variables that stand for no key: which file to read, and where manifests are.
+/// Variables that set no key: the config file and the places of manifests.
 constexpr std::string_view kOtherVariables[] = {"TENON_CONFIG", "TENON_PROVIDER_FILES",
                                                 "TENON_ADD_PROVIDER_FILES"};
 
@@ -164,14 +164,14 @@ std::vector<std::string> unknown_variables(const std::vector<std::string>& provi
   const auto is_known = [&](const std::string& name) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return true;
     return std::any_of(provider_ids.begin(), provider_ids.end(), [&](const std::string& id) {
-      return name.rfind(variable_of(id) + "_", 0) == 0;  // a provider's own
+      return name.rfind(variable_of(id) + "_", 0) == 0;  // belongs to a provider
     });
   };
   std::vector<std::string> out;
   for (const std::string& name : environment_names(kVariablePrefix)) {
     if (is_known(name)) continue;
     const std::string nearest = nearest_name(name, known);
-    out.push_back(str_cat("environment variable ", name, " has no effect: it names no key",
+    out.push_back(str_cat("environment variable ", name, " has no effect: there is no such key",
                           nearest.empty() ? "" : str_cat(" (did you mean ", nearest, "?)"), "; unset it"));
   }
   return out;

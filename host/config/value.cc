@@ -76,11 +76,11 @@ std::string_view Value::type_name() const {
 }
 
 const Value::Content& Value::content() const {
-  static const Content* const none = new Content{};  // values may be read while statics are torn down
+  static const Content* const none = new Content{};  // values may be read while statics are destroyed
   return content_ ? *content_ : *none;
 }
 
-// Each kind is copied by itself: see the class.
+// Copies each type separately; see class Value for why.
 Value Value::at(Location where) const {
   if (const bool* flag = as_bool()) return Value(*flag, std::move(where));
   if (const int64_t* number = as_int()) return Value(*number, std::move(where));

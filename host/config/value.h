@@ -1,6 +1,5 @@
-// A value as a person wrote it in a config file, a flag or a variable: what TOML and JSON have in common,
-// plus the place it came from so that every complaint can point at it. It does NOT know which keys exist;
-// schema.h does.
+// A value that a person wrote in a config file, a flag or a variable. It holds what TOML and JSON have in common
+// and the location, so that every complaint can name it. It does not know which keys exist; schema.h does.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +17,32 @@ using Array = std::vector<Value>;
 /// In the order of the file; keys are unique.
 using Table = std::vector<std::pair<std::string, Value>>;
 
-/// Where a value was written. `source` is a file path, "--set" or "environment variable TENON_X"; line 0 = no
-/// lines.
+/// Where a value was written. `source` is a file path, "--set" or "environment variable TENON_X". Line 0 means
+/// that the source has no lines.
 struct Location {
   std::string source;
   int line = 0;
 
-  /// "site.toml:12", or the bare source when there is no line.
+  /// "site.toml:12", or only the source when there is no line.
   std::string to_string() const;
 };
 
-/// An immutable tree of booleans, 64-bit integers, doubles, strings, arrays and tables. Copies share the content, so that
-/// copying neither fails nor costs: where memory runs out in the copy of a std::variant, libstdc++ 12 destroys a member
-/// that was never made.
+/// An immutable tree of booleans, 64-bit integers, doubles, strings, arrays and tables. Copies share the content,
+/// so that copying cannot fail: when memory runs out while a std::variant is copied, libstdc++ 12 destroys a
+/// member that was never made.
 class Value {
  public:
   using Data = std::variant<bool, int64_t, double, std::string, Array, Table>;
 
-  Value() = default;  // false, from nowhere
+  Value() = default;  // false, without a location
   Value(Data data, Location where)
       : content_(std::make_shared<const Content>(Content{std::move(data), std::move(where)})) {}
 
-  /// The same content, written elsewhere. Its own elements keep their places.
+  /// The same content at another location. Elements keep their own locations.
   Value at(Location where) const;
   const Location& where() const { return content().where; }
 
-  /// The content when it has that type, else null. Borrowed from this value.
+  /// The content if it has that type, else null. Borrowed from this value.
   const bool* as_bool() const { return std::get_if<bool>(&content().data); }
   const int64_t* as_int() const { return std::get_if<int64_t>(&content().data); }
   const double* as_double() const { return std::get_if<double>(&content().data); }
@@ -51,9 +50,9 @@ class Value {
   const Array* as_array() const { return std::get_if<Array>(&content().data); }
   const Table* as_table() const { return std::get_if<Table>(&content().data); }
 
-  /// "a string", "an integer" ...: for messages.
+  /// For messages: "a string", "an integer".
   std::string_view type_name() const;
-  /// TOML text of the value on one line, e.g. `["cuda", "cpu"]`. Reading it back gives an equal value.
+  /// The value as one line of TOML, for example `["cuda", "cpu"]`. Reading it back gives an equal value.
   std::string to_toml() const;
 
  private:
@@ -63,7 +62,7 @@ class Value {
   };
   const Content& content() const;
 
-  std::shared_ptr<const Content> content_;  // null: false, from nowhere
+  std::shared_ptr<const Content> content_;  // null: false, without a location
 };
 
 /// `text` as a basic TOML string with its quotes.

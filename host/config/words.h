@@ -1,4 +1,4 @@
-// The words that stand for the enumerators of a setting, each beside its enumerator: nothing depends on an order.
+// The words of each enum setting, each beside its enumerator, so that the order does not matter.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace tenon::config {
 
-/// One word that a config file may hold, or one that is known and refused.
+/// A word that a config file may hold, or a known word that is refused.
 struct Word {
   std::string_view text;
   int value = 0;
-  std::string_view refusal;  // not empty: why it cannot be used, and the cure
+  std::string_view refusal;  // not empty: why the word cannot be used, and the cure
 };
 
 template <class Enum>
@@ -24,7 +24,7 @@ constexpr Word refused(std::string_view text, std::string_view reason_and_cure) 
   return {text, -1, reason_and_cure};
 }
 
-/// The words of an enum; specialised for each that a setting has.
+/// The words of an enum. Specialised for each enum that a setting uses.
 template <class Enum>
 inline constexpr Word kWords[] = {{}};
 template <>
@@ -40,7 +40,7 @@ inline constexpr Word kWords<PartitionMode>[] = {
     word("order", PartitionMode::kOrder),
     refused(
         "cost",
-        "nodes cannot be given by estimated cost in this version; set it to \"order\" and put the providers "
+        "this version cannot choose providers by estimated cost; set it to \"order\" and put the providers "
         "into the order you want in select.order")};
 template <>
 inline constexpr Word kWords<Isolation>[] = {
@@ -48,7 +48,7 @@ inline constexpr Word kWords<Isolation>[] = {
     refused(
         "process",
         "a provider cannot run in a process of its own in this version; set it to \"inproc\", and run the "
-        "application itself in a process apart where a crash must not spread")};
+        "application in a separate process where a crash must not spread")};
 template <>
 inline constexpr Word kWords<OnLost>[] = {word("restart", OnLost::kRestart), word("next", OnLost::kNext),
                                           word("fail", OnLost::kFail)};
@@ -66,7 +66,7 @@ inline constexpr Word kWords<UpgradeMode>[] = {
         "a session cannot move to another provider version in this version; set it to \"next-session\" and "
         "make a new session")};
 
-/// The word of an enumerator; empty for a number that is none.
+/// The word of an enumerator; empty when there is none.
 template <class Enum>
 constexpr std::string_view word_of(Enum value) {
   for (const Word& each : kWords<Enum>) {

@@ -1,7 +1,7 @@
-// An encoder that runs once per batch entry, and a decoder that attends to what it gave. The encoder either runs the
-// decoder's first step too (then it gives scores, hidden states and both caches) or gives only the cache of the
-// cross-attention. That cache is the same for all beams of an entry and never changes; the cache of the decoder's own
-// attention follows the beams.
+// An encoder that runs once per batch entry, and a decoder that attends to the encoder's outputs. The encoder either
+// includes the decoder's first step (then it returns scores, hidden states and both caches) or returns only the cache
+// of the cross-attention. That cache is the same for all beams of an entry and never changes. The cache of the
+// decoder's self-attention is reordered with the beams.
 #include <algorithm>
 
 #include "host/control_flow/beam_model.h"
@@ -23,7 +23,7 @@ class EncoderModel final : public BeamModel {
         return invalid_input("decoder_input_ids has ", given.batch, " rows, input_ids has ", batch);
       start_.assign(given.tokens.begin(), given.tokens.end());
     } else {
-      if (batch < 1) return invalid_input("input_ids has no rows: there is nothing to go on from");
+      if (batch < 1) return invalid_input("input_ids has no rows: there is no prompt to continue");
       start_.assign(static_cast<size_t>(batch),
                     static_cast<int32_t>(flow_.node().int_or("decoder_start_token_id", -1)));
     }
@@ -56,7 +56,7 @@ class EncoderModel final : public BeamModel {
     } else {
       std::copy(scorer.tokens().begin(), scorer.tokens().end(), tokens.begin());
     }
-    // What the encoder gave has a row per entry; what the decoder gives has one per beam.
+    // The encoder's caches have a row per batch entry; the decoder's have a row per beam.
     std::vector<int32_t> sources(scorer.sources().begin(), scorer.sources().end());
     int64_t count = rows_;
     if (per_entry_) {
@@ -71,7 +71,7 @@ class EncoderModel final : public BeamModel {
   }
 
  private:
-  /// Reads what the graphs look like; core has checked that they fit.
+  /// Reads the form of the two graphs. core/ops has checked that they fit together.
   Status read_forms() {
     ASSIGN_OR_RETURN(encoder_, flow_.body("encoder"));
     ASSIGN_OR_RETURN(decoder_, flow_.body("decoder"));
@@ -86,7 +86,7 @@ class EncoderModel final : public BeamModel {
     return ok_status();
   }
 
-  /// Without a mask, 0 for the pads that a prompt begins with: one behind the first word may be its end.
+  /// The node's mask, or else 0 for the pads at the start of a prompt. A later one may be the prompt's end.
   Status fill_mask(const BeamOptions& options) {
     ASSIGN_OR_RETURN(const std::span<const int32_t> ids,
                      read_list<int32_t>(flow_.input(kBeamInputIds), "input_ids"));
@@ -171,13 +171,13 @@ class EncoderModel final : public BeamModel {
   ControlFlow& flow_;
   const bool whisper_;
   const Body *encoder_ = nullptr, *decoder_ = nullptr;
-  bool first_step_inside_ = false;  // the encoder gives the scores behind the start tokens
-  bool takes_hidden_ = false;       // the decoder does
+  bool first_step_inside_ = false;  // the encoder returns the scores after the start tokens
+  bool takes_hidden_ = false;       // the decoder takes the encoder's hidden states
   bool whole_sequence_ = false;     // the decoder takes all tokens, not only the last
-  bool per_entry_ = false;          // the own caches have a row per batch entry still
+  bool per_entry_ = false;          // `own_` still has a row per batch entry
   size_t first_past_ = 0;
   int64_t beams_ = 1, rows_ = 0;
-  std::vector<int32_t> start_, entries_;  // entries_: of each row
+  std::vector<int32_t> start_, entries_;  // entries_: the batch entry of each row
   ValueRef tokens_, mask_, hidden_, logits_;
   std::vector<ValueRef> own_, cross_;
 };

@@ -1,5 +1,5 @@
-// A decoder of the GPT-2 form: a graph that takes tokens, positions, a mask and a cache of keys and values, and gives
-// scores of the next token and the cache that is longer by as much.
+// A decoder of the GPT-2 form: a graph that takes tokens, positions, a mask and a cache of keys and values. It returns
+// scores of the next token, and the cache extended by the new tokens.
 #include <algorithm>
 
 #include "host/control_flow/beam_model.h"
@@ -20,7 +20,7 @@ class GptModel final : public BeamModel {
 
   Result<ValueRef> begin(const BeamOptions& options) override {
     RETURN_IF_ERROR(fill_first(options));
-    // A graph of its own for the prompts, where there is one.
+    // The node may have a separate graph for the prompts.
     const bool own = flow_.node().find("init_decoder") != nullptr;
     ASSIGN_OR_RETURN(const Body* first, flow_.body(own ? "init_decoder" : "decoder"));
     ASSIGN_OR_RETURN(decoder_, flow_.body("decoder"));
@@ -32,7 +32,7 @@ class GptModel final : public BeamModel {
     return step(*first);
   }
 
-  /// One token per beam, a mask that is longer by one, the caches of the chosen beams.
+  /// Runs the decoder with one token per beam, a mask that is longer by one, and the caches of the chosen beams.
   Result<ValueRef> go_on(const BeamScorer& scorer) override {
     ASSIGN_OR_RETURN(const std::span<int32_t> tokens, make_ints({rows_, 1}, &tokens_));
     ASSIGN_OR_RETURN(const std::span<int32_t> positions, make_ints({rows_, 1}, &positions_));
@@ -54,7 +54,7 @@ class GptModel final : public BeamModel {
   }
 
  private:
-  /// The prompts, each once per beam.
+  /// Fills in tokens, positions and mask: each prompt once per beam.
   Status fill_first(const BeamOptions& o) {
     rows_ = o.batch * o.beams;
     const int64_t length = prompts_.length;

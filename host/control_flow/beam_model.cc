@@ -12,7 +12,7 @@ Status read_vocabulary(const ControlFlow& flow, const tenon_tensor& logits, size
   if (logits.kind != TENON_KIND_TENSOR || logits.rank != 3)
     return invalid_model("the logits are of rank ", logits.rank, ", not 3");
   if (o.vocabulary <= 0) o.vocabulary = logits.dims[2];
-  if (o.vocabulary < 1) return invalid_model("the logits have no words to choose from");
+  if (o.vocabulary < 1) return invalid_model("the logits have an empty vocabulary");
   if (flow.has_input(allowed)) {
     ASSIGN_OR_RETURN(o.allowed, read_list<int32_t>(flow.input(allowed), "vocab_mask"));
   }
@@ -52,7 +52,7 @@ Result<BeamPrompts> read_tokens(const ControlFlow& flow, size_t input, std::stri
   out.batch = tensor.dims[0];
   out.length = tensor.dims[1];
   if (out.batch < 1 || out.length < 1)
-    return invalid_input(what, " is [", out.batch, ", ", out.length, "]: there is nothing to go on from");
+    return invalid_input(what, " is [", out.batch, ", ", out.length, "]: there is no prompt to continue");
   return out;
 }
 
@@ -65,15 +65,15 @@ Result<std::span<int32_t>> make_ints(std::initializer_list<int64_t> dims, ValueR
 Result<ValueRef> gather_rows(const tenon_tensor& t, size_t axis, int64_t count,
                              std::span<const int32_t> rows) {
   if (t.kind != TENON_KIND_TENSOR || t.rank <= axis || t.dims[axis] != count)
-    return invalid_model("the graph gives a value that has not ", count, " rows along axis ", axis);
+    return invalid_model("the graph returns a value that does not have ", count, " rows along axis ", axis);
   std::vector<int64_t> dims(t.dims, t.dims + t.rank);
-  uint64_t outer = 1;  // of a tensor that is there: no overflow
+  uint64_t outer = 1;  // cannot overflow, because the tensor exists
   for (size_t i = 0; i < axis; ++i) outer *= static_cast<uint64_t>(dims[i]);
   dims[axis] = static_cast<int64_t>(rows.size());
   ASSIGN_OR_RETURN(ValueRef out, make_tensor(t.dtype, dims));
   const uint64_t parts = outer * static_cast<uint64_t>(count);
   if (t.byte_size == 0 || rows.empty()) return out;
-  if (t.byte_size % parts != 0) return invalid_model("rows of a value do not begin at bytes of their own");
+  if (t.byte_size % parts != 0) return invalid_model("the rows of a value do not begin at whole bytes");
   const size_t row = t.byte_size / parts;
   auto* to = static_cast<std::byte*>(out->tensor.data);
   for (uint64_t block = 0; block < outer; ++block) {
@@ -92,7 +92,7 @@ Result<ValueRef> empty_cache(const ir::Value& value, size_t row_axis, int64_t ro
   if (!value.type.is_tensor() || declared.size() != size + 1 || !declared[heads].known() ||
       !declared[size].known())
     return unsupported("the heads and sizes of '", value.name, "' are not known");
-  std::vector<int64_t> dims(size + 1, 2);  // before the rows: keys, then values
+  std::vector<int64_t> dims(size + 1, 2);  // an axis before the rows is of size 2: keys, then values
   dims[row_axis] = rows;
   dims[heads] = declared[heads].value;
   dims[length] = 0;

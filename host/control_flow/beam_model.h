@@ -1,4 +1,4 @@
-// The graphs that a beam search asks for the scores of the next token, and what they share. Internal to this stage.
+// The graphs that give a beam search the scores of the next token, and their shared helpers. Internal to control flow.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace tenon::runtime {
 
-/// Inputs of the node.
+/// Inputs of BeamSearch, by position.
 enum BeamInput : size_t {
   kBeamInputIds,
   kBeamMaxLength,
@@ -24,7 +24,7 @@ enum BeamInput : size_t {
   kBeamLogitsProcessor
 };
 
-/// What every sequence begins with, [batch, length].
+/// The first tokens of every sequence, [batch, length]; borrowed.
 struct BeamPrompts {
   std::span<const int32_t> tokens;
   int64_t batch = 0, length = 0;
@@ -33,17 +33,17 @@ struct BeamPrompts {
 class BeamModel {
  public:
   virtual ~BeamModel() = default;
-  /// Reads the node's inputs. The tokens live as long as the model.
+  /// The tokens live as long as the BeamModel.
   virtual Result<BeamPrompts> prompts() = 0;
-  /// Scores behind the prompts, [rows, length, vocabulary]; a row per batch entry or per beam.
+  /// Scores for the token after the prompts, [rows, length, vocabulary]; a row per batch entry or per beam.
   virtual Result<ValueRef> begin(const BeamOptions& options) = 0;
-  /// Scores behind the tokens that the scorer has chosen last; a row per beam.
+  /// Scores for the token after those that the scorer chose last; a row per beam.
   virtual Result<ValueRef> go_on(const BeamScorer& scorer) = 0;
 };
 
-/// One decoder of the GPT-2 form. `mask`: the node's input with the mask of the prompts.
+/// One decoder of the GPT-2 form. `mask`: position of the node input that holds the mask of the prompts.
 std::unique_ptr<BeamModel> make_gpt_model(ControlFlow& flow, size_t mask);
-/// An encoder and a decoder, of the form of T5 or Whisper.
+/// An encoder and a decoder, of the form of T5 or (`whisper`) Whisper.
 std::unique_ptr<BeamModel> make_encoder_model(ControlFlow& flow, bool whisper);
 
 template <class T>
@@ -67,20 +67,19 @@ Result<T> read_one(const ControlFlow& flow, size_t i, std::string_view what, T f
   return list[0];
 }
 
-/// The size of the vocabulary, where the node does not give it, and the inputs that say which words are allowed.
+/// Sets the size of the vocabulary, where the node does not give it, and the allowed words in `options`.
 Status read_vocabulary(const ControlFlow& flow, const tenon_tensor& logits, size_t allowed,
                        size_t allowed_first, BeamOptions* options);
-/// The scores of the last position, as floats in `out`, [rows, vocabulary]. Logits with a row per batch entry are those
-/// of all its beams.
+/// Writes the scores of the last position to `out`, [rows, vocabulary]. A row per batch entry serves all its beams.
 Status read_last_scores(const tenon_tensor& logits, const BeamOptions& options, std::span<float> out);
-/// Tokens of rank 2.
+/// Reads an int32 input of rank 2. `what` names it in errors.
 Result<BeamPrompts> read_tokens(const ControlFlow& flow, size_t input, std::string_view what);
-/// An int32 tensor, not yet filled.
+/// Makes an int32 tensor and returns its uninitialised elements.
 Result<std::span<int32_t>> make_ints(std::initializer_list<int64_t> dims, ValueRef* out);
-/// The rows along `axis`, of which there must be `count`, in another order; one may come more than once.
+/// Copies the given rows along `axis`, where the tensor must have `count`. Rows may repeat.
 Result<ValueRef> gather_rows(const tenon_tensor& tensor, size_t axis, int64_t count,
                              std::span<const int32_t> rows);
-/// A decoder's cache without entries, as `value` declares it but for its rows at `row_axis` and its length.
+/// An empty cache as `value` declares it, with `rows` rows at `row_axis`. UNSUPPORTED without declared heads and size.
 Result<ValueRef> empty_cache(const ir::Value& value, size_t row_axis, int64_t rows);
 
 }  // namespace tenon::runtime

@@ -11,7 +11,7 @@ constexpr float kNever = std::numeric_limits<float>::lowest();
 /// At first all beams of an entry are equal: only the first may be continued.
 constexpr float kUnused = -1e9f;
 
-/// Tokens that would end a run of n that is there already.
+/// Forbids the tokens that would repeat a run of n tokens of `sequence`.
 void forbid_repeats(std::span<const int32_t> sequence, size_t n, std::span<float> scores) {
   if (sequence.size() + 1 < n) return;
   const auto last = sequence.end() - static_cast<std::ptrdiff_t>(n - 1);
@@ -93,7 +93,7 @@ void BeamScorer::advance_greedily(std::span<const float> scores) {
   append();
 }
 
-/// Twice as many as there are beams: half of them at most are ends.
+/// Twice as many as there are beams, because each beam has at most one candidate that ends its sequence.
 std::vector<BeamScorer::Candidate> BeamScorer::best_candidates(std::span<const float> scores,
                                                                int64_t entry) const {
   std::vector<Candidate> all;
@@ -136,7 +136,7 @@ void BeamScorer::advance_entry(int64_t at, const std::vector<Candidate>& candida
     sources_[first + kept] = static_cast<int32_t>(source);
     next[kept++] = candidates[j].score;
   }
-  for (; kept < beams; ++kept)  // a vocabulary too small for all the beams
+  for (; kept < beams; ++kept)  // the vocabulary is too small for all beams
     tokens_[first + kept] = options_.pad_token, sources_[first + kept] = static_cast<int32_t>(first);
   std::copy(next.begin(), next.end(), beam_scores_.begin() + static_cast<std::ptrdiff_t>(first));
   if (entry.ended.size() < beams) return;

@@ -1,8 +1,6 @@
-// The bookkeeping of a beam search over token sequences: which continuation of which beam is kept, which sequences
-// have ended, which are the best in the end. It runs no model: scores of the next token come in, tokens go out.
+// The bookkeeping of a beam search over token sequences. It runs no model: scores of tokens come in, tokens go out.
 //
-// The plain algorithm of sequence transduction: a sequence of n tokens is worth its summed log-probabilities over
-// n ^ length_penalty.
+// A sequence of n tokens is worth the sum of its log-probabilities divided by n ^ length_penalty.
 #pragma once
 
 #include <cstdint>
@@ -16,40 +14,41 @@ struct BeamOptions {
   int64_t vocabulary = 0;
   int64_t min_length = 0, max_length = 0;  // prompt included
   float length_penalty = 1, repetition_penalty = 1;
-  int64_t repeat_ngram = 0;  // no n tokens in a row come twice; 0: they may
+  int64_t repeat_ngram = 0;  // no run of this many tokens may occur twice; 0: no such rule
   int32_t end_token = 0, pad_token = 0;
-  bool early_stopping = false;             // a batch entry ends with its `beams` first sequences
-  std::span<const int32_t> allowed;        // [vocabulary], 0: never; empty: all
-  std::span<const int32_t> allowed_first;  // [batch, vocabulary], for the first token; empty: all
+  bool early_stopping = false;       // a batch entry is done when `beams` of its sequences have ended
+  std::span<const int32_t> allowed;  // [vocabulary], 0: forbidden; empty: all are allowed
+  std::span<const int32_t>
+      allowed_first;  // [batch, vocabulary], for the first new token; empty: all are allowed
 };
 
 class BeamScorer {
  public:
-  /// `prompts`: [batch, n]. Borrows what the options refer to.
+  /// `prompts`: [batch, n]; copied. The spans in `options` are borrowed.
   BeamScorer(const BeamOptions& options, std::span<const int32_t> prompts);
 
-  /// Takes out of `scores`, [batch * beams, vocabulary] log-probabilities, what the options forbid.
+  /// Applies the repetition penalty to `scores`, [batch * beams, vocabulary], and sets forbidden tokens to the lowest.
   void restrict(std::span<float> scores) const;
-  /// Appends a token to every beam: the best of all continuations.
+  /// Makes the beams the best continuations, by one token. `scores`: log-probabilities.
   void advance(std::span<const float> scores);
-  /// Of one beam, without a choice later on: the best continuation; behind an end there are pads.
+  /// For one beam per entry: appends the token with the highest score, or a pad once the sequence has ended.
   void advance_greedily(std::span<const float> scores);
 
   bool done() const;
   int64_t length() const { return length_; }
-  /// Per beam, after advance: its last token, and the beam (counted over the whole batch) that it continues.
+  /// Per beam, after advance(): its last token, and the beam (numbered over the whole batch) that it continues.
   std::span<const int32_t> tokens() const { return tokens_; }
   std::span<const int32_t> sources() const { return sources_; }
-  /// Per beam, the summed log-probabilities of its tokens.
+  /// Per beam, the sum of the log-probabilities of its tokens.
   std::span<const float> beam_scores() const { return beam_scores_; }
   /// The tokens of a beam.
   std::span<const int32_t> sequence(int64_t beam) const {
     return {sequences_.data() + beam * options_.max_length, static_cast<size_t>(length_)};
   }
 
-  /// [batch, returned, max_length], padded; and their worth, [batch, returned].
+  /// Writes the best sequences, [batch, returned, max_length], padded, and their worth, [batch, returned].
   void finish(std::span<int32_t> sequences, std::span<float> worths);
-  /// Of one beam: [batch, max_length], padded.
+  /// For one beam per entry: writes the sequences, [batch, max_length], padded.
   void finish_greedily(std::span<int32_t> sequences) const;
 
  private:

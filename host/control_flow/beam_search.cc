@@ -10,13 +10,13 @@ namespace {
 
 enum ModelType : int64_t { kGpt, kT5 };
 
-/// Log-probabilities in place of scores, row by row.
+/// Turns scores into log-probabilities, row by row.
 void take_log_softmax(std::span<float> scores, int64_t vocabulary) {
   for (auto row = scores.begin(); row != scores.end(); row += vocabulary) {
     const float top = *std::max_element(row, row + vocabulary);
     float sum = 0;
     for (int64_t i = 0; i < vocabulary; ++i) sum += std::exp(row[i] - top);
-    const float shift = std::log(sum);  // not with `top` in it, which may be large beside it
+    const float shift = std::log(sum);  // subtracted apart from `top`: their sum would lose precision
     for (int64_t i = 0; i < vocabulary; ++i) row[i] = row[i] - top - shift;
   }
 }
@@ -71,20 +71,20 @@ class BeamSearch {
     o.early_stopping = node.int_or("early_stopping", 0) != 0;
     o.vocabulary = node.int_or("vocab_size", -1);
     if (processor != 0)
-      return unsupported(
-          "logits_processor ", processor,
-          " (rules for a model's time stamps) is not done here; give 0, or leave the input out");
+      return unsupported("logits_processor ", processor,
+                         " (rules for a model's time stamps) is not supported; give 0, or omit the input");
     if (o.max_length <= prompts_.length)
-      return invalid_input("max_length ", o.max_length, " leaves no room behind a prompt of ",
+      return invalid_input("max_length ", o.max_length, " leaves no room after a prompt of length ",
                            prompts_.length);
     if (o.beams < 1 || o.returned < 1 || o.returned > o.beams)
-      return invalid_input("num_return_sequences ", o.returned, " of num_beams ", o.beams);
+      return invalid_input("num_return_sequences is ", o.returned,
+                           ", but must be between 1 and num_beams = ", o.beams);
     if (!(o.repetition_penalty > 0)) return invalid_input("repetition_penalty must be above 0");
     return ok_status();
   }
 
-  static constexpr double kSequenceBytes = 16;  // per token: two copies, one of the ended, one given out
-  static constexpr double kScoreBytes = 24;     // per word: its score, and itself as a candidate
+  static constexpr double kSequenceBytes = 16;  // per token: two working copies, an ended sequence, an output
+  static constexpr double kScoreBytes = 24;     // per word: its score and its candidate
 
   Result<MemoryCharge> charge(double bytes_each, int64_t each) const {
     const double bytes = bytes_each * static_cast<double>(options_.batch) *
@@ -92,7 +92,7 @@ class BeamSearch {
     return MemoryCharge::take(bytes < 9e18 ? static_cast<uint64_t>(bytes) : UINT64_MAX);
   }
 
-  /// Makes the scorer at the first turn, when the size of the vocabulary shows.
+  /// Makes the scorer. Called with the first logits, which show the size of the vocabulary.
   Status make_scorer(const tenon_tensor& logits) {
     BeamOptions& o = options_;
     RETURN_IF_ERROR(read_vocabulary(flow_, logits, kBeamAllowed, kBeamAllowedFirst, &o));
@@ -103,7 +103,7 @@ class BeamSearch {
     return make_history();
   }
 
-  /// Output 2: what each step had to choose from; 0 for the steps that an early end leaves.
+  /// Output 2: the scores of all candidates per step; 0 for the steps that an early end skips.
   Status make_history() {
     if (!flow_.wants_output(2)) return ok_status();
     const BeamOptions& o = options_;

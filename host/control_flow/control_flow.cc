@@ -47,8 +47,8 @@ Status ControlFlow::run(const Body& body, std::vector<Argument> arguments, std::
   for (uint32_t capture : body.captures) arguments.push_back(slot_argument(step_.inputs[capture]));
   if (arguments.size() != body.executable->inputs().size()) {
     return invalid_model("'", body.attribute, "' takes ",
-                         body.executable->inputs().size() - body.captures.size(), " inputs, given are ",
-                         arguments.size() - body.captures.size());
+                         body.executable->inputs().size() - body.captures.size(), " inputs, but ",
+                         arguments.size() - body.captures.size(), " are given");
   }
   outputs->clear();
   outputs->resize(body.executable->outputs().size());
@@ -63,7 +63,7 @@ Result<ValueRef> to_value(const Argument& argument) {
 
 Result<bool> to_bool(const tenon_tensor& tensor, std::string_view what) {
   if (tensor.kind != TENON_KIND_TENSOR || tensor.dtype != TENON_BOOL || tensor.byte_size != 1) {
-    return invalid_model(what, " is not one bool");
+    return invalid_model(what, " is not a single bool");
   }
   return *static_cast<const uint8_t*>(tensor.data) != 0;
 }

@@ -1,4 +1,4 @@
-// If, Loop, Scan, SequenceMap, BeamSearch and GreedySearch: nodes that run nested graphs. All of their values are in host memory.
+// If, Loop, Scan, SequenceMap, BeamSearch, GreedySearch: nodes that run nested graphs. Their values are in host memory.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,6 @@
 
 namespace tenon::runtime {
 
-/// One execution of a control-flow step.
 class ControlFlow {
  public:
   ControlFlow(Frame& frame, const PlanStep& step) : frame_(frame), step_(step), part_(*step.part) {}
@@ -17,17 +16,17 @@ class ControlFlow {
   const ir::Node& node() const { return frame_.executable().graph().node(part_.nodes[0]); }
   size_t input_count() const { return node().inputs.size(); }
   bool has_input(size_t i) const { return i < input_count() && step_.inputs[i] != kNoSlot; }
-  /// Input `i` of the node, which must be there.
+  /// Input `i` of the node; only when has_input(i).
   const tenon_tensor& input(size_t i) const { return frame_.slot(step_.inputs[i]).tensor; }
   Argument argument(size_t i) const { return slot_argument(step_.inputs[i]); }
   size_t output_count() const { return step_.outputs.size(); }
   bool wants_output(size_t i) const { return i < output_count() && step_.outputs[i] != kNoSlot; }
-  /// Sets output `i`; ignored when nobody wants it.
+  /// Sets output `i`. Does nothing when the output is not used.
   void set_output(size_t i, ValueRef value);
 
-  /// The nested graph of an attribute.
+  /// The nested graph of an attribute. INVALID_MODEL when it is missing.
   Result<const Body*> body(std::string_view attribute) const;
-  /// Formal inputs first; the body's captures are added here.
+  /// Runs a nested graph. `arguments`: its formal inputs; its captures are added here.
   Status run(const Body& body, std::vector<Argument> arguments, std::vector<ValueRef>* outputs);
   /// CANCELLED or DEADLINE_EXCEEDED.
   Status check() const { return frame_.context().control.check(); }
@@ -40,12 +39,12 @@ class ControlFlow {
   const Part& part_;
 };
 
-/// A value of its own for an argument: shared when it has an owner, else copied.
+/// A value that outlives the argument: shared when the argument has an owner, else copied.
 Result<ValueRef> to_value(const Argument& argument);
-/// The one element of a bool tensor.
+/// The only element of a bool tensor. `what` names it in errors.
 Result<bool> to_bool(const tenon_tensor& tensor, std::string_view what);
 
-/// Runs the step's node, in the form of a provider's run slot.
+/// Runs the step's node. Has the signature of a provider's run slot.
 tenon_status run_control_flow(const tenon_run_args* args, tenon_error* error);
 
 Status run_if(ControlFlow& flow);

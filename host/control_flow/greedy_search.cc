@@ -1,4 +1,5 @@
-// GreedySearch of com.microsoft: one sequence per batch entry, each token the best one, by a decoder of the GPT-2 form.
+// GreedySearch of com.microsoft, with a decoder of the GPT-2 form: one sequence per batch entry, always continued with
+// the token of the highest score.
 #include "host/control_flow/beam_model.h"
 
 namespace tenon::runtime {
@@ -25,7 +26,8 @@ Result<BeamOptions> read_options(const ControlFlow& flow, const BeamPrompts& pro
   o.repeat_ngram = node.int_or("no_repeat_ngram_size", 0);
   o.vocabulary = node.int_or("vocab_size", -1);
   if (o.max_length <= prompts.length)
-    return invalid_input("max_length ", o.max_length, " leaves no room behind a prompt of ", prompts.length);
+    return invalid_input("max_length ", o.max_length, " leaves no room after a prompt of length ",
+                         prompts.length);
   if (!(o.repetition_penalty > 0)) return invalid_input("repetition_penalty must be above 0");
   return o;
 }

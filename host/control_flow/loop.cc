@@ -1,5 +1,4 @@
-// Loop: a body that runs a number of times, or while a condition holds, with values carried from turn to
-// turn.
+// Loop: a body that runs a number of times, or while a condition holds, with values carried from turn to turn.
 #include <limits>
 
 #include "host/control_flow/control_flow.h"
@@ -8,8 +7,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// A one-element input that the executor makes itself, of the rank that the body declares (some exporters
-/// declare [1]).
+/// An input of one element that Loop makes itself. It has the rank that the body declares: some exporters declare [1].
 class OneElement {
  public:
   OneElement(uint32_t dtype, void* data, uint64_t bytes, const ir::Type& declared) {
@@ -56,13 +54,13 @@ class Loop {
       return invalid_model("the body of Loop takes an iteration number and a condition");
     carried_count_ = graph_.inputs().size() - 2;
     if (graph_.outputs().size() < 1 + carried_count_) {
-      return invalid_model("the body of Loop gives ", graph_.outputs().size(), " outputs and carries ",
-                           carried_count_, " values");
+      return invalid_model("the body of Loop returns ", graph_.outputs().size(),
+                           " outputs, but must return a condition and ", carried_count_, " carried values");
     }
     if (flow_.has_input(0)) {
       const tenon_tensor& trips = flow_.input(0);
       if (trips.dtype != TENON_INT64 || trips.byte_size != sizeof(int64_t)) {
-        return invalid_model("the trip count is not one int64");
+        return invalid_model("the trip count is not a single int64");
       }
       trips_ = *static_cast<const int64_t*>(trips.data);
     }

@@ -1,8 +1,7 @@
-// Scan: a body that runs once per element along an axis of its scan inputs, with states carried from turn to
-// turn.
+// Scan: a body that runs once per element along an axis of its scan inputs, with states carried from turn to turn.
 //
-// Version 8 has a batch axis in front of everything, whose elements are scanned one after the other, and may
-// give a length for each; from version 9 on the axes and directions are attributes.
+// In version 8 all inputs have a leading batch axis, whose elements are scanned one after the other, and an input may
+// give a length for each. From version 9 on, axes and directions are attributes.
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +24,7 @@ std::vector<int64_t> ints_or(const ir::Node& node, std::string_view name, size_t
   return out;
 }
 
-/// What one scan gives: final states, and per scan output the elements of all turns.
+/// The result of one scan: the final states, and per scan output the elements of all turns.
 struct ScanResult {
   std::vector<Argument> states;
   std::vector<std::vector<ValueRef>> outputs;
@@ -43,7 +42,8 @@ class Scan {
     const int64_t scan_inputs = node.int_or("num_scan_inputs", 0);
     const size_t given = flow_.input_count() - first;
     if (scan_inputs < 1 || static_cast<size_t>(scan_inputs) > given) {
-      return invalid_model("num_scan_inputs is ", scan_inputs, " and there are ", given, " inputs");
+      return invalid_model("num_scan_inputs is ", scan_inputs, ", but the node has ", given,
+                           " inputs for states and scans");
     }
     spec_.inputs = static_cast<size_t>(scan_inputs);
     spec_.states = given - spec_.inputs;
@@ -85,7 +85,7 @@ class Scan {
     return graph_.value(graph_.outputs()[spec_.states + i]).type;
   }
 
-  /// The common length of the scan inputs along their axes, which are made positive.
+  /// The common length of the scan inputs along their axes. Makes negative axes positive.
   Result<int64_t> length_of(const std::vector<tenon_tensor>& scanned) {
     int64_t length = -1;
     for (size_t i = 0; i < scanned.size(); ++i) {
@@ -178,7 +178,7 @@ class Scan {
     if (!flow_.has_input(0)) return longest;
     const tenon_tensor& lengths = flow_.input(0);
     if (lengths.dtype != TENON_INT64 || lengths.rank != 1 || b >= lengths.dims[0]) {
-      return invalid_input("sequence_lens is not one int64 per batch element");
+      return invalid_input("sequence_lens must hold one int64 for each batch element");
     }
     const int64_t length = static_cast<const int64_t*>(lengths.data)[b];
     if (length < 0 || length > longest)
@@ -186,7 +186,7 @@ class Scan {
     return length;
   }
 
-  /// Turns that a shorter sequence does not make give zeros.
+  /// Fills in zeros for the turns that a shorter sequence does not have.
   Status pad(std::vector<ValueRef>* elements, int64_t length) {
     if (elements->empty()) return ok_status();
     while (static_cast<int64_t>(elements->size()) < length) {

@@ -1,18 +1,17 @@
-// SequenceMap: a body that runs once per element of a sequence; further inputs are sequences of the same
-// length, or tensors that every turn sees whole.
+// SequenceMap: a body that runs once per element of a sequence. Further inputs are sequences of the same length, or
+// tensors that are passed whole to every turn.
 #include "host/control_flow/control_flow.h"
 
 namespace tenon::runtime {
 namespace {
 
-/// What input `i` gives to turn `turn`.
+/// The argument of turn `turn` for input `i`: an element of a sequence, or the whole tensor.
 Result<Argument> element_of(ControlFlow& flow, size_t i, size_t turn) {
   Argument whole = flow.argument(i);
   if (whole.tensor.kind != TENON_KIND_SEQUENCE) return whole;
   const tenon_value& sequence = *whole.tensor.object;
   if (turn >= sequence.elements.size()) {
-    return invalid_input("input ", i, " has ", sequence.elements.size(),
-                         " elements, and there are more turns");
+    return invalid_input("input ", i, " has ", sequence.elements.size(), " elements, fewer than input 0");
   }
   return Argument(sequence.elements[turn]);
 }
@@ -22,7 +21,7 @@ Result<Argument> element_of(ControlFlow& flow, size_t i, size_t turn) {
 Status run_sequence_map(ControlFlow& flow) {
   ASSIGN_OR_RETURN(const Body* body, flow.body("body"));
   if (!flow.has_input(0) || flow.input(0).kind != TENON_KIND_SEQUENCE)
-    return invalid_model("input 0 is no sequence");
+    return invalid_model("input 0 is not a sequence");
   const size_t turns = flow.input(0).object->elements.size();
   const ir::Graph& graph = body->executable->graph();
   std::vector<std::vector<ValueRef>> mapped(graph.outputs().size());

@@ -15,13 +15,13 @@ int64_t product(std::span<const int64_t> dims) {
 Status check_whole_bytes(uint32_t dtype) {
   const uint32_t bits = ir::element_bits(static_cast<ir::ElementType>(dtype));
   if (bits != 0 && bits % 8 == 0) return ok_status();
-  return unsupported("elements of type ", ir::element_type_name(static_cast<ir::ElementType>(dtype)),
-                     " cannot be taken apart here");
+  return unsupported("tensors of type ", ir::element_type_name(static_cast<ir::ElementType>(dtype)),
+                     " cannot be sliced or stacked");
 }
 
 Result<ValueRef> stack_nothing(int64_t axis, const ir::Type& declared) {
   if (!declared.is_tensor() || declared.element == ir::ElementType::kUndefined) {
-    return invalid_model("no turn was made, and the type of the scan output is not declared");
+    return invalid_model("the loop ran no turn, and the type of the scan output is not declared");
   }
   std::vector<int64_t> dims;
   for (const ir::Dim& dim : declared.shape.dims) dims.push_back(dim.known() ? dim.value : 0);
@@ -101,7 +101,7 @@ Result<ValueRef> stack(std::span<const ValueRef> elements, int64_t axis, const i
   std::vector<int64_t> dims(first.dims, first.dims + first.rank);
   if (axis < 0) axis += static_cast<int64_t>(dims.size()) + 1;
   if (axis < 0 || axis > static_cast<int64_t>(dims.size()))
-    return invalid_model("axis ", axis, " of a scan output is not there");
+    return invalid_model("a scan output has no axis ", axis);
   const std::span<const int64_t> all(first.dims, first.rank);
   const int64_t outer = product(all.first(static_cast<size_t>(axis)));
   dims.insert(dims.begin() + axis, static_cast<int64_t>(elements.size()));

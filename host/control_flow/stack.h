@@ -1,4 +1,4 @@
-// Slices of a tensor along an axis, and tensors put together along a new axis.
+// Slices a tensor along an axis, and stacks tensors along a new axis.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,12 @@
 
 namespace tenon::runtime {
 
-/// Element `index` of `tensor` along `axis`, that axis dropped. Refers to the tensor's memory where the
-/// elements stand together (the returned argument's dims then live in `dims`), else a copy. UNSUPPORTED for
-/// packed and string elements.
+/// Element `index` of `tensor` along `axis`, without that axis. A view of the tensor's memory where the element is
+/// contiguous (the argument's dims then point into `dims`), else a copy. UNSUPPORTED for packed and string elements.
 Result<Argument> slice(const tenon_tensor& tensor, int64_t axis, int64_t index, std::vector<int64_t>* dims);
 
-/// One tensor of all `elements`, which have one type and shape, along a new axis. `declared`: the type of an
-/// element, for when there are none; dims that it does not tell are 0 then. `reverse`: last element first.
-/// `axis` may be negative.
+/// Stacks `elements` along a new axis, which may be negative. INVALID_INPUT when types or shapes differ. `declared`:
+/// the type of an element when there are none; unknown dims are 0. `reverse`: last element first.
 Result<ValueRef> stack(std::span<const ValueRef> elements, int64_t axis, const ir::Type& declared,
                        bool reverse = false);
 

@@ -11,7 +11,7 @@ namespace {
 
 using partition::RejectCode;
 
-/// Reads what a provider of another minor may have written shorter or longer.
+/// Copies a struct that may be shorter or longer, because the provider has another ABI minor.
 template <class Info>
 Info read_struct(const Info* from) {
   Info out{};
@@ -44,7 +44,7 @@ class Collector {
       traits.value = view_.value_id(value.value);
       traits.shape_input = (value.flags & TENON_CLAIM_SHAPE_INPUT) != 0;
       if ((value.flags & TENON_CLAIM_DOMAIN) != 0) traits.domain = value.domain;
-      // Prepare reads it on the host, whatever the claim's default is.
+      // prepare reads it on the host, whatever the claim's domain is.
       if (traits.shape_input) traits.domain = TENON_DOMAIN_HOST;
       out.traits.push_back(traits);
     }
@@ -72,7 +72,7 @@ class Collector {
     for (uint32_t i = 0; i < answered_.size(); ++i) {
       if (answered_[i] || (view_.handle()->nodes[i].flags & TENON_NODE_TAKEN) != 0) continue;
       offer_.rejections.push_back(
-          {view_.node_id(i), RejectCode::kOther, "R28: neither claimed nor rejected"});
+          {view_.node_id(i), RejectCode::kOther, "R28: the provider neither claimed nor rejected the node"});
     }
     return std::move(offer_);
   }

@@ -1,4 +1,4 @@
-// Asking an instance what it would run.
+// Asks an instance which nodes it would run.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@
 
 namespace tenon::runtime {
 
-/// An answer in ids of the graph, as Partitioner::offer takes it.
+/// The answer with ids of the graph, as Partitioner::offer takes it.
 struct Offer {
   std::vector<partition::Claim> claims;
   std::vector<partition::Rejection> rejections;
 };
 
-/// Nodes of the view that the provider neither claims nor rejects come back as rejections without a reason of
-/// its own. Fails when the call fails, or the answer names nodes, values or domains that do not exist.
+/// Asks for claims. A node that the provider neither claims nor rejects is returned as a rejection without a
+/// reason. Fails when the call fails or the answer names nodes, values or domains that do not exist.
 Result<Offer> ask_capability(Instance& instance, const GraphView& view);
 
 }  // namespace tenon::runtime

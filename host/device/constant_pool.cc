@@ -15,10 +15,10 @@ constexpr size_t kAlignment = 64;
 AlignedConstant::~AlignedConstant() { std::free(copy_); }
 
 Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
-  // Held while copying: another caller that wants the same constant would otherwise make a second copy.
+  // Held while copying, so that two callers do not copy the same constant.
   const std::lock_guard lock(mutex_);
   auto& known = constants_[tensor.get()];
-  // The entry of a tensor that is gone may be met again under the same address.
+  // An expired tensor's address may belong to another tensor now.
   if (auto constant = known.lock(); constant != nullptr && constant->tensor_ == tensor)
     return ConstantPtr(constant);
 

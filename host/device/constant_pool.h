@@ -1,5 +1,5 @@
-// Constants as providers see them: 64-byte aligned. Where the mapped file happens to be aligned the span is
-// the file's own, else a copy is made, once for all programs that use it, and kept as long as one of them.
+// Constants as providers see them, 64-byte aligned. Data that is aligned in the mapped file is used in place.
+// Other data is copied once for all programs that use it, and freed with the last of them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tenon::runtime {
 
-/// A constant at an aligned place. Immutable.
+/// A constant with aligned data. Immutable.
 class AlignedConstant {
  public:
   explicit AlignedConstant(ir::TensorPtr tensor) : tensor_(std::move(tensor)) {}
@@ -26,17 +26,17 @@ class AlignedConstant {
 
  private:
   friend class ConstantPool;
-  ir::TensorPtr tensor_;  // owns dims and, unless copied, the data
+  ir::TensorPtr tensor_;  // owns dims, and the data unless it is copied
   std::byte* copy_ = nullptr;
-  MemoryCharge charge_;  // of the copy
+  MemoryCharge charge_;  // for the copy
   tenon_tensor descriptor_{};
 };
 using ConstantPtr = std::shared_ptr<const AlignedConstant>;
 
-/// Of one session. Thread-safe.
+/// The constants of one session. Thread-safe.
 class ConstantPool {
  public:
-  /// OUT_OF_MEMORY or LIMIT_EXCEEDED when a copy is needed and there is no memory.
+  /// OUT_OF_MEMORY or LIMIT_EXCEEDED when a copy is needed and there is no memory for it.
   Result<ConstantPtr> get(const ir::TensorPtr& tensor);
 
  private:

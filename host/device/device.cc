@@ -28,8 +28,9 @@ Status check_domains(const provider::Device& device) {
     if (domain.id == TENON_DOMAIN_HOST || !std::has_single_bit(domain.alignment) || seen[domain.id]) {
       return Status(
                  StatusCode::kInternal,
-                 str_cat("R17: memory domain ", last, " ('", domain.name,
-                         "') has a number that is 0 or used twice, or an alignment that is no power of two"),
+                 str_cat(
+                     "R17: memory domain ", last, " ('", domain.name,
+                     "') has a number that is 0 or used twice, or an alignment that is not a power of two"),
                  ErrorKind::kInternal)
           .with_context(device.provider()->label());
     }
@@ -51,7 +52,8 @@ Result<Buffer> Buffer::allocate(const MemoryDomain& domain, uint64_t bytes, teno
   if (domain.is_host()) {
     ASSIGN_OR_RETURN(out.charge_, MemoryCharge::take(bytes));
     if (bytes <= PTRDIFF_MAX) out.address_ = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (out.address_ == nullptr) return out_of_memory("no host memory for ", bytes, " bytes");
+    if (out.address_ == nullptr)
+      return out_of_memory("out of host memory: cannot allocate ", bytes, " bytes");
   } else {
     Device& device = *domain.device;
     tenon_error error = make_error();
@@ -64,9 +66,9 @@ Result<Buffer> Buffer::allocate(const MemoryDomain& domain, uint64_t bytes, teno
     out.device_ = device.shared_from_this();
     if (!domain.addressable) out.address_ = nullptr;
     if (domain.addressable && reinterpret_cast<uintptr_t>(out.address_) % domain.alignment != 0) {
-      out.domain_ = &domain;  // so that it is freed
+      out.domain_ = &domain;  // needed to free it
       return Status(StatusCode::kInternal,
-                    "R18: allocate gave an address that its domain's alignment does not allow",
+                    "R18: allocate returned an address that is not aligned for its domain",
                     ErrorKind::kInternal)
           .with_context(device.provider()->label());
     }
@@ -137,7 +139,7 @@ Result<std::shared_ptr<Device>> Device::open(const std::shared_ptr<provider::Loa
                                              std::string_view selector) {
   ASSIGN_OR_RETURN(std::shared_ptr<provider::Device> opened, provider->open_device(selector));
   RETURN_IF_ERROR(check_domains(*opened));
-  // Made before the lock is taken and gone after it: the destructor takes the lock too.
+  // Declared before the lock, so that it is destroyed after it: the destructor takes the lock too.
   const std::shared_ptr<Device> made(new Device(opened));
   const std::lock_guard lock(table().mutex);
   std::weak_ptr<Device>& known = table().open[opened.get()];

@@ -1,5 +1,5 @@
-// Devices as the runtime uses them: memory domains numbered for the whole process, buffers, copies, and the
-// one lock for devices whose Runs wait for each other.
+// Devices of the runtime: memory domains with process-wide numbers, buffers, copies, and the lock for devices that
+// run one thing at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace tenon::runtime {
 
 class Device;
 
-/// One kind of memory. There is one object per domain of an open device, and one for the host; compare by
-/// address or number. Lives as long as its device; immutable.
+/// One kind of memory. Each domain of an open device has one object, and the host has one. Compare by address or
+/// number. Lives as long as its device. Immutable.
 struct MemoryDomain {
-  uint32_t number = 0;  // of this process: 0 is the host, numbers of closed devices are not used again
-  uint32_t local_id = TENON_DOMAIN_HOST;  // what the provider calls it
+  uint32_t number = 0;  // unique in the process; 0 is the host; not reused after a device closes
+  uint32_t local_id = TENON_DOMAIN_HOST;  // the provider's id of the domain
   Device* device = nullptr;               // null for the host
-  uint64_t alignment = 64;                // of every tensor
-  uint64_t max_buffer_bytes = 0;          // 0: no limit
+  uint64_t alignment = 64;                // of every tensor, in bytes; a power of two
+  uint64_t max_buffer_bytes = 0;          // 0 = no limit
   bool host_visible = true;
-  bool addressable = true;  // tensors carry `data`
+  bool addressable = true;  // tensors have an address in `data`
   std::string name = "host";
 
   bool is_host() const { return device == nullptr; }
@@ -37,8 +37,7 @@ struct MemoryDomain {
 /// Plain host memory.
 const MemoryDomain& host_domain();
 
-/// A block of memory in a domain. Move-only; frees in its destructor (without a stream: work on it must be
-/// done).
+/// A block of memory in a domain. Move-only. The destructor frees it without a stream, so work on it must be done.
 class Buffer {
  public:
   Buffer() = default;
@@ -49,18 +48,18 @@ class Buffer {
     return *this;
   }
 
-  /// Uninitialised, aligned as the domain asks; zero bytes give an empty buffer. OUT_OF_MEMORY names the
-  /// domain. The buffer keeps the device open. `stream`: of an instance of that device, or null.
+  /// Uninitialised memory with the domain's alignment. Zero bytes give an empty buffer. OUT_OF_MEMORY names the
+  /// domain. The buffer keeps the device open. `stream` is null or belongs to an instance of that device.
   static Result<Buffer> allocate(const MemoryDomain& domain, uint64_t bytes, tenon_stream* stream = nullptr);
 
   explicit operator bool() const { return domain_ != nullptr; }
   const MemoryDomain* domain() const { return domain_; }
   uint64_t bytes() const { return bytes_; }
-  /// Null in the host's domain.
+  /// Null for host memory.
   tenon_buffer* handle() const { return handle_; }
-  /// Null in a domain that is not addressable.
+  /// Null when the domain is not addressable.
   std::byte* address() const { return static_cast<std::byte*>(address_); }
-  /// Sets domain, buffer, offset and, where there is one, the address of a descriptor.
+  /// Sets the descriptor's domain, buffer, offset and, if the domain is addressable, its address.
   void place(tenon_tensor* tensor, uint64_t byte_offset) const;
   tenon_location location(uint64_t byte_offset) const;
   void reset();
@@ -72,18 +71,17 @@ class Buffer {
   tenon_buffer* handle_ = nullptr;
   void* address_ = nullptr;
   uint64_t bytes_ = 0;
-  MemoryCharge charge_;  // of host memory
+  MemoryCharge charge_;  // for host memory
 };
 
-/// An open device: one object per (provider build, device) and process, closed with its last user.
-/// Thread-safe.
+/// An open device. A process has one object per (provider build, device); its last user closes it. Thread-safe.
 class Device : public std::enable_shared_from_this<Device> {
  public:
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// `selector` as in config: "gpu:0", "gpu", a stable id, or "" for the first device.
+  /// `selector` as in the config: "gpu:0", "gpu", a stable id, or "" for the first device.
   static Result<std::shared_ptr<Device>> open(const std::shared_ptr<provider::LoadedProvider>& provider,
                                               std::string_view selector);
 
@@ -94,24 +92,24 @@ class Device : public std::enable_shared_from_this<Device> {
   const tenon_ep_api& api() const { return device_->provider()->api(); }
   tenon_device* handle() const { return device_->handle(); }
   uint32_t serialize() const { return device_->info().serialize; }
-  /// Held during every Run when serialize() is TENON_SERIALIZE_DEVICE.
+  /// Runs hold it when serialize() is TENON_SERIALIZE_DEVICE.
   std::mutex& run_mutex() { return run_mutex_; }
 
   const std::vector<std::unique_ptr<MemoryDomain>>& domains() const { return domains_; }
-  /// By the provider's own id, TENON_DOMAIN_HOST included; null when it never stated such a one.
+  /// The domain with the provider's id, TENON_DOMAIN_HOST included; null when the provider declared none.
   const MemoryDomain* find_domain(uint32_t local_id) const;
 
-  /// Both places are on this device, or one of them in host memory. With a stream the call may return early.
+  /// Copies on this device, or between it and host memory. With a stream the call may return before the copy is done.
   Status copy(const tenon_location& destination, const tenon_location& source, uint64_t bytes,
               tenon_stream* stream);
-  /// Shows bytes of a buffer in a host-visible domain to the host until unmap(). Work on them must be done.
+  /// Makes bytes of a buffer in a host-visible domain accessible to the host until unmap(). Work on them must be done.
   bool can_map(const MemoryDomain& domain) const { return domain.host_visible && api().map != nullptr; }
   Result<void*> map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes);
   void unmap(tenon_buffer* buffer, void* address) { api().unmap(handle(), buffer, address); }
-  /// A failed call of this provider as a Status that blames this device. A device that reports its loss is
-  /// not shared any more.
+  /// A Status for a failed call of this provider that names this device. A device that reports its loss is not
+  /// shared any more.
   Status status(tenon_status code, const tenon_error& error) const;
-  /// The same for a Status made of such a call.
+  /// The same for a Status that was made from such a call.
   Status blame(Status status) const;
 
  private:

@@ -30,7 +30,7 @@ Result<std::vector<ir::TensorPtr>> evaluate(const NodeRunner& runner, const ir::
   std::vector<ir::TensorPtr> results;
   for (ir::ValueId v : graph.outputs()) {
     results.push_back(find(v));
-    if (results.back() == nullptr) return unsupported("output '", graph.value(v).name, "' is no tensor");
+    if (results.back() == nullptr) return unsupported("output '", graph.value(v).name, "' is not a tensor");
   }
   return results;
 }

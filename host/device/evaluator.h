@@ -1,4 +1,4 @@
-// Running constant graphs node by node, for constant folding.
+// Runs constant graphs node by node, for constant folding.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace tenon::runtime {
 
-/// Runs graphs without inputs on `runner`; empty when there is none, and folding is then left out.
+/// Runs graphs without inputs on `runner`. Without a runner the result is empty, and folding is skipped.
 transform::Evaluator make_evaluator(std::shared_ptr<const NodeRunner> runner);
 
 }  // namespace tenon::runtime

@@ -9,7 +9,7 @@ namespace {
 
 tenon_str to_str(std::string_view text) { return {text.data(), text.size()}; }
 
-/// Writes no more than the caller has room for.
+/// Copies only as much as the caller's struct holds.
 template <class Info>
 tenon_status give(Info full, Info* out) {
   const uint32_t size = out->struct_size;
@@ -25,7 +25,7 @@ ir::ElementType innermost(const ir::Type& type) {
   return t->element;
 }
 
-// An operator without a schema has no version but that of the domain that the model imports.
+// A node without a schema version has the version of its domain that the model imports.
 int32_t version_of(const ir::Node& node, const GraphSource& source) {
   if (node.since_version != 0) return node.since_version;
   const auto found = source.opset_imports->find(node.domain);
@@ -129,7 +129,7 @@ Result<std::unique_ptr<tenon_graph>> build_whole(const GraphSource& source,
   return builder.take();
 }
 
-/// The nodes such that producers come first; otherwise as they were given.
+/// The nodes in topological order. Otherwise keeps the given order.
 Result<std::vector<ir::NodeId>> sorted(const ir::Graph& graph, std::span<const ir::NodeId> nodes) {
   if (nodes.size() == 1) return std::vector<ir::NodeId>(nodes.begin(), nodes.end());
   std::unordered_map<ir::NodeId, uint32_t> position;
@@ -156,12 +156,11 @@ Result<std::vector<ir::NodeId>> sorted(const ir::Graph& graph, std::span<const i
       if (--waits_for[user] == 0) ready.push(user);
     });
   }
-  if (out.size() != nodes.size())
-    return internal_error("the nodes of a claim depend on each other in a circle");
+  if (out.size() != nodes.size()) return internal_error("the nodes of a claim form a cycle");
   return out;
 }
 
-/// Under the view's mutex.
+/// The caller holds the view's mutex.
 Result<const tenon_tensor*> keep(const tenon_graph& view, const ir::TensorPtr& tensor) {
   auto& kept = view.attribute_constants[tensor.get()];
   if (kept == nullptr) {
@@ -188,8 +187,7 @@ Status fill_extra(const tenon_graph& view, const ir::Attribute& attribute,
   return ok_status();
 }
 
-/// What an attribute needs beside ir::Attribute, made at the first question for it. Null when it cannot be
-/// made.
+/// The parts of an attribute that ir::Attribute cannot give directly. Made at the first call. Null when that fails.
 const tenon_graph::AttributeExtra* extra_of(const tenon_graph& view, const ir::Attribute& attribute) {
   const std::lock_guard lock(view.mutex);
   auto& extra = view.extras[&attribute];
@@ -214,7 +212,7 @@ tenon_status give_attribute(const tenon_graph& view, const ir::Attribute& attrib
   full.s = to_str(attribute.s);
   full.ints = attribute.ints.data();
   full.floats = attribute.floats.data();
-  // An attribute holds elements of one type only.
+  // Only one of these is not empty.
   full.count = attribute.ints.size() + attribute.floats.size() + attribute.strings.size() +
                attribute.tensors.size() + attribute.graphs.size();
   if (needs_extra(attribute)) {

@@ -1,11 +1,11 @@
 // struct tenon_graph: a graph as a provider sees it, by index, built from ir::Graph.
 //
-// Two kinds: the whole graph, for capability, with the nodes marked that the provider must not claim; and the
-// nodes of one claim, for compile, with the claim's inputs and outputs in the order that Run uses. Nodes are
-// in topological order. Inputs of a body are its formal inputs and then its captures. Constants are never
-// inputs. Attributes that hold graphs show them as views of their own.
+// A view shows either the whole graph, for capability, with marks on the nodes that the provider must not claim;
+// or the nodes of one claim, for compile, with the claim's inputs and outputs in the order that Run uses. Nodes
+// are in topological order. The inputs of a body are its formal inputs, then its captures. Constants are never
+// inputs. A graph in an attribute is a view of its own.
 //
-// A view borrows from the graph, which must not change while it lives. Reading it is thread-safe.
+// A view borrows from the graph, which must not change while the view lives. Reading a view is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,33 +28,33 @@ namespace tenon::runtime {
 
 class GraphView;
 
-/// What a view is made of. Everything is borrowed.
+/// The input of a view. Everything is borrowed.
 struct GraphSource {
   const ir::Graph* graph = nullptr;
   const std::map<std::string, int64_t>* opset_imports = nullptr;
   ConstantPool* constants = nullptr;
-  /// Nodes to be marked TENON_NODE_FUNCTION and TENON_NODE_CONTROL_FLOW. May be empty.
+  /// Tell which nodes get TENON_NODE_FUNCTION and TENON_NODE_CONTROL_FLOW. May be empty.
   std::function<bool(const ir::Node&)> is_function, is_control_flow;
   bool is_body = false;
 };
 
-/// What a compile view shows.
+/// The content of a compile view.
 struct ClaimView {
   std::span<const ir::NodeId> nodes;  // in any order
   std::span<const ir::ValueId> inputs, outputs;
-  /// Concrete types for values, for claims with static shapes; null: those of the graph.
+  /// Concrete types of values, for claims with static shapes. Null: use the types of the graph.
   const std::unordered_map<ir::ValueId, ir::Type>* types = nullptr;
 };
 
 }  // namespace tenon::runtime
 
-/// Built once, then read only, except for constants, which are looked up when they are first asked for.
+/// Built once, then read only. Constants are an exception: they are looked up when first needed.
 struct tenon_graph {
   struct NodeEntry {
     const tenon::ir::Node* node;
     tenon::ir::NodeId id;
     uint32_t flags;
-    uint32_t first_input, first_output, first_capture;  // into `edges`
+    uint32_t first_input, first_output, first_capture;  // indices into `edges`
     uint32_t captures;
   };
   struct ValueEntry {
@@ -62,9 +62,9 @@ struct tenon_graph {
     const tenon::ir::Type* type;
     tenon::ir::ValueId id;
     uint32_t flags, producer, consumers;
-    uint32_t first_dim;  // into `dims`
+    uint32_t first_dim;  // index into `dims`
   };
-  struct AttributeExtra {  // what an attribute needs beside ir::Attribute
+  struct AttributeExtra {  // parts that ir::Attribute cannot give directly
     std::vector<tenon_str> strings;
     std::vector<tenon_tensor> tensors;
     std::vector<std::unique_ptr<tenon_graph>> graphs;
@@ -80,7 +80,7 @@ struct tenon_graph {
   std::vector<tenon_opset> opsets;
   std::unordered_map<tenon::ir::ValueId, uint32_t> value_index;
 
-  mutable std::mutex mutex;                                                          // of what follows
+  mutable std::mutex mutex;  // guards the members below
   mutable std::unordered_map<uint32_t, tenon::runtime::ConstantPtr> used_constants;  // by value index
   mutable std::unordered_map<const tenon::ir::Tensor*, tenon::runtime::ConstantPtr> attribute_constants;
   mutable std::unordered_set<uint32_t> consumed;  // value indices
@@ -91,9 +91,9 @@ namespace tenon::runtime {
 
 class GraphView {
  public:
-  /// The whole graph. `taken`: nodes that the provider must not claim.
+  /// Views the whole graph. `taken` tells which nodes the provider must not claim.
   static Result<GraphView> whole(const GraphSource& source, const std::function<bool(ir::NodeId)>& taken);
-  /// The nodes of one claim; cost is that of the claim, not of the graph.
+  /// Views the nodes of one claim. The cost depends on the size of the claim, not of the graph.
   static Result<GraphView> part(const GraphSource& source, const ClaimView& claim);
 
   const tenon_graph* handle() const { return graph_.get(); }
@@ -101,18 +101,17 @@ class GraphView {
   uint32_t value_count() const { return static_cast<uint32_t>(graph_->values.size()); }
   ir::NodeId node_id(uint32_t index) const { return graph_->nodes[index].id; }
   ir::ValueId value_id(uint32_t index) const { return graph_->values[index].id; }
-  /// TENON_NO_INDEX when the view lacks the value.
+  /// TENON_NO_INDEX when the value is not in the view.
   uint32_t index_of(ir::ValueId value) const;
 
-  /// After compile: the constants that the provider asked for and did not consume. Whoever keeps the program
-  /// keeps them.
+  /// Call after compile: the constants that the provider read and did not consume. The program must keep them.
   std::vector<ConstantPtr> take_constants();
 
  private:
   std::unique_ptr<tenon_graph> graph_;
 };
 
-// Accessors of the host's table.
+// Functions for the host's table.
 tenon_status graph_info(const tenon_graph* graph, tenon_graph_info* out_info) noexcept;
 tenon_status graph_node(const tenon_graph* graph, uint32_t node, tenon_node_info* out_info) noexcept;
 tenon_status graph_value(const tenon_graph* graph, uint32_t value, tenon_value_info* out_info) noexcept;

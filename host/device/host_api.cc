@@ -50,7 +50,7 @@ void* scratch(tenon_run* run, uint64_t bytes) noexcept {
   }
 }
 
-// ---- Outputs made while running ----
+// ---- Outputs made during a Run ----
 
 Status check_shape(uint32_t rank, const int64_t* dims) {
   int64_t count = 0;
@@ -58,13 +58,12 @@ Status check_shape(uint32_t rank, const int64_t* dims) {
     return ok_status();
   }
   if (rank != 0 && dims == nullptr) return invalid_input("R34: dims is NULL and the rank is ", rank);
-  return invalid_input("R34: a shape of rank ", rank, " given to the host cannot be");
+  return invalid_input("R34: the provider passed an invalid shape of rank ", rank, " to the host");
 }
 
 Status check_call(const tenon_run* run) {
   if (run == nullptr || run->sink == nullptr) {
-    return Status(StatusCode::kFailedPrecondition,
-                  "R40: no output of this step was announced as known only after running",
+    return Status(StatusCode::kFailedPrecondition, "R40: this step has no output that is made during the Run",
                   ErrorKind::kInternal);
   }
   return ok_status();
@@ -91,7 +90,7 @@ tenon_status set_strings(tenon_run* run, uint32_t output, uint32_t rank, const i
 
 tenon_status set_object(tenon_run* run, uint32_t output, tenon_value* value, tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
-    ValueRef taken = ValueRef::adopt(value);  // also when the call fails
+    ValueRef taken = ValueRef::adopt(value);  // taken over even when the call fails
     RETURN_IF_ERROR(check_call(run));
     return run->sink->set_object(run->step, output, std::move(taken));
   });
@@ -144,8 +143,8 @@ tenon_status value_make(uint32_t kind, uint32_t dtype, tenon_value* const* eleme
                         tenon_value** out_value, tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_place(out_value));
-    if (n != 0 && elements == nullptr) return invalid_input("elements is NULL and there are ", n, " of them");
-    if (n > PTRDIFF_MAX / sizeof(tenon_value*)) return invalid_input("there cannot be ", n, " elements");
+    if (n != 0 && elements == nullptr) return invalid_input("elements is NULL, but n is ", n);
+    if (n > PTRDIFF_MAX / sizeof(tenon_value*)) return invalid_input(n, " elements are too many");
     return give(make_composite(kind, dtype, {elements, static_cast<size_t>(n)}), out_value);
   });
 }
@@ -181,21 +180,21 @@ tenon_status shared(tenon_host_instance* host, tenon_str key, tenon_make_fn make
     return host->shared->get(full_key(host, key), make, context, release, out_object, error);
   } catch (...) {
     return give_plain(StatusCode::kResourceExhausted, ErrorKind::kOutOfMemory,
-                      "no host memory for the key of a shared object", error);
+                      "out of host memory: cannot allocate the key of a shared object", error);
   }
 }
 
 void shared_release(tenon_host_instance* host, tenon_str key) noexcept {
   try {
     host->shared->release(full_key(host, key));
-  } catch (...) {  // no memory for the key: the object stays until the process ends
+  } catch (...) {  // no memory for the key; the object stays until the process ends
   }
 }
 
 tenon_status cache_get(tenon_host_instance* host, tenon_str key, tenon_str* out_blob,
                        tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
-    if (host->blobs == nullptr) return not_found("there is no cache");
+    if (host->blobs == nullptr) return not_found("there is no blob cache");
     ASSIGN_OR_RETURN(const std::string_view blob, host->blobs->get(full_key(host, key)));
     *out_blob = {blob.data(), blob.size()};
     return ok_status();
@@ -209,7 +208,7 @@ void cache_done(tenon_host_instance* host, tenon_str blob) noexcept {
 tenon_status cache_put(tenon_host_instance* host, tenon_str key, tenon_str blob,
                        tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
-    if (host->blobs == nullptr) return ok_status();  // nothing is kept
+    if (host->blobs == nullptr) return ok_status();  // no cache: nothing is kept
     return host->blobs->put(full_key(host, key), view(blob));
   });
 }

@@ -1,5 +1,5 @@
-// struct tenon_host_instance: the services that an instance has from the host beside Runs: objects made once
-// for all who ask (packed weights), and blobs kept on disk.
+// struct tenon_host_instance: what the host offers to an instance outside of Runs: shared objects that are made
+// once, such as packed weights, and blobs on disk.
 #pragma once
 
 #include <string>
@@ -8,11 +8,10 @@
 #include "host/services/shared_cache.h"
 #include "tenon/ep.h"
 
-/// Given to the provider at instance_create; lives as long as the instance.
+/// Passed to the provider at instance_create. Lives as long as the instance.
 struct tenon_host_instance {
-  /// Put in front of a provider's keys: library hash, device and options, so that nobody else's objects are
-  /// met.
+  /// Prefix of the provider's keys: library hash, device and options. Keeps the objects of different instances apart.
   std::string key_prefix;
   tenon::runtime::SharedCache* shared = nullptr;
-  tenon::runtime::BlobCache* blobs = nullptr;  // null: there is no cache, get finds nothing
+  tenon::runtime::BlobCache* blobs = nullptr;  // null: there is no cache, and get finds nothing
 };

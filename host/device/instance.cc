@@ -38,7 +38,7 @@ tenon_option border_option(const config::OptionSetting& setting) {
   return out;
 }
 
-/// What tells the objects and blobs of this instance from those of another.
+/// Tells the objects and blobs of this instance from those of others.
 std::string make_key_prefix(const Device& device, const std::vector<config::OptionSetting>& options,
                             const InstanceSettings& settings) {
   std::string out = str_cat(device.provider()->library_sha256(), "/", device.info().stable_id, "/");

@@ -1,4 +1,4 @@
-// An instance of a provider: one device with options, asked for capabilities, compiling and running. With its
+// An instance of a provider: one device with options. It answers capability queries, compiles and runs. Also its
 // streams and events.
 #pragma once
 
@@ -19,14 +19,14 @@ namespace tenon::runtime {
 
 class Instance;
 
-/// What a session wants of an instance, beside its options.
+/// What a session requires of an instance, besides options.
 struct InstanceSettings {
   config::Precision precision = config::Precision::kExact;
   bool deterministic = false;
-  uint64_t memory_limit = 0;  // bytes; 0: none
+  uint64_t memory_limit = 0;  // bytes; 0 = no limit
 };
 
-/// A queue of work on an instance. Move-only. The destructor waits for nothing: work on it must be done.
+/// A queue of work on an instance. Move-only. The destructor does not wait, so work on the stream must be done.
 class Stream {
  public:
   Stream() = default;
@@ -39,9 +39,9 @@ class Stream {
 
   explicit operator bool() const { return handle_ != nullptr; }
   tenon_stream* handle() const { return handle_; }
-  /// Submits what was enqueued.
+  /// Submits the enqueued work.
   Status flush();
-  /// Work enqueued from now on begins after `event`, which is of the same provider.
+  /// Work that is enqueued from now on begins after `event`, which must be of the same provider.
   Status wait(tenon_event* event);
   void reset();
   void swap(Stream& other) noexcept;
@@ -52,7 +52,7 @@ class Stream {
   tenon_stream* handle_ = nullptr;
 };
 
-/// A point in a stream. Move-only. May be recorded again after it was waited for.
+/// A point in a stream. Move-only. May be recorded again after a wait.
 class Event {
  public:
   Event() = default;
@@ -66,7 +66,7 @@ class Event {
   explicit operator bool() const { return handle_ != nullptr; }
   tenon_event* handle() const { return handle_; }
   Status record(const Stream& stream);
-  /// Blocks until all work recorded before is done, and reports its first error. `timeout_ns` < 0: no limit.
+  /// Blocks until the work before the recorded point is done, and reports its first error. `timeout_ns` < 0: no limit.
   Status wait(int64_t timeout_ns = -1);
   void reset();
   void swap(Event& other) noexcept;
@@ -84,21 +84,21 @@ class Instance : public std::enable_shared_from_this<Instance> {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  /// `options` as validate_options gives them.
+  /// `options` is a result of validate_options.
   static Result<std::shared_ptr<Instance>> create(std::shared_ptr<Device> device,
                                                   std::vector<config::OptionSetting> options,
                                                   const InstanceSettings& settings);
 
-  /// Another one with the same options on the same device, which is opened again if it was lost.
+  /// Makes another instance with the same options on the same device, which is opened again if it was lost.
   Result<std::shared_ptr<Instance>> renew() const;
 
   /// "cuda/gpu:0".
   const std::string& id() const { return device_->id(); }
   /// "cuda".
   const std::string& provider_id() const { return device_->provider()->id(); }
-  /// The provider's manifest says that it may stand last and run every operator.
+  /// True when the provider's manifest says that it may be last and run every operator.
   bool completes() const { return device_->provider()->manifest().traits.completes; }
-  /// The same bits in every Run, whatever the threads.
+  /// Every Run gives the same bits for any number of threads.
   bool is_deterministic() const { return settings_.deterministic; }
   Device& device() const { return *device_; }
   const tenon_ep_api& api() const { return device_->api(); }
@@ -108,7 +108,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
 
   Result<Stream> make_stream();
   Result<Event> make_event();
-  /// A failed call of this provider as a Status: code, message, place, with the provider's label.
+  /// A Status for a failed call of this provider: its code, message and place, with the provider's label.
   Status status(tenon_status code, const tenon_error& error) const { return device_->status(code, error); }
 
  private:

@@ -14,7 +14,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// One Run of a program, with memory of its own for everything.
+/// One Run of a program that uses memory of its own.
 class OneRun : public OutputSink {
  public:
   OneRun(const std::shared_ptr<const Program>& program, std::span<const ValueRef> inputs,
@@ -56,8 +56,8 @@ class OneRun : public OutputSink {
  private:
   struct Made {
     std::vector<int64_t> dims;
-    Buffer buffer;       // outside of host memory
-    bool given = false;  // by the provider, as a value
+    Buffer buffer;       // for outputs outside host memory
+    bool given = false;  // the provider gave it as a value
     bool placed = false;
   };
 
@@ -67,8 +67,7 @@ class OneRun : public OutputSink {
 
   Status check_output(uint32_t output) const {
     if (output < outputs_.size() && !made_[output].placed && !made_[output].given) return ok_status();
-    return internal_error("R40: output ", output,
-                          " is not one that is made while running, or was made before");
+    return internal_error("R40: output ", output, " is not made during the Run, or was made already");
   }
 
   Status place_inputs() {
@@ -128,7 +127,7 @@ class OneRun : public OutputSink {
     const MemoryDomain* where = domain(input_values_.size() + i);
     uint64_t bytes = 0;
     if (!tensor_bytes(descriptor.dtype, made.dims, &bytes)) {
-      return internal_error("output ", i, " has a type or shape that has no memory");
+      return internal_error("output ", i, " has a type or shape that cannot be allocated");
     }
     ASSIGN_OR_RETURN(results_[i], make_tensor(descriptor.dtype, made.dims));
     if (where->is_host()) {
@@ -227,7 +226,7 @@ Result<std::vector<ir::Type>> infer(const ir::Node& node, const std::vector<ir::
   return ops::infer_node(node, known);
 }
 
-/// A graph of the node alone, with its inputs as constants.
+/// A graph with only this node, whose inputs are constants.
 ir::Graph graph_of(const ir::Node& node, const std::vector<ir::TensorPtr>& inputs,
                    std::vector<ir::Type>* types) {
   ir::Graph graph;

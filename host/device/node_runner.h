@@ -1,5 +1,5 @@
-// Runs one node, or one program, once on host tensors: for constant folding, for shape arithmetic while
-// planning, for tests. Everything is copied to and from the device as needed; nothing of it is fast.
+// Runs one node or one program once on host tensors: for constant folding, for shape arithmetic during planning,
+// for tests. Copies everything to and from the device. Not optimised for speed.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,9 @@
 
 namespace tenon::runtime {
 
-/// Runs a compiled claim on values in host memory (an empty reference: missing). `domains`: where the claim
-/// wants its inputs and then its outputs; empty: all in host memory. `outputs`: what the host knows of the
-/// outputs' types; a shape that is not static is asked of the provider. Control of time and memory is the
-/// caller's.
+/// Runs a compiled claim on values in host memory; an empty reference is a missing input. `domains`: the claim's
+/// domains for its inputs, then its outputs; empty means host memory. `outputs`: the known types of the outputs;
+/// the provider is asked for shapes that are not static. The caller limits time and memory.
 Result<std::vector<ValueRef>> run_program(const std::shared_ptr<const Program>& program,
                                           std::span<const ValueRef> inputs, std::span<const ir::Type> outputs,
                                           std::span<const MemoryDomain* const> domains = {});
@@ -28,17 +27,16 @@ Result<std::vector<ValueRef>> run_program(const std::shared_ptr<const Program>& 
 /// Thread-safe.
 class NodeRunner {
  public:
-  /// `opset_imports` are those of the model.
+  /// `opset_imports`: those of the model.
   NodeRunner(std::shared_ptr<Instance> instance, std::map<std::string, int64_t> opset_imports);
 
-  /// The outputs of `node` for constant inputs, one per entry of Node::inputs (null where missing).
-  /// UNSUPPORTED when the provider declines the node; a node with nested graphs is declined. Outputs that
-  /// nobody wants come back null.
+  /// The outputs of `node` for constant inputs, one per entry of Node::inputs (null if missing). Outputs that the
+  /// node omits are null. UNSUPPORTED when the provider declines the node or the node has nested graphs.
   Result<std::vector<ir::TensorPtr>> run(const ir::Node& node,
                                          const std::vector<ir::TensorPtr>& inputs) const;
 
-  /// The outputs of a graph without inputs, node by node; null for an output that nothing computes. As the
-  /// evaluator of core/transform wants it.
+  /// Runs a graph without inputs, node by node. Returns its outputs; null for an output that nothing computes. The
+  /// signature is that of core/transform's evaluator.
   Result<std::vector<ir::TensorPtr>> run_graph(const ir::Graph& graph) const;
 
   const Instance& instance() const { return *instance_; }

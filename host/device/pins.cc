@@ -3,7 +3,7 @@
 namespace tenon::runtime {
 
 Pins& Pins::process() {
-  static auto* pins = new Pins;  // sessions may be made while statics are torn down
+  static auto* pins = new Pins;  // sessions may be made while statics are destroyed
   return *pins;
 }
 

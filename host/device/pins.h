@@ -1,4 +1,4 @@
-// upgrade.mode = "pin": the provider builds that this process took up first. A pin lasts as long as the process.
+// For upgrade.mode = "pin": the provider builds that this process used first. A pin lasts as long as the process.
 #pragma once
 
 #include <map>
@@ -11,14 +11,14 @@
 
 namespace tenon::runtime {
 
-/// Thread-safe. Pins are kept apart by the range of versions that a session asks for.
+/// Thread-safe. Each version range that sessions ask for has its own pin.
 class Pins {
  public:
   static Pins& process();
 
-  /// Null when there is none.
+  /// Null when there is no pin.
   std::shared_ptr<provider::LoadedProvider> find(const std::string& id, const std::string& range) const;
-  /// Pins `loaded`, or gives what another thread has pinned meanwhile.
+  /// Pins `loaded`. If another thread was faster, returns that thread's provider.
   std::shared_ptr<provider::LoadedProvider> keep(const std::string& range,
                                                  std::shared_ptr<provider::LoadedProvider> loaded);
 

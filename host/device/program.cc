@@ -22,21 +22,20 @@ std::string text_of(std::span<const int64_t> dims) {
   return ir::Shape::of({dims.begin(), dims.end()}).to_string();
 }
 
-/// What every provider may rely on: a rank that fits into its arrays, dims that are no less than 0, and a product that
-/// can be counted in bytes of any element type. `what` is "input", "output" or "value".
+/// Checks what every provider may rely on: a rank that fits its arrays, no negative dims, and a size in bytes that
+/// fits int64_t for any element type. `what` is "input", "output" or "value".
 Status check_shape(std::string_view what, size_t index, std::span<const int64_t> dims) {
   constexpr int64_t kWidest = 16;  // bytes of an element
   if (dims.size() > TENON_EP_MAX_RANK) {
-    return unsupported(what, " ", index, " is of rank ", dims.size(), ", and no provider takes more than ",
+    return unsupported(what, " ", index, " has rank ", dims.size(), ", but the highest supported rank is ",
                        TENON_EP_MAX_RANK, "; use fewer axes");
   }
   if (std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; })) {
-    return invalid_model(what, " ", index, " has the shape ", text_of(dims),
-                         ", and a dim cannot be negative");
+    return invalid_model(what, " ", index, " has the shape ", text_of(dims), ", which has a negative dim");
   }
   int64_t count = 0, bytes = 0;
   if (count_elements(dims, &count) && !__builtin_mul_overflow(count, kWidest, &bytes)) return ok_status();
-  return out_of_memory("no machine has memory for ", what, " ", index, " of shape ", text_of(dims));
+  return out_of_memory(what, " ", index, " of shape ", text_of(dims), " is larger than the address space");
 }
 
 Status check_shapes(std::span<const tenon_tensor> inputs, std::span<const Prepared::Dims> outputs,
@@ -94,7 +93,7 @@ std::mutex* Program::run_mutex() const {
     case TENON_SERIALIZE_PROGRAM:
       return &mutex_;
     default:
-      return &instance_->device().run_mutex();  // a number this host does not know: the safest
+      return &instance_->device().run_mutex();  // an unknown number: use the strictest rule
   }
 }
 
@@ -173,10 +172,10 @@ Status Prepared::check(const tenon_prepare_args& args, std::span<const tenon_ten
       if (shape.rank > TENON_EP_MAX_RANK || !count_elements(dims, &count)) {
         const bool too_large = std::none_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; });
         if (too_large && shape.rank <= TENON_EP_MAX_RANK) {
-          return out_of_memory("no machine has memory for output ", i, " of shape ", text_of(dims))
+          return out_of_memory("output ", i, " of shape ", text_of(dims), " is larger than the address space")
               .with_context(program_->label());
         }
-        return broken(*program_, "R34: prepare gave output ", i, " a shape that cannot be");
+        return broken(*program_, "R34: prepare gave output ", i, " an invalid shape");
       }
       output.dims.assign(dims.begin(), dims.end());
       if (inferred[i] != nullptr && inferred[i] != no_shape() && *inferred[i] != output.dims) {
@@ -190,8 +189,8 @@ Status Prepared::check(const tenon_prepare_args& args, std::span<const tenon_ten
     if (alias.kind != TENON_ALIAS_NONE && !output.at_run) {
       const bool known = alias.kind == TENON_ALIAS_MAY_OVERWRITE || alias.kind == TENON_ALIAS_VIEW;
       if (!known || alias.input >= inputs.size() || alias.byte_offset > inputs[alias.input].byte_size) {
-        return broken(*program_, "R35: prepare gave output ", i, " an alias of kind ", alias.kind,
-                      " to input ", alias.input, " at byte ", alias.byte_offset, ", which cannot be");
+        return broken(*program_, "R35: prepare gave output ", i, " an invalid alias: kind ", alias.kind,
+                      ", to input ", alias.input, " at byte ", alias.byte_offset);
       }
       output.alias = alias;
     }

@@ -1,5 +1,5 @@
-// A compiled claim and what is made of it: prepared for one shape signature, bound to addresses. RAII over
-// the provider's handles; whoever holds one keeps instance, device and provider alive.
+// A compiled claim: prepared for one shape signature, bound to addresses. RAII for the provider's handles. Each
+// object keeps its instance, device and provider alive.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +25,22 @@ class Program : public std::enable_shared_from_this<Program> {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Compiles what `view` shows. `label` names the part in errors: "node 'conv1' (Conv)", "nodes 'a' ...
-  /// 'f'".
+  /// Compiles the view. `label` names the part in errors: "node 'conv1' (Conv)" or "nodes 'a' ... 'f'".
   static Result<std::shared_ptr<Program>> compile(const std::shared_ptr<Instance>& instance, GraphView& view,
                                                   uint64_t tag, std::string label);
 
   tenon_program* handle() const { return handle_; }
-  /// The values of the compiled view, in its order: what `values` of Prepare are about. Empty for a single node, whose
-  /// values are its inputs and outputs.
+  /// The values of the compiled view in its order, to which `values` of Prepared::make correspond. Empty for a
+  /// single node, whose values are its inputs and outputs.
   const std::vector<ir::ValueId>& values() const { return values_; }
   Instance& instance() const { return *instance_; }
   const tenon_ep_api& api() const { return instance_->api(); }
   const std::string& label() const { return label_; }
-  /// To be held during a Run, or null when Runs need not wait for each other. With TENON_SERIALIZE_BINDING,
-  /// Runs of one binding never overlap anyway, and a provider without bind slot is serialised per program.
+  /// Hold it during a Run. Null when Runs need no lock. With TENON_SERIALIZE_BINDING, Runs of one binding never
+  /// overlap anyway; a provider without a bind slot is serialised per program.
   std::mutex* run_mutex() const;
-  /// A failed call about this program as a Status; the place is the provider's, or else the label. CANCELLED becomes
-  /// the reason for which the work was stopped; `doing` names that work, and may be empty.
+  /// A Status for a failed call of this program. The place is the provider's, or else the label. CANCELLED becomes
+  /// the reason why the work was stopped; `doing` names that work and may be empty.
   Status status(tenon_status code, const tenon_error& error, std::string_view doing = {}) const;
 
  private:
@@ -55,9 +54,9 @@ class Program : public std::enable_shared_from_this<Program> {
   mutable std::mutex mutex_;
 };
 
-/// What a provider says about one output of a shape signature.
+/// A provider's answer about one output for a shape signature.
 struct PreparedOutput {
-  bool at_run = false;  // known only after running; dims are empty
+  bool at_run = false;  // dims are known only after the Run, and empty here
   std::vector<int64_t> dims;
   tenon_alias alias{};
 };
@@ -69,13 +68,13 @@ class Prepared {
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
-  /// What the host has inferred of a shape: null where it does not know.
+  /// An inferred shape; null when the host does not know it.
   using Dims = const std::vector<int64_t>*;
-  /// The entry of an output that is no tensor: it has no shape, and none is asked for.
+  /// Marks an output that is not a tensor and has no shape.
   static Dims no_shape();
-  /// `inputs`: types and shapes, and data of shape inputs. `outputs`: one entry per output. `values`: one per
-  /// value of the compiled view, or empty. Fails when the provider contradicts an inferred shape, leaves one
-  /// unknown, or gives an alias that cannot be.
+  /// `inputs`: types and shapes, and the data of shape inputs. `outputs`: one entry per output. `values`: one
+  /// entry per value of the compiled view, or empty. Fails when the provider contradicts an inferred shape, leaves
+  /// one unknown, or gives an invalid alias.
   static Result<std::shared_ptr<const Prepared>> make(std::shared_ptr<const Program> program,
                                                       std::span<const tenon_tensor> inputs,
                                                       std::span<const Dims> outputs,
@@ -102,7 +101,7 @@ class Prepared {
   const MemoryDomain* workspace_domain_ = nullptr;
 };
 
-/// Fixed addresses of a prepared program. Move-only; one Run at a time.
+/// Fixed addresses for a prepared program. Move-only. One Run at a time.
 class Binding {
  public:
   Binding() = default;
@@ -113,7 +112,7 @@ class Binding {
     return *this;
   }
 
-  /// Only when the instance has_bind().
+  /// Requires has_bind() of the instance.
   static Result<Binding> make(std::shared_ptr<const Prepared> prepared, std::span<const tenon_tensor> inputs,
                               std::span<const tenon_tensor> outputs, const tenon_tensor* workspace);
   tenon_binding* handle() const { return handle_; }

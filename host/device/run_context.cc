@@ -6,7 +6,7 @@ namespace tenon::runtime {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
-constexpr uint64_t kMostBytes = uint64_t{1} << 46;  // no sum of such sizes overflows
+constexpr uint64_t kMostBytes = uint64_t{1} << 46;  // sums of a few such sizes do not overflow
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void* ScratchArena::allocate_slow(uint64_t bytes) try {
   if (block == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   return overflow_.emplace_back(Overflow{std::move(block), std::move(*charge)}).block.get();
-} catch (const std::bad_alloc&) {  // of the list of blocks, or of a message
+} catch (const std::bad_alloc&) {  // from the list of blocks or a message
   return nullptr;
 }
 
@@ -37,8 +37,7 @@ void ScratchArena::reset_used() {
   const uint64_t used = used_.exchange(0, std::memory_order_relaxed);
   if (overflow_.empty()) return;
   overflow_.clear();
-  // What one step asked for is what the next round of it will ask for; without memory the old block serves
-  // on.
+  // The next round will probably ask for as much. Without memory for it the old block stays.
   Result<MemoryCharge> charge = MemoryCharge::take(budget_, used);
   if (!charge.ok()) return;
   if (Block larger = aligned(used)) {

@@ -1,8 +1,8 @@
-// struct tenon_run: what a provider's run slot reaches of the host through its `run` argument: scratch
-// memory, the thread pool, and the outputs that are made while it runs.
+// struct tenon_run: what a provider's run slot can use of the host: scratch memory, the thread pool, and outputs
+// that are made during the Run.
 //
-// The executor owns one per frame, or one per step that makes outputs of its own. Everything in it may be
-// used from several threads at once, because a provider may call the host from inside parallel_for.
+// The executor owns one per frame, or one per step that makes its own outputs. All members may be used from
+// several threads at once, because a provider may call the host from inside parallel_for.
 #pragma once
 
 #include <atomic>
@@ -20,22 +20,22 @@
 
 namespace tenon::runtime {
 
-/// Memory that is given out piece by piece and taken back all at once. After the first rounds it allocates
-/// nothing. It counts for the budget of the thread that makes it, or for the one set.
+/// Memory that is given out in pieces and taken back all at once. After the first rounds it does not allocate. It
+/// counts for the budget of the thread that makes it, or for that of count_for().
 class ScratchArena {
  public:
   ScratchArena() : budget_(current_budget()) {}
   ScratchArena(const ScratchArena&) = delete;
   ScratchArena& operator=(const ScratchArena&) = delete;
 
-  /// 64-byte aligned and uninitialised; null when there is none left. Thread-safe.
+  /// 64-byte aligned and uninitialised. Null when there is no memory. Thread-safe.
   void* allocate(uint64_t bytes);
-  /// After a step: everything given out is void. Not while somebody allocates.
+  /// Call after a step, while no thread allocates: everything given out becomes invalid.
   void reset() {
     if (used_.load(std::memory_order_relaxed) != 0) reset_used();
   }
   uint64_t capacity() const { return capacity_; }
-  /// Before the first piece.
+  /// Call before the first allocate().
   void count_for(const std::shared_ptr<MemoryBudget>& budget) {
     if (budget_ != budget) budget_ = budget;
   }
@@ -56,25 +56,25 @@ class ScratchArena {
 
   Block block_;
   uint64_t capacity_ = 0;
-  std::atomic<uint64_t> used_{0};  // of the block; beyond capacity_ when it was too small
+  std::atomic<uint64_t> used_{0};  // bytes asked for; above capacity_ when the block was too small
   std::mutex mutex_;
   std::vector<Overflow> overflow_;
   std::shared_ptr<MemoryBudget> budget_;
-  MemoryCharge charge_;  // of the block
+  MemoryCharge charge_;  // for the block
 };
 
-/// Where outputs go whose shape or content is known only while the step runs. The executor implements it.
+/// Receives outputs whose shape or content is known only while the step runs. The executor implements it.
 class OutputSink {
  public:
   virtual ~OutputSink() = default;
-  /// `step`: tenon_run::step. `output`: an index into the step's outputs.
+  /// `step`: tenon_run::step. `output`: index of the step's output.
   virtual Status alloc_output(uint64_t step, uint32_t output, std::span<const int64_t> dims,
                               tenon_tensor* out_tensor) = 0;
-  /// `value` is a string tensor, made from a copy of the provider's.
+  /// `value` is a string tensor with a copy of the provider's strings.
   virtual Status set_strings(uint64_t step, uint32_t output, ValueRef value) = 0;
   /// An empty reference is an empty optional.
   virtual Status set_object(uint64_t step, uint32_t output, ValueRef value) = 0;
-  /// The tensor that an input of the step holds, its memory shared where the executor can; otherwise a copy.
+  /// The tensor of a step's input. Shares its memory if the executor can; otherwise copies it.
   virtual Result<ValueRef> value_from_input(uint64_t step, uint32_t input) = 0;
 };
 
@@ -82,7 +82,7 @@ class OutputSink {
 
 struct tenon_run {
   tenon::runtime::RunThreads threads;
-  tenon::runtime::ScratchArena* scratch = nullptr;  // null: scratch() gives nothing
-  tenon::runtime::OutputSink* sink = nullptr;       // null: every output is there before the step runs
-  uint64_t step = 0;                                // of the sink's own counting
+  tenon::runtime::ScratchArena* scratch = nullptr;  // null: scratch() returns null
+  tenon::runtime::OutputSink* sink = nullptr;       // null: all outputs exist before the step runs
+  uint64_t step = 0;                                // the sink's number of the step
 };

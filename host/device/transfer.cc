@@ -7,7 +7,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// Large copies between two devices go in pieces, so that the staging memory stays small.
+/// Large copies between two devices are done in pieces of this size, to limit the staging memory.
 constexpr uint64_t kStagingBytes = uint64_t{16} << 20;
 
 Device* device_of(const Place& place) { return place.is_host() ? nullptr : place.domain->device; }
@@ -34,7 +34,7 @@ Status copy_through_host(const Place& destination, const Place& source, uint64_t
 
 bool can_map(const Place& place) { return device_of(place)->can_map(*place.domain); }
 
-/// Memory of a device while the host sees it.
+/// Device memory while it is mapped for the host.
 class Mapping {
  public:
   static Result<Mapping> make(const Place& place, uint64_t bytes) {
@@ -60,7 +60,7 @@ class Mapping {
   void* address_ = nullptr;
 };
 
-/// One end is host memory to the device of the other.
+/// Maps one end for the host and copies with the device of the other end.
 Status copy_through_map(const Place& destination, const Place& source, uint64_t bytes) {
   if (can_map(destination)) {
     ASSIGN_OR_RETURN(const Mapping mapping, Mapping::make(destination, bytes));

@@ -1,5 +1,5 @@
-// Copies between any two memory domains: directly where one device knows both ends; between two devices in one
-// copy where one of them shows its memory to the host; else through memory of the host.
+// Copies between any two memory domains. If one device can access both ends, it copies directly. Between two
+// devices, the copy goes through mapped memory of one of them, or else through host memory.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace tenon::runtime {
 
-/// A place in memory of any domain. The domain's device must be kept open by the caller.
+/// A place in memory of any domain. The caller keeps the domain's device open.
 struct Place {
   const MemoryDomain* domain = nullptr;
-  tenon_buffer* buffer = nullptr;  // null in the host's domain
-  void* address = nullptr;         // of the first byte, in the host's domain
-  uint64_t byte_offset = 0;        // into `buffer`
+  tenon_buffer* buffer = nullptr;  // null for host memory
+  void* address = nullptr;         // of the first byte, for host memory
+  uint64_t byte_offset = 0;        // offset into `buffer`
 
   static Place host(void* address) { return {nullptr, nullptr, address, 0}; }
   static Place of(const Buffer& buffer, uint64_t byte_offset);
@@ -22,13 +22,13 @@ struct Place {
   tenon_location location() const;
 };
 
-/// True when `copy` with this stream's device returns early: one end of it is that device and the other is it
-/// or the host. Copies between two devices are always finished on return.
+/// True when a copy with a stream may return before it is done: one end is a device and the other is the same
+/// device or host memory. Copies between two devices are always finished on return.
 bool copies_directly(const Place& destination, const Place& source);
 
-/// Copies `bytes`. `stream` (may be null) is of an instance whose device is one of the two ends; it is used
-/// when the copy is direct, and then the caller keeps both ends until an event recorded later. Work that
-/// makes the source must be done, or be on the same stream. Zero bytes: nothing.
+/// Copies `bytes` bytes. `stream` may be null; it belongs to an instance on the device of one end and is used when
+/// the copy is direct. The caller then keeps both ends until an event that is recorded later. Work that produces
+/// the source must be done or be on the same stream.
 Status copy(const Place& destination, const Place& source, uint64_t bytes, tenon_stream* stream = nullptr);
 
 }  // namespace tenon::runtime

@@ -17,7 +17,7 @@ size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment *
 
 Status no_memory(uint64_t bytes) { return out_of_memory("no memory for a value of ", bytes, " bytes"); }
 
-/// A value with room for dims, and behind them, 64-byte aligned, for `bytes` of data.
+/// A value with room for its dims, followed by `bytes` of 64-byte aligned data.
 Result<tenon_value*> allocate(std::span<const int64_t> dims, uint64_t bytes, void** out_data) {
   const size_t head = rounded_up(sizeof(tenon_value) + dims.size() * sizeof(int64_t));
   ASSIGN_OR_RETURN(MemoryCharge charge, MemoryCharge::take(bytes));
@@ -40,13 +40,13 @@ Status check_dims(std::span<const int64_t> dims) {
     return invalid_input("rank ", dims.size(), " is above the limit of ", TENON_EP_MAX_RANK);
   }
   if (!count_elements(dims, &count)) {
-    return invalid_input("a dimension of ", ir::Shape::of({dims.begin(), dims.end()}).to_string(),
-                         " is negative, or there are too many elements");
+    return invalid_input("the shape ", ir::Shape::of({dims.begin(), dims.end()}).to_string(),
+                         " has a negative dim or too many elements");
   }
   return ok_status();
 }
 
-/// Strings are the one kind of data whose size no shape tells.
+/// Checks the size of strings, which does not follow from a shape.
 Status check_strings(const int64_t* offsets, int64_t count) {
   const std::shared_ptr<MemoryBudget>& budget = current_budget();
   if (budget == nullptr) return ok_status();
@@ -113,10 +113,11 @@ Result<ValueRef> make_tensor(uint32_t dtype, std::span<const int64_t> dims) {
   uint64_t bytes = 0;
   if (!tensor_bytes(dtype, dims, &bytes)) {
     if (ir::element_bits(static_cast<ir::ElementType>(dtype)) != 0)
-      return out_of_memory("no machine has memory for ",
-                           ir::Shape::of({dims.begin(), dims.end()}).to_string());
-    return invalid_input("a tensor of ", ir::element_type_name(static_cast<ir::ElementType>(dtype)), " (",
-                         dtype, ") has no plain memory of that shape");
+      return out_of_memory("a tensor of shape ", ir::Shape::of({dims.begin(), dims.end()}).to_string(),
+                           " is larger than the address space");
+    return invalid_input("a tensor of element type ",
+                         ir::element_type_name(static_cast<ir::ElementType>(dtype)), " (", dtype,
+                         ") cannot be allocated");
   }
   void* data = nullptr;
   ASSIGN_OR_RETURN(tenon_value* const value, allocate(dims, bytes, &data));
@@ -144,7 +145,7 @@ Result<ValueRef> wrap_tensor(const tenon_tensor& tensor, void (*free_fn)(void*),
   } else if (!tensor_bytes(tensor.dtype, dims, &bytes)) {
     return invalid_input("element type number ", tensor.dtype, " is not known");
   }
-  if (bytes != 0 && tensor.data == nullptr) return invalid_input("a tensor with elements has no data");
+  if (bytes != 0 && tensor.data == nullptr) return invalid_input("data is NULL, but the tensor has elements");
   void* unused = nullptr;
   ASSIGN_OR_RETURN(tenon_value* const value, allocate(dims, 0, &unused));
   value->tensor.kind = TENON_KIND_TENSOR;
@@ -163,7 +164,7 @@ Result<ValueRef> make_strings(std::span<const int64_t> dims, const int64_t* offs
   count_elements(dims, &count);
   if (!rising(offsets, count)) return invalid_input("the offsets of a string tensor must rise from 0");
   if (offsets[count] != 0 && bytes == nullptr)
-    return invalid_input("the strings have ", offsets[count], " bytes, and bytes is NULL");
+    return invalid_input("bytes is NULL, but the strings have ", offsets[count], " bytes");
   const auto offset_bytes = (static_cast<uint64_t>(count) + 1) * sizeof(int64_t);
   const auto size = static_cast<uint64_t>(offsets[count]);
   void* memory = nullptr;
@@ -197,7 +198,7 @@ Result<ValueRef> make_strings(std::span<const int64_t> dims, std::span<const std
 
 Result<ValueRef> make_composite(uint32_t kind, uint32_t dtype, std::span<tenon_value* const> elements) {
   if (kind != TENON_KIND_SEQUENCE && kind != TENON_KIND_OPTIONAL && kind != TENON_KIND_MAP) {
-    return invalid_input("a value of kind ", kind, " is not made of elements");
+    return invalid_input("a value of kind ", kind, " cannot be made from elements");
   }
   if (kind == TENON_KIND_OPTIONAL && elements.size() > 1)
     return invalid_input("an optional has at most one element");

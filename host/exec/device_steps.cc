@@ -1,4 +1,4 @@
-// Steps of providers that bind or serialise, and what keeps memory domains and streams in step.
+// Steps of providers that bind or that run one at a time; copies between memory domains; signals and waits of streams.
 #include "host/exec/steps.h"
 
 namespace tenon::runtime {

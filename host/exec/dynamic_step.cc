@@ -1,5 +1,5 @@
-// Steps whose descriptors are known only now: the shapes are gathered from the slots, the part is prepared
-// for them unless it was before, outputs get memory, and the step runs.
+// Steps whose shapes are known only during the Run. The shapes are read from the slots, the part is prepared for
+// them unless it already is, the outputs get memory, and the step runs.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,6 @@
 namespace tenon::runtime {
 namespace {
 
-/// One execution of a dynamic step.
 class DynamicRun {
  public:
   DynamicRun(Frame& frame, uint32_t index)
@@ -97,7 +96,7 @@ class DynamicRun {
     return std::shared_ptr<const DynamicPrepared>(std::move(out));
   }
 
-  /// Tells inference the type of input `i`, and its value where it is known or belongs to the signature.
+  /// Tells inference the type of input `i`. Its value too, when the plan knows it or Prepare reads it.
   Status learn(size_t i, Knowledge* knowledge) {
     const tenon_tensor& tensor = frame_.input_tensors(index_)[i];
     const Slot& slot = frame_.plan().slots[step_.inputs[i]];
@@ -105,7 +104,7 @@ class DynamicRun {
       knowledge->set_value(part_.inputs[i], slot.known);
       return ok_status();
     }
-    if (tensor.kind != TENON_KIND_TENSOR) return ok_status();  // the graph's own type stands
+    if (tensor.kind != TENON_KIND_TENSOR) return ok_status();  // the graph's own type is used
     std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.rank);
     const auto element = static_cast<ir::ElementType>(tensor.dtype);
     if (!part_.shape_inputs[i]) {
@@ -135,7 +134,7 @@ class DynamicRun {
     return ok_status();
   }
 
-  /// An output whose memory is made while the step runs; its shape may be known all the same (strings).
+  /// Describes an output whose memory is made while the step runs.
   void start_empty(SlotIndex s, uint32_t dtype, const PreparedOutput& output) {
     FrameSlot& slot = frame_.slot(s);
     if (frame_.plan().slots[s].kind != SlotKind::kDynamic) return;
@@ -150,8 +149,8 @@ class DynamicRun {
     slot.tensor.dims = slot.dims.data();
   }
 
-  /// Lets a dynamic output have the memory of an input where the provider allows it: a view of memory that is
-  /// counted, or in place over memory that nobody else holds.
+  /// Gives a dynamic output the memory of an input, where the provider allows it: as a view, or in place when nothing
+  /// else holds the memory.
   bool take_over(size_t o, const PreparedOutput& output, uint32_t dtype) {
     if (output.alias.kind == TENON_ALIAS_NONE || stream() != nullptr) return false;
     const SlotIndex to = step_.outputs[o], from = step_.inputs[output.alias.input];
@@ -226,7 +225,7 @@ class DynamicRun {
     return binding.handle() != nullptr || workspace_ ? finish_stream() : TENON_OK;
   }
 
-  /// What lives only as long as this call must not be in use by queued work.
+  /// Waits for queued work that uses the binding or the workspace, because both end with this call.
   tenon_status finish_stream() {
     if (stream() == nullptr) return TENON_OK;
     Result<Event> event = part_.instance->make_event();
@@ -242,7 +241,7 @@ class DynamicRun {
       if (frame_.plan().slots[s].kind != SlotKind::kDynamic || tensor.kind != TENON_KIND_TENSOR) continue;
       const bool made_running = tensor.dims == nullptr || tensor.dtype == TENON_STRING;
       if (made_running && !frame_.slot(s).value && !frame_.slot(s).buffer) {
-        return internal_error("the provider ran and made no output '",
+        return internal_error("the provider ran but did not make output '",
                               frame_.executable().graph().value(frame_.plan().slots[s].value).name, "'")
             .with_instance(part_.instance->id());
       }

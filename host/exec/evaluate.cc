@@ -8,7 +8,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// Shape and Size look at no data.
+/// Shape and Size need only the type of their input. Null for other nodes.
 ir::TensorPtr from_shape(const ir::Node& node, const Knowledge& knowledge) {
   if (!node.is("Shape") && !node.is("Size")) return nullptr;
   if (node.inputs.size() != 1 || node.inputs[0] == ir::kNone) return nullptr;
@@ -23,7 +23,7 @@ bool is_small(const ir::Type& type) {
          (type.shape.element_count() >= 0 && type.shape.element_count() <= kMaxKnownElements);
 }
 
-/// The values of all inputs, or nothing.
+/// False when a value is unknown or too large.
 bool known_inputs(const ir::Node& node, const Knowledge& knowledge, std::vector<ir::TensorPtr>* out) {
   for (ir::ValueId v : node.inputs) {
     out->push_back(v == ir::kNone ? nullptr : knowledge.value(v));
@@ -33,7 +33,7 @@ bool known_inputs(const ir::Node& node, const Knowledge& knowledge, std::vector<
   return true;
 }
 
-/// Whether the evaluator's instance has compiled the part already, for memory of the host.
+/// True when the evaluator's instance compiled the part, for host memory.
 bool is_evaluators(const Part& part, const NodeRunner& evaluator) {
   const auto on_host = [](const MemoryDomain* domain) { return domain->is_host(); };
   return part.program != nullptr && part.instance.get() == &evaluator.instance() &&
@@ -41,7 +41,6 @@ bool is_evaluators(const Part& part, const NodeRunner& evaluator) {
          std::all_of(part.output_domains.begin(), part.output_domains.end(), on_host);
 }
 
-/// Computes the outputs of a part with its own program.
 Status run_part(const Part& part, Knowledge* knowledge) {
   std::vector<ValueRef> inputs(part.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -59,13 +58,14 @@ Status run_part(const Part& part, Knowledge* knowledge) {
   return ok_status();
 }
 
-/// Computes the outputs of a node that another provider has, or that has no program for all shapes.
+/// For a node of another provider, or one whose program needs static shapes.
 Status run_node(const NodeRunner& evaluator, const ir::Node& node, const std::vector<ir::TensorPtr>& inputs,
                 Knowledge* knowledge) {
   ASSIGN_OR_RETURN(std::vector<ir::TensorPtr> outputs, evaluator.run(node, inputs));
   for (size_t o = 0; o < node.outputs.size(); ++o) {
     if (node.outputs[o] == ir::kNone) continue;
-    if (o >= outputs.size() || outputs[o] == nullptr) return internal_error("output ", o, " was not made");
+    if (o >= outputs.size() || outputs[o] == nullptr)
+      return internal_error("output ", o, " was not computed");
   }
   for (size_t o = 0; o < node.outputs.size(); ++o) {
     if (node.outputs[o] != ir::kNone) knowledge->set_value(node.outputs[o], std::move(outputs[o]));
@@ -85,7 +85,7 @@ Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowl
     }
   }
   const ExecutableContext& context = executable.context();
-  // A node without inputs is a constant that folding left alone, and has its reason for that.
+  // Constant folding left nodes without inputs in the graph on purpose.
   if (context.evaluator == nullptr || node.inputs.empty() || ops::is_nondeterministic(node) ||
       node.has_subgraph()) {
     return false;
@@ -99,7 +99,7 @@ Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowl
                       ? run_part(part, knowledge)
                       : run_node(*context.evaluator, node, inputs, knowledge);
   if (is_stopped(status)) return status;
-  return status.ok();  // else it runs as a step, which reports what is wrong with it
+  return status.ok();  // after a failure the node runs as a step, which reports the error
 }
 
 }  // namespace tenon::runtime

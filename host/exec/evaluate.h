@@ -1,4 +1,4 @@
-// Shape arithmetic while planning: nodes whose inputs are all known give known values, and no step.
+// Shape arithmetic while planning: a node whose inputs are all known is computed at once and gets no step.
 #pragma once
 
 #include "core/base/result.h"
@@ -7,8 +7,8 @@
 
 namespace tenon::runtime {
 
-/// True when all outputs of the part became known values: Shape and Size of a known shape, and one-node parts
-/// with small inputs that the executable's evaluator could run. The part's nodes have been inferred.
+/// Computes Shape or Size of a known shape, and one-node parts with small inputs that the evaluator can run. True when
+/// `knowledge` now has the values of all outputs. The part's nodes must have been inferred. Fails only when stopped.
 Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowledge* knowledge);
 
 }  // namespace tenon::runtime

@@ -16,7 +16,7 @@ Executable::Executable(ir::Graph graph, std::shared_ptr<const ExecutableContext>
   }
 }
 
-// Frames hold plans, and plans point to parts: the pool goes first.
+// Frames hold plans and plans point to parts, so the pool is destroyed first.
 Executable::~Executable() { frames_.reset(); }
 
 }  // namespace tenon::runtime

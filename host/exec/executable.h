@@ -1,7 +1,7 @@
-// An executable: a graph whose parts are compiled, with the plans made for it so far. The model's own graph
-// is one, and so is every body of a control-flow node.
+// An executable: a graph whose parts are compiled, with the plans made for it so far. The model's graph is an
+// executable, and so is every body of a control-flow node.
 //
-// Immutable after building except for the cache of plans, so any number of threads may run it.
+// After building only the cache of plans changes, and it is thread-safe: any number of threads may run an executable.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ class Trace;
 struct ExecutableContext {
   std::map<std::string, int64_t> opset_imports;
   std::shared_ptr<ConstantPool> constants;
-  std::shared_ptr<NodeRunner> evaluator;  // null: nothing is computed while planning but shapes themselves
+  std::shared_ptr<NodeRunner> evaluator;  // null: planning computes no values except shapes
   size_t keep_plans = 16;
   uint64_t keep_bytes = uint64_t{256} << 20;
-  std::shared_ptr<MemoryBudget> memory;  // host memory of the session; never null in one
+  std::shared_ptr<MemoryBudget> memory;  // host memory of the session; null only outside a session
   uint64_t device_limit = 0;             // bytes; 0: none
-  std::shared_ptr<Trace> trace;          // of the session; may be null
+  std::shared_ptr<Trace> trace;          // the session's; may be null
 };
 
 class Executable {
@@ -50,7 +50,7 @@ class Executable {
 
   const ir::Graph& graph() const { return graph_; }
   const ExecutableContext& context() const { return *context_; }
-  /// The graph's inputs, and then the captures of a body that are no constants.
+  /// The graph's inputs, then the captures of a body that are not constants.
   const std::vector<ir::ValueId>& inputs() const { return inputs_; }
   const std::vector<ir::ValueId>& outputs() const { return graph_.outputs(); }
   /// The outer values of the captures among the inputs, in order.

@@ -1,4 +1,4 @@
-// Walking a frame's steps: the loop of every Run.
+// Runs the steps of a frame.
 #include "host/exec/frame.h"
 #include "host/exec/steps.h"
 #include "host/services/trace.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int32_t kUnknownFailure = TENON_INTERNAL;
 
-/// A name for people: the part's label, the value that is copied.
+/// Describes a step for the trace: the part's label, or the value that is copied.
 Trace::Event describe(const Executable& executable, const Plan& plan, const PlanStep& step) {
   Trace::Event event;
   switch (step.kind) {
@@ -115,15 +115,14 @@ Status Frame::describe_failure(uint32_t index, tenon_status code) {
     status = step.prepared->program().status(code, error_);
   } else if (status.ok()) {
     status = Status(static_cast<StatusCode>(code == TENON_OK ? kUnknownFailure : code),
-                    "a step failed without a reason", ErrorKind::kInternal);
+                    "a step failed, and no reason was given", ErrorKind::kInternal);
   }
   error_ = make_error();
   return status;
 }
 
 void Frame::drain() {
-  // What was queued may still read and write this frame's memory and the caller's; its own error comes
-  // second.
+  // Queued work may still use memory of this frame and of the caller. Only the first failure is reported.
   for (uint32_t s = 0; s < streams_.size(); ++s) {
     Result<Event> event = plan_->streams[s]->make_event();
     if (!event.ok()) continue;

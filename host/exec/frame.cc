@@ -13,7 +13,7 @@ void* shift(void* data, uint64_t bytes) {
   return data == nullptr ? nullptr : static_cast<std::byte*>(data) + bytes;
 }
 
-/// What of a descriptor the plan knows.
+/// The fields of a descriptor that the plan knows.
 tenon_tensor describe(const Slot& slot) {
   tenon_tensor tensor{};
   tensor.kind = slot.value_kind;
@@ -37,7 +37,7 @@ bool same_place(const tenon_tensor& a, const tenon_tensor& b) {
 }
 
 void move_to(tenon_tensor* tensor, const tenon_tensor& from, uint64_t byte_offset) {
-  if (from.kind != TENON_KIND_TENSOR) {  // a handle, or the absence of one: it has no views
+  if (from.kind != TENON_KIND_TENSOR) {  // a handle or an absent value: neither has views
     *tensor = from;
     return;
   }
@@ -76,8 +76,8 @@ std::string Frame::largest_value_in(uint32_t slab) const {
       largest = &slot;
   }
   if (largest == nullptr) return "the plan's memory";
-  return str_cat("memory that holds ", label_of_value(executable_.graph(), largest->value), " with ",
-                 largest->bytes, " bytes");
+  return str_cat("memory for ", label_of_value(executable_.graph(), largest->value), " with ", largest->bytes,
+                 " bytes");
 }
 
 Status Frame::allocate() {
@@ -233,7 +233,7 @@ Result<ValueRef> Frame::take_output(uint32_t index) const {
   if (slot.is_whole_value()) return slot.value;
   if (!slot.value || plan_->slots[plan_->outputs[index]].kind != SlotKind::kDynamic)
     return copy_tensor(tensor);
-  // Another shape over memory made during the Run: keep that memory as long as the new value.
+  // The output is a view, of another shape, of memory made during the Run: the new value keeps that memory alive.
   tenon_value* owner = ValueRef(slot.value).release();
   Result<ValueRef> view = wrap_tensor(
       tensor, [](void* held) { ValueRef::adopt(static_cast<tenon_value*>(held)); }, owner);

@@ -1,9 +1,8 @@
-// A frame: the memory of one Run of a plan, with every descriptor and argument filled in. One Run at a time;
-// pooled and used again, so that the static way through a Run allocates nothing, locks nothing and looks
-// nothing up.
+// A frame: the memory of one Run of a plan, with every descriptor and argument filled in. A frame serves one Run at
+// a time and is reused, so a Run with static shapes allocates nothing, takes no lock and looks nothing up.
 //
-// Values whose shape only the Run knows are made by dynamic steps and held by their slot until nobody needs
-// them.
+// A value whose shape is known only during the Run is made by a dynamic step and held by its slot until its last
+// reader is done.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +18,24 @@
 
 namespace tenon::runtime {
 
-/// What a slot holds during a Run.
 struct FrameSlot {
   tenon_tensor tensor{};           // as providers of the slot's domain see it
-  std::vector<int64_t> dims;       // of a dynamic slot: `tensor.dims` points here
-  ValueRef value;                  // keeps host memory, or is the handle
-  std::shared_ptr<Buffer> buffer;  // keeps memory of a device
+  std::vector<int64_t> dims;       // dynamic slots: `tensor.dims` points here
+  ValueRef value;                  // owns the host memory, or is the handle
+  std::shared_ptr<Buffer> buffer;  // owns the device memory
 
-  /// True when `value` is exactly this tensor.
+  /// True when `tensor` shows all of `value`, in the same shape.
   bool is_whole_value() const;
 };
 
 class Frame;
 
-/// The arguments of one step. Host steps find their frame through it.
+/// The arguments of one step. Steps that the executor runs itself find their frame here.
 struct StepArgs : tenon_run_args {
   Frame* frame = nullptr;
   uint32_t index = 0;
 };
 
-/// One entry of the list that a Run walks.
 struct Step {
   tenon_status (*run)(const tenon_run_args* args, tenon_error* error) = nullptr;
   const StepArgs* args = nullptr;
@@ -46,7 +43,7 @@ struct Step {
 
 class Frame final : public OutputSink {
  public:
-  /// Takes memory for all slabs. `executable` outlives the frame.
+  /// Allocates all slabs, streams and events. `executable` must outlive the frame.
   static Result<std::unique_ptr<Frame>> make(const Executable& executable, std::shared_ptr<const Plan> plan);
   ~Frame() override;
 
@@ -54,23 +51,22 @@ class Frame final : public OutputSink {
   const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
   const Executable& executable() const { return executable_; }
 
-  /// The caller's memory for input `index`, whose type and shape are those of the plan. It must stay until
-  /// the Run is over. `owner` (may be empty) lets values of the Run share it.
+  /// Sets the caller's memory for input `index`, with the plan's type and shape. It must stay valid until the Run is
+  /// over. `owner` (may be empty) lets values of the Run share it.
   void bind_input(uint32_t index, const tenon_tensor& tensor, ValueRef owner = {});
   /// True when the caller must give memory for output `index` before a Run, with the dims of `output_slot`.
   bool needs_output(uint32_t index) const { return output_slot(index).kind == SlotKind::kOutput; }
   const Slot& output_slot(uint32_t index) const { return plan_->slots[plan_->outputs[index]]; }
   void bind_output(uint32_t index, void* data);
 
-  /// Walks all steps. On failure nothing is under way any more and no output is valid.
+  /// Runs all steps. After a failure no work is under way and no output is valid.
   Status run(RunContext& context);
 
-  /// After a Run: what output `index` holds; borrowed.
+  /// After a Run: the descriptor of output `index`; borrowed.
   const tenon_tensor& output(uint32_t index) const { return slots_[plan_->outputs[index]].tensor; }
-  /// After a Run: a value of its own for an output whose memory is not the caller's. Shares what was made
-  /// during the Run, copies what belongs to the caller, the plan or the model.
+  /// After a Run: a new value for an output that is not in the caller's memory. Copies memory that the Run did not make.
   Result<ValueRef> take_output(uint32_t index) const;
-  /// Lets go of everything that was made during the Run, and of the inputs' owners.
+  /// Releases everything that was made during the Run, and the owners of the inputs.
   void clear();
 
   // For steps.
@@ -84,21 +80,21 @@ class Frame final : public OutputSink {
   Stream& stream(uint32_t index) { return streams_[index]; }
   Event& event(uint32_t index) { return events_[index]; }
   Binding& binding(uint32_t step) { return bindings_[step]; }
-  /// Addresses of the step changed since it was bound.
+  /// Not 0 when an address of the step changed since it was bound.
   uint8_t& stale(uint32_t step) { return stale_[step]; }
-  /// Keeps the reason for the executor and gives its code.
+  /// Stores the reason for the executor and returns its code.
   tenon_status fail(Status status);
-  /// Drops what dynamic slots hold.
+  /// Drops the values and buffers of dynamic slots.
   void release(std::span<const SlotIndex> slots);
 
-  // OutputSink: outputs that a dynamic step makes.
+  // OutputSink, for dynamic steps.
   Status alloc_output(uint64_t step, uint32_t output, std::span<const int64_t> dims,
                       tenon_tensor* out_tensor) override;
   Status set_strings(uint64_t step, uint32_t output, ValueRef value) override;
   Status set_object(uint64_t step, uint32_t output, ValueRef value) override;
   Result<ValueRef> value_from_input(uint64_t step, uint32_t input) override;
 
-  /// Makes memory for a dynamic slot, or checks that a planned one fits. Fills its descriptor.
+  /// Allocates memory for a dynamic slot and fills its descriptor, or checks that a planned slot fits.
   Status make_room(SlotIndex slot, uint32_t dtype, std::span<const int64_t> dims, tenon_stream* stream);
   void hold(SlotIndex slot, ValueRef value);
 
@@ -125,8 +121,8 @@ class Frame final : public OutputSink {
   std::vector<tenon_tensor> tensors_;
   std::vector<StepArgs> args_;
   std::vector<Step> steps_;
-  std::vector<Binding> bindings_;  // per step, when some provider binds
-  std::vector<uint8_t> stale_;     // per step; never set while nobody binds
+  std::vector<Binding> bindings_;  // per step; empty where the provider does not bind
+  std::vector<uint8_t> stale_;     // per step, see stale()
   RunContext* context_ = nullptr;
   const uint32_t* cancel_ = nullptr;
   Status failure_;

@@ -1,4 +1,4 @@
-// Outputs that are made while a step runs, in memory of their own.
+// Outputs whose memory is allocated while a step runs.
 #include <algorithm>
 
 #include "host/exec/frame.h"
@@ -9,7 +9,7 @@ namespace {
 
 Status wrong_shape(const Executable& executable, const Slot& slot, std::span<const int64_t> dims) {
   return internal_error("value '", executable.graph().value(slot.value).name, "' was planned as ",
-                        ir::Shape::of(slot.dims).to_string(), " and made as ",
+                        ir::Shape::of(slot.dims).to_string(), ", but the provider made it as ",
                         ir::Shape::of({dims.begin(), dims.end()}).to_string());
 }
 
@@ -59,11 +59,11 @@ void Frame::hold(SlotIndex s, ValueRef value) {
 Status Frame::alloc_output(uint64_t step, uint32_t output, std::span<const int64_t> dims,
                            tenon_tensor* out_tensor) {
   const PlanStep& planned = plan_->steps[step];
-  if (output >= planned.outputs.size()) return invalid_input("there is no output ", output);
+  if (output >= planned.outputs.size()) return invalid_input("the step has no output ", output);
   const SlotIndex s = planned.outputs[output];
   const uint32_t dtype = output_tensors(static_cast<uint32_t>(step))[output].dtype;
   if (dtype == TENON_STRING || plan_->slots[s].value_kind != TENON_KIND_TENSOR) {
-    return invalid_input("output ", output, " is no numeric tensor");
+    return invalid_input("output ", output, " is not a numeric tensor");
   }
   tenon_stream* stream = planned.stream == plan::kNone ? nullptr : streams_[planned.stream].handle();
   RETURN_IF_ERROR(make_room(s, dtype, dims, stream));
@@ -73,14 +73,14 @@ Status Frame::alloc_output(uint64_t step, uint32_t output, std::span<const int64
 
 Status Frame::set_strings(uint64_t step, uint32_t output, ValueRef value) {
   const PlanStep& planned = plan_->steps[step];
-  if (output >= planned.outputs.size()) return invalid_input("there is no output ", output);
+  if (output >= planned.outputs.size()) return invalid_input("the step has no output ", output);
   hold(planned.outputs[output], std::move(value));
   return ok_status();
 }
 
 Status Frame::set_object(uint64_t step, uint32_t output, ValueRef value) {
   const PlanStep& planned = plan_->steps[step];
-  if (output >= planned.outputs.size()) return invalid_input("there is no output ", output);
+  if (output >= planned.outputs.size()) return invalid_input("the step has no output ", output);
   const SlotIndex s = planned.outputs[output];
   if (plan_->slots[s].kind != SlotKind::kDynamic)
     return invalid_input("output ", output, " is a tensor of fixed shape");
@@ -90,7 +90,7 @@ Status Frame::set_object(uint64_t step, uint32_t output, ValueRef value) {
 
 Result<ValueRef> Frame::value_from_input(uint64_t step, uint32_t input) {
   const PlanStep& planned = plan_->steps[step];
-  if (input >= planned.inputs.size()) return invalid_input("there is no input ", input);
+  if (input >= planned.inputs.size()) return invalid_input("the step has no input ", input);
   const FrameSlot& slot = slots_[planned.inputs[input]];
   if (slot.tensor.kind != TENON_KIND_TENSOR) return ValueRef::share(slot.tensor.object);
   if (slot.is_whole_value()) return slot.value;

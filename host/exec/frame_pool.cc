@@ -7,7 +7,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// The types to plan with: what the caller brings, or the graph's own type where that says more.
+/// The types to plan with: those of the arguments for tensors, the graph's own for other kinds of values.
 std::vector<ir::Type> types_of(const Executable& executable, std::span<const Argument> arguments) {
   std::vector<ir::Type> types;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -83,8 +83,8 @@ Result<std::shared_ptr<const Plan>> FramePool::find_plan(const Executable& execu
     const std::lock_guard lock(mutex_);
     if (const std::shared_ptr<Entry> entry = entries_.find(signature)) return entry->plan;
   }
-  // Without the lock: other signatures run on meanwhile. Two threads may make the same plan; the later one
-  // stays.
+  // The plan is made without the lock, so that other signatures can run meanwhile. Two threads may make the same
+  // plan; the later one stays.
   ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
                    make_plan(executable, types_of(executable, arguments), signature));
   auto entry = std::make_shared<Entry>();
@@ -110,7 +110,7 @@ void FramePool::put_idle(std::unique_ptr<Frame> frame) {
   if (!kept) return;
   try {
     entry->idle.push_back(std::move(frame));
-  } catch (const std::bad_alloc&) {  // the next Run makes another
+  } catch (const std::bad_alloc&) {  // the frame is freed; the next Run makes another
   }
 }
 

@@ -1,7 +1,7 @@
-// The plans of one executable, by signature, and idle frames of them.
+// The plans of one executable, by signature, and their idle frames.
 //
-// A Run takes a frame and gives it back. In the common case (the same shapes as last time) each is one atomic
-// exchange; a lock is taken only when shapes change or more Runs are under way than before.
+// A Run takes a frame and gives it back. When the shapes are those of the last Run, each of the two is one atomic
+// exchange. A lock is taken only when shapes change or more Runs are under way than before.
 #pragma once
 
 #include <functional>
@@ -18,29 +18,28 @@
 
 namespace tenon::runtime {
 
-/// The signature of a Run with these inputs.
 plan::Signature signature_of(std::span<const Argument> arguments);
 
 /// Thread-safe.
 class FramePool {
  public:
-  /// At most `keep_plans` plans whose frames together take `keep_bytes` (0: no limit) are kept.
+  /// Keeps at most `keep_plans` plans, whose slabs take at most `keep_bytes` (0: no limit) with one frame for each.
   FramePool(size_t keep_plans, uint64_t keep_bytes);
   ~FramePool();
   FramePool(const FramePool&) = delete;
   FramePool& operator=(const FramePool&) = delete;
 
-  /// A frame for the shapes of the arguments; plans when these shapes are new. When the session's memory does not
-  /// reach, idle frames go first. `executable` owns the pool.
+  /// A frame for the shapes of the arguments. Plans new shapes. Frees all idle frames when the session's memory limit
+  /// is reached. `executable` owns the pool.
   Result<std::unique_ptr<Frame>> take(const Executable& executable, std::span<const Argument> arguments);
   void give_back(std::unique_ptr<Frame> frame);
 
-  /// The plan for a signature, made when there is none.
+  /// The plan for a signature. Makes it when there is none.
   Result<std::shared_ptr<const Plan>> find_plan(const Executable& executable,
                                                 std::span<const Argument> arguments,
                                                 plan::Signature signature);
 
-  /// From the most recently used one on.
+  /// Visits the most recently used plan first.
   void for_each_plan(const std::function<void(const Plan&)>& visit) const;
 
  private:
@@ -51,7 +50,7 @@ class FramePool {
   static constexpr size_t kMaxIdle = 64;
 
   std::unique_ptr<Frame> take_idle(const plan::Signature& signature);
-  /// Frees the memory of all frames that are not in use; false when there are none.
+  /// Frees idle frames; false when there are none.
   bool drop_idle();
   void put_idle(std::unique_ptr<Frame> frame);
 

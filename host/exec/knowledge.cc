@@ -67,7 +67,7 @@ Status Knowledge::infer_node(const ir::Node& node) {
   for (size_t i = 0; i < node.outputs.size() && i < types.size(); ++i) {
     const ir::ValueId v = node.outputs[i];
     if (v == ir::kNone) continue;
-    // A contradiction is for the provider to tell when the node runs.
+    // When the graph's type contradicts the inferred one, the inferred one is used: the provider reports the error.
     set_type(v, ops::merge_types(graph_->value(v).type, types[i]).value_or(types[i]));
   }
   return ok_status();

@@ -1,8 +1,7 @@
-// What planning knows about the values of a graph for one shape signature: types with the dims that are
-// known, and the values of small tensors that follow from shapes alone.
+// What planning knows about the values of a graph for one shape signature: their types with all known dims, and
+// the values of small tensors that can be computed from shapes and constants.
 //
-// The same code serves a whole graph when a plan is made and a single step whose shapes are known only during
-// a Run.
+// Used for a whole graph when a plan is made, and for a dynamic step during a Run.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +14,26 @@
 
 namespace tenon::runtime {
 
-/// Values larger than this take no part in shape arithmetic.
+/// Larger tensors are not used in shape arithmetic.
 inline constexpr int64_t kMaxKnownElements = 4096;
 
 class Knowledge {
  public:
-  /// Constants of the graph, which is borrowed, are known from the start.
+  /// `graph` is borrowed. Its constants are known from the start.
   explicit Knowledge(const ir::Graph& graph) : graph_(&graph) {}
 
-  /// The type set, or else the graph's own.
+  /// The type that was set, else the graph's own.
   const ir::Type& type(ir::ValueId value) const;
   void set_type(ir::ValueId value, ir::Type type) { types_[value] = std::move(type); }
   /// Null when the value is not known.
   ir::TensorPtr value(ir::ValueId value) const;
   void set_value(ir::ValueId value, ir::TensorPtr tensor);
 
-  /// A tensor whose dims are all known, or something that is no tensor and so has no dims.
+  /// True for a tensor whose dims are all known, and for other known kinds of values, which have no dims.
   bool shape_known(ir::ValueId value) const;
 
-  /// Infers the outputs of nodes, which come in topological order, and merges what is found with the graph's
-  /// own types. Nodes with nested graphs keep the graph's types. Errors name the node.
+  /// Infers the outputs of `nodes`, given in topological order, and merges them with the graph's types. Nodes with
+  /// nested graphs keep the graph's types. Errors name the node.
   Status infer(std::span<const ir::NodeId> nodes);
 
   const ir::Graph& graph() const { return *graph_; }

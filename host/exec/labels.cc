@@ -15,8 +15,7 @@ std::string label_of_largest(const ir::Graph& graph, const Plan& plan, bool of_h
     if (largest == nullptr || slot.bytes > largest->bytes) largest = &slot;
   }
   if (largest == nullptr) return "the workspaces of the plan";
-  return str_cat("a plan whose largest is ", label_of_value(graph, largest->value), " with ", largest->bytes,
-                 " bytes");
+  return str_cat("a plan (largest: ", label_of_value(graph, largest->value), ", ", largest->bytes, " bytes)");
 }
 
 }  // namespace tenon::runtime

@@ -1,4 +1,4 @@
-// A part of a graph that is ready to be planned: a compiled claim, or a control-flow node with its bodies.
+// A part of a graph, ready to be planned: a compiled claim, or a control-flow node with its bodies.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Executable;
 struct Body {
   std::string attribute;  // "then_branch", "body"
   std::unique_ptr<Executable> executable;
-  /// For each capture of the body, in its order: which input of the part it is.
+  /// Per capture of the body: the input of the part that holds it.
   std::vector<uint32_t> captures;
 };
 
@@ -27,8 +27,8 @@ struct Body {
 struct Part {
   std::string label;              // "node 'conv1' (Conv)"
   std::vector<ir::NodeId> nodes;  // in topological order
-  /// In the order that Run uses. Of a control-flow node: the node's own inputs by position (kNone where
-  /// missing, constants among them), then what its bodies capture; outputs by position.
+  /// In the order of the run call. For a control-flow node: the node's inputs by position (kNone where missing,
+  /// constants included), then the captures of its bodies; outputs by position.
   std::vector<ir::ValueId> inputs, outputs;
   std::vector<bool> shape_inputs;                                  // per input: read by Prepare
   std::vector<const MemoryDomain*> input_domains, output_domains;  // never null
@@ -38,11 +38,11 @@ struct Part {
   std::shared_ptr<const Program> program;  // null for control flow, and for claims with static shapes
   partition::Claim claim;
   std::vector<Body> bodies;
-  /// What runs a control-flow node, in the form of a provider's run slot; null otherwise.
+  /// Runs a control-flow node, with the signature of a provider's run slot. Null for other parts.
   tenon_status (*run_control_flow)(const tenon_run_args* args, tenon_error* error) = nullptr;
 
   bool is_control_flow() const { return instance == nullptr; }
-  /// Its Runs may return before the work is done.
+  /// True when the provider's run call may return before the work is done.
   bool is_asynchronous() const { return instance != nullptr && instance->has_streams(); }
 };
 

@@ -100,7 +100,7 @@ class Layout {
         return std::move(status).with_context(label_of_largest(executable_.graph(), *plan_, true));
     }
     if (context.device_limit != 0 && device > context.device_limit) {
-      return limit_exceeded("the plan needs ", device, " bytes of device memory, memory.device_limit is ",
+      return limit_exceeded("the plan needs ", device, " bytes of device memory, but memory.device_limit is ",
                             context.device_limit, "; raise it, or use smaller shapes")
           .with_context(label_of_largest(executable_.graph(), *plan_, false));
     }
@@ -128,7 +128,7 @@ class Layout {
     }
     for (uint32_t i = 0; i < plan_->steps.size(); ++i) {
       const PlanStep& step = plan_->steps[i];
-      if (step.kind != StepKind::kRun) continue;  // all others look at the slots when they run
+      if (step.kind != StepKind::kRun) continue;  // all others read the slots when they run
       uint32_t tensor = step.first_tensor;
       for (SlotIndex s : step.inputs) add_patch(s, tensor++, i);
       for (SlotIndex s : step.outputs) add_patch(s, tensor++, i);

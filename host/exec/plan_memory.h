@@ -1,5 +1,5 @@
-// The last step of planning: where every slot's bytes are, where a frame's descriptors stand, and which of
-// them must be patched when the caller's memory changes.
+// The last stage of planning: places slots in memory, numbers a frame's descriptors, and lists those that change with
+// the caller's memory.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,7 @@
 
 namespace tenon::runtime {
 
-/// Fills slots' places, slabs, workspaces, releases, patches and tensor indices. `finished_at`: per step, see
-/// plan::Step.
+/// `finished_at`: per step, as in plan::Step. LIMIT_EXCEEDED when the plan does not fit into the session's memory.
 Status lay_out(const Executable& executable, std::vector<uint32_t> finished_at, Plan* plan);
 
 }  // namespace tenon::runtime

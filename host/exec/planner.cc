@@ -96,7 +96,7 @@ class Planner {
     return part.is_asynchronous() ? fetch_outputs(part) : ok_status();
   }
 
-  /// What the host will read is copied behind the work that makes it, so that it is in the same submission.
+  /// Copies outputs for the host right behind the work that makes them, in the same submission.
   Status fetch_outputs(const Part& part) {
     for (size_t o = 0; o < part.outputs.size(); ++o) {
       if (part.output_domains[o]->is_host() || read_on_host_.count(part.outputs[o]) == 0) continue;
@@ -118,12 +118,12 @@ class Planner {
     return schedule_.make_slot(value, part.output_domains[o], known);
   }
 
-  /// A shape that nobody can vouch for before the Run: what a model declares may be a leftover of its export.
+  /// Drops a shape that is not certain before the Run: a model's declaration may be left over from its export.
   void forget_shape(ir::ValueId value) {
     ir::Type type = knowledge_.type(value);
     if (!type.is_tensor()) return;
     for (ir::Dim& dim : type.shape.dims) dim = ir::Dim();
-    if (type.shape.dims.empty()) type.shape = ir::Shape();  // "scalar" is a claim, too
+    if (type.shape.dims.empty()) type.shape = ir::Shape();  // rank 0 may be wrong, too
     knowledge_.set_type(value, std::move(type));
   }
 

@@ -12,9 +12,8 @@
 
 namespace tenon::runtime {
 
-/// `input_types`: one per input of the executable. Tensors have concrete shapes; one without a shape gives a
-/// plan that learns it during the Run. Errors name the node: shapes that contradict an operator, a provider
-/// that refuses them, values that do not fit into memory.
+/// `input_types`: one per input of the executable, with concrete shapes. A shape that is missing is learned during the
+/// Run. Errors name the node: shapes that its operator or provider refuses, or a value that does not fit into memory.
 Result<std::shared_ptr<const Plan>> make_plan(const Executable& executable,
                                               std::span<const ir::Type> input_types,
                                               plan::Signature signature);

@@ -10,7 +10,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// Types of all values that the part's nodes touch, with the dims of this signature.
+/// Types of the nodes' values with the dims of this signature.
 std::unordered_map<ir::ValueId, ir::Type> concrete_types(const Part& part, const Knowledge& knowledge) {
   std::unordered_map<ir::ValueId, ir::Type> types;
   const auto add = [&](ir::ValueId v) {
@@ -23,7 +23,7 @@ std::unordered_map<ir::ValueId, ir::Type> concrete_types(const Part& part, const
   return types;
 }
 
-/// Descriptors of a part's inputs for Prepare, and what they point to.
+/// Descriptors of a part's inputs for Prepare, and the memory that they point to.
 struct InputDescriptors {
   std::vector<tenon_tensor> tensors;
   std::vector<std::vector<int64_t>> dims;
@@ -58,7 +58,7 @@ Status describe_input(const ExecutableContext& context, const Part& part, const 
   return ok_status();
 }
 
-/// Shapes that inference knows, one entry per value asked for; null where it does not.
+/// The inferred shapes of `values`: null where a shape is unknown, Prepared::no_shape() for a value that has none.
 class KnownDims {
  public:
   KnownDims(const Knowledge& knowledge, const std::vector<ir::ValueId>& values) : dims_(values.size()) {

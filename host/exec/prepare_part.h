@@ -1,5 +1,5 @@
-// Prepares a part for known shapes; compiles it first when its claim asks for concrete shapes. Used while
-// planning and, for shapes that only a Run brings, during it.
+// Prepares a part for known shapes. Compiles it first when its claim asks for static shapes. Used while planning,
+// and during a Run for shapes that are known only then.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,22 @@
 
 namespace tenon::runtime {
 
-/// What a compile of `part` sees of `graph`. `types`: for claims with static shapes, else null.
+/// Compiles `part` of `graph`. `types`: concrete types of its values for a claim with static shapes, else null.
 Result<std::shared_ptr<Program>> compile_part(
     const ir::Graph& graph, const ExecutableContext& context, const Part& part,
     const std::unordered_map<ir::ValueId, ir::Type>* types = nullptr);
 
-/// LIMIT_EXCEEDED, naming node and value, when an output whose shape inference knows is larger than the session's
-/// memory. Asked before Prepare, which may make tables as long as the output.
+/// LIMIT_EXCEEDED, naming node and value, when an output of inferred shape is larger than the session's memory. To be
+/// called before Prepare, in which a provider may build tables of that size.
 Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge);
-/// The same for the shapes that Prepare answered.
+/// The same for the shapes that Prepare returned.
 Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge,
                    const Prepared& prepared);
 
 /// True when Prepare can be called: the shapes of all inputs and the values of all shape inputs are known.
 bool can_prepare(const Part& part, const Knowledge& knowledge);
 
-/// `knowledge` has been asked to infer the part's nodes.
+/// The part's nodes must have been inferred in `knowledge`.
 Result<std::shared_ptr<const Prepared>> prepare_part(const ExecutableContext& context, const Part& part,
                                                      const Knowledge& knowledge);
 

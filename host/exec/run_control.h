@@ -1,5 +1,4 @@
-// What one Run brings along: how it may be stopped, where it is recorded, its scratch memory and its workers.
-// Shared by the frames of all nested graphs that it enters.
+// The state of one Run, shared by the frames of all its graphs: stop, trace, scratch memory and workers.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ struct RunControl {
   Stop stop;
   Trace* trace = nullptr;
 
-  /// Something must be looked at between steps.
+  /// True when the executor must check for a stop, or record, between steps.
   bool is_watched() const { return stop.is_set() || trace != nullptr; }
   /// CANCELLED or DEADLINE_EXCEEDED.
   Status check() const { return stop.check({}); }
@@ -25,14 +24,14 @@ struct RunControl {
 /// Nanoseconds of the steady clock.
 inline int64_t now_ns() { return steady_now_ns(); }
 
-/// One Run at a time; reused by the next one.
+/// Serves one Run at a time; the next Run reuses it.
 struct RunContext {
   RunContext() { run.scratch = &scratch; }
 
-  /// What stops the Run that begins: `cancel` (may be null), and `deadline_ns` from now (0: none). Kernels see both in
-  /// the word of control.stop.
+  /// Before a Run: sets `cancel` (may be null) and a deadline `deadline_ns` from now (0: none). Kernels see both in the
+  /// word of control.stop.
   Status begin(const uint32_t* cancel, int64_t deadline_ns);
-  /// After the Run: nothing reads `cancel` any more, the workers rest.
+  /// After the Run: releases the workers and clears the alarm. `cancel` is not read any more.
   void end();
 
   ScratchArena scratch;

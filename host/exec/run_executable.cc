@@ -16,7 +16,7 @@ Status does_not_fit(const Executable& executable, size_t output, const tenon_ten
                    ir::Shape::of({tensor.dims, tensor.dims + tensor.rank}).to_string());
   };
   return invalid_input("output '", executable.graph().value(executable.outputs()[output]).name, "' is ",
-                       text(made), ", the value given for it is ", text(given));
+                       text(made), ", but the value given for it is ", text(given));
 }
 
 bool fits(const tenon_tensor& given, const tenon_tensor& made) {
@@ -24,7 +24,7 @@ bool fits(const tenon_tensor& given, const tenon_tensor& made) {
          std::equal(given.dims, given.dims + given.rank, made.dims, made.dims + made.rank);
 }
 
-/// A frame that goes back to its pool.
+/// Gives a frame back to its pool.
 class Lease {
  public:
   Lease(FramePool& pool, std::unique_ptr<Frame> frame) : pool_(pool), frame_(std::move(frame)) {}
@@ -42,13 +42,13 @@ class Lease {
   std::unique_ptr<Frame> frame_;
 };
 
-/// Memory for the outputs whose shape is known: the caller's or new.
+/// Binds memory for the outputs whose shape is known: the caller's, or new.
 Status bind_outputs(const Executable& executable, Frame& frame, std::span<ValueRef> outputs) {
   for (uint32_t o = 0; o < outputs.size(); ++o) {
     if (!frame.needs_output(o)) continue;
     const tenon_tensor& planned = frame.output(o);
     if (!outputs[o]) {
-      // Two outputs may be one value: the second is copied from the first afterwards.
+      // Two outputs may be the same value: the second is copied from the first after the Run.
       const SlotIndex slot = frame.plan().outputs[o];
       const auto first = std::find(frame.plan().outputs.begin(), frame.plan().outputs.end(), slot);
       if (first - frame.plan().outputs.begin() < o) continue;
@@ -66,7 +66,7 @@ Status bind_outputs(const Executable& executable, Frame& frame, std::span<ValueR
   return ok_status();
 }
 
-/// What did not go straight into the caller's memory.
+/// Collects the outputs that the Run did not write into the caller's memory.
 Status collect_outputs(const Executable& executable, Frame& frame, std::span<ValueRef> outputs) {
   for (uint32_t o = 0; o < outputs.size(); ++o) {
     const tenon_tensor& made = frame.output(o);

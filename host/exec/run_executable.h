@@ -1,5 +1,4 @@
-// One Run of an executable on values: finds or makes a frame, binds, runs, collects. For the bodies of
-// control flow, and for a session's Run by name.
+// One Run of an executable on values, for the bodies of control flow and for a session's Run by name.
 #pragma once
 
 #include <span>
@@ -12,20 +11,20 @@
 
 namespace tenon::runtime {
 
-/// An input. The tensor's memory stays until the Run is over. `owner`, when not empty, is what holds that
-/// memory, and may become part of an output; without it, outputs that show an input are copies.
+/// An input. The tensor's memory must stay valid until the Run is over. `owner` (may be empty) holds that memory and
+/// lets outputs share it; without an owner they are copies.
 struct Argument {
   tenon_tensor tensor{};
   ValueRef owner;
 
   Argument() = default;
   explicit Argument(const tenon_tensor& described) : tensor(described) {}
-  /// The whole value, shared. An empty reference is an empty optional.
+  /// Shares the whole value. An empty reference is an empty optional.
   explicit Argument(ValueRef value);
 };
 
-/// `arguments`: one per input of the executable. `outputs`: one per output; an entry that is not empty on
-/// entry is the caller's own value, written in place when type and shape fit and an error otherwise.
+/// `arguments`: one per input of the executable. `outputs`: one per output; an entry that is not empty is the caller's
+/// own value and is written in place. INVALID_INPUT when its type or shape does not fit.
 Status run_executable(const Executable& executable, RunContext& context, std::span<const Argument> arguments,
                       std::span<ValueRef> outputs);
 

@@ -13,7 +13,6 @@ const ir::Type& innermost(const ir::Type& type) {
   return *at;
 }
 
-/// Kind, element type and, where known, dims and bytes.
 void describe(const ir::Type& type, Slot* slot) {
   slot->value_kind =
       type.kind == ir::ValueKind::kUnknown ? uint32_t{TENON_KIND_TENSOR} : static_cast<uint32_t>(type.kind);
@@ -25,7 +24,7 @@ void describe(const ir::Type& type, Slot* slot) {
     slot->bytes = static_cast<uint64_t>(bytes);
 }
 
-/// Fixed memory can be given to it: no strings, handles or unknown things.
+/// True when the size in bytes is known before a Run: not for strings, handles and unknown types.
 bool has_fixed_size(const ir::Type& type) {
   int64_t bytes = 0;
   return type.is_tensor() && type.element != ir::ElementType::kString &&
@@ -114,14 +113,14 @@ Result<SlotIndex> Schedule::copy_slot(SlotIndex from, const MemoryDomain* domain
   const Slot source = plan_->slots[from];
   if (source.value_kind != TENON_KIND_TENSOR || source.dtype == TENON_STRING) {
     return internal_error("value '", executable_.graph().value(source.value).name,
-                          "' is no numeric tensor and cannot leave host memory");
+                          "' is not a numeric tensor and cannot leave host memory");
   }
   const SlotIndex to = make_slot(source.value, domain, source.kind != SlotKind::kDynamic);
   PlanStep step;
   step.kind = StepKind::kCopy;
   step.inputs = {from};
   step.outputs = {to};
-  // The copy is queued behind the work that made the value, or before the work that reads it.
+  // The copy goes on the stream of the step that made the value, else on the stream of its reader.
   if (copies_directly(any_place(domain), any_place(source.domain))) {
     const uint32_t maker = writers_[from].stream;
     if (maker != plan::kNone && &plan_->streams[maker]->device() == source.domain->device) {
@@ -217,7 +216,7 @@ std::vector<uint32_t> Schedule::finished_at() const {
     const PlanStep& step = plan_->steps[s];
     if (step.kind == StepKind::kSignal) signal_of[step.event] = s;
     if (step.kind != StepKind::kWait) continue;
-    for (uint32_t before = signal_of[step.event]; before-- > 0;) {  // what the event covers
+    for (uint32_t before = signal_of[step.event]; before-- > 0;) {  // the steps that the event covers
       const PlanStep& work = plan_->steps[before];
       if (work.stream != step.stream || work.kind == StepKind::kSignal || work.kind == StepKind::kWait)
         continue;

@@ -1,5 +1,5 @@
-// The order of steps and the slots they work on: inserts copies where a value is needed in another domain,
-// and the signals and waits that keep asynchronous streams, other providers and the host in step.
+// The order of steps, and their slots. Inserts a copy where a value is needed in another domain, and the signals and
+// waits that synchronise streams with each other and with the host.
 #pragma once
 
 #include <memory>
@@ -15,24 +15,23 @@ namespace tenon::runtime {
 
 class Schedule {
  public:
-  /// Fills `plan`. Everything is borrowed.
+  /// Fills `plan`. All arguments are borrowed.
   Schedule(const Executable& executable, const Knowledge& knowledge, Plan* plan);
 
-  /// A slot for a value that is made now, in `domain`. Planned when `fixed` and the value's shape and type
-  /// are known.
+  /// A slot in `domain` for a value that the next step makes. Dynamic unless `fixed` and its shape and type are known.
   SlotIndex make_slot(ir::ValueId value, const MemoryDomain* domain, bool fixed);
   SlotIndex make_input(ir::ValueId value);
-  /// The slot that holds the value in `domain`; a copy is scheduled when there is none yet. `reader`: the
-  /// instance that will read it, or null.
+  /// The slot that holds the value in `domain`. Schedules a copy when there is none yet. `reader`: the instance that
+  /// reads it, or null for the host.
   Result<SlotIndex> find_slot(ir::ValueId value, const MemoryDomain* domain,
                               const std::shared_ptr<Instance>& reader);
 
-  /// Appends the step, after the waits that its inputs ask for.
+  /// Appends the step after the waits that its inputs need.
   void add(PlanStep step);
-  /// Waits for all that is still under way. Afterwards nothing may be added.
+  /// Appends waits for all work that is still under way. Call it last.
   void finish();
 
-  /// Per step: the one at whose start its work is known to be done.
+  /// Per step: the wait step after which its work is known to be done; kNone when it is done with the step itself.
   std::vector<uint32_t> finished_at() const;
 
  private:
@@ -63,7 +62,7 @@ class Schedule {
   std::unordered_map<ir::ValueId, std::vector<SlotIndex>> slots_of_;
   std::vector<Writer> writers_;  // per slot
   std::vector<StreamState> streams_;
-  uint32_t running_ = plan::kNone;  // the stream of the island at the end of the list
+  uint32_t running_ = plan::kNone;  // stream of the last step added; kNone: the host
 };
 
 }  // namespace tenon::runtime

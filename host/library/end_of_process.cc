@@ -1,11 +1,11 @@
-// The end of a process: nothing of libtenon is destroyed.
+// Nothing of libtenon is destroyed when the process ends.
 //
-// exit() destroys objects with static storage duration while other threads of the application go on, and a thread that makes
-// a session needs tables of ours and of the ONNX library. Both register their destructors with __cxa_atexit; this one stands
-// before the C library's for the code of this library alone (it is not exported) and lets them be forgotten. Nothing of ours
-// has to be done at the end: memory goes with the process, and what must be told, host/base/fork.h registers by itself.
-// The library is linked to stay mapped after dlclose, where destructors would run too.
+// exit() destroys objects with static storage duration while other threads of the application still run. A thread that
+// makes a session needs the tables of libtenon and of the ONNX library, which register their destructors with
+// __cxa_atexit. This definition replaces the C library's for the code of this library only, because it is not exported,
+// and it drops the destructors. Nothing is lost: the memory goes with the process, and host/base/fork.h registers what
+// must run at the end. libtenon is linked to stay mapped after dlclose, where destructors would run too.
 //
-// Not part of builds with a sanitizer, which must see the destructors.
+// Not part of builds with a sanitizer, which needs the destructors.
 extern "C" __attribute__((visibility("hidden"))) int __cxa_atexit(void (*)(void*), void*, void*);
 extern "C" int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }

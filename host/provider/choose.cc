@@ -11,7 +11,7 @@ std::vector<Entry*> candidates(const Entries& entries, std::string_view id, cons
     if (manifest != nullptr && manifest->id == id && range.contains(manifest->version))
       out.push_back(entry.get());
   }
-  // Entries are in search order, which a stable sort keeps for equal versions.
+  // Entries are in search order. The stable sort keeps that order for equal versions.
   std::stable_sort(out.begin(), out.end(), [](const Entry* a, const Entry* b) {
     if (a->is_explicit() != b->is_explicit()) return a->is_explicit();
     return a->manifest->version > b->manifest->version;

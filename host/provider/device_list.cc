@@ -14,7 +14,7 @@ std::string copy(tenon_str text) {
   return text.data == nullptr ? std::string() : bounded_text(text.data, std::min<uint64_t>(text.size, 1024));
 }
 
-// The part of the struct that the provider knows; the rest is zero.
+// A copy of the part that the provider filled. The rest is zero.
 tenon_device_info extended(const tenon_device_info& given) {
   tenon_device_info info{};
   std::memcpy(&info, &given, std::min<size_t>(given.struct_size, sizeof info));

@@ -9,7 +9,7 @@
 namespace tenon::provider {
 namespace {
 
-// The parts of the ELF format that are needed, 64-bit little-endian, as the generic ABI lays them out.
+// The parts of the ELF format that the reader needs: 64-bit, little-endian, laid out as in the generic ABI.
 struct FileHeader {
   unsigned char ident[16];
   uint16_t type, machine;
@@ -96,10 +96,10 @@ class Reader {
   Status header(BinaryInfo& out) {
     unsigned char ident[16];
     if (!get(0, ident) || std::memcmp(ident, "\177ELF", 4) != 0)
-      return invalid_input("the file is no ELF library");
+      return invalid_input("the file is not an ELF library");
     bool wide = ident[4] == 2, little = ident[5] == 1;
     uint16_t type_and_machine[2];
-    if (!get(16, type_and_machine)) return broken("it ends in its header");
+    if (!get(16, type_and_machine)) return broken("it ends inside its header");
     if (!little) {
       for (uint16_t& word : type_and_machine) word = static_cast<uint16_t>(word << 8 | word >> 8);
     }
@@ -108,7 +108,7 @@ class Reader {
     if (!wide) out.arch += " 32-bit";
     if (!little) out.arch += " big-endian";
     if (!wide || !little) return ok_status();
-    return get(0, header_) ? ok_status() : broken("it ends in its header");
+    return get(0, header_) ? ok_status() : broken("it ends inside its header");
   }
 
   Status programs() {
@@ -119,7 +119,7 @@ class Reader {
     return ok_status();
   }
 
-  // The file position of a virtual address and how many bytes of the file follow it in its segment.
+  // Gives the file position of a virtual address and how many bytes of its segment follow in the file.
   bool locate(uint64_t address, uint64_t& offset, uint64_t& available) const {
     for (const ProgramHeader& program : programs_) {
       if (program.type != kLoad || address < program.address) continue;
@@ -163,7 +163,7 @@ class Reader {
     return ok_status();
   }
 
-  // A terminated string of the table; empty when it runs out of it.
+  // The terminated string at `at` in the string table. Empty when it runs past the table's end.
   std::string string_at(uint64_t at) const {
     if (at >= strings_.size()) return {};
     auto begin = strings_.begin() + static_cast<std::ptrdiff_t>(at);
@@ -171,7 +171,7 @@ class Reader {
     return end == strings_.end() ? std::string() : std::string(begin, end);
   }
 
-  // How many dynamic symbols there are is only told by the hash tables.
+  // Only the hash tables tell how many dynamic symbols there are.
   Result<uint64_t> symbol_count() const {
     uint64_t offset = 0, available = 0;
     if (hash_ != 0) {
@@ -197,7 +197,7 @@ class Reader {
     for (; last < kMaxSymbols; ++last) {
       uint32_t chain = 0;
       if (!get(chains_at + (last - words[1]) * sizeof chain, chain))
-        return broken("its hash chains leave the file");
+        return broken("its hash chains end outside the file");
       if ((chain & 1) != 0) return last + 1;
     }
     return broken("it has too many symbols");
@@ -221,7 +221,7 @@ class Reader {
     bool defined = symbol.section != kUndefined;
     bool visible = visibility == kVisibilityDefault || visibility == kVisibilityProtected;
     bool global = binding == kGlobal || binding == kWeak || binding == kUnique;
-    // A version script makes an absolute symbol of each version's name.
+    // A version script adds an absolute symbol for the name of each version.
     if (!defined || !visible || !global || symbol.section == kAbsolute) return;
     std::string name = string_at(symbol.name);
     constexpr std::string_view kLinkers[] = {"_init", "_fini", "_edata",     "edata",

@@ -13,7 +13,7 @@
 namespace tenon::provider {
 namespace {
 
-// The glob that matches, or null.
+// The first glob that matches, or null.
 const std::string* match(const std::vector<std::string>& globs, const std::string& id) {
   auto found =
       std::find_if(globs.begin(), globs.end(), [&](const std::string& glob) { return glob_match(glob, id); });
@@ -130,8 +130,7 @@ Status Checker::scan(Entry& entry) {
   Refusal code = refusal_from_name(answer.error().refusal());
   if (code == Refusal::kScanCrash || code == Refusal::kScanTimeout) {
     const Manifest& manifest = *entry.manifest;
-    // Where the record cannot be written the library is tried again next time, which is what happens without
-    // one.
+    // If the record cannot be written, the library is tried again next time.
     Status ignored = quarantine_.strike({manifest.file.sha256, manifest.id, manifest.version.to_string(),
                                          entry.file.real_path, std::string(refusal_name(code)),
                                          std::string(answer.error().reason()), 0, 0});

@@ -1,4 +1,4 @@
-// One manifest that was found, with everything learned about it so far; and the checks that learn more.
+// A manifest that was found, what is known about it so far, and the checks that find out more.
 #pragma once
 
 #include <memory>
@@ -16,29 +16,29 @@ namespace tenon::provider {
 struct Entry {
   Found found;
   std::shared_ptr<const Manifest> manifest;  // null when it could not be parsed
-  Status refused;                            // of its own checks; OK as far as `checked` goes
+  Status refused;                            // the refusal of its own checks; OK as far as `checked` says
   CheckLevel checked = CheckLevel::kManifest;
-  CheckedFile file;  // from kFiles on
+  CheckedFile file;  // filled at level kFiles and above
   std::vector<DeviceInfo> devices;
   bool scanned = false;
 
   bool ok() const { return refused.ok(); }
-  /// Places 0-3 win over 4-7.
+  /// Explicit places (0-3) win over the others (4-7).
   bool is_explicit() const { return found.place <= Place::kEnvAddFiles; }
 };
 
-/// The stages of a check, in order. Not thread-safe; the registry's lock protects it.
+/// Runs the stages of a check in order. Not thread-safe; the registry's lock protects it.
 class Checker {
  public:
   explicit Checker(const RegistryOptions& options);
 
-  /// Reads and parses the manifest, then everything that needs nothing but its text.
+  /// Reads and parses the manifest, and runs the checks that need only its text.
   std::shared_ptr<Entry> discover(const Found& found) const;
-  /// Brings the entry up to `level`, unless it is refused before. Fails when memory runs out, which is no verdict.
+  /// Runs the checks up to `level`; stops at a refusal, which is stored in the entry. Fails only when memory runs out.
   Status check(Entry& entry, CheckLevel level);
   /// True when the library is still the file that was checked.
   static bool is_fresh(const Entry& entry);
-  /// Forgets what is known of the library, for example after its file changed.
+  /// Forgets what is known about the library, for example after its file changed.
   static void forget_files(Entry& entry);
 
  private:
@@ -53,7 +53,7 @@ class Checker {
   ScanCache cache_;
 };
 
-/// The state folder that `options` name, or the user's; empty when there is none.
+/// The state folder of `options`, or else the user's. Empty when there is neither.
 std::string state_folder_of(const RegistryOptions& options);
 
 }  // namespace tenon::provider

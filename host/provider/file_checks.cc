@@ -20,23 +20,24 @@ constexpr std::string_view kEntry = "tenon_ep_negotiate";
 
 Status check_content(const ManifestFile& entry, const OpenFile& file, const std::string& real_path) {
   if (file.size() != entry.size) {
-    return refuse(Refusal::kShaMismatch,
-                  str_cat("'", real_path, "' has ", file.size(), " bytes, its manifest says ", entry.size));
+    return refuse(Refusal::kShaMismatch, str_cat("'", real_path, "' has ", file.size(),
+                                                 " bytes, but its manifest says ", entry.size));
   }
   Result<std::string> hash = file.sha256();
   if (!hash) return refuse(Refusal::kShaMismatch, hash.error().message());
   if (*hash == entry.sha256) return ok_status();
-  return refuse(Refusal::kShaMismatch, str_cat("'", real_path, "' has the SHA-256 ", hash->substr(0, 12),
-                                               "..., its manifest says ", entry.sha256.substr(0, 12), "..."));
+  return refuse(Refusal::kShaMismatch,
+                str_cat("'", real_path, "' has the SHA-256 ", hash->substr(0, 12),
+                        "..., but its manifest says ", entry.sha256.substr(0, 12), "..."));
 }
 
-/// A file that the manifest names, open, and where links lead.
+/// An open file that the manifest names, and its path with links resolved.
 struct Opened {
   std::string real_path;
   std::unique_ptr<OpenFile> file;
 };
 
-/// That it is there, that nobody else may write it, and that it is the one of the manifest.
+/// Opens the file and checks, as `trust` demands, that nobody else may write it and that its content is the manifest's.
 Result<Opened> open_checked(const Manifest& manifest, const ManifestFile& entry, std::string_view what,
                             Trust trust) {
   std::error_code error;
@@ -62,8 +63,8 @@ Status check_note(const Manifest& manifest, const BinaryInfo& info) {
     auto found = info.note.find(key);
     std::string given = found == info.note.end() ? "nothing" : "'" + found->second + "'";
     if (found != info.note.end() && found->second == wanted) return ok_status();
-    return refuse(Refusal::kNoteMismatch, str_cat("for '", key, "' the library's note says ", given,
-                                                  ", the manifest '", wanted, "'"));
+    return refuse(Refusal::kNoteMismatch, str_cat("the library's note says ", given, " for '", key,
+                                                  "', but the manifest says '", wanted, "'"));
   };
   RETURN_IF_ERROR(compare("id", manifest.id));
   RETURN_IF_ERROR(compare("version", manifest.version.to_string()));
@@ -109,7 +110,7 @@ Status check_binary(const Manifest& manifest, const OpenFile& file, const std::s
                   str_cat("'", real_path, "' is compiled for ", info->arch, ", this host is ", host_arch()));
   }
   if (!info->is_shared_library)
-    return refuse(Refusal::kLoad, str_cat("'", real_path, "' is no shared library"));
+    return refuse(Refusal::kLoad, str_cat("'", real_path, "' is not a shared library"));
   RETURN_IF_ERROR(check_note(manifest, *info));
   return check_exports(*info);
 }

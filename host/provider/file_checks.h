@@ -1,5 +1,5 @@
-// The checks of a library's file that run no byte of it: who may write it, that it is the file of the
-// manifest, what it exports and what its note says. Of the other files of the manifest: the first two.
+// Checks a library's file without running code of it: who may write it, whether its content is the manifest's,
+// what it exports and what its note says. The manifest's other files get the first two checks.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace tenon::provider {
 
-/// A library that passed.
+/// A library that passed the checks.
 struct CheckedFile {
   std::string real_path;
   FileIdentity identity;
@@ -22,12 +22,12 @@ struct CheckedFile {
   };
   std::vector<Other> others;  // the manifest's `files`
 
-  /// Whether none of them was changed since.
+  /// True when neither the library nor the others changed since the checks.
   bool is_fresh() const;
 };
 
-/// Refusals: E_LOAD (a file is not there, or the library is none), E_FILE_MODE, E_SHA_MISMATCH, E_SIGNATURE, E_ARCH,
-/// E_NOTE_MISMATCH, E_NO_ENTRY, E_EXPORTS, E_DEP_MISSING (a file the manifest requires).
+/// Refusals: E_LOAD (a file is missing or the library is not a shared library), E_FILE_MODE, E_SHA_MISMATCH,
+/// E_SIGNATURE, E_ARCH, E_NOTE_MISMATCH, E_NO_ENTRY, E_EXPORTS, E_DEP_MISSING (a file that the manifest requires).
 Result<CheckedFile> check_files(const Manifest& manifest, config::Trust trust);
 
 }  // namespace tenon::provider

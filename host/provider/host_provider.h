@@ -3,7 +3,8 @@
 
 #include <string>
 
-/// Given to the provider at provider_create, and back to the host in `log`. Lives as long as the provider.
+/// Passed to the provider at provider_create; the provider passes it to the host's `log`. Lives as long as the
+/// provider.
 struct tenon_host_provider {
   std::string id;
   std::string version;

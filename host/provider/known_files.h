@@ -1,4 +1,4 @@
-// What was learnt from the bytes of files, kept for the process: a file is read once as long as it is provably the same.
+// Keeps for the process what was read from files, so that an unchanged file is read only once.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@
 
 namespace tenon::provider {
 
-/// A T for each file. Thread-safe. For variables with static storage duration only.
+/// One T per file. Thread-safe. Only for variables with static storage duration.
 template <class T>
 class KnownFiles {
  public:
-  /// What `read` makes of the file, or what it made of it before when the file did not change since. Not kept: errors, and
-  /// what was read of a file that had just changed, because a further change within the same tick of the file system's
-  /// clock would not show in its identity.
+  /// The result of `read` for the file; an earlier result when the file did not change since. Errors are not kept.
+  /// A result for a file that changed just before is not kept either: a second change within the same tick of the
+  /// file system's clock would not change the file's identity.
   template <class Read>
   Result<std::shared_ptr<const T>> get(const OpenFile& file, Read read) {
     Table& table = table_.get();
@@ -38,7 +38,7 @@ class KnownFiles {
   }
 
  private:
-  static constexpr size_t kMost = 4096;  // paths; beyond, all is learnt again
+  static constexpr size_t kMost = 4096;  // paths; when there are more, all are forgotten
   struct Known {
     FileIdentity identity;
     std::shared_ptr<const T> value;

@@ -14,7 +14,7 @@ Library::~Library() = default;
 
 namespace {
 
-// "boost::dll::shared_library::load() failed (dlerror system message: <text>): <errno text>" -> <text>.
+// Takes <text> out of "boost::dll::shared_library::load() failed (dlerror system message: <text>): <errno text>".
 std::string loader_text(std::string_view text) {
   constexpr std::string_view kBefore = "dlerror system message: ";
   size_t begin = text.find(kBefore);
@@ -31,7 +31,7 @@ Status load(boost::dll::shared_library& library, const std::string& path, boost:
     return out_of_memory("no memory for loading '", path, "'");
   } catch (const std::exception& exception) {
     return Status(StatusCode::kUnavailable, loader_text(exception.what()));
-  } catch (...) {  // an initialiser of the library may throw anything
+  } catch (...) {  // a library's initialiser may throw anything
     return Status(StatusCode::kUnavailable, "an exception left the library's initialisers");
   }
 }
@@ -49,7 +49,7 @@ void* Library::function(const char* name) const {
     if (!impl_->library.has(name)) return nullptr;
     return reinterpret_cast<void*>(&impl_->library.get<void()>(name));
   } catch (const std::bad_alloc&) {
-    throw;  // says nothing of the library
+    throw;  // not the library's fault
   } catch (const std::exception&) {
     return nullptr;
   }

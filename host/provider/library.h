@@ -1,4 +1,4 @@
-// A shared library that is mapped into this process. The only place where one is opened.
+// A shared library that is mapped into this process. No other code opens one.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,14 @@ namespace tenon::provider {
 
 class Library {
  public:
-  /// Maps the library at an absolute path, all symbols bound now and kept local. Error: the loader's own
-  /// text.
+  /// Maps the library at an absolute path. Symbols are bound now and kept local. Errors carry the loader's text.
   static Result<std::shared_ptr<Library>> open(const std::string& path);
-  /// Unmaps it, unless somebody else holds it too.
+  /// Unmaps the library unless it is also open elsewhere.
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  /// The address of an exported function, or NULL.
+  /// The address of an exported function, or null.
   void* function(const char* name) const;
 
  private:
@@ -28,12 +27,11 @@ class Library {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What the loader's text means: E_LIBC (a newer C library is wanted), E_DEP_MISSING (a dependency is not
-/// installed) or E_LOAD. The library itself is known to exist.
+/// Classifies the loader's text: E_LIBC (needs a newer C library), E_DEP_MISSING (a dependency is not installed)
+/// or E_LOAD. The library itself must exist.
 Refusal load_refusal(std::string_view loader_text);
 
-/// Tries to open a library by its name alone, as the loader of the system finds it, and closes it again. OK,
-/// or the loader's own text.
+/// Opens a library by name, as the system's loader finds it, and closes it. Errors carry the loader's text.
 Status try_system_library(const std::string& name);
 
 }  // namespace tenon::provider

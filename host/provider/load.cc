@@ -33,7 +33,7 @@ Result<std::shared_ptr<Build>> build_of(const Manifest& manifest, const LoadCont
   for (const std::shared_ptr<Build>& build : table.all) {
     if (build->real_path != context.real_path) continue;
     if (build->identity == context.identity) return build;
-    // The dynamic loader goes by the path: it would hand out the old file again.
+    // The dynamic loader compares paths, so it would return the old file again.
     if (build->is_mapped) {
       return refuse(Refusal::kLoad,
                     str_cat("'", context.real_path, "' was replaced while its old content is in use"),
@@ -97,19 +97,19 @@ Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Mani
   while (true) {
     if (std::shared_ptr<LoadedProvider> live = build->live.lock()) return live;
     if (!build->has_provider) return LoadedProvider::make(std::move(manifest), build, context);
-    // The last reference is gone, but not yet the provider; a second one must not meet it.
+    // The last reference is gone, but the provider is still being destroyed. A second one must not exist beside it.
     build->gone.wait(lock);
   }
 }
 
-// Called with the build's mutex held.
+// The caller holds the build's mutex.
 Result<std::shared_ptr<LoadedProvider>> LoadedProvider::make(std::shared_ptr<const Manifest> manifest,
                                                              const std::shared_ptr<Build>& build,
                                                              const LoadContext& context) {
   std::shared_ptr<Library> library = build->library;
   if (!library) {
     ASSIGN_OR_RETURN(library, map_library(*manifest, context));
-    // What must stay mapped stays even when the rest fails.
+    // A library that must stay mapped stays even when a later step fails.
     if (!manifest->traits.unloadable) build->library = library;
     build->is_mapped = build->library != nullptr;
   }

@@ -1,4 +1,4 @@
-// Mapping a checked library into this process and making a provider of it.
+// Maps a checked library into this process and makes a provider of it.
 #pragma once
 
 #include <atomic>
@@ -15,21 +15,20 @@ namespace tenon::provider {
 
 class Library;
 
-/// What loading needs beside the manifest.
+/// What loading needs besides the manifest.
 struct LoadContext {
   const tenon_host_api* host_api = nullptr;
   std::string real_path;
-  FileIdentity identity;  // as it was checked
+  FileIdentity identity;  // as it was when checked
 };
 
-/// The provider of that file, loaded now or already loaded by anybody in this process. Refusals: E_LOAD,
-/// E_LIBC, E_DEP_MISSING, E_SHA_MISMATCH (changed since it was checked), E_NO_ENTRY, E_NEGOTIATE and its kin,
-/// E_SELFTEST. Thread-safe.
+/// The provider of that file; loads it unless it is already loaded in this process. Refusals: E_LOAD, E_LIBC,
+/// E_DEP_MISSING, E_SHA_MISMATCH (changed since it was checked), E_NO_ENTRY, those of negotiate(), E_SELFTEST.
+/// Thread-safe.
 Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Manifest> manifest,
                                                       const LoadContext& context);
 
-/// One library file that is or was mapped: outlives its LoadedProviders, of which there is at most one at a
-/// time.
+/// A library file that is or was mapped. It outlives its LoadedProviders, of which there is at most one at a time.
 struct Build {
   std::string real_path, sha256;
   FileIdentity identity;
@@ -37,17 +36,17 @@ struct Build {
   std::atomic<State> state{State::kScanned};
   std::atomic<bool> is_mapped{false};
 
-  std::mutex mutex;  // guards what follows, and creation and destruction of the provider
+  std::mutex mutex;  // guards the members below, and creation and destruction of the provider
   std::shared_ptr<Library> library;
   std::weak_ptr<LoadedProvider> live;
-  bool has_provider = false;  // until the last one is completely destroyed; then `gone` is notified
+  bool has_provider = false;  // true until the last provider is completely destroyed; then `gone` is notified
   std::condition_variable gone;
 };
 
-/// The build of a file if it was ever loaded, else null.
+/// The build of a file that was loaded before, or null.
 std::shared_ptr<Build> find_build(const std::string& real_path, const FileIdentity& identity);
 
-/// True once the process runs its exit handlers: nothing of a provider is called or unmapped any more.
+/// True once exit handlers run. From then on the host neither calls nor unmaps a provider.
 bool process_is_ending();
 
 }  // namespace tenon::provider

@@ -38,8 +38,9 @@ tenon_status add_domain(void* context, const tenon_domain_info* given, tenon_err
   bool power_of_two = info.alignment != 0 && (info.alignment & (info.alignment - 1)) == 0;
   try {
     if (info.id == TENON_DOMAIN_HOST || !power_of_two) {
-      say(error, str_cat("R17: memory domain ", info.id, " has the number of the host's, or an alignment of ",
-                         info.alignment));
+      say(error,
+          str_cat("R17: memory domain ", info.id, " has the number of the host's domain, or its alignment, ",
+                  info.alignment, ", is not a power of two"));
       return TENON_INVALID_ARGUMENT;
     }
     std::string name =
@@ -92,7 +93,7 @@ const std::string& LoadedProvider::library_path() const { return build_->real_pa
 State LoadedProvider::state() const { return build_->state.load(std::memory_order_acquire); }
 
 LoadedProvider::~LoadedProvider() {
-  // At the end of a process a driver's own state may be gone before ours: nothing is called any more.
+  // When the process ends, the state of a driver may be destroyed already, so the provider is not called any more.
   if (!build_ || process_is_ending()) return;
   std::lock_guard<std::mutex> lock(build_->mutex);
   bool quiet = true;
@@ -101,7 +102,7 @@ LoadedProvider::~LoadedProvider() {
     if (api_.quiesce != nullptr) quiet = api_.quiesce(handle_, kQuiesceNs, &error) == TENON_OK;
     api_.provider_destroy(handle_);
   } catch (...) {
-    quiet = false;  // against the contract: the library is left alone from here on
+    quiet = false;  // breaks the contract: the library stays mapped
   }
   build_->state = State::kQuiesced;
   if (manifest_->traits.unloadable && quiet) {
@@ -132,7 +133,7 @@ Result<std::vector<DeviceInfo>> LoadedProvider::enumerate() {
 }
 
 Result<std::shared_ptr<Device>> LoadedProvider::open_device(std::string_view selector) {
-  std::shared_ptr<Device> lost;  // goes after the lock: closing a device takes it
+  std::shared_ptr<Device> lost;  // destroyed after the unlock: closing a device takes the lock
   std::lock_guard<std::mutex> lock(mutex_);
   ASSIGN_OR_RETURN(std::vector<DeviceInfo> devices, enumerate());
   for (const DeviceInfo& device : devices) {
@@ -143,7 +144,7 @@ Result<std::shared_ptr<Device>> LoadedProvider::open_device(std::string_view sel
                 ErrorKind::kProviderMissing);
 }
 
-// Called with mutex_ held; a Device that is dropped here must therefore have no handle.
+// The caller holds mutex_. A Device that is destroyed here must not have a handle, because ~Device takes the lock.
 Result<std::shared_ptr<Device>> LoadedProvider::open(const DeviceInfo& info,
                                                      std::shared_ptr<Device>* out_lost) {
   if (std::shared_ptr<Device> device = open_[info.stable_id].lock()) {
@@ -171,14 +172,14 @@ Result<std::shared_ptr<Device>> LoadedProvider::open(const DeviceInfo& info,
     api_.device_close(handle);
     return provider_status(*this, status, error).with_context(place);
   }
-  device->handle_ = handle;  // from here on the device closes it, and nothing fails any more
+  device->handle_ = handle;  // The device closes the handle from here on, so nothing below may fail.
   known = device;
   return device;
 }
 
 Device::~Device() {
   if (handle_ == nullptr || process_is_ending()) return;
-  // So that nobody opens the device again while it is being closed.
+  // Nobody may open the device again while it is being closed.
   std::lock_guard<std::mutex> lock(provider_->mutex_);
   provider_->api_.device_close(handle_);
 }

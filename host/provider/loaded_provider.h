@@ -1,5 +1,4 @@
-// A provider library that is mapped, negotiated and created: the owner of its tables and of the devices
-// opened in it.
+// A provider whose library is mapped, negotiated and created. It owns its table and the devices opened in it.
 #pragma once
 
 #include <atomic>
@@ -19,15 +18,15 @@
 
 namespace tenon::provider {
 
-/// Where a provider build is in its life.
+/// The stages in the life of a provider build.
 enum class State {
   kDiscovered,  // its manifest was found
-  kScanned,     // all checks passed, the scan included
+  kScanned,     // all checks passed, including the scan
   kActive,      // loaded
-  kDraining,    // loaded, and not what its id stands for now: sessions still use it, new ones get another
-  kQuiesced,    // no handle, thread or callback left
+  kDraining,    // loaded and used by sessions, but its id now selects another build for new sessions
+  kQuiesced,    // no handle, thread or callback is left
   kClosed,      // unloaded
-  kRetired,     // nobody uses it, but it stays mapped because its manifest does not allow unloading
+  kRetired,     // unused, but stays mapped because its manifest does not allow unloading
 };
 
 std::string_view state_name(State state);
@@ -45,8 +44,8 @@ class LoadedProvider;
 struct Build;
 struct LoadContext;
 
-/// A device that is open. Opened once per provider build however many sessions ask; closed with the last
-/// reference. Immutable but for being lost, hence thread-safe; keeps its provider loaded.
+/// An open device. It is opened once per provider build, whatever the number of sessions, and closed with the last
+/// reference. Immutable except for is_lost(), so thread-safe. Keeps its provider loaded.
 class Device {
  public:
   ~Device();
@@ -55,10 +54,10 @@ class Device {
 
   tenon_device* handle() const { return handle_; }
   const DeviceInfo& info() const { return info_; }
-  /// The domains the device states, beside TENON_DOMAIN_HOST.
+  /// The domains that the device declares; TENON_DOMAIN_HOST is not among them.
   const std::vector<DomainInfo>& domains() const { return domains_; }
   const std::shared_ptr<LoadedProvider>& provider() const { return provider_; }
-  /// It reported that it was lost: whoever opens the device from now on gets a new one.
+  /// Call this when the device reports that it is lost. The next open_device() then opens a new one.
   void mark_lost() const { lost_.store(true, std::memory_order_release); }
   bool is_lost() const { return lost_.load(std::memory_order_acquire); }
 
@@ -73,10 +72,9 @@ class Device {
   mutable std::atomic<bool> lost_{false};
 };
 
-/// Thread-safe. Whoever uses anything of the provider (table, device, instance, program, error text not yet
-/// copied) keeps a reference to it. With the last one the provider is destroyed, and the library unmapped if
-/// its manifest says that it is unloadable; else it stays mapped and the next load of the same build takes it
-/// up again.
+/// Thread-safe. Keep a reference while using anything of the provider: its table, a device, instance or program, or an
+/// error text that is not copied. The last reference destroys the provider. The library is then unmapped if its
+/// manifest says that it is unloadable. Otherwise it stays mapped, and the next load of the same build uses it again.
 class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
  public:
   ~LoadedProvider();
@@ -87,23 +85,22 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   /// "cuda 1.4.0".
   std::string label() const;
   const Manifest& manifest() const { return *manifest_; }
-  /// The provider's table, zero-extended to the size this host knows: a slot the provider lacks is NULL.
+  /// The provider's table, extended with zeros to the size that this host knows, so that a missing slot is NULL.
   const tenon_ep_api& api() const { return api_; }
   tenon_provider* handle() const { return handle_; }
-  /// Counts the provider builds loaded in this process, from 1. Two versions of one id have different
-  /// numbers.
+  /// Numbers the provider builds that this process loaded, from 1. Two versions of one id have different numbers.
   uint64_t generation() const;
-  /// The agreed minor of the ABI.
+  /// The ABI minor that both sides agreed on.
   uint32_t abi_minor() const { return abi_minor_; }
   const std::string& build_id() const { return build_id_; }
   const std::string& library_path() const;
   const std::string& library_sha256() const { return manifest_->file.sha256; }
   State state() const;
 
-  /// Enumerates once and keeps the answer. May be empty.
+  /// Enumerates the devices once and keeps the list. It may be empty.
   Result<std::vector<DeviceInfo>> devices();
-  /// Opens "gpu:0", "gpu" (the first of the kind), a stable id, or "" (the first device); the same device
-  /// again while it is open and not lost. Errors: NOT_FOUND with the devices there are; the provider's own error.
+  /// Opens "gpu:0", "gpu" (the first of that kind), a stable id, or "" (the first device). Returns the same device
+  /// while it is open and not lost. Errors: NOT_FOUND, with the devices that exist; the provider's own error.
   Result<std::shared_ptr<Device>> open_device(std::string_view selector);
 
  private:
@@ -127,13 +124,13 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   uint32_t abi_minor_ = 0;
   std::string build_id_;
 
-  std::mutex mutex_;  // guards what follows, and calls of slots tagged INIT
+  std::mutex mutex_;  // guards the members below, and calls of slots tagged INIT
   bool enumerated_ = false;
   std::vector<DeviceInfo> devices_;
   std::map<std::string, std::weak_ptr<Device>> open_;  // by stable id
 };
 
-/// The provider's error as a Status: its code and message, with the provider's label and its `where`.
+/// The provider's error as a Status: its code and message, in the context of the provider's label and `where`.
 Status provider_status(const LoadedProvider& provider, tenon_status code, const tenon_error& error);
 
 }  // namespace tenon::provider

@@ -8,7 +8,7 @@
 namespace tenon::provider {
 namespace {
 
-// Other systems have other names for the same architectures.
+// Some systems have other names for the same architectures.
 std::string_view canonical_arch(std::string_view arch) {
   if (arch == "amd64" || arch == "AMD64" || arch == "x64") return "x86_64";
   if (arch == "arm64" || arch == "ARM64") return "aarch64";
@@ -45,7 +45,8 @@ Status check_libc(const Manifest& manifest) {
   bool good = wanted.known && here.known && wanted.family == here.family && wanted.version <= here.version;
   if (good) return ok_status();
   std::string system = host_libc().empty() ? "an unknown C library" : host_libc();
-  return refuse(Refusal::kLibc, str_cat("the library needs '", wanted_text, "', this system has ", system));
+  return refuse(Refusal::kLibc,
+                str_cat("the library needs '", wanted_text, "', but this system has ", system));
 }
 
 }  // namespace
@@ -59,13 +60,13 @@ Status check_machine(const Manifest& manifest) {
   const ManifestLibrary& library = manifest.file;
   if (library.os != host_os() || canonical_arch(library.arch) != host_arch()) {
     return refuse(Refusal::kArch, str_cat("the library is for ", library.os, " ", library.arch,
-                                          ", this host is ", host_os(), " ", host_arch()));
+                                          ", but this host is ", host_os(), " ", host_arch()));
   }
   RETURN_IF_ERROR(check_libc(manifest));
   for (const std::string& feature : library.cpu_features) {
     if (!cpu_has(feature)) return refuse(Refusal::kCpu, str_cat("this processor lacks '", feature, "'"));
   }
-  // A plain library works under a sanitized host; the other way round the sanitizer's functions are missing.
+  // A library without sanitizer works in a host with one. The reverse does not: the sanitizer's functions are missing.
   bool plain = library.sanitizer.empty() || library.sanitizer == "none";
   if (!plain && library.sanitizer != host_sanitizer()) {
     return refuse(Refusal::kSanitizer,
@@ -83,7 +84,7 @@ Status check_abi(const Manifest& manifest) {
   if (manifest.abi_major > kMajor) return refuse(Refusal::kAbiTooNew, reason);
   if (manifest.abi_major < kMajor) return refuse(Refusal::kAbiTooOld, reason);
   if (manifest.abi_min_minor > kMinor) return refuse(Refusal::kAbiTooNew, reason);
-  // Before 1.0 nothing is promised between minors; from then on a newer host serves every older minor.
+  // Before 1.0, minors are not compatible. From 1.0 on, a newer host supports every older minor.
   if (kMajor == 0 && manifest.abi_max_minor < kMinor) return refuse(Refusal::kAbiTooOld, reason);
   return ok_status();
 }

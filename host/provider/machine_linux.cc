@@ -37,8 +37,8 @@ namespace {
 
 struct Feature {
   std::string_view name;
-  unsigned leaf, index, bit;  // cpuid leaf; register eax..edx = 0..3
-  unsigned state;             // bits of XCR0 that the operating system must have enabled
+  unsigned leaf, index, bit;  // cpuid leaf; register eax..edx = 0..3; bit
+  unsigned state;             // XCR0 bits that the operating system must have enabled
 };
 
 constexpr unsigned kYmm = 0x6, kZmm = 0xE6;

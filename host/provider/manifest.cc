@@ -19,14 +19,14 @@ using config::Array;
 using config::Table;
 using config::Value;
 
-// What is wrong: the first mistakes in words, the rest counted. A manifest is read before anything of it is trusted, and a
-// megabyte of mistakes must not become gigabytes of words.
+// The first mistakes in full and the number of the others. The manifest is not trusted yet: a megabyte of mistakes
+// must not become gigabytes of text.
 struct Complaints {
   std::vector<std::string> first;
   size_t more = 0;
 };
 
-// Reads the members of one object, collecting complaints with line and dotted name.
+// Reads the members of one object and collects complaints with line and dotted name.
 class Reader {
  public:
   Reader(const Table& table, const Value& at, std::string prefix, Complaints& errors)
@@ -88,7 +88,7 @@ class Reader {
     if (value->as_array()) out = std::move(read);
   }
 
-  // The elements of an optional list; complains when it is something else.
+  // The elements of an optional list. Complains when the member has another type.
   const Array& elements(std::string_view name) {
     static const Array kNone;
     const Value* value = find(name);
@@ -97,7 +97,7 @@ class Reader {
     return value->as_array() ? *value->as_array() : kNone;
   }
 
-  // Calls read(Reader&) on the member object.
+  // Calls read(Reader&) for the member object.
   template <class Read>
   void object(std::string_view name, bool required, Read read) {
     const Value* value = member(name, required);
@@ -107,7 +107,7 @@ class Reader {
     read(inner);
   }
 
-  // Calls read(Reader&) on each object of a list.
+  // Calls read(Reader&) for each object of a list.
   template <class Read>
   void objects(std::string_view name, Read read) {
     for (const Value& element : elements(name)) {
@@ -136,7 +136,7 @@ class Reader {
   Complaints& errors_;
 };
 
-// Relative and without a way out of the folder; either separator, whatever system wrote it.
+// True for a relative path that does not leave the folder. Rejects the separators of every system.
 bool stays_below(std::string_view path) {
   if (path.empty() || path.front() == '/' || path.find('\\') != std::string_view::npos ||
       path.find(':') != std::string_view::npos || path.find('\0') != std::string_view::npos) {
@@ -186,7 +186,7 @@ void read_file(Reader& in, ManifestFile& out) {
   if (in.integer("size", 1, INT64_MAX, size, true)) out.size = static_cast<uint64_t>(size);
 }
 
-/// A word that is none of those the schema knows would be passed over by whoever looks for one of them.
+/// Complains about an unknown word, because code that looks for a known word would ignore it.
 void one_of(Reader& in, std::string_view name, std::string_view given,
             std::initializer_list<std::string_view> known) {
   if (given.empty() || std::find(known.begin(), known.end(), given) != known.end()) return;
@@ -232,7 +232,7 @@ void read_opsets(Reader& in, Manifest& out) {
   }
 }
 
-// A bound written as a number, or as a size where the option is one.
+// Reads a bound: a number, or also a size when the option is one.
 void read_bound(Reader& in, std::string_view name, config::OptionType type, std::optional<double>& out) {
   const Value* value = in.find(name);
   if (value == nullptr) return;
@@ -266,7 +266,7 @@ void read_option(Reader& in, Manifest& out, std::set<std::string>& names) {
   in.text("doc", option.doc, false);
   in.flag("live", option.live);
   if (!names.insert(option.name).second) in.fail(in.at(), "name", "'", option.name, "' is declared twice");
-  // A default that breaks the option's own rule would fail every session.
+  // A default that breaks the option's own rule would make every session fail.
   Result<std::vector<config::OptionSetting>> tried = config::validate_options(out.id, {&option, 1}, {});
   if (!tried) in.fail(in.at(), "default", "does not fit the option itself: ", tried.error().message());
   out.options.push_back(std::move(option));
@@ -315,7 +315,7 @@ std::string Manifest::path_of(const ManifestFile& entry) const {
 
 Result<Manifest> parse_manifest(std::string_view json, const std::string& path) {
   if (json.size() > kMaxManifestBytes) {
-    return refuse(Refusal::kManifestSyntax, str_cat("manifest '", path, "' is larger than 1MiB"));
+    return refuse(Refusal::kManifestSyntax, str_cat("manifest '", path, "' is larger than 1 MiB"));
   }
   Result<Value> root = config::read_json(json, path);
   if (!root) return refuse(Refusal::kManifestSyntax, root.error().message());

@@ -11,7 +11,7 @@
 namespace tenon::provider {
 namespace {
 
-// The table as it was when the oldest ABI that is still supported was frozen.
+// The size of the table in the oldest supported ABI.
 constexpr uint32_t kOldestApiSize =
     offsetof(tenon_ep_api, get_extension) + sizeof(tenon_ep_api::get_extension);
 
@@ -25,7 +25,7 @@ Refusal version_refusal(uint32_t major, uint32_t minor) {
   return Refusal::kNone;
 }
 
-// Calls the library; false with `reason` when an exception came out of it. Memory that ran out is a status of the library.
+// Calls the library. Returns false and sets `reason` when an exception leaves it. std::bad_alloc becomes a status.
 bool call(tenon_ep_negotiate_fn entry, tenon_ep_negotiation& io, tenon_status& out_status,
           std::string& reason) {
   try {
@@ -123,12 +123,12 @@ Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const
                                                 "): ", said.empty() ? "it gives no reason" : said));
   }
   if (Refusal code = version_refusal(io.major, io.minor); code != Refusal::kNone) {
-    return refused(code, str_cat("the library chose ABI ", io.major, ".", io.minor, ", this host has ",
+    return refused(code, str_cat("the library chose ABI ", io.major, ".", io.minor, ", but this host has ",
                                  TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
   }
   if (io.sanitizer != TENON_SANITIZER_NONE && io.sanitizer != expected.sanitizer) {
-    return refused(Refusal::kSanitizer, str_cat("the library says sanitizer ", io.sanitizer,
-                                                ", this host has ", expected.sanitizer));
+    return refused(Refusal::kSanitizer, str_cat("the library reports sanitizer ", io.sanitizer,
+                                                ", but this host has ", expected.sanitizer));
   }
   Negotiation out;
   Agreement& agreed = out.agreement;
@@ -140,9 +140,9 @@ Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const
   bool same = (expected.provider_id.empty() || agreed.provider_id == expected.provider_id) &&
               (expected.provider_version.empty() || agreed.provider_version == expected.provider_version);
   if (!same) {
-    return refused(Refusal::kNegotiate,
-                   str_cat("the library answers as '", agreed.provider_id, "' ", agreed.provider_version,
-                           ", its manifest says '", expected.provider_id, "' ", expected.provider_version));
+    return refused(Refusal::kNegotiate, str_cat("the library identifies itself as '", agreed.provider_id,
+                                                "' ", agreed.provider_version, ", but its manifest says '",
+                                                expected.provider_id, "' ", expected.provider_version));
   }
   if (io.api == nullptr) return refused(Refusal::kNegotiate, "the library gave no function table");
   if (io.api->struct_size < kOldestApiSize) {

@@ -23,7 +23,7 @@ Result<std::string> OpenFile::sha256() const {
 Result<std::string> OpenFile::text(uint64_t limit) const {
   if (size() > limit) return invalid_input("file '", path_, "' is larger than ", format_size(limit));
   std::string text(static_cast<size_t>(size()), '\0');
-  if (!read(0, text.data(), text.size())) return invalid_input("'", path_, "' cannot be read to its end");
+  if (!read(0, text.data(), text.size())) return invalid_input("'", path_, "' cannot be read completely");
   return text;
 }
 
@@ -33,7 +33,7 @@ Result<std::string> OpenFile::read_sha256() const {
   Sha256 hash;
   for (uint64_t offset = 0; offset < size();) {
     auto n = static_cast<size_t>(std::min<uint64_t>(piece.size(), size() - offset));
-    if (!read(offset, piece.data(), n)) return invalid_input("'", path_, "' cannot be read to its end");
+    if (!read(offset, piece.data(), n)) return invalid_input("'", path_, "' cannot be read completely");
     hash.add(piece.data(), n);
     offset += n;
   }

@@ -39,9 +39,9 @@ std::string octal(unsigned mode) {
 }  // namespace
 
 Result<std::unique_ptr<OpenFile>> OpenFile::open(const std::string& path) {
-  std::unique_ptr<OpenFile> file(new OpenFile());  // before the descriptor, which it closes
+  std::unique_ptr<OpenFile> file(new OpenFile());  // made first, because it closes the descriptor
   file->path_ = path;
-  // Without O_NONBLOCK a pipe in the file's place would block.
+  // O_NONBLOCK: opening a pipe must not block.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0 && errno == ENOMEM)
     return out_of_memory("'", path, "' cannot be opened: ", std::strerror(errno));
@@ -50,10 +50,10 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(const std::string& path) {
   struct stat status;
   if (fstat(descriptor, &status) != 0)
     return invalid_input("'", path, "' cannot be examined: ", std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) return invalid_input("'", path, "' is no regular file");
+  if (!S_ISREG(status.st_mode)) return invalid_input("'", path, "' is not a regular file");
   file->identity_ = identity_from(status);
   struct timespec now;
-  constexpr int64_t kCoarsest = 2'000'000'000;  // of the clocks of file systems
+  constexpr int64_t kCoarsest = 2'000'000'000;  // coarsest clock of a file system, in ns
   file->settled_ = clock_gettime(CLOCK_REALTIME, &now) == 0 &&
                    int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec - file->identity_.changed_ns > kCoarsest;
   return file;
@@ -93,12 +93,12 @@ struct Closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// The first entry of /etc/passwd or /etc/group that `fits`; texts lie in `text`. Without the C library's modules for other
-// sources, which end the process when memory runs out.
+// The first entry of /etc/passwd or /etc/group for which `fits` is true; `text` holds its strings. Does not use
+// the C library's modules for other sources, which end the process when memory runs out.
 template <class Entry, class Read, class Fits>
 bool find_entry(const char* path, Read read, std::span<char> text, Entry& entry, Fits fits) {
   const std::unique_ptr<std::FILE, Closer> file(std::fopen(path, "rce"));
-  if (file == nullptr && errno == ENOMEM) throw std::bad_alloc();  // says nothing of the user
+  if (file == nullptr && errno == ENOMEM) throw std::bad_alloc();  // says nothing about the user
   if (file == nullptr) return false;
   char buffer[4096];
   std::setvbuf(file.get(), buffer, _IOFBF, sizeof buffer);
@@ -146,7 +146,7 @@ bool is_private_group(uint32_t user_number, uint32_t group_number) {
 
 namespace {
 
-/// The owner of libtenon's own file, for what lies beneath its folder; else root.
+/// The owner of libtenon's file for paths below its folder, else root.
 uint32_t owner_of_libtenon(const std::string& path) {
   const std::string folder = own_folder() + "/", library = own_file();
   struct stat status;

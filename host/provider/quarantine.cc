@@ -81,7 +81,7 @@ Status Quarantine::strike(QuarantineRecord record) {
                      {"reason", record.reason},
                      {"last", static_cast<int64_t>(std::time(nullptr))},
                      {"strikes", (before ? before->strikes : 0) + 1}};
-  // A reason may quote what a library printed: bytes that are no UTF-8 are replaced.
+  // A reason may quote a library's output. Bytes that are not UTF-8 are replaced.
   return write_atomically(path_of(record.sha256), json.dump(2));
 }
 

@@ -23,7 +23,7 @@ std::string described(const Entry& entry) {
                  place_name(entry.found.place), ")");
 }
 
-// A manifest that cannot be parsed has no id; its file's name tells whom it was meant for.
+// A manifest that cannot be parsed has no id, so its file name is compared.
 bool is_named_after(const Entry& entry, std::string_view id) {
   std::string name = std::filesystem::path(entry.found.path).filename().string();
   bool begins = name.compare(0, id.size(), id) == 0;
@@ -37,7 +37,7 @@ std::string ProviderInfo::explain() const {
                                : std::string("unreadable manifest");
   std::string verdict = refusal != Refusal::kNone ? std::string(refusal_name(refusal))
                         : chosen                  ? "accepted"
-                                                  : "not taken";
+                                                  : "not used";
   std::string out = str_cat(verdict, ": ", label, " (", manifest_path, ", place ", static_cast<int>(place),
                             " ", place_name(place), ")");
   if (!reason.empty()) out += ": " + reason;
@@ -75,7 +75,7 @@ struct ProviderRegistry::Impl {
 
   RegistryOptions options;
   Checker checker;
-  std::mutex mutex;  // guards everything
+  std::mutex mutex;  // guards all members
   Entries entries;
   std::vector<std::string> notices, folders;
 
@@ -100,13 +100,12 @@ struct ProviderRegistry::Impl {
 void ProviderRegistry::Impl::search() {
   for (const Found& found : search_manifests(options, notices, folders)) {
     if (std::error_code error;
-        std::filesystem::exists(found.path, error))  // else removed since it was listed
+        std::filesystem::exists(found.path, error))  // false when removed since it was listed
       entries.push_back(checker.discover(found));
   }
 }
 
-// Tries the candidates from the best on: one that turns out bad gives way to the next, and stays explained in
-// list().
+// Checks the candidates from the best on until one is accepted. list() keeps the reasons of the others.
 Result<Entry*> ProviderRegistry::Impl::check_until_accepted(std::string_view id, const VersionRange& range,
                                                             CheckLevel level) {
   for (Entry* entry : candidates(entries, id, range)) {
@@ -125,11 +124,11 @@ void ProviderRegistry::Impl::explain_choice(const Entry& entry, ProviderInfo& in
     info.chosen = true;
     for (const Entry* other : candidates(entries, id, range_of(id))) {
       if (other == &entry) break;
-      info.reason = str_cat("taken because ", described(*other), " is refused: ", other->refused.refusal());
+      info.reason = str_cat("used because ", described(*other), " was refused: ", other->refused.refusal());
     }
   } else if (const Entry* twin = earlier_twin(entries, entry)) {
     info.refusal = Refusal::kDuplicateId;
-    info.reason = str_cat("the same version is found earlier: ", described(*twin));
+    info.reason = str_cat("the same version was found earlier: ", described(*twin));
     info.cure = refusal_cure(info.refusal);
   } else if (!range_of(id).contains(entry.manifest->version)) {
     info.reason =
@@ -168,7 +167,7 @@ ProviderInfo ProviderRegistry::Impl::info_of(const Entry& entry) const {
   return info;
 }
 
-// Found where only named providers are taken from.
+// True when the id is found only in places whose providers must be named.
 bool ProviderRegistry::Impl::must_be_named(std::string_view id) const {
   return std::none_of(entries.begin(), entries.end(), [&](const std::shared_ptr<Entry>& other) {
     const Place place = other->found.place;
@@ -196,7 +195,7 @@ void ProviderRegistry::Impl::add_passed_over(const std::string& id, bool automat
     if (const Entry* twin = earlier_twin(entries, *entry)) {
       out->push_back(provider::passed_over(
           id, entry->manifest->version.to_string(),
-          refuse(Refusal::kDuplicateId, str_cat("the same version is found earlier: ", described(*twin)))));
+          refuse(Refusal::kDuplicateId, str_cat("the same version was found earlier: ", described(*twin)))));
       out->back().instead = instead;
     } else if (!higher) {
       continue;
@@ -286,7 +285,7 @@ std::vector<std::string> ProviderRegistry::ids(bool automatic) {
     if (!(automatic && waits)) chosen.push_back(entry);
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const Entry* a, const Entry* b) {
-    return a->manifest->priority > b->manifest->priority;  // ids are sorted already
+    return a->manifest->priority > b->manifest->priority;  // already sorted by id
   });
   std::vector<std::string> out;
   for (const Entry* entry : chosen) out.push_back(entry->manifest->id);
@@ -300,7 +299,7 @@ Result<std::shared_ptr<LoadedProvider>> ProviderRegistry::load(std::string_view 
   if (!version.empty()) {
     ASSIGN_OR_RETURN(range, VersionRange::parse(version));
   }
-  // What the scan accepts may still fail in this process; then the next candidate has its turn.
+  // A library that passed the scan may still fail in this process. Then the next candidate is tried.
   while (true) {
     ASSIGN_OR_RETURN(Entry* const entry, impl_->check_until_accepted(id, range, CheckLevel::kScan));
     if (entry == nullptr) return impl_->why_none(id, range);

@@ -1,9 +1,8 @@
-// ProviderRegistry: finds manifests, decides which providers may be used and which version of each, says why
-// for every one of them, and loads a provider when it is first asked for. It is the only way to a provider
-// library.
+// ProviderRegistry finds manifests, decides which providers may be used and in which version, keeps the reason for
+// each decision, and loads a provider when it is first needed. No other code loads provider libraries.
 //
-// What it does NOT do: it never calls a provider that is not asked for inside this process (the scan runs in
-// a process of its own), picks no provider for a node, and knows no provider id.
+// It does not run code of a provider in this process before load() (the scan runs in its own process). It does not
+// choose providers for nodes, and it knows no provider id.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +23,9 @@
 
 namespace tenon::provider {
 
-/// Where a manifest was found. The numbers are the search order; 0-3 win over 4-7.
+/// Where a manifest was found. The numbers give the search order. Places 0-3 win over 4-7.
 enum class Place {
-  kRegistered = 0,   // by the application in code
+  kRegistered = 0,   // by the application, in code
   kApi = 1,          // paths given through the API
   kEnvFiles = 2,     // TENON_PROVIDER_FILES; replaces 4-7
   kEnvAddFiles = 3,  // TENON_ADD_PROVIDER_FILES
@@ -36,57 +35,56 @@ enum class Place {
   kSystem = 7,       // /etc/tenon, /usr/local/lib/tenon and /usr/lib/<triplet>/tenon, each with /providers.d
 };
 
-/// "discovery.search", "TENON_PROVIDER_FILES" ...: for messages.
+/// For messages: "discovery.search", "TENON_PROVIDER_FILES".
 std::string_view place_name(Place place);
 
 struct RegistryOptions {
-  /// The table given to providers. Must outlive the process's use of them; NULL is allowed where nothing is
-  /// loaded.
+  /// The table passed to providers. It must outlive their use of it. May be null when nothing is loaded.
   const tenon_host_api* host_api = nullptr;
   config::Discovery discovery;
-  /// Where `discovery.deny` and `allow` were written, for messages; may be empty.
+  /// Where `discovery.deny` and `discovery.allow` were written, for messages. May be empty.
   std::string deny_origin, allow_origin;
-  /// Version ranges by provider id, from `provider.<id>.version`; absent = highest compatible.
+  /// Version ranges by provider id, from `provider.<id>.version`. Without one the highest compatible version is used.
   std::map<std::string, std::string> versions;
-  /// Places 0 and 1: manifest files or folders.
+  /// Places 0 and 1: manifest files, or folders of them.
   std::vector<std::string> registered, api_paths;
 
-  /// Environment and fixed places; tests replace them.
-  bool environment = true;                 // TENON_PROVIDER_FILES and the like
-  std::optional<std::string> install_dir;  // instead of the folder that holds libtenon
+  /// Environment and fixed places. Tests replace them.
+  bool environment = true;                 // read TENON_PROVIDER_FILES and TENON_ADD_PROVIDER_FILES
+  std::optional<std::string> install_dir;  // instead of libtenon's folder
   std::optional<std::vector<std::string>> system_dirs;
-  std::optional<std::string> state_dir;    // instead of $XDG_STATE_HOME/tenon: quarantine, scan verdicts
-  std::optional<std::string> scan_helper;  // instead of tenon-scan beside libtenon or in ../bin
+  std::optional<std::string> state_dir;  // instead of $XDG_STATE_HOME/tenon; for quarantine and scan verdicts
+  std::optional<std::string> scan_helper;  // instead of find_scan_helper()
 
-  /// Scans without looking at kept answers, and keeps the new ones: for who wants to know how things are now.
+  /// Scan without using kept answers, and keep the new ones.
   bool scan_afresh = false;
 
-  /// Discovery, versions and origins as `config` has them.
+  /// Discovery settings, versions and origins of `config`.
   static RegistryOptions from_config(const config::Config& config, const tenon_host_api* host_api);
 };
 
-/// How far `list` goes. Each level includes the ones before; results are kept until the file changes.
+/// How far checks go. Each level includes those before it. Results are kept until the file changes.
 enum class CheckLevel {
   kManifest,  // parsed and chosen
   kFiles,     // all checks that run no code of the provider
   kScan,      // tried in the scan process
 };
 
-/// One manifest found, and what became of it.
+/// A manifest that was found, and the verdict on it.
 struct ProviderInfo {
   std::string manifest_path;
   Place place = Place::kSystem;
   std::shared_ptr<const Manifest> manifest;  // null when it could not be parsed
-  std::string file_path;  // the library: real path; as written when it could not be resolved
+  std::string file_path;                     // the library's real path; as written when it cannot be resolved
 
   State state = State::kDiscovered;
   CheckLevel checked = CheckLevel::kManifest;
   Refusal refusal = Refusal::kNone;  // kNone: accepted as far as it was checked
-  std::string reason;                // one sentence: why it was refused, or why another version was taken
-  std::string cure;                  // empty when there is nothing to cure
-  bool chosen = false;               // this is the manifest that its id stands for
-  std::vector<DeviceInfo> devices;   // seen by the scan
-  uint64_t generation = 0;           // of the loaded build; 0 = not loaded
+  std::string reason;                // one sentence: why it was refused, or why another version was chosen
+  std::string cure;                  // empty when none is needed
+  bool chosen = false;               // the id selects this manifest
+  std::vector<DeviceInfo> devices;   // found by the scan
+  uint64_t generation = 0;           // the loaded build's number; 0 = not loaded
 
   /// Accepted and chosen.
   bool usable() const { return chosen && refusal == Refusal::kNone; }
@@ -96,45 +94,44 @@ struct ProviderInfo {
   Status status() const;
 };
 
-/// NOT_FOUND when there is neither a manifest file nor a folder of them at `path`.
+/// NOT_FOUND unless `path` is a manifest file or a folder of manifests.
 Status check_registered_path(const std::string& path);
 
-/// What is installed when it is made: each session makes one of its own, and so sees what was dropped in, removed or
-/// replaced. What is known of files that did not change, and the builds that are loaded, are shared by all registries of a
-/// process. Thread-safe. Providers it gave out live on without it.
+/// The providers that are installed when the registry is made. Each session makes its own registry, so it sees
+/// files that were added, removed or replaced. All registries of a process share what is known about unchanged
+/// files, and the loaded builds. Thread-safe. Providers that it returned may outlive it.
 class ProviderRegistry {
  public:
-  /// Never fails: what goes wrong with one manifest or place is told by list() and notices().
+  /// Never fails. list() and notices() report problems with manifests and places.
   explicit ProviderRegistry(RegistryOptions options);
   ~ProviderRegistry();
   ProviderRegistry(const ProviderRegistry&) = delete;
   ProviderRegistry& operator=(const ProviderRegistry&) = delete;
 
-  /// Every manifest found, in search order, with its verdict. Runs the checks up to `level` for all of them.
+  /// Every manifest that was found, in search order, with its verdict. Checks all of them up to `level`.
   std::vector<ProviderInfo> list(CheckLevel level = CheckLevel::kManifest);
-  /// The chosen manifest of `id`. Errors: kProviderMissing with the ids there are and the nearest;
-  /// kProviderRefused.
+  /// The chosen manifest of `id`. Errors: kProviderMissing, with the known ids and the nearest one; kProviderRefused.
   Result<ProviderInfo> find(std::string_view id, CheckLevel level = CheckLevel::kManifest);
-  /// Ids of the chosen manifests that are enabled and parse, by descending manifest priority, then id. Those
-  /// found only in discovery.search, the user's place or by path, and those with a priority below 0, are left out when
-  /// `automatic` (they must be named).
+  /// Ids of the chosen manifests that are enabled and parse, by descending manifest priority, then id. With
+  /// `automatic`, leaves out providers that must be named: those found only in discovery.search, the user's place
+  /// or by path, and those with a priority below 0.
   std::vector<std::string> ids(bool automatic = false);
 
-  /// Runs all stages for the chosen manifest of `id` and loads it; later calls give the same object while it
-  /// lives. `version`: a range that replaces the configured one for this call; several versions may be loaded
-  /// side by side. Errors: kProviderMissing; kProviderRefused with the refusal code, cause and cure.
+  /// Checks the chosen manifest of `id` completely and loads it. Later calls return the same object while it
+  /// lives. `version` is a range that replaces the configured one for this call, so several versions may be loaded
+  /// side by side. Errors: kProviderMissing; kProviderRefused with code, cause and cure.
   Result<std::shared_ptr<LoadedProvider>> load(std::string_view id, std::string_view version = {});
 
-  /// Builds that one would expect to be used and are not, for the ids in `named`, or for all when it is null (the
-  /// automatic order): refused ones that come before the one that is taken, others that a path, a version range or their
-  /// place keeps out. As far as they were checked: call it after load().
+  /// Builds that a user would expect to be used and that are not: refused builds that rank before the one in use,
+  /// and builds that a path, a version range or their place excludes. For the ids in `named`, or for all ids
+  /// (automatic order) when it is null. Only knows what was checked so far, so call it after load().
   std::vector<PassedOver> passed_over(const std::vector<std::string>* named);
 
-  /// What happened during discovery that belongs to no manifest: a folder that cannot be read, variables that
-  /// were ignored under elevated privileges. One line each.
+  /// Problems of discovery that belong to no manifest, one line each: a folder that cannot be read, variables that
+  /// were ignored under elevated privileges.
   std::vector<std::string> notices();
 
-  /// The known ids and options for config::Config::check_providers. Valid while the result lives.
+  /// The known ids and options for config::Config::check_providers. Its spans are valid while the result lives.
   struct Known {
     std::vector<std::shared_ptr<const Manifest>> manifests;
     std::vector<config::KnownProvider> providers;

@@ -24,7 +24,7 @@ std::string identity_text(const std::string& path) {
   return str_cat(path, "=", identity ? identity->to_string() : std::string("absent"), ";");
 }
 
-// Drivers and devices change with a boot more often than within one.
+// Drivers and devices change more often between boots than within one.
 const std::string& boot_id() {
   static const std::string id = [] {
     Result<std::unique_ptr<OpenFile>> file = OpenFile::open("/proc/sys/kernel/random/boot_id");
@@ -62,7 +62,7 @@ Answers& answers_of_process() {
 constexpr std::string_view kLoaderCache = "/etc/ld.so.cache";
 constexpr uint64_t kMaxLoaderCache = 16 << 20;
 
-/// The folders that the dynamic loader looks into whatever its cache says.
+/// The folders that the dynamic loader searches besides its cache.
 std::vector<std::string> loader_folders() {
   std::vector<std::string> out;
   if (std::optional<std::string> given = environment("LD_LIBRARY_PATH")) out = split(*given, ':');
@@ -72,7 +72,7 @@ std::vector<std::string> loader_folders() {
   return out;
 }
 
-/// The bytes of the loader's cache: paths are in it as terminated strings. Empty without one.
+/// The bytes of the loader's cache, which holds paths as terminated strings. Empty when there is no cache.
 std::string loader_cache() {
   Result<std::unique_ptr<OpenFile>> file = OpenFile::open(std::string(kLoaderCache));
   if (!file || (*file)->size() > kMaxLoaderCache) return {};
@@ -80,7 +80,7 @@ std::string loader_cache() {
   return (*file)->read(0, bytes.data(), bytes.size()) ? bytes : std::string();
 }
 
-/// The file behind every path at which the loader may find `name`: which of them it takes is its own affair.
+/// The identities of all files that the loader could find as `name`, whichever of them it takes.
 std::string soname_identity(const std::string& name, const std::string& cache) {
   std::string out = name + ":";
   const auto add = [&](const std::string& path) {
@@ -97,7 +97,7 @@ std::string soname_identity(const std::string& name, const std::string& cache) {
   return out + "|";
 }
 
-/// What the loader is told, and which parts of the system are hidden from this process: drivers look at both.
+/// The loader's environment variables and the hidden system folders. Drivers depend on both.
 std::string surroundings() {
   std::string out = str_cat("hidden=", hidden_folders(), ";");
   for (const char* variable : {"LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES"}) {

@@ -1,5 +1,5 @@
-// Answers of the scan that are kept, for the process and in files between processes, so that a library is tried once and
-// not at every start. Only good answers are kept: what was missing may be there next time.
+// Keeps the scan's answers in the process, and in files between processes, so that a library is not tried at every
+// start. Only good answers are kept: what is missing now may be there next time.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,16 @@ namespace tenon::provider {
 
 class ScanCache {
  public:
-  /// `folder` is the state folder; empty = nothing is kept in files.
+  /// `folder` is the state folder; if it is empty, no files are written.
   explicit ScanCache(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Everything the answer depends on: the file, the helper, the required files, the libraries behind the required sonames,
-  /// what the loader is told by the environment, system folders that are hidden, this boot of the machine, the ABI.
+  /// Everything that the answer depends on: the library, the helper, the manifest's id, version and files, the
+  /// required files, the libraries behind the required sonames, the loader's environment, hidden system folders,
+  /// the boot of the machine, the ABI.
   static std::string key_of(const ScanRequest& request);
 
   std::optional<ScanAnswer> find(const std::string& key) const;
-  /// Failing to write is no failure: the library is scanned again next time.
+  /// Never fails: if the file cannot be written, the library is scanned again next time.
   void keep(const std::string& key, const ScanAnswer& answer) const;
 
  private:

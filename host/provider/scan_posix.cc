@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxOutputBytes = 4096;
 
-// A pipe whose ends close by themselves.
+// A pipe that closes its ends in the destructor.
 struct Pipe {
   int read = -1, write = -1;
 
@@ -41,7 +41,7 @@ struct Pipe {
     read = ends[0];
     write = ends[1];
     if (write > kVerdictDescriptor) return true;
-    // An application without standard streams: the child's redirections must not run over this end.
+    // In an application without standard streams the number may be so low that the child's redirections overwrite it.
     int higher = ::fcntl(write, F_DUPFD_CLOEXEC, kVerdictDescriptor + 1);
     close_write();
     write = higher;
@@ -57,26 +57,26 @@ struct Pipe {
   }
 };
 
-// What was started is ended, however the scan goes on.
+// The child process. The destructor ends it.
 struct Child {
   Child() = default;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() { end(); }
-  // Ends the child where it has not ended, and what the library started and left behind in any case.
+  // Ends the child if it still runs, and in any case the processes that the library left in its group.
   void end();
 
   pid_t pid = -1;
   bool ended = false;
-  std::string answer;  // of the verdict pipe
-  std::string output;  // the last bytes it printed
+  std::string answer;  // from the verdict pipe
+  std::string output;  // the last bytes that it printed
   bool timed_out = false;
   bool status_known = false;
   int status = 0;
 };
 
-// Everything a child must not inherit from an application: its signal mask and handlers, its descriptors (the
-// helper closes those itself), its process group.
+// Starts the helper with a default signal mask, default handlers and a process group of its own. The helper closes
+// inherited descriptors itself.
 int start(const std::string& helper, char* const* arguments, const Pipe& answer, const Pipe& output,
           pid_t& out_pid) {
   posix_spawn_file_actions_t actions;
@@ -123,7 +123,7 @@ Status spawn(const ScanRequest& request, const Pipe& answer, const Pipe& output,
                 str_cat("the scan helper '", request.helper, "' cannot be started: ", std::strerror(error)));
 }
 
-// Reads what is there. False at the end of the pipe.
+// Reads the available bytes. Returns false at the end of the pipe.
 bool drain(int descriptor, std::string& text, size_t limit, bool keep_last) {
   char piece[4096];
   ssize_t got = ::read(descriptor, piece, sizeof piece);
@@ -134,16 +134,16 @@ bool drain(int descriptor, std::string& text, size_t limit, bool keep_last) {
   return true;
 }
 
-// True when the child has ended. It stays a zombie, so that the number of its process group belongs to nobody else.
+// True when the child has ended. It stays a zombie, so that the id of its process group is not used again.
 bool has_ended(const Child& child) {
   siginfo_t info{};
   const int error = ::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOHANG | WNOWAIT);
-  // ECHILD: the application ignores SIGCHLD or waits for any child, so that the status went to it.
+  // ECHILD: the application ignores SIGCHLD or waits for any child, and got the status.
   return error == 0 ? info.si_pid == child.pid : errno == ECHILD;
 }
 
-// Collects both pipes until the child has closed its end of the first or the time is over. A process that the
-// library left behind may hold the pipes open: then the child's own end decides.
+// Reads both pipes until the child closes the first or the time is over. A process that the library left behind
+// may keep the pipes open, so the end of the child also ends the loop.
 void collect(Child& child, const Pipe& answer, const Pipe& output, Clock::time_point deadline) {
   pollfd watched[2] = {{answer.read, POLLIN, 0}, {output.read, POLLIN, 0}};
   while (watched[0].fd >= 0) {
@@ -162,7 +162,7 @@ void collect(Child& child, const Pipe& answer, const Pipe& output, Clock::time_p
   }
 }
 
-// Waits for the end of a child that closed its pipe. False when it does not end in time.
+// Waits for the end of a child that closed its pipe. Returns false at the deadline.
 bool wait_for_end(const Child& child, Clock::time_point deadline) {
   while (!has_ended(child)) {
     if (Clock::now() >= deadline) return false;
@@ -185,7 +185,7 @@ void Child::end() {
 std::string last_line(const std::string& output) {
   std::vector<std::string> lines = split(output, '\n');
   if (lines.empty()) return {};
-  return str_cat("; its last words: ",
+  return str_cat("; its last output: ",
                  bounded_text(lines.back().data(), std::min<size_t>(lines.back().size(), 300)));
 }
 
@@ -219,7 +219,7 @@ std::string crash_cure(const std::string& hint) {
   if (const std::string hidden = hidden_folders(); !hidden.empty()) {
     cure = str_cat(
         "make the system's folders visible to this process (mount them in the container or chroot): ", hidden,
-        "; else ", cure);
+        "; or ", cure);
   }
   return hint.empty() ? cure : str_cat(cure, "; ", hint);
 }
@@ -229,8 +229,8 @@ Result<ScanAnswer> judge(const Child& child, const ScanRequest& request) {
   std::string place = transcript.stage.empty() ? "while it was started" : "in " + transcript.stage;
   if (child.timed_out) {
     return refuse(Refusal::kScanTimeout,
-                  str_cat("'", request.file, "' did not answer within ", request.timeout_seconds,
-                          " s; it was ", place, last_line(child.output)));
+                  str_cat("'", request.file, "' did not answer within ", request.timeout_seconds, " s ",
+                          place, last_line(child.output)));
   }
   bool good_end = !child.status_known || (WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0);
   if (!transcript.verdict || !good_end) {
@@ -261,7 +261,7 @@ Result<ScanAnswer> scan_library(const ScanRequest& request) {
   }
   Pipe answer, output;
   if (!answer.open() || !output.open()) {
-    return refuse(Refusal::kPolicy, str_cat("no pipe for the scan helper: ", std::strerror(errno)),
+    return refuse(Refusal::kPolicy, str_cat("cannot make a pipe for the scan helper: ", std::strerror(errno)),
                   "raise the limit of open files");
   }
   Child child;
@@ -273,7 +273,7 @@ Result<ScanAnswer> scan_library(const ScanRequest& request) {
   collect(child, answer, output, deadline);
   if (!child.timed_out && !wait_for_end(child, deadline)) child.timed_out = true;
   child.end();
-  // What the child wrote before its end may still be in the pipes.
+  // The pipes may still hold what the child wrote before its end.
   for (int descriptor : {answer.read, output.read}) ::fcntl(descriptor, F_SETFL, O_NONBLOCK);
   size_t before = std::string::npos;
   while (child.answer.size() != before) {
@@ -286,11 +286,11 @@ Result<ScanAnswer> scan_library(const ScanRequest& request) {
 
 namespace {
 
-// Where links lead; empty when there is nothing.
+// The path with links resolved; empty when nothing is there.
 std::string real_path(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
-  if (error == std::errc::not_enough_memory) throw std::bad_alloc();  // says nothing of the path
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();  // says nothing about the path
   return error ? std::string() : real.string();
 }
 
@@ -301,7 +301,7 @@ namespace {
 std::string find_own_file() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(&find_own_file), &info) == 0 || info.dli_fname == nullptr) return {};
-  // A program's own name may be relative to a folder that is no longer the current one.
+  // A program's own name may be relative to an earlier current folder.
   std::filesystem::path named(info.dli_fname);
   return real_path(named.is_absolute() ? named : std::filesystem::path("/proc/self/exe"));
 }
@@ -309,7 +309,7 @@ std::string find_own_file() {
 }  // namespace
 
 const std::string& own_file() {
-  static const std::string path = find_own_file();  // of what is mapped, whatever an upgrade puts there later
+  static const std::string path = find_own_file();  // looked up once: an upgrade may replace the file later
   return path;
 }
 

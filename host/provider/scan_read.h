@@ -1,4 +1,4 @@
-// Reading what scan_wire.h writes; the bytes come from a process that ran foreign code.
+// Reads what scan_wire.h writes. The bytes are not trusted: they come from a process that ran foreign code.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace tenon::provider {
 
-/// None when the text is no verdict.
+/// nullopt when the text is not a verdict.
 std::optional<ScanVerdict> read_verdict(std::string_view json);
 
-/// The last stage of the helper's lines, and its verdict when there is one.
+/// The last stage that the helper reported, and its verdict if there is one.
 struct ScanTranscript {
   std::string stage;
   std::optional<ScanVerdict> verdict;

@@ -5,7 +5,7 @@
 namespace tenon::provider {
 namespace {
 
-// bounded_text leaves valid UTF-8 without control characters, so only two characters need care.
+// bounded_text returns valid UTF-8 without control characters, so only two characters need an escape.
 std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (char c : bounded_text(text.data(), text.size())) {

@@ -1,5 +1,5 @@
-// What the scan helper writes into its pipe: lines "at <stage>" while it works, then "verdict <JSON>". The
-// stages name the culprit when no verdict comes.
+// The text that the scan helper writes into its pipe: lines "at <stage>" while it works, then "verdict <JSON>".
+// When there is no verdict, the last stage tells where the library failed.
 #pragma once
 
 #include <string>
@@ -13,22 +13,22 @@ namespace tenon::provider {
 
 /// The descriptor that the helper inherits for its answer.
 inline constexpr int kVerdictDescriptor = 3;
-/// Longest answer that is read.
+/// Most bytes of an answer that are read.
 inline constexpr size_t kMaxVerdictBytes = 4 << 20;
 
 struct ScanVerdict {
   Refusal refusal = Refusal::kNone;
   std::string reason;
-  bool out_of_memory = false;  // no verdict on the library
+  bool out_of_memory = false;  // the verdict says nothing about the library
   std::string build_id;
   std::vector<DeviceInfo> devices;
 };
 
-/// What the helper writes when no memory is left to write anything else.
+/// The helper's answer when it has no memory left to compose one.
 inline constexpr std::string_view kOutOfMemoryVerdict =
     R"({"refusal":"","reason":"no memory is left","out_of_memory":true,"build_id":"","devices":[]})";
 
-/// One line of JSON.
+/// Returns one line of JSON.
 std::string write_verdict(const ScanVerdict& verdict);
 
 }  // namespace tenon::provider

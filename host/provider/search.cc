@@ -28,7 +28,7 @@ class Search {
       : options_(options), notices_(notices), folders_(folders) {}
 
   std::vector<Found> run() {
-    // What the application names may be relative to where the application is.
+    // Paths that the application gives are relative to its current folder.
     for (const std::string& path : options_.registered) add(Place::kRegistered, fs::absolute(path));
     for (const std::string& path : options_.api_paths) add(Place::kApi, fs::absolute(path));
     bool replaced = variable(Place::kEnvFiles, "TENON_PROVIDER_FILES");
@@ -56,7 +56,7 @@ class Search {
             str_cat("/usr/lib/", host_arch(), "-linux-gnu/tenon/providers.d")};
   }
 
-  // Returns whether the variable is in force.
+  // Returns whether the variable is used.
   bool variable(Place place, const char* name) {
     if (!options_.environment) return false;
     if (environment_ignored(name)) {
@@ -68,13 +68,13 @@ class Search {
       if (fs::path(path).is_absolute()) {
         add(place, path);
       } else {
-        notices_.push_back(str_cat(name, ": '", path, "' is ignored: it is no absolute path"));
+        notices_.push_back(str_cat(name, ": '", path, "' is ignored: it is not an absolute path"));
       }
     }
     return true;
   }
 
-  // A manifest file, or a folder of them. A place that is merely usual may be absent without a word.
+  // Adds a manifest file, or a folder of them. `may_be_absent`: a missing path is not reported.
   void add(Place place, const fs::path& path, bool may_be_absent = false) {
     std::error_code error;
     fs::file_status status = fs::status(path, error);
@@ -98,8 +98,8 @@ class Search {
     }
     std::vector<std::string>& names = *listed;
     if (names.size() > kMaxManifestsPerFolder) {
-      notices_.push_back(str_cat("'", path.string(), "' holds ", names.size(), " manifests; only the first ",
-                                 kMaxManifestsPerFolder, " are looked at"));
+      notices_.push_back(str_cat("'", path.string(), "' contains ", names.size(),
+                                 " manifests; only the first ", kMaxManifestsPerFolder, " are used"));
       names.resize(kMaxManifestsPerFolder);
     }
     for (const std::string& name : names) file(place, path / name);

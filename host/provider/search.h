@@ -1,4 +1,4 @@
-// Where manifests are looked for, in order.
+// Searches the places of manifests in order.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct Found {
   std::string path;  // absolute
 };
 
-/// Files that are looked at in one folder; more is a mistake of the installation.
+/// Most manifests per folder; more are skipped with a notice.
 inline constexpr size_t kMaxManifestsPerFolder = 1024;
 
-/// All manifest files of all places, in search order, each file once. What is skipped and why goes to
-/// `notices`; the folders that were looked at to `folders`.
+/// All manifest files of all places, in search order, each file once. `notices` gets what was skipped and why,
+/// `folders` the folders that were searched.
 std::vector<Found> search_manifests(const RegistryOptions& options, std::vector<std::string>& notices,
                                     std::vector<std::string>& folders);
 

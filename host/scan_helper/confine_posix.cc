@@ -35,11 +35,11 @@ void confine(int last_descriptor, unsigned cpu_seconds) {
   }
   closefrom(last_descriptor + 1);
 #endif
-  // One byte instead of none: some systems hand dumps to a program when the limit is zero.
+  // One byte, not zero: with a limit of zero some systems pipe the dump to a program.
   limit(RLIMIT_CORE, 1);
   limit(RLIMIT_CPU, cpu_seconds);
   limit(RLIMIT_FSIZE, rlim_t{256} << 20);
-  // A sanitizer reserves more than any library may need.
+  // A sanitizer reserves more address space than this limit allows.
   if (kHostSanitizer == TENON_SANITIZER_NONE) limit(RLIMIT_DATA, rlim_t{16} << 30);
 }
 

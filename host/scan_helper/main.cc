@@ -1,10 +1,10 @@
-// tenon-scan: maps one provider library, negotiates with it and lists its devices, in a process that may die
-// of it.
+// tenon-scan: maps one provider library, negotiates with it and lists its devices. It is a process of its own
+// because the library may crash or hang. Only libtenon starts it.
 //
 //   tenon-scan LIBRARY MANIFEST_FOLDER ID VERSION CPU_SECONDS [SONAME...]
 //
-// The verdict goes to descriptor 3 (see scan_wire.h), and the process ends at once with code 0: whatever else
-// the parent sees, an exit code or a signal, was the library's doing. Started by libtenon, never by people.
+// It writes the verdict to descriptor 3 (see scan_wire.h) and ends at once with code 0. It ends with 2 for wrong
+// arguments and with 3 when it cannot write. Any other exit code, and any signal, comes from the library.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -51,7 +51,7 @@ std::string text_of(const tenon_error& error, tenon_status status) {
   return text.empty() ? str_cat("status ", status, " without a message") : text;
 }
 
-// The part of the host's table that a provider may use before any session exists.
+// The part of the host's table that a provider may use before a session exists.
 tenon_host_api scan_host() {
   tenon_host_api api{};
   api.struct_size = sizeof api;
@@ -95,7 +95,7 @@ ScanVerdict try_devices(const Arguments& arguments, const provider::Agreement& a
 
 ScanVerdict try_library(const Arguments& arguments, int argument_count, char** words) {
   at("the loader, which also runs initialisers");
-  std::string missing;  // all of them, so that one installation is enough
+  std::string missing;  // collects all of them, so that one installation is enough
   for (int i = arguments.first_soname; i < argument_count; ++i) {
     Status found = provider::try_system_library(words[i]);
     if (found.ok()) continue;
@@ -119,7 +119,7 @@ ScanVerdict try_library(const Arguments& arguments, int argument_count, char** w
   if (!talk) return ran_out_of_memory(std::string(talk.error().message()));
   if (talk->refusal != Refusal::kNone) return refused(talk->refusal, std::move(talk->reason));
   ScanVerdict verdict = try_devices(arguments, talk->agreement);
-  // Closing would run the library's finalisers, which a provider that is not unloadable never sees either.
+  // Not closed: that would run the library's finalisers, which also never run for a provider that is not unloadable.
   new std::shared_ptr<provider::Library>(std::move(*library));
   return verdict;
 }
@@ -136,7 +136,7 @@ int main(int argument_count, char** words) {
   try {
     const ScanVerdict verdict = try_library(arguments, argument_count, words);
     send(tenon::str_cat("verdict ", tenon::provider::write_verdict(verdict), "\n"));
-  } catch (const std::bad_alloc&) {  // of this program: no exception leaves a library's own functions
+  } catch (const std::bad_alloc&) {  // from this program: no exception leaves a library's functions
     send("verdict ");
     send(tenon::provider::kOutOfMemoryVerdict);
     send("\n");

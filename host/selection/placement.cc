@@ -36,7 +36,7 @@ std::string Placement::nobody(const Rule& rule) const {
   if (!rule.passed_over.empty()) return text + rule.passed_over;
   std::string used;
   for (const std::string& name : names_) used += (used.empty() ? "" : ", ") + name;
-  return str_cat(text, "it uses ", used, "; name it in select.order, or take the rule out");
+  return str_cat(text, "it uses ", used, "; add the provider to select.order, or remove the rule");
 }
 
 std::vector<std::string> Placement::warnings_of_providers() const {
@@ -53,8 +53,8 @@ std::vector<std::string> Placement::warnings() const {
     if (rule.has_matched || !rule.names_anybody() || !speaks_of_this_model(rule)) continue;
     out.push_back(
         str_cat(rule_text(rule.rule),
-                " decides about no node: none of the model matches it, or an earlier rule takes those "
-                "that do; `tenon explain` shows the nodes, or take the rule out"));
+                " has no effect: no node of the model matches it, or an earlier rule matches those nodes "
+                "first; see `tenon explain`, or remove the rule"));
   }
   return out;
 }
@@ -78,7 +78,7 @@ void Placement::apply(const ir::Graph& graph, partition::Partitioner& partitione
     const Rule* rule = graph.has_node(id) ? rule_for(graph.node(id)) : nullptr;
     if (rule == nullptr) continue;
     if (!rule->names_anybody() && !rule->rule.required)
-      continue;  // names a provider that this session does not use
+      continue;  // the rule names a provider that this session does not use
     for (uint32_t i = 0; i < names_.size(); ++i) {
       if (rule->allowed[i]) continue;
       partitioner.bar(i, id, partition::RejectCode::kPlacement,

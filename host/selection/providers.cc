@@ -7,7 +7,7 @@
 namespace tenon::runtime {
 namespace {
 
-/// What one has installed and wants, and does not get, is a warning; that some wait to be named is how it is documented.
+/// A warning, unless the provider is documented to be used only when named.
 uint32_t level_of(const provider::PassedOver& each) {
   const bool waits = each.code == provider::skip_name(provider::Skip::kEmulated) ||
                      each.code == provider::skip_name(provider::Skip::kByName);
@@ -18,7 +18,7 @@ void log_passed_over(const provider::PassedOver& each) {
   log_line(level_of(each), "PASSED_OVER", each.text());
 }
 
-/// Which manifests were found, which of them are taken, and why; and what is passed over.
+/// Logs the manifests found, which of them are used and why, and what is passed over.
 void log_choices(provider::ProviderRegistry& registry, const Result<Selection>& selection) {
   if (!has_log_sink()) return;
   for (const std::string& notice : registry.notices()) log_line(TENON_LOG_WARNING, "SEARCH", notice);

@@ -1,4 +1,4 @@
-// The providers of a session: who is looked at, who of them the config chooses, and what is said of it.
+// The providers of a session: which manifests are looked at, which of them the config chooses, and the log of it.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace tenon::runtime {
 
-/// The manifests that a config and the application make known.
+/// Options of a registry of the manifests that `config` and the application (`registered`) make known.
 provider::RegistryOptions registry_options(const config::Config& config,
                                            const std::vector<std::string>& registered);
-/// What config.check_providers needs; of a provider that is pinned, what the build that runs says.
+/// The argument of Config::check_providers(). For a pinned provider it holds the options of the build in use.
 provider::ProviderRegistry::Known known_providers(const config::Config& config,
                                                   provider::ProviderRegistry& registry);
-/// The providers that a config chooses, in order.
+/// The instances that a config chooses, in order. Logs the choice.
 Result<Selection> select_providers(const config::Config& config, const std::vector<std::string>& registered);
-/// Loads those that the selection has unopened. What it passes over is logged.
+/// Loads the providers in `selection->unopened`. Logs those that it passes over.
 Status open_rest(const config::Config& config, const std::vector<std::string>& registered,
                  Selection* selection);
 

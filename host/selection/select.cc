@@ -14,7 +14,7 @@ namespace {
 using provider::DeviceInfo;
 using provider::LoadedProvider;
 
-/// A Status that stands for Skip::kEmulated.
+/// The error for Skip::kEmulated.
 Status only_emulated(const std::string& id) {
   return not_found("provider '", id,
                    "' has only software-emulated devices; name it in select.order to use them")
@@ -33,7 +33,7 @@ std::string listed(const std::vector<DeviceInfo>& devices) {
   return out.empty() ? "none" : out;
 }
 
-/// The devices that an entry of the order, or `provider.<id>.devices`, names.
+/// The devices of a provider that the config allows.
 class DeviceChoice {
  public:
   DeviceChoice(const config::Config& config, const LoadedProvider& loaded, std::vector<DeviceInfo> devices)
@@ -44,7 +44,7 @@ class DeviceChoice {
 
   bool is_in_config() const { return given_ != nullptr; }
 
-  /// Those of `provider.<id>.devices`, in its order.
+  /// The selectors of the devices in `provider.<id>.devices`, in its order.
   Result<std::vector<std::string>> listed_in_config() const {
     std::vector<std::string> out;
     for (const config::Value& value : *given_->value.as_array()) {
@@ -55,11 +55,11 @@ class DeviceChoice {
     }
     if (out.empty())
       return config_error(given_->value.where().to_string(), ": '", key_,
-                          "' lists no device; take it out, or name one of ", listed(devices_));
+                          "' is empty; remove it, or name one of ", listed(devices_));
     return out;
   }
 
-  /// One that select.order names must be among them.
+  /// A config error when `provider.<id>.devices` does not list the device that select.order names.
   Status check_allowed(std::string_view named) const {
     if (given_ == nullptr) return ok_status();
     ASSIGN_OR_RETURN(const std::vector<std::string> allowed, listed_in_config());
@@ -67,7 +67,7 @@ class DeviceChoice {
       const bool is_allowed = std::find(allowed.begin(), allowed.end(), device.selector()) != allowed.end();
       if (answers_to(device, named) && !is_allowed) {
         return config_error(given_->value.where().to_string(), ": '", key_, "' does not list '", named,
-                            "', which select.order names; add it there, or take it out of the order");
+                            "', which select.order names; add it there, or remove it from select.order");
       }
     }
     return ok_status();
@@ -79,7 +79,7 @@ class DeviceChoice {
       if (answers_to(device, *value.as_string())) return device.selector();
     }
     return config_error(value.where().to_string(), ": '", key_, "' names '", *value.as_string(),
-                        "', and provider '", label_, "' has no such device; it has: ", listed(devices_));
+                        "', but provider '", label_, "' has no such device; its devices: ", listed(devices_));
   }
 
   std::string key_;
@@ -88,8 +88,8 @@ class DeviceChoice {
   std::vector<DeviceInfo> devices_;
 };
 
-/// Which devices an entry stands for: the one it names; those of `provider.<id>.devices`; or else the
-/// provider's first one, an emulated one only when there is no other and the provider was asked for by name.
+/// The devices of an entry: the one it names, else those of `provider.<id>.devices`, else the provider's first device.
+/// An emulated device is used only when there is no other and select.order names the provider.
 Result<std::vector<std::string>> choose_devices(const config::Config& config, LoadedProvider& loaded,
                                                 std::string_view named) {
   ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, loaded.devices());
@@ -102,7 +102,7 @@ Result<std::vector<std::string>> choose_devices(const config::Config& config, Lo
   for (const DeviceInfo& device : devices) {
     if (!device.software_emulated) return std::vector<std::string>{device.selector()};
   }
-  if (devices.empty()) return not_found("provider '", loaded.id(), "' finds no device on this machine");
+  if (devices.empty()) return not_found("provider '", loaded.id(), "' found no device on this machine");
   if (config->select.automatic) return only_emulated(loaded.id());
   return std::vector<std::string>{devices.front().selector()};
 }
@@ -150,7 +150,7 @@ class Selector {
     return ok_status();
   }
 
-  /// All that run() would have failed with, and what it would have chosen.
+  /// Appends all errors that could end run() to `failures`, and returns the instances that can be had.
   Selection try_all(std::vector<Failure>* failures) {
     const std::vector<std::string> order = entries();
     for (const std::string& entry : order) {
@@ -167,23 +167,24 @@ class Selector {
  private:
   std::vector<std::string> entries() { return select_.automatic ? registry_.ids(true) : select_.order; }
 
-  /// What the config says wrongly of a provider is an error, also of one that "auto" has found.
+  /// True when the failure ends the selection. A wrong setting of a provider does, even if "auto" found the provider.
   bool is_final(const Status& status) const {
     if (no_memory_to_load_) return true;  // going on without the provider would hide that
     const bool named = !select_.automatic || status.kind() == ErrorKind::kConfig;
     return named && select_.fallback == config::Fallback::kError;
   }
 
-  /// Somebody before it completes models, no placement rule asks for it, and what the scan says of it holds.
+  /// True when a provider before it completes models, no placement rule names it, and it is not pinned.
   bool can_wait(const std::string& entry) const {
     const bool is_named = std::any_of(
         config_->placement.begin(), config_->placement.end(),
         [&](const config::PlacementRule& rule) { return config::provider_of(rule.provider) == entry; });
-    const bool is_pinned = config_->upgrade == config::UpgradeMode::kPin;  // and may be gone from the disk
+    const bool is_pinned =
+        config_->upgrade == config::UpgradeMode::kPin;  // its file may be gone from the disk
     return select_.automatic && !is_named && !is_pinned && out_.completing() != nullptr;
   }
 
-  /// What a load would find wrong, as far as the scan and the config tell.
+  /// The errors of a load that the scan and the config show already.
   Status check(const std::string& entry) {
     Status status = check_settings(entry);
     no_memory_to_load_ = status.kind() == ErrorKind::kOutOfMemory;
@@ -200,7 +201,7 @@ class Selector {
     return unsupported(
         "precision.deterministic is set, and the manifest of ", manifest.id, " ",
         manifest.version.to_string(),
-        " does not promise the same bits in every Run; leave the provider out, or do without the key");
+        " does not promise identical results in every Run; leave the provider out, or unset the key");
   }
 
   Status add(const std::string& entry) {
@@ -235,7 +236,7 @@ class Selector {
     return ok_status();
   }
 
-  /// The build that the id stands for now; with upgrade.mode = "pin", the one that the process has kept.
+  /// Loads the build that the id currently means. With upgrade.mode = "pin": the build that the process keeps.
   Result<std::shared_ptr<LoadedProvider>> load(const std::string& id, const std::string& entry) {
     const config::ProviderSettings& settings = config_.provider(id);
     if (config_->upgrade == config::UpgradeMode::kPin) {
@@ -251,13 +252,13 @@ class Selector {
     return Pins::process().keep(settings.version, std::move(loaded));
   }
 
-  /// What is pinned may be gone from the disk, but it must not be forbidden.
+  /// A pinned build may be gone from the disk, but the config must not have disabled its provider.
   Status check_not_denied(const std::string& id) const {
     Status status = registry_.find(id).status();
     return status.refusal() == provider::refusal_name(provider::Refusal::kDisabled) ? status : ok_status();
   }
 
-  /// What the scan saw is enough to leave out a provider that emulates its devices: it is not even loaded.
+  /// An error when the scan found only emulated devices. The provider is then not loaded.
   Status check_scanned(const std::string& id) const {
     ASSIGN_OR_RETURN(const provider::ProviderInfo info, registry_.find(id, provider::CheckLevel::kScan));
     const bool emulated = std::all_of(info.devices.begin(), info.devices.end(),
@@ -265,7 +266,7 @@ class Selector {
     return emulated && !info.devices.empty() ? only_emulated(id) : ok_status();
   }
 
-  /// What the registry knows of builds, and entries that failed for a reason of their own.
+  /// The builds that the registry passed over, and the entries that failed for another reason.
   void collect_passed_over(const std::vector<std::string>& entries) {
     std::vector<std::string> ids;
     for (const std::string& entry : entries) ids.emplace_back(config::provider_of(entry));
@@ -290,7 +291,7 @@ class Selector {
   }
 
   Status nothing_left() const {
-    for (const Failure& failure : failed_) {  // the way out is another one than installing a provider
+    for (const Failure& failure : failed_) {  // installing a provider would not help
       if (failure.reason.kind() == ErrorKind::kOutOfMemory) return failure.reason;
     }
     std::string text = "no provider can be used";
@@ -302,8 +303,8 @@ class Selector {
   const config::Config& config_;
   provider::ProviderRegistry& registry_;
   const config::Select& select_;
-  std::vector<Failure> failed_;     // but not final
-  bool no_memory_to_load_ = false;  // the provider looked at last; that a device is full is another matter
+  std::vector<Failure> failed_;     // those that are not final
+  bool no_memory_to_load_ = false;  // no host memory for the last provider; a full device does not count
   Selection out_;
 };
 

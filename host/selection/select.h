@@ -1,4 +1,4 @@
-// From the config to the instances that a session asks, in order.
+// Selects the instances that a session asks, in order, as the config says.
 #pragma once
 
 #include <memory>
@@ -15,38 +15,37 @@
 namespace tenon::runtime {
 
 struct Selection {
-  std::vector<std::shared_ptr<Instance>> instances;  // never empty
-  /// What one would expect here and is not: builds that were refused, providers and devices that cannot be used.
+  std::vector<std::shared_ptr<Instance>> instances;  // not empty, except after try_instances()
+  /// Builds that were refused, and providers and devices that cannot be used, each with the reason.
   std::vector<provider::PassedOver> passed_over;
-  /// Entry of select.order (or id, when automatic) for each instance.
+  /// Per instance: its entry of select.order, or the provider's id when the order is "auto".
   std::vector<std::string> entries;
-  /// Providers of the automatic order that come after one which completes a model. Their checks were passed; they are
-  /// loaded when a node is left that nobody before them runs: see open_rest().
+  /// Providers of the automatic order that come after one that completes models. They passed their checks, but are
+  /// loaded only when no provider before them runs some node: see open_rest().
   std::vector<std::string> unopened;
 
-  /// The instance with which constants are folded: the last that completes; null when none does.
+  /// The last instance that completes models; it folds constants. Null when there is none.
   std::shared_ptr<Instance> completing() const;
-  /// Position of the instances that `name` means, as written in placement: "cuda" is all of cuda,
-  /// "cuda/gpu:0" is one.
+  /// Positions of the instances that `name` means in a placement rule: "cuda" means all of cuda, "cuda/gpu:0" one.
   std::vector<partition::ProviderIndex> find(std::string_view name) const;
 };
 
-/// Loads providers, opens devices and creates instances. An entry without a device stands for those of
-/// `provider.<id>.devices`, each an instance, or else for the provider's first device. With `fallback =
-/// "error"` the first that cannot be had is the error, as is a wrong setting of a provider that "auto" found;
-/// with "next" it is skipped. An error when nothing is left, with each reason.
+/// Loads providers, opens devices and creates instances. An entry without a device gives one instance for each device
+/// of `provider.<id>.devices`, else one for the provider's first device. With select.fallback = "error" the first entry
+/// that cannot be used is the error, and so is a wrong setting of a provider that "auto" found. With "next" the entry
+/// is skipped. An error, with all reasons, when no instance is left.
 Result<Selection> select_instances(const config::Config& config, provider::ProviderRegistry& registry);
 
-/// Adds instances of those that are unopened; one that cannot be had goes to `passed_over`. An error only where
-/// select_instances() has one: a wrong setting of a provider.
+/// Adds instances of the unopened providers. One that cannot be used goes to `passed_over`. Fails only where
+/// select_instances() would fail.
 Status open_rest(const config::Config& config, provider::ProviderRegistry& registry, Selection* selection);
 
-/// An entry of select.order (or an id, when automatic) that cannot be had.
+/// An entry of select.order (or a provider's id, when the order is "auto") that cannot be used.
 struct Failure {
   std::string entry;
   Status reason;
 };
-/// The same as a trial: all that it would fail with goes to `failures`. What it gives may be empty.
+/// Like select_instances(), but appends all errors to `failures`. The selection may be empty.
 Selection try_instances(const config::Config& config, provider::ProviderRegistry& registry,
                         std::vector<Failure>* failures);
 

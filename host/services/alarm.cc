@@ -14,19 +14,19 @@
 namespace tenon::runtime {
 namespace {
 
-constexpr int64_t kLookEvery = 1'000'000;             // ns, at words of others
+constexpr int64_t kLookEvery = 1'000'000;             // ns, while an alarm follows another word
 constexpr int64_t kLongestSleep = 3'600'000'000'000;  // ns
 
 }  // namespace
 
-/// The thread and what it watches. Those of a process that forked are left to the parent: their thread is not in the
-/// child, and their mutex may be held for ever.
+/// The thread and the alarms that it watches. A child of fork leaves its parent's clock alone: the thread does not
+/// exist in the child, and the mutex may stay locked.
 class AlarmClock {
  public:
   static AlarmClock& of_process() {
     static std::atomic<AlarmClock*> current{nullptr};
-    // Ends the thread with the library, because its code goes with it; the clock itself is never destroyed, threads of
-    // the application may still run a session.
+    // Ends the thread when the library is unmapped, because its code goes too. The clock is never destroyed:
+    // threads of the application may still run a session.
     struct EndOfLibrary {
       ~EndOfLibrary() {
         AlarmClock* last = current.load();
@@ -50,10 +50,11 @@ class AlarmClock {
       try {
         thread_ = std::thread([this] { watch(); });
       } catch (const std::system_error&) {
-        return Status(StatusCode::kResourceExhausted,
-                      "the system gives no thread that watches deadlines; raise its limit of threads, or run "
-                      "without a deadline",
-                      ErrorKind::kOutOfMemory);
+        return Status(
+            StatusCode::kResourceExhausted,
+            "cannot start the thread that watches deadlines; raise the system's limit of threads, or "
+            "run without a deadline",
+            ErrorKind::kOutOfMemory);
       }
     }
     alarm->before_ = nullptr;
@@ -86,7 +87,7 @@ class AlarmClock {
     }
   }
 
-  /// Sets the words that are due, and says when to look again.
+  /// Sets the words of the alarms that are due. Returns the time to look again.
   int64_t ring() {
     const int64_t now = steady_now_ns();
     int64_t next = now + (followers_ != 0 ? kLookEvery : kLongestSleep);

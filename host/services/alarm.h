@@ -1,8 +1,8 @@
-// A word for providers that becomes 1 when a deadline passes, or soon after another word is set: a kernel that looks at
-// nothing but its `cancel` word then obeys both.
+// A cancel word that becomes 1 when a deadline passes, or soon after another word is set. A kernel that checks
+// only its `cancel` word then obeys both.
 //
-// One thread of the process watches all alarms that are set. It is started by the first one, and sleeps until the next
-// deadline; while an alarm has another word to follow it looks every millisecond.
+// One thread of the process watches all alarms. It starts with the first alarm and sleeps until the next deadline.
+// While an alarm follows another word, the thread looks every millisecond.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ class Alarm {
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  /// The word is 0 until `deadline_ns` on the steady clock, or until `also` (which may be null, and is read atomically
-  /// until clear()) is not zero. An earlier setting is void. RESOURCE_EXHAUSTED when the system has no thread for it.
+  /// The word is 0 until `deadline_ns` on the steady clock, or until `also` is not zero. `also` may be null; it is read
+  /// atomically until clear(). Replaces an earlier setting. RESOURCE_EXHAUSTED when the system gives no thread.
   Status set(int64_t deadline_ns, const uint32_t* also);
-  /// Afterwards the word stays as it is. Nothing to do when it was not set.
+  /// Stops the alarm; the word keeps its value. Does nothing when no alarm is set.
   void clear();
   const uint32_t* word() const { return &word_; }
 
@@ -32,7 +32,7 @@ class Alarm {
   uint32_t word_ = 0;
   const uint32_t* also_ = nullptr;
   int64_t deadline_ns_ = 0;
-  AlarmClock* clock_ = nullptr;  // that watches it
+  AlarmClock* clock_ = nullptr;  // the clock that watches this alarm
   Alarm *before_ = nullptr, *behind_ = nullptr;
 };
 

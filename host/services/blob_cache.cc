@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".blob";
 
-/// In front of every blob. Padded with zeros to a multiple of 64, so that the mapped blob is aligned.
+/// Precedes every blob. Header and key are padded with zeros to a multiple of 64, so that the mapped blob is aligned.
 struct Header {
   char magic[8] = {'t', 'e', 'n', 'o', 'n', 'b', 'l', '1'};
   uint64_t key_bytes = 0;
@@ -34,7 +34,7 @@ Sha256::Digest digest_of(std::string_view key, std::string_view blob) {
   return hash.digest();
 }
 
-/// The blob inside of a file; empty when the file is not what was written for `key`.
+/// The blob inside a file. Empty when the file is not what was written for `key`.
 std::string_view open_blob(std::string_view file, std::string_view key) {
   Header header;
   const Header expected;
@@ -85,7 +85,7 @@ Status BlobCache::put(std::string_view key, std::string_view blob) {
   if (blob.empty()) return invalid_input("an empty blob cannot be kept");
   const uint64_t offset = blob_offset(key.size());
   if (blob.size() > std::min(options_.max_blob_bytes, options_.max_bytes)) {
-    return limit_exceeded("a blob of ", blob.size(), " bytes is larger than the cache takes");
+    return limit_exceeded("a blob of ", blob.size(), " bytes is larger than the cache accepts");
   }
   RETURN_IF_ERROR(make_private_folder(options_.directory));
   make_room(offset + blob.size());
@@ -112,7 +112,7 @@ void BlobCache::make_room(uint64_t bytes) {
   };
   std::vector<File> files;
   uint64_t total = bytes;
-  std::error_code error;  // a file that another process has just removed is no error
+  std::error_code error;  // ignored: another process may have removed a file
   for (const std::string& name :
        list_folder(options_.directory, kSuffix).value_or(std::vector<std::string>())) {
     fs::path path(options_.directory + "/" + name);

@@ -1,5 +1,5 @@
-// Blobs on disk by key: compiled kernels, tuned plans. Written atomically with a checksum in a folder that
-// only the owner may enter; a blob that is damaged or written by another format is as good as absent.
+// Keeps blobs on disk by key: compiled kernels, tuned plans. A blob is written atomically, with a checksum, into a
+// folder that only the owner may enter. A blob that is damaged or has another format counts as absent.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 namespace tenon::runtime {
 
 struct BlobCacheOptions {
-  std::string directory;                   // made with mode 0700 at the first put
-  uint64_t max_bytes = uint64_t{1} << 30;  // of all blobs together; the oldest ones go first
+  std::string directory;                   // made with mode 0700 by the first put
+  uint64_t max_bytes = uint64_t{1} << 30;  // of all blobs together; the oldest are removed first
   uint64_t max_blob_bytes = uint64_t{256} << 20;
 };
 
@@ -27,14 +27,13 @@ class BlobCache {
   BlobCache(const BlobCache&) = delete;
   BlobCache& operator=(const BlobCache&) = delete;
 
-  /// Of the process: $XDG_CACHE_HOME/tenon, or ~/.cache/tenon; null under elevated privileges or without a
-  /// home.
+  /// The process's cache in $XDG_CACHE_HOME/tenon or ~/.cache/tenon. Null under elevated privileges or without a home.
   static BlobCache* process();
 
-  /// A mapped blob, valid until done(). NOT_FOUND when there is none or it is damaged.
+  /// The mapped blob, valid until done(). NOT_FOUND when it does not exist or is damaged.
   Result<std::string_view> get(std::string_view key);
   void done(std::string_view blob);
-  /// LIMIT_EXCEEDED when the blob is larger than the cache takes.
+  /// LIMIT_EXCEEDED when the blob is larger than the cache accepts.
   Status put(std::string_view key, std::string_view blob);
 
  private:
@@ -43,7 +42,7 @@ class BlobCache {
 
   BlobCacheOptions options_;
   std::mutex mutex_;
-  std::multimap<const void*, Mapping> mapped_;  // by the address of the blob given out
+  std::multimap<const void*, Mapping> mapped_;  // by the address of the returned blob
 };
 
 }  // namespace tenon::runtime

@@ -1,4 +1,4 @@
-// The files under the blob cache: everything about them that is special to one operating system.
+// The files of the blob cache. Each system has its own implementation.
 #pragma once
 
 #include <string>
@@ -8,10 +8,9 @@
 
 namespace tenon::runtime {
 
-/// NOT_FOUND for what is no regular file of this user. Renews the file's time.
+/// Maps a file and renews its time. NOT_FOUND unless it is a regular file of this user with content.
 Result<Mapping> map_file(const std::string& path);
-/// Makes a folder and those above it; the last with mode 0700. Fails when it belongs to, or can be changed
-/// by, others.
+/// Makes the folder with mode 0700, and missing folders above it. Fails when others own it or may change it.
 Status make_private_folder(const std::string& path);
 /// $XDG_CACHE_HOME/tenon or ~/.cache/tenon; empty without a home or under elevated privileges.
 std::string user_cache_folder();

@@ -21,8 +21,8 @@ Status failed(std::string_view what, const std::string& path) {
 }  // namespace
 
 Result<Mapping> map_file(const std::string& path) {
-  const Descriptor file(
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));  // a FIFO must not stop us
+  // O_NONBLOCK: opening a FIFO must not block.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info {};
   if (!file.ok() || ::fstat(file.get(), &info) != 0) return not_found("no file '", path, "'");
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || info.st_size == 0) {

@@ -1,16 +1,15 @@
-// What the operating system says about processor cores, memory, threads and processes. All that is special to one
-// system stands in cores_<system>.cc.
+// What the operating system tells about cores, memory, threads and processes. cores_<system>.cc implements it.
 #pragma once
 
 #include <cstdint>
 
 namespace tenon::runtime {
 
-/// The affinity mask and the CPU quota of the control group, rounded up; at least 1.
+/// Cores of the affinity mask, limited by the control group's CPU quota, rounded up. At least 1.
 uint32_t count_usable_cores();
-/// Bytes of memory that this process may use: what the machine has, or less where its control group sets a limit.
+/// Bytes of memory that this process may use: the machine's memory, or the limit of its control group if that is lower.
 uint64_t usable_memory();
-/// For debuggers; at most 15 characters.
+/// Names the thread for debuggers. At most 15 characters.
 void name_this_thread(const char* name);
 int64_t current_process_id();
 

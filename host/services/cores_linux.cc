@@ -16,7 +16,7 @@ namespace tenon::runtime {
 namespace {
 
 uint32_t affinity_cores() {
-  // The mask of a machine with more cores than cpu_set_t has bits needs a larger set.
+  // A machine with more cores than cpu_set_t has bits needs a larger set.
   for (int capacity = CPU_SETSIZE; capacity <= 64 * CPU_SETSIZE; capacity *= 4) {
     cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(capacity));
     if (set == nullptr) break;
@@ -29,14 +29,15 @@ uint32_t affinity_cores() {
   return static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-/// A small file of the kernel; empty when there is none. A stream would take memory that runs out for the end of the file.
+/// The text of a small kernel file; empty when there is none. Not read with a stream, which reports running out of
+/// memory as the end of the file.
 std::string text_of(const std::string& path) {
   Result<std::string> text = read_text_file(path, 64 << 10);
   if (text.status().kind() == ErrorKind::kOutOfMemory) throw std::bad_alloc();
   return std::move(text).value_or(std::string());
 }
 
-/// The number at the beginning, which is taken off; 0 when there is none ("max").
+/// Removes a number from the front of the text and returns it; 0 when there is none ("max").
 double take_number(std::string_view* text) {
   text->remove_prefix(std::min(text->find_first_not_of(" \n"), text->size()));
   double number = 0;
@@ -51,7 +52,7 @@ double number_of(const std::string& path) {
   return take_number(&rest);
 }
 
-/// Cores by quota of one group; 0 when it sets none.
+/// The cores that a group's quota allows; 0 without a quota.
 double group_quota(const std::string& folder) {
   const std::string v2 = text_of(folder + "/cpu.max");  // "max 100000" without a quota
   std::string_view rest = v2;
@@ -62,13 +63,13 @@ double group_quota(const std::string& folder) {
   return v1_quota > 0 && v1_period > 0 ? v1_quota / v1_period : 0;
 }
 
-/// Bytes that one group may take; 0 when it sets no limit.
+/// The bytes that a group may take; 0 without a limit.
 double group_memory(const std::string& folder) {
   const double v2 = number_of(folder + "/memory.max");  // "max" without a limit
   return v2 > 0 ? v2 : number_of(folder + "/memory.limit_in_bytes");
 }
 
-/// The least of what `read` says of the folders from this process's group up to the root; 0 when none says anything.
+/// The lowest value that `read` returns for the folders from this process's group up to the root; 0 when all return 0.
 template <class Read>
 double tightest_of(const char* controllers_named, Read read) {
   double tightest = 0;

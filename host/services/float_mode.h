@@ -1,6 +1,5 @@
-// How floating-point numbers are computed while Tenon works: rounded to nearest, denormals kept, nothing trapped,
-// whatever the application has set for its thread. Its own mode is back when the scope ends, also when a provider
-// changed it.
+// Sets the floating-point mode in which Tenon computes: round to nearest, keep denormals, trap nothing. The
+// destructor restores the thread's own mode, even when a provider changed it.
 #pragma once
 
 #include <cfenv>
@@ -22,7 +21,7 @@ class FloatMode {
     if (x87_ != kX87) load(kX87);
   }
   ~FloatMode() {
-    // The flags of operations that were inexact and so on are the application's own as well.
+    // Also restores the application's status flags (inexact and so on).
     if (_mm_getcsr() != sse_) _mm_setcsr(sse_);
     uint16_t x87 = 0;
     __asm__ volatile("fnstcw %0" : "=m"(x87));
@@ -32,7 +31,7 @@ class FloatMode {
   FloatMode& operator=(const FloatMode&) = delete;
 
  private:
-  // What the system gives to a new thread.
+  // The mode that the system gives to a new thread.
   static constexpr uint32_t kSse = 0x1F80, kFlags = 0x3F;
   static constexpr uint16_t kX87 = 0x037F;
   static void load(uint16_t word) { __asm__ volatile("fldcw %0" : : "m"(word)); }

@@ -1,4 +1,4 @@
-// A few places for idle objects, each taken and filled with one atomic exchange.
+// A few slots for idle objects. Each is emptied or filled with one atomic exchange.
 #pragma once
 
 #include <array>
@@ -8,14 +8,14 @@
 
 namespace tenon::runtime {
 
-/// Counts threads from 0; spreads them over places.
+/// The number of this thread, counted from 0. Spreads threads over slots.
 inline size_t thread_number() {
   static std::atomic<size_t> next{0};
   thread_local const size_t mine = next.fetch_add(1, std::memory_order_relaxed);
   return mine;
 }
 
-/// Thread-safe. Threads meet in one place only when there are more of them than places.
+/// Thread-safe. Threads share slots only after more threads than slots were made.
 template <class T>
 class HotSlots {
  public:
@@ -26,11 +26,11 @@ class HotSlots {
   HotSlots(const HotSlots&) = delete;
   HotSlots& operator=(const HotSlots&) = delete;
 
-  /// What this thread put back last, or null.
+  /// The object in this thread's slot, or null.
   std::unique_ptr<T> take() {
     return std::unique_ptr<T>(place().exchange(nullptr, std::memory_order_acq_rel));
   }
-  /// Gives back what had to make room for it, or null.
+  /// Puts `object` into this thread's slot. Returns the object that was there, or null.
   std::unique_ptr<T> put(std::unique_ptr<T> object) {
     return std::unique_ptr<T>(place().exchange(object.release(), std::memory_order_acq_rel));
   }

@@ -32,17 +32,18 @@ Status MemoryBudget::check_size(uint64_t bytes) const {
 
 Status MemoryBudget::check_string(uint64_t bytes) const {
   if (longest_string_ == 0 || bytes <= longest_string_) return ok_status();
-  return limit_exceeded("a string of ", bytes, " bytes, and limits.string_bytes is ", longest_string_,
-                        "; raise it for a trusted model");
+  return limit_exceeded("a string of ", bytes, " bytes exceeds limits.string_bytes (", longest_string_,
+                        "); raise it for a trusted model");
 }
 
 Status MemoryBudget::refusal(uint64_t bytes, uint64_t used) const {
-  const std::string held = used == 0 ? std::string() : str_cat(" beside the ", used, " in use");
+  const std::string held = used == 0 ? std::string() : str_cat(" in addition to the ", used, " in use");
   if (is_machine_) {
-    return limit_exceeded(bytes, " bytes of host memory are asked for", held, ", this machine has ", limit_,
+    return limit_exceeded(bytes, " bytes of host memory are needed", held, ", but this machine has ", limit_,
                           "; use smaller shapes, or set memory.host_limit to go beyond it");
   }
-  return limit_exceeded(bytes, " bytes of host memory are asked for", held, ", memory.host_limit is ", limit_,
+  return limit_exceeded(bytes, " bytes of host memory are needed", held, ", but memory.host_limit is ",
+                        limit_,
                         "; raise it, use smaller shapes, or release outputs that are no longer needed");
 }
 

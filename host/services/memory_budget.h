@@ -1,9 +1,9 @@
-// What a session may take of host memory. Values, plans, workspaces, scratch blocks, constants that do not lie in the
-// mapped model and what folding makes of them count from when they are made until they are freed, whoever holds them
-// meanwhile: an output that the application keeps still counts. Not counted: mapped weights, what the application
-// brings, what providers allocate by themselves (they get the limit, and refuse tables that exceed it).
+// Limits the host memory of a session. Values, plans, workspaces, scratch blocks, constants outside the mapped
+// model and the results of folding count from allocation to release, even while the application holds them. Not
+// counted: mapped weights, memory of the application, and memory that providers allocate themselves (they are told
+// the limit and refuse tables that exceed it).
 //
-// A refusal comes before memory is taken. Thread-safe.
+// Memory is refused before it is allocated. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,14 @@ namespace tenon::runtime {
 
 class MemoryBudget {
  public:
-  /// `limit`: memory.host_limit, 0 for what this machine has. `longest_string`: limits.string_bytes, 0 for none.
+  /// `limit`: memory.host_limit in bytes; 0 = what the machine has. `longest_string`: limits.string_bytes; 0 = no
+  /// limit.
   MemoryBudget(uint64_t limit, uint64_t longest_string);
 
-  /// LIMIT_EXCEEDED, with both numbers and the cure.
+  /// LIMIT_EXCEEDED; the message has both numbers and the cure.
   Status take(uint64_t bytes);
   void give(uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
-  /// Whether something of that size could be taken if nothing else were.
+  /// Fails when `bytes` exceed the limit even if nothing else is in use.
   Status check_size(uint64_t bytes) const;
   Status check_string(uint64_t bytes) const;
 
@@ -34,17 +35,17 @@ class MemoryBudget {
   Status refusal(uint64_t bytes, uint64_t used) const;
 
   const uint64_t limit_, longest_string_;
-  const bool is_machine_;  // the limit is what the machine has
+  const bool is_machine_;  // the limit is the machine's memory
   std::atomic<uint64_t> used_{0};
 };
 
-/// The budget that counts what this thread takes; null outside of every scope.
+/// The budget that pays for this thread's memory; null outside all scopes.
 const std::shared_ptr<MemoryBudget>& current_budget();
 
-/// Makes a budget the current one of this thread while it lives. Scopes nest.
+/// Makes a budget this thread's current one while the scope lives. Scopes nest.
 class BudgetScope {
  public:
-  /// Borrowed.
+  /// Borrows `budget`.
   explicit BudgetScope(const std::shared_ptr<MemoryBudget>& budget);
   ~BudgetScope();
   BudgetScope(const BudgetScope&) = delete;
@@ -54,7 +55,7 @@ class BudgetScope {
   const std::shared_ptr<MemoryBudget>* outer_;
 };
 
-/// Bytes taken of a budget, given back by the destructor.
+/// Bytes taken from a budget. The destructor gives them back.
 class MemoryCharge {
  public:
   MemoryCharge() = default;
@@ -69,7 +70,7 @@ class MemoryCharge {
     return *this;
   }
 
-  /// Of `budget`; nothing without one.
+  /// Takes from `budget`. A null budget counts nothing.
   static Result<MemoryCharge> take(const std::shared_ptr<MemoryBudget>& budget, uint64_t bytes);
   static Result<MemoryCharge> take(uint64_t bytes) { return take(current_budget(), bytes); }
 

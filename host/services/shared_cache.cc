@@ -20,7 +20,7 @@ SharedCache& SharedCache::process() {
 tenon_status SharedCache::get(const std::string& key, tenon_make_fn make, void* context,
                               tenon_release_fn release, void** out_object, tenon_error* error) {
   std::unique_lock lock(mutex_);
-  Entry& entry = entries_[key];  // stays where it is: it is counted
+  Entry& entry = entries_[key];  // stays valid: its count is not zero
   ++entry.count;
   changed_.wait(lock, [&] { return !entry.making; });
   if (!entry.made) {

@@ -1,4 +1,4 @@
-// Objects that are made once per key while others wait, and counted: packed weights and the like.
+// Counted objects, such as packed weights. Each is made once per key while other callers wait.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@
 
 namespace tenon::runtime {
 
-/// Thread-safe. `make` is called without a lock; it may ask for other keys, but not for its own.
+/// Thread-safe. `make` is called without a lock. It may ask for other keys, but not for its own.
 class SharedCache {
  public:
   SharedCache() = default;
@@ -22,14 +22,14 @@ class SharedCache {
   SharedCache(const SharedCache&) = delete;
   SharedCache& operator=(const SharedCache&) = delete;
 
-  /// The one of the process.
+  /// The cache of the process.
   static SharedCache& process();
 
-  /// The object of `key`, made by the first caller. A failed make is reported to the caller who made it, and
-  /// the next one in the line tries again. `error` is filled by `make` alone.
+  /// Adds a count to the object of `key`; the first caller makes it. If `make` fails, its caller gets the error
+  /// and the next waiting caller tries again. Only `make` fills `error`.
   tenon_status get(const std::string& key, tenon_make_fn make, void* context, tenon_release_fn release,
                    void** out_object, tenon_error* error);
-  /// Gives one count back; `release` runs with the last, without a lock. An unknown key is ignored.
+  /// Removes one count. The last one calls `release` without a lock. An unknown key is ignored.
   void release(const std::string& key);
   size_t size() const;
 
@@ -37,7 +37,7 @@ class SharedCache {
   struct Entry {
     void* object = nullptr;
     tenon_release_fn release = nullptr;
-    uint64_t count = 0;  // users, and those who wait
+    uint64_t count = 0;  // users and waiting callers
     bool making = false;
     bool made = false;
   };

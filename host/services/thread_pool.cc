@@ -13,23 +13,23 @@
 namespace tenon::runtime {
 namespace {
 
-/// More pieces than threads, so that one slow thread does not hold up the rest.
+/// More pieces than threads, so that one slow thread does not delay the others.
 constexpr int64_t kPiecesPerThread = 4;
-/// How long a worker looks for the next job before it sleeps, and a caller for the end of the last pieces.
-/// About what waking a thread takes: longer gains little and takes cores away from others.
+/// How long a worker spins for the next job before it sleeps, and a caller for the end of the last pieces. About
+/// the time to wake a thread: spinning longer gains little and takes cores from others.
 constexpr auto kSpinTime = std::chrono::microseconds(40);
 constexpr int kSpinsPerLook = 32;
 
 enum : uint32_t { kIdle, kPosted, kWorking, kEnding };
 
-/// The piece that this thread is in.
+/// The piece that this thread works on.
 struct Inside {
   bool active = false;
   uint32_t worker = 0;
 };
 thread_local Inside t_inside;
 
-/// For calls without a Run (compile): what the thread took out by own_threads.
+/// For calls without a Run (compile): the threads that this thread took with own_threads.
 thread_local RunThreads t_no_run;
 
 void pause() {
@@ -40,7 +40,7 @@ void pause() {
 #endif
 }
 
-/// Looks at `done` for a short while.
+/// Spins until `done`, at most for kSpinTime.
 template <class Done>
 bool spin_until(const Done& done) {
   const auto end = std::chrono::steady_clock::now() + kSpinTime;
@@ -56,7 +56,7 @@ bool spin_until(const Done& done) {
 }  // namespace
 
 uint32_t usable_cores() {
-  static const uint32_t cores = count_usable_cores();  // asked for by every Run, and counting reads files
+  static const uint32_t cores = count_usable_cores();  // once: counting reads files
   return cores;
 }
 
@@ -70,8 +70,7 @@ uint32_t WorkerSet::size() const {
   return out;
 }
 
-/// One parallel_for. Lives on the caller's stack; a worker touches it only between taking it up and becoming
-/// idle.
+/// One parallel_for. Lives on the caller's stack. A worker touches it only between kWorking and kIdle.
 struct ThreadPool::Job {
   tenon_range_fn fn;
   void* context;
@@ -86,14 +85,14 @@ struct ThreadPool::Job {
     }
     t_inside = before;
   }
-  /// Pieces differ by at most one element.
+  /// The first element of a piece. Pieces differ by at most one element.
   int64_t begin_of(int64_t piece) const { return n / pieces * piece + std::min(piece, n % pieces); }
 };
 
 struct alignas(64) ThreadPool::Worker {
   std::atomic<uint32_t> state{kIdle};
   Job* job = nullptr;   // set before kPosted
-  uint32_t number = 0;  // of the job's worker numbers
+  uint32_t number = 0;  // worker number in this job
   std::thread thread;
 };
 
@@ -107,7 +106,7 @@ ThreadPool::ThreadPool(uint32_t threads) : size_(std::clamp(threads, 1u, WorkerS
 ThreadPool::~ThreadPool() { stop(); }
 
 ThreadPool& ThreadPool::process(uint32_t threads) {
-  // Its workers end with the library, because their code goes with it. A child of fork has a pool of its own.
+  // The workers end when the library is unmapped, because their code goes too. A child of fork gets its own pool.
   static constinit PerProcess<ThreadPool> pools;
   struct EndOfLibrary {
     ~EndOfLibrary() {
@@ -130,7 +129,7 @@ void ThreadPool::stop() {
   const uint32_t started = started_.exchange(0);
   for (uint32_t i = 0; i < started; ++i) {
     Worker& worker = *workers_[i];
-    if (process_id_ != current_process_id()) {  // a fork: the thread is not in this process
+    if (process_id_ != current_process_id()) {  // after a fork the thread is not in this process
       worker.thread.detach();
       worker.state.store(kEnding);
       static_cast<void>(workers_[i].release());
@@ -155,7 +154,7 @@ void ThreadPool::start_workers() {
       worker = std::make_unique<Worker>();
       worker->thread = std::thread([this, w = worker.get()] { work(*w); });
     } catch (const std::exception&) {
-      size_.store(i + 1);  // the system gives no more threads: make do with these
+      size_.store(i + 1);  // the system gives no more threads; use those that started
       return;
     }
     workers_[i] = std::move(worker);
@@ -199,7 +198,7 @@ void ThreadPool::give_back(const WorkerSet& workers) {
 
 bool ThreadPool::wait_for_job(Worker& worker) {
   const auto posted = [&] { return worker.state.load(std::memory_order_acquire) != kIdle; };
-  // More Runs than threads: whoever spins takes time from one that works.
+  // With more Runs than threads, a spinning worker would take time from working threads.
   const uint32_t active = active_runs_.load(std::memory_order_relaxed);
   if (active == 0 || active >= size() || !spin_until(posted))
     worker.state.wait(kIdle, std::memory_order_acquire);
@@ -212,7 +211,7 @@ void ThreadPool::work(Worker& worker) {
     uint32_t posted = kPosted;
     if (!worker.state.compare_exchange_strong(posted, kWorking, std::memory_order_acquire)) continue;
     {
-      const FloatMode mode;  // as on the caller's thread, and as little touched by the work
+      const FloatMode mode;  // same mode as the caller's thread; undoes changes by the work
       worker.job->work(worker.number);
     }
     worker.state.store(kIdle, std::memory_order_release);
@@ -234,13 +233,13 @@ void ThreadPool::run_job(int64_t n, int64_t pieces, uint32_t helpers, tenon_rang
   each([&](Worker& worker) {
     worker.job = &job;
     worker.number = ++number;
-    uint32_t idle = kIdle;  // unless the pool is just being stopped
+    uint32_t idle = kIdle;  // fails when the pool is being stopped
     if (worker.state.compare_exchange_strong(idle, kPosted, std::memory_order_release))
       worker.state.notify_all();
   });
   job.work(0);
   each([&](Worker& worker) {
-    uint32_t posted = kPosted;  // not begun: take it back, and do not wait for it to wake up
+    uint32_t posted = kPosted;  // not begun: take it back instead of waiting for the worker
     if (worker.state.compare_exchange_strong(posted, kIdle, std::memory_order_acquire)) return;
     const auto done = [&] { return worker.state.load(std::memory_order_acquire) != kWorking; };
     while (!spin_until(done)) worker.state.wait(kWorking, std::memory_order_acquire);

@@ -1,13 +1,11 @@
-// One thread pool for the process, shared by all sessions and lent to providers.
+// One thread pool per process, shared by all sessions and lent to providers.
 //
-// A call of parallel_for takes the workers that are free at that moment, works itself, and takes back those
-// that have not begun when nothing is left to do: it never waits for a thread that has no piece of it, so any
-// number of Runs at once make progress. Workers are started when somebody first asks for them. They spin for
-// a short time after work, while a Run that has used them is active, and sleep otherwise; a Run that never
-// calls parallel_for does not touch the pool.
+// parallel_for takes the workers that are free at that moment and works itself. When no piece is left, it takes
+// back the workers that have not begun. So it never waits for a thread without a piece, and any number of Runs
+// make progress at once. Workers start when they are first needed. After work they spin briefly while a Run that
+// used them is active, and sleep otherwise. A Run that never calls parallel_for does not touch the pool.
 //
-// What it does not do: no tasks, futures or priorities; a piece that throws ends the process (providers must
-// not).
+// The pool has no tasks, futures or priorities. A piece that throws ends the process; providers must not throw.
 #pragma once
 
 #include <array>
@@ -23,7 +21,7 @@ namespace tenon::runtime {
 
 class ThreadPool;
 
-/// Cores this process may use: its affinity mask, and the CPU quota of its control group, rounded up; at
+/// Cores that this process may use: its affinity mask, limited by its control group's CPU quota, rounded up. At
 /// least 1.
 uint32_t usable_cores();
 
@@ -36,17 +34,17 @@ class WorkerSet {
   uint32_t size() const;
 };
 
-/// What one Run holds of the pool. Belongs to the Run's thread.
+/// The part of the pool that one Run uses. Belongs to the Run's thread.
 class RunThreads {
  public:
   RunThreads() = default;
-  /// `pool` may be null: everything runs on the calling thread. `limit`: threads this Run may use, the caller
-  /// included.
+  /// `pool` may be null; then everything runs on the calling thread. `limit`: most threads for this Run, the
+  /// caller included.
   RunThreads(ThreadPool* pool, uint32_t limit) : pool_(pool), limit_(limit == 0 ? 1 : limit) {}
   ~RunThreads() { finish(); }
   RunThreads(const RunThreads&) = delete;
   RunThreads& operator=(const RunThreads&) = delete;
-  /// `deterministic`: work is divided as if there were a fixed number of threads, whatever the limit is.
+  /// `deterministic`: work is divided for a fixed number of threads, whatever the limit is.
   void set(ThreadPool* pool, uint32_t limit, bool deterministic = false) {
     finish();
     pool_ = pool;
@@ -54,8 +52,7 @@ class RunThreads {
     deterministic_ = deterministic;
   }
 
-  /// At the end of a Run: the pool may rest, workers that were taken out go back. One comparison when the Run
-  /// never used the pool.
+  /// Ends a Run: its workers go back, and the pool may rest. Costs one comparison when the Run never used the pool.
   void finish() {
     if (entered_.load(std::memory_order_relaxed)) leave();
   }
@@ -69,42 +66,41 @@ class RunThreads {
   uint32_t limit_ = 1;
   bool deterministic_ = false;
   std::atomic<bool> entered_{false};
-  std::mutex mutex_;  // of `owned_`
+  std::mutex mutex_;  // guards `owned_`
   WorkerSet owned_;
 };
 
 class ThreadPool {
  public:
-  /// `threads`: the most that work at once, the caller included. Starts none.
+  /// `threads`: most threads that work at once, the caller included. Starts none.
   explicit ThreadPool(uint32_t threads);
-  /// Ends the workers. Nobody may be using the pool.
+  /// Ends the workers. The pool must not be in use.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// The process's pool. `threads` (0: usable_cores()) raises its size when it is larger; it never shrinks, a
-  /// smaller number is a limit of the Runs that ask for it. It lives as long as the library.
+  /// The process's pool; it lives as long as the library. `threads` (0: usable_cores()) can raise its size but not
+  /// lower it: each Run has its own limit.
   static ThreadPool& process(uint32_t threads = 0);
 
-  /// Calls fn over [0, n) in pieces of at least `grain` (but one for the last), on this thread and on free
-  /// workers, and returns when all are done. The pieces depend on n, grain and the limit alone, never on who
-  /// is free; those of a deterministic Run not even on the limit. A call from inside a piece runs inline with
-  /// that piece's worker number. `run` null: a limit of the pool's size.
+  /// Calls fn over [0, n) in pieces of at least `grain` elements (one piece if n is smaller), on this thread and on
+  /// free workers, and returns when all are done. The pieces depend only on n, grain and the Run's limit; in a
+  /// deterministic Run not even on the limit. A call from inside a piece runs inline with that piece's worker
+  /// number. Without a `run` the limit is the pool's size.
   static void parallel_for(RunThreads* run, int64_t n, int64_t grain, tenon_range_fn fn, void* context);
-  /// The threads that a deterministic Run is divided for; more do not take part in it.
+  /// Work of a deterministic Run is divided for this many threads; no more take part.
   static constexpr uint32_t kDeterministicWorkers = 16;
-  /// Worker numbers that fn may see are below it.
+  /// fn gets worker numbers below this.
   static uint32_t worker_count(const RunThreads* run);
-  /// Takes up to k workers out, until own_threads_done or the Run's end. Returns the threads the caller may
-  /// use, itself included. Calls do not nest: a second one adds to the first.
+  /// Takes up to k workers for the caller until own_threads_done or the Run's end. Returns how many threads the caller
+  /// may use, itself included. A second call adds to the first; one own_threads_done gives all of them back.
   static uint32_t own_threads(RunThreads* run, uint32_t k);
   static void own_threads_done(RunThreads* run);
 
   uint32_t size() const { return size_.load(std::memory_order_relaxed); }
-  /// Workers started so far; 0 before the first parallel_for.
+  /// Workers that were started; 0 before the first parallel_for.
   uint32_t started() const { return started_.load(std::memory_order_relaxed); }
-  /// Ends and joins the workers; afterwards everything runs on the calling thread. For the end of the
-  /// process.
+  /// Ends and joins the workers. Afterwards everything runs on the calling thread. Used at the end of the process.
   void stop();
 
  private:
@@ -126,7 +122,7 @@ class ThreadPool {
   std::atomic<bool> stopping_{false};
   std::array<std::atomic<uint64_t>, WorkerSet::kWords> free_{};
   std::array<std::unique_ptr<Worker>, WorkerSet::kCapacity> workers_;
-  std::mutex mutex_;  // of starting and stopping
+  std::mutex mutex_;  // guards starting and stopping
   int64_t process_id_ = 0;
 };
 

@@ -13,12 +13,12 @@
 namespace tenon::runtime {
 namespace {
 
-/// A line of metadata: the name of a track or of a thread in it.
+/// A metadata event: the name of a track, or of a thread in it.
 Json name_of(std::string_view kind, int pid, uint64_t tid, const std::string& name) {
   return {{"name", kind}, {"ph", "M"}, {"pid", pid}, {"tid", tid}, {"args", {{"name", name}}}};
 }
 
-/// Tracks, numbered from 1 in the order of their names; the host comes first.
+/// The tracks, numbered from 1 by name. The host's name is empty, so it comes first.
 std::map<std::string, int> number_tracks(const std::vector<Trace::Event>& events) {
   std::map<std::string, int> tracks;
   for (const Trace::Event& event : events) tracks.emplace(event.provider, 0);
@@ -46,7 +46,7 @@ void Trace::keep(const Event& event) {
       events_.push_back(event);
       return;
     }
-  } catch (const std::bad_alloc&) {  // a span ends in a destructor, which nothing may leave
+  } catch (const std::bad_alloc&) {  // no exception may leave: the destructor of a span calls this
   }
   ++dropped_;
 }

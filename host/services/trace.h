@@ -1,8 +1,7 @@
-// A trace in the format of Chrome's trace viewer: one event per step, copy and compile. Of one Run, or of all
-// that the sessions of a process do.
+// A trace in the format of Chrome's trace viewer, with one event per step, copy and compile. It covers one Run, or
+// all sessions of the process.
 //
-// Tracks: an instance of a provider is shown as a process of its own, the threads of this process as its
-// threads.
+// In the viewer an instance of a provider is shown as a process, and the threads of this process as its threads.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +20,22 @@ namespace tenon::runtime {
 class Trace {
  public:
   struct Event {
-    std::string name;      // the node, the value that is copied
+    std::string name;      // the node, or the value that is copied
     std::string category;  // "run", "copy", "submit", "wait", "compile", "fallback", "load" ...
-    std::string provider;  // the instance; empty: the host
+    std::string provider;  // the instance; empty for the host
     int64_t begin_ns = 0, duration_ns = 0;
     uint64_t bytes = 0;  // of a copy
     uint64_t thread = 0;
   };
-  /// Further ones are counted and dropped.
+  /// More events are counted and dropped.
   static constexpr size_t kMaxEvents = 1'000'000;
 
-  /// Fills in the thread. Without memory for it the event is counted and dropped.
+  /// Adds the event and sets its thread. Without memory the event is counted and dropped.
   void add(Event event);
-  /// Everything that is added from now on goes there too.
+  /// From now on events are added to `other` too.
   void also(std::shared_ptr<Trace> other);
   std::vector<Event> take();
-  /// {"traceEvents": [...]}; times begin with the first event.
+  /// {"traceEvents": [...]}. Times start at the first event.
   std::string to_json() const;
 
  private:
@@ -48,7 +47,7 @@ class Trace {
   std::shared_ptr<Trace> other_;
 };
 
-/// From here to the end of the scope. `trace` may be null: then it costs nothing.
+/// Adds an event for the time until the end of the scope. A null `trace` costs nothing.
 class TraceSpan {
  public:
   TraceSpan(Trace* trace, std::string_view name, std::string_view category, std::string_view provider = {});
@@ -61,10 +60,10 @@ class TraceSpan {
   Trace::Event event_;
 };
 
-/// The trace that goes into the file, for all who name it: written when the last of them lets go. "{pid}" in
-/// the name becomes the process id. A config error when the file cannot be written.
+/// The trace for a file, shared by all callers that name the same file. The file is written when the last
+/// reference goes. "{pid}" in the path becomes the process id. A config error when the file cannot be written.
 Result<std::shared_ptr<Trace>> open_trace_file(const std::string& path);
-/// The same config error, without leaving a file behind.
+/// Gives the same config error. Leaves no new file behind.
 Status check_trace_file(const std::string& path);
 
 }  // namespace tenon::runtime

@@ -33,7 +33,7 @@ void write(const std::string& path, const Trace& trace) noexcept {
     file << trace.to_json() << '\n';
     file.close();
     if (!file) log_line(TENON_LOG_WARNING, "TRACE", str_cat("file '", path, "' could not be written"));
-  } catch (...) {  // no memory for the text: there is no trace
+  } catch (...) {  // no memory for the text; the trace is lost
   }
 }
 

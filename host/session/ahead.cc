@@ -12,7 +12,7 @@ using Given = std::map<uint32_t, const std::vector<Dims>*>;  // by input
 
 std::string text_of(const Dims& dims) { return ir::Shape::of(dims).to_string(); }
 
-/// Completes the sets that the config gives, and checks them against the model.
+/// Completes the shape sets of the config and checks them against the model.
 class Completer {
  public:
   Completer(const config::Config& config, const IoList& inputs)
@@ -22,8 +22,8 @@ class Completer {
     RETURN_IF_ERROR(find_inputs());
     const size_t sets = given_.begin()->second->size();
     if (sets > static_cast<uint64_t>(settings_.keep)) {
-      return fail("lists ", sets, " sets of shapes, and shapes.keep = ", settings_.keep,
-                  " would drop the first of them again; set shapes.keep to ", sets, " or more");
+      return fail("lists ", sets, " sets of shapes, but shapes.keep = ", settings_.keep,
+                  " keeps fewer; set shapes.keep to ", sets, " or more");
     }
     std::vector<ShapeSet> out;
     for (size_t s = 0; s < sets; ++s) {
@@ -44,7 +44,7 @@ class Completer {
   Status find_inputs() {
     for (const auto& [name, shapes] : settings_.input) {
       if (name.empty()) {
-        if (inputs_.size() == 0) return fail("gives shapes, and the model has no input");
+        if (inputs_.size() == 0) return fail("gives shapes, but the model has no input");
         given_[0] = &shapes;
         continue;
       }
@@ -84,11 +84,11 @@ class Completer {
     if (fits && type.element != ir::ElementType::kString)
       fits = runtime::tensor_bytes(static_cast<uint32_t>(type.element), shape, &bytes);
     return fits ? ok_status()
-                : fail("gives input '", input.name, "' the shape ", text_of(shape), ", and it is ",
+                : fail("gives input '", input.name, "' the shape ", text_of(shape), ", but its type is ",
                        input.type_text);
   }
 
-  /// An input that the config does not name: what the model fixes, and dims that it shares with a named one.
+  /// The shape of an input that the config does not name: the model's fixed dims, and symbols that named inputs share.
   Result<Dims> infer(const IoEntry& input, const std::map<std::string, int64_t>& symbols) const {
     Dims out = input.dims;
     bool known = input.type.shape.has_rank;
@@ -100,7 +100,7 @@ class Completer {
     }
     if (known) return out;
     return fail("gives no shape for input '", input.name, "' (", input.type_text,
-                "), whose dims do not follow from the others; add it");
+                "), and its dims cannot be derived from the others; add it");
   }
 
   const config::Shapes& settings_;
@@ -130,7 +130,7 @@ Result<std::vector<ShapeSet>> shapes_ahead(const config::Config& config, const I
   std::vector<Dims> shapes;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const ir::Type& type = inputs[i].type;
-    if (!type.is_tensor() || !type.shape.is_static()) return out;  // learned at the first Run
+    if (!type.is_tensor() || !type.shape.is_static()) return out;  // shapes become known in the first Run
     shapes.push_back(inputs[i].dims);
   }
   out.emplace_back(inputs, std::move(shapes));

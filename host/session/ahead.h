@@ -1,5 +1,5 @@
-// The sets of input shapes that a session plans for while it is made: `shapes.input` of the config, and the
-// model's own shapes where all of them are fixed.
+// The sets of input shapes that a session plans for while it is made: `shapes.input` of the config, else the model's
+// shapes when all of them are fixed.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,10 @@
 
 namespace tenon::session {
 
-/// A description without data of every input of the model, for one set of shapes.
+/// Descriptions, without data, of all inputs of the model for one set of shapes.
 class ShapeSet {
  public:
-  /// `shapes`: one per input; those of inputs that are no tensors are not looked at.
+  /// `shapes`: one per input; ignored for inputs that are not tensors.
   ShapeSet(const IoList& inputs, std::vector<std::vector<int64_t>> shapes);
   ShapeSet(ShapeSet&&) = default;
   ShapeSet& operator=(ShapeSet&&) = default;
@@ -28,8 +28,8 @@ class ShapeSet {
   std::vector<runtime::Argument> arguments_;
 };
 
-/// A CONFIG error names the place of `shapes.input` and what does not fit the model. Empty when there is nothing
-/// to plan for before the first Run.
+/// Empty when no plan can be made before the first Run. The config error names the place of `shapes.input` and what
+/// does not fit the model.
 Result<std::vector<ShapeSet>> shapes_ahead(const config::Config& config, const IoList& inputs);
 
 }  // namespace tenon::session

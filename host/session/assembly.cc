@@ -74,7 +74,7 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
   }
   ASSIGN_OR_RETURN(out->executable, runtime::build_executable(build, graph_, "", false));
   out->warnings = placement.warnings();
-  if (out->fallbacks.empty()) {  // else it was said when the session was made
+  if (out->fallbacks.empty()) {  // a later assembly of the session would log them again
     for (const std::string& text : out->warnings) log_line(TENON_LOG_WARNING, "PLACEMENT", text);
   }
   return std::shared_ptr<const Assembly>(std::move(out));

@@ -1,5 +1,5 @@
-// What a session runs on: the chosen instances, and what they compiled of its model. It is immutable, and is
-// replaced as a whole when an instance fails and the config says how to go on.
+// What a session runs on: the chosen instances, and the programs that they compiled from its model. An assembly is
+// immutable. It is replaced as a whole when an instance fails and the config says how to go on.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@
 
 namespace tenon::session {
 
-/// A failure during a Run after which the config let the session go on.
+/// A failure of an instance after which the session went on, because the config allowed it.
 struct Fallback {
   std::string point;     // "run_failed" or "device_lost"
-  std::string provider;  // the instance
+  std::string provider;  // id of the instance
   std::string policy;    // the key and its value: provider.cuda.on_lost = "next"
   std::string text;      // what happened
 };
@@ -29,7 +29,7 @@ struct Fallback {
 struct Assembly {
   runtime::Selection selection;
   std::unique_ptr<runtime::Executable> executable;
-  std::vector<Fallback> fallbacks;    // during runs, in order of time
+  std::vector<Fallback> fallbacks;    // in order of time
   std::vector<std::string> warnings;  // settings without effect
 };
 
@@ -38,8 +38,8 @@ class Assembler {
  public:
   using Progress = std::function<Status(double fraction, std::string_view stage)>;
 
-  /// `model` is borrowed; `graph` is its graph, transformed already. `name`: the model's, for placement rules. `memory` counts what the session takes; `trace` may be null. `registered`:
-  /// manifests that the application has made known.
+  /// `model` is borrowed; `graph` is its transformed graph. `name`: the model's name, for placement rules. `memory`
+  /// counts the session's host memory; `trace` may be null. `registered`: manifests that the application registered.
   Assembler(const ir::ModelInfo& model, ir::Graph graph, config::Config config, std::string name,
             std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
             std::vector<std::string> registered);

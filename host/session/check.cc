@@ -11,13 +11,13 @@
 namespace tenon::session {
 namespace {
 
-/// As the error of a session reads.
+/// The text of `status` as an error of a session shows it.
 std::string text_of(const Status& status) {
   return status.where().empty() ? std::string(status.message())
                                 : str_cat(status.where(), ": ", status.message());
 }
 
-/// Each line of what a config is accused of is an error of its own.
+/// Adds an error to the report. A config error lists one mistake per line: each line is added as an error.
 void add(ConfigReport* report, const Status& status) {
   if (status.ok()) return;
   if (status.kind() != ErrorKind::kConfig) return report->errors.push_back(text_of(status));
@@ -50,7 +50,7 @@ ConfigReport check_config(const config::Config& config, const SessionOptions& op
   std::vector<runtime::Failure> failures;
   const runtime::Selection selection = runtime::try_instances(config, registry, &failures);
   for (const runtime::Failure& failure : failures) {
-    // Who is not installed, and options that are wrong, were among what was named wrongly.
+    // `named` already lists providers that are not installed and options that are wrong.
     const std::string id(config::provider_of(failure.entry));
     const bool is_installed = std::find(ids.begin(), ids.end(), id) != ids.end();
     const bool is_said = !named.ok() && (!is_installed || is_about_options(failure.reason));

@@ -1,5 +1,4 @@
-// A config tried out without a model: what a session that is made with it would fail on, and what would have no
-// effect in it.
+// Checks a config without a model: why a session with this config would fail, and which settings would have no effect.
 #pragma once
 
 #include <string>
@@ -12,13 +11,12 @@
 namespace tenon::session {
 
 struct ConfigReport {
-  std::vector<std::string> errors;    // what a session would end with; all of it, not the first
-  std::vector<std::string> warnings;  // what is passed over, ignored, or without effect
-  std::vector<std::string>
-      instances;  // "cuda/gpu:0": what the nodes of a model would be offered to, in order
+  std::vector<std::string> errors;     // all errors, not only the first
+  std::vector<std::string> warnings;   // what is passed over or ignored, or has no effect
+  std::vector<std::string> instances;  // "cuda/gpu:0": the instances that a session would ask, in order
 };
 
-/// Loads the chosen providers and opens their devices, as a session does.
+/// Loads the chosen providers and opens their devices, as making a session does.
 ConfigReport check_config(const config::Config& config, const SessionOptions& options);
 
 }  // namespace tenon::session

@@ -1,4 +1,4 @@
-// Descriptions of a session as JSON: who runs what and why, the plans made so far, the model.
+// Descriptions of a session as JSON: which instance runs which node and why, the plans made so far, the model.
 #pragma once
 
 #include "core/ir/graph.h"
@@ -7,19 +7,19 @@
 
 namespace tenon::session {
 
-/// {"model", "instances", "providers": [{"instance", "provider", "version", "library"}],
-/// "passed_over": [{"provider", "version", "code", "reason", "cure", "instead"}],
-///  "fallbacks": [{"point", "provider", "policy", "text"}] (during runs, in order of time),
+/// {"model", "instances", "providers": [{"instance", "provider", "version", "library"}], "unopened",
+///  "passed_over": [{"provider", "version", "code", "reason", "cure", "instead"}],
+///  "fallbacks": [{"point", "provider", "policy", "text"}] (in order of time),
 ///  "warnings": settings without effect, a sentence each,
 ///  "nodes": [{"name", "op", "domain", "graph", "provider", "instance", "part", "outputs", "declines"}],
 ///  "parts": [...], "copies": [{"value", "from", "to", "bytes"}],
-///  "reference": whether only a provider that completes the others takes part}
+///  "reference": whether all parts run on a provider that completes models, or on the host}
 Json explain(const Session& session);
 
-/// {"plans": [{"graph", "signature", "steps": [...], "slabs": [...]}]}
+/// {"plans": [{"graph", "signature", "static", "steps": [...], "slabs": [...]}]}
 Json describe_plans(const Session& session);
 
-/// `graph`: the model's.
+/// `graph`: the model's graph, as loaded or transformed.
 Json describe_model(const ir::ModelInfo& model, const ir::Graph& graph);
 
 }  // namespace tenon::session

@@ -28,7 +28,7 @@ void add(const ir::Graph& graph, Totals* totals) {
   for (ir::ValueId v = 0; v < graph.value_limit(); ++v) {
     if (graph.has_value(v) && graph.value(v).is_constant()) add(*graph.value(v).constant, totals);
   }
-  // Models of early versions list every initializer as an input as well.
+  // An initializer that is also an input is stored as the default of that input.
   for (const auto& [input, value] : graph.defaults()) add(*value, totals);
   for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
     if (!graph.has_node(id)) continue;

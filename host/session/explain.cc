@@ -15,7 +15,7 @@ std::string domain_name(const MemoryDomain& domain) {
   return domain.device->provider()->id() + "/" + domain.device->info().selector() + ":" + domain.name;
 }
 
-/// Walks an executable and the bodies in it.
+/// Describes an executable and the bodies in it.
 class Explainer {
  public:
   Explainer(const Session& session, const Assembly& assembly)
@@ -114,7 +114,7 @@ class Explainer {
     reference_ = reference_ && (part.instance == nullptr || part.instance->completes());
   }
 
-  /// What the provider says of the part; it may say nothing.
+  /// Adds the provider's cost estimates; a provider may give none.
   static void add_cost(const partition::Cost& cost, Json* entry) {
     const std::pair<const char*, double> values[] = {{"flops", cost.flops},
                                                      {"bytes", cost.bytes},
@@ -131,7 +131,7 @@ class Explainer {
     return list;
   }
 
-  /// What must be copied between memory domains, each value once per domain.
+  /// Lists the copies between memory domains: each value once per domain.
   void add_copies(const Executable& executable) {
     std::map<ir::ValueId, const MemoryDomain*> home;
     std::set<std::pair<ir::ValueId, const MemoryDomain*>> there;
@@ -163,7 +163,7 @@ class Explainer {
   const runtime::Selection& selection_;
   Json nodes_ = Json::array(), parts_ = Json::array(), copies_ = Json::array();
   size_t part_count_ = 0;  // of parts_
-  bool reference_ = true;  // nobody but the provider that completes the others takes part
+  bool reference_ = true;  // all parts so far run on a provider that completes models, or on the host
 };
 
 }  // namespace

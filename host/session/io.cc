@@ -16,22 +16,22 @@ const ir::Type& innermost(const ir::Type& type) {
 }
 
 std::string text_of(const tenon_tensor& tensor) {
-  if (tensor.kind != TENON_KIND_TENSOR) return "no tensor";
+  if (tensor.kind != TENON_KIND_TENSOR) return "not a tensor";
   if (!runtime::check_dims_given(tensor).ok()) return str_cat("of rank ", tensor.rank);
   return str_cat(ir::element_type_name(static_cast<ir::ElementType>(tensor.dtype)),
                  ir::Shape::of({tensor.dims, tensor.dims + tensor.rank}).to_string());
 }
 
 Status wrong(const IoEntry& entry, const tenon_tensor& tensor, std::string_view why) {
-  return invalid_input("input '", entry.name, "' is ", entry.type_text, ", given is ", text_of(tensor), ": ",
-                       why);
+  return invalid_input("input '", entry.name, "' must be ", entry.type_text, ", but is ", text_of(tensor),
+                       ": ", why);
 }
 
-/// The bytes that the description promises are those that its shape needs.
+/// Checks that the tensor has data, and the number of bytes that its shape needs.
 Status check_whole(const IoEntry& entry, const tenon_tensor& tensor) {
   int64_t count = 0;
   if (!runtime::count_elements({tensor.dims, tensor.rank}, &count))
-    return wrong(entry, tensor, "that is no shape");
+    return wrong(entry, tensor, "the shape is not valid");
   if (tensor.dtype == TENON_STRING) {
     const bool whole = count == 0 || tensor.offsets != nullptr;
     return whole ? ok_status() : wrong(entry, tensor, "a string tensor needs offsets");
@@ -42,7 +42,7 @@ Status check_whole(const IoEntry& entry, const tenon_tensor& tensor) {
   }
   if (bytes != 0 && tensor.data == nullptr) return wrong(entry, tensor, "it has no data");
   if (tensor.byte_size != bytes) {
-    return wrong(entry, tensor, str_cat("its shape takes ", bytes, " bytes, it has ", tensor.byte_size));
+    return wrong(entry, tensor, str_cat("its shape needs ", bytes, " bytes, but it has ", tensor.byte_size));
   }
   return ok_status();
 }
@@ -80,7 +80,7 @@ IoList::IoList(const ir::Graph& graph, const std::vector<ir::ValueId>& values, s
     }
     entries_.push_back(std::move(entry));
   }
-  for (uint32_t i = 0; i < entries_.size(); ++i) {  // the entries stay where they are from now on
+  for (uint32_t i = 0; i < entries_.size(); ++i) {  // the entries are not moved from here on
     for (const std::string& name : entries_[i].dim_names)
       entries_[i].dim_name_views.push_back({name.data(), name.size()});
     by_name_.emplace(entries_[i].name, i);
@@ -113,9 +113,9 @@ Result<uint32_t> IoList::find(std::string_view name) const {
 Status check_input(const IoEntry& entry, const tenon_tensor& tensor) {
   const ir::Type& type = entry.type;
   if (type.kind == ir::ValueKind::kOptional && tensor.kind != TENON_KIND_OPTIONAL)
-    return ok_status();  // its content
+    return ok_status();  // the content of the optional
   if (type.kind != ir::ValueKind::kUnknown && tensor.kind != static_cast<uint32_t>(type.kind)) {
-    return wrong(entry, tensor, "it is another kind of value");
+    return wrong(entry, tensor, "the kind of value differs");
   }
   if (tensor.kind != TENON_KIND_TENSOR) return ok_status();
   if (Status status = runtime::check_dims_given(tensor); !status.ok())

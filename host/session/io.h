@@ -1,4 +1,4 @@
-// Inputs and outputs of a session: what callers are told about them, and how what they bring is checked.
+// Inputs and outputs of a session: their descriptions for the caller, and the checks of the caller's values.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct IoEntry {
   std::vector<int64_t> dims;
   std::vector<std::string> dim_names;
   std::vector<tenon_str> dim_name_views;
-  ir::TensorPtr default_value;  // of an input that may be left out
+  ir::TensorPtr default_value;  // of an input that the caller may omit, else null
 
-  /// Borrowed from this entry.
+  /// The result points into this entry.
   tenon_io_info info() const;
 };
 
-/// Two dims with one symbol: equal in every Run.
+/// Two dims with the same symbol: they must be equal in a Run.
 struct SharedDim {
   uint32_t first_input, first_dim, input, dim;
 };
@@ -42,7 +42,7 @@ class IoList {
 
   size_t size() const { return entries_.size(); }
   const IoEntry& operator[](size_t index) const { return entries_[index]; }
-  /// NOT_FOUND with the nearest name and all names there are.
+  /// NOT_FOUND; the message suggests the nearest name, or lists all.
   Result<uint32_t> find(std::string_view name) const;
   const std::vector<SharedDim>& shared_dims() const { return shared_dims_; }
 
@@ -55,14 +55,14 @@ class IoList {
   std::vector<SharedDim> shared_dims_;
 };
 
-/// Kind, element type, rank and fixed dims as the model declares them; a description that is whole. The error
-/// names the input and says what was expected.
+/// Checks kind, element type, rank and fixed dims as the model declares them, and that the tensor is complete. The
+/// error names the input and says what was expected.
 Status check_input(const IoEntry& entry, const tenon_tensor& tensor);
 
-/// Dims with one symbol are equal among all inputs. `arguments`: one per entry, checked one by one before.
+/// Checks that dims with the same symbol are equal. `arguments`: one per entry, checked by check_input().
 Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> arguments);
 
-/// Copies a tensor whose address does not suit its element type; leaves others as they are.
+/// Replaces a tensor by a copy when its address is not aligned for its element type.
 Status align(runtime::Argument* argument);
 
 }  // namespace tenon::session

@@ -1,4 +1,4 @@
-// Reading a model under the limits of a config, and the transforms that a config leaves on.
+// Reads a model under the limits of a config.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace tenon::session {
 
-/// The time that limits.load_time gives to what this thread loads while it lives.
+/// Limits the time of a load on this thread to limits.load_time, as long as the object lives.
 class LoadTime {
  public:
   Status begin(const config::Settings& settings);
@@ -26,12 +26,12 @@ class LoadTime {
 
 onnx::Limits limits_of(const config::Settings& settings);
 Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings);
-/// Bytes of the model's constants that lie in memory of this process rather than in the mapped file.
+/// Bytes of the model's constants that are not in a mapped file.
 uint64_t copied_bytes(const ir::Model& model, const config::Settings& settings);
-/// Makes outputs of all values that nodes of the graph make, in topological order behind its own.
+/// Makes every value that a node produces an output of the graph, in topological order after the graph's own outputs.
 Status expose_values(ir::Graph* graph);
 
-/// The model after the pipeline, with constants folded by the completing provider.
+/// Loads the model and transforms it. The provider that completes models folds its constants.
 Result<ir::Model> transformed_model(const ModelSource& source, const config::Config& config,
                                     const SessionOptions& options);
 

@@ -11,7 +11,7 @@
 namespace tenon::session {
 namespace {
 
-/// An instance is to blame, and it is no matter of what the caller gave or wanted.
+/// True when an instance failed for a reason other than the caller's input or a stop.
 bool is_instances_own(const Status& failure, When when) {
   if (failure.instance().empty()) return false;
   switch (failure.kind()) {
@@ -20,13 +20,13 @@ bool is_instances_own(const Status& failure, When when) {
     case ErrorKind::kUnsupported:
       return true;
     case ErrorKind::kOutOfMemory:
-      return when == When::kLoading;  // a Run of other shapes, or beside fewer others, has memory again
+      return when == When::kLoading;  // another Run, with smaller shapes or alone, may have enough memory
     default:
       return false;
   }
 }
 
-/// The error of the Run, with why it could not be repeated elsewhere.
+/// The error of the Run, with the reason why the Run was not repeated.
 Status with_reason(const Status& failure, std::string_view reason) {
   Status out(failure.code(), str_cat(failure.message(), "; ", reason), failure.kind());
   if (failure.process_lost()) out = std::move(out).with_process_lost();
@@ -86,7 +86,7 @@ Result<runtime::Selection> Recovery::without(const runtime::Selection& old, cons
     out.entries.push_back(old.entries[i]);
   }
   if (out.instances.empty() && out.unopened.empty())
-    return not_found("the session has no other provider; name one in select.order");
+    return not_found("the session has no other provider; add one to select.order");
   return out;
 }
 
@@ -97,13 +97,14 @@ Status Recovery::recover(const std::shared_ptr<const Assembly>& failed, Status f
   if (loss.policy == config::OnLost::kFail) return failure;
   const bool restart = loss.policy == config::OnLost::kRestart;
   if (restart && loss.whole_process) {
-    return with_reason(failure, str_cat(loss.policy_text(),
-                                        " cannot help, the provider is lost for the whole process: start "
-                                        "the process again, or set it to \"next\""));
+    return with_reason(failure,
+                       str_cat(loss.policy_text(),
+                               " cannot help, because the whole process has lost the provider: start "
+                               "the process again, or set the key to \"next\""));
   }
   const int64_t begin = runtime::now_ns();
   const std::lock_guard lock(rebuild_mutex_);
-  if (current() != failed) return ok_status();  // another Run has seen to it
+  if (current() != failed) return ok_status();  // another Run has already replaced the assembly
   if (restart && !attempts->restarted.insert(loss.instance).second) {
     return with_reason(failure, str_cat("it failed again after ", loss.policy_text()));
   }

@@ -1,13 +1,13 @@
-// What follows when a Run fails because of an instance: `provider.<id>.on_lost` of the config.
+// Recovery from a failure of an instance, as `provider.<id>.on_lost` of the config says:
 //
-//   next     the instance leaves the session (all of its provider's do when the whole process lost it), the
-//            model is given to the others, and the Run is repeated
-//   restart  the instance is made again, on a device opened anew if it was lost, and the Run is repeated,
-//            once per Run; impossible when only a new process would help
-//   fail     the error is the Run's
+//   next     The session drops the instance (or all instances of the provider, when the whole process lost it),
+//            compiles the model for the others, and repeats the Run.
+//   restart  The session makes the instance again, on a newly opened device if the device was lost, and repeats the
+//            Run. At most once per Run and instance. Not possible when only a new process would help.
+//   fail     The Run returns the error.
 //
-// Failures that another provider would have too (a wrong input, a cancelled Run) are errors at once. So is a Run without
-// memory: the session keeps the instance, which serves smaller shapes. While a session is made it counts as a failure.
+// A failure that another provider would have, too (a wrong input, a cancelled Run), is returned at once. So is a lack
+// of memory during a Run, because the instance can still run smaller shapes; while a session is made it is a failure.
 #pragma once
 
 #include <memory>
@@ -27,20 +27,20 @@ namespace tenon::session {
 
 enum class When { kLoading, kRunning };
 
-/// What one Run has tried so far.
+/// The recoveries that one Run has tried so far.
 struct Attempts {
-  std::set<std::string, std::less<>> restarted;  // instances
+  std::set<std::string, std::less<>> restarted;  // ids of instances
 };
 
-/// The assembly in force, and the way to the next one. Thread-safe.
+/// Holds the current assembly and replaces it after a failure. Thread-safe.
 class Recovery {
  public:
   explicit Recovery(Assembler assembler) : assembler_(std::move(assembler)) {}
 
   Status start(runtime::Selection selection, const Assembler::Progress& progress);
   std::shared_ptr<const Assembly> current() const;
-  /// After `failure` of a Run on `failed`. OK: repeat it on current(). Else the error for the caller, which
-  /// is `failure` unless there is more to say. `trace` may be null.
+  /// After a Run on `failed` ended with `failure`. OK: the caller repeats it on current(). Else the error to return:
+  /// `failure`, with the reason why recovery was not possible. `trace` may be null.
   Status recover(const std::shared_ptr<const Assembly>& failed, Status failure, Attempts* attempts,
                  runtime::Trace* trace, When when);
 

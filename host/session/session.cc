@@ -14,9 +14,9 @@
 namespace tenon::session {
 namespace {
 
-/// Tells the application how far it is.
+/// Calls the application's progress function, and checks the load's time limit.
 Status report(const SessionOptions& options, double fraction, std::string_view stage) {
-  RETURN_IF_ERROR(check_stop(str_cat("stage '", stage, "' was to begin")));
+  RETURN_IF_ERROR(check_stop(str_cat("stage '", stage, "' was starting")));
   if (!options.progress || options.progress(fraction, stage)) return ok_status();
   return Status(StatusCode::kCancelled, str_cat("the application stopped at stage '", stage, "'"),
                 ErrorKind::kCancelled);
@@ -41,9 +41,11 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
       std::make_shared<runtime::MemoryBudget>(settings.memory.host_limit, settings.limits.string_bytes);
   const runtime::BudgetScope scope(session->memory_);
   const runtime::FloatMode mode;
+  session->log_ = options.log;
+  const LogScope log(session->log_);
   LoadTime time;
   RETURN_IF_ERROR(time.begin(settings));
-  // A failure names the model, or the config that is to blame.
+  // Errors of load() already name the model or the config key.
   ASSIGN_OR_RETURN(ir::Model model, session->load(source, config, options));
   Status status = session->build(std::move(model), config, options);
   if (status.ok()) status = session->plan_ahead(config);
@@ -64,7 +66,7 @@ Result<ir::Model> Session::load(const ModelSource& source, const config::Config&
   const runtime::TraceSpan span(trace_.get(), "read", "load");
   const bool borrowed = source.data != nullptr && source.keep;
   if (source.data != nullptr && !borrowed)
-    RETURN_IF_ERROR(memory_->check_size(source.size).with_context(place_));  // it is copied
+    RETURN_IF_ERROR(memory_->check_size(source.size).with_context(place_));  // the bytes are copied
   ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings()));
   Result<runtime::MemoryCharge> charge =
       runtime::MemoryCharge::take(memory_, borrowed ? 0 : copied_bytes(model, config.settings()));
@@ -122,8 +124,8 @@ Status Session::plan_ahead(const config::Config& config) const {
   if (kept < sets.size()) {
     log_line(TENON_LOG_WARNING, "SHAPES",
              str_cat("only ", kept, " of the ", sets.size(),
-                     " plans for the shapes of shapes.input are kept: the "
-                     "others need too much memory beside them, and are made again when they are used"));
+                     " plans for shapes.input are kept, because together they need "
+                     "too much memory; the others are made again when they are used"));
   }
   return ok_status();
 }
@@ -199,10 +201,11 @@ Status Session::run_arguments(const RunOptions& options, std::span<const runtime
 
 Status Session::run(const RunOptions& options, std::span<const NamedValue> inputs,
                     std::span<const std::string_view> output_names, std::span<runtime::ValueRef> outputs) {
+  const LogScope log(log_);
   std::vector<runtime::Argument> arguments(inputs_.size());
   for (const NamedValue& input : inputs) {
     ASSIGN_OR_RETURN(const uint32_t index, inputs_.find(input.name));
-    if (!input.value) return invalid_input("input '", input.name, "' is given without a value");
+    if (!input.value) return invalid_input("input '", input.name, "' has no value");
     if (arguments[index].tensor.kind != TENON_KIND_NONE)
       return invalid_input("input '", input.name, "' is given twice");
     arguments[index] = runtime::Argument(input.value->tensor);

@@ -1,5 +1,5 @@
-// A session: one model, loaded, given to providers and ready to run. It conducts the stages and holds no
-// logic of its own. What it runs on may be replaced while it lives, see recovery.h.
+// A session: one model, loaded, compiled by providers and ready to run. It calls the stages in order. The assembly that
+// it runs on may be replaced, see recovery.h.
 //
 // Thread-safe: any number of threads may run it.
 #pragma once
@@ -14,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
+#include "host/base/log.h"
 #include "host/config/config.h"
 #include "host/device/value.h"
 #include "host/exec/executable.h"
@@ -26,27 +27,29 @@
 
 namespace tenon::session {
 
-/// Where the model comes from: a file, or memory.
+/// The source of the model: a file, or memory.
 struct ModelSource {
   std::string path;
-  const void* data = nullptr;  // not null: instead of `path`
+  const void* data = nullptr;  // not null: used instead of `path`
   size_t size = 0;
-  std::string directory;  // of external data, when from memory
-  bool keep = false;      // `data` outlives the session, and its weights are used where they lie
+  std::string directory;  // of external data, for a model in memory
+  bool keep = false;      // `data` outlives the session; weights are used in place instead of copied
 };
 
 struct SessionOptions {
-  /// A fraction in [0, 1] and the stage; false cancels. May be empty.
+  /// Receives what creating and running the session logs on the calling thread. May be empty.
+  std::function<void(const LogLine&)> log;
+  /// Called with a fraction in [0, 1] and the stage's name; returns false to cancel. May be empty.
   std::function<bool(double fraction, std::string_view stage)> progress;
-  /// Every value of the model's graph is an output.
+  /// Makes every value of the model's graph an output.
   bool all_values = false;
-  /// Provider manifests that the application has made known to the process.
+  /// Provider manifests that the application has registered.
   std::vector<std::string> registered;
 };
 
 struct RunOptions {
-  int64_t deadline_ns = 0;           // from now; 0: none
-  const uint32_t* cancel = nullptr;  // read atomically
+  int64_t deadline_ns = 0;           // from the start of the Run; 0: none
+  const uint32_t* cancel = nullptr;  // not 0 cancels; read atomically; may be null
   runtime::Trace* trace = nullptr;
 };
 
@@ -63,28 +66,28 @@ class Session {
                                                  const SessionOptions& options = {});
   ~Session();
 
+  const std::function<void(const LogLine&)>& log() const { return log_; }
+
   const IoList& inputs() const { return inputs_; }
   const IoList& outputs() const { return outputs_; }
 
-  /// Runs by name. `output_names` empty: all outputs in the model's order. `outputs`: one per output asked
-  /// for; an entry that is not empty is written in place. INVALID_INPUT names the input or output and what
-  /// was expected.
+  /// Runs by name. `output_names` empty: all outputs in the model's order. `outputs`: one per requested output; an
+  /// entry that is not empty is written in place. INVALID_INPUT names the input or output and what was expected.
   Status run(const RunOptions& options, std::span<const NamedValue> inputs,
              std::span<const std::string_view> output_names, std::span<runtime::ValueRef> outputs);
 
-  /// One argument per input of the model, an empty tensor of kind NONE where it is left out: fills in
-  /// defaults and checks.
+  /// Fills in defaults, checks and aligns. `arguments`: one per input of the model; kind NONE where omitted.
   Status check_arguments(std::vector<runtime::Argument>* arguments) const;
-  /// Gives a context the workers and limits of this session.
+  /// Gives `context` the threads and the memory budget of this session.
   void prepare_context(runtime::RunContext* context) const;
-  /// Before each Run of a context: what may stop it, and where it is recorded.
+  /// Before each Run: sets in `context` what may stop the Run, and its trace.
   Status begin_run(const RunOptions& options, runtime::RunContext* context) const;
-  /// Where a Run with these options is recorded; null: nowhere.
+  /// The trace of a Run with these options; null when it is not recorded.
   runtime::Trace* trace_for(const RunOptions& options) const;
 
-  /// What Runs that begin now use. Whoever looks into it keeps it.
+  /// The assembly of Runs that begin now. Keep the pointer: the session may replace it.
   std::shared_ptr<const Assembly> assembly() const { return recovery_->current(); }
-  /// After a Run on `failed` ended with `failure`: OK when it is to be repeated on assembly(), else its error.
+  /// After a Run on `failed` ended with `failure`: OK when the caller must repeat it on assembly(), else its error.
   Status recover(const std::shared_ptr<const Assembly>& failed, Status failure, Attempts* attempts,
                  const RunOptions& options, When when = When::kRunning) const {
     runtime::Trace* trace = options.trace != nullptr ? options.trace : trace_.get();
@@ -93,7 +96,7 @@ class Session {
   const ir::ModelInfo& model() const { return model_; }
   const std::string& name() const { return name_; }
 
-  /// What counts the host memory of Runs.
+  /// Counts the host memory of the session and its Runs.
   const std::shared_ptr<runtime::MemoryBudget>& memory() const { return memory_; }
 
  private:
@@ -107,19 +110,20 @@ class Session {
   Status run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
                        std::span<runtime::ValueRef> outputs) const;
 
-  std::string name_;   // the file's, without folders
-  std::string place_;  // of errors: "model 'm.onnx'"
+  std::string name_;   // the file's name, without folders
+  std::string place_;  // context of errors: "model 'm.onnx'"
   ir::ModelInfo model_;
   std::shared_ptr<runtime::MemoryBudget> memory_;
-  std::shared_ptr<runtime::Trace> trace_;  // of profiling.file; null without
+  std::shared_ptr<runtime::Trace> trace_;  // writes profiling.file; null without that key
+  std::function<void(const LogLine&)> log_;
   std::unique_ptr<Recovery> recovery_;
   IoList inputs_, outputs_;
   std::vector<runtime::ValueRef> default_values_;  // per input
   runtime::ThreadPool* pool_ = nullptr;
-  uint32_t threads_ = 0;  // that a Run may use
+  uint32_t threads_ = 0;  // the most that a Run may use
   bool deterministic_ = false;
   mutable runtime::HotSlots<runtime::RunContext> contexts_;
-  runtime::MemoryCharge constants_charge_;  // of what reading the model copied
+  runtime::MemoryCharge constants_charge_;  // for constants that are not in a mapped file
 };
 
 }  // namespace tenon::session

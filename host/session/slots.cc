@@ -39,7 +39,7 @@ void Slots::set(Bound* bound, const tenon_tensor& tensor) {
 
 Status Slots::bind_input(uint32_t index, const tenon_tensor& tensor) {
   if (index >= inputs_.size())
-    return invalid_input("the model has ", inputs_.size(), " inputs, there is no input ", index);
+    return invalid_input("there is no input ", index, ": the number of inputs is ", inputs_.size());
   if (Status status = runtime::check_dims_given(tensor); !status.ok())
     return std::move(status).with_context(str_cat("input '", session_->inputs()[index].name, "'"));
   RETURN_IF_ERROR(check_input(session_->inputs()[index], tensor));
@@ -56,7 +56,7 @@ Status Slots::bind_input(uint32_t index, const tenon_tensor& tensor) {
 
 Status Slots::bind_output(uint32_t index, const tenon_tensor& tensor) {
   if (index >= outputs_.size()) {
-    return invalid_input("the model has ", outputs_.size(), " outputs, there is no output ", index);
+    return invalid_input("there is no output ", index, ": the number of outputs is ", outputs_.size());
   }
   if (Status status = runtime::check_dims_given(tensor); !status.ok())
     return std::move(status).with_context(
@@ -67,7 +67,7 @@ Status Slots::bind_output(uint32_t index, const tenon_tensor& tensor) {
                        runtime::tensor_bytes(tensor.dtype, {tensor.dims, tensor.rank}, &bytes);
   if (!numeric || bytes != tensor.byte_size || (bytes != 0 && tensor.data == nullptr)) {
     return invalid_input("memory for output '", session_->outputs()[index].name,
-                         "' is no dense numeric tensor on the host");
+                         "' is not a dense numeric tensor in host memory");
   }
   set(&outputs_[index], tensor);
   own_outputs_[index].reset();
@@ -113,7 +113,7 @@ Status Slots::bind_outputs() {
     if (outputs_[o].is_set) {
       if (!same_shape(outputs_[o].tensor, planned)) {
         return invalid_input("output '", session_->outputs()[o].name, "' is ", text_of(planned),
-                             ", the memory bound for it is ", text_of(outputs_[o].tensor));
+                             ", but the memory bound for it is ", text_of(outputs_[o].tensor));
       }
       frame_->bind_output(o, outputs_[o].tensor.data);
       continue;
@@ -129,6 +129,7 @@ Status Slots::bind_outputs() {
 Status Slots::run(const RunOptions& options) {
   const runtime::BudgetScope scope(session_->memory());
   const runtime::FloatMode mode;
+  const LogScope log(session_->log());
   Status status = session_->begin_run(options, &context_);
   if (status.ok()) {
     const StopScope stop(&context_.control.stop);
@@ -142,7 +143,7 @@ Status Slots::run_until_done(const RunOptions& options) {
   Status status = run_once();
   Attempts attempts;
   while (!status.ok()) [[unlikely]] {
-      if (assembly_ == nullptr) return status;  // it did not come as far as an assembly
+      if (assembly_ == nullptr) return status;  // the first replan() failed before it had an assembly
       RETURN_IF_ERROR(session_->recover(assembly_, std::move(status), &attempts, options));
       frame_.reset();
       status = run_once();
@@ -173,7 +174,7 @@ Status Slots::collect(uint32_t index) {
   const tenon_tensor& given = outputs_[index].tensor;
   if (made.kind != TENON_KIND_TENSOR || !same_shape(given, made)) {
     return invalid_input("output '", session_->outputs()[index].name, "' is ", text_of(made),
-                         ", the memory bound for it is ", text_of(given));
+                         ", but the memory bound for it is ", text_of(given));
   }
   if (made.byte_size != 0) std::memcpy(given.data, made.data, made.byte_size);
   return ok_status();
@@ -181,10 +182,10 @@ Status Slots::collect(uint32_t index) {
 
 Result<tenon_tensor> Slots::output(uint32_t index) const {
   if (index >= outputs_.size()) {
-    return invalid_input("the model has ", outputs_.size(), " outputs, there is no output ", index);
+    return invalid_input("there is no output ", index, ": the number of outputs is ", outputs_.size());
   }
   if (!has_run_)
-    return Status(StatusCode::kFailedPrecondition, "there was no Run yet", ErrorKind::kInvalidInput);
+    return Status(StatusCode::kFailedPrecondition, "there has been no Run yet", ErrorKind::kInvalidInput);
   if (outputs_[index].is_set) return outputs_[index].tensor;
   const runtime::Argument argument(own_outputs_[index]);
   return argument.tensor;

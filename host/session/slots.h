@@ -1,6 +1,6 @@
-// Inputs and outputs bound to memory once: the shortest way through a Run.
+// Inputs and outputs bound to memory once: the fastest way to run a session repeatedly.
 //
-// The caller's memory must outlive the slots or the next bind. Not thread-safe.
+// Bound memory must stay valid until the next bind or the end of the slots. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class Slots {
   Slots& operator=(const Slots&) = delete;
 
   Status bind_input(uint32_t index, const tenon_tensor& tensor);
-  /// A numeric tensor in host memory. It must fit what the Run makes.
+  /// `tensor`: a dense numeric tensor in host memory, with the type and shape that the Run produces.
   Status bind_output(uint32_t index, const tenon_tensor& tensor);
-  /// Nothing is allocated or looked up when shapes are those of the last Run and all follow from them.
+  /// Allocates and looks up nothing when the input shapes are those of the last Run and determine all other shapes.
   Status run(const RunOptions& options);
-  /// Of the last Run. Memory of an output that was not bound belongs to the slots until the next Run.
+  /// After a Run. Memory of an output that was not bound belongs to the slots until the next Run.
   Result<tenon_tensor> output(uint32_t index) const;
 
  private:
@@ -45,8 +45,8 @@ class Slots {
   std::shared_ptr<Session> session_;
   std::vector<Bound> inputs_, outputs_;
   std::vector<runtime::ValueRef> own_outputs_;  // memory of outputs that are not bound
-  std::vector<uint32_t> late_outputs_;          // not written straight into their memory
-  std::shared_ptr<const Assembly> assembly_;    // of the frame
+  std::vector<uint32_t> late_outputs_;          // outputs that are copied or taken after the Run
+  std::shared_ptr<const Assembly> assembly_;    // the frame's
   std::unique_ptr<runtime::Frame> frame_;       // null: plan before the next Run
   runtime::RunContext context_;
   bool has_run_ = false;

@@ -20,7 +20,7 @@ Result<transform::Options> transforms_of(const config::Settings& settings, trans
       found = true;
     }
     if (!found) {
-      return config_error("transforms.disable names '", pattern, "', and there is no such transform",
+      return config_error("transforms.disable names '", pattern, "', but there is no such transform",
                           suggestion(pattern, names));
     }
   }

@@ -1,4 +1,4 @@
-// The transforms of a graph that a config leaves on.
+// Runs the graph transforms that a config does not disable.
 #pragma once
 
 #include "core/base/result.h"
@@ -8,9 +8,9 @@
 
 namespace tenon::session {
 
-/// NOT_FOUND as a config error when `transforms.disable` names nothing there is.
+/// A config error when a pattern of `transforms.disable` matches no transform.
 Result<transform::Options> transforms_of(const config::Settings& settings, transform::Evaluator evaluator);
-/// Runs the pipeline, with constants folded by the completing provider of the selection.
+/// Transforms the model. The selection's provider that completes models folds its constants.
 Status transform_model(ir::Model* model, const config::Settings& settings,
                        const runtime::Selection& selection);
 

@@ -12,7 +12,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// The functions of an instruction set are code of that instruction set: they are called only when `runs`.
+/// Compiled for one instruction set: call its functions only when `runs`.
 struct Candidate {
   std::string_view name;
   const isa::Table& (*table)();
@@ -20,7 +20,7 @@ struct Candidate {
   bool runs;
 };
 
-// What __builtin_cpu_supports answers includes that the operating system keeps the registers.
+// __builtin_cpu_supports also checks that the operating system saves the registers.
 #if defined(TENON_CPU_HAVE_avx512) || defined(TENON_CPU_HAVE_avx2)
 bool converts_halves() {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -35,7 +35,7 @@ bool runs_avx512() {
 }
 #endif
 
-// Best first; the last always runs.
+// Best first. The last one runs everywhere.
 std::vector<Candidate> candidates() {
   return {
 #if defined(TENON_CPU_HAVE_avx512)
@@ -59,7 +59,7 @@ Candidate choose() {
   for (const Candidate& c : all) {
     if (c.runs && (name.empty() || name == c.name)) return c;
   }
-  return all.back();  // negotiation has refused by then
+  return all.back();  // negotiation has already refused this name
 }
 
 #if defined(__x86_64__)
@@ -104,10 +104,11 @@ std::string isa_refusal() {
   std::string known;
   for (const Candidate& c : candidates()) {
     if (c.name == name)
-      return c.runs ? "" : "TENON_CPU_ISA is " + std::string(name) + ", which this processor lacks";
+      return c.runs ? ""
+                    : "TENON_CPU_ISA is '" + std::string(name) + "', which this processor does not support";
     known += (known.empty() ? "" : ", ") + std::string(c.name);
   }
-  return "TENON_CPU_ISA is '" + std::string(name) + "'; known are " + known;
+  return "TENON_CPU_ISA is '" + std::string(name) + "'; known values are " + known;
 }
 
 CpuDescription describe_cpu() {

@@ -1,4 +1,4 @@
-// The processor: what it is called, and the table of functions compiled for its instruction set.
+// The processor: its description, and the table of functions for its instruction set.
 #pragma once
 
 #include <atomic>
@@ -16,15 +16,15 @@ struct CpuDescription {
 };
 CpuDescription describe_cpu();
 
-/// The table in use: the best that the processor runs, or what TENON_CPU_ISA (generic, avx2, avx512) names.
-/// Chosen at the first call.
+/// The best table that the processor runs, or the one that TENON_CPU_ISA (generic, avx2, avx512) names.
+/// Chosen at the first call. Thread-safe.
 inline const isa::Table& isa_table();
 
-/// Why TENON_CPU_ISA cannot be obeyed; empty when it can, or is not set.
+/// Why TENON_CPU_ISA cannot be followed; empty when it is not set or can.
 std::string isa_refusal();
 
 namespace detail {
-extern std::atomic<const isa::Table*> chosen_table;  // null: not yet
+extern std::atomic<const isa::Table*> chosen_table;  // null: not chosen yet
 const isa::Table& choose_table();
 }  // namespace detail
 

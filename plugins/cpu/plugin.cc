@@ -1,5 +1,5 @@
-// The CPU provider: kernels in plain host memory, one claim per node. All of it but the device is in the
-// SDK's provider around the kernels of kernels/.
+// The CPU provider: kernels in plain host memory, one claim per node. The SDK implements the provider; this
+// library adds the device and the kernels of kernels/.
 #include "device.h"
 #include "tenon/ep.hpp"
 

@@ -1,4 +1,4 @@
-// The processor as the device that decodes.
+// The one device: the processor.
 #pragma once
 
 #include "tenon/ep.hpp"

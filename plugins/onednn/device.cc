@@ -9,7 +9,7 @@
 namespace tenon::onednn {
 namespace {
 
-/// The widest of the sets that oneDNN has code for.
+/// The widest instruction set that the processor has and oneDNN uses.
 std::string instruction_set() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512bf16")) return "avx512_bf16";
@@ -44,7 +44,7 @@ Instance::Instance(const Device& on, const tenon_instance_params& params) : devi
     if (relaxed) context.precision = TENON_PRECISION_FAST;
     if (bf16) context.precision = TENON_PRECISION_BF16;
   }
-  bf16 = bf16 && has_bf16();  // without such instructions it would be slower, and no better
+  bf16 = bf16 && has_bf16();  // without these instructions bfloat16 is slower and no more exact
 }
 
 CpuDescription describe_cpu() {

@@ -1,4 +1,4 @@
-// The processor as a device, and what an instance of it was asked for.
+// The processor as a device, and the options of an instance.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace tenon::onednn {
 
 struct Provider {
   tenon_host_provider* host;
-  bool is_tried = false;  // by the scan: what would fail later is to be told now
+  bool is_tried = false;  // the scan tries the instance: errors that could come later are reported now
 };
 
 /// Thread-safe.
 class Device {
  public:
-  /// Made when it is first asked for, with the library: UNAVAILABLE when that cannot be had.
+  /// The engine, made at the first call. Throws UNAVAILABLE if the library cannot be loaded.
   const Engine& engine() const;
 
  private:
@@ -26,7 +26,7 @@ class Device {
   mutable std::unique_ptr<Engine> engine_;
 };
 
-/// manifest.json.in describes the options.
+/// The options are described in manifest.json.in.
 struct Instance {
   Instance(const Device& device, const tenon_instance_params& params);
 
@@ -34,11 +34,12 @@ struct Instance {
   ep::InstanceContext context;
   bool bf16 = false;     // arithmetic of convolutions and products in bfloat16
   bool relaxed = false;  // NaN and infinities may be treated as the library does
-  /// Also groups of nodes that gain nothing here; what a host wants that fills in no defaults, which is one that tests.
+  /// Whether to claim groups that gain nothing too. True unless the option says otherwise: tests create
+  /// instances without the manifest's defaults.
   bool claims_all = true;
 };
 
-/// What enumerate_devices() says.
+/// The fields that enumerate_devices() reports.
 struct CpuDescription {
   std::string name;
   std::vector<std::string> features;

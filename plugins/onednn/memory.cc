@@ -9,7 +9,7 @@ uint64_t aligned(uint64_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
-/// The lowest gap among `placed`, sorted by offset, that `piece` fits into.
+/// The lowest offset of a gap among `placed`, sorted by offset, that fits `piece`.
 uint64_t lowest_gap(const Piece& piece, const std::vector<const Piece*>& placed) {
   uint64_t at = 0;
   for (const Piece* other : placed) {

@@ -1,5 +1,5 @@
-// Places for what lives between the steps of an island: one workspace, given by the host, shared by all that
-// do not live at the same time. The provider has no memory of its own.
+// Places values that live between the steps of an island in one workspace, which the host allocates. Pieces
+// that do not live at the same time share memory.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace tenon::onednn {
 
-/// A piece of workspace that is needed from step `first` to step `last`, both included.
+/// A piece of workspace in use from step `first` to step `last`, inclusive.
 struct Piece {
   uint64_t bytes = 0;
   int first = 0, last = 0;
-  uint64_t offset = 0;  // out
+  uint64_t offset = 0;  // set by place()
 };
 
 inline constexpr uint64_t kWorkspaceAlignment = 64;
 
-/// Sets the offsets; pieces that live at the same time do not overlap. Returns the bytes of the workspace.
+/// Sets the offsets; pieces that live at the same time do not overlap. Returns the workspace's size in bytes.
 uint64_t place(std::vector<Piece*> pieces);
 
 }  // namespace tenon::onednn

@@ -1,4 +1,4 @@
-// The oneDNN provider: its table. Compile-style: claims of many nodes, kept in the library's own layouts.
+// The function table of the oneDNN provider. Claims have many nodes; values keep the library's layouts.
 #include <memory>
 
 #include "compiler/claims.h"

@@ -6,9 +6,9 @@
 namespace tenon::opencl {
 namespace {
 
-constexpr uint64_t kMagic = 0x31424c434e4e5400;  // names the form
+constexpr uint64_t kMagic = 0x31424c434e4e5400;  // format identifier
 
-/// FNV-1a, for 64 bits: finds damage, defends against nobody.
+/// 64-bit FNV-1a: detects damage, not forgery.
 uint64_t checksum(std::string_view bytes) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

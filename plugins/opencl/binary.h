@@ -1,4 +1,4 @@
-// A program's binary as it lies in the host's cache.
+// The format of a program's binary in the host's cache.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace tenon::opencl {
 
-/// What of a built program is kept.
+/// The cached content of a built program.
 struct CachedBinary {
-  std::vector<std::string> warmed;  // "<kernel> <local size>": launches that the binary is warm for
-  std::string binary;               // as the driver gave it
+  std::vector<std::string> warmed;  // "<kernel> <local size>": launches for which the binary is warm
+  std::string binary;               // as the driver returned it
 };
 
-/// With a checksum: drivers trust what they are given, and a damaged binary may end the process.
+/// Adds a checksum: drivers trust binaries, and a damaged one may end the process.
 std::string pack_binary(const CachedBinary& content);
 
-/// False when `blob` is not whole, or of another form; then `out` means nothing.
+/// Returns false if `blob` is damaged or has another format; `out` is then undefined.
 bool unpack_binary(std::string_view blob, CachedBinary* out);
 
 }  // namespace tenon::opencl

@@ -9,7 +9,7 @@
 namespace tenon::opencl {
 namespace {
 
-std::atomic<pid_t> g_process{0};  // the first that called OpenCL
+std::atomic<pid_t> g_process{0};  // the first process that called OpenCL
 
 constexpr size_t kDeepStack = size_t{16} << 20;
 
@@ -45,8 +45,8 @@ void require_own_process() {
   if (!is_forked()) return;
   throw ep::Error{TENON_UNAVAILABLE,
                   ep::cat("this process was forked from process ", g_process.load(),
-                          ", which had used OpenCL, and the threads of its drivers are not here; start a new "
-                          "process instead (exec), or fork before OpenCL is used for the first time"),
+                          ", which had used OpenCL and whose driver threads do not exist here; start a new "
+                          "process (exec), or fork before the first use of OpenCL"),
                   TENON_ERROR_DEVICE_LOST | TENON_ERROR_PROCESS_LOST};
 }
 
@@ -58,7 +58,7 @@ void with_deep_stack(const std::function<void()>& body) {
   pthread_t thread{};
   const int code = pthread_create(&thread, &attributes, run_deep, &call);
   pthread_attr_destroy(&attributes);
-  ep::require(code == 0, TENON_RESOURCE_EXHAUSTED, "no thread to build kernels on");
+  ep::require(code == 0, TENON_RESOURCE_EXHAUSTED, "cannot start a thread to build kernels");
   pthread_join(thread, nullptr);
   if (call.failure) std::rethrow_exception(call.failure);
 }

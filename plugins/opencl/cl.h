@@ -1,4 +1,4 @@
-// OpenCL 1.2 with handles that release themselves and errors that are exceptions.
+// OpenCL 1.2 with RAII handles, and errors as exceptions.
 #pragma once
 
 #ifndef CL_TARGET_OPENCL_VERSION
@@ -14,23 +14,23 @@
 
 namespace tenon::opencl {
 
-/// "CL_OUT_OF_RESOURCES", or the number.
+/// A name such as "CL_OUT_OF_RESOURCES", or the number.
 std::string error_name(cl_int code);
 
-/// Throws when an OpenCL call failed. Lack of memory and a lost device keep their meaning.
+/// Throws if an OpenCL call failed. Out of memory and device lost are reported as such.
 void check(cl_int code, const char* what);
 
-/// Before the first call of OpenCL: from here on drivers may have threads, which a fork leaves behind.
+/// Call it before the first use of OpenCL. Drivers may start threads then, which a fork does not copy.
 void claim_process();
-/// Whether this process was forked from one that had called OpenCL. Every call may wait for ever then.
+/// Whether this process was forked from one that had used OpenCL. Any call could then block for ever.
 bool is_forked();
-/// Throws when it is.
+/// Throws if is_forked().
 void require_own_process();
 
-/// Runs `body` where compilers of drivers have room, whatever is left of the caller's stack.
+/// Runs `body` on a thread with a large stack: compilers in drivers need more than the caller may have left.
 void with_deep_stack(const std::function<void()>& body);
 
-/// Owns one count of an OpenCL object.
+/// Owns one reference to an OpenCL object.
 template <class T, cl_int(CL_API_CALL* kRelease)(T)>
 class Handle {
  public:

@@ -9,7 +9,7 @@
 namespace tenon::opencl {
 namespace {
 
-// Extensions of Khronos that the header of 1.2 may lack.
+// Khronos extensions that the header of OpenCL 1.2 may lack.
 constexpr cl_device_info kDeviceUuid = 0x106A;     // cl_khr_device_uuid, 16 bytes
 constexpr cl_device_info kDevicePciInfo = 0x410F;  // cl_khr_pci_bus_info, four numbers
 
@@ -56,7 +56,7 @@ std::string hex(const unsigned char* bytes, size_t size) {
   return out;
 }
 
-/// Lower-case letters and digits, the rest as single dashes.
+/// Keeps letters (in lower case) and digits, and replaces each run of other characters with one dash.
 std::string slug(std::string_view name) {
   std::string out;
   for (const char c : name) {
@@ -118,7 +118,7 @@ DeviceDescription describe(cl_platform_id platform, cl_device_id device, const s
 
 std::vector<cl_platform_id> platforms() {
   cl_uint count = 0;
-  // The loader's own code for "no driver installed", -1001, comes here, too.
+  // Also covers -1001, the loader's code for "no driver installed".
   if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
   std::vector<cl_platform_id> out(count);
   check(clGetPlatformIDs(count, out.data(), nullptr), "clGetPlatformIDs");
@@ -133,7 +133,7 @@ std::vector<cl_device_id> devices(cl_platform_id platform) {
   return out;
 }
 
-/// Kernels are built when they are needed, so a device without a compiler is of no use.
+/// Kernels are built at run time, so a device without a compiler cannot be used.
 bool is_usable(cl_device_id device) {
   return number<cl_bool>(device, CL_DEVICE_AVAILABLE) != 0 &&
          number<cl_bool>(device, CL_DEVICE_COMPILER_AVAILABLE) != 0 &&
@@ -163,23 +163,22 @@ ContextHandle make_context(const DeviceDescription& description) {
   return out;
 }
 
-/// Drivers learn of processors and buses there. PoCL ends the process where it finds no processors, and the
-/// scan that would notice may have been done with /sys in place.
+/// Drivers look up processors and buses in /sys. PoCL ends the process if it finds no processors. The scan
+/// cannot catch this if it ran with /sys in place.
 void require_system_folders() {
 #ifdef __linux__
   std::error_code error;
-  ep::require(
-      std::filesystem::exists("/sys/devices/system/cpu", error), TENON_FAILED_PRECONDITION,
-      "/sys is hidden from this process, and OpenCL drivers for processors end the process without it; "
-      "mount /sys in the container or chroot");
+  ep::require(std::filesystem::exists("/sys/devices/system/cpu", error), TENON_FAILED_PRECONDITION,
+              "this process cannot see /sys, without which OpenCL drivers for CPUs end the process; "
+              "mount /sys in the container or chroot");
 #endif
 }
 
 std::string why_no_driver() {
   const char* elsewhere = std::getenv("OCL_ICD_VENDORS");
-  return ep::cat("the OpenCL loader finds no driver: no .icd file that it can load in ",
-                 elsewhere == nullptr ? "/etc/OpenCL/vendors"
-                                      : ep::cat("'", elsewhere, "', which OCL_ICD_VENDORS names"));
+  return ep::cat(
+      "the OpenCL loader finds no driver: no .icd file that it can load in ",
+      elsewhere == nullptr ? "/etc/OpenCL/vendors" : ep::cat("'", elsewhere, "' (from OCL_ICD_VENDORS)"));
 }
 
 std::string why_no_device(const std::vector<cl_platform_id>& drivers) {
@@ -206,7 +205,7 @@ std::vector<DeviceDescription> find_devices() {
     }
   }
   if (out.empty()) ep::fail(TENON_NOT_FOUND, why_no_device(drivers));
-  // Two platforms of one name, or a driver that gives one UUID twice: the id must still name one device.
+  // Makes ids unique if two platforms share a name or a driver reports one UUID twice.
   for (size_t i = 0; i < out.size(); ++i) {
     const std::string id = out[i].stable_id;
     const auto same = std::count_if(out.begin(), out.begin() + static_cast<long>(i),
@@ -243,7 +242,7 @@ QueueHandle Device::make_queue() const {
 
 MemHandle Device::make_buffer(uint64_t bytes, cl_mem_flags flags, void* host) const {
   ep::require(limits_.max_allocation == 0 || bytes <= limits_.max_allocation, TENON_RESOURCE_EXHAUSTED,
-              "a buffer of ", bytes, " bytes is above the device's limit of ", limits_.max_allocation);
+              "a buffer of ", bytes, " bytes exceeds the device's limit of ", limits_.max_allocation);
   cl_int code = CL_SUCCESS;
   MemHandle out(clCreateBuffer(context(), flags, bytes, host, &code));
   check(code, "clCreateBuffer");
@@ -275,7 +274,7 @@ Instance::Instance(Device& opened, const tenon_instance_params& params)
 
 Instance::~Instance() {
   if (is_forked()) return;
-  // Kernels that were compiled for this session are in the binaries now; a cache that refuses is no loss.
+  // The binaries now include kernels compiled during this session. If the cache fails, only time is lost.
   try {
     device.programs().save_all(*this);
   } catch (...) {

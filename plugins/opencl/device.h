@@ -1,7 +1,7 @@
-// Devices of all OpenCL platforms, and what of one is open: its context, limits and built programs.
+// Devices of all OpenCL platforms, and an open device: context, limits and built programs.
 //
-// Enumerating is the first call into OpenCL and happens in enumerate_devices and device_open only: a driver
-// may do anything there, even end the process, which the host's scan helper takes.
+// Only enumerate_devices() and device_open() make the first call into OpenCL. A driver may even end the
+// process there, which the host's scan process survives.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,33 @@ inline constexpr uint32_t kDeviceDomain = 1;
 struct DeviceDescription {
   cl_platform_id platform = nullptr;
   cl_device_id device = nullptr;
-  std::string stable_id;  // PCI address or UUID where the driver tells, else platform and position
+  std::string stable_id;  // PCI address or UUID if the driver reports one, else platform and position
   std::string name;
   std::string vendor;
   uint32_t kind = TENON_DEVICE_OTHER;
-  bool is_emulated = false;  // runs on the host's processor
+  bool is_emulated = false;  // it runs on the host's processor
   uint64_t memory_bytes = 0;
   std::vector<std::string> features;
 };
 
-/// All devices in the order of their platforms, at least one. NOT_FOUND says why there is none;
-/// FAILED_PRECONDITION when this process lacks what drivers end a process without.
+/// All devices in the order of their platforms, at least one. Throws NOT_FOUND with the reason if there are
+/// none, and FAILED_PRECONDITION if the process lacks something without which drivers would end it.
 std::vector<DeviceDescription> list_devices();
 
-/// What kernels choose their variant by; probed, never looked up by name.
+/// Properties by which kernels choose a variant. They are probed, never derived from a device's name.
 struct Limits {
   cl_device_type type = 0;
   bool unified_memory = false;
-  bool half = false;         // arithmetic in float16
-  bool float64 = false;      // arithmetic in float64
-  uint32_t alignment = 128;  // of buffers and what lies in them, bytes
+  bool half = false;         // it computes in float16
+  bool float64 = false;      // it computes in float64
+  uint32_t alignment = 128;  // of buffers and of tensors in them, in bytes
   uint64_t max_allocation = 0;
   size_t max_group = 1;
   uint32_t compute_units = 1;
   bool is_cpu() const { return (type & CL_DEVICE_TYPE_CPU) != 0; }
 };
 
-/// An open device; thread-safe.
+/// An open device. Thread-safe.
 class Device {
  public:
   explicit Device(const DeviceDescription& description);
@@ -60,7 +60,7 @@ class Device {
   cl_command_queue queue() const { return queue_.get(); }
   QueueHandle make_queue() const;
   MemHandle make_buffer(uint64_t bytes, cl_mem_flags flags = CL_MEM_READ_WRITE, void* host = nullptr) const;
-  /// Driver and device: what a built program is good for.
+  /// Identifies the driver and device for which built programs are valid.
   const std::string& build_key() const { return build_key_; }
   Programs& programs() { return programs_; }
 
@@ -73,33 +73,33 @@ class Device {
   Programs programs_;
 };
 
-/// A device with options. Kernels find it behind their NodeView, see instance_of().
+/// A device with options. Kernels get it from their NodeView with instance_of().
 struct Instance : ep::InstanceContext {
   Instance(Device& device, const tenon_instance_params& params);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  /// Whether tensors of this element type are taken.
+  /// Whether this instance accepts tensors of this element type.
   bool stores(uint32_t dtype) const;
 
-  /// The domain that claims ask for.
+  /// The memory domain of claims.
   uint32_t domain() const { return uses_host_memory ? TENON_DOMAIN_HOST : kDeviceDomain; }
 
   Device& device;
-  bool uses_host_memory = false;  // works where the host's tensors are, without copies
+  bool uses_host_memory = false;  // works on the host's tensors in place, without copies
   bool float16 = false;
   bool warm = true;
-  QueueHandle queue;  // of runs without a stream
+  QueueHandle queue;  // for runs without a stream
 };
 
-/// Values below `low` become `low`, above `high` become `high`: a Relu or Clip done with the node before it.
+/// A clamp to [low, high]: a Relu or Clip that is done by the node before it. Equal limits: no clamp.
 struct Range {
   float low = 0, high = 0;
   explicit operator bool() const { return low != high; }
 };
 
-/// What stands behind the NodeView that a kernel is asked and made with.
+/// The context of the NodeView that a kernel's supports() and constructor get.
 struct NodeContext : ep::InstanceContext {
   NodeContext(const Instance& instance, Range cut)
       : ep::InstanceContext(instance), instance(instance), cut(cut) {}
@@ -111,7 +111,7 @@ inline const NodeContext& context_of(const ep::NodeView& node) {
   return static_cast<const NodeContext&>(node.instance());
 }
 inline const Instance& instance_of(const ep::NodeView& node) { return context_of(node).instance; }
-/// What the kernel must cut its output to; only those that fuse() names are given one.
+/// The range to which the kernel must clamp its output. Only the operators that fuse() accepts get one.
 inline Range cut_of(const ep::NodeView& node) { return context_of(node).cut; }
 
 }  // namespace tenon::opencl

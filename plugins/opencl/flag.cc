@@ -5,7 +5,7 @@
 namespace tenon::opencl {
 namespace {
 
-/// Adds what is not there; entries whose objects are gone make room.
+/// Adds `object` if it is not in the list, and removes entries whose objects are gone.
 template <class T>
 void add_once(std::vector<std::weak_ptr<T>>& list, const std::shared_ptr<T>& object) {
   const auto is_same = [&](const std::weak_ptr<T>& w) {
@@ -31,7 +31,7 @@ void IndexFlag::enqueue(cl_command_queue queue) {
 }
 
 std::string IndexFlag::take() {
-  // The device wrote it: to the compiler nobody did.
+  // The device writes the flag, which the compiler cannot see.
   if (__atomic_load_n(&words_.is_set, __ATOMIC_ACQUIRE) == 0) return {};
   const Words found = words_;
   words_ = Words();
@@ -69,7 +69,7 @@ std::string FlagList::take() {
       const std::string text = flag == nullptr ? std::string() : flag->take();
       if (first.empty() && !text.empty()) first = ep::cat(flag->place(), ": ", text);
     }
-    others.swap(others_);  // done with; when the streams meet again, they are waited for again
+    others.swap(others_);  // they are done; if the streams meet again, they are added again
   }
   for (const std::weak_ptr<FlagList>& weak : others) {
     const std::shared_ptr<FlagList> other = weak.lock();

@@ -1,5 +1,6 @@
-// How kernels report an index that lies outside of its tensor: indices are read on the device, where nothing can be thrown.
-// A kernel writes the first that it finds into a flag; whoever waits for the work looks at the flag.
+// Reports of indices that are out of range. Kernels read indices on the device, where they cannot throw. A
+// kernel writes the first bad index into a flag, and the host checks the flag after it has waited for the
+// work.
 #pragma once
 
 #include <memory>
@@ -19,9 +20,9 @@ class IndexFlag {
   IndexFlag& operator=(const IndexFlag&) = delete;
 
   cl_mem buffer() const { return buffer_.get(); }
-  /// After the node's launches: brings the flag to the host where the device has memory of its own.
+  /// Call it after the node's launches: copies the flag to the host if the device has its own memory.
   void enqueue(cl_command_queue queue);
-  /// Of finished work: what it found, once; empty when all is well.
+  /// For finished work: returns the error text once, or an empty string.
   std::string take();
   const std::string& place() const { return place_; }
 
@@ -35,13 +36,13 @@ class IndexFlag {
   MemHandle buffer_;
 };
 
-/// The flags of what was enqueued on a stream. Thread-safe.
+/// The flags of the work enqueued on one stream. Thread-safe.
 class FlagList {
  public:
   void add(const std::shared_ptr<IndexFlag>& flag);
-  /// Whoever waits for this list waits for the other, too.
+  /// check() of this list also checks `other`.
   void add(const std::shared_ptr<FlagList>& other);
-  /// Throws what one of them found; none remembers it afterwards.
+  /// Throws the first error found and clears all flags.
   void check();
 
  private:

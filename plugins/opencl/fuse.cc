@@ -8,7 +8,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr uint32_t kSeveral = TENON_NO_INDEX - 1;
 
-/// The number of a constant scalar; false when it is something else.
+/// Reads a constant scalar, or `otherwise` if the input is missing. Returns false for any other input.
 bool read(const ep::ValueView& value, float otherwise, float* out) {
   *out = otherwise;
   if (!value.present()) return true;

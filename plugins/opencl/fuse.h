@@ -1,4 +1,4 @@
-// Nodes that are claimed together with the one after them.
+// Finds nodes that are claimed together with the node after them.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace tenon::opencl {
 
-/// Which node a node's output goes to when that is the only place it goes to.
+/// For each node, the node that uses its output, if that is the only use.
 class Followers {
  public:
   explicit Followers(const ep::GraphView& graph);
-  /// TENON_NO_INDEX when there is none, or it is taken.
+  /// TENON_NO_INDEX if there is none or it is already taken.
   uint32_t of(const ep::NodeView& node) const;
 
  private:
@@ -19,7 +19,7 @@ class Followers {
   std::vector<uint32_t> by_value_;
 };
 
-/// The range that `follower` cuts to, when `node` is of an operator that can do that itself. Pure.
+/// The range of a clamp in `follower`, if `node` can apply it itself; else an empty range. Pure.
 Range fuse(const ep::NodeView& node, const ep::NodeView& follower);
 
 }  // namespace tenon::opencl

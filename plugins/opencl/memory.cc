@@ -16,7 +16,7 @@ tenon_domain_info domain_of(const Device& device) {
 }
 
 tenon_buffer* allocate(Device& device, uint64_t bytes) {
-  // Memory that the host can map without a copy, where there is such.
+  // If the device shares the host's memory: memory that the host can map without a copy.
   const cl_mem_flags visible = device.limits().unified_memory ? CL_MEM_ALLOC_HOST_PTR : 0;
   return to_border(device.make_buffer(bytes == 0 ? 1 : bytes, CL_MEM_READ_WRITE | visible).release());
 }

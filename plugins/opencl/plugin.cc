@@ -1,4 +1,4 @@
-// The OpenCL provider: its table, and nothing else.
+// The function table of the OpenCL provider.
 #include <memory>
 
 #include "device.h"
@@ -10,7 +10,7 @@
 namespace tenon::opencl {
 namespace {
 
-/// As ep::guard(), where the drivers answer.
+/// Like ep::guard(), but fails in a forked child, where drivers do not work.
 template <class Body>
 tenon_status guard(tenon_error* error, Body&& body) noexcept {
   return ep::guard(error, [&] {
@@ -79,7 +79,7 @@ tenon_status allocate_buffer(tenon_device* device, uint32_t domain, uint64_t byt
   });
 }
 void free_buffer(tenon_device*, tenon_buffer* buffer, tenon_stream*) {
-  const MemHandle last(from_border(buffer));  // the driver keeps it while queued work uses it
+  const MemHandle last(from_border(buffer));  // the driver keeps it while enqueued work uses it
 }
 
 tenon_status map_buffer(tenon_device* device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
@@ -118,7 +118,7 @@ tenon_status compile(tenon_instance* instance, const tenon_compile_args* args, t
 }
 void program_destroy(tenon_program* program) { delete own<CompiledNode>(program); }
 
-/// As guard(), saying which node it was.
+/// Like guard(), with the node added to the message.
 template <class Body>
 tenon_status guard_node(const CompiledNode& node, tenon_error* error, Body&& body) noexcept {
   try {

@@ -11,13 +11,13 @@ using ep::NodeView;
 using ep::Support;
 using ep::ValueView;
 
-/// Empty when the device can hold the value.
+/// Returns an empty string if the device can hold the value, else the reason.
 std::string unfit(const Instance& instance, const ValueView& value) {
   if (!value.present()) return {};
-  if (value.kind() != TENON_KIND_TENSOR) return ep::cat("'", value.name(), "' is no tensor");
+  if (value.kind() != TENON_KIND_TENSOR) return ep::cat("'", value.name(), "' is not a tensor");
   if (instance.stores(value.dtype())) return {};
   return ep::cat("'", value.name(), "' has element type ", ep::dtype_name(value.dtype()),
-                 ", which this device does not take");
+                 ", which this device does not support");
 }
 
 Support check_types(const Instance& instance, const NodeView& node) {
@@ -35,7 +35,7 @@ const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Su
   return *out_refusal ? entry : nullptr;
 }
 
-/// The nodes of a claim that begins with `node`: itself, and one that it can do on the way.
+/// The nodes of a claim that starts with `node`: the node, and the next one if it can be fused.
 std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, const Followers& followers,
                              const NodeView& node, uint32_t index, ep::ConstantStore& store) {
   const uint32_t next = followers.of(node);
@@ -71,7 +71,8 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
 CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instance_(instance) {
   const GraphView graph(raw);
   const uint32_t count = graph.info().node_count;
-  ep::require(count == 1 || count == 2, TENON_INTERNAL, "a claim of ", count, " nodes was not offered");
+  ep::require(count == 1 || count == 2, TENON_INTERNAL, "the host compiles a claim of ", count,
+              " nodes that was not offered");
   NodeContext context(instance, {});
   const NodeView node = node_.view(graph, 0, context);
   try {
@@ -80,7 +81,8 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instanc
     if (entry == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
     if (count == 2) {
       context.cut = fuse(node, node_.view(graph, 1, context));
-      ep::require(static_cast<bool>(context.cut), TENON_INTERNAL, "two nodes that were not offered together");
+      ep::require(static_cast<bool>(context.cut), TENON_INTERNAL,
+                  "the host compiles two nodes together that were not offered together");
     }
     node_.compile(graph, node, *entry);
     if (count == 2) node_.redirect_output(0);
@@ -94,7 +96,7 @@ cl_mem CompiledNode::constant(const tenon_tensor* tensor) const {
   const std::lock_guard lock(mutex_);
   MemHandle& known = constants_[tensor];
   if (!known && tensor->byte_size > 0) {
-    // A device that works in the host's memory reads the constant where it is.
+    // A device that works in the host's memory reads the constant in place.
     const cl_mem_flags where =
         instance_.device.limits().unified_memory ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
     known = instance_.device.make_buffer(tensor->byte_size, CL_MEM_READ_ONLY | where, tensor->data);

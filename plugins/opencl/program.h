@@ -1,7 +1,7 @@
-// A node from claim to run: what is claimed, compiled, prepared for a shape, recorded for fixed addresses.
+// A node from claim to run: claimed, compiled, prepared for a shape, recorded for fixed addresses.
 //
-// A kernel's `run` is called once per binding and records launches; a Run enqueues what was recorded. So the
-// hot path sets no argument; it takes no lock either, but for nodes that read indices.
+// A kernel's `run` is called once per binding and records launches. A Run enqueues the recorded launches: it
+// sets no arguments, and takes a lock only for nodes that read indices.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@
 
 namespace tenon::opencl {
 
-/// Claims what a kernel supports, in the device's memory; shape inputs in the host's.
+/// Claims the nodes that kernels support. Values are in the device's memory, shape inputs in the host's.
 void offer(const Instance& instance, const tenon_graph* graph, const tenon_claim_sink* sink);
 
 class Recording;
 
-/// A compiled node. Its kernel is made once; constants go to the device when they are first recorded.
+/// A compiled node. Its kernel object is made once; constants are copied at the first recording.
 class CompiledNode {
  public:
   CompiledNode(Instance& instance, const tenon_graph* graph);
@@ -31,9 +31,9 @@ class CompiledNode {
   const ep::KernelNode& node() const { return node_; }
   const std::string& place() const { return node_.place(); }
   tenon_prepared* prepare(tenon_prepare_args& args) const { return node_.prepare(args, instance_.domain()); }
-  /// The device's copy of a constant input, or the constant itself where both share memory.
+  /// The device's copy of a constant input, or the constant itself if both share memory.
   cl_mem constant(const tenon_tensor* constant) const;
-  /// A buffer that `record` fills, made and filled at the first call.
+  /// A buffer of the node, made and filled by `record` at the first call.
   cl_mem packed(uint64_t bytes, const std::function<void(Recording&, cl_mem)>& record) const;
 
  private:
@@ -45,7 +45,7 @@ class CompiledNode {
   mutable MemHandle packed_;
 };
 
-/// Where bytes are for the device.
+/// The place of a tensor's bytes on the device.
 struct BufferRange {
   cl_mem buffer = nullptr;
   uint64_t byte_offset = 0;
@@ -60,17 +60,17 @@ struct Command {
 class Recording {
  public:
   explicit Recording(const tenon_bind_args& args);
-  /// Without launches yet.
+  /// Starts with no launches.
   explicit Recording(const CompiledNode& program) : program_(program) {}
 
   const CompiledNode& program() const { return program_; }
-  /// Where a tensor of the binding is. Host memory is wrapped: the host keeps it in place until `unbind`.
+  /// Finds a tensor of the binding. Wraps host memory, which the host keeps in place until `unbind`.
   BufferRange find(const tenon_tensor& tensor);
   void add(Command command) { commands_.push_back(std::move(command)); }
   void enqueue(cl_command_queue queue) const;
-  /// Where the launches report an index out of range; made for the first that asks.
+  /// The buffer for reports of indices out of range. Made at the first call.
   cl_mem flag_buffer();
-  /// NULL when no launch reports.
+  /// Null if no launch reports indices.
   const std::shared_ptr<IndexFlag>& flag() const { return flag_; }
 
  private:
@@ -86,7 +86,7 @@ class Recording {
   std::shared_ptr<IndexFlag> flag_;
 };
 
-/// What a kernel's `run` gets through its Context.
+/// The arguments of a kernel's `run`, reached through its Context.
 struct RecordArgs : tenon_run_args {
   Recording* recording = nullptr;
 };

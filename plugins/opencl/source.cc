@@ -8,8 +8,8 @@
 namespace tenon::opencl {
 namespace {
 
-// Arguments named x are a buffer and where in it the tensor begins, in elements: slabs are sub-allocated, and
-// OpenCL 1.2 has no pointers into buffers on the host.
+// A tensor argument `x` is a buffer and the tensor's offset in it, in elements. Buffers are sub-allocated,
+// and the OpenCL 1.2 host API has no pointers into buffers.
 constexpr std::string_view kPrelude = R"CL(
 #if USE_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -18,14 +18,14 @@ constexpr std::string_view kPrelude = R"CL(
 #define IN(type, x) __global const type* x##_base, ulong x##_at
 #define OUT(type, x) __global type* x##_base, ulong x##_at
 #define PTR(x) (x##_base + x##_at)
-// The first index that lies outside of its axis is kept for the host, which looks when it has waited.
+// Keeps the first index out of range. The host checks for it after it has waited.
 inline void flag_index(__global int* flag, long index, int size) {
   if (atomic_cmpxchg(flag, 0, 1) != 0) return;
   flag[1] = size;
   flag[2] = (int)index;
   flag[3] = (int)(index >> 32);
 }
-// Where an index points to, counted from the end when it is negative; 0 and a flag when it lies outside.
+// The place of an index; negative ones count from the end. Out of range: returns 0 and sets the flag.
 inline int place_of(long index, int size, __global int* flag) {
   const long at = index < 0 ? index + size : index;
   if (at >= 0 && at < size) return (int)at;
@@ -88,7 +88,7 @@ std::string options_of(const Instance& instance, const std::string& defines) {
   return ep::cat("-cl-kernel-arg-info -DUSE_DOUBLE=", instance.device.limits().float64 ? 1 : 0, " ", defines);
 }
 
-/// 0 for a type that is not known here.
+/// Returns 0 for an unknown type.
 size_t size_of(std::string_view type) {
   if (type == "int" || type == "uint" || type == "float") return 4;
   if (type == "long" || type == "ulong" || type == "double") return 8;
@@ -141,7 +141,7 @@ void BuiltProgram::build(const Instance& instance, const Source& source, const s
   cl_device_id device = instance.device.id();
   const std::string options = options_of(instance, defines);
   if (clBuildProgram(program_.get(), 1, &device, options.c_str(), nullptr, nullptr) == CL_SUCCESS) return;
-  ep::fail(TENON_INTERNAL, "the OpenCL compiler refuses '", source.name, "' with ", defines, ": ",
+  ep::fail(TENON_INTERNAL, "the OpenCL compiler failed to build '", source.name, "' with ", defines, ": ",
            build_log(program_.get(), device));
 }
 
@@ -172,7 +172,7 @@ void BuiltProgram::warm(const Instance& instance, const std::string& kernel, con
   cl_uint count = 0;
   check(clGetKernelInfo(handle.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr), "clGetKernelInfo");
   for (cl_uint i = 0; i < count; ++i) {
-    if (!set_zero(handle.get(), i)) return;  // then the first Run pays
+    if (!set_zero(handle.get(), i)) return;  // then the first Run compiles it
   }
   with_deep_stack([&] {
     check(clEnqueueNDRangeKernel(instance.queue.get(), handle.get(), 3, nullptr, local.data(), local.data(),
@@ -197,7 +197,7 @@ void BuiltProgram::save(const Instance& instance) {
   check(clGetProgramInfo(program_.get(), CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, nullptr),
         "clGetProgramInfo");
   const std::string blob = pack_binary(content);
-  // Best effort: a cache that is full or read-only costs time at the next start, nothing else.
+  // Best effort: if the cache is full or read-only, only the next start is slower.
   if (ep::host().cache_put(instance.host, ep::to_str(key_), ep::to_str(blob), nullptr) == TENON_OK)
     unsaved_ = false;
 }

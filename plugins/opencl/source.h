@@ -1,7 +1,7 @@
-// OpenCL C of the kernels, built once per device and element types, with binaries kept by the host.
+// Builds the OpenCL C of the kernels, once per device and element types. The host caches the binaries.
 //
-// A program is built when the first node that needs it is compiled. Its binary is asked of the host's cache
-// first; one that is damaged, or that the driver refuses, is as good as none.
+// A program is built when the first node that needs it is compiled. Its binary is looked up in the host's
+// cache first. If the binary is damaged or the driver refuses it, the program is built from source.
 #pragma once
 
 #include <array>
@@ -23,11 +23,11 @@ class Device;
 
 using Size3 = std::array<size_t, 3>;
 
-/// The OpenCL C of one file of kernels, and static data: programs are known by `name` and their defines.
+/// The OpenCL C of one file of kernels. Static data: programs are identified by `name` and their defines.
 struct Source {
   std::string_view name;
   std::string_view text;
-  std::string_view struct_name = {};  // of a struct of its own that is an argument, and its size
+  std::string_view struct_name = {};  // name and size of a struct of its own that is an argument
   size_t struct_size = 0;
 };
 
@@ -37,10 +37,10 @@ class BuiltProgram {
   BuiltProgram(const Instance& instance, const Source& source, const std::string& defines);
 
   cl_program get() const { return program_.get(); }
-  /// Launches the kernel with no work, once per local size, so that drivers that compile at the first launch
-  /// do it now. Kernels do nothing when all their numbers are zero.
+  /// Launches the kernel with no work, once per local size, for drivers that compile at the first launch. All
+  /// arguments are zero, with which kernels do nothing.
   void warm(const Instance& instance, const std::string& kernel, const Size3& local);
-  /// Gives the binary to the host's cache when it holds more than at the last time.
+  /// Stores the binary in the host's cache if it holds more than when it was stored last.
   void save(const Instance& instance);
 
  private:
@@ -68,23 +68,23 @@ class Programs {
   std::map<std::string, std::shared_ptr<BuiltProgram>> built_;
 };
 
-/// A kernel and the size of its work-groups: what a Tenon kernel keeps per node.
+/// A kernel and its work-group size. Kernel objects keep one per node.
 struct KernelRef {
   std::shared_ptr<BuiltProgram> program;
   std::string name;
   Size3 local{1, 1, 1};
 };
 
-/// Builds what is not built yet. `defines` are compiler options, such as defines_for() in kernels/common makes.
+/// Builds the program if needed, and warms the kernel. `defines`: compiler options, as from defines_for().
 KernelRef load_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
                       std::string name, Size3 local);
 
-/// As load_kernel(), but the kernel is not warmed: for the variants of which a node will use one.
+/// Like load_kernel(), but does not warm the kernel. For variants of which a node will use one.
 KernelRef find_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
                       std::string name, Size3 local);
 void warm(const ep::NodeView& node, const KernelRef& kernel);
 
-/// Put before every source.
+/// The text put before every source.
 std::string_view prelude();
 
 }  // namespace tenon::opencl

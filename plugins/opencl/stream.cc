@@ -29,7 +29,7 @@ void StreamEvent::wait(int64_t timeout_ns) const {
 
 void StreamEvent::wait_for_marker(int64_t timeout_ns) const {
   ep::require(static_cast<bool>(marker_), TENON_FAILED_PRECONDITION,
-              "an event that was never recorded is waited for");
+              "the host waits for an event that was never recorded");
   cl_event marker = marker_.get();
   if (timeout_ns < 0) {
     const cl_int code = clWaitForEvents(1, &marker);
@@ -37,7 +37,7 @@ void StreamEvent::wait_for_marker(int64_t timeout_ns) const {
     if (const cl_int status = status_of(marker); status < 0) check(status, "work on the device");
     return;
   }
-  // OpenCL has no wait with a limit.
+  // Polls, since OpenCL cannot wait with a timeout.
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
   for (;;) {
     const cl_int status = status_of(marker);

@@ -1,4 +1,4 @@
-// Streams are in-order command queues, events are markers in them.
+// Streams are in-order command queues; events are markers in them.
 #pragma once
 
 #include "flag.h"
@@ -19,13 +19,14 @@ struct Stream {
   std::shared_ptr<FlagList> flags = std::make_shared<FlagList>();
 };
 
-/// A point in a stream, recorded again and again.
+/// A point in a stream. It can be recorded repeatedly.
 class StreamEvent {
  public:
   void record(const Stream& stream);
-  /// Blocks; throws the first error of the work before the point, an index out of range among them. `timeout_ns` < 0: no limit.
+  /// Blocks. Throws the first error of the work before the point, including an index out of range.
+  /// `timeout_ns` < 0: no limit.
   void wait(int64_t timeout_ns) const;
-  /// Work that is enqueued on `stream` from now on begins after the point.
+  /// Work enqueued on `stream` from now on starts after the point.
   void hold(const Stream& stream) const;
 
  private:

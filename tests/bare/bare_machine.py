@@ -138,7 +138,7 @@ def machines(folder: pathlib.Path, unshare: list[str]) -> list[Machine]:
     hide = (*unshare, "sh", "-c", f'{HIDE_SYS} && exec "$@"', "sh")
     mounts = f'{enter(str(root))} && exec chroot /sys/root "$@"'
     opencl, onednn = "ocl-icd-libopencl1", "libdnnl"
-    sys_hidden = {"opencl": ("E_SELFTEST", "/sys is hidden", "mount /sys")}
+    sys_hidden = {"opencl": ("E_SELFTEST", "cannot see /sys", "mount /sys")}
     missing = {"opencl": ("E_DEP_MISSING", "libOpenCL.so.1", opencl), "onednn": ("E_DEP_MISSING", "libdnnl.so", onednn)}
     no_driver = {"opencl": ("E_NO_DEVICE", "finds no driver", opencl)}
     return [

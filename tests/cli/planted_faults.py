@@ -126,9 +126,9 @@ def copy(source: str, target: str) -> Callable[[Path], None]:
 # name, the case, what is done to it, a part of the failure's text
 FAULTS = [
     ("deleted output", network, lambda case: output(case, 1).unlink(), "output_1.pb is missing"),
-    ("left-over output", network, copy("output_0.pb", "output_2.pb"), "output_2.pb is left over"),
-    ("left-over output far off", network, copy("output_0.pb", "output_17.pb"), "output_17.pb is left over"),
-    ("left-over input", network, copy("input_0.pb", "input_1.pb"), "input_1.pb is left over"),
+    ("left-over output", network, copy("output_0.pb", "output_2.pb"), "output_2.pb belongs to no output"),
+    ("left-over output far off", network, copy("output_0.pb", "output_17.pb"), "output_17.pb belongs to no output"),
+    ("left-over input", network, copy("input_0.pb", "input_1.pb"), "input_1.pb belongs to no input"),
     ("1 % in a network", network, scale_output(1.01), "elements differ"),
     ("10 % in a quantized network", quantized, scale_output(1.1), "signal to noise"),
     ("5 % in a quantized network", quantized, scale_output(0.95), "signal to noise"),
@@ -171,7 +171,7 @@ class Judge:
         counts, cases = run(reason="known", message="output_1.pb is missing")
         self.expect("declared as it is", (counts.declared, counts.failed) == (1, 0), cases)
         counts, cases = run(reason="known", message="elements differ")
-        self.expect("declared for another reason", counts.failed == 1 and "declares another" in cases[0]["message"], cases)
+        self.expect("declared for another reason", counts.failed == 1 and "expects another" in cases[0]["message"], cases)
         counts, cases = run(reason="known")
         self.expect("declared without a message", counts.failed == 1 and "'message'" in cases[0]["message"], cases)
 

@@ -331,7 +331,7 @@ def _(b: Bench):
     for order in ("['accelerator']", "'auto'"):
         done = b.run("['gpu:0']", "chain", f"select.order = {order}", env=found)
         assert done.returncode == command.EXIT_CODES["config error"], done
-        assert re.search(r"c\.toml:\d: 'provider.accelerator.devices' names 'gpu:0', and .* it has: npu:0", done.stderr), done
+        assert re.search(r"c\.toml:\d: 'provider.accelerator.devices' names 'gpu:0', but .* its devices: npu:0", done.stderr), done
     both = b.who("['npu:1', 'npu:0']", "chain", "placement = [{match = {op = 'Add'}, provider = 'accelerator/npu:0'}]")
     assert "accelerator/npu:0" in both and "accelerator/npu:1" in both, both
     return b.who("['npu:0']"), b.who("['npu:1']")

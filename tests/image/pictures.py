@@ -147,21 +147,21 @@ def pictures():
 def refused(samples: dict[str, bytes]):
     """`samples`: an encoded image of 32 x 32 pixels per format."""
     big = 60000
-    yield "no_image", b"GIF89a" + bytes(20), "are no image in BMP, JPEG"
+    yield "no_image", b"GIF89a" + bytes(20), "are not an image in BMP, JPEG"
     yield "empty", b"", "the data is empty"
     yield "png_huge", png(big, big, 8, 2, [b""]), "PNG: the image is 60000 x 60000|PNG: 60000 x 60000 pixels do not fit"
     yield "png_large", png(16000, 16000, 8, 2, [b""]), "PNG: 16000 x 16000 pixels do not fit"
     yield "bmp_huge", bmp([b""], 2**31 - 1, 24), "BMP: 2147483647 x 1 pixels"
     yield "bmp_no_pixels", bmp([b""], 0, 24), "BMP: the image is 0 x 1 pixels"
     yield "bmp_rle", bmp([b"\0\1"], 4, 8, bytes(8), 1), r"BMP: compression 1 \(RLE8\)"
-    yield "bmp_colour", bmp([b"\7\7\7\7"], 4, 8, bytes(8)), "BMP: colour 7 of a palette of 2"
+    yield "bmp_colour", bmp([b"\7\7\7\7"], 4, 8, bytes(8)), "BMP: colour 7 is outside the palette of 2 colours"
     yield "bmp_lowest_height", b"BM" + struct.pack("<IHHIIiiHHIIiiII", 54, 0, 0, 54, 40, 1, -2**31, 1, 24, 0, 0, 0, 0, 0, 0), "BMP: 1 x 2147483648"
     yield "pnm_huge", b"P6 4294967295 4294967295 255\n" + bytes(100), "PNM: 4294967295 x 4294967295 pixels"
     yield "pnm_number", b"P6 99999999999999999999 1 255\n" + bytes(100), "PNM: the width is too large"
     yield "pnm_value", b"P5 1 1 9\n\x0a", "PNM: a pixel is 10, and the largest value is 9"
     yield "pnm_no_most", b"P5 1 1 0\n\x0a", "PNM: the largest value is 0"
     yield "tiff_large", tiff(9000, 1, 8, 2, 3, RGB.tobytes()), "TIFF: "
-    yield "tiff_orientation", tiff(7, 5, 8, 2, 3, RGB.tobytes(), extra=[(274, 3, [6])]), "TIFF: orientation 6 is not read"
+    yield "tiff_orientation", tiff(7, 5, 8, 2, 3, RGB.tobytes(), extra=[(274, 3, [6])]), "TIFF: orientation 6 is not supported"
     jpeg = bytearray(samples["jpeg"])
     at = jpeg.index(b"\xff\xc0") + 5
     jpeg[at:at + 4] = struct.pack(">HH", big, big)

@@ -67,7 +67,7 @@ class ProviderFiles(unittest.TestCase):
     # ---- What they do ----
 
     def test_install_is_taken_and_twice_is_once(self):
-        self.assertIn(f"the next session takes good {OLD}", self.install(OLD))
+        self.assertIn(f"the next session uses good {OLD}", self.install(OLD))
         before = self.files()
         self.assertIn("is installed already", self.install(OLD))
         self.assertEqual(self.files(), before)
@@ -104,7 +104,7 @@ class ProviderFiles(unittest.TestCase):
         self.assertEqual(config.read_text(), f'schema = 1  # mine\n[provider.good]\nversion = "={OLD}"\n# a remark\n[threads]\n'
                                              "count = 1\n")
         before = config.read_text()
-        self.assertIn("would not be taken", self.refused("pin", "good", "7.0.0", "--config", config))
+        self.assertIn("would not be used", self.refused("pin", "good", "7.0.0", "--config", config))
         self.assertEqual(config.read_text(), before)
         self.done("pin", "good", OLD)  # the user's file, which was not there
         self.assertEqual(self.taken(), OLD)
@@ -143,10 +143,10 @@ class ProviderFiles(unittest.TestCase):
         self.assertIn("cannot be read", self.refused("install", self.home / "absent.tenon.json"))
         other = self.home / "other.tenon.json"
         other.write_text("{}")
-        self.assertIn("is no manifest", self.refused("install", other))
+        self.assertIn("is not a manifest", self.refused("install", other))
         other.write_text('{"provider": {"id": "../x", "version": "1.0.0"}, "library": {"path": "x.so"}}')
-        self.assertIn("is no manifest", self.refused("install", other))
-        self.assertIn("sessions take no version", self.refused("rollback", "nobody"))
+        self.assertIn("is not a manifest", self.refused("install", other))
+        self.assertIn("sessions use no version", self.refused("rollback", "nobody"))
 
     # ---- Killed at every step ----
 

@@ -21,7 +21,7 @@ OP_CASES(Reshape, 14,
 OP_CASES(Reshape, 1,
          {{"attribute", {f32({2}, {1, 2})}, {f32({2, 1}, {1, 2})}, {{"shape", std::vector<int64_t>{2, 1}}}}})
 OP_FAILS(Reshape, 14,
-         {{"size", {f32({2}, {1, 2}), i64({1}, {3})}, {f32({3}, {})}, {}, "cannot take the shape"}})
+         {{"size", {f32({2}, {1, 2}), i64({1}, {3})}, {f32({3}, {})}, {}, "cannot be reshaped to"}})
 OP_CASES(Identity, 16,
          {{"int4", {i4({3}, {-8, 0, 7})}, {i4({3}, {-8, 0, 7})}},
           {"sequence",
@@ -113,7 +113,7 @@ OP_FAILS(Cast, 13,
            {strings({1}, {"one"})},
            {f32({1}, {})},
            {{"to", int64_t{TENON_FLOAT32}}},
-           "'one' is no number"}})
+           "'one' is not a number"}})
 
 OP_CASES(Conv, 11,
          {{"basic",

@@ -512,7 +512,7 @@ OP_CASES_IN("ai.onnx.ml", TreeEnsembleClassifier, 1,
                {"class_weights", std::vector<float>{0.75f, 0.25f, 0.125f, 0.875f}},
                {"classlabels_int64s", std::vector<int64_t>{7, 9}}}}})
 OP_FAILS_IN("ai.onnx.ml", TreeEnsembleRegressor, 1,
-            {{"circle",
+            {{"cycle",
               {f32({1, 1}, {0})},
               {f32({1, 1}, {0})},
               {{"nodes_treeids", std::vector<int64_t>{0, 0, 0, 0}},
@@ -527,12 +527,12 @@ OP_FAILS_IN("ai.onnx.ml", TreeEnsembleRegressor, 1,
                {"target_ids", std::vector<int64_t>{0}},
                {"target_weights", std::vector<float>{1}},
                {"n_targets", int64_t{1}}},
-              "circle"}})
+              "cycle"}})
 OP_FAILS_IN("ai.onnx.ml", OneHotEncoder, 1,
             {{"unknown",
               {i64({2}, {1, 2})},
               {f32({2, 1}, {0, 0})},
               {{"cats_int64s", std::vector<int64_t>{1}}, {"zeros", int64_t{0}}},
-              "element 1 is in no category"}})
+              "element 1 is not in any category"}})
 
 }  // namespace tenon::test

@@ -93,7 +93,7 @@ OP_CASES(Bernoulli, 15,
            {f32({8}, {0, 0.25f, 0.5f, 0.75f, 1, 0.9f, 0.1f, 0.4f})},
            {i32({8}, {0, 0, 0, 1, 1, 1, 0, 0})},
            {{"seed", 3.0f}, {"dtype", int64_t{6}}}}})
-OP_FAILS(Bernoulli, 15, {{"probability", {f32({1}, {1.5f})}, {f32({1}, {})}, {}, "no probability"}})
+OP_FAILS(Bernoulli, 15, {{"probability", {f32({1}, {1.5f})}, {f32({1}, {})}, {}, "not a probability"}})
 OP_CASES(Multinomial, 7,
          {{"sure",
            {f32({2, 3}, {-kInf, 0, -kInf, 5, -kInf, -kInf})},

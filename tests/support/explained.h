@@ -1,4 +1,4 @@
-// What describes a session, read back as the application reads it.
+// Descriptions of a session, parsed as an application would parse them.
 #pragma once
 
 #include <nlohmann/json.hpp>

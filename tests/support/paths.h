@@ -1,4 +1,4 @@
-// Where tests find things. Absolute, without a trailing slash.
+// Paths for tests. Absolute, without a trailing slash.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@ namespace tenon::test {
 std::string source_dir();     // the checkout
 std::string build_dir();      // build/<preset>
 std::string bin_dir();        // commands and tests
-std::string lib_dir();        // libtenon.so and its helper
-std::string providers_dir();  // manifests of the providers that are built here
+std::string lib_dir();        // libtenon.so and tenon-scan
+std::string providers_dir();  // manifests of the providers of this build
 std::string fakes_dir();      // tests/fakes/<name> is at <fakes_dir>/<name>/<name>.tenon.json
 
 }  // namespace tenon::test

@@ -1,12 +1,12 @@
-"""The C API of libtenon for test scripts: the function table of tenon/tenon.h through ctypes, values as numpy arrays.
+"""The C API of libtenon for test scripts: the function table of tenon/tenon.h through ctypes, with values as numpy arrays.
 
     api = Api(library)
     with api.config({"select.order": '["cpu"]'}) as config:
         with api.session(model_bytes, config) as session:
             outputs = session.run({"x": array})
 
-A tensor is an array, a sequence a list, an optional None or its element, a map a dict. Every failure is a TenonError with
-the kind of docs/architecture.md.
+A tensor is an array, a sequence a list, an optional None or its element, a map a dict. Every failure raises a TenonError with a
+kind from docs/errors.md.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ KINDS = ("none", "invalid model", "unsupported", "limit exceeded", "provider mis
          "out of memory", "cancelled", "deadline", "invalid input", "config", "internal")
 NONE, TENSOR, SEQUENCE, OPTIONAL, MAP = range(5)
 STRING = 8
-# By number of tenon/ep.h; the types after 20 are packed, with so many bits an element.
+# By number in tenon/ep.h. BITS has the bits per element of the packed types.
 DTYPES = {1: np.dtype(np.float32), 2: np.dtype(np.uint8), 3: np.dtype(np.int8), 4: np.dtype(np.uint16),
           5: np.dtype(np.int16), 6: np.dtype(np.int32), 7: np.dtype(np.int64), 8: np.dtype(object), 9: np.dtype(bool),
           10: np.dtype(np.float16), 11: np.dtype(np.float64), 12: np.dtype(np.uint32), 13: np.dtype(np.uint64),
@@ -70,7 +70,7 @@ class RunOptions(c.Structure):
 
 _P, _PP, _U32, _U64, _I32 = c.c_void_p, c.POINTER(c.c_void_p), c.c_uint32, c.c_uint64, c.c_int32
 _ERROR, _DIMS = c.POINTER(Error), c.POINTER(c.c_int64)
-# The slots of tenon_api in order; those that no test calls from here are only counted.
+# The slots of tenon_api in order. Slots that no test script calls are only counted.
 _SLOTS = (
     ("runtime_version", Str), ("error_kind", _U32, _ERROR),
     ("text_get", Str, _P), ("text_release", None, _P),
@@ -113,7 +113,7 @@ def _dims(shape) -> c.Array:
 
 
 def pack(array: np.ndarray, bits: int) -> bytes:
-    """Elements of `bits` bits each, the first in the low bits, the last byte padded with zero."""
+    """Packs elements of `bits` bits each: the first is in the low bits, the last byte is padded with zeros."""
     codes = np.ascontiguousarray(array).reshape(-1).view(np.uint8) & ((1 << bits) - 1)
     stream = (codes[:, None] >> np.arange(bits, dtype=np.uint8)) & 1
     return np.packbits(stream.reshape(-1), bitorder="little").tobytes()
@@ -129,7 +129,7 @@ def unpack(data: bytes, dtype: np.dtype, bits: int, count: int) -> np.ndarray:
 
 
 class Value:
-    """One count of a tenon_value."""
+    """Owns one reference to a tenon_value."""
 
     def __init__(self, api: "Api", handle: int):
         self.api, self.handle = api, handle
@@ -169,7 +169,7 @@ class Session:
         return self._infos(self.api.table.session_output_count, self.api.table.session_output)
 
     def run(self, feeds: dict, deadline_s: float = 0, read: bool = True) -> list:
-        """The outputs in the model's order; with `read` False as tenon_values, not copied."""
+        """Returns the outputs in the model's order. If `read` is False, they are tenon_values and are not copied."""
         kinds = {info.name.text(): info for info in self.inputs()}
         values = [self.api.make(value, kinds.get(name)) for name, value in feeds.items()]
         named = (NamedValue * max(len(feeds), 1))(*(
@@ -208,7 +208,7 @@ class Api:
 
     @contextlib.contextmanager
     def config(self, keys: dict[str, str]):
-        """A config with these keys set, their values as TOML."""
+        """Yields a config with these keys set. Values are TOML."""
         handle = c.c_void_p()
         self._call(self.table.config_create, _str(""), c.byref(handle))
         try:
@@ -225,7 +225,7 @@ class Api:
         return Session(self, handle)
 
     def make(self, value, info: IoInfo | None = None) -> Value:
-        """A tenon_value of an array, list, dict or None; `info` tells what an empty list or None stands for."""
+        """Makes a tenon_value from an array, list, dict or None. `info` gives the type of an empty list or None."""
         kind = info.kind if info is not None else TENSOR
         dtype = info.dtype if info is not None else 1
         if kind == OPTIONAL:

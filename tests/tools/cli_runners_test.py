@@ -57,7 +57,7 @@ class Rows(unittest.TestCase):
 
 class Verdicts(unittest.TestCase):
     def test_a_right_error_passes(self):
-        right = "error: file 'x.npy': is no .npy file; write one with numpy.save\n"
+        right = "error: file 'x.npy': is not a .npy file; write one with numpy.save\n"
         self.assertEqual(run_errors.problems_of(ROW, outcome(10, right)), [])
 
     def test_wrong_errors_fail(self):

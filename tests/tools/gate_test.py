@@ -88,7 +88,7 @@ class Gate(unittest.TestCase):
         return gate.judge_cases("models", 35, code, self.folder / "result.json")
 
     def test_cases_that_are_missing_are_a_failure(self):
-        self.assertEqual(self.judge(0, 1).failures, ["models: 1 cases ran, and there are 35"])
+        self.assertEqual(self.judge(0, 1).failures, ["models: only 1 of 35 cases ran"])
         self.assertEqual(self.judge(0, 35).failed, 0)
         self.assertEqual(self.judge(0, 36).failed, 0)
 

@@ -1,4 +1,4 @@
-# Language level, warnings, visibility, sanitizers, compiler cache and linker: for this project's own targets only.
+# Language level, warnings, visibility, sanitizers, hardening, compiler cache and linker of this project's targets.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -12,7 +12,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${tenon_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${tenon_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${tenon_BINARY_DIR}/archive)
-# The build tree runs from wherever it is copied to, as an installation does.
+# The build tree can be moved, as an installation can.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
 set(TENON_SANITIZE "" CACHE STRING "Build with sanitizers: address, undefined, thread, address,undefined or empty")
@@ -28,12 +28,12 @@ if(TENON_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
   add_link_options(-fsanitize=fuzzer-no-link)
 endif()
-# Hardening, checked by tools/check_hardening: the stack is watched, copies that are too long and indices outside of a
-# container end the process before they do harm, and what the loader has bound cannot be written afterwards.
+# Hardening, checked by tools/check_hardening. An overwritten stack, a copy that is too long or an index outside of a
+# container ends the process. The loader's tables are read-only after loading.
 include(CheckPIESupported)
 check_pie_supported()
 add_compile_options(-fstack-protector-strong)
-if(NOT TENON_SANITIZE) # which watches more, and whose functions those of FORTIFY replace
+if(NOT TENON_SANITIZE) # sanitizers check more, and FORTIFY would replace their functions
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 endif()
 option(TENON_ASSERTIONS "The C++ library checks indices and iterators of containers" ON)
@@ -42,15 +42,15 @@ if(TENON_ASSERTIONS)
 endif()
 add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
 
-# Interface target with the warnings of our own code; foreign code (ONNX, generated protobuf) does not link it.
+# Interface target with the warnings for our own code. Foreign code (ONNX, generated protobuf) does not link it.
 add_library(tenon_warnings INTERFACE)
 target_compile_options(tenon_warnings INTERFACE -Wall -Wextra)
 
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Relative paths in the cache's keys, so that all checkouts of a machine share their hits.
-  # The sloppiness is what ccache asks for when headers are precompiled. What a file depends on is taken from the compiler:
-  # ccache's own way, preprocessing, would take for the new precompiled header's contents those of the one before.
+  # Precompiled headers need this sloppiness, as ccache documents. Dependencies come from the compiler (CCACHE_DEPEND):
+  # when ccache preprocesses the file itself, it sees the contents of the previous precompiled header.
   set(launcher env CCACHE_BASEDIR=${tenon_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
                CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TENON_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
@@ -59,7 +59,7 @@ endif()
 
 option(TENON_PRECOMPILE "Precompile the headers that most files of a target include" OFF)
 if(TENON_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>) # else ccache does not see what was precompiled
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>) # else ccache does not see the precompiled contents
 endif()
 
 include(CheckLinkerFlag)

@@ -1,7 +1,7 @@
 # find_package(Tenon [0.1] [COMPONENTS sdk cts]): Tenon::tenon, the library and its headers, for C and C++20.
 #
-# Tenon_PROVIDERS_DIR is the folder of providers that this libtenon looks into. COMPONENTS sdk also finds TenonSdk, which
-# builds providers, and cts its kit.
+# Tenon_PROVIDERS_DIR is the folder in which this libtenon looks for providers. COMPONENTS sdk also finds TenonSdk,
+# with which providers are built. COMPONENTS cts also finds the kit that checks providers.
 include(CMakeFindDependencyMacro)
 find_dependency(TenonSdk PATHS ${CMAKE_CURRENT_LIST_DIR}/../TenonSdk)
 include(${CMAKE_CURRENT_LIST_DIR}/TenonTargets.cmake)

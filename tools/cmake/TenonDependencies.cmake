@@ -21,8 +21,8 @@ if(TENON_BUILD_BENCH)
   find_package(benchmark REQUIRED)
 endif()
 
-# tenon_accelerator(<id> <name> <package> <how to install it>): whether plugins/<id> can be built here. One line either way,
-# and none while there is no such plugin.
+# tenon_accelerator(<id> <name> <package> <how to install it>): sets TENON_BUILD_<id> when plugins/<id> can be built
+# here. Prints one line, or nothing when there is no such plugin.
 function(tenon_accelerator id name package hint)
   set(TENON_BUILD_${id} OFF PARENT_SCOPE)
   if(NOT EXISTS ${tenon_SOURCE_DIR}/plugins/${id})

@@ -1,9 +1,9 @@
 # tenon_onnx_lib: ONNX's C++ library (schemas, shape inference, function bodies, checker, inliner, version converter), built
-# from the sources that the pinned Python wheel carries.
+# from the sources in the pinned Python wheel.
 #
-# Everything lives in the C++ and protobuf namespace tenon_onnx under file names of our own, so that an application may
-# have another ONNX in the same process: the copies of the .proto files are edited here, and a forwarding header stands
-# where the wheel's sources expect theirs.
+# An application may have another ONNX in the same process. Therefore the library uses the C++ and protobuf namespace
+# tenon_onnx and its own file names: copies of the .proto files are edited here, and forwarding headers are written
+# where the wheel's sources expect the original ones.
 set(TENON_ONNX_VERSION 1.23.2)
 set(TENON_PYTHON "" CACHE FILEPATH "Python with onnx==${TENON_ONNX_VERSION}; default build/venv, made by tools/setup")
 
@@ -35,11 +35,11 @@ endfunction()
 tenon_find_onnx(TENON_PYTHON_FOUND wheel)
 message(STATUS "ONNX: ${TENON_ONNX_VERSION} from ${wheel}")
 
-# A copy beneath the build folder: the compiler sees neither site-packages nor a path that differs between machines.
+# Copies the sources into the build folder, so that the compiler sees no path that differs between machines.
 set(root ${tenon_BINARY_DIR}/onnx)
 file(COPY ${wheel}/ DESTINATION ${root}/onnx FILES_MATCHING PATTERN "*.h" PATTERN "*.cc" PATTERN "backend" EXCLUDE
      PATTERN "reference" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "cpp2py_export.cc" EXCLUDE
-     # Written below instead. Copied and then written, it would be new at each configuration, and all be compiled again.
+     # Written below. If it were also copied, each configuration would change it and cause a full rebuild.
      PATTERN "onnx_pb.h" EXCLUDE)
 
 set(generated)
@@ -58,11 +58,11 @@ foreach(proto onnx-ml onnx-operators-ml onnx-data)
     VERBATIM)
   list(APPEND generated ${outputs})
 endforeach()
-# Instead of the wheel's own, which marks its classes as exported.
+# Replaces the wheel's header, which marks its classes as exported.
 file(CONFIGURE OUTPUT ${root}/onnx/onnx_pb.h CONTENT "#pragma once\n#define ONNX_API\n#include \"onnx/onnx-ml.pb.h\"\n")
 
-# Every version of every operator as TENON_OPERATOR(set, version, name), so that core/ops can make the schemas that a model
-# needs instead of all of them at start.
+# Every version of every operator as TENON_OPERATOR(set, version, name). With this list core/ops makes only the
+# schemas that a model needs, instead of all at start.
 set(operators)
 foreach(header operator_sets operator_sets_ml operator_sets_preview)
   file(STRINGS ${root}/onnx/defs/${header}.h lines REGEX "^class ONNX_(PREVIEW_)?OPERATOR_SET_SCHEMA_CLASS_NAME")
@@ -76,7 +76,7 @@ endforeach()
 file(CONFIGURE OUTPUT ${root}/tenon_onnx/operators.inc CONTENT "${operators}" @ONLY)
 
 file(GLOB_RECURSE sources ${root}/onnx/*.cc)
-list(REMOVE_ITEM sources ${root}/onnx/defs/data_type_utils.cc) # core/ops/data_types.cc stands in its place
+list(REMOVE_ITEM sources ${root}/onnx/defs/data_type_utils.cc) # core/ops/data_types.cc replaces it
 add_library(tenon_onnx_lib STATIC ${sources} ${generated})
 target_include_directories(tenon_onnx_lib SYSTEM PUBLIC ${root})
 target_compile_definitions(tenon_onnx_lib PUBLIC ONNX_ML=1 ONNX_NAMESPACE=tenon_onnx PRIVATE __ONNX_NO_DOC_STRINGS)

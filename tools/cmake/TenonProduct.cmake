@@ -1,7 +1,7 @@
-# What a user gets: the target tenon_product builds it, the components below install it.
+# The product: the target tenon_product builds it, and these components install it.
 #
-#   runtime   libtenon and its helper tenon-scan                  sdk     what providers are built with
-#   devel     headers, find_package(Tenon), tenon.pc; with sdk    cts     the kit
+#   runtime   libtenon and its helper tenon-scan                  sdk     headers and CMake functions to build providers
+#   devel     headers, find_package(Tenon), tenon.pc; needs sdk   cts     tenon-cts, which checks providers
 #   tools     the command, its man pages, the config's schema     tenon_ep_<id>   one provider each
 include(CMakePackageConfigHelpers)
 
@@ -12,7 +12,7 @@ foreach(target tenon_scan tenon_command tenon_cts)
   endif()
 endforeach()
 
-# Man pages and the schema of the config file are what the programs print; those of another processor cannot be asked here.
+# The programs print the man pages and the schema of the config file, so they are not made in a cross build.
 # tenon_man_pages(<target> <component>)
 function(tenon_man_pages target component)
   set(folder ${tenon_BINARY_DIR}/man/${component})
@@ -57,13 +57,13 @@ install(
           NAMELINK_COMPONENT devel)
 install(DIRECTORY ${tenon_SOURCE_DIR}/host/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT devel)
 install(EXPORT TenonTargets NAMESPACE Tenon:: DESTINATION ${package} COMPONENT devel)
-# Before 1.0 an application is compiled against the minor version that it runs with, or an older one of the same.
+# Before 1.0 an application must be compiled against the minor version that it runs with.
 write_basic_package_version_file(${tenon_BINARY_DIR}/TenonConfigVersion.cmake VERSION ${PROJECT_VERSION}
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${tenon_SOURCE_DIR}/tools/cmake/TenonConfig.cmake ${tenon_BINARY_DIR}/TenonConfigVersion.cmake
         DESTINATION ${package} COMPONENT devel)
 
-# The prefix is found from where the file lies, so that an installation may be moved.
+# The prefix is relative to the file, so that an installation can be moved.
 file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" TENON_PC_PREFIX "\${pcfiledir}/${up}")
 configure_file(${tenon_SOURCE_DIR}/tools/cmake/tenon.pc.in ${tenon_BINARY_DIR}/tenon.pc @ONLY)

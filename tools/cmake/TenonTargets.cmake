@@ -1,7 +1,7 @@
-# How a folder becomes a target.
+# Functions that make a target of a folder.
 
-# tenon_sources(<out variable> <folder> [EXCLUDE <regex>...]): every .cc below the folder. A folder without any gives one
-# empty file, so that a target exists from the first day.
+# tenon_sources(<out variable> <folder> [EXCLUDE <regex>...]): every .cc below the folder. For a folder without any,
+# one empty file, so that its target exists.
 function(tenon_sources out folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "EXCLUDE")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
@@ -17,8 +17,8 @@ function(tenon_sources out folder)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# tenon_precompile(<target> <headers>...): foreign and SDK headers only; ours change too often. No file may rely on it: the
-# preset clang builds without.
+# tenon_precompile(<target> <headers>...): for foreign and SDK headers only, because ours change too often. No file
+# may rely on it: the preset clang builds without precompiled headers.
 function(tenon_precompile target)
   if(TENON_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${ARGN})
@@ -26,8 +26,8 @@ function(tenon_precompile target)
 endfunction()
 set(tenon_standard_headers <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map> <unordered_set> <vector>)
 
-# tenon_stage(<name> [PUBLIC <targets>] [PRIVATE <targets>] [PRECOMPILE <headers>]): the folder <layer>/<name>, where <layer> is
-# the one that calls (core, host), becomes the static library tenon_<layer>_<name>.
+# tenon_stage(<name> [PUBLIC <targets>] [PRIVATE <targets>] [PRECOMPILE <headers>]): makes the static library
+# tenon_<layer>_<name> of the folder <layer>/<name>. <layer> is the calling folder: core or host.
 function(tenon_stage name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE;PRECOMPILE")
   get_filename_component(layer ${CMAKE_CURRENT_SOURCE_DIR} NAME)
@@ -39,29 +39,29 @@ function(tenon_stage name)
   tenon_precompile(${target} ${tenon_standard_headers} ${arg_PRECOMPILE})
 endfunction()
 
-# What a test's environment adds in a build with a sanitizer: what foreign libraries are known for. Thread-local memory is not
-# searched for pointers, because LeakSanitizer dies of that of libgomp's threads.
+# The environment of a test in a build with a sanitizer. It suppresses known problems of foreign libraries.
+# LeakSanitizer does not search thread-local memory, because it crashes on that of libgomp's threads.
 set(tenon_sanitizer_environment)
-set(tenon_slower 1) # times the time that a test may take
+set(tenon_slower 1) # factor for the time limit of a test
 if(TENON_SANITIZE)
   set(tenon_slower 5)
   set(tenon_sanitizer_environment UBSAN_OPTIONS=print_stacktrace=1
                                   # Children of fork start threads.
                                   TSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/tsan.supp:die_after_fork=0
-                                  # What is preloaded comes before it; OpenCL's threads bring signal stacks of their own.
+                                  # Some tests preload a library. OpenCL's threads have their own signal stacks.
                                   ASAN_OPTIONS=verify_asan_link_order=0:use_sigaltstack=0
                                   LSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/lsan.supp:use_tls=0)
 endif()
 
-# What the environment of a test adds that lets OpenCL go again before it ends: what the OpenCL loader never frees can be told
-# from a leak of ours only while the loader is mapped.
+# Added to the environment of a test that unloads OpenCL before it ends. The OpenCL loader never frees some memory, and
+# LeakSanitizer can attribute that memory to the loader only while it is mapped.
 set(tenon_keep_opencl_loader)
 if(TENON_SANITIZE MATCHES "address")
   set(tenon_keep_opencl_loader LD_PRELOAD=libOpenCL.so.1)
 endif()
 
 # tenon_test_entry(<name> <executable> [LABELS <labels>] [TIMEOUT <s>] [ENVIRONMENT <variables>]): one ctest entry that runs a
-# GoogleTest executable; the report is where tools/gate.py counts its cases.
+# GoogleTest executable. tools/gate.py counts the cases in its report.
 function(tenon_test_entry name executable)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT" "LABELS;ENVIRONMENT")
   if(NOT arg_TIMEOUT)
@@ -74,8 +74,8 @@ function(tenon_test_entry name executable)
                                                                                       "${report};${tenon_sanitizer_environment};${arg_ENVIRONMENT}")
 endfunction()
 
-# tenon_test(<name> FOLDER <folder> [LINK <targets>] [LABELS <labels>] [TIMEOUT <s>]): every .cc below the folder becomes one
-# GoogleTest executable and one ctest entry.
+# tenon_test(<name> FOLDER <folder> [LINK <targets>] [LABELS <labels>] [TIMEOUT <s>]): makes one GoogleTest executable
+# of all .cc files below the folder, and one ctest entry.
 function(tenon_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;TIMEOUT" "LINK;LABELS")
   tenon_sources(sources ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER})

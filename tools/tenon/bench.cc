@@ -33,7 +33,7 @@ struct Row {
   int threads = 0;
   double load_ns = 0, first_ns = 0, median_ns = 0, p90_ns = 0, p99_ns = 0, min_ns = 0;
   uint64_t runs = 0;
-  double peak_bytes = 0;  // of this row alone where the system can tell
+  double peak_bytes = 0;  // of this measurement alone, where reset_peak() works
   std::string ran_on;
 };
 
@@ -46,7 +46,7 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * static_cast<double>(sorted.size())))];
 }
 
-/// "11 cpu/cpu:0, 2 host": nodes by who runs them.
+/// "11 cpu/cpu:0, 2 host": the number of nodes per instance.
 std::string who_runs(const Session& session) {
   std::map<std::string, int> nodes;
   const Json explained = Json::parse(session.describe(TENON_DESCRIBE_EXPLAIN), nullptr, false);
@@ -172,7 +172,7 @@ int bench(const BenchFlags& flags) {
     baseline = Json::parse(in, nullptr, false);
     if (!in.is_open() || !baseline.is_array())
       throw input_error("--baseline '" + flags.baseline + "'",
-                        "is no report written by tenon bench --format json");
+                        "is not a report of tenon bench --format json");
   }
   std::vector<int> threads = flags.threads.empty() ? std::vector<int>{0} : flags.threads;
   std::vector<Row> rows;
@@ -202,7 +202,7 @@ void add_bench(CLI::App& app, int& exit) {
   command->add_option("--threads", flags->threads, "Thread counts to sweep: 1,2")
       ->delimiter(',')
       ->check(CLI::Range(1, 4096));
-  command->add_option("--free-dim", flags->free_dim, "Value of dimensions the model leaves free")
+  command->add_option("--free-dim", flags->free_dim, "Value of the model's free dims")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   command->add_option("--seconds", flags->seconds, "Time for each measurement")

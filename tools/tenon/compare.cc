@@ -40,7 +40,7 @@ bool is_inexact(uint32_t dtype) {
   return tolerance.rtol > 0 || tolerance.one_step;
 }
 
-// Numbers of a small float format in order, so that neighbours differ by one.
+// The position of a small float in the order of its format: neighbours differ by one.
 int64_t ordinal(const tenon_tensor& tensor, uint64_t index) {
   const uint32_t width = ep::dtype_bits(tensor.dtype);
   const uint64_t bit = index * width;
@@ -95,7 +95,7 @@ std::string float_difference(const Value& actual, const Value& expected, uint64_
     const std::complex<double> x = element_value(a, i), y = element_value(e, i);
     const double error = std::max(part_error(x.real(), y.real()), part_error(x.imag(), y.imag()));
     double allowed = tolerance.atol + tolerance.rtol * std::abs(y);
-    if (!std::isfinite(allowed)) allowed = 0;  // an expected infinity or NaN is exact
+    if (!std::isfinite(allowed)) allowed = 0;  // an expected infinity or NaN must be matched exactly
     if (error <= allowed) continue;
     if (tolerance.one_step && std::isfinite(error) && std::abs(ordinal(a, i) - ordinal(e, i)) <= 1) continue;
     ++bad;
@@ -125,14 +125,14 @@ std::string tensor_difference(const Value& actual, const Value& expected, Rigour
   return out;
 }
 
-// Tensor `from` with its elements (rank 1) in another order.
+// Tensor `from`, of rank 1, with its elements in another order.
 Value reordered(const Value& from, const std::vector<uint64_t>& order) {
   if (from.dtype() == TENON_STRING) {
     std::vector<std::string> texts;
     for (const uint64_t i : order) texts.emplace_back(from.string_at(i));
     return Value::strings(from.dims(), texts);
   }
-  const size_t width = ep::dtype_bits(from.dtype()) / 8;  // of what a file can hold, whole bytes
+  const size_t width = ep::dtype_bits(from.dtype()) / 8;  // map values have whole bytes
   const std::vector<int64_t> dims = from.dims();
   Value out = Value::empty_tensor(from.dtype(), dims);
   for (size_t i = 0; i < order.size(); ++i)
@@ -141,7 +141,7 @@ Value reordered(const Value& from, const std::vector<uint64_t>& order) {
   return out;
 }
 
-// Where each key of `expected` stands among those of `actual`; `out_missing` is a key that is not there.
+// The position in `actual` of each key of `expected`. Sets `out_missing` to a key that `actual` lacks.
 std::vector<uint64_t> order_of_keys(const Value& actual, const Value& expected, std::string* out_missing) {
   std::map<std::string, uint64_t> places;
   for (uint64_t i = 0; i < actual.element_count(); ++i) places.emplace(element_text(actual, i), i);
@@ -157,7 +157,7 @@ std::vector<uint64_t> order_of_keys(const Value& actual, const Value& expected, 
   return out;
 }
 
-// A map has no order: its values are compared key by key.
+// Compares the values key by key, because a map has no order.
 std::string map_difference(const Value& actual, const Value& expected, Rigour rigour, bool reference) {
   const Value keys = actual[0], expected_keys = expected[0];
   if (keys.dtype() != expected_keys.dtype())
@@ -171,7 +171,8 @@ std::string map_difference(const Value& actual, const Value& expected, Rigour ri
   if (!missing.empty()) return "lacks the key " + missing;
   const bool sorted = std::is_sorted(order.begin(), order.end());
   const bool tensors = actual[1].kind() == TENON_KIND_TENSOR;
-  if (!sorted && !tensors) return "has its keys in another order than expected, and its values are no tensor";
+  if (!sorted && !tensors)
+    return "has its keys in another order than expected, and its values are not a tensor";
   const std::string inner =
       difference(sorted ? actual[1] : reordered(actual[1], order), expected[1], rigour, reference);
   return inner.empty() ? inner : "values: " + inner;
@@ -203,7 +204,7 @@ ErrorStats error_stats(const Value& actual, const Value& expected) {
 }
 
 std::string difference(const Value& actual, const Value& expected, Rigour rigour, bool reference) {
-  // An optional that holds something is as good as the thing itself: test data leaves the wrapper out.
+  // An optional with a value equals that value: test data omits the wrapper.
   if (actual.kind() == TENON_KIND_OPTIONAL && expected.kind() != TENON_KIND_OPTIONAL && actual.size() == 1)
     return difference(actual[0], expected, rigour, reference);
   if (expected.kind() == TENON_KIND_OPTIONAL && actual.kind() != TENON_KIND_OPTIONAL && expected.size() == 1)

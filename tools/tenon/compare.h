@@ -1,4 +1,4 @@
-// Compares an output with the expected one by the rules of tolerance.h.
+// Compares an output with the expected output by the rules of tolerance.h.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace tenon::cli {
 
-/// Empty when `actual` is as good as `expected`; else what differs: kind, type, shape, or how many elements,
-/// which is the worst, with both values. NaN equals NaN only, an infinity the same infinity only. Sequences
-/// and maps element by element.
+/// Empty when `actual` is close enough to `expected`. Else a text that says what differs: kind, type, shape, or the
+/// number of differing elements and the worst of them. NaN equals only NaN, an infinity only the same infinity.
+/// Sequences and maps are compared element by element. `rigour`, `reference`: see tolerance.h.
 std::string difference(const Value& actual, const Value& expected, Rigour rigour, bool reference);
 
 struct ErrorStats {
   double max_absolute = 0, max_relative = 0, cosine = 1, signal_to_noise_db = 0;
 };
-/// Of two float tensors of equal size.
+/// For two float tensors of equal size.
 ErrorStats error_stats(const Value& actual, const Value& expected);
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// tenon compare: the same Run on two sets of providers, value by value.
+// tenon compare: runs a model on two sets of providers and compares the values.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,9 +23,9 @@ struct CompareFlags {
   uint64_t seed = 0;
 };
 
-/// Who makes a value, and its place in the order of the nodes.
+/// The node that makes a value, its instance, and its position in the order of the nodes.
 struct Maker {
-  int position = -1;  // of a graph's own constant or input
+  int position = -1;  // -1: no node makes the value
   std::string node, op, instance;
 };
 
@@ -43,7 +43,7 @@ std::map<std::string, Maker> makers_of(const Session& session) {
 }
 
 struct Row {
-  std::string value, difference;  // empty: as close as the table of tolerances asks
+  std::string value, difference;  // empty: within the tolerance
   Maker a, b;
   ErrorStats stats;
   bool has_stats = false;
@@ -64,7 +64,7 @@ Row compare_value(const NamedValue& a, const Value& b, Rigour rigour) {
   return row;
 }
 
-/// `first` in front of what both have, or that alone.
+/// select.order as TOML: the ids of `first`, then `last`, without duplicates.
 std::string order_for(const std::vector<std::string>& first, const std::string& last) {
   std::vector<std::string> order;
   for (const std::string& id : first)
@@ -73,7 +73,7 @@ std::string order_for(const std::vector<std::string>& first, const std::string& 
   return order_of(order);
 }
 
-/// Every input that was not given, at random.
+/// The inputs that were given; the others are random.
 std::vector<NamedValue> inputs_for(const Session& session, const CompareFlags& flags) {
   std::vector<NamedValue> out =
       read_inputs(session, session.describe(TENON_DESCRIBE_MODEL), flags.inputs, flags.seed);
@@ -84,7 +84,7 @@ std::vector<NamedValue> inputs_for(const Session& session, const CompareFlags& f
     if (given || info.has_default || info.kind == TENON_KIND_OPTIONAL) continue;
     if (info.kind != TENON_KIND_TENSOR)
       throw input_error("input '" + name + "' (" + as_string(info.type_text) + ")",
-                        "is no tensor and cannot be made at random: add --input " + name + "=FILE");
+                        "is not a tensor and cannot be random: add --input " + name + "=FILE");
     out.push_back({name, random_value(info, flags.seed + out.size())});
   }
   return out;
@@ -96,12 +96,13 @@ std::vector<Row> compare_all(const CompareFlags& flags) {
   const std::string& b = flags.providers[1];
   config_a.set("select.order", order_for({a}, b));
   config_b.set("select.order", order_for({}, b));
-  const uint32_t session_flags = flags.all_nodes ? TENON_SESSION_ALL_VALUES : 0;
-  Session session_a(flags.model, config_a, {}, session_flags),
-      session_b(flags.model, config_b, {}, session_flags);
+  SessionOptions session_options;
+  session_options.flags = flags.all_nodes ? TENON_SESSION_ALL_VALUES : 0;
+  Session session_a(flags.model, config_a, session_options),
+      session_b(flags.model, config_b, session_options);
   const std::vector<NamedValue> inputs = inputs_for(session_a, flags);
   const Outputs outputs_a = session_a.run(inputs), outputs_b = session_b.run(inputs);
-  // After the Runs: a fallback during one of them is then seen.
+  // Read after the Runs, so that a fallback during a Run is seen.
   const std::map<std::string, Maker> makers_a = makers_of(session_a), makers_b = makers_of(session_b);
   const auto maker = [](const std::map<std::string, Maker>& makers, const std::string& name) {
     const auto found = makers.find(name);
@@ -165,7 +166,7 @@ int compare(const CompareFlags& flags) {
   if (flags.providers.size() != 2)
     throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--providers",
                 "names " + std::to_string(flags.providers.size()) +
-                    " providers; write two, the one to judge and the one to trust: --providers opencl,cpu");
+                    " providers; give two, the one to check and the reference: --providers opencl,cpu");
   const std::vector<Row> rows = compare_all(flags);
   size_t differing = 0;
   const Row* first = nullptr;
@@ -195,12 +196,13 @@ void add_compare(CLI::App& app, int& exit) {
   command->add_option("model", flags->model, "ONNX file")->required();
   command
       ->add_option("--providers", flags->providers,
-                   "Two of them: A,B. A is judged by B, and nodes that A does not run go to B")
+                   "Two providers A,B. A is compared with B, and nodes that A does not run go to B")
       ->type_name("A,B")
       ->delimiter(',')
       ->required();
-  command->add_flag("--all-nodes", flags->all_nodes,
-                    "Compare what every node makes, not only the outputs; fusions are not made then");
+  command->add_flag(
+      "--all-nodes", flags->all_nodes,
+      "Compare the outputs of every node, not only those of the model; nodes are then not fused");
   command->add_option("-i,--input", flags->inputs, "NAME=SOURCE, as for run; inputs not given are random");
   command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
   command->add_flag("--quantized", flags->quantized, "Judge floats by cosine and signal to noise");

@@ -7,7 +7,7 @@
 namespace tenon::cli {
 namespace {
 
-/// The commands and flags behind the words `path` ("tenon providers list").
+/// The commands and flags that may follow the words `path` ("tenon providers list").
 struct Place {
   std::string path;
   std::vector<std::string> words;
@@ -29,7 +29,7 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-/// A function `_tenon_words` that prints what may follow the words given to it, for shells with case and printf.
+/// A shell function `_tenon_words` that prints the words that may follow its arguments.
 std::string words_function(const std::vector<Place>& places) {
   std::string out = "_tenon_words() {\n  case \"$*\" in\n";
   for (const Place& place : places)
@@ -80,7 +80,7 @@ std::string completion(const CLI::App& app, const std::string& shell) {
   if (shell == "zsh") return for_zsh(places);
   if (shell == "fish") return for_fish(places);
   throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon completion " + shell,
-              "is no shell known here: bash, zsh or fish");
+              "is not a known shell: bash, zsh or fish");
 }
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// What shells need to complete the words of a command.
+// Scripts with which shells complete the words of a command.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,7 +6,7 @@
 
 namespace tenon::cli {
 
-/// The script for `shell` (bash, zsh or fish), made from the commands and flags of `app`. An Error for another shell.
+/// The script for `shell`, made from the commands and flags of `app`. Throws an Error unless it is bash, zsh or fish.
 std::string completion(const CLI::App& app, const std::string& shell);
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// tenon config: validate, and show effective values with their origin.
+// tenon config: checks a config, and shows its effective values with their origin.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

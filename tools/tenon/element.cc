@@ -47,7 +47,7 @@ bool with_type(uint32_t dtype, Use use) {
   }
 }
 
-// Every digit, since integers are compared by their text; empty for other types.
+// All digits, because integers are compared by their text. Empty for other types.
 std::string integer_text(const tenon_tensor& tensor, uint64_t index) {
   std::string text;
   with_type(tensor.dtype, [&](auto zero) {

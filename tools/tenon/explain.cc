@@ -1,4 +1,4 @@
-// tenon explain: node by node, who runs it and why others declined.
+// tenon explain: shows for each node the instance that runs it, and why others declined it.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -51,7 +51,8 @@ int explain(const std::string& path, const SessionFlags& flags, bool as_json) {
                 fallback.value("provider", "").c_str(), fallback.value("policy", "").c_str(),
                 fallback.value("text", "").c_str());
   const Json parts = json.value("parts", Json::array()), copies = json.value("copies", Json::array());
-  std::printf("\n%zu parts, %zu copies\n", parts.size(), copies.size());
+  std::printf("\n%zu %s, %zu %s\n", parts.size(), parts.size() == 1 ? "part" : "parts", copies.size(),
+              copies.size() == 1 ? "copy" : "copies");
   for (const Json& copy : copies)
     std::printf(
         "  %s: %s -> %s%s\n", copy.value("value", "").c_str(), copy.value("from", "").c_str(),
@@ -70,7 +71,7 @@ void add_explain(CLI::App& app, int& exit) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command =
-      app.add_subcommand("explain", "Show for every node who runs it and why others declined");
+      app.add_subcommand("explain", "Show for every node which provider runs it, and why others declined it");
   command->add_option("model", flags->model, "ONNX file")->required();
   flags->format.add_to(*command);
   flags->session.add_to(*command);

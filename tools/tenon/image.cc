@@ -44,7 +44,7 @@ std::vector<float> numbers(const std::string& text, int64_t channels, const std:
   while (*p) {
     char* end = nullptr;
     out.push_back(std::strtof(p, &end));
-    if (end == p) throw input_error(where, "'" + text + "' is no list of numbers");
+    if (end == p) throw input_error(where, "'" + text + "' is not a list of numbers");
     p = *end == ',' ? end + 1 : end;
   }
   if (out.size() == 1) out.assign(static_cast<size_t>(channels), out[0]);
@@ -97,7 +97,7 @@ Plane decode(const std::string& path, int64_t channels) {
   return plane;
 }
 
-// The mean over the source area that a target pixel covers; for enlarging this is nearest neighbour.
+// The mean over the source area that a target pixel covers. When enlarging, this is close to nearest neighbour.
 float area_mean(const Plane& plane, double y0, double y1, double x0, double x1, int c) {
   double sum = 0, weight = 0;
   for (int y = static_cast<int>(y0); y < y1 && y < plane.height; ++y) {
@@ -122,9 +122,9 @@ Value read_image(const std::string& path, const tenon_io_info& info,
   if (recipe.width < 0) recipe.width = plane.width;
   if (!recipe.resize && (recipe.height != plane.height || recipe.width != plane.width))
     throw input_error(where, "the image is " + std::to_string(plane.width) + "x" +
-                                 std::to_string(plane.height) + ", the model wants " +
+                                 std::to_string(plane.height) + ", but the model needs " +
                                  std::to_string(recipe.width) + "x" + std::to_string(recipe.height) +
-                                 " and forbids resizing");
+                                 " and does not allow resizing");
   std::vector<int64_t> dims = recipe.nhwc
                                   ? std::vector<int64_t>{recipe.height, recipe.width, recipe.channels}
                                   : std::vector<int64_t>{recipe.channels, recipe.height, recipe.width};

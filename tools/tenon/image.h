@@ -1,4 +1,4 @@
-// Image files as input tensors, by the recipe that a model carries in its metadata (docs/command-line.md).
+// Image files as input tensors. The model's metadata says how to convert them (docs/command-line.md).
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace tenon::cli {
 
-/// Reads a PNG or JPEG for `info` (float32, rank 3 or 4). Metadata keys:
+/// Reads a PNG, JPEG or BMP file for `info` (float32, rank 3 or 4). Metadata keys:
 /// tenon.image.{layout,color,resize,mean,std}.
 Value read_image(const std::string& path, const tenon_io_info& info,
                  const std::map<std::string, std::string>& metadata);

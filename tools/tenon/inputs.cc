@@ -1,4 +1,4 @@
-// `--input name=source`: files of several kinds, random and zero tensors.
+// `--input name=source`: reads files of several kinds, makes random and zero tensors.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -56,7 +56,7 @@ Value read_source(const std::string& source, const tenon_io_info& info,
     return Value::adopt(value);
   }
   throw input_error("input '" + as_string(info.name) + "'",
-                    "'" + source + "' is no .npy, .pb, .png or .jpg file, nor 'random' or 'zeros'");
+                    "'" + source + "' must be a .npy, .pb, .png, .jpg or .bmp file, 'random' or 'zeros'");
 }
 
 const tenon_io_info& find_input(const std::vector<tenon_io_info>& infos, const std::string& name) {
@@ -73,7 +73,7 @@ const tenon_io_info& find_input(const std::vector<tenon_io_info>& infos, const s
 Value random_value(const tenon_io_info& info, uint64_t seed, int64_t free_dim) {
   if (info.kind != TENON_KIND_TENSOR)
     throw input_error("input '" + as_string(info.name) + "'",
-                      "cannot be made at random: it is " + as_string(info.type_text));
+                      "cannot be random: it is " + as_string(info.type_text));
   std::vector<int64_t> dims = concrete_dims(info, free_dim);
   std::mt19937_64 engine(seed);
   std::uniform_real_distribution<float> real(0.0f, 1.0f);
@@ -121,24 +121,27 @@ std::vector<NamedValue> read_inputs(const Session& session, const std::string& m
   std::vector<tenon_io_info> infos = session.inputs();
   std::map<std::string, std::string> metadata = metadata_of(model_description);
   std::vector<NamedValue> out;
-  std::string others;  // "random" or "zeros" for all inputs that nobody names
+  std::string others;  // "random" or "zeros": source of all inputs that are not named
   for (const std::string& spec : specs) {
     if (infos.size() != 1 && (spec == "random" || spec == "zeros")) {
       if (!others.empty())
-        throw input_error("--input " + spec, "and --input " + others + ": one source for all is enough");
+        throw input_error(
+            "--input " + spec,
+            "--input " + others + " is given, too: only one source can be given for all inputs");
       others = spec;
       continue;
     }
-    // Names may hold '=' themselves, so the longest input name that fits wins.
+    // A name may contain '=', so the text up to the first '=' is used only when no input name matches.
+    // Of several names that match, the longest.
     size_t equals = spec.find('=');
     for (const tenon_io_info& info : infos)
       if (spec.size() > info.name.size && spec.compare(0, info.name.size, as_string(info.name)) == 0 &&
           spec[info.name.size] == '=')
-        equals = info.name.size;
+        equals = std::max(equals, static_cast<size_t>(info.name.size));
     if (equals == std::string::npos) {
       if (infos.size() != 1)
-        throw input_error("--input " + spec,
-                          "the model has " + std::to_string(infos.size()) + " inputs: write NAME=" + spec);
+        throw input_error("--input " + spec, "the model has " + std::to_string(infos.size()) +
+                                                 " inputs: say which with NAME=" + spec);
       out.push_back({as_string(infos[0].name), read_source(spec, infos[0], metadata, seed)});
       continue;
     }

@@ -1,4 +1,4 @@
-// tenon inspect: what a model is, without making a session.
+// tenon inspect: describes a model without making a session.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,4 @@
-// tenon: run, look into, test and measure ONNX models from the command line. A user of the public API like
-// any other.
+// tenon: runs, inspects, tests and measures ONNX models from the command line, through the public API.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -48,7 +47,7 @@ namespace {
 std::string_view level_name(uint32_t level) {
   switch (level) {
     case TENON_LOG_ERROR:
-      return "problem";
+      return "error";
     case TENON_LOG_WARNING:
       return "warning";
     case TENON_LOG_INFO:
@@ -58,7 +57,7 @@ std::string_view level_name(uint32_t level) {
   }
 }
 
-// Without -v only what a person who started the command must know.
+// Without -v, only warnings and errors are printed.
 uint32_t g_level = TENON_LOG_WARNING;
 
 void print_line(void*, uint32_t level, tenon_str provider, tenon_str code, tenon_str message) {
@@ -82,13 +81,13 @@ void SessionFlags::add_to(CLI::App& app) {
   if (app.get_option_no_throw("-v") != nullptr) return;
   app.add_flag_function(
       "-v,--verbose", [](int64_t count) { g_level = count > 1 ? TENON_LOG_DEBUG : TENON_LOG_INFO; },
-      "Show what host and providers log, on stderr; -vv with what only helps to find defects");
+      "Show the log of host and providers on stderr; -vv adds debug messages");
 }
 
 void FormatFlag::add_to(CLI::App& app, const std::vector<std::string>& more) {
   std::vector<std::string> formats{"text", "json"};
   formats.insert(formats.end(), more.begin(), more.end());
-  app.add_option("--format", format, "How it is printed; json is for programs")
+  app.add_option("--format", format, "Output format; json is for programs")
       ->capture_default_str()
       ->check(CLI::IsMember(formats));
 }
@@ -112,7 +111,7 @@ std::string order_of(const std::vector<std::string>& ids) {
     for (char c : id)
       if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
         throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--provider",
-                    "'" + id + "' is no provider id");
+                    "'" + id + "' is not a provider id");
     order += (order.empty() ? "\"" : ", \"") + id + "\"";
   }
   return "[" + order + "]";
@@ -126,7 +125,7 @@ bool has_command(const CLI::App& app, const std::string& name) {
   return false;
 }
 
-/// What is wrong with the words that must be commands; empty when nothing is.
+/// The error text for a word that should be a command but is not; empty when there is none.
 std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* here = &app;
   std::string path = "tenon";
@@ -145,7 +144,7 @@ std::string unknown_command(const CLI::App& app, const std::vector<std::string>&
   return {};
 }
 
-/// `tenon`, `tenon help [COMMAND]` and a command that only has commands of its own ask for help.
+/// The command line. Adds --help for `tenon`, `tenon help [COMMAND]`, and a command without its subcommand.
 std::vector<std::string> asked_words(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words[0] == "help") {
@@ -192,7 +191,7 @@ int run_command(int argc, char** argv) {
     std::printf("%s", completion(app, words[1]).c_str());
     return kSuccess;
   }
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // the order that CLI11 expects
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

@@ -63,7 +63,7 @@ Value read_npy(const std::string& path) {
   if (!in) throw input_error(where, "cannot be opened; check the path and its permissions");
   char start[8];
   if (!in.read(start, 8) || std::memcmp(start, kMagic, 6) != 0)
-    throw input_error(where, "is no .npy file; write one with numpy.save");
+    throw input_error(where, "is not a .npy file; write one with numpy.save");
   uint32_t header_size = 0;
   unsigned char bytes[4] = {};
   in.read(reinterpret_cast<char*>(bytes), start[6] == 1 ? 2 : 4);
@@ -89,8 +89,8 @@ Value read_npy(const std::string& path) {
   in.seekg(0, std::ios::end);
   uint64_t there = static_cast<uint64_t>(in.tellg() - data_start);
   if (there < total)
-    throw input_error(where, "is cut off: the shape needs " + std::to_string(total) + " bytes, there are " +
-                                 std::to_string(there));
+    throw input_error(where, "is cut off: the shape needs " + std::to_string(total) +
+                                 " bytes, but the file has " + std::to_string(there));
   in.seekg(data_start);
   Value value = Value::empty_tensor(found->dtype, dims);
   if (total) in.read(static_cast<char*>(value.describe().data), static_cast<std::streamsize>(total));
@@ -100,7 +100,7 @@ Value read_npy(const std::string& path) {
 void write_npy(const std::string& path, const Value& value) {
   tenon_tensor tensor = value.describe();
   if (tensor.dtype == TENON_STRING)
-    throw input_error("file '" + path + "'", "strings have no .npy form; write .pb");
+    throw input_error("file '" + path + "'", "strings cannot be written as .npy; use .pb");
   const char* descr = "|u1";
   std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.rank);
   bool named = false;

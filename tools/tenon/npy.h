@@ -1,4 +1,4 @@
-// NumPy's .npy files (format 1.0 to 3.0) as tensors and back.
+// Reads and writes NumPy's .npy files (reads format 1.0 to 3.0).
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace tenon::cli {
 
-/// C order, little endian, bool, integer, float and complex types. Throws tenon::Error naming the file and
-/// the cure.
+/// Reads bool, integer, float and complex types, little endian and in C order. Throws a tenon::Error that names the
+/// file and the cure.
 Value read_npy(const std::string& path);
 
-/// Types without a NumPy name (bfloat16, float8, int4, ...) are written as their raw bytes, uint8 or uint16.
+/// bfloat16 is written as uint16, and other types without a NumPy name (float8, int4, ...) as a flat array of raw
+/// bytes. Throws a tenon::Error for strings.
 void write_npy(const std::string& path, const Value& value);
 
 }  // namespace tenon::cli

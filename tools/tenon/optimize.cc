@@ -1,4 +1,4 @@
-// tenon optimize: the transformed model as ONNX.
+// tenon optimize: writes the transformed model as ONNX.
 #include <cstdio>
 
 #include "tools/tenon/command.h"

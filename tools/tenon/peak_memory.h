@@ -1,12 +1,12 @@
-// The most memory that this process had in use at once.
+// The peak memory use of this process.
 #pragma once
 
 namespace tenon::cli {
 
-/// Forgets the peak so far, so that peak_bytes() tells of what comes; false where the system cannot.
+/// Resets the peak to the current use. False where the system does not support it.
 bool reset_peak();
-/// Bytes that lay in memory at the highest, since reset_peak() or the start; 0 where the system does not tell. It is this
-/// process's own: getrusage gives a child the peak of the process that started it.
+/// The most bytes of resident memory since reset_peak() or the start; 0 where it is not known. It covers this process
+/// only. (getrusage would include the peak of the parent process.)
 double peak_bytes();
 
 }  // namespace tenon::cli

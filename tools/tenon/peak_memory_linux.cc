@@ -5,7 +5,7 @@
 
 namespace tenon::cli {
 
-// proc(5): writing 5 to clear_refs sets VmHWM of status to what is in use now.
+// proc(5): writing 5 to clear_refs sets VmHWM in status to the current use.
 bool reset_peak() { return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << "5" << std::flush); }
 
 double peak_bytes() {

@@ -28,7 +28,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Adds the steps of one Run. A step that runs in several rounds has one time: their sum.
+/// Adds the steps of one Run. The times of a step that runs in several rounds are summed.
 void add_run(const std::string& trace, size_t run, std::vector<Step>& steps) {
   const Json parsed = Json::parse(trace, nullptr, false);
   std::map<std::pair<std::string, std::string>, size_t> places;
@@ -87,8 +87,8 @@ std::string profile(Session& session, const std::vector<NamedValue>& inputs, con
     rows.push_back({step.name, step.provider, format_ns(median(step.ns)), percent});
   }
   return format_table(rows) + "\n" + std::to_string(steps.size()) + " steps take " + format_ns(total) +
-         " of a Run's " + format_ns(median(whole)) + " (medians of " + std::to_string(run) +
-         " Runs, recorded)\n";
+         " of " + format_ns(median(whole)) + " per Run (medians of " + std::to_string(run) +
+         " recorded Runs)\n";
 }
 
 }  // namespace tenon::cli

@@ -1,4 +1,4 @@
-// Where the time of a Run goes, step by step.
+// The time of a Run, step by step.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace tenon::cli {
 
-/// Runs the session some times more and tells, for each step, who ran it and the median of its times; the slowest first. Bodies
-/// of loops count with all their rounds. Where a provider works asynchronously its work shows as "wait". `json`: an array of {step, provider, median_ns, share} instead of a table.
+/// Runs the session several times, and lists for each step the provider that ran it and the median of its times,
+/// slowest first. The rounds of a loop's body are summed. The work of an asynchronous provider shows up as "wait".
+/// `json`: an array of {step, provider, median_ns, share} instead of a table.
 std::string profile(Session& session, const std::vector<NamedValue>& inputs, const RunOptions& options,
                     bool json);
 

@@ -22,7 +22,7 @@ Error provider_error(const std::string& id, const std::string& message) {
   return Error(TENON_ERROR_PROVIDER_MISSING, TENON_FAILED_PRECONDITION, "provider '" + id + "'", message);
 }
 
-/// What the file system says becomes one of our errors.
+/// Turns an exception of the file system into a tenon::Error.
 template <class F>
 auto on_disk(F&& work) {
   try {
@@ -54,7 +54,7 @@ std::string text_at(const Json& json, const std::string& pointer) {
   return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
 }
 
-/// Ids and versions become names of folders.
+/// True when `word` can safely be part of a folder's name, as ids and versions are.
 bool is_plain(const std::string& word) {
   return !word.empty() && word[0] != '.' && std::all_of(word.begin(), word.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '+' || c == '_';
@@ -69,11 +69,11 @@ InstalledProvider read_manifest(const fs::path& path) {
   out.version = text_at(out.content, "/provider/version");
   if (!is_plain(out.id) || !is_plain(out.version) || text_at(out.content, "/library/path").empty())
     throw input_error(path.string(),
-                      "is no manifest: provider.id, provider.version and library.path are needed");
+                      "is not a manifest: it needs provider.id, provider.version and library.path");
   return out;
 }
 
-/// The files that a manifest names, as it names them: the library first.
+/// The paths of a manifest's files as written there, the library first.
 std::vector<std::string> named_files(const Json& manifest) {
   std::vector<std::string> out{text_at(manifest, "/library/path")};
   for (const Json& file : manifest.value("files", Json::array())) out.push_back(file.value("path", ""));
@@ -85,7 +85,7 @@ Json describe_found(const SessionFlags& flags) {
   return found.is_array() ? found : Json::array();
 }
 
-/// TENON_PROVIDER_FILES replaces discovery.search; here it waits.
+/// Unsets TENON_PROVIDER_FILES while it lives, because the variable replaces discovery.search.
 class WithoutProviderFiles {
  public:
   WithoutProviderFiles() {
@@ -103,7 +103,7 @@ class WithoutProviderFiles {
   std::string kept_;
 };
 
-/// What the host says of one manifest, in whatever folder it lies.
+/// The host's verdict on one manifest, which may be in any folder.
 InstalledProvider judge(SessionFlags flags, const fs::path& manifest) {
   const WithoutProviderFiles only_here;
   flags.settings.push_back("discovery.search=" + Json{manifest.parent_path().string()}.dump());
@@ -132,7 +132,7 @@ const InstalledProvider* chosen(const std::vector<InstalledProvider>& all, const
   return nullptr;
 }
 
-/// Who is taken now, as the last line of each command.
+/// Prints `done`, and the version that the next session uses.
 void report(const SessionFlags& flags, const std::string& id, const std::string& done) {
   const std::vector<InstalledProvider> all = installed_providers(flags);
   const InstalledProvider* taken = chosen(all, id);
@@ -140,10 +140,10 @@ void report(const SessionFlags& flags, const std::string& id, const std::string&
   const bool is_found = std::any_of(
       all.begin(), all.end(), [&](const InstalledProvider& entry) { return entry.id == id && !entry.aside; });
   if (taken == nullptr) {
-    std::printf("sessions take no version of %s now%s\n", id.c_str(),
+    std::printf("sessions use no version of %s now%s\n", id.c_str(),
                 is_found ? ": see `tenon providers doctor`" : "");
   } else {
-    std::printf("the next session takes %s %s (%s); those that run keep theirs\n", id.c_str(),
+    std::printf("the next session uses %s %s (%s); running sessions keep theirs\n", id.c_str(),
                 taken->version.c_str(), taken->manifest.c_str());
   }
 }
@@ -160,7 +160,7 @@ fs::path manifest_in(const fs::path& source) {
                                          "): name the one to install");
 }
 
-/// Copies what the manifest names to folder/<id>/<version>, and the manifest beside with the new places.
+/// Copies a provider's files to folder/<id>/<version>, and writes a manifest with the new paths.
 fs::path copy_into(const InstalledProvider& provider, const fs::path& folder) {
   const fs::path place = fs::path(provider.id) / provider.version;
   fs::create_directories(folder / place);
@@ -172,10 +172,10 @@ fs::path copy_into(const InstalledProvider& provider, const fs::path& folder) {
     if (named.is_absolute() || name.empty() || !names.insert(name).second)
       throw input_error(
           provider.manifest.string(),
-          "names '" + named.string() + "': files need names of their own, relative to the manifest");
+          "names '" + named.string() + "': file names must be unique and relative to the manifest");
     const fs::path from = provider.manifest.parent_path() / named, to = folder / place / name;
     if (!fs::is_regular_file(from))
-      throw input_error(from.string(), "is named by the manifest and is no file");
+      throw input_error(from.string(), "is named by the manifest but is not a file");
     fs::copy_file(from, to);
     fs::permissions(to, fs::perms(0755));
     path = (place / name).generic_string();
@@ -188,7 +188,7 @@ fs::path copy_into(const InstalledProvider& provider, const fs::path& folder) {
   return manifest;
 }
 
-/// Empty without a home.
+/// Empty when neither XDG_DATA_HOME nor HOME is set.
 fs::path user_provider_folder() {
   const char *data = std::getenv("XDG_DATA_HOME"), *home = std::getenv("HOME");
   if (data != nullptr && *data == '/') return fs::path(data) / "tenon/providers.d";
@@ -209,7 +209,7 @@ std::string digest(const Json& manifest) { return text_at(manifest, "/library/sh
 fs::path default_provider_folder() {
   if (geteuid() == 0) return "/usr/local/lib/tenon/providers.d";
   const fs::path own = user_provider_folder();
-  if (own.empty()) throw input_error("providers install", "there is no HOME: say where with --to FOLDER");
+  if (own.empty()) throw input_error("providers install", "there is no HOME: name a folder with --to");
   return own;
 }
 
@@ -260,7 +260,7 @@ void install_provider(const SessionFlags& flags, const fs::path& source, const f
     }
     fs::create_directories(folder);
     const fs::path staging = folder / (".installing-" + provider.id + "-" + provider.version);
-    fs::remove_all(staging);  // of one that was cut
+    fs::remove_all(staging);  // left over from an interrupted installation
     try {
       const InstalledProvider verdict = judge(flags, copy_into(provider, staging));
       if (!verdict.refusal.empty())
@@ -273,7 +273,7 @@ void install_provider(const SessionFlags& flags, const fs::path& source, const f
     }
     const fs::path place = fs::path(provider.id) / provider.version;
     fs::create_directories(folder / provider.id);
-    fs::remove_all(folder / place);  // no manifest names it: of an installation that was cut
+    fs::remove_all(folder / place);  // left over, because no manifest names it
     fs::rename(staging / place, folder / place);
     fs::rename(staging / manifest.filename(), manifest);
     fs::remove_all(staging);
@@ -290,12 +290,12 @@ void roll_back_provider(const SessionFlags& flags, const std::string& id) {
     const std::vector<InstalledProvider> all = installed_providers(flags);
     const InstalledProvider* current = chosen(all, id);
     if (current == nullptr)
-      throw provider_error(id, "sessions take no version of it; installed are: " + listed(all, id));
+      throw provider_error(id, "sessions use no version of it; installed: " + listed(all, id));
     const bool another = std::any_of(all.begin(), all.end(), [&](const InstalledProvider& entry) {
       return entry.id == id && !entry.aside && entry.refusal.empty() && entry.version != current->version;
     });
     if (!another)
-      throw provider_error(id, "there is no other version to go back to; installed are: " + listed(all, id));
+      throw provider_error(id, "there is no other version to go back to; installed: " + listed(all, id));
     fs::rename(current->manifest, aside_name(current->manifest));
     report(flags, id,
            id + " " + current->version + " is set aside; `tenon providers restore " + id + " " +
@@ -312,10 +312,10 @@ void restore_provider(const SessionFlags& flags, const std::string& id, const st
         found.push_back(&entry);
     if (found.size() != 1)
       throw provider_error(id, std::string(found.empty() ? "no such version is" : "several versions are") +
-                                   " set aside; installed are: " + listed(all, id));
+                                   " set aside; installed: " + listed(all, id));
     std::string name = found[0]->manifest.string();
     name.resize(name.size() - std::string(kAside).size());
-    if (fs::exists(name)) throw provider_error(id, name + " is there again: remove it first");
+    if (fs::exists(name)) throw provider_error(id, name + " exists again: remove it first");
     fs::rename(found[0]->manifest, name);
     report(flags, id, id + " " + found[0]->version + " is back");
   });
@@ -328,8 +328,7 @@ void remove_provider(const SessionFlags& flags, const std::string& id, const std
     std::vector<const InstalledProvider*> found;
     for (const InstalledProvider& entry : all)
       if (entry.id == id && entry.version == version && (purge || !entry.aside)) found.push_back(&entry);
-    if (found.empty())
-      throw provider_error(id, version + " is not installed; installed are: " + listed(all, id));
+    if (found.empty()) throw provider_error(id, version + " is not installed; installed: " + listed(all, id));
     if (found.size() > 1)
       throw provider_error(id, version + " is installed in " + found[0]->manifest.parent_path().string() +
                                    " and in " + found[1]->manifest.parent_path().string() +
@@ -343,7 +342,8 @@ void remove_provider(const SessionFlags& flags, const std::string& id, const std
     for (const std::string& file : named_files(read_manifest(aside).content)) {
       const fs::path path = (aside.parent_path() / file).lexically_normal();
       const fs::path inside = path.lexically_relative(aside.parent_path().lexically_normal());
-      if (inside.empty() || *inside.begin() == "..") continue;  // of somebody else
+      if (inside.empty() || *inside.begin() == "..")
+        continue;  // outside the provider's folder: not ours to delete
       fs::remove(path);
       std::error_code not_empty;
       for (fs::path up = inside.parent_path(); !up.empty(); up = up.parent_path())

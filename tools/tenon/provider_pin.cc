@@ -17,7 +17,7 @@ fs::path config_file(const SessionFlags& flags) {
   const char *config = std::getenv("XDG_CONFIG_HOME"), *home = std::getenv("HOME");
   if (config != nullptr && *config == '/') return fs::path(config) / "tenon/config.toml";
   if (home != nullptr && *home == '/') return fs::path(home) / ".config/tenon/config.toml";
-  throw input_error("providers pin", "there is no HOME: say which file with --config FILE");
+  throw input_error("providers pin", "there is no HOME: name the file with --config");
 }
 
 std::string trimmed(const std::string& line) {
@@ -29,7 +29,7 @@ bool sets_version(const std::string& line) {
   return line.compare(0, 7, "version") == 0 && trimmed(line.substr(7)).compare(0, 1, "=") == 0;
 }
 
-/// The text with provider.<id>.version set; all else, comments too, stays as it was.
+/// The text with provider.<id>.version set. All other lines, comments included, are unchanged.
 std::string with_version(const std::string& text, const std::string& id, const std::string& version) {
   const std::string setting = "version = \"=" + version + "\"", header = "[provider." + id + "]";
   std::istringstream in(text);
@@ -66,7 +66,7 @@ void pin_provider(const SessionFlags& flags, const std::string& id, const std::s
   const fs::path next = file.string() + ".next";
   error = write_file(next.string(), with_version(read(file), id, version));
   if (error) throw input_error(next.string(), "cannot be written: " + error.message());
-  // The new file is used before it is the file: what it says must be true.
+  // The new file is tried before it replaces the old one: sessions must use the pinned version.
   SessionFlags pinned = flags;
   pinned.config_path = next.string();
   std::string taken;
@@ -80,12 +80,13 @@ void pin_provider(const SessionFlags& flags, const std::string& id, const std::s
   if (taken != version) {
     fs::remove(next, error);
     throw Error(TENON_ERROR_PROVIDER_MISSING, TENON_FAILED_PRECONDITION, "provider '" + id + "'",
-                "version " + version + " would not be taken" + (taken.empty() ? "" : ", but " + taken) +
-                    ": see `tenon providers list`; " + file.string() + " was left alone");
+                "version " + version + " would not be used" +
+                    (taken.empty() ? "" : " (the session would use " + taken + ")") +
+                    ": see `tenon providers list`; " + file.string() + " was not changed");
   }
   fs::rename(next, file, error);
   if (error) throw input_error(file.string(), error.message());
-  std::printf("%s pins %s to %s; sessions that read it take that version or none\n", file.c_str(), id.c_str(),
+  std::printf("%s pins %s to %s; sessions with this config use only that version\n", file.c_str(), id.c_str(),
               version.c_str());
 }
 

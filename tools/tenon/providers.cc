@@ -1,4 +1,4 @@
-// tenon providers: every manifest found, its verdict and why.
+// tenon providers: lists the manifests found with their verdicts, and changes the installed providers.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// `afresh`: a scan that was kept from before is made again.
+/// `afresh`: scans again instead of using cached results.
 Json find_providers(const SessionFlags& flags, bool afresh = false) {
   Json json = Json::parse(describe_providers(flags.config(), true, afresh), nullptr, false);
   return json.is_array() ? json : Json::array();
@@ -62,7 +62,7 @@ int show(const SessionFlags& flags, const std::string& id) {
   return kSuccess;
 }
 
-/// The user excluded it, or another copy is used: nothing to mend.
+/// True when the user excluded the provider, or another copy is used: there is nothing to fix.
 bool is_by_choice(const Json& entry) {
   const std::string refusal = entry.value("refusal", "");
   return refusal == "E_DISABLED" || refusal == "E_DUPLICATE_ID";
@@ -141,11 +141,11 @@ void add_providers(CLI::App& app, int& exit) {
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand(
-      "providers", "Show the execution providers that are installed, and why one is not taken");
+      "providers", "Show the execution providers that are installed, and why one is not used");
   command->require_subcommand(1);
   CLI::App* list_command = command->add_subcommand("list", "Every manifest found, with its verdict");
   flags->format.add_to(*list_command);
-  CLI::App* show_command = command->add_subcommand("show", "All that is known of one provider, as JSON");
+  CLI::App* show_command = command->add_subcommand("show", "Everything known about one provider, as JSON");
   show_command->add_option("id", flags->id, "Provider id")->required();
   CLI::App* doctor_command = command->add_subcommand(
       "doctor", "What each provider lacks, and what to install; exit code 1 when one cannot be used");
@@ -154,18 +154,18 @@ void add_providers(CLI::App& app, int& exit) {
   doctor_command->footer("Example: tenon providers doctor");
   CLI::App* quarantine_command =
       command->add_subcommand("quarantine", "Libraries that crashed a scan, as JSON");
-  quarantine_command->add_option("--remove", flags->remove, "Hash of a library to take out");
+  quarantine_command->add_option("--remove", flags->remove, "Hash of a library to remove");
   CLI::App* install_command = command->add_subcommand(
-      "install", "Copy a provider into a folder that is searched, once the host takes the copy");
+      "install", "Copy a provider into a searched folder, once the host accepts the copy");
   install_command->add_option("source", flags->source, "A manifest, or a folder with one")->required();
   install_command->add_option(
       "--to", flags->folder,
       "Folder; default: /usr/local/lib/tenon/providers.d as root, else the user's own");
   install_command->footer("Example: tenon providers install build/providers.d/acme.tenon.json");
   CLI::App* rollback_command = command->add_subcommand(
-      "rollback", "Set the version in use aside; the next session takes the one before");
+      "rollback", "Set the version in use aside; the next session uses the one before");
   rollback_command->add_option("id", flags->id, "Provider id")->required();
-  CLI::App* restore_command = command->add_subcommand("restore", "Take a rollback or a removal back");
+  CLI::App* restore_command = command->add_subcommand("restore", "Undo a rollback or a removal");
   restore_command->add_option("id", flags->id, "Provider id")->required();
   restore_command->add_option("version", flags->version, "Needed when several versions are set aside");
   CLI::App* remove_command = command->add_subcommand("remove", "Set one version aside, or delete it");
@@ -174,7 +174,7 @@ void add_providers(CLI::App& app, int& exit) {
   remove_command->add_flag("--purge", flags->purge, "Delete its files");
   CLI::App* pin_command = command->add_subcommand(
       "pin",
-      "Write the version to take into the config file: that of --config, of TENON_CONFIG, or the user's");
+      "Write the version to use into the config file: that of --config, of TENON_CONFIG, or the user's");
   pin_command->add_option("id", flags->id, "Provider id")->required();
   pin_command->add_option("version", flags->version, "Version")->required();
   for (CLI::App* changes : {install_command, rollback_command, restore_command, remove_command, pin_command})

@@ -1,4 +1,4 @@
-// Reports of `tenon test`: JSON, JUnit, and the lines on the terminal.
+// Reports of `tenon test`: JSON, JUnit, and text for the terminal.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct Summary {
 };
 Summary summarize(const std::vector<CaseResult>& results);
 
-/// {"summary": {...}, "cases": [...]}, cases in order.
+/// {"summary": {...}, "cases": [...]}, with the cases in order.
 std::string json_report(const std::vector<CaseResult>& results);
-/// A line for each case that did not pass, or with `all` for every one, and the counts.
+/// One line for each case that did not pass (with `all`: for every case), then the counts.
 std::string text_report(const std::vector<CaseResult>& results, bool all);
 std::string junit_report(const std::vector<CaseResult>& results);
 

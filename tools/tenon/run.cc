@@ -1,4 +1,4 @@
-// tenon run: one Run, its outputs, and where each part ran.
+// tenon run: runs a model once, and prints its outputs and the instances that ran its nodes.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -41,8 +41,8 @@ std::vector<std::string> split(const std::string& text) {
   return out;
 }
 
-// One row of class scores: [C] or [1, C], float, with probabilities' sum, or with labels in the model's
-// metadata.
+// True for one row of class scores: float32 [C] or [1, C], with C labels in the model's metadata, or with elements that
+// are probabilities and sum to 1.
 bool looks_like_classes(const Value& value, size_t labels) {
   if (value.kind() != TENON_KIND_TENSOR || value.dtype() != TENON_FLOAT32) return false;
   const tenon_tensor tensor = value.describe();
@@ -98,7 +98,7 @@ std::string type_text(const Value& value) {
   }
 }
 
-// "cpu: 12 nodes" for each provider, from the explain JSON.
+// The number of nodes per instance, from the explain JSON.
 std::map<std::string, int> nodes_by_provider(const std::string& explain) {
   std::map<std::string, int> out;
   nlohmann::json json = nlohmann::json::parse(explain, nullptr, false);
@@ -107,7 +107,7 @@ std::map<std::string, int> nodes_by_provider(const std::string& explain) {
   return out;
 }
 
-// "opencl 0.1.0 (S_EMULATED)" for each build or provider that one might have expected.
+// "opencl 0.1.0 (S_EMULATED)" for each build or provider that was passed over.
 std::string passed_over_text(const std::string& explain) {
   std::string out;
   const nlohmann::json json = nlohmann::json::parse(explain, nullptr, false);
@@ -123,8 +123,8 @@ void write_outputs(const Outputs& outputs, const std::string& dir) {
   std::error_code error;
   std::filesystem::create_directories(dir, error);
   if (error || !std::filesystem::is_directory(dir))
-    throw input_error("--output '" + dir + "'",
-                      "the folder cannot be made: " + (error ? error.message() : "a file is in its place"));
+    throw input_error("--output '" + dir + "'", "the folder cannot be created: " +
+                                                    (error ? error.message() : "a file is in its place"));
   for (const NamedValue& output : outputs) {
     std::string file = output.name;
     std::replace_if(
@@ -177,10 +177,12 @@ int run(const RunFlags& flags) {
   Config config = flags.session.config();
   if (!flags.trace_file.empty())
     config.set("profiling.file", nlohmann::json(flags.trace_file).dump(), "--trace");
-  Session session(flags.model, config, [&](double fraction, std::string_view stage) {
+  SessionOptions session_options;
+  session_options.progress = [&](double fraction, std::string_view stage) {
     bar.update(fraction, std::string(stage));
     return true;
-  });
+  };
+  Session session(flags.model, config, session_options);
   const double load_ns = ns_since(load_start);
   const std::string description = session.describe(TENON_DESCRIBE_MODEL);
   std::vector<std::string> specs = flags.inputs;
@@ -215,7 +217,7 @@ int run(const RunFlags& flags) {
   std::printf("ran %s in %s (first run; load %s)\n", where.empty() ? "nothing" : where.c_str(),
               format_ns(run_ns).c_str(), format_ns(load_ns).c_str());
   const std::string passed_over = passed_over_text(explained);
-  if (!passed_over.empty()) std::printf("not used: %s; `tenon explain` tells why\n", passed_over.c_str());
+  if (!passed_over.empty()) std::printf("not used: %s; see `tenon explain`\n", passed_over.c_str());
   if (flags.profile) std::printf("\n%s", profile(session, inputs, options, false).c_str());
   return kSuccess;
 }
@@ -226,21 +228,20 @@ void add_run(CLI::App& app, int& exit) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* command = app.add_subcommand("run", "Run a model once and print its outputs");
   command->add_option("model", flags->model, "ONNX file")->required();
-  command->add_option(
-      "-i,--input", flags->inputs,
-      "NAME=SOURCE, where SOURCE is a .npy, .pb, .png or .jpg file, 'random' or 'zeros'; without NAME= the "
-      "model's only input, or with random and zeros all inputs that are not named");
+  command->add_option("-i,--input", flags->inputs,
+                      "NAME=SOURCE, where SOURCE is a .npy, .pb, .png, .jpg or .bmp file, 'random' or "
+                      "'zeros'; without NAME= the model's only input, or with random and zeros all inputs "
+                      "that are not named");
   command->add_option("-o,--output", flags->output_dir,
                       "Folder for the outputs: NAME.npy, or NAME.pb for other kinds");
   command->add_option("--trace", flags->trace_file,
                       "Write a trace of loading and running (Chrome trace event format)");
-  command->add_flag("--profile", flags->profile,
-                    "Run some times more and print where the time goes, step by step");
+  command->add_flag("--profile", flags->profile, "Run several more times and print the time of each step");
   command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
   command->add_option("--top", flags->top, "Classes to print")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  command->add_option("--deadline", flags->deadline_ms, "Give up after so many milliseconds")
+  command->add_option("--deadline", flags->deadline_ms, "Stop the Run after this many milliseconds")
       ->check(CLI::PositiveNumber);
   flags->format.add_to(*command);
   flags->session.add_to(*command);

@@ -1,4 +1,4 @@
-// Text output: aligned tables, sizes and times for people.
+// Text output for people: aligned tables, sizes, times and a progress bar.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace tenon::cli {
 
-/// Columns as wide as their widest cell, two spaces apart; the first row is the heading when `heading`.
+/// Columns are as wide as their widest cell, and two spaces apart. With `heading` the first row is underlined.
 std::string format_table(const std::vector<std::vector<std::string>>& rows, bool heading = true);
 /// "12.3 ms", "850 us", "1.20 s".
 std::string format_ns(double nanoseconds);
 /// "55.2 KiB".
 std::string format_bytes(double bytes);
 
-/// A progress bar on a terminal's stderr, shown once the work takes longer than a second; silent elsewhere.
+/// A progress bar on stderr. Shown only on a terminal, and only when the work takes longer than a second.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string title);

@@ -1,5 +1,4 @@
-// tenon test: ONNX test-case folders, each run in a long-lived worker that is replaced after a crash or a
-// time-out.
+// tenon test: runs folders of ONNX test cases in worker processes. A worker is replaced after a crash or a time-out.
 #include <unistd.h>
 
 #include <chrono>
@@ -31,7 +30,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Hands the cases out to workers and gathers results in the order of the cases.
+// Gives the cases to workers and collects the results in the order of the cases.
 class TestRun {
  public:
   TestRun(const TestFlags& flags, std::vector<std::string> cases)
@@ -56,7 +55,7 @@ class TestRun {
  private:
   struct Slot {
     std::unique_ptr<WorkerProcess> worker;
-    long index = -1;  // of the case in work
+    long index = -1;  // of the case that is running
     double started = 0;
   };
 
@@ -64,7 +63,7 @@ class TestRun {
     std::vector<std::string> out{"test", "--worker"};
     if (!flags_.session.config_path.empty()) out.insert(out.end(), {"--config", flags_.session.config_path});
     for (const std::string& id : flags_.session.providers) out.insert(out.end(), {"--provider", id});
-    // Cases are small and run side by side; a key the user set comes later and wins.
+    // Small cases run in parallel, one thread each. A --set of the user comes later and wins.
     if (flags_.jobs > 1) out.insert(out.end(), {"--set", "threads.count=1"});
     for (const std::string& setting : flags_.session.settings) out.insert(out.end(), {"--set", setting});
     return out;
@@ -93,7 +92,7 @@ class TestRun {
       result.status = "crashed";
       std::string end = slot.worker->obituary();
       result.message =
-          ended ? "the worker was " + end : "no answer within " + std::to_string(flags_.timeout) + " s";
+          ended ? "the worker " + end : "no answer within " + std::to_string(flags_.timeout) + " s";
       result.seconds = now() - slot.started;
       slot.worker.reset();
       finish(slot, std::move(result));
@@ -134,7 +133,7 @@ void write_file(const std::string& path, const std::string& text, const char* fl
 int test(TestFlags flags) {
   if (flags.worker) return serve_cases(flags);
   if (flags.dirs.empty()) throw input_error("tenon test", "name at least one folder with test cases");
-  flags.session.config();  // an error in the config is one error, not one for each case
+  flags.session.config();  // reports an error in the config once instead of for each case
   Expectations expectations;
   for (const std::string& file : flags.expectations) expectations.add_file(file);
   std::vector<std::string> cases = find_cases(flags.dirs);
@@ -163,12 +162,12 @@ void add_test(CLI::App& app, int& exit) {
   auto flags = std::make_shared<TestFlags>();
   CLI::App* command =
       app.add_subcommand("test", "Run folders of ONNX test cases and compare with the expected outputs");
-  command->add_option("dirs", flags->dirs, "Folders with cases in them or below");
+  command->add_option("dirs", flags->dirs, "Folders that contain test cases, at any depth");
   command->add_option("--filter", flags->filter, "Only cases with this text in their path");
   command->add_option("--expectations", flags->expectations, "Declared failures (JSON), with their reasons");
   flags->format.add_to(*command);
   command->add_option("-o,--output", flags->output,
-                      "Write the report to a file; its text is printed all the same");
+                      "Write the report to a file; the text report is still printed");
   command->add_option("--junit", flags->junit, "Write a JUnit report too");
   command->add_option("--timeout", flags->timeout, "Seconds a case may take")
       ->capture_default_str()

@@ -36,20 +36,19 @@ Value read_value(const fs::path& path, const tenon_io_info& info) {
   return Value::adopt(value);
 }
 
-// Nodes per provider, and whether only the completing provider took part (it is the one all others fall back
-// to).
+// The number of nodes per provider.
 std::map<std::string, int> placement(const Json& explain) {
   std::map<std::string, int> out;
   for (const Json& node : explain.value("nodes", Json::array())) ++out[node.value("provider", "?")];
   return out;
 }
 
-// input_K.pb or output_K.pb of a data set.
+// The path of input_K.pb or output_K.pb of a data set.
 fs::path file_of(const fs::path& dir, const char* kind, size_t index) {
   return dir / (std::string(kind) + "_" + std::to_string(index) + ".pb");
 }
 
-// A file that belongs to no input or output of the model would be compared with nothing.
+// The error text for a file that belongs to no input or output of the model; empty when there is none.
 std::string left_over(const fs::path& dir, const char* kind, size_t count) {
   const std::string start = std::string(kind) + "_";
   for (const auto& entry : fs::directory_iterator(dir)) {
@@ -58,7 +57,7 @@ std::string left_over(const fs::path& dir, const char* kind, size_t count) {
     const std::string number = name.substr(start.size(), name.size() - start.size() - 3);
     const bool plain = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
     if (!plain || number.size() > 9 || std::stoul(number) >= count)
-      return name + " is left over: the model has " + std::to_string(count) + " " + kind +
+      return name + " belongs to no " + kind + ": the model has " + std::to_string(count) + " " + kind +
              (count == 1 ? "" : "s");
   }
   return {};
@@ -67,8 +66,8 @@ std::string left_over(const fs::path& dir, const char* kind, size_t count) {
 std::string missing_output(const fs::path& dir, const std::vector<tenon_io_info>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!fs::exists(file_of(dir, "output", i)))
-      return file_of(dir, "output", i).filename().string() + " is missing: nothing to compare output '" +
-             as_string(outputs[i].name) + "' with";
+      return file_of(dir, "output", i).filename().string() + " is missing: output '" +
+             as_string(outputs[i].name) + "' cannot be compared";
   }
   return {};
 }
@@ -210,7 +209,7 @@ void Expectations::apply(const std::string& dir, CaseResult* result) const {
       continue;
     if (result->status == "failed" && result->message.find(entry.message) == std::string::npos) {
       result->message +=
-          "; '" + entry.pattern + "' in " + entry.file + " declares another failure: '" + entry.message + "'";
+          "; '" + entry.pattern + "' in " + entry.file + " expects another failure: '" + entry.message + "'";
     } else if (result->status == "failed") {
       result->status = "declared";
       result->message = entry.reason + " (" + result->message + ")";

@@ -9,7 +9,7 @@
 
 namespace tenon::cli {
 
-/// Outcome of a case. `status`: "passed", "failed", "declared" (an expectation says so), "crashed".
+/// Outcome of a case. `status`: "passed", "failed", "declared" (a declared failure), "crashed".
 struct CaseResult {
   std::string name, status, message;
   double seconds = 0;
@@ -18,23 +18,21 @@ struct CaseResult {
   static CaseResult from_json(const std::string& line);
 };
 
-/// Folders with a model.onnx below the given ones, sorted; a folder that has one is not searched further.
+/// The folders with a model.onnx in or below `dirs`, sorted. A folder with a model is not searched further.
 std::vector<std::string> find_cases(const std::vector<std::string>& dirs);
 
-/// Runs all data sets of a case and compares every output: one without an expected file, or a file without an output,
-/// is a failure. Never throws: an error is the message of a failed case.
+/// Runs all data sets of a case and compares every output. An output without an expected file is a failure, and so is
+/// a file without an output. Never throws: an error becomes the message of a failed case.
 CaseResult run_case(const std::string& dir, const Config& config);
 
 /// Failures that a provider's author has declared: {"unsupported": [..], "expected_failure": [..],
-/// "unspecified": [..]} with entries {"pattern", "reason", "message"}. The pattern is a glob on the case's name, or
-/// on the end of its path when it holds a slash; the message is a part of the failure's text, so that a case that
-/// fails for another reason is not excused. Unspecified results are random by the standard, so such a case may pass
-/// too.
+/// "unspecified": [..]} with entries {"pattern", "reason", "message"}. The pattern is a glob on the case's name, or,
+/// when it contains a slash, on the end of its path. The message is a part of the failure's text, so a case that
+/// fails for another reason is not excused. ONNX does not define the results of "unspecified" cases: they may pass.
 class Expectations {
  public:
   void add_file(const std::string& path);
-  /// A declared failure becomes "declared"; a declared case that passes becomes "failed", so that the list
-  /// stays true.
+  /// A declared failure becomes "declared". A declared case that passes becomes "failed": the entry is outdated.
   void apply(const std::string& dir, CaseResult* result) const;
 
  private:

@@ -34,7 +34,7 @@ struct Pipe {
 }  // namespace
 
 std::unique_ptr<WorkerProcess> WorkerProcess::start(const std::vector<std::string>& arguments) {
-  signal(SIGPIPE, SIG_IGN);  // a worker that died is noticed by its answer pipe
+  signal(SIGPIPE, SIG_IGN);  // the answer pipe shows that a worker has died
   Pipe requests, answers;
   if (!requests.open() || !answers.open()) return nullptr;
   posix_spawn_file_actions_t actions;
@@ -108,7 +108,8 @@ std::string WorkerProcess::obituary() {
   waitpid(pid_, &status, 0);
   pid_ = -1;
   if (WIFSIGNALED(status))
-    return "killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
+    return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) +
+           ")";
   return "exited with " + std::to_string(WEXITSTATUS(status));
 }
 

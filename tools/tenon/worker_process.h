@@ -1,5 +1,4 @@
-// A child of this command that answers lines with lines; platform code of `tenon test` lives in the .cc
-// alone.
+// A child process that answers each line with a line. The .cc file contains all platform code of `tenon test`.
 #pragma once
 
 #include <memory>
@@ -9,20 +8,21 @@
 
 namespace tenon::cli {
 
-/// Long-lived; replaced after a crash. Not thread-safe.
+/// Not thread-safe.
 class WorkerProcess {
  public:
-  /// Starts this very program with `arguments`. The child reads requests from stdin and answers on kAnswerFd.
+  /// Starts this program again with `arguments`. The child reads requests from stdin and answers on kAnswerFd. Null
+  /// when it cannot be started.
   static std::unique_ptr<WorkerProcess> start(const std::vector<std::string>& arguments);
   ~WorkerProcess();
 
-  /// False when the child is gone.
+  /// False when the child has ended.
   bool send(const std::string& line);
-  /// A whole line if one has come. `ended` is set when the child is gone.
+  /// The next complete line, if one has arrived. Sets `ended` when the child has ended.
   std::optional<std::string> receive(bool* ended);
   int answer_fd() const { return answer_fd_; }
   void kill();
-  /// "killed by signal 11 (Segmentation fault)", "exited with 3". Only after it ended or was killed.
+  /// "killed by signal 11 (Segmentation fault)", "exited with 3". To be called after the child ended or was killed.
   std::string obituary();
 
   static constexpr int kAnswerFd = 3;
@@ -33,7 +33,7 @@ class WorkerProcess {
   std::string buffer_;
 };
 
-/// Waits until one of the workers has something to say, at most `milliseconds`.
+/// Waits until a worker has sent something or ended, at most `milliseconds`.
 void wait_for_any(const std::vector<WorkerProcess*>& workers, int milliseconds);
 
 }  // namespace tenon::cli

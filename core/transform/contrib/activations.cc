@@ -31,7 +31,7 @@ Result<ir::ValueId> activated(Site& site, ir::ValueId x, const std::string& name
     const ir::ElementType element = site.element(0);
     return emit.op(name, {x, emit.scalar(element, parameters[0]), emit.scalar(element, parameters[1])});
   }
-  return unsupported("activation '", name, "' has no form in ai.onnx");
+  return unsupported("activation '", name, "' cannot be expressed in ai.onnx");
 }
 
 namespace {

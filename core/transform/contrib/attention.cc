@@ -1,4 +1,4 @@
-// Attention over heads, with causal and padding masks and with past keys and values; rotary embeddings.
+// Attention over heads, with causal and padding masks and past keys and values; rotary embeddings.
 #include <cmath>
 
 #include "core/transform/contrib/lower.h"
@@ -11,35 +11,35 @@ using ir::Attribute;
 using ir::ElementType;
 using ir::ValueId;
 
-/// Queries [B,N,S,D], keys [B,N,T,D] and values [B,N,T,Dv], past ones included.
+/// Queries [B,N,S,D], keys [B,N,T,D] and values [B,N,T,Dv], including past ones.
 struct Heads {
   ValueId query, key, value;
 };
 
-/// [B,L,N*D] as [B,N,L,D].
+/// Reshapes [B,L,N*D] to [B,N,L,D].
 ValueId split_heads(Site& site, ValueId x, int64_t heads) {
-  // A dimension for each head comes of -1, whatever the width.
+  // -1 stands for the size of a head.
   return site.emit.transpose(site.emit.reshape(x, {0, 0, heads, -1}), {0, 2, 1, 3});
 }
 
-/// `width` -1: as many as there are, which a batch of none does not tell.
+/// Reshapes [B,N,L,D] to [B,L,width]. `width` -1: inferred by Reshape, which fails for an empty batch.
 ValueId merge_heads(Site& site, ValueId x, int64_t width) {
   return site.emit.reshape(site.emit.transpose(x, {0, 2, 1, 3}), {0, 0, width > 0 ? width : -1});
 }
 
-/// One dimension of a value, as [1].
+/// One dimension of a value, as a tensor [1].
 ValueId dim_of(Site& site, ValueId x, int64_t axis) {
   return site.emit.slice(site.emit.op("Shape", {x}), 0, axis, axis + 1);
 }
 
-/// 0, 1, ... up to a length given as [1].
+/// 0, 1, ..., length - 1, for a length given as a tensor [1].
 ValueId count_up(Site& site, ValueId length) {
   Emitter& emit = site.emit;
   return emit.op("Range", {emit.constant(ir::Tensor::scalar_int(0)), emit.squeeze(length, {0}),
                            emit.constant(ir::Tensor::scalar_int(1))});
 }
 
-/// [S,T]: query i stands at T - S + i and sees keys up to itself.
+/// [S,T]: query i has position T - S + i and attends to keys up to that position.
 ValueId causal_mask(Site& site, const Heads& heads) {
   Emitter& emit = site.emit;
   const ValueId length = dim_of(site, heads.query, 2), total = dim_of(site, heads.key, 2);
@@ -49,17 +49,18 @@ ValueId causal_mask(Site& site, const Heads& heads) {
 }
 
 Status unknown_rank(size_t input) {
-  return unsupported("the rank of input ", input,
-                     " is not known, and the operator has forms for several; declare the shapes of the "
-                     "model's inputs");
+  return unsupported(
+      "the rank of input ", input,
+      " is not known, but the meaning of the operator depends on it; declare the shapes of the "
+      "model's inputs");
 }
 
-/// A mask of 0 and 1, [B,T], [B,S,T] or [B,1,S,T], or lengths [B], as booleans that broadcast to [B,N,S,T].
+/// Converts a mask of 0 and 1 ([B,T], [B,S,T] or [B,1,S,T]) or lengths [B] to booleans that broadcast to [B,N,S,T].
 Result<ValueId> padding_mask(Site& site, size_t index, const Heads& heads) {
   Emitter& emit = site.emit;
   const int rank = site.rank(index);
   if (rank == 1) {
-    // [B] only: with [2B] or [3B+2] the list says more.
+    // Only [B] is supported: masks [2B] and [3B+2] have another meaning.
     const int64_t batch = site.dim(0, 0), entries = site.dim(index, 0);
     const ir::Type &mask = site.type(site.in(index)), &input = site.type(site.in(0));
     const bool known = batch >= 0 && entries >= 0;
@@ -68,7 +69,7 @@ Result<ValueId> padding_mask(Site& site, size_t index, const Heads& heads) {
       return unsupported("a mask of rank 1 must hold one length per batch entry");
     const ValueId columns = emit.unsqueeze(count_up(site, dim_of(site, heads.key, 2)), {0});
     ValueId lengths = emit.unsqueeze(emit.cast(site.in(index), ElementType::kInt64), {1});
-    if (!known && !same) {  // a Run with another form fails here instead of being broadcast
+    if (!known && !same) {  // makes a Run with another form fail instead of broadcasting
       lengths = emit.op("Reshape", {lengths, emit.op("Concat", {dim_of(site, site.in(0), 0), emit.ints({1})},
                                                      {Attribute::of_int("axis", 0)})});
     }
@@ -79,13 +80,13 @@ Result<ValueId> padding_mask(Site& site, size_t index, const Heads& heads) {
   if (rank == 3) return emit.unsqueeze(truth, {1});
   if (rank == 4) return truth;
   if (rank < 0) return unknown_rank(index);
-  return unsupported("a mask of rank ", rank, " has no form in ai.onnx");
+  return unsupported("a mask of rank ", rank, " cannot be expressed in ai.onnx");
 }
 
 struct Masks {
   bool causal = false;
   int padding = -1;  // input index; -1: none
-  int bias = -1;     // input index of what is added to the scores; -1: none
+  int bias = -1;     // input index of a bias on the scores; -1: none
 };
 
 Result<ValueId> attend(Site& site, const Heads& heads, const Masks& masks, int64_t head_size) {
@@ -115,7 +116,7 @@ Result<ValueId> attend(Site& site, const Heads& heads, const Masks& masks, int64
   return emit.op("MatMul", {emit.op("Softmax", {scores}, {Attribute::of_int("axis", -1)}), heads.value});
 }
 
-/// Widths of queries, keys and values in the columns of the weights.
+/// The widths of queries, keys and values in the columns of the weights.
 Result<std::vector<int64_t>> widths_of(Site& site, int64_t heads) {
   std::vector<int64_t> widths;
   if (const ir::Attribute* sizes = site.node.find("qkv_hidden_sizes")) widths = sizes->ints;
@@ -130,7 +131,7 @@ Result<std::vector<int64_t>> widths_of(Site& site, int64_t heads) {
   return widths;
 }
 
-/// past [2,B,N,P,D] before keys and values.
+/// Prepends past [2,B,N,P,D] to keys and values.
 void prepend_past(Site& site, size_t index, Heads& heads) {
   if (!site.has(index)) return;
   Emitter& emit = site.emit;
@@ -179,8 +180,8 @@ Lowered lower_attention(Site& site) {
   return std::vector<ValueId>{out, emit.op("Concat", {key, value}, {Attribute::of_int("axis", 0)})};
 }
 
-/// query [B,S,H], key and value [B,L,H] or already [B,N,L,D], bias?, key_padding_mask?, attention_bias?,
-/// past_key?, past_value?
+/// Inputs: query [B,S,H], key and value [B,L,H] or [B,N,L,D], bias?, key_padding_mask?, attention_bias?, past_key?,
+/// past_value?
 Lowered lower_multi_head_attention(Site& site) {
   Emitter& emit = site.emit;
   const int64_t count = site.node.int_or("num_heads", 0), width = site.dim(0, 2);
@@ -189,7 +190,8 @@ Lowered lower_multi_head_attention(Site& site) {
   }
   if (site.rank(0) != 3 || !site.has(1) || !site.has(2) || count <= 0 || (width >= 0 && width % count != 0)) {
     return unsupported(
-        "queries must be of rank 3 and of a width that fits the heads, beside keys and values");
+        "queries must have rank 3 and a width that is a multiple of num_heads, with separate keys and "
+        "values");
   }
   if (site.has(8) || site.has(9)) {
     return unsupported(
@@ -197,7 +199,8 @@ Lowered lower_multi_head_attention(Site& site) {
         "export the "
         "model without it");
   }
-  if (site.has(6) != site.has(7)) return unsupported("past_key and past_value belong together");
+  if (site.has(6) != site.has(7))
+    return unsupported("past_key and past_value must both be given, or neither");
   const bool ready = site.rank(1) == 4 && site.rank(2) == 4;
   if (!ready && (site.rank(1) != 3 || site.rank(2) != 3))
     return unsupported("keys and values must both be of rank 3, or both of rank 4");
@@ -211,7 +214,7 @@ Lowered lower_multi_head_attention(Site& site) {
     if (width > 0 && value_width > 0) {
       biases = emit.split(site.in(3), 0, {width, width, value_width});
     } else {
-      // The last part is what the first two leave.
+      // The last width is the rest.
       const ValueId one_width = dim_of(site, site.in(0), 2), all = emit.op("Shape", {site.in(3)});
       const ValueId rest = emit.op("Sub", {all, emit.op("Mul", {one_width, emit.ints({2})})});
       const ValueId sizes = emit.op("Concat", {one_width, one_width, rest}, {Attribute::of_int("axis", 0)});
@@ -236,11 +239,12 @@ Lowered lower_multi_head_attention(Site& site) {
   return std::vector<ValueId>{merge_heads(site, context, value_width), heads.key, heads.value};
 }
 
-/// input [B,S,H] or [B,N,S,D], position_ids [1] or [B,S], cos and sin [M,D/2]
+/// Inputs: input [B,S,H] or [B,N,S,D], position_ids [1] or [B,S], cos and sin [M,D/2].
 Lowered lower_rotary_embedding(Site& site) {
   Emitter& emit = site.emit;
   if (site.number("scale", 1.0) != 1.0 || site.node.int_or("is_packed_batching", 0) != 0) {
-    return unsupported("attributes scale (other than 1) and is_packed_batching have no form in ai.onnx");
+    return unsupported(
+        "attributes scale (other than 1) and is_packed_batching cannot be expressed in ai.onnx");
   }
   if (site.rank(0) < 0 || site.rank(1) < 0)
     return unsupported("the rank of the input or of position_ids is not known");

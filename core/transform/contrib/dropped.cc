@@ -1,4 +1,4 @@
-// Operators that ai.onnx has dropped, and those of com.microsoft that it has taken up since or that another does.
+// Operators that ai.onnx has dropped, and operators of com.microsoft for which ai.onnx has an equivalent.
 #include "core/transform/contrib/lower.h"
 
 namespace tenon::transform {
@@ -21,7 +21,7 @@ Lowered lower_image_scaler(Site& site) {
   return one(out);
 }
 
-/// Cuts a border of the image; `scale` is then the size of what stays.
+/// Cuts a border off the image. `scale`, if given, is the size that remains.
 Lowered lower_crop(Site& site) {
   const ir::Attribute *border = site.node.find("border"), *scale = site.node.find("scale");
   const int rank = site.rank(0);
@@ -34,7 +34,7 @@ Lowered lower_crop(Site& site) {
   const std::vector<int64_t> ends = sized ? std::vector<int64_t>{b[1] + scale->ints[0], b[0] + scale->ints[1]}
                                           : std::vector<int64_t>{end(b[3]), end(b[2])};
   Emitter& emit = site.emit;
-  // Where the rank is not known, Reshape refuses another.
+  // If the rank is not known, Reshape checks it at run time.
   const ValueId x = rank == 4 ? site.in(0) : emit.reshape(site.in(0), {0, 0, 0, 0});
   return one(emit.op("Slice", {x, emit.ints({b[1], b[0]}), emit.ints(ends), emit.ints({2, 3})}));
 }

@@ -12,8 +12,7 @@ Lowering find_lowering(const ir::Node& node) {
   for (const auto* table : {&activation_lowerings(), &normalization_lowerings(), &matrix_lowerings(),
                             &attention_lowerings(), &quantized_lowerings(), &dropped_lowerings()}) {
     for (const NamedLowering& entry : *table) {
-      // Names of the standard are lowered only in the form that ONNX does not define: version 1 of our own
-      // table.
+      // An operator in a standard domain is lowered only at version 1 of our own table, which ONNX does not define.
       if (entry.name == node.op_type && entry.domain == node.domain && node.since_version == 1)
         return entry.lower;
     }
@@ -21,7 +20,7 @@ Lowering find_lowering(const ir::Node& node) {
   return nullptr;
 }
 
-/// Takes back everything that was added since.
+/// Removes everything that was added after its construction.
 class Rollback {
  public:
   explicit Rollback(ir::Graph& graph)
@@ -42,13 +41,13 @@ class Rollback {
   ir::ValueId values_;
 };
 
-/// The node's wanted outputs become these values, which are all there.
+/// Replaces the node's outputs by `results`, which must cover all used ones.
 void connect(Emitter& emit, ir::NodeId id, const std::vector<ir::ValueId>& results) {
   ir::Graph& graph = emit.graph();
   const std::vector<ir::ValueId> outputs = graph.node(id).outputs;
   for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
     if (outputs[i] == ir::kNone || results[i] == ir::kNone) continue;
-    // An input of the graph cannot be an output as well, nor one value two outputs.
+    // A graph input cannot be an output as well, and one value cannot be two outputs.
     if (!forward(graph, outputs[i], results[i]))
       forward(graph, outputs[i], emit.op("Identity", {results[i]}));
   }
@@ -103,7 +102,7 @@ Status lower_contrib(ir::Graph& graph, ir::NodeId id, const std::map<std::string
   const ir::Node node = graph.node(id);
   const Lowering lowering = find_lowering(node);
   if (lowering == nullptr) {
-    return Status(unsupported("operator ", node.op_type, " has no form in ai.onnx"))
+    return Status(unsupported("operator ", node.op_type, " cannot be expressed in ai.onnx"))
         .with_context(node.label());
   }
   const int64_t opset = std::max(kLoweringOpset, ops::opset_of(opset_imports, ""));
@@ -113,7 +112,8 @@ Status lower_contrib(ir::Graph& graph, ir::NodeId id, const std::map<std::string
   const Lowered results = lowering(site);
   Status status = results.ok() ? emit.status() : results.status();
   if (status.ok() && !all_there(graph, node, *results)) {
-    status = unsupported("not every output of ", node.op_type, " that the model uses has a form in ai.onnx");
+    status =
+        unsupported("an output of ", node.op_type, " that the model uses cannot be expressed in ai.onnx");
   }
   if (!status.ok()) {
     rollback.run();

@@ -1,8 +1,8 @@
 // Lowerings of fused operators, by name. Internal to core/transform.
 //
-// They are written in a late opset of ai.onnx whatever the model imports (nodes carry their own versions), so
-// that the standard's own normalisations and activations can be used; providers know those, or their function
-// bodies are inlined.
+// Lowerings use a late opset of ai.onnx, whatever the model imports, because nodes carry their own versions. So
+// they can use the standard's normalisations and activations. Providers support those, or their function bodies are
+// inlined.
 #pragma once
 
 #include "core/transform/edit.h"
@@ -19,31 +19,31 @@ struct Site {
   /// kNone when missing.
   ir::ValueId in(size_t index) const { return has_input(node, index) ? node.inputs[index] : ir::kNone; }
   bool has(size_t index) const { return has_input(node, index); }
-  /// Unknown for a missing value, such as those that nodes give once the emitter has failed.
+  /// Unknown for a missing value; after a failure of the emitter all new values are missing.
   const ir::Type& type(ir::ValueId value) const { return emit.type(value); }
   ir::ElementType element(size_t index) const { return type(in(index)).element; }
   /// -1 when not known.
   int rank(size_t index) const { return input_rank(emit.graph(), node, index); }
-  /// A dimension's number; -1 when not known.
+  /// The number of a dimension; -1 when not known.
   int64_t dim(size_t index, size_t axis) const;
   ir::TensorPtr constant(size_t index) const { return constant_input(emit.graph(), node, index); }
   double number(std::string_view attribute, double fallback) const;
   std::string text(std::string_view attribute, std::string_view fallback) const;
-  /// Somebody uses this output.
+  /// Whether this output is used.
   bool wants(size_t output) const;
-  /// The attributes of these names that the node has.
+  /// The node's attributes with these names.
   std::vector<ir::Attribute> attributes(std::initializer_list<std::string_view> names) const;
 };
 
-/// Values for the node's outputs, kNone for those that nobody wants.
+/// Values for the node's outputs; kNone for outputs that are not used.
 using Lowered = Result<std::vector<ir::ValueId>>;
 using Lowering = Lowered (*)(Site& site);
 
 inline Lowered one(ir::ValueId value) { return std::vector<ir::ValueId>{value}; }
 
-/// x, cast to float32 when it is of a smaller floating type: sums of squares are taken there.
+/// `x`, cast to float32 when it has a smaller floating type, because sums of squares need the precision.
 ir::ValueId widened(Site& site, ir::ValueId x);
-/// Activation by name as FusedConv and FusedGemm have it; UNSUPPORTED for other names.
+/// Applies an activation by its name in FusedConv and FusedGemm. UNSUPPORTED for other names.
 Result<ir::ValueId> activated(Site& site, ir::ValueId x, const std::string& name,
                               const std::vector<double>& parameters);
 

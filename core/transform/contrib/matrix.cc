@@ -1,4 +1,4 @@
-// Products with what is fused into them, and weights in a few bits.
+// Matrix products with fused operators, and weights packed in few bits.
 #include <algorithm>
 #include <numeric>
 
@@ -12,12 +12,12 @@ using ir::Attribute;
 using ir::ElementType;
 using ir::ValueId;
 
-/// An operand of FusedMatMul as MatMul takes it. `batch`: its first axis stands for the rows, those up to the last but
-/// one are the batch. `matrix`: then the last two axes are swapped.
+/// Converts an operand of FusedMatMul for MatMul. `batch`: the rows are on the first axis, and the batch axes
+/// follow up to the last but one. `matrix`: the last two axes are swapped after that.
 Result<ValueId> operand(Site& site, size_t index, bool batch, bool matrix) {
   if (!batch && !matrix) return site.in(index);
   const int rank = site.rank(index);
-  if (rank < 0) {  // of two axes and more, then: a vector is not told apart
+  if (rank < 0) {  // takes rank 2 and more; a vector would fail
     const std::string equation = std::string(batch ? "a...b" : "...ab") + "->" + (matrix ? "...ba" : "...ab");
     return site.emit.op("Einsum", {site.in(index)}, {Attribute::of_string("equation", equation)});
   }
@@ -45,7 +45,8 @@ Lowered lower_fused_gemm(Site& site) {
   const ValueId product =
       site.emit.op("Gemm", inputs, site.attributes({"alpha", "beta", "transA", "transB"}));
   if (site.number("activation_gamma", 0) != 0)
-    return unsupported("attribute activation_gamma is given, and no activation here has a third parameter");
+    return unsupported(
+        "attribute activation_gamma is given, but no supported activation has a third parameter");
   std::vector<double> parameters;
   for (const char* name : {"activation_alpha", "activation_beta"}) {
     if (site.node.find(name) != nullptr) parameters.push_back(site.number(name, 0));
@@ -71,7 +72,7 @@ Lowered lower_fused_conv(Site& site) {
 
 // ---- MatMulNBits: weights [N, blocks of K, packed bytes], scales and zero points per block ----
 
-/// Larger weights would cost more memory as floats than they save in time.
+/// Larger weights would cost more memory as floats than the time is worth.
 constexpr int64_t kMaxDequantized = int64_t{16} << 20;  // elements
 
 struct Blocks {
@@ -81,14 +82,14 @@ struct Blocks {
   int64_t bytes_per_block() const { return (size * bits + 7) / 8; }
 };
 
-/// Element `index` of bytes that hold `bits` bits each, low ones first.
+/// Element `index` of packed elements of `bits` bits, lowest bits first.
 int64_t unpacked(const std::byte* bytes, int64_t index, int64_t bits) {
   const int64_t per_byte = 8 / bits;
   const auto byte = static_cast<unsigned>(bytes[index / per_byte]);
   return static_cast<int64_t>(byte >> (index % per_byte * bits) & ((1u << bits) - 1));
 }
 
-/// The zero point of every block: packed as the weights are (each row begins a byte), or in the type of the
+/// The zero point of every block: packed like the weights (each row starts a new byte), or in the type of the
 /// scales.
 Result<std::vector<double>> zero_points(Site& site, const Blocks& blocks) {
   const int64_t total = blocks.rows * blocks.count();
@@ -99,12 +100,12 @@ Result<std::vector<double>> zero_points(Site& site, const Blocks& blocks) {
   if (tensor->type() != ElementType::kUInt8) {
     const auto values = to_doubles(*tensor);
     if (!values || static_cast<int64_t>(values->size()) != total)
-      return unsupported("zero points of another size");
+      return unsupported("the size of the zero points does not fit attributes N, K, block_size and bits");
     return *values;
   }
   const int64_t row_bytes = (blocks.count() * blocks.bits + 7) / 8;
   if (static_cast<int64_t>(tensor->byte_size()) != blocks.rows * row_bytes) {
-    return unsupported("zero points of another size");
+    return unsupported("the size of the zero points does not fit attributes N, K, block_size and bits");
   }
   for (int64_t row = 0; row < blocks.rows; ++row) {
     for (int64_t block = 0; block < blocks.count(); ++block) {
@@ -115,17 +116,17 @@ Result<std::vector<double>> zero_points(Site& site, const Blocks& blocks) {
   return zeros;
 }
 
-/// The group of each of the K elements of a row: input g_idx, or block after block.
+/// The group of each of the K elements of a row: from input g_idx, or block after block.
 Result<std::vector<int64_t>> groups_of(Site& site, const Blocks& blocks) {
   std::vector<int64_t> groups(static_cast<size_t>(blocks.columns));
   for (size_t k = 0; k < groups.size(); ++k) groups[k] = static_cast<int64_t>(k) / blocks.size;
   if (!site.has(4)) return groups;
   std::vector<int64_t> given;
   if (!site.constant(4)->to_ints(&given) || given.size() < groups.size())
-    return unsupported("g_idx must hold a group for each of the ", blocks.columns, " rows of the weights");
+    return unsupported("g_idx must have a group for each of the ", blocks.columns, " rows of the weights");
   for (size_t k = 0; k < groups.size(); ++k) {
     if (given[k] < 0 || given[k] >= blocks.count())
-      return unsupported("g_idx holds ", given[k], ", and there are ", blocks.count(), " groups");
+      return unsupported("g_idx holds ", given[k], ", but there are ", blocks.count(), " groups");
     groups[k] = given[k];
   }
   return groups;
@@ -139,7 +140,7 @@ Result<ir::TensorPtr> dequantized(Site& site, const Blocks& blocks) {
   const int64_t total = blocks.rows * blocks.count();
   if (static_cast<int64_t>(packed->byte_size()) != total * blocks.bytes_per_block() ||
       static_cast<int64_t>(scales->size()) != total) {
-    return unsupported("weights or scales of another size than attributes N, K, block_size and bits say");
+    return unsupported("the size of the weights or scales does not fit attributes N, K, block_size and bits");
   }
   ASSIGN_OR_RETURN(const std::vector<double> zeros, zero_points(site, blocks));
   ASSIGN_OR_RETURN(const std::vector<int64_t> groups, groups_of(site, blocks));
@@ -158,9 +159,9 @@ Result<ir::TensorPtr> dequantized(Site& site, const Blocks& blocks) {
   return made;
 }
 
-// ---- The same, of weights that only a Run knows, or that are too large as floats ----
+// ---- The same at run time: for weights that are not constant, or too large as floats ----
 
-/// Bytes of `bits` each as integers [rows, per_row], low ones first.
+/// Unpacks elements of `bits` bits to integers [rows, per_row], lowest bits first.
 ValueId unpack(Site& site, ValueId bytes, int64_t rows, int64_t per_row, int64_t bits) {
   Emitter& emit = site.emit;
   if (bits == 8) return emit.reshape(bytes, {rows, per_row});
@@ -184,7 +185,8 @@ Result<ValueId> zero_points_at_run(Site& site, const Blocks& blocks, ElementType
   Emitter& emit = site.emit;
   if (!site.has(3)) return emit.scalar(element, static_cast<double>(int64_t{1} << (blocks.bits - 1)));
   if (site.element(3) != ElementType::kUInt8) {
-    if (site.element(3) != element) return unsupported("zero points of another type than the scales");
+    if (site.element(3) != element)
+      return unsupported("the zero points must be uint8 or have the type of the scales");
     return emit.reshape(site.in(3), {blocks.rows, blocks.count(), 1});
   }
   const int64_t per_byte = 8 / blocks.bits, padded = (blocks.count() + per_byte - 1) / per_byte * per_byte;
@@ -193,7 +195,7 @@ Result<ValueId> zero_points_at_run(Site& site, const Blocks& blocks, ElementType
   return emit.reshape(emit.cast(zeros, element), {blocks.rows, blocks.count(), 1});
 }
 
-/// [K, N] from [N, padded K], where each element has the scale and zero point of its group.
+/// [K, N] from [N, padded K]. Each element has the scale and zero point of its group.
 Result<ValueId> regrouped_at_run(Site& site, const Blocks& blocks, ValueId weights) {
   Emitter& emit = site.emit;
   const ElementType element = site.element(2);
@@ -213,9 +215,9 @@ Result<ValueId> regrouped_at_run(Site& site, const Blocks& blocks, ValueId weigh
 Result<ValueId> dequantized_at_run(Site& site, const Blocks& blocks) {
   Emitter& emit = site.emit;
   const ElementType element = site.element(2);
-  if (blocks.size % (8 / blocks.bits) != 0) return unsupported("blocks that end inside of a byte");
+  if (blocks.size % (8 / blocks.bits) != 0) return unsupported("each block must end at a byte boundary");
   if (site.element(1) != ElementType::kUInt8 || element == ElementType::kUndefined)
-    return unsupported("weights that are not uint8, or scales of unknown type");
+    return unsupported("the weights must be uint8, and the type of the scales must be known");
   const int64_t padded = blocks.count() * blocks.size;
   const ValueId integers = unpack(site, site.in(1), blocks.rows, padded, blocks.bits);
   if (site.has(4)) return regrouped_at_run(site, blocks, emit.cast(integers, element));
@@ -237,11 +239,12 @@ Lowered lower_matmul_nbits(Site& site) {
     return unsupported("attributes N, K, block_size or bits are out of range");
   }
   if (const int64_t packed = site.node.int_or("weight_prepacked", 0); packed != 0)
-    return unsupported("attribute weight_prepacked is ", packed,
-                       ": weights in another machine's order; export them as the operator describes them");
-  const int64_t level = site.node.int_or("accuracy_level", 0);  // the least: floats do for each
+    return unsupported(
+        "attribute weight_prepacked is ", packed,
+        ": the weights are in a machine-specific order; export them in the operator's own order");
+  const int64_t level = site.node.int_or("accuracy_level", 0);  // a minimum; floats satisfy every level
   if (level < 0 || level > 4) return unsupported("attribute accuracy_level is ", level, ", known are 0 to 4");
-  constexpr int64_t kMost = int64_t{1} << 31;  // no product of two of them overflows
+  constexpr int64_t kMost = int64_t{1} << 31;  // products of two of them do not overflow
   if (blocks.rows >= kMost || blocks.columns >= kMost || blocks.size >= kMost)
     return unsupported("attributes N, K or block_size are too large");
   ValueId weights = ir::kNone;

@@ -1,4 +1,4 @@
-// Layer normalisations with what is fused into them: sums before, embeddings.
+// Layer normalisations with fused operators: a sum before, embeddings.
 #include "core/transform/contrib/lower.h"
 
 namespace tenon::transform {
@@ -15,10 +15,10 @@ std::vector<Attribute> options(int64_t axis, double epsilon) {
 Status check_stash_type(const Site& site) {
   const int64_t type = site.node.int_or("stash_type", 1);
   if (type == 1) return ok_status();
-  return unsupported("attribute stash_type is ", type, "; statistics are taken in float32 (1) here");
+  return unsupported("attribute stash_type is ", type, "; only float32 (1) is supported");
 }
 
-/// Output, mean and inverse deviation of a LayerNormalization of the standard.
+/// Output, mean and inverse deviation of a standard LayerNormalization.
 std::vector<ValueId> layer_norm(Site& site, ValueId x, ValueId scale, ValueId bias, int64_t axis,
                                 double epsilon) {
   std::vector<ValueId> inputs = {x, scale};
@@ -43,7 +43,7 @@ Lowered lower_simplified_layer_norm(Site& site) {
       rms_norm(site, site.in(0), site.in(1), site.node.int_or("axis", -1), site.number("epsilon", 1e-5)));
 }
 
-/// input + skip (+ bias), in this order of rounding.
+/// input + skip (+ bias). The order matters for rounding.
 ValueId skipped(Site& site, size_t bias) {
   const ValueId sum = site.emit.op("Add", {site.in(0), site.in(1)});
   return site.has(bias) ? site.emit.op("Add", {sum, site.in(bias)}) : sum;
@@ -63,14 +63,14 @@ Lowered lower_skip_simplified_layer_norm(Site& site) {
   return std::vector<ValueId>{out, ir::kNone, ir::kNone, sum};
 }
 
-/// Rows 0 to S-1 of the position table, S the length of the input.
+/// Rows 0 to S-1 of the position table, where S is the length of the input.
 ValueId first_positions(Site& site, ValueId table) {
   const ValueId shape = site.emit.op("Shape", {site.in(0)});
   const ValueId length = site.emit.slice(shape, 0, 1, 2);
   return site.emit.op("Slice", {table, site.emit.ints({0}), length, site.emit.ints({0})});
 }
 
-/// input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, position_ids?
+/// Inputs: input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, position_ids?
 Lowered lower_embed_layer_norm(Site& site) {
   Emitter& emit = site.emit;
   const ValueId words = emit.op("Gather", {site.in(2), site.in(0)});
@@ -78,7 +78,7 @@ Lowered lower_embed_layer_norm(Site& site) {
       site.has(8) ? emit.op("Gather", {site.in(3), site.in(8)}) : first_positions(site, site.in(3));
   ValueId sum = emit.op("Add", {words, places});
   if (site.has(1) != site.has(4))
-    return unsupported("inputs segment_ids and segment_embedding belong together; give both, or none");
+    return unsupported("inputs segment_ids and segment_embedding must both be given, or neither");
   if (site.has(1)) sum = emit.op("Add", {sum, emit.op("Gather", {site.in(4), site.in(1)})});
   const ValueId out =
       emit.op("LayerNormalization", {sum, site.in(5), site.in(6)},
@@ -94,7 +94,7 @@ Lowered lower_embed_layer_norm(Site& site) {
   return std::vector<ValueId>{out, mask, sum};
 }
 
-/// x [N,H,W,C], or [N,C,H,W] when channels_last is 0, gamma and beta [C]; activation 1 is x * sigmoid(x).
+/// x is [N,H,W,C], or [N,C,H,W] when channels_last is 0; gamma and beta are [C]. Activation 1 is x * sigmoid(x).
 Lowered lower_group_norm(Site& site) {
   Emitter& emit = site.emit;
   const bool last = site.node.int_or("channels_last", 1) != 0;
@@ -116,8 +116,8 @@ Lowered lower_group_norm(Site& site) {
   return one(element == site.element(0) ? y : emit.cast(y, site.element(0)));
 }
 
-/// The softmax of all dims from `axis` on, after a bias that has as many dims: `is_inner_broadcast` says which of them
-/// are 1, and so do they.
+/// Adds a bias of the same rank, then takes the softmax over all dimensions from `axis` on. `is_inner_broadcast` is
+/// not needed: it says which dimensions of the bias are 1.
 Lowered lower_bias_softmax(Site& site) {
   Emitter& emit = site.emit;
   const ValueId sum = emit.op("Add", {site.in(0), site.in(1)});
@@ -127,7 +127,7 @@ Lowered lower_bias_softmax(Site& site) {
   return one(emit.op("Reshape", {soft, emit.op("Shape", {site.in(0)})}));
 }
 
-/// Dropped from ai.onnx: version 1 named no axes.
+/// Version 1, which ai.onnx has dropped: across_channels instead of axes.
 Lowered lower_mean_variance(Site& site) {
   if (site.rank(0) != 4) return unsupported("MeanVarianceNormalization-1 needs an input of rank 4");
   const std::vector<int64_t> axes = site.node.int_or("across_channels", 0) != 0

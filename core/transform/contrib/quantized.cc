@@ -1,4 +1,4 @@
-// Operators on quantised tensors that ai.onnx lacks: dequantised, computed, quantised again; products of
+// Operators on quantised tensors that ai.onnx lacks: dequantise, compute, quantise again. Also products of
 // integers.
 #include "core/transform/contrib/lower.h"
 
@@ -10,14 +10,14 @@ using ir::Attribute;
 using ir::ElementType;
 using ir::ValueId;
 
-/// Input `index` with the scale and zero point that follow it.
+/// Dequantises input `index` with the scale and zero point that follow it.
 ValueId real(Site& site, size_t index) {
   std::vector<ValueId> inputs = {site.in(index), site.in(index + 1)};
   if (site.has(index + 2)) inputs.push_back(site.in(index + 2));
   return site.emit.op("DequantizeLinear", inputs);
 }
 
-/// Scale and zero point are inputs `index` and the one behind.
+/// Quantises `x`. The scale is input `index`, the zero point is the next.
 ValueId quantized(Site& site, ValueId x, size_t index) {
   std::vector<ValueId> inputs = {x, site.in(index)};
   if (site.has(index + 1)) inputs.push_back(site.in(index + 1));
@@ -38,11 +38,11 @@ Lowered lower_qlinear_leaky_relu(Site& site) {
   return one(quantized(site, site.emit.op("LeakyRelu", {real(site, 0)}, site.attributes({"alpha"})), 3));
 }
 
-/// The mean over all dims but the first and that of the channels, which may be the last.
+/// The mean over all dimensions except batch and channels, which may be last.
 Lowered lower_qlinear_global_pool(Site& site) {
   if (site.node.int_or("channels_last", 0) == 0)
     return one(quantized(site, site.emit.op("GlobalAveragePool", {real(site, 0)}), 3));
-  // As [N, pixels, C], because the rank need not be known.
+  // Reshape to [N, pixels, C], because the rank may be unknown.
   Emitter& emit = site.emit;
   const ValueId x = real(site, 0), shape = emit.op("Shape", {x});
   const ValueId first = emit.slice(shape, 0, 0, 1), last = emit.slice(shape, 0, -1, INT64_MAX);
@@ -55,7 +55,7 @@ Lowered lower_qlinear_global_pool(Site& site) {
   return one(quantized(site, emit.op("Reshape", {mean, joined(ones)}), 3));
 }
 
-/// Before opset 13 all dims from `axis` on are one.
+/// Before opset 13, the softmax is over all dimensions from `axis` on.
 Lowered lower_qlinear_softmax(Site& site) {
   const ValueId x = real(site, 0);
   const int64_t opset = site.node.int_or("opset", 0), axis = site.node.int_or("axis", -1);
@@ -66,7 +66,8 @@ Lowered lower_qlinear_softmax(Site& site) {
   return one(quantized(site, site.emit.op("Reshape", {soft, site.emit.op("Shape", {x})}), 3));
 }
 
-/// A, a_scale, a_zero, B, b_scale, b_zero, C?, y_scale?, y_zero?: floats without y_scale. C counts in a_scale * b_scale.
+/// Inputs: A, a_scale, a_zero, B, b_scale, b_zero, C?, y_scale?, y_zero?. Gives floats without y_scale. C is in
+/// units of a_scale * b_scale.
 Lowered lower_qgemm(Site& site) {
   Emitter& emit = site.emit;
   const auto turned = [&](size_t index, std::string_view attribute) {
@@ -101,7 +102,7 @@ Lowered lower_dequantize(Site& site) {
   return one(site.emit.op("DequantizeLinear", inputs, site.attributes({"axis"})));
 }
 
-/// Products of integers times both scales, plus a bias.
+/// The product of integers times both scales, plus a bias.
 ValueId scaled_product(Site& site, ValueId a, ValueId a_zero, ValueId b_zero, ValueId scale, size_t bias) {
   Emitter& emit = site.emit;
   const ValueId product = emit.op("MatMulInteger", {a, site.in(1), a_zero, b_zero});
@@ -111,13 +112,13 @@ ValueId scaled_product(Site& site, ValueId a, ValueId a_zero, ValueId b_zero, Va
   return site.has(bias) ? emit.op("Add", {out, site.in(bias)}) : out;
 }
 
-/// A, B, a_scale, b_scale, a_zero?, b_zero?, bias?
+/// Inputs: A, B, a_scale, b_scale, a_zero?, b_zero?, bias?
 Lowered lower_matmul_integer_to_float(Site& site) {
   const ValueId scale = site.emit.op("Mul", {site.in(2), site.in(3)});
   return one(scaled_product(site, site.in(0), site.in(4), site.in(5), scale, 6));
 }
 
-/// A in floats, B, b_scale, b_zero?, bias?
+/// Inputs: A in floats, B, b_scale, b_zero?, bias?
 Lowered lower_dynamic_quantize_matmul(Site& site) {
   const std::vector<ValueId> a = site.emit.ops("DynamicQuantizeLinear", {site.in(0)}, 3);
   RETURN_IF_ERROR(site.emit.status());

@@ -1,5 +1,5 @@
-// A whole provider: one kernel for an operator of its own, com.example.AddVersion, that adds the provider's
-// major version to each element. So a user can see which version ran.
+// A whole provider. It has one kernel, for its own operator com.example.AddVersion, which adds the provider's major
+// version to each element: the result shows which version ran.
 #include <cstdlib>
 
 #include "tenon/ep.hpp"
@@ -9,11 +9,11 @@ namespace {
 using namespace tenon::ep;
 
 struct AddVersion {
-  // The answer to "can you run this node?"; a refusal names what does not fit.
+  // Whether this kernel can run the node. A rejection names what does not fit.
   static Support supports(const NodeView& node) { return Check(node).input(0, TypeList<float>()); }
 
-  // The host does not know this operator, so the kernel gives the output's shape. The input's memory may be
-  // used again.
+  // The host does not know this operator, so the kernel gives the output's shape. The output may take the input's
+  // memory.
   void prepare(PrepareContext& context) const {
     context.set_output(0, context.input(0).dims());
     context.may_overwrite(0, 0);

@@ -1,23 +1,25 @@
 /* tenon/ep.h: the border between the Tenon host and an execution provider (EP).
  *
- * A provider is one shared library that exports one symbol, `tenon_ep_negotiate`. The two sides exchange function tables
- * there and nothing is linked: a provider imports nothing from the host. This header is all that a provider needs; it is
- * C11, includes only standard headers, and can be copied.
+ * A provider is one shared library that exports one symbol, `tenon_ep_negotiate`. Host and provider exchange function
+ * tables there. A provider links nothing of the host. It needs only this header, which is C11, includes only standard
+ * headers, and can be copied.
  *
- * What it does not do: it offers no way to print, to end the process or to throw across the border, holds no vendor's
- * options, and knows no provider by name. Convenience lives in ep.hpp; the numbered rules (R1 ...) are in RULES.md.
+ * What it does not do: it offers no way to print, to end the process or to throw across the border. It holds no
+ * vendor's options and knows no provider by name. ep.hpp wraps it for C++; the numbered rules (R1 ...) are in
+ * RULES.md.
  *
  * Conventions
- *  - Every struct begins with `struct_size`, set by whoever fills the struct. A reader treats fields beyond it as zero; a
- *    writer never writes beyond it. Exceptions are the frozen structs, which travel in arrays and have reserved words.
+ *  - Every struct begins with `struct_size`, set by the side that fills the struct. A reader treats fields beyond it
+ *    as zero; a writer never writes beyond it. The frozen structs have no `struct_size`: they travel in arrays and
+ *    never change. Some have reserved words.
  *  - Within a major version slots and fields are only appended. A NULL slot means "absent".
- *  - Functions return a tenon_status and, on failure only, fill the caller's `tenon_error`. It may be NULL.
+ *  - Functions return a tenon_status. Only on failure they fill the caller's `tenon_error`, which may be NULL.
  *  - `borrowed`: valid until the function returns, unless the comment says longer. `owned`: the receiver releases it
  *    through the named slot of the side that made it. Outputs are named out_x.
  *  - Strings are UTF-8, counted, not terminated.
- *  - Thread tags, see TENON_EP_SLOTS: ANY (any thread, any time), HANDLE (any thread, calls on one handle never overlap),
- *    INIT (one call at a time for the provider), HOT (as HANDLE of its prepared or binding when the device says that it
- *    serialises, else as ANY; must not allocate, lock or look up).
+ *  - Thread tags of TENON_EP_SLOTS: ANY (any thread, any time), HANDLE (any thread, calls on one handle never
+ *    overlap), INIT (one call at a time for the provider), HOT (like HANDLE on the prepared or binding when the
+ *    device says that it serialises, otherwise like ANY; must not allocate, lock or look anything up).
  */
 #ifndef TENON_EP_H_
 #define TENON_EP_H_
@@ -86,19 +88,19 @@ enum {
   TENON_FLOAT8E4M3FNUZ = 18,
   TENON_FLOAT8E5M2 = 19,
   TENON_FLOAT8E5M2FNUZ = 20,
-  TENON_UINT4 = 21, /* two elements a byte, the first in the low bits; the last byte padded with zero */
+  TENON_UINT4 = 21, /* two elements per byte, the first in the low bits; zero pads the last byte */
   TENON_INT4 = 22,
   TENON_FLOAT4E2M1 = 23,
   TENON_FLOAT8E8M0 = 24,
-  TENON_UINT2 = 25, /* four elements a byte, the first in the low bits */
+  TENON_UINT2 = 25, /* four elements per byte, the first in the low bits; zero pads the last byte */
   TENON_INT2 = 26,
-  TENON_FLOAT6E2M3 = 27, /* a stream of 6 bits each, the first in the low bits; the last byte zero-padded */
+  TENON_FLOAT6E2M3 = 27, /* 6 bits per element, the first in the low bits; zero pads the last byte */
   TENON_FLOAT6E3M2 = 28,
 };
 
-/* What a value is. */
+/* Kinds of values. */
 enum {
-  TENON_KIND_NONE = 0, /* a missing optional input, an output nobody wants, or an empty optional */
+  TENON_KIND_NONE = 0, /* a missing optional input, an unused output, or an empty optional */
   TENON_KIND_TENSOR = 1,
   TENON_KIND_SEQUENCE = 2,
   TENON_KIND_OPTIONAL = 3,
@@ -127,7 +129,7 @@ enum {
 
 enum { TENON_DEVICE_CPU = 1, TENON_DEVICE_GPU = 2, TENON_DEVICE_NPU = 3, TENON_DEVICE_OTHER = 4 };
 
-/* What makes Runs wait for each other on a device. The one lock is in the host. */
+/* Which Runs on a device must not overlap. The host makes them wait; the provider needs no lock for it. */
 enum {
   TENON_SERIALIZE_NONE = 0,
   TENON_SERIALIZE_BINDING = 1,
@@ -140,10 +142,10 @@ enum {
   TENON_REJECT_OTHER = 0,
   TENON_REJECT_OPERATOR = 1,  /* the operator, domain or version is not implemented */
   TENON_REJECT_TYPE = 2,      /* an element type or value kind */
-  TENON_REJECT_ATTRIBUTE = 3, /* an attribute or a value of it */
-  TENON_REJECT_SHAPE = 4,     /* a rank, dimension, or that it is not known */
+  TENON_REJECT_ATTRIBUTE = 3, /* an attribute or its value */
+  TENON_REJECT_SHAPE = 4,     /* a rank or dimension, or one that is not known */
   TENON_REJECT_COST = 5,      /* possible, but not worth it */
-  TENON_REJECT_INLINE = 6,    /* a function: expand it and ask again */
+  TENON_REJECT_INLINE = 6,    /* a function: the host expands it and asks again */
 };
 
 enum {
@@ -155,7 +157,7 @@ enum {
 
 enum { TENON_LOG_ERROR = 1, TENON_LOG_WARNING = 2, TENON_LOG_INFO = 3, TENON_LOG_DEBUG = 4 };
 
-/* Which sanitizer a library was built with; the host refuses a mismatch before it crashes. */
+/* The sanitizer that a library was built with. The host refuses a library built with another one than its own. */
 enum {
   TENON_SANITIZER_NONE = 0,
   TENON_SANITIZER_ADDRESS = 1,
@@ -164,7 +166,7 @@ enum {
 };
 
 #define TENON_DOMAIN_HOST 0u       /* plain host memory; every provider accepts it in copies */
-#define TENON_NO_INDEX 0xFFFFFFFFu /* a missing value, node, input */
+#define TENON_NO_INDEX 0xFFFFFFFFu /* a missing value, node or input */
 #define TENON_RANK_UNKNOWN (-1)
 #define TENON_DIM_UNKNOWN ((int64_t)-1)
 
@@ -177,19 +179,19 @@ typedef struct tenon_str {
 
 enum { TENON_ERROR_RETRYABLE = 1u, TENON_ERROR_DEVICE_LOST = 2u, TENON_ERROR_PROCESS_LOST = 4u };
 
-/* Owned by the caller, so that it outlives the provider. */
+/* The caller owns it, so it stays valid when the provider is gone. */
 typedef struct tenon_error {
   uint32_t struct_size;
   int32_t code;
   uint32_t flags; /* TENON_ERROR_x */
   uint32_t reserved;
-  char where[256]; /* terminated; "node 'conv1' (Conv)", a file, an option; may be empty */
+  char where[256]; /* terminated: "node 'conv1' (Conv)", a file, an option; may be empty */
   char message[1024];
 } tenon_error;
 
-typedef struct tenon_buffer tenon_buffer;     /* provider: memory in one of its domains */
-typedef struct tenon_value tenon_value;       /* host: a sequence, optional, map or tensor shared by count */
-typedef struct tenon_provider tenon_provider; /* provider's */
+typedef struct tenon_buffer tenon_buffer; /* provider: memory in one of its domains */
+typedef struct tenon_value tenon_value;   /* host: a reference-counted sequence, optional, map or tensor */
+typedef struct tenon_provider tenon_provider; /* provider: this and those up to tenon_event */
 typedef struct tenon_device tenon_device;
 typedef struct tenon_instance tenon_instance;
 typedef struct tenon_program tenon_program;
@@ -202,16 +204,16 @@ typedef struct tenon_run tenon_run;                     /* host: the Run in prog
 typedef struct tenon_host_provider tenon_host_provider; /* host: for logging and paths */
 typedef struct tenon_host_instance tenon_host_instance; /* host: for shared constants and the cache */
 
-/* A tensor, or a handle of another kind. Frozen. Dense row-major unless `strides` is set.
- * Tensor: `data` is an address the receiver may use, NULL in a domain that is not addressable or when there are no
- * elements; `buffer` + `byte_offset` name the same place for the provider that owns the domain.
- * String tensor: `data` is all bytes one after the other, `offsets` has element_count + 1 entries into them.
+/* A tensor, or a handle to a value of another kind. Frozen. Dense row-major unless `strides` is set.
+ * Tensor: the receiver may use the address `data`. It is NULL in a domain that is not addressable and when there
+ * are no elements. `buffer` + `byte_offset` name the same memory for the provider that owns the domain.
+ * String tensor: `data` holds the bytes of all strings in order; `offsets` has element_count + 1 entries into them.
  * Sequence, optional, map: `object`. */
 typedef struct tenon_tensor {
   uint32_t kind; /* TENON_KIND_x */
   uint32_t dtype;
   uint32_t rank;
-  uint32_t domain; /* TENON_DOMAIN_HOST or an id of the provider's own */
+  uint32_t domain; /* TENON_DOMAIN_HOST or an id of the device's domains */
   const int64_t* dims;
   const int64_t* strides; /* in elements, or NULL */
   void* data;
@@ -225,18 +227,18 @@ typedef struct tenon_tensor {
 
 enum { TENON_SHAPE_KNOWN = 1u, TENON_SHAPE_AT_RUN = 2u };
 
-/* A shape that is filled in. `dims` has room for TENON_EP_MAX_RANK. Frozen. */
+/* A shape for the callee to fill in. `dims` has room for TENON_EP_MAX_RANK. Frozen. */
 typedef struct tenon_shape {
   uint32_t rank;
-  uint32_t flags; /* 0: nobody knows yet; KNOWN: dims are set; AT_RUN: known only after running */
+  uint32_t flags; /* 0: not known yet; KNOWN: dims are set; AT_RUN: known only after running */
   int64_t* dims;
 } tenon_shape;
 
 enum { TENON_ALIAS_NONE = 0, TENON_ALIAS_MAY_OVERWRITE = 1, TENON_ALIAS_VIEW = 2 };
 
-/* Frozen. MAY_OVERWRITE: the output may take the memory of input `input` if it is not needed later.
- * VIEW: the output is the bytes of the input from `byte_offset` on; when the host honours it (their addresses are then
- * equal at Run), the provider must not copy; otherwise it must. */
+/* Frozen. MAY_OVERWRITE: the host may give the output the memory of input `input` when no later step needs the input.
+ * VIEW: the output is the bytes of the input from `byte_offset` on. If the addresses are equal at Run, the host has
+ * honoured the view and the provider must not copy; otherwise the provider must copy. */
 typedef struct tenon_alias {
   uint32_t kind;
   uint32_t input;
@@ -252,7 +254,7 @@ typedef struct tenon_location {
   uint64_t byte_offset;
 } tenon_location;
 
-/* One option as the manifest types it. Frozen. */
+/* One option, with the type that the manifest gives it. Frozen. */
 enum { TENON_OPTION_BOOL = 1, TENON_OPTION_INT = 2, TENON_OPTION_FLOAT = 3, TENON_OPTION_STRING = 4 };
 typedef struct tenon_option {
   tenon_str name;
@@ -272,13 +274,13 @@ typedef struct tenon_opset {
 
 enum { TENON_GRAPH_STATIC = 1u, TENON_GRAPH_BODY = 2u };
 
-/* Nodes are in topological order and named by index; values too. */
+/* Nodes and values are named by index. Nodes are in topological order. */
 typedef struct tenon_graph_info {
   uint32_t struct_size;
   uint32_t flags;
   uint32_t node_count;
   uint32_t value_count;
-  uint32_t input_count; /* without constants; an initializer that is also a graph input is no constant */
+  uint32_t input_count; /* without constants; an initializer that is also a graph input is not a constant */
   uint32_t output_count;
   const uint32_t* inputs;
   const uint32_t* outputs;
@@ -297,13 +299,13 @@ typedef struct tenon_node_info {
   tenon_str domain;
   tenon_str op_type;
   tenon_str overload;
-  int32_t since_version; /* of the operator's schema in force */
+  int32_t since_version; /* of the operator's schema that applies */
   uint32_t attribute_count;
   const uint32_t* inputs; /* value indices, TENON_NO_INDEX where missing */
   const uint32_t* outputs;
   uint32_t input_count;
   uint32_t output_count;
-  /* Values that the node's nested graphs use: the node depends on them as on its inputs. */
+  /* Outer values that the node's nested graphs use. The node depends on them as on its inputs. */
   const uint32_t* captures;
   uint32_t capture_count;
   uint32_t reserved;
@@ -343,16 +345,16 @@ typedef struct tenon_attribute {
 
 enum {
   TENON_CLAIM_STATIC = 1u,  /* compile per shape signature, on the graph with concrete shapes */
-  TENON_CLAIM_EMULATED = 2u /* works, but slower than another provider would */
+  TENON_CLAIM_EMULATED = 2u /* works, but slower than on another provider */
 };
 enum {
-  /* Read by Prepare: lives in host memory, its value belongs to the signature. */
+  /* Prepare reads the data: it lies in host memory, and its value is part of the shape signature. */
   TENON_CLAIM_SHAPE_INPUT = 1u,
   TENON_CLAIM_STRIDED = 2u, /* strides are accepted */
   TENON_CLAIM_DOMAIN = 4u   /* `domain` applies to this value */
 };
 
-/* What differs from the default for one input or output value. Frozen. */
+/* How one input or output value differs from the default. Frozen. */
 typedef struct tenon_claim_value {
   uint32_t value;
   uint32_t flags;
@@ -368,7 +370,7 @@ typedef struct tenon_cost {
   double time_ns;
 } tenon_cost;
 
-/* A set of nodes that the provider offers to run together, all or nothing. */
+/* A set of nodes that the provider offers to run together. The host takes all of them or none. */
 typedef struct tenon_claim {
   uint32_t struct_size;
   uint32_t flags;
@@ -378,7 +380,7 @@ typedef struct tenon_claim {
   const tenon_claim_value* values;
   uint32_t input_domain; /* of all inputs and outputs not named in `values` */
   uint32_t output_domain;
-  uint64_t tag; /* given back in tenon_compile_args */
+  uint64_t tag; /* the host passes it back in tenon_compile_args */
   tenon_cost cost;
 } tenon_claim;
 
@@ -407,10 +409,10 @@ typedef struct tenon_device_info {
   uint32_t kind;
   uint32_t flags;
   uint32_t serialize;  /* TENON_SERIALIZE_x */
-  tenon_str stable_id; /* uuid, PCI address or index: the same device has the same id tomorrow */
+  tenon_str stable_id; /* uuid, PCI address or index; a device keeps its id from one process to the next */
   tenon_str name;
   tenon_str vendor;
-  uint64_t memory_bytes; /* 0: unknown or the host's */
+  uint64_t memory_bytes; /* 0: unknown, or the device uses host memory */
   const tenon_str* features;
   uint32_t feature_count;
   uint32_t reserved;
@@ -431,8 +433,8 @@ enum {
 typedef struct tenon_domain_info {
   uint32_t struct_size;
   uint32_t flags;
-  uint32_t id;               /* 1 and up, the device's own */
-  uint32_t alignment;        /* of every tensor, bytes, a power of two */
+  uint32_t id;               /* 1 or more; the device chooses it */
+  uint32_t alignment;        /* of every tensor, in bytes, a power of two */
   uint64_t max_buffer_bytes; /* 0: no limit */
   tenon_str name;
 } tenon_domain_info;
@@ -452,7 +454,7 @@ enum { TENON_NEGOTIATE_SCAN = 1u };
 
 typedef struct tenon_provider_params {
   uint32_t struct_size;
-  uint32_t flags;            /* TENON_NEGOTIATE_SCAN: only devices will be enumerated */
+  uint32_t flags;            /* TENON_NEGOTIATE_SCAN: the host will only enumerate devices */
   tenon_host_provider* host; /* lives as long as the provider */
   tenon_str library_path;    /* absolute */
   tenon_str manifest_dir;
@@ -461,9 +463,9 @@ typedef struct tenon_provider_params {
 typedef struct tenon_instance_params {
   uint32_t struct_size;
   uint32_t precision;
-  uint32_t deterministic; /* 1: same bits for the same input, whatever the threads */
+  uint32_t deterministic; /* 1: same bits for the same input, for any number of threads */
   uint32_t option_count;
-  const tenon_option* options; /* checked against the manifest; defaults filled in */
+  const tenon_option* options; /* the host has checked them against the manifest and filled in defaults */
   tenon_host_instance* host;   /* lives as long as the instance */
   uint64_t memory_limit;       /* bytes; 0: none */
 } tenon_instance_params;
@@ -471,7 +473,7 @@ typedef struct tenon_instance_params {
 typedef struct tenon_compile_args {
   uint32_t struct_size;
   uint32_t reserved;
-  const tenon_graph* graph; /* the claim's nodes only; its inputs and outputs in the order that Run uses */
+  const tenon_graph* graph; /* only the claim's nodes; inputs and outputs in the order that Run uses */
   uint64_t tag;
   const uint32_t* cancel; /* as in tenon_run_args: long work stops soon with TENON_CANCELLED; may be NULL */
 } tenon_compile_args;
@@ -482,8 +484,8 @@ typedef struct tenon_prepare_args {
   uint32_t output_count;
   uint32_t value_count;
   const tenon_tensor* inputs; /* types and shapes; data only of shape inputs */
-  tenon_shape* outputs;       /* in: what the host inferred. out: the rest, or AT_RUN */
-  const tenon_shape* values;  /* host's inference for every value of the compiled view; may be NULL */
+  tenon_shape* outputs;       /* in: what the host inferred. out: the other shapes, or AT_RUN */
+  const tenon_shape* values;  /* inferred by the host for every value of the compiled view; may be NULL */
   /* out, preset to 0 / NONE: */
   tenon_alias* aliases; /* one per output */
   uint64_t workspace_bytes;
@@ -493,7 +495,7 @@ typedef struct tenon_prepare_args {
   const uint32_t* cancel; /* as in tenon_run_args: long work stops soon with TENON_CANCELLED; may be NULL */
 } tenon_prepare_args;
 
-/* Everything one Run needs; the host fills it once per plan and patches addresses. */
+/* Arguments of one Run. The host fills it once per plan and updates the addresses. */
 typedef struct tenon_run_args {
   uint32_t struct_size;
   uint32_t flags;
@@ -504,10 +506,10 @@ typedef struct tenon_run_args {
   tenon_tensor* outputs;
   uint32_t input_count;
   uint32_t output_count;
-  const tenon_tensor* workspace; /* NULL when none was asked for */
-  tenon_stream* stream;          /* NULL: be finished on return */
+  const tenon_tensor* workspace; /* NULL when prepare asked for none */
+  tenon_stream* stream;          /* NULL: all work is finished on return */
   tenon_run* run;
-  const uint32_t* cancel; /* stop soon with TENON_CANCELLED when an atomic load gives non-zero; may be NULL */
+  const uint32_t* cancel; /* return TENON_CANCELLED soon when an atomic load gives non-zero; may be NULL */
 } tenon_run_args;
 
 typedef struct tenon_bind_args {
@@ -526,74 +528,75 @@ typedef void (*tenon_range_fn)(void* context, uint32_t worker, int64_t begin, in
 typedef tenon_status (*tenon_make_fn)(void* context, void** out_object, tenon_error* error);
 typedef void (*tenon_release_fn)(void* object);
 
-/* ---- The host's table: all thread-safe. ---- */
+/* ---- The host's table. All functions are thread-safe. ---- */
 typedef struct tenon_host_api {
   uint32_t struct_size;
   uint32_t abi_minor;
 
-  /* Graph view. Valid during the call that gave the graph; strings and arrays too. INVALID_ARGUMENT for a bad index. */
+  /* Graph view, valid with its strings and arrays during the call that gave it. INVALID_ARGUMENT for a bad index. */
   tenon_status (*graph_info)(const tenon_graph* graph, tenon_graph_info* out_info);
   tenon_status (*graph_node)(const tenon_graph* graph, uint32_t node, tenon_node_info* out_info);
   tenon_status (*graph_value)(const tenon_graph* graph, uint32_t value, tenon_value_info* out_info);
   tenon_status (*graph_attribute)(const tenon_graph* graph, uint32_t node, uint32_t index,
                                   tenon_attribute* out_attribute);
-  /* NOT_FOUND when the node lacks it; defaults of the schema are not filled in. */
+  /* NOT_FOUND when the node lacks the attribute; defaults of the schema are not filled in. */
   tenon_status (*graph_find_attribute)(const tenon_graph* graph, uint32_t node, tenon_str name,
                                        tenon_attribute* out_attribute);
-  /* The data of a constant, 64-byte aligned. In compile it lives as long as the program, else during the call. */
+  /* The data of a constant, 64-byte aligned. In compile it lives as long as the program, otherwise during the call. */
   tenon_status (*graph_constant)(const tenon_graph* graph, uint32_t value, tenon_tensor* out_tensor);
-  /* Compile only: the program keeps its own form of this constant; the host may give the pages back. */
+  /* Compile only: the program keeps its own form of this constant, so the host may release the original. */
   tenon_status (*graph_constant_consumed)(const tenon_graph* graph, uint32_t value);
 
   void (*log)(tenon_host_provider* host, uint32_t level, tenon_str code, tenon_str message);
 
-  /* Calls fn over [0, n) in pieces of at least `grain`, on this thread and free workers; returns when all are done.
-   * worker < worker_count(run). Nested calls run inline. `run` may be NULL (compile). */
+  /* Calls fn over [0, n) in pieces of at least `grain`, on this thread and free workers. Returns when all pieces are
+   * done. worker < worker_count(run). Nested calls run inline. `run` may be NULL (in compile). */
   void (*parallel_for)(tenon_run* run, int64_t n, int64_t grain, tenon_range_fn fn, void* context);
   uint32_t (*worker_count)(tenon_run* run);
-  /* Takes up to k workers out of the host's pool, parked, until `own_threads_done`: for a library with threads of its
-   * own. Returns how many threads the caller may use, itself included. */
+  /* For a library with its own threads: parks up to k workers of the host's pool until `own_threads_done`. Returns
+   * how many threads the caller may use, including itself. */
   uint32_t (*own_threads)(tenon_run* run, uint32_t k);
   void (*own_threads_done)(tenon_run* run);
 
-  /* Memory of the calling step, released when its Run returns; NULL when there is none left. 64-byte aligned. */
+  /* Uninitialised memory, 64-byte aligned, valid until the run slot returns. NULL when no memory is left. */
   void* (*scratch)(tenon_run* run, uint64_t bytes);
-  /* A data-dependent output: gives its memory once its shape is known. May call device `allocate` only. */
+  /* Memory of a data-dependent output, once its shape is known. The only slot that this may call is `allocate`. */
   tenon_status (*alloc_output)(tenon_run* run, uint32_t output, uint32_t rank, const int64_t* dims,
                                tenon_tensor* out_tensor, tenon_error* error);
   /* A string output: the host copies `offsets` (n + 1) and `bytes`. */
   tenon_status (*set_strings)(tenon_run* run, uint32_t output, uint32_t rank, const int64_t* dims,
                               const int64_t* offsets, const char* bytes, tenon_error* error);
-  /* A sequence, optional or map output; takes over one count of `value`. NULL: an empty optional. */
+  /* A sequence, optional or map output. Takes over one count of `value`, also on failure. NULL: an empty optional. */
   tenon_status (*set_object)(tenon_run* run, uint32_t output, tenon_value* value, tenon_error* error);
 
-  /* Values shared by count: sequences, optionals, maps and the tensors in them. Makers give one count to the caller. */
+  /* Sequences, optionals, maps and the tensors in them are reference-counted. value_make_x gives one count. */
   tenon_status (*value_make_tensor)(uint32_t dtype, uint32_t rank, const int64_t* dims,
                                     tenon_value** out_value, void** out_data, tenon_error* error);
   tenon_status (*value_make_strings)(uint32_t rank, const int64_t* dims, const int64_t* offsets,
                                      const char* bytes, tenon_value** out_value, tenon_error* error);
   /* kind SEQUENCE (n elements), OPTIONAL (0 or 1), MAP (2: a tensor of keys, and a tensor or sequence of values).
-   * Takes a count of its own of each element. `dtype`: of the elements, for an empty sequence. */
+   * Adds a count to each element. `dtype`: of the elements, for an empty sequence. */
   tenon_status (*value_make)(uint32_t kind, uint32_t dtype, tenon_value* const* elements, uint64_t n,
                              tenon_value** out_value, tenon_error* error);
-  /* Makes a value that shares or copies the tensor an input of the Run holds. */
+  /* Makes a value that shares or copies the tensor of an input of the Run. */
   tenon_status (*value_from_input)(tenon_run* run, uint32_t input, tenon_value** out_value,
                                    tenon_error* error);
   void (*value_retain)(tenon_value* value);
   void (*value_release)(tenon_value* value);
   uint32_t (*value_kind)(const tenon_value* value);
   uint64_t (*value_size)(const tenon_value* value); /* number of elements */
-  /* Borrowed from `value`; NULL: no such element. */
+  /* Borrowed from `value`; NULL when there is no such element. */
   tenon_value* (*value_element)(const tenon_value* value, uint64_t index);
-  /* Of a tensor value; borrowed. */
+  /* Describes a tensor value; borrowed from `value`. */
   tenon_status (*value_tensor)(const tenon_value* value, tenon_tensor* out_tensor);
 
-  /* Makes an object once per (library, device, options, key) while others wait; later callers get the same. Each call
-   * is matched by shared_release; `release` runs after the last. */
+  /* Makes an object once per (library, device, options, key). Concurrent callers wait; later callers get the same
+   * object. Each successful call needs one shared_release; `release` runs after the last one. */
   tenon_status (*shared)(tenon_host_instance* host, tenon_str key, tenon_make_fn make, void* context,
                          tenon_release_fn release, void** out_object, tenon_error* error);
   void (*shared_release)(tenon_host_instance* host, tenon_str key);
-  /* Blobs on disk, checked and written atomically by the host. get: NOT_FOUND; `out_blob` is mapped until cache_done. */
+  /* Blobs on disk. The host checks them and writes them atomically. cache_get gives NOT_FOUND for an unknown key;
+   * `out_blob` is mapped until cache_done. */
   tenon_status (*cache_get)(tenon_host_instance* host, tenon_str key, tenon_str* out_blob,
                             tenon_error* error);
   void (*cache_done)(tenon_host_instance* host, tenon_str blob);
@@ -604,8 +607,8 @@ typedef struct tenon_host_api {
 
 /* ---- The provider's table ---- */
 
-/* X(slot, required, thread tag). Required is for the present major; DOMAIN, STREAM, BIND: required together, when the
- * provider states a domain of its own, or has the first slot of the group. */
+/* X(slot, required, thread tag), for this major version. The slots of a group are required together: DOMAIN when
+ * device_domains or allocate is set, STREAM when stream_create is set, BIND when bind is set. */
 #define TENON_EP_SLOTS(X)              \
   X(provider_create, REQUIRED, INIT)   \
   X(provider_destroy, REQUIRED, INIT)  \
@@ -646,25 +649,25 @@ typedef struct tenon_ep_api {
   tenon_status (*provider_create)(const tenon_provider_params* params, tenon_provider** out_provider,
                                   tenon_error* error);
   void (*provider_destroy)(tenon_provider* provider);
-  /* Cheap; opens nothing; may add none. The order is stable. */
+  /* Cheap. Opens no device. May add no device. The order is stable. */
   tenon_status (*enumerate_devices)(tenon_provider* provider, const tenon_device_sink* sink,
                                     tenon_error* error);
-  /* Opened once per process and provider build by the host. */
+  /* The host opens each device once per process and provider build. */
   tenon_status (*device_open)(tenon_provider* provider, tenon_str stable_id, tenon_device** out_device,
                               tenon_error* error);
   void (*device_close)(tenon_device* device);
   tenon_status (*device_domains)(tenon_device* device, const tenon_domain_sink* sink, tenon_error* error);
 
-  /* Memory of a domain. `stream` may be NULL; with one, the memory is usable by work enqueued on it from now on.
-   * out_address is set where the domain is addressable. RESOURCE_EXHAUSTED when there is none left. */
+  /* Memory of a domain. With a `stream` (may be NULL), work that is enqueued on it later may use the memory.
+   * out_address is set if the domain is addressable. RESOURCE_EXHAUSTED when no memory is left. */
   tenon_status (*allocate)(tenon_device* device, uint32_t domain, uint64_t bytes, tenon_stream* stream,
                            tenon_buffer** out_buffer, void** out_address, tenon_error* error);
   void (*free)(tenon_device* device, tenon_buffer* buffer, tenon_stream* stream);
   tenon_status (*map)(tenon_device* device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
                       void** out_address, tenon_error* error);
   void (*unmap)(tenon_device* device, tenon_buffer* buffer, void* address);
-  /* Between two places of this device, or one of them TENON_DOMAIN_HOST. NULL stream: finished on return; else the
-   * caller keeps both places until an event recorded later is waited for. */
+  /* Copies within this device, or between it and TENON_DOMAIN_HOST. NULL stream: finished on return. Otherwise the
+   * caller keeps both places valid until it has waited for an event recorded later. */
   tenon_status (*copy)(tenon_device* device, const tenon_location* destination, const tenon_location* source,
                        uint64_t bytes, tenon_stream* stream, tenon_error* error);
 
@@ -672,19 +675,20 @@ typedef struct tenon_ep_api {
                                   tenon_instance** out_instance, tenon_error* error);
   void (*instance_destroy)(tenon_instance* instance);
 
-  /* Pure: the same graph gives the same answer. Claims and rejections for the nodes that are not taken. */
+  /* Claims or rejects each node that is not taken. Pure: the same graph gives the same answer. */
   tenon_status (*capability)(tenon_instance* instance, const tenon_graph* graph, const tenon_claim_sink* sink,
                              tenon_error* error);
   tenon_status (*compile)(tenon_instance* instance, const tenon_compile_args* args,
                           tenon_program** out_program, tenon_error* error);
   void (*program_destroy)(tenon_program* program);
-  /* Once per shape signature; under 1 us per kernel. The result is immutable. */
+  /* Called once per shape signature; should take under 1 us per kernel. The result is immutable. */
   tenon_status (*prepare)(tenon_program* program, tenon_prepare_args* args, tenon_prepared** out_prepared,
                           tenon_error* error);
   void (*prepared_destroy)(tenon_prepared* prepared);
   tenon_status (*run)(const tenon_run_args* args, tenon_error* error);
 
-  /* Fixes addresses until unbind: record command buffers, capture graphs. One Run at a time. */
+  /* Fixes addresses until unbind, so that the provider can record command buffers or capture graphs. A binding is run
+   * by one Run at a time. */
   tenon_status (*bind)(const tenon_bind_args* args, tenon_binding** out_binding, tenon_error* error);
   void (*unbind)(tenon_binding* binding);
 
@@ -695,11 +699,11 @@ typedef struct tenon_ep_api {
   tenon_status (*event_create)(tenon_instance* instance, tenon_event** out_event, tenon_error* error);
   void (*event_destroy)(tenon_event* event);
   tenon_status (*event_record)(tenon_event* event, tenon_stream* stream, tenon_error* error);
-  /* Blocks the calling thread until all work recorded before is done; reports the first error of that work.
-   * timeout_ns < 0: no limit; DEADLINE_EXCEEDED when it passes. */
+  /* Blocks the calling thread until all work recorded before is done, and reports that work's first error.
+   * timeout_ns < 0: no limit. DEADLINE_EXCEEDED when the time has passed. */
   tenon_status (*event_wait)(tenon_event* event, int64_t timeout_ns, tenon_error* error);
 
-  /* No handle is left; end threads and callbacks within the time, so that the library can be unloaded. */
+  /* Called when no handle is left. Ends threads and callbacks within the time, so that the library can be unloaded. */
   tenon_status (*quiesce)(tenon_provider* provider, int64_t timeout_ns, tenon_error* error);
   const void* (*get_extension)(tenon_provider* provider, tenon_str id, uint32_t min_version);
 } tenon_ep_api;
@@ -727,8 +731,8 @@ typedef struct tenon_ep_negotiation {
   char reason[256];        /* when refused: why, for a person */
 } tenon_ep_negotiation;
 
-/* Pure and repeatable: fills the out part and returns TENON_OK, or refuses with another status and a reason. Creates no
- * threads, opens no device. */
+/* Pure and repeatable. Fills the out part and returns TENON_OK, or refuses with another status and a reason. Starts
+ * no thread and opens no device. */
 TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io);
 typedef tenon_status (*tenon_ep_negotiate_fn)(tenon_ep_negotiation* io);
 

@@ -1,21 +1,20 @@
-// tenon/ep.hpp: header-only C++20 over ep.h. One include for a provider.
+// tenon/ep.hpp: ep.h for C++20, header-only. The one include of a provider.
 //
 //   numeric.hpp           element types that C++ lacks, exact conversions
 //   detail/error.hpp      Error, fail(), guard(): no exception crosses the border
 //   detail/dispatch.hpp   type lists, dispatch from element type to C++ type
 //   detail/tensor.hpp     TensorView, OutputTensor, StringBuilder
-//   detail/value.hpp      ValueRef: sequences, optionals and maps by count
+//   detail/value.hpp      ValueRef: reference-counted sequences, optionals and maps
 //   detail/graph.hpp      NodeView: operator, values, attributes
-//   detail/support.hpp    Support and Check: what a kernel answers about a node
-//   detail/context.hpp    PrepareContext, Context: what a kernel works with
+//   detail/support.hpp    Support and Check: whether a kernel supports a node, and why not
+//   detail/context.hpp    PrepareContext, Context: the arguments of a kernel's prepare and run
 //   detail/kernel.hpp     TENON_KERNEL, the registry
-//   negotiate.hpp         negotiate(): for a provider that writes its own table
-//   detail/claims.hpp     which kernel takes a node
+//   negotiate.hpp         negotiate(), for a provider that writes its own table
+//   detail/claims.hpp     choice of the kernel for a node
 //   detail/provider.hpp   TENON_KERNEL_PROVIDER: the whole provider around the kernels
 //
-// What it does not do: it holds no state but the host's table and the list of kernels, starts no thread, and
-// prints nothing. Build with hidden visibility, as tenon_add_provider() does: the state is this library's
-// own.
+// What it does not do: it starts no thread and prints nothing. Its only state is the host's table and the list of
+// kernels. Build with hidden visibility, as tenon_add_provider() does, so that each library has its own state.
 #ifndef TENON_EP_HPP_
 #define TENON_EP_HPP_
 

@@ -1,12 +1,13 @@
-// Kernels behind a table of one's own: for a provider that registers kernels with TENON_KERNEL, and whose memory,
-// streams or bindings TENON_KERNEL_PROVIDER does not know.
+// For a provider that registers kernels with TENON_KERNEL but writes its own table, because it has memory, streams or
+// bindings that TENON_KERNEL_PROVIDER does not support. Its slots use:
 //
-//   offer    for each node: choose_kernel(), then claim_node() or reject_node()
-//   compile  a KernelNode, kept as the program
-//   prepare  KernelNode::prepare, prepared_destroy: KernelNode::destroy_prepared
-//   run      KernelNode::run; or, where a binding records what a Run repeats, in bind
+//   capability        for each node: choose_kernel(), then claim_node() or reject_node()
+//   compile           a KernelNode, kept as the program
+//   prepare           KernelNode::prepare
+//   prepared_destroy  KernelNode::destroy_prepared
+//   run               KernelNode::run; a provider that records commands calls it in bind instead
 //
-// A kernel's `run` may find more than the border gives behind Context::args(): pass a struct derived from tenon_run_args.
+// Kernels see the tenon_run_args in Context::args(). A provider may pass a struct derived from it.
 #ifndef TENON_KERNEL_NODE_HPP_
 #define TENON_KERNEL_NODE_HPP_
 
@@ -17,24 +18,24 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
 
-/// What a host of another minor passed: fields beyond its size are zero.
+/// A copy of a struct that a host of any minor version passed; fields beyond its size are zero.
 template <class Params>
 Params read_params(const Params* from) {
   return detail::read_struct(from);
 }
 
-/// Inside a catch block: the exception in flight as a status, with the place it concerns.
+/// Call in a catch block: fills `error` from the current exception and `place`, and returns the status.
 inline tenon_status report_error(tenon_error* error, std::string_view place) noexcept {
   return detail::report(error, place);
 }
 
-/// Calls the host's side of a sink; throws what it answers.
+/// Calls a function of the host whose last parameter is a tenon_error; throws Error when it fails.
 template <class F, class... Args>
 void call_sink(F* function, Args... args) {
   detail::call_host(function, args...);
 }
 
-/// The registered kernel that takes the node. NULL when none does; then `out_refusal` says why. Pure.
+/// The registered kernel that supports the node. NULL when none does; then `out_refusal` says why. Pure.
 inline const KernelEntry* choose_kernel(const NodeView& node, Support* out_refusal) {
   return detail::choose(node, out_refusal);
 }
@@ -43,36 +44,35 @@ inline void reject_node(const tenon_claim_sink* sink, uint32_t index, const Supp
   detail::emit_rejection(sink, index, support);
 }
 
-/// Claims `nodes`, the first of which is `node` with its kernel. All values are in `domain`, but for the kernel's shape
-/// inputs, which are in the host's memory.
+/// Claims `nodes`, whose first is `node` with kernel `entry`. The kernel's shape inputs are in host memory, all other
+/// values in `domain`.
 inline void claim_node(const tenon_claim_sink* sink, const NodeView& node, std::span<const uint32_t> nodes,
                        const KernelEntry& entry, uint32_t domain) {
   detail::emit_claim(sink, node, nodes, entry, domain);
 }
 
-/// A compiled node: its kernel, and the way from the node's positions to those of the claim. Thread-safe once compiled.
+/// A compiled node: its kernel, and the map from its inputs and outputs to the claim's. Thread-safe once compiled.
 class KernelNode {
  public:
   KernelNode() = default;
   KernelNode(const KernelNode&) = delete;
   KernelNode& operator=(const KernelNode&) = delete;
 
-  /// Node `index` of a compiled view. What it gives of constants lives as long as this object. `context` must outlive
-  /// the view, and may be derived from InstanceContext: kernels find it behind NodeView::instance().
+  /// Node `index` of the view in compile. Descriptors of constants live as long as this object. `context` must
+  /// outlive the view. It may be derived from InstanceContext: kernels read it through NodeView::instance().
   NodeView view(const GraphView& graph, uint32_t index, const InstanceContext& context) {
     return NodeView(graph, index, node_.layout.store, context);
   }
 
-  /// Makes the kernel. Errors name the node from then on.
+  /// Makes the kernel. place() names the node from then on.
   void compile(const GraphView& graph, const NodeView& node, const KernelEntry& entry) {
     node_.layout.place = detail::place_of(node);
     detail::compile_kernel(entry, graph, node, node_);
   }
-  /// The node's only output is result `result` of the claim, though the view says otherwise: a later node of the claim
-  /// is done with this one.
+  /// For a node that is fused with a later node of the claim: its only output becomes result `result` of the claim.
   void redirect_output(int32_t result) { node_.layout.outputs.assign(1, result); }
 
-  /// Throws; `args` as the host gave them. The workspace, when there is one, is put into `workspace_domain`.
+  /// `args` as the host passed them. A workspace, if the kernel asks for one, is in `workspace_domain`. Throws.
   tenon_prepared* prepare(tenon_prepare_args& args, uint32_t workspace_domain) const {
     detail::Prepared* out = detail::prepare_node(node_, args);
     if (args.workspace_bytes != 0) args.workspace_domain = workspace_domain;
@@ -85,15 +85,15 @@ class KernelNode {
     delete prepared;
   }
 
-  /// The kernel's `run`, with what its `prepare` made. Throws.
+  /// Calls the kernel's `run` with the state that its `prepare` made. Throws.
   void run(const tenon_run_args& args) const {
     const Context context(args, node_.layout);
     node_.ops->run(node_.kernel, reinterpret_cast<const detail::Prepared*>(args.prepared)->state, context);
   }
-  /// As run(), for what is launched with the same arguments by another way: a Context over `args`.
+  /// The Context that run() would pass, for a provider that launches the kernel itself.
   Context context(const tenon_run_args& args) const { return Context(args, node_.layout); }
 
-  /// Whether a descriptor that a Context gave is that of a constant.
+  /// Whether a descriptor from a Context belongs to a constant.
   bool is_constant(const tenon_tensor* tensor) const {
     const std::vector<tenon_tensor>& all = node_.layout.constants;
     return !std::less<>()(tensor, all.data()) && std::less<>()(tensor, all.data() + all.size());

@@ -1,10 +1,11 @@
-// Negotiation for a provider that writes its own table: versions compared, the host's table kept, the answer filled in.
+// Negotiation for a provider that writes its own table: compares versions, keeps the host's table, fills in the
+// answer.
 //
 //   extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
 //     return tenon::ep::negotiate(io, {.id = TENON_PROVIDER_ID, .version = TENON_PROVIDER_VERSION, .api = &kApi});
 //   }
 //
-// Kernel-style providers need nothing of this: TENON_KERNEL_PROVIDER does it.
+// Kernel-style providers do not need this header: TENON_KERNEL_PROVIDER negotiates for them.
 #ifndef TENON_NEGOTIATE_HPP_
 #define TENON_NEGOTIATE_HPP_
 
@@ -15,7 +16,7 @@ namespace tenon::ep {
 namespace detail {
 
 template <class Info>
-Info read_struct(const Info* from) {  // zero-extends what an older host passed
+Info read_struct(const Info* from) {  // fields that an older host does not have are zero
   Info out{};
   std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(out)));
   return out;
@@ -25,8 +26,8 @@ Info read_struct(const Info* from) {  // zero-extends what an older host passed
 
 struct ProviderIdentity {
   std::string_view id, version, build_id = {};
-  const tenon_ep_api* api = nullptr;  // static
-  std::string (*refuse)() = nullptr;  // may give why this machine or process cannot run the provider
+  const tenon_ep_api* api = nullptr;  // must live as long as the library
+  std::string (*refuse)() = nullptr;  // why this machine or process cannot run it; empty: it can
 };
 
 /// The sanitizer that this file is compiled with.
@@ -50,7 +51,7 @@ constexpr uint32_t own_sanitizer() {
 #endif
 }
 
-/// Answers `io`, or refuses with a reason. Pure and repeatable (R2, R3); host() works from then on.
+/// Answers `io`, or refuses with a reason. Repeatable (R2, R3). Afterwards host() gives the host's table.
 inline tenon_status negotiate(tenon_ep_negotiation* io, const ProviderIdentity& own) noexcept {
   if (io == nullptr || io->struct_size < sizeof(tenon_ep_negotiation)) return TENON_INVALID_ARGUMENT;
   const auto refuse = [&](std::string_view reason) {

@@ -2,12 +2,10 @@
 //
 // Float16, BFloat16, four 8-bit floats, Float8E8M0, two 6-bit floats and Float4E2M1 convert from float and
 // double with one rounding to nearest, ties to even. UInt4, Int4, UInt2 and Int2 keep the low bits. All
-// convert to float or int without loss, so arithmetic on them happens in float or int and is rounded once
-// when the result is stored.
+// convert to float or int without loss. Arithmetic on them happens in float or int, and storing rounds once.
 //
-// What it does not do: arithmetic operators of its own, vectorised conversion, string conversion. Types
-// narrower than a byte are one byte each as values; packed tensors are read and written by load_element() and
-// store_element().
+// What it does not have: arithmetic operators, vectorised conversion, conversion to text. A value of a type narrower
+// than a byte takes one byte; load_element() and store_element() read and write packed tensors.
 #ifndef TENON_NUMERIC_HPP_
 #define TENON_NUMERIC_HPP_
 
@@ -24,12 +22,12 @@ namespace tenon::ep {
 
 // ---- Small floats ----
 
-// Which bit patterns are no ordinary numbers.
+// Which bit patterns are not finite numbers.
 enum class Specials {
   kIeee,   // infinities and NaNs in the highest exponent
   kFn,     // no infinity; all ones is NaN
   kFnuz,   // no infinity, no negative zero; the sign bit alone is NaN
-  kFinite  // neither
+  kFinite  // no infinity, no NaN
 };
 
 template <class Bits, int kExponentBits, int kMantissaBits, int kBias, Specials kSpecials>
@@ -42,11 +40,11 @@ struct SmallFloat {
                                    : kSpecials == Specials::kFn ? kSign - 1
                                    : kSpecials == Specials::kFnuz
                                        ? kSign
-                                       : kSign;  // kFinite: negative zero stands in
+                                       : kSign;  // kFinite has no NaN: negative zero
   static constexpr uint32_t kMax = kSpecials == Specials::kIeee ? kExponentMask - 1
                                    : kSpecials == Specials::kFn ? kSign - 2
                                                                 : kSign - 1;
-  // Formats of a byte and less saturate unless told otherwise, as ONNX's Cast does.
+  // Like ONNX's Cast, formats of up to 8 bits saturate by default.
   static constexpr bool kSaturates = kWidth <= 8;
 
   Bits bits = 0;
@@ -55,7 +53,8 @@ struct SmallFloat {
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   constexpr explicit SmallFloat(T x) : bits(encode(x)) {}
 
-  /// Out of range: the largest finite number when `saturate`, else infinity or, in formats without one, NaN.
+  /// Out of range it gives the largest finite number if `saturate` or if the format has only finite numbers,
+  /// otherwise infinity or, in formats without infinity, NaN.
   static constexpr SmallFloat from(double x, bool saturate) {
     return from_bits(static_cast<Bits>(round(x, saturate)));
   }
@@ -117,7 +116,7 @@ struct SmallFloat {
       uint64_t kept = significand >> shift;
       if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
       if (field > 1 << (kExponentBits + 1)) return overflow(sign, saturate);
-      // `kept` still has its leading one, which is one step of the exponent field; a carry is another.
+      // The leading one of `kept` adds one to the exponent field, and so does a carry: hence field - 1.
       magnitude =
           static_cast<uint32_t>(kept) + (field >= 1 ? static_cast<uint32_t>(field - 1) << kMantissaBits : 0);
     }
@@ -151,8 +150,7 @@ struct SmallFloat {
     if (magnitude > 0x7F800000u) return static_cast<Bits>(sign | 0x7E00u | ((magnitude >> 13) & 0x3FFu));
     if (magnitude >= 0x47800000u) return static_cast<Bits>(sign | 0x7C00u);
     if (magnitude < 0x38800000u) {
-      // Adding 0.5 leaves exactly the bits of a subnormal half at the end of the sum, rounded by the
-      // addition.
+      // Adding 0.5 rounds, and leaves exactly the bits of a subnormal half in the low bits of the sum.
       const float sum = std::bit_cast<float>(magnitude) + 0.5f;
       return static_cast<Bits>(sign | (std::bit_cast<uint32_t>(sum) - 0x3F000000u));
     }
@@ -189,8 +187,8 @@ struct Float8E8M0 {
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
   constexpr explicit Float8E8M0(T x) : bits(from(static_cast<float>(x), true, Round::kUp).bits) {}
 
-  /// The sign is ignored. Beyond the largest power: that when `saturate`, else NaN. Infinity and NaN give
-  /// NaN.
+  /// Ignores the sign. Beyond the largest power it gives that power if `saturate`, otherwise NaN. Infinity and NaN
+  /// give NaN.
   static constexpr Float8E8M0 from(float x, bool saturate, Round round) {
     const uint32_t raw = std::bit_cast<uint32_t>(x) & 0x7FFFFFFFu, fraction = raw & 0x7FFFFFu;
     uint32_t power = raw >> 23;
@@ -302,7 +300,7 @@ inline constexpr uint32_t kDtypeOf<Float6E2M3> = TENON_FLOAT6E2M3;
 template <>
 inline constexpr uint32_t kDtypeOf<Float6E3M2> = TENON_FLOAT6E3M2;
 
-/// Bits that one element takes in a tensor; below 8 for packed types, 0 for strings and unknown types.
+/// Bits per element in a tensor: below 8 for packed types, 0 for strings and unknown types.
 constexpr uint32_t dtype_bits(uint32_t dtype) {
   switch (dtype) {
     case TENON_UINT2:
@@ -351,7 +349,7 @@ constexpr uint64_t dtype_bytes(uint32_t dtype, uint64_t elements) {
   return bits >= 8 ? elements * (bits / 8) : (elements * bits + 7) / 8;
 }
 
-/// "float16"; "unknown" for a number that is no element type.
+/// "float16"; "unknown" for a number that is not an element type.
 constexpr const char* dtype_name(uint32_t dtype) {
   constexpr const char* kNames[] = {
       "undefined",      "float32",    "uint8",          "int8",       "uint16",    "int16",
@@ -391,7 +389,7 @@ inline constexpr bool kIsComplex = detail::kIsComplex<T>;
 template <class T>
 inline constexpr bool kIsPacked = dtype_bits(kDtypeOf<T>) < 8;
 
-/// The type that arithmetic on T happens in: float for small floats, int for small integers, else T.
+/// The type for arithmetic on T: float for small floats, int for small integers, otherwise T.
 template <class T>
 using Compute =
     std::conditional_t<detail::kIsSmallFloat<T>, float, std::conditional_t<detail::kIsSmallInt<T>, int, T>>;
@@ -413,7 +411,8 @@ inline T load_element(const void* data, int64_t i) {
   }
 }
 
-/// Stores element `i`. Packed neighbours are read and written back: threads must not share a byte.
+/// Stores element `i`. For packed types it rewrites the neighbours in the same byte, so two threads must not write
+/// elements of one byte.
 template <class T>
 inline void store_element(void* data, int64_t i, T value) {
   if constexpr (!kIsPacked<T>) {

@@ -1,14 +1,15 @@
-// tenon/tenon.hpp: the C++20 face of tenon.h, header-only.
+// tenon/tenon.hpp: tenon.h for C++20, header-only.
 //
 //   tenon::Session session("model.onnx");
 //   auto outputs = session.run({{"x", tenon::Value::tensor<float>({1, 3}, {1, 2, 3})}});
 //   std::span<const float> y = outputs["y"].data<float>();
 //
-// Failures are thrown as tenon::Error; try_ functions return them instead. Handles are movable owners; a
-// Value is a counted reference and cheap to copy. Thread rules are those of tenon.h.
+// Functions throw tenon::Error on failure; try_ functions return it instead. Handles own their object and can be
+// moved. A Value is a counted reference and cheap to copy. The thread rules are those of tenon.h.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,20 +31,22 @@ class Config {
     check(api().config_create(as_str(path), &config, check.out()));
     return Config(config);
   }
-  /// `value` is TOML: set("select.order", "[\"cpu\"]"). `source` is what messages call its origin, such as a
+  /// Sets a key. `value` is TOML: set("select.order", "[\"cpu\"]"). Messages name `source` as its origin, such as a
   /// command's flag.
   Config& set(std::string_view key, std::string_view value, std::string_view source = "config_set") {
     detail::Check check;
     check(api().config_set(config_.get(), as_str(key), as_str(value), as_str(source), check.out()));
     return *this;
   }
+  /// Keys, values and origins as JSON: see config_describe of the C API.
   std::string describe() const {
     detail::Check check;
     tenon_text* text = nullptr;
     check(api().config_describe(config_.get(), &text, check.out()));
     return detail::take_text(text);
   }
-  /// What a session with it would fail on, and what has no effect, as JSON: see config_check of the C API.
+  /// Errors that a session with this config would have, and settings without effect, as JSON: see config_check of
+  /// the C API.
   std::string check() const {
     detail::Check check;
     tenon_text* text = nullptr;
@@ -57,6 +60,7 @@ class Config {
   detail::Owner<tenon_config, &tenon_api::config_release> config_;
 };
 
+/// A flag that stops Runs, from any thread.
 class Cancel {
  public:
   Cancel() {
@@ -73,13 +77,13 @@ class Cancel {
 };
 
 struct RunOptions {
-  int64_t deadline_ns = 0;  // from now; 0: none
+  int64_t deadline_ns = 0;  // nanoseconds from now; 0: none
   const Cancel* cancel = nullptr;
-  std::string* trace = nullptr;  // receives Chrome trace JSON
+  std::string* trace = nullptr;  // receives Chrome trace JSON if the Run succeeds
 };
 
-/// Calls `body` with the C form of `options`; fills the trace afterwards.
 namespace detail {
+/// Calls `body` with the C form of `options`; fills the trace afterwards.
 template <class Body>
 void with_run_options(const RunOptions& options, Body body) {
   tenon_text* trace = nullptr;
@@ -88,8 +92,15 @@ void with_run_options(const RunOptions& options, Body body) {
   c.deadline_ns = options.deadline_ns;
   c.cancel = options.cancel ? options.cancel->get() : nullptr;
   c.out_trace = options.trace ? &trace : nullptr;
+  // A Run that fails is traced as well, as far as it came.
+  struct Keep {
+    const RunOptions& options;
+    tenon_text*& trace;
+    ~Keep() {
+      if (trace != nullptr) *options.trace = take_text(trace);
+    }
+  } const keep{options, trace};
   body(&c);
-  if (trace) *options.trace = take_text(trace);
 }
 }  // namespace detail
 
@@ -98,7 +109,7 @@ struct NamedValue {
   Value value;
 };
 
-/// The outputs of a Run in the model's order, also by name.
+/// The outputs of a Run, in the model's order and by name.
 class Outputs : public std::vector<NamedValue> {
  public:
   using std::vector<NamedValue>::operator[];
@@ -113,16 +124,28 @@ class Outputs : public std::vector<NamedValue> {
 /// Called with a fraction in [0, 1] and the stage; false cancels.
 using Progress = std::function<bool(double, std::string_view)>;
 
+/// Called with `level` (TENON_LOG_x), provider ("cuda 1.4.0", or empty for the runtime), code and message.
+using Log = std::function<void(uint32_t, std::string_view, std::string_view, std::string_view)>;
+
+struct SessionOptions {
+  Progress progress;   // may be empty
+  uint32_t flags = 0;  // TENON_SESSION_x
+  Log log;             // receives what this session logs, see tenon_session_options; may be empty
+};
+
+/// A provider's instance that a session uses.
+struct InstanceInfo {
+  std::string instance, provider, version, library;  // "cuda/gpu:0", "cuda", "1.4.0", the path of its file
+};
+
 class Session {
  public:
-  explicit Session(std::string_view model_path) { create(model_path, nullptr, {}, 0); }
-  /// `flags`: TENON_SESSION_x.
-  Session(std::string_view model_path, const Config& config, const Progress& progress = {},
-          uint32_t flags = 0) {
-    create(model_path, config.get(), progress, flags);
+  explicit Session(std::string_view model_path) { create(model_path, nullptr, {}); }
+  Session(std::string_view model_path, const Config& config, const SessionOptions& options = {}) {
+    create(model_path, config.get(), options);
   }
-  /// A model that is in memory. `directory`: where external data is, if anywhere. Without `keep` the memory may go
-  /// afterwards; with it nothing is copied, and the memory stays as it is until the session is gone.
+  /// A model in memory. `directory`: the folder of external data, if there is any. Without `keep` the bytes are
+  /// copied. With it they are not, and the caller keeps them unchanged until the session is destroyed.
   static Session from_memory(const void* data, size_t size, const Config* config = nullptr,
                              std::string_view directory = {}, bool keep = false) {
     detail::Check check;
@@ -131,7 +154,7 @@ class Session {
                                            config ? config->get() : nullptr, nullptr, &session, check.out()));
     return Session(session);
   }
-  /// The failure as a value.
+  /// Returns nothing on failure and sets `error`, which may be null.
   static std::optional<Session> try_make(std::string_view model_path, const Config& config,
                                          std::optional<Error>* error) {
     try {
@@ -149,6 +172,32 @@ class Session {
     return ios(api().session_output_count(session_.get()), api().session_output);
   }
 
+  /// The provider instances that Runs use now, in the order in which they are asked for nodes.
+  std::vector<InstanceInfo> instances() const {
+    std::vector<InstanceInfo> out;
+    for (uint32_t i = 0; i < api().session_instance_count(session_.get()); ++i) {
+      tenon_instance_info info{};
+      info.struct_size = sizeof info;
+      detail::Check check;
+      check(api().session_instance(session_.get(), i, &info));
+      out.push_back({as_string(info.instance), as_string(info.provider), as_string(info.version),
+                     as_string(info.library)});
+    }
+    return out;
+  }
+  /// The model's metadata by key.
+  std::map<std::string, std::string> metadata() const {
+    std::map<std::string, std::string> out;
+    for (uint32_t i = 0; i < api().session_metadata_count(session_.get()); ++i) {
+      tenon_str key{}, value{};
+      detail::Check check;
+      check(api().session_metadata(session_.get(), i, &key, &value));
+      out.emplace(as_string(key), as_string(value));
+    }
+    return out;
+  }
+
+  /// Runs for all outputs. Thread-safe.
   Outputs run(const std::vector<NamedValue>& inputs, const RunOptions& options = {}) {
     std::vector<tenon_named_value> c_inputs;
     for (const NamedValue& input : inputs) c_inputs.push_back({as_str(input.name), input.value.get()});
@@ -165,8 +214,8 @@ class Session {
     return out;
   }
 
-  /// Runs for these outputs alone. A value that is given is written in place, and must have the output's type and shape; an
-  /// empty one is allocated.
+  /// Runs for the named outputs only. An empty value is allocated. Another value is written in place and must have
+  /// the output's type and shape. Thread-safe.
   void run(const std::vector<NamedValue>& inputs, std::vector<NamedValue>* outputs,
            const RunOptions& options = {}) {
     if (outputs->empty()) return;
@@ -199,15 +248,24 @@ class Session {
 
  private:
   explicit Session(tenon_session* session) : session_(session) {}
-  void create(std::string_view path, const tenon_config* config, const Progress& progress, uint32_t flags) {
+  friend class Slots;
+  void create(std::string_view path, const tenon_config* config, const SessionOptions& given) {
     tenon_session_options options{};
     options.struct_size = sizeof options;
-    options.flags = flags;
-    options.progress_context = const_cast<Progress*>(&progress);
-    if (progress)
+    options.flags = given.flags;
+    options.progress_context = const_cast<Progress*>(&given.progress);
+    if (given.progress)
       options.progress = [](void* context, double fraction, tenon_str stage) -> int32_t {
         return (*static_cast<Progress*>(context))(fraction, {stage.data, stage.size}) ? 0 : 1;
       };
+    if (given.log) {
+      log_ = std::make_shared<Log>(given.log);
+      options.log_context = log_.get();
+      options.log = [](void* context, uint32_t level, tenon_str provider, tenon_str code, tenon_str message) {
+        (*static_cast<Log*>(context))(level, {provider.data, provider.size}, {code.data, code.size},
+                                      {message.data, message.size});
+      };
+    }
     detail::Check check;
     tenon_session* session = nullptr;
     check(api().session_create(as_str(path), config, &options, &session, check.out()));
@@ -223,13 +281,14 @@ class Session {
     }
     return out;
   }
+  std::shared_ptr<Log> log_;  // outlives the session, and the slots made of it
   detail::Owner<tenon_session, &tenon_api::session_release> session_;
 };
 
 /// Inputs and outputs bound to memory once. One Run at a time; the session must outlive it.
 class Slots {
  public:
-  explicit Slots(const Session& session) {
+  explicit Slots(const Session& session) : log_(session.log_) {
     detail::Check check;
     tenon_slots* slots = nullptr;
     check(api().slots_create(session.get(), &slots, check.out()));
@@ -237,7 +296,7 @@ class Slots {
     for (const tenon_io_info& info : session.inputs()) inputs_.push_back(as_string(info.name));
     for (const tenon_io_info& info : session.outputs()) outputs_.push_back(as_string(info.name));
   }
-  /// The tensor's memory stays the caller's, until the slots are gone or something else is bound.
+  /// The caller owns the tensor's memory and keeps it valid until the slots are destroyed or another tensor is bound.
   void bind_input(std::string_view name, const tenon_tensor& tensor) {
     bind_input(find(inputs_, name, "input"), tensor);
   }
@@ -275,11 +334,13 @@ class Slots {
     throw Error(TENON_ERROR_INVALID_INPUT, TENON_NOT_FOUND, "tenon::Slots",
                 "there is no " + std::string(what) + " '" + std::string(name) + "'");
   }
+  std::shared_ptr<Log> log_;  // of the session
   std::vector<std::string> inputs_, outputs_;
   detail::Owner<tenon_slots, &tenon_api::slots_release> slots_;
 };
 
-/// JSON of every provider found; see tenon.h. `afresh`: without regard to answers of earlier scans.
+/// JSON of every manifest found; see providers_describe in tenon.h. `deep` scans libraries; `afresh` scans them all
+/// again, without stored answers of earlier scans.
 inline std::string describe_providers(const Config& config, bool deep, bool afresh = false) {
   detail::Check check;
   tenon_text* text = nullptr;

@@ -1,4 +1,4 @@
-// tenon/value.hpp: what tenon.hpp is built on: the library's table, errors as exceptions, and values.
+// tenon/value.hpp: the base of tenon.hpp: the library's table, errors as exceptions, and values.
 #pragma once
 
 #if !(__cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L))
@@ -22,8 +22,8 @@
 
 namespace tenon {
 
-/// The library's table. Throws std::runtime_error when the library is older than this header: its table ends before the
-/// functions that are called here.
+/// The library's table. Throws std::runtime_error when the library is older than this header, because its table then
+/// lacks functions that are called here.
 inline const tenon_api& api() {
   static const tenon_api* const table = [] {
     const tenon_api* const found = tenon_get_api(TENON_API_VERSION);
@@ -38,11 +38,10 @@ inline const tenon_api& api() {
 inline tenon_str as_str(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string as_string(tenon_str text) { return std::string(text.data, text.size); }
 
-/// Where the lines go that providers log; see tenon_api::log_set. Null drops them.
+/// Sets the function that receives the log lines of providers and runtime; see tenon_api::log_set. Null drops them.
 inline void set_log(tenon_log_fn fn, void* context = nullptr) { api().log_set(fn, context); }
 
-/// A failure. `kind` is one of TENON_ERROR_x and `code` a tenon_status; `where` names the node, file or
-/// provider.
+/// A failure. `kind` is a TENON_ERROR_x, `code` a tenon_status; `where` names the node, file or provider.
 class Error : public std::exception {
  public:
   Error(uint32_t kind, tenon_status code, std::string where, std::string message)
@@ -63,7 +62,7 @@ class Error : public std::exception {
 
 namespace detail {
 
-/// A tenon_error to hand out, turned into tenon::Error when the call failed.
+/// A tenon_error for one call of the C API; throws it as tenon::Error when the call failed.
 class Check {
  public:
   Check() { error_.struct_size = sizeof error_; }
@@ -97,7 +96,7 @@ inline std::string take_text(tenon_text* text) {
 
 }  // namespace detail
 
-/// The element type of a C++ type. float16, bfloat16 and the smaller ones travel as raw bytes (Value::raw).
+/// The element type of a C++ type. C++ has no type for float16, bfloat16 and smaller ones: use Value::raw.
 template <class T>
 constexpr uint32_t element_type_of() {
   if constexpr (std::is_same_v<T, float>)
@@ -124,7 +123,7 @@ constexpr uint32_t element_type_of() {
     static_assert(!sizeof(T), "no element type for this C++ type");
 }
 
-/// A counted reference to a tensor, sequence, optional or map; empty when default-made.
+/// A counted reference to a tensor, sequence, optional or map; empty when default-constructed.
 class Value {
  public:
   Value() = default;
@@ -146,7 +145,7 @@ class Value {
     if (value_) api().value_release(value_);
   }
 
-  /// A tensor of its own memory, 64-byte aligned, not initialised.
+  /// A tensor with new memory, 64-byte aligned, not initialised.
   static Value empty_tensor(uint32_t dtype, std::span<const int64_t> dims) {
     detail::Check check;
     tenon_value* value = nullptr;
@@ -155,14 +154,14 @@ class Value {
                                   check.out()));
     return adopt(value);
   }
-  /// A copy of `elements`, which must be as many as dims say.
+  /// A copy of `elements`. Throws Error when their number is not the product of `dims`.
   template <class T>
   static Value tensor(const std::vector<int64_t>& dims, std::span<const T> elements) {
     Value out = empty_tensor(element_type_of<T>(), dims);
     std::span<T> data = out.mutable_data<T>();
     if (data.size() != elements.size())
       throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::tensor",
-                  "dims ask for " + std::to_string(data.size()) + " elements, given are " +
+                  "dims require " + std::to_string(data.size()) + " elements, but the caller gave " +
                       std::to_string(elements.size()));
     if (!elements.empty()) std::memcpy(data.data(), elements.data(), elements.size_bytes());
     return out;
@@ -171,7 +170,7 @@ class Value {
   static Value tensor(const std::vector<int64_t>& dims, std::initializer_list<T> elements) {
     return tensor<T>(dims, std::span<const T>(elements.begin(), elements.size()));
   }
-  /// Refers to memory that must outlive every count of the value.
+  /// Refers to the memory of `elements`, which must outlive every count of the value.
   template <class T>
   static Value view(const std::vector<int64_t>& dims, std::span<const T> elements) {
     tenon_tensor tensor{};
@@ -212,7 +211,7 @@ class Value {
     return adopt(element);
   }
 
-  /// The tensor's description; borrowed from this value.
+  /// The tensor's description, borrowed from this value. Throws Error when this is not a tensor.
   tenon_tensor describe() const {
     tenon_tensor tensor{};
     detail::Check check;
@@ -230,6 +229,7 @@ class Value {
     for (uint32_t i = 0; i < tensor.rank; ++i) count *= static_cast<uint64_t>(tensor.dims[i]);
     return count;
   }
+  /// The elements, borrowed from this value. Throws Error when the element type is not that of T.
   template <class T>
   std::span<const T> data() const {
     tenon_tensor tensor = typed<T>();
@@ -244,11 +244,12 @@ class Value {
     tenon_tensor tensor = describe();
     return {static_cast<const std::byte*>(tensor.data), tensor.byte_size};
   }
-  /// The bytes to write to, for element types that C++ has none for. The value must be this program's own.
+  /// Writable bytes, for element types without a C++ type. Only for values whose memory this program made or wrapped.
   std::span<std::byte> mutable_raw() {
     tenon_tensor tensor = describe();
     return {static_cast<std::byte*>(tensor.data), tensor.byte_size};
   }
+  /// Element `index` of a string tensor, borrowed from this value. The index is not checked.
   std::string_view string_at(uint64_t index) const {
     tenon_tensor tensor = describe();
     const char* bytes = static_cast<const char*>(tensor.data);
@@ -262,7 +263,8 @@ class Value {
     tenon_tensor tensor = describe();
     if (tensor.dtype != element_type_of<std::remove_const_t<T>>())
       throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::data",
-                  "the tensor has element type " + std::to_string(tensor.dtype) + ", asked was " +
+                  "the tensor has element type " + std::to_string(tensor.dtype) +
+                      ", but the caller asks for " +
                       std::to_string(element_type_of<std::remove_const_t<T>>()));
     return tensor;
   }

@@ -29,7 +29,7 @@ inline void zip(const float* a, int64_t a_step, const float* b, int64_t b_step, 
   }
 }
 
-// NaN wins, as ONNX's Max and Min have it.
+// NaN wins, as in ONNX's Max and Min.
 inline float larger(float a, float b) { return a != a ? a : select(a > b, a, b); }
 inline float smaller(float a, float b) { return a != a ? a : select(a < b, a, b); }
 

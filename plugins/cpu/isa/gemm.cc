@@ -1,5 +1,4 @@
-// Matrix products by Eigen, whose namespace carries the name of the instruction set here (see
-// CMakeLists.txt).
+// Matrix products by Eigen. Its namespace is renamed for each instruction set (see CMakeLists.txt).
 #include <Eigen/Core>
 
 #include "isa/packing.h"
@@ -45,7 +44,7 @@ void gemm(const Gemm<T>& g) {
 
 template <class T>
 Blocks blocks(int64_t m, int64_t n, int64_t k) {
-  // Row-major results are computed transposed, so that m and n change places.
+  // Eigen computes row-major results transposed, so it swaps m and n.
   const Eigen::internal::gemm_blocking_space<Eigen::RowMajor, T, T, Eigen::Dynamic, Eigen::Dynamic,
                                              Eigen::Dynamic>
       space(m, n, k, 1, true);
@@ -57,7 +56,7 @@ Blocks blocks(int64_t m, int64_t n, int64_t k) {
   return out;
 }
 
-/// Eigen's blocks in the caller's memory.
+/// Places Eigen's blocks in the caller's memory.
 template <class T>
 struct Room : Eigen::internal::level3_blocking<T, T> {
   Room(const Blocks& blocks, void* memory) {

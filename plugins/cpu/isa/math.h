@@ -1,6 +1,5 @@
-// float32 functions without branches, calls or integer conversions, so that loops over them become vector
-// code. Polynomials are our own least-maximum fits; errors are stated in units in the last place (ulp) of the
-// result.
+// float32 functions without branches, calls or integer conversions, so that loops over them vectorise. The
+// polynomials are our own minimax fits. Errors are in units in the last place (ulp) of the result.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +12,11 @@ static inline float from_bits(uint32_t bits) { return __builtin_bit_cast(float, 
 static inline uint32_t to_bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 static inline float select(bool c, float a, float b) { return c ? a : b; }
 
-/// e^x, 1 ulp; subnormal results, infinities and NaN are right.
+/// e^x, 1 ulp. Subnormal results, infinities and NaN are correct.
 static inline float fast_exp(float x) {
   float clamped = select(x > 89.0f, 89.0f, x);
   clamped = select(clamped < -104.0f, -104.0f, clamped);
-  // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits.
+  // Adding 1.5 * 2^23 rounds to an integer, which then sits in the low bits.
   const float magic = 12582912.0f;
   const float shifted = clamped * 1.44269504f + magic;
   const float n = shifted - magic;
@@ -28,7 +27,7 @@ static inline float fast_exp(float x) {
   p = p * r + 0.16666573f;
   p = p * r + 0.5f;
   p = p * r * r + r + 1.0f;
-  // 2^n in two factors: n reaches beyond the exponents of float at both ends.
+  // 2^n as two factors, because n exceeds the exponent range of float at both ends.
   const uint32_t whole = to_bits(shifted) - to_bits(magic);
   const uint32_t half = static_cast<uint32_t>(static_cast<int32_t>(whole) >> 1);
   return p * from_bits((half + 127u) << 23) * from_bits((whole - half + 127u) << 23);

@@ -1,6 +1,5 @@
-// How the files of isa/ hang together: each fills its part of the table of the instruction set that it is
-// compiled for. Functions in them are static or in the namespace below, so that no two instruction sets share
-// a symbol.
+// Each file of isa/ fills its part of the table, once per instruction set. Its functions are static or in the
+// namespace below, so that instruction sets share no symbol.
 #pragma once
 
 #include "isa/table.h"

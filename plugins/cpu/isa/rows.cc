@@ -1,6 +1,5 @@
-// Reductions over one row. Partial results are kept in kLanes lanes, so that the loops become vector code
-// without leave to reorder sums; the order is the same on every instruction set and for any number of
-// threads.
+// Reductions over one row. Partial results are kept in kLanes lanes, so that loops vectorise without
+// reordering sums. The order is the same on every instruction set and for any number of threads.
 #include "isa/math.h"
 
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
@@ -22,7 +21,7 @@ inline float fold(const Lanes& lanes, F f) {
   return part[0];
 }
 
-/// f over step(accumulator, i) for i in [0, n), starting at `start`.
+/// Folds with f the values of step(accumulator, i) for i in [0, n), starting at `start`.
 template <class Step, class F>
 inline float reduce(int64_t n, float start, Step step, F f) {
   Lanes lanes;

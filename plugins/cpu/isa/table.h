@@ -1,14 +1,14 @@
-// The hot loops over float32, compiled once per instruction set. No function here allocates (but Eigen's
-// packing buffers in gemm), starts a thread or reports an error. Arrays need no alignment and do not overlap
-// unless they are the same.
+// The hot float32 loops, compiled once per instruction set. They start no threads, report no errors and,
+// except for Eigen's packing buffers in gemm, allocate nothing. Arrays need no alignment, and are the same or
+// do not overlap.
 #pragma once
 
 #include <cstdint>
 
 namespace tenon::cpu::isa {
 
-/// c[m, n] = a[m, k] * b[k, n], plus c when `accumulate`. Row-major; `ld` is the distance between rows as
-/// stored; a transposed operand is stored as [k, m] or [n, k].
+/// c[m, n] = a[m, k] * b[k, n], plus c when `accumulate`. Row-major; `ld` is the distance between stored
+/// rows. A transposed operand is stored as [k, m] or [n, k].
 template <class T>
 struct Gemm {
   int64_t m, n, k;
@@ -23,9 +23,9 @@ struct Gemm {
   bool accumulate;
 };
 
-/// Element by element, y may be x.
+/// Element by element; y may be x.
 using Unary = void (*)(const float* x, float* y, int64_t n);
-/// A step is 1, or 0 for one element that stands for all. y may be a or b.
+/// A step is 1, or 0 to use one element for all. y may be a or b.
 using Binary = void (*)(const float* a, int64_t a_step, const float* b, int64_t b_step, float* y, int64_t n);
 
 struct Table {
@@ -39,7 +39,7 @@ struct Table {
   float (*dot)(const float* a, const float* b, int64_t n);
   float (*sum)(const float* x, int64_t n);
   float (*sum_of_squares)(const float* x, int64_t n);
-  float (*max_of)(const float* x, int64_t n);  // n > 0; a NaN is ignored unless it is first
+  float (*max_of)(const float* x, int64_t n);  // n > 0; ignores NaN unless it is x[0]
   float (*min_of)(const float* x, int64_t n);
 
   /// One row of n > 0 elements; y may be x.

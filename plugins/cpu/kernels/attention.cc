@@ -6,16 +6,15 @@ namespace {
 
 constexpr auto kTypes = kFloatTypes;
 
-/// One signature.
 struct AttentionState {
   AttentionShape shape;
-  int64_t past = 0;           // keys of the cache before this call
+  int64_t past = 0;           // keys in the cache before this call
   bool heads_inside = false;  // rank 3
 };
 
-// Q, K, V of rank 3 (heads inside the last dim) or 4, a mask that broadcasts to [batch, heads, queries,
-// keys], a cache of earlier keys and values, or the number of valid keys of each sequence in a cache that is
-// K and V already.
+// Q, K and V have rank 3 (heads inside the last dim) or 4. The mask broadcasts to [batch, heads, queries,
+// keys]. Earlier keys and values are a past input; or K and V are the whole cache, with the number of valid
+// keys of each sequence as an input.
 class Attention {
  public:
   using State = AttentionState;
@@ -29,10 +28,10 @@ class Attention {
         .input(5, kTypes)
         .input(6, TypeList<int64_t>())
         .that(n.input(1).dtype() == n.input(0).dtype() && n.input(2).dtype() == n.input(0).dtype(),
-              TENON_REJECT_TYPE, "Q, K and V are of different types")
+              TENON_REJECT_TYPE, "Q, K and V have different types")
         .attr_is("qk_matmul_output_mode", {0, 1, 2, 3})
         .that(n.has_input(4) == n.has_input(5), TENON_REJECT_OTHER,
-              "past_key and past_value belong together");
+              "past_key and past_value must be given together");
   }
 
   explicit Attention(const NodeView& n)
@@ -63,7 +62,7 @@ class Attention {
       a.heads = q[1], a.kv_heads = k[1], a.queries = q[2], a.keys = k[2], a.size = q[3], a.value_size = v[3];
     }
     require(a.kv_heads > 0 && a.heads % a.kv_heads == 0, TENON_INVALID_ARGUMENT, a.heads,
-            " heads of Q share ", a.kv_heads, " of K and V");
+            " heads of Q are not a multiple of the ", a.kv_heads, " heads of K and V");
     add_past(p, s);
     check_mask(p, a);
     p.set_output(0, s.heads_inside ? Dims{a.batch, a.queries, a.heads * a.value_size}
@@ -79,7 +78,7 @@ class Attention {
   }
 
  private:
-  /// Keys that a query sees to one side; -1: all. A window wider than any tensor sees all of them.
+  /// The number of keys that a query sees on one side; -1: all. Larger sizes than any tensor become -1.
   static int64_t window_size(const NodeView& n, std::string_view name) {
     const int64_t size = n.attr_i(name, -1);
     return size < (int64_t{1} << 48) ? std::max<int64_t>(size, -1) : -1;
@@ -149,7 +148,7 @@ class Attention {
     if constexpr (!std::is_same_v<T, C>) store_float<T>(ctx, from, to);
   }
 
-  /// K or V (`input` 1 or 2) with the cache before it, as output `input` wants it, if anybody does.
+  /// K or V (`input` 1 or 2) with the past before it. Also writes output `input`, if used.
   template <class T, class C>
   static Heads<const C> keys(const Context& ctx, const State& s, int input, int64_t size) {
     const AttentionShape& a = s.shape;
@@ -179,7 +178,7 @@ class Attention {
   template <class C>
   auto make_bias(const Context& ctx, const State& s) const {
     const TensorView mask = ctx.input(3);
-    std::array<int64_t, 3> steps{};  // of batch, head, query in the mask
+    std::array<int64_t, 3> steps{};  // for batch, head, query
     if (mask.present()) {
       int64_t step = mask.dims().back();
       for (int d = mask.rank() - 2, i = 2; d >= 0; --d, --i) {
@@ -189,12 +188,12 @@ class Attention {
     }
     const int64_t* valid = ctx.has_input(6) ? ctx.input(6).data<int64_t>() : nullptr;
     for (int64_t b = 0; valid != nullptr && b < s.shape.batch; ++b)
-      require(valid[b] >= 0 && valid[b] <= s.shape.keys, TENON_OUT_OF_RANGE, "sequence ", b,
-              " is said to have ", valid[b], " valid keys of ", s.shape.keys);
+      require(valid[b] >= 0 && valid[b] <= s.shape.keys, TENON_OUT_OF_RANGE, "nonpad_kv_seqlen of sequence ",
+              b, " is ", valid[b], ", outside [0, ", s.shape.keys, "]");
     return [this, &s, mask, steps, valid](int64_t b, int64_t h, int64_t i, C* row) {
       const int64_t keys = s.shape.keys;
       const int64_t position = i + (valid != nullptr && s.past == 0 ? valid[b] - s.shape.queries : s.past);
-      // The keys that may be seen at all are [begin, end).
+      // The query may see keys in [begin, end).
       int64_t begin = 0, end = keys;
       if (causal_) end = std::min(end, position + 1);
       if (left_ >= 0) begin = std::max(begin, position - left_);
@@ -223,7 +222,7 @@ class Attention {
           bias = values[k] ? 0 : -kInfinity<C>;
         else
           bias = static_cast<C>(static_cast<Compute<M>>(values[k]));
-        // Where nothing may be seen, a score that is infinite must not become NaN.
+        // A masked key stays -infinity, also when its score is +infinity: their sum would be NaN.
         row[k] = bias == -kInfinity<C> ? bias : row[k] + bias;
         any = any || bias != -kInfinity<C>;
       }

@@ -6,8 +6,8 @@ namespace tenon::cpu {
 namespace {
 
 // Y = (X - mean) / sqrt(var + epsilon) * scale + B for each channel. In training mode mean and variance are
-// the batch's, and outputs 1 and 2 are the running ones. Before version 9, spatial = 0 means one mean per
-// activation.
+// those of the batch, and outputs 1 and 2 are the running ones. Before version 9, spatial = 0 gives each
+// activation its own mean.
 class BatchNormalization {
  public:
   explicit BatchNormalization(const NodeView& n)
@@ -18,7 +18,7 @@ class BatchNormalization {
   static Support supports(const NodeView& n) {
     Check check(n);
     for (int i = 0; i < 5; ++i) check.input(i, kFloatTypes);
-    // Versions 1 and 6 have is_test, 7 and 9 tell training by the number of outputs.
+    // Versions 1 and 6 have is_test; 7 and 9 are in training when there is more than one output.
     const bool old = n.since_version() < 14;
     return check.that(!old || n.output_count() == 1, TENON_REJECT_ATTRIBUTE,
                       "training with more than one output is not supported before version 14");
@@ -97,7 +97,7 @@ class BatchNormalization {
   bool training_, spatial_;
 };
 
-// Before version 9 the parameters may have an element for each activation.
+// Before version 9 the parameters may have one element per activation.
 TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization", .until = 8,
              .contract = "X: any; scale: any; B: = scale; mean: = scale; var: = scale")
 TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization", .since = 9,

@@ -6,7 +6,7 @@ namespace {
 
 constexpr auto kTypes = kNumericTypes + kBoolType;
 
-// 1 with the probability that the input gives for each element.
+// Draws 1 with the probability given for each element, else 0.
 class Bernoulli {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloatTypes).output(0, kTypes); }
@@ -22,8 +22,8 @@ class Bernoulli {
       dispatch(kFloatTypes, in.dtype(),
                [&]<class T>() { p = static_cast<double>(static_cast<Compute<T>>(in.data<T>()[i])); });
       require(p >= 0 && p <= 1, TENON_INVALID_ARGUMENT, "element ", i, " is ", p,
-              ", which is no probability");
-      // The draw decides about the rarer outcome, as NumPy's does.
+              ", which is not a probability");
+      // Compares on the side of the rarer outcome, as NumPy does.
       const double u = stream.uniform();
       const bool hit = p <= 0.5 ? u > 1 - p : u <= p;
       dispatch(kTypes, out.dtype(), [&]<class T>() { out.data<T>()[i] = static_cast<T>(hit ? 1 : 0); });

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// A shift by a negative number, or by as many bits as there are, leaves the sign alone.
+// A negative shift, or one by all bits or more, gives 0; to the right, -1 for a negative number.
 struct BitShiftOp {
   static constexpr auto kTypes = kIntTypes;
   static Support check(const NodeView& n) { return Check(n).attr_is("direction", {"LEFT", "RIGHT"}); }

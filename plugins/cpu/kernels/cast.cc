@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Before opset 6 the target was the name of an element type.
+// Before opset 6 the target was a type name.
 uint32_t target_type(const NodeView& n) {
   if (n.since_version() >= 6) return static_cast<uint32_t>(n.attr_i("to"));
   std::string name = n.attr_s("to");
@@ -49,7 +49,7 @@ struct Cast {
 };
 TENON_KERNEL(Cast, .op_type = "Cast", .contract = "input: any")
 
-// The target is the type of the second input.
+// The target is the element type of the second input.
 struct CastLike {
   static Support supports(const NodeView& n) {
     cast_rules(n);

@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// One channel: `past` (k - 1 elements, zeros when null), then `x`. Element i of what they are together.
+/// One channel: `past` (k - 1 elements, zeros when null), then `x`. Gives element i of both.
 template <class T>
 struct Line {
   const T *past, *x;
@@ -16,7 +16,8 @@ struct Line {
   }
 };
 
-// Each channel by its own window over what has come so far; the last elements are the state of the next call.
+// Convolves each channel with its own kernel over the past elements. The last ones become the next call's
+// state.
 class CausalConvWithState {
  public:
   static Support supports(const NodeView& n) {
@@ -29,7 +30,7 @@ class CausalConvWithState {
 
   void prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), w = p.input(1).dims();
-    require(w[2] > 0, TENON_INVALID_ARGUMENT, "the windows of shape ", w, " are empty");
+    require(w[2] > 0, TENON_INVALID_ARGUMENT, "the weights of shape ", w, " are empty");
     require(!p.has_input(3) || p.input(3).dim(2) == w[2] - 1, TENON_INVALID_ARGUMENT, "past_state of shape ",
             p.input(3).dims(), " for windows of ", w[2], " elements");
     p.set_output(0, x);

@@ -3,8 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Bounds were attributes before opset 11; since then they are inputs, either of which may be missing. Where
-// they cross, the upper one wins.
+// Bounds were attributes before opset 11 and are optional inputs since. When min > max, the result is max.
 struct Clip {
   static constexpr auto kTypes = kNumericTypes;
   static Support supports(const NodeView& n) { return Check(n).needs_input(0).inputs(0, kTypes); }

@@ -6,12 +6,12 @@ namespace {
 
 constexpr auto kTypes = kNumericTypes + kBoolType + kComplexTypes;
 
-// Adds blocks back to where a sliding window took them: [N, C * block, windows] to [N, C, image...].
+// Adds blocks back where a sliding window took them: [N, C * block, windows] to [N, C, image...].
 class Col2Im {
  public:
   struct State {
-    int64_t plane = 1;             // elements of an image's channel
-    std::vector<int64_t> targets;  // where (tap, window) goes in it, or -1 for the padding
+    int64_t plane = 1;             // elements of one channel of an image
+    std::vector<int64_t> targets;  // offset in the plane for each (tap, window); -1: in the padding
   };
   static constexpr int shape_inputs[] = {1, 2};
   static Support supports(const NodeView& n) { return Check(n).input(0, kTypes).rank(0, 3, 3); }
@@ -36,7 +36,7 @@ class Col2Im {
     out.insert(out.end(), image.begin(), image.end());
     p.set_output(0, out);
     if (element_count(out) == 0) return s;
-    require_tables(p, checked_mul(taps, windows, "the input"), sizeof(int64_t), "the places of the blocks");
+    require_tables(p, checked_mul(taps, windows, "the input"), sizeof(int64_t), "the offsets of the blocks");
     s.targets = target_offsets(p, window, taps, windows);
     return s;
   }
@@ -70,7 +70,7 @@ class Col2Im {
                        }
                      });
   }
-  // Integers wrap around; of bools the sum is "or".
+  // Integers wrap around. For bool the sum is "or".
   template <class C>
   static void add(C& to, C value) {
     if constexpr (std::is_integral_v<C>)

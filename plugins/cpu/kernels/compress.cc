@@ -25,7 +25,8 @@ class Compress {
     Dims kept;
     for (int64_t i = 0; i < condition.size(); ++i) {
       if (condition.data<uint8_t>()[i] == 0) continue;
-      require(i < at.axis, TENON_OUT_OF_RANGE, "the condition keeps element ", i, " of ", at.axis);
+      require(i < at.axis, TENON_OUT_OF_RANGE, "the condition selects element ", i, ", but the axis has ",
+              at.axis, " elements");
       kept.push_back(i);
     }
     dims[axis] = static_cast<int64_t>(kept.size());

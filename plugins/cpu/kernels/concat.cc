@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// The axis was optional, by default 1, before opset 4.
+// Before opset 4 the axis was optional, by default 1.
 struct Concat {
   explicit Concat(const NodeView& n)
       : axis_(n.since_version() < 4 ? n.attr_i("axis", 1) : n.attr_i("axis")) {}

@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Along an axis that the tensors have, or along a new one.
+// Along an axis of the tensors, or along a new one.
 class ConcatFromSequence {
  public:
   explicit ConcatFromSequence(const NodeView& n)
@@ -21,7 +21,7 @@ class ConcatFromSequence {
     const int axis = normalize_axis(axis_, first.rank() + (new_axis_ ? 1 : 0));
     const Dims dims = output_dims(tensors, axis);
     if (first.dtype() != TENON_STRING) ctx.alloc_output(0, dims);
-    // The dims behind the axis are the same for all, and so are those before it.
+    // The dims after the axis are the same for all tensors, and so are those before it.
     const int64_t outer = count_between(dims, 0, axis);
     BlockWriter writer(ctx, 0, dims, first.dtype());
     for (int64_t o = 0; o < outer; ++o)

@@ -11,7 +11,7 @@ class ConstantOfShape {
     const TensorView value = node.attr_tensor("value");
     if (!value.present()) return;
     require(value.size() == 1 && value.dtype() != TENON_STRING, TENON_INVALID_ARGUMENT, "value has ",
-            value.size(), " elements, one is needed");
+            value.size(), " elements; it must have one");
     std::memcpy(value_, value.bytes(), static_cast<size_t>(value.byte_size()));
   }
 
@@ -38,7 +38,7 @@ class ConstantOfShape {
   }
 
  private:
-  alignas(16) unsigned char value_[16] = {};  // float32 0 without the attribute
+  alignas(16) unsigned char value_[16] = {};  // without the attribute float32 0
 };
 
 TENON_KERNEL(ConstantOfShape, .op_type = "ConstantOfShape", .since = 9, .contract = "input: rank 1 @size")

@@ -5,13 +5,13 @@
 namespace tenon::cpu {
 namespace {
 
-// Columns of a block are laid out for one product at a time; this many bytes stay in the second-level cache.
+// Columns are laid out in blocks of this many bytes, one product each, to stay in the second-level cache.
 constexpr int64_t kBlockBytes = 256 << 10;
 
 struct ConvState {
   std::vector<WindowDim> window;
   int64_t batch = 0, groups = 1;
-  int64_t in_channels = 0, out_channels = 0;  // of a group
+  int64_t in_channels = 0, out_channels = 0;  // per group
   int64_t in_plane = 1, out_plane = 1, taps = 1;
   bool pointwise = false, depthwise = false;
 };
@@ -91,7 +91,7 @@ struct Conv {
     }
   }
 
-  // The input is the column matrix already.
+  // For a plain kernel of one tap: the input is already the column matrix.
   template <class T>
   static void pointwise(const Context& ctx, const State& s, const ConvData<T>& data) {
     gemm_batch<T>(ctx, s.batch * s.groups, [&](int64_t i) {
@@ -142,7 +142,8 @@ struct Conv {
                      });
   }
 
-  // One input channel per group, one or two spatial dims: each output plane is a sum of shifted input planes.
+  // For one input channel per group and one or two spatial dims: output planes are sums of shifted input
+  // planes.
   template <class T>
   static void each_plane(const Context& ctx, const State& s, const ConvData<T>& data) {
     const WindowDim line = s.window.back(), column = s.window.size() == 2 ? s.window.front() : WindowDim();
@@ -171,7 +172,7 @@ struct Conv {
                        decltype(isa::Table::axpy) axpy) {
     for (int64_t u = 0; u < line.kernel; ++u) {
       const int64_t shift = u * line.dilation - line.pad_begin;
-      // Positions o with 0 <= o * stride + shift < in.
+      // Positions [first, last) have 0 <= o * stride + shift < in.
       const int64_t first = shift >= 0 ? 0 : (-shift + line.stride - 1) / line.stride;
       const int64_t last =
           line.in <= shift ? 0 : std::min(line.out, (line.in - shift + line.stride - 1) / line.stride);

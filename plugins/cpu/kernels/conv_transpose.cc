@@ -8,12 +8,12 @@
 namespace tenon::cpu {
 namespace {
 
-// Each input element adds its weights to the output window that it stands for: a product with the transposed
-// weights gives the columns, which are then added where they belong.
+// A product with the transposed weights gives one output window per input element, as a column. The columns
+// are then added up.
 class ConvTranspose {
  public:
   struct State {
-    std::vector<WindowDim> window;  // `in` is the output's dim: the walk is that of the convolution undone
+    std::vector<WindowDim> window;  // of the reverse convolution: `in` is the output's dim
   };
 
   explicit ConvTranspose(const NodeView& n)
@@ -88,7 +88,7 @@ class ConvTranspose {
     w.pad_end = at(pads_, d + n, 0);
     const int64_t extra = at(output_padding_, d, 0);
     require(w.kernel == taps && taps > 0 && w.stride > 0 && w.dilation > 0, TENON_INVALID_ARGUMENT,
-            "kernel_shape must be that of the weights, kernel, strides and dilations positive");
+            "kernel_shape must match the weights; kernel, strides and dilations must be positive");
     require(w.pad_begin >= 0 && w.pad_end >= 0 && extra >= 0, TENON_INVALID_ARGUMENT,
             "pads and output_padding must not be negative");
     const int64_t reach = checked_add(checked_mul(taps - 1, w.dilation, kWhat), 1, kWhat);
@@ -98,8 +98,8 @@ class ConvTranspose {
     if (output_shape_.empty() && !same) {
       w.in = full - checked_add(w.pad_begin, w.pad_end, kWhat);
     } else {
-      // output_shape may name all dims or the spatial ones only. SAME gives a stride for each element of the input,
-      // and less where kernel and output_padding are shorter than the stride: then there is nothing to cut off.
+      // output_shape has all dims or the spatial ones. SAME gives one stride per input element, or less where
+      // kernel and output_padding are shorter than the stride: then nothing is cut off.
       w.in = output_shape_.empty() ? std::max<int64_t>(0, std::min(full, checked_mul(in, w.stride, kWhat)))
                                    : output_shape_[output_shape_.size() - n + d];
       require(w.in >= 0, TENON_INVALID_ARGUMENT, "output dim ", d, " would be ", w.in);
@@ -136,7 +136,7 @@ class ConvTranspose {
     }
   }
 
-  /// Adds each element of a line of columns to where its window put it; `plane` is one channel of the output.
+  /// Adds the columns of one output channel to its `plane`.
   template <class T>
   static void add_columns(const Context& ctx, const State& s, const T* columns, int64_t taps,
                           int64_t in_plane, T* plane) {
@@ -146,7 +146,7 @@ class ConvTranspose {
     int64_t tap[TENON_EP_MAX_RANK] = {};
     for (int64_t t = 0; t < taps; ++t) {
       ctx.check_cancelled();
-      // Positions i of a line with 0 <= i * stride + shift < in.
+      // Positions [first, last) of a line have 0 <= i * stride + shift < in.
       const int64_t shift = tap[rank - 1] * line.dilation - line.pad_begin;
       const int64_t first = shift >= 0 ? 0 : ceil_div(-shift, line.stride);
       const int64_t last = line.in <= shift ? 0 : std::min(line.out, ceil_div(line.in - shift, line.stride));

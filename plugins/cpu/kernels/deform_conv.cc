@@ -14,8 +14,8 @@ struct DeformState {
   int64_t taps = 1, points = 1;
 };
 
-// Convolution over two dims whose taps are moved by offsets [N, groups * taps * 2, out...] (y, x) and
-// weighted by a mask [N, groups * taps, out...].
+// Convolution over two dims. Offsets [N, groups * taps * 2, out...] (y, x) move the taps; a mask [N, groups *
+// taps, out...] weights them.
 class DeformConv {
  public:
   using State = DeformState;
@@ -90,7 +90,7 @@ class DeformConv {
           for (int64_t row = begin; row < end; ++row) {
             ctx.check_cancelled();
             const int64_t channel = row / s.taps, tap = row % s.taps;
-            const int64_t place = channel / per_group * s.taps + tap;  // of the tap among the offset groups'
+            const int64_t place = channel / per_group * s.taps + tap;  // of the tap, in the offset groups
             const C *dy = offset + place * 2 * s.points, *dx = dy + s.points;
             const int64_t ky = tap / s.window[1].kernel, kx = tap % s.window[1].kernel;
             for (int64_t i = 0; i < s.points; ++i) {

@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Both are a transposition of a six-dimensional view.
+// Both transpose a six-dimensional view.
 class DepthToSpace {
  public:
   explicit DepthToSpace(const NodeView& node)
@@ -19,7 +19,7 @@ class DepthToSpace {
   State prepare(PrepareContext& p) const {
     const TensorView in = p.input(0);
     const int64_t b = block_, blocks = checked_mul(b, b, "the block"), h = in.dim(2), w = in.dim(3);
-    require(in.dim(1) % blocks == 0, TENON_INVALID_ARGUMENT, in.dim(1), " channels are no multiple of ",
+    require(in.dim(1) % blocks == 0, TENON_INVALID_ARGUMENT, in.dim(1), " channels are not a multiple of ",
             blocks);
     const int64_t c = in.dim(1) / blocks, plane = h * w;
     const int64_t channel = crd_ ? b * b * plane : plane, row = crd_ ? b * plane : b * c * plane,

@@ -24,7 +24,7 @@ class DequantizeLinear {
                                  zeros = as_floats(ctx, ctx.input(2), ctx.input(1).size());
     dispatch(kQuantizedTypes, x.dtype(), [&]<class Q>() {
       dispatch(kFloatTypes, y.dtype(), [&]<class T>() {
-        // Differences of int32 do not fit a float.
+        // Differences of int32 do not fit into float.
         using D = std::conditional_t<std::is_same_v<Q, int32_t>, double, float>;
         const void* in = x.bytes();
         T* out = y.data<T>();

@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Elimination with the largest element of the column as pivot, in double. Destroys the matrix.
+// Gaussian elimination in double, with the largest element of the column as pivot. Overwrites the matrix.
 double determinant(const Context& ctx, std::span<double> a, int64_t n) {
   double result = 1;
   const auto at = [&](int64_t row, int64_t column) -> double& {

@@ -8,16 +8,15 @@ namespace {
 
 constexpr auto kTypes = kFloatTypes;
 
-/// One signature: the signal's shape around the axis, and the tables. The last dim, of 1 or 2 numbers, is not
-/// part of `at`.
+/// `at` describes the dims around the axis, without the last dim of 1 or 2 numbers.
 struct DftState {
   Around at;
   int64_t in_parts = 1, out_parts = 2, out_axis = 1;
   std::shared_ptr<const Fft> fft;
 };
 
-// X [..., 1 or 2]. One-sided: half of a real signal's spectrum goes out, or comes in when `inverse`, and then
-// the signal that goes out is real.
+// X is [..., 1 or 2]. One-sided transforms give half of a real signal's spectrum, or when `inverse` take that
+// half and give a real signal.
 class Dft {
  public:
   using State = DftState;
@@ -38,7 +37,7 @@ class Dft {
     const int64_t asked = axis_is_input_ && p.has_input(2) ? p.input(2).to_dims()[0] : axis_;
     const int axis = normalize_axis(asked, static_cast<int>(x.size()));
     require(axis + 1 < static_cast<int>(x.size()), TENON_INVALID_ARGUMENT, "axis ", asked,
-            " of a signal of shape ", x, " is that of the real and imaginary parts");
+            " of a signal of shape ", x, " holds the real and imaginary parts");
     State s;
     s.at = around(x.first(x.size() - 1), axis);
     s.in_parts = x.back();
@@ -78,7 +77,7 @@ class Dft {
   }
 
  private:
-  /// Cut or filled up with zeros to the length; the missing half of a one-sided spectrum is its mirror image.
+  /// Cuts or zero-pads the input to the length. Mirrors a one-sided spectrum to get its missing half.
   template <class T>
   void load(const T* in, const State& s, std::span<Fft::Complex> line) const {
     const int64_t n = s.fft->size(), step = s.at.inner * s.in_parts;

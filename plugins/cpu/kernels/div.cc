@@ -3,8 +3,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Integers are divided towards zero. Where C++ leaves the quotient undefined (a zero divisor, the lowest
-// number by -1) the result is 0 and the lowest number.
+// Integers are divided towards zero. Where C++ leaves the quotient undefined, a zero divisor gives 0 and the
+// lowest number divided by -1 gives itself.
 struct DivOp {
   static constexpr auto kTypes = kNumericTypes;
   static constexpr auto kVector = &isa::Table::div;

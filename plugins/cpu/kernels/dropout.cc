@@ -7,15 +7,16 @@ namespace {
 
 constexpr auto kTypes = kFloatTypes + kFloat8Types;
 
-// At inference the input passes. In training mode (version 12 and later, input 2) elements are dropped with
-// probability `ratio` and the others scaled up; the seed makes that repeatable.
+// In inference, copies the input. In training mode (version 12 and later, input 2) drops elements with
+// probability `ratio` and scales up the others, repeatably with a seed.
 class Dropout {
  public:
   explicit Dropout(const NodeView& n)
       : seed_(static_cast<uint64_t>(n.attr_i("seed", 0))), can_train_(n.since_version() >= 12) {}
   static Support supports(const NodeView& n) {
     return Check(n).input(0, kTypes).that(n.since_version() >= 7 || n.attr_i("is_test", 1) != 0,
-                                          TENON_REJECT_ATTRIBUTE, "is_test is 0");
+                                          TENON_REJECT_ATTRIBUTE,
+                                          "is_test is 0; training is not supported before version 12");
   }
   void prepare(PrepareContext& p) const {
     for (int i = 0; i < 2; ++i) p.set_output(i, p.input(0).dims());
@@ -44,8 +45,7 @@ class Dropout {
   }
 
  private:
-  // In [0, 1) from 53 random bits: the sequence that NumPy draws for the same seed, as ONNX's own reference
-  // does.
+  // In [0, 1) from 53 random bits: the numbers that NumPy draws for the same seed, like ONNX's reference.
   static double uniform(std::mt19937& engine) {
     const uint64_t high = engine() >> 5, low = engine() >> 6;
     return static_cast<double>(high * 67108864 + low) / 9007199254740992.0;
@@ -59,7 +59,7 @@ class Dropout {
     require(ratio >= 0 && ratio < 1, TENON_INVALID_ARGUMENT, "ratio is ", ratio, ", it must be in [0, 1)");
     return ratio;
   }
-  // The mask was of the input's type before version 10.
+  // Before version 10 the mask had the type of the input.
   static void fill_mask(const Context& ctx) {
     const OutputTensor mask = ctx.output(1);
     dispatch(kFloatTypes + kBoolType, mask.dtype(), [&]<class T>() {

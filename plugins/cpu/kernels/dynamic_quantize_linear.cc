@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// uint8 with scale and zero point from the range of the input, which is widened to hold 0.
+// uint8, with scale and zero point from the range of the input, widened to include 0.
 struct DynamicQuantizeLinear {
   static Support supports(const NodeView& n) { return Check(n).input(0, TypeList<float>()); }
   void prepare(PrepareContext& p) const {

@@ -9,25 +9,25 @@
 namespace tenon::cpu {
 namespace {
 
-/// One step of a contraction. Operands are numbered: the inputs, then what the steps make, in order.
+/// One step of a contraction. Operands are numbered: first the inputs, then the results of the steps.
 struct EinsumStep {
   size_t left = 0, right = 0;
   bool is_product = false;
   // A product: `count` times [m, k] by [k, n].
   int64_t count = 0, m = 0, n = 0, k = 0;
-  // Else elements of `left`, each the sum of those that a walk from there goes through.
+  // Otherwise elements of `left`; each is the sum over a walk that begins there.
   StridedWalk out, sum;
 
   int64_t size() const { return is_product ? element_count(std::array{count, m, n}) : out.size(); }
 };
 
-/// The steps from left to right, and the operand that is the output.
+/// The steps in order, and the number of the output operand.
 struct EinsumSteps {
   std::vector<EinsumStep> list;
   size_t result = 0;
 };
 
-// An operand on its way: its labels and dims, dense in their order.
+// An operand: its labels and dims, dense in that order.
 struct Operand {
   std::string labels;
   Dims dims;
@@ -64,8 +64,8 @@ class Contraction {
 
   static bool has(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }
 
-  // One entry per label: repeated labels become the diagonal, dims of one element that others stretch stay
-  // one.
+  // Makes labels unique and sums over those not needed. A repeated label selects the diagonal; its dims of 1
+  // broadcast.
   Operand reduced(const Operand& from, const std::string& needed) {
     std::string unique, kept;
     for (const char c : from.labels) {
@@ -82,7 +82,7 @@ class Contraction {
     return labels == from.labels ? from : gathered(from, labels, labels);
   }
 
-  // Sums over the labels of `all` that are not in `labels`. A label that `from` lacks is a dim of one.
+  // Sums over the labels of `all` that are not in `labels`. A label that `from` lacks counts as a dim of one.
   Operand gathered(const Operand& from, const std::string& labels, const std::string& all) {
     const Dims strides = strides_of(from.dims);
     Dims out_dims, out_steps, sum_dims, sum_steps;
@@ -106,14 +106,14 @@ class Contraction {
     return {labels, out_dims, add(std::move(step))};
   }
 
-  // Labels of both operands that are needed later are batches, the other common ones are summed over.
+  // Common labels that are needed later are batches; the other common labels are summed over.
   Operand product(const Operand& a, const Operand& b, const std::string& needed) {
     std::string batch, rows, columns, inner;
     for (const char c : a.labels) (!has(b.labels, c) ? rows : has(needed, c) ? batch : inner) += c;
     for (const char c : b.labels) {
       if (!has(a.labels, c)) columns += c;
     }
-    // One element is stretched to as many as the other has, and to none too.
+    // A dim of one element is stretched to the other's size, which may be 0.
     const auto size = [&](char c) { return extent(a, c) == 1 ? extent(b, c) : extent(a, c); };
     const Operand left = stretched(permuted(a, batch + rows + inner), batch + inner, size);
     const Operand right = stretched(permuted(b, batch + inner + columns), batch + inner, size);
@@ -169,7 +169,7 @@ T plus(T a, T b) {
   return a + b;
 }
 
-// The sum of what a walk from `first` on goes through.
+// The sum of the elements of a walk that begins at `first`.
 template <class T>
 T sum_of(const StridedWalk& walk, const T* first) {
   const int64_t columns = walk.dims.back(), stride = walk.strides.back(), rows = walk.size() / columns;

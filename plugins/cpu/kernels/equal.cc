@@ -18,7 +18,7 @@ struct EqualStrings {
   using State = Broadcast<2>;
   static Support supports(const NodeView& n) {
     return Check(n).that(n.input(0).dtype() == TENON_STRING && n.input(1).dtype() == TENON_STRING,
-                         TENON_REJECT_TYPE, "inputs are no strings");
+                         TENON_REJECT_TYPE, "inputs are not strings");
   }
   State prepare(PrepareContext& p) const {
     const Dims out = broadcast_dims(p.input(0).dims(), p.input(1).dims());

@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Integers, which version 9 allowed, are truncated, from float32: from 4 on the nearest number is 1.
+// Integers, which version 9 allowed, are truncated after rounding to float32, where erf(x) is 1 for x >= 4.
 struct ErfOp {
   static constexpr auto kTypes = kNumericTypes;
   static constexpr auto kVector = &isa::Table::erf;

@@ -17,7 +17,7 @@ class GatherElements {
     const int axis = normalize_axis(axis_, static_cast<int>(data.size()));
     for (size_t d = 0; d < data.size(); ++d)
       require(d == static_cast<size_t>(axis) || indices[d] <= data[d], TENON_INVALID_ARGUMENT,
-              "indices of shape ", indices, " reach beyond data of shape ", data, " in dim ", d);
+              "indices of shape ", indices, " exceed data of shape ", data, " in dim ", d);
     p.set_output(0, p.input(1).dims());
     return strides_of(p.input(0).dims());
   }

@@ -63,7 +63,7 @@ struct GemmKernel {
   }
 
  private:
-  // Without an alpha the product is added to beta * c, else it is scaled first and beta * c added to it.
+  // When alpha is 1, the product is added to beta * c. Otherwise it is scaled first, then beta * c is added.
   template <class T>
   void multiply(const Context& ctx, const State& s, const T* a, const T* b, const T* c, T* y) const {
     const bool bias_first = alpha_ == 1.0f && c != nullptr;
@@ -89,7 +89,7 @@ struct GemmKernel {
     });
   }
 
-  // Exact where the scales are 1, else through double.
+  // Exact when the scales are 1, otherwise through double.
   template <class T>
   void multiply_integers(const Context& ctx, const State& s, const T* a, const T* b, const T* c, T* y) const {
     const std::span<int64_t> bias = scratch_list<int64_t>(ctx, c == nullptr ? 0 : s.m * s.n);

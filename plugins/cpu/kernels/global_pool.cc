@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// One number for each (batch, channel): all spatial dims are one window.
+// One number for each (batch, channel): the window is the whole plane.
 template <class Reduce>
 class GlobalPool {
  public:

@@ -15,7 +15,7 @@ Mode mode_named(const std::string& name) {
   return name == "cubic" || name == "bicubic" ? Mode::kCubic : Mode::kLinear;
 }
 
-/// Mirrored at both ends until it is within [low, high].
+/// Mirrors x at both ends until it is within [low, high].
 double reflect(double x, double low, double high) {
   const double range = high - low;
   if (range <= 0) return low;
@@ -26,15 +26,15 @@ double reflect(double x, double low, double high) {
   return (std::fmod(turns, 2) == 0) == below ? low + rest : high - rest;
 }
 
-/// The elements of one axis that take part, with their weights; an index of -1 counts as zero.
+/// The elements along one axis that contribute, with their weights. Index -1 counts as zero.
 struct Taps {
   int count = 0;
   std::array<int64_t, 4> index{};
   std::array<double, 4> weight{};
 };
 
-// Any number of spatial dims: X [N, C, in...], grid [N, out..., number of dims], whose coordinates are in
-// [-1, 1] and in reversed order, x first.
+// Any number of spatial dims: X [N, C, in...], grid [N, out..., number of dims]. Coordinates are in [-1, 1],
+// in reverse order (x first).
 class GridSample {
  public:
   static Support supports(const NodeView& n) {
@@ -59,9 +59,9 @@ class GridSample {
             grid.back(), " coordinates for each point of input ", x);
     Dims out{x[0], x[1]};
     out.insert(out.end(), grid.begin() + 1, grid.end() - 1);
-    // With padding by zeros a point of an image without elements is 0; else it would be one of its elements.
+    // With zero padding a point of an image without elements is 0. The other modes need an element.
     require(padding_ == Padding::kZeros || element_count(x.subspan(2)) > 0 || element_count(out) == 0,
-            TENON_INVALID_ARGUMENT, "an image of shape ", x, " has no border to take a point from");
+            TENON_INVALID_ARGUMENT, "an image of shape ", x, " has no elements; padding_mode must be zeros");
     p.set_output(0, out);
   }
 
@@ -83,7 +83,7 @@ class GridSample {
   }
 
  private:
-  /// An element of a plane with its weight: a combination of the axes' taps.
+  /// One element of a plane with its weight, combined from one tap per axis.
   struct Sample {
     int64_t offset;
     double weight;
@@ -110,7 +110,7 @@ class GridSample {
   }
 
   double place(double normalized, double size) const {
-    // Coordinates that are no numbers are outside.
+    // NaN coordinates are outside.
     if (normalized != normalized) normalized = -1e9;
     const double x = corners_ ? (normalized + 1) / 2 * (size - 1) : ((normalized + 1) * size - 1) / 2;
     return std::clamp(x, -1e15, 1e15);
@@ -150,8 +150,8 @@ class GridSample {
     return std::clamp<int64_t>(i, 0, size - 1);
   }
 
-  /// The samples of one point, in `room`: each axis replaces every sample by those of its taps, the last one
-  /// first, so that none is overwritten before its turn.
+  /// The samples of one point, in `room`. Each axis replaces every sample by its taps, the last sample first:
+  /// none is overwritten before use.
   std::span<const Sample> collect(std::span<const double> at, DimsView dims, std::span<Sample> room) const {
     size_t count = 1;
     room[0] = {0, 1};

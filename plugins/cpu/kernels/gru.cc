@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Gates z, r, h; Ht = (1 - z) h + z Ht-1. With linear_before_reset r is applied after the product with R.
+// Gates z, r, h; Ht = (1 - z) h + z Ht-1. With linear_before_reset, r is applied after the product with R.
 class Gru : public RecurrentBase {
  public:
   explicit Gru(const NodeView& n) : RecurrentBase(n, 3, {"Sigmoid", "Tanh"}) {}
@@ -26,7 +26,7 @@ class Gru : public RecurrentBase {
   void step(const Context& ctx, const RecurrentDirection<C>& d, C* gates, C* h, int64_t rows, int64_t n,
             C* product, C* reset, const GemmRoom<C>& room) const {
     const int64_t width = 3 * n;
-    // z and r: [rows, 2n] of the gates; and the product of h's own part.
+    // The products of Ht-1 with R for z and r: the first 2n columns of the gates.
     gemm<C>(ctx, {rows, 2 * n, n, h, n, false, d.r, n, true, gates, width, true}, room);
     for (int64_t b = 0; b < rows; ++b) {
       C* g = gates + b * width;

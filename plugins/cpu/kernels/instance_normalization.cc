@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Statistics over `length` neighbours at a time; scale and bias are looked up by `parameter(group, element)`.
+// Statistics over groups of `length` neighbours. `parameter(group, element)` indexes scale and bias.
 template <class T, class Parameter>
 void normalize_groups(const Context& ctx, int64_t groups, int64_t length, float epsilon,
                       Parameter&& parameter) {
@@ -54,7 +54,7 @@ class InstanceNormalization {
   float epsilon_;
 };
 
-// Before version 21 scale and bias have an element for each group, afterwards for each channel.
+// Scale and bias have one element per group before version 21, and per channel since.
 class GroupNormalization {
  public:
   explicit GroupNormalization(const NodeView& n)

@@ -6,7 +6,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Statistics over the dims from `axis` on, in float32 at least; outputs Y, Mean, InvStdDev.
+// Statistics over the dims from `axis` on, in float32 or double. Outputs Y, Mean, InvStdDev.
 class LayerNormalization {
  public:
   explicit LayerNormalization(const NodeView& n)
@@ -46,20 +46,20 @@ class LayerNormalization {
     });
   }
 
-  /// Scale or bias, laid out along the input.
+  /// Scale or bias, broadcast along the input.
   struct Parameter {
     std::span<const double> values;
-    int64_t row_step = 0;  // 0: all rows have the same
+    int64_t row_step = 0;  // 0: the same for all rows
 
     double at(int64_t row, int64_t i) const { return values[static_cast<size_t>(row * row_step + i)]; }
   };
-  /// Whether the parameter is the same in all rows: of its dims before the normalised ones each is 1.
+  /// Whether all rows share the parameter: its dims before the normalised ones are 1.
   static bool is_shared(DimsView parameter, size_t normalized) {
     const size_t outer = parameter.size() - std::min(parameter.size(), normalized);
     return std::all_of(parameter.begin(), parameter.begin() + static_cast<int64_t>(outer),
                        [](int64_t d) { return d == 1; });
   }
-  /// Whether it has an element for each of a row and needs no broadcasting.
+  /// Whether the parameter has one element per element of a row, without broadcasting.
   static bool is_whole(TensorView parameter, TensorView in, int axis) {
     const DimsView row = in.dims().subspan(static_cast<size_t>(axis));
     return is_shared(parameter.dims(), row.size()) && parameter.size() == element_count(row);
@@ -99,7 +99,7 @@ class LayerNormalization {
       }
       const double inverse = 1 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(epsilon_));
       for (int64_t i = 0; i < n; ++i) {
-        // Rounded to the stored type before scaling, as the specification's Cast says.
+        // Rounded to the stored type before scaling, like the Cast in the specification.
         const T normalized = static_cast<T>(
             static_cast<Compute<T>>((static_cast<double>(static_cast<Compute<T>>(x[i])) - mean) * inverse));
         double value = static_cast<double>(static_cast<Compute<T>>(normalized)) * scale.at(r, i);

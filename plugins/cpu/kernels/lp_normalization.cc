@@ -19,7 +19,7 @@ class LpNormalization {
         for (int64_t i = 0; i < n; ++i)
           norm += p_ == 1 ? std::abs(double{x[i]}) : double{x[i]} * double{x[i]};
         if (p_ == 2) norm = std::sqrt(norm);
-        // A line of zeros stays one.
+        // A line of zeros stays zero.
         for (int64_t i = 0; i < n; ++i)
           x[i] = norm == 0 ? 0 : static_cast<std::remove_reference_t<decltype(*x)>>(x[i] / norm);
       });

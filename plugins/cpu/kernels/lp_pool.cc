@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// The p-norm of each window: p is an integer, a float in version 1.
+// The p-norm of each window. p is an integer, in version 1 a float.
 class LpPool : public PoolBase {
  public:
   explicit LpPool(const NodeView& n)

@@ -3,8 +3,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Gates i, o, f, c: Ct = f Ct-1 + i c; Ht = o h(Ct). Peepholes i, o, f look at Ct-1, that of o at Ct. With
-// input_forget the forget gate is 1 - i.
+// Gates i, o, f, c: Ct = f Ct-1 + i c; Ht = o h(Ct). The peepholes of i and f use Ct-1, that of o uses Ct.
+// With input_forget the forget gate is 1 - i.
 class Lstm : public RecurrentBase {
  public:
   explicit Lstm(const NodeView& n) : RecurrentBase(n, 4, {"Sigmoid", "Tanh", "Tanh"}) {}

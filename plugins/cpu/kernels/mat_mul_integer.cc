@@ -5,8 +5,8 @@
 namespace tenon::cpu {
 namespace {
 
-// y = (a - a_zero_point) * (b - b_zero_point) in int32. A zero point is one number, one per row of a, or one
-// per column of b; of more dims it belongs to the batches.
+// y = (a - a_zero_point) * (b - b_zero_point) in int32. Zero points: one, one per row of a, or one per column
+// of b; with more dims a set per matrix.
 struct MatMulInteger {
   using State = MatMulShape;
   static constexpr TypeList<int8_t, uint8_t> kTypes{};
@@ -35,7 +35,8 @@ struct MatMulInteger {
   }
 
  private:
-  // out[n] = left[k] * right[k, n], modulo 2^32. Four rows of `right` at a time, so that `out` is read and written less often.
+  // out[n] = left[k] * right[k, n], modulo 2^32. Takes four rows of `right` at a time to access `out` less
+  // often.
   static void multiply_row(const int16_t* left, const int16_t* right, int64_t k, int64_t n, int32_t* out) {
     const auto add = [](int32_t sum, int32_t term) {
       return static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(term));
@@ -52,7 +53,7 @@ struct MatMulInteger {
       for (int64_t j = 0; j < n; ++j) out[j] = add(out[j], left[t] * right[j]);
   }
 
-  // One number, one per row or column of a matrix, or one per row or column of each matrix.
+  // A zero point is one number, one per row or column, or one per row or column of each matrix.
   static void check_zero_point(PrepareContext& p, int i, int64_t rows, int64_t columns, bool by_row) {
     if (!p.has_input(i + 2)) return;
     const int64_t zeros = p.input(i + 2).size(), line = by_row ? rows : columns, n = p.input(i).size();
@@ -61,7 +62,7 @@ struct MatMulInteger {
             rows, " by ", columns);
   }
 
-  // The matrices of input `i` with the zero point taken off: 8 bits and a sign, of which four products fit an int32.
+  // The matrices of input `i` minus the zero point: 9 bits, so a sum of four products fits int32.
   static const int16_t* centred(const Context& ctx, int i, int64_t rows, int64_t columns, bool by_row) {
     const TensorView x = ctx.input(i), zero = ctx.input(i + 2);
     const int64_t n = x.size(), plane = rows * columns;

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// A NaN in any input is the result.
+// The result is NaN if any input is NaN.
 struct MaxOp {
   static constexpr auto kTypes = kNumericTypes;
   static constexpr auto kVector = &isa::Table::max;

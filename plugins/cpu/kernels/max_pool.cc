@@ -26,7 +26,7 @@ class MaxPool : public PoolBase {
           window.each([&](int64_t at) {
             if (best < 0 || static_cast<Compute<T>>(x[at]) > static_cast<Compute<T>>(x[best])) best = at;
           });
-          // A window that lies in the padding alone has no element.
+          // A window entirely inside the padding has no element.
           const int64_t to = p * windows.out_size() + o;
           if (out != nullptr) out[to] = best < 0 ? lowest<T>() : x[best];
           if (indices != nullptr)
@@ -43,7 +43,7 @@ class MaxPool : public PoolBase {
     return static_cast<T>(std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity()
                                                                : std::numeric_limits<C>::lowest());
   }
-  // storage_order 1 counts positions with the first spatial dim fastest.
+  // Converts a row-major index for storage_order 1, where the first spatial dim moves fastest.
   int64_t numbered(int64_t row_major, DimsView spatial) const {
     if (!column_major_) return row_major;
     int64_t out = 0, place = element_count(spatial);

@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// X [N, C, H, W], regions [R, 5]: image, x1, y1, x2, y2, rounded to whole elements.
+// X [N, C, H, W], regions [R, 5] of (image, x1, y1, x2, y2), rounded to whole elements.
 class MaxRoiPool {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloatTypes).input(1, kFloatTypes); }
@@ -48,7 +48,7 @@ class MaxRoiPool {
   struct Span {
     int64_t begin, end;
   };
-  /// The elements of bin `i` of `n` between two corners of a region.
+  /// The elements of bin `i` of `n` between two corners of a region, along one dim.
   Span bin_span(double first, double last, int64_t i, int64_t n, int64_t size) const {
     const double low = std::round(first * scale_), high = std::round(last * scale_);
     const double length = std::max(high - low + 1, 1.0), step = length / static_cast<double>(n);

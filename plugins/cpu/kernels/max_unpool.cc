@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Puts each element where `I` says, in an output of zeros whose shape is input 2 or follows from the
+// Writes each element to index `I` of an output of zeros, whose shape is input 2 or follows from the
 // attributes.
 class MaxUnpool {
  public:
@@ -19,7 +19,7 @@ class MaxUnpool {
   }
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloatTypes).rank(0, 3); }
 
-  /// The shape that was pooled, in which the indices count, and that of the output, which may be larger.
+  /// `pooled` is the shape that the indices refer to. `out` may be larger.
   struct State {
     Dims pooled, out;
   };
@@ -61,22 +61,22 @@ class MaxUnpool {
               ", stride ", stride, " and pads ", begin, ", ", end);
       out[d + 2] = in[d + 2] == 0 ? 0 : (in[d + 2] - 1) * stride + kernel_[d] - begin - end;
       require(out[d + 2] >= 0, TENON_INVALID_ARGUMENT, "the pads of axis ", d + 2,
-              " are larger than what was pooled");
+              " are larger than the pooled input");
     }
     return out;
   }
 
-  /// Of an element of the shape that was pooled, in the output.
+  /// From an index in the pooled shape to one in the output.
   static int64_t place(const State& s, int64_t index) {
     int64_t rest = index, to = 0, step = 1;
     for (size_t d = s.pooled.size(); d-- > 0;) {
       const int64_t size = s.pooled[d], at = size > 0 && rest >= 0 ? rest % size : -1;
-      require(at >= 0 && at < s.out[d], TENON_OUT_OF_RANGE, "index ", index, " is outside of the output");
+      require(at >= 0 && at < s.out[d], TENON_OUT_OF_RANGE, "index ", index, " is outside the output");
       rest /= size;
       to += at * step;
       step *= s.out[d];
     }
-    require(rest == 0, TENON_OUT_OF_RANGE, "index ", index, " is outside of the output");
+    require(rest == 0, TENON_OUT_OF_RANGE, "index ", index, " is outside the output");
     return to;
   }
 

@@ -10,7 +10,7 @@ constexpr auto kTypes = kNumericTypes;
 double mel(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double hertz(double mel) { return 700 * (std::pow(10.0, mel / 2595) - 1); }
 
-// Triangular filters, equally wide on the mel scale: [dft_length / 2 + 1, number of filters].
+// Triangular filters of equal width on the mel scale: [dft_length / 2 + 1, number of filters].
 class MelWeightMatrix {
  public:
   static constexpr int shape_inputs[] = {0, 1};
@@ -27,9 +27,10 @@ class MelWeightMatrix {
   void prepare(PrepareContext& p) const {
     const int64_t filters = only_int(p.input(0), "num_mel_bins"), length = only_int(p.input(1), "dft_length");
     constexpr int64_t kMost = int64_t{1} << 40;
-    require(filters >= 0 && length > 0, TENON_INVALID_ARGUMENT, filters, " filters for a length of ", length);
-    require(filters < kMost && length < kMost, TENON_RESOURCE_EXHAUSTED, filters, " filters for a length of ",
-            length);
+    require(filters >= 0 && length > 0, TENON_INVALID_ARGUMENT, "num_mel_bins is ", filters,
+            " and dft_length ", length, "; they must be at least 0 and 1");
+    require(filters < kMost && length < kMost, TENON_RESOURCE_EXHAUSTED, "num_mel_bins is ", filters,
+            " and dft_length ", length, "; one is too large");
     p.set_output(0, Dims{length / 2 + 1, filters});
   }
 
@@ -46,7 +47,7 @@ class MelWeightMatrix {
   }
 
  private:
-  /// The bins where filters begin, have their top, and end: filter f at f, f + 1, f + 2.
+  /// The filters' corner bins: filter f begins at corner f, peaks at f + 1, ends at f + 2.
   static std::span<const int64_t> edge_bins(const Context& ctx) {
     const int64_t filters = ctx.output(0).dim(1), length = only_int(ctx.input(1), "dft_length"),
                   rate = only_int(ctx.input(2), "sample_rate"), bins = ctx.output(0).dim(0);
@@ -58,7 +59,7 @@ class MelWeightMatrix {
       const double bin = std::floor(static_cast<double>(length + 1) *
                                     hertz(low + static_cast<double>(i) * step) / static_cast<double>(rate));
       require(bin >= 0 && bin < static_cast<double>(bins), TENON_INVALID_ARGUMENT,
-              "the edges of the spectrum are not below half of the sample rate");
+              "the edges of the spectrum must be between 0 and half of the sample rate");
       out[static_cast<size_t>(i)] = static_cast<int64_t>(bin);
     }
     return out;

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// A NaN in any input is the result.
+// The result is NaN if any input is NaN.
 struct MinOp {
   static constexpr auto kTypes = kNumericTypes;
   static constexpr auto kVector = &isa::Table::min;

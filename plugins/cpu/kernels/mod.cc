@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// fmod = 0: the sign of the divisor; 1: of the dividend. Integers by zero give 0.
+// fmod = 0: the result has the sign of the divisor; fmod = 1: of the dividend. Integers modulo zero give 0.
 struct ModOp {
   static constexpr auto kTypes = kNumericTypes;
   static constexpr bool kCostly = true;

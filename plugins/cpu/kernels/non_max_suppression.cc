@@ -16,7 +16,7 @@ bool overlaps(const Box& a, const Box& b, float threshold) {
   return either > 0 && both / either > threshold;
 }
 
-// Boxes [N, B, 4], scores [N, C, B]; rows of (image, class, box), best first within each class.
+// Boxes [N, B, 4], scores [N, C, B]. Output rows are (image, class, box), best first within each class.
 class NonMaxSuppression {
  public:
   static Support supports(const NodeView& n) {
@@ -56,7 +56,7 @@ class NonMaxSuppression {
 
  private:
   struct Limits {
-    int64_t most = 0;  // per class
+    int64_t most = 0;  // boxes per class
     float overlap = 0, score = 0;
     bool has_score = false;
   };
@@ -79,7 +79,7 @@ class NonMaxSuppression {
             std::max(box[1], box[3])};
   }
 
-  /// Of one image and class: `row` is that of the scores.
+  /// Picks the boxes of one image and class; `row` is the row of the scores.
   std::vector<int64_t> pick(const Context& ctx, int64_t image, int64_t row, const Limits& limits) const {
     const int64_t n = ctx.input(0).dim(1);
     const float* boxes = ctx.input(0).data<float>() + image * n * 4;

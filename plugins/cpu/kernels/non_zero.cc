@@ -3,8 +3,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Indices of the elements that are not zero, one column each, in row-major order: {rank, count}. Text is zero
-// where it is empty.
+// Indices of the nonzero elements, one per column, in row-major order: {rank, count}. Empty strings count as
+// zero.
 class NonZero {
  public:
   static constexpr auto kTypes = kNumericTypes + kBoolType + kComplexTypes;

@@ -36,7 +36,8 @@ class OneHot {
   }
 
  private:
-  /// An index counted from the end when negative; -1, off everywhere, when it is outside.
+  /// The position of an index, which counts from the end when negative. -1 (off everywhere) when out of
+  /// range.
   template <class C>
   static int64_t place(C index, int64_t depth) {
     if constexpr (std::is_floating_point_v<C>) {

@@ -5,7 +5,7 @@ namespace {
 
 using namespace tenon::ep;
 
-// Around its input, or empty.
+// Wraps its input, or is empty without one.
 struct Optional {
   void prepare(PrepareContext&) const {}
   void run(const Context& ctx) const {

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// From version 18 on the input may be no optional at all; it is then the element itself.
+// Since version 18 the input may be the element itself instead of an optional.
 class OptionalGetElement {
  public:
   explicit OptionalGetElement(const NodeView& n) : gives_tensor_(n.output(0).kind() == TENON_KIND_TENSOR) {}

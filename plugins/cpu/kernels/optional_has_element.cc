@@ -5,7 +5,7 @@ namespace {
 
 using namespace tenon::ep;
 
-// A missing input has no element, one that is no optional is an element.
+// A missing input has no element. An input that is not an optional counts as an element.
 struct OptionalHasElement {
   void prepare(PrepareContext& p) const { p.set_output(0, {}); }
   void run(const Context& ctx) const {

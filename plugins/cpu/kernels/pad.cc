@@ -14,17 +14,17 @@ PadMode mode_of(const NodeView& node) {
   if (mode == "reflect") return PadMode::kReflect;
   if (mode == "edge") return PadMode::kEdge;
   if (mode == "wrap") return PadMode::kWrap;
-  fail(TENON_INVALID_ARGUMENT, "mode is '", mode, "', possible are constant, reflect, edge, wrap");
+  fail(TENON_INVALID_ARGUMENT, "mode is '", mode, "'; it must be constant, reflect, edge or wrap");
 }
 
 int64_t positive_modulo(int64_t a, int64_t n) { return (a % n + n) % n; }
 
-// The input position that output position `i` shows; -1: the constant.
+// The input position for output position `i`; -1: the constant.
 int64_t source_position(int64_t i, int64_t begin, int64_t dim, PadMode mode) {
   const int64_t p = i - begin;
   if (p >= 0 && p < dim) return p;
   if (mode == PadMode::kConstant) return -1;
-  require(dim > 0, TENON_INVALID_ARGUMENT, "an axis without elements has none to pad with");
+  require(dim > 0, TENON_INVALID_ARGUMENT, "an axis without elements cannot be padded in this mode");
   if (mode == PadMode::kEdge) return std::clamp<int64_t>(p, 0, dim - 1);
   if (mode == PadMode::kWrap) return positive_modulo(p, dim);
   if (dim == 1) return 0;
@@ -32,25 +32,25 @@ int64_t source_position(int64_t i, int64_t begin, int64_t dim, PadMode mode) {
   return q < dim ? q : period - q;
 }
 
-/// Where the input begins in the output, and the input's strides.
+/// Where the input begins in the output, and the strides of the input.
 struct PadState {
   Dims begins, strides;
 };
 
-// `pads` of `axes`: all begins, then all ends.
+// `pads` has all begins of `axes`, then all ends.
 PadState plan_pad(PrepareContext& p, DimsView pads, DimsView axes) {
   const DimsView in = p.input(0).dims();
   require(pads.size() == 2 * axes.size(), TENON_INVALID_ARGUMENT, "pads has ", pads.size(), " entries for ",
           axes.size(), " axes");
   PadState state{Dims(in.size(), 0), strides_of(in)};
-  normalize_axes(axes, static_cast<int>(in.size()));  // none twice
+  normalize_axes(axes, static_cast<int>(in.size()));  // refuses duplicates
   Dims out(in.begin(), in.end());
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(normalize_axis(axes[i], static_cast<int>(in.size())));
     constexpr int64_t kMost = int64_t{1} << 60;
     const int64_t begin = pads[i], end = pads[i + axes.size()];
     require(begin > -kMost && begin < kMost && end > -kMost && end < kMost && in[axis] < kMost,
-            TENON_RESOURCE_EXHAUSTED, "pads of axis ", axis, " are ", begin, " and ", end);
+            TENON_RESOURCE_EXHAUSTED, "pads of axis ", axis, " are out of range: ", begin, " and ", end);
     state.begins[axis] = begin;
     out[axis] = in[axis] + begin + end;
     require(out[axis] >= 0, TENON_INVALID_ARGUMENT, "pads leave axis ", axis, " with ", out[axis],
@@ -66,7 +66,7 @@ Dims all_axes(int rank) {
   return out;
 }
 
-// `fill` holds the constant at element 0, or is absent for zero.
+// `fill` holds the constant at element 0; absent: zero.
 void pad(const Context& ctx, const PadState& state, PadMode mode, TensorView fill) {
   const Dims &begins = state.begins, &strides = state.strides;
   const TensorView in = ctx.input(0);
@@ -85,7 +85,7 @@ void pad(const Context& ctx, const PadState& state, PadMode mode, TensorView fil
   const size_t last = dims.size() - 1;
   const int64_t columns = dims[last], in_columns = in.dims()[last], begin = begins[last];
   const int64_t rows = columns ? element_count(dims) / columns : 0;
-  // The part of a row that is one block of the input.
+  // The part of a row that is copied as one block.
   const int64_t first = std::clamp<int64_t>(begin, 0, columns);
   const int64_t end = std::clamp<int64_t>(begin + in_columns, first, columns);
   CancelPoint point(ctx);
@@ -119,7 +119,7 @@ void pad(const Context& ctx, const PadState& state, PadMode mode, TensorView fil
   writer.finish();
 }
 
-// From 11 on, pads and value are inputs; from 18 on, axes too.
+// Pads and value are inputs since version 11, axes since 18.
 class Pad {
  public:
   static constexpr int shape_inputs[] = {1, 3};
@@ -139,7 +139,7 @@ class Pad {
   PadMode mode_;
 };
 
-// Pad-1 and -2: attributes, floats only.
+// Pad-1 and Pad-2: attributes, floats only.
 class PadAttributes {
  public:
   explicit PadAttributes(const NodeView& node)

@@ -6,7 +6,7 @@
 namespace tenon::cpu {
 namespace {
 
-// The result has the type of the base; the exponent may have another. Integers to a whole power wrap around.
+// The result has the type of the base; the exponent may have another. Integer powers wrap around.
 struct PowOp {
   static constexpr auto kTypes = kNumericTypes;
 

@@ -11,7 +11,7 @@ struct PReluOp {
   }
 };
 
-// Before opset 7 a slope of more than one element belonged to the channels, dim 1.
+// Before opset 7 a slope with more than one element belonged to the channels (dim 1).
 struct PRelu : BinaryKernel<PReluOp> {
   explicit PRelu(const NodeView& n) : BinaryKernel(n) {
     if (n.since_version() < 7) align_second(1);

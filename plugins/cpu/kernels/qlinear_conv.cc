@@ -23,7 +23,7 @@ class QLinearConv {
     dispatch(kTypes, ctx.output(0).dtype(), [&]<class T>() {
       T* y = ctx.output(0).template data<T>();
       convolve_integer(ctx, window, groups_, 3, x_zero, w_zero, [&](int64_t channel, int64_t i, int32_t sum) {
-        if (bias != nullptr)  // wraps around, as the sums do
+        if (bias != nullptr)  // wraps around, like the sums
           sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(bias[channel]));
         const float scale =
             x_scale * w_scale[w_scale.size() == 1 ? 0 : static_cast<size_t>(channel)] / y_scale;

@@ -5,15 +5,15 @@ namespace {
 
 constexpr auto kTypes = TypeList<int8_t, uint8_t>() + kFloat8Types;
 
-// Scales and zero points of `a` are one for all or one for each row, those of `b` one for each column; of more dims
-// they belong to the batches.
+// Scales and zero points of `a`: one, or one per row; of `b`: one, or one per column; with more dims a set
+// per matrix.
 class QLinearMatMul {
  public:
   static Support supports(const NodeView& n) {
     return Check(n).input(0, kTypes).input(3, kTypes).output(0, kTypes);
   }
 
-  /// Leading dims: the factors', and both broadcast.
+  /// The leading dims of both factors, and their broadcast.
   struct State {
     Dims a, b, both;
     int64_t m = 1, n = 1, k = 1, batches = 1;
@@ -48,7 +48,7 @@ class QLinearMatMul {
         for (int64_t i = 0; i < s.m; ++i) {
           ctx.check_cancelled();
           for (int64_t j = 0; j < s.n; ++j) {
-            double total = 0;  // exact: products of 9-bit integers
+            double total = 0;  // exact, because products have at most 18 bits
             for (int64_t p = 0; p < s.k; ++p)
               total +=
                   double{ab[i * s.k + p] - qa.zero(a_at, i)} * double{bb[p * s.n + j] - qb.zero(b_at, j)};
@@ -87,7 +87,7 @@ class QLinearMatMul {
       return list[static_cast<size_t>(by_matrix ? matrix * lines + line : line)];
     }
   };
-  // The matrix of an operand that the batch index `at` of the broadcast leading dims shows.
+  // The matrix of an operand for batch index `at` of the broadcast leading dims.
   static int64_t matrix(int64_t at, const Dims& lead, const Dims& own) {
     int64_t out = 0, step = 1;
     for (size_t d = lead.size(), o = own.size(); d-- > 0; at /= lead[d]) {

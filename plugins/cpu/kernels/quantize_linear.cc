@@ -5,7 +5,7 @@ namespace {
 
 constexpr auto kInputTypes = kFloatTypes + TypeList<int32_t>();
 
-// y = saturate(round(x / scale) + zero point); float8 and float4 have no zero point.
+// y = saturate(round(x / scale) + zero point). float8 and float4 have no zero point.
 class QuantizeLinear {
  public:
   explicit QuantizeLinear(const NodeView& n)

@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Draws for every element of output 0; the shape is an attribute, or that of input 0.
+// Random numbers for output 0. The shape is an attribute, or that of input 0.
 template <bool kNormal>
 class RandomTensor {
  public:

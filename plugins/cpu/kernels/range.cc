@@ -23,7 +23,7 @@ struct Range {
                         static_cast<double>(delta.at<T>(0)));
     }
   }
-  /// Exact: int64 has numbers that double has not.
+  /// Exact: double cannot hold all int64 values.
   static int64_t whole_count(int64_t start, int64_t limit, int64_t delta) {
     if (delta > 0 ? start >= limit : start <= limit) return 0;
     const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit),
@@ -52,7 +52,7 @@ struct Range {
       CancelPoint point(ctx);
       for (int64_t i = 0, n = out.size(); i < n; ++i) {
         point.pass();
-        if constexpr (std::is_integral_v<C>) {  // the last product may be beyond what the sum is
+        if constexpr (std::is_integral_v<C>) {  // unsigned: the product may overflow although the sum fits
           out.set<T>(i, static_cast<T>(static_cast<uint64_t>(start) +
                                        static_cast<uint64_t>(i) * static_cast<uint64_t>(delta)));
         } else {

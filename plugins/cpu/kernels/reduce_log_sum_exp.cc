@@ -6,7 +6,7 @@
 namespace tenon::cpu {
 namespace {
 
-// The largest element so far is taken out of the exponentials, so that none overflows.
+// Keeps the largest element so far out of the exponentials, so that none overflows.
 template <class C>
 struct Accumulator {
   double largest = -std::numeric_limits<double>::infinity(), total = 0;

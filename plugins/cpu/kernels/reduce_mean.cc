@@ -7,7 +7,7 @@ template <class C>
 struct Accumulator {
   std::conditional_t<std::is_floating_point_v<C>, double, C> total = 0;
   void add(C x) { total += x; }
-  // Of no elements: NaN, or 0 where there is none.
+  // Without elements: NaN, or 0 for integers.
   C result(int64_t n) const {
     if constexpr (std::is_floating_point_v<C>)
       return static_cast<C>(total / static_cast<double>(n));

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// float sums are kept in double: many small terms do not vanish beside a large one.
+// Float sums are kept in double, so that many small terms do not vanish beside a large one.
 template <class C>
 struct Accumulator {
   std::conditional_t<std::is_floating_point_v<C>, double, C> total = 0;

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Before opset 5 the shape was an attribute, afterwards it is input 1.
+// The shape is an attribute before opset 5, and input 1 since.
 struct Reshape {
   explicit Reshape(const NodeView& n)
       : allow_zero_(n.attr_i("allowzero", 0) != 0),
@@ -40,7 +40,7 @@ struct Reshape {
     const int64_t total = element_count(input);
     if (free < shape.size()) shape[free] = known == 0 ? 0 : total / known;
     require(element_count(shape) == total, TENON_INVALID_ARGUMENT, "an input of shape ", input,
-            " cannot take the shape ", wanted);
+            " cannot be reshaped to ", wanted);
     return shape;
   }
 

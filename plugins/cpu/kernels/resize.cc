@@ -6,8 +6,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Resize-10 has (X, scales), later versions (X, roi, scales, sizes); either scales or sizes are given, for
-// all axes or for those of attribute `axes`.
+// Resize-10 has inputs (X, scales), later versions (X, roi, scales, sizes), with either scales or sizes: for
+// all axes, or for those of attribute `axes`.
 class Resize {
  public:
   using State = ResizePlan;
@@ -49,7 +49,7 @@ class Resize {
   std::vector<size_t> named_axes(size_t rank) const {
     std::vector<size_t> out;
     if (has_axes_) {
-      normalize_axes(axes_, static_cast<int>(rank));  // none twice
+      normalize_axes(axes_, static_cast<int>(rank));  // refuses duplicates
       for (const int64_t axis : axes_)
         out.push_back(static_cast<size_t>(normalize_axis(axis, static_cast<int>(rank))));
     } else {
@@ -78,7 +78,8 @@ class Resize {
       axis.scale = static_cast<float>(scales[i]);
       axis.exact = false;
       require(axis.scale > 0, TENON_INVALID_ARGUMENT, "scale ", axis.scale, " is not positive");
-      // ONNX's inference and reference leave the region of interest out of the size, whatever the text says.
+      // The specification multiplies by the region of interest as well; ONNX's inference and reference do
+      // not.
       const auto out = static_cast<double>(static_cast<float>(axis.in) * axis.scale);
       require(out < 1e12, TENON_RESOURCE_EXHAUSTED, "scale ", axis.scale, " is too large");
       axis.out = static_cast<int64_t>(std::floor(out));
@@ -92,11 +93,11 @@ class Resize {
       constexpr int64_t kMost = int64_t{1} << 48;
       require(sizes[i] < kMost, TENON_RESOURCE_EXHAUSTED, "size ", sizes[i], " is too large");
       require(axes[named[i]].in > 0 || sizes[i] == 0, TENON_INVALID_ARGUMENT,
-              "an axis without elements cannot have ", sizes[i]);
+              "an axis without elements cannot be resized to ", sizes[i], " elements");
       axes[named[i]].out = sizes[i];
     }
     if (policy_ == "stretch") return;
-    double best = 0;  // one scale for all of them
+    double best = 0;  // one scale for all axes
     for (size_t i = 0; i < named.size(); ++i) {
       const double scale =
           static_cast<double>(sizes[i]) / static_cast<double>(std::max<int64_t>(1, axes[named[i]].in));

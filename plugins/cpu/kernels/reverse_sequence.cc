@@ -23,7 +23,7 @@ class ReverseSequence {
     const int64_t time = time_axis_ == 0 ? d0 : d1;
     for (const int64_t length : lengths)
       require(length >= 0 && length <= time, TENON_OUT_OF_RANGE, "sequence length ", length,
-              " is outside of ", time);
+              " is outside [0, ", time, "]");
     BlockWriter writer(ctx, 0);
     CancelPoint point(ctx);
     for (int64_t i = 0; inner > 0 && i < d0; ++i)

@@ -5,8 +5,8 @@
 namespace tenon::cpu {
 namespace {
 
-// x / sqrt(mean of squares + epsilon) * scale over the dims from `axis` on, in float32 at least. The former
-// SimplifiedLayerNormalization gives the inverse of the root as a second output.
+// x / sqrt(mean of squares + epsilon) * scale over the dims from `axis` on, in float32 or double. The older
+// SimplifiedLayerNormalization also gives the inverse of the root.
 class RmsNormalization {
  public:
   static Support supports(const NodeView& n) {
@@ -18,13 +18,13 @@ class RmsNormalization {
   explicit RmsNormalization(const NodeView& n)
       : axis_(n.attr_i("axis", -1)), epsilon_(static_cast<double>(n.attr_f("epsilon", 1e-5f))) {}
 
-  /// Which scale each normalised element has; empty: its own.
+  /// The scale's index for each normalised element; empty: the element's own index.
   using State = std::vector<int64_t>;
   State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const auto axis = static_cast<size_t>(normalize_axis(axis_, static_cast<int>(x.size())));
     const DimsView scale = p.input(1).dims();
-    // It broadcasts to the input by contract, but nothing before `axis` may have a scale of its own.
+    // The contract says that the scale broadcasts. In addition, its dims before `axis` must be 1.
     bool fits = true;
     for (size_t i = 1; i <= scale.size(); ++i)
       fits = fits && (x.size() - i >= axis || scale[scale.size() - i] == 1);
@@ -35,7 +35,7 @@ class RmsNormalization {
     p.set_output(1, statistics);
     if (element_count(x) == 0) return {};
     p.require_memory(static_cast<uint64_t>(element_count(x.subspan(axis))) * sizeof(int64_t),
-                     "the places of scales");
+                     "the indices of the scales");
     return spread_scale(scale, x.subspan(axis));
   }
 
@@ -86,12 +86,12 @@ class RmsNormalization {
     }
     const double inverse = 1 / std::sqrt(squares / static_cast<double>(n) + epsilon_);
     if (ctx.has_output(0)) {
-      // Output elements have the type of the scale.
+      // The output has the element type of the scale.
       const OutputTensor y = ctx.output(0);
       dispatch(kFloatTypes, y.dtype(), [&]<class Y>() {
         Y* out = y.data<Y>() + row * n;
         for (int64_t i = 0; i < n; ++i) {
-          // Rounded to the input's type before scaling, as the specification's Cast says.
+          // Rounded to the input's type before scaling, like the Cast in the specification.
           const T normalized =
               static_cast<T>(static_cast<C>(static_cast<double>(static_cast<C>(x[i])) * inverse));
           out[i] = static_cast<Y>(static_cast<Compute<Y>>(static_cast<double>(static_cast<C>(normalized)) *

@@ -6,13 +6,13 @@
 namespace tenon::cpu {
 namespace {
 
-/// Four neighbours in a plane and their weights.
+/// Four neighbours in a plane, and their weights.
 struct Corner {
   std::array<int64_t, 4> at{};
   std::array<double, 4> weight{};
 };
 
-/// Bilinear; outside the plane by more than one element everything is zero.
+/// Bilinear. More than one element outside the plane all weights are zero.
 Corner corner_of(double y, double x, int64_t height, int64_t width) {
   Corner out;
   if (!(y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width)))
@@ -32,7 +32,7 @@ Corner corner_of(double y, double x, int64_t height, int64_t width) {
   return out;
 }
 
-// X [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the image of each region.
+// X [N, C, H, W], regions [R, 4] as (x1, y1, x2, y2), and the image index of each region.
 class RoiAlign {
  public:
   static Support supports(const NodeView& n) {
@@ -78,12 +78,11 @@ class RoiAlign {
   }
 
  private:
-  static constexpr int64_t kMostSamples = int64_t{1} << 26;  // of a region
+  static constexpr int64_t kMostSamples = int64_t{1} << 26;  // per region
 
-  /// Where the samples of one region are.
   struct Grid {
     double top = 0, left = 0, bin_height = 0, bin_width = 0;
-    int64_t rows = 1, columns = 1;  // samples of a bin
+    int64_t rows = 1, columns = 1;  // samples per bin
     int64_t samples() const { return rows * columns; }
   };
 
@@ -98,12 +97,12 @@ class RoiAlign {
       grid.rows = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(grid.bin_height)));
       grid.columns = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(grid.bin_width)));
     }
-    const int64_t most = kMostSamples / (height_ * width_);  // of a bin
+    const int64_t most = kMostSamples / (height_ * width_);  // per bin
     require(grid.rows <= most && grid.columns <= most && grid.samples() <= most, TENON_RESOURCE_EXHAUSTED,
             "a region of ", w, " by ", h, " elements needs too many samples");
     return grid;
   }
-  /// All bins one after the other.
+  /// Computes the corners of all samples, bin by bin.
   void lay_out(const Grid& grid, int64_t height, int64_t width, Corner* out) const {
     for (int64_t bin = 0; bin < height_ * width_; ++bin)
       for (int64_t iy = 0; iy < grid.rows; ++iy)
@@ -147,7 +146,7 @@ class RoiAlign {
         sum += c.weight[k] * static_cast<double>(static_cast<Compute<T>>(in[c.at[k]]));
     return sum / static_cast<double>(std::max<size_t>(1, corners.size()));
   }
-  /// Of the weighted neighbours, not of the interpolated values: so it is defined by ONNX's tests.
+  /// The maximum of the weighted neighbours, not of the interpolated values, as ONNX's tests define it.
   template <class T>
   static double largest(const T* in, std::span<const Corner> corners) {
     double out = 0;

@@ -5,20 +5,20 @@
 namespace tenon::cpu {
 namespace {
 
-/// One signature. Steps are in elements.
+/// Steps are in elements.
 struct RotaryState {
   int64_t batch = 1, heads = 1, length = 1, size = 0, rotated = 0;
   int64_t batch_step = 0, head_step = 0, row_step = 0;
 };
 
-/// Which input is which.
+/// The positions of the inputs, which differ between the two domains.
 struct RotaryInputs {
   int cosines, sines, positions;
 };
 
-// Turns pairs of elements of each head by the angle of its position. X [batch, heads, length, size] or
-// [batch, length, heads * size]; the caches hold cosines and sines for [batch, length], or for every
-// position, of which position_ids [batch, length] choose.
+// Rotates pairs of elements of each head by the angle of its position. X is [batch, heads, length, size] or
+// [batch, length, heads * size]. The caches hold cosines and sines for each [batch, length], or for positions
+// that position_ids [batch, length] select.
 class RotaryEmbedding {
  public:
   using State = RotaryState;
@@ -89,7 +89,8 @@ class RotaryEmbedding {
  private:
   static constexpr RotaryInputs kInputs{1, 2, 3};
 
-  /// Of an input [batch, length, heads * size]. com.microsoft leaves their number to the width of the caches.
+  /// Heads of an input [batch, length, heads * size]. In com.microsoft they may follow from the width of the
+  /// caches.
   int64_t heads_of(DimsView x, DimsView cache) const {
     const int64_t size = checked_mul(cache.back(), 2, "the heads");
     const bool by_caches = contrib_ && heads_ == 0 && rotated_ == 0 && size > 0;
@@ -100,12 +101,12 @@ class RotaryEmbedding {
     return heads;
   }
 
-  /// The place of each [batch, length] in caches of `rows`; empty when it is the place itself.
+  /// The cache row of each (batch, position); empty: the row of the same index.
   DimsView places_of(const Context& ctx, const State& s, int64_t rows) const {
     if (!ctx.has_input(inputs_.positions)) return {};
     const DimsView given = checked_indices(ctx, ctx.input(inputs_.positions), rows);
     if (ctx.input(inputs_.positions).rank() == 2) return given;
-    // One number is the place of each batch's first row.
+    // A single number is the row of each batch's first position.
     require(given[0] <= rows - s.length, TENON_OUT_OF_RANGE, s.length, " positions from ", given[0], " of ",
             rows);
     const std::span<int64_t> out = scratch_list<int64_t>(ctx, s.batch * s.length);
@@ -145,7 +146,7 @@ TENON_KERNEL(RotaryEmbedding, .op_type = "RotaryEmbedding", .since = 23,
                  "X: [B, T, ?] | [B, ?, T, ?]; cos_cache: [?, ?] | [B, T, ?]; sin_cache: = cos_cache; "
                  "position_ids?: [B, T] @index")
 
-// Where it cannot be written as that of ai.onnx before shapes are known.
+// For nodes that cannot be rewritten to RotaryEmbedding of ai.onnx before shapes are known.
 class MicrosoftRotaryEmbedding : public RotaryEmbedding {
  public:
   static Support supports(const NodeView& n) {

@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// To the nearest integer, ties to even: the rounding mode of the process, which nobody changes.
+// To the nearest integer, ties to even: relies on the default rounding mode of the process.
 struct RoundOp {
   static constexpr auto kTypes = kFloatTypes;
   template <class T>

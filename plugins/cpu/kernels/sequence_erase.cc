@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// The element at a position, or the last one.
+// Removes the element at a position, or the last one.
 struct SequenceErase {
   void prepare(PrepareContext&) const {}
   void run(const Context& ctx) const {

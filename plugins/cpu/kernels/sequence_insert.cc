@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// At a position, or at the end.
+// Inserts an element at a position, or at the end.
 struct SequenceInsert {
   void prepare(PrepareContext&) const {}
   void run(const Context& ctx) const {

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Zero and NaN stay what they are.
+// Zero and NaN stay as they are.
 struct SignOp {
   static constexpr auto kTypes = kNumericTypes;
   template <class T>

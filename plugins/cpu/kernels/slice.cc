@@ -6,7 +6,7 @@
 namespace tenon::cpu {
 namespace {
 
-// One slice, by ONNX's clamping: for a negative step the end may be -1, "before the first".
+// A slice after ONNX's clamping. For a negative step the end may be -1, before the first element.
 struct Range {
   int64_t start, step, count;
 };
@@ -23,7 +23,7 @@ Range clamp_range(int64_t start, int64_t end, int64_t step, int64_t dim) {
   }
   start = std::clamp<int64_t>(start, 0, dim - 1);
   end = std::clamp<int64_t>(end, -1, dim - 1);
-  // step may be the lowest int64, whose negation does not exist
+  // The step may be the lowest int64, which has no negation.
   const uint64_t span = start > end ? static_cast<uint64_t>(start - end - 1) : 0;
   return {start, step, start > end ? static_cast<int64_t>(span / (0 - static_cast<uint64_t>(step))) + 1 : 0};
 }
@@ -36,7 +36,7 @@ StridedWalk plan_slice(PrepareContext& p, const Dims& starts, const Dims& ends, 
   if (steps.empty()) steps.assign(starts.size(), 1);
   require(starts.size() == ends.size() && axes.size() == starts.size() && steps.size() == starts.size(),
           TENON_INVALID_ARGUMENT, "starts, ends, axes and steps differ in length");
-  normalize_axes(axes, rank);  // none twice
+  normalize_axes(axes, rank);  // refuses duplicates
   Dims dims(in.begin(), in.end()), strides = strides_of(in);
   int64_t offset = 0;
   for (size_t i = 0; i < axes.size(); ++i) {

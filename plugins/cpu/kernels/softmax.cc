@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Before version 13 the input is a matrix: all dims from `axis` (1 by default) on are one line.
+// Before version 13 the input counts as a matrix: all dims from `axis` (default 1) on are one line.
 class SoftmaxFamily {
  public:
   explicit SoftmaxFamily(const NodeView& n)
@@ -78,7 +78,7 @@ struct LogSoftmax : SoftmaxFamily {
   }
 };
 
-// 1 at the first of the largest elements, 0 elsewhere.
+// 1 for the first of the largest elements, 0 elsewhere.
 struct Hardmax : SoftmaxFamily {
   using SoftmaxFamily::SoftmaxFamily;
   void run(const Context& ctx) const {

@@ -3,10 +3,10 @@
 namespace tenon::cpu {
 namespace {
 
-/// One walk for each output.
+/// One walk per output.
 using SplitState = std::vector<StridedWalk>;
 
-// `piece(i, n)` gives the length of output `i` of an axis of `n` elements.
+// `piece(i, n)` gives the length of output `i` along an axis of `n` elements.
 template <class F>
 SplitState plan_split(PrepareContext& p, int64_t axis_of_attribute, F&& piece) {
   const DimsView in = p.input(0).dims();
@@ -15,20 +15,21 @@ SplitState plan_split(PrepareContext& p, int64_t axis_of_attribute, F&& piece) {
   SplitState walks;
   int64_t offset = 0;
   for (int i = 0; i < p.output_count(); ++i) {
-    // An output that nobody wants still takes its piece.
+    // Unused outputs count too.
     Dims dims(in.begin(), in.end());
     dims[axis] = piece(i, in[axis]);
     require(dims[axis] >= 0 && dims[axis] <= in[axis] - offset, TENON_INVALID_ARGUMENT, "piece ", i, " has ",
-            dims[axis], " elements, and ", in[axis] - offset, " of ", in[axis], " are left");
+            dims[axis], " elements, but only ", in[axis] - offset, " of ", in[axis], " are left");
     p.set_output(i, dims);
     walks.emplace_back(dims, strides, offset * strides[axis]);
     offset += dims[axis];
   }
-  require(offset == in[axis], TENON_INVALID_ARGUMENT, "the pieces add up to ", offset, " of ", in[axis]);
+  require(offset == in[axis], TENON_INVALID_ARGUMENT, "the pieces have ", offset,
+          " elements in total, but the axis has ", in[axis]);
   return walks;
 }
 
-/// Each output has its size in the list.
+/// Throws an Error unless each output has a size in the list.
 void require_sizes(const PrepareContext& p, const Dims& sizes) {
   require(static_cast<int>(sizes.size()) == p.output_count(), TENON_INVALID_ARGUMENT, "split has ",
           sizes.size(), " sizes for ", p.output_count(), " outputs");
@@ -39,7 +40,7 @@ void split(const Context& ctx, const SplitState& walks) {
     if (ctx.has_output(i)) copy_strided(ctx, ctx.input(0), i, walks[static_cast<size_t>(i)]);
 }
 
-// The sizes are an input; without it they are equal, or from version 18 on the last piece takes what is left.
+// The sizes are an input. Without it they are equal; since version 18 the last piece takes the rest.
 class Split {
  public:
   static constexpr int shape_inputs[] = {1};
@@ -62,7 +63,7 @@ class Split {
   bool uneven_;
 };
 
-// Split-1 to -11: the sizes are an attribute.
+// Split-1 to Split-11: the sizes are an attribute.
 class SplitAttribute {
  public:
   using State = SplitState;

@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// Elements [first, first + n) of an axis as a tensor of its own.
+/// Elements [first, first + n) of an axis as a new tensor.
 ValueRef take_slice(TensorView from, const Around& at, int64_t first, int64_t n, const Dims& dims) {
   const int64_t block = at.outer > 0 ? n * at.inner : 0;
   if (from.dtype() == TENON_STRING) {
@@ -20,7 +20,7 @@ ValueRef take_slice(TensorView from, const Around& at, int64_t first, int64_t n,
   return out;
 }
 
-// Into pieces of given sizes, of one size, or into single elements, whose axis may then go away.
+// Splits into pieces of given sizes, of one size, or into single elements with or without the axis.
 class SplitToSequence {
  public:
   explicit SplitToSequence(const NodeView& n)
@@ -29,7 +29,7 @@ class SplitToSequence {
     constexpr uint64_t kBytesOfAPiece = 64;
     const int axis = normalize_axis(axis_, p.input(0).rank());
     if (!p.has_input(1) || p.input(1).rank() == 0)
-      p.require_memory(static_cast<uint64_t>(p.input(0).dim(axis)) * kBytesOfAPiece, "that many pieces");
+      p.require_memory(static_cast<uint64_t>(p.input(0).dim(axis)) * kBytesOfAPiece, "the pieces");
   }
 
   void run(const Context& ctx) const {
@@ -56,7 +56,7 @@ class SplitToSequence {
     Dims out = split.to_dims();
     if (split.rank() == 0) {
       const int64_t size = out.at(0);
-      require(size > 0, TENON_INVALID_ARGUMENT, "pieces of ", size, " elements");
+      require(size > 0, TENON_INVALID_ARGUMENT, "split is ", size, "; it must be positive");
       out.assign(static_cast<size_t>(total / size), size);
       if (total % size != 0) out.push_back(total % size);
       return out;
@@ -64,10 +64,11 @@ class SplitToSequence {
     int64_t sum = 0;
     for (const int64_t size : out) {
       require(size >= 0 && size <= total - sum, TENON_INVALID_ARGUMENT, "a piece of ", size,
-              " elements, where ", total - sum, " of ", total, " are left");
+              " elements, but only ", total - sum, " of ", total, " are left");
       sum += size;
     }
-    require(sum == total, TENON_INVALID_ARGUMENT, "the pieces have ", sum, " elements, the axis ", total);
+    require(sum == total, TENON_INVALID_ARGUMENT, "the pieces have ", sum,
+            " elements in total, but the axis has ", total);
     return out;
   }
 

@@ -3,18 +3,18 @@
 namespace tenon::cpu {
 namespace {
 
-// Squeeze, Unsqueeze and Flatten: the same bytes under the shape that the host inferred.
+// Squeeze, Unsqueeze and Flatten: the same bytes in the shape that the host inferred.
 struct NewShape {
   void prepare(PrepareContext& ctx) const {
     require(!ctx.knows_output(0) || element_count(ctx.output(0)) == ctx.input(0).size(),
-            TENON_INVALID_ARGUMENT, "an input of shape ", ctx.input(0).dims(), " cannot take the shape ",
+            TENON_INVALID_ARGUMENT, "an input of shape ", ctx.input(0).dims(), " cannot be reshaped to ",
             ctx.output(0));
     if (ctx.input(0).dtype() != TENON_STRING) ctx.view(0, 0);
   }
   void run(const Context& ctx) const { copy_or_view(ctx, 0, 0); }
 };
 
-// Squeeze and Unsqueeze from 13 on: the axes are an input.
+// Squeeze and Unsqueeze since version 13: the axes are an input.
 struct NewShapeByAxes : NewShape {
   static constexpr int shape_inputs[] = {1};
 };

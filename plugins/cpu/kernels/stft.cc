@@ -11,7 +11,7 @@ struct StftState {
   std::shared_ptr<const Fft> fft;
 };
 
-// Signal [N, L, 1 or 2] (or [N, L]); spectra of frames [N, frames, bins, 2].
+// Signal [N, L] or [N, L, 1 or 2]. Output: spectra of frames, [N, frames, bins, 2].
 class Stft {
  public:
   using State = StftState;
@@ -38,7 +38,7 @@ class Stft {
     require(length < kMost, TENON_RESOURCE_EXHAUSTED, "frames of ", length, " elements");
     p.require_memory(static_cast<uint64_t>(length) * kBytesOfAnElement, "the tables of the transform");
     s.fft = std::make_shared<const Fft>(length);
-    p.set_at_run(0);  // ONNX's inference counts the bins of both sides, whatever `onesided` says
+    p.set_at_run(0);  // ONNX's inference ignores `onesided` and counts the bins of both sides
     return s;
   }
 

@@ -25,7 +25,7 @@ struct StringConcat {
           visit(a.string(at[0] + i * state.steps[0]), b.string(at[1] + i * state.steps[1]));
       });
     };
-    // Measured first: long strings are not to be moved again and again while they grow.
+    // Measures first, so that growing long strings are not moved repeatedly.
     int64_t count = 0;
     size_t bytes = 0, longest = 0;
     for_pairs([&](std::string_view x, std::string_view y) {

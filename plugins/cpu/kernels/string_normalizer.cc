@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Drops stop words and changes the case. Input [C] or [1, C]; when nothing is left, one empty string.
+// Removes stop words and changes the case. Input [C] or [1, C]. When no word is left, gives one empty string.
 class StringNormalizer {
  public:
   static Support supports(const NodeView& n) {

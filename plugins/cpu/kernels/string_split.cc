@@ -5,7 +5,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-/// At every delimiter, at most `limit` times.
+/// Splits at each delimiter, at most `limit` times.
 Words split_at(std::string_view text, std::string_view delimiter, int64_t limit) {
   Words out;
   while (limit-- != 0) {
@@ -18,7 +18,7 @@ Words split_at(std::string_view text, std::string_view delimiter, int64_t limit)
   return out;
 }
 
-/// Runs of white space part words and are dropped at the ends.
+/// Splits at runs of white space. Drops white space at both ends.
 Words split_words(std::string_view text, int64_t limit) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   Words out;
@@ -37,7 +37,7 @@ Words split_words(std::string_view text, int64_t limit) {
   return out;
 }
 
-// The parts of each string, filled up with empty strings to the longest list, and their numbers.
+// Outputs: the parts of each string, padded with empty strings to the longest list, and their number.
 class StringSplit {
  public:
   static Support supports(const NodeView& n) {

@@ -4,7 +4,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Writes `update` into a cache along one axis, from a position for each batch on; circular when asked.
+// Writes `update` into a cache along one axis, from a position per batch on. In circular mode positions wrap
+// around.
 class TensorScatter {
  public:
   explicit TensorScatter(const NodeView& node)
@@ -34,13 +35,13 @@ class TensorScatter {
     for (int64_t o = 0; o < at.outer; ++o) {
       const int64_t start = starts.empty() ? 0 : starts[static_cast<size_t>(o / (at.outer / batch))];
       require(start >= 0 && start <= at.axis, TENON_OUT_OF_RANGE, "position ", start,
-              " is outside of the cache of ", at.axis);
+              " is outside the cache of ", at.axis, " elements");
       point.pass(length);
       for (int64_t i = 0; i < length; ++i) {
         int64_t position = start + i;
         if (circular_ && at.axis > 0) position %= at.axis;
-        require(position < at.axis, TENON_OUT_OF_RANGE, "position ", position, " is outside of the cache of ",
-                at.axis);
+        require(position < at.axis, TENON_OUT_OF_RANGE, "position ", position, " is outside the cache of ",
+                at.axis, " elements");
         offsets[static_cast<size_t>(o * length + i)] = (o * at.axis + position) * at.inner;
       }
     }

@@ -6,7 +6,7 @@
 namespace tenon::cpu {
 namespace {
 
-/// The known n-grams as a tree: from a node and a word to the next node.
+/// The n-grams of the pool as a tree: a node and a word lead to the next node.
 class GramTree {
  public:
   void add(std::span<const int64_t> words, int64_t gram) {
@@ -18,12 +18,12 @@ class GramTree {
     }
     grams_[static_cast<size_t>(at)] = gram;
   }
-  /// -1: no n-gram goes on like this.
+  /// Returns -1 when no n-gram continues like this.
   int32_t next(int32_t at, int64_t word) const {
     const auto step = steps_.find({at, word});
     return step == steps_.end() ? -1 : step->second;
   }
-  /// -1: none ends here.
+  /// Returns -1 when no n-gram ends here.
   int64_t gram(int32_t at) const { return grams_[static_cast<size_t>(at)]; }
 
  private:
@@ -31,8 +31,7 @@ class GramTree {
   std::vector<int64_t> grams_{-1};
 };
 
-// How often each n-gram of the pool is in a row, its words next to each other or with up to max_skip_count
-// words between them.
+// Counts each n-gram of the pool in a row. Its words are adjacent, or up to max_skip_count words apart.
 class TfIdfVectorizer {
  public:
   static constexpr int64_t kMostColumns = int64_t{1} << 40;
@@ -50,10 +49,11 @@ class TfIdfVectorizer {
         skips_(n.attr_i("max_skip_count")),
         indexes_(n.attr_ints("ngram_indexes")),
         weights_(n.attr_floats("weights")) {
-    require(shortest_ > 0 && longest_ >= shortest_ && skips_ >= 0, TENON_INVALID_ARGUMENT,
-            "the lengths of n-grams are ", shortest_, " to ", longest_, " with ", skips_, " skips");
+    require(shortest_ > 0 && longest_ >= shortest_ && skips_ >= 0, TENON_INVALID_ARGUMENT, "min_gram_length ",
+            shortest_, ", max_gram_length ", longest_, " or max_skip_count ", skips_, " is out of range");
     for (const int64_t index : indexes_) {
-      require(index >= 0 && index < kMostColumns, TENON_INVALID_ARGUMENT, "ngram_indexes has ", index);
+      require(index >= 0 && index < kMostColumns, TENON_INVALID_ARGUMENT, "ngram_indexes contains ", index,
+              ", which is out of range");
       size_ = std::max(size_, index + 1);
     }
     require(weights_.empty() || weights_.size() == indexes_.size(), TENON_INVALID_ARGUMENT, weights_.size(),
@@ -85,11 +85,12 @@ class TfIdfVectorizer {
   }
 
  private:
-  /// Words become their places in the list of different words.
+  /// Replaces words by an index that equal words share.
   void read_pool(const NodeView& n) {
     const std::vector<std::string> strings = n.attr_strings("pool_strings");
     const std::vector<int64_t> ints = n.attr_ints("pool_int64s"), begins = n.attr_ints("ngram_counts");
-    require(strings.empty() != ints.empty(), TENON_INVALID_ARGUMENT, "there must be one pool");
+    require(strings.empty() != ints.empty(), TENON_INVALID_ARGUMENT,
+            "give either pool_strings or pool_int64s");
     by_string_ = StringIndex(strings);
     by_number_ = NumberIndex(std::span<const int64_t>(ints));
     std::vector<int64_t> pool;
@@ -121,8 +122,8 @@ class TfIdfVectorizer {
   }
 
   void count(std::span<const int64_t> words, std::span<int64_t> counts, CancelPoint<Context>& point) const {
-    // A single word is the same at every distance, so it counts at the first one only.
-    // Nor are two words further apart than the row is long.
+    // A single word is the same at every distance, so it counts only at the first. The row's length bounds
+    // the distance.
     const int64_t furthest =
         std::min(skips_, std::max<int64_t>(0, static_cast<int64_t>(words.size()) - 2)) + 1;
     for (int64_t distance = 1; distance <= furthest; ++distance) {

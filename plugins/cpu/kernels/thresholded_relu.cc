@@ -8,7 +8,7 @@ struct ThresholdedReluOp {
   explicit ThresholdedReluOp(const NodeView& n) : alpha(n.attr_f("alpha", 1.0f)) {}
   template <class T>
   T operator()(T x) const {
-    return x > static_cast<T>(alpha) ? x : T(0);  // NaN too is 0
+    return x > static_cast<T>(alpha) ? x : T(0);  // NaN gives 0
   }
 
   float alpha;

@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Each axis becomes two, the repeats with stride 0 before the elements.
+// Each axis becomes two dims: the repeats with stride 0, then the elements.
 StridedWalk plan_tile(PrepareContext& p, const Dims& repeats) {
   const DimsView in = p.input(0).dims();
   require(repeats.size() == in.size(), TENON_INVALID_ARGUMENT, repeats.size(), " repeats for rank ",
@@ -31,7 +31,7 @@ struct Tile {
   void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };
 
-// Tile-1: `tiles` times along `axis`, both of them scalars of the input's type.
+// Tile-1 repeats `tiles` times along `axis`. Both are scalars of the input's type.
 struct TileAxis {
   static constexpr int shape_inputs[] = {1, 2};
   using State = StridedWalk;

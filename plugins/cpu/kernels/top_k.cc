@@ -7,7 +7,7 @@
 namespace tenon::cpu {
 namespace {
 
-// NaN counts as the largest; of equal elements the one with the lower index comes first.
+// NaN counts as the largest. Of equal elements the one with the lower index comes first.
 template <class T, bool kLargest>
 bool before(const T* data, int64_t stride, int64_t a, int64_t b) {
   const auto x = static_cast<Compute<T>>(data[a * stride]), y = static_cast<Compute<T>>(data[b * stride]);

@@ -18,7 +18,7 @@ class Transpose {
       for (size_t i = rank; i-- > 0;) perm.push_back(static_cast<int64_t>(i));
     require(perm.size() == rank, TENON_INVALID_ARGUMENT, "perm has ", perm.size(), " entries for rank ",
             rank);
-    normalize_axes(perm, static_cast<int>(rank));  // none twice
+    normalize_axes(perm, static_cast<int>(rank));  // refuses duplicates
     const Dims in_strides = strides_of(in);
     Dims dims(rank), strides(rank);
     for (size_t i = 0; i < rank; ++i) {

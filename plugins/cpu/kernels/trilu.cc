@@ -19,7 +19,7 @@ class Trilu {
     for (int64_t start = 0, n = in.size(); start < n; start += rows * columns)
       for (int64_t r = 0; r < rows; ++r) {
         point.pass(columns);
-        // columns [first, end) are kept: c - r >= k for the upper part, c - r <= k for the lower one
+        // Columns [first, end) are kept: c - r >= k for the upper part, c - r <= k for the lower one.
         const int64_t diagonal = std::clamp<int64_t>(
             r + std::clamp<int64_t>(k, -rows - 1, columns + 1) + (upper_ ? 0 : 1), 0, columns);
         const int64_t first = upper_ ? diagonal : 0, end = upper_ ? columns : diagonal;

@@ -9,7 +9,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Order of two slices of the axis, element by element: negative, 0 or positive.
+// Compares two slices of the axis, element by element: negative, 0 or positive.
 using Compare = std::function<int(int64_t, int64_t)>;
 
 template <class T>
@@ -75,7 +75,7 @@ class Unique {
     std::iota(by_value.begin(), by_value.end(), int64_t{0});
     std::stable_sort(by_value.begin(), by_value.end(),
                      [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
-    // Groups of equal slices: their first occurrence and size.
+    // Groups of equal slices: the first occurrence and size of each.
     Dims first, counts, inverse(n);
     for (size_t i = 0; i < n; ++i) {
       if (i == 0 || compare(by_value[i - 1], by_value[i]) != 0) {

@@ -6,8 +6,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Scales are an input from version 9 on, attribute `scales` in version 7, and `height_scale` and
-// `width_scale` in version 1. Coordinates are asymmetric.
+// Scales are an input since version 9, attribute `scales` in version 7, and `height_scale` and `width_scale`
+// in version 1. Coordinates are asymmetric.
 class Upsample {
  public:
   using State = ResizePlan;

@@ -20,7 +20,7 @@ struct Header {
   uint64_t width = 0, height = 0;
   bool top_down = false;
   uint32_t bits = 0;
-  uint64_t pixels = 0;  // offset
+  uint64_t pixels = 0;  // offset in the file
   Mask masks[3];
   std::vector<uint8_t> palette;  // red, green, blue
 };
@@ -62,7 +62,8 @@ void read_masks(const Reader& in, uint32_t compression, Header& h) {
     h.masks[2].bits = small ? 0x001fu : 0x0000ffu;
     return;
   }
-  for (uint64_t i = 0; i < 3; ++i) {  // the same place in a longer header and behind a short one
+  // The masks follow a short header and are part of a longer one, at the same offset.
+  for (uint64_t i = 0; i < 3; ++i) {
     h.masks[i].bits = in.u32(14 + 40 + 4 * i);
     const uint32_t plain = h.masks[i].bits == 0 ? 0 : h.masks[i].bits >> std::countr_zero(h.masks[i].bits);
     check((plain & (plain + 1)) == 0, kName, "the mask of a colour has gaps");
@@ -74,7 +75,7 @@ void require_plain(uint32_t compression, uint32_t bits) {
   constexpr std::string_view kNames[] = {"none", "RLE8", "RLE4", "bit fields", "JPEG", "PNG", "bit fields"};
   const bool masks = (compression == 3 || compression == 6) && (bits == 16 || bits == 32);
   check(compression == 0 || masks, kName, "compression ", compression, " (",
-        compression < 7 ? kNames[compression] : "unknown", ") of ", bits, " bits a pixel is not read");
+        compression < 7 ? kNames[compression] : "unknown", ") of ", bits, " bits per pixel is not supported");
 }
 
 Header read_header(const Reader& in) {
@@ -82,7 +83,7 @@ Header read_header(const Reader& in) {
   h.pixels = in.u32(10);
   const uint32_t info = in.u32(14);
   const bool core = info == 12;
-  check(core || (info >= 40 && info <= 124), kName, "a header of ", info, " bytes is not known");
+  check(core || (info >= 40 && info <= 124), kName, "a header of ", info, " bytes is unknown");
   h.width = core ? in.u16(18) : in.u32(18);
   h.height = core ? in.u16(20) : in.u32(22);
   if (!core && (h.height & 0x80000000u) != 0) h.top_down = true, h.height = 0x100000000u - h.height;
@@ -95,7 +96,7 @@ Header read_header(const Reader& in) {
     const uint32_t used = core ? 0 : in.u32(46);
     read_palette(in, after, used == 0 ? 1u << h.bits : used, core ? 3 : 4, h);
   } else {
-    check(h.bits == 16 || h.bits == 24 || h.bits == 32, kName, h.bits, " bits a pixel are not read");
+    check(h.bits == 16 || h.bits == 24 || h.bits == 32, kName, h.bits, " bits per pixel are not supported");
     read_masks(in, compression, h);
   }
   check(h.pixels >= after, kName, "the pixels begin at byte ", h.pixels, ", inside the header");
@@ -106,7 +107,8 @@ void palette_row(const Header& h, const uint8_t* from, uint8_t* rgb) {
   for (uint64_t x = 0; x < h.width; ++x) {
     const uint64_t bit = x * h.bits;
     const size_t index = (from[bit / 8] >> (8 - h.bits - bit % 8)) & ((1u << h.bits) - 1);
-    check(index * 3 < h.palette.size(), kName, "colour ", index, " of a palette of ", h.palette.size() / 3);
+    check(index * 3 < h.palette.size(), kName, "colour ", index, " is outside the palette of ",
+          h.palette.size() / 3, " colours");
     std::memcpy(rgb + x * 3, h.palette.data() + index * 3, 3);
   }
 }

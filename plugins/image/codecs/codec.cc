@@ -5,7 +5,7 @@
 namespace tenon::image {
 namespace {
 
-/// The weights of ITU-R 601 in 16 bits, rounded.
+/// Uses the weights of ITU-R 601, rounded to 16 bits.
 uint8_t luma(const uint8_t* rgb) {
   return static_cast<uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }
@@ -25,11 +25,11 @@ std::string first_bytes(Bytes data) {
 void Canvas::open(std::string_view codec, uint64_t width, uint64_t height, uint64_t work_per_pixel) {
   check(width > 0 && height > 0, codec, "the image is ", width, " x ", height, " pixels");
   check(width <= kMostPixels && height <= kMostPixels / width, codec, "the image is ", width, " x ", height,
-        " pixels, and the most is ", kMostPixels);
+        " pixels, and the limit is ", kMostPixels, " pixels");
   const int64_t channels = format_ == PixelFormat::kGray ? 1 : 3;
   const uint64_t bytes = width * height * (static_cast<uint64_t>(channels) + work_per_pixel);
   ep::require(memory_limit_ == 0 || bytes <= memory_limit_, TENON_RESOURCE_EXHAUSTED, codec, ": an image of ",
-              width, " x ", height, " pixels takes ", bytes, " bytes, and the limit is ", memory_limit_);
+              width, " x ", height, " pixels needs ", bytes, " bytes, and the limit is ", memory_limit_);
   width_ = static_cast<int64_t>(width), height_ = static_cast<int64_t>(height);
   out_ = context_.alloc_output(0, std::array{height_, width_, channels}).data<uint8_t>();
 }
@@ -60,7 +60,7 @@ const Codec& codec_of(Bytes data) {
   }
   ep::require(!data.empty(), TENON_INVALID_ARGUMENT, "there is no image: the data is empty");
   ep::fail(TENON_INVALID_ARGUMENT, "the ", data.size(), " bytes that begin with ", first_bytes(data),
-           " are no image in BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP");
+           " are not an image in BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP");
 }
 
 }  // namespace tenon::image

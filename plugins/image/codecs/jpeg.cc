@@ -9,9 +9,9 @@ namespace tenon::image {
 namespace {
 
 constexpr std::string_view kName = "JPEG";
-// A block of 64 pixels takes a bit or more in some scan.
+// A block of 64 pixels takes at least one bit of the file.
 constexpr uint64_t kMostPixelsPerByte = 512;
-// Each scan of a progressive image goes over all blocks: real ones have about ten.
+// Each scan of a progressive image visits all blocks. Real images have about ten.
 constexpr int kMostScans = 200;
 
 struct State {
@@ -26,14 +26,14 @@ struct State {
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { jpeg_destroy_decompress(&jpeg); }  // does nothing before it is created
+  ~State() { jpeg_destroy_decompress(&jpeg); }  // does nothing before creation
 
   [[noreturn]] static void leave(j_common_ptr jpeg) {
     char text[JMSG_LENGTH_MAX];
     jpeg->err->format_message(jpeg, text);
     static_cast<State*>(jpeg->client_data)->escape.leave(text);
   }
-  /// Below 0 it warns of damage, after which the pixels are a guess; but for these.
+  /// Levels below 0 warn of damage, after which the pixels are guesses. These codes are harmless.
   static void on_message(j_common_ptr jpeg, int level) {
     const int code = jpeg->err->msg_code;
     const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR;
@@ -74,7 +74,8 @@ void must(State& state, void (*step)(State&)) {
   bad(kName, std::string_view(state.escape.text));
 }
 
-/// In place: cyan, magenta, yellow and black as light. Adobe's files hold them inverted.
+/// Converts cyan, magenta, yellow and black in place to red, green and blue. Adobe's files store them
+/// inverted.
 void inks_to_rgb(uint8_t* row, int64_t width, bool inverted) {
   const auto light = [&](uint8_t ink) -> unsigned { return inverted ? ink : 255u - ink; };
   uint8_t* to = row;

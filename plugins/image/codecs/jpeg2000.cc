@@ -19,7 +19,7 @@ struct Source {
   static OPJ_SIZE_T read(void* to, OPJ_SIZE_T count, void* user) {
     Source& s = of(user);
     const auto n = static_cast<size_t>(std::min<uint64_t>(count, s.data.size() - s.at));
-    if (n == 0) return static_cast<OPJ_SIZE_T>(-1);  // the end
+    if (n == 0) return static_cast<OPJ_SIZE_T>(-1);  // end of the data
     std::memcpy(to, s.data.data() + s.at, n);
     s.at += n;
     return n;
@@ -81,7 +81,7 @@ Decoder make_decoder(Source& source) {
   return decoder;
 }
 
-/// One component as bytes, at the size of the image.
+/// One component as bytes, scaled to the size of the image.
 class Plane {
  public:
   Plane(const opj_image_comp_t& c, uint64_t width, uint64_t height)
@@ -113,7 +113,7 @@ void ycc_to_rgb(uint8_t* row, int64_t width) {
 
 bool is_ycc(const opj_image_t& image) {
   check(image.color_space != OPJ_CLRSPC_EYCC && image.color_space != OPJ_CLRSPC_CMYK, kName,
-        "pixels in e-YCC or CMYK are not read");
+        "pixels in e-YCC or CMYK are not supported");
   const bool thinned =
       image.numcomps == 3 && image.comps[0].dx == image.comps[0].dy && image.comps[1].dx != 1;
   return image.numcomps >= 3 && (image.color_space == OPJ_CLRSPC_SYCC || thinned);
@@ -121,11 +121,11 @@ bool is_ycc(const opj_image_t& image) {
 
 void check_header(const opj_image_t& image) {
   check(image.x1 > image.x0 && image.y1 > image.y0, kName, "the image has no pixels");
-  check(image.numcomps >= 1 && image.numcomps <= 5, kName, image.numcomps, " components are not read");
+  check(image.numcomps >= 1 && image.numcomps <= 5, kName, image.numcomps, " components are not supported");
   for (uint32_t c = 0; c < image.numcomps; ++c) {
     const opj_image_comp_t& component = image.comps[c];
     check(component.prec >= 1 && component.prec <= 31, kName, component.prec,
-          " bits a component are not read");
+          " bits per component are not supported");
     check(component.dx >= 1 && component.dy >= 1, kName, "a component has no pixels");
   }
 }
@@ -152,14 +152,14 @@ void decode(Bytes data, Canvas& canvas) {
   opj_image_t* read = nullptr;
   const bool has_header = opj_read_header(stream.get(), decoder.get(), &read) != OPJ_FALSE;
   const Image image(read, &opj_image_destroy);
-  source.must(has_header && image != nullptr, "the header is cut off or damaged");
+  source.must(has_header && image != nullptr, "the header is truncated or damaged");
   check_header(*image);
-  // The library holds each component as integers of 32 bits, twice while a tile is decoded.
+  // OpenJPEG holds each component as 32-bit integers, twice while it decodes a tile.
   canvas.open(kName, image->x1 - image->x0, image->y1 - image->y0, uint64_t{8} * image->numcomps);
   source.must(opj_decode(decoder.get(), stream.get(), image.get()) != OPJ_FALSE,
               "the pixels cannot be decoded");
   canvas.check_cancelled();
-  source.must(opj_end_decompress(decoder.get(), stream.get()) != OPJ_FALSE, "the file is cut off");
+  source.must(opj_end_decompress(decoder.get(), stream.get()) != OPJ_FALSE, "the file is truncated");
   draw(*image, canvas);
 }
 

@@ -6,7 +6,7 @@ namespace tenon::image {
 namespace {
 
 constexpr std::string_view kName = "PNG";
-constexpr uint64_t kMostDeflated = 1032;  // bytes that one byte of deflated data can stand for
+constexpr uint64_t kMostDeflated = 1032;  // most bytes that one byte of deflated data expands to
 
 struct State {
   explicit State(Bytes bytes) : data(bytes) {
@@ -25,10 +25,10 @@ struct State {
   [[noreturn]] static void on_error(png_structp png, png_const_charp text) {
     static_cast<State*>(png_get_error_ptr(png))->escape.leave(text);
   }
-  static void on_warning(png_structp, png_const_charp) {}  // chunks that do not matter for the pixels
+  static void on_warning(png_structp, png_const_charp) {}  // about chunks that do not affect the pixels
   static void on_read(png_structp png, png_bytep to, size_t count) {
     State& state = *static_cast<State*>(png_get_io_ptr(png));
-    if (count > state.data.size() - state.at) png_error(png, "the file is cut off");
+    if (count > state.data.size() - state.at) png_error(png, "the file is truncated");
     std::memcpy(to, state.data.data() + state.at, count);
     state.at += count;
   }
@@ -43,7 +43,7 @@ struct State {
   uint8_t* row = nullptr;
 };
 
-/// Reads up to the pixels and asks for red, green and blue of 8 bits each.
+/// Reads everything before the pixels, and asks for 8-bit red, green and blue.
 void read_header(State& s) {
   png_read_info(s.png, s.info);
   s.row_bytes = png_get_rowbytes(s.png, s.info);
@@ -70,9 +70,8 @@ void decode(Bytes data, Canvas& canvas) {
         " pixels do not fit into the ", data.size(), " bytes of the file");
   canvas.open(kName, width, height, s.passes == 1 ? 0 : 3);
   const int64_t stride = canvas.width() * 3;
-  check(png_get_rowbytes(s.png, s.info) == static_cast<size_t>(stride), kName,
-        "a kind of pixels that is not known");
-  // An interlaced image comes in several passes, each of which fills in more of all rows.
+  check(png_get_rowbytes(s.png, s.info) == static_cast<size_t>(stride), kName, "an unknown pixel format");
+  // An interlaced image comes in several passes; each adds pixels to all rows.
   uint8_t* rows = canvas.scratch(s.passes == 1 ? stride : stride * canvas.height());
   for (int pass = 1; pass < s.passes; ++pass) {
     for (int64_t y = 0; y < canvas.height(); ++y) {

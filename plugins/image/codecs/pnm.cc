@@ -17,11 +17,11 @@ class Reader {
     check(at_ < data_.size(), kName, "the file ends after ", data_.size(), " bytes");
     return data_[at_++];
   }
-  const uint8_t* take(uint64_t bytes) {  // their number has been compared with left()
+  const uint8_t* take(uint64_t bytes) {  // the caller has compared `bytes` with left()
     at_ += bytes;
     return data_.data() + at_ - bytes;
   }
-  /// A number after white space and comments.
+  /// Reads a number after white space and comments.
   uint64_t number(std::string_view what) {
     skip();
     const size_t begin = at_;
@@ -33,7 +33,7 @@ class Reader {
     check(at_ > begin, kName, what, " is missing at byte ", begin);
     return out;
   }
-  /// A digit 0 or 1, which need not be parted from the next.
+  /// Reads a digit 0 or 1. Digits need no separator.
   uint8_t bit() {
     skip();
     const uint8_t c = byte();
@@ -62,7 +62,7 @@ struct Header {
   uint64_t channels() const { return kind == '3' || kind == '6' ? 3 : 1; }
   bool text() const { return kind <= '3'; }
   bool bits() const { return kind == '1' || kind == '4'; }
-  /// The fewest bytes of a row.
+  /// The fewest bytes that a row takes.
   uint64_t row_bytes() const {
     if (kind == '4') return (width + 7) / 8;
     if (kind == '1') return width;
@@ -108,7 +108,7 @@ void read_row(const Header& h, Reader& in, uint8_t* rgb) {
 void decode(Bytes data, Canvas& canvas) {
   Reader in(data);
   const Header h = read_header(data, in);
-  // The last number of a text needs nothing behind it.
+  // The last number of a text file needs no separator.
   check(h.height == 0 || h.row_bytes() <= (in.left() + 1) / h.height, kName, h.width, " x ", h.height,
         " pixels do not fit into the ", data.size(), " bytes of the file");
   check(h.text() || h.row_bytes() * h.height <= in.left(), kName, "the file ends after ", data.size(),

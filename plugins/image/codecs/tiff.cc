@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kName = "TIFF";
 
-/// The file in memory, and the first thing that libtiff said is wrong with it.
+/// The file in memory, and libtiff's first error message.
 struct Source {
   Bytes data;
   uint64_t at = 0;
@@ -37,7 +37,7 @@ struct Source {
   static int close(thandle_t) { return 0; }
   static toff_t size(thandle_t handle) { return of(handle).data.size(); }
 
-  /// Nothing goes to the process's own handlers, which print.
+  /// Replaces the handlers of the process, which print.
   static int on_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
     Source& s = *static_cast<Source*>(user);
     if (s.error[0] == '\0') std::vsnprintf(s.error, sizeof(s.error), format, arguments);
@@ -68,7 +68,7 @@ File open(Source& source, uint64_t memory_limit) {
   return file;
 }
 
-/// Colours are wanted as they are stored, and libtiff multiplies them by an alpha that it takes for unassociated.
+/// Keeps colours as they are stored: libtiff multiplies them by an alpha that it considers unassociated.
 void keep_colours(TIFF* file) {
   uint16_t count = 0;
   uint16_t* kinds = nullptr;
@@ -80,17 +80,17 @@ void keep_colours(TIFF* file) {
   TIFFSetField(file, TIFFTAG_EXTRASAMPLES, count, changed.data());
 }
 
-/// libtiff's reader of any kind of pixels as red, green, blue, alpha.
+/// libtiff's reader of any pixel format as red, green, blue and alpha.
 class Pixels {
  public:
   Pixels(TIFF* file, const Source& source) {
     char text[1024] = {};
     if (TIFFRGBAImageOK(file, text) == 0 || TIFFRGBAImageBegin(&image_, file, 1, text) == 0) {
       if (text[0] != '\0') bad(kName, std::string_view(text));
-      source.refuse("its kind of pixels is not read");
+      source.refuse("its pixel format is not supported");
     }
     orientation_ = image_.orientation;
-    image_.req_orientation = image_.orientation;  // rows come as they are stored
+    image_.req_orientation = image_.orientation;  // rows stay in stored order
   }
   Pixels(const Pixels&) = delete;
   Pixels& operator=(const Pixels&) = delete;
@@ -99,7 +99,6 @@ class Pixels {
   uint32_t width() const { return image_.width; }
   uint32_t height() const { return image_.height; }
   uint16_t orientation() const { return orientation_; }
-  /// `count` rows from `first` on.
   bool read(uint32_t first, uint32_t count, uint32_t* to) {
     image_.row_offset = static_cast<int>(first);
     image_.col_offset = 0;
@@ -111,7 +110,7 @@ class Pixels {
   uint16_t orientation_ = ORIENTATION_TOPLEFT;
 };
 
-/// How many rows are decoded at once: those of a strip or tile.
+/// Rows to decode at once: one strip or tile.
 uint32_t band_rows(TIFF* file, uint32_t height) {
   uint32_t rows = 0;
   if (TIFFIsTiled(file) != 0) {
@@ -138,7 +137,8 @@ void decode(Bytes data, Canvas& canvas) {
   keep_colours(file.get());
   Pixels pixels(file.get(), source);
   const uint16_t way = pixels.orientation();
-  check(way >= ORIENTATION_TOPLEFT && way <= ORIENTATION_BOTLEFT, kName, "orientation ", way, " is not read");
+  check(way >= ORIENTATION_TOPLEFT && way <= ORIENTATION_BOTLEFT, kName, "orientation ", way,
+        " is not supported");
   const bool from_below = way == ORIENTATION_BOTLEFT || way == ORIENTATION_BOTRIGHT;
   const bool mirrored = way == ORIENTATION_TOPRIGHT || way == ORIENTATION_BOTRIGHT;
   canvas.open(kName, pixels.width(), pixels.height(), 4 + 4);

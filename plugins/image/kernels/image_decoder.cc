@@ -11,7 +11,7 @@ PixelFormat pixel_format(const NodeView& n) {
   return name == "Grayscale" ? PixelFormat::kGray : PixelFormat::kRgb;
 }
 
-// An encoded image, whose format its first bytes tell, as [height, width, channels].
+// Decodes an image to [height, width, channels]. The codec is found by the first bytes.
 class ImageDecoder {
  public:
   static Support supports(const NodeView& n) {

@@ -1,5 +1,5 @@
-// How large the numbers of a value can be: what follows from the weights, and checks in the run where that says too
-// little.
+// Bounds on the magnitude of the elements of values. They follow from the weights, and from checks during the
+// run where the weights say too little.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -11,14 +11,15 @@
 namespace tenon::onednn {
 namespace {
 
-/// What a check lets pass. Networks stay far below; and a dozen layers later nothing can have grown infinite.
+/// The greatest magnitude that a check accepts. Networks stay far below it, and a dozen layers with such
+/// inputs still give finite numbers.
 constexpr float kChecked = 0x1p32f;
-/// What is far enough from infinity also for the sums within a layer, which Winograd's transforms make 2^15 times as
-/// large.
+/// The greatest bound that counts as safely finite. It leaves room for the sums inside a layer: Winograd's
+/// transforms multiply them by up to 2^15.
 constexpr double kTame = 0x1p108;
 constexpr int64_t kGrain = 65536;
 
-/// Whether all are at most kChecked in magnitude; infinities and NaN are not. Without the sign, floats order as integers.
+/// Whether all magnitudes are at most kChecked, without NaN. Floats without sign bit order as integers.
 bool are_small(const float* x, int64_t n) {
   constexpr auto kLimit = std::bit_cast<int32_t>(kChecked);
   int32_t greater = 0;
@@ -36,7 +37,7 @@ double Builder::least(uint32_t value) const {
   if (!is_constant(value) || program_.values()[value].dtype != TENON_FLOAT32) return 0;
   double out = kUnbounded;
   for (const float x : constant<float>(value))
-    out = std::min(out, double{std::fabs(x)});  // NaN: bound() knows
+    out = std::min(out, double{std::fabs(x)});  // bound() detects NaN
   return out;
 }
 
@@ -44,7 +45,7 @@ double Builder::row_bound(uint32_t value) const {
   return is_constant(value) ? program_.magnitudes(value).row : kUnbounded;
 }
 
-/// What follows for the outputs of a node. Of what may be NaN nothing follows: that passes through every function.
+/// Computes the bounds of a node's outputs. With an input that may be NaN there are none, since NaN spreads.
 void Builder::learn(uint32_t number) {
   if (!checked_) return;
   const Node& node = program_.nodes()[number];

@@ -1,4 +1,4 @@
-// Repeating a tensor along its axes of one element.
+// Repeats a tensor along its axes of one element.
 #include <algorithm>
 
 #include "compiler/builder.h"

@@ -27,7 +27,7 @@ Type type_of(uint32_t dtype) {
     case TENON_UINT8:
       return Type::kUInt8;
     default:
-      fail(TENON_UNIMPLEMENTED, "element type number ", dtype, " has no form in oneDNN");
+      fail(TENON_UNIMPLEMENTED, "element type number ", dtype, " is not supported by oneDNN");
   }
 }
 
@@ -56,7 +56,7 @@ Builder::Builder(const Program& program, const std::vector<const Dims*>& dims, u
       constant_of_[buffer] = v;
     }
     buffer_values_[buffer].push_back(v);
-    tensors_[v].buffer = buffer;  // its layout when it is asked for: not every input has one
+    tensors_[v].buffer = buffer;  // its layout is made on demand: some inputs have none
   }
   for (uint32_t n = 0; n < program.nodes().size(); ++n) {
     const Node& node = program.nodes()[n];
@@ -130,7 +130,7 @@ Tensor Builder::tensor(uint32_t value) {
 Tensor Builder::kept(uint32_t value) {
   Tensor& out = tensors_[value];
   require(out.buffer != kNone, TENON_INTERNAL, "'", program_.values()[value].name,
-          "' is used before it is made");
+          "' is used before it is computed");
   if (!out.layout) out.layout = Layout::plain(type(value), dims(value));
   return out;
 }
@@ -188,7 +188,7 @@ Tensor Builder::reshaped(const Tensor& from, DimsView dims) {
 bool Builder::dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) {
   if (plan_->buffers[buffer].home != Home::kWorkspace) return false;
   const std::vector<uint32_t>& values = buffer_values_[buffer];
-  // A long chain may lie in one buffer: what nobody waits for any more is not looked at again.
+  // A long chain can share one buffer. Values at its beginning whose uses are done are not checked again.
   size_t& begin = dead_values_[buffer];
   while (begin < values.size() && is_free_after(values[begin], {})) ++begin;
   for (size_t i = begin; i < values.size(); ++i) {

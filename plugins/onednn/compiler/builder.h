@@ -1,12 +1,13 @@
-// What operations build with: the tensors of an island for one shape signature, and the steps over them.
+// Builds a Plan for one shape signature. Operations use it to get the tensors of an island and to add steps.
 //
-// Layouts stay as the primitives chose them until somebody asks for another; pointwise nodes are taken into the
-// primitive that makes their input where that keeps the result; a value that is an output of the island is
-// written there at once when its layout is the plain one.
+// A tensor keeps the layout that its primitive chose until an operation asks for another one. Pointwise nodes
+// are fused into the primitive that makes their input, if the result stays the same. An output of the island
+// is written to its final place if its layout is the plain one.
 //
-// Much of the library is fast for numbers, and wrong for NaN and infinities. In `exact` precision it is used where
-// no such thing can come out: what is known of the weights bounds what a convolution gives for inputs of some size,
-// and a step in the run looks whether they have it. A run that fails this starts again with a plan that trusts nothing.
+// Much of oneDNN is fast for finite numbers and wrong for NaN and infinities. With `exact` precision such
+// functions are used only where neither can occur: the weights bound the result of a convolution for inputs
+// up to some size, and a step of the run checks the inputs. If a check fails, the run starts again with a
+// plan that assumes nothing.
 #pragma once
 
 #include <functional>
@@ -16,88 +17,88 @@
 
 namespace tenon::onednn {
 
-/// A tensor that exists, or will when the steps so far have run.
+/// A tensor that exists once the steps added so far have run.
 struct Tensor {
   Layout layout;
   uint32_t buffer = kNone;
   bool is_empty() const { return layout.elements() == 0; }
 };
 
-/// With the last two axes in the other order.
+/// Swaps the last two axes.
 Dims turned(Dims dims);
 Layout turned(const Layout& layout);
 
-/// What fuse() took in: the value that the primitive then makes, and the operands of its post-operations.
+/// What fuse() took in: `value` is the primitive's result, `operands` belong to the post-operations.
 struct Fused {
   uint32_t value = kNone;
   PostOps post_ops;
-  std::vector<Tensor> operands;  // by post-operation; without buffer where there is none
+  std::vector<Tensor> operands;  // per post-operation; no buffer where it has no operand
 };
 
 class Builder {
  public:
-  /// `dims`: per value, null where nobody knows. `checked`: the plan may look at numbers and refuse a run.
+  /// `dims`: per value, null if not known. `checked`: the plan may check numbers and refuse a run.
   Builder(const Program& program, const std::vector<const Dims*>& dims, uint32_t threads, bool checked);
-  /// Everything; call once.
+  /// Builds the whole plan. Call it once.
   std::shared_ptr<const Plan> build();
 
   const Engine& engine() const { return program_.instance().device.engine(); }
   const Instance& instance() const { return program_.instance(); }
   uint32_t threads() const { return plan_->threads; }
 
-  /// As ONNX sees it; a scalar has none.
+  /// Shape as in ONNX; empty for a scalar.
   const Dims& dims(uint32_t value) const;
   Type type(uint32_t value) const;
   bool is_constant(uint32_t value) const { return program_.values()[value].constant != nullptr; }
-  /// Of a constant.
+  /// Elements of a constant.
   template <class T>
   std::span<const T> constant(uint32_t value) const {
     return ep::TensorView(program_.values()[value].constant).span<T>();
   }
 
-  /// Of the element type that ONNX gives it.
+  /// The value with ONNX's element type.
   Tensor tensor(uint32_t value);
-  /// Of the type in which it is kept inside the island, which is bfloat16 for results of products in that precision.
+  /// The value with the type that the island keeps: bfloat16 for products in that precision.
   Tensor kept(uint32_t value);
-  /// The type in which convolutions and products read, and write what stays inside the island.
+  /// The type that convolutions and products read, and write inside the island.
   Type product_type() const { return instance().bf16 ? Type::kBFloat16 : Type::kFloat32; }
-  /// In another layout; of a constant once and for all.
+  /// The tensor in another layout. A constant is converted once.
   Tensor as(const Tensor& tensor, const Layout& layout);
   Tensor plain(uint32_t value);
-  /// Plain if its layout has gaps, else as it is.
+  /// The value in the plain layout if its layout has gaps, else as it is.
   Tensor compact(uint32_t value) { return compact(tensor(value)); }
   Tensor compact(const Tensor& tensor);
-  /// Makes a primitive that reads `given` in the layout it has, or in the plain one where the library has nothing good
-  /// for that; `out` is the tensor that it reads.
+  /// Makes a primitive that reads `given` in its own layout, or in the plain layout if the library has nothing
+  /// better than reference code for its own. `out` receives the tensor that the primitive reads.
   Primitive suit(const Tensor& given, const std::function<Primitive(const Layout&)>& make, Tensor* out);
-  /// Other dims for the same elements in order.
+  /// The same elements in the same order with other dims.
   Tensor reshaped(const Tensor& tensor, DimsView dims);
-  /// Axes of one element repeated, missing ones in front added; plain when anything is.
+  /// Adds missing axes in front and repeats axes of one element. The result is plain if anything changes.
   Tensor broadcast(const Tensor& tensor, DimsView dims);
-  /// What is known before the run of the magnitude of this value's elements.
+  /// A bound on the magnitude of the elements, known before the run.
   double bound(uint32_t value) const;
-  /// The least magnitude among the elements of a constant; 0 of others.
+  /// The least magnitude in a constant; 0 for other values.
   double least(uint32_t value) const;
-  /// The greatest sum of magnitudes over the rows of a constant, one row for each element of the first axis.
+  /// For a constant: the greatest sum of magnitudes over one index of the first axis.
   double row_bound(uint32_t value) const;
-  /// Whether `value` has neither NaN nor infinities, or nobody asked that they be kept.
+  /// Whether `value` holds neither NaN nor infinities, or the instance need not preserve them.
   bool is_tame(uint32_t value) const;
-  /// Makes it so where a check of what it is made from can: of its own elements, or, before it is made, of the inputs of
-  /// its node.
+  /// Tries to make is_tame() true by adding checks: of the value's own elements, or, if the value is not made
+  /// yet, of the inputs of its node. Returns is_tame().
   bool tame(uint32_t value);
-  /// Layouts of images are blocks of channels here, not channels last.
+  /// Whether images lie in blocks of channels here; otherwise the library chooses their layout.
   bool blocked() const { return blocked_; }
 
-  /// Whether the memory of this value may be written to when `node` runs.
+  /// Whether steps of `node` may write to the memory of this value.
   bool may_overwrite(const Node& node, uint32_t value);
 
-  /// Memory for `value`, of that layout.
+  /// Allocates memory for `value` in that layout.
   Tensor create(uint32_t value, const Layout& layout);
-  /// Where inputs of `node`, which joins them, were made at their places in its result: moves the others there, and
-  /// defines the result. False: none was.
+  /// For a node that joins its inputs: if some of them were already made inside the result, copies the others
+  /// there, defines the result and returns true. Returns false if none was.
   bool finish_join(const Node& node);
   Tensor temporary(const Layout& layout);
-  /// `value` takes the memory of `tensor`; after may_overwrite().
+  /// Gives `value` the memory of `tensor`. Call may_overwrite() first.
   Tensor overwrite(uint32_t value, const Tensor& tensor);
   void define(uint32_t value, const Tensor& tensor);
   void step(const Primitive& primitive, std::initializer_list<std::pair<int, Tensor>> arguments);
@@ -106,13 +107,13 @@ class Builder {
   Tensor filled(const Layout& layout, float number);
   void fill(uint32_t value, float number);
 
-  /// Makes a primitive whose result is `value`, with as many of the pointwise nodes after it as it takes in well. The
-  /// primitive writes the elements of `value` as `dims`: those of the value turned, or others for the same elements in the same
-  /// order, and then plain.
+  /// Makes a primitive whose result is `value`, fused with as many of the following pointwise nodes as it
+  /// handles well. The primitive writes shape `dims`: the dims of the value, or these with the last two axes
+  /// swapped, or, in a plain layout, any other dims with the same elements in the same order.
   Primitive fuse(uint32_t value, const Dims& dims, const std::function<Primitive(const PostOps&)>& make,
                  Fused* out);
   Primitive fuse(uint32_t value, const std::function<Primitive(const PostOps&)>& make, Fused* out);
-  /// Runs what fuse() made: creates the destination, adds the operands of the post-operations.
+  /// Adds the step for fuse()'s primitive: creates the destination, adds operands of post-operations.
   void run_fused(const Primitive& primitive, std::vector<std::pair<int, Tensor>> arguments,
                  const Fused& fused);
 
@@ -122,11 +123,11 @@ class Builder {
   void require_elements(uint32_t value, const Layout& layout) const;
   struct Candidate {
     std::vector<uint32_t> nodes;
-    uint32_t value;  // what they make
+    uint32_t value;  // the result of `nodes`
     PostOp post_op;
     Tensor operand;
   };
-  /// A node that the primitive before it may do, with the value it makes and its other operand.
+  /// The next node that the primitive could take in, with its result and its other operand.
   std::optional<Candidate> follower(uint32_t value, const Dims& written);
   std::optional<Candidate> pattern(uint32_t value) const;
   bool add_operand(const Node& node, uint32_t value, const Dims& written, Binary f, Candidate* out);
@@ -137,7 +138,7 @@ class Builder {
   void touch(uint32_t buffer);
   Tensor constant_as(uint32_t value, const Tensor& tensor, const Layout& layout);
   bool dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes);
-  /// Whether nobody waits for the value once these nodes are done.
+  /// Whether no other node needs the value once `nodes` are done.
   bool is_free_after(uint32_t value, const std::vector<uint32_t>& nodes) const;
   void copy(const Tensor& from, const Tensor& to);
   void finish();
@@ -152,14 +153,14 @@ class Builder {
   std::vector<Tensor> tensors_;  // per value
   std::vector<bool> done_;       // per node
   bool checked_, blocked_ = false;
-  std::vector<uint32_t> makers_;                      // per value: the node
+  std::vector<uint32_t> makers_;                      // per value: the node that makes it
   std::vector<double> bounds_;                        // per value
-  std::map<const Node*, Tensor> joined_;              // results of nodes that join, before they are built
+  std::map<const Node*, Tensor> joined_;              // results of joining nodes that are not built yet
   std::vector<std::vector<uint32_t>> buffer_values_;  // per buffer
-  std::vector<size_t> dead_values_;    // per buffer: how many of these, from the first on, nobody waits for
-  std::vector<uint32_t> constant_of_;  // per buffer: the constant value that it is
-  std::vector<uint32_t> versions_;     // per buffer: how often it was overwritten
-  std::map<std::string, Tensor> reordered_;  // by buffer, version and both layouts
+  std::vector<size_t> dead_values_;                   // per buffer: leading values no longer needed
+  std::vector<uint32_t> constant_of_;                 // per buffer: the constant that it holds
+  std::vector<uint32_t> versions_;                    // per buffer: how often it was overwritten
+  std::map<std::string, Tensor> reordered_;           // key: buffer, version and both layouts
 };
 
 }  // namespace tenon::onednn

@@ -1,5 +1,5 @@
-// What is known of shapes before a step is made: that no size overflows, that the contracts of the operators hold, and that
-// outputs have the shapes which the operators make.
+// Checks shapes before a step is made: no size overflows, the contracts of the operators hold, and outputs
+// have the shapes that the operators compute.
 #include <algorithm>
 
 #include "compiler/builder.h"
@@ -22,9 +22,9 @@ void Builder::check_sizes() const {
     require(std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d >= 0; }), TENON_INVALID_ARGUMENT,
             "'", name, "' would have the shape ", dims, ", and a dim cannot be negative");
     require(dims.size() <= kMostAxes, TENON_UNIMPLEMENTED, "'", name, "' has ", dims.size(),
-            " axes, oneDNN knows ", kMostAxes);
+            " axes; oneDNN supports at most ", kMostAxes);
     require(can_be_counted(dims), TENON_UNIMPLEMENTED, "'", name, "' has the shape ", dims,
-            ", and oneDNN counts up to ", kMostElements, " elements");
+            "; oneDNN supports at most ", kMostElements, " elements");
   }
 }
 
@@ -53,7 +53,7 @@ void Builder::check_shapes(const Node& node) const {
 void Builder::require_elements(uint32_t value, const Layout& layout) const {
   const int64_t wanted = ep::element_count(dims(value));
   require(layout.elements() == wanted, TENON_INTERNAL, "'", program_.values()[value].name, "' has ", wanted,
-          " elements, and ", layout.elements(), " were made");
+          " elements, but its layout has ", layout.elements());
 }
 
 }  // namespace tenon::onednn

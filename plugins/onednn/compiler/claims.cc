@@ -10,18 +10,18 @@
 namespace tenon::onednn {
 namespace {
 
-/// What holds for every operator: plans need to know at least the rank of what they compute, and the library's is limited, as
-/// is the size of what it can compute.
+/// The rule for every operator: the rank is known, since plans need it, and the library supports rank and
+/// size.
 Support rank_suits(const NodeView& node, const ep::ValueView& value, std::string_view what, int i) {
   if (!value.present() || value.is_constant()) return Support::yes();
   const bool known = value.has_rank();
   std::string problem;
   if (!known) {
-    problem = "has a rank that is not known";
+    problem = "has an unknown rank";
   } else if (value.rank() > static_cast<int>(kMostAxes)) {
-    problem = cat("has rank ", value.rank(), ", oneDNN knows ", kMostAxes, " axes");
+    problem = cat("has rank ", value.rank(), "; oneDNN supports at most ", kMostAxes);
   } else if (!can_be_counted(value.dims())) {
-    problem = cat("has shape ", value.dims(), ", oneDNN counts up to ", kMostElements, " elements");
+    problem = cat("has shape ", value.dims(), "; oneDNN supports at most ", kMostElements, " elements");
   } else {
     return Support::yes();
   }
@@ -35,8 +35,7 @@ Support ranks_suit(const NodeView& node) {
   return out;
 }
 
-/// Whether a number that the library computes with goes in or comes out. The other nodes rename integers, which is worth a
-/// part of its own to nobody.
+/// Whether the node reads or writes floats. Nodes that only pass integers on are not worth their own part.
 bool has_floats(const NodeView& node) {
   for (int i = 0; i < node.input_count(); ++i) {
     if (node.has_input(i) && kFloat32.contains(node.input(i).dtype())) return true;
@@ -64,7 +63,7 @@ void claim(const tenon_claim_sink* sink, const std::vector<uint32_t>& nodes) {
   ep::detail::call_host(sink->claim, sink->context, &std::as_const(out));
 }
 
-/// From the node that makes a value to those that use it.
+/// Edges from the node that makes a value to each node that uses it.
 std::vector<std::pair<uint32_t, uint32_t>> edges_of(const ep::GraphView& graph) {
   std::vector<std::pair<uint32_t, uint32_t>> out;
   for (uint32_t n = 0; n < graph.info().node_count; ++n) {
@@ -92,7 +91,7 @@ std::vector<Dims> all_dims(const ep::GraphView& graph, const uint32_t* values, u
   return out;
 }
 
-/// What the claims of one graph are weighed with.
+/// Estimates the benefit of a set of nodes of one graph.
 class Scales {
  public:
   explicit Scales(const ep::GraphView& graph) : graph_(graph), work_(graph.info().node_count, Work::kNone) {}
@@ -118,7 +117,7 @@ class Scales {
   static bool contains(const std::vector<uint32_t>& nodes, uint32_t node) {
     return std::binary_search(nodes.begin(), nodes.end(), node);
   }
-  /// Whether the primitive that makes an input of it does its work too.
+  /// Whether the primitive that makes an input of this node can also do the node's work.
   bool is_taken_in(const std::vector<uint32_t>& nodes, uint32_t n, const tenon_node_info& node) const {
     if (work_[n] != Work::kPointwise) return false;
     for (uint32_t i = 0; i < node.input_count; ++i) {
@@ -132,7 +131,8 @@ class Scales {
     }
     return false;
   }
-  /// Elements that come from other nodes. Those that go out are counted where they come in, or are the graph's.
+  /// The number of elements that come from nodes outside. Elements that leave are counted by the nodes that
+  /// read them, or are outputs of the graph.
   double border_of(const std::vector<uint32_t>& nodes, const tenon_node_info& node) const {
     double out = 0;
     for (uint32_t i = 0; i < node.input_count; ++i) {
@@ -152,7 +152,7 @@ class Scales {
   std::vector<Work> work_;
 };
 
-/// "0.3 us", for messages.
+/// Formats nanoseconds for messages, as in "0.3 us".
 std::string microseconds(double ns) {
   const auto tenths = static_cast<int64_t>(std::llround(ns / 100));
   return cat(tenths < 0 ? "-" : "", std::abs(tenths) / 10, ".", std::abs(tenths) % 10, " us");
@@ -162,7 +162,7 @@ Support too_little(size_t nodes, const Benefit& benefit) {
   return Support::no(TENON_REJECT_COST,
                      cat("a part of ", nodes, nodes == 1 ? " node" : " nodes", " would save an estimated ",
                          microseconds(benefit.work), " of work and lose ", microseconds(benefit.steps),
-                         " on its steps; provider.onednn.options.claim = \"all\" takes it all the same"));
+                         " on its steps; to claim it anyway, set provider.onednn.options.claim = \"all\""));
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
   for (const std::vector<uint32_t>& nodes : group(can, edges_of(graph))) {
     Support answer = Support::yes();
     if (std::none_of(nodes.begin(), nodes.end(), [&](uint32_t n) { return floats[n]; })) {
-      answer = Support::no(TENON_REJECT_TYPE, "integers are taken only beside nodes of float32");
+      answer = Support::no(TENON_REJECT_TYPE, "nodes of integers are claimed only beside nodes of float32");
     } else if (!instance.claims_all) {
       const Benefit benefit = scales.of(nodes);
       if (benefit.total() <= 0) answer = too_little(nodes.size(), benefit);

@@ -1,4 +1,4 @@
-// Capability: the largest groups of nodes that this provider runs, and why it declines the others.
+// Capability: finds the largest groups of nodes that can run here, and says why the others cannot.
 #pragma once
 
 #include "device.h"

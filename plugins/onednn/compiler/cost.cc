@@ -3,9 +3,9 @@
 namespace tenon::onednn {
 namespace {
 
-// Measured with `tenon bench --threads 1` on chains of eight equal nodes, of 64 to 262,144 elements, on this provider and on
-// the cpu provider; where the difference varies the smaller one is taken. That of convolutions was lowered afterwards, by what
-// bench/orders.py measured on small networks.
+// Measured with `tenon bench --threads 1` on chains of eight equal nodes with 64 to 262,144 elements, on this
+// provider and on the cpu provider. Where the difference varies, the smaller one is used. The rate of
+// convolutions was lowered afterwards to what bench/orders.py measured on small networks.
 constexpr double kPerConvolutionFlop = 0.008;  // windows of several elements
 constexpr double kPerPointConvolutionFlop = 0.0006;
 constexpr double kPerDepthwiseFlop = 0.1;
@@ -16,7 +16,7 @@ constexpr double kPerNormalizedElement = 0.03;
 constexpr double kPerPointwiseElement = -0.03;
 constexpr double kStep = 250, kLongStep = 500, kGroup = 500, kPerBorderElement = 0.1;
 
-/// Of an axis of an image, and of another axis: a network for images runs on more than one pixel.
+/// Assumed lengths of unknown dims: sides of images, which have more than one pixel, and other axes.
 constexpr int64_t kUnknownSide = 32, kUnknown = 1;
 
 double count(const Dims& dims, bool image = false) {
@@ -38,7 +38,7 @@ Benefit of_convolution(std::span<const Dims> inputs, const Dims& image, bool tra
   if (inputs.size() < 2 || inputs[1].size() < 3) return {};
   const Dims& weights = inputs[1];
   const double per_element = 2 * count(Dims(weights.begin() + 1, weights.end()));
-  // Of transposed ones the cpu provider's are as fast, beyond the product that they are made of.
+  // The cpu provider's transposed convolutions are equally fast, except for the matrix product inside them.
   const double gain = transposed ? kPerPointConvolutionFlop : per_flop(weights);
   return {gain * per_element * count(image, true), kStep};
 }

@@ -1,4 +1,4 @@
-// What a group of nodes is worth here: how much less time it takes than on the cpu provider, by its shapes.
+// The benefit of running nodes here: the time saved against the cpu provider, estimated from shapes.
 #pragma once
 
 #include <span>
@@ -7,16 +7,16 @@
 
 namespace tenon::onednn {
 
-/// Nanoseconds on one thread; negative where the cpu provider is faster.
+/// Nanoseconds on one thread. Negative: the cpu provider is faster.
 struct Benefit {
   double work = 0;   // saved in the work itself
-  double steps = 0;  // lost to one call of the library more per step
+  double steps = 0;  // lost to the calls of the library
   double total() const { return work - steps; }
 };
 
-/// Of one node. Dims that are not known count as small ones.
+/// The benefit of one node. Unknown dims count as small ones.
 Benefit benefit_of(Work work, std::span<const Dims> inputs, std::span<const Dims> outputs);
-/// Of entering a group and leaving it, with so many numbers to bring into another layout.
+/// The cost of entering and leaving a group whose inputs have `elements` elements to convert.
 Benefit benefit_of_border(double elements);
 
 }  // namespace tenon::onednn

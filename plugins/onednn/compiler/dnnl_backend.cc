@@ -15,7 +15,7 @@ struct Call::Data {
 
 namespace {
 
-/// DNNL_ARG_x of a role.
+/// The DNNL_ARG_x constant for a role.
 int argument_of(int role) {
   if (role >= kFirstSource) return DNNL_ARG_MULTIPLE_SRC + (role - kFirstSource);
   if (role >= kFirstPostOp) return DNNL_ARG_ATTR_MULTIPLE_POST_OP(role - kFirstPostOp) | DNNL_ARG_SRC_1;

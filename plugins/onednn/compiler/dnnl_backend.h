@@ -1,8 +1,8 @@
-// The one door to oneDNN: layouts, primitives and their execution, in words of our own, so that another major
-// version of the library is another implementation of this header. Only the files that
-// implement it (dnnl_*) include the library's, which is loaded when the first of these functions is called.
+// The interface to oneDNN: layouts, primitives and calls. Only its implementation (dnnl_*) includes the
+// library's headers, so that another major version of the library needs only another implementation. The
+// library is loaded at the first call of one of these functions.
 //
-// What it does not do: it knows no ONNX operator, plans no memory and starts no thread.
+// This interface knows no ONNX operators, plans no memory and starts no threads.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace tenon::onednn {
 using ep::Dims;
 using ep::DimsView;
 
-/// Of kInt64 the library knows nothing: it has layouts, and no primitive.
+/// The library has no kInt64: tensors of that type have layouts, but no primitive reads them.
 enum class Type : uint8_t { kFloat32, kBFloat16, kInt32, kInt64, kInt8, kUInt8 };
 uint64_t bytes_of(Type type);
 
-/// How a tensor lies in memory. Immutable and cheap to copy. A rank of 0 is written as dims {1}.
+/// How a tensor lies in memory. Immutable and cheap to copy. A scalar has dims {1}.
 class Layout {
  public:
   Layout() = default;
   static Layout plain(Type type, DimsView dims);  // dense, row-major
   static Layout strided(Type type, DimsView dims, DimsView strides);
   static Layout any(Type type, DimsView dims);  // the primitive chooses
-  /// Images {N, C, H, W} as the library's kernels for AVX-512 like them best: blocks of 16 channels of each pixel.
+  /// Images {N, C, H, W} in blocks of 16 channels per pixel, which the library's AVX-512 kernels prefer.
   static Layout blocked(Type type, DimsView dims);
 
   explicit operator bool() const { return data_ != nullptr; }
@@ -41,25 +41,25 @@ class Layout {
   uint64_t bytes() const;
   bool is_any() const;
   bool is_plain() const;
-  /// Of the library's own making, as weights of Winograd: nothing else can be made of it.
+  /// The library's private format, as for Winograd weights: it cannot be converted into another layout.
   bool is_opaque() const;
-  /// Nothing but the elements lies in its bytes, and from their beginning.
+  /// Its bytes hold nothing but the elements and start with the first one.
   bool is_dense() const;
-  /// Bytes between its elements belong to something else, as in a piece of a larger tensor.
+  /// Bytes between its elements belong to another tensor, as in a piece of a larger one.
   bool has_gaps() const;
 
-  /// The same bytes as another shape; nothing when the order of the elements does not allow it.
+  /// The same bytes with another shape; nullopt if the order of the elements does not allow it.
   std::optional<Layout> reshaped(DimsView dims) const;
-  /// Axis i of the result is axis permutation[i] of this.
+  /// Axis i of the result is axis permutation[i] of this layout.
   Layout permuted(std::span<const int64_t> permutation) const;
-  /// The same places for elements of another type.
+  /// The same places with another element type.
   Layout with_type(Type type) const;
-  /// A box within it; nothing when it would cut a block.
+  /// A box within it; nullopt if that would cut a block.
   std::optional<Layout> part(DimsView dims, DimsView offsets) const;
 
-  /// Whether the same bytes mean the same tensor, however it is written down.
+  /// Whether both describe the same bytes as the same tensor, in whatever form.
   bool operator==(const Layout& other) const { return key() == other.key(); }
-  /// A text that is equal exactly for equal layouts, in every process.
+  /// A text that is equal for equal layouts and for no others, in every process.
   const std::string& key() const;
 
   struct Data;
@@ -107,25 +107,25 @@ enum Role : int {
   kMean,
   kVariance,
   kScratch,
-  kFirstPostOp = 100,    // + its place: the operand of a binary post-operation
-  kFirstSource = 10000,  // + its place: of a concatenation
+  kFirstPostOp = 100,    // + index: the operand of a binary post-operation
+  kFirstSource = 10000,  // + index: a source of a concatenation
 };
 
-/// What is done to each element of a result before it is stored.
+/// A function applied to each element of a result before it is stored.
 struct PostOp {
   enum class Kind : uint8_t { kEltwise, kBinary, kSum } kind;
   Eltwise eltwise = Eltwise::kLinear;
   float alpha = 0, beta = 0;
   Binary binary = Binary::kAdd;
-  Layout operand = {};  // of kBinary; kSum adds what the destination held before
+  Layout operand = {};  // for kBinary; kSum adds the old content of the destination
 };
 using PostOps = std::vector<PostOp>;
 
 struct Window {
-  Dims kernel, strides, dilations, pads_begin, pads_end;  // dilation 1: none
+  Dims kernel, strides, dilations, pads_begin, pads_end;  // a dilation of 1 means dense
 };
 
-/// The CPU. Making one loads the library.
+/// The CPU engine. Constructing one loads the library.
 class Engine {
  public:
   Engine();
@@ -144,11 +144,11 @@ class Primitive {
  public:
   Primitive() = default;
   explicit operator bool() const { return data_ != nullptr; }
-  /// What the argument must look like; empty when the primitive has none of that role.
+  /// The layout that the argument must have; empty if the primitive has no argument of that role.
   Layout layout(int role) const;
   uint64_t scratch_bytes() const { return layout(kScratch) ? layout(kScratch).bytes() : 0; }
   const std::string& implementation() const;
-  /// Correct, but a plain loop over elements.
+  /// Correct but slow: a plain loop over elements.
   bool is_reference() const { return implementation().starts_with("ref"); }
 
   struct Data;
@@ -159,19 +159,19 @@ class Primitive {
   std::shared_ptr<const Data> data_;
 };
 
-// Makers. They throw ep::Error with UNIMPLEMENTED when the library has no implementation.
+// Makers throw ep::Error with UNIMPLEMENTED when the library has no implementation.
 
-/// Winograd's minimal filtering, for outputs of 2x2 or 4x4 pixels at a time.
+/// Winograd's minimal filtering, for tiles of 2x2 or 4x4 output pixels.
 enum class Winograd : uint8_t { kNone, k2x2, k4x4 };
 
 struct ConvolutionSpec {
   bool transposed = false;
   Winograd winograd = Winograd::kNone;
   Layout source, weights, bias, destination;  // bias may be empty
-  Window window;                              // its kernel is that of the weights
+  Window window;                              // window.kernel is the kernel size of the weights
 };
 Primitive make_convolution(const Engine& engine, const ConvolutionSpec& spec, const PostOps& post_ops);
-/// Matrices in the last two axes; those before broadcast. The product is multiplied with `scale`.
+/// Multiplies matrices in the last two axes; axes before them broadcast. The result is scaled by `scale`.
 struct MatMulSpec {
   Layout source, weights, bias, destination;
   float scale = 1;
@@ -197,10 +197,10 @@ Primitive make_resampling(const Engine& engine, bool linear, const std::vector<f
                           const Layout& source, const Layout& destination);
 Primitive make_prelu(const Engine& engine, const Layout& source, const Layout& weights);
 
-/// A primitive and the places of its arguments. One thread at a time.
+/// A primitive with the addresses of its arguments. Not thread-safe.
 class Call {
  public:
-  /// `roles`: the arguments in the order that set() counts.
+  /// `roles`: the arguments, in the order of the indices that set() takes.
   Call(const Engine& engine, const Primitive& primitive, const std::vector<int>& roles);
   ~Call();
   Call(Call&&) noexcept;
@@ -214,11 +214,11 @@ class Call {
   std::unique_ptr<Data> data_;
 };
 
-/// UNAVAILABLE when the library cannot be had. All that needs it loads it, so this is for who wants to know early.
+/// Optional: loads the library now, as every function here does if needed. Throws UNAVAILABLE on failure.
 void load_library();
-/// Whether the processor multiplies bfloat16.
+/// Whether the processor has bfloat16 instructions.
 bool has_bf16();
-/// Whether the library has Winograd's convolutions for this processor.
+/// Whether the library has Winograd convolutions for this processor.
 bool has_winograd();
 
 }  // namespace tenon::onednn

@@ -1,10 +1,10 @@
-// What layouts, engines and primitives are for the library. For the files that implement dnnl_backend.h, which alone include
-// the library's header.
+// The library's objects behind layouts, engines and primitives. Only the files that implement dnnl_backend.h
+// include this header, and only this header includes the library's.
 #pragma once
 
 #include "compiler/dnnl_backend.h"
 #include "compiler/dnnl_library.h"
-// After it: the inline functions of this header call what that one loads.
+// Comes after dnnl_library.h, whose functions the inline functions of this header call.
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace tenon::onednn {
@@ -29,10 +29,10 @@ struct Primitive::Data {
   std::string implementation;
 };
 
-/// Empty for a descriptor that says nothing. `type`: of int64, which the library takes for int32.
+/// Empty for an empty descriptor. `type` distinguishes int64, which the library sees as int32.
 Layout wrap(memory::desc desc, Type type);
 Layout wrap(const memory::desc& desc);
-/// UNIMPLEMENTED for int64.
+/// Throws UNIMPLEMENTED for int64.
 const memory::desc& unwrap(const Layout& layout);
 
 }  // namespace tenon::onednn

@@ -14,7 +14,7 @@ memory::data_type dnnl_type(Type type) {
     case Type::kBFloat16:
       return memory::data_type::bf16;
     case Type::kInt32:
-    case Type::kInt64:  // for the places of elements; their size is not used
+    case Type::kInt64:  // only the places of elements matter, not their size
       return memory::data_type::s32;
     case Type::kInt8:
       return memory::data_type::s8;
@@ -39,13 +39,13 @@ Type own_type(dnnl_data_type_t type) {
   }
 }
 
-/// An axis as a nest of loops, outer first: how many elements, and how far apart.
+/// One axis as a nest of loops, outermost first: element count and stride.
 struct Loop {
   int64_t count, stride;
 };
 
-/// Loops of each axis over its padded size, neighbours merged where they are one loop: two layouts with equal
-/// loops place every element at the same address.
+/// Loops of each axis over its padded size. Adjacent loops that form one are merged, so that two layouts with
+/// equal loops place every element at the same address.
 std::vector<std::vector<Loop>> loops_of(const dnnl_memory_desc_t& d) {
   const dnnl_blocking_desc_t& blocking = d.format_desc.blocking;
   std::vector<std::vector<Loop>> inner(static_cast<size_t>(d.ndims)), out(inner.size());
@@ -76,7 +76,7 @@ std::string key_of(const dnnl_memory_desc_t& d) {
   std::string key = std::to_string(d.data_type) + ":";
   for (int i = 0; i < d.ndims; ++i) key += std::to_string(d.dims[i]) + ",";
   if (d.format_kind == dnnl_format_kind_any) return key + "any";
-  if (d.format_kind != dnnl_blocked) {  // weights of Winograd and packed matrices: known by their bytes alone
+  if (d.format_kind != dnnl_blocked) {  // Winograd weights and packed matrices are compared by their bytes
     const auto* bytes = reinterpret_cast<const unsigned char*>(&d.format_desc);
     key +=
         "opaque" + std::to_string(d.format_kind) + ":" + std::to_string(dnnl_memory_desc_get_size(&d)) + ":";
@@ -97,7 +97,7 @@ std::string key_of(const dnnl_memory_desc_t& d) {
   return key;
 }
 
-/// Strides of a dense tensor whose axes lie in memory in this order, outer first.
+/// Strides of a dense tensor whose axes lie in memory in `order`, outermost first.
 Dims strides_in_order(const dnnl_memory_desc_t& d, const std::vector<int>& order) {
   Dims out(order.size(), 1);
   int64_t stride = 1;
@@ -109,7 +109,7 @@ Dims strides_in_order(const dnnl_memory_desc_t& d, const std::vector<int>& order
   return out;
 }
 
-/// Whether they are the strides of all axes that have more than one element.
+/// Whether `strides` match for all axes with more than one element.
 bool are_strides_of(const dnnl_memory_desc_t& d, const Dims& strides) {
   for (size_t axis = 0; axis < strides.size(); ++axis) {
     if (d.dims[axis] != 1 && d.format_desc.blocking.strides[axis] != strides[axis]) return false;
@@ -117,8 +117,9 @@ bool are_strides_of(const dnnl_memory_desc_t& d, const Dims& strides) {
   return true;
 }
 
-/// The strides of axes of one element mean nothing, and yet the library's kernels choose their code by them: it gets those
-/// that its own formats have, rows or channels last, or else such that no axis lies within another.
+/// Normalises the strides of axes of one element. They have no meaning, but the library chooses its kernels
+/// by them. They become those of the library's own formats (rows, or channels last), or else such that no
+/// axis lies within another.
 void settle_strides(dnnl_memory_desc_t& d) {
   if (d.format_kind != dnnl_blocked || d.format_desc.blocking.inner_nblks != 0) return;
   if (!std::equal(d.dims, d.dims + d.ndims, d.padded_dims) || std::count(d.dims, d.dims + d.ndims, 0) != 0)
@@ -132,7 +133,7 @@ void settle_strides(dnnl_memory_desc_t& d) {
     const Dims wanted = strides_in_order(d, order);
     if (are_strides_of(d, wanted)) return static_cast<void>(std::copy(wanted.begin(), wanted.end(), strides));
   }
-  int64_t outside = 1;  // the span of the axes behind, or of all where there is none in front
+  int64_t outside = 1;  // the span of the axes behind; of all axes at first
   for (int axis = 0; axis < d.ndims; ++axis) outside = std::max(outside, d.dims[axis] * strides[axis]);
   for (int axis = 0; axis < d.ndims; ++axis) {
     if (d.dims[axis] != 1)
@@ -168,7 +169,7 @@ Layout wrap(const memory::desc& desc) { return wrap(desc, own_type(desc.data.dat
 const memory::desc& unwrap(const Layout& layout) {
   static const memory::desc none;
   if (layout && layout.type() == Type::kInt64) [[unlikely]]
-    ep::fail(TENON_UNIMPLEMENTED, "oneDNN computes nothing of int64");
+    ep::fail(TENON_UNIMPLEMENTED, "oneDNN does not support int64");
   return layout ? layout.data().desc : none;
 }
 

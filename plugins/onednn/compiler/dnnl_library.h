@@ -1,6 +1,6 @@
-// The functions of oneDNN, which is loaded when the first of them is called: a session whose model gains nothing here pays
-// nothing for the library. dnnl_data.h includes this before the library's C++ header, whose inline functions then call
-// these as well.
+// The functions of oneDNN, which is loaded at the first call of one of them: sessions that do not use the
+// library do not load it. dnnl_data.h includes this before the library's C++ header, so that the inline
+// functions of that header call these too.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.h>
@@ -32,8 +32,8 @@ struct Library {
 #undef ONEDNN_POINTER
 };
 
-/// Loads it at the first call, for as long as the process lives. Thread-safe. UNAVAILABLE when that fails: then the next call
-/// tries again.
+/// Loads the library at the first call and keeps it for the life of the process. Throws UNAVAILABLE on
+/// failure; the next call tries again. Thread-safe.
 const Library& library();
 
 template <auto member>
@@ -45,7 +45,8 @@ struct LibraryCall<member> {
 
 }  // namespace tenon::onednn
 
-// As objects they come before the functions of the same names, also where an argument's type would bring those in.
+// They are objects, declared before the functions of the same names: this prevents argument-dependent lookup
+// from finding those functions.
 #define ONEDNN_CALL(name) \
   [[maybe_unused]] inline constexpr ::tenon::onednn::LibraryCall<&::tenon::onednn::Library::name> name{};
 namespace dnnl {

@@ -8,12 +8,12 @@
 namespace tenon::onednn {
 namespace {
 
-/// A library without code, beside the provider: it needs our OpenMP functions and oneDNN, in this order, so that the loader
-/// binds oneDNN to ours. See openmp/team.h.
+/// A library without code beside the provider. It needs our OpenMP functions and oneDNN, in this order, so
+/// that the loader binds oneDNN to ours. See openmp/team.h.
 constexpr const char* kFile = "libtenon_onednn_library-1.so";
 
-/// With the provider's folder: a name alone would be looked for beside whoever stands between us and the loader, such as a
-/// sanitizer or a profiler.
+/// The path of kFile with the provider's folder. With a bare name, the loader would search beside whichever
+/// library intercepts dlopen, such as a sanitizer or a profiler.
 std::string beside_the_provider() {
   Dl_info info;
   const bool known =
@@ -28,14 +28,14 @@ void* open() {
   const char* why = handle == nullptr ? dlerror() : nullptr;
   ep::require(handle != nullptr, TENON_UNAVAILABLE,
               "oneDNN cannot be loaded: ", why == nullptr ? file : std::string(why),
-              "; apt-get install libdnnl2 brings it");
+              "; install it with apt-get install libdnnl2");
   return handle;
 }
 
 template <class F>
 void find(void* handle, const char* name, F** out) {
   *out = reinterpret_cast<F*>(dlsym(handle, name));
-  ep::require(*out != nullptr, TENON_UNAVAILABLE, "the oneDNN that is installed has no function ", name,
+  ep::require(*out != nullptr, TENON_UNAVAILABLE, "the installed oneDNN has no function ", name,
               "; version 2.6 is needed");
 }
 
@@ -51,7 +51,7 @@ Library load() {
 }  // namespace
 
 const Library& library() {
-  static const Library loaded = load();  // an exception leaves it for the next call
+  static const Library loaded = load();  // after an exception the next call tries again
   return loaded;
 }
 

@@ -48,7 +48,7 @@ dnnl::primitive_attr attributes(const PostOps& post_ops) {
   return out;
 }
 
-/// Runs `make`, which returns a primitive_desc, and builds the primitive of it.
+/// Runs `make`, which returns a primitive_desc, and builds the primitive from it.
 template <class Kind, class Make>
 Primitive build(const char* what, Make&& make) {
   try {
@@ -95,7 +95,8 @@ Primitive make_convolution(const Engine& engine, const ConvolutionSpec& spec, co
     dnnl::convolution_forward::primitive_desc out(desc, attributes(post_ops), engine.data().engine);
     const char* tile = spec.winograd == Winograd::k2x2 ? "wino_2x3" : "wino_4x3";
     while (!direct && std::strstr(out.impl_info_str(), tile) == nullptr) {
-      if (!out.next_impl()) throw dnnl::error(dnnl_unimplemented, "none for tiles of this size");
+      if (!out.next_impl())
+        throw dnnl::error(dnnl_unimplemented, "there is no implementation for this tile size");
     }
     return out;
   });

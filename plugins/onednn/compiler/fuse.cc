@@ -1,4 +1,4 @@
-// Post-operations: pointwise nodes that the primitive before them does on the way to memory.
+// Post-operations: pointwise nodes that run inside the primitive before them, before it stores its result.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,7 @@ bool commutes(Binary b) {
   return b == Binary::kAdd || b == Binary::kMul || b == Binary::kMax || b == Binary::kMin;
 }
 
-/// With ones in front, so that it has the rank of the result.
+/// Adds ones in front up to `rank`.
 Dims aligned(const Dims& dims, size_t rank) {
   Dims out(rank > dims.size() ? rank - dims.size() : 0, 1);
   out.insert(out.end(), dims.begin(), dims.end());
@@ -39,19 +39,19 @@ Layout turned(const Layout& layout) {
   return layout.permuted(turned(order));
 }
 
-/// What a function of both inputs takes beside `value`.
+/// Sets the operand beside `value` of a binary function. Returns false if it cannot be a post-operation.
 bool Builder::add_operand(const Node& node, uint32_t value, const Dims& written, Binary f, Candidate* out) {
   const bool first = node.inputs[0] == value;
   const uint32_t other = node.inputs[first ? 1 : 0];
   if (other == value || (!first && !commutes(f)) || tensors_[other].buffer == kNone) return false;
-  // A whole tensor takes the layout of the result; what is broadcast stays as it is.
+  // An operand of full shape takes the layout of the result. A broadcast one keeps its own.
   const Dims own = aligned(dims(value), written.size()), given = aligned(dims(other), own.size());
   const bool whole = given == own;
   Dims as = whole ? written : given;
   if (!whole && is_turned(own, written)) {
     as = turned(given);
   } else if (!whole && own != written) {
-    // The axes are others: one number for all, or one for each place of the last axis.
+    // The result has other axes: only one number, or one number per index of the last axis, still fits.
     const int64_t count = ep::element_count(given);
     if (count != 1 && (count != given.back() || own.back() != written.back())) return false;
     as.assign(written.size(), 1);

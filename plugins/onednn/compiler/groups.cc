@@ -9,8 +9,8 @@ namespace {
 using Edges = std::vector<std::pair<uint32_t, uint32_t>>;
 constexpr size_t kMostSetsToJoin = 512;
 
-/// How often a way to the node changes between nodes that can and nodes that cannot, at most. Nodes of one level and
-/// one kind have no way between them that leaves the kind.
+/// Per node: how often a path to it changes between nodes that can run here and others, at most. Between two
+/// nodes of one level and one kind, no path leaves that kind.
 std::vector<uint32_t> levels(const std::vector<bool>& can, const Edges& sorted_by_target) {
   std::vector<uint32_t> out(can.size(), 0);
   for (const auto& edge : sorted_by_target) {
@@ -34,7 +34,7 @@ class Sets {
   std::vector<uint32_t> parent_;
 };
 
-/// The graph with each set as one point.
+/// The graph with each set contracted to one node.
 class Condensed {
  public:
   Condensed(Sets& sets, const Edges& edges, size_t nodes) : next_(nodes) {
@@ -47,7 +47,7 @@ class Condensed {
       targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
     }
   }
-  /// Whether a way leads from `from` to `to` other than the edge between them.
+  /// Whether a path other than the direct edge leads from `from` to `to`.
   bool has_detour(uint32_t from, uint32_t to) const {
     std::vector<bool> seen(next_.size(), false);
     std::vector<uint32_t> open;
@@ -69,7 +69,7 @@ class Condensed {
   std::vector<std::vector<uint32_t>> next_;
 };
 
-/// Joins two sets with an edge between them, if there are two that may be. Returns whether it did.
+/// Joins two sets with an edge between them if that makes no cycle. Returns whether it joined any.
 bool join_one(Sets& sets, const std::vector<bool>& can, const Edges& edges) {
   const Condensed graph(sets, edges, can.size());
   for (const auto& edge : edges) {

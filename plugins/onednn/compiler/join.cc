@@ -1,11 +1,11 @@
-// Concatenations that cost nothing: who makes an input writes it to its place in the result.
+// Concatenations without copies: each input is made directly at its place in the result.
 #include <algorithm>
 
 #include "compiler/builder.h"
 
 namespace tenon::onednn {
 
-/// Blocks of channels of one image lie one after the other, so that some of them are an image of their own.
+/// In the blocked layout of one image, blocks of channels are consecutive, so that a run of them is an image.
 std::optional<Tensor> Builder::place_in_join(uint32_t value, const Layout& layout) {
   const Value& v = program_.values()[value];
   if (!blocked_ || v.output != kNone || v.consumers.size() != 1) return std::nullopt;

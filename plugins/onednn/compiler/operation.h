@@ -1,5 +1,5 @@
-// An operator as this provider compiles it, and the registry of all. A family of operators is one file in ops/,
-// registered at its foot; nothing else names it.
+// An operator as this provider compiles it, and the registry of operators. Each family is one file in ops/
+// that registers itself at its end; no other file names it.
 //
 //   class Relu : public Operation {
 //    public:
@@ -10,8 +10,9 @@
 //   };
 //   ONEDNN_OPERATOR(Relu, .op_type = "Relu", .contract = "X: any")
 //
-// supports(), the constructor, shape() and build() see nothing that the contract excludes: it is checked before, as far as
-// shapes are known by then. build() sees outputs of no other shape than shape() says.
+// The contract is checked first, so that supports(), the constructor, shape() and build() never see inputs
+// that it excludes, as far as shapes are known by then. build() only sees outputs with the shapes that
+// shape() returns.
 #pragma once
 
 #include <limits>
@@ -33,27 +34,27 @@ using ep::TypeList;
 
 inline constexpr TypeList<float> kFloat32;
 inline constexpr uint32_t kNone = TENON_NO_INDEX;
-/// More the library does not know.
+/// The library's limit.
 inline constexpr size_t kMostAxes = 12;
-/// The library's code counts elements in 32 bits here and there.
+/// Some of the library's code counts elements in 32 bits.
 inline constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
-/// Whether a tensor of these dims has no more; an axis without elements counts as one, since strides are products of dims
-/// too, and so does a dim that is not known.
+/// Whether a tensor of these dims has at most kMostElements. Unknown and empty axes count as 1, as in
+/// strides.
 bool can_be_counted(DimsView dims);
 
-/// The magnitude of a number of which nothing is known.
+/// The bound on an element of which nothing is known.
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 class Builder;
 struct Node;
 
-/// A function of each element of one value, which a primitive can apply before it stores its result.
+/// A function of each element of one value. A primitive can apply it before it stores its result.
 struct Pointwise {
   bool is_binary = false;
   Eltwise eltwise = Eltwise::kLinear;
   float alpha = 0, beta = 0;
-  Binary binary = Binary::kAdd;  // of both inputs
-  /// Whether the library's own form treats infinities and NaN as ONNX does.
+  Binary binary = Binary::kAdd;  // a function of both inputs
+  /// Whether the library's form handles infinities and NaN as ONNX does.
   bool exact = true;
 };
 
@@ -64,25 +65,26 @@ class Operation {
   virtual ~Operation() = default;
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
-  /// The dims of an output that follow from the inputs; where they do not, those that were inferred, if they are possible.
+  /// The dims of an output, computed from the inputs. If they do not follow from those: the inferred dims,
+  /// after a check that they are possible.
   virtual Dims shape(const Builder& builder, const Node& node, size_t output) const = 0;
   /// Adds the steps that compute the node's outputs from its inputs, for the shapes that `builder` knows.
   virtual void build(Builder& builder, const Node& node) const = 0;
-  /// When it is one, whoever makes its input may do it at once; build() is then not called.
+  /// If set, the primitive that makes the input may apply this function; build() is then not called.
   virtual std::optional<Pointwise> pointwise() const { return std::nullopt; }
-  /// What no element of an output exceeds in magnitude, from what `builder` knows of the inputs.
+  /// A bound on the magnitude of the outputs, from what `builder` knows of the inputs.
   virtual double bound(const Builder& /*builder*/, const Node& /*node*/) const { return kUnbounded; }
-  /// The axis along which it lays its inputs side by side, where it does nothing else.
+  /// If the operation only concatenates: the axis.
   virtual std::optional<int64_t> joins() const { return std::nullopt; }
-  /// Whether input 1, where it is a constant, is read in packed forms of one view of it, and in no other way.
+  /// Whether a constant input 1 is only read in packed forms of one view of it.
   virtual bool packs_weights() const { return false; }
-  /// Whether Run refuses some elements of its inputs: then they are looked at also where no output has any.
+  /// Whether a Run may refuse elements of inputs. They are then checked even if all outputs are empty.
   virtual bool checks_inputs() const { return false; }
-  /// Whether an island with it is best kept in blocks of channels.
+  /// Whether an island with this operation should keep images in blocks of channels.
   virtual bool likes_blocks(const Builder& /*builder*/, const Node& /*node*/) const { return false; }
 };
 
-/// A node of a program, its values by number; kNone where missing.
+/// A node of a program. Values are given by number; kNone where missing.
 struct Node {
   std::unique_ptr<Operation> operation;
   ep::Contract contract;
@@ -91,11 +93,11 @@ struct Node {
   std::string place;  // "node 'conv1' (Conv)"
 };
 
-/// The operation for a node, or null and why there is none.
+/// The operator for a node, or null with the reason in `out_refusal`.
 const OperatorEntry* find_operator(const NodeView& node, Support* out_refusal);
-/// What the operator demands of this node's inputs.
+/// The operator's contract for this node's inputs.
 ep::Contract contract_of(const OperatorEntry& entry, const NodeView& node);
-/// `axis` of a tensor of that rank, counted from the front; INVALID_ARGUMENT when there is none.
+/// `axis` counted from the front of a tensor of that rank. Throws INVALID_ARGUMENT if it is out of range.
 size_t axis_of(int64_t axis, size_t rank);
 /// Sorted by domain, operator and version; for documents and tests.
 std::vector<const OperatorEntry*> all_operators();
@@ -115,7 +117,7 @@ std::unique_ptr<Operation> make_operation(const NodeView& node) {
                                               &detail::make_operation<T>};             \
   [[maybe_unused]] const detail::OperatorRegistrar onednn_registrar_##n{onednn_operator_##n};
 #define ONEDNN_OPERATOR_EXPAND_(T, n, ...) ONEDNN_OPERATOR_AT_(T, n, __VA_ARGS__)
-/// Inside an unnamed namespace: registers operation T. See OperatorSpec for the fields.
+/// Registers operation T. Use it inside an unnamed namespace. See OperatorSpec for the fields.
 #define ONEDNN_OPERATOR(T, ...) ONEDNN_OPERATOR_EXPAND_(T, __COUNTER__, __VA_ARGS__)
 
 }  // namespace tenon::onednn

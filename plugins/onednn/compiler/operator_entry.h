@@ -1,5 +1,5 @@
-// What an operator states beside its registration. It knows nothing of the library, so that tests can read the list of all
-// operators out of the built provider.
+// What an operator states at its registration. Independent of oneDNN, so that tests can read the list of
+// operators from the built provider.
 #pragma once
 
 #include <limits>
@@ -15,7 +15,7 @@ using ep::Support;
 
 class Operation;
 
-/// What kind of work an operator is, for what it costs.
+/// The kind of work, for the cost estimate.
 enum class Work : uint8_t {
   kPointwise,
   kNone,  // views
@@ -32,7 +32,7 @@ struct OperatorSpec {
   std::string_view op_type;
   std::string_view domain = "";
   int since = 1, until = std::numeric_limits<int>::max();  // versions of the schema, inclusive
-  std::string_view contract = {};  // what it demands of its inputs' shapes; see contract.hpp
+  std::string_view contract = {};                          // allowed shapes of the inputs; see contract.hpp
   Work work = Work::kPointwise;
 };
 
@@ -44,7 +44,7 @@ struct OperatorEntry {
 };
 
 namespace detail {
-/// The first of all that are registered.
+/// The head of the list of registered operators.
 extern constinit OperatorEntry* g_operators;
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-// Functions that models spell out as several nodes, and that the library has as one: Swish, and GELU by the error function.
+// Replaces several nodes by one function of the library: Swish, and GELU with the error function.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -12,7 +12,8 @@ constexpr float kHalf = 0.5f, kRootOfTwo = 1.41421356237f;
 
 bool is_close(float x, float y) { return std::fabs(x - y) <= 1e-6f * std::fabs(y); }
 
-/// A walk from `value` along nodes that nobody else uses. Each step gives false, from then on, when the graph is another.
+/// Follows nodes from `value`, each the only user of the one before. After the first step that does not
+/// match, the walk stays failed.
 class Walk {
  public:
   Walk(const Program& program, uint32_t value) : program_(program), value_(value) {}
@@ -21,12 +22,12 @@ class Walk {
   bool good() const { return good_; }
   const std::vector<uint32_t>& nodes() const { return nodes_; }
 
-  /// Over node `n`, which is an `op` of one input.
+  /// Steps over node `n`, which must be an `op` with one input.
   Walk& function(uint32_t n, std::string_view op) {
     const Node& node = program_.nodes()[n];
     return go(n, node.op == op && node.inputs.size() == 1 && node.inputs[0] == value_);
   }
-  /// Over node `n`, an `op` of this and of a constant number.
+  /// Steps over node `n`, which must be an `op` of the current value and a constant number.
   Walk& with_number(uint32_t n, std::string_view op, float number) {
     const Node& node = program_.nodes()[n];
     if (node.op != op || node.inputs.size() != 2) return go(n, false);
@@ -34,13 +35,13 @@ class Walk {
     const bool in_order = first || (op != "Div" && node.inputs[1] == value_);
     return go(n, in_order && is_number(node.inputs[first ? 1 : 0], number));
   }
-  /// Over node `n`, the product of this and `other`.
+  /// Steps over node `n`, which must be the product of the current value and `other`.
   Walk& times(uint32_t n, uint32_t other) {
     const Node& node = program_.nodes()[n];
     const std::vector<uint32_t> one{value_, other}, two{other, value_};
     return go(n, node.op == "Mul" && value_ != other && (node.inputs == one || node.inputs == two));
   }
-  /// The one node that uses this.
+  /// The only node that uses the current value.
   uint32_t next() const {
     const Value& v = program_.values()[value_];
     return good_ && v.output == kNone && v.consumers.size() == 1 ? v.consumers[0] : kNone;
@@ -88,7 +89,7 @@ std::optional<Found> found(const Walk& walk, const std::vector<uint32_t>& more, 
   return out;
 }
 
-/// x * Sigmoid(x), where `a` is the Sigmoid.
+/// x * Sigmoid(x); `a` is the Sigmoid.
 std::optional<Found> swish(const Program& program, uint32_t x, uint32_t a, uint32_t b) {
   Walk walk(program, x);
   walk.function(a, "Sigmoid");
@@ -96,7 +97,7 @@ std::optional<Found> swish(const Program& program, uint32_t x, uint32_t a, uint3
   return found(walk.times(b, x), {}, Eltwise::kSwish);
 }
 
-/// 0.5 * x * (1 + Erf(x / sqrt(2))), where `a` begins the way to Erf, and half is taken of x or of the product.
+/// 0.5 * x * (1 + Erf(x / sqrt(2))); `a` is the first node towards Erf. 0.5 applies to x or to the product.
 std::optional<Found> gelu(const Program& program, uint32_t x, uint32_t a, uint32_t b) {
   Walk walk(program, x);
   const bool divides = program.nodes()[a].op == "Div";
@@ -120,7 +121,7 @@ std::optional<Builder::Candidate> Builder::pattern(uint32_t value) const {
     if (!as) as = gelu(program_, value, a, b);
     if (!as || std::any_of(as->nodes.begin(), as->nodes.end(), [&](uint32_t n) { return done_[n]; }))
       continue;
-    if (dims(as->value) != dims(value)) continue;  // a number of rank higher than x
+    if (dims(as->value) != dims(value)) continue;  // a constant of higher rank than x
     std::sort(as->nodes.begin(), as->nodes.end());
     return Candidate{as->nodes, as->value, {PostOp::Kind::kEltwise, as->function, 1, 0}, {}};
   }

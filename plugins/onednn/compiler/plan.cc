@@ -56,7 +56,7 @@ void Execution::bind(const tenon_tensor* inputs, const tenon_tensor* outputs, vo
     if (buffer.home == Home::kOutput) set(b, outputs[buffer.index].data);
     if (buffer.home == Home::kWorkspace && buffer.piece.last >= buffer.piece.first)
       set(b, static_cast<std::byte*>(workspace) + buffer.piece.offset);
-    if (buffer.home == Home::kPart)  // the whole comes before its parts
+    if (buffer.home == Home::kPart)  // a part's address follows from its whole, which comes first
       set(b, static_cast<std::byte*>(addresses_[buffer.whole]) + buffer.offset);
   }
 }
@@ -84,8 +84,8 @@ void Binding::run(const tenon_run_args& args) {
   void* workspace = nullptr;
   if (const uint64_t bytes = unchecked->plan().workspace_bytes; bytes != 0) {
     workspace = ep::host().scratch(args.run, bytes);
-    ep::require(workspace != nullptr, TENON_RESOURCE_EXHAUSTED, "no ", bytes,
-                " bytes of scratch for numbers that are very large, infinite or NaN");
+    ep::require(workspace != nullptr, TENON_RESOURCE_EXHAUSTED, "cannot get ", bytes,
+                " bytes of scratch memory for numbers that are very large, infinite or NaN");
   }
   unchecked->bind(args.inputs, args.outputs, workspace);
   unchecked->run(args);

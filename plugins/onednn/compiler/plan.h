@@ -1,4 +1,4 @@
-// An island for one shape signature: steps over buffers. And a binding: the same with addresses.
+// A plan: the steps of an island for one shape signature, over buffers. An execution: a plan with addresses.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace tenon::onednn {
 
-/// A constant in the form that a primitive wants, kept while anybody uses it.
+/// A constant in the form that a primitive wants. Shared by reference count.
 struct Packed {
   virtual ~Packed() = default;
   void* data = nullptr;
@@ -24,8 +24,8 @@ struct Buffer {
   Home home = Home::kWorkspace;
   uint32_t index = 0;              // among the program's inputs or outputs
   const void* constant = nullptr;  // kConstant
-  Piece piece = {0, 0, -1, 0};     // kWorkspace; last < first: not used yet
-  uint32_t whole = kNone;          // kPart: the buffer in which it lies, and where
+  Piece piece = {0, 0, -1, 0};     // for kWorkspace; last < first: not used yet
+  uint32_t whole = kNone;          // for kPart: the buffer that contains it, and the offset in it
   uint64_t offset = 0;
 };
 
@@ -34,14 +34,14 @@ struct Argument {
   uint32_t buffer = kNone;
 };
 
-/// Work of our own on the addresses of a step's arguments; allocates nothing.
+/// Work of our own in a step, on the addresses of its arguments. Allocates no memory.
 using Local = std::function<void(std::span<void* const> addresses)>;
 
-/// A look at the addresses of a step's arguments; false: this plan is not for such numbers.
+/// Checks the numbers of a step's arguments. False: this plan must not be used for them.
 using Probe = std::function<bool(std::span<void* const> addresses)>;
 
 struct Step {
-  Primitive primitive;  // empty: `local` or `probe`
+  Primitive primitive;  // empty if the step is `local` or `probe`
   Local local;
   Probe probe;
   std::vector<Argument> arguments;
@@ -51,27 +51,26 @@ struct Step {
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
-  std::vector<std::shared_ptr<const Packed>> constants;  // keeps them
+  std::vector<std::shared_ptr<const Packed>> constants;  // keeps them alive
   std::vector<Dims> output_dims;
   uint64_t workspace_bytes = 0;
-  uint32_t threads = 1;  // that its primitives were made for
-  bool checked = false;  // has checks
+  uint32_t threads = 1;  // the number that the primitives were made for
+  bool checked = false;  // whether a step is a probe
 };
 using PlanMaker = std::function<std::shared_ptr<const Plan>()>;
 
-/// A plan with memory objects of its own. Addresses are patched, so that a new binding costs little. One thread at
-/// a time.
+/// A plan with memory objects of its own. bind() only patches addresses, so it is cheap. Not thread-safe.
 class Execution {
  public:
   Execution(const Engine& engine, std::shared_ptr<const Plan> plan);
   void bind(const tenon_tensor* inputs, const tenon_tensor* outputs, void* workspace);
-  /// False when a check failed: what it has written until then is worth nothing.
+  /// Returns false if a check failed; the outputs are then garbage.
   bool run(const tenon_run_args& args);
   const Plan& plan() const { return *plan_; }
 
  private:
   struct BoundStep {
-    std::vector<Call> call;  // none or one
+    std::vector<Call> call;  // at most one
     const Local* local = nullptr;
     const Probe* probe = nullptr;
     std::vector<void*> addresses;
@@ -87,14 +86,14 @@ class Execution {
   std::vector<void*> addresses_;            // per buffer
 };
 
-/// Executions of one plan that are not in use.
+/// A pool of idle executions of one plan.
 class Prepared {
  public:
-  /// `make_unchecked`: makes the plan for numbers that `plan` refuses.
+  /// `make_unchecked` makes the plan for numbers that `plan` refuses.
   Prepared(const Engine& engine, std::shared_ptr<const Plan> plan, PlanMaker make_unchecked);
   std::unique_ptr<Execution> take();
   void give_back(std::unique_ptr<Execution> execution);
-  /// An execution of the other plan, which is made when it is first needed.
+  /// An execution of the unchecked plan, which is made at the first call.
   std::unique_ptr<Execution> make_unchecked();
 
  private:

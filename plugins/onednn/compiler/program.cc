@@ -27,13 +27,13 @@ void answer(const Plan& plan, tenon_prepare_args& args) {
 }
 
 double greatest_magnitude(const float* x, int64_t n) {
-  int32_t bits = 0;  // without the sign, floats order as integers
+  int32_t bits = 0;  // with the sign bit cleared, floats order as integers
   for (int64_t i = 0; i < n; ++i) bits = std::max(bits, std::bit_cast<int32_t>(x[i]) & 0x7fffffff);
   const auto out = std::bit_cast<float>(bits);
   return std::isfinite(out) ? out : kUnbounded;
 }
 
-/// At least the sum, whatever was lost in adding up floats.
+/// An upper bound on the sum: the factor covers the rounding of the float sums.
 double sum_of_magnitudes(const float* x, int64_t n) {
   constexpr int64_t kLanes = 32;
   float lanes[kLanes] = {};
@@ -103,8 +103,8 @@ void Program::add_node(const ep::GraphView& graph, uint32_t index) {
   nodes_.push_back(std::move(node));
 }
 
-/// With all shapes known there is one plan. It is made now, so that the constants can be given back of which the
-/// primitives have a form of their own.
+/// If all shapes are known, makes the only plan now. The host may then free the constants that the primitives
+/// keep in a form of their own.
 void Program::prepare_static(const ep::GraphView& graph) {
   KnownDims dims;
   for (const Value& value : values_) {
@@ -129,7 +129,7 @@ void Program::consume_constants(const ep::GraphView& graph) {
   }
 }
 
-/// Whether the plan that trusts no numbers can make what it needs of this constant from the packed forms that there are.
+/// Whether the unchecked plan can make its forms of this constant from the packed ones.
 bool Program::may_consume(uint32_t value) const {
   for (const uint32_t n : values_[value].consumers) {
     const Node& node = nodes_[n];
@@ -144,7 +144,7 @@ bool Program::may_consume(uint32_t value) const {
   return true;
 }
 
-/// One where the same bits are wanted whatever the threads: how oneDNN divides a sum depends on them.
+/// One thread if the result must not depend on the number of threads: oneDNN splits sums by it.
 uint32_t Program::threads() const {
   return instance_.context.deterministic ? 1 : ep::host().worker_count(nullptr);
 }
@@ -193,7 +193,7 @@ std::shared_ptr<const Packed> Program::packed(uint32_t value, const Layout& from
       source = form, data = form.packed->data;
   }
   const bool gone = !consumed_.empty() && consumed_[value] && source.packed == nullptr;
-  require(!gone, TENON_INTERNAL, "the constant '", values_[value].name, "' was given back");
+  require(!gone, TENON_INTERNAL, "the data of constant '", values_[value].name, "' was released to the host");
   forms.push_back({layout, pack(instance_, data, source.layout, layout)});
   return forms.back().packed;
 }

@@ -1,4 +1,4 @@
-// A compiled claim: its nodes as operations, its constants, and how to make a plan of them for given shapes.
+// A compiled claim: its nodes as operations, its constants, and the code that makes plans for given shapes.
 #pragma once
 
 #include <map>
@@ -16,12 +16,12 @@ namespace tenon::onednn {
 struct Value {
   std::string name;
   uint32_t dtype = TENON_UNDEFINED;
-  Dims dims;  // TENON_DIM_UNKNOWN where not known at compile
+  Dims dims;  // TENON_DIM_UNKNOWN where not known at compile time
   bool ranked = false;
   const tenon_tensor* constant = nullptr;
-  uint32_t view = kNone;  // its number in the host's view
+  uint32_t view = kNone;  // its index in the host's graph view
   uint32_t input = kNone, output = kNone;
-  std::vector<uint32_t> consumers;  // nodes, once per use
+  std::vector<uint32_t> consumers;  // nodes, one entry per use
 };
 
 class Program {
@@ -32,14 +32,14 @@ class Program {
 
   std::unique_ptr<Prepared> prepare(tenon_prepare_args& args) const;
 
-  /// Of a constant's elements; unbounded with NaN or infinities among them. Thread-safe.
+  /// Magnitudes of a constant's elements; unbounded with NaN or infinities. Thread-safe.
   struct Magnitudes {
     double greatest = 0;
-    double row = 0;  // the greatest sum over what belongs to one index of the first axis
+    double row = 0;  // the greatest sum over one index of the first axis
   };
   Magnitudes magnitudes(uint32_t value) const;
 
-  /// The constant `value` as `layout` says, made once. Thread-safe.
+  /// The constant `value` in `layout`, made once. Thread-safe.
   std::shared_ptr<const Packed> packed(uint32_t value, const Layout& from, const Layout& layout) const;
 
   const Instance& instance() const { return instance_; }
@@ -51,7 +51,7 @@ class Program {
   void add_node(const ep::GraphView& graph, uint32_t index);
   void prepare_static(const ep::GraphView& graph);
   void consume_constants(const ep::GraphView& graph);
-  /// Per value; none where nobody knows.
+  /// Per value; nullopt if not known.
   using KnownDims = std::vector<std::optional<Dims>>;
   KnownDims dims_for(const tenon_prepare_args& args) const;
   uint32_t threads() const;
@@ -62,17 +62,17 @@ class Program {
   ep::ConstantStore store_;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
-  std::map<uint32_t, uint32_t> numbers_;  // of the host's view
+  std::map<uint32_t, uint32_t> numbers_;  // by index in the host's view
   std::shared_ptr<const Plan> static_plan_;
   struct PackedForm {
     Layout layout;
     std::shared_ptr<const Packed> packed;
   };
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards all members below
   mutable std::map<std::pair<uint32_t, std::string>, std::vector<PackedForm>>
       packed_;  // by value and its layout
   mutable std::map<uint32_t, Magnitudes> magnitudes_;
-  std::vector<bool> consumed_;  // per value: its data may be gone, packed forms are what is left
+  std::vector<bool> consumed_;  // per value: the host may have freed its data; only packed forms remain
 };
 
 }  // namespace tenon::onednn

@@ -24,7 +24,7 @@ const std::vector<const OperatorEntry*>& sorted() {
   return entries;
 }
 
-/// The dims of input `i` as far as they are known; nothing where the rank is not.
+/// The known dims of input `i`; nullopt if its rank is not known.
 std::optional<DimsView> known_dims(const NodeView& node, int i) {
   const ep::ValueView value = node.input(i);
   if (!value.present() || value.kind() != TENON_KIND_TENSOR) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<DimsView> known_dims(const NodeView& node, int i) {
   return value.has_rank() ? std::optional(value.dims()) : std::nullopt;
 }
 
-/// That all inputs are there that the contract needs, and that none has a shape that it excludes.
+/// Checks that all inputs of the contract are present and that no shape breaks it.
 Support keeps_contract(const ep::Contract& contract, const NodeView& node) {
   const int missing = contract.missing(node.input_count(), [&](int i) { return node.has_input(i); });
   if (missing >= 0)
@@ -45,7 +45,7 @@ Support ask(const OperatorEntry& entry, const NodeView& node) {
   try {
     Support out = keeps_contract(contract_of(entry, node), node);
     return out ? entry.supports(node) : out;
-  } catch (const ep::Error& e) {  // a broken attribute is a property of the node
+  } catch (const ep::Error& e) {  // a malformed attribute is a property of the node
     return Support::no(TENON_REJECT_ATTRIBUTE, cat(node.op(), ": ", e.text));
   }
 }

@@ -18,7 +18,7 @@ struct Owned : Packed {
   Owned& operator=(const Owned&) = delete;
 };
 
-/// One count of an object that the host keeps for all sessions.
+/// One reference to an object that the host shares between sessions.
 struct Shared : Packed {
   Shared(tenon_host_instance* host, std::string key) : host(host), key(std::move(key)) {}
   ~Shared() override {
@@ -50,8 +50,8 @@ std::unique_ptr<Owned> make(const Order& order) {
   return out;
 }
 
-/// Four lanes of multiply and fold over words, with a secret that this process drew: nobody can choose constants
-/// that are taken for another model's. It runs at the speed of memory.
+/// A 128-bit keyed hash: four lanes of multiply and fold over words. The key is random per process, so that
+/// nobody can craft constants that collide with another model's. It runs at memory speed.
 class Fingerprint {
  public:
   std::string of(const void* data, uint64_t bytes) const {

@@ -1,4 +1,4 @@
-// Constants in the layouts that primitives want, made once and shared between the sessions of a process.
+// Constants in the layouts of primitives, made once and shared between the sessions of a process.
 #pragma once
 
 #include "compiler/plan.h"
@@ -6,7 +6,7 @@
 
 namespace tenon::onednn {
 
-/// The tensor at `data`, which lies as `from` says, as `to` says.
+/// Converts the tensor at `data` from layout `from` to layout `to`.
 std::shared_ptr<const Packed> pack(const Instance& instance, const void* data, const Layout& from,
                                    const Layout& to);
 

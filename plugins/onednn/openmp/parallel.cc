@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// The OpenMP runtime by its own names, not by pragmas: each compiler would call the runtime of its own.
+// Calls the OpenMP runtime by its symbols. With pragmas, each compiler would call its own runtime.
 extern "C" {
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_max_threads(void);

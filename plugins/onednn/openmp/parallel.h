@@ -1,4 +1,4 @@
-// A loop on the threads of the Run: within a Team, on the runtime that oneDNN uses.
+// A parallel loop on the threads of the Run, on the same runtime as oneDNN. Use it within a Team.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ using Loop = void (*)(void* context, int64_t begin, int64_t end);
 void parallel(int64_t n, int64_t grain, Loop loop, void* context);
 }  // namespace detail
 
-/// Calls f(begin, end) over [0, n) in pieces of at least `grain`.
+/// Calls f(begin, end) for pieces of [0, n) with at least `grain` elements.
 template <class F>
 void parallel(int64_t n, int64_t grain, F&& f) {
   detail::parallel(

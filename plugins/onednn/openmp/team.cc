@@ -17,8 +17,8 @@
 namespace {
 
 constexpr uint32_t kMostHelpers = 255;
-/// How long a thread looks for work, or for the end of it, before it sleeps. Longer than what lies between the
-/// regions of a run; much longer would take the core from others when there are too few.
+/// How long a thread spins before it sleeps. Longer than the gap between two regions of a run. Much longer
+/// would keep the core from other threads when there are few cores.
 constexpr auto kSpinTime = std::chrono::microseconds(100);
 constexpr int kSpinsPerLook = 64;
 
@@ -30,7 +30,7 @@ void pause() {
 #endif
 }
 
-/// Looks at `done` for a while; false when it did not come.
+/// Spins until `done` returns true; false on timeout.
 template <class Done>
 bool spin_until(const Done& done) {
   for (int i = 0; i < kSpinsPerLook; ++i) {
@@ -58,8 +58,8 @@ struct Region {
   void* data;
   uint32_t threads;
   std::atomic<uint32_t>* left;          // helpers that have not finished
-  std::atomic<uint32_t> at_barrier{0};  // who has come
-  std::atomic<uint32_t> barriers{0};    // that are behind us
+  std::atomic<uint32_t> at_barrier{0};  // threads that have arrived
+  std::atomic<uint32_t> barriers{0};    // barriers that all threads have passed
 
   void barrier() {
     const uint32_t now = barriers.load(std::memory_order_relaxed);
@@ -75,10 +75,10 @@ struct Region {
 };
 
 struct alignas(64) Helper {
-  std::atomic<uint32_t> posted{0};    // counts the regions given to it
-  std::atomic<bool> is_taken{false};  // by a run: worth spinning
+  std::atomic<uint32_t> posted{0};    // counts the regions given to this helper
+  std::atomic<bool> is_taken{false};  // a run uses it, so it spins
   Region* region = nullptr;
-  uint32_t number = 0;  // in the team
+  uint32_t number = 0;  // thread number in the team
   std::thread thread;
 };
 
@@ -86,17 +86,17 @@ struct Me {
   uint32_t size = 1;  // of the next region
   std::array<Helper*, kMostHelpers> helpers;
   uint32_t helper_count = 0;
-  Region* region = nullptr;  // that this thread is in
+  Region* region = nullptr;  // the region that this thread is in
   uint32_t number = 0;
   bool in_parallel = false;
-  std::atomic<uint32_t> left{0};  // of the region that this thread leads
+  std::atomic<uint32_t> left{0};  // helpers still at work in the region that this thread leads
 };
 thread_local Me t_me;
 
-/// All helpers of the process. Those that nobody uses sleep.
+/// All helpers of the process. Unused ones sleep.
 class Helpers {
  public:
-  /// Never destroyed: threads may still run a session while statics are torn down.
+  /// Never destroyed, since threads may still run a session during static destruction.
   static Helpers& get() {
     static Helpers* helpers = [] {
       auto* out = new Helpers;
@@ -129,8 +129,8 @@ class Helpers {
   }
 
  private:
-  /// In the child of a fork, which has this thread alone: helpers are started anew when they are asked for. Those of the
-  /// parent are left as they are, to end a thread of another process would be wrong.
+  /// In the child of a fork only the calling thread exists, so helpers are started anew on demand. The
+  /// parent's std::thread objects are kept: joining or destroying them here would be wrong.
   void begin_again() {
     free_count_ = count_ = 0;
     t_me.helper_count = 0;
@@ -144,7 +144,7 @@ class Helpers {
       helper = std::make_unique<Helper>();
       helper->thread = std::thread([h = helper.get()] { work(*h); });
     } catch (const std::exception&) {
-      return false;  // the system gives no more threads, or no memory: the caller is oneDNN, which takes no exception
+      return false;  // no more threads or memory; oneDNN calls this and does not handle exceptions
     }
     free_[free_count_++] = helper.release();
     ++count_;
@@ -168,7 +168,7 @@ class Helpers {
       t_me.in_parallel = true;
       region.body(region.data);
       t_me.in_parallel = false;
-      std::atomic<uint32_t>& left = *region.left;  // outlives the region
+      std::atomic<uint32_t>& left = *region.left;  // it outlives the region
       if (left.fetch_sub(1) == 1) left.notify_one();
     }
   }
@@ -225,7 +225,7 @@ void onednn_team_end() {
 
 void onednn_team_set_size(uint32_t threads) { t_me.size = std::max(threads, 1u); }
 
-// What oneDNN calls of the OpenMP runtime.
+// The functions of the OpenMP runtime that oneDNN calls.
 #pragma GCC visibility push(default)
 extern "C" {
 

@@ -1,9 +1,9 @@
-// Threads for a library that was built for OpenMP, under the host's rule: no more threads work than the host gave to
-// the Run, and none of them spins when the Run is over.
+// OpenMP threads for oneDNN under the host's rule: at most as many threads work as the host granted to the
+// Run, and none of them spins after the Run.
 //
-// The part of the OpenMP runtime that oneDNN calls (six functions) is defined in team.cc. It is a library of its own
-// that the provider links before oneDNN, so that the loader finds these functions first. Where a process brought
-// libgomp along itself, the loader takes that one, and threads.cc tells it how many threads it may use.
+// team.cc defines the six functions of the OpenMP runtime that oneDNN calls. They are in a library of their
+// own that the provider links before oneDNN, so that the loader finds them first. If the process has loaded
+// libgomp itself, the loader prefers that one, and threads.cc sets its number of threads.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
-/// From now on regions of this thread run on `threads` threads, itself included, at most. Helpers are started when
-/// there are too few. Returns how many there are.
+/// From now on, parallel regions of this thread use up to `threads` threads, including itself. Starts helpers
+/// if there are too few. Returns the number of threads.
 uint32_t onednn_team_begin(uint32_t threads);
-/// Gives the helpers back; they sleep at once.
+/// Releases the helpers, which go to sleep at once.
 void onednn_team_end(void);
-/// Threads that regions which do not say a number use; also what primitives are made for. Regions run on one until
-/// begin().
+/// Sets the default number of threads: for regions that do not give one, and for primitives made from now on.
+/// Until onednn_team_begin(), regions run on one thread.
 void onednn_team_set_size(uint32_t threads);
 
 }  // extern "C"

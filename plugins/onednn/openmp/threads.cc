@@ -12,10 +12,10 @@
 namespace tenon::onednn {
 namespace {
 
-/// Set in the child of a fork, where libgomp waits for threads that only the parent has.
+/// Set in the child of a fork, where libgomp would wait for threads that only the parent has.
 std::atomic<bool> g_is_forked{false};
 
-/// libgomp, where the process had loaded it for everybody: the loader prefers it to ours.
+/// The libgomp of the process, if it is globally loaded: the loader then prefers it to our functions.
 struct Foreign {
   void (*set_num_threads)(int) = nullptr;
   void (*set_max_active_levels)(int) = nullptr;
@@ -34,7 +34,7 @@ struct Foreign {
     }();
     return found;
   }
-  /// In the library that team.cc is in: what oneDNN finds first as well.
+  /// Whether `function` is in the library of team.cc, and so what oneDNN is bound to.
   static bool is_ours([[maybe_unused]] void* function) {
 #if defined(__unix__)
     Dl_info theirs{}, own{};
@@ -45,7 +45,8 @@ struct Foreign {
 #endif
   }
   bool works() const { return set_num_threads != nullptr; }
-  /// A primitive asks for the threads it was made for, whatever is set: only without levels does it get one.
+  /// A primitive asks for the number of threads that it was made for, whatever is set. Only with no active
+  /// levels does it get one thread.
   void limit(uint32_t threads) const {
     if (g_is_forked.load(std::memory_order_relaxed)) threads = 1;
     if (set_num_threads != nullptr) set_num_threads(static_cast<int>(threads));
@@ -60,11 +61,11 @@ void set_team_size(uint32_t threads) {
   Foreign::get().limit(threads);
 }
 
-// A host that lends no threads gets the work done by the calling one.
+// If the host lends no threads, the calling thread does the work.
 Team::Team(tenon_run* run, uint32_t wanted)
     : run_(run), took_(wanted > 1 && ep::host().own_threads != nullptr) {
   const uint32_t granted = took_ ? ep::host().own_threads(run, wanted - 1) : 1;
-  onednn_team_begin(Foreign::get().works() ? 1 : granted);  // its threads work then, and ours are not woken
+  onednn_team_begin(Foreign::get().works() ? 1 : granted);  // with libgomp, our helpers stay asleep
   Foreign::get().limit(granted);
 }
 

@@ -1,16 +1,16 @@
-// Threads of oneDNN within what the host gives: helpers of our own where the loader let us be the OpenMP runtime, or
-// else libgomp's, told how many they may be.
+// oneDNN's threads, within what the host grants: our helpers if oneDNN is bound to our OpenMP functions,
+// otherwise libgomp's with a limit.
 #pragma once
 
 #include "tenon/ep.hpp"
 
 namespace tenon::onednn {
 
-/// For how many threads primitives are made that this thread makes from now on.
+/// Sets the number of threads for primitives that this thread makes from now on.
 void set_team_size(uint32_t threads);
 
-/// The threads of one Run: as many workers are taken out of the host's pool, so that two pools never compete for the
-/// cores. `wanted` includes the caller.
+/// The threads of one Run. Takes as many workers out of the host's pool, so that two pools do not compete for
+/// cores. `wanted` includes the calling thread.
 class Team {
  public:
   Team(tenon_run* run, uint32_t wanted);

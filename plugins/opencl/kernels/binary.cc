@@ -1,11 +1,10 @@
-// Operators of two inputs that broadcast, element by element. Adding one: a line in the source, a line at the
-// foot.
+// Element-wise operators with two inputs that broadcast. To add one: a line in the source, one at the end.
 #include "kernels/common/kernel.h"
 
 namespace tenon::opencl {
 namespace {
 
-// Division by zero and the lowest number by -1 trap on processors: both are given a result instead.
+// Division by zero and of the lowest number by -1 trap on CPUs. The kernels give both a result instead.
 constexpr std::string_view kText = R"CL(
 #define BINARY_OF(name, second, expression)                                                     \
   __kernel void name(IN(T, x), IN(E, y), OUT(R, z), Walk w) {                        \
@@ -75,9 +74,9 @@ std::string defines(uint32_t dtype, uint32_t exponent, uint32_t result) {
 using Name = std::string (*)(const NodeView&);
 struct Operator {
   std::string_view name;
-  Name variant = nullptr;   // the kernel, where it is not the operator's name
+  Name variant = nullptr;   // the kernel's name if it is not the operator's
   bool any_second = false;  // the second input may have another type
-  bool one_way = false;     // the second input broadcasts to the first, not the other way
+  bool one_way = false;     // only the second input broadcasts
 };
 constexpr std::string_view contract_of(const Operator& o) {
   return o.one_way ? "X: any; slope: ~ X" : "A: ~; B: ~";
@@ -96,11 +95,12 @@ class Binary {
     check.needs_input(0).needs_input(1).input(0, kTypes);
     if (kOperator.any_second)
       return check.input(1, kRealTypes + kIntTypes)
-          .that(fits(n), TENON_REJECT_TYPE, "an integer to a real power");
-    check.that(n.input(0).dtype() == n.input(1).dtype(), TENON_REJECT_TYPE, "inputs of two types");
+          .that(fits(n), TENON_REJECT_TYPE, "an integer base with a real exponent is not supported");
+    check.that(n.input(0).dtype() == n.input(1).dtype(), TENON_REJECT_TYPE,
+               "inputs of different types are not supported");
     return check.input(1, kTypes).that(kOperator.variant != mod_variant || n.attr_i("fmod", 0) != 0 ||
                                            !kRealTypes.contains(n.input(0).dtype()),
-                                       TENON_REJECT_ATTRIBUTE, "fmod is 0 for a real type");
+                                       TENON_REJECT_ATTRIBUTE, "fmod must be 1 for a real type");
   }
   explicit Binary(const NodeView& n) {
     const std::string name =

@@ -3,8 +3,8 @@
 namespace tenon::opencl {
 namespace {
 
-// C rounds towards zero as ONNX does. What lies outside of an integer's range is left to the device; bool is
-// whether a number differs from zero.
+// C rounds towards zero, as ONNX does. Numbers outside an integer's range depend on the device. Bool is true
+// for numbers other than zero.
 constexpr Source kSource{"cast", R"CL(
 __kernel void Cast(IN(T, x), OUT(R, y), int n) {
   const int i = get_global_id(0);
@@ -22,7 +22,7 @@ class Cast {
   static Support supports(const NodeView& n) { return Check(n).input(0, kAnyTypes).output(0, kAnyTypes); }
   explicit Cast(const NodeView& n) {
     const uint32_t from = n.input(0).dtype(), to = n.output(0).dtype();
-    // By way of a 64-bit integer a number too large wraps as on the CPU, instead of being undefined.
+    // Through a 64-bit integer, numbers that are too large wrap as on the CPU, instead of being undefined.
     const bool wraps = kRealTypes.contains(from) && !kRealTypes.contains(to) && dtype_bits(to) < 64;
     kernel_ = load_kernel(n, kSource,
                           cat(defines_for(from), defines_for(to, "R"), "-DTO_BOOL=", to == TENON_BOOL ? 1 : 0,

@@ -3,7 +3,7 @@
 namespace tenon::opencl {
 namespace {
 
-// The limits are scalars in the device's memory, which a run may bring.
+// The limits are scalars in the device's memory and may differ in each run.
 constexpr Source kSource{"clip", R"CL(
 __kernel void Clip(IN(T, x), IN(T, low), IN(T, high), OUT(T, y), int n, int has_low, int has_high) {
   const int i = get_global_id(0);

@@ -1,5 +1,6 @@
-// Conv: a product of the filters with what lies under each window. Filters of one point read the input where
-// it is; depthwise filters are applied directly; else the windows are laid out in the workspace, image by image.
+// Conv as a product of the filters with the input under each window. Filters of one point read the input
+// directly. Depthwise filters are applied directly. Otherwise the windows are laid out in the workspace,
+// image by image.
 #include "kernels/common/frame.h"
 #include "kernels/common/gemm.h"
 
@@ -7,7 +8,7 @@ namespace tenon::opencl {
 namespace {
 
 constexpr Source kSource{"conv", R"CL(
-// Row (channel, position in the kernel) of the matrix whose columns are the output's points.
+// Lays out the matrix whose rows are (channel, position in the kernel) and whose columns are the points of the output.
 __kernel void Lay(IN(M, x), OUT(M, y), Window w, int channels, int image) {
   const int ow = get_global_id(0), line = get_global_id(1), row = get_global_id(2);
   const int taps = w.size[0] * w.size[1] * w.size[2];
@@ -59,10 +60,10 @@ enum class Way { kPoint, kDepthwise, kLaid };
 struct Plan {
   Way way = Way::kLaid;
   Window window{};
-  GemmArgs product;  // of one image, or of all for kPoint
+  GemmArgs product;  // for one image, or for all of them with kPoint
   cl_int images = 0, channels = 0, filters = 0, groups = 0;
   int64_t points = 0, depth = 0;
-  uint64_t frame_bytes = 0;  // of the padded copy of one image in the workspace; 0: none is made
+  uint64_t frame_bytes = 0;  // size of the padded copy of one image in the workspace; 0: no copy
 };
 
 bool is_point(const Window& w) {
@@ -102,7 +103,8 @@ class Conv {
 
   Plan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), f = p.input(1).dims();
-    require(f[0] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " are no ", groups_, " groups");
+    require(f[0] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " cannot be divided into ", groups_,
+            " groups");
     const Dims places = attributes_.output(x.subspan(2), f.subspan(2));
     Dims y{x[0], f[0]};
     y.insert(y.end(), places.begin(), places.end());
@@ -204,7 +206,7 @@ class Conv {
   int64_t groups_;
   Range cut_;
   KernelRef depthwise_, lay_;
-  LineKernels lines_;  // on processors
+  LineKernels lines_;  // used on CPUs
   GemmKernels gemm_;
 };
 TENON_KERNEL(Conv, .op_type = "Conv", .since = 1,

@@ -1,4 +1,4 @@
-// ConvTranspose: each output element gathers the windows that reach it.
+// ConvTranspose: each output element sums the windows that reach it.
 #include "kernels/common/kernel.h"
 #include "kernels/common/window.h"
 
@@ -63,7 +63,7 @@ class ConvTranspose {
     require(groups_ > 0 && x[1] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " do not fit ", x,
             " in ", groups_, " groups");
     require(y.size() == x.size() && y[0] == x[0] && y[1] == f[1] * groups_, TENON_INVALID_ARGUMENT,
-            "the output's shape ", y, " is not that of ", x, " and filters ", f);
+            "the output's shape ", y, " does not follow from input ", x, " and filters ", f);
     require_lists(x.size(), f.subspan(2));
     WindowAttributes attributes = attributes_;
     attributes.auto_pad = "NOTSET";
@@ -88,14 +88,13 @@ class ConvTranspose {
     const size_t axes = rank - 2;
     attributes_.require_fit(axes, kernel);
     const auto fits = [](const Dims& list, size_t wanted) { return list.empty() || list.size() == wanted; };
-    // output_shape may name all dims or the spatial ones only.
+    // output_shape may give all dims or only the spatial ones.
     require(fits(output_padding_, axes) && (fits(output_shape_, axes) || fits(output_shape_, rank)),
             TENON_INVALID_ARGUMENT, "output_padding or output_shape do not match ", axes, " spatial dims");
     require(std::all_of(output_padding_.begin(), output_padding_.end(), [](int64_t pad) { return pad >= 0; }),
             TENON_INVALID_ARGUMENT, "output_padding is ", output_padding_, " and must not be negative");
   }
-  /// The standard's: what the given output is too short of the full one, the smaller half first but for
-  /// SAME_LOWER.
+  /// ONNX's padding that reduces the full output to `out`: the larger half first, except with SAME_UPPER.
   Dims implied_pads(DimsView in, DimsView kernel, DimsView out) const {
     Dims pads(2 * in.size());
     for (size_t d = 0; d < in.size(); ++d) {

@@ -3,7 +3,7 @@
 namespace tenon::opencl {
 namespace {
 
-// One work-item goes along a line.
+// One work-item per line.
 constexpr Source kSource{"cum_sum", R"CL(
 __kernel void CumSum(IN(T, x), OUT(T, y), int outer, int count, int inner, int exclusive, int reverse) {
   const int i = get_global_id(0), row = get_global_id(1);
@@ -33,7 +33,7 @@ class CumSum {
   Lines prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const Dims given = p.input(1).to_dims();
-    require(given.size() == 1, TENON_INVALID_ARGUMENT, "axis is no single number");
+    require(given.size() == 1, TENON_INVALID_ARGUMENT, "axis is not a single number");
     const size_t axis = checked_axis(given[0], x.size());
     p.set_output(0, x);
     return {narrow(element_count(x.first(axis))), narrow(x[axis]),

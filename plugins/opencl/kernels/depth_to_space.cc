@@ -1,4 +1,4 @@
-// DepthToSpace and SpaceToDepth: transpositions of six axes.
+// DepthToSpace and SpaceToDepth, as transpositions of six axes.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
@@ -18,7 +18,7 @@ class Blocks {
  public:
   static Support supports(const NodeView& n) {
     const int64_t block = n.attr_i("blocksize", 0);
-    constexpr int64_t kMost = 1 << 20;  // whose square is a number
+    constexpr int64_t kMost = 1 << 20;  // its square must fit into an integer
     return Check(n)
         .input(0, kAnyTypes)
         .rank(0, 4, 4)

@@ -1,5 +1,5 @@
-// Gather, GatherElements and GatherND. Indices count from the end when they are negative. One that lies outside is an error:
-// of prepare when the indices are constant, else of whoever waits for the work.
+// Gather, GatherElements and GatherND. Negative indices count from the end. An index out of range is an error
+// in prepare() if the indices are constant, otherwise when the host waits for the work.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
@@ -9,11 +9,11 @@ constexpr Source kSource{"gather", R"CL(
 __kernel void Gather(IN(M, x), IN(I, index), OUT(M, y), __global int* flag, int outer, int size, int inner, int count) {
   const int i = get_global_id(0), k = get_global_id(1), row = get_global_id(2);
   if (k >= count) return;
-  const int at = place_of(PTR(index)[k], size, flag);  // looked at also where there is nothing to move
+  const int at = place_of(PTR(index)[k], size, flag);  // checked even if no elements are moved
   if (i >= inner || row >= outer) return;
   PTR(y)[((long)row * count + k) * inner + i] = PTR(x)[((long)row * size + at) * inner + i];
 }
-// The walk gives where in x a position lies when the index is 0.
+// The walk gives the place in x for index 0.
 __kernel void GatherElements(IN(M, x), IN(I, index), OUT(M, y), __global int* flag, Walk w, int size, int stride) {
   const int i = get_global_id(0), row = get_global_id(1);
   if (i >= w.inner || row >= w.outer) return;
@@ -21,7 +21,7 @@ __kernel void GatherElements(IN(M, x), IN(I, index), OUT(M, y), __global int* fl
   const int at = row * w.inner + i;
   PTR(y)[at] = PTR(x)[from + i * w.step[0] + place_of(PTR(index)[at], size, flag) * stride];
 }
-// The walk's rows are the dimensions of x that a tuple of indices names.
+// The walk's rows are the dimensions of x that a tuple of indices addresses.
 __kernel void GatherND(IN(M, x), IN(I, index), OUT(M, y), __global int* flag, Walk w, int tuples, int width, int slice,
                        int per_batch, int batch_stride) {
   const int i = get_global_id(0), t = get_global_id(1);
@@ -43,7 +43,7 @@ Support check(const NodeView& n) { return Check(n).input(0, kAnyTypes).input(1, 
 bool has_constant_indices(const NodeView& n) { return n.input(1).is_constant(); }
 
 void require_rows(int64_t size, int64_t wanted) {
-  require(size > 0 || wanted == 0, TENON_OUT_OF_RANGE, "an index into an empty axis");
+  require(size > 0 || wanted == 0, TENON_OUT_OF_RANGE, "an axis without elements cannot be indexed");
 }
 
 struct GatherPlan {
@@ -97,7 +97,8 @@ class GatherElements {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
     const size_t axis = checked_axis(axis_, x.size());
     for (size_t d = 0; d < x.size(); ++d)
-      require(d == axis || index[d] <= x[d], TENON_OUT_OF_RANGE, "indices of shape ", index, " for ", x);
+      require(d == axis || index[d] <= x[d], TENON_OUT_OF_RANGE, "indices of shape ", index,
+              " do not fit input ", x);
     p.set_output(0, index);
     require_rows(x[axis], element_count(index));
     if (is_constant_) require_indices(p.input(1), x.subspan(axis, 1));
@@ -135,7 +136,7 @@ class GatherND {
     const int64_t width = index.back();
     require(batch_dims_ >= 0 && batch < index.size() && width >= 0 && width <= kMaxWalkRank &&
                 batch + static_cast<size_t>(width) <= x.size(),
-            TENON_INVALID_ARGUMENT, "tuples of ", width, " indices for ", x);
+            TENON_INVALID_ARGUMENT, "tuples of ", width, " indices do not fit input ", x);
     for (size_t d = 0; d < batch; ++d)
       require(index[d] == x[d], TENON_INVALID_ARGUMENT, "the first ", batch, " dims of the indices ", index,
               " are not those of ", x);

@@ -8,7 +8,7 @@ constexpr auto kTypes = kRealTypes + kIntTypes;
 
 struct Plan {
   GemmArgs product;
-  StridedCopy transpose;  // of b, when it is stored by columns
+  StridedCopy transpose;  // for b stored by columns
 };
 
 class Gemm {
@@ -16,7 +16,7 @@ class Gemm {
   static Support supports(const NodeView& n) {
     const bool scales = n.attr_f("alpha", 1) != 1 || (n.has_input(2) && n.attr_f("beta", 1) != 1);
     return Check(n).inputs(0, kTypes).that(!scales || kRealTypes.contains(n.input(0).dtype()),
-                                           TENON_REJECT_ATTRIBUTE, "alpha or beta of integers");
+                                           TENON_REJECT_ATTRIBUTE, "alpha and beta must be 1 for integers");
   }
   explicit Gemm(const NodeView& n)
       : alpha_(n.attr_f("alpha", 1)),
@@ -35,7 +35,7 @@ class Gemm {
   Plan prepare(PrepareContext& p) const {
     const DimsView a = p.input(0).dims(), b = p.input(1).dims();
     require(a.size() == 2 && b.size() == 2, TENON_INVALID_ARGUMENT, "the shapes ", a, " and ", b,
-            " are no matrices");
+            " are not matrices");
     const int64_t rows = a[a_turned_ ? 1 : 0], depth = a[a_turned_ ? 0 : 1], columns = b[b_turned_ ? 0 : 1];
     require(depth == b[b_turned_ ? 1 : 0], TENON_INVALID_ARGUMENT, "the shapes ", a, " and ", b,
             " do not fit");

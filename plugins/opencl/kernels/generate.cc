@@ -1,5 +1,5 @@
-// Operators that make a tensor from a few numbers: ConstantOfShape, Range, EyeLike, OneHot, and Trilu, which
-// keeps a part of one.
+// Operators that make a tensor from a few numbers: ConstantOfShape, Range, EyeLike and OneHot; and Trilu,
+// which keeps a part of its input.
 #include <cmath>
 
 #include "kernels/common/copy.h"
@@ -45,7 +45,7 @@ __kernel void RangeOfInts(OUT(T, y), int n, long start, long step) {
 #endif
 )CL"};
 
-/// The bits of the number 1.
+/// The bit pattern of the number 1.
 cl_ulong one_of(uint32_t dtype) {
   cl_ulong bits = 0;
   dispatch(kAnyTypes, dtype, [&]<class T>() {
@@ -55,7 +55,7 @@ cl_ulong one_of(uint32_t dtype) {
   return bits;
 }
 
-/// A diagonal's distance from the main one. None of a matrix that fits here is as far as the limits of 32 bits.
+/// A diagonal's offset from the main diagonal, clamped to 32 bits: no matrix accepted here is that large.
 cl_int shift_of(int64_t k) {
   return static_cast<cl_int>(
       std::clamp<int64_t>(k, std::numeric_limits<cl_int>::min(), std::numeric_limits<cl_int>::max()));
@@ -97,7 +97,8 @@ class Range {
     const bool real = n.input(0).dtype() == TENON_FLOAT32;
     return Check(n)
         .inputs(0, kRangeTypes)
-        .that(!real || instance_of(n).device.limits().float64, TENON_REJECT_TYPE, "float32 without float64");
+        .that(!real || instance_of(n).device.limits().float64, TENON_REJECT_TYPE,
+              "a Range of float32 needs a device with float64");
   }
   explicit Range(const NodeView& n) : is_real_(n.input(0).dtype() == TENON_FLOAT32) {
     kernel_ = load_kernel(n, kSource, defines_to_move(n.input(0).dtype()) + defines_for(n.input(0).dtype()),
@@ -135,21 +136,21 @@ class Range {
  private:
   static constexpr int64_t kMost = std::numeric_limits<cl_int>::max();
 
-  /// Exact: int64 has numbers that double has not.
+  /// The count in integer arithmetic: double cannot represent every int64.
   static int64_t whole_count(int64_t start, int64_t limit, int64_t step) {
     if (step > 0 ? start >= limit : start <= limit) return 0;
     const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit),
                stride = static_cast<uint64_t>(step);
     const uint64_t n = step > 0 ? (to - from - 1) / stride + 1 : (from - to - 1) / (0 - stride) + 1;
     require(n <= static_cast<uint64_t>(kMost), TENON_RESOURCE_EXHAUSTED, "the range has ", n,
-            " elements, and ", kMost, " are the most");
+            " elements; at most ", kMost, " are supported");
     return static_cast<int64_t>(n);
   }
   static int64_t real_count(double start, double limit, double step) {
     const double n = std::ceil((limit - start) / step);
     require(n == n, TENON_INVALID_ARGUMENT, "start, limit or delta is NaN");
-    require(n <= static_cast<double>(kMost), TENON_RESOURCE_EXHAUSTED, "the range has ", n, " elements, and ",
-            kMost, " are the most");
+    require(n <= static_cast<double>(kMost), TENON_RESOURCE_EXHAUSTED, "the range has ", n,
+            " elements; at most ", kMost, " are supported");
     return static_cast<int64_t>(std::max(n, 0.0));
   }
 
@@ -167,7 +168,7 @@ class EyeLike {
         one_(one_of(n.output(0).dtype())),
         kernel_(load_kernel(n, kSource, defines_to_move(n.output(0).dtype()), "Eye", kLine)) {}
   void prepare(PrepareContext& p) const {
-    require(p.input(0).rank() == 2, TENON_INVALID_ARGUMENT, "rank ", p.input(0).rank(), " is no matrix");
+    require(p.input(0).rank() == 2, TENON_INVALID_ARGUMENT, "rank ", p.input(0).rank(), " is not a matrix");
     p.set_output(0, p.input(0).dims());
   }
   void run(const Context& ctx) const {
@@ -191,7 +192,7 @@ class Trilu {
       : upper_(static_cast<cl_int>(n.attr_i("upper", 1))),
         kernel_(load_kernel(n, kSource, defines_to_move(n.input(0).dtype()), "Trilu", kLine)) {}
   cl_int prepare(PrepareContext& p) const {
-    require(p.input(0).rank() >= 2, TENON_INVALID_ARGUMENT, "rank ", p.input(0).rank(), " is no matrix");
+    require(p.input(0).rank() >= 2, TENON_INVALID_ARGUMENT, "rank ", p.input(0).rank(), " is not a matrix");
     p.set_output(0, p.input(0).dims());
     const Dims k = p.has_input(1) ? p.input(1).to_dims() : Dims{0};
     return k.empty() ? 0 : shift_of(k[0]);
@@ -231,10 +232,10 @@ class OneHot {
   HotPlan prepare(PrepareContext& p) const {
     const DimsView index = p.input(0).dims();
     const TensorView given = p.input(1);
-    require(given.size() == 1, TENON_INVALID_ARGUMENT, "depth is no single number");
+    require(given.size() == 1, TENON_INVALID_ARGUMENT, "depth is not a single number");
     const int64_t depth =
         given.dtype() == TENON_FLOAT32 ? static_cast<int64_t>(given.at<float>(0)) : given.to_dims()[0];
-    require(depth >= 0, TENON_INVALID_ARGUMENT, "a depth of ", depth);
+    require(depth >= 0, TENON_INVALID_ARGUMENT, "depth is ", depth, "; it must not be negative");
     const size_t axis = checked_axis(axis_, index.size() + 1);
     Dims dims(index.begin(), index.end());
     dims.insert(dims.begin() + static_cast<long>(axis), depth);

@@ -20,7 +20,7 @@ struct MatMul {
 
   GemmArgs prepare(PrepareContext& p) const {
     const DimsView given_a = p.input(0).dims(), given_b = p.input(1).dims();
-    require(!given_a.empty() && !given_b.empty(), TENON_INVALID_ARGUMENT, "a scalar is no matrix");
+    require(!given_a.empty() && !given_b.empty(), TENON_INVALID_ARGUMENT, "a scalar is not a matrix");
     Dims a(given_a.begin(), given_a.end()), b(given_b.begin(), given_b.end());
     if (a.size() == 1) a.insert(a.begin(), 1);
     if (b.size() == 1) b.push_back(1);
@@ -43,7 +43,7 @@ struct MatMul {
     for (int64_t& x : stride_y) x *= rows * columns;
     int64_t all_rows = rows;
     Dims batches = batch;
-    // One matrix on the right for all on the left: a single product of many rows.
+    // If one matrix on the right serves all on the left, they are one product with many rows.
     if (element_count(batch_b) == 1 && element_count(batch_a) == element_count(batch)) {
       all_rows *= element_count(batch);
       batches.assign(batch.size(), 1);

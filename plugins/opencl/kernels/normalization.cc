@@ -1,12 +1,12 @@
-// Normalisations: BatchNormalization, those over a run of elements (Layer, Instance, Group, RMS,
+// Normalisations: BatchNormalization, those over a line of elements (Layer, Instance, Group, RMS,
 // MeanVariance, Lp), and LRN.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
 namespace {
 
-// Lines: one work-item reads `count` elements from `line * count` on, twice. Scale and bias are indexed by
-// (line / per) % modulo + position / spread: per channel or per position, whatever the operator asks for.
+// Lines: one work-item reads `count` elements from `line * count` on, twice. Scale and bias have the index
+// (line / per) % modulo + position / spread, which is per channel or per position, as the operator needs.
 constexpr Source kSource{"normalization", R"CL(
 __kernel void Batch(IN(T, x), IN(S, scale), IN(S, bias), IN(P, mean), IN(P, variance), OUT(T, y), int n, int channels,
                     int inner, float epsilon) {
@@ -44,7 +44,7 @@ __kernel void Lines(IN(T, x), IN(S, scale), IN(S, bias), OUT(T, y), OUT(P, out_m
   if (has_mean) STORE_P(PTR(out_mean), line, mean);
   if (has_inverse) STORE_P(PTR(out_inverse), line, inverse);
 }
-// As Lines, with a scale and a bias that broadcast: the walk goes through x and gives where they lie.
+// Like Lines, with a scale and a bias that broadcast: the walk over x gives their places.
 __kernel void LinesAt(IN(T, x), IN(S, scale), IN(S, bias), OUT(T, y), OUT(P, out_mean), OUT(P, out_inverse), Walk w,
                       int lines, int count, float epsilon, int keeps_mean, int has_scale, int has_bias, int has_mean,
                       int has_inverse) {
@@ -111,9 +111,10 @@ class BatchNormalization {
   static Support supports(const NodeView& n) {
     return Check(n)
         .inputs(0, kRealTypes)
-        .that(n.output_count() == 1, TENON_REJECT_ATTRIBUTE, "training")
-        .that(n.attr_i("training_mode", 0) == 0 && n.since_version() >= 7, TENON_REJECT_ATTRIBUTE, "training")
-        .that(n.attr_i("spatial", 1) == 1, TENON_REJECT_ATTRIBUTE, "spatial is 0");
+        .that(n.output_count() == 1, TENON_REJECT_ATTRIBUTE, "training is not supported")
+        .that(n.attr_i("training_mode", 0) == 0 && n.since_version() >= 7, TENON_REJECT_ATTRIBUTE,
+              "training is not supported")
+        .that(n.attr_i("spatial", 1) == 1, TENON_REJECT_ATTRIBUTE, "spatial = 0 is not supported");
   }
   explicit BatchNormalization(const NodeView& n)
       : epsilon_(n.attr_f("epsilon", 1e-5f)),
@@ -125,7 +126,7 @@ class BatchNormalization {
     const int64_t channels = x.size() < 2 ? 1 : x[1];
     for (int i = 1; i < 5; ++i)
       require(p.input(i).size() == channels, TENON_INVALID_ARGUMENT, "input ", i,
-              " has not one number for each of ", channels, " channels");
+              " does not have one number for each of ", channels, " channels");
     p.set_output(0, x);
     p.may_overwrite(0, 0);
   }
@@ -145,13 +146,13 @@ class BatchNormalization {
 TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization", .since = 7,
              .contract = "X: [N, C, D...] | [N]; scale: [C]; B: [C]; mean: [C]; var: [C]")
 
-/// What `Lines` goes through.
+/// The parameters of `Lines`.
 struct LinePlan {
   int64_t lines = 0, count = 0;
-  int64_t modulo = 1;  // lines after which scale and bias begin again
+  int64_t modulo = 1;  // lines after which scale and bias repeat
   int64_t spread = 1;  // elements that share one scale
   bool broadcasts = false;
-  Walk walk{};  // through x: where scale and bias lie, when they broadcast
+  Walk walk{};  // over x: gives the places of scale and bias if they broadcast
 };
 
 class LineNorm {
@@ -192,7 +193,7 @@ class LineNorm {
   KernelRef kernel_, broadcasting_;
 };
 
-/// LayerNormalization and RMSNormalization: the axes from `axis` on are a line.
+/// LayerNormalization and RMSNormalization: the axes from `axis` on form a line.
 class LayerNorm : public LineNorm {
  public:
   static Support supports(const NodeView& n) { return Check(n).inputs(0, kRealTypes); }
@@ -218,12 +219,13 @@ class LayerNorm : public LineNorm {
   }
 
  private:
-  /// It broadcasts to x by contract, but nothing before `axis` may have a scale of its own.
+  /// The contract makes the scale broadcast to x. In addition, it must not vary along the axes before `axis`.
   void require_line_scale(DimsView scale, DimsView x, size_t axis) const {
     bool fits = true;
     for (size_t i = 1; i <= scale.size(); ++i)
       fits = fits && (x.size() - i >= axis || scale[scale.size() - i] == 1);
-    require(fits, TENON_INVALID_ARGUMENT, "scale ", scale, " for input ", x, " from axis ", axis_, " on");
+    require(fits, TENON_INVALID_ARGUMENT, "scale ", scale, " does not fit the axes of input ", x, " from ",
+            axis_, " on");
   }
   /// Whether input `i` has other dims than a line.
   static bool broadcasts(const PrepareContext& p, int i, DimsView line) {
@@ -235,7 +237,7 @@ class LayerNorm : public LineNorm {
     const DimsView x = p.input(0).dims();
     return p.has_input(i) ? broadcast_strides(p.input(i).dims(), x) : Dims(x.size(), 0);
   }
-  bool scales_lines_;  // and no element of other axes, as Layer's may
+  bool scales_lines_;  // the scale must not vary between lines (RMSNormalization)
   int64_t axis_;
 };
 TENON_KERNEL(LayerNorm, .op_type = "LayerNormalization", .since = 1,
@@ -249,7 +251,7 @@ class InstanceNorm : public LineNorm {
   LinePlan prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     require(x.size() >= 2 && p.input(1).size() == x[1] && p.input(2).size() == x[1], TENON_INVALID_ARGUMENT,
-            "scale and bias have not one number for each channel of ", x);
+            "scale and bias do not have one number for each channel of ", x);
     p.set_output(0, x);
     const int64_t count = element_count(x.subspan(2));
     return {element_count(x.first(2)), count, std::max<int64_t>(1, x[1]), std::max<int64_t>(1, count)};
@@ -263,7 +265,8 @@ class GroupNorm : public LineNorm {
   static Support supports(const NodeView& n) {
     return Check(n)
         .inputs(0, kRealTypes)
-        .that(n.since_version() >= 21, TENON_REJECT_OPERATOR, "scale per group, as before version 21");
+        .that(n.since_version() >= 21, TENON_REJECT_OPERATOR,
+              "a scale per group (before version 21) is not supported");
   }
   explicit GroupNorm(const NodeView& n)
       : LineNorm(n, false, n.attr_f("epsilon", 1e-5f)), groups_(n.attr_i("num_groups")) {}
@@ -271,8 +274,8 @@ class GroupNorm : public LineNorm {
     const DimsView x = p.input(0).dims();
     require(x.size() >= 2 && groups_ > 0 && x[1] % groups_ == 0 && p.input(1).size() == x[1] &&
                 p.input(2).size() == x[1],
-            TENON_INVALID_ARGUMENT, "the channels of ", x, " are no ", groups_,
-            " groups with a scale and bias each");
+            TENON_INVALID_ARGUMENT, "the channels of ", x, " cannot be divided into ", groups_,
+            " groups, or scale and bias do not have one number for each channel");
     p.set_output(0, x);
     const int64_t inner = element_count(x.subspan(2));
     return {x[0] * groups_, x[1] / groups_ * inner, groups_, std::max<int64_t>(1, inner)};

@@ -3,8 +3,8 @@
 namespace tenon::opencl {
 namespace {
 
-// Every output element finds where it comes from, axis by axis. Operand 0 of the walk is x; size, stride[1] and
-// stride[2] hold per axis: the output's size, the padding before, the size of x.
+// Each output element computes its source, axis by axis. Operand 0 of the walk is x. Per axis, size is the
+// output's size, stride[1] the padding before and stride[2] the size of x.
 constexpr Source kSource{"pad", R"CL(
 __kernel void Pad(IN(M, x), IN(M, value), OUT(M, y), Walk w, int n, int mode, int has_value) {
   const int i = get_global_id(0);
@@ -49,18 +49,20 @@ class Pad {
     const Dims pads = p.input(1).to_dims();
     std::vector<int64_t> axes = axes_of(p, 3, {});
     for (size_t d = 0; d < x.size() && !p.has_input(3); ++d) axes.push_back(static_cast<int64_t>(d));
-    require(pads.size() == 2 * axes.size() && x.size() <= kMaxWalkRank, TENON_INVALID_ARGUMENT,
-            "pads of length ", pads.size(), " for ", axes.size(), " axes");
+    require(pads.size() == 2 * axes.size() && x.size() <= kMaxWalkRank, TENON_INVALID_ARGUMENT, "pads has ",
+            pads.size(), " numbers for ", axes.size(),
+            " axes; two per axis are needed, and a rank of at most ", kMaxWalkRank);
     Dims dims(x.begin(), x.end()), before(x.size(), 0);
     for (size_t i = 0; i < axes.size(); ++i) {
       const size_t axis = checked_axis(axes[i], x.size());
       before[axis] = pads[i];
       dims[axis] += int64_t{narrow(pads[i])} + narrow(pads[i + axes.size()]);
-      require(dims[axis] >= 0, TENON_INVALID_ARGUMENT, "pads take more than there is");
+      require(dims[axis] >= 0, TENON_INVALID_ARGUMENT,
+              "negative pads remove more elements than the axis has");
     }
     p.set_output(0, dims);
     require(mode_ == 0 || element_count(x) != 0 || element_count(dims) == 0, TENON_INVALID_ARGUMENT,
-            "nothing to pad with");
+            "an input without elements cannot be padded in this mode");
     Walk out{};
     out.rank = static_cast<cl_int>(x.size());
     const Dims strides = dense_strides(x);

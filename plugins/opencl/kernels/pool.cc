@@ -105,7 +105,8 @@ class WindowPool : public Pool {
     Check check(n);
     check.rank(0, 3, 5)
         .attr_is("p", {1, 2})
-        .that(n.attr_i("storage_order", 0) == 0, TENON_REJECT_ATTRIBUTE, "storage_order is 1");
+        .that(n.attr_i("storage_order", 0) == 0, TENON_REJECT_ATTRIBUTE,
+              "storage_order = 1 is not supported");
     if (n.op() == "MaxPool") return check.input(0, kRealTypes + TypeList<int8_t, uint8_t>());
     return check.input(0, kRealTypes);
   }
@@ -129,7 +130,7 @@ class WindowPool : public Pool {
     for (size_t d = 0; d < axes; ++d) {
       const Window& w = out.window;
       const size_t at = first + d;
-      // With SAME all of the window counts; else no more than the padding that was asked for.
+      // With SAME, whole windows count. Otherwise only the padding in the attribute counts.
       const cl_int span = (w.out[at] - 1) * w.stride[at] + (w.size[at] - 1) * w.dilation[at] + 1;
       const cl_int given = attributes_.pads.empty() || attributes_.auto_pad == "VALID"
                                ? 0

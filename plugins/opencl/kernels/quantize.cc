@@ -1,5 +1,4 @@
-// QuantizeLinear and DequantizeLinear between float32 and 8-bit integers (int32 to float32, too), per tensor or
-// per axis.
+// QuantizeLinear and DequantizeLinear, per tensor or axis: float32 and 8-bit integers, int32 to float32.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {

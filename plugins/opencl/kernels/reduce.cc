@@ -1,10 +1,10 @@
-// Reductions over any axes, and ArgMax and ArgMin over one. One work-item makes one element of the output.
+// Reductions over any axes, and ArgMax and ArgMin over one. Each work-item computes one output element.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
 namespace {
 
-// `kept` counts the outputs, `reduced` what each of them goes through; operand 0 of both is x.
+// `kept` goes over the outputs, `reduced` over the elements of one output. Operand 0 of both is x.
 constexpr Source kSource{"reduce", R"CL(
 #define REDUCE(name, start, each, end)                                            \
   __kernel void name(IN(T, x), OUT(T, y), Walk kept, Walk reduced, int count) {   \
@@ -55,7 +55,7 @@ REDUCE(ReduceL1, 0, s += v < 0 ? -v : v, s)
 REDUCE(ReduceMax, LOWEST, s = s > v ? s : v, s)
 REDUCE(ReduceMin, HIGHEST, s = s < v ? s : v, s)
 #endif
-// NaN is the largest and the smallest; the first one stays.
+// NaN counts as the largest and the smallest number. The first one wins.
 #if IS_REAL
 #define BEATS(a, op, b) (!isnan(b) && (isnan(a) || (a) op (b)))
 #else
@@ -94,7 +94,7 @@ std::string defines(uint32_t dtype) {
   return cat(defines_for(dtype), "-DIS_REAL=", kRealTypes.contains(dtype) ? 1 : 0, " ", limits(dtype));
 }
 
-/// The axes of x that stay and those that go.
+/// The axes of x that are kept and those that are reduced.
 struct Axes {
   Dims kept_dims, kept_strides, reduced_dims, reduced_strides, output;
 };
@@ -187,7 +187,7 @@ class Arg {
     const Axes a = part(x, goes, keep_);
     p.set_output(0, a.output);
     require(x[axis] > 0 || element_count(a.output) == 0, TENON_INVALID_ARGUMENT,
-            "an empty axis has no extreme");
+            "an axis without elements has no maximum or minimum");
     return {make_walk(a.kept_dims, {a.kept_strides}), narrow(x[axis]), narrow(dense_strides(x)[axis])};
   }
   void run(const Context& ctx, const ArgPlan& plan) const {

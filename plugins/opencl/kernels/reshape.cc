@@ -1,5 +1,5 @@
-// Operators that give the same bytes another shape: views where the host can, else copies on the device. But for
-// Reshape's, their shapes are found by the host's inference.
+// Operators that change only the shape: views if the host allows it, otherwise copies on the device. Except
+// for Reshape, the host's inference computes their shapes.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
@@ -10,7 +10,7 @@ class View {
   static Support supports(const NodeView& n) {
     return Check(n)
         .input(0, kAnyTypes)
-        .that(n.output_count() == 1, TENON_REJECT_OTHER, "more than one output");
+        .that(n.output_count() == 1, TENON_REJECT_OTHER, "more than one output is not supported");
   }
   static std::vector<int> shape_inputs(const NodeView& n) {
     return n.input_count() > 1 ? std::vector<int>{1} : std::vector<int>{};
@@ -18,7 +18,7 @@ class View {
   explicit View(const NodeView& n) : copy_(n, n.input(0).dtype()) {}
   void prepare(PrepareContext& p) const {
     require(element_count(output_dims(p, 0)) == p.input(0).size(), TENON_INVALID_ARGUMENT,
-            "an input of shape ", p.input(0).dims(), " cannot take the shape ", p.output(0));
+            "an input of shape ", p.input(0).dims(), " cannot be reshaped to ", p.output(0));
     p.view(0, 0);
   }
   void run(const Context& ctx) const { copy_.record_dense(ctx, ctx.input(0), ctx.output(0)); }
@@ -33,7 +33,7 @@ class Identity : public View {
   static std::vector<int> shape_inputs(const NodeView&) { return {}; }
 };
 
-/// Before version 5 the shape was an attribute, afterwards it is input 1.
+/// The shape is an attribute before version 5, and input 1 from then on.
 class Reshape : public View {
  public:
   explicit Reshape(const NodeView& n)
@@ -60,7 +60,7 @@ class Reshape : public View {
       }
       require(shape[i] >= -1, TENON_INVALID_ARGUMENT, "dim ", i, " of the new shape is ", shape[i]);
       if (shape[i] >= 0) {
-        rest = shape[i] == 0 ? 0 : rest / shape[i];  // what does not divide is found below
+        rest = shape[i] == 0 ? 0 : rest / shape[i];  // a remainder is reported below
         continue;
       }
       require(open == shape.size(), TENON_INVALID_ARGUMENT, "the new shape has more than one -1");
@@ -68,7 +68,7 @@ class Reshape : public View {
     }
     if (open < shape.size()) shape[open] = rest;
     require(element_count(shape) == total, TENON_INVALID_ARGUMENT, "an input of shape ", x,
-            " cannot take the shape ", wanted);
+            " cannot be reshaped to ", wanted);
     return shape;
   }
 

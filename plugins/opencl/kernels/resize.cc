@@ -1,4 +1,4 @@
-// Resize and Upsample by nearest neighbour and linearly, any rank.
+// Resize and Upsample, nearest neighbour and linear, for any rank.
 #include <cmath>
 
 #include "kernels/common/copy.h"
@@ -6,7 +6,7 @@
 namespace tenon::opencl {
 namespace {
 
-// Per axis, an output position comes from (position + add) * multiply / divide + offset in x.
+// Per axis, the position in x is (position + add) * multiply / divide + offset.
 constexpr std::string_view kText = R"CL(
 typedef struct {
   int rank;
@@ -83,11 +83,11 @@ constexpr Source kSource{"resize", kText, "Axes", sizeof(Axes)};
 constexpr cl_int kCeil = 3;
 constexpr std::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
-/// Output positions of one axis as positions in x.
+/// How the output positions of one axis map to positions in x.
 struct Axis {
   int64_t in = 1, out = 1;
   float scale = 1, start = 0, end = 1;
-  bool named = false;  // else it stays as it is
+  bool named = false;  // otherwise the axis is unchanged
 };
 
 void place(const std::string& way, const Axis& a, size_t d, Axes* to) {
@@ -161,7 +161,8 @@ class Resize {
 
   Axes prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
-    require(x.size() <= kMaxWalkRank, TENON_INVALID_ARGUMENT, "rank ", x.size());
+    require(x.size() <= kMaxWalkRank, TENON_INVALID_ARGUMENT, "rank ", x.size(),
+            " is not supported; the limit is ", kMaxWalkRank);
     const std::vector<Axis> axes = resolve(p);
     Dims y;
     for (const Axis& axis : axes) y.push_back(axis.out);
@@ -199,7 +200,7 @@ class Resize {
  private:
   static constexpr int64_t kMostElements = int64_t{1} << 48;
 
-  /// All axes of x, with what scales, sizes and roi say of those that are named.
+  /// All axes of x, with scales, sizes and roi applied to the named ones.
   std::vector<Axis> resolve(const PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     std::vector<Axis> axes;
@@ -219,7 +220,7 @@ class Resize {
       read_scales(attribute_scales_.empty() ? floats_of(p.input(scales_at)) : attribute_scales_, named, axes);
     for (const Axis& axis : axes)
       require(axis.out >= 0 && (axis.in > 0 || axis.out == 0), TENON_INVALID_ARGUMENT, "an axis of ", axis.in,
-              " elements cannot have ", axis.out);
+              " elements cannot be resized to ", axis.out, " elements");
     return axes;
   }
 
@@ -241,7 +242,7 @@ class Resize {
       Axis& axis = axes[named[i]];
       axis.scale = scales[i];
       require(axis.scale > 0, TENON_INVALID_ARGUMENT, "scale ", axis.scale, " is not positive");
-      // In float, as the host's inference does.
+      // In float, like the host's inference.
       const auto out = static_cast<double>(static_cast<float>(axis.in) * axis.scale);
       require(out < 1e12, TENON_RESOURCE_EXHAUSTED, "scale ", axis.scale, " is too large");
       axis.out = static_cast<int64_t>(std::floor(out));
@@ -251,12 +252,12 @@ class Resize {
   void read_sizes(const Dims& sizes, const std::vector<size_t>& named, std::vector<Axis>& axes) const {
     require(sizes.size() == named.size(), TENON_INVALID_ARGUMENT, sizes.size(), " sizes for ", named.size(),
             " axes");
-    double best = 0;  // one scale for all of them, when their ratio is kept
+    double best = 0;  // one scale for all axes if the ratio is kept
     for (size_t i = 0; i < named.size(); ++i) {
       Axis& axis = axes[named[i]];
       require(sizes[i] < kMostElements, TENON_RESOURCE_EXHAUSTED, "size ", sizes[i], " is too large");
-      require(axis.in > 0 || sizes[i] == 0, TENON_INVALID_ARGUMENT, "an axis without elements cannot have ",
-              sizes[i]);
+      require(axis.in > 0 || sizes[i] == 0, TENON_INVALID_ARGUMENT,
+              "an axis without elements cannot be resized to ", sizes[i], " elements");
       axis.out = sizes[i];
       axis.scale = static_cast<float>(axis.out) / static_cast<float>(std::max<int64_t>(1, axis.in));
       const double scale = static_cast<double>(sizes[i]) / static_cast<double>(std::max<int64_t>(1, axis.in));

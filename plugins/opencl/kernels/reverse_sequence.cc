@@ -3,8 +3,8 @@
 namespace tenon::opencl {
 namespace {
 
-// A row is one (first, second) pair of the two axes: batch and time, whichever comes first. A length beyond the axis is
-// reported as an index that is out of range.
+// A row is one pair of indices of the batch and time axes, in the order of the axes. A length beyond the axis
+// is reported as an index out of range.
 constexpr Source kSource{"reverse_sequence", R"CL(
 __kernel void ReverseSequence(IN(M, x), IN(long, lengths), OUT(M, y), __global int* flag, int first, int second, int inner,
                               int time_first) {

@@ -1,5 +1,5 @@
-// ScatterElements (and Scatter) and ScatterND. Updates of one place must take effect in their order, so one
-// work-item does all that may meet: a line along the axis, a column of the slices.
+// ScatterElements (and Scatter) and ScatterND. Updates of one place must be applied in order, so one
+// work-item does all that can address the same place: a line along the axis, or a column of the slices.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
@@ -17,7 +17,7 @@ constexpr Source kSource{"scatter", R"CL(
 #else
 #define PUT(to, v) (to) = (v) < (to) ? (v) : (to)
 #endif
-// Where an update of `index` goes; false and a flag when that lies outside.
+// Sets the place of `index`. Returns false and sets the flag if it is out of range.
 inline bool find(long index, int size, int* at, __global int* flag) {
   const long from_front = index < 0 ? index + size : index;
   *at = (int)from_front;
@@ -25,7 +25,7 @@ inline bool find(long index, int size, int* at, __global int* flag) {
   flag_index(flag, index, size);
   return false;
 }
-// The walk goes through the lines of the indices: operand 0 is where a line lies in y, operand 1 in the indices.
+// The walk goes over the lines of the indices. Operand 0 is the line's place in y, operand 1 in the indices.
 __kernel void Elements(IN(I, index), IN(T, updates), OUT(T, y), __global int* flag, Walk w, int count,
                        int index_stride, int size, int y_stride) {
   const int i = get_global_id(0), row = get_global_id(1);
@@ -41,7 +41,7 @@ __kernel void Elements(IN(I, index), IN(T, updates), OUT(T, y), __global int* fl
 }
 __kernel void Tuples(IN(I, index), IN(T, updates), OUT(T, y), __global int* flag, Walk w, int tuples, int width,
                      int slice) {
-  const int i = get_global_id(0);  // one also where there is nothing to move: indices are looked at all the same
+  const int i = get_global_id(0);  // at least one work-item, so that indices are checked even if nothing is moved
   for (int t = 0; t < tuples; ++t) {
     long to = 0;
     bool inside = true;
@@ -63,7 +63,7 @@ int mode_of(const NodeView& n) {
 
 Support check(const NodeView& n) {
   const bool moves = mode_of(n) == 0;
-  const auto wide = TypeList<float, double>() + kIntTypes;  // float16 cannot be computed with where it lies
+  const auto wide = TypeList<float, double>() + kIntTypes;  // float16 in memory cannot be used for arithmetic
   Check check(n);
   check.input(1, kIndexTypes).attr_is("reduction", {"none", "add", "mul", "max", "min"});
   return moves ? check.input(0, kAnyTypes) : check.input(0, wide);

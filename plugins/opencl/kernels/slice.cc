@@ -3,7 +3,7 @@
 namespace tenon::opencl {
 namespace {
 
-/// Begin, end and step per axis of x; the standard's clamping.
+/// Begin, end and step per axis of x, clamped as in ONNX.
 struct Range {
   int64_t begin, count, step;
 };

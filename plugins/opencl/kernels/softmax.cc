@@ -1,10 +1,10 @@
-// Softmax, LogSoftmax and Hardmax: along one axis, before version 13 along all from it on.
+// Softmax, LogSoftmax and Hardmax along one axis; before version 13, along all axes from `axis` on.
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
 namespace {
 
-// One work-item goes along one line of `count` elements that lie `stride` apart.
+// Each work-item handles one line of `count` elements at distance `stride`.
 constexpr Source kSource{"softmax", R"CL(
 #define LINE                                                      \
   const int i = get_global_id(0), row = get_global_id(1);         \

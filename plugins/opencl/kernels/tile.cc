@@ -13,7 +13,7 @@ class Tile {
     const Dims repeats = p.input(1).to_dims();
     require(repeats.size() == x.size(), TENON_INVALID_ARGUMENT, repeats.size(), " repeats for rank ",
             x.size());
-    // Each axis is two: the repeats, which stand still in x, and the axis itself.
+    // Each axis becomes two: the repeats, with stride 0 in x, and the axis itself.
     Dims dims, twice, strides;
     const Dims dense = dense_strides(x);
     for (size_t d = 0; d < x.size(); ++d) {

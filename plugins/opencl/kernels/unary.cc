@@ -1,4 +1,4 @@
-// Operators of one input, element by element. Adding one: a line in the source, a line at the foot.
+// Element-wise operators with one input. To add one: a line in the source, one at the end.
 #include "kernels/common/kernel.h"
 
 namespace tenon::opencl {
@@ -33,7 +33,7 @@ UNARY(Tanh, tanh(v))
 UNARY(Softplus, fmax(v, K(0)) + log1p(exp(-fabs(v))))
 UNARY(Softsign, v / (K(1) + fabs(v)))
 UNARY(Mish, v * tanh(fmax(v, K(0)) + log1p(exp(-fabs(v)))))
-// Both without 1 + f(v), in which a last bit of f near -1 grows with v.
+// Both avoid 1 + f(v): near f(v) = -1 it loses digits, and the factor v enlarges the error.
 UNARY(Gelu, K(0.5f) * v * erfc(v * K(-0.70710678118654752f)))
 UNARY(GeluTanh, v / (K(1) + exp(K(-1.5957691216057308f) * (v + K(0.044715f) * v * v * v))))
 UNARY(Shrink, v < -K(b) ? v + K(a) : v > K(b) ? v - K(a) : K(0))
@@ -68,7 +68,7 @@ UNARY(Not, !v)
 constexpr Source kSource{"unary", kText};
 
 struct Parameters {
-  std::string_view variant = {};  // the kernel, where it is not the operator's name
+  std::string_view variant = {};  // the kernel's name if it is not the operator's
   float a = 0, b = 0;
 };
 using Read = Parameters (*)(const NodeView&);

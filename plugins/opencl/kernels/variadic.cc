@@ -1,4 +1,4 @@
-// Sum, Mean, Max and Min of any number of inputs: the first two, then each further one onto the output.
+// Sum, Mean, Max and Min of any number of inputs: first of two, then of the output and each further one.
 #include "kernels/common/kernel.h"
 
 namespace tenon::opencl {
@@ -40,7 +40,7 @@ class Variadic {
     kernel_ =
         load_kernel(n, kSource, cat(defines_for(dtype), "-DIS_REAL=", kRealTypes.contains(dtype) ? 1 : 0),
                     std::string(n.op()), kLine);
-    // A mean sums but for the last step, which also divides.
+    // Mean adds in all steps; the last one also divides.
     sum_ = is_mean_ && n.input_count() > 2
                ? load_kernel(n, kSource, cat(defines_for(dtype), "-DIS_REAL=1"), "Sum", kLine)
                : kernel_;

@@ -1,8 +1,8 @@
-// What every file of the fake accelerator needs: the host's table, and errors at the border.
+// Used by every file of the fake accelerator: the host's table, and errors at the border.
 //
-// The fake behaves as a discrete accelerator does, and is strict where a real one is forgiving: its memory
-// may be touched by nobody but itself, and only while it works; work does not begin before it is flushed;
-// what the host owes a provider (alignment, domains, one Run of a binding at a time) is checked and reported.
+// The fake behaves like a discrete accelerator, but is stricter than a real one. Only the fake can touch its
+// memory, and only while it works. Work does not start before it is flushed. The fake checks and reports what
+// the host owes a provider: alignment, domains, one Run of a binding at a time.
 #pragma once
 
 #include <cstring>
@@ -54,7 +54,7 @@ inline tenon_status report(tenon_error* error, const Failure& failure) noexcept 
   return failure.code;
 }
 
-/// Runs `body`; what it throws becomes a status.
+/// Runs `body` and converts exceptions into a status.
 template <class Body>
 tenon_status guard(tenon_error* error, Body&& body) noexcept {
   try {
@@ -69,7 +69,7 @@ tenon_status guard(tenon_error* error, Body&& body) noexcept {
   }
 }
 
-/// Set by negotiation.
+/// Set during negotiation.
 inline const tenon_host_api* g_host = nullptr;
 
 }  // namespace accelerator

@@ -12,7 +12,7 @@ namespace {
 
 struct Verdict {
   uint32_t code = TENON_REJECT_OTHER;
-  std::string text;  // empty: the node can be run
+  std::string text;  // empty if the node can run
 };
 
 std::string op_name(const tenon_node_info& node) { return std::string(view(node.op_type)); }
@@ -54,7 +54,7 @@ Verdict judge(const Graph& graph, const Options& options, uint32_t index) {
   return judge_value(graph, node, node.outputs[0], "the output");
 }
 
-/// Groups of nodes such that the graph, with each group as one point, has no cycle.
+/// Groups of nodes. With each group contracted to one node, the graph has no cycle.
 class Grouping {
  public:
   explicit Grouping(const Graph& graph) : group_(graph.info().node_count) {
@@ -71,7 +71,7 @@ class Grouping {
     return static_cast<size_t>(std::count(group_.begin(), group_.end(), group));
   }
 
-  /// Merges two groups unless that makes a cycle.
+  /// Merges two groups if that makes no cycle.
   void try_merge(uint32_t a, uint32_t b) {
     if (a == b) return;
     const std::vector<uint32_t> before = group_;

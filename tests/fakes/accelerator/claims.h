@@ -1,4 +1,4 @@
-// Capability: the largest groups of known operators that can run as one.
+// Capability: claims the largest groups of known operators that can run as one.
 #pragma once
 
 #include "device.h"

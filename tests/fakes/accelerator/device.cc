@@ -54,7 +54,7 @@ void Instance::maybe_wait(const char* what, const uint32_t* cancel) const {
       fail(TENON_CANCELLED, "cancelled");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  fail(TENON_INTERNAL, "nobody stopped '", what, "'");
+  fail(TENON_INTERNAL, "'", what, "' was not cancelled");
 }
 
 void Device::check_lost() const {

@@ -14,7 +14,7 @@ struct Provider {
   tenon_host_provider* host;
   std::atomic<int> devices_open{0};
   std::atomic<bool> lost{false};
-  std::atomic<int64_t> faults{0};  // injected so far, by all instances
+  std::atomic<int64_t> faults{0};  // injected by all instances so far
 };
 
 struct DeviceKind {
@@ -24,7 +24,7 @@ struct DeviceKind {
   uint64_t max_buffer_bytes;
   uint32_t domain_flags;
 };
-/// Three that differ in what they ask of the host, and offer it.
+/// Three devices with different demands and offers to the host.
 inline constexpr DeviceKind kDevices[] = {
     {"fake-0", "Fake accelerator 0", TENON_SERIALIZE_BINDING, 0, 0},
     {"fake-1", "Fake accelerator 1", TENON_SERIALIZE_DEVICE, 1 << 20, 0},
@@ -37,17 +37,17 @@ struct Device {
     ++provider.devices_open;
   }
   ~Device();
-  /// Throws the error of a lost device or of a lost process.
+  /// Throws if the device or the process is marked as lost.
   void check_lost() const;
 
   Provider& provider;
   const DeviceKind& kind;
   Memory memory;
-  std::atomic<int> running{0};  // Runs inside run()
+  std::atomic<int> running{0};  // Runs in progress
   std::atomic<bool> lost{false};
 };
 
-/// Options of an instance; manifest.json.in describes them.
+/// The options of an instance, described in manifest.json.in.
 struct Options {
   std::string ops;
   std::string fault = "none";
@@ -62,14 +62,14 @@ struct Options {
 
 struct Instance {
   Instance(Device& device, const tenon_instance_params& params);
-  /// Throws when `what` is the fault asked for, and its calls before have passed.
+  /// Throws if `what` is the requested fault and enough calls have passed before.
   void maybe_fail(const char* what);
-  /// When `what` is the fault asked for: looks at nothing but `cancel` until it is set, and throws CANCELLED.
+  /// If `what` is the requested fault: waits until `cancel` is set and throws CANCELLED, or INTERNAL after 20 s.
   void maybe_wait(const char* what, const uint32_t* cancel) const;
   Device& device;
   Options options;
   bool rounds_to_bf16;            // precision.default = "bf16"
-  std::atomic<int64_t> calls{0};  // of the place where the fault is
+  std::atomic<int64_t> calls{0};  // calls of the place of the fault
 };
 
 }  // namespace accelerator

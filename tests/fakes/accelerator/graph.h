@@ -1,4 +1,4 @@
-// The host's graph through its accessors.
+// Access to the host's graph.
 #pragma once
 
 #include <vector>
@@ -37,7 +37,7 @@ class Graph {
   void consume(uint32_t value) const {
     if (g_host->graph_constant_consumed != nullptr) check(g_host->graph_constant_consumed(graph_, value));
   }
-  /// Inputs of a node that are there, and what its nested graphs capture.
+  /// The present inputs of a node and the captures of its nested graphs.
   std::vector<uint32_t> used_values(uint32_t node) const {
     std::vector<uint32_t> out;
     const tenon_node_info info = this->node(node);
@@ -50,7 +50,7 @@ class Graph {
 
  private:
   static void check(tenon_status status) {
-    require(status == TENON_OK, status, "the host refused to show its graph");
+    require(status == TENON_OK, status, "the host failed to describe its graph");
   }
 
   const tenon_graph* graph_;

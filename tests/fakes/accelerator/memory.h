@@ -1,5 +1,4 @@
-// Memory that only the accelerator touches: pages that are PROT_NONE except while a piece of its work holds
-// them.
+// Memory that only the accelerator can touch: its pages are PROT_NONE except while they are open for work.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@ namespace accelerator {
 inline constexpr uint32_t kDeviceDomain = 1;
 inline constexpr uint32_t kAlignment = 256;
 
-/// A tenon_buffer* is the address of the protected pages themselves, so that a host that follows it crashes.
+/// A tenon_buffer* is the address of the protected pages, so that a host that dereferences it crashes.
 class Memory {
  public:
   explicit Memory(uint64_t limit) : limit_(limit) {}
@@ -23,7 +22,7 @@ class Memory {
 
   tenon_buffer* allocate(uint64_t bytes);
   void free(tenon_buffer* buffer);
-  /// Makes the pages accessible until close() of as many opens; fails for what is no buffer or too small.
+  /// Makes the pages accessible until as many close() calls. Throws for an unknown buffer or range.
   std::byte* open(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes);
   void close(tenon_buffer* buffer);
   size_t buffers() const;
@@ -39,7 +38,7 @@ class Memory {
   std::map<tenon_buffer*, Block> blocks_;
 };
 
-/// Buffers held open for a piece of work.
+/// Keeps buffers open during a piece of work.
 class Access {
  public:
   explicit Access(Memory& memory) : memory_(memory) {}

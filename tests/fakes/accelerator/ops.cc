@@ -52,7 +52,7 @@ Dims reshaped(const Dims& from, std::span<const int64_t> target) {
 
 Dims batch_of(const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); }
 
-/// Offset of the element of `dims` that broadcasts to position `index` of `whole`.
+/// Offset of the element of `dims` that is broadcast to position `index` of `whole`.
 int64_t broadcast_offset(const Dims& dims, const Dims& whole, int64_t index) {
   int64_t offset = 0, stride = 1;
   for (size_t i = 0; i < whole.size(); ++i) {

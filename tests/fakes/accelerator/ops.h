@@ -1,4 +1,4 @@
-// The operators that the accelerator knows: shapes and arithmetic, float32 only.
+// The operators of the accelerator: shapes and arithmetic, float32 only.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ using Dims = std::vector<int64_t>;
 enum class OpKind { kAdd, kSub, kMul, kDiv, kRelu, kNeg, kTanh, kSigmoid, kIdentity, kMatMul, kReshape };
 
 std::optional<OpKind> op_from_name(std::string_view name);
-/// Data inputs: 1 or 2; Reshape has one, and a shape beside it.
+/// Number of data inputs: 1 or 2. Reshape has 1, and a shape in addition.
 size_t data_inputs(OpKind kind);
 int64_t elements(const Dims& dims);
 
-/// Throws Failure for shapes that do not fit. `target`: what Reshape is asked for.
+/// Throws Failure if the shapes do not fit. `target`: the shape given to Reshape.
 Dims infer(OpKind kind, std::span<const Dims> inputs, std::span<const int64_t> target);
 
 struct View {
@@ -27,7 +27,7 @@ struct View {
 };
 void compute(OpKind kind, std::span<const View> inputs, float* output, const Dims& dims);
 
-/// As bfloat16 holds the numbers, rounded towards zero.
+/// Rounds numbers to bfloat16, towards zero.
 void round_to_bf16(std::span<float> numbers);
 
 }  // namespace accelerator

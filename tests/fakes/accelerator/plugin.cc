@@ -1,4 +1,4 @@
-// The table of the fake accelerator.
+// The function table of the fake accelerator.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -88,7 +88,7 @@ tenon_status map(tenon_device* device, tenon_buffer* buffer, uint64_t byte_offse
 }
 void unmap(tenon_device* device, tenon_buffer* buffer, void*) { own<Device>(device)->memory.close(buffer); }
 
-/// Work now, or on the stream.
+/// Does the work now, or enqueues it if there is a stream.
 template <class Work>
 void submit(tenon_stream* stream, Work work) {
   if (stream == nullptr) return work();
@@ -146,7 +146,7 @@ tenon_status bind(const tenon_bind_args* args, tenon_binding** out, tenon_error*
 }
 void unbind(tenon_binding* binding) { delete own<Binding>(binding); }
 
-/// Counts the Runs inside of a device that asked for one at a time.
+/// Checks that a device with TENON_SERIALIZE_DEVICE gets one Run at a time.
 class OneAtATime {
  public:
   explicit OneAtATime(Device& device) : device_(device) {
@@ -197,7 +197,7 @@ tenon_status stream_flush(tenon_stream* stream, tenon_error* error) {
 }
 tenon_status stream_wait_event(tenon_stream* stream, tenon_event* event, tenon_error* error) {
   return guard(error, [&] {
-    // A copy: the event may be recorded again before the stream comes to this point.
+    // A copy, because the event may be recorded again before the stream gets here.
     own<Stream>(stream)->enqueue([at = *own<Event>(event)]() mutable { at.wait(-1); });
   });
 }

@@ -32,7 +32,7 @@ Constant upload(Memory& memory, const tenon_tensor& tensor) {
   return out;
 }
 
-/// Gives each value of the claim its slot.
+/// Assigns a slot to each value of the claim.
 class Compiler {
  public:
   Compiler(Program& program, const Graph& graph) : program_(program), graph_(graph) {
@@ -75,7 +75,7 @@ class Compiler {
       return;
     }
     const Slot& slot = program_.slots[slot_of(value)];
-    require(slot.home == Home::kInput, TENON_INTERNAL, "the shape for Reshape is no input of the claim");
+    require(slot.home == Home::kInput, TENON_INTERNAL, "the shape of Reshape is not an input of the claim");
     step->target_input = slot.index;
   }
 
@@ -84,14 +84,15 @@ class Compiler {
   std::map<uint32_t, uint32_t> by_value_;
 };
 
-/// What the host knows of the values within a claim is what the accelerator finds.
+/// Checks that the shapes given by the host for values within the claim match the computed ones.
 void check_values(const Program& program, const tenon_prepare_args& args, const std::vector<Dims>& dims) {
   const bool asked = program.instance.options.needs_values && program.steps.size() > 1;
   require(args.values != nullptr || !asked, TENON_INTERNAL,
           "the host prepares without the shapes within the claim");
   if (args.values == nullptr) return;
   for (size_t s = 0; s < dims.size(); ++s) {
-    require(program.values[s] < args.value_count, TENON_INTERNAL, "the host knows too few values");
+    require(program.values[s] < args.value_count, TENON_INTERNAL,
+            "the host gives the shapes of too few values");
     const tenon_shape& shape = args.values[program.values[s]];
     if (shape.flags == 0) continue;
     require(Dims(shape.dims, shape.dims + shape.rank) == dims[s], TENON_INTERNAL,
@@ -109,7 +110,7 @@ void check_static(const Graph& graph) {
   }
 }
 
-/// `op` empty: any.
+/// An empty `op` matches any.
 bool has_operator(const Graph& graph, const std::string& op) {
   for (uint32_t n = 0; n < graph.info().node_count; ++n) {
     if (op.empty() || view(graph.node(n).op_type) == op) return true;
@@ -189,7 +190,7 @@ Binding::Binding(const tenon_bind_args& args)
     if (elements(prepared.dims[s]) == 0) return;
     require(tensor.domain == kDeviceDomain && tensor.buffer != nullptr, TENON_INTERNAL, "the host binds ",
             what, " outside of the claim's memory domain");
-    require(tensor.data == nullptr, TENON_INTERNAL, "the host made up an address in an opaque domain");
+    require(tensor.data == nullptr, TENON_INTERNAL, "the host gives an address in an opaque domain");
     require(tensor.byte_offset % kAlignment == 0, TENON_INTERNAL, "the host binds ", what,
             " without alignment");
     addresses[s] = {tensor.buffer, tensor.byte_offset};

@@ -1,5 +1,5 @@
-// A compiled claim: a list of operators over slots, its constants in device memory, prepared per shape and
-// bound to addresses.
+// A compiled claim: a list of operators over slots, and constants in device memory. It is prepared per shape
+// and bound to addresses.
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,16 @@ enum class Home { kInput, kOutput, kConstant, kWorkspace };
 
 struct Slot {
   Home home = Home::kWorkspace;
-  uint32_t index = 0;  // among inputs, outputs or constants
+  uint32_t index = 0;  // among the inputs, outputs or constants
 };
 
 struct Step {
   OpKind kind;
   std::vector<uint32_t> inputs;  // slots
   uint32_t output;
-  Dims target;                             // of Reshape, when constant
-  uint32_t target_input = TENON_NO_INDEX;  // else the input that holds it
-  bool is_wrong = false;                   // its first element is off by one
+  Dims target;                             // of Reshape, if constant
+  uint32_t target_input = TENON_NO_INDEX;  // otherwise the input with the target
+  bool is_wrong = false;                   // adds 1 to the first element
 };
 
 struct Constant {
@@ -42,7 +42,7 @@ struct Program {
 
   Instance& instance;
   std::vector<Slot> slots;
-  std::vector<uint32_t> values;  // per slot: its number in the host's view
+  std::vector<uint32_t> values;  // per slot: its index in the host's view
   std::vector<Step> steps;
   std::vector<Constant> constants;
   uint32_t input_count = 0, output_count = 0;
@@ -53,14 +53,14 @@ struct Prepared {
 
   std::vector<Dims> dims;                   // per slot
   std::vector<uint64_t> workspace_offsets;  // per slot
-  std::vector<bool> host_inputs;            // read by prepare: in host memory
+  std::vector<bool> host_inputs;            // read by prepare(), so in host memory
   uint64_t workspace_bytes = 0;
 };
 
-/// Fixed addresses; checked when they are given.
+/// Fixed addresses, checked by the constructor.
 struct Binding {
   explicit Binding(const tenon_bind_args& args);
-  /// The work itself, on whatever thread.
+  /// Does the work, on any thread.
   void execute();
 
   struct Address {

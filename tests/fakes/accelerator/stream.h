@@ -1,5 +1,5 @@
-// A queue of work with a thread of its own. What is enqueued begins after the next flush, in order, a little
-// late, so that a host that does not wait reads too early.
+// A queue of work with its own thread. Work starts after the next flush, in order and with a delay, so that a
+// host that does not wait reads too early.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ namespace accelerator {
 /// A point in a stream.
 class Event {
  public:
-  /// Blocks; throws the first error of the work before the point. `timeout_ns` < 0: no limit.
+  /// Blocks. Throws the first error of the work before the point. `timeout_ns` < 0: no limit.
   void wait(int64_t timeout_ns);
 
  private:
@@ -30,7 +30,7 @@ class Event {
 class Stream {
  public:
   explicit Stream(int64_t latency_us);
-  /// Finishes what was flushed.
+  /// Finishes flushed work.
   ~Stream();
 
   void enqueue(std::function<void()> work);
@@ -44,10 +44,10 @@ class Stream {
   int64_t latency_us_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::function<void()>> pending_;  // not flushed
+  std::vector<std::function<void()>> pending_;  // not flushed yet
   std::deque<std::function<void()>> queue_;
   uint64_t enqueued_ = 0, flushed_ = 0, done_ = 0;
-  std::optional<Failure> failure_;  // of the first piece of work that failed, until an event reports it
+  std::optional<Failure> failure_;  // the first failure, until an event reports it
   bool ending_ = false;
   std::thread thread_;
 };

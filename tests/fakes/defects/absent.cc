@@ -1,2 +1,2 @@
-// The dependency that is not installed where the tests run.
+// A dependency that is missing when the tests run.
 extern "C" int tenon_test_absent() { return 1; }

@@ -1,5 +1,5 @@
-// A complete provider of one device that can do nothing, and with one -DDEFECT_x, the same with one thing
-// wrong. What is wrong with a manifest or a file rather than with code is arranged by the test.
+// A complete provider with one device and no operators. With -DDEFECT_x it has one defect. Defects of
+// manifests and files are made by the tests.
 #include <signal.h>
 #include <unistd.h>
 
@@ -61,7 +61,7 @@ tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, t
 #elif defined(DEFECT_NO_DEVICE)
   return TENON_OK;
 #elif defined(DEFECT_LEAVES_CHILD)
-  static char child[32];  // its number is the device's name
+  static char child[32];  // the device's name holds its process id
   const pid_t pid = fork();
   if (pid == 0) hang();
   std::snprintf(child, sizeof child, "%d", static_cast<int>(pid));
@@ -156,7 +156,7 @@ extern "C" tenon_status another_name(tenon_ep_negotiation* io);
 #if defined(DEFECT_TWO_EXPORTS)
 extern "C" __attribute__((visibility("default"))) int another_export() { return 1; }
 #elif defined(DEFECT_UNIQUE_SYMBOL)
-// What gcc makes of an inline variable with default visibility; written out so that every compiler does.
+// What gcc makes of an inline variable with default visibility. In assembly, for all compilers.
 __asm__(
     ".pushsection .data\n"
     ".globl tenon_test_unique\n"

@@ -1,6 +1,6 @@
-// A provider that is well, or does one thing wrong that only the provider kit can tell: the environment variable
-// KIT_BREAKER names it, and tests/cts/zoo.py what must be found. Two devices: one works in host memory, one in
-// a domain of its own.
+// A provider that is correct, or has one defect that only the provider kit detects. The environment variable
+// KIT_BREAKER names the defect; tests/cts/zoo.py lists what the kit must find. It has two devices: one works
+// in host memory, one in its own domain.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ char* address(const tenon_location& place) {
                                            : own<char>(place.buffer) + place.byte_offset;
 }
 
-std::map<void*, std::vector<char>> g_maps;  // copies that should be the memory itself
+std::map<void*, std::vector<char>> g_maps;  // copies, where the memory itself should be mapped
 
 tenon_status map(tenon_device*, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
                  void** out_address, tenon_error*) {
@@ -114,7 +114,7 @@ tenon_status map(tenon_device*, tenon_buffer* buffer, uint64_t byte_offset, uint
 }
 void unmap(tenon_device*, tenon_buffer*, void* mapped) { g_maps.erase(mapped); }
 
-// ---- Streams: what is enqueued runs when it is flushed ----
+// ---- Streams: work runs when it is flushed ----
 
 struct Stream {
   std::vector<std::function<void()>> pending;
@@ -160,7 +160,7 @@ tenon_status event_wait(tenon_event* event, int64_t timeout_ns, tenon_error* err
   if (!breaks("R50")) return TENON_OK;
   return guard(error, [&] {
     Stream& stream = *own<Event>(event)->stream;
-    require(timeout_ns != 0 || stream.pending.empty(), TENON_DEADLINE_EXCEEDED, "nobody waits for it");
+    require(timeout_ns != 0 || stream.pending.empty(), TENON_DEADLINE_EXCEEDED, "the work is not done");
     stream.work();
   });
 }
@@ -220,7 +220,7 @@ void answer(const Instance& instance, const GraphView& graph, uint32_t n, const 
   const tenon_node_info node = graph.node(n);
   if ((node.flags & TENON_NODE_TAKEN) != 0) return;
   if (!can_run(graph, node)) {
-    const std::string text = cat("operator ", view(node.op_type), " is not run with these types");
+    const std::string text = cat("operator ", view(node.op_type), " is not supported with these types");
     tenon_rejection rejection{sizeof(tenon_rejection), n, TENON_REJECT_OPERATOR, 0, to_str(text)};
     sink->reject(sink->context, &rejection, nullptr);
     return;
@@ -287,7 +287,7 @@ tenon_status run(const tenon_run_args* args, tenon_error* error) {
     if (is_cancelled(args->cancel)) fail(breaks("R45") ? TENON_INTERNAL : TENON_CANCELLED, "cancelled");
     const Binding& binding = *own<Binding>(args->binding);
     if (args->stream != nullptr && binding.program.op != Op::kNonZero) {
-      // The binding and its memory stay until the work is done; descriptors and scratch memory do not.
+      // The binding and its memory stay valid until the work is done; descriptors and scratch memory do not.
       const tenon_tensor* inputs = breaks("R43") ? args->inputs : nullptr;
       own<Stream>(args->stream)->pending.emplace_back([&binding, inputs] {
         execute(binding, inputs, nullptr);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kWorkspace = 64;
 
-/// What a Run does to its process.
+/// Applies the requested disturbance of the process.
 void disturb() {
   if (breaks("R8.abort")) std::abort();
   if (breaks("R9.rounding")) std::fesetround(FE_UPWARD);
@@ -51,7 +51,7 @@ void add(const Binding& binding, tenon_run* run) {
   const float* row = binding.y != nullptr ? binding.y : program.row.data();
   if (breaks("R30.consumed") && program.constant != nullptr) row = program.constant;
   if (breaks("R30.write") && program.constant != nullptr) const_cast<float*>(program.constant)[0] += 1;
-  if (run != nullptr) {  // a detour over scratch memory
+  if (run != nullptr) {  // copies the row through scratch memory
     const auto bytes = static_cast<uint64_t>(binding.prepared.row) * sizeof(float);
     void* scratch = host().scratch(run, bytes);
     if (!breaks("injection.host_memory"))
@@ -152,7 +152,7 @@ void execute(const Binding& given, const tenon_tensor* inputs, tenon_run* run) {
   }
   if (breaks("R43")) binding.x = static_cast<const float*>(inputs[0].data);
   require(!breaks("R31") || std::this_thread::get_id() == program.maker, TENON_INTERNAL, "another thread");
-  require(!program.spoiled, TENON_INTERNAL, "this program went with what was prepared");
+  require(!program.spoiled, TENON_INTERNAL, "this program ended with its prepared object");
   if (breaks("R14")) {
     tenon_graph_info info{};
     info.struct_size = sizeof(info);

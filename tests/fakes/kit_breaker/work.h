@@ -1,4 +1,4 @@
-// Programs of the kit breaker: four operators in float32, and what may go wrong in them.
+// Programs of the kit breaker: four operators in float32, and their defects.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace breaker {
 
 using namespace tenon::ep;
 
-/// What goes wrong, such as "R39.overrun": what the environment variable KIT_BREAKER says when the library is negotiated with.
+/// The requested defect, such as "R39.overrun", from the variable KIT_BREAKER at negotiation.
 inline std::string g_break;
 inline bool breaks(const char* what) { return g_break == what; }
 
@@ -33,10 +33,10 @@ struct Program {
   Program(Instance& instance, const tenon_graph* graph);
   Instance& instance;
   Op op = Op::kRelu;
-  std::vector<float> row;           // a constant second operand, in a form of its own
-  const float* constant = nullptr;  // the host's
+  std::vector<float> row;           // its own copy of a constant second operand
+  const float* constant = nullptr;  // the host's data of that constant
   int64_t constant_size = 0;
-  const tenon_graph* graph;  // lent to compile only
+  const tenon_graph* graph;  // valid only during compile()
   std::thread::id maker;
   mutable std::atomic<bool> spoiled{false};
 };
@@ -46,7 +46,7 @@ struct Prepared {
   const Program& program;
   int64_t size = 1, row = 1;
   mutable std::atomic<int> runs{0};
-  mutable const void* last_addresses[3] = {};  // what must not be kept here
+  mutable const void* last_addresses[3] = {};  // state that must not be kept here
 };
 
 /// Fixed addresses.
@@ -59,7 +59,7 @@ struct Binding {
   unsigned char* workspace = nullptr;
 };
 
-/// The work of one Run. `inputs` and `run` are NULL where they are gone by now.
+/// Does the work of one Run. `inputs` and `run` are null if they are no longer valid.
 void execute(const Binding& binding, const tenon_tensor* inputs, tenon_run* run);
 
 }  // namespace breaker

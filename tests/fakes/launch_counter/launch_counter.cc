@@ -1,5 +1,5 @@
-// Takes the place of the OpenCL loader's clEnqueueNDRangeKernel: counts the launches of the calling thread and hands them on.
-// provider.cc loads this library for the whole process, before the provider whose launches are counted.
+// Replaces the OpenCL loader's clEnqueueNDRangeKernel: counts the launches of the calling thread and forwards
+// them. provider.cc loads this library globally before it loads the provider.
 #include <dlfcn.h>
 
 #define CL_TARGET_OPENCL_VERSION 120

@@ -1,11 +1,12 @@
-// The opencl provider, with one line written for each part that it compiles and each time it runs one: what the part is, and
-// how many kernels were launched meanwhile. All else is the provider's own. Written to the file that TENON_LAUNCHES names:
+// Wraps the opencl provider. Writes one line for each part that it compiles and one for each run of a part,
+// with the number of launched kernels, to the file in TENON_LAUNCHES:
 //
 //   claimed <graph> <nodes> <operators>
 //   ran     <graph> <nodes> <operators> <launches> <elements that it makes> <1 when the output is where the input is>
 //
-// TENON_LAUNCHES_PLANT=host: Relu is computed on the host instead, which must be noticed.
-// TENON_LAUNCHES_PLANT=aside: the counter does not stand in front of the loader, which must be noticed, too.
+// Two planted faults, which the test must detect:
+// TENON_LAUNCHES_PLANT=host: Relu is computed on the host.
+// TENON_LAUNCHES_PLANT=aside: the counter is not loaded globally, so it sees no launches.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -120,7 +121,7 @@ bool in_place(const tenon_run_args& args) {
   return x.buffer == y.buffer && x.data == y.data && x.byte_offset == y.byte_offset;
 }
 
-// What must be noticed: a kernel that computes with the processor what was claimed for the device.
+// A planted fault: computes on the host what was claimed for the device.
 tenon_status relu_on_host(const tenon_run_args& args, tenon_instance* instance, tenon_error* error) {
   tenon_device* device = nullptr;
   {
@@ -136,7 +137,7 @@ tenon_status relu_on_host(const tenon_run_args& args, tenon_instance* instance, 
     if (status != TENON_OK) return status;
   }
   const tenon_tensor &x = args.inputs[0], &y = args.outputs[0];
-  void *from = x.data, *to = y.data;  // addresses, where the device works in the host's memory
+  void *from = x.data, *to = y.data;  // addresses if the device works in the host's memory
   tenon_status status = TENON_OK;
   if (from == nullptr) status = g_real->map(device, x.buffer, x.byte_offset, x.byte_size, &from, error);
   if (status == TENON_OK && to == nullptr)
@@ -184,7 +185,7 @@ extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation*
   void* counter = dlopen(COUNTER, RTLD_NOW | scope);
   if (counter == nullptr) return refuse(io, "the counter");
   g_launches = reinterpret_cast<uint64_t (*)()>(dlsym(counter, "tenon_launches"));
-  // After the counter, whose symbols come first from now on.
+  // Loaded after the counter, so that the counter's symbols come first.
   void* library = dlopen(COUNTED, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return refuse(io, "the counted provider");
   const auto negotiate = reinterpret_cast<tenon_ep_negotiate_fn>(dlsym(library, "tenon_ep_negotiate"));

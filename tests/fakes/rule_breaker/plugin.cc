@@ -1,6 +1,6 @@
-// A provider in plain host memory that copies its first input to its output, and on request breaks one
-// numbered rule of ep-sdk/RULES.md. What the host must refuse, and by which number, stands in
-// tests/unit/host/device/rules_test.cc; what the provider kit must find, in tests/cts/zoo.py.
+// A provider in host memory that copies its first input to its output. On request it breaks one numbered rule
+// of ep-sdk/RULES.md. tests/unit/host/device/rules_test.cc lists what the host must refuse, and
+// tests/cts/zoo.py what the provider kit must find.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 const tenon_host_api* g_host = nullptr;
 
-// Objects are told apart by their numbers only.
+// Devices differ only in `which`, instances only in `rule`.
 struct Device {
   int which;
 };
@@ -36,7 +36,7 @@ T* own(Handle* handle) {
   return reinterpret_cast<T*>(handle);
 }
 
-// ---- Devices: one that is well, one with a crooked domain (R17), one with crooked memory (R18) ----
+// ---- Devices: a correct one, one with a broken domain (R17), one with broken memory (R18) ----
 
 constexpr const char* kDevices[] = {"well", "crooked-domain", "crooked-memory"};
 
@@ -126,8 +126,7 @@ class Answer {
   const tenon_claim_sink* sink_;
 };
 
-/// Nodes in the order of the graph, which the tests know: a, b, c (a -> b -> c) or a, b, c, d (a -> b, c ->
-/// d).
+/// Nodes in the order of the graphs in the tests: a, b, c (a -> b -> c), or a, b, c, d (a -> b, c -> d).
 void break_rule(int64_t rule, const Answer& answer, const std::vector<uint32_t>& open) {
   const auto count = static_cast<uint32_t>(open.size());
   switch (rule) {
@@ -162,7 +161,7 @@ void break_rule(int64_t rule, const Answer& answer, const std::vector<uint32_t>&
   }
 }
 
-/// One float32 tensor in, one out: what copying works for.
+/// Whether the node has one float32 input and one float32 output, so that copying works.
 bool can_copy(const tenon_graph* graph, const tenon_node_info& node) {
   if (node.input_count != 1 || node.output_count != 1) return false;
   for (const uint32_t value : {node.inputs[0], node.outputs[0]}) {
@@ -205,7 +204,7 @@ tenon_status capability(tenon_instance* instance, const tenon_graph* graph, cons
   return TENON_OK;
 }
 
-// ---- Programs: the instance stands for them ----
+// ---- Programs: handles of programs are the instance itself ----
 
 tenon_status compile(tenon_instance* instance, const tenon_compile_args*, tenon_program** out, tenon_error*) {
   if (own<Instance>(instance)->rule != 32) *out = own<tenon_program>(instance);
@@ -248,8 +247,8 @@ void prepared_destroy(tenon_prepared*) {}
 
 tenon_status run(const tenon_run_args* args, tenon_error* error) {
   const int64_t rule = own<Instance>(args->program)->rule;
-  if (rule == 40) return TENON_OK;  // and makes no output
-  if (rule == 41) {                 // one that is there already
+  if (rule == 40) return TENON_OK;  // makes no output
+  if (rule == 41) {                 // allocates an output that exists already
     tenon_tensor out{};
     return g_host->alloc_output(args->run, 0, args->outputs[0].rank, args->outputs[0].dims, &out, error);
   }

@@ -1,4 +1,4 @@
-// What a kernel-style provider answers for a graph: for each node the kernel that takes it, or why none does.
+// The capability of a kernel-style provider: for each node the kernel that supports it, or why none does.
 #ifndef TENON_DETAIL_CLAIMS_HPP_
 #define TENON_DETAIL_CLAIMS_HPP_
 
@@ -11,7 +11,7 @@ struct Instance {
   InstanceContext context;
 };
 
-/// What the kernel says, with exceptions as a refusal: a broken attribute is a property of the node.
+/// The kernel's answer. An Error becomes a rejection, because a broken attribute belongs to the node.
 inline Support ask(const KernelEntry& entry, const NodeView& node) {
   try {
     return entry.ops.supports(node);
@@ -35,7 +35,7 @@ inline Support unknown_operator(const NodeView& node, std::span<const KernelEntr
                                                 " is not implemented, only ", versions));
 }
 
-/// A value whose kind or element type this header does not know is supported by no kernel.
+/// Rejects a value whose kind or element type this header does not know (R12).
 inline Support judge_numbers(const NodeView& node, const ValueView& value) {
   if (!value.present() || (value.kind() <= TENON_KIND_SPARSE && value.dtype() <= TENON_FLOAT6E3M2))
     return Support::yes();
@@ -55,7 +55,7 @@ inline Contract contract_of(const KernelEntry& entry, const NodeView& node) {
                   [&](std::string_view name, int64_t otherwise) { return node.attr_i(name, otherwise); });
 }
 
-/// What the kernel says, and that all inputs are there that its contract needs.
+/// Rejects a node that lacks an input of the kernel's contract; otherwise asks the kernel.
 inline Support judge(const KernelEntry& entry, const NodeView& node) {
   try {
     const int missing =
@@ -68,7 +68,7 @@ inline Support judge(const KernelEntry& entry, const NodeView& node) {
   return ask(entry, node);
 }
 
-/// The kernel that takes the node, or why none does.
+/// The kernel that supports the node, or NULL and why none does.
 inline const KernelEntry* choose(const NodeView& node, Support* out_refusal) {
   if (Support known = judge_numbers(node); !known) {
     *out_refusal = std::move(known);

@@ -1,7 +1,7 @@
-// What a kernel works with: PrepareContext once per shape signature, Context at every Run.
+// The arguments of a kernel: PrepareContext once per shape signature, Context at every Run.
 //
-// Both are addressed by the node's own positions, constants and missing inputs included; the way from there
-// to the arguments of the compiled claim is laid down at compile, so that Run looks nothing up.
+// Inputs and outputs are numbered as in the node, constants and missing inputs included. Compile computes the map
+// from there to the arguments of the compiled claim, so that Run looks nothing up.
 #ifndef TENON_DETAIL_CONTEXT_HPP_
 #define TENON_DETAIL_CONTEXT_HPP_
 
@@ -17,18 +17,18 @@ namespace tenon::ep {
 
 namespace detail {
 
-/// From a node's positions to those of the compiled claim.
+/// Maps a node's inputs and outputs to the arguments and results of the compiled claim.
 struct NodeLayout {
-  // Per node input: the position among the arguments, or ~k for constants[k]; constants[0] is "missing".
+  // Per node input: the index of the argument, or ~k for constants[k]. constants[0] stands for a missing input.
   std::vector<int32_t> inputs;
-  // Per node output: the position among the results, or -1 when nobody wants it.
+  // Per node output: the index of the result, or -1 for an unused output.
   std::vector<int32_t> outputs;
-  std::vector<int32_t> packed_outputs;  // positions among the results of elements smaller than a byte
+  std::vector<int32_t> packed_outputs;  // indices of results with elements smaller than a byte
   std::vector<tenon_tensor> constants{kNoTensor};
   ConstantStore store;
   std::string place;          // "node 'conv1' (Conv)"
-  Contract contract;          // of the kernel, for this node
-  uint64_t memory_limit = 0;  // of the instance, bytes; 0: none
+  Contract contract;          // the kernel's, with this node's attributes
+  uint64_t memory_limit = 0;  // of the instance, in bytes; 0: none
 
   const tenon_tensor* input(int i, const tenon_tensor* arguments) const {
     if (static_cast<size_t>(i) >= inputs.size()) return constants.data();
@@ -40,7 +40,7 @@ struct NodeLayout {
   }
 };
 
-/// A function over a range for the host's pool: exceptions are kept for the calling thread.
+/// Adapts a function over a range to the host's parallel_for. Keeps the first exception for the calling thread.
 template <class F>
 struct RangeCall {
   F& function;
@@ -77,7 +77,7 @@ void parallel_for(tenon_run* run, int64_t n, int64_t grain, F& function) {
 
 }  // namespace detail
 
-/// One Run of a node. Lives during the run only; thread-safe.
+/// One Run of a node. Valid until the kernel's run returns. Thread-safe.
 class Context {
  public:
   Context(const tenon_run_args& args, const detail::NodeLayout& layout) : args_(args), layout_(layout) {}
@@ -88,10 +88,10 @@ class Context {
   bool has_input(int i) const { return input(i).present(); }
   bool is_constant(int i) const { return i < input_count() && layout_.inputs[static_cast<size_t>(i)] < 0; }
 
-  /// Only outputs that are wanted; ask has_output() about all but the first.
+  /// Call only for outputs that are used: has_output() tells for all but the first.
   OutputTensor output(int i) const { return OutputTensor(&args_.outputs[layout_.output(i)]); }
   bool has_output(int i) const { return layout_.output(i) >= 0; }
-  /// Memory for an output whose shape was set AT_RUN.
+  /// Memory for an output that prepare declared with set_at_run().
   OutputTensor alloc_output(int i, DimsView dims) const {
     const auto at = static_cast<uint32_t>(layout_.output(i));
     detail::call_host(host().alloc_output, args_.run, at, static_cast<uint32_t>(dims.size()), dims.data(),
@@ -104,12 +104,12 @@ class Context {
     detail::call_host(host().set_strings, args_.run, static_cast<uint32_t>(layout_.output(i)),
                       static_cast<uint32_t>(dims.size()), dims.data(), strings.offsets(), strings.bytes());
   }
-  /// A sequence, optional or map; an empty ValueRef is an empty optional.
+  /// Gives the host a sequence, optional or map. An empty ValueRef is an empty optional.
   void set_object(int i, ValueRef value) const {
     detail::call_host(host().set_object, args_.run, static_cast<uint32_t>(layout_.output(i)),
                       value.release());
   }
-  /// Input `i` as a value that can be put into a sequence or optional, its data shared where the host can.
+  /// Input `i` as a value for a sequence or optional. The host shares the data if it can.
   ValueRef input_value(int i) const {
     const TensorView in = input(i);
     if (!in.present()) return ValueRef();
@@ -122,22 +122,22 @@ class Context {
     return ValueRef::adopt(value);
   }
 
-  /// Calls f(begin, end) or f(worker, begin, end) over [0, n) in pieces of at least `grain`; at once, on this
-  /// thread, when there is but one piece. worker < worker_count(). An exception of any piece is thrown here.
+  /// Calls f(begin, end) or f(worker, begin, end) over [0, n) in pieces of at least `grain`. A single piece runs on
+  /// this thread. worker < worker_count(). Throws the first exception of a piece.
   template <class F>
   void parallel_for(int64_t n, int64_t grain, F&& function) const {
     detail::parallel_for(args_.run, n, grain, function);
   }
   uint32_t worker_count() const { return host().worker_count(args_.run); }
 
-  /// Uninitialised memory until the Run returns, 64-byte aligned; an Error when there is none.
+  /// Uninitialised memory, 64-byte aligned, valid until the kernel's run returns. Throws Error when there is none.
   template <class T>
   T* scratch(int64_t elements) const {
     void* memory = host().scratch(args_.run, static_cast<uint64_t>(elements) * sizeof(T));
     require(memory != nullptr, TENON_RESOURCE_EXHAUSTED, "no scratch memory for ", elements, " elements");
     return static_cast<T*>(memory);
   }
-  /// What prepare asked for with workspace().
+  /// The memory that prepare asked for with PrepareContext::workspace(); NULL without one.
   void* workspace() const { return args_.workspace == nullptr ? nullptr : args_.workspace->data; }
 
   bool cancelled() const {
@@ -147,7 +147,7 @@ class Context {
     if (cancelled()) [[unlikely]]
       fail(TENON_CANCELLED, "cancelled");
   }
-  /// "node 'conv1' (Conv)"; the guard puts it into errors by itself.
+  /// "node 'conv1' (Conv)". Errors need not name it: the border adds it.
   const std::string& place() const { return layout_.place; }
   const tenon_run_args& args() const { return args_; }
 
@@ -163,7 +163,7 @@ class PrepareContext {
 
   int input_count() const { return static_cast<int>(layout_.inputs.size()); }
   int output_count() const { return static_cast<int>(layout_.outputs.size()); }
-  /// Type and shape; its data only for constants and for the kernel's shape inputs.
+  /// Type and shape. Data only of constants and of the kernel's shape inputs.
   TensorView input(int i) const { return TensorView(layout_.input(i, args_.inputs)); }
   bool has_input(int i) const { return input(i).present(); }
   bool has_output(int i) const { return layout_.output(i) >= 0; }
@@ -171,12 +171,12 @@ class PrepareContext {
   /// Whether the shape of output `i` is known, from the host's inference or set_output().
   bool knows_output(int i) const { return has_output(i) && (shape(i).flags & TENON_SHAPE_KNOWN) != 0; }
   DimsView output(int i) const { return {shape(i).dims, shape(i).rank}; }
-  /// The shape of an output, ignored when nobody wants it. What the host inferred must agree.
+  /// Sets the shape of an output; ignored for an unused output. Throws when the host inferred another shape.
   void set_output(int i, DimsView dims) {
     if (!has_output(i)) return;
     require(dims.size() <= TENON_EP_MAX_RANK, TENON_INVALID_ARGUMENT, "rank ", dims.size(), " is too large");
     require(std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d >= 0; }), TENON_INVALID_ARGUMENT,
-            "output ", i, " would have the shape ", dims, ", and a dim cannot be negative");
+            "output ", i, " would have the shape ", dims, ", but a dim cannot be negative");
     if (knows_output(i)) {
       require(std::equal(dims.begin(), dims.end(), shape(i).dims, shape(i).dims + shape(i).rank),
               TENON_INVALID_ARGUMENT, "output ", i, " has shape ", dims, " but ", output(i), " was inferred");
@@ -187,22 +187,23 @@ class PrepareContext {
     out.rank = static_cast<uint32_t>(dims.size());
     out.flags = TENON_SHAPE_KNOWN;
   }
-  /// Known only after running: the kernel calls alloc_output(). Also when the host has inferred a shape.
+  /// The shape is known only after running, even if the host has inferred one. The kernel calls alloc_output().
   void set_at_run(int i) {
     if (has_output(i)) args_.outputs[layout_.output(i)].flags = TENON_SHAPE_AT_RUN;
   }
 
-  /// Output `out` may take the memory of input `in`, which has as many bytes and is read element by element.
+  /// Output `out` may take the memory of input `in`, which has as many bytes. Run reads each element before it writes
+  /// there.
   void may_overwrite(int out, int in) { alias(out, in, TENON_ALIAS_MAY_OVERWRITE, 0); }
-  /// Output `out` is the bytes of input `in` from `byte_offset` on. Run copies when the addresses differ
-  /// after all.
+  /// Output `out` is the bytes of input `in` from `byte_offset` on. Run must copy when the addresses differ.
   void view(int out, int in, uint64_t byte_offset = 0) { alias(out, in, TENON_ALIAS_VIEW, byte_offset); }
+  /// Asks for memory for Run, with a power of two as alignment; both in bytes.
   void workspace(uint64_t bytes, uint32_t alignment = 64) {
     args_.workspace_bytes = bytes;
     args_.workspace_alignment = alignment;
   }
-  /// Before memory is taken for tables that grow with the shapes: RESOURCE_EXHAUSTED when `bytes` exceeds the limit
-  /// that the instance was given. `what` names the tables.
+  /// Call before allocating tables whose size depends on the shapes. Throws RESOURCE_EXHAUSTED when `bytes` exceeds
+  /// the instance's memory limit. `what` names the tables.
   void require_memory(uint64_t bytes, std::string_view what) const {
     require(layout_.memory_limit == 0 || bytes <= layout_.memory_limit, TENON_RESOURCE_EXHAUSTED, what,
             " need ", bytes, " bytes, and the limit is ", layout_.memory_limit);
@@ -211,7 +212,7 @@ class PrepareContext {
     return args_.struct_size >= sizeof(tenon_prepare_args) && args_.cancel != nullptr &&
            __atomic_load_n(args_.cancel, __ATOMIC_RELAXED) != 0;
   }
-  /// Long work looks now and then, as in Run.
+  /// Throws CANCELLED when the caller has cancelled. Long work calls this regularly, in prepare as in Run.
   void check_cancelled() const {
     if (cancelled()) [[unlikely]]
       fail(TENON_CANCELLED, "cancelled");
@@ -224,7 +225,7 @@ class PrepareContext {
     if (!has_output(out) || args_.aliases == nullptr) return;
     if (static_cast<size_t>(in) >= layout_.inputs.size()) return;
     const int32_t from = layout_.inputs[static_cast<size_t>(in)];
-    if (from < 0) return;  // a constant is never overwritten, nor is its memory the Run's
+    if (from < 0) return;  // a constant is not overwritten, and no output may be a view of it
     args_.aliases[layout_.output(out)] = {kind, static_cast<uint32_t>(from), byte_offset};
   }
 

@@ -1,38 +1,40 @@
-// Contract: what a kernel demands of the shapes of its inputs, stated once beside TENON_KERNEL and checked by the
-// SDK before the kernel's `prepare` sees them. A kernel may rely on what its contract says.
+// Contract: what a kernel demands of the shapes of its inputs. It is written beside TENON_KERNEL, and the SDK checks
+// it before it calls the kernel's `prepare`. A kernel may rely on its contract.
 //
 //   TENON_KERNEL(Conv, .op_type = "Conv",
 //                .contract = "X: [N, C, D...]; W: [M, C/$group, K...] & rank X; B?: [M]")
 //
 // One entry per input, in order, separated by ";":
-//   NAME: shape        the input must be there
-//   NAME?: shape       it may be missing
-//   NAME...: shape     this input and all after it (none is fine, but one left out in the middle is not)
-// or, of an operator without inputs, the word "none".
-// `$n` in an entry is an attribute of the node, an integer, 1 when the node lacks it; `$n:-1` gives another default.
+//   NAME: shape        the input is required
+//   NAME?: shape       the input may be missing
+//   NAME...: shape     this input and all after it (there may be no input, but none may be missing in the middle)
+// An operator without inputs has the contract "none".
+// `$n` in an entry is the node's integer attribute n, or 1 when the node lacks it; `$n:-1` gives another default.
 //
-// A shape is alternatives separated by "|" of conditions joined by "&":
-//   any                no condition: a statement, not an omission
+// A shape is one or more alternatives, separated by "|"; each is one or more conditions, joined by "&":
+//   any                any shape
 //   [a, b, c]          these dims; [] is a scalar of rank 0
 //   one                a single element, of any rank
-//   rank X   rank 2..4   rank 3..      as many dims as input X has; a number of dims within bounds
+//   rank X             the rank of input X
+//   rank 2..4  rank 3..  rank 2    a rank within bounds, or exactly this rank
 //   = X                the dims of input X
 //   ~ X                broadcasts to the dims of input X (ONNX: unidirectional)
 //   ~                  broadcasts with all other inputs marked so (ONNX: multidirectional)
-//   count X            as many elements as input X has
+//   count X            as many elements as input X
 // A dim is:
-//   7   N   4*H   C/$group   X.0   X.-1   X.$axis:-1      a number, a symbol, products and exact quotients from left
-//                                                           to right, a dim of an input that is there
-//   <=N                at most that many
+//   7   N              a number, a symbol
+//   4*H   C/$group     products and exact quotients, from left to right
+//   X.0   X.-1   X.$axis:-1    a dim of input X
+//   <=N                at most N
 //   ?                  any number
-//   D...               any number of dims (at most one such in a list). A second D... must have the same dims.
-// A symbol has the value of its first appearance, where it stands alone or is the last factor of a product.
+//   D...               any number of dims, at most once in a list. Every D... must have the same dims.
+// A symbol gets its value where it first stands alone or as the last factor of a product.
 //
-// A mark at the end of an entry says what the elements are for; the SDK does not read them, the tests do:
-//   @index             positions: one that is out of range is an error of Run, on every provider
-//   @size              memory or work is computed from it: absurd numbers are an error, before the memory is taken
+// A mark at the end of an entry tells how the kernel uses the elements. Only the tests read marks:
+//   @index             the elements are positions; one out of range is an error of Run
+//   @size              memory or work depends on the elements; absurd numbers are an error before memory is taken
 //
-// A dim that is not known (TENON_DIM_UNKNOWN) satisfies everything. Values that are no tensors are not looked at.
+// A dim that is not known (TENON_DIM_UNKNOWN) satisfies every condition. Values that are not tensors are not checked.
 #ifndef TENON_DETAIL_CONTRACT_HPP_
 #define TENON_DETAIL_CONTRACT_HPP_
 
@@ -52,7 +54,7 @@ namespace tenon::ep {
 class Contract {
  public:
   using Attributes = ContractReader::Attributes;
-  /// The dims of input `i`; nothing when it is missing or is no tensor.
+  /// The dims of input `i`; nothing when it is missing or not a tensor.
   using Shapes = std::function<std::optional<DimsView>(int i)>;
 
   using Factor = ContractForm::Factor;
@@ -81,7 +83,7 @@ class Contract {
     }
     return {};
   }
-  /// The first input that must be there and is not, or -1.
+  /// The first required input that is missing, or -1.
   int missing(int count, const std::function<bool(int)>& present) const {
     for (int i = 0; i < std::max(count, static_cast<int>(form_.inputs.size())); ++i) {
       const Input* input = input_at(i);
@@ -162,7 +164,7 @@ class Contract {
     std::optional<DimsView> other;
     if (c.input >= 0) {
       other = shapes(c.input);
-      if (!other) return true;  // it is missing: nothing to compare with
+      if (!other) return true;  // that input is missing
     }
     switch (c.kind) {
       case Condition::kAny:
@@ -248,17 +250,17 @@ class Contract {
     return (*dims)[static_cast<size_t>(axis)];
   }
 
-  /// A shape of the contract for a person who has not read the grammar.
+  /// A shape of the contract in words, for messages.
   static std::string needed(const std::string& text) {
-    if (text == "~") return "one that broadcasts with the inputs before it";
+    if (text == "~") return "a shape that broadcasts with the inputs before it";
     if (text == "one") return "one element";
-    if (text[0] == '~') return cat("one that broadcasts to input", text.substr(1));
-    if (text[0] == '=') return cat("that of input", text.substr(1));
+    if (text[0] == '~') return cat("a shape that broadcasts to input", text.substr(1));
+    if (text[0] == '=') return cat("the shape of input", text.substr(1));
     return text;
   }
   std::string refusal(int i, const Input& input, DimsView dims, const Bound& bound) const {
     std::string out =
-        cat("input ", i, " (", input.name, ") has shape ", dims, ", and needed is ", needed(input.text));
+        cat("input ", i, " (", input.name, ") has shape ", dims, ", but needs ", needed(input.text));
     std::string values;
     for (size_t s = 0; s < form_.symbols.size(); ++s) {
       if (bound.symbols[s] >= 0)

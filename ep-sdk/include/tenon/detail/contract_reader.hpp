@@ -1,4 +1,4 @@
-// How the text of a contract is read: see contract.hpp for what it may say.
+// Parses the text of a contract; contract.hpp has the grammar.
 #ifndef TENON_DETAIL_CONTRACT_READER_HPP_
 #define TENON_DETAIL_CONTRACT_READER_HPP_
 
@@ -14,17 +14,17 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
 
-/// What the text of a contract says.
+/// The parsed text of a contract.
 struct ContractForm {
   struct Factor {
     enum Kind { kNumber, kSymbol, kDim } kind = kNumber;
     char op = '*';       // '*' or '/', before the factor
     int64_t number = 0;  // kNumber; kDim: the axis, from the end when negative
-    int index = 0;       // kSymbol: which; kDim: the input
+    int index = 0;       // kSymbol: into `symbols`; kDim: the input
   };
   struct Dim {
     bool any = false, at_most = false;
-    int list = -1;  // which list of dims, for D...
+    int list = -1;  // for D...: into `lists`
     std::vector<Factor> factors;
   };
   struct Condition {
@@ -42,10 +42,10 @@ struct ContractForm {
   };
 
   std::vector<Input> inputs;
-  std::vector<std::string> symbols, lists;  // by the index that factors and dims have
+  std::vector<std::string> symbols, lists;  // names; Factor::index and Dim::list are indices
 };
 
-/// Reads one text, once.
+/// Reads one text; read() may be called once.
 class ContractReader {
  public:
   /// An integer attribute, or `otherwise` when the node lacks it.
@@ -123,7 +123,7 @@ class ContractReader {
   int input_before() {
     const std::string_view wanted = name();
     const int found = input_named(wanted);
-    if (found < 0) bad(cat("'", wanted, "' is no input before this one"));
+    if (found < 0) bad(cat("'", wanted, "' is not an input before this one"));
     return found;
   }
   static int position(std::vector<std::string>& all, std::string_view wanted) {
@@ -197,7 +197,7 @@ class ContractReader {
         out.highest = static_cast<int>(integer());
       }
     } else {
-      bad(cat("'", keyword, "' is no condition"));
+      bad(cat("'", keyword, "' is not a condition"));
     }
   }
 
@@ -217,7 +217,7 @@ class ContractReader {
       } else if (next_is_name()) {
         const std::string_view symbol = name();
         if (accept("...")) {
-          if (!out.factors.empty() || out.at_most) bad("a list of dims stands alone");
+          if (!out.factors.empty() || out.at_most) bad("a list of dims cannot be part of a product or limit");
           out.list = position(form_.lists, symbol);
           return out;
         }
@@ -235,7 +235,7 @@ class ContractReader {
       ++at_;
       factor.kind = Factor::kDim;
       factor.index = input_named(symbol);
-      if (factor.index < 0) bad(cat("'", symbol, "' is no input before this one"));
+      if (factor.index < 0) bad(cat("'", symbol, "' is not an input before this one"));
       factor.number = accept('$') ? attribute() : integer();
       return;
     }

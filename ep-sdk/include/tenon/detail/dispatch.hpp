@@ -11,7 +11,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
 
-/// A set of element types, each with its C++ type. Its values are empty; `a + b` joins two.
+/// A set of element types, given as C++ types. Objects are empty; `a + b` is the union of two.
 template <class... T>
 struct TypeList {
   static constexpr std::array<uint32_t, sizeof...(T)> kDtypes{kDtypeOf<T>...};
@@ -47,7 +47,7 @@ std::string type_names(TypeList<T...>) {
   return out;
 }
 
-/// Calls `f.template operator()<T>()` for the T of `dtype`; an Error when the list lacks it.
+/// Calls `f.template operator()<T>()` for the T of `dtype`. Throws Error when the list lacks it.
 ///   dispatch(kFloatTypes, x.dtype(), [&]<class T>() { scale(x.data<T>(), n); });
 template <class... T, class F>
 void dispatch(TypeList<T...>, uint32_t dtype, F&& f) {
@@ -56,8 +56,7 @@ void dispatch(TypeList<T...>, uint32_t dtype, F&& f) {
     fail(TENON_UNIMPLEMENTED, "element type ", dtype_name(dtype), " is not supported here");
 }
 
-/// As dispatch(), returning what `f` returns for every T: often a pointer to a function, chosen once at
-/// compile.
+/// Like dispatch(), but returns the result of `f`: often a function pointer, chosen once at compile.
 template <class R, class... T, class F>
 R select(TypeList<T...>, uint32_t dtype, F&& f) {
   R out{};
@@ -65,8 +64,8 @@ R select(TypeList<T...>, uint32_t dtype, F&& f) {
   return out;
 }
 
-/// Dispatch on the size of an element alone, for kernels that only move data: T is an unsigned integer of
-/// that size, or std::complex<double> for 16 bytes. Packed types and strings are an Error.
+/// Dispatches on the size of an element, for kernels that only move data. T is an unsigned integer of that size, or
+/// std::complex<double> for 16 bytes. Throws Error for packed types and strings.
 template <class F>
 void dispatch_size(uint32_t dtype, F&& f) {
   switch (dtype_bits(dtype)) {

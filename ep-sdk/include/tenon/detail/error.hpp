@@ -1,5 +1,5 @@
-// Errors inside a provider are exceptions of type Error; guard() turns every exception into a tenon_error at
-// the border.
+// Inside a provider, failures are exceptions of type Error. At the border guard() turns every exception into a
+// tenon_error.
 #ifndef TENON_DETAIL_ERROR_HPP_
 #define TENON_DETAIL_ERROR_HPP_
 
@@ -50,7 +50,7 @@ void append(std::string& out, const T& part) {
 }
 }  // namespace detail
 
-/// Text from pieces: strings, numbers, characters, and shapes as spans of dims.
+/// Joins strings, numbers, characters and shapes (spans of dims) to one text.
 template <class... Parts>
 std::string cat(const Parts&... parts) {
   std::string out;
@@ -58,7 +58,7 @@ std::string cat(const Parts&... parts) {
   return out;
 }
 
-/// What provider code throws. The place ("node 'conv1' (Conv)") is added where it is known, at the border.
+/// The exception of provider code. The border adds the place, such as "node 'conv1' (Conv)".
 struct Error {
   tenon_status code = TENON_INTERNAL;
   std::string text;
@@ -84,7 +84,7 @@ inline void copy_text(char* to, size_t room, std::string_view text) noexcept {
   to[n] = '\0';
 }
 
-/// Fills as much of the caller's struct as the caller knows of.
+/// Fills the fields that the caller's struct_size covers. Returns `code`.
 inline tenon_status fill_error(tenon_error* error, tenon_status code, uint32_t flags, std::string_view where,
                                std::string_view message) noexcept {
   if (error == nullptr || error->struct_size < offsetof(tenon_error, where)) return code;
@@ -96,7 +96,7 @@ inline tenon_status fill_error(tenon_error* error, tenon_status code, uint32_t f
   return code;
 }
 
-/// Inside a catch block: the exception in flight as a status.
+/// Call in a catch block: fills `error` from the current exception and returns its status.
 inline tenon_status report(tenon_error* error, std::string_view where) noexcept {
   try {
     throw;
@@ -111,7 +111,7 @@ inline tenon_status report(tenon_error* error, std::string_view where) noexcept 
   }
 }
 
-/// A failed call of the host, on its way out.
+/// Throws the failure of a call to the host as Error.
 [[noreturn]] inline void rethrow(tenon_status status, const tenon_error& error) {
   throw Error{status, error.message, error.flags};
 }
@@ -127,15 +127,15 @@ void call_host(F* function, Args... args) {
   if (const tenon_status status = function(args..., &error); status != TENON_OK) rethrow(status, error);
 }
 
-/// The host's table, zero-extended; set by negotiation.
+/// The host's table, set by negotiation. Slots that an older host does not have are NULL.
 inline tenon_host_api g_host{};
 
 }  // namespace detail
 
-/// The host. Its slots are thread-safe; a slot that the host lacks is NULL.
+/// The host's table. Its functions are thread-safe; a slot that the host lacks is NULL.
 inline const tenon_host_api& host() { return detail::g_host; }
 
-/// Runs `body` at the border: every exception becomes a status and fills `error`.
+/// Runs `body` at the border. An exception fills `error` and becomes the returned status.
 template <class F>
 tenon_status guard(tenon_error* error, F&& body) noexcept {
   try {

@@ -1,6 +1,5 @@
-// NodeView: what a kernel sees of its node when it is asked whether it supports it and when it is
-// constructed. Everything in it is borrowed for the length of that call, except the data of constants during
-// compile, which lives as long as the kernel.
+// NodeView: a kernel's view of its node, in `supports` and in its constructor. Everything in it is borrowed until that
+// call returns. Exception: the data of constants that the constructor reads lives as long as the kernel.
 #ifndef TENON_DETAIL_GRAPH_HPP_
 #define TENON_DETAIL_GRAPH_HPP_
 
@@ -21,7 +20,7 @@ struct InstanceContext {
   tenon_host_instance* host = nullptr;  // for shared constants and the cache
 };
 
-/// Descriptors of constants with dims of their own, at addresses that stay.
+/// Owns descriptors of constants and their dims, at stable addresses.
 class ConstantStore {
  public:
   const tenon_tensor* add(const tenon_tensor& tensor) {
@@ -67,7 +66,7 @@ class GraphView {
 
  private:
   static void check(tenon_status status) {
-    require(status == TENON_OK, status, "the host refused to show its graph");
+    require(status == TENON_OK, status, "the host failed to describe its graph");
   }
 
   const tenon_graph* graph_;
@@ -88,18 +87,18 @@ class ValueView {
   uint32_t dtype() const { return info_.dtype; }
   bool has_rank() const { return present_ && info_.rank >= 0; }
   int rank() const { return info_.rank; }
-  /// Empty when the rank is not known; TENON_DIM_UNKNOWN for single dims.
+  /// Empty when the rank is not known. A dim that is not known is TENON_DIM_UNKNOWN.
   DimsView dims() const { return {info_.dims, has_rank() ? static_cast<size_t>(info_.rank) : 0}; }
   int64_t dim(int i) const { return info_.dims[i]; }
   bool is_constant() const { return present_ && (info_.flags & TENON_VALUE_CONSTANT) != 0; }
-  /// Only for constants.
+  /// Call only for constants.
   TensorView constant() const {
     tenon_tensor tensor{};
     const tenon_status status = host().graph_constant(graph_, index_, &tensor);
     require(status == TENON_OK, status, "the constant '", name(), "' has no data");
     return TensorView(store_->add(tensor));
   }
-  /// Compile only: the kernel keeps its own form of this constant.
+  /// Compile only: the kernel keeps its own form of this constant, so the host may release it.
   void consume() const {
     if (host().graph_constant_consumed != nullptr) host().graph_constant_consumed(graph_, index_);
   }
@@ -120,7 +119,7 @@ class NodeView {
   std::string_view op() const { return view(info_.op_type); }
   std::string_view domain() const { return view(info_.domain); }
   std::string_view name() const { return view(info_.name); }
-  /// Of the operator's schema in force.
+  /// Version of the operator's schema that applies, not the opset: Relu at opset 20 is version 14.
   int since_version() const { return info_.since_version; }
   const InstanceContext& instance() const { return instance_; }
   const tenon_node_info& info() const { return info_; }
@@ -132,7 +131,7 @@ class NodeView {
   bool has_input(int i) const { return i < input_count() && info_.inputs[i] != TENON_NO_INDEX; }
   bool has_output(int i) const { return i < output_count() && info_.outputs[i] != TENON_NO_INDEX; }
 
-  // Attributes. With a default: that when the node lacks it. Without one: an Error. A wrong type is an Error.
+  // A missing attribute gives the default, or throws Error where there is no default. A wrong type throws.
   bool has_attr(std::string_view attribute) const { return find(attribute).has_value(); }
   int64_t attr_i(std::string_view attribute) const { return get(attribute, TENON_ATTR_INT).i; }
   int64_t attr_i(std::string_view attribute, int64_t otherwise) const {
@@ -153,7 +152,7 @@ class NodeView {
     const auto a = find(attribute, TENON_ATTR_STRING);
     return std::string(a ? view(a->s) : otherwise);
   }
-  /// Empty when the node lacks it; see has_attr().
+  /// This and the next two are empty when the node lacks the attribute; see has_attr().
   std::vector<int64_t> attr_ints(std::string_view attribute) const {
     const auto a = find(attribute, TENON_ATTR_INTS);
     return a ? std::vector<int64_t>(a->ints, a->ints + a->count) : std::vector<int64_t>();
@@ -169,7 +168,7 @@ class NodeView {
     }
     return out;
   }
-  /// Not present() when the node lacks it. Its data is borrowed: copy what the kernel keeps.
+  /// Not present() when the node lacks it. The data is borrowed: a kernel copies what it keeps.
   TensorView attr_tensor(std::string_view attribute) const {
     const auto a = find(attribute, TENON_ATTR_TENSOR);
     return TensorView(a && a->tensors != nullptr ? store_.add(*a->tensors) : &kNoTensor);

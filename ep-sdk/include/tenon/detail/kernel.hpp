@@ -1,4 +1,4 @@
-// The kernel registrar: TENON_KERNEL at the foot of a kernel's file is the only place where it is named.
+// TENON_KERNEL at the end of a kernel's file registers the kernel. No other place names it.
 //
 //   struct Relu {
 //     static Support supports(const NodeView& n) { return Check(n).input(0, kFloatTypes); }
@@ -6,17 +6,18 @@
 //   };
 //   TENON_KERNEL(Relu, .op_type = "Relu", .since = 6)
 //
-// A kernel is a struct with `run` and any of these:
-//   explicit K(const NodeView&)                      reads attributes and constants, once per node
-//   static Support supports(const NodeView&)         pure; default: yes
-//   static constexpr int shape_inputs[] = {1};       inputs whose values prepare reads; or a function
-//   static std::vector<int> shape_inputs(const NodeView&)
-//   void prepare(PrepareContext&) const              output shapes (default: those that the host inferred),
-//   aliases, ... State prepare(PrepareContext&) const             the same, with what Run needs per shape
-//   signature: void run(const Context&, const State&) const     (State is K's own type, immutable after
-//   prepare)
-// Errors are thrown with fail(). A kernel is shared by all threads: its members are constant after
-// construction.
+// A kernel is a struct K with `run` and any of the other members:
+//   explicit K(const NodeView&)                  reads attributes and constants, once per node
+//   static Support supports(const NodeView&)     whether K supports the node; pure; default: yes
+//   static constexpr int shape_inputs[] = {1};   inputs whose values prepare reads
+//   static std::vector<int> shape_inputs(const NodeView&)     the same as a function
+//   void prepare(PrepareContext&) const          sets output shapes (default: as the host inferred), aliases, workspace
+//   void run(const Context&) const
+// A kernel that computes something per shape signature returns it from prepare and gets it in run. State is any type;
+// it does not change after prepare:
+//   State prepare(PrepareContext&) const
+//   void run(const Context&, const State&) const
+// Errors are thrown with fail(). All threads share a kernel: its members do not change after construction.
 #ifndef TENON_DETAIL_KERNEL_HPP_
 #define TENON_DETAIL_KERNEL_HPP_
 
@@ -36,19 +37,19 @@ struct KernelSpec {
   std::string_view op_type = {};
   int since = 1;
   int until = std::numeric_limits<int>::max();  // inclusive
-  int priority = 0;                             // of several that support a node, the highest is taken
+  int priority = 0;  // of several kernels that support a node, the highest is chosen
   std::string_view contract =
-      {};  // what it demands of its inputs' shapes; see contract.hpp. Empty: it checks itself
+      {};  // what the kernel demands of input shapes; see contract.hpp. Empty: it checks them itself
 };
 
-/// A kernel without its type.
+/// The functions of a kernel, without its type.
 struct KernelOps {
   Support (*supports)(const NodeView&);
   std::vector<int> (*shape_inputs)(const NodeView&);
   void* (*create)(const NodeView&);
   void (*destroy)(void* kernel);
   void* (*prepare)(const void* kernel,
-                   PrepareContext&);  // returns the state, NULL without one; NULL slot: no prepare
+                   PrepareContext&);  // returns the state or NULL; a NULL pointer: K has no prepare
   void (*destroy_state)(void* state);
   void (*run)(const void* kernel, const void* state, const Context&);
 };
@@ -160,19 +161,19 @@ struct KernelRegistrar {
 
 inline auto order_of(const KernelSpec& s) { return std::tuple(s.domain, s.op_type, -s.priority, s.since); }
 
-/// "" is written as what it means, so that both spellings of ONNX's own domain are one.
+/// ONNX's own domain has two names, "" and "ai.onnx". Both become "".
 inline std::string_view plain_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 
 }  // namespace detail
 
-/// All kernels of this library, sorted by (domain, operator, priority falling, version).
+/// All kernels of this library, sorted by (domain, operator, descending priority, version).
 class KernelRegistry {
  public:
   static const KernelRegistry& get() {
     static const KernelRegistry registry;
     return registry;
   }
-  /// Those for one operator, whatever the version.
+  /// The kernels for one operator, of any version.
   std::span<const KernelEntry* const> find(std::string_view domain, std::string_view op) const {
     const auto key = std::tuple(detail::plain_domain(domain), op);
     const auto less = [](const auto& a, const auto& b) { return a < b; };
@@ -185,7 +186,7 @@ class KernelRegistry {
     return {entries_.data() + (first - entries_.begin()), static_cast<size_t>(last - first)};
   }
   std::span<const KernelEntry* const> all() const { return entries_; }
-  /// Two kernels for one operator, version and priority; empty when all is well.
+  /// A message that names two kernels for the same operator, version and priority; empty when there are none.
   const std::string& conflict() const { return conflict_; }
 
  private:
@@ -219,8 +220,7 @@ class KernelRegistry {
       TENON_KERNEL_JOIN_(tenon_kernel_, n)};                                                           \
   }
 
-/// Registers kernel K: TENON_KERNEL(Relu, .op_type = "Relu", .since = 6, .until = 12). See KernelSpec for the
-/// fields.
+/// Registers kernel K: TENON_KERNEL(Relu, .op_type = "Relu", .since = 6, .until = 12). KernelSpec has the fields.
 #define TENON_KERNEL(K, ...) TENON_KERNEL_AT_(K, __COUNTER__, __VA_ARGS__)
 
 #endif  // TENON_DETAIL_KERNEL_HPP_

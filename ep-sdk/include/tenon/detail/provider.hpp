@@ -1,9 +1,10 @@
 // A whole kernel-style provider: one claim per node that a registered kernel supports, in plain host memory.
 //
-//   struct Cpu {                                                     // the traits; see KernelProvider
+//   struct Cpu {  // the traits; see KernelProvider
 //     static constexpr std::string_view kId = TENON_PROVIDER_ID, kVersion = TENON_PROVIDER_VERSION;
-//     static void devices(const DeviceSink& sink) { sink.add({.kind = TENON_DEVICE_CPU, .stable_id = "0",
-//     .name = "CPU"}); }
+//     static void devices(const DeviceSink& sink) {
+//       sink.add({.kind = TENON_DEVICE_CPU, .stable_id = "0", .name = "CPU"});
+//     }
 //   };
 //   TENON_KERNEL_PROVIDER(Cpu)
 #ifndef TENON_DETAIL_PROVIDER_HPP_
@@ -65,7 +66,7 @@ struct Program {
   }
 };
 
-/// A shape signature of a program; one without state belongs to its Program.
+/// A program for one shape signature, with the kernel's state. Kernels without state share g_stateless.
 struct Prepared {
   const KernelOps* ops = nullptr;
   void* state = nullptr;
@@ -107,7 +108,7 @@ inline void lay_out(const GraphView& graph, const NodeView& node, NodeLayout& la
   }
 }
 
-/// Zeroes what pads the last byte of packed elements, unless the byte is an input's (R42).
+/// Zeroes the bits that pad the last byte of packed elements (R42), unless the byte belongs to an input.
 inline void clear_padding(const NodeLayout& layout, const tenon_run_args& args) {
   for (const int32_t at : layout.packed_outputs) {
     const tenon_tensor& out = args.outputs[at];
@@ -134,8 +135,8 @@ inline void compile_kernel(const KernelEntry& entry, const GraphView& graph, con
 
 inline std::unique_ptr<Program> compile_node(const Instance& instance, const tenon_graph* raw) {
   const GraphView graph(raw);
-  require(graph.info().node_count == 1, TENON_INTERNAL, "a claim of ", graph.info().node_count,
-          " nodes was not offered");
+  require(graph.info().node_count == 1, TENON_INTERNAL, "this provider never made a claim of ",
+          graph.info().node_count, " nodes");
   auto program = std::make_unique<Program>();
   const NodeView node(graph, 0, program->layout.store, instance.context);
   program->layout.place = place_of(node);
@@ -151,15 +152,16 @@ inline std::unique_ptr<Program> compile_node(const Instance& instance, const ten
   return program;
 }
 
-/// What the kernel did not say, the host's inference must have found.
+/// Requires that the kernel or the host's inference has answered each output shape.
 inline void require_shapes(const tenon_prepare_args& args) {
   for (uint32_t i = 0; i < args.output_count; ++i) {
-    // AT_RUN: the host's word for an output that is no tensor
-    require(args.outputs[i].flags != 0, TENON_INVALID_ARGUMENT, "the inputs allow no shape of output ", i);
+    // For an output that is not a tensor the host has set AT_RUN.
+    require(args.outputs[i].flags != 0, TENON_INVALID_ARGUMENT, "the shape of output ", i,
+            " cannot be determined from the inputs");
   }
 }
 
-/// No kernel sees shapes that its contract excludes.
+/// Throws for input shapes that break the kernel's contract.
 inline void require_contract(const NodeLayout& layout, const tenon_prepare_args& args) {
   const std::string refusal =
       layout.contract.check(static_cast<int>(layout.inputs.size()), [&](int i) -> std::optional<DimsView> {
@@ -191,9 +193,9 @@ inline Prepared* prepare_node(const Program& program, tenon_prepare_args& args) 
 
 }  // namespace detail
 
-/// The table of a kernel-style provider. Traits: kId, kVersion, devices(const DeviceSink&), and where wanted
+/// The table of a kernel-style provider. Traits has kId, kVersion, devices(const DeviceSink&), and optionally
 ///   static constexpr std::string_view kBuildId
-///   static std::string refuse()              not empty: why this machine or process cannot run the provider
+///   static std::string refuse()              why this machine or process cannot run the provider; empty: it can
 template <class Traits>
 class KernelProvider {
  public:

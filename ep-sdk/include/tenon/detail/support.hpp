@@ -1,4 +1,4 @@
-// Support: a kernel's answer about a node, and Check, which builds one from conditions.
+// Support: whether a kernel supports a node, and why not. Check builds one from conditions.
 #ifndef TENON_DETAIL_SUPPORT_HPP_
 #define TENON_DETAIL_SUPPORT_HPP_
 
@@ -30,13 +30,13 @@ class Support {
   std::string text_;
 };
 
-/// Conditions, of which the first that fails is the answer:
+/// A list of conditions. The first that fails is the answer:
 ///   return Check(n).input(0, kFloatTypes).attr_is("mode", {"linear", "cubic"});
 class Check {
  public:
   explicit Check(const NodeView& node) : node_(node) {}
 
-  /// Input `i` is missing or a tensor of one of these element types.
+  /// Input `i` is missing, or a tensor with one of these element types.
   template <class... T>
   Check& input(int i, TypeList<T...> types) {
     return value("input ", i, node_.input(i), types);
@@ -45,13 +45,13 @@ class Check {
   Check& output(int i, TypeList<T...> types) {
     return value("output ", i, node_.output(i), types);
   }
-  /// Inputs from `first` on.
+  /// The same for all inputs from `first` on.
   template <class... T>
   Check& inputs(int first, TypeList<T...> types) {
     for (int i = first; i < node_.input_count(); ++i) input(i, types);
     return *this;
   }
-  /// Input `i` is there.
+  /// Input `i` is not missing.
   Check& needs_input(int i) {
     return that(node_.has_input(i), TENON_REJECT_OTHER, "input ", i, " is missing");
   }
@@ -62,7 +62,7 @@ class Check {
     return that(v.rank() >= lowest && v.rank() <= highest, TENON_REJECT_SHAPE, "input ", i, " ('", v.name(),
                 "') has rank ", v.rank());
   }
-  /// The node lacks the string attribute or it is one of `values`.
+  /// The node lacks the string attribute, or its value is one of `values`.
   Check& attr_is(std::string_view attribute, std::initializer_list<std::string_view> values) {
     if (!ok() || !node_.has_attr(attribute)) return *this;
     const std::string actual = node_.attr_s(attribute);
@@ -71,7 +71,7 @@ class Check {
     }
     return that(false, TENON_REJECT_ATTRIBUTE, "attribute ", attribute, " is '", actual, "'");
   }
-  /// The node lacks the integer attribute or it is one of `values`.
+  /// The node lacks the integer attribute, or its value is one of `values`.
   Check& attr_is(std::string_view attribute, std::initializer_list<int64_t> values) {
     if (!ok() || !node_.has_attr(attribute)) return *this;
     const int64_t actual = node_.attr_i(attribute);
@@ -94,7 +94,7 @@ class Check {
   Check& value(std::string_view what, int i, const ValueView& v, TypeList<T...> types) {
     if (!ok() || !v.present()) return *this;
     if (v.kind() != TENON_KIND_TENSOR)
-      return that(false, TENON_REJECT_TYPE, what, i, " ('", v.name(), "') is no tensor");
+      return that(false, TENON_REJECT_TYPE, what, i, " ('", v.name(), "') is not a tensor");
     if (types.contains(v.dtype())) return *this;
     return that(false, TENON_REJECT_TYPE, what, i, " ('", v.name(), "') has element type ",
                 dtype_name(v.dtype()), ", supported are ", type_names(types));

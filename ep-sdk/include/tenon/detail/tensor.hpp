@@ -1,4 +1,4 @@
-// Views of tensors: one pointer wide, borrowed, no checks of element types (dispatch() has made them).
+// Views of tensors: one pointer, borrowed. They do not check element types, because dispatch() has done so.
 #ifndef TENON_DETAIL_TENSOR_HPP_
 #define TENON_DETAIL_TENSOR_HPP_
 
@@ -16,7 +16,7 @@ namespace tenon::ep {
 using Dims = std::vector<int64_t>;
 using DimsView = std::span<const int64_t>;
 
-/// Product of the dims; 1 for a scalar, the largest number where it is larger still.
+/// Product of the dims; 1 for a scalar, INT64_MAX on overflow.
 inline int64_t element_count(DimsView dims) {
   int64_t n = 1;
   bool too_large = false;
@@ -27,7 +27,7 @@ inline int64_t element_count(DimsView dims) {
   return too_large ? std::numeric_limits<int64_t>::max() : n;
 }
 
-/// A tensor, or a value of another kind, that is read. Valid as long as its descriptor is.
+/// A tensor, or a value of another kind, to read. Valid as long as its descriptor.
 class TensorView {
  public:
   explicit TensorView(const tenon_tensor* raw) : raw_(raw) {}
@@ -76,7 +76,7 @@ class TensorView {
   const tenon_tensor* raw_;
 };
 
-/// A tensor that is written.
+/// A tensor to write.
 class OutputTensor {
  public:
   explicit OutputTensor(tenon_tensor* raw) : raw_(raw) {}

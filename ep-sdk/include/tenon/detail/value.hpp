@@ -1,5 +1,4 @@
-// ValueRef: one count of a host value (a sequence, optional, map, or a tensor in one), released by the
-// destructor.
+// ValueRef: one count of a host value (a sequence, optional, map, or a tensor in one). The destructor releases it.
 #ifndef TENON_DETAIL_VALUE_HPP_
 #define TENON_DETAIL_VALUE_HPP_
 
@@ -60,7 +59,7 @@ class ValueRef {
   tenon_value* value_ = nullptr;
 };
 
-/// A new tensor value; `*out_data` is its memory, to be filled before it is given away.
+/// A new tensor value. `*out_data` is its uninitialised memory; fill it before the value is passed on.
 inline ValueRef make_tensor_value(uint32_t dtype, DimsView dims, void** out_data) {
   tenon_value* value = nullptr;
   detail::call_host(host().value_make_tensor, dtype, static_cast<uint32_t>(dims.size()), dims.data(), &value,
@@ -88,7 +87,7 @@ inline ValueRef copy_to_value(TensorView tensor) {
   return out;
 }
 
-/// `kind`: TENON_KIND_SEQUENCE, OPTIONAL or MAP. `dtype` is that of the elements, for when there are none.
+/// `kind`: TENON_KIND_SEQUENCE, OPTIONAL or MAP. `dtype`: of the elements; needed when there are none.
 inline ValueRef make_value(uint32_t kind, uint32_t dtype, std::span<const ValueRef> elements) {
   std::vector<tenon_value*> raw;
   raw.reserve(elements.size());

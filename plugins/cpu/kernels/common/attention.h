@@ -1,5 +1,5 @@
-// Scaled dot product attention over any layout of heads: scores are made for a block of queries at a time and
-// never kept as a whole.
+// Scaled dot product attention over any layout of heads. Computes the scores for a block of queries at a time
+// and never stores them all.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace tenon::cpu {
 
-/// Rows of `size` elements, one per (batch, head, position); steps in elements.
+/// Rows of `size` elements, one for each (batch, head, position). Steps are in elements.
 template <class C>
 struct Heads {
   C* data = nullptr;
@@ -20,7 +20,7 @@ struct Heads {
   }
 };
 
-/// [batch, heads, length, size] as it lies there, or [batch, length, heads * size].
+/// Layout [batch, heads, length, size], or [batch, length, heads * size] when `heads_inside`.
 template <class C>
 Heads<C> heads_of(C* data, int64_t heads, int64_t length, int64_t size, bool heads_inside) {
   if (heads_inside) return {data, length * heads * size, size, heads * size};
@@ -32,7 +32,7 @@ struct AttentionShape {
   int64_t queries = 0, keys = 0, size = 0, value_size = 0;
 };
 
-/// What can be seen of the scores on the way.
+/// The stages of the scores that can be an output.
 enum class ScoreStage { kRaw, kCapped, kBiased, kSoftmax };
 
 template <class C>
@@ -41,9 +41,9 @@ struct AttentionJob {
   Heads<const C> query, key, value;
   Heads<C> out;
   C scale = 1, cap = 0;  // cap * tanh(score / cap) unless 0
-  /// Per head, when given: the score of a key that takes its part of the softmax and has no value.
+  /// One score per head, or null. It takes part in the softmax as a key without a value.
   const C* sinks = nullptr;
-  C* scores = nullptr;  // [batch, heads, queries, keys] at `stage`, when wanted
+  C* scores = nullptr;  // [batch, heads, queries, keys] at `stage`, or null
   ScoreStage stage = ScoreStage::kRaw;
 };
 
@@ -68,8 +68,8 @@ void softmax_row(C* row, int64_t n, C sink) {
 }
 }  // namespace detail
 
-/// `bias(batch, head, query, row)` adds the masks to a row of scores and tells whether any key may be seen; a
-/// query that may see none gives zeros.
+/// `bias(batch, head, query, row)` adds the masks to a row of scores. It returns whether the query may see
+/// any key; a query that may see none gives zeros.
 template <class C, class Bias>
 void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
   const AttentionShape& s = job.shape;

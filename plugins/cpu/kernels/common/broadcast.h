@@ -1,5 +1,4 @@
-// Iteration over N operands that broadcast to one output, in runs: within a run each operand stands still or
-// moves by one.
+// Iterates over N operands that broadcast to one output, in runs. Within a run each operand moves by 0 or 1.
 #pragma once
 
 #include <array>
@@ -8,15 +7,14 @@
 
 namespace tenon::cpu {
 
-/// Neighbouring dims that all operands cross alike are one dim, so that equal shapes and scalars are a single
-/// run.
+/// Merges neighbouring dims where all operands step alike: equal shapes and scalars are a single run.
 template <int N>
 struct Broadcast {
   int rank = 0;  // at least 1; the last dim is the run
   std::array<int64_t, TENON_EP_MAX_RANK> dims{};
   std::array<std::array<int64_t, TENON_EP_MAX_RANK>, N> strides{};
-  int64_t run = 1;                 // elements of a run
-  int64_t runs = 1;                // number of runs
+  int64_t run = 1;  // elements of a run
+  int64_t runs = 1;
   std::array<int64_t, N> steps{};  // 0 or 1 within a run
 
   Broadcast() = default;
@@ -39,7 +37,7 @@ struct Broadcast {
     const int64_t* moves[N];
     for (size_t i = 0; i < N; ++i) moves[i] = strides[i].data();
     int64_t rest = first;
-    if (first >= last) return;  // where there is no run a dim is 0
+    if (first >= last) return;  // without runs a dim may be 0
     for (size_t d = outer; d-- > 0;) {
       index[d] = rest % sizes[d];
       rest /= sizes[d];
@@ -56,7 +54,7 @@ struct Broadcast {
     }
   }
 
-  /// Calls f(offsets of the operands, offset in the output, n) for pieces of runs, in parallel.
+  /// Calls f(offsets of the operands, offset in the output, n) for parts of runs, in parallel.
   template <class F>
   void parallel(const Context& ctx, int64_t grain, F&& f) const {
     if (run == 0 || runs == 0) return;
@@ -74,7 +72,7 @@ struct Broadcast {
   }
 
  private:
-  // Whether each operand moves in dim d: strides hold 0 or 1 until finish().
+  // Whether each operand moves in dim d. Strides are 0 or 1 until finish().
   static std::array<int64_t, N> steps_at(DimsView out, const std::array<DimsView, N>& operands, size_t d) {
     std::array<int64_t, N> moves{};
     for (size_t i = 0; i < N; ++i) {

@@ -1,5 +1,5 @@
-// Every cast goes through one of four wide types that hold all values of the source type, in chunks: 2 x 28
-// loops instead of 28 x 28. A cast between types of the processor that is frequent has a loop of its own.
+// Every cast goes in chunks through one of four wide types that holds all values of the source: 2 x 28 loops
+// instead of 28 x 28. Frequent casts between native types have their own loops.
 #include "kernels/common/cast.h"
 
 #include <charconv>
@@ -20,7 +20,7 @@ using Wide = std::conditional_t<
     std::conditional_t<kIsFloat<T>, float,
                        std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>>;
 
-/// Towards zero; NaN and what is out of range as the processor's own conversion to 64 bits has it.
+/// Truncates. NaN and values out of range give INT64_MIN, as the processor's own conversion does.
 template <class F>
 int64_t to_int64(F x) {
   if (!(x >= F(-9223372036854775808.0) && x < F(9223372036854775808.0))) return INT64_MIN;
@@ -85,7 +85,7 @@ std::string to_text(T x) {
   }
 }
 
-/// Decimal numbers, "inf" and "nan" in any case, a sign, spaces around.
+/// Parses decimal numbers, "inf" and "nan" in any case, with a sign and spaces around.
 double parse(std::string_view text) {
   const std::string_view whole = text;
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -94,7 +94,7 @@ double parse(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    // Too large or too small for double: which one, the exponent's sign says.
+    // Out of range for double. The sign of the exponent tells whether it is too large or too small.
     const size_t exponent = text.find_first_of("eE");
     const bool tiny =
         exponent != std::string_view::npos && text.substr(exponent).find('-') != std::string_view::npos;
@@ -102,7 +102,7 @@ double parse(std::string_view text) {
     return text.starts_with('-') ? -size : size;
   }
   require(error == std::errc() && end == text.data() + text.size() && !text.empty(), TENON_INVALID_ARGUMENT,
-          "the string '", whole, "' is no number");
+          "the string '", whole, "' is not a number");
   return value;
 }
 

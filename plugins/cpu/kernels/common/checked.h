@@ -1,4 +1,4 @@
-// Arithmetic on sizes that a model may choose at will.
+// Arithmetic on sizes from an untrusted model.
 #pragma once
 
 #include "kernels/common/shape.h"
@@ -9,7 +9,7 @@
 
 namespace tenon::cpu {
 
-/// An Error where 64 bits do not hold the result; `what` names it.
+/// Throws an Error when the result does not fit 64 bits; `what` names it.
 inline int64_t checked_add(int64_t a, int64_t b, const char* what) {
   int64_t out = 0;
   require(!__builtin_add_overflow(a, b, &out), TENON_INVALID_ARGUMENT, what, " is too large: ", a, " + ", b);
@@ -24,8 +24,8 @@ inline int64_t checked_mul(int64_t a, int64_t b, const char* what) {
 /// a / b rounded up, for b > 0.
 inline int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-/// Before tables of `count` elements are made: within the limit that the instance was given, and within what the
-/// machine has when it was given none.
+/// Call before building a table of `count` elements. Throws an Error beyond the instance's memory limit or
+/// the machine's memory.
 inline void require_tables(const PrepareContext& p, int64_t count, size_t element, const char* what) {
   uint64_t bytes = 0;
   const bool fits = !__builtin_mul_overflow(static_cast<uint64_t>(count), element, &bytes);
@@ -39,7 +39,7 @@ inline void require_tables(const PrepareContext& p, int64_t count, size_t elemen
 #endif
 }
 
-/// How many steps of a long loop go by between two looks at the deadline.
+/// Steps of a long loop between two checks for cancellation.
 inline constexpr int64_t kStepsPerLook = 1 << 20;
 
 }  // namespace tenon::cpu

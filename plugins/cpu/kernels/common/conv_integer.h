@@ -1,4 +1,4 @@
-// Convolution of 8-bit integers with exact 32-bit sums.
+// Convolution of 8-bit integers with 32-bit sums.
 #pragma once
 
 #include "kernels/common/im2col.h"
@@ -6,17 +6,16 @@
 
 namespace tenon::cpu {
 
-/// One signature: the window, and that input and weights fit.
 using ConvIntegerState = std::vector<WindowDim>;
 
-/// Input `i`, where given, is one number, or one for each of `channels`.
+/// Throws an Error unless input `i` is absent or has one element, or one per channel.
 inline void check_parameter(PrepareContext& p, int i, int64_t channels = 1) {
   const int64_t n = p.input(i).size();
   require(!p.has_input(i) || n == 1 || n == channels, TENON_INVALID_ARGUMENT, "input ", i, " has ", n,
           " elements");
 }
 
-/// The output shape of a convolution of input 0 by input `weights`.
+/// Checks the shapes and sets the output shape of input 0 convolved with input `weights`.
 inline ConvIntegerState plan_conv_integer(PrepareContext& p, const WindowAttributes& attributes,
                                           int64_t groups, int weights) {
   const DimsView x = p.input(0).dims(), w = p.input(weights).dims();
@@ -28,7 +27,7 @@ inline ConvIntegerState plan_conv_integer(PrepareContext& p, const WindowAttribu
   return window;
 }
 
-/// The elements of an int8 or uint8 tensor less their zero points.
+/// The elements of an int8 or uint8 tensor minus their zero points.
 template <class Zero>
 std::span<const int32_t> widen(const Context& ctx, TensorView from, Zero&& zero) {
   const std::span<int32_t> out = scratch_list<int32_t>(ctx, from.size());
@@ -38,8 +37,8 @@ std::span<const int32_t> widen(const Context& ctx, TensorView from, Zero&& zero)
   return out;
 }
 
-/// Sums of (x - x_zero) * (w - w_zero[channel]) for every output element, handed to store(channel, index,
-/// sum). x: input 0 of int8 or uint8; w: input `weights`. Padding counts as x_zero.
+/// Calls store(channel, index, sum of (x - x_zero) * (w - w_zero[channel])) for every output element. x:
+/// input 0 of int8 or uint8; w: input `weights`. Padding counts as x_zero.
 template <class Store>
 void convolve_integer(const Context& ctx, const ConvIntegerState& window, int64_t groups, int weights,
                       int32_t x_zero, std::span<const float> w_zero, Store&& store) {

@@ -1,4 +1,4 @@
-// Conversion between element types in bulk.
+// Bulk conversion between element types.
 #pragma once
 
 #include "device.h"
@@ -6,7 +6,7 @@
 
 namespace tenon::cpu {
 
-/// float32 of `n` float32, float16 or bfloat16 elements.
+/// Converts `n` elements of float32, float16 or bfloat16 to float32.
 template <class T>
 void to_float(const T* from, float* to, int64_t n) {
   if constexpr (std::is_same_v<T, Float16>) {
@@ -25,7 +25,7 @@ void from_float(const float* from, T* to, int64_t n) {
   }
 }
 
-/// A tensor of float16 or bfloat16 as float32 in scratch memory.
+/// Copies a float16 or bfloat16 tensor to scratch memory as float32.
 template <class T>
 const float* as_float(const Context& ctx, TensorView from) {
   const int64_t n = from.size();
@@ -36,7 +36,7 @@ const float* as_float(const Context& ctx, TensorView from) {
   return out;
 }
 
-/// The other way, into an output.
+/// Converts float32 to the type of an output.
 template <class T>
 void store_float(const Context& ctx, const float* from, OutputTensor to) {
   ctx.parallel_for(to.size(), kGrainCheap, [&](int64_t begin, int64_t end) {

@@ -5,7 +5,7 @@
 
 namespace tenon::cpu {
 
-/// Op: `template <class T> static T start()` and `template <class T> static T next(T total, T x)`.
+/// Op has `template <class T> static T start()` and `template <class T> static T next(T total, T x)`.
 template <class Op>
 struct Cumulate {
   static constexpr auto kTypes = kFloatTypes + kIndexTypes + TypeList<uint32_t, uint64_t>();

@@ -1,4 +1,4 @@
-// The equation of Einsum as labels, one character per dim.
+// The equation of Einsum as labels: one character per dim.
 #pragma once
 
 #include <map>
@@ -8,14 +8,14 @@
 namespace tenon::cpu {
 
 struct EinsumPlan {
-  std::vector<std::string> inputs;  // the dims of an ellipsis are digits, '0' the last of them
+  std::vector<std::string> inputs;  // dims of an ellipsis are digits, '0' is the last
   std::string output;
   Dims output_dims;
 };
 
 namespace einsum_detail {
 
-/// Terms with the ellipsis as '.'.
+/// Splits the equation into terms; '.' stands for the ellipsis.
 inline std::vector<std::string> split_terms(std::string_view text) {
   std::vector<std::string> out(1);
   for (size_t i = 0; i < text.size(); ++i) {
@@ -34,7 +34,7 @@ inline std::vector<std::string> split_terms(std::string_view text) {
   return out;
 }
 
-/// Writes the ellipsis as `count` digits, falling to '0'.
+/// Replaces the ellipsis by `count` digits, descending to '0'.
 inline std::string spell_ellipsis(const std::string& term, size_t count) {
   std::string out;
   for (const char c : term) {
@@ -44,7 +44,7 @@ inline std::string spell_ellipsis(const std::string& term, size_t count) {
   return out;
 }
 
-/// Without "->": the ellipsis, then the letters that occur once, sorted.
+/// The output when "->" is missing: the ellipsis, then the letters that occur once, sorted.
 inline std::string implied_output(const std::vector<std::string>& terms, size_t ellipsis) {
   std::map<char, int> seen;
   for (const std::string& term : terms) {
@@ -103,7 +103,7 @@ inline EinsumPlan parse_einsum(std::string equation, const std::vector<DimsView>
             "the output of '", equation, "' names a label twice");
   for (const char c : plan.output) {
     const auto size = sizes.find(c);
-    require(size != sizes.end(), TENON_INVALID_ARGUMENT, "label '", c, "' of the output is in no input");
+    require(size != sizes.end(), TENON_INVALID_ARGUMENT, "label '", c, "' of the output is not in any input");
     plan.output_dims.push_back(size->second);
   }
   return plan;

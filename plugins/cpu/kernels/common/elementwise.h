@@ -1,4 +1,4 @@
-// The engines behind operators that work element by element. A kernel is a functor and a list of types:
+// The engines of elementwise operators. A kernel is a functor with a list of types:
 //
 //   struct AbsOp {
 //     static constexpr auto kTypes = kNumericTypes;
@@ -7,16 +7,16 @@
 //   using Abs = UnaryKernel<AbsOp>;
 //   TENON_KERNEL(Abs, .op_type = "Abs")
 //
-// What else a functor may have:
+// Optional parts of a functor:
 //   explicit Op(const NodeView&)               reads attributes
 //   static Support check(const NodeView&)      conditions beyond the types of the inputs
-//   static constexpr auto kVector = &isa::Table::exp;    the float32 loop of the instruction set; float16 and
-//                                              bfloat16 go through it too
-//   bool use_vector() const                    whether kVector serves this node's attributes
-//   static constexpr bool kCostly = true;      a call of libm for each element: smaller pieces per thread
-//   static constexpr bool kPredicate = true;   the result is bool, whatever the operands
+//   static constexpr auto kVector = &isa::Table::exp;    the float32 loop of the instruction set; unary kernels
+//                                              use it for float16 and bfloat16 too
+//   bool use_vector() const                    unary: whether kVector fits this node's attributes
+//   static constexpr bool kCostly = true;      each element calls libm, so threads get smaller pieces
+//   static constexpr bool kPredicate = true;   the result is bool
 //
-// Loops are chosen once per node by element type; all else is in elementwise.cc, compiled once.
+// The loop is chosen once per node by element type. Everything else is in elementwise.cc, compiled once.
 #pragma once
 
 #include "device.h"
@@ -25,7 +25,7 @@
 
 namespace tenon::cpu {
 
-// What a functor has of the list above.
+// The optional parts of a functor.
 template <class Op>
 concept HasCheck = requires(const NodeView& n) {
   Op::check(n);
@@ -49,7 +49,7 @@ concept IsPredicate = requires {
 template <class Op, class T>
 using ResultOf = std::conditional_t<IsPredicate<Op>, bool, T>;
 
-/// A functor that reads the node's attributes when it can.
+/// Passes the node to the functor if its constructor takes one.
 template <class Op>
 Op make_op(const NodeView& n) {
   if constexpr (std::is_constructible_v<Op, const NodeView&>) {
@@ -109,7 +109,7 @@ class UnaryBase {
 
   UnaryLoop loop_ = nullptr;
   int64_t grain_ = kGrainCheap;
-  int64_t in_bytes_ = 0, out_bytes_ = 0;  // of an element
+  int64_t in_bytes_ = 0, out_bytes_ = 0;  // per element
 };
 
 template <class Op>
@@ -183,8 +183,8 @@ BinaryLoop binary_loop_of() {
   }
 }
 
-/// Shape and Run of all binary kernels. Before opset 7 the operands had to be equal, or attribute `broadcast`
-/// laid the second along the first from dim `axis` on.
+/// Shape and Run of all binary kernels. Before opset 7 the shapes were equal, or attribute `broadcast`
+/// aligned the second operand with the first from dim `axis` on.
 class BinaryBase {
  public:
   using State = Broadcast<2>;
@@ -193,9 +193,9 @@ class BinaryBase {
  protected:
   explicit BinaryBase(const NodeView& n);
   void run_loop(const Context& ctx, const State& state, const void* op) const;
-  /// With operands elsewhere, of the same shapes.
+  /// With operands in other memory, of the same shapes.
   void run_loop(const Context& ctx, const State& state, const void* op, const void* a, const void* b) const;
-  /// The second operand's dims lie along the first's from `axis` on.
+  /// Aligns the second operand's dims with the first's from `axis` on.
   void align_second(int64_t axis) { has_axis_ = true, axis_ = axis; }
 
   BinaryLoop loop_ = nullptr;
@@ -236,7 +236,7 @@ class BinaryKernel : public BinaryBase {
   Op op_;
 };
 
-/// A binary operator older than version 7, when `axis` said where the second operand lies: BinaryBase finds out itself.
+/// Registers a binary operator for all versions. Before version 7 BinaryBase reads attribute `axis`.
 #define TENON_BINARY_KERNELS(K, op)                                        \
   TENON_KERNEL(K, .op_type = op, .until = 6, .contract = "A: any; B: any") \
   TENON_KERNEL(K, .op_type = op, .since = 7, .contract = "A: ~; B: ~")

@@ -15,7 +15,7 @@ Complex turn(double angle) { return {std::cos(angle), std::sin(angle)}; }
 
 constexpr size_t kBetweenLooks = 1 << 20;
 
-// Without the checks for infinities that operator* makes.
+// Skips the checks for infinities that operator* makes.
 Complex times(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -42,7 +42,7 @@ Fft::Fft(int64_t n, Look look) : n_(n) {
   inner_ = std::make_unique<Fft>(static_cast<int64_t>(std::bit_ceil(2 * length - 1)), look);
   chirp_transform_.assign(static_cast<size_t>(inner_->size()), 0);
   chirp_.reserve(length);
-  size_t square = 0;  // k * k modulo 2n, which keeps the angle small and exact
+  size_t square = 0;  // k * k modulo 2n keeps the angle small and exact
   for (size_t k = 0; k < length; ++k) {
     if (k % kBetweenLooks == 0) look();
     const double angle = kPi * static_cast<double>(square) / static_cast<double>(n);

@@ -8,7 +8,7 @@
 
 namespace tenon::cpu {
 
-/// Looks whether long work is still wanted, and throws when it is not; an empty one looks nowhere.
+/// Throws when the work was cancelled. An empty Look does nothing.
 struct Look {
   const void* context = nullptr;
   void (*check)(const void* context) = nullptr;
@@ -22,18 +22,18 @@ struct Look {
   }
 };
 
-/// The tables for one length. Immutable; run() may be called by several threads, each with its own buffers.
+/// The tables for one length. Immutable: threads may share it, each with its own buffers.
 class Fft {
  public:
   using Complex = std::complex<double>;
 
   explicit Fft(int64_t n, Look look = {});  // n > 0
-  /// How many elements the tables for `n` have; n below 2^60.
+  /// Number of elements in the tables for `n`, for n < 2^60.
   static int64_t table_size(int64_t n);
   int64_t size() const { return n_; }
 
-  /// Transforms size() elements in place: sum over k of x[k] * exp(-2 pi i j k / n), or with the opposite
-  /// sign and divided by n when `inverse`. `work`: as many elements as work_size() says.
+  /// Transforms size() elements in place: the sum over k of x[k] * exp(-2 pi i j k / n). When `inverse`, the
+  /// sign is opposite and the result is divided by n. `work` has work_size() elements.
   void run(Complex* data, bool inverse, Complex* work, Look look = {}) const;
   int64_t work_size() const { return inner_ ? inner_->n_ : 0; }
 
@@ -43,7 +43,7 @@ class Fft {
 
   int64_t n_;
   std::vector<Complex> roots_;  // exp(-2 pi i k / n) for k < n / 2; n a power of two
-  // Other lengths, after Bluestein: a convolution with a chirp, by transforms of a power of two.
+  // Other lengths use Bluestein's algorithm: convolution with a chirp, by powers of two.
   std::unique_ptr<Fft> inner_;
   std::vector<Complex> chirp_, chirp_transform_;
 };

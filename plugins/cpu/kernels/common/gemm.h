@@ -12,7 +12,8 @@ namespace tenon::cpu {
 inline void gemm_block(const isa::Gemm<float>& g) { isa_table().gemm_f32(g); }
 inline void gemm_block(const isa::Gemm<double>& g) { isa_table().gemm_f64(g); }
 
-/// What each worker needs to pack products of up to [m, k] by [k, n]: made once for all products of a Run.
+/// Each worker's packing memory for products of up to [m, k] by [k, n]. Make it once for all products of a
+/// Run.
 template <class T>
 class GemmRoom {
  public:
@@ -30,7 +31,7 @@ class GemmRoom {
 
  private:
   static isa::Blocks blocks_of(int64_t m, int64_t n, int64_t k) {
-    constexpr int64_t kStack = 128 << 10;  // what fits there needs no room
+    constexpr int64_t kStack = 128 << 10;  // smaller operands are packed on the stack
     if (m <= 1 || n <= 1 || std::max(m, n) * k * static_cast<int64_t>(sizeof(T)) <= kStack) return {};
     if constexpr (std::is_same_v<T, float>)
       return isa_packing().blocks_f32(m, n, k);
@@ -41,7 +42,7 @@ class GemmRoom {
   WorkerLists<std::byte> rooms_;
 };
 
-/// One product, by blocks of rows or of columns, whichever there are more of.
+/// One product, split by rows or by columns, whichever are more.
 template <class T>
 void gemm(const Context& ctx, const isa::Gemm<T>& g, const GemmRoom<T>& room) {
   const bool by_rows = g.m >= g.n;
@@ -62,14 +63,13 @@ void gemm(const Context& ctx, const isa::Gemm<T>& g, const GemmRoom<T>& room) {
     room.multiply(worker, part);
   });
 }
-/// A product that is not one of many.
 template <class T>
 void gemm(const Context& ctx, const isa::Gemm<T>& g) {
   gemm(ctx, g, GemmRoom<T>(ctx, g.m, g.n, g.k));
 }
 
-/// Products of many pairs: one per piece when there are enough of them, else one after the other, each split.
-/// `at(i)` gives the i-th, all of one shape.
+/// `count` products of one shape; `at(i)` gives the i-th. Workers take whole products if there are enough,
+/// else they share each.
 template <class T, class F>
 void gemm_batch(const Context& ctx, int64_t count, F&& at) {
   if (count <= 0) return;

@@ -15,7 +15,7 @@ void copy_line(const T* from, int64_t stride, int64_t n, T* to) {
 }
 
 /// Rows are (channel, tap), columns are the output positions [first, first + n); `to` has `n` elements per
-/// row. `image` is one [channels, spatial...] tensor; what lies in the padding is `outside`.
+/// row. `image` is one [channels, spatial...] tensor. Positions in the padding get `outside`.
 template <class T>
 void im2col(const T* image, int64_t channels, const std::vector<WindowDim>& dims, int64_t first, int64_t n,
             T outside, T* to) {
@@ -32,7 +32,7 @@ void im2col(const T* image, int64_t channels, const std::vector<WindowDim>& dims
     rest = first;
     for (size_t d = rank; d-- > 0;) at[d] = rest % window[d].out, rest /= window[d].out;
 
-    // The output positions [low, high) of a line whose element is inside.
+    // Output positions [low, high) of the line have their element inside the input.
     const int64_t shift = tap[rank - 1] * inner.dilation - inner.pad_begin;
     const int64_t low = shift >= 0 ? 0 : ceil_div(-shift, inner.stride);
     const int64_t high = inner.in <= shift ? 0 : ceil_div(inner.in - shift, inner.stride);

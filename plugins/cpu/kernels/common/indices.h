@@ -1,11 +1,11 @@
-// Index tensors: int32 or int64, negative ones counted from the end, checked.
+// Index tensors, int32 or int64: bounds are checked, negative indices count from the end.
 #pragma once
 
 #include "kernels/common/scratch.h"
 
 namespace tenon::cpu {
 
-/// Indices in [0, limit), in scratch memory; an Error naming the first that is outside [-limit, limit).
+/// The indices in [0, limit), in scratch memory. Throws an Error for an index outside [-limit, limit).
 inline std::span<int64_t> checked_indices(const Context& ctx, TensorView indices, int64_t limit) {
   const DimsView given = int_list(ctx, indices);
   const std::span<int64_t> out = scratch_list<int64_t>(ctx, indices.size());
@@ -18,8 +18,8 @@ inline std::span<int64_t> checked_indices(const Context& ctx, TensorView indices
   return out;
 }
 
-/// Element offsets that rows of an index tensor (`indices` [..., depth]) give into the leading `depth` dims,
-/// in units of one element; the rest of the dims is the slice behind each. In scratch memory.
+/// For each row of `indices` [..., depth]: the offset that it selects in the leading `depth` dims, in
+/// elements. The other dims are the slice there. In scratch memory.
 inline DimsView nd_offsets(const Context& ctx, TensorView indices, DimsView dims, DimsView strides) {
   const DimsView flat = int_list(ctx, indices);
   const auto depth = static_cast<size_t>(indices.dim(indices.rank() - 1));

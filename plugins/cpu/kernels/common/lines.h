@@ -1,4 +1,4 @@
-// Operators that work on lines along one axis, in float32 or double, whatever the float type of the tensor.
+// Operators on lines along one axis, in float32 or double for any float type.
 #pragma once
 
 #include "kernels/common/convert.h"
@@ -7,8 +7,8 @@
 
 namespace tenon::cpu {
 
-/// Calls line(C* data, n) for each line of `axis` elements; data is a copy that the call changes in place and
-/// that is then written to output 0. C is float for float16 and bfloat16.
+/// Calls line(C* data, n) for each line of `axis` elements, which it changes in a copy; the copy is then
+/// written to output 0. C is float for float16 and bfloat16.
 template <class T, class F>
 void for_each_line(const Context& ctx, const Around& at, F&& line) {
   using C = Compute<T>;
@@ -30,20 +30,20 @@ void for_each_line(const Context& ctx, const Around& at, F&& line) {
   });
 }
 
-/// Any float tensor as doubles: the parameters of normalisations, which are few.
+/// Reads any float tensor as doubles. For the few parameters of normalisations.
 inline void copy_doubles(TensorView tensor, std::span<double> out) {
   dispatch(kFloatTypes, tensor.dtype(), [&]<class T>() {
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = static_cast<double>(static_cast<Compute<T>>(tensor.at<T>(static_cast<int64_t>(i))));
   });
 }
-/// In prepare and before.
+/// For prepare and constructors.
 inline std::vector<double> as_doubles(TensorView tensor) {
   std::vector<double> out(static_cast<size_t>(tensor.size()));
   copy_doubles(tensor, out);
   return out;
 }
-/// In Run, in scratch memory.
+/// For Run: in scratch memory.
 inline std::span<double> as_doubles(const Context& ctx, TensorView tensor) {
   const std::span<double> out = scratch_list<double>(ctx, tensor.size());
   copy_doubles(tensor, out);

@@ -1,4 +1,4 @@
-// From strings and numbers to places in a list.
+// Find the position of a string or number in a list.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@ struct StringHash {
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
-/// A string's place; of equal strings the last one counts.
+/// Of equal strings the last one counts.
 class StringIndex {
  public:
   StringIndex() = default;
@@ -22,7 +22,7 @@ class StringIndex {
     for (const std::string& text : strings) add(text);
   }
   void add(std::string text) { places_[std::move(text)] = next_++; }
-  /// -1: not there.
+  /// Returns -1 when it is not in the list.
   int64_t find(std::string_view text) const {
     const auto found = places_.find(text);
     return found == places_.end() ? -1 : found->second;
@@ -33,7 +33,7 @@ class StringIndex {
   int64_t next_ = 0;
 };
 
-/// A number's place. Floating point numbers are found by value: all NaNs are one, and so are both zeros.
+/// Floating point numbers compare by value: all NaNs are equal, and so are both zeros.
 class NumberIndex {
  public:
   NumberIndex() = default;

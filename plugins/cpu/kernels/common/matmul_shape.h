@@ -1,4 +1,4 @@
-// The shapes of numpy's matmul: vectors, matrices, broadcast batches.
+// Shapes of numpy's matmul: vectors, matrices, broadcast batches.
 #pragma once
 
 #include "kernels/common/broadcast.h"
@@ -8,13 +8,13 @@ namespace tenon::cpu {
 /// `count()` products of [m, k] by [k, n].
 struct MatMulShape {
   int64_t m = 1, n = 1, k = 1;
-  std::vector<int64_t> left, right;  // where the factors of each product begin, in elements
+  std::vector<int64_t> left, right;  // offset of each product's factors, in elements
   Dims dims;                         // of the output
   int64_t count() const { return static_cast<int64_t>(left.size()); }
 };
 
-/// Of inputs 0 and 1, whose matrices fit by contract; sets output 0. `fold`: many left matrices and one right one
-/// become one tall left matrix.
+/// Reads the shapes of inputs 0 and 1, checked by the contract, and sets output 0. `fold`: many left matrices
+/// and one right matrix become one tall left matrix.
 inline MatMulShape matmul_shape(PrepareContext& p, bool fold) {
   const DimsView a = p.input(0).dims(), b = p.input(1).dims();
   MatMulShape s;
@@ -28,13 +28,13 @@ inline MatMulShape matmul_shape(PrepareContext& p, bool fold) {
   if (a.size() > 1) s.dims.push_back(a[a.size() - 2]);
   if (b.size() > 1) s.dims.push_back(b.back());
   p.set_output(0, s.dims);
-  if (element_count(s.dims) == 0) return s;  // no product has an element
+  if (element_count(s.dims) == 0) return s;  // there is nothing to compute
   const int64_t count = element_count(batches);
   if (fold && element_count(b_batch) == 1 && element_count(a_batch) == count) {
     s.m *= count;
     s.left = {0}, s.right = {0};
   } else {
-    p.require_memory(static_cast<uint64_t>(count) * 2 * sizeof(int64_t), "the places of the matrices");
+    p.require_memory(static_cast<uint64_t>(count) * 2 * sizeof(int64_t), "the offsets of the matrices");
     const Broadcast<2> batch(batches, {a_batch, b_batch});
     CancelPoint point(p);
     batch.for_runs(0, batch.runs, [&](const std::array<int64_t, 2>& at, int64_t) {

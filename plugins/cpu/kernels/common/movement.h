@@ -1,4 +1,4 @@
-// Moving elements of any type: whole bytes, packed types and strings through one interface.
+// Moves elements of any type: whole bytes, packed types and strings through one interface.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace tenon::cpu {
 
-/// Copies `n` elements of `from`, starting at `start`, to the elements of `to` from `at` on. Not for strings.
-/// Threads may share `to` only when the element type takes whole bytes.
+/// Copies elements [start, start + n) of `from` to elements of `to` from `at` on. Not for strings. Threads
+/// may share `to` only when elements take whole bytes.
 inline void copy_elements(void* to, int64_t at, TensorView from, int64_t start, int64_t n) {
   const uint32_t bits = dtype_bits(from.dtype());
   if (n == 0) return;
@@ -23,18 +23,18 @@ inline void copy_elements(void* to, int64_t at, TensorView from, int64_t start, 
   });
 }
 
-/// The places of `n` texts, asked of the host before they are gathered in memory that it does not count: its limit answers at once.
+/// Call before gathering `n` strings in memory that the host does not count: takes scratch memory for their
+/// offsets, so that the host applies its limit.
 inline void require_texts(const Context& ctx, int64_t n) {
   constexpr int64_t kMany = 1 << 16;
   if (n > kMany) ctx.scratch<int64_t>(n);
 }
 
-/// Writes an output front to back in blocks taken from other tensors of its type. Memory is taken for strings
-/// only.
+/// Writes an output front to back in blocks from other tensors of its type. Allocates for strings only.
 ///   BlockWriter out(ctx, 0);  out.append(a, 0, 5); ...  out.finish();
 class BlockWriter {
  public:
-  /// The shape is known already.
+  /// For an output whose shape is known.
   BlockWriter(const Context& ctx, int output)
       : BlockWriter(ctx, output, ctx.output(output).dims(), ctx.output(output).dtype()) {}
   /// `dims` must outlive the writer.
@@ -55,11 +55,11 @@ class BlockWriter {
       at_ += n;
     }
   }
-  /// `n` times element `i`.
+  /// Appends element `i` `n` times.
   void repeat(TensorView from, int64_t i, int64_t n) {
     for (int64_t k = 0; k < n; ++k) point_.pass(), append(from, i, 1);
   }
-  /// Zeros; empty strings.
+  /// Appends zeros or empty strings.
   void zeros(int64_t n) {
     alignas(16) static constexpr unsigned char kZero[16] = {};
     static constexpr int64_t kNoBytes[] = {0, 0};
@@ -85,7 +85,7 @@ class BlockWriter {
   int64_t at_ = 0;
 };
 
-/// output[i] = from[source(i)] for every element, in parallel where the type allows it; any type.
+/// output[i] = from[source(i)] for every element of any type, in parallel if the type allows it.
 template <class F>
 void gather_elements(const Context& ctx, int output, DimsView dims, TensorView from, F&& source) {
   const int64_t n = element_count(dims);
@@ -109,7 +109,7 @@ void gather_elements(const Context& ctx, int output, DimsView dims, TensorView f
   });
 }
 
-/// The output is the bytes of input `i`: nothing to do when the host honoured the VIEW hint.
+/// Gives the output the bytes of input `i`. Copies nothing if the host honoured the VIEW hint.
 inline void copy_or_view(const Context& ctx, int output, int input) {
   const TensorView in = ctx.input(input);
   if (in.dtype() == TENON_STRING) {

@@ -1,4 +1,4 @@
-// The engine behind the pooling operators: every window of every channel, over any number of spatial dims.
+// The engine of the pooling operators: all windows of all channels, over any number of spatial dims.
 #pragma once
 
 #include <array>
@@ -7,14 +7,14 @@
 
 namespace tenon::cpu {
 
-/// Where the window of one output position lies in one dim.
+/// The window of one output position, in one dim.
 struct PoolSpan {
-  int64_t first = 0;    // the element below the first tap that is inside the input
-  int64_t taps = 0;     // inside the input
-  int64_t covered = 0;  // inside the padded input
+  int64_t first = 0;    // input position of the first tap inside the input
+  int64_t taps = 0;     // taps inside the input
+  int64_t covered = 0;  // taps inside the padded input
 };
 
-/// One window of a channel plane: a span per dim.
+/// One window of a channel plane: one span per dim.
 class PoolWindow {
  public:
   PoolWindow(std::span<const PoolSpan* const> spans, DimsView strides, DimsView steps)
@@ -22,7 +22,7 @@ class PoolWindow {
 
   /// Taps inside the input.
   int64_t taps() const { return product(&PoolSpan::taps); }
-  /// Positions of the padded input below the window.
+  /// Taps inside the padded input.
   int64_t covered() const { return product(&PoolSpan::covered); }
   /// Calls tap(offset in the plane) for every tap inside the input, in order.
   template <class F>
@@ -54,7 +54,7 @@ class PoolWindow {
   DimsView strides_, steps_;
 };
 
-/// The same from a list of its taps.
+/// As PoolWindow, from a list of taps.
 class PoolList {
  public:
   PoolList(const int64_t* first, const int64_t* last, int64_t covered)
@@ -71,11 +71,11 @@ class PoolList {
   int64_t covered_;
 };
 
-/// The windows of every output position, computed once per shape: all planes share them. Few taps are listed, many
-/// are found by walking.
+/// The windows of all output positions, computed once per shape and shared by all planes. Listed if they have
+/// few taps in total, else walked.
 class PoolWindows {
  public:
-  PoolWindows() = default;  // of a tensor without planes
+  PoolWindows() = default;  // for an output without elements
   PoolWindows(const PrepareContext& p, const std::vector<WindowDim>& dims)
       : spans_(dims.size()), strides_(dims.size(), 1), steps_(dims.size()), in_size_(1), out_size_(1) {
     int64_t positions = 0;
@@ -85,10 +85,10 @@ class PoolWindows {
       positions = checked_add(positions, w.out, "the output");
     }
     if (out_size_ == 0) return;
-    require_tables(p, positions, sizeof(PoolSpan), "the places of the windows");
+    require_tables(p, positions, sizeof(PoolSpan), "the tables of the windows");
     for (size_t d = dims.size(); d-- > 1;) strides_[d - 1] = strides_[d] * dims[d].in;
     for (size_t d = 0; d < dims.size(); ++d) {
-      // A dim with a single element has no second tap.
+      // A dim with one element has no second tap.
       steps_[d] = dims[d].in > dims[d].dilation ? dims[d].dilation * strides_[d] : 0;
       fill(p, dims[d], spans_[d]);
     }
@@ -96,7 +96,7 @@ class PoolWindows {
   }
   int64_t in_size() const { return in_size_; }
   int64_t out_size() const { return out_size_; }
-  /// Taps of all windows together, as far as a number is needed to judge the work.
+  /// Taps of all windows, capped: to estimate work.
   int64_t work() const { return static_cast<int64_t>(std::min(work_, 1e15)); }
 
   /// Calls window(output position, PoolWindow or PoolList) for all positions of one plane.
@@ -161,14 +161,14 @@ class PoolWindows {
   }
 
   std::vector<std::vector<PoolSpan>> spans_;
-  Dims strides_, steps_;  // in the plane: of an element, of a tap
-  std::vector<int64_t> taps_, begins_,
-      covered_;  // listed: all windows' taps; where each begins, and one more
+  Dims strides_, steps_;  // in the plane: between elements, between taps
+  // If listed: taps, where each window begins (and one more), taps in the padded input.
+  std::vector<int64_t> taps_, begins_, covered_;
   int64_t in_size_ = 0, out_size_ = 0;
   double work_ = 1;
 };
 
-/// Attributes and output shape of a pooling operator; the windows are the state of one shape.
+/// Attributes and output shape of a pooling operator. The windows are the state of one shape.
 class PoolBase {
  public:
   explicit PoolBase(const NodeView& n) : window_(n) {}

@@ -1,4 +1,4 @@
-// Quantised numbers: how scales and zero points spread over a tensor, and the loops from and to float.
+// Scales and zero points of quantised numbers, and conversion from and to float.
 #pragma once
 
 #include <cmath>
@@ -11,17 +11,16 @@ inline constexpr auto kQuantizedTypes = TypeList<int8_t, uint8_t, int16_t, uint1
                                         kSmallIntTypes + kFloat8Types +
                                         TypeList<Float4E2M1, Float6E2M3, Float6E3M2>();
 
-/// Which scale an element has: one for the tensor, one for each slice of the axis, or one for each block
-/// along it.
+/// The scale of each element: one for the tensor, one per slice of the axis, or one per block along it.
 class ScaleMap {
  public:
-  /// `block` 0: the shape of the scale decides between the tensor and the axis.
+  /// `block` 0: the shape of the scale decides between tensor and axis.
   ScaleMap(DimsView data, DimsView scale, int64_t axis, int64_t block);
   int64_t outer() const { return at_.outer; }
   int64_t axis() const { return at_.axis; }
   int64_t inner() const { return at_.inner; }
-  /// f(i, scale, zero) for the inner elements i behind (outer o, axis a). Both lists have as many elements as the
-  /// scale's tensor.
+  /// Calls f(i, scale, zero) for the inner elements i at (outer o, axis a). Both lists are as long as the
+  /// scale tensor.
   template <class F>
   void for_line(std::span<const float> scales, std::span<const float> zeros, int64_t o, int64_t a,
                 F&& f) const {
@@ -40,18 +39,18 @@ class ScaleMap {
   int64_t block_ = 1, blocks_ = 1;
 };
 
-/// Any numeric tensor as floats, packed types too: the tensor's own memory, or a copy in scratch memory. Missing: `count`
+/// Any numeric tensor as floats: its own memory or a copy in scratch memory. A missing one gives `count`
 /// zeros.
 std::span<const float> as_floats(const Context& ctx, TensorView tensor, int64_t count = 0);
 
-/// The nearest integer, ties to even. nearbyint() is a call on processors that are sure to be there; adding and taking off a
-/// number whose last bit is worth 1 rounds likewise, in the default rounding mode, which Runs have.
+/// The nearest integer, ties to even. nearbyint() is a library call on baseline processors. Adding and
+/// subtracting a number whose last bit is worth 1 does the same in the default rounding mode, which Runs have.
 inline double round_to_even(double x) {
   constexpr double kUnit = 0x1.8p52;
   return std::abs(x) < 0x1p51 ? (x + kUnit) - kUnit : x;
 }
 
-/// round(x) + zero point, saturated to T. Ties to even, as ONNX asks for.
+/// round(x) + zero point, saturated to T. Ties go to even, as ONNX requires.
 template <class T>
 T quantize(float x, float zero, bool saturate) {
   if constexpr (kIsFloat<T>) {
@@ -70,7 +69,7 @@ T quantize(float x, float zero, bool saturate) {
         return static_cast<double>(T::kHighest);
     }();
     const double rounded = round_to_even(static_cast<double>(x)) + static_cast<double>(zero);
-    // NaN becomes 0 by the comparison order
+    // The order of the comparisons turns NaN into kLow.
     return static_cast<T>(static_cast<int64_t>(rounded >= kHigh ? kHigh : rounded > kLow ? rounded : kLow));
   }
 }

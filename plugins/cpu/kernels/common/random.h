@@ -1,5 +1,5 @@
-// Random numbers. With a seed, every Run draws the same ones: NumPy's for that seed, as ONNX's own reference
-// does. Without one, each Run of each node draws others.
+// Random numbers. With a seed, every Run draws NumPy's numbers for that seed, like ONNX's reference. Without,
+// each Run of each node draws others.
 #pragma once
 
 #include <atomic>
@@ -14,12 +14,12 @@ class RandomStream {
  public:
   explicit RandomStream(uint32_t seed) : engine_(seed) {}
 
-  /// In [0, 1), from 53 random bits.
+  /// Uniform in [0, 1), from 53 random bits.
   double uniform() {
     const uint64_t high = engine_() >> 5, low = engine_() >> 6;
     return static_cast<double>(high * 67108864 + low) / 9007199254740992.0;
   }
-  /// Of mean 0 and deviation 1, by the polar method.
+  /// Normal with mean 0 and deviation 1, by the polar method.
   double normal() {
     if (has_spare_) {
       has_spare_ = false;
@@ -43,7 +43,7 @@ class RandomStream {
   bool has_spare_ = false;
 };
 
-/// The seed of a node: attribute `seed`, or made from the node's output and the number of Runs so far.
+/// Attribute `seed`, or a mix of the output's name and the number of Runs so far.
 class RandomSeed {
  public:
   explicit RandomSeed(const ep::NodeView& n) : given_(n.has_attr("seed")) {

@@ -125,7 +125,7 @@ void RecurrentBase::prepare(PrepareContext& p) const {
     p.set_output(i, batch_first_ ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden});
 }
 
-// The contract leaves open what depends on direction and layout.
+// The contract cannot express what depends on direction and layout.
 void RecurrentBase::check_parameters(PrepareContext& p) const {
   const DimsView x = p.input(0).dims(), w = p.input(1).dims();
   const int64_t directions = both_ ? 2 : 1, hidden = p.input(2).dim(2), batch = batch_first_ ? x[0] : x[1];

@@ -1,6 +1,6 @@
 // What RNN, GRU and LSTM share: attributes, activations, layouts, directions, sequence lengths.
 //
-// Inside, tensors are time-major ([time, batch, ...]) in float or double; a cell computes one step of one
+// Inside, tensors are time-major ([time, batch, ...]) in float or double. A cell computes one step of one
 // direction.
 #pragma once
 
@@ -34,17 +34,17 @@ struct Activation {
   void apply(C* x, int64_t n) const;
 };
 
-/// Sizes of one Run; `gates` is 1, 3 or 4.
+/// Sizes of one Run. `gates` is 1, 3 or 4.
 struct RecurrentSizes {
   int64_t time = 0, batch = 0, input = 0, hidden = 0, gates = 0, directions = 1;
 };
 
-/// Weights and state of one direction, while it runs.
+/// Weights and state of one direction during a Run.
 template <class C>
 struct RecurrentDirection {
   const C* r;         // [gates * hidden, hidden]
-  const C* w_bias;    // [gates * hidden], zeros when there is none
-  const C* r_bias;    // likewise
+  const C* w_bias;    // [gates * hidden], zeros if missing
+  const C* r_bias;    // as w_bias
   const C* peephole;  // [3 * hidden] or NULL
   const Activation* activations;
 };
@@ -58,12 +58,12 @@ class RecurrentBase {
  protected:
   RecurrentSizes sizes(const Context& ctx) const;
 
-  /// Runs all directions. `cell(direction, x_gates, h, c, rows)` replaces h (and c) [rows, hidden] by those
-  /// of the next step; x_gates [rows, gates * hidden] holds X W^T and may be overwritten.
+  /// Runs all directions. `cell(direction, x_gates, h, c, rows)` replaces h (and c), [rows, hidden], by their
+  /// values after the next step. x_gates [rows, gates * hidden] holds X W^T; the cell may overwrite it.
   template <class C, class T, class Cell>
   void run_directions(const Context& ctx, Cell&& cell) const;
 
-  std::vector<Activation> activations_;  // per direction, as many as the defaults
+  std::vector<Activation> activations_;  // per direction, as many as there are defaults
   float clip_ = 0;                       // 0: none
   bool linear_before_reset_ = false, input_forget_ = false;
   int64_t hidden_ = 0;
@@ -75,14 +75,14 @@ class RecurrentBase {
   bool batch_first_ = false, reverse_ = false, both_ = false, has_cell_;
 };
 
-/// x clipped to [-clip, clip]; nothing when clip is 0.
+/// Clips x to [-clip, clip]. Does nothing when clip is 0.
 template <class C>
 void clip_gates(C* x, int64_t n, float clip) {
   if (clip <= 0) return;
   for (int64_t i = 0; i < n; ++i) x[i] = std::clamp<C>(x[i], -static_cast<C>(clip), static_cast<C>(clip));
 }
 
-/// A dense [d0, d1, block] tensor as C, with the two leading dims exchanged when `exchange`.
+/// A dense [d0, d1, block] tensor as C. `exchange` swaps the two leading dims.
 template <class C, class T>
 std::span<C> load_blocks(const Context& ctx, TensorView in, bool exchange) {
   const std::span<C> out = scratch_list<C>(ctx, in.size());
@@ -97,7 +97,7 @@ std::span<C> load_blocks(const Context& ctx, TensorView in, bool exchange) {
   return out;
 }
 
-/// As load_blocks(), to be read only: the tensor's own memory where that is the same.
+/// As load_blocks(), but read-only: the tensor's own memory if its type and layout fit.
 template <class C, class T>
 std::span<const C> view_blocks(const Context& ctx, TensorView in, bool exchange) {
   if constexpr (std::is_same_v<C, T>) {
@@ -131,7 +131,7 @@ void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
   }
   for (const int64_t length : lengths)
     require(length >= 0 && length <= s.time, TENON_INVALID_ARGUMENT, "sequence length ", length,
-            " is outside of ", s.time);
+            " is outside [0, ", s.time, "]");
   const std::span<C> h = load_or_zeros(5, batch_first_, s.directions * state),
                      c = has_cell_ ? load_or_zeros(6, batch_first_, s.directions * state) : std::span<C>(),
                      y = scratch_list<C>(ctx, s.time * s.directions * state),
@@ -148,7 +148,7 @@ void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
             static_cast<size_t>(d) * (activations_.size() / static_cast<size_t>(both_ ? 2 : 1))};
     C* hd = h.data() + d * state;
     C* cd = has_cell_ ? c.data() + d * state : nullptr;
-    // All sequences as long as the input: the whole batch goes in one step; otherwise row by row.
+    // If all sequences are as long as the input, the whole batch goes in one step, else row by row.
     const bool uniform =
         std::all_of(lengths.begin(), lengths.end(), [&](int64_t length) { return length == s.time; });
     for (int64_t b = 0; b < (uniform ? 1 : s.batch); ++b) {
@@ -163,7 +163,7 @@ void RecurrentBase::run_directions(const Context& ctx, Cell&& cell) const {
       }
     }
   }
-  // Y [time, directions, batch, hidden], or [batch, time, directions, hidden] when the batch comes first.
+  // Y is [time, directions, batch, hidden], or [batch, time, directions, hidden] when the batch comes first.
   if (ctx.has_output(0)) {
     T* out = ctx.output(0).template data<T>();
     for (int64_t t = 0; t < s.time; ++t)

@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Appends a dim, joined to the one before where both are one walk.
+// Appends a dim, merged with the previous one if one stride covers both.
 void append(Dims* dims, Dims* strides, int64_t dim, int64_t stride) {
   if (dim == 1) return;
   if (!dims->empty() && strides->back() == stride * dim) {

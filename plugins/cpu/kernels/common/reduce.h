@@ -1,10 +1,10 @@
-// The engine behind the Reduce operators. A kernel is a list of types and an accumulator:
+// The engine of the Reduce operators. A kernel is a list of types and an accumulator:
 //
-//   template <class C>                    // C is the type that arithmetic happens in
+//   template <class C>                    // C is the type of the arithmetic
 //   struct SumOf {
 //     double total = 0;                   // the state before the first element
 //     void add(C x) { total += x; }
-//     C result(int64_t n) const { ... }   // of n elements; n may be 0
+//     C result(int64_t n) const { ... }   // after n elements; n may be 0
 //   };
 //   struct ReduceSumOp { static constexpr auto kTypes = ...; template <class C> using Of = SumOf<C>; };
 //   TENON_REDUCE_KERNELS(ReduceSum, ReduceSumOp, 13)   // the axes are an input from version 13 on
@@ -17,8 +17,7 @@ namespace tenon::cpu {
 inline constexpr auto kReduceTypes = kFloatTypes + TypeList<int32_t, int64_t, uint32_t, uint64_t>();
 inline constexpr auto kReduceOrderTypes = kReduceTypes + TypeList<int8_t, uint8_t, bool>();
 
-/// Where the elements of one output element are: offsets of outputs and of the reduced elements, both as
-/// strided dims. Made in prepare.
+/// Offsets of the outputs and of the reduced elements of each output, both as strided dims. Made in prepare.
 struct ReducePlan {
   Dims kept_dims, kept_strides, reduced_dims, reduced_strides;
   int64_t outputs = 1, reduced = 1;
@@ -28,7 +27,7 @@ struct ReducePlan {
 
 ReducePlan plan_reduce(DimsView dims, std::span<const int> axes);
 
-/// Reads the attributes, finds the axes and calls the loop of the element type.
+/// Reads the attributes and finds the axes.
 class ReduceBase {
  public:
   using Loop = void (*)(const Context& ctx, const ReducePlan& plan);

@@ -13,7 +13,7 @@ using Place = Regex::Place;
 
 constexpr size_t kMostSteps = 100000;
 
-/// From the tree to steps. Every piece ends by going on to the step behind it.
+/// Compiles the tree to steps. The steps of each node end by going on to the next step.
 class Builder {
  public:
   Builder(std::vector<Regex::Step>& steps, std::vector<Set>& sets) : steps_(steps), sets_(sets) {}
@@ -114,7 +114,8 @@ bool Regex::Set::contains(char32_t c) const {
   return found != negated;
 }
 
-/// The steps that wait for the next code point, each once, with where their matches begin: those of the first first.
+/// The steps that wait for the next code point, each once, with the start of its match. Earlier starts come
+/// first.
 struct Regex::States {
   struct Waiting {
     int32_t step;
@@ -123,7 +124,7 @@ struct Regex::States {
   std::vector<Waiting> waiting;
   std::vector<int32_t> stack;
   std::vector<uint8_t> seen;
-  std::optional<size_t> matched;  // the first start of those that end here
+  std::optional<size_t> matched;  // earliest start of the matches that end here
 
   void clear(size_t steps) {
     waiting.clear();
@@ -167,7 +168,7 @@ void Regex::enter(int32_t first, size_t start, Text text, size_t at, States& sta
   }
 }
 
-/// Over the code point at `at`.
+/// Consumes the code point at `at`.
 void Regex::advance(const States& now, Text text, size_t at, States& next) const {
   next.clear(steps_.size());
   for (const States::Waiting& w : now.waiting) {
@@ -197,7 +198,7 @@ std::optional<Regex::Found> Regex::find(Text text, size_t from, CancelPoint<Cont
   now.clear(steps_.size());
   for (size_t at = from; at <= text.size(); ++at) {
     point.pass(static_cast<int64_t>(steps_.size()));
-    if (!best) enter(0, at, text, at, now);  // behind the others: what it shares with them is theirs
+    if (!best) enter(0, at, text, at, now);  // last: earlier matches keep the steps that both reach
     if (now.matched && (!best || *now.matched <= best->begin)) best = Found{*now.matched, at};
     if (best) std::erase_if(now.waiting, [&](const States::Waiting& w) { return w.start > best->begin; });
     if (at == text.size() || (best && now.waiting.empty())) break;

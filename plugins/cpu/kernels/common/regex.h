@@ -1,6 +1,5 @@
-// Regular expressions in RE2's syntax, matched against whole strings or searched for, in time linear in the string. No
-// captures, no \C, and of the Unicode classes only those that the C library knows (\pL, \p{Lu}, \p{Ll}, \pN,
-// \pP, \pZ).
+// Regular expressions in RE2's syntax: whole-string match or search, in time linear in the string. Without
+// captures, \C, and Unicode classes that the C library lacks (it has \pL, \p{Lu}, \p{Ll}, \pN, \pP, \pZ).
 #pragma once
 
 #include <optional>
@@ -17,22 +16,22 @@ class Regex {
   /// Throws an Error that says what is wrong with the pattern.
   explicit Regex(std::string_view pattern);
 
-  /// Whether the pattern matches all of `text`, which is UTF-8. `point`: looked at between code points.
+  /// Whether the pattern matches all of `text`, which is UTF-8. Passes `point` between code points.
   bool matches(std::string_view text, CancelPoint<Context>& point) const;
 
   using Text = std::span<const char32_t>;
   struct Found {
-    size_t begin, end;  // code points of the text
+    size_t begin, end;  // in code points of the text
   };
-  /// The leftmost match that begins at `from` or behind it, of those the longest.
+  /// The leftmost match that begins at `from` or later; of those the longest.
   std::optional<Found> find(Text text, size_t from, CancelPoint<Context>& point) const;
-  /// Whether there is a place at which it matches without taking a code point.
+  /// Whether the pattern can match without consuming a code point.
   bool may_be_empty() const;
 
   struct Range {
     char32_t first, last;
   };
-  /// A set of code points; `fold`: in either case.
+  /// A set of code points. With `fold`, case is ignored.
   struct Set {
     std::vector<Range> ranges;
     bool negated = false, fold = false;
@@ -43,7 +42,7 @@ class Regex {
   struct Step {
     Op op = Op::kMatch;
     Place place = Place::kTextBegin;
-    int32_t next = 0, other = 0;  // kSplit goes to both, kSet's set is `other`
+    int32_t next = 0, other = 0;  // kSplit goes to both; for kSet `other` is the index of its set
   };
 
  private:

@@ -38,7 +38,7 @@ void complement(std::vector<Range>& ranges) {
   ranges = std::move(out);
 }
 
-/// \d, \s, \w and the names of [[:name:]]; empty: no such class.
+/// The ranges of \d, \s, \w and [[:name:]]; empty for an unknown class.
 std::vector<Range> named_class(std::string_view name) {
   if (name == "d" || name == "digit") return {{'0', '9'}};
   if (name == "s") return {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}};
@@ -58,7 +58,7 @@ std::vector<Range> named_class(std::string_view name) {
   return {};
 }
 
-/// A Unicode class by its name, from the tables of the C library; empty: not one of those it has.
+/// The ranges of a Unicode class, from the tables of the C library; empty for an unknown class.
 std::vector<Range> unicode_class(std::string_view name) {
   const char* type = name == "L"                   ? "alpha"
                      : name == "Lu"                ? "upper"
@@ -102,7 +102,7 @@ class Parser {
   bool done() const { return at_ >= text_.size(); }
   char32_t peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : 0; }
   char32_t take() {
-    if (done()) broken("no end");
+    if (done()) fail(TENON_INVALID_ARGUMENT, "the pattern ends too early");
     return text_[at_++];
   }
   bool accept(std::string_view word) {
@@ -148,7 +148,7 @@ class Parser {
         return inner;
       }
       if (times > 0) broken("a repetition of a repetition");
-      accept("?");  // whether it is greedy makes no difference to a match of the whole
+      accept("?");  // lazy or greedy: the match is the same
       auto out = std::make_unique<Node>(Node::Kind::kRepeat);
       out->least = least;
       out->most = most;
@@ -157,7 +157,7 @@ class Parser {
     }
   }
 
-  /// {n}, {n,}, {n,m}; what looks otherwise is no repetition.
+  /// Reads {n}, {n,} or {n,m}. Anything else is not a repetition.
   bool counts(int* least, int* most) {
     const size_t start = at_;
     if (!accept("{")) return false;
@@ -215,7 +215,7 @@ class Parser {
         while (take() != '>') {
         }
       } else if (read_flags()) {
-        return std::make_unique<Node>(Node::Kind::kEmpty);  // (?i): until the end of the group around it
+        return std::make_unique<Node>(Node::Kind::kEmpty);  // (?i): until the group ends
       }
     }
     NodePtr out = choice();
@@ -223,7 +223,7 @@ class Parser {
     flags_ = outer;
     return out;
   }
-  /// Behind "(?"; true when the parenthesis has been closed.
+  /// Reads the flags after "(?". True when the parenthesis was closed.
   bool read_flags() {
     bool value = true;
     for (;;) {
@@ -261,7 +261,7 @@ class Parser {
     return literal(character_escape());
   }
 
-  /// \d and its like, behind the backslash.
+  /// Reads \d and similar classes, after the backslash.
   bool class_escape(std::vector<Range>& out) {
     const char32_t c = peek();
     bool negated = c == 'D' || c == 'S' || c == 'W' || c == 'P';
@@ -326,7 +326,7 @@ class Parser {
                              : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
                                                                   : 16;
       value = value * 16 + digit;
-      if (digit > 15 || value > kLastCodePoint) broken("a broken hexadecimal escape");
+      if (digit > 15 || value > kLastCodePoint) broken("an invalid hexadecimal escape");
     }
     if (braces) ++at_;
     return value;

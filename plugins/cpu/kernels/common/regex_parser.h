@@ -1,4 +1,4 @@
-// The syntax of regular expressions: from a pattern to a tree.
+// Parses regular expressions to a tree.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,11 @@ namespace tenon::cpu {
 
 constexpr char32_t kLastCodePoint = 0x10FFFF;
 
-/// A letter, a digit or an underscore of ASCII.
+/// An ASCII letter, digit or underscore.
 inline bool is_word(char32_t c) {
   return (c < 0x80 && (c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z')));
 }
 
-/// What a pattern is made of.
 struct RegexNode {
   enum class Kind { kEmpty, kSet, kPlace, kSequence, kChoice, kRepeat } kind = Kind::kEmpty;
   Regex::Set set;

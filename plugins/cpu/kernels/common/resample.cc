@@ -41,7 +41,7 @@ void resize_nearest(const Context& ctx, const ResizePlan& plan, T outside) {
       });
 }
 
-/// One axis of floats or doubles, the others stay.
+/// Interpolates one axis in float or double.
 template <class C>
 void interpolate_axis(const Context& ctx, const ResizeTable& table, int64_t outer, int64_t inner, const C* in,
                       C* out, C outside) {
@@ -70,7 +70,7 @@ void interpolate_axis(const Context& ctx, const ResizeTable& table, int64_t oute
   });
 }
 
-/// The same for the innermost axis: no vectors of neighbours, so rows are walked one by one.
+/// The same for the innermost axis, row by row: it has no vectors of neighbours.
 template <class C>
 void interpolate_rows(const Context& ctx, const ResizeTable& table, int64_t rows, const C* in, C* out,
                       C outside) {
@@ -105,7 +105,7 @@ const C* interpolate(const Context& ctx, const ResizePlan& plan, const C* in, C 
   return in;
 }
 
-/// Back to the element type; integers are cut, as ONNX's reference does.
+/// Converts to the element type. Integers are truncated, as in ONNX's reference.
 template <class T, class C>
 T narrow(C x) {
   if constexpr (std::is_integral_v<T>) {
@@ -142,7 +142,7 @@ void resize_smooth(const Context& ctx, const ResizePlan& plan, double outside) {
   }
 }
 
-/// The result and the tables must be of a size that memory can have.
+/// Checks that the result and the tables can fit into memory.
 void require_tables(PrepareContext& p, const ResizeRule& rule, const std::vector<ResizeAxis>& axes,
                     DimsView out) {
   constexpr int64_t kMostElements = int64_t{1} << 48;
@@ -185,8 +185,8 @@ Support ResizeRule::supports(const NodeView& n) {
 double ResizeRule::source(const ResizeAxis& axis, int64_t i) const {
   const auto x = static_cast<double>(i), in = static_cast<double>(axis.in),
              out = static_cast<double>(axis.out);
-  // In float32 when the scale is a number of the model's, whose rounding shows otherwise where a coordinate
-  // ought to be whole.
+  // A scale from the model is used in float32: in double its rounding error would show where a coordinate
+  // should be whole.
   const auto unscale = [&](double at) {
     return axis.exact ? at * in / out : static_cast<double>(static_cast<float>(at) / axis.scale);
   };
@@ -288,7 +288,7 @@ ResizePlan plan_resize(PrepareContext& p, const ResizeRule& rule, const std::vec
   ResizePlan plan;
   for (const ResizeAxis& axis : axes) {
     require(axis.out >= 0 && (axis.in > 0 || axis.out == 0), TENON_INVALID_ARGUMENT, "an axis of ", axis.in,
-            " elements cannot have ", axis.out);
+            " elements cannot be resized to ", axis.out, " elements");
     plan.out.push_back(axis.out);
   }
   if (element_count(plan.out) > 0) require_tables(p, rule, axes, plan.out);

@@ -11,7 +11,7 @@ T combine(T old, T update, Reduction reduction) {
   using C = Compute<T>;
   if constexpr (kIsComplex<T>) {
     require(reduction == Reduction::kAdd || reduction == Reduction::kMul, TENON_UNIMPLEMENTED,
-            "complex numbers have no minimum");
+            "complex numbers cannot be reduced with min or max");
     return reduction == Reduction::kAdd ? old + update : old * update;
   } else if constexpr (std::is_same_v<T, bool>) {
     return reduction == Reduction::kAdd || reduction == Reduction::kMax ? old || update : old && update;
@@ -22,7 +22,7 @@ T combine(T old, T update, Reduction reduction) {
         return static_cast<T>(static_cast<C>(a + b));
       case Reduction::kMul:
         return static_cast<T>(static_cast<C>(a * b));
-      // NaN is kept, whichever side it is on
+      // NaN is kept on either side
       case Reduction::kMin:
         return static_cast<T>(b < a || b != b ? b : a);
       case Reduction::kMax:
@@ -54,13 +54,14 @@ Reduction reduction_from(const std::string& name) {
   if (name == "mul") return Reduction::kMul;
   if (name == "min") return Reduction::kMin;
   if (name == "max") return Reduction::kMax;
-  fail(TENON_INVALID_ARGUMENT, "reduction is '", name, "', possible are none, add, mul, min, max");
+  fail(TENON_INVALID_ARGUMENT, "reduction is '", name, "'; it must be none, add, mul, min or max");
 }
 
 void scatter(const Context& ctx, TensorView data, TensorView updates, DimsView offsets, int64_t block,
              Reduction reduction) {
   if (data.dtype() == TENON_STRING) {
-    require(reduction == Reduction::kNone, TENON_UNIMPLEMENTED, "strings cannot be reduced");
+    require(reduction == Reduction::kNone, TENON_UNIMPLEMENTED,
+            "strings cannot be reduced; reduction must be none");
     return scatter_strings(ctx, data, updates, offsets, block);
   }
   copy_or_view(ctx, 0, 0);

@@ -1,4 +1,4 @@
-// What the Scatter operators share: a copy of the data, then updates at offsets, with a reduction.
+// What the Scatter operators share: copy the data, then apply updates at offsets with a reduction.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace tenon::cpu {
 
 enum class Reduction { kNone, kAdd, kMul, kMin, kMax };
 
-/// "none", "add", "mul", "min", "max"; an Error for anything else.
+/// Accepts "none", "add", "mul", "min" and "max"; throws an Error for anything else.
 Reduction reduction_from(const std::string& name);
 
-/// output = data; then output[offsets[i] + k] = combine(that, updates[i * block + k]) for k < block. In
-/// order, so the last of several updates of one element wins. There are as many updates.
+/// output = data; then combines output[offsets[i] + k] with updates[i * block + k] for k < block, in order:
+/// without a reduction the last update of an element wins. `updates` has offsets.size() * block elements.
 void scatter(const Context& ctx, TensorView data, TensorView updates, DimsView offsets, int64_t block,
              Reduction reduction);
 

@@ -1,4 +1,4 @@
-// Lists that a Run needs for itself. They lie in the host's scratch memory: a Run allocates nothing of its own.
+// Lists for one Run, in the host's scratch memory, so that a Run does not allocate.
 #pragma once
 
 #include <cmath>
@@ -7,13 +7,13 @@
 
 namespace tenon::cpu {
 
-/// `n` elements, uninitialised, until the Run returns.
+/// `n` uninitialised elements, valid until the Run returns.
 template <class T>
 std::span<T> scratch_list(const Context& ctx, int64_t n) {
   return {ctx.scratch<T>(std::max<int64_t>(1, n)), static_cast<size_t>(n)};
 }
 
-/// `n` elements for each worker of a parallel_for, uninitialised.
+/// `n` uninitialised elements for each worker of a parallel_for.
 template <class T>
 class WorkerLists {
  public:
@@ -26,13 +26,13 @@ class WorkerLists {
   }
 
  private:
-  // Workers write to cache lines of their own.
+  // Each worker has its own cache lines.
   static constexpr int64_t kLine = std::max<int64_t>(1, 64 / static_cast<int64_t>(sizeof(T)));
   int64_t n_, step_;
   T* first_ = nullptr;
 };
 
-/// Elements of an int32 or int64 tensor as int64: the tensor's own where it has that type.
+/// The elements of an int32 or int64 tensor; for int64 its own memory.
 inline DimsView int_list(const Context& ctx, TensorView tensor) {
   if (tensor.dtype() == TENON_INT32) {
     const std::span<int64_t> out = scratch_list<int64_t>(ctx, tensor.size());
@@ -44,7 +44,7 @@ inline DimsView int_list(const Context& ctx, TensorView tensor) {
   return tensor.span<int64_t>();
 }
 
-/// The one element of an int32 or int64 tensor; `what` names it in the error.
+/// The single element of an int32 or int64 tensor; throws an Error otherwise. `what` names the value.
 inline int64_t only_int(TensorView tensor, const char* what) {
   require(tensor.size() == 1, TENON_INVALID_ARGUMENT, what, " must be one number");
   if (tensor.dtype() == TENON_INT32) return *tensor.data<int32_t>();
@@ -53,7 +53,7 @@ inline int64_t only_int(TensorView tensor, const char* what) {
   return *tensor.data<int64_t>();
 }
 
-/// The one element of a tensor of any numeric type, which must be a whole number; `what` names it in the error.
+/// The first element of a numeric tensor; throws an Error unless it is a whole number. `what` names it.
 inline int64_t whole_number(TensorView tensor, const char* what) {
   int64_t out = 0;
   dispatch(kNumericTypes, tensor.dtype(), [&]<class T>() {

@@ -1,4 +1,4 @@
-// Tensors out of sequences.
+// Tensors and positions of sequences.
 #pragma once
 
 #include "kernels/common/movement.h"
@@ -6,7 +6,7 @@
 
 namespace tenon::cpu {
 
-/// Gives a tensor, of any type, as output `i` whose shape was set AT_RUN.
+/// Copies a tensor of any type to output `i`, whose shape was set AT_RUN.
 inline void give_tensor(const Context& ctx, int i, TensorView from) {
   if (from.dtype() == TENON_STRING) {
     StringBuilder strings;
@@ -23,8 +23,8 @@ inline std::vector<ValueRef> sequence_elements(const ValueRef& sequence) {
   return out;
 }
 
-/// A position in a sequence: `position` is a tensor of one int32 or int64, counted from the end when
-/// negative. With `end_allowed` the place after the last element is one too.
+/// A position in a sequence: one int32 or int64, from the end when negative. With `end_allowed`, `size` is
+/// valid too. Throws an Error out of range.
 inline int64_t sequence_position(TensorView position, int64_t size, bool end_allowed = false) {
   const int64_t given = only_int(position, "the position"), at = given < 0 ? given + size : given;
   require(at >= 0 && at < size + (end_allowed ? 1 : 0), TENON_OUT_OF_RANGE, "position ", given,

@@ -7,14 +7,14 @@ namespace tenon::cpu {
 
 using namespace tenon::ep;
 
-/// An axis counted from the end when negative, checked against the rank.
+/// Counts a negative axis from the end. Throws an Error outside the rank.
 inline int normalize_axis(int64_t axis, int rank) {
   require(axis >= -rank && axis < rank, TENON_INVALID_ARGUMENT, "axis ", axis, " is out of range for rank ",
           rank);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-/// Sorted, without duplicates.
+/// Sorted. Throws an Error for duplicates.
 inline std::vector<int> normalize_axes(std::span<const int64_t> axes, int rank) {
   std::vector<int> out;
   for (const int64_t axis : axes) out.push_back(normalize_axis(axis, rank));
@@ -24,12 +24,12 @@ inline std::vector<int> normalize_axes(std::span<const int64_t> axes, int rank) 
   return out;
 }
 
-/// For strides: the dims of a tensor without elements have any product, and nobody walks along them.
+/// For strides: without elements the product of the other dims may overflow, but is not used.
 inline int64_t wrapping_product(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
-/// Distances in elements between neighbours of each dim, dense row-major.
+/// Dense row-major strides, in elements.
 inline Dims strides_of(DimsView dims) {
   Dims out(dims.size());
   int64_t step = 1;
@@ -57,7 +57,7 @@ inline Dims broadcast_dims(DimsView a, DimsView b) {
   return out;
 }
 
-/// An odometer over dims; the last one turns fastest.
+/// Counts through indices; the last one moves fastest.
 ///   for (Odometer at(dims); !at.done(); at.next()) use(at.index());
 class Odometer {
  public:
@@ -78,12 +78,12 @@ class Odometer {
   bool done_;
 };
 
-/// In a long loop: looks every now and then whether the Run or the preparation was cancelled.
+/// For long loops: checks now and then for cancellation.
 template <class AnyContext>
 class CancelPoint {
  public:
   explicit CancelPoint(const AnyContext& ctx) : ctx_(ctx) {}
-  /// `steps` elements are done, or about to be.
+  /// Call for every `steps` elements of work.
   void pass(int64_t steps = 1) {
     if ((left_ -= steps) > 0) return;
     left_ = kBetween;
@@ -96,7 +96,7 @@ class CancelPoint {
   int64_t left_ = kBetween;
 };
 
-// How much work is worth a piece of its own, in elements.
+// The smallest piece of work worth a task of its own, in elements.
 inline constexpr int64_t kGrainCheap = 16384;    // a load, an addition, a store
 inline constexpr int64_t kGrainCostly = 2048;    // a call of libm
 inline constexpr int64_t kGrainFlops = 1 << 17;  // multiply-adds of a matrix product or a convolution

@@ -18,7 +18,7 @@ void copy_row(T* out, const T* in, int64_t n, int64_t stride) {
   }
 }
 
-// The two innermost dims exchanged, as a transposition of a matrix: tiles keep both sides in cache.
+// Swaps the two innermost dims like a matrix transposition. Tiles keep both sides in cache.
 template <class T>
 void copy_tile(T* out, const T* in, int64_t rows, int64_t columns, int64_t row_stride,
                int64_t column_stride) {

@@ -5,19 +5,19 @@
 
 namespace tenon::cpu {
 
-/// Dims before, at and after an axis, as three numbers.
+/// Products of the dims before, at and after an axis.
 struct Around {
   int64_t outer = 1, axis = 1, inner = 1;
 };
 Around around(DimsView dims, int64_t axis);
 
-/// How the elements of an output lie in an input. Neighbouring dims are one where the input walks through them
-/// in one stride. Made in prepare, from the output's dims.
+/// The offsets in an input of an output's elements. Merges dims that one stride covers. Made in prepare, from
+/// the output's dims.
 struct StridedWalk {
   StridedWalk() = default;
   StridedWalk(DimsView dims, DimsView strides, int64_t offset = 0);
 
-  /// The offset in the input, from its first element on, of row `row`, where the last `inner` dims are a row.
+  /// Offset in the input, relative to `offset`, of row `row`. A row is the last `inner` dims.
   int64_t row(int64_t row, size_t inner = 1) const {
     int64_t out = 0;
     for (size_t i = dims.size() - inner; i-- > 0; row /= dims[i]) out += row % dims[i] * strides[i];
@@ -25,8 +25,8 @@ struct StridedWalk {
   }
   int64_t size() const { return empty ? 0 : element_count(dims); }
 
-  Dims dims, strides;  // the output's and the input's; at least one
-  int64_t offset = 0;  // in the input, of the first element
+  Dims dims, strides;  // dims of the output, strides of the input; at least one
+  int64_t offset = 0;  // of the first element, in the input
   bool empty = false;
 };
 

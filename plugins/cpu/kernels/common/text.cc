@@ -7,10 +7,10 @@
 namespace tenon::cpu {
 namespace {
 
-// Bytes that are not part of a code point are kept as these, which no code point is.
+// A byte outside of valid code points is stored with this bit, which no code point has.
 constexpr char32_t kStrayByte = 0x40000000;
 
-/// How many bytes the code point has that begins with `lead`; 0: none begins so.
+/// The byte length of the code point that begins with `lead`; 0: no code point begins so.
 int length_of(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xC2 && lead < 0xE0) return 2;

@@ -1,4 +1,4 @@
-// Letters and code points.
+// Code points and upper and lower case.
 #pragma once
 
 #include <string>
@@ -9,15 +9,14 @@
 
 namespace tenon::cpu {
 
-/// Code points of UTF-8; a byte that does not belong stands for itself.
+/// Decodes UTF-8. An invalid byte is kept, and encode_utf8() restores it.
 std::vector<char32_t> decode_utf8(std::string_view text);
 std::string encode_utf8(const std::vector<char32_t>& text);
-/// Whether these are the code points of `text` and it is UTF-8 as the standard has it: no stray bytes, no surrogates,
-/// none written longer than it need be.
+/// Whether `points` come from valid UTF-8 `text`: no stray bytes, surrogates or overlong forms.
 bool is_utf8(std::string_view text, const std::vector<char32_t>& points);
 
 enum class Case { kLower, kUpper };
-/// Letter by letter, after the Unicode tables of the C library and whatever the process's locale is.
+/// Converts by the C library's Unicode tables, independent of the process's locale.
 std::string change_case(std::string_view text, Case to);
 char32_t change_case(char32_t letter, Case to);
 

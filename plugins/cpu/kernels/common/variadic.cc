@@ -6,7 +6,7 @@ VariadicBase::State VariadicBase::prepare(PrepareContext& p) const {
   Dims out(p.input(0).dims().begin(), p.input(0).dims().end());
   for (int i = 1; i < p.input_count(); ++i) out = broadcast_dims(out, p.input(i).dims());
   p.set_output(0, out);
-  // No overwriting: a later pass would read an input that an earlier one has changed.
+  // Overwriting is not allowed: a later pass would read an input that an earlier one has changed.
   State state;
   for (int i = 1; i < std::max(2, p.input_count()); ++i) {
     const DimsView left = i == 1 ? p.input(0).dims() : DimsView(out);
@@ -18,7 +18,7 @@ VariadicBase::State VariadicBase::prepare(PrepareContext& p) const {
 void VariadicBase::run_loop(const Context& ctx, const State& state, const void* op) const {
   auto* y = static_cast<char*>(ctx.output(0).bytes());
   const int64_t size = ctx.output(0).size();
-  if (size == 0) return;  // there may be no memory
+  if (size == 0) return;  // the output may have no memory
   if (ctx.input_count() == 1) {
     std::memcpy(y, ctx.input(0).bytes(), static_cast<size_t>(size * bytes_));
   }

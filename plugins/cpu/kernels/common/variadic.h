@@ -1,14 +1,12 @@
-// The engine of operators that fold any number of inputs into one: Sum, Max, Min, Mean. The functor is that
-// of a binary kernel; with `template <class T> T finish(T) const` every element of the result goes through
-// that at the end.
+// The engine of operators that fold inputs into one: Sum, Max, Min, Mean. The functor is that of a binary
+// kernel. Its optional `template <class T> T finish(T) const` is applied to the result at the end.
 #pragma once
 
 #include "kernels/common/elementwise.h"
 
 namespace tenon::cpu {
 
-/// One broadcast per input after the first: of what is there so far, which has the output's shape, and that
-/// input.
+/// For each input after the first: its broadcast with the partial result, which has the output's shape.
 using VariadicState = std::vector<Broadcast<2>>;
 
 template <class Op, class T>
@@ -43,7 +41,7 @@ class VariadicBase {
 
   BinaryLoop loop_ = nullptr;
   UnaryLoop finish_ = nullptr;  // in place; may be NULL
-  int64_t bytes_ = 0;           // of an element
+  int64_t bytes_ = 0;           // per element
 };
 
 template <class Op>

@@ -13,12 +13,12 @@ struct WindowDim {
   int64_t reach() const { return (kernel - 1) * dilation + 1; }
   /// Where the window of output position `o` begins in the input; negative in the padding.
   int64_t start(int64_t o) const { return o * stride - pad_begin; }
-  /// The kernel positions [first, last) that fall inside the input at output position `o`.
+  /// The kernel positions [first_tap(o), last_tap(o)) that fall inside the input at output position `o`.
   int64_t first_tap(int64_t o) const {
     return start(o) >= 0 ? 0 : std::min(kernel, ceil_div(-start(o), dilation));
   }
   int64_t last_tap(int64_t o) const { return taps_before(o, in); }
-  /// How many kernel positions fall inside the padded input.
+  /// Number of kernel positions inside the padded input.
   int64_t covered_taps(int64_t o) const { return taps_before(o, in + pad_end); }
 
  private:
@@ -38,14 +38,14 @@ class WindowAttributes {
         auto_pad(n.attr_s("auto_pad", "NOTSET")),
         ceil_mode(n.attr_i("ceil_mode", 0) != 0) {}
 
-  /// One entry per dim of `input`. `taps` is the kernel's shape, from the weights or from the attribute; where both
-  /// are given they agree. `may_be_empty`: a kernel that is too long by one stride gives no windows, as ONNX's
-  /// formula for pools says, and is no error. No product or sum of what is returned overflows.
+  /// Returns one entry per dim of `input`; no product or sum of its numbers overflows. `taps` is the kernel's
+  /// shape; throws an Error if attribute kernel_shape differs. With `may_be_empty`, a kernel too long by one
+  /// stride gives no windows instead of an Error, as ONNX's formula for pools says.
   std::vector<WindowDim> resolve(DimsView input, DimsView taps, bool may_be_empty = false) const {
     const size_t n = input.size();
     require(taps.size() == n, TENON_INVALID_ARGUMENT, "kernel shape ", taps, " for ", n, " spatial dims");
     require(kernel.empty() || std::equal(kernel.begin(), kernel.end(), taps.begin(), taps.end()),
-            TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, " where the weights have ", taps);
+            TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, ", but the weights have ", taps);
     const auto fits = [n](const Dims& list, size_t each) { return list.empty() || list.size() == n * each; };
     require(fits(strides, 1) && fits(dilations, 1) && fits(pads, 2), TENON_INVALID_ARGUMENT,
             "strides, dilations or pads do not match ", n, " spatial dims");
@@ -85,13 +85,13 @@ class WindowAttributes {
     const int64_t padded =
         checked_add(checked_add(w.in, w.pad_begin, "the padded input"), w.pad_end, "the padded input");
     const int64_t span = padded - reach;
-    // With ceil_mode a window may hang over the end by less than a stride.
+    // With ceil_mode a window may exceed the end by less than a stride.
     require(span >= 0 || w.in == 0 || (ceil_mode && span > -w.stride) || (may_be_empty && span == -w.stride),
-            TENON_INVALID_ARGUMENT, "the kernel reaches over ", reach, " elements but the padded input has ",
+            TENON_INVALID_ARGUMENT, "the kernel spans ", reach, " elements, but the padded input has only ",
             padded);
     w.out = (ceil_mode ? ceil_div(span, w.stride) : -ceil_div(-span, w.stride)) + 1;
     // A window must begin inside the input or its leading padding.
-    const int64_t last = checked_mul(std::max<int64_t>(w.out, 1) - 1, w.stride, "the last window's place");
+    const int64_t last = checked_mul(std::max<int64_t>(w.out, 1) - 1, w.stride, "the last window's position");
     checked_add(last, reach, "the last window's end");
     if (ceil_mode && w.out > 0 && last >= w.in + w.pad_begin) --w.out;
     w.out = std::max<int64_t>(w.out, 0);

@@ -7,15 +7,15 @@ namespace {
 
 constexpr TypeList<float, Float16, BFloat16> kTypes;
 
-/// One signature. `room` is how many keys the cache holds, of which `total` may be used in this call.
+/// The cache has `room` keys; this call may use `total` of them.
 struct GroupQueryState {
   AttentionShape shape;
   int64_t past = 0, room = 0, total = 0, row = 0;  // row: elements of one position of the query input
-  bool packed = false;                             // K and V are inside the query input
+  bool packed = false;                             // the query input also holds K and V
 };
 
-// Attention over a cache, causal unless the node says otherwise. Each sequence has its own length, the number of keys it may see after this
-// call; new keys go behind those that were there.
+// Attention over a cache, causal unless the node says otherwise. Each sequence has its own length: its past
+// keys, then the new ones.
 class GroupQueryAttention {
  public:
   using State = GroupQueryState;
@@ -37,16 +37,16 @@ class GroupQueryAttention {
         .attr_is("v_quant_type", {"NONE"})
         .attr_is("qk_output", {0})
         .that(!n.has_attr("kv_cache_bit_width") || n.attr_i("kv_cache_bit_width") == 0,
-              TENON_REJECT_ATTRIBUTE, "a cache in fewer bits (kv_cache_bit_width) is not supported")
+              TENON_REJECT_ATTRIBUTE, "a quantised cache (kv_cache_bit_width) is not supported")
         .that(n.attr_i("causal", 1) == 1 || n.attr_i("local_window_size", -1) == -1, TENON_REJECT_ATTRIBUTE,
               "a local window needs causal attention")
         .that(!n.has_input(14) && !n.has_input(15), TENON_REJECT_OTHER,
               "normalised queries and keys (q_norm_weight, k_norm_weight, qk_norm_epsilon) are not supported")
         .that(!n.has_input(12) && !n.has_input(13), TENON_REJECT_OTHER,
-              "a cache in fewer bits (k_scale, v_scale) is not supported")
+              "a quantised cache (k_scale, v_scale) is not supported")
         .that(!n.has_output(3), TENON_REJECT_OTHER, "output_qk is not supported")
         .that(n.has_input(1) == n.has_input(2) && n.has_input(3) == n.has_input(4), TENON_REJECT_OTHER,
-              "keys and values belong together");
+              "keys and values must be given together");
   }
 
   explicit GroupQueryAttention(const NodeView& n)
@@ -61,7 +61,8 @@ class GroupQueryAttention {
         cap_(n.attr_f("softcap", 0.0f)) {
     constexpr int64_t kMost = int64_t{1} << 30;
     require(heads_ > 0 && heads_ < kMost && kv_heads_ > 0 && heads_ % kv_heads_ == 0, TENON_INVALID_ARGUMENT,
-            heads_, " heads over ", kv_heads_);
+            "num_heads is ", heads_, " and kv_num_heads ", kv_heads_,
+            "; num_heads must be a positive multiple of kv_num_heads");
   }
 
   State prepare(PrepareContext& p) const {
@@ -99,11 +100,10 @@ class GroupQueryAttention {
   }
 
  private:
-  /// The place of the first new key of a sequence.
+  /// The position of the first new key of a sequence.
   static int64_t begin_of(const Context& ctx, const State& s, int64_t batch) {
     const int64_t length = int64_t{ctx.input(5).data<int32_t>()[batch]} + 1;
-    if (s.total ==
-        s.shape.queries) {  // a prompt: all keys are new, and a short sequence has padding behind it
+    if (s.total == s.shape.queries) {  // a prompt: all keys are new, and a short sequence ends with padding
       require(length >= 1 && length <= s.total, TENON_OUT_OF_RANGE, "sequence ", batch, " has ", length,
               " keys of ", s.total);
       return 0;
@@ -115,7 +115,7 @@ class GroupQueryAttention {
     return length - s.shape.queries;
   }
 
-  /// Scores of each head's sink: input 11, or 0 for a smooth softmax; null without sinks.
+  /// The score of each head's sink: input 11, or 0 for smooth softmax. Null without sinks.
   const float* make_sinks(const Context& ctx) const {
     const TensorView given = ctx.input(11);
     if (!smooth_ && !given.present()) return nullptr;
@@ -182,7 +182,7 @@ class GroupQueryAttention {
     });
   }
 
-  /// The cache with the new keys (or values) in it, as output `output` and as floats.
+  /// The cache with the new keys (or values): as output `output`, and as floats.
   template <class T>
   Heads<const float> keys(const Context& ctx, const State& s, const Heads<const T>& fresh, int output,
                           bool turned) const {
@@ -197,7 +197,7 @@ class GroupQueryAttention {
                        for (int64_t p = begin; p < end; ++p) {
                          const int64_t b = p / a.kv_heads, h = p % a.kv_heads, first = begin_of(ctx, s, b);
                          T* to = present + p * plane;
-                         // What the cache holds behind this sequence's end is not its own.
+                         // Copies only this sequence's keys: after its end the cache may hold other data.
                          if (past != nullptr) std::copy_n(past + p * s.past * a.size, first * a.size, to);
                          std::fill(to + (first + a.queries) * a.size, to + plane, T{});
                          for (int64_t i = 0; i < a.queries; ++i) {
@@ -230,8 +230,8 @@ class GroupQueryAttention {
     const int64_t half = cosines.dim(1);
     const int64_t place = ctx.has_input(9) ? ctx.input(9).data<int64_t>()[batch * s.shape.queries + i]
                                            : begin_of(ctx, s, batch) + i;
-    require(place >= 0 && place < cosines.dim(0), TENON_OUT_OF_RANGE, "position ", place, " of ",
-            cosines.dim(0));
+    require(place >= 0 && place < cosines.dim(0), TENON_OUT_OF_RANGE, "position ", place, " is outside [0, ",
+            cosines.dim(0), ")");
     const int64_t step = interleaved_ ? 2 : 1, gap = interleaved_ ? 1 : half;
     dispatch(kTypes, cosines.dtype(), [&]<class T>() {
       const T *c = cosines.data<T>() + place * half, *n = sines.data<T>() + place * half;
@@ -244,7 +244,7 @@ class GroupQueryAttention {
     });
   }
 
-  /// [batch or 1, heads or 1, queries, keys].
+  /// `bias` is [batch or 1, heads or 1, queries, keys].
   static void add_bias(TensorView bias, int64_t b, int64_t h, int64_t i, int64_t begin, int64_t end,
                        float* row) {
     const int64_t at =

@@ -5,8 +5,8 @@
 namespace tenon::cpu {
 namespace {
 
-/// Gauss and Jordan, with the largest element of the column as pivot. Destroys `a`; what has no inverse gives infinities
-/// and NaN.
+/// Gauss-Jordan elimination, with the largest element of the column as pivot. Overwrites `a`. A singular
+/// matrix gives infinities and NaN.
 void invert(std::span<double> a, std::span<double> out, int64_t n) {
   const auto row = [n](std::span<double> of, int64_t r) {
     return of.subspan(static_cast<size_t>(r * n), static_cast<size_t>(n));
@@ -37,7 +37,7 @@ void invert(std::span<double> a, std::span<double> out, int64_t n) {
   }
 }
 
-// The inverse of each matrix of a batch, taken in double.
+// The inverse of each matrix of a batch, computed in double.
 struct Inverse {
   static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, kFloatTypes); }
   void prepare(PrepareContext& p) const { p.set_output(0, p.input(0).dims()); }

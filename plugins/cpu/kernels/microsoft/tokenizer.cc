@@ -11,14 +11,14 @@ using Tokens = std::vector<Points>;
 
 std::vector<std::string> separators_of(const NodeView& n) { return n.attr_strings("separators"); }
 
-/// Each code point by itself is asked for by a single empty separator, or by the expression ".".
+/// A single empty separator, or the expression ".", makes each code point a token.
 bool by_characters(const NodeView& n) {
   const std::vector<std::string> separators = separators_of(n);
   return (separators.size() == 1 && separators[0].empty()) || n.attr_s("tokenexp", "") == ".";
 }
 
-// The tokens of each string, between separators or by an expression, filled up behind the longest list; with marks
-// around them if asked for.
+// The tokens of each string, cut at separators or matched by an expression, padded to the longest list;
+// `mark` puts marks around them.
 class Tokenizer {
  public:
   static Support supports(const NodeView& n) {
@@ -30,7 +30,7 @@ class Tokenizer {
               "give either attribute separators or attribute tokenexp, neither empty")
         .that(least > 0, TENON_REJECT_ATTRIBUTE, "attribute mincharnum is ", least, ", it must be positive")
         .that(least == 1 || !by_characters(n), TENON_REJECT_ATTRIBUTE, "attribute mincharnum is ", least,
-              ", and tokens are to be single characters: make it 1");
+              ", but tokens are single characters: set it to 1");
   }
 
   explicit Tokenizer(const NodeView& n)
@@ -44,7 +44,7 @@ class Tokenizer {
     for (const std::string& separator : separators_of(n)) {
       separators_.emplace_back(separator);
       require(!separators_.back().may_be_empty(), TENON_INVALID_ARGUMENT, "separator '", separator,
-              "' matches between characters too; write one that takes a character at least (x+, not x*)");
+              "' also matches the empty string; write one that matches at least one character (x+, not x*)");
     }
   }
 
@@ -54,7 +54,7 @@ class Tokenizer {
     const TensorView in = ctx.input(0);
     Dims dims(in.dims().begin(), in.dims().end());
     StringBuilder out;
-    if (in.size() == 0) {  // [0] stays so, [N, 0] and [0, C] become [N, 0] and [0, 0]
+    if (in.size() == 0) {  // shape [0] stays, [N, 0] and [0, C] become [N, 0] and [0, 0]
       dims.back() = 0;
       return ctx.set_strings(0, dims, out);
     }
@@ -97,7 +97,7 @@ class Tokenizer {
     return out;
   }
 
-  /// What is too short is no token; the search goes on one code point behind its begin.
+  /// Skips matches that are too short, and continues one code point after their begin.
   Tokens matches(Points text, CancelPoint<Context>& point) const {
     Tokens out;
     for (size_t at = 0; const auto found = expression_->find(text, at, point);) {
@@ -108,7 +108,7 @@ class Tokenizer {
     return out;
   }
 
-  /// Each separator cuts what those before it have left.
+  /// Each separator cuts the parts that the previous ones have left.
   Tokens between_separators(Points text, CancelPoint<Context>& point) const {
     Tokens parts = {text};
     for (const Regex& separator : separators_) {

@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Columns of the last axis; a vector gives one row.
+// Selects columns of the last axis; a vector gives one row.
 struct ArrayFeatureExtractor {
   static Support supports(const NodeView& n) { return Check(n).input(1, TypeList<int64_t>()); }
 

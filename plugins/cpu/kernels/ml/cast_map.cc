@@ -16,12 +16,11 @@ float number_from(std::string_view text) {
   float out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   require(error == std::errc() && end == text.data() + text.size(), TENON_INVALID_ARGUMENT, "'", text,
-          "' is no number");
+          "' is not a number");
   return out;
 }
 
-// The values of a map from integers, sorted by key: as many as there are (DENSE), or each at the index that
-// its key is (SPARSE). One row.
+// The values of a map from integers, as one row: sorted by key (DENSE), or each at index key (SPARSE).
 class CastMap {
  public:
   static Support supports(const NodeView& n) {
@@ -40,7 +39,7 @@ class CastMap {
     constexpr int64_t kMost = int64_t{1} << 40;
     require(size_ < kMost, TENON_RESOURCE_EXHAUSTED, "max_map is ", size_);
     p.set_output(0, Dims{1, size_});
-    p.require_memory(static_cast<uint64_t>(size_) * sizeof(int64_t), "the places of entries");
+    p.require_memory(static_cast<uint64_t>(size_) * sizeof(int64_t), "the indices of the entries");
   }
 
   void run(const Context& ctx) const {
@@ -63,7 +62,7 @@ class CastMap {
   }
 
  private:
-  /// The entry of the map for each element of the output, or -1.
+  /// The map entry for each element of the output; -1: none.
   std::vector<int64_t> place_entries(const MapEntries& map) const {
     require(map.size() == 0 || map.keys().dtype() == TENON_INT64, TENON_INVALID_ARGUMENT,
             "the map's keys must be int64");
@@ -90,7 +89,7 @@ class CastMap {
     return number_text(map.value<float>(i));
   }
   static int64_t whole(float x) {
-    require(std::fabs(x) < 9.2e18f, TENON_OUT_OF_RANGE, x, " is no int64");
+    require(std::fabs(x) < 9.2e18f, TENON_OUT_OF_RANGE, x, " does not fit into int64");
     return static_cast<int64_t>(x);
   }
   static float number(const MapEntries& map, int64_t i) {

@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// The values of a map in the order of a vocabulary, [1, size of the vocabulary]; zero where the map has no
+// The values of a map in the order of a vocabulary: [1, size of the vocabulary], zero where the map has no
 // entry.
 class DictVectorizer {
  public:
@@ -13,7 +13,8 @@ class DictVectorizer {
   explicit DictVectorizer(const NodeView& n) {
     const std::vector<std::string> strings = n.attr_strings("string_vocabulary");
     const std::vector<int64_t> ints = n.attr_ints("int64_vocabulary");
-    require(strings.empty() != ints.empty(), TENON_INVALID_ARGUMENT, "there must be one vocabulary");
+    require(strings.empty() != ints.empty(), TENON_INVALID_ARGUMENT,
+            "give either string_vocabulary or int64_vocabulary");
     size_ = static_cast<int64_t>(std::max(strings.size(), ints.size()));
     by_string_ = !strings.empty();
     strings_ = StringIndex(strings);
@@ -41,7 +42,7 @@ class DictVectorizer {
   }
 
  private:
-  /// The entry of the map for each word of the vocabulary, or -1.
+  /// The map entry for each word of the vocabulary; -1: none.
   std::vector<int64_t> find_entries(const MapEntries& map) const {
     std::vector<int64_t> entries(static_cast<size_t>(size_), -1);
     const TensorView keys = map.keys();

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Inputs side by side, each cut or filled with zeros to the width that `inputdimensions` gives it.
+// Concatenates the columns of the inputs, each cut or zero-padded to its width in `inputdimensions`.
 class FeatureVectorizer {
  public:
   static constexpr int64_t kMostColumns = int64_t{1} << 40;
@@ -12,7 +12,8 @@ class FeatureVectorizer {
     require(widths_.empty() || static_cast<int>(widths_.size()) == n.input_count(), TENON_INVALID_ARGUMENT,
             widths_.size(), " inputdimensions for ", n.input_count(), " inputs");
     for (const int64_t width : widths_)
-      require(width >= 0 && width < kMostColumns, TENON_INVALID_ARGUMENT, "inputdimensions has ", width);
+      require(width >= 0 && width < kMostColumns, TENON_INVALID_ARGUMENT, "inputdimensions contains ", width,
+              ", which is out of range");
   }
 
   void prepare(PrepareContext& p) const {

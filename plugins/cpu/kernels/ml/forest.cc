@@ -7,7 +7,7 @@
 namespace tenon::cpu {
 namespace {
 
-using NodeName = std::pair<int64_t, int64_t>;  // tree, id
+using NodeName = std::pair<int64_t, int64_t>;  // (tree, id)
 
 TreeMode mode_named(const std::string& name) {
   static constexpr std::string_view kNames[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
@@ -17,12 +17,12 @@ TreeMode mode_named(const std::string& name) {
   fail(TENON_INVALID_ARGUMENT, "node mode '", name, "' is unknown");
 }
 
-/// The nodes_* attributes and what turns names into indices.
+/// The nodes_* attributes, and the index of each named node.
 struct NamedNodes {
   std::vector<int64_t> trees, ids, features, on_true, on_false, missing;
   std::vector<double> values;
   std::vector<std::string> modes;
-  std::map<NodeName, int32_t> places;  // a node, or ~leaf
+  std::map<NodeName, int32_t> places;  // node index, or ~leaf
 
   explicit NamedNodes(const NodeView& n)
       : trees(n.attr_ints("nodes_treeids")),
@@ -40,8 +40,8 @@ struct NamedNodes {
     int32_t nodes = 0, leaves = 0;
     for (size_t i = 0; i < count; ++i) {
       const int32_t place = is_leaf(i) ? ~leaves++ : nodes++;
-      require(places.emplace(NodeName(trees[i], ids[i]), place).second, TENON_INVALID_ARGUMENT, "node ",
-              ids[i], " of tree ", trees[i], " is there twice");
+      require(places.emplace(NodeName(trees[i], ids[i]), place).second, TENON_INVALID_ARGUMENT, "tree ",
+              trees[i], " has node ", ids[i], " twice");
     }
   }
   bool is_leaf(size_t i) const { return modes[i] == "LEAF"; }
@@ -63,7 +63,7 @@ TreeNode make_node(const NamedNodes& named, size_t i) {
   return node;
 }
 
-/// The first node of each tree that is no child.
+/// The first node of each tree that is not a child.
 std::vector<int32_t> find_roots(const NamedNodes& named) {
   std::map<NodeName, bool> is_child;
   for (size_t i = 0; i < named.modes.size(); ++i) {
@@ -90,7 +90,7 @@ void read_votes(const NodeView& n, const std::string& prefix, const NamedNodes& 
           TENON_INVALID_ARGUMENT, "the ", prefix, "_* attributes differ in length");
   for (size_t i = 0; i < trees.size(); ++i) {
     const int32_t place = named.place(trees[i], ids[i]);
-    if (place >= 0) continue;  // a vote of a node that is no leaf never counts
+    if (place >= 0) continue;  // votes of inner nodes do not count
     require(targets[i] >= 0 && targets[i] < forest.targets, TENON_INVALID_ARGUMENT, prefix, " ", targets[i],
             " is out of range");
     leaves[static_cast<size_t>(~place)].push_back({static_cast<int32_t>(targets[i]), weights[i]});
@@ -150,7 +150,7 @@ void Forest::check() {
     return at >= 0 ? static_cast<size_t>(at) < nodes.size()
                    : static_cast<size_t>(~at) + 1 < leaf_begins.size();
   };
-  require(targets > 0, TENON_INVALID_ARGUMENT, "the trees vote for nothing");
+  require(targets > 0, TENON_INVALID_ARGUMENT, "the trees have no targets or classes");
   for (const int32_t root : roots) require(valid(root), TENON_INVALID_ARGUMENT, "a root is out of range");
   for (const TreeNode& node : nodes) {
     require(valid(node.on_true) && valid(node.on_false), TENON_INVALID_ARGUMENT, "a branch is out of range");
@@ -158,8 +158,7 @@ void Forest::check() {
   }
   const auto as_first = [&](const TreeNode& node) { return node.mode == nodes.front().mode; };
   if (!nodes.empty() && std::all_of(nodes.begin(), nodes.end(), as_first)) only_mode_ = nodes.front().mode;
-  // Circles: depth first, a node that is met again while it is being visited. From every node, because a circle
-  // has no root.
+  // Finds cycles by depth-first search, from every node: a cycle need not be reachable from a root.
   enum : uint8_t { kNew, kOpen, kDone };
   std::vector<uint8_t> state(nodes.size(), kNew);
   std::vector<int32_t> stack;
@@ -181,7 +180,7 @@ void Forest::check() {
       for (const int32_t child :
            {nodes[static_cast<size_t>(at)].on_true, nodes[static_cast<size_t>(at)].on_false}) {
         if (child < 0) continue;
-        require(state[static_cast<size_t>(child)] != kOpen, TENON_INVALID_ARGUMENT, "a tree has a circle");
+        require(state[static_cast<size_t>(child)] != kOpen, TENON_INVALID_ARGUMENT, "a tree has a cycle");
         if (state[static_cast<size_t>(child)] == kNew) stack.push_back(child);
       }
     }

@@ -1,5 +1,5 @@
-// Ensembles of decision trees, laid out for walking. The three operators differ in how they name the nodes
-// and in what they do with the scores.
+// Ensembles of decision trees, laid out for fast walks. The three operators differ in how they name nodes and
+// use the scores.
 #pragma once
 
 #include "kernels/common/scratch.h"
@@ -7,17 +7,17 @@
 
 namespace tenon::cpu {
 
-/// TreeEnsemble-5's numbers.
+/// The numbers of TreeEnsemble-5.
 enum class TreeMode : uint8_t { kLessEqual, kLess, kGreaterEqual, kGreater, kEqual, kNotEqual, kMember };
 enum class TreeAggregate { kAverage, kSum, kMin, kMax };
 
 struct TreeNode {
-  double value = 0;  // kMember: unused
+  double value = 0;  // unused by kMember
   int32_t feature = 0;
-  int32_t on_true = 0, on_false = 0;  // a node, or ~leaf
+  int32_t on_true = 0, on_false = 0;  // node index, or ~leaf
   TreeMode mode = TreeMode::kLessEqual;
   bool missing_is_true = false;
-  int32_t members = 0;  // kMember: index of its set
+  int32_t members = 0;  // for kMember: index of its set
 };
 
 struct TreeVote {
@@ -26,23 +26,23 @@ struct TreeVote {
 };
 
 struct Forest {
-  std::vector<int32_t> roots;  // a node, or ~leaf
+  std::vector<int32_t> roots;  // node index, or ~leaf
   std::vector<TreeNode> nodes;
-  std::vector<TreeVote> votes;                   // leaf by leaf
+  std::vector<TreeVote> votes;                   // grouped by leaf
   std::vector<int32_t> leaf_begins;              // into votes; one more than there are leaves
   std::vector<std::vector<double>> member_sets;  // each sorted
   int64_t targets = 1;
-  int32_t features = 0;  // columns that are looked at
+  int32_t features = 0;  // columns that the trees use
 
-  /// Lays the votes out, one list per leaf.
+  /// Stores the votes, one list per leaf.
   void set_leaves(const std::vector<std::vector<TreeVote>>& leaves);
-  /// Every index is within bounds and no walk ends in a circle; counts the features and sees which tests there are. Models are
-  /// untrusted.
+  /// Throws an Error for an invalid index or a cycle, because models are untrusted. Also sets `features` and
+  /// the common mode.
   void check();
 
   template <class T>
   std::span<const TreeVote> walk(int32_t at, const T* row) const {
-    const TreeNode* all = nodes.data();  // check() has seen every index
+    const TreeNode* all = nodes.data();  // check() has checked every index
     const auto descend = [&](auto&& is_true) {
       while (at >= 0) {
         const TreeNode& node = all[at];
@@ -88,23 +88,23 @@ struct Forest {
     return x == x && std::binary_search(set.begin(), set.end(), x);
   }
 
-  TreeMode only_mode_ = TreeMode::kMember;  // set by check(): that of all nodes, kMember when they differ
+  TreeMode only_mode_ = TreeMode::kMember;  // set by check(): the common mode; kMember: they differ
 };
 
-/// The forest of TreeEnsembleClassifier ("class") or TreeEnsembleRegressor ("target"): nodes named by tree
-/// and id, votes as lists beside them.
+/// The checked forest of TreeEnsembleClassifier ("class") or TreeEnsembleRegressor ("target"). Nodes are
+/// named by tree and id; votes are separate lists.
 Forest read_forest(const NodeView& n, const std::string& vote_prefix);
 
-/// Attribute `n_targets`, or one more than the highest of the targets that are voted for.
+/// Attribute `n_targets`, or the highest target voted for plus one.
 int64_t tree_targets(const NodeView& n, const std::vector<int64_t>& ids);
 
-/// A column, checked to be one.
+/// Throws an Error unless `feature` is a valid column index.
 int32_t tree_feature(int64_t feature);
 
-/// A list of floats, or the tensor of the attribute with "_as_tensor" behind its name.
+/// The attribute with "_as_tensor" appended, or else the list of floats.
 std::vector<double> floats_or_tensor(const NodeView& n, const std::string& attribute);
 
-/// Scores of one row while trees are added.
+/// Scores of one row while votes are added.
 struct TreeScores {
   std::span<double> sums;
   std::span<uint8_t> voted;  // whether a target got any vote
@@ -123,11 +123,11 @@ struct TreeScores {
   }
 };
 
-/// In prepare: the rows that score_rows() will see have the columns that are looked at.
+/// In prepare: throws an Error unless the input has all columns that the trees use.
 inline Rows tree_rows(const PrepareContext& p, const Forest& forest) {
   const Rows x = rows_of(p.input(0).dims());
-  require(forest.features <= x.columns, TENON_INVALID_ARGUMENT, "the trees look at feature ",
-          forest.features - 1, ", the input has ", x.columns, " columns");
+  require(forest.features <= x.columns, TENON_INVALID_ARGUMENT, "the trees use feature ", forest.features - 1,
+          ", but the input has ", x.columns, " columns");
   return x;
 }
 
@@ -138,7 +138,7 @@ void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregat
   const T* data = ctx.input(0).data<T>();
   const auto trees = static_cast<int64_t>(forest.roots.size());
   const int32_t* roots = forest.roots.data();
-  constexpr int64_t kBlock = 32;  // rows that cross a tree while it is in the cache
+  constexpr int64_t kBlock = 32;  // rows that pass a tree while it is in the cache
   constexpr int64_t kTreesPerCheck = 16;
   const WorkerLists<double> all_sums(ctx, kBlock * forest.targets);
   const WorkerLists<uint8_t> all_voted(ctx, kBlock * forest.targets);

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Replaces one value (which may be NaN) by another, the same for all or one per feature.
+// Replaces one value (possibly NaN) by another, for all features or one per feature.
 class Imputer {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr TypeList<int64_t, float, int32_t, int16_t, double> kNumbers;
 
-/// Strings or numbers, from one of the attributes "<name>_strings", "_int64s", "_floats", "_tensor".
+/// Strings or numbers from one of the attributes "<name>_strings", "_int64s", "_floats", "_tensor".
 struct LabelList {
   std::vector<std::string> strings;
   std::vector<int64_t> ints;
@@ -43,7 +43,7 @@ struct LabelList {
   }
 };
 
-/// What all versions do: a place in the list of keys, and the value there.
+/// What all versions share: finds the key and gives its value.
 class LabelMap {
  public:
   void prepare(PrepareContext& p) const { p.set_output(0, p.input(0).dims()); }
@@ -63,7 +63,7 @@ class LabelMap {
   }
 
  protected:
-  /// The default is the last value, behind those that have a key.
+  /// `values` has one value per key, and then the default.
   void build(const LabelList& keys, LabelList values) {
     require(keys.size() + 1 == values.size(), TENON_INVALID_ARGUMENT, keys.size(), " keys and ",
             values.size() - 1, " values");
@@ -98,12 +98,13 @@ class LabelEncoder : public LabelMap {
     const LabelList keys(n, "keys");
     LabelList values(n, "values");
     for (const LabelList* list : {&keys, static_cast<const LabelList*>(&values)})
-      require(list->kinds() == 1, TENON_INVALID_ARGUMENT, "keys and values must be one list each");
+      require(list->kinds() == 1, TENON_INVALID_ARGUMENT,
+              "there must be one list of keys and one list of values");
     require(keys.size() > 0 && keys.size() == values.size(), TENON_INVALID_ARGUMENT, keys.size(),
             " keys and ", values.size(), " values");
     const bool by_string = n.input(0).dtype() == TENON_STRING;
     require(by_string == !keys.strings.empty(), TENON_INVALID_ARGUMENT, "the keys are ",
-            by_string ? "numbers and the input has strings" : "strings and the input has numbers");
+            by_string ? "numbers, but the input has strings" : "strings, but the input has numbers");
     const TensorView otherwise = n.attr_tensor("default_tensor");
     require(!otherwise.present() || otherwise.size() == 1, TENON_INVALID_ARGUMENT, "default_tensor has ",
             otherwise.size(), " elements");
@@ -119,7 +120,7 @@ class LabelEncoder : public LabelMap {
   }
 };
 
-// LabelEncoder-1: from a string to its index in the list of classes, or back.
+// LabelEncoder-1 maps strings to their index in the list of classes, or back.
 class LabelEncoder1 : public LabelMap {
  public:
   explicit LabelEncoder1(const NodeView& n) {

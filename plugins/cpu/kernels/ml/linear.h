@@ -1,4 +1,4 @@
-// Linear models: scores of rows of numbers.
+// Linear models over rows of numbers.
 #pragma once
 
 #include "kernels/common/gemm.h"
@@ -7,14 +7,14 @@
 
 namespace tenon::cpu {
 
-/// In prepare: `outputs` rows of coefficients have one for each feature.
+/// In prepare: throws an Error unless there are `outputs` rows with one coefficient per feature.
 inline void require_coefficients(const Rows& x, const std::vector<float>& coefficients, int64_t outputs) {
   const auto given = static_cast<int64_t>(coefficients.size());
   require(given % outputs == 0 && given / outputs == x.columns, TENON_INVALID_ARGUMENT, given,
           " coefficients for ", outputs, " outputs of ", x.columns, " features");
 }
 
-/// x [rows, columns] times coefficients [outputs, columns], plus intercepts (empty: none), in scratch memory.
+/// x [rows, columns] times coefficients [outputs, columns], plus intercepts if any. In scratch memory.
 inline float* linear_scores(const Context& ctx, const std::vector<float>& coefficients,
                             const std::vector<float>& intercepts, int64_t outputs) {
   const Rows x = rows_of(ctx.input(0).dims());
@@ -27,7 +27,7 @@ inline float* linear_scores(const Context& ctx, const std::vector<float>& coeffi
   return scores;
 }
 
-/// Transforms one row of scores into `out`; `room` has as many elements as the row.
+/// Transforms one row of scores into `out`. `room` has as many elements as the row.
 inline void transform_row(PostTransform transform, const float* scores, std::span<double> room, float* out) {
   if (transform == PostTransform::kNone) {
     std::copy_n(scores, room.size(), out);

@@ -25,7 +25,7 @@ class LinearClassifier {
     const Rows x = rows_of(p.input(0).dims());
     require_coefficients(x, coefficients_, scores_);
     p.set_output(0, Dims{x.rows});
-    // ONNX's inference counts classes by the intercepts, which may be left out.
+    // ONNX's inference counts the classes by the intercepts, which are optional.
     if (intercepts_.empty()) return p.set_at_run(1);
     p.set_output(1, Dims{x.rows, outputs()});
   }

@@ -1,4 +1,4 @@
-// Maps as inputs: keys and values by position.
+// Maps as inputs: keys and values by index.
 #pragma once
 
 #include "kernels/common/shape.h"

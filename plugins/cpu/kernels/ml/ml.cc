@@ -14,8 +14,8 @@ PostTransform transform_named(const std::string& name) {
   return PostTransform::kProbit;
 }
 
-/// The inverse of the normal distribution's cumulative function, by Winitzki's closed form for erf's inverse,
-/// which other runtimes use too.
+/// The inverse of the normal distribution's cumulative function, with Winitzki's closed form of inverse erf,
+/// as in other runtimes.
 double probit(double p) {
   constexpr double kA = 0.147, kPi = 3.14159265358979323846;
   const double x = 2 * p - 1, log_term = std::log((1 - x) * (1 + x));
@@ -23,7 +23,7 @@ double probit(double p) {
   return std::copysign(std::sqrt(2.0), x) * std::sqrt(std::sqrt(v * v - log_term / kA) - v);
 }
 
-/// Scores that are zero stay zero when `keep_zeros`.
+/// With `keep_zeros`, scores of zero stay zero.
 void softmax(std::span<double> scores, bool keep_zeros) {
   constexpr double kZero = 1e-7;
   const double top = *std::max_element(scores.begin(), scores.end());

@@ -1,4 +1,4 @@
-// What the operators of ai.onnx.ml share: rows of numbers, class labels, transforms of scores, lookup tables.
+// What the operators of ai.onnx.ml share: rows of numbers, class labels, transforms of scores.
 #pragma once
 
 #include <span>
@@ -10,28 +10,28 @@ namespace tenon::cpu {
 
 inline constexpr TypeList<float, double, int64_t, int32_t> kMlNumbers;
 
-/// What happens to the scores of a row at the end.
+/// The final transform of the scores of a row.
 enum class PostTransform { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
 
-/// Attribute `post_transform`: its name, or from TreeEnsemble-5 on its number.
+/// Reads attribute `post_transform`: a name, or a number since TreeEnsemble-5.
 PostTransform post_transform_of(const NodeView& n);
-/// In place, over one row.
+/// Transforms one row in place.
 void apply_transform(PostTransform transform, std::span<double> scores);
 double logistic(double x);
 
-/// The two scores of a model that gives one: the negative class is 1 - s, or -s when `symmetric`.
+/// The two scores of a model that gives one: the negative class gets 1 - s, or -s when `symmetric`.
 std::array<double, 2> two_scores(PostTransform transform, double score, bool symmetric);
 
-/// [N, C], or [C] as one row; the kernels' contracts leave no other rank.
+/// [N, C], or [C] as one row; contracts exclude other ranks.
 struct Rows {
   int64_t rows = 1, columns = 1;
 };
 Rows rows_of(DimsView dims);
 
-/// Elements as float32, converted into scratch memory when they are of another type of kMlNumbers.
+/// The elements as float32. Other types of kMlNumbers are converted in scratch memory.
 const float* numbers_as_float(const Context& ctx, TensorView from);
 
-/// The labels of a classifier: strings or integers, whichever attribute has any.
+/// The labels of a classifier: strings or integers, whichever attribute is present.
 class ClassLabels {
  public:
   ClassLabels(const NodeView& n, std::string_view strings, std::string_view ints)
@@ -42,7 +42,7 @@ class ClassLabels {
   const std::vector<std::string>& strings() const { return strings_; }
   const std::vector<int64_t>& ints() const { return ints_; }
 
-  /// Gives output `output`, [rows], the label of each winner.
+  /// Writes the label of each winner to output `output`, [rows].
   void write(const Context& ctx, int output, std::span<const int32_t> winners) const;
 
  private:

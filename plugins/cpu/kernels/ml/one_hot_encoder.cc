@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Numbers are truncated to integers before they are looked up.
+// Numbers are truncated to integers before the lookup.
 class OneHotEncoder {
  public:
   static Support supports(const NodeView& n) {
@@ -31,7 +31,7 @@ class OneHotEncoder {
         out[i * classes_.size() + found] = 1;
         return;
       }
-      require(zeros_, TENON_INVALID_ARGUMENT, "element ", i, " is in no category");
+      require(zeros_, TENON_INVALID_ARGUMENT, "element ", i, " is not in any category");
     };
     if (x.dtype() == TENON_STRING) {
       for (int64_t i = 0; i < x.size(); ++i) mark(i, strings_.find(x.string(i)));

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// (x - offset) * scale, each one number or one per feature.
+// (x - offset) * scale. Offset and scale are one number, or one per feature.
 class Scaler {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }

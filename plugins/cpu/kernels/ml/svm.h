@@ -7,7 +7,7 @@
 
 namespace tenon::cpu {
 
-/// The function that compares two rows of features.
+/// The kernel function, which compares two rows of features.
 class SvmKernel {
  public:
   explicit SvmKernel(const NodeView& n) {

@@ -4,9 +4,9 @@
 namespace tenon::cpu {
 namespace {
 
-/// From the probability of each class against each other one to one probability per class, by the fixed point
-/// iteration of Wu, Lin and Weng ("Probability estimates for multi-class classification", 2004, second
-/// method). pairs[i * n + j]: of i against j. p [n] becomes the result; q [n * n] and qp [n] are room.
+/// From the probability of each class against each other one to one per class, by the fixed point iteration
+/// of Wu, Lin and Weng ("Probability estimates for multi-class classification", 2004, second method). pairs[i
+/// * n + j] is i against j. The result is p [n]; q [n * n] and qp [n] are scratch.
 void couple(const double* pairs, size_t n, double* q, double* qp, double* p) {
   std::fill_n(q, n * n, 0.0);
   std::fill_n(p, n, 1 / static_cast<double>(n));
@@ -38,8 +38,7 @@ void couple(const double* pairs, size_t n, double* q, double* qp, double* p) {
   }
 }
 
-// One classifier for each pair of classes, each pair a vote; or, without support vectors, one linear score
-// per class.
+// With support vectors: one classifier and one vote per pair of classes. Without: one linear score per class.
 class SvmClassifier {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
@@ -98,7 +97,6 @@ class SvmClassifier {
   }
 
  private:
-  /// What scoring a row needs.
   struct Room {
     static size_t size(const SvmClassifier& s) {
       return s.total_ + std::max<size_t>(2, s.pairs()) + 2 * s.classes_ * s.classes_ + 2 * s.classes_;
@@ -114,9 +112,9 @@ class SvmClassifier {
       classes = take(s.classes_), qp = take(s.classes_);
     }
     std::span<double> compared;        // one per support vector
-    std::span<double> pairs;           // scores; room for two of one pair
-    std::span<double> against, q, qp;  // see couple()
-    std::span<double> classes;         // scores
+    std::span<double> pairs;           // scores; at least two elements
+    std::span<double> against, q, qp;  // scratch of couple()
+    std::span<double> classes;         // scores of the classes
     std::span<int> votes;
   };
 
@@ -168,7 +166,7 @@ class SvmClassifier {
     return static_cast<int32_t>(std::max_element(room.votes.begin(), room.votes.end()) - room.votes.begin());
   }
 
-  /// One score per pair (0, 1), (0, 2), ... (1, 2), ...; row k of the coefficients is that of the k-th other
+  /// One score per pair (0, 1), (0, 2), ... (1, 2), ... Row k of a class's coefficients is for its k-th other
   /// class.
   void score_pairs(const float* row, const Room& room) const {
     std::fill(room.votes.begin(), room.votes.end(), 0);
@@ -210,7 +208,7 @@ class SvmClassifier {
   std::vector<float> coefficients_, vectors_, rho_, prob_a_, prob_b_;
   std::vector<int64_t> per_class_;
   PostTransform transform_;
-  std::vector<size_t> starts_;  // of each class among the support vectors
+  std::vector<size_t> starts_;  // first support vector of each class
   size_t classes_ = 0, total_ = 0;
   int64_t features_ = 0;
 };

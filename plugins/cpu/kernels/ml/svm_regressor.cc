@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// Without support vectors the coefficients are the weights of the features.
+// Without support vectors, the coefficients are the weights of the features.
 class SvmRegressor {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }

@@ -6,7 +6,7 @@ namespace {
 
 constexpr TypeList<float, double, Float16> kTypes;
 
-/// Sets of membership_values, each ended by a NaN.
+/// Reads membership_values: sets, each ended by NaN.
 std::vector<std::vector<double>> read_members(const NodeView& n) {
   std::vector<std::vector<double>> sets;
   const TensorView values = n.attr_tensor("membership_values");
@@ -67,8 +67,7 @@ void read_nodes(const NodeView& n, Forest& forest) {
   }
 }
 
-/// Sets go to the nodes that ask for one, in the order in which the trees are built: depth first, true before
-/// false.
+/// Assigns the sets to the nodes that need one, in the order of the trees: depth first, true before false.
 void hand_out_members(Forest& forest) {
   int32_t next = 0;
   std::vector<uint8_t> seen(forest.nodes.size(), 0);

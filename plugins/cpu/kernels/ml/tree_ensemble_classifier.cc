@@ -3,8 +3,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Outputs: the label of each row, its scores. What models with two labels mean is only partly written down;
-// where every vote is for one class, this follows what converters of gradient boosting rely on.
+// Outputs: the label and scores of each row. The standard only partly defines models with two labels. If all
+// votes are for one class, this follows what converters of gradient boosting rely on.
 class TreeEnsembleClassifier {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kMlNumbers); }
@@ -45,12 +45,12 @@ class TreeEnsembleClassifier {
   }
 
  private:
-  /// Turns sums into scores; returns the winner.
+  /// Turns sums into scores and returns the winner.
   int32_t finish(TreeScores& s) const {
     if (labels_.size() == 1) return finish_one(s);
     if (labels_.size() == 2 && one_class_) return finish_binary(s);
     for (size_t i = 0; i < base_.size(); ++i) s.sums[i] += base_[i], s.voted[i] = 1;
-    int32_t winner = -1;  // of the classes that got a vote
+    int32_t winner = -1;  // among the classes with a vote
     for (int32_t i = 0; i < static_cast<int32_t>(s.sums.size()); ++i) {
       const auto at = static_cast<size_t>(i);
       if (s.voted[at] != 0 && (winner < 0 || s.sums[at] > s.sums[static_cast<size_t>(winner)])) winner = i;
@@ -59,7 +59,7 @@ class TreeEnsembleClassifier {
     return std::max(winner, 0);
   }
 
-  /// A single class: its score as it is, and whether it is positive.
+  /// A single class: keeps its score, and returns whether it is positive.
   int32_t finish_one(TreeScores& s) const {
     if (!base_.empty()) s.sums[0] += base_[0];
     const int32_t winner = s.sums[0] > 0 ? 1 : 0;
@@ -67,7 +67,7 @@ class TreeEnsembleClassifier {
     return winner;
   }
 
-  /// Two labels, all votes for one of them: one score, that of the positive class.
+  /// Two labels, and all votes are for one of them: its score decides.
   int32_t finish_binary(TreeScores& s) const {
     const bool first = forest_.votes.empty() || forest_.votes.front().target == 0;
     double score = s.sums[first ? 0 : 1];

@@ -3,7 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-// A sequence with a map from label to score for each row.
+// One map from label to score for each row.
 class ZipMap {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, TypeList<float>()); }

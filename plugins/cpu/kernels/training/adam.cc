@@ -16,7 +16,7 @@ class Adam : public Optimizer<2> {
 
   void run(const Context& ctx) const {
     double r = rate(ctx);
-    if (const auto t = static_cast<double>(step(ctx)); t > 0)  // both averages begin at zero
+    if (const auto t = static_cast<double>(step(ctx)); t > 0)  // corrects the averages, which begin at zero
       r *= std::sqrt(1 - std::pow(beta_, t)) / (1 - std::pow(alpha_, t));
     each_element(ctx, [&](double x, double g, std::array<double, 2>& states) {
       states[0] = alpha_ * states[0] + (1 - alpha_) * g;

@@ -1,5 +1,5 @@
-// What the optimisers of ai.onnx.preview.training share. Inputs: rate, step count, then for each of n tensors
-// its value, its gradient, and its states; outputs: new values, then each new state.
+// What the optimisers of ai.onnx.preview.training share. Inputs: rate, step count, n values, n gradients, n
+// of each state. Outputs: n new values, n of each new state.
 #pragma once
 
 #include "kernels/common/shape.h"
@@ -28,8 +28,8 @@ class Optimizer {
  protected:
   explicit Optimizer(const NodeView& n) : norm_(static_cast<double>(n.attr_f("norm_coefficient", 0.0f))) {}
 
-  /// Calls update(x, gradient, states) for every element of every tensor; it returns the new value and
-  /// changes the states. All in double; the gradient already has the regularisation in it.
+  /// Calls update(x, gradient, states) for every element, in double. It returns the new value and changes the
+  /// states. The gradient includes the regularisation.
   template <class Update>
   void each_element(const Context& ctx, Update&& update) const {
     const int n = count(ctx.input_count());

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-/// g such that f(x, y) = g(y, x); none where the library has no such function that is right for NaN.
+/// g such that f(x, y) = g(y, x); nullopt if the library has no such function that handles NaN correctly.
 std::optional<Binary> mirrored(Binary f) {
   switch (f) {
     case Binary::kAdd:
@@ -28,12 +28,12 @@ std::optional<Binary> mirrored(Binary f) {
   }
 }
 
-/// The library says that a NaN is greater than any number.
+/// The library treats NaN as greater than any number.
 bool is_wrong_for_nan(Binary f) { return f == Binary::kGe || f == Binary::kGt; }
 
 bool drops_nan(Binary f) { return f == Binary::kMax || f == Binary::kMin; }
 
-/// The library's minimum and maximum give the second operand when the first is NaN.
+/// Where x is NaN, puts NaN into y: the library's minimum and maximum return the second operand.
 void keep_nan(Builder& b, const Tensor& x, const Tensor& y) {
   b.local({x, y}, [n = y.layout.elements()](std::span<void* const> addresses) {
     const auto* from = static_cast<const float*>(addresses[0]);
@@ -69,7 +69,7 @@ class BinaryOperation : public Operation {
       const double least = b.bound(node.inputs[1]) < kUnbounded ? b.least(node.inputs[1]) : 0;
       return least > 0 ? x / least : kUnbounded;
     }
-    return x + y + 1;  // sums, and comparisons, which give 0 or 1
+    return x + y + 1;  // sums; comparisons give 0 or 1
   }
 
  private:
@@ -92,7 +92,7 @@ ONEDNN_BINARY(Greater, Binary::kGt, 7)
 ONEDNN_BINARY(GreaterOrEqual, Binary::kGe, 12)
 ONEDNN_BINARY(Equal, Binary::kEq, 7)
 
-/// Of any number of tensors; the average divides at the end.
+/// A function of any number of tensors. Mean divides at the end.
 class Variadic : public Operation {
  public:
   static Support supports(const NodeView& n) {
@@ -193,13 +193,13 @@ void add_binary(Builder& b, uint32_t value, Binary f, const Tensor& x, const Ten
   const size_t rank = std::max(x.layout.dims().size(), y.layout.dims().size());
   Tensor p = with_rank(b, x, rank), q = with_rank(b, y, rank);
   const Dims dims = broadcast_shape(p.layout.dims(), q.layout.dims());
-  // The library repeats its second operand alone, and computes nonsense when the first has an axis to repeat.
+  // The library only repeats its second operand, and gives wrong results if the first one needs it.
   const bool swap = p.layout.dims() != dims && q.layout.dims() == dims;
   if (swap || is_wrong_for_nan(f)) {
     if (const auto other_way = mirrored(f)) std::swap(p, q), f = *other_way;
   }
   p = b.broadcast(p, dims);
-  // Whole tensors in one layout: the first decides.
+  // Tensors of full shape need one layout: that of the first.
   if (q.layout.dims() == dims && !(p.layout == q.layout)) {
     const bool second = p.layout.is_plain() && !q.layout.is_plain();
     second ? (p = b.as(p, q.layout)) : (q = b.as(q, p.layout));
@@ -208,7 +208,7 @@ void add_binary(Builder& b, uint32_t value, Binary f, const Tensor& x, const Ten
   const auto make = [&](const PostOps& post_ops) {
     return make_binary(b.engine(), f, p.layout, q.layout, any, post_ops);
   };
-  if (make({}).is_reference()) {  // an unusual way to repeat
+  if (make({}).is_reference()) {  // the library has only reference code for this broadcast
     p = b.as(p, Layout::plain(Type::kFloat32, dims));
     q = b.broadcast(q, dims);
     q = b.as(q, p.layout);

@@ -1,4 +1,4 @@
-// Numbers of other types to float32: masks and counts as they come from outside.
+// Converts int32, int64 and bool to float32, mostly masks and counts from outside.
 #include <type_traits>
 
 #include "compiler/builder.h"
@@ -12,14 +12,14 @@ constexpr TypeList<int32_t, int64_t, bool> kOtherTypes;
 
 template <class T>
 void convert(const void* from, void* to, int64_t begin, int64_t end) {
-  // A bool may be any byte.
+  // A bool can be any byte.
   const auto* x = static_cast<const std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>*>(from);
   auto* y = static_cast<float*>(to);
   for (int64_t i = begin; i < end; ++i)
     y[i] = std::is_same_v<T, bool> ? (x[i] != 0 ? 1.0f : 0.0f) : static_cast<float>(x[i]);
 }
 
-/// To the type that it has, what function bodies are full of, is no work at all.
+/// A cast to the same type, frequent in function bodies, costs nothing.
 class Cast : public Operation {
  public:
   static Support supports(const NodeView& n) {

@@ -1,4 +1,4 @@
-// Conv and ConvTranspose: any number of spatial axes up to three, groups, depthwise.
+// Conv and ConvTranspose with up to three spatial axes, groups and depthwise kernels.
 #include "compiler/builder.h"
 #include "compiler/ops/window.h"
 
@@ -6,8 +6,7 @@ namespace tenon::onednn {
 namespace {
 
 constexpr int64_t kBlock = 16;
-/// The larger the tile, the more weights there are, and each has to serve enough pixels: from this height and width on,
-/// the tile of 2x2 is faster than no tile, and that of 4x4 than that of 2x2.
+/// The least height and width for tiles of 2x2 and 4x4. Larger tiles have more weights, so need more pixels.
 constexpr int64_t kLeastSide = 10, kLeastSideOf4x4 = 20;
 
 Support supports_convolution(const NodeView& n) {
@@ -20,7 +19,7 @@ Support supports_convolution(const NodeView& n) {
   return has_elements(check, n, 1);
 }
 
-/// An image one pixel wide, met by a kernel as wide. The library's code is made for rows, so it gets it as one.
+/// Image and kernel are one pixel wide. The library's code is made for rows, so the axes are swapped.
 bool is_column(const Dims& x, const Dims& y, const Window& w) {
   return x.size() == 4 && x[2] > 1 && x[3] == 1 && y[3] == 1 && w.kernel[1] == 1 && w.pads_begin[1] == 0 &&
          w.pads_end[1] == 0;
@@ -45,7 +44,7 @@ class Convolution : public Operation {
     require(window_.kernel().empty() || window_.kernel() == kernel, TENON_INVALID_ARGUMENT,
             "kernel_shape is ", window_.kernel(), ", and the weights have shape ", w);
     require(groups_ > 0 && x[1] % groups_ == 0 && w[0] % groups_ == 0, TENON_INVALID_ARGUMENT, x[1],
-            " channels and ", w[0], " filters are not ", groups_, " groups");
+            " channels and ", w[0], " filters cannot be divided into ", groups_, " groups");
     if (!transposed_) return window_.shape(x, w[0], kernel);
     return window_.transposed_shape(x, w[1] * groups_, kernel, output_padding_, output_shape_);
   }
@@ -89,7 +88,7 @@ class Convolution : public Operation {
   bool likes_blocks(const Builder& b, const Node& node) const override { return suits_winograd(b, node); }
 
  private:
-  /// Where it saves more in multiplications than it costs in moving numbers: enough channels, and enough pixels.
+  /// Whether Winograd saves more than its transforms cost: this takes enough channels and pixels.
   bool suits_winograd(const Builder& b, const Node& node) const {
     if (transposed_ || groups_ != 1 || b.product_type() != Type::kFloat32 || !has_winograd()) return false;
     if (!b.is_constant(node.inputs[1])) return false;
@@ -100,7 +99,7 @@ class Convolution : public Operation {
     return window.strides == ones && window.dilations == ones && y[2] >= kLeastSide && y[3] >= kLeastSide;
   }
 
-  /// How to make it from `x` to `y`, the best first.
+  /// Specs that compute y from x, best first.
   std::vector<ConvolutionSpec> ways_for(Builder& b, const Node& node, const ConvolutionSpec& spec,
                                         const Dims& x, const Dims& y) const {
     const Type type = b.product_type();
@@ -136,7 +135,7 @@ class Convolution : public Operation {
     return make_convolution(engine, ways.back(), post_ops);
   }
 
-  /// With the groups as an axis of their own, and output channels before input channels.
+  /// Weights with an axis of their own for the groups, and output channels before input channels.
   Tensor grouped(Builder& b, const Tensor& weights) const {
     Tensor out = weights;
     if (groups_ != 1) {

@@ -1,7 +1,6 @@
-// Functions of each element that oneDNN has, or has the parts of. `exact`: NaN and infinities come out as ONNX says.
+// Element-wise functions that oneDNN has or that it can chain. `exact`: NaN and infinities as in ONNX.
 //
-// Not here because version 2.6 is too far off: Log (1.4e-6 near 1), Softplus and Mish (nothing is left of them below
-// -16).
+// Version 2.6 is too inaccurate for Log (1.4e-6 near 1), Softplus and Mish (no correct digits below -16).
 #include <limits>
 
 #include "compiler/ops/eltwise.h"
@@ -11,7 +10,7 @@ namespace {
 
 using F = Eltwise;
 
-/// An operator without attributes of interest.
+/// Defines an operator without attributes.
 #define ONEDNN_ELTWISE(Name, ...)                                     \
   struct Name : EltwiseOperation {                                    \
     explicit Name(const NodeView&) : EltwiseOperation(__VA_ARGS__) {} \
@@ -50,7 +49,7 @@ struct Selu : EltwiseOperation {
 };
 ONEDNN_OPERATOR(Selu, .op_type = "Selu", .contract = "X: any")
 
-/// The scaled argument must neither overflow nor leave the function without digits.
+/// The scaled argument must not overflow and must not lose its digits.
 struct Celu : EltwiseOperation {
   static Support supports(const NodeView& n) {
     constexpr float kMost = 8;
@@ -58,7 +57,7 @@ struct Celu : EltwiseOperation {
     return Check(n)
         .input(0, kFloat32)
         .that(alpha >= 1 && alpha <= kMost, TENON_REJECT_ATTRIBUTE, "alpha is ", alpha,
-              ", supported are 1 to ", kMost);
+              "; supported values are 1 to ", kMost);
   }
   explicit Celu(const NodeView& n) : EltwiseOperation(functions(n.attr_f("alpha", 1))) {}
   static std::vector<Pointwise> functions(float alpha) {
@@ -93,14 +92,14 @@ struct Swish : EltwiseOperation {
 };
 ONEDNN_OPERATOR(Swish, .op_type = "Swish", .contract = "X: any")
 
-/// Bounds are attributes up to version 6, and inputs from 11 on; those must be constants.
+/// Bounds are attributes up to version 6 and inputs from 11 on. Inputs must be constants.
 struct Clip : EltwiseOperation {
   static Support supports(const NodeView& n) {
     Check check(n);
     check.inputs(0, kFloat32);
     for (int i = 1; i < n.input_count(); ++i) {
       check.that(!n.has_input(i) || n.input(i).is_constant(), TENON_REJECT_OTHER, "input ", i, " ('",
-                 n.input(i).name(), "') is no constant");
+                 n.input(i).name(), "') is not a constant");
     }
     return check;
   }
@@ -119,7 +118,7 @@ struct Clip : EltwiseOperation {
 };
 ONEDNN_OPERATOR(Clip, .op_type = "Clip", .since = 6, .contract = "input: any; min?: one; max?: one")
 
-/// To a power that is a constant number.
+/// The exponent must be a constant number.
 struct Pow : EltwiseOperation {
   static Support supports(const NodeView& n) {
     Check check(n);
@@ -127,11 +126,12 @@ struct Pow : EltwiseOperation {
     const bool number =
         n.has_input(1) && n.input(1).is_constant() && n.input(1).constant().size() == 1 &&
         (n.input(1).constant().rank() == 0 || n.input(0).rank() >= n.input(1).constant().rank());
-    check.that(number, TENON_REJECT_OTHER, "the exponent is no constant number");
-    // The library takes a square root for it, which is NaN at -infinity.
+    check.that(number, TENON_REJECT_OTHER, "the exponent is not a constant number");
+    // The library computes this as a square root, which is NaN for -infinity.
     if (check.ok()) {
       const float exponent = n.input(1).constant().data<float>()[0];
-      check.that(exponent != 0.5f, TENON_REJECT_OTHER, "the exponent is ", exponent);
+      check.that(exponent != 0.5f, TENON_REJECT_OTHER, "the exponent is ", exponent,
+                 ", with which oneDNN gives NaN for -infinity");
     }
     return check;
   }

@@ -1,4 +1,4 @@
-// An operator that is a chain of the library's functions of each element.
+// An operator that is a chain of the library's element-wise functions.
 #pragma once
 
 #include "compiler/builder.h"
@@ -13,7 +13,7 @@ class EltwiseOperation : public Operation {
   Dims shape(const Builder& b, const Node& node, size_t output) const override;
   void build(Builder& b, const Node& node) const override;
   double bound(const Builder& b, const Node& node) const override;
-  /// A chain is not taken in: it would be one node, and more than one function.
+  /// Only a chain of one function can be a post-operation.
   std::optional<Pointwise> pointwise() const override {
     return functions_.size() == 1 ? std::optional(functions_[0]) : std::nullopt;
   }

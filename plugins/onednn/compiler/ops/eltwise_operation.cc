@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-/// NaN in, NaN out, where the library's function makes a number of it.
+/// Puts NaN into the result where the input is NaN, for functions of the library that return a number there.
 void keep_nan(std::span<void* const> addresses, int64_t n) {
   const auto* x = static_cast<const float*>(addresses[0]);
   auto* y = static_cast<float*>(addresses[1]);
@@ -18,7 +18,7 @@ void keep_nan(std::span<void* const> addresses, int64_t n) {
   });
 }
 
-/// Of a function of numbers of magnitude `x`.
+/// A bound on f for arguments of magnitude up to `x`.
 double bound_of(const Pointwise& f, double x) {
   const double alpha = std::fabs(f.alpha), beta = std::fabs(f.beta);
   switch (f.eltwise) {
@@ -79,7 +79,7 @@ void EltwiseOperation::build(Builder& b, const Node& node) const {
     b.local({x, y}, [n](std::span<void* const> addresses) { relu(addresses, n); });
     return;
   }
-  // The order of the elements does not matter: without gaps between them one long row is as good, and fastest.
+  // The order of elements does not matter: without gaps, one long row gives the same result fastest.
   const Layout row = Layout::plain(x.layout.type(), Dims{x.layout.elements()});
   const Layout layout = x.layout.is_dense() ? row : x.layout;
   const Tensor* from = &x;

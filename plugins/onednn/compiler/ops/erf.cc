@@ -1,4 +1,4 @@
-// The error function. The library has it only inside GELU, where nothing of it is left near 0.
+// The error function. The library has it only inside GELU, from which it cannot be recovered near 0.
 #include <algorithm>
 
 #include "compiler/builder.h"
@@ -16,9 +16,9 @@ namespace {
 
 constexpr int64_t kGrain = 8192;
 
-/// x P(x^2) / Q(x^2), fitted for the least relative error over [-3.95, 3.95] (2.1e-8; with float's rounding 3.4e-7);
-/// beyond 3.92 the nearest float is 1. std::min and std::max give their first argument when it is NaN; they are what the
-/// compiler has vector code for.
+/// x P(x^2) / Q(x^2), fitted for the least relative error over [-3.95, 3.95]: 2.1e-8, and 3.4e-7 with float's
+/// rounding. Beyond 3.92 the nearest float is 1. std::min and std::max return their first argument when it is
+/// NaN, and compilers vectorise them.
 ONEDNN_INLINE float erf_of(float x) {
   constexpr float kLast = 3.92f;
   const float near = std::min(std::max(x, -kLast), kLast);
@@ -41,8 +41,8 @@ ONEDNN_INLINE float erf_of(float x) {
 
 using ErfOf = void (*)(const float* x, float* y, int64_t n);
 
-// Once for each width of vectors. Chosen here and not by an indirect function: the loader would call its resolver before a
-// sanitizer's runtime is there.
+// One version per vector width. Chosen here instead of by an indirect function, whose resolver the loader
+// would call before a sanitizer's runtime is ready.
 void erf_of(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = erf_of(x[i]);
 }
@@ -55,7 +55,7 @@ ONEDNN_TARGET("avx512f") void erf_of_avx512(const float* x, float* y, int64_t n)
 }
 #endif
 
-/// The version for the processor that runs this.
+/// The version for the current processor.
 ErfOf widest_erf() {
 #ifdef ONEDNN_TARGET
   if (__builtin_cpu_supports("avx512f")) return erf_of_avx512;

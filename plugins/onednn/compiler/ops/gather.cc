@@ -1,4 +1,4 @@
-// Rows by number, as word vectors are looked up. The library has nothing for it.
+// Takes rows by index, as for word embeddings. The library has no primitive for it.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kGrainBytes = 65536;
 
-/// `outer` times `axis` rows of `row` bytes, of which `count` are taken each time.
+/// `outer` times `axis` rows of `row` bytes; `count` rows are taken from each of the `outer` groups.
 struct Rows {
   int64_t outer = 1, axis = 1, row = sizeof(float), count = 0;
   std::string place;  // for messages
@@ -23,8 +23,7 @@ void take(const Rows& rows, std::span<void* const> addresses) {
   auto* to = static_cast<char*>(addresses[2]);
   for (int64_t i = 0; i < rows.count; ++i) {
     require(indices[i] >= -rows.axis && indices[i] < rows.axis, TENON_OUT_OF_RANGE, rows.place, ": index ",
-            indices[i], " is not within [", -rows.axis, ", ", rows.axis - 1, "], the axis has ", rows.axis,
-            " elements");
+            indices[i], " is out of range for an axis of ", rows.axis, " elements");
   }
   if (rows.outer * rows.row == 0) return;  // nothing to move
   parallel(rows.outer * rows.count, std::max<int64_t>(1, kGrainBytes / rows.row),

@@ -1,4 +1,4 @@
-// Operators that move elements and change none: as views where the layout allows it, as one reorder where not.
+// Operators that only move elements: a view if the layout allows it, otherwise one reorder.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +7,7 @@
 namespace tenon::onednn {
 namespace {
 
-/// The same elements in the same order, whatever the output's shape: it is the host's inference that knows it.
+/// The same elements in the same order. The output's shape comes from the host's inference.
 class Renamed : public Operation {
  public:
   static Support supports(const NodeView& n) {
@@ -15,7 +15,7 @@ class Renamed : public Operation {
     check.input(0, kFloat32 + TypeList<int32_t, int64_t, bool>()).rank(0, 0, 12);
     for (int i = 1; i < n.input_count(); ++i) {
       check.that(!n.has_input(i) || n.input(i).is_constant(), TENON_REJECT_OTHER, "input ", i, " ('",
-                 n.input(i).name(), "') is no constant");
+                 n.input(i).name(), "') is not a constant");
     }
     check.that(n.output_count() < 2 || !n.has_output(1), TENON_REJECT_OTHER, "output 1 is not supported");
     if (n.has_output(0) && n.output(0).has_rank())
@@ -26,7 +26,7 @@ class Renamed : public Operation {
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]);
     require(ep::element_count(x) == ep::element_count(y), TENON_INVALID_ARGUMENT, "the ",
-            ep::element_count(x), " elements of shape ", x, " cannot have the shape ", y);
+            ep::element_count(x), " elements of shape ", x, " cannot be reshaped to ", y);
     return y;
   }
   void build(Builder& b, const Node& node) const override {
@@ -67,7 +67,7 @@ class Transpose : public Operation {
     std::iota(ascending.begin(), ascending.end(), 0);
     if (permutation_.empty()) return {ascending.rbegin(), ascending.rend()};
     require(std::is_permutation(permutation_.begin(), permutation_.end(), ascending.begin(), ascending.end()),
-            TENON_INVALID_ARGUMENT, "perm ", permutation_, " does not order ", rank, " axes");
+            TENON_INVALID_ARGUMENT, "perm ", permutation_, " is not a permutation of ", rank, " axes");
     return permutation_;
   }
   Dims permutation_;
@@ -81,7 +81,7 @@ class Concat : public Operation {
         .inputs(0, kFloat32)
         .rank(0, 1, 12)
         .that(n.input_count() <= kMostInputs, TENON_REJECT_OTHER, n.input_count(),
-              " inputs, and oneDNN joins at most ", kMostInputs);
+              " inputs; oneDNN concatenates at most ", kMostInputs);
   }
   explicit Concat(const NodeView& n) : axis_(n.attr_i("axis", 1)) {}
   Dims shape(const Builder& b, const Node& node, size_t) const override {
@@ -91,7 +91,7 @@ class Concat : public Operation {
       const Dims& x = b.dims(node.inputs[i]);
       Dims wanted = out;
       wanted[axis] = x[axis];
-      require(x == wanted, TENON_INVALID_ARGUMENT, "input ", i, " has shape ", x, ", ", wanted, " is needed");
+      require(x == wanted, TENON_INVALID_ARGUMENT, "input ", i, " has shape ", x, "; ", wanted, " is needed");
       out[axis] += x[axis];
     }
     return out;
@@ -121,26 +121,26 @@ class Concat : public Operation {
 
  private:
   static constexpr int kMostInputs =
-      1024;  // the library numbers what a primitive reads, and other arguments come after
+      1024;  // the library numbers the sources, and other argument numbers follow
   int64_t axis_;
 };
 ONEDNN_OPERATOR(Concat, .op_type = "Concat", .contract = "first: rank 1..; rest...: rank first")
 
-/// Pieces along an axis, as views.
+/// Splits along an axis into views.
 class Split : public Operation {
  public:
   static Support supports(const NodeView& n) {
     Check check(n);
     check.input(0, kFloat32).rank(0, 1, 12);
     return check.that(!n.has_input(1) || n.input(1).is_constant(), TENON_REJECT_OTHER,
-                      "the sizes are no constant");
+                      "the sizes are not constant");
   }
   explicit Split(const NodeView& n)
       : axis_(n.attr_i("axis", 0)), sizes_(n.attr_ints("split")), may_differ_(n.since_version() >= 18) {
     if (n.has_input(1)) sizes_ = n.input(1).constant().to_dims();
     for (const int64_t size : sizes_) {
       require(size >= 0 && !__builtin_add_overflow(total_, size, &total_), TENON_INVALID_ARGUMENT,
-              "a piece has ", size, " elements");
+              "split has the size ", size, ", which is negative or too large");
     }
   }
   Dims shape(const Builder& b, const Node& node, size_t output) const override {
@@ -169,19 +169,20 @@ class Split : public Operation {
     if (!layout) x = b.plain(node.inputs[0]), layout = x.layout.part(part, offsets);
     b.define(out, {*layout, x.buffer});
   }
-  /// That the pieces together are all `length` elements.
+  /// Throws unless the pieces together have `length` elements.
   void require_pieces(int64_t length, const Node& node) const {
     const auto count = static_cast<int64_t>(node.outputs.size());
     if (sizes_.empty()) {
       require(may_differ_ ? part_of(length, count) * (count - 1) <= length : length % count == 0,
-              TENON_INVALID_ARGUMENT, length, " elements are not divided into ", count, " equal pieces");
+              TENON_INVALID_ARGUMENT, "an axis of ", length, " elements cannot be split into ", count,
+              " equal pieces");
       return;
     }
     require(static_cast<int64_t>(sizes_.size()) == count && total_ == length, TENON_INVALID_ARGUMENT,
-            sizes_.size(), " pieces of ", total_, " elements together are not the ", length,
-            " of the axis, or not ", count);
+            "split has ", sizes_.size(), " sizes with the sum ", total_, "; ", count, " sizes with the sum ",
+            length, " are needed");
   }
-  /// How many of them output `i` gets.
+  /// The size of output `i`.
   int64_t piece(int64_t length, const Node& node, size_t i) const {
     if (!sizes_.empty()) return sizes_[i];
     const auto count = static_cast<int64_t>(node.outputs.size()), part = part_of(length, count);
@@ -191,22 +192,22 @@ class Split : public Operation {
 
   int64_t axis_;
   Dims sizes_;
-  int64_t total_ = 0;  // of the sizes
+  int64_t total_ = 0;  // the sum of the sizes
   bool may_differ_;
 };
 ONEDNN_OPERATOR(Split, .op_type = "Split", .since = 2, .contract = "input: rank 1..; split?: rank 1 @size",
                 .work = Work::kNone)
 
 Support takes_blocks(const NodeView& n) {
-  constexpr int64_t kMost = 1 << 15;  // its square has to be a number too
+  constexpr int64_t kMost = 1 << 15;  // its square must fit into an integer
   Check check(n);
   check.input(0, kFloat32).rank(0, 4, 4).attr_is("mode", {"DCR", "CRD"});
   const int64_t block = n.attr_i("blocksize");
   return check.that(block >= 1 && block <= kMost, TENON_REJECT_ATTRIBUTE, "blocksize is ", block,
-                    ", supported are 1 to ", kMost);
+                    "; supported values are 1 to ", kMost);
 }
 
-/// Blocks of pixels to channels and back: an axis apart, exchanged, together.
+/// Moves blocks of pixels to channels or back: splits an axis, exchanges axes, merges them.
 class DepthToSpace : public Operation {
  public:
   static Support supports(const NodeView& n) { return takes_blocks(n); }
@@ -257,13 +258,13 @@ class SpaceToDepth : public Operation {
 ONEDNN_OPERATOR(SpaceToDepth, .op_type = "SpaceToDepth",
                 .contract = "input: [N, C, $blocksize*H, $blocksize*W]")
 
-/// To the shape that the host's inference knows.
+/// Expands to the shape that the host's inference gives.
 class Expand : public Operation {
  public:
   static Support supports(const NodeView& n) {
     Check check(n);
     check.input(0, kFloat32).rank(0, 0, 12);
-    check.that(n.input(1).is_constant(), TENON_REJECT_OTHER, "the shape is no constant");
+    check.that(n.input(1).is_constant(), TENON_REJECT_OTHER, "the shape is not constant");
     return check;
   }
   explicit Expand(const NodeView&) {}

@@ -43,7 +43,7 @@ ONEDNN_OPERATOR(BatchNormalization, .op_type = "BatchNormalization", .since = 7,
                 .contract = "X: [N, C, D...]; scale: [C]; B: [C]; mean: [C]; var: [C]",
                 .work = Work::kNormalization)
 
-/// Over all axes from `axis` on; scale and bias as large as those.
+/// Normalises over all axes from `axis` on. Scale and bias have the shape of those axes.
 class LayerNormalization : public Operation {
  public:
   static Support supports(const NodeView& n) {
@@ -56,8 +56,8 @@ class LayerNormalization : public Operation {
     for (int i = 1; i < n.input_count() && check.ok(); ++i) {
       const ep::ValueView v = n.input(i);
       check.that(!v.present() || is_as_large(v, wanted), TENON_REJECT_SHAPE, "input ", i, " has shape ",
-                 v.dims(), ", and that of the normalized axes is ", wanted,
-                 "; others, and dims that may turn out to be 1, are not supported");
+                 v.dims(), "; only the shape ", wanted,
+                 " of the normalized axes is supported, without unknown dims that can be 1");
     }
     return check;
   }
@@ -88,7 +88,7 @@ class LayerNormalization : public Operation {
     arguments.emplace_back(kDestination, b.create(node.outputs[0], Layout::plain(Type::kFloat32, dims)));
     b.step(make_layer_norm(b.engine(), x.layout, epsilon_, true, bias), arguments);
   }
-  /// Of n numbers with variance 1 none is further than sqrt(n) from their mean.
+  /// Of n numbers with variance 1, none is more than sqrt(n) from their mean.
   double bound(const Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.inputs[0]);
     const int64_t width = ep::element_count(DimsView(dims).subspan(axis_of(axis_, dims.size())));
@@ -98,7 +98,8 @@ class LayerNormalization : public Operation {
   }
 
  private:
-  /// In every run: a dim other than 1 is that of X, or the shapes do not broadcast.
+  /// Whether v has the dims `wanted` in every run. A known dim other than 1 matches an unknown one: otherwise
+  /// the shapes would not broadcast, which the contract demands.
   static bool is_as_large(const ep::ValueView& v, DimsView wanted) {
     if (!v.has_rank() && !v.is_constant()) return false;
     const DimsView dims = v.is_constant() ? v.constant().dims() : v.dims();
@@ -114,7 +115,7 @@ class LayerNormalization : public Operation {
 ONEDNN_OPERATOR(LayerNormalization, .op_type = "LayerNormalization",
                 .contract = "X: rank 1..; Scale: ~ X; B?: ~ X", .work = Work::kNormalization)
 
-/// Each channel of each image as a row, then scaled by its channel.
+/// Normalises each channel of each image as a row, then scales it by its channel.
 class InstanceNormalization : public Operation {
  public:
   static Support supports(const NodeView& n) { return Check(n).inputs(0, kFloat32).rank(0, 3, 12); }
@@ -124,8 +125,7 @@ class InstanceNormalization : public Operation {
   void build(Builder& b, const Node& node) const override {
     const Dims& dims = b.dims(node.inputs[0]);
     const Dims rows{dims[0] * dims[1], ep::element_count(DimsView(dims).subspan(2))};
-    const bool single =
-        rows[1] == 1;  // without that axis: of one element it means another format to the library
+    const bool single = rows[1] == 1;  // drop an axis of one element: it means another format to the library
     const Dims channels = single ? Dims{dims[0], dims[1]} : Dims{dims[0], dims[1], rows[1]};
     const Dims one_per_channel = single ? Dims{1, dims[1]} : Dims{1, dims[1], 1};
     const Layout layout = Layout::plain(Type::kFloat32, channels);

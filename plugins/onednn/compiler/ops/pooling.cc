@@ -51,14 +51,14 @@ class Pooling : public Operation {
     return check
         .that(!window.is_ambiguous(), TENON_REJECT_ATTRIBUTE,
               "ceil_mode with auto_pad VALID is not supported")
-        .that(window.stays_inside(x), TENON_REJECT_SHAPE, "a window can lie outside of an input of shape ",
-              n.input(0).dims());
+        .that(window.stays_inside(x), TENON_REJECT_SHAPE,
+              "a window can lie entirely outside an input of shape ", n.input(0).dims());
   }
 
  private:
   Dims kernel_of(const Dims& x) const { return global_ ? Dims(x.begin() + 2, x.end()) : window_.kernel(); }
 
-  /// Where nothing is greater than the lowest number, the library says that number, also of infinities.
+  /// Where all elements are -infinity, the library returns the lowest finite number. Replaces it.
   static void keep_infinity(Builder& b, const Tensor& source, const Tensor& out) {
     const auto n = static_cast<int64_t>(source.layout.bytes() / sizeof(float));
     const auto m = static_cast<int64_t>(out.layout.bytes() / sizeof(float));

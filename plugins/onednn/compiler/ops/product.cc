@@ -14,13 +14,13 @@ Tensor transposed(const Tensor& t) {
   return {t.layout.permuted(order), t.buffer};
 }
 
-/// Of a product whose sums have `length` terms.
+/// A bound on a product whose sums have `length` terms.
 double bound_of_product(const Builder& b, const Node& node, int64_t length) {
   return static_cast<double>(length) * b.bound(node.inputs[0]) * b.bound(node.inputs[1]);
 }
 
-/// The product of two tensors of equal rank, which has the elements of the node's result in the same order; constant
-/// weights are packed.
+/// The product of two tensors of equal rank. Its elements are those of the node's result, in the same order.
+/// Constant weights are packed.
 void product(Builder& b, const Node& node, Tensor x, const Tensor& w, const Dims& result, float scale,
              const Tensor& bias) {
   MatMulSpec spec;
@@ -71,8 +71,9 @@ class MatMul : public Operation {
   bool packs_weights() const override { return true; }
 
  private:
-  /// Shapes of equal rank: a vector in front is a row, one behind a column. Where all matrices in front meet the same one
-  /// behind they are one tall matrix, for which the library has its fastest code, and packs weights.
+  /// Shapes of equal rank. A vector on the left becomes a row, one on the right a column. If one matrix on
+  /// the right serves all on the left, those become one tall matrix: the library's code for that is the
+  /// fastest and packs weights.
   struct Factors {
     Dims x, w, result;
   };
@@ -112,12 +113,13 @@ class Gemm : public Operation {
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
     const int64_t length = x[transpose_a_ ? 0 : 1], other = w[transpose_b_ ? 1 : 0];
-    require(length == other, TENON_INVALID_ARGUMENT, "rows of ", length, " elements and columns of ", other);
+    require(length == other, TENON_INVALID_ARGUMENT, "the rows of A have ", length,
+            " elements, but the columns of B have ", other);
     const Dims out{x[transpose_a_ ? 1 : 0], w[transpose_b_ ? 0 : 1]};
     if (has_bias(node)) {
       const Dims& c = b.dims(node.inputs[2]);
-      require(broadcast_shape(c, out) == out, TENON_INVALID_ARGUMENT, "C of shape ", c, " is larger than ",
-              out);
+      require(broadcast_shape(c, out) == out, TENON_INVALID_ARGUMENT, "C of shape ", c,
+              " does not broadcast to ", out);
     }
     return out;
   }
@@ -142,7 +144,7 @@ class Gemm : public Operation {
   bool has_bias(const Node& node) const {
     return node.inputs.size() > 2 && node.inputs[2] != kNone && beta_ != 0;
   }
-  /// Two axes of C, times beta.
+  /// C as two axes, times beta.
   Tensor bias(Builder& b, uint32_t value) const {
     Dims dims = b.dims(value);
     dims.insert(dims.begin(), 2 - dims.size(), 1);
@@ -153,7 +155,7 @@ class Gemm : public Operation {
            {{kSource, c}, {kDestination, out}});
     return out;
   }
-  /// A scale of the library's product is one of its bias too.
+  /// Adds the bias as a step of its own: the scale of the library's product would scale its bias too.
   void with_bias_behind(Builder& b, const Node& node, const Tensor& from, const Tensor& w,
                         const Tensor& c) const {
     const Type type = b.product_type();
@@ -171,7 +173,7 @@ class Gemm : public Operation {
                        {kDestination, scaled}});
     add_binary(b, node.outputs[0], Binary::kAdd, scaled, c, true);
   }
-  /// No column: nothing but the bias.
+  /// K is 0: the result is the bias alone.
   static void without_product(Builder& b, const Node& node, const Dims& result, const Tensor& bias) {
     if (!bias.layout) return b.fill(node.outputs[0], 0);
     const Layout layout = Layout::plain(Type::kFloat32, result);

@@ -1,5 +1,5 @@
-// ReduceSum, ReduceMean, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, and in fast precision ReduceMax and ReduceMin,
-// in which the library loses NaN and infinities.
+// ReduceSum, ReduceMean, ReduceProd, ReduceL1, ReduceL2 and ReduceSumSquare. With fast precision also
+// ReduceMax and ReduceMin, in which the library loses NaN and infinities.
 #include <limits>
 
 #include "compiler/builder.h"
@@ -9,13 +9,13 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Axes are an attribute, or in later versions an input, which must be a constant.
+/// Axes are an attribute, or an input in later versions. The input must be a constant.
 class Reduction : public Operation {
  public:
   static Support supports(const NodeView& n) {
     Check check(n);
     check.input(0, kFloat32).rank(0, 0, 12);
-    check.that(!n.has_input(1) || n.input(1).is_constant(), TENON_REJECT_OTHER, "the axes are no constant");
+    check.that(!n.has_input(1) || n.input(1).is_constant(), TENON_REJECT_OTHER, "the axes are not constant");
     return check;
   }
   Reduction(const NodeView& n, Reduce function, float of_nothing)
@@ -45,7 +45,7 @@ class Reduction : public Operation {
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       if (goes[axis]) reduced[axis] = 1;
     }
-    const bool nothing = reduced == dims;  // the library asks for an axis to reduce
+    const bool nothing = reduced == dims;  // the library needs an axis to reduce
     if (nothing && is_identity()) return b.define(out, b.reshaped(x, b.dims(out)));
     const Layout result = Layout::plain(Type::kFloat32, b.dims(out));
     const Tensor y = b.create(out, result);
@@ -69,7 +69,7 @@ class Reduction : public Operation {
   }
 
  private:
-  /// Per axis; without axes it is all of them.
+  /// Per axis, whether it is reduced. Without axes: all, unless noop_with_empty_axes is set.
   std::vector<bool> reduced_axes(size_t rank) const {
     std::vector<bool> out(rank, axes_.empty() && !keep_when_empty_);
     for (const int64_t axis : axes_) out[axis_of(axis, rank)] = true;
@@ -78,7 +78,7 @@ class Reduction : public Operation {
   bool is_identity() const {
     return function_ != Reduce::kNorm1 && function_ != Reduce::kNorm2 && function_ != Reduce::kSumOfSquares;
   }
-  /// Of one element each.
+  /// Reductions over one element each.
   void pointwise_step(Builder& b, const Tensor& x, const Tensor& y) const {
     const Layout row = Layout::plain(Type::kFloat32, Dims{x.layout.elements()});
     const Eltwise f = function_ == Reduce::kSumOfSquares ? Eltwise::kSquare
@@ -111,7 +111,7 @@ struct Extremum : Reduction {
   static Support supports(const NodeView& n) {
     Check check(n);
     check.that(n.instance().precision != TENON_PRECISION_EXACT, TENON_REJECT_OTHER,
-               "oneDNN loses NaN and infinities; it is used with precision fast");
+               "oneDNN loses NaN and infinities here; precision fast allows it");
     return check.ok() ? Reduction::supports(n) : check;
   }
   using Reduction::Reduction;

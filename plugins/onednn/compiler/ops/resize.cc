@@ -1,5 +1,5 @@
-// Resize and Upsample where oneDNN's resampling is ONNX's: whole multiples by repeating, and linear between the centres
-// of pixels.
+// Resize and Upsample where oneDNN's resampling gives ONNX's result: repetition by whole factors, and linear
+// interpolation between pixel centres.
 #include <cmath>
 
 #include "compiler/builder.h"
@@ -9,7 +9,7 @@ namespace {
 
 int scales_input(const NodeView& n) { return n.op() == "Upsample" || n.since_version() < 11 ? 1 : 2; }
 
-/// The factors, if they follow from constants or known shapes; else empty.
+/// The factors if they follow from constants or known shapes, else empty.
 std::vector<float> factors_of(const NodeView& n) {
   if (n.has_attr("scales")) return n.attr_floats("scales");
   const int input = scales_input(n);
@@ -53,26 +53,27 @@ class Resize : public Operation {
     if (!check.ok()) return check;
     const std::vector<float> factors = factors_of(n);
     check.that(factors.size() == static_cast<size_t>(n.input(0).rank()), TENON_REJECT_OTHER,
-               "the scales are no constant");
+               "the scales are not constant");
     if (!check.ok()) return check;
-    check.that(factors[0] == 1 && factors[1] == 1, TENON_REJECT_ATTRIBUTE, "batch or channels are resized");
-    check.that(whole_multiples(factors), TENON_REJECT_ATTRIBUTE, "a scale is no whole number");
+    check.that(factors[0] == 1 && factors[1] == 1, TENON_REJECT_ATTRIBUTE,
+               "resizing batch or channels is not supported");
+    check.that(whole_multiples(factors), TENON_REJECT_ATTRIBUTE, "a scale is not a whole number");
     if (n.attr_s("mode", "nearest") == "nearest") {
       check.that(repeats(n), TENON_REJECT_ATTRIBUTE,
-                 "the coordinate transformation and nearest_mode are others than ", "oneDNN's");
+                 "oneDNN does not support this coordinate_transformation_mode with this nearest_mode");
     } else {
       const bool centres = n.op() == "Resize" && n.since_version() >= 11 &&
                            n.attr_s("coordinate_transformation_mode", "half_pixel") == "half_pixel";
-      check.that(centres, TENON_REJECT_ATTRIBUTE, "linear is supported with half_pixel alone");
+      check.that(centres, TENON_REJECT_ATTRIBUTE, "linear is supported only with half_pixel");
     }
     return check;
   }
-  /// The factors are whole, and of the host's inference it is known that it multiplies with them.
+  /// The factors are whole, and the host's inference is known to multiply with them.
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]);
     bool good = x.size() == y.size() && x[0] == y[0] && x[1] == y[1];
     for (size_t i = 2; good && i < x.size(); ++i) good = x[i] == 0 ? y[i] == 0 : y[i] % x[i] == 0;
-    require(good, TENON_INVALID_ARGUMENT, "shape ", y, " is no multiple of ", x);
+    require(good, TENON_INVALID_ARGUMENT, "shape ", y, " is not a multiple of ", x);
     return y;
   }
   explicit Resize(const NodeView& n) : linear_(n.attr_s("mode", "nearest") == "linear") {}

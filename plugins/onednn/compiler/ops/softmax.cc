@@ -8,7 +8,7 @@
 namespace tenon::onednn {
 namespace {
 
-/// Before version 13 it is over all axes from `axis` on, as one.
+/// Before version 13, it works over all axes from `axis` on as one.
 class SoftmaxOperation : public Operation {
  public:
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloat32).rank(0, 1, 12); }
@@ -48,7 +48,7 @@ class SoftmaxOperation : public Operation {
   }
 
  private:
-  /// A NaN or infinity among them makes NaN of all that are compared with it.
+  /// If a result in a row is NaN, makes the whole row NaN: NaN and infinity affect all results of a row.
   static void keep_nan(Builder& b, const Tensor& y, const Dims& dims, int over) {
     int64_t outer = 1, inner = 1;
     const auto axis = static_cast<size_t>(over);

@@ -17,14 +17,14 @@ class WindowAttributes {
         pads_(n.attr_ints("pads")),
         ceil_(n.attr_i("ceil_mode", 0) != 0) {}
 
-  /// That they fit a window over `axes` axes, and each other.
+  /// Checks that the attributes fit `axes` spatial axes and each other.
   void check(Check& out, size_t axes) const {
     const auto fits = [&](const Dims& list, size_t count, int64_t least, const char* name) {
       const bool good = list.empty() || list.size() == count;
       out.that(good, TENON_REJECT_ATTRIBUTE, name, " has ", list.size(), " numbers, ", count, " are needed");
       const bool in_range =
           std::all_of(list.begin(), list.end(), [&](int64_t i) { return i >= least && i <= kMost; });
-      out.that(in_range, TENON_REJECT_ATTRIBUTE, name, " is ", list, ", supported are ", least, " to ",
+      out.that(in_range, TENON_REJECT_ATTRIBUTE, name, " is ", list, "; supported values are ", least, " to ",
                kMost);
     };
     fits(kernel_, axes, 1, "kernel_shape");
@@ -34,11 +34,11 @@ class WindowAttributes {
   }
 
   const Dims& kernel() const { return kernel_; }
-  /// VALID with rounding up means something else to each shape inference.
+  /// VALID with ceil_mode: implementations of shape inference differ.
   bool is_ambiguous() const { return ceil_ && auto_pad_ == "VALID"; }
 
-  /// Whether each window holds at least one element of an axis as long as `x`, -1 where that is not known; ONNX leaves out
-  /// those behind the end, which not everybody's shape inference does.
+  /// Whether each window holds at least one element of an axis of length `x`, -1 if not known. ONNX leaves
+  /// out windows behind the end; not every shape inference does.
   bool stays_inside(DimsView x) const {
     for (size_t i = 0; i < kernel_.size(); ++i) {
       const int64_t stride = at(strides_, i, 1);
@@ -51,8 +51,8 @@ class WindowAttributes {
     return true;
   }
 
-  /// {N, channels, spatial...} of what windows over x {N, C, spatial...} give. `may_be_empty`: no windows where the kernel is too
-  /// long by one stride, as ONNX's formula for pools says.
+  /// The result shape {N, channels, spatial...} for x {N, C, spatial...}. `may_be_empty`: a kernel that is
+  /// one stride too long gives 0 windows, as in ONNX's formula for pools.
   Dims shape(const Dims& x, int64_t channels, const Dims& kernel, bool may_be_empty = false) const {
     Dims out{x[0], channels};
     for (size_t i = 0; i < kernel.size(); ++i) {
@@ -63,7 +63,7 @@ class WindowAttributes {
       }
       const int64_t free = length + begin_pad(i) + end_pad(i) - span;
       const bool fits =
-          free >= 0 || (ceil_ && free > -stride && length != 0);  // rounded up there is one, cut at the end
+          free >= 0 || (ceil_ && free > -stride && length != 0);  // ceil_ adds a window cut at the end
       if (!fits && may_be_empty && free == -stride) {
         out.push_back(0);
         continue;
@@ -75,8 +75,8 @@ class WindowAttributes {
     return out;
   }
 
-  /// From the shapes of input and output {N, C, spatial...}. What the padding at the end leaves unread is cut, and what
-  /// it lacks for the output is added: an output shape that rounds up reads past the padding that was asked for.
+  /// The window for input and output shapes {N, C, spatial...}. The end padding is set to what the output
+  /// needs: less than asked for if some of it stays unread, more if the output shape is rounded up.
   Window of(const Dims& x, const Dims& y, const Dims& kernel) const {
     Window w = defaults(kernel);
     for (size_t i = 0; i < kernel.size(); ++i) {
@@ -89,11 +89,11 @@ class WindowAttributes {
     return w;
   }
 
-  /// {N, channels, spatial...} of the transposed convolution of x.
+  /// The shape {N, channels, spatial...} of the transposed convolution of x.
   Dims transposed_shape(const Dims& x, int64_t channels, const Dims& kernel, const Dims& output_padding,
                         const Dims& output_shape) const {
     Dims out{x[0], channels};
-    const size_t skip = output_shape.size() > kernel.size() ? 2 : 0;  // batch and channels may be given too
+    const size_t skip = output_shape.size() > kernel.size() ? 2 : 0;  // may start with N, C
     for (size_t i = 0; i < kernel.size(); ++i) {
       const int64_t stride = at(strides_, i, 1), extra = at(output_padding, i, 0);
       const int64_t whole = (x[i + 2] - 1) * stride + span_of(i, kernel[i]) + extra;
@@ -108,8 +108,8 @@ class WindowAttributes {
     return out;
   }
 
-  /// Of the convolution whose gradient a transposed one is: input and output change places. `pads_follow`: from the
-  /// output's shape, whatever the attribute says.
+  /// The window of the convolution whose gradient a transposed one is: input and output are exchanged.
+  /// `pads_follow`: pads follow from the output's shape, whatever the attribute says.
   Window of_transposed(const Dims& x, const Dims& y, const Dims& kernel, const Dims& output_padding,
                        bool pads_follow) const {
     Window w = defaults(kernel);
@@ -126,7 +126,7 @@ class WindowAttributes {
   }
 
  private:
-  /// Of what products of two of them and a size are still numbers.
+  /// A limit such that the product of two attributes and a size does not overflow.
   static constexpr int64_t kMost = 1 << 24;
 
   static int64_t at(const Dims& list, size_t i, int64_t otherwise) {
@@ -152,7 +152,7 @@ class WindowAttributes {
   bool ceil_;
 };
 
-/// Of nothing the library makes nothing, also where there is a result to be made.
+/// Declines empty inputs: the library then computes no result, even where the output has elements.
 inline Check& has_elements(Check& check, const NodeView& n, int input) {
   const DimsView dims = n.input(input).dims();
   return check.that(std::count(dims.begin(), dims.end(), 0) == 0, TENON_REJECT_SHAPE, "input ", input,

@@ -7,7 +7,7 @@ constexpr Size3 kLines{8, 1, 1};
 
 constexpr Source kSource{"lines", R"CL(
 #define LOAD16(p, step) ((step) == 1 ? vload16(0, p) : (float16)(vload16(0, p).even, vload16(1, p).even))
-// The first `count` of sixteen.
+// Stores the first `count` of sixteen elements.
 inline void store_part(__global float* p, float16 v, int count) {
   float8 rest = v.lo;
   if (count >= 16) {

@@ -1,6 +1,6 @@
-// Lines for processors: windows that slide over a copy of the input with its padding written out, so that whole
-// lines are worked on sixteen outputs at a time and nothing asks whether it is inside. On other devices, where
-// neighbouring work-items must read neighbouring elements, these kernels are not used.
+// Kernels by lines, for CPUs. Windows slide over a copy of the input that includes the padding. A work-item
+// computes sixteen outputs of a line at a time and needs no bounds checks. Other devices do not use these
+// kernels, because neighbouring work-items must read neighbouring elements there.
 #pragma once
 
 #include "kernels/common/kernel.h"
@@ -8,8 +8,8 @@
 
 namespace tenon::opencl {
 
-/// The window over the padded copy: `in` is the copy's size, lines a multiple of 16 long, with what a load of
-/// sixteen may touch behind the last element.
+/// The window over the padded copy. `in` is the size of the copy: lines are multiples of 16 long, with room
+/// for loads of sixteen that reach past the last element.
 Window framed(const Window& window);
 
 /// Elements of one padded plane.
@@ -17,12 +17,12 @@ inline int64_t frame_elements(const Window& frame) {
   return int64_t{frame.in[0]} * frame.in[1] * frame.in[2];
 }
 
-/// Lines of the output, the first axis of a launch that makes a line per work-item.
+/// Number of output lines: the first axis of a launch with one work-item per line.
 inline size_t output_lines(const Window& w) {
   return static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]);
 }
 
-/// What can be done by lines: float32, and steps of one or two elements along the line.
+/// Kernels for float32 with strides of one or two elements along the line.
 class LineKernels {
  public:
   LineKernels() = default;
@@ -32,7 +32,7 @@ class LineKernels {
   static bool fit(const Window& window) { return window.stride[2] <= 2; }
   explicit operator bool() const { return pad_.program != nullptr; }
 
-  /// Writes the padded copy of `planes` planes of x into `to`, `fill` where there is nothing.
+  /// Writes the padded copy of `planes` planes of x into `to`; the padding gets `fill`.
   template <class To>
   void pad(const Context& ctx, const TensorArg& x, const To& to, const Window& w, int64_t planes,
            float fill) const {
@@ -42,13 +42,13 @@ class LineKernels {
         {static_cast<size_t>(frame.in[0]) * static_cast<size_t>(frame.in[1]), static_cast<size_t>(planes), 1},
         x, to, w, frame, narrow(planes), cl_float{fill});
   }
-  /// Row (channel, position in the window) of the matrix whose columns are the outputs.
+  /// Writes the matrix whose rows are (channel, position in the window) and whose columns are the outputs.
   template <class From, class To>
   void lay(const Context& ctx, const From& from, const To& to, const Window& w, int64_t channels) const {
     launch(ctx, lay_, {output_lines(w), static_cast<size_t>(channels) * static_cast<size_t>(taps(w)), 1},
            from, to, framed(w), narrow(channels * taps(w)));
   }
-  /// Depthwise filters: `filters` per image, `multiplier` of them for each plane.
+  /// Depthwise filters: `filters` per image, `multiplier` per plane.
   template <class From>
   void depthwise(const Context& ctx, const From& from, const TensorArg& f, const TensorArg& bias,
                  const TensorArg& y, const Window& w, cl_int filters, cl_int multiplier, cl_int images,

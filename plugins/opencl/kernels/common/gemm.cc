@@ -77,7 +77,7 @@ __kernel void gemm_tile(ARGUMENTS) {
   V u##i = 0, v##i = 0, p##i = 0, q##i = 0;
   EACH(ROW)
   __global const T* bp = PTR(b) + b_batch + n;
-  // Sums of parts, added up: errors grow with the number of parts and the length of one, not their product.
+  // Adds partial sums: the error grows with the number of parts plus the length of a part, not with their product.
   for (int part = 0; part < depth; part += PART) {
     const int end = min(part + PART, depth);
     for (int k = part; k < end; ++k) {

@@ -1,34 +1,35 @@
-// The product of matrices, for all operators that are one: y = alpha * a * b + beta * bias, by batches.
+// Matrix products for all operators that need one: y = alpha * a * b + beta * bias, in batches.
 //
-// One work-item keeps 8 rows of 32 columns of y in registers and streams a and b past them: no local memory,
-// no barriers. Tiles at the edges are moved inwards and overlap. Small matrices have variants of their own.
+// Each work-item keeps 8 rows of 32 columns of y in registers and streams a and b past them, without local
+// memory or barriers. Tiles at the edges are moved inwards and overlap. Small matrices have their own
+// variants.
 #pragma once
 
 #include "kernels/common/kernel.h"
 
 namespace tenon::opencl {
 
-/// Sizes and strides in elements. b and y have unit stride along their columns.
+/// Sizes and strides in elements. Columns of b and y have stride 1.
 struct GemmShape {
   cl_int rows = 0, columns = 0, depth = 0;
   cl_int a_row = 0, a_depth = 1;
   cl_int b_depth = 0;
   cl_int y_row = 0;
   cl_int bias_row = 0, bias_column = 0;
-  Walk batches{};  // operands: a, b, y, bias; all dimensions outer
+  Walk batches{};  // operands: a, b, y, bias; only outer dimensions
 };
 
 struct GemmArgs {
   GemmShape shape;
   cl_float alpha = 1, beta = 0;      // beta is 0 without a bias
-  cl_float lowest = 0, highest = 0;  // y is cut to this range when they differ
+  cl_float lowest = 0, highest = 0;  // y is clamped to this range if they differ
 };
 
-/// The kernels of one element type.
+/// The kernels for one element type.
 class GemmKernels {
  public:
   GemmKernels() = default;
-  /// `rows`, `columns`: of the product where they are known, else -1. What will be needed is warmed.
+  /// `rows`, `columns`: of the product, or -1 if not known. Warms the variants that will be needed.
   GemmKernels(const NodeView& node, uint32_t dtype, int64_t rows, int64_t columns);
 
   template <class A, class B, class Bias, class Y>

@@ -57,7 +57,8 @@ std::string defines_to_move(uint32_t dtype) {
 }
 
 DimsView output_dims(const PrepareContext& p, int i) {
-  require(p.knows_output(i), TENON_INVALID_ARGUMENT, "the inputs allow no shape of output ", i);
+  require(p.knows_output(i), TENON_INVALID_ARGUMENT, "the shape of output ", i,
+          " does not follow from the inputs");
   return p.output(i);
 }
 

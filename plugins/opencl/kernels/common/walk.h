@@ -1,5 +1,5 @@
-// How kernels go through tensors of any rank: dimensions that lie together are joined, the innermost is the
-// first axis of the launch, and the others are counted in its second.
+// Iteration over tensors of any rank. Dimensions that are adjacent in memory are merged. The innermost one
+// becomes the first axis of the launch; the others are counted in the second.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace tenon::opencl {
 
 [[noreturn]] inline void fail_as_too_large() {
-  ep::fail(TENON_UNIMPLEMENTED, "a tensor of 2^31 elements or more");
+  ep::fail(TENON_UNIMPLEMENTED, "tensors of 2^31 elements or more are not supported");
 }
 inline cl_int narrow(int64_t number) {
   if (number < std::numeric_limits<cl_int>::min() || number > std::numeric_limits<cl_int>::max())
@@ -29,15 +29,15 @@ inline int64_t product_of(int64_t a, int64_t b) {
 inline constexpr int kMaxWalkRank = 8;
 inline constexpr int kMaxOperands = 4;
 
-/// The same struct as in the prelude of every program. Counts and strides are in elements.
+/// Must match the struct in the prelude of every program. Counts and strides are in elements.
 struct Walk {
-  cl_int rank;   // of the outer dimensions
-  cl_int inner;  // elements of the innermost
+  cl_int rank;   // number of outer dimensions
+  cl_int inner;  // elements of the innermost dimension
   cl_int outer;  // rows: the product of `size`
   cl_int zero;
   cl_int size[kMaxWalkRank];
   cl_int stride[kMaxOperands][kMaxWalkRank];
-  cl_int step[kMaxOperands];  // of the innermost
+  cl_int step[kMaxOperands];  // strides of the innermost dimension
 };
 
 /// Strides of a dense tensor.
@@ -47,7 +47,7 @@ inline ep::Dims dense_strides(ep::DimsView dims) {
   return out;
 }
 
-/// Strides by which a tensor of shape `from` is read at the positions of `to`: 0 where it is repeated.
+/// Strides for reading a tensor of shape `from` at the positions of `to`; 0 for repeated axes.
 inline ep::Dims broadcast_strides(ep::DimsView from, ep::DimsView to) {
   ep::require(from.size() <= to.size(), TENON_INVALID_ARGUMENT, "shape ", from, " does not broadcast to ",
               to);
@@ -62,7 +62,7 @@ inline ep::Dims broadcast_strides(ep::DimsView from, ep::DimsView to) {
   return out;
 }
 
-/// What two shapes broadcast to.
+/// The shape to which two shapes broadcast.
 inline ep::Dims broadcast_dims(ep::DimsView a, ep::DimsView b) {
   ep::Dims out(std::max(a.size(), b.size()), 1);
   for (size_t d = 0; d < out.size(); ++d) {
@@ -76,8 +76,8 @@ inline ep::Dims broadcast_dims(ep::DimsView a, ep::DimsView b) {
   return out;
 }
 
-/// Goes through `dims` with the given strides per operand. Throws when more than 9 dimensions do not join.
-/// `rows_only`: all dimensions count as outer ones.
+/// Makes a walk through `dims` with the given strides per operand. Throws if more than 9 dimensions remain
+/// after merging. `rows_only`: all dimensions become outer ones.
 inline Walk make_walk(ep::DimsView dims, const std::vector<ep::Dims>& strides, bool rows_only = false) {
   struct Axis {
     int64_t size;
@@ -106,7 +106,7 @@ inline Walk make_walk(ep::DimsView dims, const std::vector<ep::Dims>& strides, b
     axes.pop_back();
   }
   ep::require(axes.size() <= kMaxWalkRank, TENON_UNIMPLEMENTED, "more than ", kMaxWalkRank + 1,
-              " dimensions that cannot be joined");
+              " dimensions that cannot be merged are not supported");
   out.rank = static_cast<cl_int>(axes.size());
   int64_t outer = 1;
   for (size_t d = 0; d < axes.size(); ++d) {

@@ -1,11 +1,11 @@
-// Windows that slide over up to three spatial axes: convolutions and pooling.
+// Windows that slide over up to three spatial axes, for convolutions and pooling.
 #pragma once
 
 #include "kernels/common/walk.h"
 
 namespace tenon::opencl {
 
-/// The same struct as in the prelude. Missing axes come first and have size 1.
+/// Must match the struct in the prelude. Missing axes come first and have size 1.
 struct Window {
   cl_int in[3];
   cl_int out[3];
@@ -15,7 +15,7 @@ struct Window {
   cl_int pad[3];  // before the first element
 };
 
-/// Attributes of Conv, ConvTranspose and the pools.
+/// The attributes of Conv, ConvTranspose and pooling operators.
 struct WindowAttributes {
   explicit WindowAttributes(const ep::NodeView& n)
       : kernel(n.attr_ints("kernel_shape")),
@@ -27,9 +27,9 @@ struct WindowAttributes {
   ep::Dims kernel, strides, dilations, pads;
   std::string auto_pad;
 
-  /// How many windows there are along each axis. `ceils`: also one that is cut off at the end, unless it begins in the
-  /// padding there. Throws when none fits, but for `may_be_empty` where a window is too long by one stride: then
-  /// there are none, as ONNX's formula for pools says.
+  /// The number of windows along each axis. `ceils`: counts a window that is cut off at the end too, unless
+  /// it starts in the padding there. Throws if no window fits. With `may_be_empty`, a window that is one
+  /// stride too long gives 0 instead, as in ONNX's formula for pools.
   ep::Dims output(ep::DimsView in, ep::DimsView kernel_dims, bool ceils = false,
                   bool may_be_empty = false) const {
     require_fit(in.size(), kernel_dims);
@@ -53,13 +53,14 @@ struct WindowAttributes {
 
   bool is_same() const { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
 
-  /// `in`, `out`, `kernel_dims`: the spatial dims, between one and three.
+  /// `in`, `out`, `kernel_dims`: the spatial dims, one to three.
   Window window(ep::DimsView in, ep::DimsView out, ep::DimsView kernel_dims) const {
     Window w{};
     for (int d = 0; d < 3; ++d) w.in[d] = w.out[d] = w.size[d] = w.stride[d] = w.dilation[d] = 1;
     const size_t axes = in.size(), first = 3 - axes;
     require_fit(axes, kernel_dims);
-    ep::require(out.size() == axes, TENON_INVALID_ARGUMENT, "an output of ", out.size(), " axes, not ", axes);
+    ep::require(out.size() == axes, TENON_INVALID_ARGUMENT, "the output has ", out.size(),
+                " spatial axes instead of ", axes);
     for (size_t d = 0; d < axes; ++d) {
       const size_t at = first + d;
       w.in[at] = narrow(in[d]);
@@ -72,35 +73,36 @@ struct WindowAttributes {
     return w;
   }
 
-  /// `kernel_dims`: from the weights or from the attribute; where both are given they agree.
+  /// `kernel_dims`: from the weights or the attribute. If both are given, they must agree.
   void require_fit(size_t axes, ep::DimsView kernel_dims) const {
     const auto fits = [&](const ep::Dims& given, size_t count) {
       return given.empty() || given.size() == count;
     };
-    ep::require(kernel_dims.size() == axes, TENON_INVALID_ARGUMENT, "kernel shape ", kernel_dims, " for ",
-                axes, " spatial dims");
+    ep::require(kernel_dims.size() == axes, TENON_INVALID_ARGUMENT, "the kernel shape ", kernel_dims,
+                " does not match ", axes, " spatial axes");
     ep::require(
         kernel.empty() || std::equal(kernel.begin(), kernel.end(), kernel_dims.begin(), kernel_dims.end()),
-        TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, " where the weights have ", kernel_dims);
+        TENON_INVALID_ARGUMENT, "kernel_shape is ", kernel, ", but the weights have ", kernel_dims);
     ep::require(fits(strides, axes) && fits(dilations, axes) && fits(pads, 2 * axes), TENON_INVALID_ARGUMENT,
                 "strides, dilations or pads do not match ", axes, " spatial dims");
     ep::require(std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad >= 0; }),
                 TENON_INVALID_ARGUMENT, "pads are ", pads, " and must not be negative");
   }
-  /// Of an axis, in 32 bits: nothing that is computed from it overflows 64.
+  /// Fits into 32 bits, so that computations in 64 bits do not overflow.
   int64_t stride(size_t d) const { return step(strides, d); }
   int64_t dilation(size_t d) const { return step(dilations, d); }
 
  private:
   static int64_t step(const ep::Dims& given, size_t d) {
     const int64_t out = given.empty() ? 1 : narrow(given[d]);
-    ep::require(out > 0, TENON_INVALID_ARGUMENT, "a stride or dilation of ", out);
+    ep::require(out > 0, TENON_INVALID_ARGUMENT, "a stride or dilation is ", out, "; it must be positive");
     return out;
   }
   int64_t pad_at(size_t i) const { return auto_pad == "VALID" || pads.empty() ? 0 : narrow(pads[i]); }
-  /// What a window covers.
+  /// The number of elements from the first to the last that a window covers.
   static int64_t span_of(int64_t kernel_size, int64_t dilation) {
-    ep::require(kernel_size > 0, TENON_INVALID_ARGUMENT, "a window of ", kernel_size);
+    ep::require(kernel_size > 0, TENON_INVALID_ARGUMENT, "the kernel shape has ", kernel_size,
+                ", which is not positive");
     return (int64_t{narrow(kernel_size)} - 1) * dilation + 1;
   }
   int64_t pad(size_t d, int64_t in, int64_t out, int64_t kernel_size, int64_t stride,

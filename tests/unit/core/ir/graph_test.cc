@@ -229,7 +229,7 @@ TEST(Graph, VerifyNamesWhatIsWrong) {
   chain.graph.remove_node(chain.relu);
   Status status = verify(chain.graph);
   ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.to_string(), HasSubstr("value 'y' is used and nothing produces it"));
+  EXPECT_THAT(status.to_string(), HasSubstr("value 'y' is used, but nothing produces it"));
 }
 
 TEST(Graph, NamesAreUnique) {

@@ -98,7 +98,7 @@ TEST(ToDense, RefusesBadIndicesAndLargeResults) {
   fails_with({{4}, values, Tensor::of_ints({2, 2})}, ErrorKind::kInvalidModel, "ascending");
   fails_with({{4}, values, Tensor::of_ints({1})}, ErrorKind::kInvalidModel, "shape");
   fails_with({{-4}, values, Tensor::of_ints({1, 2})}, ErrorKind::kInvalidModel, "negative");
-  fails_with({{4}, nullptr, nullptr}, ErrorKind::kInvalidModel, "lacks");
+  fails_with({{4}, nullptr, nullptr}, ErrorKind::kInvalidModel, "no values or no indices");
   fails_with({{1000}, values, Tensor::of_ints({1, 2})}, ErrorKind::kLimitExceeded, "fold_bytes");
   fails_with({{INT64_MAX, 8}, values, Tensor::of_ints({1, 2})}, ErrorKind::kLimitExceeded, "fold_bytes");
 }

@@ -116,7 +116,8 @@ TEST_F(ExternalData, OffsetAndLengthFitTheFile) {
   expect_refused(load_at("weights.bin", "8k"), "not a number of bytes");
   expect_refused(load_with(external_tensor("w", {2}, "weights.bin", "0", "4")),
                  "length 4 for a tensor of 8 bytes");
-  expect_refused(load_with(external_tensor("w", {2}, "weights.bin").bytes(9, "12345678")), "data of its own");
+  expect_refused(load_with(external_tensor("w", {2}, "weights.bin").bytes(9, "12345678")),
+                 "also data in the model file");
 }
 
 TEST_F(ExternalData, CanBeDeniedAndCountsForTheLimit) {

@@ -62,7 +62,7 @@ TEST(Functions, MayNotCallThemselves) {
   expect_failure({function("f0", {call("f0", "a", "b")})}, ErrorKind::kInvalidModel,
                  {"'local.f0'", "calls itself"});
   expect_failure({function("f0", {call("f1", "a", "b")}), function("f1", {call("f0", "a", "b")})},
-                 ErrorKind::kInvalidModel, {"'local.f0'", "'local.f1'", "no recursion"});
+                 ErrorKind::kInvalidModel, {"'local.f0'", "'local.f1'", "does not allow recursion"});
   Message branch = graph_of({call("f0", "a", "r")}, {}, {value_info("r", kFloat, {2})});
   Message inside = node("If", {"a"}, {"b"}, "if").message(5, graph_attribute("then_branch", branch));
   expect_failure({function("f0", {inside})}, ErrorKind::kInvalidModel, {"calls itself"});

@@ -177,7 +177,7 @@ TEST(Load, TheDefaultDomainHasTwoNames) {
   const Message mixed =
       graph_of({node("Relu", {"x"}, {"h"}), node("Neg", {"h"}, {"y"}, "n", "ai.onnx")}, kX, kY);
   expect_invalid(model_of(mixed, 13).message(8, opset(21, "ai.onnx")),
-                 {"twice", "13", "21", "nodes are of both"});
+                 {"twice", "13", "21", "nodes use both names"});
 }
 
 TEST(Load, ADomainThatIsNotImportedIsTakenAtItsNewestAndSaid) {
@@ -189,7 +189,7 @@ TEST(Load, ADomainThatIsNotImportedIsTakenAtItsNewestAndSaid) {
   EXPECT_GE(model.opset_imports.at("ai.onnx.ml"), 5);
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_THAT(notices[0], HasSubstr("'ai.onnx.ml'"));
-  EXPECT_THAT(notices[0], HasSubstr("Add it to the model"));
+  EXPECT_THAT(notices[0], HasSubstr("Add the domain to opset_import"));
   notices.clear();
   load_ok(model_of(graph).message(8, opset(3, "ai.onnx.ml")), limits);
   EXPECT_TRUE(notices.empty());
@@ -211,7 +211,7 @@ TEST(Load, RefusesNamesDefinedTwice) {
                        .message(5, graph_attribute("else_branch", body));
   expect_invalid(
       model_of(graph_of({node("Abs", {"x"}, {"h"}), branch}, {kX[0], value_info("c", kBool, {})}, kY)),
-      {"node 'if'", "'h'", "graph around"});
+      {"node 'if'", "'h'", "outer graph"});
 }
 
 TEST(Load, RefusesWhatIsDangling) {

@@ -152,7 +152,7 @@ TEST(Save, WritesAFileWholeOrNotAtAll) {
 TEST(Save, RefusesABrokenGraph) {
   ir::Model model = load_ok(simple_model(node("Neg", {"x"}, {"y"})));
   model.graph.remove_node(0);
-  EXPECT_THAT(save_bytes(model).status().to_string(), HasSubstr("'y' is used and nothing produces it"));
+  EXPECT_THAT(save_bytes(model).status().to_string(), HasSubstr("'y' is used, but nothing produces it"));
 }
 
 }  // namespace

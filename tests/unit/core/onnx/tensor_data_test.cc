@@ -93,7 +93,8 @@ TEST(TensorData, RefusesCountsThatDoNotFit) {
   expect_refused(raw_tensor("w", 22, {3}, "123"), "takes 2 bytes and has 3");
   expect_refused(tensor_head("w", kString, {2}).bytes(6, "ab"), "holds 1 strings");
   expect_refused(raw_tensor("w", kFloat, {-2}, "12345678"), "dimension -2");
-  expect_refused(raw_tensor("w", kFloat, {int64_t{1} << 33, int64_t{1} << 31, 2}, ""), "63 bits");
+  expect_refused(raw_tensor("w", kFloat, {int64_t{1} << 33, int64_t{1} << 31, 2}, ""),
+                 "more than 2^63 - 1 elements");
 }
 
 TEST(TensorData, RefusesDataInTheWrongPlace) {

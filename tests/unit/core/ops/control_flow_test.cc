@@ -33,11 +33,11 @@ TEST(Bodies, OfALoopFitTheNode) {
   // The body must pass its condition on first, so a turn number in its place is for inference to refuse.
   EXPECT_EQ(loop_error(body({kTurn, kBool, f32({2})}, 2)), "OK");
   EXPECT_THAT(loop_error(body({kTurn, kBool}, 2)),
-              HasSubstr("the body has 2 inputs and the node feeds it 3"));
+              HasSubstr("the body has 2 inputs, but the node gives it 3"));
   EXPECT_THAT(loop_error(body({kTurn, kBool, f32({2})}, 1)),
               HasSubstr("gives 1 values and the node needs at least 2"));
   EXPECT_THAT(loop_error(body({kTurn, kBool, f32({2})}, 4)),
-              HasSubstr("gives 3 values for the node's outputs"));
+              HasSubstr("gives 3 values for outputs, but the node has"));
 }
 
 std::string scan_error(std::vector<Attribute> attributes, size_t inputs, size_t outputs) {
@@ -66,7 +66,7 @@ TEST(Bodies, OfAnIfHaveNoInputs) {
   b.output(b.op("If", {c},
                 {Attribute::of_graph("then_branch", body({f32({2})}, 1)),
                  Attribute::of_graph("else_branch", body({f32({2})}, 1))}));
-  EXPECT_THAT(b.resolve().to_string(), HasSubstr("branches of an If have none"));
+  EXPECT_THAT(b.resolve().to_string(), HasSubstr("a branch of an If must not have any"));
 }
 
 }  // namespace

@@ -237,7 +237,7 @@ TEST(Hostile, RanksAndCountsThatNobodyTakes) {
     const Status refused = reshaped(std::vector<int64_t>(rank, 1)).status();
     EXPECT_EQ(refused.kind(), ErrorKind::kUnsupported);
     EXPECT_THAT(refused.to_string(),
-                HasSubstr(str_cat("of rank ", rank, ", and no provider takes more than 32")));
+                HasSubstr(str_cat("would have rank ", rank, ", but the highest supported rank is 32")));
   }
   op.name = "ConstantOfShape";
   op.since = 9;

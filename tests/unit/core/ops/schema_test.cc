@@ -136,7 +136,7 @@ TEST(Resolve, InputsOfOwnOperatorsThatTheyNeedAreGiven) {
   const auto x = hole.input("x", f32({2, 2}));
   hole.op("com.microsoft:FusedMatMul", {ir::kNone, x});
   EXPECT_THAT(hole.resolve().to_string(),
-              HasSubstr("operator com.microsoft.FusedMatMul-1 needs its input 0, which is left out"));
+              HasSubstr("operator com.microsoft.FusedMatMul-1 needs its input 0, which is missing"));
   const auto q = optional.input("q", tenon::testing::type_of(ir::ElementType::kUInt8, {ir::Dim(2)}));
   const auto scale = optional.input("scale", f32({}));
   optional.op("com.microsoft:QLinearSigmoid", {q, scale, ir::kNone, scale});

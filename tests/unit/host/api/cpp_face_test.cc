@@ -1,8 +1,10 @@
 // What tenon.hpp adds over the table of tenon.h.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cstring>
 
+#include "core/onnx/onnx.h"
 #include "tenon/tenon.hpp"
 #include "tests/support/paths.h"
 #include "tests/unit/host/session/model_maker.h"
@@ -13,6 +15,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+Config cpu() {
+  Config config;
+  config.set("discovery.search", "[\"" + providers_dir() + "\"]");
+  config.set("discovery.scan", "\"off\"");
+  config.set("select.order", "[\"cpu\"]");
+  return config;
+}
+
 /// sum = x + y, product = x * y; `halves`: in float16.
 Session session(bool halves = false) {
   GraphMaker m;
@@ -22,10 +32,7 @@ Session session(bool halves = false) {
   m.output(m.node("Add", {x, y}), "sum");
   m.output(m.node("Mul", {x, y}), "product");
   const std::string bytes = m.bytes();
-  Config config;
-  config.set("discovery.search", "[\"" + providers_dir() + "\"]");
-  config.set("discovery.scan", "\"off\"");
-  config.set("select.order", "[\"cpu\"]");
+  const Config config = cpu();
   return Session::from_memory(bytes.data(), bytes.size(), &config);
 }
 
@@ -86,6 +93,56 @@ TEST(CppFace, SlotsAreBoundByName) {
     EXPECT_EQ(error.kind(), uint32_t{TENON_ERROR_INVALID_INPUT});
     EXPECT_THAT(error.what(), HasSubstr("there is no input 'z'"));
   }
+}
+
+/// A file: only Session(path) takes options.
+std::string model_file() {
+  ir::Model model;
+  GraphMaker m;
+  m.output(m.node("Relu", {m.input("x", GraphMaker::f32({ir::Dim(2)}))}), "y");
+  model.graph = m.graph;
+  model.graph.name = "test";
+  model.opset_imports[""] = 21;
+  model.ir_version = 10;
+  model.metadata = {{"author", "nobody"}, {"labels", "a,b"}};
+  const std::string path = testing::TempDir() + "/cpp_face_" + std::to_string(getpid()) + ".onnx";
+  EXPECT_TRUE(onnx::save(model, path).ok());
+  return path;
+}
+
+TEST(CppFace, ASessionTellsItsProvidersAndMetadata) {
+  Session s(model_file(), cpu());
+  const std::vector<InstanceInfo> instances = s.instances();
+  ASSERT_EQ(instances.size(), 1u);
+  EXPECT_EQ(instances[0].instance, "cpu/cpu:0");
+  EXPECT_EQ(instances[0].provider, "cpu");
+  EXPECT_THAT(instances[0].version, testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+  EXPECT_THAT(instances[0].library, HasSubstr("tenon_ep_cpu"));
+  EXPECT_THAT(s.metadata(), ElementsAre(testing::Pair("author", "nobody"), testing::Pair("labels", "a,b")));
+  tenon_instance_info info{};
+  info.struct_size = sizeof(info);
+  EXPECT_NE(api().session_instance(s.get(), 1, &info), TENON_OK);
+  tenon_str key, value;
+  EXPECT_NE(api().session_metadata(s.get(), 2, &key, &value), TENON_OK);
+}
+
+TEST(CppFace, ASessionHasALogOfItsOwn) {
+  Config config = cpu();
+  config.set("placement", "[{provider = \"cpu\", op = \"Conv\"}]");  // matches nothing, which is a warning
+  std::vector<std::string> mine, others;
+  SessionOptions options;
+  options.log = [&](uint32_t, std::string_view, std::string_view code, std::string_view) {
+    mine.emplace_back(code);
+  };
+  Session logged(model_file(), config, options);
+  EXPECT_THAT(mine, testing::Contains("PLACEMENT"));
+  const size_t lines = mine.size();
+  options.log = [&](uint32_t, std::string_view, std::string_view code, std::string_view) {
+    others.emplace_back(code);
+  };
+  Session other(model_file(), config, options);
+  EXPECT_EQ(mine.size(), lines) << "what another session logs";
+  EXPECT_THAT(others, testing::Contains("PLACEMENT"));
 }
 
 }  // namespace

@@ -74,6 +74,13 @@ struct Bench {
     api().value_release(output);
     return out;
   }
+  tenon_instance_info instance() {
+    if (!session) session.emplace(Session::from_memory(bytes.data(), bytes.size(), &config));
+    tenon_instance_info out{};
+    out.struct_size = sizeof(out);
+    EXPECT_EQ(api().session_instance(session->get(), 0, &out), TENON_OK);
+    return out;
+  }
   tenon_io_info info(bool input) {
     if (!session) session.emplace(Session::from_memory(bytes.data(), bytes.size(), &config));
     tenon_io_info out{};
@@ -102,6 +109,8 @@ int32_t count_and_stop(void* context, double, tenon_str) {
   ++*static_cast<int*>(context);
   return 1;
 }
+
+void count_lines(void* context, uint32_t, tenon_str, tenon_str, tenon_str) { ++*static_cast<int*>(context); }
 
 const std::map<std::string, Row>& rows() {
   static const std::map<std::string, Row> all = {
@@ -175,8 +184,7 @@ const std::map<std::string, Row>& rows() {
          b.session_options.flags = TENON_SESSION_ALL_VALUES;
          EXPECT_EQ(outputs(), 2u);
          b.session_options.flags = 1u << 31;
-         EXPECT_THAT(b.create().text,
-                     HasSubstr("flags of options hold bits that this version does not know"));
+         EXPECT_THAT(b.create().text, HasSubstr("flags of options has unknown bits"));
        }},
       {"tenon_session_options.progress",
        [](Bench& b) {
@@ -195,6 +203,43 @@ const std::map<std::string, Row>& rows() {
          EXPECT_EQ(calls[0], 0);
          EXPECT_GT(calls[1], 0);
        }},
+      {"tenon_session_options.log",
+       [](Bench& b) {
+         int lines[2] = {};
+         b.config.set("placement", "[{provider = \"cpu\", op = \"Conv\"}]");  // matches nothing: a warning
+         b.session_options.log_context = &lines[1];
+         EXPECT_EQ(b.create().status, TENON_OK);
+         EXPECT_EQ(lines[1], 0);
+         b.session_options.log = count_lines;
+         EXPECT_EQ(b.create().status, TENON_OK);
+         EXPECT_GT(lines[1], 0);
+       }},
+      {"tenon_session_options.log_context",
+       [](Bench& b) {
+         int lines[2] = {};
+         b.config.set("placement", "[{provider = \"cpu\", op = \"Conv\"}]");
+         b.session_options.log = count_lines;
+         b.session_options.log_context = &lines[0];
+         b.create();
+         EXPECT_GT(lines[0], 0);
+         EXPECT_EQ(lines[1], 0);
+       }},
+      {"tenon_instance_info.struct_size",
+       [](Bench& b) {
+         b.instance();
+         tenon_instance_info none{};
+         EXPECT_EQ(api().session_instance(b.session->get(), 0, &none), TENON_INVALID_ARGUMENT);
+       }},
+      {"tenon_instance_info.reserved", [](Bench& b) { EXPECT_EQ(b.instance().reserved, 0u); }},
+      {"tenon_instance_info.instance",
+       [](Bench& b) { EXPECT_EQ(as_string(b.instance().instance), "cpu/cpu:0"); }},
+      {"tenon_instance_info.provider", [](Bench& b) { EXPECT_EQ(as_string(b.instance().provider), "cpu"); }},
+      {"tenon_instance_info.version",
+       [](Bench& b) {
+         EXPECT_THAT(as_string(b.instance().version), testing::MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+"));
+       }},
+      {"tenon_instance_info.library",
+       [](Bench& b) { EXPECT_TRUE(std::ifstream(as_string(b.instance().library)).is_open()); }},
       {"tenon_run_options.struct_size",
        [](Bench& b) {
          b.run_options.struct_size = 0;

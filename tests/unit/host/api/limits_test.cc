@@ -45,7 +45,7 @@ TEST(ApiLimits, ConfigSetRefusesBrokenToml) {
       ADD_FAILURE() << text;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), TENON_ERROR_CONFIG) << text;
-      EXPECT_THAT(error.what(), HasSubstr("is no TOML value")) << text;
+      EXPECT_THAT(error.what(), HasSubstr("is not a TOML value")) << text;
     }
   }
 }

@@ -152,6 +152,28 @@ return t.session_input(g.session->get(), 0, nullptr);
 return t.session_input(g.session->get(), 9, &g.info);
 }
 }
+, {"session_instance", "", CALL{static_cast<void>(e);
+static_cast<void>(g);
+tenon_instance_info info{};
+info.struct_size = sizeof(info);
+return t.session_instance(nullptr, 0, &info);
+}
+}
+, {"session_instance", "", CALL{static_cast<void>(e);
+return t.session_instance(g.session->get(), 0, nullptr);
+}
+}
+, {"session_metadata", "", CALL{static_cast<void>(e);
+static_cast<void>(g);
+tenon_str key, value;
+return t.session_metadata(nullptr, 0, &key, &value);
+}
+}
+, {"session_metadata", "", CALL{static_cast<void>(e);
+tenon_str value;
+return t.session_metadata(g.session->get(), 0, nullptr, &value);
+}
+}
 , {"session_output", "", CALL{static_cast<void>(e);
 return t.session_output(nullptr, 0, &g.info);
 }
@@ -214,7 +236,7 @@ return t.value_wrap(&g.tensor, nullptr, nullptr, &g.value, e);
 return t.value_wrap(&g.tensor, nullptr, nullptr, &g.value, e);
 }
 }
-, {"value_wrap", "no data", CALL{g.tensor.data = nullptr;
+, {"value_wrap", "data is NULL", CALL{g.tensor.data = nullptr;
 return t.value_wrap(&g.tensor, nullptr, nullptr, &g.value, e);
 }
 }
@@ -400,6 +422,8 @@ TEST(ApiMisuse, EveryFunctionHasARow) {
       {"config_release", [&] { t.config_release(nullptr); }},
       {"session_release", [&] { t.session_release(nullptr); }},
       {"session_input_count", [&] { EXPECT_EQ(t.session_input_count(nullptr), 0u); }},
+      {"session_instance_count", [&] { EXPECT_EQ(t.session_instance_count(nullptr), 0u); }},
+      {"session_metadata_count", [&] { EXPECT_EQ(t.session_metadata_count(nullptr), 0u); }},
       {"session_output_count", [&] { EXPECT_EQ(t.session_output_count(nullptr), 0u); }},
       {"value_retain", [&] { t.value_retain(nullptr); }},
       {"value_release", [&] { t.value_release(nullptr); }},

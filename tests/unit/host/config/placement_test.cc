@@ -51,7 +51,7 @@ TEST(Placement, WhatIsNoExpressionIsRefusedWithTheReason) {
     const std::string text =
         std::string("[[placement]]\nmatch = { node = '") + expression + "' }\nprovider = 'cpu'";
     EXPECT_THAT(message_of(config.apply_toml(text, "t.toml")),
-                AllOf(HasSubstr("no regular expression"), HasSubstr(why)));
+                AllOf(HasSubstr("not a regular expression"), HasSubstr(why)));
   }
 }
 

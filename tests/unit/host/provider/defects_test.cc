@@ -77,7 +77,7 @@ using O = RegistryOptions&;
 
 const Defect kDefects[] = {
     // The manifest.
-    {"bad JSON", "no_device", Refusal::kManifestSyntax, "no valid JSON",
+    {"bad JSON", "no_device", Refusal::kManifestSyntax, "not valid JSON",
      [](F, M m) { write_manifest(m, "{\"provider\": "); }},
     {"missing key", "no_device", Refusal::kManifestSyntax, "'provider.version'",
      [](F, M m) { PF::edit(m, "/provider/version", nullptr); }},
@@ -131,23 +131,23 @@ const Defect kDefects[] = {
     {"writable folder", "no_device", Refusal::kFileMode, "mode 0777",
      [](F, M m) { chmod(std::filesystem::path(PF::library_of(m)).parent_path().c_str(), 0777); }},
     {"stale hash", "no_device", Refusal::kShaMismatch, "SHA-256", change_byte},
-    {"other size", "no_device", Refusal::kShaMismatch, "bytes, its manifest says", append_byte},
+    {"other size", "no_device", Refusal::kShaMismatch, "bytes, but its manifest says", append_byte},
     {"missing file of the manifest", "no_device", Refusal::kLoad, "the file '",
      [](F, M m) { add_file(m, ""); }},
     {"stale hash of a file", "no_device", Refusal::kShaMismatch, "table' has the SHA-256",
      [](F, M m) { add_file(m, "abd"); }},
-    {"other size of a file", "no_device", Refusal::kShaMismatch, "table' has 4 bytes, its manifest says 3",
-     [](F, M m) { add_file(m, "abcd"); }},
+    {"other size of a file", "no_device", Refusal::kShaMismatch,
+     "table' has 4 bytes, but its manifest says 3", [](F, M m) { add_file(m, "abcd"); }},
     {"wanted signature", "no_device", Refusal::kSignature, "no signature", nullptr,
      [](O o) { o.discovery.trust = config::Trust::kSignature; }},
-    {"no library at all", "no_device", Refusal::kLoad, "no ELF library",
+    {"no library at all", "no_device", Refusal::kLoad, "not an ELF library",
      [](F, M m) { replace_library(m, "#!/bin/sh\n"); }},
     {"truncated library", "no_device", Refusal::kLoad, "broken ELF library",
      [](F, M m) {
        std::filesystem::resize_file(PF::library_of(m), 1000);
        PF::rehash(m);
      }},
-    {"wrong note", "no_device", Refusal::kNoteMismatch, "for 'version' the library's note says '1.0.0'",
+    {"wrong note", "no_device", Refusal::kNoteMismatch, "the library's note says '1.0.0' for 'version'",
      [](F, M m) { PF::edit(m, "/provider/version", "1.0.1"); }},
     {"no note", "no_note", Refusal::kNoteMismatch, "no Tenon note"},
     {"no entry", "no_entry", Refusal::kNoEntry, "does not export tenon_ep_negotiate"},

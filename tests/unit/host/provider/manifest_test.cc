@@ -105,7 +105,7 @@ TEST(Manifest, MissingAndMistyped) {
     EXPECT_THAT(refused(with(pointer, nlohmann::json::array())), HasSubstr("must be")) << pointer;
   }
   EXPECT_THAT(refused(with("/provider/id", "Bad Id")), HasSubstr("'provider.id' is 'Bad Id'"));
-  EXPECT_THAT(refused(with("/provider/version", "1.2")), HasSubstr("is no version"));
+  EXPECT_THAT(refused(with("/provider/version", "1.2")), HasSubstr("is not a version"));
   EXPECT_THAT(refused(with("/library/sha256", "ABC")), HasSubstr("64 lower-case"));
   EXPECT_THAT(refused(with("/files/0/path", "../libhelp.so")), HasSubstr("'files[].path' must be relative"));
   EXPECT_THAT(refused(with("/files/0/sha256", "ABC")), HasSubstr("64 lower-case"));

@@ -137,7 +137,7 @@ TEST(PassedOver, IsOneLine) {
   each.instead = "acme 1.1.0";
   EXPECT_EQ(each.text(),
             "provider acme 1.2.0 is not used (S_VERSION), acme 1.1.0 is: why; change provider.<id>.version "
-            "to let it in");
+            "so that it includes this version");
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(Registry, ABadHigherVersionGivesWayAndIsExplained) {
   auto infos = registry.list();
   EXPECT_EQ(infos[0].refusal, Refusal::kShaMismatch);
   EXPECT_TRUE(infos[1].chosen);
-  EXPECT_THAT(infos[1].reason, HasSubstr("taken because good 1.1.0"));
+  EXPECT_THAT(infos[1].reason, HasSubstr("used because good 1.1.0"));
   EXPECT_THAT(infos[1].reason, HasSubstr("E_SHA_MISMATCH"));
 }
 
@@ -239,7 +239,7 @@ TEST(Registry, EnvironmentReplacesAndAdds) {
     EXPECT_EQ(registry.list().size(), 2u);
     EXPECT_EQ(registry.find("good")->place, Place::kEnvAddFiles);
     ASSERT_FALSE(registry.notices().empty());
-    EXPECT_THAT(registry.notices()[0], HasSubstr("no absolute path"));
+    EXPECT_THAT(registry.notices()[0], HasSubstr("not an absolute path"));
   }
   unsetenv("TENON_ADD_PROVIDER_FILES");
   setenv("TENON_PROVIDER_FILES", named.providers().c_str(), 1);

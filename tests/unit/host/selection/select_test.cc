@@ -91,8 +91,8 @@ TEST_F(SelectTest, ADeviceThatIsNotThereIsSaidWithItsPlace) {
   EXPECT_EQ(selection.error().kind(), ErrorKind::kConfig);
   EXPECT_THAT(
       selection.error().to_string(),
-      HasSubstr("test.toml:4: 'provider.accelerator.devices' names 'gpu:0', and provider 'accelerator "
-                "1.0.0' has no such device; it has: npu:0"));
+      HasSubstr("test.toml:4: 'provider.accelerator.devices' names 'gpu:0', but provider 'accelerator "
+                "1.0.0' has no such device; its devices: npu:0"));
 }
 
 TEST_F(SelectTest, AnOrderMayNameOnlyDevicesThatMayBeUsed) {
@@ -115,7 +115,7 @@ TEST_F(SelectTest, AnOrderMayNameOnlyDevicesThatMayBeUsed) {
                        *registry)
           .error()
           .to_string(),
-      HasSubstr("lists no device; take it out, or name one of npu:0"));
+      HasSubstr("is empty; remove it, or name one of npu:0"));
 }
 
 TEST_F(SelectTest, ATrialFindsAllThatIsWrong) {

@@ -65,7 +65,7 @@ TEST(MemoryBudget, BoundsTheLongestStringAndNotTheirNumber) {
   const Status refused = make_strings(one, longer).status();
   EXPECT_EQ(refused.kind(), ErrorKind::kLimitExceeded);
   EXPECT_THAT(refused.to_string(),
-              HasSubstr("a string of 11 bytes, and limits.string_bytes is 10; raise it"));
+              HasSubstr("a string of 11 bytes exceeds limits.string_bytes (10); raise it"));
 }
 
 TEST(BudgetScope, Nests) {

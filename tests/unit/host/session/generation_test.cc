@@ -64,7 +64,8 @@ TEST(BeamSearch, FollowsTheDecoder) {
   std::vector<ValueRef> none(2);
   inputs[4].value = i32({1}, {3});
   EXPECT_THAT(session->run({}, inputs, {}, none).to_string(),
-              HasSubstr("node 'search' (com.microsoft.BeamSearch): num_return_sequences 3 of num_beams 2"));
+              HasSubstr("node 'search' (com.microsoft.BeamSearch): num_return_sequences is 3, but must be "
+                        "between 1 and num_beams = 2"));
   inputs[4].value = i32({1}, {1});
   inputs[1].value = i32({1}, {1});
   EXPECT_THAT(session->run({}, inputs, {}, none).to_string(), HasSubstr("max_length 1 leaves no room"));
@@ -198,7 +199,7 @@ TEST(BeamSearch, WhatDoesNotFitIsToldAtLoad) {
   EXPECT_THAT(text(encoder_search_model(false, {Attribute::of_graph("decoder", none.graph)})),
               HasSubstr("attribute 'decoder': a graph with 1 outputs"));
   EXPECT_THAT(text(encoder_search_model(false, {Attribute::of_int("model_type", 0)})),
-              HasSubstr("attribute 'encoder' is of model_type 1 (T5) and 2 (Whisper)"));
+              HasSubstr("attribute 'encoder' belongs to model_type 1 (T5) and 2 (Whisper)"));
   EXPECT_THAT(text(encoder_search_model(false, {Attribute::of_int("model_type", 2)})),
               HasSubstr("attribute 'encoder' gives 2 values; for the decoder's 1 layer they must be 6"));
   EXPECT_THAT(text(encoder_search_model(false, {Attribute::of_int("decoder_start_token_id", -1)})),

@@ -183,7 +183,7 @@ TEST(Memory, AStringThatGrowsWithoutEndIsRefused) {
   std::vector<ValueRef> outputs(1);
   const Status refused = session->run({}, inputs, {}, outputs);
   EXPECT_THAT(refused.to_string(), HasSubstr("node 'double8' (StringConcat)"));
-  EXPECT_THAT(refused.to_string(), HasSubstr("limits.string_bytes is 1000; raise it"));
+  EXPECT_THAT(refused.to_string(), HasSubstr("limits.string_bytes (1000); raise it"));
 }
 
 }  // namespace

@@ -84,12 +84,12 @@ TEST(Settings, InputShapesAreCompiledAtLoad) {
 
 TEST(Settings, InputShapesThatDoNotFitAreConfigErrors) {
   const std::pair<const char*, const char*> rows[] = {
-      {"[[3]]", "gives input 'x' the shape [3], and it is float32[n,2]"},
+      {"[[3]]", "gives input 'x' the shape [3], but its type is float32[n,2]"},
       {"[[3, 4]]", "gives input 'x' the shape [3,4]"},
       {"{ X = [[3, 2]] }", "names 'X': the model has no input 'X' (did you mean 'x'?)"},
       {"{ x = [[3, 2]], w = [[4, 2]] }", "dim 'n' is 3 in input 'x'"},
       {"[[4611686018427387904, 2]]", "gives input 'x' the shape"},
-      {"[[1, 2], [2, 2], [3, 2]]", "lists 3 sets of shapes, and shapes.keep = 2"}};
+      {"[[1, 2], [2, 2], [3, 2]]", "lists 3 sets of shapes, but shapes.keep = 2"}};
   for (const auto& [shapes, text] : rows) {
     const auto session = try_session(
         two_inputs(), static_accelerator(std::string("shapes.keep = 2\nshapes.input = ") + shapes));
@@ -103,7 +103,7 @@ TEST(Settings, InputShapesThatDoNotFitAreConfigErrors) {
              free = m.input("free", GraphMaker::f32({ir::Dim("k")}));
   m.output(m.node("Concat", {x, free}, {ir::Attribute::of_int("axis", 0)}), "y");
   EXPECT_THAT(try_session(m.bytes(), static_accelerator("shapes.input = [[3]]")).error().to_string(),
-              HasSubstr("gives no shape for input 'free' (float32[k]), whose dims do not follow"));
+              HasSubstr("gives no shape for input 'free' (float32[k]), and its dims cannot be derived"));
 }
 
 /// A session made with `mode`, and the version of the accelerator in it.
@@ -149,12 +149,12 @@ TEST(Settings, PlacementRulesWithoutEffectWarn) {
   };
   EXPECT_THAT(warnings_with(rule("op = 'Add'", "cpu")), testing::IsEmpty());
   EXPECT_THAT(warnings_with(rule("op = 'Conv'", "cpu")),
-              ElementsAre(HasSubstr("the placement rule at test.toml:3 decides about no node")));
+              ElementsAre(HasSubstr("the placement rule at test.toml:3 has no effect")));
   EXPECT_THAT(warnings_with(rule("op = 'Add'", "cpu") + rule("node = 'add'", "accelerator")),
-              ElementsAre(HasSubstr("the placement rule at test.toml:6 decides about no node")));
+              ElementsAre(HasSubstr("the placement rule at test.toml:6 has no effect")));
   EXPECT_THAT(warnings_with(rule("op = 'Add'", "npu")),
               ElementsAre(HasSubstr("names provider 'npu', which this session does not use: it uses "
-                                    "accelerator/npu:0, cpu/cpu:0; name it in select.order")));
+                                    "accelerator/npu:0, cpu/cpu:0; add the provider to select.order")));
   EXPECT_THAT(warnings_with(rule("op = 'Conv', model = 'bert*'", "npu")), testing::IsEmpty())
       << "it is for another model";
 }

@@ -81,7 +81,7 @@ TEST(Slots, WrongUseIsAnError) {
   ASSERT_TRUE(slots.bind_input(1, describe(x, two)).ok());
   ASSERT_TRUE(slots.bind_output(0, describe(y, three)).ok());
   EXPECT_THAT(slots.run({}).to_string(),
-              HasSubstr("output 'y' is float32[2], the memory bound for it is float32[3]"));
+              HasSubstr("output 'y' is float32[2], but the memory bound for it is float32[3]"));
 }
 
 TEST(Slots, DataDependentOutputs) {
