@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Proves that the search sees: plants wrong constants and leaves out checks, one at a time, and searches.
 
-    plant_mutants.py build/release [--seed 1] [--only NAME ...]
+    plant_mutants.py build/release [--seed 1] [--only NAME ...] [--check]
 
 A mutant of mutants.json is one replacement in one source of a provider, made in a scratch copy; only what it touches is
 compiled, with the build's own commands, and linked into a scratch copy of the build's lib folder. A mutant counts as found when
 the search has a finding in it that the unchanged build has not. Prints the case at which each was found; exit code 1 when one was not
-or no longer applies to its source.
+or no longer applies to its source. With --check nothing is compiled: each replacement must occur once in its source.
 """
 
 import argparse
@@ -24,6 +24,19 @@ ROOT = HERE.parents[1]
 CASES = 80
 
 
+def source_of(mutant: dict) -> Path:
+    return ROOT / "plugins" / mutant["provider"] / mutant["file"]
+
+
+def astray(mutant: dict) -> str:
+    """Why the mutant cannot be planted; "" when its text occurs once in its source."""
+    source = source_of(mutant)
+    if not source.is_file():
+        return f"{mutant['name']}: there is no {source}"
+    count = source.read_text().count(mutant["old"])
+    return "" if count == 1 else f"{mutant['name']}: the text to replace occurs {count} times in {source}"
+
+
 class Planter:
     def __init__(self, build: Path, scratch: Path, seed: int):
         self.build, self.scratch, self.seed = build, scratch, seed
@@ -32,13 +45,9 @@ class Planter:
 
     def mutated(self, mutant: dict) -> Path:
         """The changed source, in a folder that comes first among the folders of includes."""
-        source = ROOT / "plugins" / mutant["provider"] / mutant["file"]
-        text = source.read_text()
-        if text.count(mutant["old"]) != 1:
-            raise SystemExit(f"plant_mutants.py: {mutant['name']}: the text to replace occurs {text.count(mutant['old'])} times in {source}")
         copy = self.scratch / "sources" / mutant["name"] / mutant["file"]
         copy.parent.mkdir(parents=True)
-        copy.write_text(text.replace(mutant["old"], mutant["new"]))
+        copy.write_text(source_of(mutant).read_text().replace(mutant["old"], mutant["new"]))
         return copy
 
     def objects(self, mutant: dict, copy: Path) -> dict[str, Path]:
@@ -102,8 +111,15 @@ def main() -> int:
     parser.add_argument("build", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
+    parser.add_argument("--check", action="store_true", help="compile nothing; look whether each replacement applies to its source")
     args = parser.parse_args()
     mutants = [m for m in json.loads((HERE / "mutants.json").read_text()) if not args.only or m["name"] in args.only]
+    stray = [text for text in map(astray, mutants) if text]
+    for text in stray:
+        print(f"plant_mutants.py: {text}")
+    if args.check or stray:
+        print(f"{len(mutants) - len(stray)} passed, {len(stray)} failed")
+        return 1 if stray else 0
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         planter = Planter(args.build.resolve(), Path(name), args.seed)
         found = sum([planter.run(mutant) for mutant in mutants])

@@ -71,17 +71,17 @@ class ProviderFiles(unittest.TestCase):
         before = self.files()
         self.assertIn("is installed already", self.install(OLD))
         self.assertEqual(self.files(), before)
-        self.assertIn(f"takes good {NEW}", self.install(NEW))
+        self.assertIn(f"uses good {NEW}", self.install(NEW))
         self.assertEqual(self.taken(), NEW)
 
     def test_rollback_and_restore(self):
         self.install(OLD)
         self.assertIn("no other version to go back to", self.refused("rollback", "good"))
         self.install(NEW)
-        self.assertIn(f"takes good {OLD}", self.done("rollback", "good"))
+        self.assertIn(f"uses good {OLD}", self.done("rollback", "good"))
         self.assertEqual(self.taken(), OLD)
         self.assertIn("is set aside", self.refused("install", self.source(NEW), "--to", self.place))
-        self.assertIn(f"takes good {NEW}", self.done("restore", "good"))
+        self.assertIn(f"uses good {NEW}", self.done("restore", "good"))
         self.assertIn("no such version is set aside", self.refused("restore", "good"))
 
     def test_remove_and_purge(self):

@@ -107,7 +107,7 @@ TEST(TensorData, RefusesDataInTheWrongPlace) {
   expect_refused(raw_tensor("w", 29, {1}, "1"), "element type 29");
   expect_refused(numbers(27, 1, 5, {64}), "does not fit 6 bits");
   auto segmented = read(tensor_head("w", kFloat, {1}).message(3, Message().number(1, 0)));
-  EXPECT_THAT(segmented.status().to_string(), HasSubstr("segments"));
+  EXPECT_THAT(segmented.status().to_string(), HasSubstr("'segment'"));
 }
 
 }  // namespace

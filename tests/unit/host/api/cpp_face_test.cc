@@ -128,7 +128,8 @@ TEST(CppFace, ASessionTellsItsProvidersAndMetadata) {
 
 TEST(CppFace, ASessionHasALogOfItsOwn) {
   Config config = cpu();
-  config.set("placement", "[{provider = \"cpu\", op = \"Conv\"}]");  // matches nothing, which is a warning
+  config.set("placement",
+             "[{provider = \"cpu\", match = {op = [\"Conv\"]}}]");  // matches nothing, which is a warning
   std::vector<std::string> mine, others;
   SessionOptions options;
   options.log = [&](uint32_t, std::string_view, std::string_view code, std::string_view) {

@@ -206,7 +206,8 @@ const std::map<std::string, Row>& rows() {
       {"tenon_session_options.log",
        [](Bench& b) {
          int lines[2] = {};
-         b.config.set("placement", "[{provider = \"cpu\", op = \"Conv\"}]");  // matches nothing: a warning
+         b.config.set("placement",
+                      "[{provider = \"cpu\", match = {op = [\"Conv\"]}}]");  // matches nothing: a warning
          b.session_options.log_context = &lines[1];
          EXPECT_EQ(b.create().status, TENON_OK);
          EXPECT_EQ(lines[1], 0);
@@ -217,7 +218,7 @@ const std::map<std::string, Row>& rows() {
       {"tenon_session_options.log_context",
        [](Bench& b) {
          int lines[2] = {};
-         b.config.set("placement", "[{provider = \"cpu\", op = \"Conv\"}]");
+         b.config.set("placement", "[{provider = \"cpu\", match = {op = [\"Conv\"]}}]");
          b.session_options.log = count_lines;
          b.session_options.log_context = &lines[0];
          b.create();

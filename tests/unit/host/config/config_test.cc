@@ -216,7 +216,7 @@ TEST(Config, AllMistakesOfAFileAndNothingApplied) {
   EXPECT_THAT(text, HasSubstr("t.toml:4: 'select.fallback' cannot be \"nxt\" (did you mean 'next'?)"));
   EXPECT_THAT(text, HasSubstr("t.toml:5: 'select.order' is an empty list"));
   EXPECT_THAT(text, HasSubstr("t.toml:7: 'limits.graph_depth' is 0, outside its range 1..1024"));
-  EXPECT_THAT(text, HasSubstr("t.toml:8: 'limits.model_bytes' is wrong: '4 parsec' is not a size"));
+  EXPECT_THAT(text, HasSubstr("t.toml:8: 'limits.model_bytes' is invalid: '4 parsec' is not a size"));
   EXPECT_THAT(text, HasSubstr("t.toml:10: 'discovery.search' holds 'here', which is not an absolute path"));
   EXPECT_THAT(text, HasSubstr("t.toml:11: 'discovery.allow' must be a list of strings, not a string"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
@@ -225,7 +225,7 @@ TEST(Config, AllMistakesOfAFileAndNothingApplied) {
 
 TEST(Config, WrongThings) {
   EXPECT_THAT(error_of("select = 3"), HasSubstr("'select' must be a table, not an integer"));
-  EXPECT_THAT(error_of("schema = 2"), HasSubstr("'schema' is 2, this version reads 1"));
+  EXPECT_THAT(error_of("schema = 2"), HasSubstr("'schema' is 2, but this version reads only 1"));
   EXPECT_THAT(error_of("[provider.Cuda]\n"), HasSubstr("'Cuda' is not a provider id"));
   EXPECT_THAT(error_of("[provider]\ncuda = 1\n"), HasSubstr("'provider.cuda' must be a table"));
   EXPECT_THAT(error_of("[provider.cuda]\noptions = 1\n"), HasSubstr("must be a table"));
