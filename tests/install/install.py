@@ -79,6 +79,23 @@ class Install(unittest.TestCase):
             must(*compiler, REPO / f"tests/install/app/main.{language}", "-o", program, *flags)
             self.check_runs(program, lib, LANGUAGES[language])
 
+    def test_an_application_has_a_protobuf_of_its_own(self):
+        source = REPO / "tests/install/neighbour"
+        made = self.work / "neighbour"
+        made.mkdir()
+        must("protoc", f"--proto_path={source}", f"--cpp_out={made}", "model.proto")
+        environment = plain_environment(PKG_CONFIG_PATH=str(self.lib / "pkgconfig"))
+        flags = must("pkg-config", "--cflags", "--libs", "tenon", env=environment).split()
+        # The second exports every symbol of its protobuf, so that the loader prefers them to those of any library.
+        for name, protobuf in (("shared", ["-lprotobuf"]),
+                               ("exported", ["-no-pie", "-rdynamic", "-Wl,--whole-archive,-Bstatic", "-lprotobuf",
+                                             "-Wl,--no-whole-archive,-Bdynamic", "-lz"])):
+            with self.subTest(name):
+                program = made / name
+                must("c++", "-std=c++20", "-pthread", f"-I{made}", source / "main.cc", made / "model.pb.cc", "-o", program,
+                     *flags, *protobuf)
+                self.check_runs(program, self.lib, '1 outputs, title: "the neighbour\'s" numbers: 0 numbers: 1 numbers: 2\n')
+
     def test_a_component_that_is_not_installed_is_named(self):
         bare = self.work / "bare"
         for component in ("runtime", "devel", "sdk"):

@@ -1,6 +1,5 @@
 # Foreign libraries, all from Debian packages; tools/setup installs them.
 find_package(Threads REQUIRED)
-find_package(Protobuf 3.21 REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(nlohmann_json 3.11 REQUIRED)

@@ -40,7 +40,12 @@ set(root ${tenon_BINARY_DIR}/onnx)
 file(COPY ${wheel}/ DESTINATION ${root}/onnx FILES_MATCHING PATTERN "*.h" PATTERN "*.cc" PATTERN "backend" EXCLUDE
      PATTERN "reference" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "cpp2py_export.cc" EXCLUDE
      # Written below. If it were also copied, each configuration would change it and cause a full rebuild.
-     PATTERN "onnx_pb.h" EXCLUDE)
+     PATTERN "onnx_pb.h" EXCLUDE REGEX "/shape_inference/implementation.cc$" EXCLUDE)
+
+# With the lite runtime ONNX writes element types as numbers into its messages, although names are known there, too.
+file(READ ${wheel}/shape_inference/implementation.cc text)
+string(REPLACE "#ifndef ONNX_USE_LITE_PROTO" "#if 1" text "${text}")
+file(CONFIGURE OUTPUT ${root}/onnx/shape_inference/implementation.cc CONTENT "${text}" @ONLY)
 
 set(generated)
 foreach(proto onnx-ml onnx-operators-ml onnx-data)
@@ -52,7 +57,7 @@ foreach(proto onnx-ml onnx-operators-ml onnx-data)
   set(outputs ${root}/tenon_onnx/${proto}.pb.cc ${root}/tenon_onnx/${proto}.pb.h)
   add_custom_command(
     OUTPUT ${outputs}
-    COMMAND ${Protobuf_PROTOC_EXECUTABLE} --proto_path=${root} --cpp_out=${root} tenon_onnx/${proto}.proto
+    COMMAND ${TENON_PROTOC} --proto_path=${root} --cpp_out=lite:${root} tenon_onnx/${proto}.proto
     DEPENDS ${root}/tenon_onnx/${proto}.proto
     COMMENT "protoc ${proto}.proto"
     VERBATIM)
@@ -79,6 +84,7 @@ file(GLOB_RECURSE sources ${root}/onnx/*.cc)
 list(REMOVE_ITEM sources ${root}/onnx/defs/data_type_utils.cc) # core/ops/data_types.cc replaces it
 add_library(tenon_onnx_lib STATIC ${sources} ${generated})
 target_include_directories(tenon_onnx_lib SYSTEM PUBLIC ${root})
-target_compile_definitions(tenon_onnx_lib PUBLIC ONNX_ML=1 ONNX_NAMESPACE=tenon_onnx PRIVATE __ONNX_NO_DOC_STRINGS)
+target_compile_definitions(tenon_onnx_lib PUBLIC ONNX_ML=1 ONNX_NAMESPACE=tenon_onnx ONNX_USE_LITE_PROTO=1
+                                          PRIVATE __ONNX_NO_DOC_STRINGS)
 target_compile_options(tenon_onnx_lib PRIVATE -w -O1)
-target_link_libraries(tenon_onnx_lib PUBLIC protobuf::libprotobuf)
+target_link_libraries(tenon_onnx_lib PUBLIC tenon_protobuf)
