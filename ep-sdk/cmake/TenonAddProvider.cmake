@@ -20,8 +20,9 @@
 # Reads the ABI version of this SDK from its header.
 function(_tenon_sdk_abi out_abi out_manifest_version)
   get_target_property(installed TenonSdk::sdk INTERFACE_INCLUDE_DIRECTORIES)
-  find_file(header tenon/ep.h PATHS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include ${installed} NO_DEFAULT_PATH NO_CACHE REQUIRED)
-  file(STRINGS ${header} lines REGEX "define TENON_EP_(ABI_MAJOR|ABI_MINOR|MANIFEST_VERSION) ")
+  unset(_tenon_ep_header)  # find_file takes any value that the variable has
+  find_file(_tenon_ep_header tenon/ep.h PATHS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include ${installed} NO_DEFAULT_PATH NO_CACHE REQUIRED)
+  file(STRINGS ${_tenon_ep_header} lines REGEX "define TENON_EP_(ABI_MAJOR|ABI_MINOR|MANIFEST_VERSION) ")
   string(REGEX MATCH "ABI_MAJOR ([0-9]+)" _ "${lines}")
   set(major ${CMAKE_MATCH_1})
   string(REGEX MATCH "ABI_MINOR ([0-9]+)" _ "${lines}")

@@ -162,7 +162,7 @@ class Install(unittest.TestCase):
         parent.mkdir()
         (parent / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.25)\nproject(parent LANGUAGES C CXX)\n"
-            "add_library(protobuf INTERFACE)\n"  # a name that a parent may well have
+            "add_library(protobuf INTERFACE)\nset(header mine.h)\n"  # names that a parent may well have
             f"add_subdirectory({REPO} tenon EXCLUDE_FROM_ALL)\n"
             "add_executable(app main.c)\ntarget_link_libraries(app PRIVATE Tenon::tenon)\n")
         shutil.copy(REPO / "tests/install/app/main.c", parent)

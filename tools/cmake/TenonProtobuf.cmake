@@ -12,20 +12,20 @@ set(TENON_PROTOBUF_FOUND ${TENON_PROTOBUF})
 if(NOT TENON_PROTOBUF_FOUND)
   set(TENON_PROTOBUF_FOUND ${tenon_SOURCE_DIR}/build/protobuf)
 endif()
-set(header ${TENON_PROTOBUF_FOUND}/google/protobuf/stubs/common.h)
-if(NOT EXISTS ${header})
-  message(FATAL_ERROR "there is no ${header}: run tools/setup --python, which unpacks protobuf's sources, or name a folder "
+set(tenon_protobuf_header ${TENON_PROTOBUF_FOUND}/google/protobuf/stubs/common.h)
+if(NOT EXISTS ${tenon_protobuf_header})
+  message(FATAL_ERROR "there is no ${tenon_protobuf_header}: run tools/setup --python, which unpacks protobuf's sources, or name a folder "
                       "that has those of ${TENON_PROTOBUF_MINOR} with -DTENON_PROTOBUF=...")
 endif()
-file(STRINGS ${header} line REGEX "^#define GOOGLE_PROTOBUF_VERSION ")
+file(STRINGS ${tenon_protobuf_header} line REGEX "^#define GOOGLE_PROTOBUF_VERSION ")
 if(NOT line MATCHES " 3021[0-9][0-9][0-9]$")
   message(FATAL_ERROR "${TENON_PROTOBUF_FOUND} does not have the sources of protobuf ${TENON_PROTOBUF_MINOR} (${line}): run tools/setup")
 endif()
 
 find_program(TENON_PROTOC protoc REQUIRED)
-execute_process(COMMAND ${TENON_PROTOC} --version OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE)
-if(NOT version MATCHES "^libprotoc 3\\.21\\.")
-  message(FATAL_ERROR "${TENON_PROTOC} is ${version}, and ${TENON_PROTOBUF_MINOR} is needed: apt-get install protobuf-compiler on Debian "
+execute_process(COMMAND ${TENON_PROTOC} --version OUTPUT_VARIABLE tenon_protoc_version OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(NOT tenon_protoc_version MATCHES "^libprotoc 3\\.21\\.")
+  message(FATAL_ERROR "${TENON_PROTOC} is ${tenon_protoc_version}, and ${TENON_PROTOBUF_MINOR} is needed: apt-get install protobuf-compiler on Debian "
                       "12, or -DTENON_PROTOC=...")
 endif()
 message(STATUS "protobuf: ${TENON_PROTOBUF_MINOR} from ${TENON_PROTOBUF_FOUND}")
