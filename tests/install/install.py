@@ -94,7 +94,7 @@ class Install(unittest.TestCase):
                 program = made / name
                 must("c++", "-std=c++20", "-pthread", f"-I{made}", source / "main.cc", made / "model.pb.cc", "-o", program,
                      *flags, *protobuf)
-                self.check_runs(program, self.lib, '1 outputs, title: "the neighbour\'s" numbers: 0 numbers: 1 numbers: 2\n')
+                self.check_runs(program, self.lib, '1 outputs, title: "the neighbour" numbers: 0 numbers: 1 numbers: 2\n')
 
     def test_a_component_that_is_not_installed_is_named(self):
         bare = self.work / "bare"

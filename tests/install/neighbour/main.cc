@@ -7,7 +7,7 @@
 // An application with a protobuf of its own, which it uses before, beside and after Tenon.
 static std::string own_message(int count) {
   onnx::ModelProto made, read;
-  made.set_title("the neighbour's");
+  made.set_title("the neighbour");
   for (int i = 0; i < count; ++i) made.add_numbers(i);
   if (!read.ParseFromString(made.SerializeAsString())) return "not read";
   return read.ShortDebugString();
