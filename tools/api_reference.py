@@ -153,7 +153,7 @@ def c_reference(header: str) -> str:
 
 
 def prefixes(body: str) -> list[str]:
-    """The common prefix of an enum's constants: TENON_ERROR of TENON_ERROR_NONE, ..."""
+    """The common prefix of an enum's constants: TENON_FAILURE of TENON_FAILURE_NONE, ..."""
     names = [name.split("_") for name in re.findall(r"(\w+) =", body)]
     common = names[0]
     for name in names:

@@ -51,7 +51,7 @@ class Runtime {
     error.struct_size = sizeof error;
     if (function(arguments..., &error) == TENON_OK) return;
     const std::string where = error.where[0] == '\0' ? "" : std::string(error.where) + ": ";
-    if (api_->error_kind(&error) == TENON_ERROR_UNSUPPORTED) throw Declined(where + error.message);
+    if (api_->error_kind(&error) == TENON_FAILURE_UNSUPPORTED) throw Declined(where + error.message);
     throw std::runtime_error(where + error.message);
   }
 

@@ -15,6 +15,11 @@ tenon_status config_schema(tenon_text** out_json, tenon_error* error);
 tenon_status config_check(const tenon_config* config, tenon_text** out_json, tenon_error* error);
 
 // providers.cc
+tenon_status providers_list(const tenon_config* config, uint32_t deep, tenon_providers** out_providers,
+                            tenon_error* error);
+uint32_t providers_count(const tenon_providers* providers);
+tenon_status providers_get(const tenon_providers* providers, uint32_t index, tenon_provider_info* out_info);
+void providers_release(tenon_providers* providers);
 tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon_text** out_json,
                                 tenon_error* error);
 tenon_status provider_register(tenon_str manifest_path, tenon_error* error);

@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "host/api/border.h"
+#include "host/api/found_providers.h"
 #include "host/api/functions.h"
 #include "host/api/json.h"
 #include "host/api/registered.h"
@@ -101,23 +102,24 @@ tenon_status provider_register(tenon_str manifest_path, tenon_error* error) {
   });
 }
 
+Result<std::vector<provider::ProviderInfo>> found_providers(const tenon_config* config, uint32_t deep) {
+  if (deep > 2) return invalid_input("deep is ", deep, "; it must be 0, 1 or 2");
+  ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
+  provider::RegistryOptions options = provider::RegistryOptions::from_config(effective, runtime::host_api());
+  for (const std::string& path : registered_paths()) options.registered.push_back(path);
+  options.scan_afresh = deep == 2;
+  provider::ProviderRegistry registry(std::move(options));
+  for (const std::string& notice : registry.notices()) log_line(TENON_LOG_WARNING, "SEARCH", notice);
+  return registry.list(deep != 0 ? provider::CheckLevel::kScan : provider::CheckLevel::kFiles);
+}
+
 tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon_text** out_json,
                                 tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
-    if (deep > 2) return invalid_input("deep is ", deep, "; it must be 0, 1 or 2");
-    ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
-    provider::RegistryOptions options =
-        provider::RegistryOptions::from_config(effective, runtime::host_api());
-    for (const std::string& path : registered_paths()) options.registered.push_back(path);
-    options.scan_afresh = deep == 2;
-    provider::ProviderRegistry registry(std::move(options));
-    for (const std::string& notice : registry.notices()) log_line(TENON_LOG_WARNING, "SEARCH", notice);
+    ASSIGN_OR_RETURN(const std::vector<provider::ProviderInfo> found, found_providers(config, deep));
     Json out = Json::array();
-    for (const provider::ProviderInfo& info :
-         registry.list(deep != 0 ? provider::CheckLevel::kScan : provider::CheckLevel::kFiles)) {
-      out.push_back(describe(info));
-    }
+    for (const provider::ProviderInfo& info : found) out.push_back(describe(info));
     return give_text(out.dump(), out_json);
   });
 }

@@ -9,7 +9,7 @@ namespace {
 tenon_str runtime_version() { return to_str(TENON_VERSION_TEXT); }
 
 uint32_t error_kind(const tenon_error* error) {
-  return error == nullptr || error->code == TENON_OK ? uint32_t{TENON_ERROR_NONE} : error->reserved;
+  return error == nullptr || error->code == TENON_OK ? uint32_t{TENON_FAILURE_NONE} : error->reserved;
 }
 
 tenon_str text_get(const tenon_text* text) { return text == nullptr ? tenon_str{"", 0} : to_str(text->text); }
@@ -69,6 +69,10 @@ constexpr tenon_api make_table() {
   table.session_instance = session_instance;
   table.session_metadata_count = session_metadata_count;
   table.session_metadata = session_metadata;
+  table.providers_list = providers_list;
+  table.providers_count = providers_count;
+  table.providers_get = providers_get;
+  table.providers_release = providers_release;
   return table;
 }
 

@@ -104,7 +104,7 @@ def error_codes():
     """What docs/errors.md and the headers say of each other that is not so."""
     enums = constants("ep-sdk/include/tenon/ep.h") + constants("host/include/tenon/tenon.h")
     wanted = {}
-    for first in ("TENON_OK", "TENON_ERROR_NONE", "TENON_ERROR_RETRYABLE"):
+    for first in ("TENON_OK", "TENON_FAILURE_NONE", "TENON_ERROR_RETRYABLE"):
         wanted |= next(enum for enum in enums if first in enum)
     written = {name: int(number) for name, number in ROW.findall((REPO / "docs/errors.md").read_text())}
     for name in sorted(wanted.keys() | written.keys()):

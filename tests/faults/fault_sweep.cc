@@ -42,7 +42,7 @@ struct Report {
   int64_t live;
   uint64_t sum;           // of the outputs' bytes, of the first time
   int32_t first, second;  // tenon_status of each time
-  uint32_t kind;          // TENON_ERROR_x of the first
+  uint32_t kind;          // TENON_FAILURE_x of the first
   char stage[32];         // where it stopped
   char message[1300];
   uint32_t finished;
@@ -265,7 +265,7 @@ std::string judge(int status, const Report& report, const Report& clean, int64_t
   } else if (report.first == TENON_OK && report.sum != clean.sum) {
     std::snprintf(text, sizeof text, "it succeeds with other outputs");
   } else if (report.first != TENON_OK &&
-             (report.first != TENON_RESOURCE_EXHAUSTED || report.kind != TENON_ERROR_MEMORY ||
+             (report.first != TENON_RESOURCE_EXHAUSTED || report.kind != TENON_FAILURE_MEMORY ||
               std::strlen(report.message) <= 2)) {
     std::snprintf(text, sizeof text, "%s fails with status %d, kind %u: %s", report.stage, report.first,
                   report.kind, report.message);

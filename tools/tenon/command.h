@@ -26,7 +26,7 @@ enum Exit : int {
   kInternal = 12,
 };
 
-/// Exit code for a TENON_ERROR_x.
+/// Exit code for a TENON_FAILURE_x.
 int exit_code(uint32_t error_kind);
 
 /// An error in the user's command line or input file.

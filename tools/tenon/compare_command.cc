@@ -164,7 +164,7 @@ void print(const CompareFlags& flags, const std::vector<Row>& rows, const Row* f
 
 int compare(const CompareFlags& flags) {
   if (flags.providers.size() != 2)
-    throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--providers",
+    throw Error(TENON_FAILURE_CONFIG, TENON_INVALID_ARGUMENT, "--providers",
                 "names " + std::to_string(flags.providers.size()) +
                     " providers; give two, the one to check and the reference: --providers opencl,cpu");
   const std::vector<Row> rows = compare_all(flags);

@@ -79,7 +79,7 @@ std::string completion(const CLI::App& app, const std::string& shell) {
   if (shell == "bash") return for_bash(places);
   if (shell == "zsh") return for_zsh(places);
   if (shell == "fish") return for_fish(places);
-  throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon completion " + shell,
+  throw Error(TENON_FAILURE_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon completion " + shell,
               "is not a known shell: bash, zsh or fish");
 }
 

@@ -13,25 +13,25 @@ namespace tenon::cli {
 
 int exit_code(uint32_t error_kind) {
   switch (error_kind) {
-    case TENON_ERROR_INVALID_MODEL:
+    case TENON_FAILURE_INVALID_MODEL:
       return kInvalidModel;
-    case TENON_ERROR_UNSUPPORTED:
+    case TENON_FAILURE_UNSUPPORTED:
       return kUnsupported;
-    case TENON_ERROR_LIMIT:
+    case TENON_FAILURE_LIMIT:
       return kLimit;
-    case TENON_ERROR_PROVIDER_MISSING:
-    case TENON_ERROR_PROVIDER_REFUSED:
+    case TENON_FAILURE_PROVIDER_MISSING:
+    case TENON_FAILURE_PROVIDER_REFUSED:
       return kProvider;
-    case TENON_ERROR_DEVICE:
+    case TENON_FAILURE_DEVICE:
       return kDevice;
-    case TENON_ERROR_MEMORY:
+    case TENON_FAILURE_MEMORY:
       return kMemory;
-    case TENON_ERROR_CANCELLED:
-    case TENON_ERROR_DEADLINE:
+    case TENON_FAILURE_CANCELLED:
+    case TENON_FAILURE_DEADLINE:
       return kStopped;
-    case TENON_ERROR_INVALID_INPUT:
+    case TENON_FAILURE_INVALID_INPUT:
       return kInput;
-    case TENON_ERROR_CONFIG:
+    case TENON_FAILURE_CONFIG:
       return kConfig;
     default:
       return kInternal;
@@ -39,7 +39,7 @@ int exit_code(uint32_t error_kind) {
 }
 
 Error input_error(std::string where, std::string message) {
-  return Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, std::move(where), std::move(message));
+  return Error(TENON_FAILURE_INVALID_INPUT, TENON_INVALID_ARGUMENT, std::move(where), std::move(message));
 }
 
 namespace {
@@ -97,7 +97,7 @@ Config SessionFlags::config() const {
   for (const std::string& setting : settings) {
     size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--set " + setting,
+      throw Error(TENON_FAILURE_CONFIG, TENON_INVALID_ARGUMENT, "--set " + setting,
                   "write KEY=VALUE, for example --set threads.count=1");
     config.set(setting.substr(0, equals), setting.substr(equals + 1), "--set");
   }
@@ -110,7 +110,7 @@ std::string order_of(const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
     for (char c : id)
       if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20)
-        throw Error(TENON_ERROR_CONFIG, TENON_INVALID_ARGUMENT, "--provider",
+        throw Error(TENON_FAILURE_CONFIG, TENON_INVALID_ARGUMENT, "--provider",
                     "'" + id + "' is not a provider id");
     order += (order.empty() ? "\"" : ", \"") + id + "\"";
   }

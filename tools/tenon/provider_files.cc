@@ -19,7 +19,7 @@ constexpr const char* kSuffix = ".tenon.json";
 constexpr const char* kAside = ".off";
 
 Error provider_error(const std::string& id, const std::string& message) {
-  return Error(TENON_ERROR_PROVIDER_MISSING, TENON_FAILED_PRECONDITION, "provider '" + id + "'", message);
+  return Error(TENON_FAILURE_PROVIDER_MISSING, TENON_FAILED_PRECONDITION, "provider '" + id + "'", message);
 }
 
 /// Turns an exception of the file system into a tenon::Error.
@@ -265,7 +265,7 @@ void install_provider(const SessionFlags& flags, const fs::path& source, const f
       const InstalledProvider verdict = judge(flags, copy_into(provider, staging));
       if (!verdict.refusal.empty())
         throw Error(
-            TENON_ERROR_PROVIDER_REFUSED, TENON_FAILED_PRECONDITION, "provider '" + provider.id + "'",
+            TENON_FAILURE_PROVIDER_REFUSED, TENON_FAILED_PRECONDITION, "provider '" + provider.id + "'",
             verdict.refusal + ": " + verdict.reason + "; nothing was installed. Cure: " + verdict.cure);
     } catch (...) {
       fs::remove_all(staging);

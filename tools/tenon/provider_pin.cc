@@ -79,7 +79,7 @@ void pin_provider(const SessionFlags& flags, const std::string& id, const std::s
   }
   if (taken != version) {
     fs::remove(next, error);
-    throw Error(TENON_ERROR_PROVIDER_MISSING, TENON_FAILED_PRECONDITION, "provider '" + id + "'",
+    throw Error(TENON_FAILURE_PROVIDER_MISSING, TENON_FAILED_PRECONDITION, "provider '" + id + "'",
                 "version " + version + " would not be used" +
                     (taken.empty() ? "" : " (the session would use " + taken + ")") +
                     ": see `tenon providers list`; " + file.string() + " was not changed");

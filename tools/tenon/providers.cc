@@ -56,7 +56,7 @@ int show(const SessionFlags& flags, const std::string& id) {
     if (entry.value("id", "") == id) found.push_back(std::move(entry));
   }
   if (found.empty())
-    throw Error(TENON_ERROR_PROVIDER_MISSING, TENON_NOT_FOUND, "provider '" + id + "'",
+    throw Error(TENON_FAILURE_PROVIDER_MISSING, TENON_NOT_FOUND, "provider '" + id + "'",
                 "is not installed; found are: " + (known.empty() ? "none" : known));
   std::printf("%s\n", found.dump(2).c_str());
   return kSuccess;
@@ -106,7 +106,7 @@ int doctor(const SessionFlags& flags, const std::vector<std::string>& ids, bool 
     const bool found = std::any_of(chosen.begin(), chosen.end(),
                                    [&](const Json& entry) { return entry.value("id", "") == id; });
     if (!found)
-      throw Error(TENON_ERROR_PROVIDER_MISSING, TENON_NOT_FOUND, "provider '" + id + "'",
+      throw Error(TENON_FAILURE_PROVIDER_MISSING, TENON_NOT_FOUND, "provider '" + id + "'",
                   "has no manifest in any search place: install its package; found are: " +
                       (known.empty() ? "none" : known));
   }

@@ -73,7 +73,7 @@ class TestRun {
     if (slot.index >= 0 || next_ >= cases_.size()) return;
     if (!slot.worker) slot.worker = WorkerProcess::start(worker_arguments());
     if (!slot.worker)
-      throw Error(TENON_ERROR_INTERNAL, TENON_INTERNAL, "tenon test", "a worker process cannot be started");
+      throw Error(TENON_FAILURE_INTERNAL, TENON_INTERNAL, "tenon test", "a worker process cannot be started");
     slot.index = static_cast<long>(next_++);
     slot.started = now();
     slot.worker->send(cases_[static_cast<size_t>(slot.index)]);

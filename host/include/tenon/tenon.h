@@ -39,22 +39,23 @@ typedef struct tenon_session tenon_session;
 typedef struct tenon_slots tenon_slots;   /* inputs and outputs bound to memory: the fastest way to run */
 typedef struct tenon_cancel tenon_cancel; /* one flag that stops Runs */
 typedef struct tenon_text tenon_text;     /* owned text, mostly JSON */
+typedef struct tenon_providers tenon_providers; /* the providers found at one moment */
 
 /* The kind of failure that a tenon_error describes; see docs/errors.md. */
 enum {
-  TENON_ERROR_NONE = 0,
-  TENON_ERROR_INVALID_MODEL = 1,
-  TENON_ERROR_UNSUPPORTED = 2,
-  TENON_ERROR_LIMIT = 3,
-  TENON_ERROR_PROVIDER_MISSING = 4,
-  TENON_ERROR_PROVIDER_REFUSED = 5,
-  TENON_ERROR_DEVICE = 6,
-  TENON_ERROR_MEMORY = 7,
-  TENON_ERROR_CANCELLED = 8,
-  TENON_ERROR_DEADLINE = 9,
-  TENON_ERROR_INVALID_INPUT = 10,
-  TENON_ERROR_CONFIG = 11,
-  TENON_ERROR_INTERNAL = 12
+  TENON_FAILURE_NONE = 0,
+  TENON_FAILURE_INVALID_MODEL = 1,
+  TENON_FAILURE_UNSUPPORTED = 2,
+  TENON_FAILURE_LIMIT = 3,
+  TENON_FAILURE_PROVIDER_MISSING = 4,
+  TENON_FAILURE_PROVIDER_REFUSED = 5,
+  TENON_FAILURE_DEVICE = 6,
+  TENON_FAILURE_MEMORY = 7,
+  TENON_FAILURE_CANCELLED = 8,
+  TENON_FAILURE_DEADLINE = 9,
+  TENON_FAILURE_INVALID_INPUT = 10,
+  TENON_FAILURE_CONFIG = 11,
+  TENON_FAILURE_INTERNAL = 12
 };
 
 /* An input or output of a model. Strings and arrays live as long as the session. */
@@ -91,6 +92,29 @@ typedef struct tenon_instance_info {
   tenon_str version;
   tenon_str library; /* the path of its file */
 } tenon_instance_info;
+
+enum {
+  TENON_PROVIDER_USABLE = 1,     /* sessions that are made now use it if they want its id */
+  TENON_PROVIDER_NOT_CHOSEN = 2, /* another manifest of the same id goes first */
+  TENON_PROVIDER_REFUSED = 3     /* see refusal, reason and cure */
+};
+
+/* A manifest that was found. Strings live as long as the list. */
+typedef struct tenon_provider_info {
+  uint32_t struct_size;
+  uint32_t verdict; /* TENON_PROVIDER_x */
+  uint32_t place;   /* number of the search place */
+  uint32_t reserved;
+  tenon_str id; /* "" when the manifest cannot be read, as for the next three */
+  tenon_str version;
+  tenon_str name;
+  tenon_str vendor;
+  tenon_str manifest; /* path */
+  tenon_str library;  /* path */
+  tenon_str refusal;  /* code of docs/errors.md, such as "E_SHA_MISMATCH"; "" when it is not refused */
+  tenon_str reason;   /* why it is refused, or why another version is chosen; may be "" */
+  tenon_str cure;     /* what to do about a refusal; may be "" */
+} tenon_provider_info;
 
 typedef void (*tenon_free_fn)(void* context);
 /* `level`: TENON_LOG_x. `provider`: "cuda 1.4.0", or empty when the runtime itself speaks. `code`: a word for programs. */
@@ -130,7 +154,7 @@ typedef struct tenon_api {
   uint32_t version;
 
   tenon_str (*runtime_version)(void);
-  /* TENON_ERROR_x of the failure that `error` describes. */
+  /* TENON_FAILURE_x of the failure that `error` describes. */
   uint32_t (*error_kind)(const tenon_error* error);
 
   tenon_str (*text_get)(const tenon_text* text); /* borrowed until text_release */
@@ -252,6 +276,15 @@ typedef struct tenon_api {
   uint32_t (*session_metadata_count)(const tenon_session* session);
   tenon_status (*session_metadata)(const tenon_session* session, uint32_t index, tenon_str* out_key,
                                    tenon_str* out_value);
+
+  /* Every manifest found under `config`, in the order of the search places; arguments as for providers_describe. The
+   * list does not change afterwards. Its strings live until providers_release. Thread-safe. */
+  tenon_status (*providers_list)(const tenon_config* config, uint32_t deep, tenon_providers** out_providers,
+                                 tenon_error* error);
+  uint32_t (*providers_count)(const tenon_providers* providers);
+  tenon_status (*providers_get)(const tenon_providers* providers, uint32_t index,
+                                tenon_provider_info* out_info);
+  void (*providers_release)(tenon_providers* providers);
 } tenon_api;
 
 /* NULL when `version` is newer than the library. The table lives as long as the library. */

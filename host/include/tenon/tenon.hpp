@@ -116,7 +116,7 @@ class Outputs : public std::vector<NamedValue> {
   const Value& operator[](std::string_view name) const {
     for (const NamedValue& entry : *this)
       if (entry.name == name) return entry.value;
-    throw Error(TENON_ERROR_INVALID_INPUT, TENON_NOT_FOUND, "tenon::Outputs",
+    throw Error(TENON_FAILURE_INVALID_INPUT, TENON_NOT_FOUND, "tenon::Outputs",
                 "there is no output '" + std::string(name) + "'");
   }
 };
@@ -331,13 +331,39 @@ class Slots {
     for (size_t i = 0; i < names.size(); ++i) {
       if (names[i] == name) return static_cast<uint32_t>(i);
     }
-    throw Error(TENON_ERROR_INVALID_INPUT, TENON_NOT_FOUND, "tenon::Slots",
+    throw Error(TENON_FAILURE_INVALID_INPUT, TENON_NOT_FOUND, "tenon::Slots",
                 "there is no " + std::string(what) + " '" + std::string(name) + "'");
   }
   std::shared_ptr<Log> log_;  // of the session
   std::vector<std::string> inputs_, outputs_;
   detail::Owner<tenon_slots, &tenon_api::slots_release> slots_;
 };
+
+/// A manifest that was found; see tenon_provider_info.
+struct ProviderInfo {
+  uint32_t verdict, place;  // verdict: TENON_PROVIDER_x
+  std::string id, version, name, vendor, manifest, library, refusal, reason, cure;
+};
+
+/// Every manifest found under `config`, in the order of the search places. `deep` and `afresh` as for
+/// describe_providers.
+inline std::vector<ProviderInfo> list_providers(const Config& config, bool deep, bool afresh = false) {
+  detail::Check check;
+  tenon_providers* made = nullptr;
+  check(api().providers_list(config.get(), afresh ? 2 : deep ? 1 : 0, &made, check.out()));
+  const std::unique_ptr<tenon_providers, void (*)(tenon_providers*)> list(made, api().providers_release);
+  std::vector<ProviderInfo> out;
+  for (uint32_t i = 0; i < api().providers_count(made); ++i) {
+    tenon_provider_info info{};
+    info.struct_size = sizeof info;
+    check(api().providers_get(made, i, &info));
+    out.push_back({info.verdict, info.place, as_string(info.id), as_string(info.version),
+                   as_string(info.name), as_string(info.vendor), as_string(info.manifest),
+                   as_string(info.library), as_string(info.refusal), as_string(info.reason),
+                   as_string(info.cure)});
+  }
+  return out;
+}
 
 /// JSON of every manifest found; see providers_describe in tenon.h. `deep` scans libraries; `afresh` scans them all
 /// again, without stored answers of earlier scans.

@@ -41,7 +41,7 @@ inline std::string as_string(tenon_str text) { return std::string(text.data, tex
 /// Sets the function that receives the log lines of providers and runtime; see tenon_api::log_set. Null drops them.
 inline void set_log(tenon_log_fn fn, void* context = nullptr) { api().log_set(fn, context); }
 
-/// A failure. `kind` is a TENON_ERROR_x, `code` a tenon_status; `where` names the node, file or provider.
+/// A failure. `kind` is a TENON_FAILURE_x, `code` a tenon_status; `where` names the node, file or provider.
 class Error : public std::exception {
  public:
   Error(uint32_t kind, tenon_status code, std::string where, std::string message)
@@ -160,7 +160,7 @@ class Value {
     Value out = empty_tensor(element_type_of<T>(), dims);
     std::span<T> data = out.mutable_data<T>();
     if (data.size() != elements.size())
-      throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::tensor",
+      throw Error(TENON_FAILURE_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::tensor",
                   "dims require " + std::to_string(data.size()) + " elements, but the caller gave " +
                       std::to_string(elements.size()));
     if (!elements.empty()) std::memcpy(data.data(), elements.data(), elements.size_bytes());
@@ -262,7 +262,7 @@ class Value {
   tenon_tensor typed() const {
     tenon_tensor tensor = describe();
     if (tensor.dtype != element_type_of<std::remove_const_t<T>>())
-      throw Error(TENON_ERROR_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::data",
+      throw Error(TENON_FAILURE_INVALID_INPUT, TENON_INVALID_ARGUMENT, "tenon::Value::data",
                   "the tensor has element type " + std::to_string(tensor.dtype) +
                       ", but the caller asks for " +
                       std::to_string(element_type_of<std::remove_const_t<T>>()));

@@ -77,14 +77,14 @@ TEST(Api, ErrorsTellKindPlaceAndCure) {
     s.run({{"X", Value::tensor<float>({1}, {1})}});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), TENON_ERROR_INVALID_INPUT);
+    EXPECT_EQ(error.kind(), TENON_FAILURE_INVALID_INPUT);
     EXPECT_THAT(error.message(), HasSubstr("did you mean 'x'"));
   }
   try {
     cpu().set("select.ordr", "[]");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), TENON_ERROR_CONFIG);
+    EXPECT_EQ(error.kind(), TENON_FAILURE_CONFIG);
     EXPECT_THAT(error.message(), HasSubstr("order"));
   }
   std::optional<Error> error;
@@ -179,7 +179,7 @@ TEST(Api, ARunCanBeTracedAndStopped) {
     s.run({{"x", Value::tensor<float>({3}, {1, -5, 2})}}, options);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), TENON_ERROR_CANCELLED);
+    EXPECT_EQ(error.kind(), TENON_FAILURE_CANCELLED);
   }
 }
 
@@ -207,7 +207,7 @@ TEST(Api, CreatingASessionReportsProgressAndCanBeStopped) {
     Session stopped(path, cpu(), options);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), TENON_ERROR_CANCELLED);
+    EXPECT_EQ(error.kind(), TENON_FAILURE_CANCELLED);
   }
   std::filesystem::remove(path);
 }
@@ -284,7 +284,7 @@ TEST(Api, OptionsThatWouldBePassedOverAreRefused) {
       detail::Check check;
       check(call(check.out()));
     } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), uint32_t{TENON_ERROR_INVALID_INPUT});
+      EXPECT_EQ(error.kind(), uint32_t{TENON_FAILURE_INVALID_INPUT});
       return std::string(error.what());
     }
     return std::string("accepted");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/onnx/onnx.h"
@@ -90,7 +91,7 @@ TEST(CppFace, SlotsAreBoundByName) {
     slots.bind_input("z", x.describe());
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), uint32_t{TENON_ERROR_INVALID_INPUT});
+    EXPECT_EQ(error.kind(), uint32_t{TENON_FAILURE_INVALID_INPUT});
     EXPECT_THAT(error.what(), HasSubstr("there is no input 'z'"));
   }
 }
@@ -124,6 +125,26 @@ TEST(CppFace, ASessionTellsItsProvidersAndMetadata) {
   EXPECT_NE(api().session_instance(s.get(), 1, &info), TENON_OK);
   tenon_str key, value;
   EXPECT_NE(api().session_metadata(s.get(), 2, &key, &value), TENON_OK);
+}
+
+TEST(CppFace, TheProvidersFoundAreListed) {
+  const auto cpu_of = [](const std::vector<ProviderInfo>& all) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [](const auto& each) { return each.id == "cpu"; });
+    return found == all.end() ? ProviderInfo{} : *found;
+  };
+  Config config = cpu();
+  const ProviderInfo usable = cpu_of(list_providers(config, false));
+  EXPECT_EQ(usable.verdict, uint32_t{TENON_PROVIDER_USABLE});
+  EXPECT_EQ(usable.version, Session(model_file(), config).instances()[0].version);
+  EXPECT_THAT(usable.library, HasSubstr("tenon_ep_cpu"));
+  EXPECT_EQ(usable.refusal + usable.reason + usable.cure, "");
+  config.set("discovery.deny", "[\"cpu\"]");
+  const ProviderInfo refused = cpu_of(list_providers(config, false));
+  EXPECT_EQ(refused.verdict, uint32_t{TENON_PROVIDER_REFUSED});
+  EXPECT_EQ(refused.refusal, "E_DISABLED");
+  EXPECT_THAT(refused.reason, HasSubstr("discovery.deny"));
+  EXPECT_NE(refused.cure, "");
 }
 
 TEST(CppFace, ASessionHasALogOfItsOwn) {

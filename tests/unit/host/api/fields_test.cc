@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 struct Outcome {
   tenon_status status = TENON_OK;
-  uint32_t kind = TENON_ERROR_NONE;
+  uint32_t kind = TENON_FAILURE_NONE;
   std::string text;
 };
 
@@ -81,6 +81,21 @@ struct Bench {
     EXPECT_EQ(api().session_instance(session->get(), 0, &out), TENON_OK);
     return out;
   }
+  tenon_provider_info provider() {
+    tenon_provider_info out{};
+    out.struct_size = sizeof(out);
+    if (!providers) {
+      tenon_providers* made = nullptr;
+      EXPECT_EQ(api().providers_list(config.get(), 0, &made, nullptr), TENON_OK);
+      providers.reset(made);
+    }
+    for (uint32_t i = 0; i < api().providers_count(providers.get()); ++i) {
+      EXPECT_EQ(api().providers_get(providers.get(), i, &out), TENON_OK);
+      if (as_string(out.id) == "cpu") return out;
+    }
+    ADD_FAILURE() << "the list lacks cpu";
+    return out;
+  }
   tenon_io_info info(bool input) {
     if (!session) session.emplace(Session::from_memory(bytes.data(), bytes.size(), &config));
     tenon_io_info out{};
@@ -96,6 +111,7 @@ struct Bench {
   tenon_run_options run_options{};
   tenon_session_options session_options{};
   std::optional<Session> session;
+  std::unique_ptr<tenon_providers, void (*)(tenon_providers*)> providers{nullptr, api().providers_release};
 };
 
 using Row = std::function<void(Bench&)>;
@@ -163,7 +179,7 @@ const std::map<std::string, Row>& rows() {
          b.info(true);
          const Value wrong = Value::tensor<float>({1, 3}, {1, 2, 3});
          EXPECT_EQ(b.run(b.session->get(), {as_str("x"), wrong.get()}).kind,
-                   uint32_t{TENON_ERROR_INVALID_INPUT});
+                   uint32_t{TENON_FAILURE_INVALID_INPUT});
          EXPECT_EQ(b.run(b.session->get(), {as_str("x"), nullptr}).status, TENON_INVALID_ARGUMENT);
        }},
       {"tenon_session_options.struct_size",
@@ -192,7 +208,7 @@ const std::map<std::string, Row>& rows() {
          b.session_options.progress_context = &calls;
          EXPECT_EQ(b.create().status, TENON_OK);
          b.session_options.progress = count_and_stop;
-         EXPECT_EQ(b.create().kind, uint32_t{TENON_ERROR_CANCELLED});
+         EXPECT_EQ(b.create().kind, uint32_t{TENON_FAILURE_CANCELLED});
        }},
       {"tenon_session_options.progress_context",
        [](Bench& b) {
@@ -241,6 +257,52 @@ const std::map<std::string, Row>& rows() {
        }},
       {"tenon_instance_info.library",
        [](Bench& b) { EXPECT_TRUE(std::ifstream(as_string(b.instance().library)).is_open()); }},
+      {"tenon_provider_info.struct_size",
+       [](Bench& b) {
+         b.provider();
+         tenon_provider_info none{};
+         EXPECT_EQ(api().providers_get(b.providers.get(), 0, &none), TENON_INVALID_ARGUMENT);
+       }},
+      {"tenon_provider_info.verdict",
+       [](Bench& b) {
+         EXPECT_EQ(b.provider().verdict, uint32_t{TENON_PROVIDER_USABLE});
+         b.config.set("discovery.deny", "[\"cpu\"]");
+         b.providers.reset();
+         EXPECT_EQ(b.provider().verdict, uint32_t{TENON_PROVIDER_REFUSED});
+       }},
+      {"tenon_provider_info.place",
+       [](Bench& b) {
+         const uint32_t place = b.provider().place;
+         EXPECT_TRUE(place >= 1 && place <= 7) << place;
+       }},
+      {"tenon_provider_info.reserved", [](Bench& b) { EXPECT_EQ(b.provider().reserved, 0u); }},
+      {"tenon_provider_info.id", [](Bench& b) { EXPECT_EQ(as_string(b.provider().id), "cpu"); }},
+      {"tenon_provider_info.version",
+       [](Bench& b) { EXPECT_EQ(as_string(b.provider().version), as_string(b.instance().version)); }},
+      {"tenon_provider_info.name",
+       [](Bench& b) { EXPECT_THAT(as_string(b.provider().name), HasSubstr("CPU")); }},
+      {"tenon_provider_info.vendor", [](Bench& b) { EXPECT_EQ(as_string(b.provider().vendor), "Tenon"); }},
+      {"tenon_provider_info.manifest",
+       [](Bench& b) { EXPECT_TRUE(std::ifstream(as_string(b.provider().manifest)).is_open()); }},
+      {"tenon_provider_info.library",
+       [](Bench& b) { EXPECT_EQ(as_string(b.provider().library), as_string(b.instance().library)); }},
+      {"tenon_provider_info.refusal",
+       [](Bench& b) {
+         EXPECT_EQ(as_string(b.provider().refusal), "");
+         b.config.set("discovery.deny", "[\"cpu\"]");
+         b.providers.reset();
+         EXPECT_EQ(as_string(b.provider().refusal), "E_DISABLED");
+       }},
+      {"tenon_provider_info.reason",
+       [](Bench& b) {
+         b.config.set("discovery.deny", "[\"cpu\"]");
+         EXPECT_THAT(as_string(b.provider().reason), HasSubstr("discovery.deny"));
+       }},
+      {"tenon_provider_info.cure",
+       [](Bench& b) {
+         b.config.set("discovery.deny", "[\"cpu\"]");
+         EXPECT_NE(as_string(b.provider().cure), "");
+       }},
       {"tenon_run_options.struct_size",
        [](Bench& b) {
          b.run_options.struct_size = 0;
@@ -256,7 +318,7 @@ const std::map<std::string, Row>& rows() {
          b.run_options.deadline_ns = 60'000'000'000;
          EXPECT_EQ(b.run().status, TENON_OK);
          b.run_options.deadline_ns = 1;
-         EXPECT_EQ(b.run().kind, uint32_t{TENON_ERROR_DEADLINE});
+         EXPECT_EQ(b.run().kind, uint32_t{TENON_FAILURE_DEADLINE});
        }},
       {"tenon_run_options.cancel",
        [](Bench& b) {
@@ -264,7 +326,7 @@ const std::map<std::string, Row>& rows() {
          b.run_options.cancel = cancel.get();
          EXPECT_EQ(b.run().status, TENON_OK);
          cancel.trigger();
-         EXPECT_EQ(b.run().kind, uint32_t{TENON_ERROR_CANCELLED});
+         EXPECT_EQ(b.run().kind, uint32_t{TENON_FAILURE_CANCELLED});
        }},
       {"tenon_run_options.out_trace",
        [](Bench& b) {

@@ -44,7 +44,7 @@ TEST(ApiLimits, ConfigSetRefusesBrokenToml) {
       config.set("select.order", text);
       ADD_FAILURE() << text;
     } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), TENON_ERROR_CONFIG) << text;
+      EXPECT_EQ(error.kind(), TENON_FAILURE_CONFIG) << text;
       EXPECT_THAT(error.what(), HasSubstr("is not a TOML value")) << text;
     }
   }

@@ -402,7 +402,7 @@ TEST(ApiMisuse, EveryWrongPointerIsRefusedByName) {
     error.struct_size = sizeof(error);
     EXPECT_EQ(row.call(api(), good, &error), TENON_INVALID_ARGUMENT) << row.function << " " << row.what;
     EXPECT_THAT(error.message, HasSubstr(row.what)) << row.function;
-    EXPECT_EQ(api().error_kind(&error) == TENON_ERROR_INVALID_INPUT, *row.what != '\0')
+    EXPECT_EQ(api().error_kind(&error) == TENON_FAILURE_INVALID_INPUT, *row.what != '\0')
         << row.function << " " << row.what;
     EXPECT_EQ(row.call(api(), good, nullptr), TENON_INVALID_ARGUMENT)
         << row.function << " without an error struct";
@@ -416,7 +416,7 @@ TEST(ApiMisuse, EveryFunctionHasARow) {
   const tenon_api& t = api();
   const std::map<std::string, std::function<void()>> tolerant = {
       {"runtime_version", [&] { t.runtime_version(); }},
-      {"error_kind", [&] { EXPECT_EQ(t.error_kind(nullptr), uint32_t{TENON_ERROR_NONE}); }},
+      {"error_kind", [&] { EXPECT_EQ(t.error_kind(nullptr), uint32_t{TENON_FAILURE_NONE}); }},
       {"text_get", [&] { EXPECT_EQ(t.text_get(nullptr).size, 0u); }},
       {"text_release", [&] { t.text_release(nullptr); }},
       {"config_release", [&] { t.config_release(nullptr); }},
