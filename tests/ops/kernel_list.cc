@@ -14,9 +14,9 @@
 namespace tenon::test {
 namespace {
 
-/// What libraries keep to themselves: tenon::ep::detail::g_kernels, tenon::onednn::detail::g_operators.
-constexpr std::string_view kKernels = "_ZN5tenon2ep6detail9g_kernelsE",
-                           kOperators = "_ZN5tenon6onednn6detail11g_operatorsE";
+/// What libraries keep to themselves: the member `first` of tenon::ep::Registry for each type of entry.
+constexpr std::string_view kKernels = "_ZN5tenon2ep8RegistryINS0_11KernelEntryEE5firstE",
+                           kOperators = "_ZN5tenon2ep8RegistryINS_6onednn13OperatorEntryEE5firstE";
 
 template <class T>
 T read_at(const std::string& file, uint64_t offset) {

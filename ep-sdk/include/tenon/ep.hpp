@@ -8,9 +8,10 @@
 //   detail/graph.hpp      NodeView: operator, values, attributes
 //   detail/support.hpp    Support and Check: whether a kernel supports a node, and why not
 //   detail/context.hpp    PrepareContext, Context: the arguments of a kernel's prepare and run
-//   detail/kernel.hpp     TENON_KERNEL, the registry
+//   detail/registry.hpp   Registry: the operators that a library implements
+//   detail/kernel.hpp     TENON_KERNEL
 //   negotiate.hpp         negotiate(), for a provider that writes its own table
-//   detail/claims.hpp     choice of the kernel for a node
+//   detail/claims.hpp     choice of the kernel for a node; claims and rejections
 //   detail/provider.hpp   TENON_KERNEL_PROVIDER: the whole provider around the kernels
 //
 // What it does not do: it starts no thread and prints nothing. Its only state is the host's table and the list of

@@ -35,22 +35,6 @@ void call_sink(F* function, Args... args) {
   detail::call_host(function, args...);
 }
 
-/// The registered kernel that supports the node. NULL when none does; then `out_refusal` says why. Pure.
-inline const KernelEntry* choose_kernel(const NodeView& node, Support* out_refusal) {
-  return detail::choose(node, out_refusal);
-}
-
-inline void reject_node(const tenon_claim_sink* sink, uint32_t index, const Support& support) {
-  detail::emit_rejection(sink, index, support);
-}
-
-/// Claims `nodes`, whose first is `node` with kernel `entry`. The kernel's shape inputs are in host memory, all other
-/// values in `domain`.
-inline void claim_node(const tenon_claim_sink* sink, const NodeView& node, std::span<const uint32_t> nodes,
-                       const KernelEntry& entry, uint32_t domain) {
-  detail::emit_claim(sink, node, nodes, entry, domain);
-}
-
 /// A compiled node: its kernel, and the map from its inputs and outputs to the claim's. Thread-safe once compiled.
 class KernelNode {
  public:

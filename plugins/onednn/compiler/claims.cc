@@ -46,23 +46,6 @@ bool has_floats(const NodeView& node) {
   return false;
 }
 
-void reject(const tenon_claim_sink* sink, uint32_t node, const Support& refusal) {
-  tenon_rejection rejection{};
-  rejection.struct_size = sizeof(rejection);
-  rejection.node = node;
-  rejection.code = refusal.code();
-  rejection.text = ep::to_str(refusal.text());
-  ep::detail::call_host(sink->reject, sink->context, &std::as_const(rejection));
-}
-
-void claim(const tenon_claim_sink* sink, const std::vector<uint32_t>& nodes) {
-  tenon_claim out{};
-  out.struct_size = sizeof(out);
-  out.nodes = nodes.data();
-  out.node_count = static_cast<uint32_t>(nodes.size());
-  ep::detail::call_host(sink->claim, sink->context, &std::as_const(out));
-}
-
 /// Edges from the node that makes a value to each node that uses it.
 std::vector<std::pair<uint32_t, uint32_t>> edges_of(const ep::GraphView& graph) {
   std::vector<std::pair<uint32_t, uint32_t>> out;
@@ -182,7 +165,7 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
     }
     can[n] = static_cast<bool>(answer);
     floats[n] = has_floats(node);
-    if (!can[n]) reject(sink, n, answer);
+    if (!can[n]) ep::reject_node(sink, n, answer);
   }
   for (const std::vector<uint32_t>& nodes : group(can, edges_of(graph))) {
     Support answer = Support::yes();
@@ -192,9 +175,9 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
       const Benefit benefit = scales.of(nodes);
       if (benefit.total() <= 0) answer = too_little(nodes.size(), benefit);
     }
-    if (answer) claim(sink, nodes);
+    if (answer) ep::claim_nodes(sink, nodes);
     for (const uint32_t n : nodes) {
-      if (!answer) reject(sink, n, answer);
+      if (!answer) ep::reject_node(sink, n, answer);
     }
   }
 }

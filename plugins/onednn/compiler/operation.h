@@ -95,17 +95,10 @@ struct Node {
 
 /// The operator for a node, or null with the reason in `out_refusal`.
 const OperatorEntry* find_operator(const NodeView& node, Support* out_refusal);
-/// The operator's contract for this node's inputs.
-ep::Contract contract_of(const OperatorEntry& entry, const NodeView& node);
 /// `axis` counted from the front of a tensor of that rank. Throws INVALID_ARGUMENT if it is out of range.
 size_t axis_of(int64_t axis, size_t rank);
-/// Sorted by domain, operator and version; for documents and tests.
-std::vector<const OperatorEntry*> all_operators();
 
 namespace detail {
-struct OperatorRegistrar {
-  explicit OperatorRegistrar(OperatorEntry& entry);
-};
 template <class T>
 std::unique_ptr<Operation> make_operation(const NodeView& node) {
   return std::make_unique<T>(node);
@@ -115,7 +108,7 @@ std::unique_ptr<Operation> make_operation(const NodeView& node) {
 #define ONEDNN_OPERATOR_AT_(T, n, ...)                                                 \
   constinit OperatorEntry onednn_operator_##n{OperatorSpec{__VA_ARGS__}, &T::supports, \
                                               &detail::make_operation<T>};             \
-  [[maybe_unused]] const detail::OperatorRegistrar onednn_registrar_##n{onednn_operator_##n};
+  [[maybe_unused]] const OperatorRegistry::Registrar onednn_registrar_##n{onednn_operator_##n};
 #define ONEDNN_OPERATOR_EXPAND_(T, n, ...) ONEDNN_OPERATOR_AT_(T, n, __VA_ARGS__)
 /// Registers operation T. Use it inside an unnamed namespace. See OperatorSpec for the fields.
 #define ONEDNN_OPERATOR(T, ...) ONEDNN_OPERATOR_EXPAND_(T, __COUNTER__, __VA_ARGS__)

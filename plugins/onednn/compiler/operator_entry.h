@@ -43,9 +43,6 @@ struct OperatorEntry {
   OperatorEntry* next = nullptr;
 };
 
-namespace detail {
-/// The head of the list of registered operators.
-extern constinit OperatorEntry* g_operators;
-}  // namespace detail
+using OperatorRegistry = ep::Registry<OperatorEntry>;
 
 }  // namespace tenon::onednn

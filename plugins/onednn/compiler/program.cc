@@ -87,7 +87,7 @@ void Program::add_node(const ep::GraphView& graph, uint32_t index) {
     Support refusal = Support::yes();
     const OperatorEntry* entry = find_operator(view, &refusal);
     if (entry == nullptr) fail(TENON_UNIMPLEMENTED, refusal.text());
-    node.contract = contract_of(*entry, view);
+    node.contract = ep::contract_of(*entry, view);
     node.operation = entry->make(view);
   } catch (ep::Error& e) {
     e.text = cat(node.place, ": ", e.text);

@@ -5,35 +5,12 @@
 #include "tenon/detail/kernel.hpp"
 
 #pragma GCC visibility push(hidden)
-namespace tenon::ep::detail {
+namespace tenon::ep {
+namespace detail {
 
 struct Instance {
   InstanceContext context;
 };
-
-/// The kernel's answer. An Error becomes a rejection, because a broken attribute belongs to the node.
-inline Support ask(const KernelEntry& entry, const NodeView& node) {
-  try {
-    return entry.ops.supports(node);
-  } catch (const Error& e) {
-    return Support::no(TENON_REJECT_ATTRIBUTE, cat(node.op(), ": ", e.text));
-  }
-}
-
-inline Support unknown_operator(const NodeView& node, std::span<const KernelEntry* const> entries) {
-  if (entries.empty()) {
-    const std::string domain = node.domain().empty() ? "" : cat(node.domain(), ".");
-    return Support::no(TENON_REJECT_OPERATOR, cat("operator ", domain, node.op(), " is not implemented"));
-  }
-  std::string versions;
-  for (const KernelEntry* e : entries) {
-    const bool open = e->spec.until == std::numeric_limits<int>::max();
-    versions += (versions.empty() ? "" : ", ") +
-                cat(e->spec.since, open ? std::string(" and later") : cat(" to ", e->spec.until));
-  }
-  return Support::no(TENON_REJECT_OPERATOR, cat("operator ", node.op(), " version ", node.since_version(),
-                                                " is not implemented, only ", versions));
-}
 
 /// Rejects a value whose kind or element type this header does not know (R12).
 inline Support judge_numbers(const NodeView& node, const ValueView& value) {
@@ -50,53 +27,35 @@ inline Support judge_numbers(const NodeView& node) {
   return out;
 }
 
-inline Contract contract_of(const KernelEntry& entry, const NodeView& node) {
-  return Contract(entry.spec.contract,
-                  [&](std::string_view name, int64_t otherwise) { return node.attr_i(name, otherwise); });
-}
-
 /// Rejects a node that lacks an input of the kernel's contract; otherwise asks the kernel.
 inline Support judge(const KernelEntry& entry, const NodeView& node) {
-  try {
-    const int missing =
-        contract_of(entry, node).missing(node.input_count(), [&](int i) { return node.has_input(i); });
-    if (missing >= 0)
-      return Support::no(TENON_REJECT_OTHER, cat(node.op(), ": input ", missing, " is missing"));
-  } catch (const Error& e) {
-    return Support::no(TENON_REJECT_ATTRIBUTE, cat(node.op(), ": ", e.text));
-  }
-  return ask(entry, node);
+  Support out = has_inputs(contract_of(entry, node), node);
+  return out ? entry.ops.supports(node) : out;
 }
 
-/// The kernel that supports the node, or NULL and why none does.
-inline const KernelEntry* choose(const NodeView& node, Support* out_refusal) {
-  if (Support known = judge_numbers(node); !known) {
+}  // namespace detail
+
+/// The registered kernel that supports the node. NULL when none does; then `out_refusal` says why. Pure.
+inline const KernelEntry* choose_kernel(const NodeView& node, Support* out_refusal) {
+  if (Support known = detail::judge_numbers(node); !known) {
     *out_refusal = std::move(known);
     return nullptr;
   }
-  const auto entries = KernelRegistry::get().find(node.domain(), node.op());
-  bool asked = false;
-  for (const KernelEntry* entry : entries) {
-    if (node.since_version() < entry->spec.since || node.since_version() > entry->spec.until) continue;
-    Support support = judge(*entry, node);
-    if (support) return entry;
-    if (!asked) *out_refusal = std::move(support);
-    asked = true;
-  }
-  if (!asked) *out_refusal = unknown_operator(node, entries);
-  return nullptr;
+  return choose_entry<KernelEntry>(node, out_refusal, detail::judge);
 }
 
-/// Claims `nodes`, the first of which is `node` with its kernel. All values are in `domain`, but for the kernel's shape
-/// inputs, which are in the host's memory.
-inline void emit_claim(const tenon_claim_sink* sink, const NodeView& node, std::span<const uint32_t> nodes,
-                       const KernelEntry& entry, uint32_t domain) {
-  std::vector<tenon_claim_value> values;
-  for (const int i : entry.ops.shape_inputs(node)) {
-    const ValueView value = node.input(i);
-    if (!value.present() || value.is_constant()) continue;
-    values.push_back({value.index(), TENON_CLAIM_SHAPE_INPUT, TENON_DOMAIN_HOST, 0});
-  }
+inline void reject_node(const tenon_claim_sink* sink, uint32_t index, const Support& support) {
+  tenon_rejection rejection{};
+  rejection.struct_size = sizeof(rejection);
+  rejection.node = index;
+  rejection.code = support.code();
+  rejection.text = to_str(support.text());
+  detail::call_host(sink->reject, sink->context, &std::as_const(rejection));
+}
+
+/// Claims `nodes` to run as one. All values are in `domain`, but for those of `values` that say otherwise.
+inline void claim_nodes(const tenon_claim_sink* sink, std::span<const uint32_t> nodes,
+                        uint32_t domain = TENON_DOMAIN_HOST, std::span<const tenon_claim_value> values = {}) {
   tenon_claim claim{};
   claim.struct_size = sizeof(claim);
   claim.nodes = nodes.data();
@@ -104,17 +63,23 @@ inline void emit_claim(const tenon_claim_sink* sink, const NodeView& node, std::
   claim.values = values.data();
   claim.value_count = static_cast<uint32_t>(values.size());
   claim.input_domain = claim.output_domain = domain;
-  call_host(sink->claim, sink->context, &std::as_const(claim));
+  detail::call_host(sink->claim, sink->context, &std::as_const(claim));
 }
 
-inline void emit_rejection(const tenon_claim_sink* sink, uint32_t index, const Support& support) {
-  tenon_rejection rejection{};
-  rejection.struct_size = sizeof(rejection);
-  rejection.node = index;
-  rejection.code = support.code();
-  rejection.text = to_str(support.text());
-  call_host(sink->reject, sink->context, &std::as_const(rejection));
+/// Claims `nodes`, whose first is `node` with kernel `entry`. The kernel's shape inputs are in host memory, all other
+/// values in `domain`.
+inline void claim_node(const tenon_claim_sink* sink, const NodeView& node, std::span<const uint32_t> nodes,
+                       const KernelEntry& entry, uint32_t domain) {
+  std::vector<tenon_claim_value> values;
+  for (const int i : entry.ops.shape_inputs(node)) {
+    const ValueView value = node.input(i);
+    if (!value.present() || value.is_constant()) continue;
+    values.push_back({value.index(), TENON_CLAIM_SHAPE_INPUT, TENON_DOMAIN_HOST, 0});
+  }
+  claim_nodes(sink, nodes, domain, values);
 }
+
+namespace detail {
 
 inline void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
   const GraphView graph(raw);
@@ -123,15 +88,16 @@ inline void offer(const Instance& instance, const tenon_graph* raw, const tenon_
     const NodeView node(graph, i, store, instance.context);
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
-    if (const KernelEntry* entry = choose(node, &refusal)) {
-      emit_claim(sink, node, std::span(&i, 1), *entry, TENON_DOMAIN_HOST);
+    if (const KernelEntry* entry = choose_kernel(node, &refusal)) {
+      claim_node(sink, node, std::span(&i, 1), *entry, TENON_DOMAIN_HOST);
     } else {
-      emit_rejection(sink, i, refusal);
+      reject_node(sink, i, refusal);
     }
   }
 }
 
-}  // namespace tenon::ep::detail
+}  // namespace detail
+}  // namespace tenon::ep
 #pragma GCC visibility pop
 
 #endif

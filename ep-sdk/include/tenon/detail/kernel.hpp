@@ -21,12 +21,11 @@
 #ifndef TENON_DETAIL_KERNEL_HPP_
 #define TENON_DETAIL_KERNEL_HPP_
 
-#include <algorithm>
 #include <limits>
-#include <tuple>
 
 #include "tenon/detail/context.hpp"
 #include "tenon/detail/contract.hpp"
+#include "tenon/detail/registry.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -150,74 +149,22 @@ constexpr KernelOps make_ops() {
   return ops;
 }
 
-inline constinit KernelEntry* g_kernels = nullptr;
-
-struct KernelRegistrar {
-  explicit KernelRegistrar(KernelEntry& entry) {
-    entry.next = g_kernels;
-    g_kernels = &entry;
-  }
-};
-
-inline auto order_of(const KernelSpec& s) { return std::tuple(s.domain, s.op_type, -s.priority, s.since); }
-
-/// ONNX's own domain has two names, "" and "ai.onnx". Both become "".
-inline std::string_view plain_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
-
 }  // namespace detail
 
-/// All kernels of this library, sorted by (domain, operator, descending priority, version).
-class KernelRegistry {
- public:
-  static const KernelRegistry& get() {
-    static const KernelRegistry registry;
-    return registry;
-  }
-  /// The kernels for one operator, of any version.
-  std::span<const KernelEntry* const> find(std::string_view domain, std::string_view op) const {
-    const auto key = std::tuple(detail::plain_domain(domain), op);
-    const auto less = [](const auto& a, const auto& b) { return a < b; };
-    const auto first =
-        std::lower_bound(entries_.begin(), entries_.end(), key, [&](const KernelEntry* e, const auto& k) {
-          return less(std::tuple(e->spec.domain, e->spec.op_type), k);
-        });
-    auto last = first;
-    while (last != entries_.end() && std::tuple((*last)->spec.domain, (*last)->spec.op_type) == key) ++last;
-    return {entries_.data() + (first - entries_.begin()), static_cast<size_t>(last - first)};
-  }
-  std::span<const KernelEntry* const> all() const { return entries_; }
-  /// A message that names two kernels for the same operator, version and priority; empty when there are none.
-  const std::string& conflict() const { return conflict_; }
-
- private:
-  KernelRegistry() {
-    for (const KernelEntry* e = detail::g_kernels; e != nullptr; e = e->next) entries_.push_back(e);
-    std::sort(entries_.begin(), entries_.end(), [](const KernelEntry* a, const KernelEntry* b) {
-      return detail::order_of(a->spec) < detail::order_of(b->spec);
-    });
-    for (size_t i = 1; i < entries_.size(); ++i) {
-      const KernelSpec &a = entries_[i - 1]->spec, &b = entries_[i]->spec;
-      if (a.domain == b.domain && a.op_type == b.op_type && a.priority == b.priority && a.until >= b.since) {
-        conflict_ = cat("two kernels for ", b.op_type, " version ", b.since, " at priority ", b.priority);
-      }
-    }
-  }
-
-  std::vector<const KernelEntry*> entries_;
-  std::string conflict_;
-};
+/// All kernels of this library.
+using KernelRegistry = Registry<KernelEntry>;
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
 
 #define TENON_KERNEL_JOIN2_(a, b) a##b
 #define TENON_KERNEL_JOIN_(a, b) TENON_KERNEL_JOIN2_(a, b)
-#define TENON_KERNEL_AT_(K, n, ...)                                                                    \
-  namespace {                                                                                          \
-  constinit ::tenon::ep::KernelEntry TENON_KERNEL_JOIN_(tenon_kernel_, n){                             \
-      ::tenon::ep::KernelSpec{__VA_ARGS__}, ::tenon::ep::detail::make_ops<K>()};                       \
-  [[maybe_unused]] const ::tenon::ep::detail::KernelRegistrar TENON_KERNEL_JOIN_(tenon_registrar_, n){ \
-      TENON_KERNEL_JOIN_(tenon_kernel_, n)};                                                           \
+#define TENON_KERNEL_AT_(K, n, ...)                                                                      \
+  namespace {                                                                                            \
+  constinit ::tenon::ep::KernelEntry TENON_KERNEL_JOIN_(tenon_kernel_, n){                               \
+      ::tenon::ep::KernelSpec{__VA_ARGS__}, ::tenon::ep::detail::make_ops<K>()};                         \
+  [[maybe_unused]] const ::tenon::ep::KernelRegistry::Registrar TENON_KERNEL_JOIN_(tenon_registrar_, n){ \
+      TENON_KERNEL_JOIN_(tenon_kernel_, n)};                                                             \
   }
 
 /// Registers kernel K: TENON_KERNEL(Relu, .op_type = "Relu", .since = 6, .until = 12). KernelSpec has the fields.

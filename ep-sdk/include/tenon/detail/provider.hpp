@@ -142,7 +142,7 @@ inline std::unique_ptr<Program> compile_node(const Instance& instance, const ten
   program->layout.place = place_of(node);
   try {
     Support refusal = Support::yes();
-    const KernelEntry* entry = choose(node, &refusal);
+    const KernelEntry* entry = choose_kernel(node, &refusal);
     if (entry == nullptr) fail(TENON_UNIMPLEMENTED, refusal.text());
     compile_kernel(*entry, graph, node, *program);
   } catch (Error& e) {
