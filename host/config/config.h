@@ -221,9 +221,6 @@ class Config {
 /// (TENON_CPU_ISA) belong to that provider and are not listed.
 std::vector<std::string> unknown_variables(const std::vector<std::string>& provider_ids);
 
-/// All keys as a Markdown table: key, type, default, meaning. The reference page is generated from it.
-std::string schema_markdown();
-
 /// True for an id that a manifest may have: 1 to 63 characters of a-z, 0-9, '_' and '-', the first a letter or digit.
 bool is_valid_provider_id(std::string_view id);
 

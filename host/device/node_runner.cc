@@ -299,31 +299,4 @@ Result<std::vector<ir::TensorPtr>> NodeRunner::run(const ir::Node& node,
   return out;
 }
 
-Result<std::vector<ir::TensorPtr>> NodeRunner::run_graph(const ir::Graph& graph) const {
-  std::unordered_map<ir::ValueId, ir::TensorPtr> known;
-  const auto value_of = [&](ir::ValueId id) -> ir::TensorPtr {
-    if (id == ir::kNone) return nullptr;
-    if (graph.value(id).is_constant()) return graph.value(id).constant;
-    const auto at = known.find(id);
-    return at == known.end() ? nullptr : at->second;
-  };
-  ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph.topological_order());
-  for (const ir::NodeId id : order) {
-    const ir::Node& node = graph.node(id);
-    std::vector<ir::TensorPtr> inputs;
-    for (const ir::ValueId input : node.inputs) {
-      inputs.push_back(value_of(input));
-      if (input != ir::kNone && inputs.back() == nullptr) {
-        return unsupported("the value of '", graph.value(input).name, "' is not known")
-            .with_context(node.label());
-      }
-    }
-    ASSIGN_OR_RETURN(const std::vector<ir::TensorPtr> made, run(node, inputs));
-    for (size_t i = 0; i < made.size(); ++i) known[node.outputs[i]] = made[i];
-  }
-  std::vector<ir::TensorPtr> out;
-  for (const ir::ValueId id : graph.outputs()) out.push_back(value_of(id));
-  return out;
-}
-
 }  // namespace tenon::runtime

@@ -35,10 +35,6 @@ class NodeRunner {
   Result<std::vector<ir::TensorPtr>> run(const ir::Node& node,
                                          const std::vector<ir::TensorPtr>& inputs) const;
 
-  /// Runs a graph without inputs, node by node. Returns its outputs; null for an output that nothing computes. The
-  /// signature is that of core/transform's evaluator.
-  Result<std::vector<ir::TensorPtr>> run_graph(const ir::Graph& graph) const;
-
   const Instance& instance() const { return *instance_; }
 
  private:

@@ -202,28 +202,5 @@ TEST(NodeRunner, RunsOneNodeOnConstants) {
   EXPECT_THAT(declined.error().to_string(), HasSubstr("operator Gather is not implemented"));
 }
 
-TEST(NodeRunner, RunsAGraphOfConstants) {
-  const NodeRunner runner(*test::make_accelerator(), {{"", 21}});
-  ir::Graph graph;
-  const auto type = ir::Type::tensor(ir::ElementType::kFloat32, ir::Shape::of({2}));
-  const auto a = graph.add_constant("a", floats({2}, {1, 2}));
-  const auto b = graph.add_value("b", type), c = graph.add_value("c", type);
-  const auto add_node = [&](const std::string& op, std::vector<ir::ValueId> in, ir::ValueId out) {
-    ir::Node n;
-    n.name = op;
-    n.op_type = op;
-    n.since_version = 14;
-    n.inputs = std::move(in);
-    n.outputs = {out};
-    graph.add_node(std::move(n));
-  };
-  add_node("Add", {a, a}, b);
-  add_node("Mul", {b, a}, c);
-  graph.add_output(c);
-  const auto made = runner.run_graph(graph);
-  ASSERT_TRUE(made.ok()) << made.error().to_string();
-  EXPECT_TRUE((*made)[0]->same_as(*floats({2}, {2, 8})));
-}
-
 }  // namespace
 }  // namespace tenon::runtime
