@@ -4,7 +4,7 @@
     run_settings.py build/release/bin/tenon [--filter TEXT]
 
 The keys are those that `tenon config schema` prints, the variables those that the sources read; one without a row fails. A row
-of settings_rows.py gives the key two values and returns what each did: outputs, who ran, exit codes, processes, files, threads,
+of settings_rows/ gives the key two values and returns what each did: outputs, who ran, exit codes, processes, files, threads,
 memory or time, never what `config show` or `explain` print. The effects must differ. Each key without a provider in its name is
 tried twice, from a file and as TENON_<KEY>. What can only be seen inside one process is a test of host_tests that the row
 names. Prints a line for each failure, then `N passed, N failed`; ends with 1 when one failed.
@@ -59,8 +59,8 @@ def main() -> int:
     args = parser.parse_args()
     tenon = args.tenon.resolve()
     keys, variables = config_keys.keys(config_keys.schema(tenon)), variables_read()
-    failures = [f"key {key}: no row in settings_rows.py" for key in keys if key not in settings_rows.KEYS]
-    failures += [f"variable {name}: no row in settings_rows.py" for name in sorted(variables) if name not in settings_rows.VARIABLES]
+    failures = [f"key {key}: no row in settings_rows/" for key in keys if key not in settings_rows.KEYS]
+    failures += [f"variable {name}: no row in settings_rows/" for name in sorted(variables) if name not in settings_rows.VARIABLES]
     failures += [f"row {name}: nothing reads it" for name in settings_rows.KEYS if name not in keys and "options" not in name]
     failures += [f"row {name}: nothing reads it" for name in settings_rows.VARIABLES if name not in variables]
     for key, schema_row in keys.items():

@@ -20,7 +20,7 @@ import onnx
 from zoo import build
 
 HERE = Path(__file__).resolve().parent
-MODULES = ("files", "graphs", "tensors", "attributes", "functions", "control_flow", "external", "bombs")
+MODULES = ("files", "graphs", "tensors", "attributes", "operands", "functions", "control_flow", "external", "bombs")
 OUTSIDE_FILE = "outside.bin"
 TRIVIAL_FILE = "trivial.onnx"  # right and without inputs: what time and memory are measured against
 

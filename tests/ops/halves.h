@@ -5,8 +5,6 @@
 
 namespace tenon::test {
 
-using Ints = std::vector<int64_t>;
-
 /// Halves of both signs, up to 2.5.
 inline Tensor halves(Dims dims) {
   Tensor shape;

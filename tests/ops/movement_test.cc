@@ -4,8 +4,6 @@
 namespace tenon::test {
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 /// 0, 1, 2, ...
 Tensor count(Dims dims) {
   Tensor shape;

@@ -4,8 +4,6 @@
 namespace tenon::test {
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 OP_CASES(Reciprocal, 13,
          {{"odd",
            {f32({5}, {-2.5f, -0.0f, 0.75f, kNan, kInf})},

@@ -10,6 +10,7 @@
 //   broadcast"}})
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 namespace tenon::test {
 
 using namespace cts;  // the values and the host that tables are written with
+using Ints = std::vector<int64_t>;
 
 struct OpCase {
   std::string name;

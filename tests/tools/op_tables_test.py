@@ -76,7 +76,7 @@ def kernels(folder: Path) -> list[Kernel]:
 def tables(folder: Path) -> set[tuple[str, str]]:
     """Domain and operator of every table."""
     out = set()
-    for path in folder.glob("*_test.cc"):
+    for path in folder.rglob("*_test.cc"):
         text = path.read_text()
         out |= {("", name) for name in TABLE.findall(text)} | set(TABLE_IN.findall(text))
     return out

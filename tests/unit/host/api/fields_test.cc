@@ -1,5 +1,5 @@
 // A row for every field of the structs of tenon.h: what a value of it does, or how it is refused. Functions of the table
-// have rows in misuse_test.cc.
+// have rows in misuse_rows.cc.
 #include <gmock/gmock.h>
 
 #include <fstream>

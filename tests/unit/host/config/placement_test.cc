@@ -5,13 +5,12 @@
 #include <chrono>
 
 #include "host/config/config.h"
+#include "tests/unit/host/config/message_of.h"
 
 namespace tenon::config {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string message_of(const Status& status) { return std::string(status.message()); }
 
 TEST(Placement, Matches) {
   Config config;

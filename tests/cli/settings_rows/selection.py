@@ -1,0 +1,73 @@
+"""Who is chosen."""
+
+import re
+
+import command
+from settings_rows.bench import NEXT, Bench
+from settings_rows.registry import key
+
+
+@key("select.order")
+def _(b: Bench):
+    return b.who("['cpu']"), b.who("['accelerator', 'cpu']")
+
+
+@key("select.fallback")
+def _(b: Bench):
+    order = "select.order = ['absent', 'cpu']"
+    return b.exit("'error'", "chain", order), b.exit("'next'", "chain", order)
+
+
+@key("select.on_declined")
+def _(b: Bench):
+    return b.exit("'error'", "absolute"), b.exit("'next'", "absolute")
+
+
+@key("select.on_compile_failed")
+def _(b: Bench):
+    fault = "provider.accelerator.options.fault = 'compile'"
+    return b.exit("'error'", "chain", fault), b.exit("'next'", "chain", fault)
+
+
+@key("select.partition")
+def _(b: Bench):
+    return b.exit("'order'"), b.exit("'cost'")
+
+
+@key("provider.*.version")
+def _(b: Bench):
+    return b.who("'>=1'", "chain", NEXT), b.who("'>=2'", "chain", NEXT)
+
+
+@key("provider.*.devices")
+def _(b: Bench):
+    assert "accelerator/npu:0" in b.who(None), "the default is the first"
+    found = {"TENON_PROVIDER_FILES": str(b.fakes / "accelerator")}  # where "auto" looks
+    for order in ("['accelerator']", "'auto'"):
+        done = b.run("['gpu:0']", "chain", f"select.order = {order}", env=found)
+        assert done.returncode == command.EXIT_CODES["config error"], done
+        assert re.search(r"c\.toml:\d: 'provider.accelerator.devices' names 'gpu:0', but .* its devices: npu:0", done.stderr), done
+    both = b.who("['npu:1', 'npu:0']", "chain", "placement = [{match = {op = 'Add'}, provider = 'accelerator/npu:0'}]")
+    assert "accelerator/npu:0" in both and "accelerator/npu:1" in both, both
+    return b.who("['npu:0']"), b.who("['npu:1']")
+
+
+@key("provider.*.isolation")
+def _(b: Bench):
+    return b.exit("'inproc'"), b.exit("'process'")
+
+
+@key("provider.*.on_lost")
+def _(b: Bench):
+    fault = "provider.accelerator.options.fault = 'lost'"
+    return b.exit("'fail'", "chain", fault), b.exit("'next'", "chain", fault)
+
+
+@key("provider.*.options.ops")
+def _(b: Bench):
+    return b.who("'Add'"), b.who("'Add,Relu,Mul'")
+
+
+@key("placement")
+def _(b: Bench):
+    return b.who("[{match = {op = 'Add'}, provider = 'cpu'}]"), b.who("[{match = {op = 'Relu'}, provider = 'accelerator'}]")
