@@ -107,6 +107,14 @@ class Operations(unittest.TestCase):
                 self.assertRegex(done.stderr, r"c\.toml:2: ")
                 self.assertIn(words, done.stderr)
 
+    def test_auto_tells_of_a_device_that_is_not_there(self):
+        flags = self.config("provider.accelerator.devices = ['gpu:0']")
+        # Whether the model needs the provider or not: after cpu it is not even opened.
+        for providers in ([ACCELERATOR], [ACCELERATOR, CPU]):
+            done = self.run_model("chain", *flags, providers=providers)
+            self.assertEqual(done.returncode, command.EXIT_CODES["config error"], done.stdout)
+            self.assertRegex(done.stderr, r"c\.toml:2: 'provider.accelerator.devices' names 'gpu:0', .* its devices: npu:0")
+
     def test_without_devices_a_provider_uses_its_first_as_the_schema_says(self):
         self.assertIn("Default: the provider's first device", self.tenon("config", "schema", providers=[]).stdout)
         self.config("select.order = ['accelerator']")
