@@ -395,7 +395,7 @@ return all;
 }
 #undef CALL
 
-TEST(ApiMisuse, EveryWrongPointerIsRefusedByName) {
+TEST(ApiMisuse, WrongPointersDimsAndRanksAreRefusedByName) {
   for (const Row& row : rows()) {
     Good good;
     tenon_error error{};
