@@ -20,6 +20,7 @@ Status write_atomically(const std::string& path, std::string_view text);
 /// Names of the files in a folder that end in `suffix`, sorted. Empty when the folder does not exist.
 std::vector<std::string> files_in(const std::string& folder, std::string_view suffix);
 
+/// NOT_FOUND when the file does not exist.
 Status remove_file(const std::string& path);
 
 }  // namespace tenon

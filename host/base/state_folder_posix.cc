@@ -48,7 +48,9 @@ std::vector<std::string> files_in(const std::string& folder, std::string_view su
 
 Status remove_file(const std::string& path) {
   if (::unlink(path.c_str()) == 0) return ok_status();
-  return not_found("'", path, "': ", std::strerror(errno));
+  const int error = errno;
+  if (error == ENOENT) return not_found("'", path, "' does not exist");
+  return invalid_input("'", path, "' cannot be removed: ", std::strerror(error));
 }
 
 }  // namespace tenon

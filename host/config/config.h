@@ -189,8 +189,6 @@ class Config {
   /// Sets one key in the API layer. `text` is a TOML value. If it is not TOML, it is taken as a string, or as
   /// comma-separated strings for a key that takes a list: set("select.order", "opencl,cpu").
   Status set(std::string_view key, std::string_view text, std::string source = "--set");
-  /// The same for "key=value", the argument of --set.
-  Status set_assignment(std::string_view assignment);
 
   const Settings& settings() const { return settings_; }
   const Settings* operator->() const { return &settings_; }

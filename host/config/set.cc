@@ -121,14 +121,6 @@ Status Config::set(std::string_view key, std::string_view text, std::string sour
   return merge(nest(path_of(name), std::move(value), where), Layer::kApi);
 }
 
-Status Config::set_assignment(std::string_view assignment) {
-  size_t equals = assignment.find('=');
-  if (equals == std::string_view::npos) {
-    return config_error("--set ", assignment, ": write key=value, for example --set threads.count=4");
-  }
-  return set(assignment.substr(0, equals), assignment.substr(equals + 1));
-}
-
 Status Config::apply_environment() {
   std::vector<std::string> errors;
   std::map<std::string_view, std::string> set_by;

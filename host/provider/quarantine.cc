@@ -97,9 +97,11 @@ std::vector<QuarantineRecord> Quarantine::list() const {
 }
 
 Status Quarantine::remove(const std::string& sha256) {
-  if (folder_.empty() || !is_hash(sha256))
-    return not_found("no library with the hash '", sha256, "' is in quarantine");
-  return remove_file(path_of(sha256));
+  Status removed = folder_.empty() || !is_hash(sha256) ? not_found() : remove_file(path_of(sha256));
+  if (removed.code() != StatusCode::kNotFound) return removed;
+  return not_found("no library with the hash '", sha256,
+                   "' is in quarantine; give the whole hash, as `tenon providers quarantine` lists it")
+      .with_kind(ErrorKind::kInvalidInput);
 }
 
 }  // namespace tenon::provider

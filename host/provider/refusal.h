@@ -37,7 +37,7 @@ namespace tenon::provider {
     "--remove")                                                                                            \
   X(kFileMode, "E_FILE_MODE", "other users can change the library, its manifest or a folder above",        \
     "run chmod go-w on the file and its folders, and give them to root or yourself; or set "               \
-    "discovery.trust = 'none'")                                                                            \
+    "discovery.trust = 'none', with which hashes are not checked either")                                  \
   X(kShaMismatch, "E_SHA_MISMATCH", "the library is not the file that the manifest describes",             \
     "install library and manifest from the same package; the library was changed, truncated or replaced")  \
   X(kSignature, "E_SIGNATURE", "discovery.trust requires a signature, and the manifest has no valid one",  \

@@ -36,10 +36,11 @@ std::string listed(const std::vector<DeviceInfo>& devices) {
 /// The devices of a provider that the config allows.
 class DeviceChoice {
  public:
-  DeviceChoice(const config::Config& config, const LoadedProvider& loaded, std::vector<DeviceInfo> devices)
-      : key_(str_cat("provider.", loaded.id(), ".devices")),
+  DeviceChoice(const config::Config& config, const provider::Manifest& manifest,
+               std::vector<DeviceInfo> devices)
+      : key_(str_cat("provider.", manifest.id, ".devices")),
         given_(config.find(key_)),
-        label_(loaded.label()),
+        label_(str_cat(manifest.id, " ", manifest.version.to_string())),
         devices_(std::move(devices)) {}
 
   bool is_in_config() const { return given_ != nullptr; }
@@ -93,7 +94,7 @@ class DeviceChoice {
 Result<std::vector<std::string>> choose_devices(const config::Config& config, LoadedProvider& loaded,
                                                 std::string_view named) {
   ASSIGN_OR_RETURN(const std::vector<DeviceInfo> devices, loaded.devices());
-  const DeviceChoice choice(config, loaded, devices);
+  const DeviceChoice choice(config, loaded.manifest(), devices);
   if (!named.empty()) {
     RETURN_IF_ERROR(choice.check_allowed(named));
     return std::vector<std::string>{std::string(named)};
@@ -192,9 +193,16 @@ class Selector {
   }
   Status check_settings(const std::string& id) const {
     ASSIGN_OR_RETURN(const provider::ProviderInfo info, registry_.find(id, provider::CheckLevel::kScan));
+    RETURN_IF_ERROR(check_devices(info));
     RETURN_IF_ERROR(check_scanned(id));
     RETURN_IF_ERROR(check_deterministic(*info.manifest));
     return config::validate_options(id, info.manifest->options, config_.provider(id).options).status();
+  }
+  /// An error when `provider.<id>.devices` names a device that the scan did not find.
+  Status check_devices(const provider::ProviderInfo& info) const {
+    const DeviceChoice choice(config_, *info.manifest, info.devices);
+    if (info.devices.empty() || !choice.is_in_config()) return ok_status();  // empty: no scan was made
+    return choice.listed_in_config().status();
   }
   Status check_deterministic(const provider::Manifest& manifest) const {
     if (!config_->deterministic || manifest.traits.deterministic) return ok_status();

@@ -79,6 +79,25 @@ class Install(unittest.TestCase):
             must(*compiler, REPO / f"tests/install/app/main.{language}", "-o", program, *flags)
             self.check_runs(program, lib, LANGUAGES[language])
 
+    def test_a_program_of_a_newer_header_is_told_that_the_library_is_older(self):
+        source, made = REPO / "tests/install/older", self.work / "older"
+        made.mkdir()
+        environment = plain_environment(PKG_CONFIG_PATH=str(self.lib / "pkgconfig"))
+        include = must("pkg-config", "--cflags", "tenon", env=environment).split()
+        link = must("pkg-config", "--libs", "tenon", env=environment).split()
+        must("c++", "-std=c++20", source / "main.cc", "-o", made / "program", *include, *link)
+        must("cc", "-std=c11", "-shared", "-fPIC", "-Wl,-soname,libtenon.so.0", f"-Wl,--version-script={REPO / 'host/libtenon.map'}",
+             source / "library.c", "-o", made / "libtenon.so.0", *include)
+        self.check_runs(made / "program", self.lib, "new enough\n")
+        self.check_runs(made / "program", made, "libtenon is older than the header tenon/tenon.hpp that this program was compiled with\n")
+
+    def test_below_cpp_20_the_first_error_says_so(self):
+        program = REPO / "tests/install/app/main.cc"
+        done = run("c++", "-std=c++17", "-fsyntax-only", f"-I{self.prefix / 'include'}", program, env=plain_environment(LC_ALL="C"))
+        self.assertNotEqual(done.returncode, 0)
+        first = next(line for line in done.stderr.splitlines() if "error:" in line)
+        self.assertIn("tenon/tenon.hpp needs C++20: compile with -std=c++20", first)
+
     def test_an_application_has_a_protobuf_of_its_own(self):
         source = REPO / "tests/install/neighbour"
         made = self.work / "neighbour"
@@ -128,24 +147,45 @@ class Install(unittest.TestCase):
         for name in names:
             self.assertRegex(name, r"^tenon_\w+@@TENON_0$")
 
+    def owned_by_another(self, name: str) -> Path:
+        """A copy of the installation that belongs to a user of no name."""
+        owned = self.work / name
+        shutil.copytree(self.prefix, owned, symlinks=True)
+        self.give_away(owned)
+        return owned
+
+    @staticmethod
+    def give_away(folder: Path):
+        for path in [folder, *folder.rglob("*")]:
+            os.chown(path, 4711, 4711, follow_symlinks=False)
+
+    @staticmethod
+    def verdict_on_cpu(*command: object, **more: str) -> str:
+        listed = json.loads(must(*command, "providers", "list", "--format", "json", env=plain_environment(**more)))
+        return next(entry["refusal"] or entry["verdict"] for entry in listed if entry["id"] == "cpu")
+
     @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
     def test_the_owner_of_the_library_may_own_the_providers_beside_it(self):
-        owned = self.work / "owned"
-        shutil.copytree(self.prefix, owned, symlinks=True)
-        for path in [owned, *owned.rglob("*")]:
-            os.chown(path, 4711, 4711, follow_symlinks=False)
-        lib = next(owned.rglob("libtenon.so.0")).parent
+        owned = self.owned_by_another("owned")
         elsewhere = self.work / "elsewhere"
-        shutil.copytree(lib / "tenon/providers.d", elsewhere)
-        for path in [elsewhere, *elsewhere.rglob("*")]:
-            os.chown(path, 4711, 4711)
+        shutil.copytree(next(owned.rglob("libtenon.so.0")).parent / "tenon/providers.d", elsewhere)
+        self.give_away(elsewhere)
+        self.assertEqual(self.verdict_on_cpu(owned / "bin/tenon"), "usable")
+        self.assertEqual(self.verdict_on_cpu(owned / "bin/tenon", TENON_PROVIDER_FILES=str(elsewhere)), "E_FILE_MODE")
 
-        def verdict(**more: str) -> str:
-            listed = json.loads(must(owned / "bin/tenon", "providers", "list", "--format", "json", env=plain_environment(**more)))
-            return next(entry["refusal"] or entry["verdict"] for entry in listed if entry["id"] == "cpu")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_providers_are_used_in_a_user_namespace_that_does_not_know_their_owner(self):
+        inside = ("unshare", "--user", "--map-root-user")
+        if shutil.which("unshare") is None or run(*inside, "true").returncode != 0:
+            self.skipTest("this machine makes no user namespaces")
+        self.assertEqual(self.verdict_on_cpu(*inside, self.owned_by_another("unknown") / "bin/tenon"), "usable")
 
-        self.assertEqual(verdict(), "usable")
-        self.assertEqual(verdict(TENON_PROVIDER_FILES=str(elsewhere)), "E_FILE_MODE")
+    def test_installed_manifests_have_the_version_in_their_names(self):
+        found = list((self.lib / "tenon/providers.d").glob("*.tenon.json"))
+        self.assertTrue(found)
+        for path in found:
+            about = json.loads(path.read_text())["provider"]
+            self.assertEqual(path.name, f"{about['id']}-{about['version']}.tenon.json")
 
     def test_man_pages_and_the_schema_of_the_config_come_along(self):
         pages = {path.name for path in (self.prefix / "share/man/man1").iterdir()}

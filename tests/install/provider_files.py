@@ -109,6 +109,41 @@ class ProviderFiles(unittest.TestCase):
         self.done("pin", "good", OLD)  # the user's file, which was not there
         self.assertEqual(self.taken(), OLD)
 
+    def test_installed_manifests_have_the_version_in_their_names(self):
+        self.install(OLD)
+        self.install(NEW)
+        self.assertEqual(sorted(path.name for path in self.place.glob("*.json")), [f"good-{OLD}.tenon.json", f"good-{NEW}.tenon.json"])
+
+    def test_no_command_writes_into_a_library_that_a_session_may_use(self):
+        def libraries() -> dict[int, bytes]:
+            return {path.stat().st_ino: path.read_bytes() for path in self.place.rglob("*.so")}
+
+        self.install(OLD)
+        with next(self.place.rglob("*.so")).open("rb") as in_use:
+            known, content = libraries(), in_use.read()
+            for words in (["install", self.source(NEW), "--to", self.place], ["rollback", "good"], ["restore", "good"],
+                          ["remove", "good", NEW], ["install", self.source(OLD), "--to", self.place]):
+                self.done(*words)
+                now = libraries()
+                self.assertEqual({number: now.get(number) for number in known}, known, words)
+                known = now
+            self.done("remove", "good", OLD, "--purge")
+            in_use.seek(0)
+            self.assertEqual(in_use.read(), content)
+
+    def test_a_library_overwritten_in_place_is_refused_as_the_upgrade_page_warns(self):
+        self.install(OLD)
+        self.install(NEW)
+        old, new = (next((self.place / "good" / version).glob("*.so")) for version in (OLD, NEW))
+        shutil.copyfile(old, new)  # like cp, into the file that is there
+        listed = json.loads(self.done("list", "--format", "json"))
+        refusals = {entry["version"]: entry["refusal"] for entry in listed if entry["id"] == "good"}
+        self.assertEqual(refusals, {OLD: "", NEW: "E_SHA_MISMATCH"})
+        page = (Path(__file__).resolve().parents[2] / "docs/upgrade.md").read_text()
+        warning = page[page.index("## Never write into a library that is in use"):].split("\n## ")[0]
+        for words in ("`cp new.so old.so`", "SIGSEGV", "SIGBUS", "`E_SHA_MISMATCH`"):
+            self.assertIn(words, warning)
+
     def test_what_the_host_refuses_is_not_installed(self):
         said = self.refused("install", FAKES / "negotiate_crashes.tenon.json", "--to", self.place)
         self.assertIn("E_SCAN_CRASH", said)

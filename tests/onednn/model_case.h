@@ -20,7 +20,7 @@ inline config::Config onednn(const std::vector<std::string>& settings = {}) {
   std::vector<std::string> all{"provider.onednn.options.claim=all"};
   all.insert(all.end(), settings.begin(), settings.end());
   for (const std::string& setting : all) {
-    const Status status = config.set_assignment(setting);
+    const Status status = assign(config, setting);
     EXPECT_TRUE(status.ok()) << status.to_string();
   }
   return config;

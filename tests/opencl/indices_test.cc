@@ -8,7 +8,7 @@ namespace {
 
 config::Config opencl(const std::string& memory) {
   config::Config config = config_for({providers_dir()}, {"opencl"});
-  EXPECT_TRUE(config.set_assignment("provider.opencl.options.memory=" + memory).ok());
+  EXPECT_TRUE(config.set("provider.opencl.options.memory", memory).ok());
   return config;
 }
 

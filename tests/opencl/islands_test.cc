@@ -16,7 +16,7 @@ using Id = GraphMaker::Id;
 config::Config opencl(const std::string& memory = "auto",
                       const std::vector<std::string>& order = {"opencl", "cpu"}) {
   config::Config config = config_for({providers_dir()}, order);
-  const Status status = config.set_assignment("provider.opencl.options.memory=" + memory);
+  const Status status = config.set("provider.opencl.options.memory", memory);
   EXPECT_TRUE(status.ok()) << status.to_string();
   return config;
 }

@@ -53,6 +53,15 @@ class ApiReference(unittest.TestCase):
         for name in names:
             self.assertRegex(page, rf"[` ]{name}\b", name)
 
+    def test_every_function_of_the_c_api_has_a_sentence_on_threads(self):
+        header = (ROOT / "host/include/tenon/tenon.h").read_text()
+        words = r"Thread-safe[.;]|No other call may use `\w+` meanwhile"
+        functions = api_reference.table_of_functions(header)
+        self.assertEqual(len(functions), len(re.findall(r"\(\*\w+\)\(", header[header.index("typedef struct tenon_api {"):])))
+        for function in functions:
+            self.assertRegex(function, words)
+        self.assertRegex(re.search(r"/\*(?:(?!\*/).)*\*/\nTENON_API_EXPORT const tenon_api\* tenon_get_api", header, re.S)[0], words)
+
     def test_the_cpp_header_is_there_as_a_whole(self):
         header = "".join((ROOT / "host/include/tenon" / name).read_text() for name in ("value.hpp", "tenon.hpp"))
         header = re.sub(r"namespace detail \{.*?\}  // namespace detail", "", header, flags=re.S)

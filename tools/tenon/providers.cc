@@ -84,14 +84,12 @@ void print_diagnosis(const Json& entry) {
                 device.value("emulated", false) ? ", software-emulated: only used when named" : "");
   const Json wanted = entry.value("requires", Json::object());
   const std::string libraries = joined(wanted.value("sonames", Json::array())),
-                    files = joined(wanted.value("files", Json::array())), hint = wanted.value("hint", "");
+                    files = joined(wanted.value("files", Json::array()));
   if (!libraries.empty()) std::printf("  needs    %s\n", libraries.c_str());
   if (!files.empty()) std::printf("  needs    %s\n", files.c_str());
   if (refusal.empty()) return;
   std::printf("  cause    %s\n  cure     %s\n", entry.value("reason", "").c_str(),
               entry.value("cure", "").c_str());
-  if (!hint.empty() && entry.value("cure", "").find(hint) == std::string::npos)
-    std::printf("  install  %s\n", hint.c_str());
 }
 
 int doctor(const SessionFlags& flags, const std::vector<std::string>& ids, bool as_json) {

@@ -5,9 +5,11 @@
  * and providers share one description of memory. tenon.hpp wraps this header for C++.
  *
  * Conventions: functions return a tenon_status. Only on failure they fill the caller's tenon_error, which may be
- * NULL; error_kind gives its kind. All strings, paths and keys included, are UTF-8 with a size. Handles and values
- * may be used from any thread, but calls on one config or one tenon_slots must not overlap. Nothing here prints,
+ * NULL; error_kind gives its kind. All strings, paths and keys included, are UTF-8 with a size. Nothing here prints,
  * exits, throws or changes process-wide state.
+ *
+ * Threads: any thread may use a handle or a value. Each function says what may run at the same time: any other call
+ * where it is "Thread-safe"; otherwise no call that uses the object named.
  *
  * A pointer may be NULL only where its comment says so; elsewhere NULL gives TENON_INVALID_ARGUMENT. The functions
  * that release, count or read a value accept NULL and do nothing. The caller sets `struct_size` of every struct that
@@ -153,78 +155,86 @@ typedef struct tenon_api {
   uint32_t struct_size;
   uint32_t version;
 
-  tenon_str (*runtime_version)(void);
-  /* TENON_FAILURE_x of the failure that `error` describes. */
+  tenon_str (*runtime_version)(void); /* Thread-safe. */
+  /* TENON_FAILURE_x of the failure that `error` describes. Thread-safe. */
   uint32_t (*error_kind)(const tenon_error* error);
 
-  tenon_str (*text_get)(const tenon_text* text); /* borrowed until text_release */
-  void (*text_release)(tenon_text* text);
+  tenon_str (*text_get)(const tenon_text* text); /* Borrowed until text_release. Thread-safe. */
+  void (*text_release)(tenon_text* text);        /* No other call may use `text` meanwhile. */
 
   /* A config made of the built-in values, the layers of the system, the user and the environment, and the file `path`
-   * (empty: the file that TENON_CONFIG names). Errors name file, line and the nearest valid name. */
+   * (empty: the file that TENON_CONFIG names). Errors name file, line and the nearest valid name. Thread-safe. */
   tenon_status (*config_create)(tenon_str path, tenon_config** out_config, tenon_error* error);
-  void (*config_release)(tenon_config* config);
+  void (*config_release)(tenon_config* config); /* No other call may use `config` meanwhile. */
   /* Sets a key in the highest layer: config_set(c, "select.order", "[\"cpu\"]", ...). The value is TOML. Messages and
-   * config_describe name `source` as its origin, such as a command's flag; empty: "config_set". */
+   * config_describe name `source` as its origin, such as a command's flag; empty: "config_set". No other call may use
+   * `config` meanwhile. */
   tenon_status (*config_set)(tenon_config* config, tenon_str key, tenon_str value, tenon_str source,
                              tenon_error* error);
-  /* JSON: {"key": {"value": ..., "origin": "file:line" | "default" | ...}}. */
+  /* JSON: {"key": {"value": ..., "origin": "file:line" | "default" | ...}}. Thread-safe. */
   tenon_status (*config_describe)(const tenon_config* config, tenon_text** out_json, tenon_error* error);
 
   /* JSON array of every manifest found under `config` (NULL: as config_create("")): verdict, refusal code, reason,
    * cure, place, version, devices, options. `deep`: 0 runs no code of a provider; 1 scans the libraries without a
-   * stored answer of an earlier scan; 2 scans all libraries. */
+   * stored answer of an earlier scan; 2 scans all libraries. Thread-safe. */
   tenon_status (*providers_describe)(const tenon_config* config, uint32_t deep, tenon_text** out_json,
                                      tenon_error* error);
-  /* Adds a manifest for this process (search place 0). */
+  /* Adds a manifest for this process (search place 0). Thread-safe. */
   tenon_status (*provider_register)(tenon_str manifest_path, tenon_error* error);
 
-  /* `config` (NULL: defaults) and `options` (may be NULL) are copied. */
+  /* `config` (NULL: defaults) and `options` (may be NULL) are copied. Thread-safe. */
   tenon_status (*session_create)(tenon_str model_path, const tenon_config* config,
                                  const tenon_session_options* options, tenon_session** out_session,
                                  tenon_error* error);
   /* `keep` 0: the bytes are copied, and the caller may free them after this call. Otherwise they are not copied, and
    * the caller keeps them in place and unchanged until the session is released. `directory`: the folder of external
-   * data. */
+   * data. Thread-safe. */
   tenon_status (*session_create_from_memory)(const void* data, uint64_t size, uint32_t keep,
                                              tenon_str directory, const tenon_config* config,
                                              const tenon_session_options* options,
                                              tenon_session** out_session, tenon_error* error);
-  void (*session_release)(tenon_session* session);
-  uint32_t (*session_input_count)(const tenon_session* session);
-  uint32_t (*session_output_count)(const tenon_session* session);
+  void (*session_release)(tenon_session* session); /* No other call may use `session` meanwhile. */
+  uint32_t (*session_input_count)(const tenon_session* session);  /* Thread-safe. */
+  uint32_t (*session_output_count)(const tenon_session* session); /* Thread-safe. */
+  /* Thread-safe. */
   tenon_status (*session_input)(const tenon_session* session, uint32_t index, tenon_io_info* out_info);
+  /* Thread-safe. */
   tenon_status (*session_output)(const tenon_session* session, uint32_t index, tenon_io_info* out_info);
+  /* Thread-safe. */
   tenon_status (*session_describe)(const tenon_session* session, uint32_t what, tenon_text** out_json,
                                    tenon_error* error);
 
   /* A function that fills out_value gives the caller one count; value_release gives it back. This tensor is
-   * uninitialised; `out_data` (may be NULL) receives its memory, 64-byte aligned. */
+   * uninitialised; `out_data` (may be NULL) receives its memory, 64-byte aligned. Thread-safe. */
   tenon_status (*value_make_tensor)(uint32_t dtype, uint32_t rank, const int64_t* dims,
                                     tenon_value** out_value, void** out_data, tenon_error* error);
-  /* Refers to the caller's dense host memory. `free_fn` (may be NULL) runs when the last count is released. */
+  /* Refers to the caller's dense host memory. `free_fn` (may be NULL) runs when the last count is released.
+   * Thread-safe. */
   tenon_status (*value_wrap)(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
                              tenon_value** out_value, tenon_error* error);
+  /* Thread-safe. */
   tenon_status (*value_make_strings)(uint32_t rank, const int64_t* dims, const int64_t* offsets,
                                      const char* bytes, tenon_value** out_value, tenon_error* error);
-  /* A sequence, optional or map of `n` other values, nested at most 64 deep; see value_make in ep.h. */
+  /* A sequence, optional or map of `n` other values, nested at most 64 deep; see value_make in ep.h. Thread-safe. */
   tenon_status (*value_make)(uint32_t kind, uint32_t dtype, tenon_value* const* elements, uint64_t n,
                              tenon_value** out_value, tenon_error* error);
-  void (*value_retain)(tenon_value* value);
-  void (*value_release)(tenon_value* value);
-  uint32_t (*value_kind)(const tenon_value* value);
-  uint64_t (*value_size)(const tenon_value* value);
-  tenon_value* (*value_element)(const tenon_value* value, uint64_t index);
-  tenon_status (*value_tensor)(const tenon_value* value, tenon_tensor* out_tensor);
-  /* Files of ONNX test cases. `like` gives the type when the file does not hold a tensor; it may be NULL. */
+  void (*value_retain)(tenon_value* value);                                         /* Thread-safe. */
+  void (*value_release)(tenon_value* value);                                        /* Thread-safe. */
+  uint32_t (*value_kind)(const tenon_value* value);                                 /* Thread-safe. */
+  uint64_t (*value_size)(const tenon_value* value);                                 /* Thread-safe. */
+  tenon_value* (*value_element)(const tenon_value* value, uint64_t index);          /* Thread-safe. */
+  tenon_status (*value_tensor)(const tenon_value* value, tenon_tensor* out_tensor); /* Thread-safe. */
+  /* Files of ONNX test cases. `like` gives the type when the file does not hold a tensor; it may be NULL.
+   * Thread-safe. */
   tenon_status (*value_read_pb)(tenon_str path, const tenon_io_info* like, tenon_value** out_value,
                                 tenon_error* error);
+  /* Thread-safe. */
   tenon_status (*value_write_pb)(tenon_str path, tenon_str name, const tenon_value* value,
                                  tenon_error* error);
 
-  tenon_status (*cancel_create)(tenon_cancel** out_cancel);
-  void (*cancel_trigger)(tenon_cancel* cancel);
-  void (*cancel_release)(tenon_cancel* cancel);
+  tenon_status (*cancel_create)(tenon_cancel** out_cancel); /* Thread-safe. */
+  void (*cancel_trigger)(tenon_cancel* cancel);             /* Thread-safe. */
+  void (*cancel_release)(tenon_cancel* cancel); /* No other call may use `cancel` meanwhile, nor a Run. */
 
   /* Runs by name. The `output_count` names in `output_names` choose the outputs; a count of 0 chooses all, in the
    * model's order. out_outputs has one entry per chosen output, and the call reads it. A NULL entry receives a new
@@ -236,44 +246,52 @@ typedef struct tenon_api {
 
   /* Slots: bind once, run often. slots_run allocates and looks up nothing when shapes do not change. The caller owns
    * the bound memory and keeps it valid until another tensor is bound or the slots are released. The slots allocate
-   * an output that is not bound; their next Run overwrites it. */
+   * an output that is not bound; their next Run overwrites it. Thread-safe. */
   tenon_status (*slots_create)(tenon_session* session, tenon_slots** out_slots, tenon_error* error);
-  void (*slots_release)(tenon_slots* slots);
+  void (*slots_release)(tenon_slots* slots); /* No other call may use `slots` meanwhile. */
+  /* No other call may use `slots` meanwhile. */
   tenon_status (*slots_bind_input)(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
                                    tenon_error* error);
+  /* No other call may use `slots` meanwhile. */
   tenon_status (*slots_bind_output)(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
                                     tenon_error* error);
+  /* No other call may use `slots` meanwhile. */
   tenon_status (*slots_run)(tenon_slots* slots, const tenon_run_options* options, tenon_error* error);
+  /* No other call may use `slots` meanwhile. */
   tenon_status (*slots_output)(tenon_slots* slots, uint32_t index, tenon_tensor* out_tensor,
                                tenon_error* error);
 
-  /* Writes the transformed model as ONNX to `out_path`. */
+  /* Writes the transformed model as ONNX to `out_path`. Thread-safe. */
   tenon_status (*model_optimize)(tenon_str model_path, const tenon_config* config, tenon_str out_path,
                                  tenon_error* error);
-  /* As TENON_DESCRIBE_MODEL, without a session and without providers. */
+  /* As TENON_DESCRIBE_MODEL, without a session and without providers. Thread-safe. */
   tenon_status (*model_describe)(tenon_str model_path, const tenon_config* config, tenon_text** out_json,
                                  tenon_error* error);
 
-  /* The JSON Schema (draft 2020-12) of the config file, for editors: type, default and meaning of every key. */
+  /* The JSON Schema (draft 2020-12) of the config file, for editors: type, default and meaning of every key.
+   * Thread-safe. */
   tenon_status (*config_schema)(tenon_text** out_json, tenon_error* error);
-  /* Quarantined libraries as JSON. `remove_hash`, when not empty, first takes one out of quarantine. */
+  /* Quarantined libraries as JSON. `remove_hash`, when not empty, first takes one out of quarantine. Thread-safe. */
   tenon_status (*quarantine_describe)(tenon_str remove_hash, tenon_text** out_json, tenon_error* error);
 
   /* From now on `fn` receives all log lines of this process, from providers and from the runtime (such as FALLBACK
-   * when a device is lost and a Run is repeated). NULL, the default, drops them. `fn` is called on any thread. */
+   * when a device is lost and a Run is repeated). NULL, the default, drops them. `fn` is called on any thread.
+   * Thread-safe; a call of the function before may still be under way after the return. */
   void (*log_set)(tenon_log_fn fn, void* context);
 
   /* Tries `config` (NULL: as config_create("")) without a model: chooses and loads providers, opens devices. JSON:
    * {"errors": [every error a session would have], "warnings": [settings without effect], "instances": [instances
-   * that a session would ask]}. */
+   * that a session would ask]}. Thread-safe. */
   tenon_status (*config_check)(const tenon_config* config, tenon_text** out_json, tenon_error* error);
 
   /* The provider instances that Runs use now, in the order in which they are asked for nodes. Thread-safe. */
   uint32_t (*session_instance_count)(const tenon_session* session);
+  /* Thread-safe. */
   tenon_status (*session_instance)(const tenon_session* session, uint32_t index,
                                    tenon_instance_info* out_info);
   /* The model's metadata, sorted by key. The texts live as long as the session. Thread-safe. */
   uint32_t (*session_metadata_count)(const tenon_session* session);
+  /* Thread-safe. */
   tenon_status (*session_metadata)(const tenon_session* session, uint32_t index, tenon_str* out_key,
                                    tenon_str* out_value);
 
@@ -281,13 +299,14 @@ typedef struct tenon_api {
    * list does not change afterwards. Its strings live until providers_release. Thread-safe. */
   tenon_status (*providers_list)(const tenon_config* config, uint32_t deep, tenon_providers** out_providers,
                                  tenon_error* error);
-  uint32_t (*providers_count)(const tenon_providers* providers);
+  uint32_t (*providers_count)(const tenon_providers* providers); /* Thread-safe. */
+  /* Thread-safe. */
   tenon_status (*providers_get)(const tenon_providers* providers, uint32_t index,
                                 tenon_provider_info* out_info);
-  void (*providers_release)(tenon_providers* providers);
+  void (*providers_release)(tenon_providers* providers); /* No other call may use `providers` meanwhile. */
 } tenon_api;
 
-/* NULL when `version` is newer than the library. The table lives as long as the library. */
+/* NULL when `version` is newer than the library. The table lives as long as the library. Thread-safe. */
 TENON_API_EXPORT const tenon_api* tenon_get_api(uint32_t version);
 
 #ifdef __cplusplus

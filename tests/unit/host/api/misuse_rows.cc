@@ -50,6 +50,18 @@ const std::vector<Row>& rows() {
       {"providers_describe", "out_json",
        CALL({ return t.providers_describe(g.config.get(), 0, nullptr, e); })},
       {"providers_describe", "deep", CALL({ return t.providers_describe(g.config.get(), 3, &g.text, e); })},
+      {"providers_list", "out_providers", CALL({ return t.providers_list(g.config.get(), 0, nullptr, e); })},
+      {"providers_list", "deep", CALL({
+         tenon_providers* made = nullptr;
+         return t.providers_list(g.config.get(), 3, &made, e);
+       })},
+      {"providers_get", "", CALL({
+         static_cast<void>(e);
+         static_cast<void>(g);
+         tenon_provider_info info{};
+         info.struct_size = sizeof(info);
+         return t.providers_get(nullptr, 0, &info);
+       })},
       {"provider_register", "manifest_path", CALL({
          static_cast<void>(g);
          return t.provider_register(kNoText, e);

@@ -19,7 +19,7 @@ using misuse::Row;
 using misuse::rows;
 using testing::HasSubstr;
 
-TEST(ApiMisuse, EveryWrongPointerIsRefusedByName) {
+TEST(ApiMisuse, WrongPointersDimsAndRanksAreRefusedByName) {
   for (const Row& row : rows()) {
     Good good;
     tenon_error error{};
@@ -48,6 +48,8 @@ TEST(ApiMisuse, EveryFunctionHasARow) {
       {"session_input_count", [&] { EXPECT_EQ(t.session_input_count(nullptr), 0u); }},
       {"session_instance_count", [&] { EXPECT_EQ(t.session_instance_count(nullptr), 0u); }},
       {"session_metadata_count", [&] { EXPECT_EQ(t.session_metadata_count(nullptr), 0u); }},
+      {"providers_count", [&] { EXPECT_EQ(t.providers_count(nullptr), 0u); }},
+      {"providers_release", [&] { t.providers_release(nullptr); }},
       {"session_output_count", [&] { EXPECT_EQ(t.session_output_count(nullptr), 0u); }},
       {"value_retain", [&] { t.value_retain(nullptr); }},
       {"value_release", [&] { t.value_release(nullptr); }},

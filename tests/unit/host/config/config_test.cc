@@ -200,11 +200,5 @@ TEST(Words, AllOfTheSameKindMeanTheSameInEveryKey) {
   }
 }
 
-TEST(Schema, ThePageNamesEveryKey) {
-  std::string page = schema_markdown();
-  EXPECT_THAT(page, HasSubstr("| `provider.<id>.version` | version range |"));
-  EXPECT_THAT(page, HasSubstr("| `select.fallback` | one of error, next | `\"error\"` |"));
-}
-
 }  // namespace
 }  // namespace tenon::config

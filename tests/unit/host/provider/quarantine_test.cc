@@ -30,6 +30,7 @@ TEST(Quarantine, SetsAsideAtTheThirdStrike) {
   EXPECT_TRUE(quarantine.remove(kHash).ok());
   EXPECT_FALSE(quarantine.set_aside(kHash).has_value());
   EXPECT_EQ(quarantine.remove(kHash).code(), StatusCode::kNotFound);
+  EXPECT_EQ(quarantine.remove(kHash).kind(), ErrorKind::kInvalidInput) << "the caller's mistake";
 }
 
 TEST(Quarantine, BrokenRecordsAndNamesCountAsNone) {

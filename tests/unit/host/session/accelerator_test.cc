@@ -25,7 +25,7 @@ config::Config accelerated(const std::vector<std::string>& order,
                            const std::vector<std::string>& options = {}) {
   config::Config config = config_for({fakes_dir() + "/accelerator", providers_dir()}, order);
   for (const std::string& option : options) {
-    const Status status = config.set_assignment("provider.accelerator.options." + option);
+    const Status status = assign(config, "provider.accelerator.options." + option);
     EXPECT_TRUE(status.ok()) << status.to_string();
   }
   return config;

@@ -29,6 +29,11 @@ inline config::Config config_for(const std::vector<std::string>& folders,
   EXPECT_TRUE(config.set("select.order", list(order)).ok());
   return config;
 }
+/// Sets "key=value".
+inline Status assign(config::Config& config, const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  return config.set(assignment.substr(0, equals), assignment.substr(equals + 1));
+}
 inline config::Config cpu_config() { return config_for({providers_dir()}, {"cpu"}); }
 
 inline Result<std::shared_ptr<session::Session>> try_session(const std::string& bytes,
