@@ -27,14 +27,26 @@ Builds& builds() {
   return g_builds.get();
 }
 
+/// The hashes of everything that the provider runs.
+std::string contents_of(const Manifest& manifest) {
+  std::string out = manifest.file.sha256;
+  for (const ManifestFile& file : manifest.files) out += str_cat(" ", file.path, " ", file.sha256);
+  return out;
+}
+
 Result<std::shared_ptr<Build>> build_of(const Manifest& manifest, const LoadContext& context) {
   Builds& table = builds();
+  const std::string contents = contents_of(manifest);
   std::lock_guard<std::mutex> lock(table.mutex);
   for (const std::shared_ptr<Build>& build : table.all) {
     if (build->real_path != context.real_path) continue;
     if (build->identity == context.identity) return build;
     // The dynamic loader compares paths, so it would return the old file again.
     if (build->is_mapped) {
+      if (build->contents == contents) {  // as after the same package was installed again
+        build->identity = context.identity;
+        return build;
+      }
       return refuse(Refusal::kLoad,
                     str_cat("'", context.real_path, "' was replaced while its old content is in use"),
                     "give each version a path of its own, and restart the process to use this one");
@@ -42,7 +54,7 @@ Result<std::shared_ptr<Build>> build_of(const Manifest& manifest, const LoadCont
   }
   auto build = std::make_shared<Build>();
   build->real_path = context.real_path;
-  build->sha256 = manifest.file.sha256;
+  build->contents = contents;
   build->identity = context.identity;
   build->generation = table.all.size() + 1;
   table.all.push_back(build);

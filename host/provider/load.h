@@ -30,8 +30,9 @@ Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Mani
 
 /// A library file that is or was mapped. It outlives its LoadedProviders, of which there is at most one at a time.
 struct Build {
-  std::string real_path, sha256;
-  FileIdentity identity;
+  std::string real_path;
+  std::string contents;   // hashes of the library and of the files that its manifest lists
+  FileIdentity identity;  // guarded by the mutex of the list of builds
   uint64_t generation = 0;
   std::atomic<State> state{State::kScanned};
   std::atomic<bool> is_mapped{false};

@@ -175,17 +175,50 @@ TEST(Registry, UnloadableOnesAreUnmappedOthersRetire) {
   EXPECT_EQ((*again)->generation(), generation);
 }
 
-TEST(Registry, ALibraryReplacedInPlaceIsNotTakenForTheOldOne) {
+TEST(Registry, ALibraryReplacedAtItsPathIsTakenForTheOldOneOnlyIfItIsTheSame) {
   ProviderFolder folder;
   std::string manifest = folder.add("good");
   const auto load = [&] { return ProviderRegistry(folder.options()).load("good"); };
   auto old = load();
   ASSERT_TRUE(old.ok());
-  std::string library = ProviderFolder::library_of(manifest);
+  const uint64_t generation = (*old)->generation();
+  const std::string library = ProviderFolder::library_of(manifest);
+  const auto replace = [&](std::string_view appended) {
+    std::filesystem::copy_file(library, library + ".new");
+    std::ofstream(library + ".new", std::ios::binary | std::ios::app) << appended;
+    std::filesystem::rename(library + ".new", library);
+    ProviderFolder::rehash(manifest);
+  };
+  for (int again = 0; again < 2; ++again) {
+    replace("");
+    auto now = load();
+    ASSERT_EQ(version_of(now), "1.0.0");
+    EXPECT_EQ(now->get(), old->get());
+    EXPECT_EQ(ProviderRegistry(folder.options()).find("good", CheckLevel::kFiles)->generation, generation);
+  }
+  replace("built again");
+  EXPECT_EQ(load().status().refusal(), "E_LOAD");
+  EXPECT_THAT(load().status().to_string(), HasSubstr("a path of its own"));
+}
+
+TEST(Registry, TheSameLibraryBesideAnotherFileIsAnotherBuild) {
+  ProviderFolder folder;
+  std::string manifest = folder.add("good");
+  const auto write_table = [&](const std::string& text) {
+    folder.write("providers.d/table", text);
+    ProviderFolder::edit(
+        manifest, "/files",
+        nlohmann::json::array({{{"path", "table"}, {"size", 3}, {"sha256", sha256_of(text)}}}));
+  };
+  const auto load = [&] { return ProviderRegistry(folder.options()).load("good"); };
+  write_table("abc");
+  auto old = load();
+  ASSERT_EQ(version_of(old), "1.0.0");
+  write_table("abd");
+  const std::string library = ProviderFolder::library_of(manifest);
   std::filesystem::copy_file(library, library + ".new");
   std::filesystem::rename(library + ".new", library);
   EXPECT_EQ(load().status().refusal(), "E_LOAD");
-  EXPECT_THAT(load().status().to_string(), HasSubstr("a path of its own"));
 }
 
 TEST(Registry, DevicesAreOpenedOnceAndCounted) {
