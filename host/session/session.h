@@ -20,8 +20,8 @@
 #include "host/exec/executable.h"
 #include "host/exec/run_control.h"
 #include "host/selection/select.h"
-#include "host/services/hot_slots.h"
 #include "host/services/memory_budget.h"
+#include "host/services/per_thread_cache.h"
 #include "host/session/io.h"
 #include "host/session/recovery.h"
 
@@ -122,7 +122,7 @@ class Session {
   runtime::ThreadPool* pool_ = nullptr;
   uint32_t threads_ = 0;  // the most that a Run may use
   bool deterministic_ = false;
-  mutable runtime::HotSlots<runtime::RunContext> contexts_;
+  mutable runtime::PerThreadCache<runtime::RunContext> contexts_;
   runtime::MemoryCharge constants_charge_;  // for constants that are not in a mapped file
 };
 
