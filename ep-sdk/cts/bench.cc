@@ -10,7 +10,8 @@ Bench::Bench(const Target& target, Open open, const tenon_host_api* host)
   const tenon_status status = negotiate(module, &io);
   if (status != TENON_OK)
     throw NotApplicable("the library refuses this host: " + field(io.reason, sizeof io.reason, "the reason"));
-  if (io.api == nullptr || !missing_slots(*io.api).empty()) throw NotApplicable("the table is not complete");
+  if (io.api == nullptr || !missing_functions(*io.api).empty())
+    throw NotApplicable("the table is not complete");
   subject = make_subject();
   try {
     if (open >= Open::kProvider) subject->create_provider();

@@ -155,7 +155,7 @@ TENON_CHECK("R17", "each memory domain has its own id, 1 or more, and an alignme
       throw Failed("domain " + std::to_string(domain.id) + " has no name",
                    "give it a name that a person understands");
     if (domain.is_host_visible() && (bench.api().map == nullptr || bench.api().unmap == nullptr))
-      throw Failed(name + " is host-visible, and there is no map slot",
+      throw Failed(name + " is host-visible, and there is no map function",
                    "fill map and unmap, or leave the flag out");
   }
   const std::vector<Domain> again = bench.subject->read_domains();

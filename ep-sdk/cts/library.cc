@@ -62,7 +62,7 @@ std::string field(const char* text, size_t size, const char* name) {
   return text;
 }
 
-std::string missing_slots(const tenon_ep_api& api) {
+std::string missing_functions(const tenon_ep_api& api) {
   enum Need { REQUIRED, OPTIONAL, DOMAIN, STREAM, BIND };
   const bool domain = api.device_domains != nullptr || api.allocate != nullptr;
   const bool stream = api.stream_create != nullptr, bind = api.bind != nullptr;
@@ -71,10 +71,10 @@ std::string missing_slots(const tenon_ep_api& api) {
            (need == BIND && bind);
   };
   std::string out;
-#define TENON_CTS_SLOT(slot, need, tag) \
-  if (needed(need) && api.slot == nullptr) out += (out.empty() ? "" : ", ") + std::string(#slot);
-  TENON_EP_SLOTS(TENON_CTS_SLOT)
-#undef TENON_CTS_SLOT
+#define TENON_CTS_NEEDS(function, need, tag) \
+  if (needed(need) && api.function == nullptr) out += (out.empty() ? "" : ", ") + std::string(#function);
+  TENON_EP_SLOTS(TENON_CTS_NEEDS)
+#undef TENON_CTS_NEEDS
   return out;
 }
 

@@ -48,8 +48,8 @@ std::string ErrorBox::text() const {
   return (where.empty() ? "" : where + ": ") + part(error_.message, sizeof error_.message);
 }
 
-void ErrorBox::look(tenon_status status, const char* slot) const {
-  const auto bad = [&](const std::string& what) { host_state().violate(10, std::string(slot) + " " + what); };
+void ErrorBox::look(tenon_status status, const char* name) const {
+  const auto bad = [&](const std::string& what) { host_state().violate(10, std::string(name) + " " + what); };
   if (error_.struct_size != sizeof error_) return bad("changes the struct_size of the caller's error");
   if (status == TENON_OK) {
     const ErrorBox fresh;
@@ -69,17 +69,17 @@ void ErrorBox::look(tenon_status status, const char* slot) const {
     bad("fails with flags " + std::to_string(error_.flags) + ", which have no meaning");
 }
 
-void begin_call(const char* slot) {
-  if (host_state().stage != nullptr) host_state().stage(slot);
-  if (host_state().before_call) host_state().before_call(slot);
+void begin_call(const char* name) {
+  if (host_state().stage != nullptr) host_state().stage(name);
+  if (host_state().before_call) host_state().before_call(name);
 }
 
-void end_call(const char* slot) {
-  if (host_state().after_call) host_state().after_call(slot);
+void end_call(const char* name) {
+  if (host_state().after_call) host_state().after_call(name);
 }
 
-void exception_escaped(const char* slot, const char* what) {
-  throw Failed("R8: an exception came out of " + std::string(slot) + ": " + what,
+void exception_escaped(const char* name, const char* what) {
+  throw Failed("R8: an exception came out of " + std::string(name) + ": " + what,
                "catch everything at the border; ep.hpp's guard() does");
 }
 

@@ -44,7 +44,7 @@ Result<ValueRef> to_value(const Argument& argument);
 /// The only element of a bool tensor. `what` names it in errors.
 Result<bool> to_bool(const tenon_tensor& tensor, std::string_view what);
 
-/// Runs the step's node. Has the signature of a provider's run slot.
+/// Runs the step's node. Has the signature of a provider's run function.
 tenon_status run_control_flow(const tenon_run_args* args, tenon_error* error);
 
 Status run_if(ControlFlow& flow);

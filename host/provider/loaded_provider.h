@@ -85,7 +85,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   /// "cuda 1.4.0".
   std::string label() const;
   const Manifest& manifest() const { return *manifest_; }
-  /// The provider's table, extended with zeros to the size that this host knows, so that a missing slot is NULL.
+  /// The provider's table, extended with zeros to the size that this host knows, so that a missing function is NULL.
   const tenon_ep_api& api() const { return api_; }
   tenon_provider* handle() const { return handle_; }
   /// Numbers the provider builds that this process loaded, from 1. Two versions of one id have different numbers.
@@ -124,7 +124,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   uint32_t abi_minor_ = 0;
   std::string build_id_;
 
-  std::mutex mutex_;  // guards the members below, and calls of slots tagged INIT
+  std::mutex mutex_;  // guards the members below, and calls of functions tagged INIT
   bool enumerated_ = false;
   std::vector<DeviceInfo> devices_;
   std::map<std::string, std::weak_ptr<Device>> open_;  // by stable id

@@ -1,5 +1,5 @@
 // For a provider that registers kernels with TENON_KERNEL but writes its own table, because it has memory, streams or
-// bindings that TENON_KERNEL_PROVIDER does not support. Its slots use:
+// bindings that TENON_KERNEL_PROVIDER does not support. Its functions use:
 //
 //   capability        for each node: choose_kernel(), then claim_node() or reject_node()
 //   compile           a KernelNode, kept as the program

@@ -15,7 +15,7 @@
 namespace tenon::runtime {
 namespace {
 
-TEST(HostApi, EverySlotIsThere) {
+TEST(HostApi, EveryFunctionIsThere) {
   const tenon_host_api* api = host_api();
   EXPECT_EQ(api->struct_size, sizeof(tenon_host_api));
   const auto* words = reinterpret_cast<void* const*>(reinterpret_cast<const char*>(api) + 8);
