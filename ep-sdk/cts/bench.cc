@@ -59,7 +59,7 @@ Claimed first_claimed(const std::vector<Claimed>& all, const char* what,
 void each_claimed(const Target& target, const std::function<void(const Subject&, const Claimed&)>& body) {
   const Bench bench(target);
   for (const Claimed& claimed : claimed_probes(target, *bench.subject)) {
-    stage("the probe " + claimed.probe.name);
+    report_activity("the probe " + claimed.probe.name);
     try {
       body(*bench.subject, claimed);
     } catch (const CallFailed& failed) {

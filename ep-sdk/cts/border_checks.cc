@@ -58,7 +58,8 @@ TENON_CHECK("R6", "using the provider does not change the table") {
 TENON_CHECK("R7.null_slots", "a host without logging, shared objects, a cache and lent threads is enough") {
   const Bench bench(target, Bench::Open::kInstance, &poor_host_table());
   for (const Claimed& claimed : claimed_probes(target, *bench.subject)) {
-    if (host_state().stage != nullptr) host_state().stage("the probe " + claimed.probe.name);
+    if (host_state().report_activity != nullptr)
+      host_state().report_activity("the probe " + claimed.probe.name);
     try {
       run_claim(*bench.subject, claimed);
     } catch (const CallFailed& failed) {
@@ -113,7 +114,7 @@ TENON_CHECK("R10", "the caller's error is left alone on success and filled on fa
   for (const Claimed& claimed : claimed_probes(target, *bench.subject)) run_claim(*bench.subject, claimed);
   // The caller may pass no error.
   tenon_device* device = nullptr;
-  stage("device_open with no error struct");
+  report_activity("device_open with no error struct");
   const char* nobody = "no-such-device";
   bench.api().device_open(bench.subject->provider, {nobody, 14}, &device, nullptr);
   require_no_violation(10);

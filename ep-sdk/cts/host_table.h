@@ -67,7 +67,7 @@ struct HostState {
   // Called around each call of a function, with the function's name.
   std::function<void(const char*function)> before_call, after_call;
   /// Receives what the check does now; may be NULL.
-  void (*stage)(const std::string& what) = nullptr;
+  void (*report_activity)(const std::string& what) = nullptr;
 
   std::atomic<int64_t> parallel_calls{0}, log_calls{0};
 

@@ -11,7 +11,7 @@ namespace tenon::cts {
 Library::Library(const Target& target) {
   const std::string path = target.module_path();
   if (path.empty()) throw NotApplicable("the manifest names no library");
-  stage("the library's initialisers");
+  report_activity("the library's initialisers");
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     const char* text = dlerror();
@@ -42,7 +42,7 @@ tenon_ep_negotiation own_offer(uint32_t flags) {
 }
 
 tenon_status negotiate(const Library& library, tenon_ep_negotiation* io) {
-  stage("tenon_ep_negotiate");
+  report_activity("tenon_ep_negotiate");
   const char* what = "of unknown type";
   try {
     return library.negotiate(io);

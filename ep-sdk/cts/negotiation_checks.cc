@@ -109,7 +109,7 @@ TENON_CHECK("negotiation.sizes",
     tenon_ep_negotiation offer = own_offer();
     offer.struct_size = size;
     std::memcpy(shorter.data(), &offer, shorter.size());
-    stage("tenon_ep_negotiate with a struct of " + std::to_string(size) + " bytes");
+    report_activity("tenon_ep_negotiate with a struct of " + std::to_string(size) + " bytes");
     if (library.negotiate(reinterpret_cast<tenon_ep_negotiation*>(shorter.data())) == TENON_OK)
       throw Failed("a struct of " + std::to_string(size) + " bytes, too short for any answer, is accepted",
                    "refuse with INVALID_ARGUMENT a struct that ends before the fields you must set");

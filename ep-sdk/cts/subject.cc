@@ -70,7 +70,7 @@ void ErrorBox::look(tenon_status status, const char* name) const {
 }
 
 void begin_call(const char* name) {
-  if (host_state().stage != nullptr) host_state().stage(name);
+  if (host_state().report_activity != nullptr) host_state().report_activity(name);
   if (host_state().before_call) host_state().before_call(name);
 }
 

@@ -27,7 +27,7 @@ struct Entry {
   bool is_explicit() const { return found.place <= Place::kEnvAddFiles; }
 };
 
-/// Runs the stages of a check in order. Not thread-safe; the registry's lock protects it.
+/// Makes the checks of a manifest in order. Not thread-safe; the registry's lock protects it.
 class Checker {
  public:
   explicit Checker(const RegistryOptions& options);

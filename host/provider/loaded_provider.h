@@ -18,7 +18,7 @@
 
 namespace tenon::provider {
 
-/// The stages in the life of a provider build.
+/// The states in the life of a provider build.
 enum class State {
   kDiscovered,  // its manifest was found
   kScanned,     // all checks passed, including the scan

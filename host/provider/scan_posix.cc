@@ -226,7 +226,7 @@ std::string crash_cure(const std::string& hint) {
 
 Result<ScanAnswer> judge(const Child& child, const ScanRequest& request) {
   ScanTranscript transcript = read_transcript(child.answer);
-  std::string place = transcript.stage.empty() ? "while it was started" : "in " + transcript.stage;
+  std::string place = transcript.activity.empty() ? "while it was started" : "in " + transcript.activity;
   if (child.timed_out) {
     return refuse(Refusal::kScanTimeout,
                   str_cat("'", request.file, "' did not answer within ", request.timeout_seconds, " s ",

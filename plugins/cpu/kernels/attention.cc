@@ -118,7 +118,7 @@ class Attention {
     job.out = heads_of(out, a.heads, a.queries, a.value_size, s.heads_inside);
     job.scale = static_cast<C>(has_scale_ ? scale_ : 1 / std::sqrt(static_cast<double>(a.size)));
     job.cap = static_cast<C>(cap_);
-    job.stage = static_cast<ScoreStage>(mode_);
+    job.score_kind = static_cast<ScoreKind>(mode_);
     if (ctx.has_output(3)) job.scores = result<T, C>(ctx, ctx.output(3));
     attend<C>(ctx, job, make_bias<C>(ctx, s));
     narrow<T, C>(ctx, out, y);

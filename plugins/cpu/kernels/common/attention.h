@@ -32,8 +32,8 @@ struct AttentionShape {
   int64_t queries = 0, keys = 0, size = 0, value_size = 0;
 };
 
-/// The stages of the scores that can be an output.
-enum class ScoreStage { kRaw, kCapped, kBiased, kSoftmax };
+/// The kinds of scores that can be an output: after which operation they are taken.
+enum class ScoreKind { kRaw, kCapped, kBiased, kSoftmax };
 
 template <class C>
 struct AttentionJob {
@@ -43,8 +43,8 @@ struct AttentionJob {
   C scale = 1, cap = 0;  // cap * tanh(score / cap) unless 0
   /// One score per head, or null. It takes part in the softmax as a key without a value.
   const C* sinks = nullptr;
-  C* scores = nullptr;  // [batch, heads, queries, keys] at `stage`, or null
-  ScoreStage stage = ScoreStage::kRaw;
+  C* scores = nullptr;  // [batch, heads, queries, keys] at `score_kind`, or null
+  ScoreKind score_kind = ScoreKind::kRaw;
 };
 
 namespace detail {
@@ -93,24 +93,24 @@ void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
                                job.key.row(b, kv, 0), job.key.row_step, true, scores, s.keys, false});
           for (int64_t i = 0; i < rows; ++i) {
             C* row = scores + i * s.keys;
-            const auto show = [&](ScoreStage stage) {
-              if (job.scores != nullptr && job.stage == stage)
+            const auto show = [&](ScoreKind score_kind) {
+              if (job.scores != nullptr && job.score_kind == score_kind)
                 std::copy_n(row, s.keys, job.scores + ((b * s.heads + h) * s.queries + first + i) * s.keys);
             };
             for (int64_t k = 0; k < s.keys; ++k) row[k] *= job.scale;
-            show(ScoreStage::kRaw);
+            show(ScoreKind::kRaw);
             if (job.cap != 0)
               for (int64_t k = 0; k < s.keys; ++k) row[k] = job.cap * std::tanh(row[k] / job.cap);
-            show(ScoreStage::kCapped);
+            show(ScoreKind::kCapped);
             const bool any = bias(b, h, first + i, row);
-            show(ScoreStage::kBiased);
+            show(ScoreKind::kBiased);
             if (!any)
               std::fill_n(row, s.keys, C{0});
             else if (job.sinks != nullptr)
               detail::softmax_row(row, s.keys, job.sinks[h]);
             else
               detail::softmax_row(row, s.keys);
-            show(ScoreStage::kSoftmax);
+            show(ScoreKind::kSoftmax);
           }
           value_room.multiply(worker,
                               {rows, s.value_size, s.keys, scores, s.keys, false, job.value.row(b, kv, 0),
