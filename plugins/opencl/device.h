@@ -1,4 +1,4 @@
-// Devices of all OpenCL platforms, and an open device: context, limits and built programs.
+// Devices of all OpenCL platforms, and an open device: context, limits and built OpenCL programs.
 //
 // Only enumerate_devices() and device_open() make the first call into OpenCL. A driver may even end the
 // process there, which the host's scan process survives.
@@ -60,9 +60,9 @@ class Device {
   cl_command_queue queue() const { return queue_.get(); }
   QueueHandle make_queue() const;
   MemHandle make_buffer(uint64_t bytes, cl_mem_flags flags = CL_MEM_READ_WRITE, void* host = nullptr) const;
-  /// Identifies the driver and device for which built programs are valid.
+  /// Identifies the driver and device for which built OpenCL programs are valid.
   const std::string& build_key() const { return build_key_; }
-  Programs& programs() { return programs_; }
+  ClPrograms& cl_programs() { return cl_programs_; }
 
  private:
   DeviceDescription description_;
@@ -70,7 +70,7 @@ class Device {
   ContextHandle context_;
   QueueHandle queue_;
   std::string build_key_;
-  Programs programs_;
+  ClPrograms cl_programs_;
 };
 
 /// A device with options. Kernels get it from their NodeView with instance_of().

@@ -117,7 +117,7 @@ cl_mem CompiledNode::packed(uint64_t bytes, const std::function<void(Recording&,
 }
 
 Recording::Recording(const tenon_bind_args& bind)
-    : program_(*reinterpret_cast<const CompiledNode*>(bind.program)) {
+    : node_(*reinterpret_cast<const CompiledNode*>(bind.program)) {
   RecordArgs args{};
   args.struct_size = sizeof(tenon_run_args);
   args.program = bind.program;
@@ -128,18 +128,18 @@ Recording::Recording(const tenon_bind_args& bind)
   args.output_count = bind.output_count;
   args.workspace = bind.workspace;
   args.recording = this;
-  program_.node().run(args);
+  node_.node().run(args);
 }
 
 BufferRange Recording::find(const tenon_tensor& tensor) {
   if (tensor.kind == TENON_KIND_NONE) return {};
-  if (program_.node().is_constant(&tensor)) return {program_.constant(&tensor), 0};
+  if (node_.node().is_constant(&tensor)) return {node_.constant(&tensor), 0};
   if (tensor.buffer != nullptr || tensor.data == nullptr)
     return {from_border(tensor.buffer), tensor.byte_offset};
   for (const Wrapped& known : wrapped_) {
     if (known.data == tensor.data && known.bytes >= tensor.byte_size) return {known.buffer.get(), 0};
   }
-  MemHandle buffer = program_.instance().device.make_buffer(
+  MemHandle buffer = node_.instance().device.make_buffer(
       std::max<uint64_t>(tensor.byte_size, 1), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, tensor.data);
   wrapped_.push_back({tensor.data, tensor.byte_size, std::move(buffer)});
   return {wrapped_.back().buffer.get(), 0};
@@ -155,7 +155,7 @@ void Recording::enqueue(cl_command_queue queue) const {
 }
 
 cl_mem Recording::flag_buffer() {
-  if (flag_ == nullptr) flag_ = std::make_shared<IndexFlag>(program_.instance(), program_.place());
+  if (flag_ == nullptr) flag_ = std::make_shared<IndexFlag>(node_.instance(), node_.place());
   return flag_->buffer();
 }
 

@@ -30,7 +30,7 @@ class LineKernels {
 
   static bool fit(const NodeView& node);
   static bool fit(const Window& window) { return window.stride[2] <= 2; }
-  explicit operator bool() const { return pad_.program != nullptr; }
+  explicit operator bool() const { return pad_.built != nullptr; }
 
   /// Writes the padded copy of `planes` planes of x into `to`; the padding gets `fill`.
   template <class To>
