@@ -1,8 +1,8 @@
 // Conv as a product of the filters with the input under each window. Filters of one point read the input
 // directly. Depthwise filters are applied directly. Otherwise the windows are laid out in the workspace,
 // image by image.
-#include "kernels/common/frame.h"
 #include "kernels/common/gemm.h"
+#include "kernels/common/lines.h"
 
 namespace tenon::opencl {
 namespace {
@@ -63,7 +63,7 @@ struct Plan {
   GemmArgs product;  // for one image, or for all of them with kPoint
   cl_int images = 0, channels = 0, filters = 0, groups = 0;
   int64_t points = 0, depth = 0;
-  uint64_t frame_bytes = 0;  // size of the padded copy of one image in the workspace; 0: no copy
+  uint64_t padded_bytes = 0;  // size of the padded copy of one image in the workspace; 0: no copy
 };
 
 bool is_point(const Window& w) {
@@ -118,16 +118,16 @@ class Conv {
     out.points = element_count(places);
     out.depth = element_count(f.subspan(1));
     const auto element = dtype_bits(p.input(0).dtype()) / 8;
-    if (lines_ && LineKernels::fit(out.window)) out.frame_bytes = frame_bytes(out.window, x[1]);
+    if (lines_ && LineKernels::fit(out.window)) out.padded_bytes = padded_bytes(out.window, x[1]);
     if (groups_ > 1 && f[1] == 1) {
       out.way = Way::kDepthwise;
-      if (out.frame_bytes != 0) p.workspace(out.frame_bytes * static_cast<uint64_t>(x[0]), 128);
+      if (out.padded_bytes != 0) p.workspace(out.padded_bytes * static_cast<uint64_t>(x[0]), 128);
       return out;
     }
     out.way = is_point(out.window) ? Way::kPoint : Way::kLaid;
     out.product = product(out, p.has_input(2));
     if (out.way == Way::kLaid) {
-      p.workspace(out.frame_bytes + static_cast<uint64_t>(out.depth * groups_ * out.points) * element + 1,
+      p.workspace(out.padded_bytes + static_cast<uint64_t>(out.depth * groups_ * out.points) * element + 1,
                   128);
     }
     return out;
@@ -141,7 +141,7 @@ class Conv {
       return;
     }
     const uint32_t element = dtype_bits(ctx.input(0).dtype()) / 8;
-    const WorkspaceArg laid{plan.frame_bytes, element};
+    const WorkspaceArg laid{plan.padded_bytes, element};
     for (cl_int image = 0; image < plan.images; ++image) {
       lay_out(ctx, plan, image, laid);
       gemm_.record(ctx, plan.product, filters, laid, bias,
@@ -150,13 +150,14 @@ class Conv {
   }
 
  private:
-  static uint64_t frame_bytes(const Window& window, int64_t planes) {
-    return (static_cast<uint64_t>(frame_elements(framed(window)) * planes) * sizeof(float) + 127) / 128 * 128;
+  static uint64_t padded_bytes(const Window& window, int64_t planes) {
+    return (static_cast<uint64_t>(padded_elements(padded_window(window)) * planes) * sizeof(float) + 127) /
+           128 * 128;
   }
 
   void lay_out(const Context& ctx, const Plan& plan, cl_int image, const WorkspaceArg& laid) const {
     const Window& w = plan.window;
-    if (plan.frame_bytes != 0) {
+    if (plan.padded_bytes != 0) {
       const int64_t x = int64_t{w.in[0]} * w.in[1] * w.in[2] * plan.channels;
       lines_.pad(ctx, in(ctx.input(0), image * x), WorkspaceArg{0, sizeof(float)}, w, plan.channels, 0);
       lines_.lay(ctx, WorkspaceArg{0, sizeof(float)}, laid, w, plan.channels);
@@ -189,10 +190,10 @@ class Conv {
     const Window& w = plan.window;
     const cl_int multiplier = plan.filters / plan.groups;
     const TensorArg filters = in(ctx.input(1)), bias = in(ctx.input(2)), y = out(ctx.output(0));
-    if (plan.frame_bytes != 0) {
-      const WorkspaceArg frame{0, sizeof(float)};
-      lines_.pad(ctx, in(ctx.input(0)), frame, w, int64_t{plan.images} * plan.channels, 0);
-      lines_.depthwise(ctx, frame, filters, bias, y, w, plan.filters, multiplier, plan.images,
+    if (plan.padded_bytes != 0) {
+      const WorkspaceArg padded{0, sizeof(float)};
+      lines_.pad(ctx, in(ctx.input(0)), padded, w, int64_t{plan.images} * plan.channels, 0);
+      lines_.depthwise(ctx, padded, filters, bias, y, w, plan.filters, multiplier, plan.images,
                        ctx.has_input(2), cut_);
       return;
     }

@@ -1,5 +1,5 @@
 // Pooling: MaxPool with indices, AveragePool, LpPool and their global forms.
-#include "kernels/common/frame.h"
+#include "kernels/common/lines.h"
 
 namespace tenon::opencl {
 namespace {
@@ -61,9 +61,9 @@ class Pool {
     const Window& w = plan.window;
     const bool has_places = ctx.has_output(1);
     if (plan.by_lines) {
-      const WorkspaceArg frame{0, sizeof(float)};
-      lines_.pad(ctx, in(ctx.input(0)), frame, w, plan.planes, -std::numeric_limits<float>::infinity());
-      return lines_.maximum(ctx, frame, out(ctx.output(0)), w, plan.planes);
+      const WorkspaceArg padded{0, sizeof(float)};
+      lines_.pad(ctx, in(ctx.input(0)), padded, w, plan.planes, -std::numeric_limits<float>::infinity());
+      return lines_.maximum(ctx, padded, out(ctx.output(0)), w, plan.planes);
     }
     launch(ctx, kernel_,
            {static_cast<size_t>(w.out[2]), static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]),
@@ -139,7 +139,7 @@ class WindowPool : public Pool {
     }
     out.by_lines = has_lines() && LineKernels::fit(out.window) && element_count(windows) != 0;
     if (out.by_lines) {
-      const int64_t elements = frame_elements(framed(out.window)) * out.planes;
+      const int64_t elements = padded_elements(padded_window(out.window)) * out.planes;
       p.workspace(static_cast<uint64_t>(elements) * sizeof(float) + 1, 128);
     }
     return out;
