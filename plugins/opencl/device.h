@@ -74,7 +74,7 @@ class Device {
 };
 
 /// A device with options. Kernels get it from their NodeView with instance_of().
-struct Instance : ep::InstanceContext {
+struct Instance : ep::InstanceSettings {
   Instance(Device& device, const tenon_instance_params& params);
   ~Instance();
   Instance(const Instance&) = delete;
@@ -99,19 +99,19 @@ struct Range {
   explicit operator bool() const { return low != high; }
 };
 
-/// The context of the NodeView that a kernel's supports() and constructor get.
-struct NodeContext : ep::InstanceContext {
-  NodeContext(const Instance& instance, Range cut)
-      : ep::InstanceContext(instance), instance(instance), cut(cut) {}
+/// The settings of the NodeView that a kernel's supports() and constructor get.
+struct NodeSettings : ep::InstanceSettings {
+  NodeSettings(const Instance& instance, Range cut)
+      : ep::InstanceSettings(instance), instance(instance), cut(cut) {}
   const Instance& instance;
   Range cut;
 };
 
-inline const NodeContext& context_of(const ep::NodeView& node) {
-  return static_cast<const NodeContext&>(node.instance());
+inline const NodeSettings& settings_of(const ep::NodeView& node) {
+  return static_cast<const NodeSettings&>(node.instance());
 }
-inline const Instance& instance_of(const ep::NodeView& node) { return context_of(node).instance; }
+inline const Instance& instance_of(const ep::NodeView& node) { return settings_of(node).instance; }
 /// The range to which the kernel must clamp its output. Only the operators that fuse() accepts get one.
-inline Range cut_of(const ep::NodeView& node) { return context_of(node).cut; }
+inline Range cut_of(const ep::NodeView& node) { return settings_of(node).cut; }
 
 }  // namespace tenon::opencl

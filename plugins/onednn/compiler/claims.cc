@@ -174,7 +174,7 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
   Scales scales(graph);
   for (uint32_t n = 0; n < graph.info().node_count; ++n) {
     ep::ConstantStore store;
-    const NodeView node(graph, n, store, instance.context);
+    const NodeView node(graph, n, store, instance.settings);
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support answer = Support::yes();
     if (const OperatorEntry* entry = find_operator(node, &answer); entry != nullptr) {

@@ -79,7 +79,7 @@ uint32_t Program::number_of(const ep::GraphView& graph, uint32_t view_value) {
 }
 
 void Program::add_node(const ep::GraphView& graph, uint32_t index) {
-  const NodeView view(graph, index, store_, instance_.context);
+  const NodeView view(graph, index, store_, instance_.settings);
   Node node;
   node.op = view.op();
   node.place = cat("node '", view.name(), "' (", view.op(), ")");
@@ -146,7 +146,7 @@ bool Program::may_consume(uint32_t value) const {
 
 /// One thread if the result must not depend on the number of threads: oneDNN splits sums by it.
 uint32_t Program::threads() const {
-  return instance_.context.deterministic ? 1 : ep::host().worker_count(nullptr);
+  return instance_.settings.deterministic ? 1 : ep::host().worker_count(nullptr);
 }
 
 std::shared_ptr<const Recipe> Program::make_recipe(const KnownDims& dims, uint32_t threads,

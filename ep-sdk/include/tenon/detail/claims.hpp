@@ -8,7 +8,7 @@
 namespace tenon::ep::detail {
 
 struct Instance {
-  InstanceContext context;
+  InstanceSettings settings;
 };
 
 /// The kernel's answer. An Error becomes a rejection, because a broken attribute belongs to the node.
@@ -120,7 +120,7 @@ inline void offer(const Instance& instance, const tenon_graph* raw, const tenon_
   const GraphView graph(raw);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
     ConstantStore store;
-    const NodeView node(graph, i, store, instance.context);
+    const NodeView node(graph, i, store, instance.settings);
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
     if (const KernelEntry* entry = choose(node, &refusal)) {
