@@ -42,7 +42,7 @@ struct DomainInfo {
 
 class LoadedProvider;
 struct Build;
-struct LoadContext;
+struct LoadInputs;
 
 /// An open device. It is opened once per provider build, whatever the number of sessions, and closed with the last
 /// reference. Immutable except for is_lost(), so thread-safe. Keeps its provider loaded.
@@ -107,12 +107,12 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   friend class Device;
   friend class ProviderRegistry;
   friend Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Manifest> manifest,
-                                                               const LoadContext& context);
+                                                               const LoadInputs& inputs);
   LoadedProvider() = default;
 
   static Result<std::shared_ptr<LoadedProvider>> make(std::shared_ptr<const Manifest> manifest,
                                                       const std::shared_ptr<Build>& build,
-                                                      const LoadContext& context);
+                                                      const LoadInputs& inputs);
   Result<std::vector<DeviceInfo>> enumerate();
   Result<std::shared_ptr<Device>> open(const DeviceInfo& info, std::shared_ptr<Device>* out_lost);
 
