@@ -31,7 +31,7 @@ bool is_own_reason(partition::RejectCode code) {
 
 }  // namespace
 
-Assigner::Assigner(const BuildContext& build, ir::Graph* graph, bool is_body)
+Assigner::Assigner(const BuildInputs& build, ir::Graph* graph, bool is_body)
     : build_(build),
       graph_(graph),
       is_body_(is_body),
@@ -120,7 +120,7 @@ Result<Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderInd
   GraphSource source;
   source.graph = &graph;
   source.opset_imports = &build_.model->opset_imports;
-  source.constants = build_.context->constants.get();
+  source.constants = build_.shared->constants.get();
   source.is_function = [&](const ir::Node& node) { return expander_.can_expand(node); };
   source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
   source.is_body = is_body_;

@@ -24,7 +24,7 @@ std::string label_of(const ir::Graph& graph, const std::vector<ir::NodeId>& node
 
 class Builder {
  public:
-  Builder(const BuildContext& build, ir::Graph graph, std::string name, bool is_body)
+  Builder(const BuildInputs& build, ir::Graph graph, std::string name, bool is_body)
       : build_(build), graph_(std::move(graph)), name_(std::move(name)), is_body_(is_body) {}
 
   Result<std::unique_ptr<Executable>> run() {
@@ -42,7 +42,7 @@ class Builder {
     for (Part& part : parts_) {
       if (part.is_control_flow()) RETURN_IF_ERROR(build_bodies(&part));
     }
-    auto executable = std::make_unique<Executable>(std::move(graph_), build_.context);
+    auto executable = std::make_unique<Executable>(std::move(graph_), build_.shared);
     executable->name = std::move(name_);
     executable->parts = std::move(parts_);
     executable->partition = std::move(partition);
@@ -106,7 +106,7 @@ class Builder {
   }
 
   Status compile(Part* part) {
-    ASSIGN_OR_RETURN(part->program, compile_part(graph_, *build_.context, *part));
+    ASSIGN_OR_RETURN(part->program, compile_part(graph_, *build_.shared, *part));
     return ok_status();
   }
 
@@ -196,7 +196,7 @@ class Builder {
     return ok_status();
   }
 
-  const BuildContext& build_;
+  const BuildInputs& build_;
   ir::Graph graph_;
   std::string name_;
   bool is_body_;
@@ -206,7 +206,7 @@ class Builder {
 
 }  // namespace
 
-Result<std::unique_ptr<Executable>> build_executable(const BuildContext& build, ir::Graph graph,
+Result<std::unique_ptr<Executable>> build_executable(const BuildInputs& build, ir::Graph graph,
                                                      std::string name, bool is_body) {
   return Builder(build, std::move(graph), std::move(name), is_body).run();
 }

@@ -87,9 +87,9 @@ class DynamicRun {
     Knowledge knowledge(executable.graph());
     for (size_t i = 0; i < part_.inputs.size(); ++i) RETURN_IF_ERROR(learn(i, &knowledge));
     RETURN_IF_ERROR(knowledge.infer(part_.nodes));
-    RETURN_IF_ERROR(check_sizes(executable.context(), part_, knowledge));
+    RETURN_IF_ERROR(check_sizes(executable.shared(), part_, knowledge));
     auto out = std::make_shared<DynamicPrepared>();
-    ASSIGN_OR_RETURN(out->prepared, prepare_part(executable.context(), part_, knowledge));
+    ASSIGN_OR_RETURN(out->prepared, prepare_part(executable.shared(), part_, knowledge));
     for (ir::ValueId value : part_.outputs) {
       out->dtypes.push_back(static_cast<uint32_t>(knowledge.type(value).element));
     }

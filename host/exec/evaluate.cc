@@ -84,9 +84,9 @@ Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowl
       return true;
     }
   }
-  const ExecutableContext& context = executable.context();
+  const SharedState& shared = executable.shared();
   // Constant folding left nodes without inputs in the graph on purpose.
-  if (context.evaluator == nullptr || node.inputs.empty() || ops::is_nondeterministic(node) ||
+  if (shared.evaluator == nullptr || node.inputs.empty() || ops::is_nondeterministic(node) ||
       node.has_subgraph()) {
     return false;
   }
@@ -95,9 +95,9 @@ Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowl
   for (ir::ValueId v : node.outputs) {
     if (v != ir::kNone && !(knowledge->type(v).is_tensor() && is_small(knowledge->type(v)))) return false;
   }
-  Status status = is_evaluators(part, *context.evaluator)
+  Status status = is_evaluators(part, *shared.evaluator)
                       ? run_part(part, knowledge)
-                      : run_node(*context.evaluator, node, inputs, knowledge);
+                      : run_node(*shared.evaluator, node, inputs, knowledge);
   if (is_stopped(status)) return status;
   return status.ok();  // after a failure the node runs as a step, which reports the error
 }

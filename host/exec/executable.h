@@ -26,7 +26,7 @@ class FramePool;
 class Trace;
 
 /// What all executables of one session share.
-struct ExecutableContext {
+struct SharedState {
   std::map<std::string, int64_t> opset_imports;
   std::shared_ptr<ConstantPool> constants;
   std::shared_ptr<NodeRunner> evaluator;  // null: planning computes no values except shapes
@@ -39,7 +39,7 @@ struct ExecutableContext {
 
 class Executable {
  public:
-  Executable(ir::Graph graph, std::shared_ptr<const ExecutableContext> context);
+  Executable(ir::Graph graph, std::shared_ptr<const SharedState> shared);
   ~Executable();
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
@@ -49,7 +49,7 @@ class Executable {
   partition::Partition partition;
 
   const ir::Graph& graph() const { return graph_; }
-  const ExecutableContext& context() const { return *context_; }
+  const SharedState& shared() const { return *shared_; }
   /// The graph's inputs, then the captures of a body that are not constants.
   const std::vector<ir::ValueId>& inputs() const { return inputs_; }
   const std::vector<ir::ValueId>& outputs() const { return graph_.outputs(); }
@@ -59,7 +59,7 @@ class Executable {
 
  private:
   ir::Graph graph_;
-  std::shared_ptr<const ExecutableContext> context_;
+  std::shared_ptr<const SharedState> shared_;
   std::vector<ir::ValueId> inputs_, captured_;
   std::unique_ptr<FramePool> frames_;
 };

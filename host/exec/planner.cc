@@ -82,9 +82,9 @@ class Planner {
       step.inputs.push_back(slot);
     }
     if (can_prepare(part, knowledge_)) {
-      RETURN_IF_ERROR(check_sizes(executable_.context(), part, knowledge_));
-      ASSIGN_OR_RETURN(step.prepared, prepare_part(executable_.context(), part, knowledge_));
-      RETURN_IF_ERROR(check_sizes(executable_.context(), part, knowledge_, *step.prepared));
+      RETURN_IF_ERROR(check_sizes(executable_.shared(), part, knowledge_));
+      ASSIGN_OR_RETURN(step.prepared, prepare_part(executable_.shared(), part, knowledge_));
+      RETURN_IF_ERROR(check_sizes(executable_.shared(), part, knowledge_, *step.prepared));
     }
     for (size_t o = 0; o < part.outputs.size(); ++o) {
       step.outputs.push_back(make_output(part, o, step.prepared.get()));
