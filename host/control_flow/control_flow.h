@@ -29,7 +29,7 @@ class ControlFlow {
   /// Runs a nested graph. `arguments`: its formal inputs; its captures are added here.
   Status run(const Body& body, std::vector<Argument> arguments, std::vector<ValueRef>* outputs);
   /// CANCELLED or DEADLINE_EXCEEDED.
-  Status check() const { return frame_.context().control.check(); }
+  Status check() const { return frame_.state().control.check(); }
 
  private:
   Argument slot_argument(SlotIndex slot) const;

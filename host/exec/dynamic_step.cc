@@ -25,7 +25,7 @@ class DynamicRun {
     tenon_run_args& args = frame_.args(index_);
     args.program = prepared().program().handle();
     args.prepared = prepared().handle();
-    tenon_run& run = frame_.context().run;
+    tenon_run& run = frame_.state().run;
     OutputSink* const outer_sink = std::exchange(run.sink, &frame_);
     const uint64_t outer_step = std::exchange(run.step, index_);
     const tenon_status code = call(args, error);
