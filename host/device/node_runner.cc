@@ -7,7 +7,7 @@
 #include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "host/device/capability.h"
-#include "host/device/run_context.h"
+#include "host/device/tenon_run.h"
 #include "host/device/transfer.h"
 #include "host/services/thread_pool.h"
 

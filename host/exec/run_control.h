@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/base/stop.h"
-#include "host/device/run_context.h"
+#include "host/device/tenon_run.h"
 #include "host/services/alarm.h"
 
 namespace tenon::runtime {
