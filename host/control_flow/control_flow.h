@@ -36,7 +36,7 @@ class ControlFlow {
 
   Frame& frame_;
   const PlanStep& step_;
-  const Part& part_;
+  const CompiledPart& part_;
 };
 
 /// A value that outlives the argument: shared when the argument has an owner, else copied.

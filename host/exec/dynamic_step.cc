@@ -252,7 +252,7 @@ class DynamicRun {
   Frame& frame_;
   uint32_t index_;
   const PlanStep& step_;
-  const Part& part_;
+  const CompiledPart& part_;
   std::shared_ptr<const DynamicPrepared> found_;
   Buffer workspace_;
 };

@@ -16,7 +16,7 @@
 #include "core/partition/partition.h"
 #include "host/device/constant_pool.h"
 #include "host/device/node_runner.h"
-#include "host/exec/part.h"
+#include "host/exec/compiled_part.h"
 #include "host/exec/plan.h"
 #include "host/services/memory_budget.h"
 
@@ -44,8 +44,8 @@ class Executable {
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
-  std::string name;         // "" for the model's graph, else "node 'loop' (Loop), body"
-  std::vector<Part> parts;  // in topological order; filled by the builder
+  std::string name;                 // "" for the model's graph, else "node 'loop' (Loop), body"
+  std::vector<CompiledPart> parts;  // in topological order; filled by the builder
   partition::Partition partition;
 
   const ir::Graph& graph() const { return graph_; }

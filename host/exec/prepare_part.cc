@@ -11,7 +11,8 @@ namespace tenon::runtime {
 namespace {
 
 /// Types of the nodes' values with the dims of this signature.
-std::unordered_map<ir::ValueId, ir::Type> concrete_types(const Part& part, const Knowledge& knowledge) {
+std::unordered_map<ir::ValueId, ir::Type> concrete_types(const CompiledPart& part,
+                                                         const Knowledge& knowledge) {
   std::unordered_map<ir::ValueId, ir::Type> types;
   const auto add = [&](ir::ValueId v) {
     if (v != ir::kNone) types.emplace(v, knowledge.type(v));
@@ -30,8 +31,8 @@ struct InputDescriptors {
   std::vector<ConstantPtr> values;
 };
 
-Status describe_input(const SharedState& shared, const Part& part, const Knowledge& knowledge, size_t i,
-                      InputDescriptors* out) {
+Status describe_input(const SharedState& shared, const CompiledPart& part, const Knowledge& knowledge,
+                      size_t i, InputDescriptors* out) {
   const ir::ValueId value = part.inputs[i];
   const ir::Type& type = knowledge.type(value);
   tenon_tensor& tensor = out->tensors[i];
@@ -77,8 +78,8 @@ class KnownDims {
   std::vector<Prepared::Dims> pointers_;
 };
 
-Status check_size(const SharedState& shared, const Part& part, const Knowledge& knowledge, size_t output,
-                  std::span<const int64_t> dims) {
+Status check_size(const SharedState& shared, const CompiledPart& part, const Knowledge& knowledge,
+                  size_t output, std::span<const int64_t> dims) {
   const ir::ValueId value = part.outputs[output];
   const ir::Type& type = knowledge.type(value);
   uint64_t bytes = 0;
@@ -92,7 +93,7 @@ Status check_size(const SharedState& shared, const Part& part, const Knowledge& 
 
 }  // namespace
 
-Status check_sizes(const SharedState& shared, const Part& part, const Knowledge& knowledge) {
+Status check_sizes(const SharedState& shared, const CompiledPart& part, const Knowledge& knowledge) {
   for (size_t o = 0; o < part.outputs.size(); ++o) {
     const ir::Type& type = knowledge.type(part.outputs[o]);
     if (!type.is_tensor() || !type.shape.is_static()) continue;
@@ -101,7 +102,7 @@ Status check_sizes(const SharedState& shared, const Part& part, const Knowledge&
   return ok_status();
 }
 
-Status check_sizes(const SharedState& shared, const Part& part, const Knowledge& knowledge,
+Status check_sizes(const SharedState& shared, const CompiledPart& part, const Knowledge& knowledge,
                    const Prepared& prepared) {
   for (size_t o = 0; o < part.outputs.size(); ++o) {
     const PreparedOutput& output = prepared.outputs()[o];
@@ -112,7 +113,7 @@ Status check_sizes(const SharedState& shared, const Part& part, const Knowledge&
 }
 
 Result<std::shared_ptr<Program>> compile_part(const ir::Graph& graph, const SharedState& shared,
-                                              const Part& part,
+                                              const CompiledPart& part,
                                               const std::unordered_map<ir::ValueId, ir::Type>* types) {
   GraphSource source;
   source.graph = &graph;
@@ -126,7 +127,7 @@ Result<std::shared_ptr<Program>> compile_part(const ir::Graph& graph, const Shar
   return Program::compile(part.instance, view, part.claim.tag, part.label);
 }
 
-bool can_prepare(const Part& part, const Knowledge& knowledge) {
+bool can_prepare(const CompiledPart& part, const Knowledge& knowledge) {
   for (size_t i = 0; i < part.inputs.size(); ++i) {
     if (!knowledge.shape_known(part.inputs[i])) return false;
     if (part.shape_inputs[i] && knowledge.value(part.inputs[i]) == nullptr) return false;
@@ -134,7 +135,7 @@ bool can_prepare(const Part& part, const Knowledge& knowledge) {
   return true;
 }
 
-Result<std::shared_ptr<const Prepared>> prepare_part(const SharedState& shared, const Part& part,
+Result<std::shared_ptr<const Prepared>> prepare_part(const SharedState& shared, const CompiledPart& part,
                                                      const Knowledge& knowledge) {
   std::shared_ptr<const Program> program = part.program;
   if (program == nullptr) {

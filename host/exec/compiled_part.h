@@ -24,7 +24,7 @@ struct Body {
 };
 
 /// Immutable once the executable is built.
-struct Part {
+struct CompiledPart {
   std::string label;              // "node 'conv1' (Conv)"
   std::vector<ir::NodeId> nodes;  // in topological order
   /// In the order of the run call. For a control-flow node: the node's inputs by position (kNone where missing,
