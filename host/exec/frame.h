@@ -36,7 +36,8 @@ struct StepArgs : tenon_run_args {
   uint32_t index = 0;
 };
 
-struct Step {
+/// One entry of the list that a Run walks: a step with its arguments.
+struct BoundStep {
   tenon_status (*run)(const tenon_run_args* args, tenon_error* error) = nullptr;
   const StepArgs* args = nullptr;
 };
@@ -120,7 +121,7 @@ class Frame final : public OutputSink {
   std::vector<FrameSlot> slots_;
   std::vector<tenon_tensor> tensors_;
   std::vector<StepArgs> args_;
-  std::vector<Step> steps_;
+  std::vector<BoundStep> steps_;
   std::vector<Binding> bindings_;  // per step; empty where the provider does not bind
   std::vector<uint8_t> stale_;     // per step, see stale()
   RunState* state_ = nullptr;

@@ -55,8 +55,8 @@ class Layout {
     return request;
   }
 
-  plan::Step make_step(const PlanStep& from) {
-    plan::Step step;
+  plan::StepMemory make_step(const PlanStep& from) {
+    plan::StepMemory step;
     step.inputs = from.inputs;
     step.outputs = from.outputs;
     step.stream = from.stream == plan::kNone ? 0 : from.stream + 1;
