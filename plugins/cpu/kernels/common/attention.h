@@ -9,14 +9,14 @@
 
 namespace tenon::cpu {
 
-/// Rows of `size` elements, one for each (batch, head, position). Steps are in elements.
+/// Rows of `size` elements, one for each (batch, head, position). Strides are in elements.
 template <class C>
 struct Heads {
   C* data = nullptr;
-  int64_t batch_step = 0, head_step = 0, row_step = 0;
+  int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
 
   C* row(int64_t batch, int64_t head, int64_t position) const {
-    return data + batch * batch_step + head * head_step + position * row_step;
+    return data + batch * batch_stride + head * head_stride + position * row_stride;
   }
 };
 
@@ -89,8 +89,8 @@ void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
                         first = item % blocks * block;
           const int64_t rows = std::min(block, s.queries - first), kv = h / (s.heads / s.kv_heads);
           score_room.multiply(worker,
-                              {rows, s.keys, s.size, job.query.row(b, h, first), job.query.row_step, false,
-                               job.key.row(b, kv, 0), job.key.row_step, true, scores, s.keys, false});
+                              {rows, s.keys, s.size, job.query.row(b, h, first), job.query.row_stride, false,
+                               job.key.row(b, kv, 0), job.key.row_stride, true, scores, s.keys, false});
           for (int64_t i = 0; i < rows; ++i) {
             C* row = scores + i * s.keys;
             const auto show = [&](ScoreKind score_kind) {
@@ -112,9 +112,9 @@ void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
               detail::softmax_row(row, s.keys);
             show(ScoreKind::kSoftmax);
           }
-          value_room.multiply(worker,
-                              {rows, s.value_size, s.keys, scores, s.keys, false, job.value.row(b, kv, 0),
-                               job.value.row_step, false, job.out.row(b, h, first), job.out.row_step, false});
+          value_room.multiply(
+              worker, {rows, s.value_size, s.keys, scores, s.keys, false, job.value.row(b, kv, 0),
+                       job.value.row_stride, false, job.out.row(b, h, first), job.out.row_stride, false});
         }
       });
 }

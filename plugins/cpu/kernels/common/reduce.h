@@ -47,7 +47,7 @@ void reduce_loop(const Context& ctx, const ReduceState& state) {
   const T* in = ctx.input(0).data<T>();
   T* out = ctx.output(0).template data<T>();
   const int64_t grain = std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, state.reduced));
-  const int64_t inner = state.reduced_dims.back(), step = state.reduced_strides.back();
+  const int64_t inner = state.reduced_dims.back(), stride = state.reduced_strides.back();
   const int64_t rows = inner > 0 ? state.reduced / inner : 0;
   const int64_t *dims = state.reduced_dims.data(), *strides = state.reduced_strides.data();
   const size_t outer = state.reduced_dims.size() - 1;
@@ -59,7 +59,7 @@ void reduce_loop(const Context& ctx, const ReduceState& state) {
         int64_t offset = 0, rest = r;
         for (size_t d = outer; d-- > 0; rest /= dims[d]) offset += rest % dims[d] * strides[d];
         const T* line = first + offset;
-        for (int64_t i = 0; i < inner; ++i) total.add(static_cast<C>(line[i * step]));
+        for (int64_t i = 0; i < inner; ++i) total.add(static_cast<C>(line[i * stride]));
       }
       out[o] = static_cast<T>(total.result(state.reduced));
     }
