@@ -81,11 +81,11 @@ Result<Attribute> GraphReader::read_attribute(const pb::AttributeProto& proto) {
     return attribute;
   }
   ASSIGN_OR_RETURN(attribute.type, type_of(proto, state_.ir_version));
-  const proto::ReadParts parts = {
+  const proto::ValueReaders readers = {
       [this](const pb::TensorProto& tensor) { return state_.tensors.read(tensor); },
       [this](const pb::SparseTensorProto& tensor) { return state_.tensors.read_sparse(tensor); },
       [this](const pb::GraphProto& graph) { return GraphReader(state_, this).read(graph); }};
-  RETURN_IF_ERROR(proto::read_value(proto, parts, &attribute));
+  RETURN_IF_ERROR(proto::read_value(proto, readers, &attribute));
   return attribute;
 }
 

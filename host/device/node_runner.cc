@@ -282,7 +282,8 @@ Result<std::vector<ir::TensorPtr>> NodeRunner::run(const ir::Node& node,
   const std::unordered_map<ir::ValueId, ir::Type> no_types;
   ASSIGN_OR_RETURN(
       GraphView view,
-      GraphView::part(source, {claim.nodes, {}, graph.outputs(), claim.static_shapes ? &no_types : nullptr}));
+      GraphView::of_claim(source,
+                          {claim.nodes, {}, graph.outputs(), claim.static_shapes ? &no_types : nullptr}));
   ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
                    Program::compile(instance_, view, claim.tag, node.label()));
   std::vector<const MemoryDomain*> domains;

@@ -123,7 +123,7 @@ Result<std::shared_ptr<Program>> compile_part(const ir::Graph& graph, const Shar
   source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
   const ClaimView claim{part.nodes, part.inputs, part.outputs, types};
   const TraceSpan span(shared.trace.get(), part.label, "compile", part.instance->id());
-  ASSIGN_OR_RETURN(GraphView view, GraphView::part(source, claim));
+  ASSIGN_OR_RETURN(GraphView view, GraphView::of_claim(source, claim));
   return Program::compile(part.instance, view, part.claim.tag, part.label);
 }
 

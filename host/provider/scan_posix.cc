@@ -301,7 +301,7 @@ namespace {
 std::string find_own_file() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(&find_own_file), &info) == 0 || info.dli_fname == nullptr) return {};
-  // A program's own name may be relative to an earlier current folder.
+  // An executable file's own name may be relative to an earlier current folder.
   std::filesystem::path named(info.dli_fname);
   return real_path(named.is_absolute() ? named : std::filesystem::path("/proc/self/exe"));
 }
