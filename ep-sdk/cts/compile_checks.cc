@@ -242,7 +242,7 @@ TENON_CHECK(
       }
     };
     run_some();
-    const bool at_once = subject.device_text.serialize <= TENON_SERIALIZE_BINDING;
+    const bool at_once = subject.device_info.serialize <= TENON_SERIALIZE_BINDING;
     if (at_once) on_threads(4, run_some);
   });
 }

@@ -83,7 +83,7 @@ void exception_escaped(const char* name, const char* what) {
                "catch everything at the border; ep.hpp's guard() does");
 }
 
-bool DeviceText::operator==(const DeviceText& other) const {
+bool DeviceInfo::operator==(const DeviceInfo& other) const {
   return stable_id == other.stable_id && name == other.name && vendor == other.vendor && kind == other.kind &&
          flags == other.flags && serialize == other.serialize;
 }
@@ -98,8 +98,8 @@ void Subject::create_provider(uint32_t flags) {
   if (provider == nullptr) throw Failed("provider_create returns OK and no provider", "set *out_provider");
 }
 
-std::vector<DeviceText> Subject::enumerate() const {
-  std::vector<DeviceText> out;
+std::vector<DeviceInfo> Subject::enumerate() const {
+  std::vector<DeviceInfo> out;
   tenon_device_sink sink{sizeof(tenon_device_sink), 0, &out, nullptr};
   sink.add = [](void* context, const tenon_device_info* from, tenon_error*) -> tenon_status {
     tenon_device_info info{};
@@ -112,7 +112,7 @@ std::vector<DeviceText> Subject::enumerate() const {
       host_state().violate(
           12, "enumerate_devices uses numbers without meaning for '" + text(info.stable_id) + "'");
     }
-    static_cast<std::vector<DeviceText>*>(context)->push_back(
+    static_cast<std::vector<DeviceInfo>*>(context)->push_back(
         {text(info.stable_id), text(info.name), text(info.vendor), info.kind, info.flags, info.serialize});
     return TENON_OK;
   };
@@ -121,12 +121,12 @@ std::vector<DeviceText> Subject::enumerate() const {
 }
 
 void Subject::open_device() {
-  const std::vector<DeviceText> devices = enumerate();
+  const std::vector<DeviceInfo> devices = enumerate();
   if (devices.empty())
     throw NotApplicable("the provider finds no device on this machine; run the kit where there is one");
-  for (const DeviceText& found : devices) {
+  for (const DeviceInfo& found : devices) {
     if (!params_.device.empty() && found.stable_id != params_.device) continue;
-    device_text = found;
+    device_info = found;
     open_device(found.stable_id);
     return;
   }

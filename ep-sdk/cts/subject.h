@@ -80,10 +80,11 @@ void destroy(const char* name, void (*function)(T*), T*& handle) {
   guarded_call(name, [&] { function(last); });
 }
 
-struct DeviceText {
+/// A copy of tenon_device_info.
+struct DeviceInfo {
   std::string stable_id, name, vendor;
   uint32_t kind = 0, flags = 0, serialize = 0;
-  bool operator==(const DeviceText& other) const;
+  bool operator==(const DeviceInfo& other) const;
 };
 
 struct Domain {
@@ -110,7 +111,7 @@ class Subject {
   Subject& operator=(const Subject&) = delete;
 
   void create_provider(uint32_t flags = 0);
-  std::vector<DeviceText> enumerate() const;
+  std::vector<DeviceInfo> enumerate() const;
   /// Opens the device in the params, or the first one.
   void open_device();
   void open_device(const std::string& stable_id);
@@ -131,7 +132,7 @@ class Subject {
   tenon_provider* provider = nullptr;
   tenon_device* device = nullptr;
   tenon_instance* instance = nullptr;
-  DeviceText device_text;
+  DeviceInfo device_info;
   std::vector<Domain> domains;
   tenon_host_instance services;
 
