@@ -101,7 +101,7 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
       return ask_about(trial, p, *partitioner);
     }));
     if (cast) return true;
-    if (build_.settings->select.on_declined == config::Fallback::kError) {
+    if (build_.settings->select.on_declined == config::OnFailure::kError) {
       RETURN_IF_ERROR(check_declined(p, *partitioner));
     }
   }
@@ -135,7 +135,7 @@ Status Assigner::unusable(partition::ProviderIndex provider, Status failure,
                           partition::Partitioner* partitioner) const {
   const config::Select& select = build_.settings->select;
   if (is_stopped(failure)) return failure;
-  if (!select.automatic && select.fallback == config::Fallback::kError) return failure;
+  if (!select.automatic && select.fallback == config::OnFailure::kError) return failure;
   for (ir::NodeId id : partitioner->open_nodes()) {
     partitioner->bar(provider, id, partition::RejectCode::kUnusable, failure.to_string());
   }

@@ -87,7 +87,7 @@ class Builder {
       ASSIGN_OR_RETURN(CompiledPart part, make_part(from));
       if (!part.is_control_flow() && !part.claim.static_shapes) {
         Status status = compile(&part);
-        const bool next = build_.settings->select.on_compile_failed == config::Fallback::kNext &&
+        const bool next = build_.settings->select.on_compile_failed == config::OnFailure::kNext &&
                           !is_stopped(status);  // the next provider would be stopped as well
         if (!status.ok() && (!next || is_last(from.provider)))
           return std::move(status).with_context(part.label);

@@ -27,7 +27,7 @@ namespace tenon::config {
 
 enum class Trust { kNone, kOwner, kHash, kSignature };
 enum class Scan { kOn, kOff };
-enum class Fallback { kError, kNext };
+enum class OnFailure { kError, kNext };  // kNext: continue with the next provider
 enum class PartitionMode { kOrder };
 enum class Isolation { kInProcess };
 enum class OnLost { kRestart, kNext, kFail };
@@ -50,9 +50,9 @@ struct Select {
   bool automatic = true;
   /// "cuda/gpu:0" or "cpu", as written; empty when automatic. See provider_of() and device_of().
   std::vector<std::string> order;
-  Fallback fallback = Fallback::kError;          // when a listed provider is missing or unusable
-  Fallback on_declined = Fallback::kNext;        // when a provider does not support a node
-  Fallback on_compile_failed = Fallback::kNext;  // when a provider cannot compile nodes that it claimed
+  OnFailure fallback = OnFailure::kError;          // when a listed provider is missing or unusable
+  OnFailure on_declined = OnFailure::kNext;        // when a provider does not support a node
+  OnFailure on_compile_failed = OnFailure::kNext;  // when a provider cannot compile nodes that it claimed
 };
 
 /// "cuda/gpu:0" -> "cuda".
