@@ -36,12 +36,12 @@ enum class ExternalData { kDeny, kBeneathModel };
 enum class UpgradeMode { kPin, kNextSession };
 
 struct Discovery {
-  std::vector<std::string> search;       // more directories with manifests (place 4)
+  std::vector<std::string> search;       // more directories with manifests (place 3)
   std::vector<std::string> allow, deny;  // globs on provider ids; deny wins
   Trust trust = Trust::kHash;
   Scan scan = Scan::kOn;
   double scan_timeout = 0;  // seconds for one library
-  bool user = false;        // also look into the user's own providers.d (place 6)
+  bool user = false;        // also look into the user's own providers.d (place 5)
 };
 
 struct Select {

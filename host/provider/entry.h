@@ -23,7 +23,7 @@ struct Entry {
   bool scanned = false;
 
   bool ok() const { return refused.ok(); }
-  /// Explicit places (0-3) win over the others (4-7).
+  /// Explicit places (0-2) win over the others (3-6).
   bool is_explicit() const { return found.place <= Place::kEnvAddFiles; }
 };
 
