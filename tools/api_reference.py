@@ -96,12 +96,12 @@ def cpp_reference(header: str) -> str:
 
 
 def table_of_functions(header: str) -> list[str]:
-    """The slots of tenon_api in order, each with the comment above or after it."""
+    """The functions of tenon_api in order, each with the comment above or after it."""
     body = re.search(r"typedef struct tenon_api \{(.*?)\n\} tenon_api;", header, re.S)[1]
     comment = r"/\*(?:(?!\*/).)*\*/"
-    slot = rf"(?P<above>{comment})|(?P<result>[\w ]+\**) ?\(\*(?P<name>\w+)\)(?P<takes>\([^;]*?\));(?:[ \t]*(?P<behind>{comment}))?"
+    function = rf"(?P<above>{comment})|(?P<result>[\w ]+\**) ?\(\*(?P<name>\w+)\)(?P<takes>\([^;]*?\));(?:[ \t]*(?P<behind>{comment}))?"
     out, said = [], ""
-    for match in re.finditer(slot, body, re.S):
+    for match in re.finditer(function, body, re.S):
         if match["above"]:
             said = plain(match["above"])
             continue

@@ -105,7 +105,7 @@ class [[nodiscard]] Status {
     ErrorKind kind;
     std::string message, where, refusal, instance;
     bool process_lost = false;
-    size_t reason_size, cure_begin = 0, cure_size = 0;  // parts of `message`
+    size_t reason_size, cure_begin = 0, cure_size = 0;  // places in `message`
   };
   std::unique_ptr<Rep> rep_;
 };
@@ -113,40 +113,40 @@ class [[nodiscard]] Status {
 inline Status ok_status() { return Status(); }
 
 /// Builds a message from pieces: strings, numbers and characters.
-template <class... Parts>
-std::string str_cat(const Parts&... parts);
+template <class... Pieces>
+std::string str_cat(const Pieces&... pieces);
 
-template <class... Parts>
-Status invalid_model(const Parts&... parts) {
-  return Status(StatusCode::kInvalidArgument, str_cat(parts...), ErrorKind::kInvalidModel);
+template <class... Pieces>
+Status invalid_model(const Pieces&... pieces) {
+  return Status(StatusCode::kInvalidArgument, str_cat(pieces...), ErrorKind::kInvalidModel);
 }
-template <class... Parts>
-Status invalid_input(const Parts&... parts) {
-  return Status(StatusCode::kInvalidArgument, str_cat(parts...), ErrorKind::kInvalidInput);
+template <class... Pieces>
+Status invalid_input(const Pieces&... pieces) {
+  return Status(StatusCode::kInvalidArgument, str_cat(pieces...), ErrorKind::kInvalidInput);
 }
-template <class... Parts>
-Status config_error(const Parts&... parts) {
-  return Status(StatusCode::kInvalidArgument, str_cat(parts...), ErrorKind::kConfig);
+template <class... Pieces>
+Status config_error(const Pieces&... pieces) {
+  return Status(StatusCode::kInvalidArgument, str_cat(pieces...), ErrorKind::kConfig);
 }
-template <class... Parts>
-Status unsupported(const Parts&... parts) {
-  return Status(StatusCode::kUnimplemented, str_cat(parts...), ErrorKind::kUnsupported);
+template <class... Pieces>
+Status unsupported(const Pieces&... pieces) {
+  return Status(StatusCode::kUnimplemented, str_cat(pieces...), ErrorKind::kUnsupported);
 }
-template <class... Parts>
-Status limit_exceeded(const Parts&... parts) {
-  return Status(StatusCode::kResourceExhausted, str_cat(parts...), ErrorKind::kLimitExceeded);
+template <class... Pieces>
+Status limit_exceeded(const Pieces&... pieces) {
+  return Status(StatusCode::kResourceExhausted, str_cat(pieces...), ErrorKind::kLimitExceeded);
 }
-template <class... Parts>
-Status out_of_memory(const Parts&... parts) {
-  return Status(StatusCode::kResourceExhausted, str_cat(parts...), ErrorKind::kOutOfMemory);
+template <class... Pieces>
+Status out_of_memory(const Pieces&... pieces) {
+  return Status(StatusCode::kResourceExhausted, str_cat(pieces...), ErrorKind::kOutOfMemory);
 }
-template <class... Parts>
-Status not_found(const Parts&... parts) {
-  return Status(StatusCode::kNotFound, str_cat(parts...));
+template <class... Pieces>
+Status not_found(const Pieces&... pieces) {
+  return Status(StatusCode::kNotFound, str_cat(pieces...));
 }
-template <class... Parts>
-Status internal_error(const Parts&... parts) {
-  return Status(StatusCode::kInternal, str_cat(parts...), ErrorKind::kInternal);
+template <class... Pieces>
+Status internal_error(const Pieces&... pieces) {
+  return Status(StatusCode::kInternal, str_cat(pieces...), ErrorKind::kInternal);
 }
 
 namespace detail {
@@ -156,27 +156,27 @@ void append(std::string& out, long long value);
 void append(std::string& out, unsigned long long value);
 void append(std::string& out, double value);
 template <class T>
-void append_any(std::string& out, const T& part) {
+void append_any(std::string& out, const T& piece) {
   if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-    append(out, std::string_view(part));
+    append(out, std::string_view(piece));
   } else if constexpr (std::is_same_v<T, char>) {
-    append(out, part);
+    append(out, piece);
   } else if constexpr (std::is_floating_point_v<T>) {
-    append(out, static_cast<double>(part));
+    append(out, static_cast<double>(piece));
   } else if constexpr (std::is_enum_v<T>) {
-    append(out, static_cast<long long>(part));
+    append(out, static_cast<long long>(piece));
   } else if constexpr (std::is_signed_v<T>) {
-    append(out, static_cast<long long>(part));
+    append(out, static_cast<long long>(piece));
   } else {
-    append(out, static_cast<unsigned long long>(part));
+    append(out, static_cast<unsigned long long>(piece));
   }
 }
 }  // namespace detail
 
-template <class... Parts>
-std::string str_cat(const Parts&... parts) {
+template <class... Pieces>
+std::string str_cat(const Pieces&... pieces) {
   std::string out;
-  (detail::append_any(out, parts), ...);
+  (detail::append_any(out, pieces), ...);
   return out;
 }
 

@@ -133,7 +133,7 @@ NodeId Graph::add_node(Node node) {
 
   const Node& added = *nodes_.back();
   auto input_count = static_cast<uint32_t>(added.inputs.size());
-  links_.back().input_slots.assign(input_count, kNone);
+  links_.back().input_use_index.assign(input_count, kNone);
   for (uint32_t i = 0; i < input_count; ++i) {
     if (added.inputs[i] != kNone) add_use(added.inputs[i], {id, i});
   }

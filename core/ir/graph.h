@@ -219,14 +219,14 @@ class Graph {
   using NameMap = std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>>;
   // The positions of a node in the use lists of its inputs, so that removing a use takes constant time.
   struct NodeLinks {
-    std::vector<uint32_t> input_slots;     // parallel to Node::inputs
-    std::vector<ValueId> captured;         // by nested graphs; sorted, each value once
-    std::vector<uint32_t> captured_slots;  // parallel to `captured`
+    std::vector<uint32_t> input_use_index;     // parallel to Node::inputs
+    std::vector<ValueId> captured;             // by nested graphs; sorted, each value once
+    std::vector<uint32_t> captured_use_index;  // parallel to `captured`
   };
 
   void add_use(ValueId value, Use use);
-  void drop_use(ValueId value, uint32_t slot);
-  uint32_t& slot_of(ValueId value, const Use& use);
+  void drop_use(ValueId value, uint32_t use_index);
+  uint32_t& use_index_of(ValueId value, const Use& use);
   void add_capture_use(NodeId node, ValueId value);
   void drop_capture_use(NodeId node, ValueId value);
   void redirect_captures(NodeId node, ValueId from, ValueId to);

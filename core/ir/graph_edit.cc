@@ -7,24 +7,24 @@
 
 namespace tenon::ir {
 
-uint32_t& Graph::slot_of(ValueId value, const Use& use) {
+uint32_t& Graph::use_index_of(ValueId value, const Use& use) {
   NodeLinks& links = links_[use.node];
-  if (use.input != kNone) return links.input_slots[use.input];
+  if (use.input != kNone) return links.input_use_index[use.input];
   auto at = std::lower_bound(links.captured.begin(), links.captured.end(), value) - links.captured.begin();
-  return links.captured_slots[static_cast<size_t>(at)];
+  return links.captured_use_index[static_cast<size_t>(at)];
 }
 
 void Graph::add_use(ValueId value, Use use) {
   std::vector<Use>& uses = values_[value]->uses;
-  slot_of(value, use) = static_cast<uint32_t>(uses.size());
+  use_index_of(value, use) = static_cast<uint32_t>(uses.size());
   uses.push_back(use);
 }
 
-void Graph::drop_use(ValueId value, uint32_t slot) {
+void Graph::drop_use(ValueId value, uint32_t use_index) {
   std::vector<Use>& uses = values_[value]->uses;
-  if (slot + 1 != uses.size()) {
-    uses[slot] = uses.back();
-    slot_of(value, uses[slot]) = slot;
+  if (use_index + 1 != uses.size()) {
+    uses[use_index] = uses.back();
+    use_index_of(value, uses[use_index]) = use_index;
   }
   uses.pop_back();
 }
@@ -33,16 +33,16 @@ void Graph::add_capture_use(NodeId node, ValueId value) {
   NodeLinks& links = links_[node];
   auto place = std::lower_bound(links.captured.begin(), links.captured.end(), value);
   if (place != links.captured.end() && *place == value) return;
-  links.captured_slots.insert(links.captured_slots.begin() + (place - links.captured.begin()), kNone);
+  links.captured_use_index.insert(links.captured_use_index.begin() + (place - links.captured.begin()), kNone);
   links.captured.insert(place, value);
   add_use(value, {node, kNone});
 }
 
 void Graph::drop_capture_use(NodeId node, ValueId value) {
-  drop_use(value, slot_of(value, {node, kNone}));
+  drop_use(value, use_index_of(value, {node, kNone}));
   NodeLinks& links = links_[node];
   auto place = std::lower_bound(links.captured.begin(), links.captured.end(), value);
-  links.captured_slots.erase(links.captured_slots.begin() + (place - links.captured.begin()));
+  links.captured_use_index.erase(links.captured_use_index.begin() + (place - links.captured.begin()));
   links.captured.erase(place);
 }
 
@@ -58,9 +58,9 @@ void Graph::refresh_captures(NodeId node) {
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
 
-  for (size_t i = 0; i < links.captured.size(); ++i) drop_use(links.captured[i], links.captured_slots[i]);
+  for (size_t i = 0; i < links.captured.size(); ++i) drop_use(links.captured[i], links.captured_use_index[i]);
   links.captured = std::move(wanted);
-  links.captured_slots.assign(links.captured.size(), kNone);
+  links.captured_use_index.assign(links.captured.size(), kNone);
   for (ValueId value : links.captured) add_use(value, {node, kNone});
 }
 
@@ -103,15 +103,15 @@ void Graph::set_constant(ValueId id, TensorPtr tensor) {
 
 void Graph::set_input(NodeId id, uint32_t index, ValueId value) {
   std::vector<ValueId>& inputs = nodes_[id]->inputs;
-  std::vector<uint32_t>& slots = links_[id].input_slots;
+  std::vector<uint32_t>& use_index = links_[id].input_use_index;
   if (index >= inputs.size()) {
     inputs.resize(index + 1, kNone);
-    slots.resize(index + 1, kNone);
+    use_index.resize(index + 1, kNone);
   }
   if (inputs[index] == value) return;
-  if (inputs[index] != kNone) drop_use(inputs[index], slots[index]);
+  if (inputs[index] != kNone) drop_use(inputs[index], use_index[index]);
   inputs[index] = value;
-  slots[index] = kNone;
+  use_index[index] = kNone;
   if (value != kNone) add_use(value, {id, index});
 }
 
@@ -164,9 +164,9 @@ void Graph::remove_node(NodeId id) {
   const Node& node = *nodes_[id];
   NodeLinks& links = links_[id];
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] != kNone) drop_use(node.inputs[i], links.input_slots[i]);
+    if (node.inputs[i] != kNone) drop_use(node.inputs[i], links.input_use_index[i]);
   }
-  for (size_t i = 0; i < links.captured.size(); ++i) drop_use(links.captured[i], links.captured_slots[i]);
+  for (size_t i = 0; i < links.captured.size(); ++i) drop_use(links.captured[i], links.captured_use_index[i]);
   for (ValueId output : node.outputs) {
     if (output == kNone) continue;
     values_[output]->producer = kNone;

@@ -100,11 +100,11 @@ class GraphVerifier {
   Status check_node(NodeId id) {
     const Node& node = graph_.node(id);
     const Graph::NodeLinks& links = graph_.links_[id];
-    if (links.input_slots.size() != node.inputs.size())
+    if (links.input_use_index.size() != node.inputs.size())
       return invalid_model("the use lists do not match the inputs");
     for (uint32_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNone) continue;
-      RETURN_IF_ERROR(check_use(node.inputs[i], {id, i}, links.input_slots[i]));
+      RETURN_IF_ERROR(check_use(node.inputs[i], {id, i}, links.input_use_index[i]));
     }
     for (uint32_t i = 0; i < node.outputs.size(); ++i) {
       ValueId output = node.outputs[i];
@@ -115,15 +115,15 @@ class GraphVerifier {
       }
     }
     for (size_t i = 0; i < links.captured.size(); ++i) {
-      RETURN_IF_ERROR(check_use(links.captured[i], {id, kNone}, links.captured_slots[i]));
+      RETURN_IF_ERROR(check_use(links.captured[i], {id, kNone}, links.captured_use_index[i]));
     }
     return check_nested(node, links.captured);
   }
 
-  Status check_use(ValueId id, const Use& use, uint32_t slot) {
+  Status check_use(ValueId id, const Use& use, uint32_t use_index) {
     if (!graph_.has_value(id)) return invalid_model("an input is not a value of the graph");
     const std::vector<Use>& uses = graph_.value(id).uses;
-    if (slot >= uses.size() || !(uses[slot] == use))
+    if (use_index >= uses.size() || !(uses[use_index] == use))
       return invalid_model(label(id), " does not list its use");
     ++use_count_;
     return ok_status();

@@ -70,22 +70,22 @@ Result<Attribute> GraphReader::read_attribute(const pb::AttributeProto& proto) {
   if (!proto.ref_attr_name().empty()) {
     attribute.reference = proto.ref_attr_name();
     attribute.type = static_cast<AttributeType>(proto.type());
-    if (!context_.attributes) {
+    if (!state_.attributes) {
       return invalid_model("the attribute refers to attribute ", quote(attribute.reference),
                            " of a function, but the node is not in a function");
     }
-    if (context_.attributes->find(attribute.reference) == context_.attributes->end()) {
+    if (state_.attributes->find(attribute.reference) == state_.attributes->end()) {
       return invalid_model("the attribute refers to attribute ", quote(attribute.reference),
                            ", which the function does not declare");
     }
     return attribute;
   }
-  ASSIGN_OR_RETURN(attribute.type, type_of(proto, context_.ir_version));
-  const proto::ReadParts parts = {
-      [this](const pb::TensorProto& tensor) { return context_.tensors.read(tensor); },
-      [this](const pb::SparseTensorProto& tensor) { return context_.tensors.read_sparse(tensor); },
-      [this](const pb::GraphProto& graph) { return GraphReader(context_, this).read(graph); }};
-  RETURN_IF_ERROR(proto::read_value(proto, parts, &attribute));
+  ASSIGN_OR_RETURN(attribute.type, type_of(proto, state_.ir_version));
+  const proto::ValueReaders readers = {
+      [this](const pb::TensorProto& tensor) { return state_.tensors.read(tensor); },
+      [this](const pb::SparseTensorProto& tensor) { return state_.tensors.read_sparse(tensor); },
+      [this](const pb::GraphProto& graph) { return GraphReader(state_, this).read(graph); }};
+  RETURN_IF_ERROR(proto::read_value(proto, readers, &attribute));
   return attribute;
 }
 
@@ -108,7 +108,7 @@ Result<ir::TensorPtr> GraphReader::read_constant(const pb::NodeProto& proto) {
   };
   auto attribute = read_attribute(proto.attribute(0));
   if (!attribute.ok()) return in_attribute(std::move(attribute).error());
-  auto value = ir::constant_value(*attribute, context_.limits.fold_bytes);
+  auto value = ir::constant_value(*attribute, state_.limits.fold_bytes);
   if (!value.ok()) return in_attribute(std::move(value).error());
   return value;
 }

@@ -92,26 +92,26 @@ class FunctionChecker {
     enum class Mark : char { kNew, kOpen, kDone };
     std::vector<Mark> marks(calls_.size(), Mark::kNew);
     std::vector<size_t> order;
-    struct Frame {
+    struct Visit {
       size_t function, next_call;
     };
     for (size_t root = 0; root < calls_.size(); ++root) {
       if (marks[root] != Mark::kNew) continue;
-      std::vector<Frame> stack = {{root, 0}};
+      std::vector<Visit> stack = {{root, 0}};
       marks[root] = Mark::kOpen;
       while (!stack.empty()) {
-        Frame& frame = stack.back();
-        if (frame.next_call == calls_[frame.function].size()) {
-          marks[frame.function] = Mark::kDone;
-          order.push_back(frame.function);
+        Visit& visit = stack.back();
+        if (visit.next_call == calls_[visit.function].size()) {
+          marks[visit.function] = Mark::kDone;
+          order.push_back(visit.function);
           stack.pop_back();
           continue;
         }
-        size_t callee = calls_[frame.function][frame.next_call++].function;
+        size_t callee = calls_[visit.function][visit.next_call++].function;
         if (marks[callee] == Mark::kOpen) {
           return invalid_model("function ", label(callee),
                                " calls itself, directly or through other functions (the last is ",
-                               label(frame.function), "); ONNX does not allow recursion");
+                               label(visit.function), "); ONNX does not allow recursion");
         }
         if (marks[callee] == Mark::kNew) {
           marks[callee] = Mark::kOpen;

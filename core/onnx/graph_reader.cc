@@ -109,11 +109,11 @@ Result<ir::Graph> GraphReader::read_function_body(const pb::FunctionProto& proto
 
 Status GraphReader::read_initializers(const pb::GraphProto& proto) {
   for (const auto& tensor : proto.initializer()) {
-    RETURN_IF_ERROR(hold_initializer(tensor.name(), context_.tensors.read(tensor)));
+    RETURN_IF_ERROR(hold_initializer(tensor.name(), state_.tensors.read(tensor)));
   }
   for (const auto& tensor : proto.sparse_initializer()) {
-    auto sparse = context_.tensors.read_sparse(tensor);
-    Result<ir::TensorPtr> dense = sparse.ok() ? to_dense(*sparse, context_.limits.fold_bytes)
+    auto sparse = state_.tensors.read_sparse(tensor);
+    Result<ir::TensorPtr> dense = sparse.ok() ? to_dense(*sparse, state_.limits.fold_bytes)
                                               : Result<ir::TensorPtr>(std::move(sparse).error());
     RETURN_IF_ERROR(hold_initializer(tensor.values().name(), std::move(dense)));
   }
@@ -149,7 +149,7 @@ Status GraphReader::read_input(const pb::ValueInfoProto& proto) {
   if (found != initializer_names_.end()) {
     Initializer& initializer = initializers_[found->second];
     RETURN_IF_ERROR(check_default(type, *initializer.tensor));
-    if (context_.ir_version < kFirstVersionWithDefaults) return ok_status();
+    if (state_.ir_version < kFirstVersionWithDefaults) return ok_status();
     initializer.is_input = true;
     if (!says_enough(type)) type = ir::Type::tensor(initializer.tensor->type(), initializer.tensor->shape());
   }
@@ -261,15 +261,15 @@ Status GraphReader::read_nodes(const NodeList& nodes) {
 /// Published models may lack the import of a domain. A custom domain then gets version 1. A standard domain gets
 /// its newest version, as in other runtimes. Only ai.onnx is refused, because its version would be a guess.
 Status GraphReader::check_domain(const std::string& domain) {
-  if (context_.opset_imports->find(domain) != context_.opset_imports->end()) return ok_status();
+  if (state_.opset_imports->find(domain) != state_.opset_imports->end()) return ok_status();
   const int64_t latest = ops::latest_opset(domain);
   if (latest != 0 && domain.empty()) {
     return invalid_model("the node uses domain ", quote(shown_domain(domain)),
                          ", which opset_import does not list; add the domain and its version there");
   }
-  context_.opset_imports->emplace(domain, latest == 0 ? 1 : latest);
-  if (latest != 0 && context_.limits.notices != nullptr) {
-    context_.limits.notices->push_back(str_cat(
+  state_.opset_imports->emplace(domain, latest == 0 ? 1 : latest);
+  if (latest != 0 && state_.limits.notices != nullptr) {
+    state_.limits.notices->push_back(str_cat(
         "opset_import does not list domain ", quote(shown_domain(domain)),
         ", which nodes use; its newest version, ", latest, ", is assumed. Add the domain to opset_import"));
   }

@@ -12,7 +12,7 @@
 namespace tenon::onnx {
 
 /// State that all graphs of one model share while they are read.
-struct ReadContext {
+struct ReadState {
   TensorReader& tensors;
   const Limits& limits;
   int64_t ir_version = 0;
@@ -25,7 +25,7 @@ struct ReadContext {
 /// captures.
 class GraphReader {
  public:
-  GraphReader(ReadContext& context, GraphReader* outer) : context_(context), outer_(outer) {}
+  GraphReader(ReadState& state, GraphReader* outer) : state_(state), outer_(outer) {}
 
   /// INVALID_MODEL names the node, value or initializer. An initializer that is also an input becomes a default,
   /// before IR version 4 a constant. Constant nodes become constants.
@@ -67,7 +67,7 @@ class GraphReader {
     bool is_input = false;
   };
 
-  ReadContext& context_;
+  ReadState& state_;
   GraphReader* outer_;
   ir::Graph graph_;
   std::vector<Initializer> initializers_;

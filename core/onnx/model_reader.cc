@@ -92,7 +92,7 @@ Result<OpsetImports> read_model_opsets(const pb::ModelProto& proto) {
   return invalid_model("the model has no opset_import; add the opset of its operators, or export it again");
 }
 
-Result<ir::Function> read_function(const pb::FunctionProto& proto, ReadContext context) {
+Result<ir::Function> read_function(const pb::FunctionProto& proto, ReadState state) {
   ir::Function function;
   function.domain = normal_domain(proto.domain());
   function.name = proto.name();
@@ -107,9 +107,9 @@ Result<ir::Function> read_function(const pb::FunctionProto& proto, ReadContext c
   std::set<std::string, std::less<>> attributes(proto.attribute().begin(), proto.attribute().end());
   function.attributes.assign(proto.attribute().begin(), proto.attribute().end());
   for (const auto& entry : proto.attribute_proto()) attributes.insert(entry.name());
-  context.opset_imports = &function.opset_imports;
-  context.attributes = &attributes;
-  GraphReader reader(context, nullptr);
+  state.opset_imports = &function.opset_imports;
+  state.attributes = &attributes;
+  GraphReader reader(state, nullptr);
   for (const auto& entry : proto.attribute_proto()) {
     ASSIGN_OR_RETURN(function.attribute_defaults.emplace_back(), reader.read_attribute(entry));
   }
@@ -117,10 +117,10 @@ Result<ir::Function> read_function(const pb::FunctionProto& proto, ReadContext c
   return function;
 }
 
-Status read_functions(const pb::ModelProto& proto, const ReadContext& context, ir::Model& model) {
+Status read_functions(const pb::ModelProto& proto, const ReadState& state, ir::Model& model) {
   std::set<std::tuple<std::string, std::string, std::string>> seen;
   for (const auto& entry : proto.functions()) {
-    auto function = read_function(entry, context);
+    auto function = read_function(entry, state);
     std::string place = "function " + quote(entry.domain() + "." + entry.name());
     if (!function.ok()) return std::move(function).error().with_context(place);
     if (!seen.emplace(function->domain, function->name, function->overload).second) {
@@ -147,11 +147,11 @@ Result<ir::Model> read_model(const pb::ModelProto& proto, TensorReader& tensors,
   model.model_version = proto.model_version();
   for (const auto& entry : proto.metadata_props()) model.metadata[entry.key()] = entry.value();
 
-  ReadContext context{tensors, limits};
-  context.ir_version = model.ir_version;
-  context.opset_imports = &model.opset_imports;
-  RETURN_IF_ERROR(read_functions(proto, context, model));
-  ASSIGN_OR_RETURN(model.graph, GraphReader(context, nullptr).read(proto.graph()));
+  ReadState state{tensors, limits};
+  state.ir_version = model.ir_version;
+  state.opset_imports = &model.opset_imports;
+  RETURN_IF_ERROR(read_functions(proto, state, model));
+  ASSIGN_OR_RETURN(model.graph, GraphReader(state, nullptr).read(proto.graph()));
   return model;
 }
 

@@ -3,8 +3,8 @@
 
 #include "core/base/quote.h"
 #include "core/ir/constant.h"
-#include "core/ops/context.h"
 #include "core/ops/failure.h"
+#include "core/ops/onnx_inference.h"
 #include "core/proto/attribute.h"
 #include "core/proto/tensor.h"
 #include "core/proto/type.h"

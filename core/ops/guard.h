@@ -1,7 +1,7 @@
 // Checks assumptions of ONNX's inference functions that a hostile model may break. Internal to core/ops.
 #pragma once
 
-#include "core/ops/context.h"
+#include "core/ops/onnx_inference.h"
 
 namespace tenon::ops {
 

@@ -1,7 +1,7 @@
 // Checks and merges value types. Internal to core/ops.
 #pragma once
 
-#include "core/ops/context.h"
+#include "core/ops/onnx_inference.h"
 
 namespace tenon::ops {
 

@@ -63,7 +63,7 @@ class Honourer {
 
   Aliases run() {
     for (uint32_t s = 0; s < request_.steps.size(); ++s) {
-      const Step& step = request_.steps[s];
+      const StepMemory& step = request_.steps[s];
       count_reads(s);
       for (uint32_t o = 0; o < step.outputs.size(); ++o) {
         if (step.outputs[o] != kNone && o < step.aliases.size())
@@ -90,7 +90,7 @@ class Honourer {
   }
 
   void consider(uint32_t s, ValueIndex output, const Alias& alias) {
-    const Step& step = request_.steps[s];
+    const StepMemory& step = request_.steps[s];
     if (alias.kind == AliasKind::kNone || alias.input >= step.inputs.size()) return;
     const ValueIndex input = step.inputs[alias.input];
     if (input == kNone || request_.values[output].home != Home::kSlab) return;

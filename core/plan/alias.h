@@ -7,7 +7,7 @@
 
 namespace tenon::plan {
 
-/// The life of a root: of a value and everything that shares its bytes. Step numbers start at 0.
+/// The life of a root: of a value and everything that shares its bytes. StepMemory numbers start at 0.
 struct Life {
   uint32_t begin = kNone;   // first step that writes it; 0: there from the start; kNone: not used
   uint32_t end = 0;         // last step that touches it

@@ -27,7 +27,7 @@ Status check(const Request& request) {
     if (value.home != Home::kSlab) continue;
     RETURN_IF_ERROR(check_limits(request, value.domain, value.bytes, str_cat("value '", value.name, "'")));
   }
-  for (const Step& step : request.steps) {
+  for (const StepMemory& step : request.steps) {
     for (ValueIndex v : step.inputs) RETURN_IF_ERROR(check_value(request, v));
     for (ValueIndex v : step.outputs) RETURN_IF_ERROR(check_value(request, v));
     if (step.workspace.bytes == 0) continue;
@@ -47,7 +47,7 @@ std::vector<Block> make_blocks(const Request& request, const Aliases& aliases) {
     blocks[v] = {value.domain, placed ? value.bytes : 0, aliases.lives[v]};
   }
   for (uint32_t s = 0; s < request.steps.size(); ++s) {
-    const Step& step = request.steps[s];
+    const StepMemory& step = request.steps[s];
     Life life;
     life.begin = life.end = s;
     life.free_after = step.finished_at == kNone ? s : step.finished_at;

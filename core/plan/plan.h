@@ -43,7 +43,7 @@ enum class AliasKind : uint32_t {
   kView = TENON_ALIAS_VIEW,
 };
 
-/// The alias that a step allows for one of its outputs. `input` is an index into Step::inputs.
+/// The alias that a step allows for one of its outputs. `input` is an index into StepMemory::inputs.
 struct Alias {
   AliasKind kind = AliasKind::kNone;
   uint32_t input = 0;
@@ -55,9 +55,10 @@ struct Workspace {
   DomainIndex domain = 0;
 };
 
-/// Steps run in order. Steps with the same nonzero `stream` may return before their work is done; the stream does
-/// that work in order. `finished_at` is then the step at whose start the work is known to be done.
-struct Step {
+/// What one step does with memory. Steps run in order. Steps with the same nonzero `stream` may return before their
+/// work is done; the stream does that work in order. `finished_at` is then the step at whose start the work is known
+/// to be done.
+struct StepMemory {
   std::vector<ValueIndex> inputs;   // kNone where missing
   std::vector<ValueIndex> outputs;  // kNone where not used
   std::vector<Alias> aliases;       // one per output, or empty
@@ -73,7 +74,7 @@ struct Domain {
 
 struct Request {
   std::vector<Value> values;
-  std::vector<Step> steps;
+  std::vector<StepMemory> steps;
   std::vector<Domain> domains;
 };
 

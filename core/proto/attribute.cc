@@ -23,17 +23,17 @@ Status read_all(bool has_one, const typename List::value_type& one, const List& 
 
 }  // namespace
 
-Status read_value(const pb::AttributeProto& proto, const ReadParts& parts, ir::Attribute* out) {
+Status read_value(const pb::AttributeProto& proto, const ValueReaders& readers, ir::Attribute* out) {
   out->f = proto.f();
   out->i = proto.i();
   out->s = proto.s();
   out->floats.assign(proto.floats().begin(), proto.floats().end());
   out->ints.assign(proto.ints().begin(), proto.ints().end());
   out->strings.assign(proto.strings().begin(), proto.strings().end());
-  RETURN_IF_ERROR(read_all(proto.has_t(), proto.t(), proto.tensors(), parts.tensor, &out->tensors));
+  RETURN_IF_ERROR(read_all(proto.has_t(), proto.t(), proto.tensors(), readers.tensor, &out->tensors));
   RETURN_IF_ERROR(read_all(proto.has_sparse_tensor(), proto.sparse_tensor(), proto.sparse_tensors(),
-                           parts.sparse_tensor, &out->sparse_tensors));
-  RETURN_IF_ERROR(read_all(proto.has_g(), proto.g(), proto.graphs(), parts.graph, &out->graphs));
+                           readers.sparse_tensor, &out->sparse_tensors));
+  RETURN_IF_ERROR(read_all(proto.has_g(), proto.g(), proto.graphs(), readers.graph, &out->graphs));
   return read_all(proto.has_tp(), proto.tp(), proto.type_protos(), read_type, &out->types);
 }
 

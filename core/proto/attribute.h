@@ -9,14 +9,14 @@
 
 namespace tenon::proto {
 
-/// Readers for the parts of an attribute that depend on where it comes from.
-struct ReadParts {
+/// Readers of those values of an attribute that depend on where it comes from.
+struct ValueReaders {
   std::function<Result<ir::TensorPtr>(const pb::TensorProto&)> tensor;
   std::function<Result<ir::SparseTensor>(const pb::SparseTensorProto&)> sparse_tensor;
   std::function<Result<ir::Graph>(const pb::GraphProto&)> graph;
 };
 /// Reads all value fields. The caller reads name and type.
-Status read_value(const pb::AttributeProto& proto, const ReadParts& parts, ir::Attribute* out);
+Status read_value(const pb::AttributeProto& proto, const ValueReaders& readers, ir::Attribute* out);
 
 /// Writes a nested graph.
 using WriteGraph = std::function<void(const ir::Graph& graph, pb::GraphProto* out)>;

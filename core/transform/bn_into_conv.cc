@@ -76,7 +76,7 @@ ir::TensorPtr scaled_bias(const ir::TensorPtr& bias, const Affine& affine, ir::E
 
 }  // namespace
 
-Result<bool> fuse_bn_into_conv(Context&, ir::Graph& graph, ir::NodeId id) {
+Result<bool> fuse_bn_into_conv(Surroundings&, ir::Graph& graph, ir::NodeId id) {
   const ir::Node& bn = graph.node(id);
   if (!bn.is("BatchNormalization") || !is_inference(bn) || !only_first_output_used(graph, bn)) return false;
   ir::NodeId conv_id = producer_of(graph, bn, 0, "Conv");

@@ -77,7 +77,7 @@ ElementType target_of(const ir::Node& cast) { return static_cast<ElementType>(ca
 
 }  // namespace
 
-Result<bool> remove_cast(Context&, ir::Graph& graph, ir::NodeId id) {
+Result<bool> remove_cast(Surroundings&, ir::Graph& graph, ir::NodeId id) {
   const ir::Node& outer = graph.node(id);
   if (!outer.is("Cast") || outer.since_version < 6) return false;
   const ir::NodeId inner_id = producer_of(graph, outer, 0, "Cast");

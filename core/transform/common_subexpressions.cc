@@ -117,7 +117,7 @@ bool can_replace(const ir::Graph& graph, const ir::Node& second, const ir::Node&
 
 }  // namespace
 
-Result<size_t> merge_common_subexpressions(Context&, ir::Graph& graph) {
+Result<size_t> merge_common_subexpressions(Surroundings&, ir::Graph& graph) {
   size_t merged = merge_constants(graph);
   std::unordered_multimap<size_t, ir::NodeId> seen;
   ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph.topological_order());

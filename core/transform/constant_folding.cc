@@ -42,9 +42,9 @@ int64_t bytes_of(const ir::Type& type) {
 
 class Folder {
  public:
-  Folder(Context& context, ir::Graph& graph)
-      : options_(context.options), graph_(graph), budget_(*options_.folded) {
-    if (budget_.weights < 0) budget_.weights = constant_bytes(context.whole);
+  Folder(Surroundings& around, ir::Graph& graph)
+      : options_(around.options), graph_(graph), budget_(*options_.folded) {
+    if (budget_.weights < 0) budget_.weights = constant_bytes(around.whole);
   }
 
   Result<size_t> run() {
@@ -258,6 +258,6 @@ class Folder {
 
 }  // namespace
 
-Result<size_t> fold_constants(Context& context, ir::Graph& graph) { return Folder(context, graph).run(); }
+Result<size_t> fold_constants(Surroundings& around, ir::Graph& graph) { return Folder(around, graph).run(); }
 
 }  // namespace tenon::transform

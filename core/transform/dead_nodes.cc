@@ -4,7 +4,7 @@
 
 namespace tenon::transform {
 
-Result<size_t> remove_dead_nodes(Context&, ir::Graph& graph) {
+Result<size_t> remove_dead_nodes(Surroundings&, ir::Graph& graph) {
   size_t removed = 0;
   for (ir::NodeId id = graph.node_limit(); id-- > 0;) {
     if (graph.has_node(id)) removed += remove_if_unused(graph, id);

@@ -115,7 +115,7 @@ const std::unordered_map<std::string_view, bool (*)(const Site&)>& rules() {
 
 }  // namespace
 
-Result<bool> remove_identity(Context&, ir::Graph& graph, ir::NodeId id) {
+Result<bool> remove_identity(Surroundings&, ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   if (!node.domain.empty() || !has_input(node, 0) || node.outputs.empty() || node.outputs[0] == ir::kNone)
     return false;

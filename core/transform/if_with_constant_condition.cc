@@ -88,7 +88,7 @@ class BranchInliner {
 
 }  // namespace
 
-Result<bool> inline_constant_if(Context&, ir::Graph& graph, ir::NodeId id) {
+Result<bool> inline_constant_if(Surroundings&, ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   if (!node.is("If")) return false;
   const std::optional<bool> condition = truth_of(constant_input(graph, node, 0));

@@ -56,7 +56,7 @@ void set_attribute(ir::Node& node, ir::Attribute attribute) {
 
 }  // namespace
 
-Result<bool> fuse_pad_into_conv(Context&, ir::Graph& graph, ir::NodeId id) {
+Result<bool> fuse_pad_into_conv(Surroundings&, ir::Graph& graph, ir::NodeId id) {
   const ir::Node& conv = graph.node(id);
   if (!conv.is("Conv")) return false;
   const ir::NodeId pad_id = producer_of(graph, conv, 0, "Pad");

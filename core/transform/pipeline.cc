@@ -10,7 +10,7 @@ namespace {
 constexpr int kMaxRounds = 4;  // published models need two at most
 constexpr int kMaxSweeps = 8;  // of one rule over one graph
 
-Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule& rule) {
+Result<size_t> apply_rule(Surroundings& around, ir::Graph& graph, const RewriteRule& rule) {
   size_t total = 0;
   for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
     size_t changes = 0;
@@ -19,7 +19,7 @@ Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule&
       if (!graph.has_node(id)) continue;
       if (Status stop = check_stop("the graph was transformed"); !stop.ok())
         return std::move(stop).with_context(graph.node(id).label());
-      const Result<bool> changed = rule(context, graph, id);
+      const Result<bool> changed = rule(around, graph, id);
       if (!changed.ok()) return changed.status();
       changes += *changed ? 1 : 0;
     }
@@ -30,14 +30,14 @@ Result<size_t> apply_rule(Context& context, ir::Graph& graph, const RewriteRule&
 }
 
 /// Nested graphs first, so that the outer graph no longer has the captures that they drop.
-Result<size_t> apply(Context& context, ir::Graph& graph, const Transform& transform) {
+Result<size_t> apply(Surroundings& around, ir::Graph& graph, const Transform& transform) {
   size_t total = 0;
   for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
     if (!graph.has_node(id) || !graph.node(id).has_subgraph()) continue;
     size_t changes = 0;
     for (ir::Attribute& attribute : graph.mutable_node(id).attributes) {
       for (ir::GraphBox& body : attribute.graphs) {
-        ASSIGN_OR_RETURN(const size_t inside, apply(context, *body, transform));
+        ASSIGN_OR_RETURN(const size_t inside, apply(around, *body, transform));
         changes += inside;
         if (inside != 0) body->remove_unused_captures();
       }
@@ -46,7 +46,7 @@ Result<size_t> apply(Context& context, ir::Graph& graph, const Transform& transf
     total += changes;
   }
   Result<size_t> here =
-      transform.rule ? apply_rule(context, graph, transform.rule) : transform.pass(context, graph);
+      transform.rule ? apply_rule(around, graph, transform.rule) : transform.pass(around, graph);
   if (!here.ok()) return here;
   return total + *here;
 }
@@ -95,8 +95,8 @@ class Pipeline {
   Result<size_t> run_one(const Transform& transform) {
     if (transform.needs_types) refresh_types();
     RETURN_IF_ERROR(check_stop("the graph was transformed").with_context(transform.name));
-    Context context{graph_, model_, options_};
-    Result<size_t> changes = apply(context, graph_, transform);
+    Surroundings around{graph_, model_, options_};
+    Result<size_t> changes = apply(around, graph_, transform);
     if (!changes.ok())
       return std::move(changes).error().with_context(str_cat("transform ", quote(transform.name)));
     if (*changes == 0) return changes;

@@ -88,8 +88,8 @@ class ShapeFolder {
 
 }  // namespace
 
-Result<size_t> fold_shapes(Context& context, ir::Graph& graph) {
-  const Result<ops::Inference> known = ops::infer_values(graph, context.model.functions, {});
+Result<size_t> fold_shapes(Surroundings& around, ir::Graph& graph) {
+  const Result<ops::Inference> known = ops::infer_values(graph, around.model.functions, {});
   // Ignore a contradiction in an accepted model: the provider reports the error when the node runs.
   return known.ok() ? ShapeFolder(graph, *known).run() : 0;
 }

@@ -25,8 +25,8 @@ using Evaluator = std::function<Result<std::vector<ir::TensorPtr>>(const ir::Gra
 
 struct Options;
 
-/// The surroundings of a transform.
-struct Context {
+/// What a transform may read besides the graph that it changes.
+struct Surroundings {
   const ir::Graph& whole;  // the graph that the pipeline runs on
   const ir::ModelInfo& model;
   const Options& options;
@@ -34,9 +34,9 @@ struct Context {
 
 /// Local: tries to rewrite at one node and returns whether it did. The node may be gone after that. Applied until
 /// nothing changes, up to a limit.
-using RewriteRule = std::function<Result<bool>(Context& context, ir::Graph& graph, ir::NodeId node)>;
+using RewriteRule = std::function<Result<bool>(Surroundings& around, ir::Graph& graph, ir::NodeId node)>;
 /// Whole graph; returns the number of changes. Called for every nested graph as well, inner ones first.
-using GraphPass = std::function<Result<size_t>(Context& context, ir::Graph& graph)>;
+using GraphPass = std::function<Result<size_t>(Surroundings& around, ir::Graph& graph)>;
 
 /// One transform by name; exactly one of the two functions is set.
 struct Transform {

@@ -142,7 +142,7 @@ bool cancel_across(ir::Graph& graph, ir::NodeId last) {
 
 }  // namespace
 
-Result<bool> sink_transpose(Context&, ir::Graph& graph, ir::NodeId id) {
+Result<bool> sink_transpose(Surroundings&, ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   if (!node.is("Transpose") || !has_input(node, 0) || node.outputs[0] == ir::kNone) return false;
   const ir::NodeId before = producer_of(graph, node, 0, "Transpose");

@@ -10,7 +10,8 @@ Bench::Bench(const Target& target, Open open, const tenon_host_api* host)
   const tenon_status status = negotiate(module, &io);
   if (status != TENON_OK)
     throw NotApplicable("the library refuses this host: " + field(io.reason, sizeof io.reason, "the reason"));
-  if (io.api == nullptr || !missing_slots(*io.api).empty()) throw NotApplicable("the table is not complete");
+  if (io.api == nullptr || !missing_functions(*io.api).empty())
+    throw NotApplicable("the table is not complete");
   subject = make_subject();
   try {
     if (open >= Open::kProvider) subject->create_provider();
@@ -58,7 +59,7 @@ Claimed first_claimed(const std::vector<Claimed>& all, const char* what,
 void each_claimed(const Target& target, const std::function<void(const Subject&, const Claimed&)>& body) {
   const Bench bench(target);
   for (const Claimed& claimed : claimed_probes(target, *bench.subject)) {
-    stage("the probe " + claimed.probe.name);
+    report_activity("the probe " + claimed.probe.name);
     try {
       body(*bench.subject, claimed);
     } catch (const CallFailed& failed) {

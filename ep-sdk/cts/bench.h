@@ -47,7 +47,7 @@ std::vector<Claimed> claimed_probes(const Target& target, const Subject& subject
 Claimed first_claimed(const std::vector<Claimed>& all, const char* what,
                       const std::function<bool(const Claimed&)>& fits);
 
-/// Calls `body` with each claimed probe. Throws Failed when a slot fails there.
+/// Calls `body` with each claimed probe. Throws Failed when a function fails there.
 void each_claimed(const Target& target, const std::function<void(const Subject&, const Claimed&)>& body);
 bool has_sequence_or_string(const Claimed& claimed);
 /// Whether all inputs and outputs are numeric tensors and the host allocates the outputs.

@@ -58,17 +58,18 @@ TENON_CHECK("R6", "using the provider does not change the table") {
 TENON_CHECK("R7.null_slots", "a host without logging, shared objects, a cache and lent threads is enough") {
   const Bench bench(target, Bench::Open::kInstance, &poor_host_table());
   for (const Claimed& claimed : claimed_probes(target, *bench.subject)) {
-    if (host_state().stage != nullptr) host_state().stage("the probe " + claimed.probe.name);
+    if (host_state().report_activity != nullptr)
+      host_state().report_activity("the probe " + claimed.probe.name);
     try {
       run_claim(*bench.subject, claimed);
     } catch (const CallFailed& failed) {
-      throw Failed("with optional host slots NULL, " + claimed.probe.name + ": " + failed.what(),
-                   "test each optional host slot for NULL before the call, and work without it");
+      throw Failed("with optional host functions NULL, " + claimed.probe.name + ": " + failed.what(),
+                   "test each optional host function for NULL before the call, and work without it");
     }
   }
 }
 
-TENON_CHECK("R8", "no exception, signal or exit leaves a slot, not even when a call fails") {
+TENON_CHECK("R8", "no exception, signal or exit leaves a function, not even when a call fails") {
   const Bench bench(target, Bench::Open::kNothing);
   std::unique_ptr<Subject> subject = bench.make_subject();
   try {
@@ -76,7 +77,7 @@ TENON_CHECK("R8", "no exception, signal or exit leaves a slot, not even when a c
     make_errors(*subject);
     for (const Claimed& claimed : claimed_probes(target, *subject)) run_claim(*subject, claimed);
   } catch (const CallFailed&) {
-    // A slot may answer with any status.
+    // A function may answer with any status.
   } catch (const NotApplicable&) {
   }
   subject->destroy_instance();
@@ -91,9 +92,9 @@ TENON_CHECK("R9",
   std::map<std::string, std::string> before;
   std::string found;
   host_state().before_call = [&](const char*) { before = process_state(); };
-  host_state().after_call = [&](const char* slot) {
+  host_state().after_call = [&](const char* function) {
     const std::string text = difference(before, process_state());
-    if (found.empty() && !text.empty()) found = std::string(slot) + " changes the " + text;
+    if (found.empty() && !text.empty()) found = std::string(function) + " changes the " + text;
   };
   const auto at_first = process_state();
   {
@@ -113,7 +114,7 @@ TENON_CHECK("R10", "the caller's error is left alone on success and filled on fa
   for (const Claimed& claimed : claimed_probes(target, *bench.subject)) run_claim(*bench.subject, claimed);
   // The caller may pass no error.
   tenon_device* device = nullptr;
-  stage("device_open with no error struct");
+  report_activity("device_open with no error struct");
   const char* nobody = "no-such-device";
   bench.api().device_open(bench.subject->provider, {nobody, 14}, &device, nullptr);
   require_no_violation(10);
@@ -169,7 +170,7 @@ TENON_CHECK("R12", "reserved words are zero, numbers without meaning are not sup
   require_no_violation(12);
 }
 
-TENON_CHECK("R13", "slots that any thread may call work on other threads, at the same time") {
+TENON_CHECK("R13", "functions that any thread may call work on other threads, at the same time") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
   const std::vector<Claimed> all = claimed_probes(target, subject);

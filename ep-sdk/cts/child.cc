@@ -102,7 +102,7 @@ std::optional<std::string> Child::receive(double limit_seconds) {
       const std::string line = buffer_.substr(0, end);
       buffer_.erase(0, end + 1);
       if (line.rfind('@', 0) != 0) return line;
-      stage_ = line.substr(1);
+      activity_ = line.substr(1);
     }
     if (at_end_) return std::nullopt;
     const int left = static_cast<int>((limit_seconds - seconds_since(begin)) * 1000);
@@ -153,7 +153,7 @@ std::string Child::last_words() const {
 
 void say(const std::string& line) { write_line(line); }
 
-void stage(const std::string& what) { write_line("@" + what); }
+void report_activity(const std::string& what) { write_line("@" + what); }
 
 void answer(const Result& result) {
   const Json json = {{"status", result.status},
@@ -185,8 +185,8 @@ Result run_child(const std::vector<std::string>& arguments, double limit_seconds
   if (line && (result.status == "failed" || (in_time && child.ended_well()))) return result;
   result.status = "failed";
   result.crash = in_time ? child.obituary() : "no answer within " + std::to_string(limit_seconds) + " s";
-  result.cause =
-      result.crash + (line ? ", after the check, while the process was ending" : " in " + child.last_stage());
+  result.cause = result.crash +
+                 (line ? ", after the check, while the process was ending" : " in " + child.last_activity());
   if (const std::string words = child.last_words(); !words.empty()) result.cause += "; it printed: " + words;
   return result;
 }

@@ -28,12 +28,12 @@ class Child {
 
   /// Writes a line to its standard input; false when the process has ended.
   bool send(const std::string& line);
-  /// Its next answer. Also remembers the stages that it reports. Empty when it has ended or time is up.
+  /// Its next answer. Also remembers the activities that it reports. Empty when it has ended or time is up.
   std::optional<std::string> receive(double limit_seconds);
   /// Waits for its end. When time is up, kills it and returns false.
   bool finish(double limit_seconds);
 
-  const std::string& last_stage() const { return stage_; }
+  const std::string& last_activity() const { return activity_; }
   bool ended_well() const;
   /// How the process ended.
   std::string obituary() const;
@@ -44,7 +44,7 @@ class Child {
   pid_t pid_ = -1;
   int read_fd_ = -1, write_fd_ = -1, printed_fd_ = -1, status_ = 0;
   bool at_end_ = false;
-  std::string buffer_, stage_ = "the first call";
+  std::string buffer_, activity_ = "the first call";
 };
 
 /// Runs this executable with `arguments` and reads its answer. A crash or time-out is a failed result.
@@ -57,6 +57,6 @@ void answer(const Result& result);
 Result read_answer(const std::string& line);
 
 /// In the child: tells the parent what it does now, for messages about a crash or time-out.
-void stage(const std::string& what);
+void report_activity(const std::string& what);
 
 }  // namespace tenon::cts

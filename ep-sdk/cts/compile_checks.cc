@@ -48,7 +48,7 @@ void on_threads(int count, const std::function<void()>& body) {
 void compile_together(const Subject& subject, const std::vector<Claimed>& all) {
   std::vector<std::unique_ptr<Program>> programs;
   for (size_t i = all.size(); i-- > 0;) {
-    stage("the probe " + all[i].probe.name);
+    report_activity("the probe " + all[i].probe.name);
     programs.push_back(std::make_unique<Program>(subject, all[i].graph, all[i].claim));
     programs.push_back(std::make_unique<Program>(subject, all[i].graph, all[i].claim));
   }
@@ -242,7 +242,7 @@ TENON_CHECK(
       }
     };
     run_some();
-    const bool at_once = subject.device_text.serialize <= TENON_SERIALIZE_BINDING;
+    const bool at_once = subject.device_info.serialize <= TENON_SERIALIZE_BINDING;
     if (at_once) on_threads(4, run_some);
   });
 }

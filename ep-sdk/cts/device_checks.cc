@@ -89,9 +89,9 @@ void check_inner_copy(const Subject& subject, const Domain& domain) {
 
 TENON_CHECK("R15", "each device is named once, and the devices are always the same in the same order") {
   const Bench bench(target, Bench::Open::kProvider);
-  const std::vector<DeviceText> first = bench.subject->enumerate();
+  const std::vector<DeviceInfo> first = bench.subject->enumerate();
   std::set<std::string> ids;
-  for (const DeviceText& device : first) {
+  for (const DeviceInfo& device : first) {
     if (device.stable_id.empty())
       throw Failed("a device has no stable id", "name it by uuid, PCI address or index");
     if (device.name.empty())
@@ -114,7 +114,7 @@ TENON_CHECK("R16", "a device is opened by its stable id alone, any number of tim
   Subject& subject = *bench.subject;
   for (const char* id : {"", "no-such-device", "0x", "\xff\xfe"}) {
     bool known = false;
-    for (const DeviceText& device : subject.enumerate()) known = known || device.stable_id == id;
+    for (const DeviceInfo& device : subject.enumerate()) known = known || device.stable_id == id;
     tenon_device* device = nullptr;
     const CallResult result = try_call("device_open", subject.api.device_open, subject.provider,
                                        tenon_str{id, std::strlen(id)}, &device);
@@ -155,7 +155,7 @@ TENON_CHECK("R17", "each memory domain has its own id, 1 or more, and an alignme
       throw Failed("domain " + std::to_string(domain.id) + " has no name",
                    "give it a name that a person understands");
     if (domain.is_host_visible() && (bench.api().map == nullptr || bench.api().unmap == nullptr))
-      throw Failed(name + " is host-visible, and there is no map slot",
+      throw Failed(name + " is host-visible, and there is no map function",
                    "fill map and unmap, or leave the flag out");
   }
   const std::vector<Domain> again = bench.subject->read_domains();

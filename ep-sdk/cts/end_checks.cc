@@ -59,7 +59,7 @@ TENON_CHECK("lifecycle.once",
     }
     subject.create_instance();
     for (const Claimed& claimed : claimed_probes(target, subject)) {
-      stage("the probe " + claimed.probe.name);
+      report_activity("the probe " + claimed.probe.name);
       run_claim(subject, claimed);
     }
     subject.destroy_instance();

@@ -64,10 +64,10 @@ struct HostState {
   bool scramble = false;
   // Constants lie in read-only pages.
   bool protect_constants = false;
-  // Called around each call of a slot, with the slot's name.
-  std::function<void(const char*slot)> before_call, after_call;
+  // Called around each call of a function, with the function's name.
+  std::function<void(const char*function)> before_call, after_call;
   /// Receives what the check does now; may be NULL.
-  void (*stage)(const std::string& what) = nullptr;
+  void (*report_activity)(const std::string& what) = nullptr;
 
   std::atomic<int64_t> parallel_calls{0}, log_calls{0};
 
@@ -94,9 +94,9 @@ int live_values();
 
 /// Sets the graph functions of the table.
 void add_graph_functions(tenon_host_api* table);
-/// A table with every slot set.
+/// A table with every function set.
 const tenon_host_api& host_table();
-/// A table without the slots that may be NULL (R7).
+/// A table without the functions that may be NULL (R7).
 const tenon_host_api& poor_host_table();
 
 }  // namespace tenon::cts

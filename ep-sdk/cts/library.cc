@@ -11,7 +11,7 @@ namespace tenon::cts {
 Library::Library(const Target& target) {
   const std::string path = target.module_path();
   if (path.empty()) throw NotApplicable("the manifest names no library");
-  stage("the library's initialisers");
+  report_activity("the library's initialisers");
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     const char* text = dlerror();
@@ -42,7 +42,7 @@ tenon_ep_negotiation own_offer(uint32_t flags) {
 }
 
 tenon_status negotiate(const Library& library, tenon_ep_negotiation* io) {
-  stage("tenon_ep_negotiate");
+  report_activity("tenon_ep_negotiate");
   const char* what = "of unknown type";
   try {
     return library.negotiate(io);
@@ -62,7 +62,7 @@ std::string field(const char* text, size_t size, const char* name) {
   return text;
 }
 
-std::string missing_slots(const tenon_ep_api& api) {
+std::string missing_functions(const tenon_ep_api& api) {
   enum Need { REQUIRED, OPTIONAL, DOMAIN, STREAM, BIND };
   const bool domain = api.device_domains != nullptr || api.allocate != nullptr;
   const bool stream = api.stream_create != nullptr, bind = api.bind != nullptr;
@@ -71,10 +71,10 @@ std::string missing_slots(const tenon_ep_api& api) {
            (need == BIND && bind);
   };
   std::string out;
-#define TENON_CTS_SLOT(slot, need, tag) \
-  if (needed(need) && api.slot == nullptr) out += (out.empty() ? "" : ", ") + std::string(#slot);
-  TENON_EP_SLOTS(TENON_CTS_SLOT)
-#undef TENON_CTS_SLOT
+#define TENON_CTS_NEEDS(function, need, tag) \
+  if (needed(need) && api.function == nullptr) out += (out.empty() ? "" : ", ") + std::string(#function);
+  TENON_EP_SLOTS(TENON_CTS_NEEDS)
+#undef TENON_CTS_NEEDS
   return out;
 }
 

@@ -31,7 +31,7 @@ struct Flags {
 int serve_check(const std::string& id, const Target& target) {
   Result result;
   result.status = "passed";
-  host_state().stage = stage;
+  host_state().report_activity = report_activity;
   try {
     const Check* check = find_check(id);
     if (check == nullptr || check->body == nullptr) throw std::runtime_error("there is no check " + id);

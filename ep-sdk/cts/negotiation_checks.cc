@@ -109,7 +109,7 @@ TENON_CHECK("negotiation.sizes",
     tenon_ep_negotiation offer = own_offer();
     offer.struct_size = size;
     std::memcpy(shorter.data(), &offer, shorter.size());
-    stage("tenon_ep_negotiate with a struct of " + std::to_string(size) + " bytes");
+    report_activity("tenon_ep_negotiate with a struct of " + std::to_string(size) + " bytes");
     if (library.negotiate(reinterpret_cast<tenon_ep_negotiation*>(shorter.data())) == TENON_OK)
       throw Failed("a struct of " + std::to_string(size) + " bytes, too short for any answer, is accepted",
                    "refuse with INVALID_ARGUMENT a struct that ends before the fields you must set");
@@ -189,7 +189,7 @@ TENON_CHECK("R4", "a host that does not fit is refused with a status and a reaso
     throw Failed("a refusal comes without a reason", "write into `reason` what the library needs");
 }
 
-TENON_CHECK("R5", "the table has every required slot, whole groups, and the size of its header") {
+TENON_CHECK("R5", "the table has every required function, whole groups, and the size of its header") {
   const Library library(target);
   const tenon_ep_negotiation io = accepted(library);
   if (io.api == nullptr) throw Failed("the library gave no function table", "set `api`");
@@ -197,8 +197,9 @@ TENON_CHECK("R5", "the table has every required slot, whole groups, and the size
     throw Failed("the table has " + std::to_string(io.api->struct_size) + " bytes, that of ABI " +
                      version_text(io.major, io.minor) + " has " + std::to_string(sizeof(tenon_ep_api)),
                  "set struct_size = sizeof(tenon_ep_api)");
-  const std::string missing = missing_slots(*io.api);
-  if (!missing.empty()) throw Failed("required slots are NULL: " + missing, "fill them; see TENON_EP_SLOTS");
+  const std::string missing = missing_functions(*io.api);
+  if (!missing.empty())
+    throw Failed("required functions are NULL: " + missing, "fill them; see TENON_EP_SLOTS");
 }
 
 }  // namespace tenon::cts

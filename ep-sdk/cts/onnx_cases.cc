@@ -26,12 +26,12 @@ std::string join(const std::vector<std::string>& parts) {
   return out;
 }
 
-std::vector<std::string> operators_in(const std::string& stage) {
+std::vector<std::string> operators_in(const std::string& activity) {
   std::vector<std::string> out;
-  if (stage.rfind(kOperatorsStage, 0) != 0) return out;
-  for (size_t begin = kOperatorsStage.size(), end; (end = stage.find(',', begin)) != std::string::npos;
+  if (activity.rfind(kOperatorsActivity, 0) != 0) return out;
+  for (size_t begin = kOperatorsActivity.size(), end; (end = activity.find(',', begin)) != std::string::npos;
        begin = end + 1)
-    out.push_back(stage.substr(begin, end - begin));
+    out.push_back(activity.substr(begin, end - begin));
   return out;
 }
 
@@ -85,7 +85,7 @@ std::vector<Result> run_cases(const std::vector<std::string>& folders,
       result = read_answer(*line);
     } else {
       const bool in_time = worker->finish(0.1);
-      result.operators = operators_in(worker->last_stage());
+      result.operators = operators_in(worker->last_activity());
       result.status = "failed";
       result.crash = in_time ? worker->obituary() : "no answer in time";
       result.cause = result.crash;

@@ -20,8 +20,8 @@ std::vector<Result> run_cases(const std::vector<std::string>& folders,
 /// declined case is counted but is not a failure.
 std::vector<Result> by_operator(const std::vector<Result>& cases);
 
-/// Begins a stage text; the names of the case's operators follow, each with a comma after it.
-inline const std::string kOperatorsStage = "a case of ";
+/// Begins an activity; the names of the case's operators follow, each with a comma after it.
+inline const std::string kOperatorsActivity = "a case of ";
 
 /// In a worker: reads one folder per line and answers one line for each.
 int serve_cases(const Target& target);

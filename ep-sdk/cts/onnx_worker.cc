@@ -234,7 +234,7 @@ Result run_case(const Runtime& runtime, const Target& target, const std::string&
     result.operators = operators_of(runtime, model);
     std::string names;
     for (const std::string& op : result.operators) names += op + ",";
-    stage(kOperatorsStage + names);  // for the parent, in case this process crashes
+    report_activity(kOperatorsActivity + names);  // for the parent, in case this process crashes
     const Session session(runtime, model);
     session.check_placement(target.id());
     for (int n = 0;; ++n) {

@@ -16,7 +16,7 @@ struct Failed : std::runtime_error {
   std::string cure;
 };
 
-/// There is nothing to check: an optional slot is NULL, or no probe of the kit is claimed.
+/// There is nothing to check: an optional function is NULL, or no probe of the kit is claimed.
 struct NotApplicable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -27,7 +27,7 @@ struct Rejected : std::runtime_error {
   uint32_t code;
 };
 
-/// A slot returned a status other than OK.
+/// A function returned a status other than OK.
 struct CallFailed : std::runtime_error {
   CallFailed(tenon_status failure, const std::string& text) : std::runtime_error(text), status(failure) {}
   tenon_status status;

@@ -69,7 +69,7 @@ Claimed with_turned_input(const Claimed& claimed) {
 TENON_CHECK("R46", "a binding uses the addresses that it was given until unbind, and not after it") {
   const Bench bench(target);
   const Subject& subject = *bench.subject;
-  if (subject.api.bind == nullptr) throw NotApplicable("the provider has no bind slot");
+  if (subject.api.bind == nullptr) throw NotApplicable("the provider has no bind function");
   const Claimed claimed = plain_claim(target, subject);
   const std::vector<Tensor> expected = run_claim(subject, claimed);
   const Program program(subject, claimed.graph, claimed.claim);

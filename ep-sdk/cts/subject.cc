@@ -48,8 +48,8 @@ std::string ErrorBox::text() const {
   return (where.empty() ? "" : where + ": ") + part(error_.message, sizeof error_.message);
 }
 
-void ErrorBox::look(tenon_status status, const char* slot) const {
-  const auto bad = [&](const std::string& what) { host_state().violate(10, std::string(slot) + " " + what); };
+void ErrorBox::look(tenon_status status, const char* name) const {
+  const auto bad = [&](const std::string& what) { host_state().violate(10, std::string(name) + " " + what); };
   if (error_.struct_size != sizeof error_) return bad("changes the struct_size of the caller's error");
   if (status == TENON_OK) {
     const ErrorBox fresh;
@@ -69,21 +69,21 @@ void ErrorBox::look(tenon_status status, const char* slot) const {
     bad("fails with flags " + std::to_string(error_.flags) + ", which have no meaning");
 }
 
-void begin_call(const char* slot) {
-  if (host_state().stage != nullptr) host_state().stage(slot);
-  if (host_state().before_call) host_state().before_call(slot);
+void begin_call(const char* name) {
+  if (host_state().report_activity != nullptr) host_state().report_activity(name);
+  if (host_state().before_call) host_state().before_call(name);
 }
 
-void end_call(const char* slot) {
-  if (host_state().after_call) host_state().after_call(slot);
+void end_call(const char* name) {
+  if (host_state().after_call) host_state().after_call(name);
 }
 
-void exception_escaped(const char* slot, const char* what) {
-  throw Failed("R8: an exception came out of " + std::string(slot) + ": " + what,
+void exception_escaped(const char* name, const char* what) {
+  throw Failed("R8: an exception came out of " + std::string(name) + ": " + what,
                "catch everything at the border; ep.hpp's guard() does");
 }
 
-bool DeviceText::operator==(const DeviceText& other) const {
+bool DeviceInfo::operator==(const DeviceInfo& other) const {
   return stable_id == other.stable_id && name == other.name && vendor == other.vendor && kind == other.kind &&
          flags == other.flags && serialize == other.serialize;
 }
@@ -98,8 +98,8 @@ void Subject::create_provider(uint32_t flags) {
   if (provider == nullptr) throw Failed("provider_create returns OK and no provider", "set *out_provider");
 }
 
-std::vector<DeviceText> Subject::enumerate() const {
-  std::vector<DeviceText> out;
+std::vector<DeviceInfo> Subject::enumerate() const {
+  std::vector<DeviceInfo> out;
   tenon_device_sink sink{sizeof(tenon_device_sink), 0, &out, nullptr};
   sink.add = [](void* context, const tenon_device_info* from, tenon_error*) -> tenon_status {
     tenon_device_info info{};
@@ -112,7 +112,7 @@ std::vector<DeviceText> Subject::enumerate() const {
       host_state().violate(
           12, "enumerate_devices uses numbers without meaning for '" + text(info.stable_id) + "'");
     }
-    static_cast<std::vector<DeviceText>*>(context)->push_back(
+    static_cast<std::vector<DeviceInfo>*>(context)->push_back(
         {text(info.stable_id), text(info.name), text(info.vendor), info.kind, info.flags, info.serialize});
     return TENON_OK;
   };
@@ -121,12 +121,12 @@ std::vector<DeviceText> Subject::enumerate() const {
 }
 
 void Subject::open_device() {
-  const std::vector<DeviceText> devices = enumerate();
+  const std::vector<DeviceInfo> devices = enumerate();
   if (devices.empty())
     throw NotApplicable("the provider finds no device on this machine; run the kit where there is one");
-  for (const DeviceText& found : devices) {
+  for (const DeviceInfo& found : devices) {
     if (!params_.device.empty() && found.stable_id != params_.device) continue;
-    device_text = found;
+    device_info = found;
     open_device(found.stable_id);
     return;
   }

@@ -1,5 +1,5 @@
-// The provider under test, and calls of its slots. Each call is reported to the parent process before it is made; its
-// exceptions are caught and its tenon_error is checked.
+// The provider under test, and calls of its functions. Each call is reported to the parent process before it is made;
+// its exceptions are caught and its tenon_error is checked.
 #pragma once
 
 #include <cstring>
@@ -23,7 +23,7 @@ class ErrorBox {
   /// Place and message, after a status other than OK.
   std::string text() const;
   /// Records violations of R10.
-  void look(tenon_status status, const char* slot) const;
+  void look(tenon_status status, const char* name) const;
 
  private:
   tenon_error error_;
@@ -35,55 +35,56 @@ struct CallResult {
   bool ok() const { return status == TENON_OK; }
 };
 
-void begin_call(const char* slot);
-void end_call(const char* slot);
-[[noreturn]] void exception_escaped(const char* slot, const char* what);
+void begin_call(const char* name);
+void end_call(const char* name);
+[[noreturn]] void exception_escaped(const char* name, const char* what);
 
-/// Runs `body`, which calls the slot. Throws Failed when an exception escapes (R8).
+/// Runs `body`, which calls the function. Throws Failed when an exception escapes (R8).
 template <class Body>
-void guarded_call(const char* slot, Body&& body) {
-  begin_call(slot);
+void guarded_call(const char* name, Body&& body) {
+  begin_call(name);
   try {
     body();
   } catch (const std::exception& e) {
-    exception_escaped(slot, e.what());
+    exception_escaped(name, e.what());
   } catch (...) {
-    exception_escaped(slot, "of a type that is not a std::exception");
+    exception_escaped(name, "of a type that is not a std::exception");
   }
-  end_call(slot);
+  end_call(name);
 }
 
-/// Calls a slot whose last parameter is a tenon_error.
+/// Calls a function whose last parameter is a tenon_error.
 template <class F, class... A>
-CallResult try_call(const char* slot, F function, A... arguments) {
+CallResult try_call(const char* name, F function, A... arguments) {
   ErrorBox box;
   CallResult out;
-  guarded_call(slot, [&] { out.status = function(arguments..., box.get()); });
-  box.look(out.status, slot);
+  guarded_call(name, [&] { out.status = function(arguments..., box.get()); });
+  box.look(out.status, name);
   if (!out.ok()) out.text = box.text();
   return out;
 }
 
-/// Throws CallFailed when the slot does not return OK.
+/// Throws CallFailed when the function does not return OK.
 template <class F, class... A>
-void call(const char* slot, F function, A... arguments) {
-  const CallResult result = try_call(slot, function, arguments...);
-  if (!result.ok()) throw CallFailed(result.status, std::string(slot) + ": " + result.text);
+void call(const char* name, F function, A... arguments) {
+  const CallResult result = try_call(name, function, arguments...);
+  if (!result.ok()) throw CallFailed(result.status, std::string(name) + ": " + result.text);
 }
 
-/// Destroys an object through its slot and sets the handle to NULL.
+/// Destroys an object through its function and sets the handle to NULL.
 template <class T>
-void destroy(const char* slot, void (*function)(T*), T*& handle) {
+void destroy(const char* name, void (*function)(T*), T*& handle) {
   if (handle == nullptr) return;
   T* last = handle;
   handle = nullptr;
-  guarded_call(slot, [&] { function(last); });
+  guarded_call(name, [&] { function(last); });
 }
 
-struct DeviceText {
+/// A copy of tenon_device_info.
+struct DeviceInfo {
   std::string stable_id, name, vendor;
   uint32_t kind = 0, flags = 0, serialize = 0;
-  bool operator==(const DeviceText& other) const;
+  bool operator==(const DeviceInfo& other) const;
 };
 
 struct Domain {
@@ -110,7 +111,7 @@ class Subject {
   Subject& operator=(const Subject&) = delete;
 
   void create_provider(uint32_t flags = 0);
-  std::vector<DeviceText> enumerate() const;
+  std::vector<DeviceInfo> enumerate() const;
   /// Opens the device in the params, or the first one.
   void open_device();
   void open_device(const std::string& stable_id);
@@ -131,7 +132,7 @@ class Subject {
   tenon_provider* provider = nullptr;
   tenon_device* device = nullptr;
   tenon_instance* instance = nullptr;
-  DeviceText device_text;
+  DeviceInfo device_info;
   std::vector<Domain> domains;
   tenon_host_instance services;
 

@@ -31,7 +31,7 @@ bool is_own_reason(partition::RejectCode code) {
 
 }  // namespace
 
-Assigner::Assigner(const BuildContext& build, ir::Graph* graph, bool is_body)
+Assigner::Assigner(const BuildInputs& build, ir::Graph* graph, bool is_body)
     : build_(build),
       graph_(graph),
       is_body_(is_body),
@@ -101,7 +101,7 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
       return ask_about(trial, p, *partitioner);
     }));
     if (cast) return true;
-    if (build_.settings->select.on_declined == config::Fallback::kError) {
+    if (build_.settings->select.on_declined == config::OnFailure::kError) {
       RETURN_IF_ERROR(check_declined(p, *partitioner));
     }
   }
@@ -120,7 +120,7 @@ Result<Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderInd
   GraphSource source;
   source.graph = &graph;
   source.opset_imports = &build_.model->opset_imports;
-  source.constants = build_.context->constants.get();
+  source.constants = build_.shared->constants.get();
   source.is_function = [&](const ir::Node& node) { return expander_.can_expand(node); };
   source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
   source.is_body = is_body_;
@@ -135,7 +135,7 @@ Status Assigner::unusable(partition::ProviderIndex provider, Status failure,
                           partition::Partitioner* partitioner) const {
   const config::Select& select = build_.settings->select;
   if (is_stopped(failure)) return failure;
-  if (!select.automatic && select.fallback == config::Fallback::kError) return failure;
+  if (!select.automatic && select.fallback == config::OnFailure::kError) return failure;
   for (ir::NodeId id : partitioner->open_nodes()) {
     partitioner->bar(provider, id, partition::RejectCode::kUnusable, failure.to_string());
   }

@@ -24,7 +24,7 @@ struct CompileFailure {
 class Assigner {
  public:
   /// All arguments are borrowed. `graph` is changed when nodes are expanded or cast.
-  Assigner(const BuildContext& build, ir::Graph* graph, bool is_body);
+  Assigner(const BuildInputs& build, ir::Graph* graph, bool is_body);
 
   /// UNSUPPORTED when a node is left. The error names the node and each provider's reason.
   Result<partition::Partition> run();
@@ -44,7 +44,7 @@ class Assigner {
   Status with_passed_over(Status nobody) const;
   Status check_declined(partition::ProviderIndex provider, const partition::Partitioner& partitioner) const;
 
-  const BuildContext& build_;
+  const BuildInputs& build_;
   ir::Graph* graph_;
   bool is_body_;
   Expander expander_;

@@ -24,7 +24,7 @@ std::string label_of(const ir::Graph& graph, const std::vector<ir::NodeId>& node
 
 class Builder {
  public:
-  Builder(const BuildContext& build, ir::Graph graph, std::string name, bool is_body)
+  Builder(const BuildInputs& build, ir::Graph graph, std::string name, bool is_body)
       : build_(build), graph_(std::move(graph)), name_(std::move(name)), is_body_(is_body) {}
 
   Result<std::unique_ptr<Executable>> run() {
@@ -39,10 +39,10 @@ class Builder {
       assigner.bar(std::move(*failure));
     }
     log_fallbacks(partition);
-    for (Part& part : parts_) {
+    for (CompiledPart& part : parts_) {
       if (part.is_control_flow()) RETURN_IF_ERROR(build_bodies(&part));
     }
-    auto executable = std::make_unique<Executable>(std::move(graph_), build_.context);
+    auto executable = std::make_unique<Executable>(std::move(graph_), build_.shared);
     executable->name = std::move(name_);
     executable->parts = std::move(parts_);
     executable->partition = std::move(partition);
@@ -84,10 +84,10 @@ class Builder {
     for (const partition::Part& from : partition.parts) {
       if (build_.progress) RETURN_IF_ERROR(build_.progress(done, graph_.node_count()));
       done += from.claim.nodes.size();
-      ASSIGN_OR_RETURN(Part part, make_part(from));
+      ASSIGN_OR_RETURN(CompiledPart part, make_part(from));
       if (!part.is_control_flow() && !part.claim.static_shapes) {
         Status status = compile(&part);
-        const bool next = build_.settings->select.on_compile_failed == config::Fallback::kNext &&
+        const bool next = build_.settings->select.on_compile_failed == config::OnFailure::kNext &&
                           !is_stopped(status);  // the next provider would be stopped as well
         if (!status.ok() && (!next || is_last(from.provider)))
           return std::move(status).with_context(part.label);
@@ -105,13 +105,13 @@ class Builder {
     return provider + 1 == build_.selection->instances.size() && build_.selection->unopened.empty();
   }
 
-  Status compile(Part* part) {
-    ASSIGN_OR_RETURN(part->program, compile_part(graph_, *build_.context, *part));
+  Status compile(CompiledPart* part) {
+    ASSIGN_OR_RETURN(part->program, compile_part(graph_, *build_.shared, *part));
     return ok_status();
   }
 
-  Result<Part> make_part(const partition::Part& from) {
-    Part part;
+  Result<CompiledPart> make_part(const partition::Part& from) {
+    CompiledPart part;
     part.nodes = from.claim.nodes;
     std::sort(part.nodes.begin(), part.nodes.end(),
               [&](ir::NodeId a, ir::NodeId b) { return position_[a] < position_[b]; });
@@ -140,7 +140,7 @@ class Builder {
     return part;
   }
 
-  Result<const MemoryDomain*> find_domain(const Part& part, uint32_t local) const {
+  Result<const MemoryDomain*> find_domain(const CompiledPart& part, uint32_t local) const {
     const MemoryDomain* domain = part.instance->device().find_domain(local);
     if (domain != nullptr) return domain;
     return internal_error(part.instance->id(), " claims the part for memory domain ", local,
@@ -148,7 +148,7 @@ class Builder {
         .with_context(part.label);
   }
 
-  void fill_control_flow(Part* part) {
+  void fill_control_flow(CompiledPart* part) {
     const ir::Node& node = graph_.node(part->nodes[0]);
     part->run_control_flow = run_control_flow;
     part->inputs = node.inputs;
@@ -163,14 +163,14 @@ class Builder {
     part->output_domains.assign(part->outputs.size(), &host_domain());
   }
 
-  void add_captured(Part* part, ir::ValueId outer) const {
+  void add_captured(CompiledPart* part, ir::ValueId outer) const {
     const size_t own = graph_.node(part->nodes[0]).inputs.size();
     const auto first = part->inputs.begin() + static_cast<ptrdiff_t>(own);
     const bool known = std::find(first, part->inputs.end(), outer) != part->inputs.end();
     if (!known && !graph_.value(outer).is_constant()) part->inputs.push_back(outer);
   }
 
-  Status build_bodies(Part* part) {
+  Status build_bodies(CompiledPart* part) {
     const ir::Node& node = graph_.node(part->nodes[0]);
     for (const ir::Attribute& attribute : node.attributes) {
       for (const ir::GraphBox& nested : attribute.graphs) {
@@ -196,17 +196,17 @@ class Builder {
     return ok_status();
   }
 
-  const BuildContext& build_;
+  const BuildInputs& build_;
   ir::Graph graph_;
   std::string name_;
   bool is_body_;
   std::vector<uint32_t> position_;  // per node, in topological order
-  std::vector<Part> parts_;
+  std::vector<CompiledPart> parts_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Executable>> build_executable(const BuildContext& build, ir::Graph graph,
+Result<std::unique_ptr<Executable>> build_executable(const BuildInputs& build, ir::Graph graph,
                                                      std::string name, bool is_body) {
   return Builder(build, std::move(graph), std::move(name), is_body).run();
 }

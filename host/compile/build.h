@@ -18,14 +18,14 @@
 namespace tenon::runtime {
 
 /// The inputs of a build, shared by all graphs of a model. The pointers are borrowed.
-struct BuildContext {
+struct BuildInputs {
   const ir::ModelInfo* model = nullptr;
   const Selection* selection = nullptr;
   Placement* placement = nullptr;
   /// Loads the unopened providers of `selection`, and extends `placement`.
   std::function<Status()> open_rest;
   const config::Settings* settings = nullptr;
-  std::shared_ptr<const ExecutableContext> context;
+  std::shared_ptr<const SharedState> shared;
   transform::Options transforms;
   int64_t node_limit = 0;
   /// Called before each compile with the nodes compiled so far and all of this graph. A failure ends the build.
@@ -33,7 +33,7 @@ struct BuildContext {
 };
 
 /// `name`: the graph's name in messages; empty for the model's graph. `is_body`: it is nested in a control-flow node.
-Result<std::unique_ptr<Executable>> build_executable(const BuildContext& build, ir::Graph graph,
+Result<std::unique_ptr<Executable>> build_executable(const BuildInputs& build, ir::Graph graph,
                                                      std::string name, bool is_body);
 
 }  // namespace tenon::runtime

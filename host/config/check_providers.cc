@@ -44,7 +44,7 @@ Status Config::check_providers(std::span<const KnownProvider> known) const {
   ProviderCheck check{known, {}, {}};
   for (const KnownProvider& provider : known) check.ids.push_back(provider.id);
   std::sort(check.ids.begin(), check.ids.end());
-  if (settings_.select.fallback == Fallback::kError) {
+  if (settings_.select.fallback == OnFailure::kError) {
     check.order(values_.at("select.order").value);
     check.placement(values_.at("placement").value);
     std::string previous;

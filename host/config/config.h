@@ -27,7 +27,7 @@ namespace tenon::config {
 
 enum class Trust { kNone, kOwner, kHash, kSignature };
 enum class Scan { kOn, kOff };
-enum class Fallback { kError, kNext };
+enum class OnFailure { kError, kNext };  // kNext: continue with the next provider
 enum class PartitionMode { kOrder };
 enum class Isolation { kInProcess };
 enum class OnLost { kRestart, kNext, kFail };
@@ -36,12 +36,12 @@ enum class ExternalData { kDeny, kBeneathModel };
 enum class UpgradeMode { kPin, kNextSession };
 
 struct Discovery {
-  std::vector<std::string> search;       // more directories with manifests (place 4)
+  std::vector<std::string> search;       // more directories with manifests (place 3)
   std::vector<std::string> allow, deny;  // globs on provider ids; deny wins
   Trust trust = Trust::kHash;
   Scan scan = Scan::kOn;
   double scan_timeout = 0;  // seconds for one library
-  bool user = false;        // also look into the user's own providers.d (place 6)
+  bool user = false;        // also look into the user's own providers.d (place 5)
 };
 
 struct Select {
@@ -50,9 +50,9 @@ struct Select {
   bool automatic = true;
   /// "cuda/gpu:0" or "cpu", as written; empty when automatic. See provider_of() and device_of().
   std::vector<std::string> order;
-  Fallback fallback = Fallback::kError;          // when a listed provider is missing or unusable
-  Fallback on_declined = Fallback::kNext;        // when a provider does not support a node
-  Fallback on_compile_failed = Fallback::kNext;  // when a provider cannot compile nodes that it claimed
+  OnFailure fallback = OnFailure::kError;          // when a listed provider is missing or unusable
+  OnFailure on_declined = OnFailure::kNext;        // when a provider does not support a node
+  OnFailure on_compile_failed = OnFailure::kNext;  // when a provider cannot compile nodes that it claimed
 };
 
 /// "cuda/gpu:0" -> "cuda".

@@ -98,15 +98,15 @@ const KeySpec kSchema[] = {
        s.select.automatic = v.as_array() == nullptr;
        s.select.order = s.select.automatic ? std::vector<std::string>() : to_strings(v);
      }},
-    {"select.fallback", K::kEnum, "\"error\"", kWords<Fallback>, 0, 0,
+    {"select.fallback", K::kEnum, "\"error\"", kWords<OnFailure>, 0, 0,
      "What to do when a listed provider is missing or unusable.",
-     [](S& s, Id, const V& v) { s.select.fallback = choose<Fallback>(v); }},
-    {"select.on_declined", K::kEnum, "\"next\"", kWords<Fallback>, 0, 0,
+     [](S& s, Id, const V& v) { s.select.fallback = choose<OnFailure>(v); }},
+    {"select.on_declined", K::kEnum, "\"next\"", kWords<OnFailure>, 0, 0,
      "What to do when a provider does not support a node.",
-     [](S& s, Id, const V& v) { s.select.on_declined = choose<Fallback>(v); }},
-    {"select.on_compile_failed", K::kEnum, "\"next\"", kWords<Fallback>, 0, 0,
+     [](S& s, Id, const V& v) { s.select.on_declined = choose<OnFailure>(v); }},
+    {"select.on_compile_failed", K::kEnum, "\"next\"", kWords<OnFailure>, 0, 0,
      "What to do when a provider claims nodes and then fails to compile them.",
-     [](S& s, Id, const V& v) { s.select.on_compile_failed = choose<Fallback>(v); }},
+     [](S& s, Id, const V& v) { s.select.on_compile_failed = choose<OnFailure>(v); }},
     {"select.partition", K::kEnum, "\"order\"", kWords<PartitionMode>, 0, 0,
      "How nodes are divided among the providers that claim them. \"order\": by the order of the "
      "providers. \"cost\" is refused.",

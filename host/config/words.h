@@ -34,7 +34,8 @@ inline constexpr Word kWords<Trust>[] = {
 template <>
 inline constexpr Word kWords<Scan>[] = {word("on", Scan::kOn), word("off", Scan::kOff)};
 template <>
-inline constexpr Word kWords<Fallback>[] = {word("error", Fallback::kError), word("next", Fallback::kNext)};
+inline constexpr Word kWords<OnFailure>[] = {word("error", OnFailure::kError),
+                                             word("next", OnFailure::kNext)};
 template <>
 inline constexpr Word kWords<PartitionMode>[] = {
     word("order", PartitionMode::kOrder),

@@ -52,7 +52,7 @@ Status ControlFlow::run(const Body& body, std::vector<Argument> arguments, std::
   }
   outputs->clear();
   outputs->resize(body.executable->outputs().size());
-  return run_executable(*body.executable, frame_.context(), arguments, *outputs);
+  return run_executable(*body.executable, frame_.state(), arguments, *outputs);
 }
 
 Result<ValueRef> to_value(const Argument& argument) {

@@ -29,14 +29,14 @@ class ControlFlow {
   /// Runs a nested graph. `arguments`: its formal inputs; its captures are added here.
   Status run(const Body& body, std::vector<Argument> arguments, std::vector<ValueRef>* outputs);
   /// CANCELLED or DEADLINE_EXCEEDED.
-  Status check() const { return frame_.context().control.check(); }
+  Status check() const { return frame_.state().control.check(); }
 
  private:
   Argument slot_argument(SlotIndex slot) const;
 
   Frame& frame_;
   const PlanStep& step_;
-  const Part& part_;
+  const CompiledPart& part_;
 };
 
 /// A value that outlives the argument: shared when the argument has an owner, else copied.
@@ -44,7 +44,7 @@ Result<ValueRef> to_value(const Argument& argument);
 /// The only element of a bool tensor. `what` names it in errors.
 Result<bool> to_bool(const tenon_tensor& tensor, std::string_view what);
 
-/// Runs the step's node. Has the signature of a provider's run slot.
+/// Runs the step's node. Has the signature of a provider's run function.
 tenon_status run_control_flow(const tenon_run_args* args, tenon_error* error);
 
 Status run_if(ControlFlow& flow);

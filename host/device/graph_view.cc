@@ -233,7 +233,7 @@ Result<GraphView> GraphView::whole(const GraphSource& source, const std::functio
   return out;
 }
 
-Result<GraphView> GraphView::part(const GraphSource& source, const ClaimView& claim) {
+Result<GraphView> GraphView::of_claim(const GraphSource& source, const ClaimView& claim) {
   ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, sorted(*source.graph, claim.nodes));
   ViewBuilder builder(source, claim.types);
   builder.reserve(order.size());

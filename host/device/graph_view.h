@@ -94,7 +94,7 @@ class GraphView {
   /// Views the whole graph. `taken` tells which nodes the provider must not claim.
   static Result<GraphView> whole(const GraphSource& source, const std::function<bool(ir::NodeId)>& taken);
   /// Views the nodes of one claim. The cost depends on the size of the claim, not of the graph.
-  static Result<GraphView> part(const GraphSource& source, const ClaimView& claim);
+  static Result<GraphView> of_claim(const GraphSource& source, const ClaimView& claim);
 
   const tenon_graph* handle() const { return graph_.get(); }
   uint32_t node_count() const { return static_cast<uint32_t>(graph_->nodes.size()); }

@@ -10,7 +10,7 @@
 #include "host/base/log.h"
 #include "host/device/graph_view.h"
 #include "host/device/host_services.h"
-#include "host/device/run_context.h"
+#include "host/device/tenon_run.h"
 #include "host/provider/host_provider.h"
 
 namespace tenon::runtime {

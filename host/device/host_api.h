@@ -9,10 +9,10 @@
 
 namespace tenon::runtime {
 
-/// The table of the process; static. Every slot is thread-safe.
+/// The table of the process; static. Every function is thread-safe.
 const tenon_host_api* host_api();
 
-// Slots that the application's table also has.
+// Functions that the application's table also has.
 tenon_status value_make_tensor(uint32_t dtype, uint32_t rank, const int64_t* dims, tenon_value** out_value,
                                void** out_data, tenon_error* error) noexcept;
 tenon_status value_make_strings(uint32_t rank, const int64_t* dims, const int64_t* offsets, const char* bytes,

@@ -7,7 +7,7 @@
 #include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "host/device/capability.h"
-#include "host/device/run_context.h"
+#include "host/device/tenon_run.h"
 #include "host/device/transfer.h"
 #include "host/services/thread_pool.h"
 
@@ -156,11 +156,11 @@ class OneRun : public OutputSink {
       ASSIGN_OR_RETURN(binding, Binding::make(prepared_, inputs_, outputs_, workspace_pointer));
     }
     ScratchArena scratch;
-    tenon_run context;
+    tenon_run run;
     ThreadPool& pool = ThreadPool::process();
-    context.threads.set(&pool, pool.size(), program_->instance().is_deterministic());
-    context.scratch = &scratch;
-    context.sink = this;
+    run.threads.set(&pool, pool.size(), program_->instance().is_deterministic());
+    run.scratch = &scratch;
+    run.sink = this;
     tenon_run_args args{};
     args.struct_size = sizeof(args);
     args.program = program_->handle();
@@ -171,7 +171,7 @@ class OneRun : public OutputSink {
     args.input_count = static_cast<uint32_t>(inputs_.size());
     args.output_count = static_cast<uint32_t>(outputs_.size());
     args.workspace = workspace_pointer;
-    args.run = &context;
+    args.run = &run;
     args.cancel = current_stop_word();
     std::unique_lock<std::mutex> lock;
     if (std::mutex* mutex = program_->run_mutex()) lock = std::unique_lock(*mutex);
@@ -282,7 +282,8 @@ Result<std::vector<ir::TensorPtr>> NodeRunner::run(const ir::Node& node,
   const std::unordered_map<ir::ValueId, ir::Type> no_types;
   ASSIGN_OR_RETURN(
       GraphView view,
-      GraphView::part(source, {claim.nodes, {}, graph.outputs(), claim.static_shapes ? &no_types : nullptr}));
+      GraphView::of_claim(source,
+                          {claim.nodes, {}, graph.outputs(), claim.static_shapes ? &no_types : nullptr}));
   ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
                    Program::compile(instance_, view, claim.tag, node.label()));
   std::vector<const MemoryDomain*> domains;

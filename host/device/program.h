@@ -37,7 +37,7 @@ class Program : public std::enable_shared_from_this<Program> {
   const tenon_ep_api& api() const { return instance_->api(); }
   const std::string& label() const { return label_; }
   /// Hold it during a Run. Null when Runs need no lock. With TENON_SERIALIZE_BINDING, Runs of one binding never
-  /// overlap anyway; a provider without a bind slot is serialised per program.
+  /// overlap anyway; a provider without a bind function is serialised per program.
   std::mutex* run_mutex() const;
   /// A Status for a failed call of this program. The place is the provider's, or else the label. CANCELLED becomes
   /// the reason why the work was stopped; `doing` names that work and may be empty.

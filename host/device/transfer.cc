@@ -23,11 +23,12 @@ Place moved(Place place, uint64_t bytes) {
 
 Status copy_through_host(const Place& destination, const Place& source, uint64_t bytes) {
   ASSIGN_OR_RETURN(const Buffer staging, Buffer::allocate(host_domain(), std::min(bytes, kStagingBytes)));
-  const tenon_location stage = staging.location(0);
+  const tenon_location bounce = staging.location(0);
   for (uint64_t done = 0; done < bytes; done += kStagingBytes) {
     const uint64_t piece = std::min(bytes - done, kStagingBytes);
-    RETURN_IF_ERROR(device_of(source)->copy(stage, moved(source, done).location(), piece, nullptr));
-    RETURN_IF_ERROR(device_of(destination)->copy(moved(destination, done).location(), stage, piece, nullptr));
+    RETURN_IF_ERROR(device_of(source)->copy(bounce, moved(source, done).location(), piece, nullptr));
+    RETURN_IF_ERROR(
+        device_of(destination)->copy(moved(destination, done).location(), bounce, piece, nullptr));
   }
   return ok_status();
 }

@@ -25,7 +25,7 @@ class DynamicRun {
     tenon_run_args& args = frame_.args(index_);
     args.program = prepared().program().handle();
     args.prepared = prepared().handle();
-    tenon_run& run = frame_.context().run;
+    tenon_run& run = frame_.state().run;
     OutputSink* const outer_sink = std::exchange(run.sink, &frame_);
     const uint64_t outer_step = std::exchange(run.step, index_);
     const tenon_status code = call(args, error);
@@ -87,9 +87,9 @@ class DynamicRun {
     Knowledge knowledge(executable.graph());
     for (size_t i = 0; i < part_.inputs.size(); ++i) RETURN_IF_ERROR(learn(i, &knowledge));
     RETURN_IF_ERROR(knowledge.infer(part_.nodes));
-    RETURN_IF_ERROR(check_sizes(executable.context(), part_, knowledge));
+    RETURN_IF_ERROR(check_sizes(executable.shared(), part_, knowledge));
     auto out = std::make_shared<DynamicPrepared>();
-    ASSIGN_OR_RETURN(out->prepared, prepare_part(executable.context(), part_, knowledge));
+    ASSIGN_OR_RETURN(out->prepared, prepare_part(executable.shared(), part_, knowledge));
     for (ir::ValueId value : part_.outputs) {
       out->dtypes.push_back(static_cast<uint32_t>(knowledge.type(value).element));
     }
@@ -252,7 +252,7 @@ class DynamicRun {
   Frame& frame_;
   uint32_t index_;
   const PlanStep& step_;
-  const Part& part_;
+  const CompiledPart& part_;
   std::shared_ptr<const DynamicPrepared> found_;
   Buffer workspace_;
 };

@@ -34,14 +34,14 @@ bool known_inputs(const ir::Node& node, const Knowledge& knowledge, std::vector<
 }
 
 /// True when the evaluator's instance compiled the part, for host memory.
-bool is_evaluators(const Part& part, const NodeRunner& evaluator) {
+bool is_evaluators(const CompiledPart& part, const NodeRunner& evaluator) {
   const auto on_host = [](const MemoryDomain* domain) { return domain->is_host(); };
   return part.program != nullptr && part.instance.get() == &evaluator.instance() &&
          std::all_of(part.input_domains.begin(), part.input_domains.end(), on_host) &&
          std::all_of(part.output_domains.begin(), part.output_domains.end(), on_host);
 }
 
-Status run_part(const Part& part, Knowledge* knowledge) {
+Status run_part(const CompiledPart& part, Knowledge* knowledge) {
   std::vector<ValueRef> inputs(part.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (part.inputs[i] == ir::kNone) continue;
@@ -75,7 +75,7 @@ Status run_node(const NodeRunner& evaluator, const ir::Node& node, const std::ve
 
 }  // namespace
 
-Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowledge* knowledge) {
+Result<bool> evaluate_part(const Executable& executable, const CompiledPart& part, Knowledge* knowledge) {
   if (part.nodes.size() != 1) return false;
   const ir::Node& node = executable.graph().node(part.nodes[0]);
   if (node.outputs.size() == 1) {
@@ -84,9 +84,9 @@ Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowl
       return true;
     }
   }
-  const ExecutableContext& context = executable.context();
+  const SharedState& shared = executable.shared();
   // Constant folding left nodes without inputs in the graph on purpose.
-  if (context.evaluator == nullptr || node.inputs.empty() || ops::is_nondeterministic(node) ||
+  if (shared.evaluator == nullptr || node.inputs.empty() || ops::is_nondeterministic(node) ||
       node.has_subgraph()) {
     return false;
   }
@@ -95,9 +95,9 @@ Result<bool> evaluate_part(const Executable& executable, const Part& part, Knowl
   for (ir::ValueId v : node.outputs) {
     if (v != ir::kNone && !(knowledge->type(v).is_tensor() && is_small(knowledge->type(v)))) return false;
   }
-  Status status = is_evaluators(part, *context.evaluator)
+  Status status = is_evaluators(part, *shared.evaluator)
                       ? run_part(part, knowledge)
-                      : run_node(*context.evaluator, node, inputs, knowledge);
+                      : run_node(*shared.evaluator, node, inputs, knowledge);
   if (is_stopped(status)) return status;
   return status.ok();  // after a failure the node runs as a step, which reports the error
 }

@@ -4,10 +4,10 @@
 
 namespace tenon::runtime {
 
-Executable::Executable(ir::Graph graph, std::shared_ptr<const ExecutableContext> context)
+Executable::Executable(ir::Graph graph, std::shared_ptr<const SharedState> shared)
     : graph_(std::move(graph)),
-      context_(std::move(context)),
-      frames_(std::make_unique<FramePool>(context_->keep_plans, context_->keep_bytes)) {
+      shared_(std::move(shared)),
+      frames_(std::make_unique<FramePool>(shared_->keep_plans, shared_->keep_bytes)) {
   inputs_ = graph_.inputs();
   for (const ir::Capture& capture : graph_.captures()) {
     if (graph_.value(capture.inner).is_constant()) continue;

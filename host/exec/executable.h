@@ -16,7 +16,7 @@
 #include "core/partition/partition.h"
 #include "host/device/constant_pool.h"
 #include "host/device/node_runner.h"
-#include "host/exec/part.h"
+#include "host/exec/compiled_part.h"
 #include "host/exec/plan.h"
 #include "host/services/memory_budget.h"
 
@@ -26,7 +26,7 @@ class FramePool;
 class Trace;
 
 /// What all executables of one session share.
-struct ExecutableContext {
+struct SharedState {
   std::map<std::string, int64_t> opset_imports;
   std::shared_ptr<ConstantPool> constants;
   std::shared_ptr<NodeRunner> evaluator;  // null: planning computes no values except shapes
@@ -39,17 +39,17 @@ struct ExecutableContext {
 
 class Executable {
  public:
-  Executable(ir::Graph graph, std::shared_ptr<const ExecutableContext> context);
+  Executable(ir::Graph graph, std::shared_ptr<const SharedState> shared);
   ~Executable();
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
-  std::string name;         // "" for the model's graph, else "node 'loop' (Loop), body"
-  std::vector<Part> parts;  // in topological order; filled by the builder
+  std::string name;                 // "" for the model's graph, else "node 'loop' (Loop), body"
+  std::vector<CompiledPart> parts;  // in topological order; filled by the builder
   partition::Partition partition;
 
   const ir::Graph& graph() const { return graph_; }
-  const ExecutableContext& context() const { return *context_; }
+  const SharedState& shared() const { return *shared_; }
   /// The graph's inputs, then the captures of a body that are not constants.
   const std::vector<ir::ValueId>& inputs() const { return inputs_; }
   const std::vector<ir::ValueId>& outputs() const { return graph_.outputs(); }
@@ -59,7 +59,7 @@ class Executable {
 
  private:
   ir::Graph graph_;
-  std::shared_ptr<const ExecutableContext> context_;
+  std::shared_ptr<const SharedState> shared_;
   std::vector<ir::ValueId> inputs_, captured_;
   std::unique_ptr<FramePool> frames_;
 };

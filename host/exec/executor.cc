@@ -45,21 +45,21 @@ Trace::Event describe(const Executable& executable, const Plan& plan, const Plan
 
 }  // namespace
 
-void Frame::adopt(RunContext& context) {
-  if (context_ != &context) {
-    context_ = &context;
-    for (StepArgs& args : args_) args.run = &context.run;
+void Frame::adopt(RunState& state) {
+  if (state_ != &state) {
+    state_ = &state;
+    for (StepArgs& args : args_) args.run = &state.run;
   }
-  if (cancel_ != context.control.stop.word) {
-    cancel_ = context.control.stop.word;
+  if (cancel_ != state.control.stop.word) {
+    cancel_ = state.control.stop.word;
     for (StepArgs& args : args_) args.cancel = cancel_;
   }
 }
 
-Status Frame::run(RunContext& context) {
-  adopt(context);
+Status Frame::run(RunState& state) {
+  adopt(state);
   tenon_status code = TENON_OK;
-  const uint32_t at = context.control.is_watched() ? run_watched(&code) : run_plain(&code);
+  const uint32_t at = state.control.is_watched() ? run_watched(&code) : run_plain(&code);
   if (code == TENON_OK) [[likely]]
     return ok_status();
   Status status = describe_failure(at, code);
@@ -69,7 +69,7 @@ Status Frame::run(RunContext& context) {
 }
 
 uint32_t Frame::run_plain(tenon_status* status) {
-  ScratchArena& scratch = context_->scratch;
+  ScratchArena& scratch = state_->scratch;
   const auto count = static_cast<uint32_t>(steps_.size());
   for (uint32_t i = 0; i < count; ++i) {
     const tenon_status code = steps_[i].run(steps_[i].args, &error_);
@@ -83,7 +83,7 @@ uint32_t Frame::run_plain(tenon_status* status) {
 }
 
 uint32_t Frame::run_watched(tenon_status* status) {
-  const RunControl& control = context_->control;
+  const RunControl& control = state_->control;
   for (uint32_t i = 0; i < steps_.size(); ++i) {
     if (Status check = control.check(); !check.ok()) {
       *status = fail(std::move(check));
@@ -91,7 +91,7 @@ uint32_t Frame::run_watched(tenon_status* status) {
     }
     const int64_t begin = control.trace != nullptr ? now_ns() : 0;
     *status = steps_[i].run(steps_[i].args, &error_);
-    context_->scratch.reset();
+    state_->scratch.reset();
     if (control.trace != nullptr) {
       Trace::Event event = describe(executable_, *plan_, plan_->steps[i]);
       event.begin_ns = begin;

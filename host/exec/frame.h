@@ -36,7 +36,8 @@ struct StepArgs : tenon_run_args {
   uint32_t index = 0;
 };
 
-struct Step {
+/// One entry of the list that a Run walks: a step with its arguments.
+struct BoundStep {
   tenon_status (*run)(const tenon_run_args* args, tenon_error* error) = nullptr;
   const StepArgs* args = nullptr;
 };
@@ -60,7 +61,7 @@ class Frame final : public OutputSink {
   void bind_output(uint32_t index, void* data);
 
   /// Runs all steps. After a failure no work is under way and no output is valid.
-  Status run(RunContext& context);
+  Status run(RunState& state);
 
   /// After a Run: the descriptor of output `index`; borrowed.
   const tenon_tensor& output(uint32_t index) const { return slots_[plan_->outputs[index]].tensor; }
@@ -72,7 +73,7 @@ class Frame final : public OutputSink {
   // For steps.
   FrameSlot& slot(SlotIndex index) { return slots_[index]; }
   const PlanStep& step(uint32_t index) const { return plan_->steps[index]; }
-  RunContext& context() { return *context_; }
+  RunState& state() { return *state_; }
   std::span<tenon_tensor> input_tensors(uint32_t step);
   std::span<tenon_tensor> output_tensors(uint32_t step);
   tenon_tensor& workspace_tensor(uint32_t step);
@@ -106,7 +107,7 @@ class Frame final : public OutputSink {
   void fill_steps();
   void fill_provider_step(uint32_t index);
   void patch(SlotIndex slot, const tenon_tensor& from);
-  void adopt(RunContext& context);
+  void adopt(RunState& state);
   uint32_t run_plain(tenon_status* status);
   uint32_t run_watched(tenon_status* status);
   Status describe_failure(uint32_t step, tenon_status code);
@@ -120,10 +121,10 @@ class Frame final : public OutputSink {
   std::vector<FrameSlot> slots_;
   std::vector<tenon_tensor> tensors_;
   std::vector<StepArgs> args_;
-  std::vector<Step> steps_;
+  std::vector<BoundStep> steps_;
   std::vector<Binding> bindings_;  // per step; empty where the provider does not bind
   std::vector<uint8_t> stale_;     // per step, see stale()
-  RunContext* context_ = nullptr;
+  RunState* state_ = nullptr;
   const uint32_t* cancel_ = nullptr;
   Status failure_;
   tenon_error error_;

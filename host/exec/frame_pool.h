@@ -14,7 +14,7 @@
 #include "core/plan/lru.h"
 #include "host/exec/frame.h"
 #include "host/exec/run_executable.h"
-#include "host/services/hot_slots.h"
+#include "host/services/per_thread_cache.h"
 
 namespace tenon::runtime {
 
@@ -54,7 +54,7 @@ class FramePool {
   bool drop_idle();
   void put_idle(std::unique_ptr<Frame> frame);
 
-  HotSlots<Frame> hot_;
+  PerThreadCache<Frame> hot_;
   mutable std::mutex mutex_;
   plan::Lru<Entry> entries_;
 };

@@ -14,7 +14,7 @@
 #include "core/plan/plan.h"
 #include "host/device/constant_pool.h"
 #include "host/device/program.h"
-#include "host/exec/part.h"
+#include "host/exec/compiled_part.h"
 
 namespace tenon::runtime {
 
@@ -68,7 +68,7 @@ struct DynamicCache {
 
 struct PlanStep {
   StepKind kind = StepKind::kRun;
-  const Part* part = nullptr;                // kRun, kDynamic, kControlFlow
+  const CompiledPart* part = nullptr;        // kRun, kDynamic, kControlFlow
   std::vector<SlotIndex> inputs, outputs;    // kNoSlot where missing or not used; kCopy: one of each
   std::shared_ptr<const Prepared> prepared;  // kRun, and kDynamic when its input shapes are known
   uint64_t workspace_bytes = 0;

@@ -55,8 +55,8 @@ class Layout {
     return request;
   }
 
-  plan::Step make_step(const PlanStep& from) {
-    plan::Step step;
+  plan::StepMemory make_step(const PlanStep& from) {
+    plan::StepMemory step;
     step.inputs = from.inputs;
     step.outputs = from.outputs;
     step.stream = from.stream == plan::kNone ? 0 : from.stream + 1;
@@ -93,15 +93,15 @@ class Layout {
   Status check_limits() const {
     uint64_t host = 0, device = 0;
     for (const PlanSlab& slab : plan_->slabs) (slab.domain->is_host() ? host : device) += slab.bytes;
-    const ExecutableContext& context = executable_.context();
-    if (context.memory != nullptr) {
-      Status status = context.memory->check_size(host);
+    const SharedState& shared = executable_.shared();
+    if (shared.memory != nullptr) {
+      Status status = shared.memory->check_size(host);
       if (!status.ok())
         return std::move(status).with_context(label_of_largest(executable_.graph(), *plan_, true));
     }
-    if (context.device_limit != 0 && device > context.device_limit) {
+    if (shared.device_limit != 0 && device > shared.device_limit) {
       return limit_exceeded("the plan needs ", device, " bytes of device memory, but memory.device_limit is ",
-                            context.device_limit, "; raise it, or use smaller shapes")
+                            shared.device_limit, "; raise it, or use smaller shapes")
           .with_context(label_of_largest(executable_.graph(), *plan_, false));
     }
     return ok_status();

@@ -10,7 +10,8 @@
 
 namespace tenon::runtime {
 
-/// `finished_at`: per step, as in plan::Step. LIMIT_EXCEEDED when the plan does not fit into the session's memory.
+/// `finished_at`: per step, as in plan::StepMemory. LIMIT_EXCEEDED when the plan does not fit into the session's
+/// memory.
 Status lay_out(const Executable& executable, std::vector<uint32_t> finished_at, Plan* plan);
 
 }  // namespace tenon::runtime

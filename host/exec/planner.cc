@@ -21,7 +21,7 @@ class Planner {
         plan_(plan),
         knowledge_(executable.graph()),
         schedule_(executable, knowledge_, plan) {
-    for (const Part& part : executable.parts) {
+    for (const CompiledPart& part : executable.parts) {
       for (size_t i = 0; i < part.inputs.size(); ++i) {
         if (part.input_domains[i]->is_host()) read_on_host_.insert(part.inputs[i]);
       }
@@ -35,7 +35,7 @@ class Planner {
       knowledge_.set_type(value, input_types[i]);
       plan_->inputs.push_back(schedule_.make_input(value));
     }
-    for (const Part& part : executable_.parts) {
+    for (const CompiledPart& part : executable_.parts) {
       RETURN_IF_ERROR(check_stop("a plan was made").with_context(part.label));
       Status status = part.is_control_flow() ? add_control_flow(part) : add_part(part);
       RETURN_IF_ERROR(std::move(status));
@@ -49,7 +49,7 @@ class Planner {
   }
 
  private:
-  Status add_control_flow(const Part& part) {
+  Status add_control_flow(const CompiledPart& part) {
     PlanStep step;
     step.kind = StepKind::kControlFlow;
     step.part = &part;
@@ -69,7 +69,7 @@ class Planner {
     return ok_status();
   }
 
-  Status add_part(const Part& part) {
+  Status add_part(const CompiledPart& part) {
     RETURN_IF_ERROR(knowledge_.infer(part.nodes));
     ASSIGN_OR_RETURN(const bool evaluated, evaluate_part(executable_, part, &knowledge_));
     if (evaluated) return ok_status();
@@ -82,9 +82,9 @@ class Planner {
       step.inputs.push_back(slot);
     }
     if (can_prepare(part, knowledge_)) {
-      RETURN_IF_ERROR(check_sizes(executable_.context(), part, knowledge_));
-      ASSIGN_OR_RETURN(step.prepared, prepare_part(executable_.context(), part, knowledge_));
-      RETURN_IF_ERROR(check_sizes(executable_.context(), part, knowledge_, *step.prepared));
+      RETURN_IF_ERROR(check_sizes(executable_.shared(), part, knowledge_));
+      ASSIGN_OR_RETURN(step.prepared, prepare_part(executable_.shared(), part, knowledge_));
+      RETURN_IF_ERROR(check_sizes(executable_.shared(), part, knowledge_, *step.prepared));
     }
     for (size_t o = 0; o < part.outputs.size(); ++o) {
       step.outputs.push_back(make_output(part, o, step.prepared.get()));
@@ -97,7 +97,7 @@ class Planner {
   }
 
   /// Copies outputs for the host right behind the work that makes them, in the same submission.
-  Status fetch_outputs(const Part& part) {
+  Status fetch_outputs(const CompiledPart& part) {
     for (size_t o = 0; o < part.outputs.size(); ++o) {
       if (part.output_domains[o]->is_host() || read_on_host_.count(part.outputs[o]) == 0) continue;
       RETURN_IF_ERROR(schedule_.find_slot(part.outputs[o], &host_domain(), nullptr).status());
@@ -105,7 +105,7 @@ class Planner {
     return ok_status();
   }
 
-  SlotIndex make_output(const Part& part, size_t o, const Prepared* prepared) {
+  SlotIndex make_output(const CompiledPart& part, size_t o, const Prepared* prepared) {
     const ir::ValueId value = part.outputs[o];
     const bool known = prepared != nullptr && !prepared->outputs()[o].at_run;
     if (known && knowledge_.type(value).is_tensor()) {

@@ -11,7 +11,8 @@ namespace tenon::runtime {
 namespace {
 
 /// Types of the nodes' values with the dims of this signature.
-std::unordered_map<ir::ValueId, ir::Type> concrete_types(const Part& part, const Knowledge& knowledge) {
+std::unordered_map<ir::ValueId, ir::Type> concrete_types(const CompiledPart& part,
+                                                         const Knowledge& knowledge) {
   std::unordered_map<ir::ValueId, ir::Type> types;
   const auto add = [&](ir::ValueId v) {
     if (v != ir::kNone) types.emplace(v, knowledge.type(v));
@@ -30,13 +31,13 @@ struct InputDescriptors {
   std::vector<ConstantPtr> values;
 };
 
-Status describe_input(const ExecutableContext& context, const Part& part, const Knowledge& knowledge,
+Status describe_input(const SharedState& shared, const CompiledPart& part, const Knowledge& knowledge,
                       size_t i, InputDescriptors* out) {
   const ir::ValueId value = part.inputs[i];
   const ir::Type& type = knowledge.type(value);
   tenon_tensor& tensor = out->tensors[i];
   if (part.shape_inputs[i]) {
-    ASSIGN_OR_RETURN(out->values[i], context.constants->get(knowledge.value(value)));
+    ASSIGN_OR_RETURN(out->values[i], shared.constants->get(knowledge.value(value)));
     tensor = out->values[i]->descriptor();
     return ok_status();
   }
@@ -77,56 +78,56 @@ class KnownDims {
   std::vector<Prepared::Dims> pointers_;
 };
 
-Status check_size(const ExecutableContext& context, const Part& part, const Knowledge& knowledge,
+Status check_size(const SharedState& shared, const CompiledPart& part, const Knowledge& knowledge,
                   size_t output, std::span<const int64_t> dims) {
   const ir::ValueId value = part.outputs[output];
   const ir::Type& type = knowledge.type(value);
   uint64_t bytes = 0;
-  if (!part.output_domains[output]->is_host() || context.memory == nullptr ||
+  if (!part.output_domains[output]->is_host() || shared.memory == nullptr ||
       !tensor_bytes(static_cast<uint32_t>(type.element), dims, &bytes))
     return ok_status();
-  Status status = context.memory->check_size(bytes);
+  Status status = shared.memory->check_size(bytes);
   if (status.ok()) return status;
   return std::move(status).with_context(label_of_value(knowledge.graph(), value)).with_context(part.label);
 }
 
 }  // namespace
 
-Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge) {
+Status check_sizes(const SharedState& shared, const CompiledPart& part, const Knowledge& knowledge) {
   for (size_t o = 0; o < part.outputs.size(); ++o) {
     const ir::Type& type = knowledge.type(part.outputs[o]);
     if (!type.is_tensor() || !type.shape.is_static()) continue;
-    RETURN_IF_ERROR(check_size(context, part, knowledge, o, type.shape.to_ints()));
+    RETURN_IF_ERROR(check_size(shared, part, knowledge, o, type.shape.to_ints()));
   }
   return ok_status();
 }
 
-Status check_sizes(const ExecutableContext& context, const Part& part, const Knowledge& knowledge,
+Status check_sizes(const SharedState& shared, const CompiledPart& part, const Knowledge& knowledge,
                    const Prepared& prepared) {
   for (size_t o = 0; o < part.outputs.size(); ++o) {
     const PreparedOutput& output = prepared.outputs()[o];
     if (output.at_run || !knowledge.type(part.outputs[o]).is_tensor()) continue;
-    RETURN_IF_ERROR(check_size(context, part, knowledge, o, output.dims));
+    RETURN_IF_ERROR(check_size(shared, part, knowledge, o, output.dims));
   }
   return ok_status();
 }
 
-Result<std::shared_ptr<Program>> compile_part(const ir::Graph& graph, const ExecutableContext& context,
-                                              const Part& part,
+Result<std::shared_ptr<Program>> compile_part(const ir::Graph& graph, const SharedState& shared,
+                                              const CompiledPart& part,
                                               const std::unordered_map<ir::ValueId, ir::Type>* types) {
   GraphSource source;
   source.graph = &graph;
-  source.opset_imports = &context.opset_imports;
-  source.constants = context.constants.get();
+  source.opset_imports = &shared.opset_imports;
+  source.constants = shared.constants.get();
   source.is_function = [](const ir::Node& node) { return ops::has_function_body(node); };
   source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
   const ClaimView claim{part.nodes, part.inputs, part.outputs, types};
-  const TraceSpan span(context.trace.get(), part.label, "compile", part.instance->id());
-  ASSIGN_OR_RETURN(GraphView view, GraphView::part(source, claim));
+  const TraceSpan span(shared.trace.get(), part.label, "compile", part.instance->id());
+  ASSIGN_OR_RETURN(GraphView view, GraphView::of_claim(source, claim));
   return Program::compile(part.instance, view, part.claim.tag, part.label);
 }
 
-bool can_prepare(const Part& part, const Knowledge& knowledge) {
+bool can_prepare(const CompiledPart& part, const Knowledge& knowledge) {
   for (size_t i = 0; i < part.inputs.size(); ++i) {
     if (!knowledge.shape_known(part.inputs[i])) return false;
     if (part.shape_inputs[i] && knowledge.value(part.inputs[i]) == nullptr) return false;
@@ -134,19 +135,19 @@ bool can_prepare(const Part& part, const Knowledge& knowledge) {
   return true;
 }
 
-Result<std::shared_ptr<const Prepared>> prepare_part(const ExecutableContext& context, const Part& part,
+Result<std::shared_ptr<const Prepared>> prepare_part(const SharedState& shared, const CompiledPart& part,
                                                      const Knowledge& knowledge) {
   std::shared_ptr<const Program> program = part.program;
   if (program == nullptr) {
     const auto types = concrete_types(part, knowledge);
-    ASSIGN_OR_RETURN(program, compile_part(knowledge.graph(), context, part, &types));
+    ASSIGN_OR_RETURN(program, compile_part(knowledge.graph(), shared, part, &types));
   }
   InputDescriptors inputs;
   inputs.tensors.resize(part.inputs.size());
   inputs.dims.resize(part.inputs.size());
   inputs.values.resize(part.inputs.size());
   for (size_t i = 0; i < part.inputs.size(); ++i) {
-    RETURN_IF_ERROR(describe_input(context, part, knowledge, i, &inputs));
+    RETURN_IF_ERROR(describe_input(shared, part, knowledge, i, &inputs));
   }
   const KnownDims outputs(knowledge, part.outputs), values(knowledge, program->values());
   return Prepared::make(std::move(program), inputs.tensors, outputs.get(), values.get());

@@ -2,7 +2,7 @@
 
 namespace tenon::runtime {
 
-Status RunContext::begin(const uint32_t* cancel, int64_t deadline_ns) {
+Status RunState::begin(const uint32_t* cancel, int64_t deadline_ns) {
   control.stop.word = cancel;
   control.stop.deadline_ns = 0;
   if (deadline_ns == 0) return ok_status();
@@ -12,7 +12,7 @@ Status RunContext::begin(const uint32_t* cancel, int64_t deadline_ns) {
   return ok_status();
 }
 
-void RunContext::end() {
+void RunState::end() {
   alarm.clear();
   run.threads.finish();
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/base/stop.h"
-#include "host/device/run_context.h"
+#include "host/device/tenon_run.h"
 #include "host/services/alarm.h"
 
 namespace tenon::runtime {
@@ -25,8 +25,8 @@ struct RunControl {
 inline int64_t now_ns() { return steady_now_ns(); }
 
 /// Serves one Run at a time; the next Run reuses it.
-struct RunContext {
-  RunContext() { run.scratch = &scratch; }
+struct RunState {
+  RunState() { run.scratch = &scratch; }
 
   /// Before a Run: sets `cancel` (may be null) and a deadline `deadline_ns` from now (0: none). Kernels see both in the
   /// word of control.stop.

@@ -96,14 +96,14 @@ Argument::Argument(ValueRef value) {
   owner = std::move(value);
 }
 
-Status run_executable(const Executable& executable, RunContext& context, std::span<const Argument> arguments,
+Status run_executable(const Executable& executable, RunState& state, std::span<const Argument> arguments,
                       std::span<ValueRef> outputs) {
   ASSIGN_OR_RETURN(std::unique_ptr<Frame> taken, executable.frames().take(executable, arguments));
   Lease frame(executable.frames(), std::move(taken));
   for (uint32_t i = 0; i < arguments.size(); ++i)
     frame->bind_input(i, arguments[i].tensor, arguments[i].owner);
   RETURN_IF_ERROR(bind_outputs(executable, *frame, outputs));
-  RETURN_IF_ERROR(frame->run(context));
+  RETURN_IF_ERROR(frame->run(state));
   return collect_outputs(executable, *frame, outputs);
 }
 

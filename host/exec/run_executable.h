@@ -25,7 +25,7 @@ struct Argument {
 
 /// `arguments`: one per input of the executable. `outputs`: one per output; an entry that is not empty is the caller's
 /// own value and is written in place. INVALID_INPUT when its type or shape does not fit.
-Status run_executable(const Executable& executable, RunContext& context, std::span<const Argument> arguments,
+Status run_executable(const Executable& executable, RunState& state, std::span<const Argument> arguments,
                       std::span<ValueRef> outputs);
 
 }  // namespace tenon::runtime

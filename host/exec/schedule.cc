@@ -74,7 +74,7 @@ Result<SlotIndex> Schedule::constant_slot(ir::ValueId value, ir::TensorPtr tenso
   slot.kind = SlotKind::kConstant;
   slot.value = value;
   slot.domain = &host_domain();
-  ASSIGN_OR_RETURN(slot.constant, executable_.context().constants->get(tensor));
+  ASSIGN_OR_RETURN(slot.constant, executable_.shared().constants->get(tensor));
   slot.dtype = static_cast<uint32_t>(tensor->type());
   slot.dims = tensor->dims();
   slot.bytes = tensor->byte_size();

@@ -1,4 +1,4 @@
-// The functions of a frame's steps that are not a provider's own. All have the signature of a provider's run slot.
+// The functions of a frame's steps that are not a provider's own. All have the signature of a provider's run function.
 #pragma once
 
 #include "host/exec/frame.h"

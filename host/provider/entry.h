@@ -23,11 +23,11 @@ struct Entry {
   bool scanned = false;
 
   bool ok() const { return refused.ok(); }
-  /// Explicit places (0-3) win over the others (4-7).
+  /// Explicit places (0-2) win over the others (3-6).
   bool is_explicit() const { return found.place <= Place::kEnvAddFiles; }
 };
 
-/// Runs the stages of a check in order. Not thread-safe; the registry's lock protects it.
+/// Makes the checks of a manifest in order. Not thread-safe; the registry's lock protects it.
 class Checker {
  public:
   explicit Checker(const RegistryOptions& options);

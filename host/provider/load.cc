@@ -34,49 +34,49 @@ std::string contents_of(const Manifest& manifest) {
   return out;
 }
 
-Result<std::shared_ptr<Build>> build_of(const Manifest& manifest, const LoadContext& context) {
+Result<std::shared_ptr<Build>> build_of(const Manifest& manifest, const LoadInputs& inputs) {
   Builds& table = builds();
   const std::string contents = contents_of(manifest);
   std::lock_guard<std::mutex> lock(table.mutex);
   for (const std::shared_ptr<Build>& build : table.all) {
-    if (build->real_path != context.real_path) continue;
-    if (build->identity == context.identity) return build;
+    if (build->real_path != inputs.real_path) continue;
+    if (build->identity == inputs.identity) return build;
     // The dynamic loader compares paths, so it would return the old file again.
     if (build->is_mapped) {
       if (build->contents == contents) {  // as after the same package was installed again
-        build->identity = context.identity;
+        build->identity = inputs.identity;
         return build;
       }
       return refuse(Refusal::kLoad,
-                    str_cat("'", context.real_path, "' was replaced while its old content is in use"),
+                    str_cat("'", inputs.real_path, "' was replaced while its old content is in use"),
                     "give each version a path of its own, and restart the process to use this one");
     }
   }
   auto build = std::make_shared<Build>();
-  build->real_path = context.real_path;
+  build->real_path = inputs.real_path;
   build->contents = contents;
-  build->identity = context.identity;
+  build->identity = inputs.identity;
   build->generation = table.all.size() + 1;
   table.all.push_back(build);
   return build;
 }
 
-Status check_identity(const LoadContext& context) {
-  Result<FileIdentity> now = identity_of(context.real_path);
-  if (now && *now == context.identity) return ok_status();
-  return refuse(Refusal::kShaMismatch, str_cat("'", context.real_path, "' changed after it was checked"));
+Status check_identity(const LoadInputs& inputs) {
+  Result<FileIdentity> now = identity_of(inputs.real_path);
+  if (now && *now == inputs.identity) return ok_status();
+  return refuse(Refusal::kShaMismatch, str_cat("'", inputs.real_path, "' changed after it was checked"));
 }
 
-Result<std::shared_ptr<Library>> map_library(const Manifest& manifest, const LoadContext& context) {
-  RETURN_IF_ERROR(check_identity(context));
-  Result<std::shared_ptr<Library>> library = Library::open(context.real_path);
+Result<std::shared_ptr<Library>> map_library(const Manifest& manifest, const LoadInputs& inputs) {
+  RETURN_IF_ERROR(check_identity(inputs));
+  Result<std::shared_ptr<Library>> library = Library::open(inputs.real_path);
   if (!library) {
     if (library.error().kind() == ErrorKind::kOutOfMemory) return library.error();
     Refusal code = load_refusal(library.error().message());
     return refuse(code, library.error().message(),
                   code == Refusal::kDepMissing ? std::string_view(manifest.required_hint) : "");
   }
-  RETURN_IF_ERROR(check_identity(context));
+  RETURN_IF_ERROR(check_identity(inputs));
   return library;
 }
 
@@ -103,12 +103,12 @@ std::shared_ptr<Build> find_build(const std::string& real_path, const FileIdenti
 }
 
 Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Manifest> manifest,
-                                                      const LoadContext& context) {
-  ASSIGN_OR_RETURN(std::shared_ptr<Build> build, build_of(*manifest, context));
+                                                      const LoadInputs& inputs) {
+  ASSIGN_OR_RETURN(std::shared_ptr<Build> build, build_of(*manifest, inputs));
   std::unique_lock<std::mutex> lock(build->mutex);
   while (true) {
     if (std::shared_ptr<LoadedProvider> live = build->live.lock()) return live;
-    if (!build->has_provider) return LoadedProvider::make(std::move(manifest), build, context);
+    if (!build->has_provider) return LoadedProvider::make(std::move(manifest), build, inputs);
     // The last reference is gone, but the provider is still being destroyed. A second one must not exist beside it.
     build->gone.wait(lock);
   }
@@ -117,15 +117,15 @@ Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Mani
 // The caller holds the build's mutex.
 Result<std::shared_ptr<LoadedProvider>> LoadedProvider::make(std::shared_ptr<const Manifest> manifest,
                                                              const std::shared_ptr<Build>& build,
-                                                             const LoadContext& context) {
+                                                             const LoadInputs& inputs) {
   std::shared_ptr<Library> library = build->library;
   if (!library) {
-    ASSIGN_OR_RETURN(library, map_library(*manifest, context));
+    ASSIGN_OR_RETURN(library, map_library(*manifest, inputs));
     // A library that must stay mapped stays even when a later step fails.
     if (!manifest->traits.unloadable) build->library = library;
     build->is_mapped = build->library != nullptr;
   }
-  ASSIGN_OR_RETURN(Agreement agreed, agree(*library, *manifest, context.host_api));
+  ASSIGN_OR_RETURN(Agreement agreed, agree(*library, *manifest, inputs.host_api));
 
   std::shared_ptr<LoadedProvider> provider(new LoadedProvider());
   provider->manifest_ = manifest;

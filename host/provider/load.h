@@ -16,7 +16,7 @@ namespace tenon::provider {
 class Library;
 
 /// What loading needs besides the manifest.
-struct LoadContext {
+struct LoadInputs {
   const tenon_host_api* host_api = nullptr;
   std::string real_path;
   FileIdentity identity;  // as it was when checked
@@ -26,7 +26,7 @@ struct LoadContext {
 /// E_DEP_MISSING, E_SHA_MISMATCH (changed since it was checked), E_NO_ENTRY, those of negotiate(), E_SELFTEST.
 /// Thread-safe.
 Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Manifest> manifest,
-                                                      const LoadContext& context);
+                                                      const LoadInputs& inputs);
 
 /// A library file that is or was mapped. It outlives its LoadedProviders, of which there is at most one at a time.
 struct Build {

@@ -18,7 +18,7 @@
 
 namespace tenon::provider {
 
-/// The stages in the life of a provider build.
+/// The states in the life of a provider build.
 enum class State {
   kDiscovered,  // its manifest was found
   kScanned,     // all checks passed, including the scan
@@ -42,7 +42,7 @@ struct DomainInfo {
 
 class LoadedProvider;
 struct Build;
-struct LoadContext;
+struct LoadInputs;
 
 /// An open device. It is opened once per provider build, whatever the number of sessions, and closed with the last
 /// reference. Immutable except for is_lost(), so thread-safe. Keeps its provider loaded.
@@ -85,7 +85,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   /// "cuda 1.4.0".
   std::string label() const;
   const Manifest& manifest() const { return *manifest_; }
-  /// The provider's table, extended with zeros to the size that this host knows, so that a missing slot is NULL.
+  /// The provider's table, extended with zeros to the size that this host knows, so that a missing function is NULL.
   const tenon_ep_api& api() const { return api_; }
   tenon_provider* handle() const { return handle_; }
   /// Numbers the provider builds that this process loaded, from 1. Two versions of one id have different numbers.
@@ -107,12 +107,12 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   friend class Device;
   friend class ProviderRegistry;
   friend Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Manifest> manifest,
-                                                               const LoadContext& context);
+                                                               const LoadInputs& inputs);
   LoadedProvider() = default;
 
   static Result<std::shared_ptr<LoadedProvider>> make(std::shared_ptr<const Manifest> manifest,
                                                       const std::shared_ptr<Build>& build,
-                                                      const LoadContext& context);
+                                                      const LoadInputs& inputs);
   Result<std::vector<DeviceInfo>> enumerate();
   Result<std::shared_ptr<Device>> open(const DeviceInfo& info, std::shared_ptr<Device>* out_lost);
 
@@ -124,7 +124,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   uint32_t abi_minor_ = 0;
   std::string build_id_;
 
-  std::mutex mutex_;  // guards the members below, and calls of slots tagged INIT
+  std::mutex mutex_;  // guards the members below, and calls of functions tagged INIT
   bool enumerated_ = false;
   std::vector<DeviceInfo> devices_;
   std::map<std::string, std::weak_ptr<Device>> open_;  // by stable id

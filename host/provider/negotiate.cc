@@ -64,7 +64,7 @@ std::string bounded_text(const char* text, uint64_t capacity) {
   return out;
 }
 
-std::string missing_slots(const tenon_ep_api& api) {
+std::string missing_functions(const tenon_ep_api& api) {
   enum Need { REQUIRED, OPTIONAL, DOMAIN, STREAM, BIND };
   bool domain = api.device_domains != nullptr || api.allocate != nullptr;
   bool stream = api.stream_create != nullptr, bind = api.bind != nullptr;
@@ -73,12 +73,12 @@ std::string missing_slots(const tenon_ep_api& api) {
            (need == BIND && bind);
   };
   std::string missing;
-#define TENON_CHECK_SLOT(slot, need, tag)            \
-  if (is_needed(need) && api.slot == nullptr) {      \
-    missing += missing.empty() ? #slot : ", " #slot; \
+#define TENON_CHECK_FUNCTION(function, need, tag)            \
+  if (is_needed(need) && api.function == nullptr) {          \
+    missing += missing.empty() ? #function : ", " #function; \
   }
-  TENON_EP_SLOTS(TENON_CHECK_SLOT)
-#undef TENON_CHECK_SLOT
+  TENON_EP_SLOTS(TENON_CHECK_FUNCTION)
+#undef TENON_CHECK_FUNCTION
   return missing;
 }
 
@@ -151,7 +151,7 @@ Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const
   }
   std::memcpy(&agreed.api, io.api, std::min<size_t>(io.api->struct_size, sizeof agreed.api));
   agreed.api.struct_size = sizeof agreed.api;
-  if (std::string missing = missing_slots(agreed.api); !missing.empty()) {
+  if (std::string missing = missing_functions(agreed.api); !missing.empty()) {
     return refused(Refusal::kSlotMissing, "required functions are NULL: " + missing);
   }
   return out;

@@ -15,7 +15,7 @@ namespace tenon::provider {
 struct Agreement {
   uint32_t major = 0, minor = 0;
   std::string provider_id, provider_version, build_id;
-  /// The provider's table as this host knows it. Slots that the provider's table lacks are zero.
+  /// The provider's table as this host knows it. Functions that the provider's table lacks are zero.
   tenon_ep_api api{};
 };
 
@@ -31,7 +31,7 @@ struct Negotiation {
   Agreement agreement;
 };
 
-/// Calls `entry` with `flags` and checks version, sanitizer, identity, struct sizes and required slots. Refusals:
+/// Calls `entry` with `flags` and checks version, sanitizer, identity, struct sizes and required functions. Refusals:
 /// E_NEGOTIATE (also when an exception leaves the library), E_ABI_TOO_OLD, E_ABI_TOO_NEW, E_SANITIZER,
 /// E_SLOT_MISSING. Running out of memory is not a refusal but the error kOutOfMemory. `host` must live as long as
 /// the library is loaded.
@@ -44,8 +44,8 @@ tenon_status create_provider(const tenon_ep_api& api, uint32_t flags, tenon_host
                              const std::string& library_path, const std::string& manifest_dir,
                              tenon_provider** out_provider, tenon_error& out_error);
 
-/// Names of the required slots that are NULL, as in "compile, run"; empty when all are set.
-std::string missing_slots(const tenon_ep_api& api);
+/// Names of the required functions that are NULL, as in "compile, run"; empty when all are set.
+std::string missing_functions(const tenon_ep_api& api);
 
 /// The text of a fixed-size field that may lack its terminator. Bytes that are not printable ASCII or UTF-8 become '?'.
 std::string bounded_text(const char* text, uint64_t capacity);

@@ -9,7 +9,7 @@
 
 namespace tenon::provider {
 
-// X(enumerator, "NAME", "cause", "cure"), in the order of the stages. The reference page is generated from this table.
+// X(enumerator, "NAME", "cause", "cure"), in the order of the checks. The reference page is generated from this table.
 #define TENON_REFUSALS(X)                                                                                  \
   X(kManifestSyntax, "E_MANIFEST_SYNTAX",                                                                  \
     "the manifest is not valid JSON, or a key is missing or has the wrong type",                           \

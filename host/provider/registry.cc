@@ -303,8 +303,8 @@ Result<std::shared_ptr<LoadedProvider>> ProviderRegistry::load(std::string_view 
   while (true) {
     ASSIGN_OR_RETURN(Entry* const entry, impl_->check_until_accepted(id, range, CheckLevel::kScan));
     if (entry == nullptr) return impl_->why_none(id, range);
-    LoadContext context{impl_->options.host_api, entry->file.real_path, entry->file.identity};
-    Result<std::shared_ptr<LoadedProvider>> provider = load_provider(entry->manifest, context);
+    LoadInputs inputs{impl_->options.host_api, entry->file.real_path, entry->file.identity};
+    Result<std::shared_ptr<LoadedProvider>> provider = load_provider(entry->manifest, inputs);
     if (!provider) {
       if (provider.error().kind() == ErrorKind::kOutOfMemory)
         return Status(provider.error()).with_context(str_cat("provider ", described(*entry)));

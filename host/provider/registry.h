@@ -23,16 +23,15 @@
 
 namespace tenon::provider {
 
-/// Where a manifest was found. The numbers give the search order. Places 0-3 win over 4-7.
+/// Where a manifest was found. The numbers give the search order. Places 0-2 win over 3-6.
 enum class Place {
   kRegistered = 0,   // by the application, in code
-  kApi = 1,          // paths given through the API
-  kEnvFiles = 2,     // TENON_PROVIDER_FILES; replaces 4-7
-  kEnvAddFiles = 3,  // TENON_ADD_PROVIDER_FILES
-  kConfig = 4,       // discovery.search
-  kLibrary = 5,      // <folder of libtenon>/tenon/providers.d
-  kUser = 6,         // $XDG_DATA_HOME/tenon/providers.d, when discovery.user is set
-  kSystem = 7,       // /etc/tenon, /usr/local/lib/tenon and /usr/lib/<triplet>/tenon, each with /providers.d
+  kEnvFiles = 1,     // TENON_PROVIDER_FILES; replaces 3-6
+  kEnvAddFiles = 2,  // TENON_ADD_PROVIDER_FILES
+  kConfig = 3,       // discovery.search
+  kLibrary = 4,      // <folder of libtenon>/tenon/providers.d
+  kUser = 5,         // $XDG_DATA_HOME/tenon/providers.d, when discovery.user is set
+  kSystem = 6,       // /etc/tenon, /usr/local/lib/tenon and /usr/lib/<triplet>/tenon, each with /providers.d
 };
 
 /// For messages: "discovery.search", "TENON_PROVIDER_FILES".
@@ -46,8 +45,8 @@ struct RegistryOptions {
   std::string deny_origin, allow_origin;
   /// Version ranges by provider id, from `provider.<id>.version`. Without one the highest compatible version is used.
   std::map<std::string, std::string> versions;
-  /// Places 0 and 1: manifest files, or folders of them.
-  std::vector<std::string> registered, api_paths;
+  /// Place 0: manifest files, or folders of them.
+  std::vector<std::string> registered;
 
   /// Environment and fixed places. Tests replace them.
   bool environment = true;                 // read TENON_PROVIDER_FILES and TENON_ADD_PROVIDER_FILES
@@ -88,7 +87,7 @@ struct ProviderInfo {
 
   /// Accepted and chosen.
   bool usable() const { return chosen && refusal == Refusal::kNone; }
-  /// "E_ARCH: cuda 1.2.0 (/opt/x/cuda.tenon.json, place 4 discovery.search): reason; cure".
+  /// "E_ARCH: cuda 1.2.0 (/opt/x/cuda.tenon.json, place 3 discovery.search): reason; cure".
   std::string explain() const;
   /// The refusal as a Status of kind kProviderRefused; OK when there is none.
   Status status() const;

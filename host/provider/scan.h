@@ -37,7 +37,7 @@ std::string hidden_folders();
 /// Looks for tenon-scan in own_folder(), and in tenon/, ../lib and ../bin below it. Empty when there is none.
 std::string find_scan_helper();
 
-/// The library or program that contains this code, and its folder. Real paths; empty when unknown.
+/// The library or executable file that contains this code, and its folder. Real paths; empty when unknown.
 const std::string& own_file();
 std::string own_folder();
 

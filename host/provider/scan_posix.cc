@@ -226,7 +226,7 @@ std::string crash_cure(const std::string& hint) {
 
 Result<ScanAnswer> judge(const Child& child, const ScanRequest& request) {
   ScanTranscript transcript = read_transcript(child.answer);
-  std::string place = transcript.stage.empty() ? "while it was started" : "in " + transcript.stage;
+  std::string place = transcript.activity.empty() ? "while it was started" : "in " + transcript.activity;
   if (child.timed_out) {
     return refuse(Refusal::kScanTimeout,
                   str_cat("'", request.file, "' did not answer within ", request.timeout_seconds, " s ",
@@ -301,7 +301,7 @@ namespace {
 std::string find_own_file() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(&find_own_file), &info) == 0 || info.dli_fname == nullptr) return {};
-  // A program's own name may be relative to an earlier current folder.
+  // An executable file's own name may be relative to an earlier current folder.
   std::filesystem::path named(info.dli_fname);
   return real_path(named.is_absolute() ? named : std::filesystem::path("/proc/self/exe"));
 }

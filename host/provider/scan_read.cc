@@ -73,11 +73,11 @@ std::optional<ScanVerdict> read_verdict(std::string_view json) {
 }
 
 ScanTranscript read_transcript(std::string_view text) {
-  constexpr std::string_view kStage = "at ", kVerdict = "verdict ";
+  constexpr std::string_view kAt = "at ", kVerdict = "verdict ";
   ScanTranscript transcript;
   for (const std::string& line : split(text, '\n')) {
     std::string_view view = line;
-    if (view.substr(0, kStage.size()) == kStage) transcript.stage = view.substr(kStage.size());
+    if (view.substr(0, kAt.size()) == kAt) transcript.activity = view.substr(kAt.size());
     if (view.substr(0, kVerdict.size()) == kVerdict)
       transcript.verdict = read_verdict(view.substr(kVerdict.size()));
   }

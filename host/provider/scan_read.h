@@ -12,9 +12,9 @@ namespace tenon::provider {
 /// nullopt when the text is not a verdict.
 std::optional<ScanVerdict> read_verdict(std::string_view json);
 
-/// The last stage that the helper reported, and its verdict if there is one.
+/// The last activity that the helper reported, and its verdict if there is one.
 struct ScanTranscript {
-  std::string stage;
+  std::string activity;
   std::optional<ScanVerdict> verdict;
 };
 ScanTranscript read_transcript(std::string_view text);

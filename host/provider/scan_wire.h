@@ -1,5 +1,5 @@
-// The text that the scan helper writes into its pipe: lines "at <stage>" while it works, then "verdict <JSON>".
-// When there is no verdict, the last stage tells where the library failed.
+// The text that the scan helper writes into its pipe: lines "at <activity>" while it works, then "verdict <JSON>".
+// When there is no verdict, the last activity tells where the library failed.
 #pragma once
 
 #include <string>

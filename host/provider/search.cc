@@ -30,7 +30,6 @@ class Search {
   std::vector<Found> run() {
     // Paths that the application gives are relative to its current folder.
     for (const std::string& path : options_.registered) add(Place::kRegistered, fs::absolute(path));
-    for (const std::string& path : options_.api_paths) add(Place::kApi, fs::absolute(path));
     bool replaced = variable(Place::kEnvFiles, "TENON_PROVIDER_FILES");
     variable(Place::kEnvAddFiles, "TENON_ADD_PROVIDER_FILES");
     if (!replaced) fixed_places();
@@ -121,7 +120,6 @@ class Search {
 
 std::string_view place_name(Place place) {
   constexpr std::string_view kNames[] = {"registered by the application",
-                                         "path given by the application",
                                          "TENON_PROVIDER_FILES",
                                          "TENON_ADD_PROVIDER_FILES",
                                          "discovery.search",

@@ -39,7 +39,7 @@ void send(std::string_view rest) {
   }
 }
 
-void at(const char* stage) { send(str_cat("at ", stage, "\n")); }
+void at(const char* activity) { send(str_cat("at ", activity, "\n")); }
 
 ScanVerdict refused(Refusal code, std::string reason) { return {code, std::move(reason), false, {}, {}}; }
 ScanVerdict ran_out_of_memory(std::string reason) {

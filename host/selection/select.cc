@@ -172,7 +172,7 @@ class Selector {
   bool is_final(const Status& status) const {
     if (no_memory_to_load_) return true;  // going on without the provider would hide that
     const bool named = !select_.automatic || status.kind() == ErrorKind::kConfig;
-    return named && select_.fallback == config::Fallback::kError;
+    return named && select_.fallback == config::OnFailure::kError;
   }
 
   /// True when a provider before it completes models, no placement rule names it, and it is not pinned.

@@ -14,18 +14,18 @@
 namespace tenon::session {
 namespace {
 
-std::shared_ptr<runtime::ExecutableContext> make_context(const ir::ModelInfo& model,
-                                                         const config::Settings& settings,
-                                                         const runtime::Selection& selection) {
-  auto context = std::make_shared<runtime::ExecutableContext>();
-  context->opset_imports = model.opset_imports;
-  context->constants = std::make_shared<runtime::ConstantPool>();
+std::shared_ptr<runtime::SharedState> make_shared_state(const ir::ModelInfo& model,
+                                                        const config::Settings& settings,
+                                                        const runtime::Selection& selection) {
+  auto shared = std::make_shared<runtime::SharedState>();
+  shared->opset_imports = model.opset_imports;
+  shared->constants = std::make_shared<runtime::ConstantPool>();
   if (const std::shared_ptr<runtime::Instance> completing = selection.completing()) {
-    context->evaluator = std::make_shared<runtime::NodeRunner>(completing, model.opset_imports);
+    shared->evaluator = std::make_shared<runtime::NodeRunner>(completing, model.opset_imports);
   }
-  context->keep_plans = static_cast<size_t>(std::max<int64_t>(settings.shapes.keep, 1));
-  context->device_limit = settings.memory.device_limit;
-  return context;
+  shared->keep_plans = static_cast<size_t>(std::max<int64_t>(settings.shapes.keep, 1));
+  shared->device_limit = settings.memory.device_limit;
+  return shared;
 }
 
 }  // namespace
@@ -49,12 +49,12 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
   out->selection = std::move(selection);
   out->fallbacks = std::move(fallbacks);
   runtime::Placement placement(config_, out->selection, name_);
-  const auto context = make_context(model_, settings, out->selection);
-  context->memory = memory_;
-  context->trace = trace_;
+  const auto shared = make_shared_state(model_, settings, out->selection);
+  shared->memory = memory_;
+  shared->trace = trace_;
   const runtime::TraceSpan span(trace_.get(), "partition and compile", "load");
-  runtime::BuildContext build;
-  ASSIGN_OR_RETURN(build.transforms, transforms_of(settings, runtime::make_evaluator(context->evaluator)));
+  runtime::BuildInputs build;
+  ASSIGN_OR_RETURN(build.transforms, transforms_of(settings, runtime::make_evaluator(shared->evaluator)));
   build.model = &model_;
   build.selection = &out->selection;
   build.placement = &placement;
@@ -64,7 +64,7 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
     return ok_status();
   };
   build.settings = &settings;
-  build.context = context;
+  build.shared = shared;
   build.node_limit = limits_of(settings).nodes;
   if (progress) {
     build.progress = [&](size_t done, size_t all) {

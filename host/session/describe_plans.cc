@@ -85,7 +85,7 @@ Json describe(const Executable& executable, const Plan& plan) {
 
 void add(const Executable& executable, Json* list) {
   executable.frames().for_each_plan([&](const Plan& plan) { list->push_back(describe(executable, plan)); });
-  for (const runtime::Part& part : executable.parts) {
+  for (const runtime::CompiledPart& part : executable.parts) {
     for (const runtime::Body& body : part.bodies) add(*body.executable, list);
   }
 }

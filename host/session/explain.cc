@@ -6,9 +6,9 @@
 namespace tenon::session {
 namespace {
 
+using runtime::CompiledPart;
 using runtime::Executable;
 using runtime::MemoryDomain;
-using runtime::Part;
 
 std::string domain_name(const MemoryDomain& domain) {
   if (domain.is_host()) return "host";
@@ -27,12 +27,12 @@ class Explainer {
     for (size_t p = 0; p < executable.parts.size(); ++p) {
       for (ir::NodeId id : executable.parts[p].nodes) part_of[id] = first_part + p;
     }
-    for (const Part& part : executable.parts) {
+    for (const CompiledPart& part : executable.parts) {
       add_part(executable, part);
       for (ir::NodeId id : part.nodes) add_node(executable, id, part_of[id]);
     }
     add_copies(executable);
-    for (const Part& part : executable.parts) {
+    for (const CompiledPart& part : executable.parts) {
       for (const runtime::Body& body : part.bodies) add(*body.executable);
     }
   }
@@ -98,7 +98,7 @@ class Explainer {
     nodes_.push_back(std::move(entry));
   }
 
-  void add_part(const Executable& executable, const Part& part) {
+  void add_part(const Executable& executable, const CompiledPart& part) {
     Json entry;
     entry["index"] = part_count_++;
     entry["label"] = part.label;
@@ -142,7 +142,7 @@ class Explainer {
       if (from != domain && there.emplace(v, domain).second)
         add_copy(executable.graph().value(v), *from, *domain);
     };
-    for (const Part& part : executable.parts) {
+    for (const CompiledPart& part : executable.parts) {
       for (size_t i = 0; i < part.inputs.size(); ++i) need(part.inputs[i], part.input_domains[i]);
       for (size_t o = 0; o < part.outputs.size(); ++o) home[part.outputs[o]] = part.output_domains[o];
     }

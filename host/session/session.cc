@@ -159,14 +159,14 @@ Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const
   return check_symbols(inputs_, *arguments);
 }
 
-void Session::prepare_context(runtime::RunContext* context) const {
-  context->run.threads.set(pool_, threads_, deterministic_);
-  context->scratch.count_for(memory_);
+void Session::prepare_state(runtime::RunState* state) const {
+  state->run.threads.set(pool_, threads_, deterministic_);
+  state->scratch.count_for(memory_);
 }
 
-Status Session::begin_run(const RunOptions& options, runtime::RunContext* context) const {
-  context->control.trace = trace_for(options);
-  return context->begin(options.cancel, options.deadline_ns);
+Status Session::begin_run(const RunOptions& options, runtime::RunState* state) const {
+  state->control.trace = trace_for(options);
+  return state->begin(options.cancel, options.deadline_ns);
 }
 
 runtime::Trace* Session::trace_for(const RunOptions& options) const {
@@ -179,23 +179,23 @@ Status Session::run_arguments(const RunOptions& options, std::span<const runtime
                               std::span<runtime::ValueRef> outputs) const {
   const runtime::BudgetScope scope(memory_);
   const runtime::FloatMode mode;
-  std::unique_ptr<runtime::RunContext> context = contexts_.take();
-  if (context == nullptr) context = std::make_unique<runtime::RunContext>();
-  prepare_context(context.get());
+  std::unique_ptr<runtime::RunState> state = idle_states_.take();
+  if (state == nullptr) state = std::make_unique<runtime::RunState>();
+  prepare_state(state.get());
   Attempts attempts;
-  Status status = begin_run(options, context.get());
+  Status status = begin_run(options, state.get());
   {
-    const StopScope stop(&context->control.stop);
+    const StopScope stop(&state->control.stop);
     for (bool repeat = status.ok(); repeat;) {
       const std::shared_ptr<const Assembly> now = assembly();
-      status = run_executable(*now->executable, *context, arguments, outputs);
+      status = run_executable(*now->executable, *state, arguments, outputs);
       repeat = !status.ok();
       if (!status.ok()) status = recover(now, std::move(status), &attempts, options);
       repeat = repeat && status.ok();
     }
   }
-  context->end();
-  contexts_.put(std::move(context)).reset();
+  state->end();
+  idle_states_.put(std::move(state)).reset();
   return status.ok() ? status : std::move(status).with_context(place_);
 }
 

@@ -20,8 +20,8 @@
 #include "host/exec/executable.h"
 #include "host/exec/run_control.h"
 #include "host/selection/select.h"
-#include "host/services/hot_slots.h"
 #include "host/services/memory_budget.h"
+#include "host/services/per_thread_cache.h"
 #include "host/session/io.h"
 #include "host/session/recovery.h"
 
@@ -78,10 +78,10 @@ class Session {
 
   /// Fills in defaults, checks and aligns. `arguments`: one per input of the model; kind NONE where omitted.
   Status check_arguments(std::vector<runtime::Argument>* arguments) const;
-  /// Gives `context` the threads and the memory budget of this session.
-  void prepare_context(runtime::RunContext* context) const;
-  /// Before each Run: sets in `context` what may stop the Run, and its trace.
-  Status begin_run(const RunOptions& options, runtime::RunContext* context) const;
+  /// Gives `state` the threads and the memory budget of this session.
+  void prepare_state(runtime::RunState* state) const;
+  /// Before each Run: sets in `state` what may stop the Run, and its trace.
+  Status begin_run(const RunOptions& options, runtime::RunState* state) const;
   /// The trace of a Run with these options; null when it is not recorded.
   runtime::Trace* trace_for(const RunOptions& options) const;
 
@@ -122,7 +122,7 @@ class Session {
   runtime::ThreadPool* pool_ = nullptr;
   uint32_t threads_ = 0;  // the most that a Run may use
   bool deterministic_ = false;
-  mutable runtime::HotSlots<runtime::RunContext> contexts_;
+  mutable runtime::PerThreadCache<runtime::RunState> idle_states_;
   runtime::MemoryCharge constants_charge_;  // for constants that are not in a mapped file
 };
 

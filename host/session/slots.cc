@@ -102,7 +102,7 @@ Status Slots::replan() {
     frame_.reset();
     return status;
   }
-  session_->prepare_context(&context_);
+  session_->prepare_state(&state_);
   return ok_status();
 }
 
@@ -130,12 +130,12 @@ Status Slots::run(const RunOptions& options) {
   const runtime::BudgetScope scope(session_->memory());
   const runtime::FloatMode mode;
   const LogScope log(session_->log());
-  Status status = session_->begin_run(options, &context_);
+  Status status = session_->begin_run(options, &state_);
   if (status.ok()) {
-    const StopScope stop(&context_.control.stop);
+    const StopScope stop(&state_.control.stop);
     status = run_until_done(options);
   }
-  context_.end();
+  state_.end();
   return status;
 }
 
@@ -153,7 +153,7 @@ Status Slots::run_until_done(const RunOptions& options) {
 
 Status Slots::run_once() {
   if (frame_ == nullptr) RETURN_IF_ERROR(replan());
-  Status status = frame_->run(context_);
+  Status status = frame_->run(state_);
   has_run_ = status.ok();
   if (late_outputs_.empty() || !status.ok()) return status;
   for (uint32_t index : late_outputs_) RETURN_IF_ERROR(collect(index));

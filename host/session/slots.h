@@ -48,7 +48,7 @@ class Slots {
   std::vector<uint32_t> late_outputs_;          // outputs that are copied or taken after the Run
   std::shared_ptr<const Assembly> assembly_;    // the frame's
   std::unique_ptr<runtime::Frame> frame_;       // null: plan before the next Run
-  runtime::RunContext context_;
+  runtime::RunState state_;
   bool has_run_ = false;
 };
 

@@ -31,7 +31,7 @@ const Engine& Device::engine() const {
 }
 
 Instance::Instance(const Device& on, const tenon_instance_params& params) : device(on) {
-  context = {params.precision, params.deterministic != 0, params.memory_limit, params.host};
+  settings = {params.precision, params.deterministic != 0, params.memory_limit, params.host};
   bf16 = params.precision == TENON_PRECISION_BF16;
   relaxed = params.precision != TENON_PRECISION_EXACT;
   for (uint32_t i = 0; i < params.option_count; ++i) {
@@ -40,9 +40,9 @@ Instance::Instance(const Device& on, const tenon_instance_params& params) : devi
     if (ep::view(option.name) != "precision" || ep::view(option.s) == "session") continue;
     bf16 = ep::view(option.s) == "bf16";
     relaxed = ep::view(option.s) != "exact";
-    context.precision = TENON_PRECISION_EXACT;
-    if (relaxed) context.precision = TENON_PRECISION_FAST;
-    if (bf16) context.precision = TENON_PRECISION_BF16;
+    settings.precision = TENON_PRECISION_EXACT;
+    if (relaxed) settings.precision = TENON_PRECISION_FAST;
+    if (bf16) settings.precision = TENON_PRECISION_BF16;
   }
   bf16 = bf16 && has_bf16();  // without these instructions bfloat16 is slower and no more exact
 }

@@ -31,7 +31,7 @@ struct Instance {
   Instance(const Device& device, const tenon_instance_params& params);
 
   const Device& device;
-  ep::InstanceContext context;
+  ep::InstanceSettings settings;
   bool bf16 = false;     // arithmetic of convolutions and products in bfloat16
   bool relaxed = false;  // NaN and infinities may be treated as the library does
   /// Whether to claim groups that gain nothing too. True unless the option says otherwise: tests create

@@ -1,4 +1,4 @@
-// Places values that live between the steps of an island in one workspace, which the host allocates. Pieces
+// Places values that live between the tasks of a program in one workspace, which the host allocates. Pieces
 // that do not live at the same time share memory.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace tenon::onednn {
 
-/// A piece of workspace in use from step `first` to step `last`, inclusive.
+/// A piece of workspace in use from task `first` to task `last`, inclusive.
 struct Piece {
   uint64_t bytes = 0;
   int first = 0, last = 0;

@@ -1,4 +1,4 @@
-// The format of a program's binary in the host's cache.
+// The format of an OpenCL program's binary in the host's cache.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tenon::opencl {
 
-/// The cached content of a built program.
+/// The cached content of a built OpenCL program.
 struct CachedBinary {
   std::vector<std::string> warmed;  // "<kernel> <local size>": launches for which the binary is warm
   std::string binary;               // as the driver returned it

@@ -55,7 +55,7 @@ class Handle {
 using ContextHandle = Handle<cl_context, clReleaseContext>;
 using QueueHandle = Handle<cl_command_queue, clReleaseCommandQueue>;
 using MemHandle = Handle<cl_mem, clReleaseMemObject>;
-using ProgramHandle = Handle<cl_program, clReleaseProgram>;
+using ClProgramHandle = Handle<cl_program, clReleaseProgram>;
 using KernelHandle = Handle<cl_kernel, clReleaseKernel>;
 using EventHandle = Handle<cl_event, clReleaseEvent>;
 

@@ -276,7 +276,7 @@ Instance::~Instance() {
   if (is_forked()) return;
   // The binaries now include kernels compiled during this session. If the cache fails, only time is lost.
   try {
-    device.programs().save_all(*this);
+    device.cl_programs().save_all(*this);
   } catch (...) {
   }
 }

@@ -1,4 +1,4 @@
-// Devices of all OpenCL platforms, and an open device: context, limits and built programs.
+// Devices of all OpenCL platforms, and an open device: context, limits and built OpenCL programs.
 //
 // Only enumerate_devices() and device_open() make the first call into OpenCL. A driver may even end the
 // process there, which the host's scan process survives.
@@ -60,9 +60,9 @@ class Device {
   cl_command_queue queue() const { return queue_.get(); }
   QueueHandle make_queue() const;
   MemHandle make_buffer(uint64_t bytes, cl_mem_flags flags = CL_MEM_READ_WRITE, void* host = nullptr) const;
-  /// Identifies the driver and device for which built programs are valid.
+  /// Identifies the driver and device for which built OpenCL programs are valid.
   const std::string& build_key() const { return build_key_; }
-  Programs& programs() { return programs_; }
+  ClPrograms& cl_programs() { return cl_programs_; }
 
  private:
   DeviceDescription description_;
@@ -70,11 +70,11 @@ class Device {
   ContextHandle context_;
   QueueHandle queue_;
   std::string build_key_;
-  Programs programs_;
+  ClPrograms cl_programs_;
 };
 
 /// A device with options. Kernels get it from their NodeView with instance_of().
-struct Instance : ep::InstanceContext {
+struct Instance : ep::InstanceSettings {
   Instance(Device& device, const tenon_instance_params& params);
   ~Instance();
   Instance(const Instance&) = delete;
@@ -99,19 +99,19 @@ struct Range {
   explicit operator bool() const { return low != high; }
 };
 
-/// The context of the NodeView that a kernel's supports() and constructor get.
-struct NodeContext : ep::InstanceContext {
-  NodeContext(const Instance& instance, Range cut)
-      : ep::InstanceContext(instance), instance(instance), cut(cut) {}
+/// The settings of the NodeView that a kernel's supports() and constructor get.
+struct NodeSettings : ep::InstanceSettings {
+  NodeSettings(const Instance& instance, Range cut)
+      : ep::InstanceSettings(instance), instance(instance), cut(cut) {}
   const Instance& instance;
   Range cut;
 };
 
-inline const NodeContext& context_of(const ep::NodeView& node) {
-  return static_cast<const NodeContext&>(node.instance());
+inline const NodeSettings& settings_of(const ep::NodeView& node) {
+  return static_cast<const NodeSettings&>(node.instance());
 }
-inline const Instance& instance_of(const ep::NodeView& node) { return context_of(node).instance; }
+inline const Instance& instance_of(const ep::NodeView& node) { return settings_of(node).instance; }
 /// The range to which the kernel must clamp its output. Only the operators that fuse() accepts get one.
-inline Range cut_of(const ep::NodeView& node) { return context_of(node).cut; }
+inline Range cut_of(const ep::NodeView& node) { return settings_of(node).cut; }
 
 }  // namespace tenon::opencl

@@ -40,9 +40,9 @@ std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, c
                              const NodeView& node, uint32_t index, ep::ConstantStore& store) {
   const uint32_t next = followers.of(node);
   if (next == TENON_NO_INDEX) return {index};
-  const NodeContext context(instance, {});
-  return fuse(node, NodeView(graph, next, store, context)) ? std::vector<uint32_t>{index, next}
-                                                           : std::vector<uint32_t>{index};
+  const NodeSettings settings(instance, {});
+  return fuse(node, NodeView(graph, next, store, settings)) ? std::vector<uint32_t>{index, next}
+                                                            : std::vector<uint32_t>{index};
 }
 
 }  // namespace
@@ -50,11 +50,11 @@ std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, c
 void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
   const GraphView graph(raw);
   const Followers followers(graph);
-  const NodeContext context(instance, {});
+  const NodeSettings settings(instance, {});
   std::vector<bool> claimed(graph.info().node_count, false);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
     ep::ConstantStore store;
-    const NodeView node(graph, i, store, context);
+    const NodeView node(graph, i, store, settings);
     if (claimed[i] || (node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
     const ep::KernelEntry* entry = choose(instance, node, &refusal);
@@ -73,15 +73,15 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instanc
   const uint32_t count = graph.info().node_count;
   ep::require(count == 1 || count == 2, TENON_INTERNAL, "the host compiles a claim of ", count,
               " nodes that was not offered");
-  NodeContext context(instance, {});
-  const NodeView node = node_.view(graph, 0, context);
+  NodeSettings settings(instance, {});
+  const NodeView node = node_.view(graph, 0, settings);
   try {
     Support refusal = Support::yes();
     const ep::KernelEntry* entry = choose(instance, node, &refusal);
     if (entry == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
     if (count == 2) {
-      context.cut = fuse(node, node_.view(graph, 1, context));
-      ep::require(static_cast<bool>(context.cut), TENON_INTERNAL,
+      settings.cut = fuse(node, node_.view(graph, 1, settings));
+      ep::require(static_cast<bool>(settings.cut), TENON_INTERNAL,
                   "the host compiles two nodes together that were not offered together");
     }
     node_.compile(graph, node, *entry);
@@ -117,7 +117,7 @@ cl_mem CompiledNode::packed(uint64_t bytes, const std::function<void(Recording&,
 }
 
 Recording::Recording(const tenon_bind_args& bind)
-    : program_(*reinterpret_cast<const CompiledNode*>(bind.program)) {
+    : node_(*reinterpret_cast<const CompiledNode*>(bind.program)) {
   RecordArgs args{};
   args.struct_size = sizeof(tenon_run_args);
   args.program = bind.program;
@@ -128,18 +128,18 @@ Recording::Recording(const tenon_bind_args& bind)
   args.output_count = bind.output_count;
   args.workspace = bind.workspace;
   args.recording = this;
-  program_.node().run(args);
+  node_.node().run(args);
 }
 
 BufferRange Recording::find(const tenon_tensor& tensor) {
   if (tensor.kind == TENON_KIND_NONE) return {};
-  if (program_.node().is_constant(&tensor)) return {program_.constant(&tensor), 0};
+  if (node_.node().is_constant(&tensor)) return {node_.constant(&tensor), 0};
   if (tensor.buffer != nullptr || tensor.data == nullptr)
     return {from_border(tensor.buffer), tensor.byte_offset};
   for (const Wrapped& known : wrapped_) {
     if (known.data == tensor.data && known.bytes >= tensor.byte_size) return {known.buffer.get(), 0};
   }
-  MemHandle buffer = program_.instance().device.make_buffer(
+  MemHandle buffer = node_.instance().device.make_buffer(
       std::max<uint64_t>(tensor.byte_size, 1), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, tensor.data);
   wrapped_.push_back({tensor.data, tensor.byte_size, std::move(buffer)});
   return {wrapped_.back().buffer.get(), 0};
@@ -155,7 +155,7 @@ void Recording::enqueue(cl_command_queue queue) const {
 }
 
 cl_mem Recording::flag_buffer() {
-  if (flag_ == nullptr) flag_ = std::make_shared<IndexFlag>(program_.instance(), program_.place());
+  if (flag_ == nullptr) flag_ = std::make_shared<IndexFlag>(node_.instance(), node_.place());
   return flag_->buffer();
 }
 

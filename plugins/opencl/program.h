@@ -61,9 +61,9 @@ class Recording {
  public:
   explicit Recording(const tenon_bind_args& args);
   /// Starts with no launches.
-  explicit Recording(const CompiledNode& program) : program_(program) {}
+  explicit Recording(const CompiledNode& node) : node_(node) {}
 
-  const CompiledNode& program() const { return program_; }
+  const CompiledNode& node() const { return node_; }
   /// Finds a tensor of the binding. Wraps host memory, which the host keeps in place until `unbind`.
   BufferRange find(const tenon_tensor& tensor);
   void add(Command command) { commands_.push_back(std::move(command)); }
@@ -80,7 +80,7 @@ class Recording {
     MemHandle buffer;
   };
 
-  const CompiledNode& program_;
+  const CompiledNode& node_;
   std::vector<Wrapped> wrapped_;
   std::vector<Command> commands_;
   std::shared_ptr<IndexFlag> flag_;

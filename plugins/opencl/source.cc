@@ -100,7 +100,7 @@ size_t size_of(std::string_view type) {
 
 std::string_view prelude() { return kPrelude; }
 
-BuiltProgram::BuiltProgram(const Instance& instance, const Source& source, const std::string& defines)
+ClProgram::ClProgram(const Instance& instance, const Source& source, const std::string& defines)
     : key_(ep::cat("program/", instance.device.build_key(), "/", source.name, "/", defines)),
       source_(source) {
   with_deep_stack([&] {
@@ -110,7 +110,7 @@ BuiltProgram::BuiltProgram(const Instance& instance, const Source& source, const
   });
 }
 
-bool BuiltProgram::load(const Instance& instance) {
+bool ClProgram::load(const Instance& instance) {
   if (ep::host().cache_get == nullptr || instance.host == nullptr) return false;
   tenon_str blob{};
   if (ep::host().cache_get(instance.host, ep::to_str(key_), &blob, nullptr) != TENON_OK) return false;
@@ -122,7 +122,7 @@ bool BuiltProgram::load(const Instance& instance) {
   const size_t size = content.binary.size();
   cl_device_id device = instance.device.id();
   cl_int status = CL_SUCCESS, code = CL_SUCCESS;
-  ProgramHandle program(
+  ClProgramHandle program(
       clCreateProgramWithBinary(instance.device.context(), 1, &device, &size, &bytes, &status, &code));
   if (code != CL_SUCCESS || status != CL_SUCCESS) return false;
   if (clBuildProgram(program.get(), 1, &device, "-cl-kernel-arg-info", nullptr, nullptr) != CL_SUCCESS)
@@ -132,11 +132,11 @@ bool BuiltProgram::load(const Instance& instance) {
   return true;
 }
 
-void BuiltProgram::build(const Instance& instance, const Source& source, const std::string& defines) {
+void ClProgram::build(const Instance& instance, const Source& source, const std::string& defines) {
   const char* texts[] = {kPrelude.data(), source.text.data()};
   const size_t sizes[] = {kPrelude.size(), source.text.size()};
   cl_int code = CL_SUCCESS;
-  program_ = ProgramHandle(clCreateProgramWithSource(instance.device.context(), 2, texts, sizes, &code));
+  program_ = ClProgramHandle(clCreateProgramWithSource(instance.device.context(), 2, texts, sizes, &code));
   check(code, "clCreateProgramWithSource");
   cl_device_id device = instance.device.id();
   const std::string options = options_of(instance, defines);
@@ -145,7 +145,7 @@ void BuiltProgram::build(const Instance& instance, const Source& source, const s
            build_log(program_.get(), device));
 }
 
-bool BuiltProgram::set_zero(cl_kernel kernel, cl_uint index) const {
+bool ClProgram::set_zero(cl_kernel kernel, cl_uint index) const {
   cl_kernel_arg_address_qualifier qualifier = 0;
   if (clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(qualifier), &qualifier,
                          nullptr) != CL_SUCCESS)
@@ -160,7 +160,7 @@ bool BuiltProgram::set_zero(cl_kernel kernel, cl_uint index) const {
   return size != 0 && size <= sizeof(zeroes) && clSetKernelArg(kernel, index, size, zeroes) == CL_SUCCESS;
 }
 
-void BuiltProgram::warm(const Instance& instance, const std::string& kernel, const Size3& local) {
+void ClProgram::warm(const Instance& instance, const std::string& kernel, const Size3& local) {
   if (!instance.warm) return;
   const std::lock_guard lock(mutex_);
   const std::string launch = ep::cat(kernel, " ", local[0], "x", local[1], "x", local[2]);
@@ -182,7 +182,7 @@ void BuiltProgram::warm(const Instance& instance, const std::string& kernel, con
   });
 }
 
-void BuiltProgram::save(const Instance& instance) {
+void ClProgram::save(const Instance& instance) {
   if (ep::host().cache_put == nullptr || instance.host == nullptr) return;
   const std::lock_guard lock(mutex_);
   if (!unsaved_) return;
@@ -202,15 +202,15 @@ void BuiltProgram::save(const Instance& instance) {
     unsaved_ = false;
 }
 
-std::shared_ptr<BuiltProgram> Programs::get(const Instance& instance, const Source& source,
-                                            const std::string& defines) {
+std::shared_ptr<ClProgram> ClPrograms::get(const Instance& instance, const Source& source,
+                                           const std::string& defines) {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<BuiltProgram>& known = built_[ep::cat(source.name, "/", defines)];
-  if (known == nullptr) known = std::make_shared<BuiltProgram>(instance, source, defines);
+  std::shared_ptr<ClProgram>& known = built_[ep::cat(source.name, "/", defines)];
+  if (known == nullptr) known = std::make_shared<ClProgram>(instance, source, defines);
   return known;
 }
 
-void Programs::save_all(const Instance& instance) {
+void ClPrograms::save_all(const Instance& instance) {
   const std::lock_guard lock(mutex_);
   for (const auto& entry : built_) {
     if (entry.second != nullptr) entry.second->save(instance);
@@ -220,11 +220,11 @@ void Programs::save_all(const Instance& instance) {
 KernelRef find_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
                       std::string name, Size3 local) {
   const Instance& instance = instance_of(node);
-  return {instance.device.programs().get(instance, source, defines), std::move(name), local};
+  return {instance.device.cl_programs().get(instance, source, defines), std::move(name), local};
 }
 
 void warm(const ep::NodeView& node, const KernelRef& kernel) {
-  kernel.program->warm(instance_of(node), kernel.name, kernel.local);
+  kernel.built->warm(instance_of(node), kernel.name, kernel.local);
 }
 
 KernelRef load_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,

@@ -1,6 +1,6 @@
 // Builds the OpenCL C of the kernels, once per device and element types. The host caches the binaries.
 //
-// A program is built when the first node that needs it is compiled. Its binary is looked up in the host's
+// An OpenCL program is built when the first node that needs it is compiled. Its binary is looked up in the host's
 // cache first. If the binary is damaged or the driver refuses it, the program is built from source.
 #pragma once
 
@@ -31,10 +31,10 @@ struct Source {
   size_t struct_size = 0;
 };
 
-/// A built program. Thread-safe.
-class BuiltProgram {
+/// An OpenCL program, built. Thread-safe.
+class ClProgram {
  public:
-  BuiltProgram(const Instance& instance, const Source& source, const std::string& defines);
+  ClProgram(const Instance& instance, const Source& source, const std::string& defines);
 
   cl_program get() const { return program_.get(); }
   /// Launches the kernel with no work, once per local size, for drivers that compile at the first launch. All
@@ -50,32 +50,31 @@ class BuiltProgram {
 
   std::string key_;
   const Source& source_;
-  ProgramHandle program_;
+  ClProgramHandle program_;
   std::mutex mutex_;
   std::set<std::string> warmed_;  // "<kernel> <local size>"
   bool unsaved_ = false;
 };
 
-/// The programs of a device, by source and defines. Thread-safe.
-class Programs {
+/// The OpenCL programs of a device, by source and defines. Thread-safe.
+class ClPrograms {
  public:
-  std::shared_ptr<BuiltProgram> get(const Instance& instance, const Source& source,
-                                    const std::string& defines);
+  std::shared_ptr<ClProgram> get(const Instance& instance, const Source& source, const std::string& defines);
   void save_all(const Instance& instance);
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<BuiltProgram>> built_;
+  std::map<std::string, std::shared_ptr<ClProgram>> built_;
 };
 
 /// A kernel and its work-group size. Kernel objects keep one per node.
 struct KernelRef {
-  std::shared_ptr<BuiltProgram> program;
+  std::shared_ptr<ClProgram> built;
   std::string name;
   Size3 local{1, 1, 1};
 };
 
-/// Builds the program if needed, and warms the kernel. `defines`: compiler options, as from defines_for().
+/// Builds the OpenCL program if needed, and warms the kernel. `defines`: compiler options, as from defines_for().
 KernelRef load_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
                       std::string name, Size3 local);
 

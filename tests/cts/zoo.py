@@ -139,8 +139,8 @@ DEFECTS = [
     Planted("writes beyond the struct", "writes_beyond", ["negotiation.sizes"]),
     Planted("no table", "no_table", ["R5", "negotiation.null_slots"]),
     Planted("short table", "short_struct", ["R5"]),
-    Planted("NULL slots", "null_slot", ["R5"]),
-    Planted("half a group of slots", "half_stream", ["R5"]),
+    Planted("NULL functions", "null_slot", ["R5"]),
+    Planted("half a group of functions", "half_stream", ["R5"]),
     # The provider and its devices.
     Planted("create fails", "create_fails", ["lifecycle.once"]),
     Planted("exception in create", "create_throws", ["R8", "lifecycle.once"]),

@@ -1,4 +1,4 @@
-// Integers at the edge of an island: rows by number, masks, and what becomes of them where nothing is computed.
+// Integers at the edge of a program: rows by number, masks, and what becomes of them where nothing is computed.
 #include "tests/onednn/model_case.h"
 #include "tests/support/explained.h"
 

@@ -109,12 +109,12 @@ Verdict ask_worker(const std::string& manifest, size_t number) {
     }
     const bool ended = worker->finish(0.2);
     int at = -1;
-    std::istringstream(worker->last_stage()) >> at;
+    std::istringstream(worker->last_activity()) >> at;
     const std::string how =
         ended ? worker->obituary() : "no answer within " + std::to_string(kRowSeconds) + " s";
     const std::string words = worker->last_words();
     verdict.failures.emplace_back(at,
-                                  worker->last_stage() + ": " + how + (words.empty() ? "" : "; " + words));
+                                  worker->last_activity() + ": " + how + (words.empty() ? "" : "; " + words));
     worker.reset();
     next = at + 1;
   }
@@ -173,7 +173,7 @@ std::string serve(const Row& row, size_t first) {
   Json failures = Json::array();
   for (size_t v = first; v < plan.variants.size(); ++v) {
     const Variant& variant = plan.variants[v];
-    stage(std::to_string(v) + " (" + variant.text + ")");
+    report_activity(std::to_string(v) + " (" + variant.text + ")");
     const std::string text = try_variant(*row.host, variant);
     if (!text.empty()) failures.push_back({v, variant.text + ": " + text});
   }

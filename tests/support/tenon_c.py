@@ -70,7 +70,7 @@ class RunOptions(c.Structure):
 
 _P, _PP, _U32, _U64, _I32 = c.c_void_p, c.POINTER(c.c_void_p), c.c_uint32, c.c_uint64, c.c_int32
 _ERROR, _DIMS = c.POINTER(Error), c.POINTER(c.c_int64)
-# The slots of tenon_api in order. Slots that no test script calls are only counted.
+# The functions of tenon_api in order. Functions that no test script calls are only counted.
 _SLOTS = (
     ("runtime_version", Str), ("error_kind", _U32, _ERROR),
     ("text_get", Str, _P), ("text_release", None, _P),

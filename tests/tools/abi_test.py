@@ -64,9 +64,9 @@ class Abi(unittest.TestCase):
                 self.assertEqual(self.abi("--write")[0], 1, "--write must not hide it")
 
     def test_a_new_minor_may_append(self):
-        slot = "const void* (*get_extension)(tenon_provider* provider, tenon_str id, uint32_t min_version);"
+        function = "const void* (*get_extension)(tenon_provider* provider, tenon_str id, uint32_t min_version);"
         self.text = self.text.replace("X(get_extension, OPTIONAL, ANY)", "X(get_extension, OPTIONAL, ANY) X(later, OPTIONAL, ANY)")
-        self.change(slot, slot + "\n  void (*later)(tenon_provider* provider);", minor=1)
+        self.change(function, function + "\n  void (*later)(tenon_provider* provider);", minor=1)
         code, text = self.abi("--write")
         self.assertEqual(code, 0, text)
 
@@ -96,7 +96,7 @@ class Abi(unittest.TestCase):
         self.change("uint64_t memory_limit;", "uint64_t memory_limit : 40;", minor=1)
         self.assertEqual(self.abi()[0], 1)
 
-    def test_the_slot_table_is_complete(self):
+    def test_the_function_table_is_complete(self):
         self.change("X(unbind, BIND, HANDLE)", "", minor=1)
         self.assert_refused("TENON_EP_SLOTS")
 

@@ -38,14 +38,14 @@ class TestRun {
 
   std::vector<CaseResult> run() {
     ProgressBar bar("test");
-    slots_.resize(static_cast<size_t>(flags_.jobs));
+    jobs_.resize(static_cast<size_t>(flags_.jobs));
     while (finished_ < cases_.size()) {
-      for (Slot& slot : slots_) assign(slot);
+      for (Job& job : jobs_) assign(job);
       std::vector<WorkerProcess*> busy;
-      for (Slot& slot : slots_)
-        if (slot.index >= 0) busy.push_back(slot.worker.get());
+      for (Job& job : jobs_)
+        if (job.index >= 0) busy.push_back(job.worker.get());
       wait_for_any(busy, 200);
-      for (Slot& slot : slots_) collect(slot);
+      for (Job& job : jobs_) collect(job);
       bar.update(static_cast<double>(finished_) / static_cast<double>(cases_.size()),
                  std::to_string(finished_) + " cases");
     }
@@ -53,7 +53,7 @@ class TestRun {
   }
 
  private:
-  struct Slot {
+  struct Job {
     std::unique_ptr<WorkerProcess> worker;
     long index = -1;  // of the case that is running
     double started = 0;
@@ -69,46 +69,46 @@ class TestRun {
     return out;
   }
 
-  void assign(Slot& slot) {
-    if (slot.index >= 0 || next_ >= cases_.size()) return;
-    if (!slot.worker) slot.worker = WorkerProcess::start(worker_arguments());
-    if (!slot.worker)
+  void assign(Job& job) {
+    if (job.index >= 0 || next_ >= cases_.size()) return;
+    if (!job.worker) job.worker = WorkerProcess::start(worker_arguments());
+    if (!job.worker)
       throw Error(TENON_FAILURE_INTERNAL, TENON_INTERNAL, "tenon test", "a worker process cannot be started");
-    slot.index = static_cast<long>(next_++);
-    slot.started = now();
-    slot.worker->send(cases_[static_cast<size_t>(slot.index)]);
+    job.index = static_cast<long>(next_++);
+    job.started = now();
+    job.worker->send(cases_[static_cast<size_t>(job.index)]);
   }
 
-  void collect(Slot& slot) {
-    if (slot.index < 0) return;
+  void collect(Job& job) {
+    if (job.index < 0) return;
     bool ended = false;
-    if (std::optional<std::string> line = slot.worker->receive(&ended)) {
-      finish(slot, CaseResult::from_json(*line));
-    } else if (ended || now() - slot.started > flags_.timeout) {
-      if (!ended) slot.worker->kill();
+    if (std::optional<std::string> line = job.worker->receive(&ended)) {
+      finish(job, CaseResult::from_json(*line));
+    } else if (ended || now() - job.started > flags_.timeout) {
+      if (!ended) job.worker->kill();
       CaseResult result;
-      result.name = cases_[static_cast<size_t>(slot.index)];
+      result.name = cases_[static_cast<size_t>(job.index)];
       result.name = result.name.substr(result.name.find_last_of('/') + 1);
       result.status = "crashed";
-      std::string end = slot.worker->obituary();
+      std::string end = job.worker->obituary();
       result.message =
           ended ? "the worker " + end : "no answer within " + std::to_string(flags_.timeout) + " s";
-      result.seconds = now() - slot.started;
-      slot.worker.reset();
-      finish(slot, std::move(result));
+      result.seconds = now() - job.started;
+      job.worker.reset();
+      finish(job, std::move(result));
     }
   }
 
-  void finish(Slot& slot, CaseResult result) {
-    results_[static_cast<size_t>(slot.index)] = std::move(result);
-    slot.index = -1;
+  void finish(Job& job, CaseResult result) {
+    results_[static_cast<size_t>(job.index)] = std::move(result);
+    job.index = -1;
     ++finished_;
   }
 
   const TestFlags& flags_;
   std::vector<std::string> cases_;
   std::vector<CaseResult> results_;
-  std::vector<Slot> slots_;
+  std::vector<Job> jobs_;
   size_t next_ = 0, finished_ = 0;
 };
 

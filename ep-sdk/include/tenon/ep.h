@@ -12,10 +12,10 @@
  *  - Every struct begins with `struct_size`, set by the side that fills the struct. A reader treats fields beyond it
  *    as zero; a writer never writes beyond it. The frozen structs have no `struct_size`: they travel in arrays and
  *    never change. Some have reserved words.
- *  - Within a major version slots and fields are only appended. A NULL slot means "absent".
+ *  - Within a major version functions and fields are only appended. A NULL function means "absent".
  *  - Functions return a tenon_status. Only on failure they fill the caller's `tenon_error`, which may be NULL.
  *  - `borrowed`: valid until the function returns, unless the comment says longer. `owned`: the receiver releases it
- *    through the named slot of the side that made it. Outputs are named out_x.
+ *    through the named function of the side that made it. Outputs are named out_x.
  *  - Strings are UTF-8, counted, not terminated.
  *  - Thread tags of TENON_EP_SLOTS: ANY (any thread, any time), HANDLE (any thread, calls on one handle never
  *    overlap), INIT (one call at a time for the provider), HOT (like HANDLE on the prepared or binding when the
@@ -501,7 +501,7 @@ typedef struct tenon_run_args {
   uint32_t flags;
   tenon_program* program;
   tenon_prepared* prepared;
-  tenon_binding* binding; /* NULL when the provider has no bind slot */
+  tenon_binding* binding; /* NULL when the provider has no bind function */
   const tenon_tensor* inputs;
   tenon_tensor* outputs;
   uint32_t input_count;
@@ -558,9 +558,9 @@ typedef struct tenon_host_api {
   uint32_t (*own_threads)(tenon_run* run, uint32_t k);
   void (*own_threads_done)(tenon_run* run);
 
-  /* Uninitialised memory, 64-byte aligned, valid until the run slot returns. NULL when no memory is left. */
+  /* Uninitialised memory, 64-byte aligned, valid until the run function returns. NULL when no memory is left. */
   void* (*scratch)(tenon_run* run, uint64_t bytes);
-  /* Memory of a data-dependent output, once its shape is known. The only slot that this may call is `allocate`. */
+  /* Memory of a data-dependent output, once its shape is known. The only function that this may call is `allocate`. */
   tenon_status (*alloc_output)(tenon_run* run, uint32_t output, uint32_t rank, const int64_t* dims,
                                tenon_tensor* out_tensor, tenon_error* error);
   /* A string output: the host copies `offsets` (n + 1) and `bytes`. */
@@ -607,8 +607,8 @@ typedef struct tenon_host_api {
 
 /* ---- The provider's table ---- */
 
-/* X(slot, required, thread tag), for this major version. The slots of a group are required together: DOMAIN when
- * device_domains or allocate is set, STREAM when stream_create is set, BIND when bind is set. */
+/* X(function, required, thread tag), for this major version. The functions of a group are required together: DOMAIN
+ * when device_domains or allocate is set, STREAM when stream_create is set, BIND when bind is set. */
 #define TENON_EP_SLOTS(X)              \
   X(provider_create, REQUIRED, INIT)   \
   X(provider_destroy, REQUIRED, INIT)  \

@@ -1,5 +1,5 @@
 // For a provider that registers kernels with TENON_KERNEL but writes its own table, because it has memory, streams or
-// bindings that TENON_KERNEL_PROVIDER does not support. Its slots use:
+// bindings that TENON_KERNEL_PROVIDER does not support. Its functions use:
 //
 //   capability        for each node: choose_kernel(), then claim_node() or reject_node()
 //   compile           a KernelNode, kept as the program
@@ -42,10 +42,10 @@ class KernelNode {
   KernelNode(const KernelNode&) = delete;
   KernelNode& operator=(const KernelNode&) = delete;
 
-  /// Node `index` of the view in compile. Descriptors of constants live as long as this object. `context` must
-  /// outlive the view. It may be derived from InstanceContext: kernels read it through NodeView::instance().
-  NodeView view(const GraphView& graph, uint32_t index, const InstanceContext& context) {
-    return NodeView(graph, index, node_.layout.store, context);
+  /// Node `index` of the view in compile. Descriptors of constants live as long as this object. `settings` must
+  /// outlive the view. It may be derived from InstanceSettings: kernels read it through NodeView::instance().
+  NodeView view(const GraphView& graph, uint32_t index, const InstanceSettings& settings) {
+    return NodeView(graph, index, node_.layout.store, settings);
   }
 
   /// Makes the kernel. place() names the node from then on.

@@ -13,14 +13,15 @@ inline void map(const float* x, float* y, int64_t n, F f) {
 }
 
 template <class F>
-inline void zip(const float* a, int64_t a_step, const float* b, int64_t b_step, float* y, int64_t n, F f) {
+inline void zip(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* y, int64_t n,
+                F f) {
   if (n == 0) return;
-  if (a_step == 1 && b_step == 1) {
+  if (a_stride == 1 && b_stride == 1) {
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
-  } else if (a_step == 0 && b_step == 0) {
+  } else if (a_stride == 0 && b_stride == 0) {
     const float value = f(*a, *b);
     for (int64_t i = 0; i < n; ++i) y[i] = value;
-  } else if (b_step == 0) {
+  } else if (b_stride == 0) {
     const float value = *b;
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], value);
   } else {
@@ -62,9 +63,9 @@ void hard_swish(const float* x, float* y, int64_t n) {
   });
 }
 
-#define TENON_ISA_BINARY_(name, expression)                                                        \
-  void name(const float* a, int64_t a_step, const float* b, int64_t b_step, float* y, int64_t n) { \
-    zip(a, a_step, b, b_step, y, n, [](float u, float v) { return expression; });                  \
+#define TENON_ISA_BINARY_(name, expression)                                                            \
+  void name(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* y, int64_t n) { \
+    zip(a, a_stride, b, b_stride, y, n, [](float u, float v) { return expression; });                  \
   }
 TENON_ISA_BINARY_(add, u + v)
 TENON_ISA_BINARY_(sub, u - v)

@@ -25,8 +25,9 @@ struct Gemm {
 
 /// Element by element; y may be x.
 using Unary = void (*)(const float* x, float* y, int64_t n);
-/// A step is 1, or 0 to use one element for all. y may be a or b.
-using Binary = void (*)(const float* a, int64_t a_step, const float* b, int64_t b_step, float* y, int64_t n);
+/// A stride is 1, or 0 to use one element for all. y may be a or b.
+using Binary = void (*)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, float* y,
+                        int64_t n);
 
 struct Table {
   const char* name;

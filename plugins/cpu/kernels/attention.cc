@@ -118,7 +118,7 @@ class Attention {
     job.out = heads_of(out, a.heads, a.queries, a.value_size, s.heads_inside);
     job.scale = static_cast<C>(has_scale_ ? scale_ : 1 / std::sqrt(static_cast<double>(a.size)));
     job.cap = static_cast<C>(cap_);
-    job.stage = static_cast<ScoreStage>(mode_);
+    job.score_kind = static_cast<ScoreKind>(mode_);
     if (ctx.has_output(3)) job.scores = result<T, C>(ctx, ctx.output(3));
     attend<C>(ctx, job, make_bias<C>(ctx, s));
     narrow<T, C>(ctx, out, y);
@@ -178,19 +178,19 @@ class Attention {
   template <class C>
   auto make_bias(const Context& ctx, const State& s) const {
     const TensorView mask = ctx.input(3);
-    std::array<int64_t, 3> steps{};  // for batch, head, query
+    std::array<int64_t, 3> strides{};  // for batch, head, query
     if (mask.present()) {
-      int64_t step = mask.dims().back();
+      int64_t stride = mask.dims().back();
       for (int d = mask.rank() - 2, i = 2; d >= 0; --d, --i) {
-        steps[static_cast<size_t>(i)] = mask.dim(d) == 1 ? 0 : step;
-        step *= mask.dim(d);
+        strides[static_cast<size_t>(i)] = mask.dim(d) == 1 ? 0 : stride;
+        stride *= mask.dim(d);
       }
     }
     const int64_t* valid = ctx.has_input(6) ? ctx.input(6).data<int64_t>() : nullptr;
     for (int64_t b = 0; valid != nullptr && b < s.shape.batch; ++b)
       require(valid[b] >= 0 && valid[b] <= s.shape.keys, TENON_OUT_OF_RANGE, "nonpad_kv_seqlen of sequence ",
               b, " is ", valid[b], ", outside [0, ", s.shape.keys, "]");
-    return [this, &s, mask, steps, valid](int64_t b, int64_t h, int64_t i, C* row) {
+    return [this, &s, mask, strides, valid](int64_t b, int64_t h, int64_t i, C* row) {
       const int64_t keys = s.shape.keys;
       const int64_t position = i + (valid != nullptr && s.past == 0 ? valid[b] - s.shape.queries : s.past);
       // The query may see keys in [begin, end).
@@ -205,7 +205,7 @@ class Attention {
       std::fill(row, row + begin, -kInfinity<C>);
       std::fill(row + end, row + keys, -kInfinity<C>);
       if (!mask.present()) return begin < end;
-      return add_mask<C>(mask, b * steps[0] + h * steps[1] + i * steps[2], begin, end, row);
+      return add_mask<C>(mask, b * strides[0] + h * strides[1] + i * strides[2], begin, end, row);
     };
   }
   template <class C>

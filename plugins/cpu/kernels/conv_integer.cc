@@ -10,7 +10,7 @@ class ConvInteger {
     return Check(n).input(0, TypeList<int8_t, uint8_t>()).input(1, TypeList<int8_t, uint8_t>());
   }
   using State = ConvIntegerState;
-  State prepare(PrepareContext& p) const { return plan_conv_integer(p, window_, groups_, 1); }
+  State prepare(PrepareContext& p) const { return prepare_conv_integer(p, window_, groups_, 1); }
   void run(const Context& ctx, const State& window) const {
     int32_t* y = ctx.output(0).data<int32_t>();
     const auto x_zero = static_cast<int32_t>(as_floats(ctx, ctx.input(2), 1)[0]);

@@ -36,7 +36,7 @@ struct Operand {
 
 class Contraction {
  public:
-  explicit Contraction(const EinsumPlan& plan) : plan_(plan) {}
+  explicit Contraction(const ParsedEinsum& parsed) : parsed_(parsed) {}
 
   EinsumSteps steps(const std::vector<Operand>& operands) {
     made_ = operands.size();
@@ -45,7 +45,7 @@ class Contraction {
       const std::string needed = needed_after(operands, i);
       left = product(left, reduced(operands[i], needed + left.labels), needed);
     }
-    left = permuted(reduced(left, plan_.output), plan_.output);
+    left = permuted(reduced(left, parsed_.output), parsed_.output);
     return {std::move(steps_), left.number};
   }
 
@@ -57,7 +57,7 @@ class Contraction {
 
   // The labels of the output and of the operands after `at`.
   std::string needed_after(const std::vector<Operand>& operands, size_t at) const {
-    std::string out = plan_.output;
+    std::string out = parsed_.output;
     for (size_t i = at + 1; i < operands.size(); ++i) out += operands[i].labels;
     return out;
   }
@@ -157,7 +157,7 @@ class Contraction {
     return {from.labels, dims, add(std::move(step))};
   }
 
-  const EinsumPlan& plan_;
+  const ParsedEinsum& parsed_;
   std::vector<EinsumStep> steps_;
   size_t made_ = 0;
 };
@@ -228,13 +228,13 @@ struct Einsum {
   State prepare(PrepareContext& p) const {
     std::vector<DimsView> inputs;
     for (int i = 0; i < p.input_count(); ++i) inputs.push_back(p.input(i).dims());
-    const EinsumPlan plan = parse_einsum(equation_, inputs);
-    p.set_output(0, plan.output_dims);
-    if (element_count(plan.output_dims) == 0) return {};
+    const ParsedEinsum parsed = parse_einsum(equation_, inputs);
+    p.set_output(0, parsed.output_dims);
+    if (element_count(parsed.output_dims) == 0) return {};
     std::vector<Operand> operands;
     for (size_t i = 0; i < inputs.size(); ++i)
-      operands.push_back({plan.inputs[i], Dims(inputs[i].begin(), inputs[i].end()), i});
-    EinsumSteps steps = Contraction(plan).steps(operands);
+      operands.push_back({parsed.inputs[i], Dims(inputs[i].begin(), inputs[i].end()), i});
+    EinsumSteps steps = Contraction(parsed).steps(operands);
     int64_t made = 0;
     for (const EinsumStep& step : steps.list) made = checked_add(made, step.size(), kIntermediates);
     require_tables(p, made, sizeof(int64_t), kIntermediates);

@@ -30,7 +30,7 @@ struct EqualStrings {
     bool* y = ctx.output(0).data<bool>();
     state.parallel(ctx, kGrainCostly, [&](const std::array<int64_t, 2>& at, int64_t out, int64_t n) {
       for (int64_t i = 0; i < n; ++i) {
-        y[out + i] = a.string(at[0] + i * state.steps[0]) == b.string(at[1] + i * state.steps[1]);
+        y[out + i] = a.string(at[0] + i * state.run_strides[0]) == b.string(at[1] + i * state.run_strides[1]);
       }
     });
   }

@@ -84,8 +84,8 @@ struct GemmKernel {
     const T beta = static_cast<T>(beta_);
     s.bias.parallel(ctx, kGrainCheap, [&](const std::array<int64_t, 1>& at, int64_t out, int64_t n) {
       const T* from = c + at[0];
-      const int64_t step = s.bias.steps[0];
-      for (int64_t i = 0; i < n; ++i) y[out + i] = (add ? y[out + i] : T(0)) + beta * from[i * step];
+      const int64_t stride = s.bias.run_strides[0];
+      for (int64_t i = 0; i < n; ++i) y[out + i] = (add ? y[out + i] : T(0)) + beta * from[i * stride];
     });
   }
 
@@ -96,7 +96,7 @@ struct GemmKernel {
     if (c != nullptr) {
       s.bias.for_runs(0, s.bias.runs, [&](const std::array<int64_t, 1>& at, int64_t out) {
         for (int64_t i = 0; i < s.bias.run; ++i)
-          bias[static_cast<size_t>(out + i)] = static_cast<int64_t>(c[at[0] + i * s.bias.steps[0]]);
+          bias[static_cast<size_t>(out + i)] = static_cast<int64_t>(c[at[0] + i * s.bias.run_strides[0]]);
       });
     }
     for (int64_t i = 0; i < s.m; ++i) {

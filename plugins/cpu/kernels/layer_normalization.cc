@@ -49,9 +49,9 @@ class LayerNormalization {
   /// Scale or bias, broadcast along the input.
   struct Parameter {
     std::span<const double> values;
-    int64_t row_step = 0;  // 0: the same for all rows
+    int64_t row_stride = 0;  // 0: the same for all rows
 
-    double at(int64_t row, int64_t i) const { return values[static_cast<size_t>(row * row_step + i)]; }
+    double at(int64_t row, int64_t i) const { return values[static_cast<size_t>(row * row_stride + i)]; }
   };
   /// Whether all rows share the parameter: its dims before the normalised ones are 1.
   static bool is_shared(DimsView parameter, size_t normalized) {
@@ -77,7 +77,7 @@ class LayerNormalization {
     if (!out.empty())
       walk.for_runs(0, walk.runs, [&](const std::array<int64_t, 1>& from, int64_t to) {
         for (int64_t i = 0; i < walk.run; ++i)
-          out[static_cast<size_t>(to + i)] = values[static_cast<size_t>(from[0] + i * walk.steps[0])];
+          out[static_cast<size_t>(to + i)] = values[static_cast<size_t>(from[0] + i * walk.run_strides[0])];
       });
     return {out, shared ? 0 : element_count(row)};
   }

@@ -68,13 +68,13 @@ class MaxUnpool {
 
   /// From an index in the pooled shape to one in the output.
   static int64_t place(const State& s, int64_t index) {
-    int64_t rest = index, to = 0, step = 1;
+    int64_t rest = index, to = 0, stride = 1;
     for (size_t d = s.pooled.size(); d-- > 0;) {
       const int64_t size = s.pooled[d], at = size > 0 && rest >= 0 ? rest % size : -1;
       require(at >= 0 && at < s.out[d], TENON_OUT_OF_RANGE, "index ", index, " is outside the output");
       rest /= size;
-      to += at * step;
-      step *= s.out[d];
+      to += at * stride;
+      stride *= s.out[d];
     }
     require(rest == 0, TENON_OUT_OF_RANGE, "index ", index, " is outside the output");
     return to;

@@ -38,7 +38,7 @@ struct PadState {
 };
 
 // `pads` has all begins of `axes`, then all ends.
-PadState plan_pad(PrepareContext& p, DimsView pads, DimsView axes) {
+PadState prepare_pad(PrepareContext& p, DimsView pads, DimsView axes) {
   const DimsView in = p.input(0).dims();
   require(pads.size() == 2 * axes.size(), TENON_INVALID_ARGUMENT, "pads has ", pads.size(), " entries for ",
           axes.size(), " axes");
@@ -127,8 +127,8 @@ class Pad {
 
   using State = PadState;
   State prepare(PrepareContext& p) const {
-    return plan_pad(p, p.input(1).to_dims(),
-                    p.has_input(3) ? p.input(3).to_dims() : all_axes(p.input(0).rank()));
+    return prepare_pad(p, p.input(1).to_dims(),
+                       p.has_input(3) ? p.input(3).to_dims() : all_axes(p.input(0).rank()));
   }
   void run(const Context& ctx, const State& state) const {
     const TensorView value = ctx.input(2);
@@ -149,7 +149,7 @@ class PadAttributes {
   static Support supports(const NodeView& node) { return Check(node).input(0, kFloatTypes); }
 
   using State = PadState;
-  State prepare(PrepareContext& p) const { return plan_pad(p, pads_, all_axes(p.input(0).rank())); }
+  State prepare(PrepareContext& p) const { return prepare_pad(p, pads_, all_axes(p.input(0).rank())); }
   void run(const Context& ctx, const State& state) const {
     const TensorView in = ctx.input(0);
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {

@@ -41,13 +41,13 @@ struct PowOp {
 };
 
 template <class T>
-void mixed_loop(const void*, const void* a, int64_t a_step, const void* b, int64_t b_step, void* y,
+void mixed_loop(const void*, const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* y,
                 int64_t n) {
   const T* base = static_cast<const T*>(a);
   const auto* exponent = static_cast<const double*>(b);
   for (int64_t i = 0; i < n; ++i) {
-    const double e = exponent[i * b_step];
-    const auto x = static_cast<Compute<T>>(base[i * a_step]);
+    const double e = exponent[i * b_stride];
+    const auto x = static_cast<Compute<T>>(base[i * a_stride]);
     if constexpr (std::is_integral_v<T>) {
       const bool is_whole = e == std::floor(e) && std::fabs(e) < 1e15;
       static_cast<T*>(y)[i] = is_whole ? PowOp::power(x, static_cast<int64_t>(e)) : PowOp::power(x, e);

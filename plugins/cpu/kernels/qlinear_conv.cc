@@ -12,7 +12,7 @@ class QLinearConv {
     return Check(n).input(0, kTypes).input(3, kTypes).input(8, TypeList<int32_t>()).output(0, kTypes);
   }
   using State = ConvIntegerState;
-  State prepare(PrepareContext& p) const { return plan_conv_integer(p, window_, groups_, 3); }
+  State prepare(PrepareContext& p) const { return prepare_conv_integer(p, window_, groups_, 3); }
   void run(const Context& ctx, const State& window) const {
     const float x_scale = as_floats(ctx, ctx.input(1), 1)[0], y_scale = as_floats(ctx, ctx.input(6), 1)[0];
     const float y_zero = as_floats(ctx, ctx.input(7), 1)[0];

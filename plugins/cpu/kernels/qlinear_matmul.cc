@@ -89,12 +89,12 @@ class QLinearMatMul {
   };
   // The matrix of an operand for batch index `at` of the broadcast leading dims.
   static int64_t matrix(int64_t at, const Dims& lead, const Dims& own) {
-    int64_t out = 0, step = 1;
+    int64_t out = 0, stride = 1;
     for (size_t d = lead.size(), o = own.size(); d-- > 0; at /= lead[d]) {
       if (o == 0) continue;
       --o;
-      if (own[o] != 1) out += at % lead[d] * step;
-      step *= own[o];
+      if (own[o] != 1) out += at % lead[d] * stride;
+      stride *= own[o];
     }
     return out;
   }

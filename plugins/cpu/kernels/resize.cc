@@ -10,7 +10,7 @@ namespace {
 // all axes, or for those of attribute `axes`.
 class Resize {
  public:
-  using State = ResizePlan;
+  using State = ResizeState;
   static Support supports(const NodeView& n) {
     const Support rule = ResizeRule::supports(n);
     if (!rule) return rule;
@@ -40,10 +40,10 @@ class Resize {
       read_sizes(p.input(3).to_dims(), named, axes);
     else
       read_scales(as_doubles(p.input(scales_at_)), named, axes);
-    return plan_resize(p, rule_, axes);
+    return prepare_resize(p, rule_, axes);
   }
 
-  void run(const Context& ctx, const State& plan) const { resize(ctx, plan, rule_); }
+  void run(const Context& ctx, const State& state) const { resize(ctx, state, rule_); }
 
  private:
   std::vector<size_t> named_axes(size_t rank) const {

@@ -5,10 +5,10 @@
 namespace tenon::cpu {
 namespace {
 
-/// Steps are in elements.
+/// Strides are in elements.
 struct RotaryState {
   int64_t batch = 1, heads = 1, length = 1, size = 0, rotated = 0;
-  int64_t batch_step = 0, head_step = 0, row_step = 0;
+  int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
 };
 
 /// The positions of the inputs, which differ between the two domains.
@@ -31,12 +31,12 @@ class RotaryEmbedding {
     s.batch = x[0];
     if (x.size() == 4) {
       s.heads = x[1], s.length = x[2], s.size = x[3];
-      s.row_step = s.size, s.head_step = s.length * s.size;
+      s.row_stride = s.size, s.head_stride = s.length * s.size;
     } else {
       s.heads = heads_of(x, cache), s.length = x[1], s.size = x[2] / s.heads;
-      s.row_step = x[2], s.head_step = s.size;
+      s.row_stride = x[2], s.head_stride = s.size;
     }
-    s.batch_step = s.heads * s.length * s.size;
+    s.batch_stride = s.heads * s.length * s.size;
     s.rotated = rotated_ > 0 ? rotated_ : s.size;
     require(s.rotated <= s.size && s.rotated % 2 == 0, TENON_INVALID_ARGUMENT, "rotary_embedding_dim is ",
             s.rotated, " for heads of ", s.size);
@@ -64,8 +64,8 @@ class RotaryEmbedding {
               load(ctx.input(inputs_.cosines), place * half, cosines);
               load(ctx.input(inputs_.sines), place * half, sines);
               for (int64_t h = 0; h < s.heads; ++h)
-                turn<T>(ctx, r / s.length * s.batch_step + h * s.head_step + r % s.length * s.row_step, s,
-                        cosines, sines);
+                turn<T>(ctx, r / s.length * s.batch_stride + h * s.head_stride + r % s.length * s.row_stride,
+                        s, cosines, sines);
             }
           });
     });

@@ -28,7 +28,7 @@ Range clamp_range(int64_t start, int64_t end, int64_t step, int64_t dim) {
   return {start, step, start > end ? static_cast<int64_t>(span / (0 - static_cast<uint64_t>(step))) + 1 : 0};
 }
 
-StridedWalk plan_slice(PrepareContext& p, const Dims& starts, const Dims& ends, Dims axes, Dims steps) {
+StridedWalk prepare_slice(PrepareContext& p, const Dims& starts, const Dims& ends, Dims axes, Dims steps) {
   const DimsView in = p.input(0).dims();
   const int rank = p.input(0).rank();
   if (axes.empty())
@@ -55,7 +55,7 @@ class SliceAttributes {
   explicit SliceAttributes(const NodeView& node)
       : starts_(node.attr_ints("starts")), ends_(node.attr_ints("ends")), axes_(node.attr_ints("axes")) {}
   using State = StridedWalk;
-  State prepare(PrepareContext& p) const { return plan_slice(p, starts_, ends_, axes_, {}); }
+  State prepare(PrepareContext& p) const { return prepare_slice(p, starts_, ends_, axes_, {}); }
   void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 
  private:
@@ -66,9 +66,9 @@ struct Slice {
   static constexpr int shape_inputs[] = {1, 2, 3, 4};
   using State = StridedWalk;
   State prepare(PrepareContext& p) const {
-    return plan_slice(p, p.input(1).to_dims(), p.input(2).to_dims(),
-                      p.has_input(3) ? p.input(3).to_dims() : Dims(),
-                      p.has_input(4) ? p.input(4).to_dims() : Dims());
+    return prepare_slice(p, p.input(1).to_dims(), p.input(2).to_dims(),
+                         p.has_input(3) ? p.input(3).to_dims() : Dims(),
+                         p.has_input(4) ? p.input(4).to_dims() : Dims());
   }
   void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };

@@ -8,7 +8,7 @@ using SplitState = std::vector<StridedWalk>;
 
 // `piece(i, n)` gives the length of output `i` along an axis of `n` elements.
 template <class F>
-SplitState plan_split(PrepareContext& p, int64_t axis_of_attribute, F&& piece) {
+SplitState prepare_split(PrepareContext& p, int64_t axis_of_attribute, F&& piece) {
   const DimsView in = p.input(0).dims();
   const auto axis = static_cast<size_t>(normalize_axis(axis_of_attribute, p.input(0).rank()));
   const Dims strides = strides_of(in);
@@ -50,7 +50,7 @@ class Split {
   State prepare(PrepareContext& p) const {
     const Dims sizes = p.has_input(1) ? p.input(1).to_dims() : Dims();
     if (p.has_input(1)) require_sizes(p, sizes);
-    return plan_split(p, axis_, [&](int i, int64_t dim) {
+    return prepare_split(p, axis_, [&](int i, int64_t dim) {
       if (p.has_input(1)) return sizes[static_cast<size_t>(i)];
       const int64_t pieces = p.output_count(), size = dim / pieces + (uneven_ && dim % pieces != 0);
       return std::clamp<int64_t>(dim - i * size, 0, size);
@@ -72,7 +72,7 @@ class SplitAttribute {
 
   State prepare(PrepareContext& p) const {
     if (!sizes_.empty()) require_sizes(p, sizes_);
-    return plan_split(p, axis_, [&](int i, int64_t dim) {
+    return prepare_split(p, axis_, [&](int i, int64_t dim) {
       return sizes_.empty() ? dim / p.output_count() : sizes_[static_cast<size_t>(i)];
     });
   }

@@ -22,7 +22,7 @@ struct StringConcat {
       if (state.run == 0) return;
       state.for_runs(0, state.runs, [&](const std::array<int64_t, 2>& at, int64_t) {
         for (int64_t i = 0; i < state.run; ++i)
-          visit(a.string(at[0] + i * state.steps[0]), b.string(at[1] + i * state.steps[1]));
+          visit(a.string(at[0] + i * state.run_strides[0]), b.string(at[1] + i * state.run_strides[1]));
       });
     };
     // Measures first, so that growing long strings are not moved repeatedly.

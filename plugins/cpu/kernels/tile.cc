@@ -5,7 +5,7 @@ namespace tenon::cpu {
 namespace {
 
 // Each axis becomes two dims: the repeats with stride 0, then the elements.
-StridedWalk plan_tile(PrepareContext& p, const Dims& repeats) {
+StridedWalk prepare_tile(PrepareContext& p, const Dims& repeats) {
   const DimsView in = p.input(0).dims();
   require(repeats.size() == in.size(), TENON_INVALID_ARGUMENT, repeats.size(), " repeats for rank ",
           in.size());
@@ -27,7 +27,7 @@ StridedWalk plan_tile(PrepareContext& p, const Dims& repeats) {
 struct Tile {
   static constexpr int shape_inputs[] = {1};
   using State = StridedWalk;
-  State prepare(PrepareContext& p) const { return plan_tile(p, p.input(1).to_dims()); }
+  State prepare(PrepareContext& p) const { return prepare_tile(p, p.input(1).to_dims()); }
   void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };
 
@@ -39,7 +39,7 @@ struct TileAxis {
     Dims repeats(p.input(0).dims().size(), 1);
     repeats[static_cast<size_t>(normalize_axis(whole_number(p.input(2), "axis"), p.input(0).rank()))] =
         whole_number(p.input(1), "tiles");
-    return plan_tile(p, repeats);
+    return prepare_tile(p, repeats);
   }
   void run(const Context& ctx, const State& walk) const { copy_strided(ctx, ctx.input(0), 0, walk); }
 };

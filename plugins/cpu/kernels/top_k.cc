@@ -53,7 +53,7 @@ struct TopKState {
   int64_t k;
 };
 
-TopKState plan_top_k(PrepareContext& p, int64_t given_axis, int64_t k) {
+TopKState prepare_top_k(PrepareContext& p, int64_t given_axis, int64_t k) {
   const DimsView in = p.input(0).dims();
   const int axis = normalize_axis(given_axis, static_cast<int>(in.size()));
   const Around at = around(in, axis);
@@ -84,7 +84,7 @@ class TopK {
         sorted_(node.attr_i("sorted", 1) != 0) {}
   static Support supports(const NodeView& node) { return Check(node).input(0, kNumericTypes); }
   using State = TopKState;
-  State prepare(PrepareContext& p) const { return plan_top_k(p, axis_, only_int(p.input(1), "k")); }
+  State prepare(PrepareContext& p) const { return prepare_top_k(p, axis_, only_int(p.input(1), "k")); }
   void run(const Context& ctx, const State& s) const { run_top_k(ctx, s, largest_, sorted_); }
 
  private:
@@ -98,7 +98,7 @@ class TopKAttribute {
   explicit TopKAttribute(const NodeView& node) : axis_(node.attr_i("axis", -1)), k_(node.attr_i("k")) {}
   static Support supports(const NodeView& node) { return Check(node).input(0, kNumericTypes); }
   using State = TopKState;
-  State prepare(PrepareContext& p) const { return plan_top_k(p, axis_, k_); }
+  State prepare(PrepareContext& p) const { return prepare_top_k(p, axis_, k_); }
   void run(const Context& ctx, const State& s) const { run_top_k(ctx, s, true, true); }
 
  private:

@@ -10,7 +10,7 @@ namespace {
 // in version 1. Coordinates are asymmetric.
 class Upsample {
  public:
-  using State = ResizePlan;
+  using State = ResizeState;
   static constexpr int shape_inputs[] = {1};
   static Support supports(const NodeView& n) { return ResizeRule::supports(n); }
 
@@ -33,10 +33,10 @@ class Upsample {
               " is out of range");
       axes[d].out = static_cast<int64_t>(std::floor(out));
     }
-    return plan_resize(p, rule_, axes);
+    return prepare_resize(p, rule_, axes);
   }
 
-  void run(const Context& ctx, const State& plan) const { resize(ctx, plan, rule_); }
+  void run(const Context& ctx, const State& state) const { resize(ctx, state, rule_); }
 
  private:
   ResizeRule rule_;

@@ -30,16 +30,16 @@ struct Where {
     const bool* c = ctx.input(0).data<bool>();
     const TensorView x = ctx.input(1), y = ctx.input(2);
     if (x.dtype() == TENON_STRING) return choose_strings(ctx, state, c, x, y);
-    const auto& steps = state.broadcast.steps;
+    const auto& strides = state.broadcast.run_strides;
     dispatch_size(x.dtype(), [&]<class T>() {
       T* to = ctx.output(0).data<T>();
-      state.broadcast.parallel(ctx, kGrainCheap,
-                               [&](const std::array<int64_t, 3>& at, int64_t out, int64_t n) {
-                                 const bool* condition = c + at[0];
-                                 const T *u = x.data<T>() + at[1], *v = y.data<T>() + at[2];
-                                 for (int64_t i = 0; i < n; ++i)
-                                   to[out + i] = condition[i * steps[0]] ? u[i * steps[1]] : v[i * steps[2]];
-                               });
+      state.broadcast.parallel(
+          ctx, kGrainCheap, [&](const std::array<int64_t, 3>& at, int64_t out, int64_t n) {
+            const bool* condition = c + at[0];
+            const T *u = x.data<T>() + at[1], *v = y.data<T>() + at[2];
+            for (int64_t i = 0; i < n; ++i)
+              to[out + i] = condition[i * strides[0]] ? u[i * strides[1]] : v[i * strides[2]];
+          });
     });
   }
 
@@ -51,8 +51,8 @@ struct Where {
     if (b.run > 0) {
       b.for_runs(0, b.runs, [&](const std::array<int64_t, 3>& at, int64_t) {
         for (int64_t i = 0; i < b.run; ++i) {
-          out.add(c[at[0] + i * b.steps[0]] ? x.string(at[1] + i * b.steps[1])
-                                            : y.string(at[2] + i * b.steps[2]));
+          out.add(c[at[0] + i * b.run_strides[0]] ? x.string(at[1] + i * b.run_strides[1])
+                                                  : y.string(at[2] + i * b.run_strides[2]));
         }
       });
     }

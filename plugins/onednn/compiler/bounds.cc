@@ -80,10 +80,10 @@ bool Builder::tame(uint32_t value) {
 bool Builder::check_in_run(uint32_t value) {
   const Tensor x = kept(value);
   if (x.layout.type() != Type::kFloat32 || x.layout.has_gaps()) return false;
-  Step step;
+  Task task;
   touch(x.buffer);
-  step.arguments.push_back({0, x.buffer});
-  step.probe =
+  task.arguments.push_back({0, x.buffer});
+  task.probe =
       [n = static_cast<int64_t>(x.layout.bytes() / sizeof(float))](std::span<void* const> addresses) {
         const auto* numbers = static_cast<const float*>(addresses[0]);
         std::atomic<bool> small{true};
@@ -92,8 +92,8 @@ bool Builder::check_in_run(uint32_t value) {
         });
         return small.load(std::memory_order_relaxed);
       };
-  plan_->steps.push_back(std::move(step));
-  plan_->checked = true;
+  recipe_->tasks.push_back(std::move(task));
+  recipe_->checked = true;
   bounds_[value] = kChecked;
   return true;
 }

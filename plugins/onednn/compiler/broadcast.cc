@@ -9,10 +9,10 @@ namespace {
 /// Copies `from` into `to` of shape `dims`; a stride of 0 repeats.
 void repeat(const float* from, float* to, const Dims& dims, const Dims& strides) {
   const size_t rank = dims.size();
-  const int64_t row = dims[rank - 1], step = strides[rank - 1];
+  const int64_t row = dims[rank - 1], stride = strides[rank - 1];
   Dims at(rank, 0);
   for (int64_t rows = ep::element_count(dims) / row, offset = 0; rows > 0; --rows, to += row) {
-    if (step == 0) {
+    if (stride == 0) {
       std::fill_n(to, row, from[offset]);
     } else {
       std::copy_n(from + offset, row, to);

@@ -36,13 +36,13 @@ Type type_of(uint32_t dtype) {
 Builder::Builder(const Program& program, const std::vector<const Dims*>& dims, uint32_t threads, bool checked)
     : program_(program),
       dims_(dims),
-      plan_(std::make_shared<Plan>()),
+      recipe_(std::make_shared<Recipe>()),
       tensors_(program.values().size()),
       done_(program.nodes().size(), false),
       checked_(checked && !program.instance().relaxed),
       makers_(program.values().size(), kNone),
       bounds_(program.values().size(), kUnbounded) {
-  plan_->threads = threads;
+  recipe_->threads = threads;
   set_team_size(threads);
   check_sizes();
   for (const Node& node : program.nodes()) check_shapes(node);
@@ -52,7 +52,7 @@ Builder::Builder(const Program& program, const std::vector<const Dims*>& dims, u
     const bool constant = value.constant != nullptr;
     const uint32_t buffer = add_buffer(constant ? Home::kConstant : Home::kInput, value.input, 0);
     if (constant) {
-      plan_->buffers[buffer].constant = value.constant->data;
+      recipe_->buffers[buffer].constant = value.constant->data;
       constant_of_[buffer] = v;
     }
     buffer_values_[buffer].push_back(v);
@@ -67,7 +67,7 @@ Builder::Builder(const Program& program, const std::vector<const Dims*>& dims, u
   }
 }
 
-std::shared_ptr<const Plan> Builder::build() {
+std::shared_ptr<const Recipe> Builder::build() {
   for (uint32_t n = 0; n < program_.nodes().size(); ++n) {
     const Node& node = program_.nodes()[n];
     if (done_[n]) continue;
@@ -90,7 +90,7 @@ std::shared_ptr<const Plan> Builder::build() {
     done_[n] = true;
   }
   finish();
-  return plan_;
+  return recipe_;
 }
 
 const Dims& Builder::dims(uint32_t value) const {
@@ -106,18 +106,18 @@ uint32_t Builder::add_buffer(Home home, uint32_t index, uint64_t bytes) {
   buffer.home = home;
   buffer.index = index;
   buffer.piece.bytes = bytes;
-  plan_->buffers.push_back(buffer);
+  recipe_->buffers.push_back(buffer);
   buffer_values_.emplace_back();
   dead_values_.push_back(0);
   constant_of_.push_back(kNone);
   versions_.push_back(0);
-  return static_cast<uint32_t>(plan_->buffers.size() - 1);
+  return static_cast<uint32_t>(recipe_->buffers.size() - 1);
 }
 
 void Builder::touch(uint32_t buffer) {
-  if (plan_->buffers[buffer].home == Home::kPart) buffer = plan_->buffers[buffer].whole;
-  Piece& piece = plan_->buffers[buffer].piece;
-  const int now = static_cast<int>(plan_->steps.size());
+  if (recipe_->buffers[buffer].home == Home::kInside) buffer = recipe_->buffers[buffer].whole;
+  Piece& piece = recipe_->buffers[buffer].piece;
+  const int now = static_cast<int>(recipe_->tasks.size());
   if (piece.last < piece.first) piece.first = now;
   piece.last = now;
 }
@@ -167,15 +167,15 @@ Tensor Builder::as(const Tensor& from, const Layout& layout) {
       cat(from.buffer, ".", versions_[from.buffer], "/", from.layout.key(), "/", layout.key());
   if (const auto at = reordered_.find(key); at != reordered_.end()) return at->second;
   const Tensor out = temporary(layout);
-  step(make_reorder(engine(), from.layout, layout), {{kSource, from}, {kDestination, out}});
+  call(make_reorder(engine(), from.layout, layout), {{kSource, from}, {kDestination, out}});
   return reordered_[key] = out;
 }
 
 Tensor Builder::constant_as(uint32_t value, const Tensor& from, const Layout& layout) {
   const std::shared_ptr<const Packed> packed = program_.packed(value, from.layout, layout);
-  plan_->constants.push_back(packed);
+  recipe_->constants.push_back(packed);
   const uint32_t buffer = add_buffer(Home::kConstant, kNone, 0);
-  plan_->buffers[buffer].constant = packed->data;
+  recipe_->buffers[buffer].constant = packed->data;
   return {layout, buffer};
 }
 
@@ -186,7 +186,7 @@ Tensor Builder::reshaped(const Tensor& from, DimsView dims) {
 }
 
 bool Builder::dies_with(uint32_t buffer, const std::vector<uint32_t>& nodes) {
-  if (plan_->buffers[buffer].home != Home::kWorkspace) return false;
+  if (recipe_->buffers[buffer].home != Home::kWorkspace) return false;
   const std::vector<uint32_t>& values = buffer_values_[buffer];
   // A long chain can share one buffer. Values at its beginning whose uses are done are not checked again.
   size_t& begin = dead_values_[buffer];
@@ -239,12 +239,12 @@ void Builder::define(uint32_t value, const Tensor& tensor) {
   buffer_values_[tensor.buffer].push_back(value);
 }
 
-void Builder::step(const Primitive& primitive, std::initializer_list<std::pair<int, Tensor>> arguments) {
-  step(primitive, std::vector<std::pair<int, Tensor>>(arguments));
+void Builder::call(const Primitive& primitive, std::initializer_list<std::pair<int, Tensor>> arguments) {
+  call(primitive, std::vector<std::pair<int, Tensor>>(arguments));
 }
 
-void Builder::step(const Primitive& primitive, const std::vector<std::pair<int, Tensor>>& arguments) {
-  Step out;
+void Builder::call(const Primitive& primitive, const std::vector<std::pair<int, Tensor>>& arguments) {
+  Task out;
   out.primitive = primitive;
   for (const auto& argument : arguments) {
     touch(argument.second.buffer);
@@ -255,22 +255,22 @@ void Builder::step(const Primitive& primitive, const std::vector<std::pair<int, 
     touch(scratch);
     out.arguments.push_back({kScratch, scratch});
   }
-  plan_->steps.push_back(std::move(out));
+  recipe_->tasks.push_back(std::move(out));
 }
 
 void Builder::local(std::initializer_list<Tensor> arguments, Local work) {
-  Step out;
+  Task out;
   out.local = std::move(work);
   for (const Tensor& argument : arguments) {
     touch(argument.buffer);
     out.arguments.push_back({0, argument.buffer});
   }
-  plan_->steps.push_back(std::move(out));
+  recipe_->tasks.push_back(std::move(out));
 }
 
 void Builder::copy(const Tensor& from, const Tensor& to) {
   if (!from.layout.is_plain() || from.layout != to.layout) {
-    step(make_reorder(engine(), from.layout, to.layout), {{kSource, from}, {kDestination, to}});
+    call(make_reorder(engine(), from.layout, to.layout), {{kSource, from}, {kDestination, to}});
     return;
   }
   local({from, to}, [bytes = static_cast<int64_t>(to.layout.bytes())](std::span<void* const> addresses) {
@@ -297,26 +297,26 @@ void Builder::finish() {
   for (uint32_t v = 0; v < program_.values().size(); ++v) {
     const uint32_t output = program_.values()[v].output;
     if (output == kNone) continue;
-    if (plan_->output_dims.size() <= output) plan_->output_dims.resize(output + 1);
-    plan_->output_dims[output] = dims(v);
+    if (recipe_->output_dims.size() <= output) recipe_->output_dims.resize(output + 1);
+    recipe_->output_dims[output] = dims(v);
   }
   for (uint32_t v = 0; v < program_.values().size(); ++v) {
     const Value& value = program_.values()[v];
     if (value.output == kNone) continue;
     const Tensor made = kept(v);
     if (made.is_empty()) continue;
-    const Buffer& buffer = plan_->buffers[made.buffer];
+    const Buffer& buffer = recipe_->buffers[made.buffer];
     if (buffer.home == Home::kOutput && buffer.index == value.output) continue;
     const Layout layout = Layout::plain(type(v), dims(v));
     const Tensor out{layout, add_buffer(Home::kOutput, value.output, 0)};
     copy(made, out);
   }
   std::vector<Piece*> pieces;
-  for (Buffer& buffer : plan_->buffers) {
+  for (Buffer& buffer : recipe_->buffers) {
     if (buffer.home == Home::kWorkspace && buffer.piece.last >= buffer.piece.first)
       pieces.push_back(&buffer.piece);
   }
-  plan_->workspace_bytes = place(std::move(pieces));
+  recipe_->workspace_bytes = place(std::move(pieces));
 }
 
 }  // namespace tenon::onednn

@@ -1,13 +1,13 @@
-// Builds a Plan for one shape signature. Operations use it to get the tensors of an island and to add steps.
+// Builds a Recipe for one shape signature. Operations use it to get the tensors of a program and to add tasks.
 //
 // A tensor keeps the layout that its primitive chose until an operation asks for another one. Pointwise nodes
-// are fused into the primitive that makes their input, if the result stays the same. An output of the island
+// are fused into the primitive that makes their input, if the result stays the same. An output of the program
 // is written to its final place if its layout is the plain one.
 //
 // Much of oneDNN is fast for finite numbers and wrong for NaN and infinities. With `exact` precision such
 // functions are used only where neither can occur: the weights bound the result of a convolution for inputs
-// up to some size, and a step of the run checks the inputs. If a check fails, the run starts again with a
-// plan that assumes nothing.
+// up to some size, and a task checks the inputs in the run. If a check fails, the run starts again with a
+// recipe that assumes nothing.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace tenon::onednn {
 
-/// A tensor that exists once the steps added so far have run.
+/// A tensor that exists once the tasks added so far have run.
 struct Tensor {
   Layout layout;
   uint32_t buffer = kNone;
@@ -37,14 +37,14 @@ struct Fused {
 
 class Builder {
  public:
-  /// `dims`: per value, null if not known. `checked`: the plan may check numbers and refuse a run.
+  /// `dims`: per value, null if not known. `checked`: the recipe may check numbers and refuse a run.
   Builder(const Program& program, const std::vector<const Dims*>& dims, uint32_t threads, bool checked);
-  /// Builds the whole plan. Call it once.
-  std::shared_ptr<const Plan> build();
+  /// Builds the whole recipe. Call it once.
+  std::shared_ptr<const Recipe> build();
 
   const Engine& engine() const { return program_.instance().device.engine(); }
   const Instance& instance() const { return program_.instance(); }
-  uint32_t threads() const { return plan_->threads; }
+  uint32_t threads() const { return recipe_->threads; }
 
   /// Shape as in ONNX; empty for a scalar.
   const Dims& dims(uint32_t value) const;
@@ -58,9 +58,9 @@ class Builder {
 
   /// The value with ONNX's element type.
   Tensor tensor(uint32_t value);
-  /// The value with the type that the island keeps: bfloat16 for products in that precision.
+  /// The value with the type that the program keeps: bfloat16 for products in that precision.
   Tensor kept(uint32_t value);
-  /// The type that convolutions and products read, and write inside the island.
+  /// The type that convolutions and products read, and write inside the program.
   Type product_type() const { return instance().bf16 ? Type::kBFloat16 : Type::kFloat32; }
   /// The tensor in another layout. A constant is converted once.
   Tensor as(const Tensor& tensor, const Layout& layout);
@@ -89,7 +89,7 @@ class Builder {
   /// Whether images lie in blocks of channels here; otherwise the library chooses their layout.
   bool blocked() const { return blocked_; }
 
-  /// Whether steps of `node` may write to the memory of this value.
+  /// Whether tasks of `node` may write to the memory of this value.
   bool may_overwrite(const Node& node, uint32_t value);
 
   /// Allocates memory for `value` in that layout.
@@ -101,8 +101,8 @@ class Builder {
   /// Gives `value` the memory of `tensor`. Call may_overwrite() first.
   Tensor overwrite(uint32_t value, const Tensor& tensor);
   void define(uint32_t value, const Tensor& tensor);
-  void step(const Primitive& primitive, std::initializer_list<std::pair<int, Tensor>> arguments);
-  void step(const Primitive& primitive, const std::vector<std::pair<int, Tensor>>& arguments);
+  void call(const Primitive& primitive, std::initializer_list<std::pair<int, Tensor>> arguments);
+  void call(const Primitive& primitive, const std::vector<std::pair<int, Tensor>>& arguments);
   void local(std::initializer_list<Tensor> arguments, Local work);
   Tensor filled(const Layout& layout, float number);
   void fill(uint32_t value, float number);
@@ -113,7 +113,7 @@ class Builder {
   Primitive fuse(uint32_t value, const Dims& dims, const std::function<Primitive(const PostOps&)>& make,
                  Fused* out);
   Primitive fuse(uint32_t value, const std::function<Primitive(const PostOps&)>& make, Fused* out);
-  /// Adds the step for fuse()'s primitive: creates the destination, adds operands of post-operations.
+  /// Adds the task for fuse()'s primitive: creates the destination, adds operands of post-operations.
   void run_fused(const Primitive& primitive, std::vector<std::pair<int, Tensor>> arguments,
                  const Fused& fused);
 
@@ -149,7 +149,7 @@ class Builder {
 
   const Program& program_;
   const std::vector<const Dims*>& dims_;
-  std::shared_ptr<Plan> plan_;
+  std::shared_ptr<Recipe> recipe_;
   std::vector<Tensor> tensors_;  // per value
   std::vector<bool> done_;       // per node
   bool checked_, blocked_ = false;

@@ -1,4 +1,4 @@
-// Checks shapes before a step is made: no size overflows, the contracts of the operators hold, and outputs
+// Checks shapes before a task is made: no size overflows, the contracts of the operators hold, and outputs
 // have the shapes that the operators compute.
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 namespace tenon::onednn {
 namespace {
 
-/// The rule for every operator: the rank is known, since plans need it, and the library supports rank and
+/// The rule for every operator: the rank is known, since recipes need it, and the library supports rank and
 /// size.
 Support rank_suits(const NodeView& node, const ep::ValueView& value, std::string_view what, int i) {
   if (!value.present() || value.is_constant()) return Support::yes();
@@ -90,9 +90,9 @@ class Scales {
       const Benefit one = benefit_of(work_[n], all_dims(graph_, node.inputs, node.input_count),
                                      all_dims(graph_, node.outputs, node.output_count));
       out.work += one.work;
-      out.steps += one.steps;
+      out.calls += one.calls;
     }
-    out.steps += benefit_of_border(border).steps;
+    out.calls += benefit_of_border(border).calls;
     return out;
   }
 
@@ -142,10 +142,11 @@ std::string microseconds(double ns) {
 }
 
 Support too_little(size_t nodes, const Benefit& benefit) {
-  return Support::no(TENON_REJECT_COST,
-                     cat("a part of ", nodes, nodes == 1 ? " node" : " nodes", " would save an estimated ",
-                         microseconds(benefit.work), " of work and lose ", microseconds(benefit.steps),
-                         " on its steps; to claim it anyway, set provider.onednn.options.claim = \"all\""));
+  return Support::no(
+      TENON_REJECT_COST,
+      cat("a part of ", nodes, nodes == 1 ? " node" : " nodes", " would save an estimated ",
+          microseconds(benefit.work), " of work and lose ", microseconds(benefit.calls),
+          " on its calls of the library; to claim it anyway, set provider.onednn.options.claim = \"all\""));
 }
 
 }  // namespace
@@ -156,7 +157,7 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
   Scales scales(graph);
   for (uint32_t n = 0; n < graph.info().node_count; ++n) {
     ep::ConstantStore store;
-    const NodeView node(graph, n, store, instance.context);
+    const NodeView node(graph, n, store, instance.settings);
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support answer = Support::yes();
     if (const OperatorEntry* entry = find_operator(node, &answer); entry != nullptr) {

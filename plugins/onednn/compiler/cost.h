@@ -10,8 +10,8 @@ namespace tenon::onednn {
 /// Nanoseconds on one thread. Negative: the cpu provider is faster.
 struct Benefit {
   double work = 0;   // saved in the work itself
-  double steps = 0;  // lost to the calls of the library
-  double total() const { return work - steps; }
+  double calls = 0;  // lost to the calls of the library
+  double total() const { return work - calls; }
 };
 
 /// The benefit of one node. Unknown dims count as small ones.

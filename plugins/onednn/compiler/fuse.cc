@@ -161,7 +161,7 @@ void Builder::run_fused(const Primitive& primitive, std::vector<std::pair<int, T
   }
   if (!destination) destination = create(fused.value, made);
   arguments.emplace_back(kDestination, *destination);
-  step(primitive, arguments);
+  call(primitive, arguments);
 }
 
 }  // namespace tenon::onednn

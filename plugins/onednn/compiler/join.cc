@@ -27,9 +27,9 @@ Tensor Builder::part_of(const Node& node, size_t index, const Tensor& whole) {
   uint64_t offset = 0;
   for (size_t i = 0; i < index; ++i)
     offset += static_cast<uint64_t>(ep::element_count(dims(node.inputs[i]))) * sizeof(float);
-  const uint32_t part = add_buffer(Home::kPart, kNone, 0);
-  plan_->buffers[part].whole = whole.buffer;
-  plan_->buffers[part].offset = offset;
+  const uint32_t part = add_buffer(Home::kInside, kNone, 0);
+  recipe_->buffers[part].whole = whole.buffer;
+  recipe_->buffers[part].offset = offset;
   return {Layout::blocked(Type::kFloat32, dims(node.inputs[index])), part};
 }
 
@@ -38,10 +38,10 @@ bool Builder::finish_join(const Node& node) {
   if (at == joined_.end()) return false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Tensor x = kept(node.inputs[i]);
-    const Buffer& buffer = plan_->buffers[x.buffer];
-    if (buffer.home == Home::kPart && buffer.whole == at->second.buffer) continue;
+    const Buffer& buffer = recipe_->buffers[x.buffer];
+    if (buffer.home == Home::kInside && buffer.whole == at->second.buffer) continue;
     const Tensor part = part_of(node, i, at->second);
-    step(make_reorder(engine(), x.layout, part.layout), {{kSource, x}, {kDestination, part}});
+    call(make_reorder(engine(), x.layout, part.layout), {{kSource, x}, {kDestination, part}});
   }
   define(node.outputs[0], at->second);
   return true;

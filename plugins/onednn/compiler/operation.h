@@ -68,7 +68,7 @@ class Operation {
   /// The dims of an output, computed from the inputs. If they do not follow from those: the inferred dims,
   /// after a check that they are possible.
   virtual Dims shape(const Builder& builder, const Node& node, size_t output) const = 0;
-  /// Adds the steps that compute the node's outputs from its inputs, for the shapes that `builder` knows.
+  /// Adds the tasks that compute the node's outputs from its inputs, for the shapes that `builder` knows.
   virtual void build(Builder& builder, const Node& node) const = 0;
   /// If set, the primitive that makes the input may apply this function; build() is then not called.
   virtual std::optional<Pointwise> pointwise() const { return std::nullopt; }
@@ -80,7 +80,7 @@ class Operation {
   virtual bool packs_weights() const { return false; }
   /// Whether a Run may refuse elements of inputs. They are then checked even if all outputs are empty.
   virtual bool checks_inputs() const { return false; }
-  /// Whether an island with this operation should keep images in blocks of channels.
+  /// Whether a program with this operation should keep images in blocks of channels.
   virtual bool likes_blocks(const Builder& /*builder*/, const Node& /*node*/) const { return false; }
 };
 

@@ -14,14 +14,14 @@ bool is_static(DimsView dims) { return std::count(dims.begin(), dims.end(), TENO
 
 Dims dims_of(const tenon_tensor& tensor) { return Dims(tensor.dims, tensor.dims + tensor.rank); }
 
-void answer(const Plan& plan, tenon_prepare_args& args) {
+void answer(const Recipe& recipe, tenon_prepare_args& args) {
   for (uint32_t i = 0; i < args.output_count; ++i) {
-    const Dims& dims = plan.output_dims[i];
+    const Dims& dims = recipe.output_dims[i];
     std::copy(dims.begin(), dims.end(), args.outputs[i].dims);
     args.outputs[i].rank = static_cast<uint32_t>(dims.size());
     args.outputs[i].flags = TENON_SHAPE_KNOWN;
   }
-  args.workspace_bytes = plan.workspace_bytes;
+  args.workspace_bytes = recipe.workspace_bytes;
   args.workspace_alignment = static_cast<uint32_t>(kWorkspaceAlignment);
   args.workspace_domain = TENON_DOMAIN_HOST;
 }
@@ -79,7 +79,7 @@ uint32_t Program::number_of(const ep::GraphView& graph, uint32_t view_value) {
 }
 
 void Program::add_node(const ep::GraphView& graph, uint32_t index) {
-  const NodeView view(graph, index, store_, instance_.context);
+  const NodeView view(graph, index, store_, instance_.settings);
   Node node;
   node.op = view.op();
   node.place = cat("node '", view.name(), "' (", view.op(), ")");
@@ -103,7 +103,7 @@ void Program::add_node(const ep::GraphView& graph, uint32_t index) {
   nodes_.push_back(std::move(node));
 }
 
-/// If all shapes are known, makes the only plan now. The host may then free the constants that the primitives
+/// If all shapes are known, makes the only recipe now. The host may then free the constants that the primitives
 /// keep in a form of their own.
 void Program::prepare_static(const ep::GraphView& graph) {
   KnownDims dims;
@@ -111,7 +111,7 @@ void Program::prepare_static(const ep::GraphView& graph) {
     if (!value.ranked || !is_static(value.dims)) return;
     dims.emplace_back(value.dims);
   }
-  static_plan_ = make_plan(dims, threads(), true);
+  static_recipe_ = make_recipe(dims, threads(), true);
   if (ep::host().graph_constant_consumed != nullptr) consume_constants(graph);
 }
 
@@ -121,15 +121,15 @@ void Program::consume_constants(const ep::GraphView& graph) {
     const Value& value = values_[v];
     if (value.constant == nullptr) continue;
     const auto reads = [&](const Buffer& b) { return b.constant == value.constant->data; };
-    const bool read = std::any_of(static_plan_->buffers.begin(), static_plan_->buffers.end(),
+    const bool read = std::any_of(static_recipe_->buffers.begin(), static_recipe_->buffers.end(),
                                   [&](const Buffer& b) { return reads(b) && b.piece.last >= b.piece.first; });
-    if (read || (static_plan_->checked && !may_consume(v))) continue;
+    if (read || (static_recipe_->checked && !may_consume(v))) continue;
     consumed_[v] = true;
     ep::host().graph_constant_consumed(graph.raw(), value.view);
   }
 }
 
-/// Whether the unchecked plan can make its forms of this constant from the packed ones.
+/// Whether the unchecked recipe can make its forms of this constant from the packed ones.
 bool Program::may_consume(uint32_t value) const {
   for (const uint32_t n : values_[value].consumers) {
     const Node& node = nodes_[n];
@@ -146,10 +146,11 @@ bool Program::may_consume(uint32_t value) const {
 
 /// One thread if the result must not depend on the number of threads: oneDNN splits sums by it.
 uint32_t Program::threads() const {
-  return instance_.context.deterministic ? 1 : ep::host().worker_count(nullptr);
+  return instance_.settings.deterministic ? 1 : ep::host().worker_count(nullptr);
 }
 
-std::shared_ptr<const Plan> Program::make_plan(const KnownDims& dims, uint32_t threads, bool checked) const {
+std::shared_ptr<const Recipe> Program::make_recipe(const KnownDims& dims, uint32_t threads,
+                                                   bool checked) const {
   std::vector<const Dims*> known;
   for (const std::optional<Dims>& d : dims) known.push_back(d ? &*d : nullptr);
   return Builder(*this, known, threads, checked).build();
@@ -172,13 +173,13 @@ Program::KnownDims Program::dims_for(const tenon_prepare_args& args) const {
 
 std::unique_ptr<Prepared> Program::prepare(tenon_prepare_args& args) const {
   KnownDims dims = dims_for(args);
-  std::shared_ptr<const Plan> plan = static_plan_;
-  if (plan == nullptr) plan = make_plan(dims, threads(), true);
-  answer(*plan, args);
-  const uint32_t threads = plan->threads;
+  std::shared_ptr<const Recipe> recipe = static_recipe_;
+  if (recipe == nullptr) recipe = make_recipe(dims, threads(), true);
+  answer(*recipe, args);
+  const uint32_t threads = recipe->threads;
   return std::make_unique<Prepared>(
-      instance_.device.engine(), std::move(plan),
-      [this, threads, dims = std::move(dims)] { return make_plan(dims, threads, false); });
+      instance_.device.engine(), std::move(recipe),
+      [this, threads, dims = std::move(dims)] { return make_recipe(dims, threads, false); });
 }
 
 std::shared_ptr<const Packed> Program::packed(uint32_t value, const Layout& from,

@@ -1,4 +1,4 @@
-// A compiled claim: its nodes as operations, its constants, and the code that makes plans for given shapes.
+// A compiled claim: its nodes as operations, its constants, and the code that makes recipes for given shapes.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/plan.h"
+#include "compiler/recipe.h"
 #include "device.h"
 
 namespace tenon::onednn {
@@ -55,7 +55,7 @@ class Program {
   using KnownDims = std::vector<std::optional<Dims>>;
   KnownDims dims_for(const tenon_prepare_args& args) const;
   uint32_t threads() const;
-  std::shared_ptr<const Plan> make_plan(const KnownDims& dims, uint32_t threads, bool checked) const;
+  std::shared_ptr<const Recipe> make_recipe(const KnownDims& dims, uint32_t threads, bool checked) const;
   bool may_consume(uint32_t value) const;
 
   const Instance& instance_;
@@ -63,7 +63,7 @@ class Program {
   std::vector<Value> values_;
   std::vector<Node> nodes_;
   std::map<uint32_t, uint32_t> numbers_;  // by index in the host's view
-  std::shared_ptr<const Plan> static_plan_;
+  std::shared_ptr<const Recipe> static_recipe_;
   struct PackedForm {
     Layout layout;
     std::shared_ptr<const Packed> packed;

@@ -101,10 +101,10 @@ tenon_status make_shared_object(void* context, void** out, tenon_error* error) {
 std::shared_ptr<const Packed> pack(const Instance& instance, const void* data, const Layout& from,
                                    const Layout& to) {
   Order order{instance.device.engine(), data, from, to};
-  if (instance.context.host == nullptr || ep::host().shared == nullptr) return make(order);
+  if (instance.settings.host == nullptr || ep::host().shared == nullptr) return make(order);
   static const Fingerprint fingerprint;
   auto out = std::make_shared<Shared>(
-      instance.context.host, cat(fingerprint.of(data, from.bytes()), "/", from.key(), "/", to.key()));
+      instance.settings.host, cat(fingerprint.of(data, from.bytes()), "/", from.key(), "/", to.key()));
   void* object = nullptr;
   ep::detail::call_host(
       ep::host().shared, out->host, ep::to_str(out->key), &make_shared_object, static_cast<void*>(&order),

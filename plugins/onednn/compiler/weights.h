@@ -1,7 +1,7 @@
 // Constants in the layouts of primitives, made once and shared between the sessions of a process.
 #pragma once
 
-#include "compiler/plan.h"
+#include "compiler/recipe.h"
 #include "device.h"
 
 namespace tenon::onednn {

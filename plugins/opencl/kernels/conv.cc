@@ -1,8 +1,8 @@
 // Conv as a product of the filters with the input under each window. Filters of one point read the input
 // directly. Depthwise filters are applied directly. Otherwise the windows are laid out in the workspace,
 // image by image.
-#include "kernels/common/frame.h"
 #include "kernels/common/gemm.h"
+#include "kernels/common/lines.h"
 
 namespace tenon::opencl {
 namespace {
@@ -57,13 +57,13 @@ __kernel void Depthwise(IN(T, x), IN(T, f), IN(T, bias), OUT(T, y), Window w, in
 
 enum class Way { kPoint, kDepthwise, kLaid };
 
-struct Plan {
+struct State {
   Way way = Way::kLaid;
   Window window{};
   GemmArgs product;  // for one image, or for all of them with kPoint
   cl_int images = 0, channels = 0, filters = 0, groups = 0;
   int64_t points = 0, depth = 0;
-  uint64_t frame_bytes = 0;  // size of the padded copy of one image in the workspace; 0: no copy
+  uint64_t padded_bytes = 0;  // size of the padded copy of one image in the workspace; 0: no copy
 };
 
 bool is_point(const Window& w) {
@@ -101,7 +101,7 @@ class Conv {
     if (!point) lines_ ? lines_.warm_lay(n) : warm(n, lay_);
   }
 
-  Plan prepare(PrepareContext& p) const {
+  State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), f = p.input(1).dims();
     require(f[0] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " cannot be divided into ", groups_,
             " groups");
@@ -109,7 +109,7 @@ class Conv {
     Dims y{x[0], f[0]};
     y.insert(y.end(), places.begin(), places.end());
     p.set_output(0, y);
-    Plan out;
+    State out;
     out.window = attributes_.window(x.subspan(2), places, f.subspan(2));
     out.images = narrow(x[0]);
     out.channels = narrow(x[1]);
@@ -118,87 +118,88 @@ class Conv {
     out.points = element_count(places);
     out.depth = element_count(f.subspan(1));
     const auto element = dtype_bits(p.input(0).dtype()) / 8;
-    if (lines_ && LineKernels::fit(out.window)) out.frame_bytes = frame_bytes(out.window, x[1]);
+    if (lines_ && LineKernels::fit(out.window)) out.padded_bytes = padded_bytes(out.window, x[1]);
     if (groups_ > 1 && f[1] == 1) {
       out.way = Way::kDepthwise;
-      if (out.frame_bytes != 0) p.workspace(out.frame_bytes * static_cast<uint64_t>(x[0]), 128);
+      if (out.padded_bytes != 0) p.workspace(out.padded_bytes * static_cast<uint64_t>(x[0]), 128);
       return out;
     }
     out.way = is_point(out.window) ? Way::kPoint : Way::kLaid;
     out.product = product(out, p.has_input(2));
     if (out.way == Way::kLaid) {
-      p.workspace(out.frame_bytes + static_cast<uint64_t>(out.depth * groups_ * out.points) * element + 1,
+      p.workspace(out.padded_bytes + static_cast<uint64_t>(out.depth * groups_ * out.points) * element + 1,
                   128);
     }
     return out;
   }
 
-  void run(const Context& ctx, const Plan& plan) const {
-    if (plan.way == Way::kDepthwise) return run_depthwise(ctx, plan);
+  void run(const Context& ctx, const State& state) const {
+    if (state.way == Way::kDepthwise) return run_depthwise(ctx, state);
     const TensorArg filters = in(ctx.input(1)), bias = in(ctx.input(2));
-    if (plan.way == Way::kPoint) {
-      gemm_.record(ctx, plan.product, filters, in(ctx.input(0)), bias, out(ctx.output(0)));
+    if (state.way == Way::kPoint) {
+      gemm_.record(ctx, state.product, filters, in(ctx.input(0)), bias, out(ctx.output(0)));
       return;
     }
     const uint32_t element = dtype_bits(ctx.input(0).dtype()) / 8;
-    const WorkspaceArg laid{plan.frame_bytes, element};
-    for (cl_int image = 0; image < plan.images; ++image) {
-      lay_out(ctx, plan, image, laid);
-      gemm_.record(ctx, plan.product, filters, laid, bias,
-                   out(ctx.output(0), image * plan.filters * plan.points));
+    const WorkspaceArg laid{state.padded_bytes, element};
+    for (cl_int image = 0; image < state.images; ++image) {
+      lay_out(ctx, state, image, laid);
+      gemm_.record(ctx, state.product, filters, laid, bias,
+                   out(ctx.output(0), image * state.filters * state.points));
     }
   }
 
  private:
-  static uint64_t frame_bytes(const Window& window, int64_t planes) {
-    return (static_cast<uint64_t>(frame_elements(framed(window)) * planes) * sizeof(float) + 127) / 128 * 128;
+  static uint64_t padded_bytes(const Window& window, int64_t planes) {
+    return (static_cast<uint64_t>(padded_elements(padded_window(window)) * planes) * sizeof(float) + 127) /
+           128 * 128;
   }
 
-  void lay_out(const Context& ctx, const Plan& plan, cl_int image, const WorkspaceArg& laid) const {
-    const Window& w = plan.window;
-    if (plan.frame_bytes != 0) {
-      const int64_t x = int64_t{w.in[0]} * w.in[1] * w.in[2] * plan.channels;
-      lines_.pad(ctx, in(ctx.input(0), image * x), WorkspaceArg{0, sizeof(float)}, w, plan.channels, 0);
-      lines_.lay(ctx, WorkspaceArg{0, sizeof(float)}, laid, w, plan.channels);
+  void lay_out(const Context& ctx, const State& state, cl_int image, const WorkspaceArg& laid) const {
+    const Window& w = state.window;
+    if (state.padded_bytes != 0) {
+      const int64_t x = int64_t{w.in[0]} * w.in[1] * w.in[2] * state.channels;
+      lines_.pad(ctx, in(ctx.input(0), image * x), WorkspaceArg{0, sizeof(float)}, w, state.channels, 0);
+      lines_.lay(ctx, WorkspaceArg{0, sizeof(float)}, laid, w, state.channels);
       return;
     }
     launch(ctx, lay_,
-           {static_cast<size_t>(w.out[2]), output_lines(w), static_cast<size_t>(plan.depth * groups_)},
-           in(ctx.input(0)), laid, w, plan.channels, image);
+           {static_cast<size_t>(w.out[2]), output_lines(w), static_cast<size_t>(state.depth * groups_)},
+           in(ctx.input(0)), laid, w, state.channels, image);
   }
 
-  GemmArgs product(const Plan& plan, bool has_bias) const {
+  GemmArgs product(const State& state, bool has_bias) const {
     GemmArgs out;
     GemmShape& s = out.shape;
-    const int64_t rows = plan.filters / groups_, images = plan.way == Way::kPoint ? plan.images : 1;
+    const int64_t rows = state.filters / groups_, images = state.way == Way::kPoint ? state.images : 1;
     s.rows = narrow(rows);
-    s.columns = narrow(plan.points);
-    s.depth = s.a_row = narrow(plan.depth);
+    s.columns = narrow(state.points);
+    s.depth = s.a_row = narrow(state.depth);
     s.b_depth = s.y_row = s.columns;
     s.bias_row = 1;
     out.beta = has_bias ? 1.0f : 0.0f;
     out.lowest = cut_.low;
     out.highest = cut_.high;
-    const int64_t b = plan.depth * plan.points, y = rows * plan.points;
+    const int64_t b = state.depth * state.points, y = rows * state.points;
     s.batches = make_walk(Dims{images, groups_},
-                          {{0, rows * plan.depth}, {b * groups_, b}, {y * groups_, y}, {0, rows}}, true);
+                          {{0, rows * state.depth}, {b * groups_, b}, {y * groups_, y}, {0, rows}}, true);
     return out;
   }
 
-  void run_depthwise(const Context& ctx, const Plan& plan) const {
-    const Window& w = plan.window;
-    const cl_int multiplier = plan.filters / plan.groups;
+  void run_depthwise(const Context& ctx, const State& state) const {
+    const Window& w = state.window;
+    const cl_int multiplier = state.filters / state.groups;
     const TensorArg filters = in(ctx.input(1)), bias = in(ctx.input(2)), y = out(ctx.output(0));
-    if (plan.frame_bytes != 0) {
-      const WorkspaceArg frame{0, sizeof(float)};
-      lines_.pad(ctx, in(ctx.input(0)), frame, w, int64_t{plan.images} * plan.channels, 0);
-      lines_.depthwise(ctx, frame, filters, bias, y, w, plan.filters, multiplier, plan.images,
+    if (state.padded_bytes != 0) {
+      const WorkspaceArg padded{0, sizeof(float)};
+      lines_.pad(ctx, in(ctx.input(0)), padded, w, int64_t{state.images} * state.channels, 0);
+      lines_.depthwise(ctx, padded, filters, bias, y, w, state.filters, multiplier, state.images,
                        ctx.has_input(2), cut_);
       return;
     }
-    const size_t planes = static_cast<size_t>(plan.images) * static_cast<size_t>(plan.filters);
+    const size_t planes = static_cast<size_t>(state.images) * static_cast<size_t>(state.filters);
     launch(ctx, depthwise_, {static_cast<size_t>(w.out[2]), output_lines(w), planes}, in(ctx.input(0)),
-           filters, bias, y, w, plan.filters, multiplier, plan.images, cl_int{ctx.has_input(2)},
+           filters, bias, y, w, state.filters, multiplier, state.images, cl_int{ctx.has_input(2)},
            cl_float{cut_.low}, cl_float{cut_.high});
   }
 

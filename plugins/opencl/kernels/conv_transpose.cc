@@ -37,7 +37,7 @@ __kernel void Spread(IN(T, x), IN(T, f), IN(T, bias), OUT(T, y), Window w, int i
 }
 )CL"};
 
-struct Plan {
+struct State {
   Window window{};
   cl_int images, groups, channels, filters;
 };
@@ -58,7 +58,7 @@ class ConvTranspose {
         output_padding_(n.attr_ints("output_padding")),
         kernel_(load_kernel(n, kSource, defines_for(n.input(0).dtype()), "Spread", kLine)) {}
 
-  Plan prepare(PrepareContext& p) const {
+  State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), f = p.input(1).dims(), y = output_dims(p, 0);
     require(groups_ > 0 && x[1] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " do not fit ", x,
             " in ", groups_, " groups");
@@ -73,14 +73,14 @@ class ConvTranspose {
     return {attributes.window(x.subspan(2), y.subspan(2), f.subspan(2)), narrow(x[0]), narrow(groups_),
             narrow(x[1] / groups_), narrow(f[1])};
   }
-  void run(const Context& ctx, const Plan& plan) const {
-    const Window& w = plan.window;
+  void run(const Context& ctx, const State& state) const {
+    const Window& w = state.window;
     launch(ctx, kernel_,
            {static_cast<size_t>(w.out[2]), static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]),
-            static_cast<size_t>(plan.images) * static_cast<size_t>(plan.groups) *
-                static_cast<size_t>(plan.filters)},
-           in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)), w, plan.images,
-           plan.groups, plan.channels, plan.filters, cl_int{ctx.has_input(2)});
+            static_cast<size_t>(state.images) * static_cast<size_t>(state.groups) *
+                static_cast<size_t>(state.filters)},
+           in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)), w, state.images,
+           state.groups, state.channels, state.filters, cl_int{ctx.has_input(2)});
   }
 
  private:

@@ -46,7 +46,7 @@ void require_rows(int64_t size, int64_t wanted) {
   require(size > 0 || wanted == 0, TENON_OUT_OF_RANGE, "an axis without elements cannot be indexed");
 }
 
-struct GatherPlan {
+struct GatherState {
   cl_int outer, size, inner, count;
 };
 
@@ -55,7 +55,7 @@ class Gather {
   static Support supports(const NodeView& n) { return check(n); }
   explicit Gather(const NodeView& n)
       : axis_(n.attr_i("axis", 0)), is_constant_(has_constant_indices(n)), kernel_(load(n)) {}
-  GatherPlan prepare(PrepareContext& p) const {
+  GatherState prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
     const size_t axis = checked_axis(axis_, x.size());
     Dims dims(x.begin(), x.begin() + static_cast<long>(axis));
@@ -68,7 +68,7 @@ class Gather {
     return {narrow(element_count(x.first(axis))), narrow(x[axis]), narrow(element_count(x.subspan(axis + 1))),
             narrow(element_count(index))};
   }
-  void run(const Context& ctx, const GatherPlan& p) const {
+  void run(const Context& ctx, const GatherState& p) const {
     launch(ctx, kernel_,
            {static_cast<size_t>(std::max(1, p.inner)), static_cast<size_t>(p.count),
             static_cast<size_t>(std::max(1, p.outer))},
@@ -83,7 +83,7 @@ class Gather {
 };
 TENON_KERNEL(Gather, .op_type = "Gather", .since = 1, .contract = "data: rank 1..; indices: any @index")
 
-struct ElementsPlan {
+struct ElementsState {
   Walk walk;
   cl_int size, stride;
 };
@@ -93,7 +93,7 @@ class GatherElements {
   static Support supports(const NodeView& n) { return check(n); }
   explicit GatherElements(const NodeView& n)
       : axis_(n.attr_i("axis", 0)), is_constant_(has_constant_indices(n)), kernel_(load(n)) {}
-  ElementsPlan prepare(PrepareContext& p) const {
+  ElementsState prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
     const size_t axis = checked_axis(axis_, x.size());
     for (size_t d = 0; d < x.size(); ++d)
@@ -107,9 +107,9 @@ class GatherElements {
     strides[axis] = 0;
     return {make_walk(index, {strides}), narrow(x[axis]), narrow(stride)};
   }
-  void run(const Context& ctx, const ElementsPlan& plan) const {
-    launch(ctx, kernel_, global_of(plan.walk), in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)),
-           FlagArg{}, plan.walk, plan.size, plan.stride);
+  void run(const Context& ctx, const ElementsState& state) const {
+    launch(ctx, kernel_, global_of(state.walk), in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)),
+           FlagArg{}, state.walk, state.size, state.stride);
   }
 
  private:
@@ -120,7 +120,7 @@ class GatherElements {
 TENON_KERNEL(GatherElements, .op_type = "GatherElements", .since = 11,
              .contract = "data: rank 1..; indices: rank data @index")
 
-struct TuplePlan {
+struct TupleState {
   Walk axes{};
   cl_int tuples, width, slice, per_batch, batch_stride;
 };
@@ -130,7 +130,7 @@ class GatherND {
   static Support supports(const NodeView& n) { return check(n); }
   explicit GatherND(const NodeView& n)
       : batch_dims_(n.attr_i("batch_dims", 0)), is_constant_(has_constant_indices(n)), kernel_(load(n)) {}
-  TuplePlan prepare(PrepareContext& p) const {
+  TupleState prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
     const auto batch = static_cast<size_t>(batch_dims_);
     const int64_t width = index.back();
@@ -145,7 +145,7 @@ class GatherND {
     const DimsView rest = x.subspan(batch + static_cast<size_t>(width));
     dims.insert(dims.end(), rest.begin(), rest.end());
     p.set_output(0, dims);
-    TuplePlan out;
+    TupleState out;
     const Dims strides = dense_strides(x);
     for (int64_t d = 0; d < width; ++d) {
       out.axes.size[d] = narrow(x[batch + static_cast<size_t>(d)]);
@@ -160,10 +160,11 @@ class GatherND {
     out.batch_stride = narrow(element_count(x.subspan(batch)));
     return out;
   }
-  void run(const Context& ctx, const TuplePlan& plan) const {
-    launch(ctx, kernel_, {static_cast<size_t>(std::max(1, plan.slice)), static_cast<size_t>(plan.tuples), 1},
-           in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), FlagArg{}, plan.axes, plan.tuples,
-           plan.width, plan.slice, plan.per_batch, plan.batch_stride);
+  void run(const Context& ctx, const TupleState& state) const {
+    launch(ctx, kernel_,
+           {static_cast<size_t>(std::max(1, state.slice)), static_cast<size_t>(state.tuples), 1},
+           in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), FlagArg{}, state.axes, state.tuples,
+           state.width, state.slice, state.per_batch, state.batch_stride);
   }
 
  private:

@@ -6,7 +6,7 @@ namespace {
 
 constexpr auto kTypes = kRealTypes + kIntTypes;
 
-struct Plan {
+struct State {
   GemmArgs product;
   StridedCopy transpose;  // for b stored by columns
 };
@@ -32,7 +32,7 @@ class Gemm {
     if (b_turned_) copy_ = CopyKernels(n, dtype);
   }
 
-  Plan prepare(PrepareContext& p) const {
+  State prepare(PrepareContext& p) const {
     const DimsView a = p.input(0).dims(), b = p.input(1).dims();
     require(a.size() == 2 && b.size() == 2, TENON_INVALID_ARGUMENT, "the shapes ", a, " and ", b,
             " are not matrices");
@@ -41,7 +41,7 @@ class Gemm {
             " do not fit");
     const Dims dims{rows, columns};
     p.set_output(0, dims);
-    Plan out;
+    State out;
     GemmShape& s = out.product.shape;
     s.batches = make_walk({}, {}, true);
     s.rows = narrow(rows);
@@ -66,18 +66,18 @@ class Gemm {
     return out;
   }
 
-  void run(const Context& ctx, const Plan& plan) const {
+  void run(const Context& ctx, const State& state) const {
     const TensorView b = ctx.input(1);
-    if (!b_turned_) return multiply(ctx, plan.product, in(b));
+    if (!b_turned_) return multiply(ctx, state.product, in(b));
     if (ctx.is_constant(1)) {
       const BufferArg packed = packed_constant(
           ctx, static_cast<uint64_t>(b.byte_size()),
-          [&](const Context& once, BufferArg to) { copy_.record(once, plan.transpose, in(b), to); });
-      return multiply(ctx, plan.product, packed);
+          [&](const Context& once, BufferArg to) { copy_.record(once, state.transpose, in(b), to); });
+      return multiply(ctx, state.product, packed);
     }
     const WorkspaceArg turned{0, dtype_bits(b.dtype()) / 8};
-    copy_.record(ctx, plan.transpose, in(b), turned);
-    multiply(ctx, plan.product, turned);
+    copy_.record(ctx, state.transpose, in(b), turned);
+    multiply(ctx, state.product, turned);
   }
 
  private:

@@ -211,7 +211,7 @@ class Trilu {
 };
 TENON_KERNEL(Trilu, .op_type = "Trilu", .since = 14, .contract = "input: rank 2..; k?: one")
 
-struct HotPlan {
+struct HotState {
   cl_int outer, depth, inner;
 };
 
@@ -229,7 +229,7 @@ class OneHot {
         kernel_(load_kernel(n, kSource,
                             cat(defines_to_move(n.input(2).dtype()), "-DI=", cl_type(n.input(0).dtype())),
                             "OneHot", kLine)) {}
-  HotPlan prepare(PrepareContext& p) const {
+  HotState prepare(PrepareContext& p) const {
     const DimsView index = p.input(0).dims();
     const TensorView given = p.input(1);
     require(given.size() == 1, TENON_INVALID_ARGUMENT, "depth is not a single number");
@@ -243,7 +243,7 @@ class OneHot {
     return {narrow(element_count(index.first(axis))), narrow(depth),
             narrow(element_count(index.subspan(axis)))};
   }
-  void run(const Context& ctx, const HotPlan& p) const {
+  void run(const Context& ctx, const HotState& p) const {
     launch(ctx, kernel_,
            {static_cast<size_t>(p.inner), static_cast<size_t>(p.depth), static_cast<size_t>(p.outer)},
            in(ctx.input(0)), in(ctx.input(2)), out(ctx.output(0)), p.outer, p.depth, p.inner);

@@ -147,7 +147,7 @@ TENON_KERNEL(BatchNormalization, .op_type = "BatchNormalization", .since = 7,
              .contract = "X: [N, C, D...] | [N]; scale: [C]; B: [C]; mean: [C]; var: [C]")
 
 /// The parameters of `Lines`.
-struct LinePlan {
+struct LineState {
   int64_t lines = 0, count = 0;
   int64_t modulo = 1;  // lines after which scale and bias repeat
   int64_t spread = 1;  // elements that share one scale
@@ -157,23 +157,23 @@ struct LinePlan {
 
 class LineNorm {
  public:
-  void run(const Context& ctx, const LinePlan& plan) const {
+  void run(const Context& ctx, const LineState& state) const {
     const auto number = [](int64_t v) { return narrow(v); };
     const auto optional = [&](int i) {
       return ctx.has_output(i) ? out(ctx.output(i)) : TensorArg{&kNoTensor};
     };
-    const Size3 global{static_cast<size_t>(plan.lines), 1, 1};
-    if (plan.broadcasts) {
+    const Size3 global{static_cast<size_t>(state.lines), 1, 1};
+    if (state.broadcasts) {
       launch(ctx, broadcasting_, global, in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)),
-             out(ctx.output(0)), optional(1), optional(2), plan.walk, number(plan.lines), number(plan.count),
-             cl_float{epsilon_}, cl_int{is_rms_}, cl_int{ctx.has_input(1)}, cl_int{ctx.has_input(2)},
-             cl_int{ctx.has_output(1)}, cl_int{ctx.has_output(2)});
+             out(ctx.output(0)), optional(1), optional(2), state.walk, number(state.lines),
+             number(state.count), cl_float{epsilon_}, cl_int{is_rms_}, cl_int{ctx.has_input(1)},
+             cl_int{ctx.has_input(2)}, cl_int{ctx.has_output(1)}, cl_int{ctx.has_output(2)});
       return;
     }
     launch(ctx, kernel_, global, in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)),
-           optional(1), optional(2), number(plan.lines), number(plan.count), cl_float{epsilon_},
-           cl_int{is_rms_}, cl_int{ctx.has_input(1)}, cl_int{ctx.has_input(2)}, number(plan.modulo),
-           number(plan.spread), cl_int{ctx.has_output(1)}, cl_int{ctx.has_output(2)});
+           optional(1), optional(2), number(state.lines), number(state.count), cl_float{epsilon_},
+           cl_int{is_rms_}, cl_int{ctx.has_input(1)}, cl_int{ctx.has_input(2)}, number(state.modulo),
+           number(state.spread), cl_int{ctx.has_output(1)}, cl_int{ctx.has_output(2)});
   }
 
  protected:
@@ -201,21 +201,21 @@ class LayerNorm : public LineNorm {
       : LineNorm(n, n.op() == "RMSNormalization", n.attr_f("epsilon", 1e-5f)),
         scales_lines_(n.op() == "RMSNormalization"),
         axis_(n.attr_i("axis", -1)) {}
-  LinePlan prepare(PrepareContext& p) const {
+  LineState prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const size_t axis = checked_axis(axis_, x.size());
     if (scales_lines_) require_line_scale(p.input(1).dims(), x, axis);
-    LinePlan plan;
-    plan.lines = element_count(x.first(axis));
-    plan.count = element_count(x.subspan(axis));
-    plan.broadcasts = broadcasts(p, 1, x.subspan(axis)) || broadcasts(p, 2, x.subspan(axis));
-    if (plan.broadcasts) plan.walk = make_walk(x, {strides_of(p, 1), strides_of(p, 2)}, true);
+    LineState state;
+    state.lines = element_count(x.first(axis));
+    state.count = element_count(x.subspan(axis));
+    state.broadcasts = broadcasts(p, 1, x.subspan(axis)) || broadcasts(p, 2, x.subspan(axis));
+    if (state.broadcasts) state.walk = make_walk(x, {strides_of(p, 1), strides_of(p, 2)}, true);
     p.set_output(0, x);
     Dims statistics(x.begin(), x.end());
     for (size_t d = axis; d < x.size(); ++d) statistics[d] = 1;
     p.set_output(1, statistics);
     p.set_output(2, statistics);
-    return plan;
+    return state;
   }
 
  private:
@@ -248,7 +248,7 @@ class InstanceNorm : public LineNorm {
  public:
   static Support supports(const NodeView& n) { return Check(n).inputs(0, kRealTypes).rank(0, 3); }
   explicit InstanceNorm(const NodeView& n) : LineNorm(n, false, n.attr_f("epsilon", 1e-5f)) {}
-  LinePlan prepare(PrepareContext& p) const {
+  LineState prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     require(x.size() >= 2 && p.input(1).size() == x[1] && p.input(2).size() == x[1], TENON_INVALID_ARGUMENT,
             "scale and bias do not have one number for each channel of ", x);
@@ -270,7 +270,7 @@ class GroupNorm : public LineNorm {
   }
   explicit GroupNorm(const NodeView& n)
       : LineNorm(n, false, n.attr_f("epsilon", 1e-5f)), groups_(n.attr_i("num_groups")) {}
-  LinePlan prepare(PrepareContext& p) const {
+  LineState prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     require(x.size() >= 2 && groups_ > 0 && x[1] % groups_ == 0 && p.input(1).size() == x[1] &&
                 p.input(2).size() == x[1],

@@ -1,5 +1,5 @@
 // Pooling: MaxPool with indices, AveragePool, LpPool and their global forms.
-#include "kernels/common/frame.h"
+#include "kernels/common/lines.h"
 
 namespace tenon::opencl {
 namespace {
@@ -48,7 +48,7 @@ POOL(MaxPool, 0, if (best < 0 || v > s) { s = v; best = at; }, s, if (has_places
 #endif
 )CL"};
 
-struct Plan {
+struct State {
   Window window{};
   cl_int planes;
   cl_int after[3];        // padding behind the last element
@@ -57,20 +57,20 @@ struct Plan {
 
 class Pool {
  public:
-  void run(const Context& ctx, const Plan& plan) const {
-    const Window& w = plan.window;
+  void run(const Context& ctx, const State& state) const {
+    const Window& w = state.window;
     const bool has_places = ctx.has_output(1);
-    if (plan.by_lines) {
-      const WorkspaceArg frame{0, sizeof(float)};
-      lines_.pad(ctx, in(ctx.input(0)), frame, w, plan.planes, -std::numeric_limits<float>::infinity());
-      return lines_.maximum(ctx, frame, out(ctx.output(0)), w, plan.planes);
+    if (state.by_lines) {
+      const WorkspaceArg padded{0, sizeof(float)};
+      lines_.pad(ctx, in(ctx.input(0)), padded, w, state.planes, -std::numeric_limits<float>::infinity());
+      return lines_.maximum(ctx, padded, out(ctx.output(0)), w, state.planes);
     }
     launch(ctx, kernel_,
            {static_cast<size_t>(w.out[2]), static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]),
-            static_cast<size_t>(plan.planes)},
+            static_cast<size_t>(state.planes)},
            in(ctx.input(0)), out(ctx.output(0)), has_places ? out(ctx.output(1)) : TensorArg{&kNoTensor}, w,
-           plan.planes, cl_int{counts_padding_}, cl_int{has_places}, plan.after[0], plan.after[1],
-           plan.after[2]);
+           state.planes, cl_int{counts_padding_}, cl_int{has_places}, state.after[0], state.after[1],
+           state.after[2]);
   }
 
  protected:
@@ -115,17 +115,17 @@ class WindowPool : public Pool {
              n.op() == "MaxPool" && !n.has_output(1) && LineKernels::fit(n)),
         attributes_(n),
         ceils_(n.attr_i("ceil_mode", 0) != 0) {}
-  Plan prepare(PrepareContext& p) const {
+  State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     Dims y{x[0], x[1]};
     const Dims windows = attributes_.output(x.subspan(2), attributes_.kernel, ceils_, true);
     y.insert(y.end(), windows.begin(), windows.end());
     p.set_output(0, y);
     p.set_output(1, y);
-    Plan out{attributes_.window(x.subspan(2), windows, attributes_.kernel),
-             narrow(element_count(x.first(2))),
-             {0, 0, 0},
-             false};
+    State out{attributes_.window(x.subspan(2), windows, attributes_.kernel),
+              narrow(element_count(x.first(2))),
+              {0, 0, 0},
+              false};
     const size_t axes = x.size() - 2, first = 3 - axes;
     for (size_t d = 0; d < axes; ++d) {
       const Window& w = out.window;
@@ -139,7 +139,7 @@ class WindowPool : public Pool {
     }
     out.by_lines = has_lines() && LineKernels::fit(out.window) && element_count(windows) != 0;
     if (out.by_lines) {
-      const int64_t elements = frame_elements(framed(out.window)) * out.planes;
+      const int64_t elements = padded_elements(padded_window(out.window)) * out.planes;
       p.workspace(static_cast<uint64_t>(elements) * sizeof(float) + 1, 128);
     }
     return out;
@@ -159,12 +159,12 @@ class GlobalPool : public Pool {
     return Check(n).input(0, kRealTypes).rank(0, 3).attr_is("p", {1, 2});
   }
   explicit GlobalPool(const NodeView& n) : Pool(n, kernel_name(n)) {}
-  Plan prepare(PrepareContext& p) const {
+  State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     Dims dims(x.begin(), x.end());
     std::fill(dims.begin() + 2, dims.end(), 1);
     p.set_output(0, dims);
-    Plan out{{}, narrow(element_count(x.first(2))), {0, 0, 0}, false};
+    State out{{}, narrow(element_count(x.first(2))), {0, 0, 0}, false};
     Window& w = out.window;
     for (int d = 0; d < 3; ++d) w.in[d] = w.out[d] = w.size[d] = w.stride[d] = w.dilation[d] = 1;
     w.in[2] = w.size[2] = narrow(element_count(x.subspan(2)));

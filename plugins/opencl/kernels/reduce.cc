@@ -111,7 +111,7 @@ Axes part(DimsView x, const std::vector<bool>& goes, bool keep) {
   return out;
 }
 
-struct Plan {
+struct State {
   Walk kept, reduced;
   cl_int count;
 };
@@ -135,7 +135,7 @@ class Reduce {
         noop_(n.attr_i("noop_with_empty_axes", 0) != 0),
         kernel_(load_kernel(n, kSource, defines(n.input(0).dtype()), std::string(n.op()), kLine)) {}
 
-  Plan prepare(PrepareContext& p) const {
+  State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const std::vector<int64_t> axes = axes_of(p, 1, axes_);
     std::vector<bool> goes(x.size(), axes.empty() && !noop_);
@@ -145,9 +145,9 @@ class Reduce {
     return {make_walk(a.kept_dims, {a.kept_strides}), make_walk(a.reduced_dims, {a.reduced_strides}),
             narrow(element_count(a.reduced_dims))};
   }
-  void run(const Context& ctx, const Plan& plan) const {
-    launch(ctx, kernel_, global_of(plan.kept), in(ctx.input(0)), out(ctx.output(0)), plan.kept, plan.reduced,
-           plan.count);
+  void run(const Context& ctx, const State& state) const {
+    launch(ctx, kernel_, global_of(state.kept), in(ctx.input(0)), out(ctx.output(0)), state.kept,
+           state.reduced, state.count);
   }
 
  private:
@@ -166,7 +166,7 @@ TENON_KERNEL(Reduce, .op_type = "ReduceL2", .since = 1, .contract = "data: any; 
 TENON_KERNEL(Reduce, .op_type = "ReduceLogSum", .since = 1, .contract = "data: any; axes?: rank 0..1")
 TENON_KERNEL(Reduce, .op_type = "ReduceLogSumExp", .since = 1, .contract = "data: any; axes?: rank 0..1")
 
-struct ArgPlan {
+struct ArgState {
   Walk kept;
   cl_int count, stride;
 };
@@ -179,7 +179,7 @@ class Arg {
         keep_(n.attr_i("keepdims", 1) != 0),
         last_(n.attr_i("select_last_index", 0) != 0),
         kernel_(load_kernel(n, kSource, defines(n.input(0).dtype()), std::string(n.op()), kLine)) {}
-  ArgPlan prepare(PrepareContext& p) const {
+  ArgState prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const size_t axis = checked_axis(axis_, x.size());
     std::vector<bool> goes(x.size(), false);
@@ -190,9 +190,9 @@ class Arg {
             "an axis without elements has no maximum or minimum");
     return {make_walk(a.kept_dims, {a.kept_strides}), narrow(x[axis]), narrow(dense_strides(x)[axis])};
   }
-  void run(const Context& ctx, const ArgPlan& plan) const {
-    launch(ctx, kernel_, global_of(plan.kept), in(ctx.input(0)), out(ctx.output(0)), plan.kept, plan.count,
-           plan.stride, cl_int{last_});
+  void run(const Context& ctx, const ArgState& state) const {
+    launch(ctx, kernel_, global_of(state.kept), in(ctx.input(0)), out(ctx.output(0)), state.kept, state.count,
+           state.stride, cl_int{last_});
   }
 
  private:

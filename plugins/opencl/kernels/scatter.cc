@@ -77,7 +77,7 @@ KernelRef load(const NodeView& n, std::string name) {
                      std::move(name), kLine);
 }
 
-struct ElementsPlan {
+struct ElementsState {
   Walk walk;
   cl_int count, index_stride, size, y_stride;
 };
@@ -90,7 +90,7 @@ class ScatterElements {
         is_constant_(n.input(1).is_constant()),
         copy_(n, n.input(0).dtype()),
         kernel_(load(n, "Elements")) {}
-  ElementsPlan prepare(PrepareContext& p) const {
+  ElementsState prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
     const size_t axis = checked_axis(axis_, x.size());
     for (size_t d = 0; d < x.size(); ++d)
@@ -105,10 +105,10 @@ class ScatterElements {
     return {make_walk(lines, {y_strides, index_strides}), narrow(count), narrow(index_strides[axis]),
             narrow(x[axis]), narrow(y_strides[axis])};
   }
-  void run(const Context& ctx, const ElementsPlan& plan) const {
+  void run(const Context& ctx, const ElementsState& state) const {
     copy_.record_dense(ctx, ctx.input(0), ctx.output(0));
-    launch(ctx, kernel_, global_of(plan.walk), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)),
-           FlagArg{}, plan.walk, plan.count, plan.index_stride, plan.size, plan.y_stride);
+    launch(ctx, kernel_, global_of(state.walk), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)),
+           FlagArg{}, state.walk, state.count, state.index_stride, state.size, state.y_stride);
   }
 
  private:
@@ -122,7 +122,7 @@ TENON_KERNEL(ScatterElements, .op_type = "ScatterElements", .since = 11,
 TENON_KERNEL(ScatterElements, .op_type = "Scatter", .since = 9,
              .contract = "data: rank 1..; indices: rank data @index; updates: = indices")
 
-struct TuplePlan {
+struct TupleState {
   Walk axes{};
   cl_int tuples, width, slice;
 };
@@ -132,12 +132,12 @@ class ScatterND {
   static Support supports(const NodeView& n) { return check(n); }
   explicit ScatterND(const NodeView& n)
       : is_constant_(n.input(1).is_constant()), copy_(n, n.input(0).dtype()), kernel_(load(n, "Tuples")) {}
-  TuplePlan prepare(PrepareContext& p) const {
+  TupleState prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), index = p.input(1).dims();
     require(index.back() <= std::min<int64_t>(kMaxWalkRank, static_cast<int64_t>(x.size())),
             TENON_INVALID_ARGUMENT, "tuples of ", index, " for ", x);
     const auto width = static_cast<size_t>(index.back());
-    TuplePlan out;
+    TupleState out;
     const Dims strides = dense_strides(x);
     for (size_t d = 0; d < width; ++d) {
       out.axes.size[d] = narrow(x[d]);
@@ -156,11 +156,12 @@ class ScatterND {
     p.may_overwrite(0, 0);
     return out;
   }
-  void run(const Context& ctx, const TuplePlan& plan) const {
+  void run(const Context& ctx, const TupleState& state) const {
     copy_.record_dense(ctx, ctx.input(0), ctx.output(0));
-    if (plan.tuples == 0) return;
-    launch(ctx, kernel_, {static_cast<size_t>(std::max(1, plan.slice)), 1, 1}, in(ctx.input(1)),
-           in(ctx.input(2)), out(ctx.output(0)), FlagArg{}, plan.axes, plan.tuples, plan.width, plan.slice);
+    if (state.tuples == 0) return;
+    launch(ctx, kernel_, {static_cast<size_t>(std::max(1, state.slice)), 1, 1}, in(ctx.input(1)),
+           in(ctx.input(2)), out(ctx.output(0)), FlagArg{}, state.axes, state.tuples, state.width,
+           state.slice);
   }
 
  private:

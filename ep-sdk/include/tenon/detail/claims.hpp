@@ -9,7 +9,7 @@ namespace tenon::ep {
 namespace detail {
 
 struct Instance {
-  InstanceContext context;
+  InstanceSettings settings;
 };
 
 /// Rejects a value whose kind or element type this header does not know (R12).
@@ -85,7 +85,7 @@ inline void offer(const Instance& instance, const tenon_graph* raw, const tenon_
   const GraphView graph(raw);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
     ConstantStore store;
-    const NodeView node(graph, i, store, instance.context);
+    const NodeView node(graph, i, store, instance.settings);
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
     if (const KernelEntry* entry = choose_kernel(node, &refusal)) {

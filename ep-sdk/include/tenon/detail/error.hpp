@@ -127,12 +127,12 @@ void call_host(F* function, Args... args) {
   if (const tenon_status status = function(args..., &error); status != TENON_OK) rethrow(status, error);
 }
 
-/// The host's table, set by negotiation. Slots that an older host does not have are NULL.
+/// The host's table, set by negotiation. Functions that an older host does not have are NULL.
 inline tenon_host_api g_host{};
 
 }  // namespace detail
 
-/// The host's table. Its functions are thread-safe; a slot that the host lacks is NULL.
+/// The host's table. Its functions are thread-safe; a function that the host lacks is NULL.
 inline const tenon_host_api& host() { return detail::g_host; }
 
 /// Runs `body` at the border. An exception fills `error` and becomes the returned status.

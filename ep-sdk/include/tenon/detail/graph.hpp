@@ -12,8 +12,8 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
 
-/// The instance that a kernel is compiled for.
-struct InstanceContext {
+/// The settings of the instance that a kernel is compiled for.
+struct InstanceSettings {
   uint32_t precision = TENON_PRECISION_EXACT;
   bool deterministic = false;
   uint64_t memory_limit = 0;
@@ -113,7 +113,7 @@ class ValueView {
 
 class NodeView {
  public:
-  NodeView(const GraphView& graph, uint32_t index, ConstantStore& store, const InstanceContext& instance)
+  NodeView(const GraphView& graph, uint32_t index, ConstantStore& store, const InstanceSettings& instance)
       : graph_(graph), index_(index), info_(graph.node(index)), store_(store), instance_(instance) {}
 
   std::string_view op() const { return view(info_.op_type); }
@@ -121,7 +121,7 @@ class NodeView {
   std::string_view name() const { return view(info_.name); }
   /// Version of the operator's schema that applies, not the opset: Relu at opset 20 is version 14.
   int since_version() const { return info_.since_version; }
-  const InstanceContext& instance() const { return instance_; }
+  const InstanceSettings& instance() const { return instance_; }
   const tenon_node_info& info() const { return info_; }
 
   int input_count() const { return static_cast<int>(info_.input_count); }
@@ -199,7 +199,7 @@ class NodeView {
   uint32_t index_;
   tenon_node_info info_;
   ConstantStore& store_;
-  const InstanceContext& instance_;
+  const InstanceSettings& instance_;
 };
 
 }  // namespace tenon::ep

@@ -138,7 +138,7 @@ inline std::unique_ptr<Program> compile_node(const Instance& instance, const ten
   require(graph.info().node_count == 1, TENON_INTERNAL, "this provider never made a claim of ",
           graph.info().node_count, " nodes");
   auto program = std::make_unique<Program>();
-  const NodeView node(graph, 0, program->layout.store, instance.context);
+  const NodeView node(graph, 0, program->layout.store, instance.settings);
   program->layout.place = place_of(node);
   try {
     Support refusal = Support::yes();
@@ -267,7 +267,7 @@ class KernelProvider {
     return guard(error, [&] {
       const tenon_instance_params params = detail::read_struct(raw);
       auto instance = std::make_unique<detail::Instance>();
-      instance->context = {params.precision, params.deterministic != 0, params.memory_limit, params.host};
+      instance->settings = {params.precision, params.deterministic != 0, params.memory_limit, params.host};
       *out = reinterpret_cast<tenon_instance*>(instance.release());
     });
   }

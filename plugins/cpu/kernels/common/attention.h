@@ -9,14 +9,14 @@
 
 namespace tenon::cpu {
 
-/// Rows of `size` elements, one for each (batch, head, position). Steps are in elements.
+/// Rows of `size` elements, one for each (batch, head, position). Strides are in elements.
 template <class C>
 struct Heads {
   C* data = nullptr;
-  int64_t batch_step = 0, head_step = 0, row_step = 0;
+  int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
 
   C* row(int64_t batch, int64_t head, int64_t position) const {
-    return data + batch * batch_step + head * head_step + position * row_step;
+    return data + batch * batch_stride + head * head_stride + position * row_stride;
   }
 };
 
@@ -32,8 +32,8 @@ struct AttentionShape {
   int64_t queries = 0, keys = 0, size = 0, value_size = 0;
 };
 
-/// The stages of the scores that can be an output.
-enum class ScoreStage { kRaw, kCapped, kBiased, kSoftmax };
+/// The kinds of scores that can be an output: after which operation they are taken.
+enum class ScoreKind { kRaw, kCapped, kBiased, kSoftmax };
 
 template <class C>
 struct AttentionJob {
@@ -43,8 +43,8 @@ struct AttentionJob {
   C scale = 1, cap = 0;  // cap * tanh(score / cap) unless 0
   /// One score per head, or null. It takes part in the softmax as a key without a value.
   const C* sinks = nullptr;
-  C* scores = nullptr;  // [batch, heads, queries, keys] at `stage`, or null
-  ScoreStage stage = ScoreStage::kRaw;
+  C* scores = nullptr;  // [batch, heads, queries, keys] at `score_kind`, or null
+  ScoreKind score_kind = ScoreKind::kRaw;
 };
 
 namespace detail {
@@ -89,32 +89,32 @@ void attend(const Context& ctx, const AttentionJob<C>& job, Bias&& bias) {
                         first = item % blocks * block;
           const int64_t rows = std::min(block, s.queries - first), kv = h / (s.heads / s.kv_heads);
           score_room.multiply(worker,
-                              {rows, s.keys, s.size, job.query.row(b, h, first), job.query.row_step, false,
-                               job.key.row(b, kv, 0), job.key.row_step, true, scores, s.keys, false});
+                              {rows, s.keys, s.size, job.query.row(b, h, first), job.query.row_stride, false,
+                               job.key.row(b, kv, 0), job.key.row_stride, true, scores, s.keys, false});
           for (int64_t i = 0; i < rows; ++i) {
             C* row = scores + i * s.keys;
-            const auto show = [&](ScoreStage stage) {
-              if (job.scores != nullptr && job.stage == stage)
+            const auto show = [&](ScoreKind score_kind) {
+              if (job.scores != nullptr && job.score_kind == score_kind)
                 std::copy_n(row, s.keys, job.scores + ((b * s.heads + h) * s.queries + first + i) * s.keys);
             };
             for (int64_t k = 0; k < s.keys; ++k) row[k] *= job.scale;
-            show(ScoreStage::kRaw);
+            show(ScoreKind::kRaw);
             if (job.cap != 0)
               for (int64_t k = 0; k < s.keys; ++k) row[k] = job.cap * std::tanh(row[k] / job.cap);
-            show(ScoreStage::kCapped);
+            show(ScoreKind::kCapped);
             const bool any = bias(b, h, first + i, row);
-            show(ScoreStage::kBiased);
+            show(ScoreKind::kBiased);
             if (!any)
               std::fill_n(row, s.keys, C{0});
             else if (job.sinks != nullptr)
               detail::softmax_row(row, s.keys, job.sinks[h]);
             else
               detail::softmax_row(row, s.keys);
-            show(ScoreStage::kSoftmax);
+            show(ScoreKind::kSoftmax);
           }
-          value_room.multiply(worker,
-                              {rows, s.value_size, s.keys, scores, s.keys, false, job.value.row(b, kv, 0),
-                               job.value.row_step, false, job.out.row(b, h, first), job.out.row_step, false});
+          value_room.multiply(
+              worker, {rows, s.value_size, s.keys, scores, s.keys, false, job.value.row(b, kv, 0),
+                       job.value.row_stride, false, job.out.row(b, h, first), job.out.row_stride, false});
         }
       });
 }

@@ -15,16 +15,16 @@ struct Broadcast {
   std::array<std::array<int64_t, TENON_EP_MAX_RANK>, N> strides{};
   int64_t run = 1;  // elements of a run
   int64_t runs = 1;
-  std::array<int64_t, N> steps{};  // 0 or 1 within a run
+  std::array<int64_t, N> run_strides{};  // 0 or 1 within a run
 
   Broadcast() = default;
   Broadcast(DimsView out, const std::array<DimsView, N>& operands) {
-    for (size_t d = 0; d < out.size(); ++d) add_dim(out[d], steps_at(out, operands, d));
+    for (size_t d = 0; d < out.size(); ++d) add_dim(out[d], moves_at(out, operands, d));
     if (rank == 0) add_dim(1, {});
     for (int i = 0; i < N; ++i) finish(static_cast<size_t>(i), operands);
     run = dims[static_cast<size_t>(rank - 1)];
     runs = element_count({dims.data(), static_cast<size_t>(rank - 1)});
-    for (size_t i = 0; i < N; ++i) steps[i] = strides[i][static_cast<size_t>(rank - 1)];
+    for (size_t i = 0; i < N; ++i) run_strides[i] = strides[i][static_cast<size_t>(rank - 1)];
   }
 
   /// Calls f(offset of each operand, offset in the output) for runs [first, last).
@@ -61,7 +61,7 @@ struct Broadcast {
     if (runs == 1) {
       ctx.parallel_for(run, grain, [&](int64_t begin, int64_t end) {
         std::array<int64_t, N> at;
-        for (size_t i = 0; i < N; ++i) at[i] = begin * steps[i];
+        for (size_t i = 0; i < N; ++i) at[i] = begin * run_strides[i];
         f(at, begin, end - begin);
       });
       return;
@@ -73,7 +73,7 @@ struct Broadcast {
 
  private:
   // Whether each operand moves in dim d. Strides are 0 or 1 until finish().
-  static std::array<int64_t, N> steps_at(DimsView out, const std::array<DimsView, N>& operands, size_t d) {
+  static std::array<int64_t, N> moves_at(DimsView out, const std::array<DimsView, N>& operands, size_t d) {
     std::array<int64_t, N> moves{};
     for (size_t i = 0; i < N; ++i) {
       const DimsView& o = operands[i];
@@ -100,11 +100,11 @@ struct Broadcast {
   }
 
   void finish(size_t i, const std::array<DimsView, N>&) {
-    int64_t step = 1;
+    int64_t stride = 1;
     for (auto d = static_cast<size_t>(rank); d-- > 0;) {
       if (strides[i][d] == 0) continue;
-      strides[i][d] = step;
-      step = wrapping_product(step, dims[d]);
+      strides[i][d] = stride;
+      stride = wrapping_product(stride, dims[d]);
     }
   }
 };

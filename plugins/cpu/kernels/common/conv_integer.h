@@ -16,8 +16,8 @@ inline void check_parameter(PrepareContext& p, int i, int64_t channels = 1) {
 }
 
 /// Checks the shapes and sets the output shape of input 0 convolved with input `weights`.
-inline ConvIntegerState plan_conv_integer(PrepareContext& p, const WindowAttributes& attributes,
-                                          int64_t groups, int weights) {
+inline ConvIntegerState prepare_conv_integer(PrepareContext& p, const WindowAttributes& attributes,
+                                             int64_t groups, int weights) {
   const DimsView x = p.input(0).dims(), w = p.input(weights).dims();
   require(x.size() == w.size() && x.size() >= 3, TENON_INVALID_ARGUMENT, "input ", x, " and weights ", w);
   require(groups > 0 && w[0] % groups == 0 && w[1] * groups == x[1], TENON_INVALID_ARGUMENT, "input ", x,

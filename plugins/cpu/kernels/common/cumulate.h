@@ -36,11 +36,11 @@ struct Cumulate {
 
  private:
   template <class T>
-  void line(const T* x, T* y, int64_t n, int64_t step) const {
+  void line(const T* x, T* y, int64_t n, int64_t stride) const {
     using C = Compute<T>;
     C total = Op::template start<C>();
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = (reverse_ ? n - 1 - i : i) * step;
+      const int64_t at = (reverse_ ? n - 1 - i : i) * stride;
       const C value = static_cast<C>(x[at]), before = total;
       total = Op::next(total, value);
       y[at] = static_cast<T>(exclusive_ ? before : total);

@@ -7,7 +7,7 @@
 
 namespace tenon::cpu {
 
-struct EinsumPlan {
+struct ParsedEinsum {
   std::vector<std::string> inputs;  // dims of an ellipsis are digits, '0' is the last
   std::string output;
   Dims output_dims;
@@ -60,7 +60,7 @@ inline std::string implied_output(const std::vector<std::string>& terms, size_t 
 }  // namespace einsum_detail
 
 /// Checks the equation against the shapes of the inputs.
-inline EinsumPlan parse_einsum(std::string equation, const std::vector<DimsView>& inputs) {
+inline ParsedEinsum parse_einsum(std::string equation, const std::vector<DimsView>& inputs) {
   using namespace einsum_detail;
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
   const size_t arrow = equation.find("->");
@@ -68,7 +68,7 @@ inline EinsumPlan parse_einsum(std::string equation, const std::vector<DimsView>
   require(terms.size() == inputs.size(), TENON_INVALID_ARGUMENT, "the equation '", equation, "' has ",
           terms.size(), " terms for ", inputs.size(), " inputs");
 
-  EinsumPlan plan;
+  ParsedEinsum parsed;
   std::map<char, int64_t> sizes;
   size_t ellipsis = 0;
   for (size_t i = 0; i < terms.size(); ++i) {
@@ -80,10 +80,10 @@ inline EinsumPlan parse_einsum(std::string equation, const std::vector<DimsView>
     require(
         open ? inputs[i].size() >= letters && inputs[i].size() - letters < 10 : inputs[i].size() == letters,
         TENON_INVALID_ARGUMENT, "term '", terms[i], "' does not fit an input of shape ", inputs[i]);
-    plan.inputs.push_back(spell_ellipsis(terms[i], inputs[i].size() - letters));
+    parsed.inputs.push_back(spell_ellipsis(terms[i], inputs[i].size() - letters));
     if (open) ellipsis = std::max(ellipsis, inputs[i].size() - letters);
     for (size_t d = 0; d < inputs[i].size(); ++d) {
-      int64_t& size = sizes.try_emplace(plan.inputs[i][d], 1).first->second;
+      int64_t& size = sizes.try_emplace(parsed.inputs[i][d], 1).first->second;
       const int64_t dim = inputs[i][d];
       require(dim == size || dim == 1 || size == 1, TENON_INVALID_ARGUMENT, "dim ", d, " of input ", i,
               " is ", dim, " where another has ", size);
@@ -91,22 +91,22 @@ inline EinsumPlan parse_einsum(std::string equation, const std::vector<DimsView>
     }
   }
   if (arrow == std::string::npos) {
-    plan.output = implied_output(terms, ellipsis);
+    parsed.output = implied_output(terms, ellipsis);
   } else {
     const std::vector<std::string> right = split_terms(std::string_view(equation).substr(arrow + 2));
     require(right.size() == 1, TENON_INVALID_ARGUMENT, "the equation '", equation,
             "' has more than one output");
-    plan.output = spell_ellipsis(right[0], ellipsis);
+    parsed.output = spell_ellipsis(right[0], ellipsis);
   }
-  for (size_t i = 0; i < plan.output.size(); ++i)
-    require(plan.output.find(plan.output[i], i + 1) == std::string::npos, TENON_INVALID_ARGUMENT,
+  for (size_t i = 0; i < parsed.output.size(); ++i)
+    require(parsed.output.find(parsed.output[i], i + 1) == std::string::npos, TENON_INVALID_ARGUMENT,
             "the output of '", equation, "' names a label twice");
-  for (const char c : plan.output) {
+  for (const char c : parsed.output) {
     const auto size = sizes.find(c);
     require(size != sizes.end(), TENON_INVALID_ARGUMENT, "label '", c, "' of the output is not in any input");
-    plan.output_dims.push_back(size->second);
+    parsed.output_dims.push_back(size->second);
   }
-  return plan;
+  return parsed;
 }
 
 }  // namespace tenon::cpu

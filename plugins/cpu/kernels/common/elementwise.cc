@@ -52,7 +52,7 @@ void BinaryBase::run_loop(const Context& ctx, const State& state, const void* op
   const auto* right = static_cast<const char*>(b);
   auto* y = static_cast<char*>(ctx.output(0).bytes());
   state.parallel(ctx, grain_, [&](const std::array<int64_t, 2>& at, int64_t out, int64_t n) {
-    loop_(op, left + at[0] * a_bytes_, state.steps[0], right + at[1] * b_bytes_, state.steps[1],
+    loop_(op, left + at[0] * a_bytes_, state.run_strides[0], right + at[1] * b_bytes_, state.run_strides[1],
           y + out * out_bytes_, n);
   });
 }

@@ -145,22 +145,22 @@ class UnaryKernel : public UnaryBase {
 
 // ---- Binary ----
 
-/// y[i] = op(a[i * a_step], b[i * b_step]); steps are 0 or 1.
-using BinaryLoop = void (*)(const void* op, const void* a, int64_t a_step, const void* b, int64_t b_step,
+/// y[i] = op(a[i * a_stride], b[i * b_stride]); strides are 0 or 1.
+using BinaryLoop = void (*)(const void* op, const void* a, int64_t a_stride, const void* b, int64_t b_stride,
                             void* y, int64_t n);
 
 template <class T, class R, class Op>
-void binary_loop(const void* op, const void* a, int64_t a_step, const void* b, int64_t b_step, void* y,
+void binary_loop(const void* op, const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* y,
                  int64_t n) {
   const Op& f = *static_cast<const Op*>(op);
   using C = Compute<T>;
   const T *u = static_cast<const T*>(a), *v = static_cast<const T*>(b);
   R* out = static_cast<R*>(y);
-  if (a_step == 1 && b_step == 1) {
+  if (a_stride == 1 && b_stride == 1) {
     for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(static_cast<C>(u[i]), static_cast<C>(v[i])));
-  } else if (b_step == 0) {
+  } else if (b_stride == 0) {
     const C value = static_cast<C>(*v);
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(static_cast<C>(u[i * a_step]), value));
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(static_cast<C>(u[i * a_stride]), value));
   } else {
     const C value = static_cast<C>(*u);
     for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(value, static_cast<C>(v[i])));
@@ -168,9 +168,9 @@ void binary_loop(const void* op, const void* a, int64_t a_step, const void* b, i
 }
 
 template <isa::Binary isa::Table::*kMember>
-void binary_vector_loop(const void*, const void* a, int64_t a_step, const void* b, int64_t b_step, void* y,
-                        int64_t n) {
-  (isa_table().*kMember)(static_cast<const float*>(a), a_step, static_cast<const float*>(b), b_step,
+void binary_vector_loop(const void*, const void* a, int64_t a_stride, const void* b, int64_t b_stride,
+                        void* y, int64_t n) {
+  (isa_table().*kMember)(static_cast<const float*>(a), a_stride, static_cast<const float*>(b), b_stride,
                          static_cast<float*>(y), n);
 }
 

@@ -40,8 +40,8 @@ inline MatMulShape matmul_shape(PrepareContext& p, bool fold) {
     batch.for_runs(0, batch.runs, [&](const std::array<int64_t, 2>& at, int64_t) {
       for (int64_t i = 0; i < batch.run; ++i) {
         point.pass();
-        s.left.push_back((at[0] + i * batch.steps[0]) * s.m * s.k);
-        s.right.push_back((at[1] + i * batch.steps[1]) * s.k * s.n);
+        s.left.push_back((at[0] + i * batch.run_strides[0]) * s.m * s.k);
+        s.right.push_back((at[1] + i * batch.run_strides[1]) * s.k * s.n);
       }
     });
   }

@@ -17,8 +17,8 @@ struct PoolSpan {
 /// One window of a channel plane: one span per dim.
 class PoolWindow {
  public:
-  PoolWindow(std::span<const PoolSpan* const> spans, DimsView strides, DimsView steps)
-      : spans_(spans), strides_(strides), steps_(steps) {}
+  PoolWindow(std::span<const PoolSpan* const> spans, DimsView strides, DimsView tap_strides)
+      : spans_(spans), strides_(strides), tap_strides_(tap_strides) {}
 
   /// Taps inside the input.
   int64_t taps() const { return product(&PoolSpan::taps); }
@@ -28,17 +28,17 @@ class PoolWindow {
   template <class F>
   void each(F&& tap) const {
     const size_t inner = spans_.size() - 1;
-    const int64_t line = spans_[inner]->taps, step = steps_[inner];
+    const int64_t line = spans_[inner]->taps, stride = tap_strides_[inner];
     int64_t at = 0, rows = line > 0 ? 1 : 0;
     for (size_t d = 0; d < spans_.size(); ++d) at += spans_[d]->first * strides_[d];
     for (size_t d = 0; d < inner; ++d) rows *= spans_[d]->taps;
     std::array<int64_t, TENON_EP_MAX_RANK> index{};
     for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t i = 0; i < line; ++i) tap(at + i * step);
+      for (int64_t i = 0; i < line; ++i) tap(at + i * stride);
       for (size_t d = inner; d-- > 0;) {
-        at += steps_[d];
+        at += tap_strides_[d];
         if (++index[d] < spans_[d]->taps) break;
-        at -= steps_[d] * index[d];
+        at -= tap_strides_[d] * index[d];
         index[d] = 0;
       }
     }
@@ -51,7 +51,7 @@ class PoolWindow {
     return out;
   }
   std::span<const PoolSpan* const> spans_;
-  DimsView strides_, steps_;
+  DimsView strides_, tap_strides_;
 };
 
 /// As PoolWindow, from a list of taps.
@@ -77,7 +77,7 @@ class PoolWindows {
  public:
   PoolWindows() = default;  // for an output without elements
   PoolWindows(const PrepareContext& p, const std::vector<WindowDim>& dims)
-      : spans_(dims.size()), strides_(dims.size(), 1), steps_(dims.size()), in_size_(1), out_size_(1) {
+      : spans_(dims.size()), strides_(dims.size(), 1), tap_strides_(dims.size()), in_size_(1), out_size_(1) {
     int64_t positions = 0;
     for (const WindowDim& w : dims) {
       in_size_ = checked_mul(in_size_, w.in, "the input");
@@ -89,7 +89,7 @@ class PoolWindows {
     for (size_t d = dims.size(); d-- > 1;) strides_[d - 1] = strides_[d] * dims[d].in;
     for (size_t d = 0; d < dims.size(); ++d) {
       // A dim with one element has no second tap.
-      steps_[d] = dims[d].in > dims[d].dilation ? dims[d].dilation * strides_[d] : 0;
+      tap_strides_[d] = dims[d].in > dims[d].dilation ? dims[d].dilation * strides_[d] : 0;
       fill(p, dims[d], spans_[d]);
     }
     if (work_ + static_cast<double>(out_size_) <= kMostListed) list();
@@ -145,7 +145,7 @@ class PoolWindows {
     std::array<const PoolSpan*, TENON_EP_MAX_RANK> spans{};
     for (size_t d = 0; d < spans_.size(); ++d) spans[d] = spans_[d].data();
     const std::span<const PoolSpan* const> current(spans.data(), spans_.size());
-    const PoolWindow at(current, strides_, steps_);
+    const PoolWindow at(current, strides_, tap_strides_);
     for (int64_t out = 0; out < out_size_; ++out) {
       window(out, at);
       for (size_t d = spans_.size(); d-- > 0;) {
@@ -161,7 +161,7 @@ class PoolWindows {
   }
 
   std::vector<std::vector<PoolSpan>> spans_;
-  Dims strides_, steps_;  // in the plane: between elements, between taps
+  Dims strides_, tap_strides_;  // in the plane: between elements, between taps
   // If listed: taps, where each window begins (and one more), taps in the padded input.
   std::vector<int64_t> taps_, begins_, covered_;
   int64_t in_size_ = 0, out_size_ = 0;

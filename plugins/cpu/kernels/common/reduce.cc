@@ -19,27 +19,27 @@ void append(Dims* dims, Dims* strides, int64_t dim, int64_t stride) {
 
 }  // namespace
 
-int64_t ReducePlan::kept_offset(int64_t output) const {
+int64_t ReduceState::kept_offset(int64_t output) const {
   const int64_t *dims = kept_dims.data(), *strides = kept_strides.data();
   int64_t offset = 0;
   for (size_t d = kept_dims.size(); d-- > 0; output /= dims[d]) offset += output % dims[d] * strides[d];
   return offset;
 }
 
-ReducePlan plan_reduce(DimsView dims, std::span<const int> axes) {
-  ReducePlan plan;
+ReduceState prepare_reduce(DimsView dims, std::span<const int> axes) {
+  ReduceState state;
   const Dims strides = strides_of(dims);
   for (size_t d = 0; d < dims.size(); ++d) {
     const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int>(d)) != axes.end();
-    (reduced ? plan.reduced : plan.outputs) *= dims[d];
+    (reduced ? state.reduced : state.outputs) *= dims[d];
     if (reduced)
-      append(&plan.reduced_dims, &plan.reduced_strides, dims[d], strides[d]);
+      append(&state.reduced_dims, &state.reduced_strides, dims[d], strides[d]);
     else
-      append(&plan.kept_dims, &plan.kept_strides, dims[d], strides[d]);
+      append(&state.kept_dims, &state.kept_strides, dims[d], strides[d]);
   }
-  if (plan.reduced_dims.empty()) append(&plan.reduced_dims, &plan.reduced_strides, plan.reduced, 1);
-  if (plan.reduced_dims.empty()) plan.reduced_dims = {1}, plan.reduced_strides = {1};
-  return plan;
+  if (state.reduced_dims.empty()) append(&state.reduced_dims, &state.reduced_strides, state.reduced, 1);
+  if (state.reduced_dims.empty()) state.reduced_dims = {1}, state.reduced_strides = {1};
+  return state;
 }
 
 ReduceBase::ReduceBase(const NodeView& node, bool axes_are_input)
@@ -70,7 +70,7 @@ ReduceBase::State ReduceBase::prepare(PrepareContext& p) const {
       out.push_back(1);
   }
   p.set_output(0, out);
-  return plan_reduce(in, axes);
+  return prepare_reduce(in, axes);
 }
 
 }  // namespace tenon::cpu

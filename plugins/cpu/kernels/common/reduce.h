@@ -18,20 +18,20 @@ inline constexpr auto kReduceTypes = kFloatTypes + TypeList<int32_t, int64_t, ui
 inline constexpr auto kReduceOrderTypes = kReduceTypes + TypeList<int8_t, uint8_t, bool>();
 
 /// Offsets of the outputs and of the reduced elements of each output, both as strided dims. Made in prepare.
-struct ReducePlan {
+struct ReduceState {
   Dims kept_dims, kept_strides, reduced_dims, reduced_strides;
   int64_t outputs = 1, reduced = 1;
 
   int64_t kept_offset(int64_t output) const;
 };
 
-ReducePlan plan_reduce(DimsView dims, std::span<const int> axes);
+ReduceState prepare_reduce(DimsView dims, std::span<const int> axes);
 
 /// Reads the attributes and finds the axes.
 class ReduceBase {
  public:
-  using Loop = void (*)(const Context& ctx, const ReducePlan& plan);
-  using State = ReducePlan;
+  using Loop = void (*)(const Context& ctx, const ReduceState& state);
+  using State = ReduceState;
   ReduceBase(const NodeView& node, bool axes_are_input);
   State prepare(PrepareContext& p) const;
 
@@ -42,26 +42,26 @@ class ReduceBase {
 };
 
 template <class T, class Accumulator>
-void reduce_loop(const Context& ctx, const ReducePlan& plan) {
+void reduce_loop(const Context& ctx, const ReduceState& state) {
   using C = Compute<T>;
   const T* in = ctx.input(0).data<T>();
   T* out = ctx.output(0).template data<T>();
-  const int64_t grain = std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, plan.reduced));
-  const int64_t inner = plan.reduced_dims.back(), step = plan.reduced_strides.back();
-  const int64_t rows = inner > 0 ? plan.reduced / inner : 0;
-  const int64_t *dims = plan.reduced_dims.data(), *strides = plan.reduced_strides.data();
-  const size_t outer = plan.reduced_dims.size() - 1;
-  ctx.parallel_for(plan.outputs, grain, [&](int64_t begin, int64_t end) {
+  const int64_t grain = std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, state.reduced));
+  const int64_t inner = state.reduced_dims.back(), stride = state.reduced_strides.back();
+  const int64_t rows = inner > 0 ? state.reduced / inner : 0;
+  const int64_t *dims = state.reduced_dims.data(), *strides = state.reduced_strides.data();
+  const size_t outer = state.reduced_dims.size() - 1;
+  ctx.parallel_for(state.outputs, grain, [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
-      const T* first = in + plan.kept_offset(o);
+      const T* first = in + state.kept_offset(o);
       Accumulator total;
       for (int64_t r = 0; r < rows; ++r) {
         int64_t offset = 0, rest = r;
         for (size_t d = outer; d-- > 0; rest /= dims[d]) offset += rest % dims[d] * strides[d];
         const T* line = first + offset;
-        for (int64_t i = 0; i < inner; ++i) total.add(static_cast<C>(line[i * step]));
+        for (int64_t i = 0; i < inner; ++i) total.add(static_cast<C>(line[i * stride]));
       }
-      out[o] = static_cast<T>(total.result(plan.reduced));
+      out[o] = static_cast<T>(total.result(state.reduced));
     }
   });
 }
@@ -77,7 +77,7 @@ class ReduceKernel : public ReduceBase {
   static std::vector<int> shape_inputs(const NodeView&) {
     return kAxesAreInput ? std::vector<int>{1} : std::vector<int>();
   }
-  void run(const Context& ctx, const State& plan) const { loop_(ctx, plan); }
+  void run(const Context& ctx, const State& state) const { loop_(ctx, state); }
 
  private:
   Loop loop_;

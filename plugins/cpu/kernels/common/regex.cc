@@ -11,12 +11,13 @@ using Range = Regex::Range;
 using Set = Regex::Set;
 using Place = Regex::Place;
 
-constexpr size_t kMostSteps = 100000;
+constexpr size_t kMostInstructions = 100000;
 
-/// Compiles the tree to steps. The steps of each node end by going on to the next step.
+/// Compiles the tree to instructions. The instructions of each node end by going on to the next instruction.
 class Builder {
  public:
-  Builder(std::vector<Regex::Step>& steps, std::vector<Set>& sets) : steps_(steps), sets_(sets) {}
+  Builder(std::vector<Regex::Instruction>& instructions, std::vector<Set>& sets)
+      : instructions_(instructions), sets_(sets) {}
 
   void add(const Node& node) {
     switch (node.kind) {
@@ -38,15 +39,15 @@ class Builder {
         return add_repeat(node);
     }
   }
-  int32_t emit(Regex::Step step) {
-    require(steps_.size() < kMostSteps, TENON_INVALID_ARGUMENT, "the pattern is too long");
-    steps_.push_back(step);
+  int32_t emit(Regex::Instruction instruction) {
+    require(instructions_.size() < kMostInstructions, TENON_INVALID_ARGUMENT, "the pattern is too long");
+    instructions_.push_back(instruction);
     return here() - 1;
   }
 
  private:
-  int32_t here() const { return static_cast<int32_t>(steps_.size()); }
-  Regex::Step& at(int32_t i) { return steps_[static_cast<size_t>(i)]; }
+  int32_t here() const { return static_cast<int32_t>(instructions_.size()); }
+  Regex::Instruction& at(int32_t i) { return instructions_[static_cast<size_t>(i)]; }
 
   void add_choice(const Node& node) {
     std::vector<int32_t> ends;
@@ -78,7 +79,7 @@ class Builder {
     for (const int32_t split : splits) at(split).other = here();
   }
 
-  std::vector<Regex::Step>& steps_;
+  std::vector<Regex::Instruction>& instructions_;
   std::vector<Set>& sets_;
 };
 
@@ -114,11 +115,11 @@ bool Regex::Set::contains(char32_t c) const {
   return found != negated;
 }
 
-/// The steps that wait for the next code point, each once, with the start of its match. Earlier starts come
+/// The instructions that wait for the next code point, each once, with the start of its match. Earlier starts come
 /// first.
 struct Regex::States {
   struct Waiting {
-    int32_t step;
+    int32_t instruction;
     size_t start;
   };
   std::vector<Waiting> waiting;
@@ -126,16 +127,16 @@ struct Regex::States {
   std::vector<uint8_t> seen;
   std::optional<size_t> matched;  // earliest start of the matches that end here
 
-  void clear(size_t steps) {
+  void clear(size_t instructions) {
     waiting.clear();
-    seen.assign(steps, 0);
+    seen.assign(instructions, 0);
     matched.reset();
   }
 };
 
 Regex::Regex(std::string_view pattern) {
   const NodePtr tree = parse_regex(pattern);
-  Builder builder(steps_, sets_);
+  Builder builder(instructions_, sets_);
   builder.add(*tree);
   builder.emit({Op::kMatch, {}, 0, 0});
 }
@@ -146,20 +147,20 @@ void Regex::enter(int32_t first, size_t start, Text text, size_t at, States& sta
     const int32_t i = states.stack.back();
     states.stack.pop_back();
     if (std::exchange(states.seen[static_cast<size_t>(i)], uint8_t{1}) != 0) continue;
-    const Step& step = steps_[static_cast<size_t>(i)];
-    switch (step.op) {
+    const Instruction& instruction = instructions_[static_cast<size_t>(i)];
+    switch (instruction.op) {
       case Op::kSet:
         states.waiting.push_back({i, start});
         break;
       case Op::kSplit:
-        states.stack.push_back(step.other);
-        states.stack.push_back(step.next);
+        states.stack.push_back(instruction.other);
+        states.stack.push_back(instruction.next);
         break;
       case Op::kJump:
-        states.stack.push_back(step.next);
+        states.stack.push_back(instruction.next);
         break;
       case Op::kAssert:
-        if (holds(step.place, text, at)) states.stack.push_back(step.next);
+        if (holds(instruction.place, text, at)) states.stack.push_back(instruction.next);
         break;
       case Op::kMatch:
         states.matched = start;
@@ -170,21 +171,21 @@ void Regex::enter(int32_t first, size_t start, Text text, size_t at, States& sta
 
 /// Consumes the code point at `at`.
 void Regex::advance(const States& now, Text text, size_t at, States& next) const {
-  next.clear(steps_.size());
+  next.clear(instructions_.size());
   for (const States::Waiting& w : now.waiting) {
-    const Step& step = steps_[static_cast<size_t>(w.step)];
-    if (sets_[static_cast<size_t>(step.other)].contains(text[at]))
-      enter(step.next, w.start, text, at + 1, next);
+    const Instruction& instruction = instructions_[static_cast<size_t>(w.instruction)];
+    if (sets_[static_cast<size_t>(instruction.other)].contains(text[at]))
+      enter(instruction.next, w.start, text, at + 1, next);
   }
 }
 
 bool Regex::matches(std::string_view utf8, CancelPoint<Context>& point) const {
   const std::vector<char32_t> text = decode_utf8(utf8);
   States now, next;
-  now.clear(steps_.size());
+  now.clear(instructions_.size());
   enter(0, 0, text, 0, now);
   for (size_t at = 0; at < text.size(); ++at) {
-    point.pass(static_cast<int64_t>(steps_.size()));
+    point.pass(static_cast<int64_t>(instructions_.size()));
     advance(now, text, at, next);
     std::swap(now, next);
     if (now.waiting.empty() && !now.matched) return false;
@@ -195,10 +196,10 @@ bool Regex::matches(std::string_view utf8, CancelPoint<Context>& point) const {
 std::optional<Regex::Found> Regex::find(Text text, size_t from, CancelPoint<Context>& point) const {
   std::optional<Found> best;
   States now, next;
-  now.clear(steps_.size());
+  now.clear(instructions_.size());
   for (size_t at = from; at <= text.size(); ++at) {
-    point.pass(static_cast<int64_t>(steps_.size()));
-    if (!best) enter(0, at, text, at, now);  // last: earlier matches keep the steps that both reach
+    point.pass(static_cast<int64_t>(instructions_.size()));
+    if (!best) enter(0, at, text, at, now);  // last: earlier matches keep the instructions that both reach
     if (now.matched && (!best || *now.matched <= best->begin)) best = Found{*now.matched, at};
     if (best) std::erase_if(now.waiting, [&](const States::Waiting& w) { return w.start > best->begin; });
     if (at == text.size() || (best && now.waiting.empty())) break;
@@ -209,17 +210,17 @@ std::optional<Regex::Found> Regex::find(Text text, size_t from, CancelPoint<Cont
 }
 
 bool Regex::may_be_empty() const {
-  std::vector<uint8_t> seen(steps_.size(), 0);
+  std::vector<uint8_t> seen(instructions_.size(), 0);
   std::vector<int32_t> stack = {0};
   while (!stack.empty()) {
     const int32_t i = stack.back();
     stack.pop_back();
     if (std::exchange(seen[static_cast<size_t>(i)], uint8_t{1}) != 0) continue;
-    const Step& step = steps_[static_cast<size_t>(i)];
-    if (step.op == Op::kMatch) return true;
-    if (step.op == Op::kSet) continue;
-    stack.push_back(step.next);
-    if (step.op == Op::kSplit) stack.push_back(step.other);
+    const Instruction& instruction = instructions_[static_cast<size_t>(i)];
+    if (instruction.op == Op::kMatch) return true;
+    if (instruction.op == Op::kSet) continue;
+    stack.push_back(instruction.next);
+    if (instruction.op == Op::kSplit) stack.push_back(instruction.other);
   }
   return false;
 }

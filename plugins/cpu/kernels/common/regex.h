@@ -39,7 +39,7 @@ class Regex {
   };
   enum class Op : uint8_t { kSet, kSplit, kJump, kAssert, kMatch };
   enum class Place : uint8_t { kTextBegin, kTextEnd, kLineBegin, kLineEnd, kWordEdge, kNoWordEdge };
-  struct Step {
+  struct Instruction {
     Op op = Op::kMatch;
     Place place = Place::kTextBegin;
     int32_t next = 0, other = 0;  // kSplit goes to both; for kSet `other` is the index of its set
@@ -47,10 +47,10 @@ class Regex {
 
  private:
   struct States;
-  void enter(int32_t step, size_t start, Text text, size_t at, States& states) const;
+  void enter(int32_t instruction, size_t start, Text text, size_t at, States& states) const;
   void advance(const States& now, Text text, size_t at, States& next) const;
 
-  std::vector<Step> steps_;
+  std::vector<Instruction> instructions_;
   std::vector<Set> sets_;
 };
 

@@ -13,10 +13,10 @@ Interpolation interpolation_named(const std::string& name) {
 }
 
 template <class T>
-void resize_nearest(const Context& ctx, const ResizePlan& plan, T outside) {
-  const size_t rank = plan.out.size();
-  const ResizeTable& last = plan.tables[rank - 1];
-  const int64_t rows = element_count(plan.out) / std::max<int64_t>(1, last.out);
+void resize_nearest(const Context& ctx, const ResizeState& state, T outside) {
+  const size_t rank = state.out.size();
+  const ResizeTable& last = state.tables[rank - 1];
+  const int64_t rows = element_count(state.out) / std::max<int64_t>(1, last.out);
   const T* in = ctx.input(0).data<T>();
   T* out = ctx.output(0).template data<T>();
   ctx.parallel_for(
@@ -26,10 +26,10 @@ void resize_nearest(const Context& ctx, const ResizePlan& plan, T outside) {
           ctx.check_cancelled();
           int64_t rest = row, base = 0;
           bool inside = true;
-          for (size_t d = rank - 1; d-- > 0; rest /= plan.out[d]) {
-            const auto at = static_cast<size_t>(rest % plan.out[d]);
-            base += plan.tables[d].index[at];
-            inside = inside && (plan.tables[d].outside.empty() || plan.tables[d].outside[at] == 0);
+          for (size_t d = rank - 1; d-- > 0; rest /= state.out[d]) {
+            const auto at = static_cast<size_t>(rest % state.out[d]);
+            base += state.tables[d].index[at];
+            inside = inside && (state.tables[d].outside.empty() || state.tables[d].outside[at] == 0);
           }
           T* to = out + row * last.out;
           for (int64_t i = 0; i < last.out; ++i) {
@@ -91,11 +91,11 @@ void interpolate_rows(const Context& ctx, const ResizeTable& table, int64_t rows
 }
 
 template <class C>
-const C* interpolate(const Context& ctx, const ResizePlan& plan, const C* in, C outside, C* last_out) {
-  for (const ResizePass& pass : plan.passes) {
-    const ResizeTable& table = plan.tables[pass.axis];
+const C* interpolate(const Context& ctx, const ResizeState& state, const C* in, C outside, C* last_out) {
+  for (const ResizePass& pass : state.passes) {
+    const ResizeTable& table = state.tables[pass.axis];
     const Around& at = pass.around;
-    C* out = &pass == &plan.passes.back() ? last_out : ctx.scratch<C>(at.outer * table.out * at.inner);
+    C* out = &pass == &state.passes.back() ? last_out : ctx.scratch<C>(at.outer * table.out * at.inner);
     if (at.inner == 1)
       interpolate_rows(ctx, table, at.outer, in, out, outside);
     else
@@ -120,13 +120,13 @@ T narrow(C x) {
 }
 
 template <class T>
-void resize_smooth(const Context& ctx, const ResizePlan& plan, double outside) {
+void resize_smooth(const Context& ctx, const ResizeState& state, double outside) {
   using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const TensorView x = ctx.input(0);
   const OutputTensor y = ctx.output(0);
   const int64_t n = y.size();
   if constexpr (std::is_same_v<T, C>) {
-    const C* result = interpolate<C>(ctx, plan, x.data<T>(), static_cast<C>(outside), y.data<T>());
+    const C* result = interpolate<C>(ctx, state, x.data<T>(), static_cast<C>(outside), y.data<T>());
     if (result != y.data<T>()) std::copy_n(result, n, y.data<T>());
   } else {
     C* widened = ctx.scratch<C>(x.size());
@@ -134,7 +134,7 @@ void resize_smooth(const Context& ctx, const ResizePlan& plan, double outside) {
     ctx.parallel_for(x.size(), kGrainCheap, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) widened[i] = static_cast<C>(static_cast<Compute<T>>(in[i]));
     });
-    const C* result = interpolate<C>(ctx, plan, widened, static_cast<C>(outside), ctx.scratch<C>(n));
+    const C* result = interpolate<C>(ctx, state, widened, static_cast<C>(outside), ctx.scratch<C>(n));
     T* out = y.data<T>();
     ctx.parallel_for(n, kGrainCheap, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) out[i] = narrow<T>(result[i]);
@@ -284,48 +284,48 @@ ResizeTable make_resize_table(const PrepareContext& p, const ResizeRule& rule, c
   return table;
 }
 
-ResizePlan plan_resize(PrepareContext& p, const ResizeRule& rule, const std::vector<ResizeAxis>& axes) {
-  ResizePlan plan;
+ResizeState prepare_resize(PrepareContext& p, const ResizeRule& rule, const std::vector<ResizeAxis>& axes) {
+  ResizeState state;
   for (const ResizeAxis& axis : axes) {
     require(axis.out >= 0 && (axis.in > 0 || axis.out == 0), TENON_INVALID_ARGUMENT, "an axis of ", axis.in,
             " elements cannot be resized to ", axis.out, " elements");
-    plan.out.push_back(axis.out);
+    state.out.push_back(axis.out);
   }
-  if (element_count(plan.out) > 0) require_tables(p, rule, axes, plan.out);
-  p.set_output(0, plan.out);
-  if (element_count(plan.out) == 0) return plan;
+  if (element_count(state.out) > 0) require_tables(p, rule, axes, state.out);
+  p.set_output(0, state.out);
+  if (element_count(state.out) == 0) return state;
   Dims dims;
   for (const ResizeAxis& axis : axes) {
-    if (!axis.same()) plan.passes.push_back({dims.size(), {}});
+    if (!axis.same()) state.passes.push_back({dims.size(), {}});
     dims.push_back(axis.in);
-    plan.tables.push_back(make_resize_table(p, rule, axis));
+    state.tables.push_back(make_resize_table(p, rule, axis));
   }
   if (rule.interpolation == Interpolation::kNearest) {
     const Dims strides = strides_of(dims);
     for (size_t d = 0; d < dims.size(); ++d)
-      for (int64_t& index : plan.tables[d].index) index *= strides[d];
-    return plan;
+      for (int64_t& index : state.tables[d].index) index *= strides[d];
+    return state;
   }
-  std::stable_sort(plan.passes.begin(), plan.passes.end(), [&](const ResizePass& a, const ResizePass& b) {
+  std::stable_sort(state.passes.begin(), state.passes.end(), [&](const ResizePass& a, const ResizePass& b) {
     return axes[a.axis].out * axes[b.axis].in < axes[b.axis].out * axes[a.axis].in;
   });
-  for (ResizePass& pass : plan.passes) {
+  for (ResizePass& pass : state.passes) {
     pass.around = around(dims, static_cast<int64_t>(pass.axis));
     dims[pass.axis] = axes[pass.axis].out;
   }
-  return plan;
+  return state;
 }
 
-void resize(const Context& ctx, const ResizePlan& plan, const ResizeRule& rule) {
+void resize(const Context& ctx, const ResizeState& state, const ResizeRule& rule) {
   const TensorView x = ctx.input(0);
-  if (element_count(plan.out) == 0) return;
-  if (plan.passes.empty()) {
+  if (element_count(state.out) == 0) return;
+  if (state.passes.empty()) {
     std::memcpy(ctx.output(0).bytes(), x.bytes(), static_cast<size_t>(x.byte_size()));
   } else if (rule.interpolation == Interpolation::kNearest) {
     dispatch(kNearestTypes, x.dtype(),
-             [&]<class T>() { resize_nearest<T>(ctx, plan, static_cast<T>(rule.extrapolation)); });
+             [&]<class T>() { resize_nearest<T>(ctx, state, static_cast<T>(rule.extrapolation)); });
   } else {
-    dispatch(kNumericTypes, x.dtype(), [&]<class T>() { resize_smooth<T>(ctx, plan, rule.extrapolation); });
+    dispatch(kNumericTypes, x.dtype(), [&]<class T>() { resize_smooth<T>(ctx, state, rule.extrapolation); });
   }
 }
 

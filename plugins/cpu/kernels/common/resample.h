@@ -64,16 +64,16 @@ struct ResizePass {
   Around around;
 };
 
-struct ResizePlan {
+struct ResizeState {
   Dims out;
   std::vector<ResizeTable> tables;  // one per axis
   std::vector<ResizePass> passes;   // the axes that change; those that shrink come first, to save work
 };
 
 /// Checks the shape of the result and sets output 0 before the tables take memory.
-ResizePlan plan_resize(PrepareContext& p, const ResizeRule& rule, const std::vector<ResizeAxis>& axes);
+ResizeState prepare_resize(PrepareContext& p, const ResizeRule& rule, const std::vector<ResizeAxis>& axes);
 
 /// Resizes input 0 to output 0.
-void resize(const Context& ctx, const ResizePlan& plan, const ResizeRule& rule);
+void resize(const Context& ctx, const ResizeState& state, const ResizeRule& rule);
 
 }  // namespace tenon::cpu

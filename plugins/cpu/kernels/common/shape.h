@@ -32,10 +32,10 @@ inline int64_t wrapping_product(int64_t a, int64_t b) {
 /// Dense row-major strides, in elements.
 inline Dims strides_of(DimsView dims) {
   Dims out(dims.size());
-  int64_t step = 1;
+  int64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
-    out[i] = step;
-    step = wrapping_product(step, dims[i]);
+    out[i] = stride;
+    stride = wrapping_product(stride, dims[i]);
   }
   return out;
 }

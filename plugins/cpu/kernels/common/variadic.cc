@@ -27,7 +27,8 @@ void VariadicBase::run_loop(const Context& ctx, const State& state, const void* 
     const auto* a = i == 1 ? static_cast<const char*>(ctx.input(0).bytes()) : y;
     const auto* b = static_cast<const char*>(ctx.input(i).bytes());
     pass.parallel(ctx, kGrainCheap, [&](const std::array<int64_t, 2>& at, int64_t out, int64_t n) {
-      loop_(op, a + at[0] * bytes_, pass.steps[0], b + at[1] * bytes_, pass.steps[1], y + out * bytes_, n);
+      loop_(op, a + at[0] * bytes_, pass.run_strides[0], b + at[1] * bytes_, pass.run_strides[1],
+            y + out * bytes_, n);
     });
   }
   if (finish_ == nullptr) return;

@@ -119,13 +119,13 @@ class Variadic : public Operation {
       const bool last = i + 1 == count && !scale;
       const Tensor next = with_rank(b, b.compact(node.inputs[i]), layout.dims().size());
       const Tensor sum = last ? b.create(out, layout) : b.temporary(layout);
-      b.step(make_binary(b.engine(), function_, so_far.layout, next.layout, layout, {}),
+      b.call(make_binary(b.engine(), function_, so_far.layout, next.layout, layout, {}),
              {{kSource, so_far}, {kSource1, next}, {kDestination, sum}});
       if (drops_nan(function_)) keep_nan(b, b.as(so_far, layout), sum);
       so_far = sum;
     }
     if (!scale) return;
-    b.step(make_eltwise(b.engine(), Eltwise::kLinear, 1.0f / static_cast<float>(count), 0, layout),
+    b.call(make_eltwise(b.engine(), Eltwise::kLinear, 1.0f / static_cast<float>(count), 0, layout),
            {{kSource, so_far}, {kDestination, b.create(out, layout)}});
   }
 
@@ -164,7 +164,7 @@ class PRelu : public Operation {
     const Primitive primitive =
         make_prelu(b.engine(), x.layout, Layout::any(Type::kFloat32, slope.layout.dims()));
     const Tensor y = b.create(node.outputs[0], x.layout);
-    b.step(primitive, {{kSource, x}, {kWeights, b.as(slope, primitive.layout(kWeights))}, {kDestination, y}});
+    b.call(primitive, {{kSource, x}, {kWeights, b.as(slope, primitive.layout(kWeights))}, {kDestination, y}});
   }
 };
 ONEDNN_OPERATOR(PRelu, .op_type = "PRelu", .since = 7, .contract = "X: any; slope: ~ X")
@@ -217,7 +217,7 @@ void add_binary(Builder& b, uint32_t value, Binary f, const Tensor& x, const Ten
       Type::kUInt8) {  // a comparison: as numbers, for which the library has code, then as bytes
     const Primitive compare = make({});
     const Tensor number = b.temporary(compare.layout(kDestination));
-    b.step(compare, {{kSource, p}, {kSource1, q}, {kDestination, number}});
+    b.call(compare, {{kSource, p}, {kSource1, q}, {kDestination, number}});
     b.define(value, b.as(number, Layout::plain(Type::kUInt8, dims)));
     return;
   }

@@ -9,7 +9,7 @@ namespace tenon::onednn {
 Dims broadcast_shape(const Dims& x, const Dims& y);
 /// x with that rank, ones added in front.
 Tensor with_rank(Builder& b, const Tensor& x, size_t rank);
-/// Adds the steps for `value` = f(x, y). With `fuse`, the following pointwise nodes are taken in.
+/// Adds the tasks for `value` = f(x, y). With `fuse`, the following pointwise nodes are taken in.
 void add_binary(Builder& b, uint32_t value, Binary f, const Tensor& x, const Tensor& y, bool fuse);
 
 }  // namespace tenon::onednn

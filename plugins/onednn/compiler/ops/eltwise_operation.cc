@@ -84,7 +84,7 @@ void EltwiseOperation::build(Builder& b, const Node& node) const {
   const Layout layout = x.layout.is_dense() ? row : x.layout;
   const Tensor* from = &x;
   for (const Pointwise& f : functions_) {
-    b.step(make_eltwise(b.engine(), f.eltwise, f.alpha, f.beta, layout),
+    b.call(make_eltwise(b.engine(), f.eltwise, f.alpha, f.beta, layout),
            {{kSource, *from}, {kDestination, y}});
     from = &y;
   }

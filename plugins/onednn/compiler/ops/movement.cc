@@ -110,7 +110,7 @@ class Concat : public Operation {
     }
     const Primitive primitive = make_concat(b.engine(), axis, layouts, Layout::any(Type::kFloat32, dims));
     arguments.emplace_back(kDestination, b.create(node.outputs[0], primitive.layout(kDestination)));
-    b.step(primitive, arguments);
+    b.call(primitive, arguments);
   }
   std::optional<int64_t> joins() const override { return axis_; }
   double bound(const Builder& b, const Node& node) const override {

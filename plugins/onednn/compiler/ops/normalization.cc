@@ -28,7 +28,7 @@ class BatchNormalization : public Operation {
         b.tensor(node.inputs[0]),
         [&](const Layout& layout) { return make_batch_norm(b.engine(), layout, epsilon_); }, &x);
     const Tensor y = b.create(node.outputs[0], x.layout);
-    b.step(primitive, {{kSource, x},
+    b.call(primitive, {{kSource, x},
                        {kScale, b.plain(node.inputs[1])},
                        {kShift, b.plain(node.inputs[2])},
                        {kMean, b.plain(node.inputs[3])},
@@ -86,7 +86,7 @@ class LayerNormalization : public Operation {
                                                   {kScale, b.reshaped(b.plain(node.inputs[1]), Dims{width})}};
     if (bias) arguments.emplace_back(kShift, b.reshaped(b.plain(node.inputs[2]), Dims{width}));
     arguments.emplace_back(kDestination, b.create(node.outputs[0], Layout::plain(Type::kFloat32, dims)));
-    b.step(make_layer_norm(b.engine(), x.layout, epsilon_, true, bias), arguments);
+    b.call(make_layer_norm(b.engine(), x.layout, epsilon_, true, bias), arguments);
   }
   /// Of n numbers with variance 1, none is more than sqrt(n) from their mean.
   double bound(const Builder& b, const Node& node) const override {
@@ -131,14 +131,14 @@ class InstanceNormalization : public Operation {
     const Layout layout = Layout::plain(Type::kFloat32, channels);
     const Tensor x = b.reshaped(b.plain(node.inputs[0]), rows);
     const Tensor even = b.temporary(x.layout);
-    b.step(make_layer_norm(b.engine(), x.layout, epsilon_, false, false),
+    b.call(make_layer_norm(b.engine(), x.layout, epsilon_, false, false),
            {{kSource, x}, {kDestination, even}});
     const Tensor scale = b.reshaped(b.plain(node.inputs[1]), one_per_channel);
     const Tensor shift = b.reshaped(b.plain(node.inputs[2]), one_per_channel);
     PostOps add{{PostOp::Kind::kBinary}};
     add[0].operand = shift.layout;
     const Tensor y = b.create(node.outputs[0], Layout::plain(Type::kFloat32, dims));
-    b.step(make_binary(b.engine(), Binary::kMul, layout, scale.layout, layout, add),
+    b.call(make_binary(b.engine(), Binary::kMul, layout, scale.layout, layout, add),
            {{kSource, even}, {kSource1, scale}, {kFirstPostOp, shift}, {kDestination, y}});
   }
 
@@ -168,7 +168,7 @@ class Lrn : public Operation {
       return make_lrn(b.engine(), layout, size_, alpha_, beta_, k_);
     };
     const Primitive primitive = b.suit(b.tensor(node.inputs[0]), make, &x);
-    b.step(primitive, {{kSource, x}, {kDestination, b.create(node.outputs[0], x.layout)}});
+    b.call(primitive, {{kSource, x}, {kDestination, b.create(node.outputs[0], x.layout)}});
   }
 
  private:

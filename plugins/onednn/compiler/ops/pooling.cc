@@ -29,7 +29,7 @@ class Pooling : public Operation {
     };
     const Primitive primitive = b.suit(b.kept(node.inputs[0]), make, &source);
     const Tensor out = b.create(node.outputs[0], primitive.layout(kDestination));
-    b.step(primitive, {{kSource, source}, {kDestination, out}});
+    b.call(primitive, {{kSource, source}, {kDestination, out}});
     if (pool_ == Pool::kMax && !b.is_tame(node.inputs[0])) keep_infinity(b, source, out);
   }
   double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }

@@ -151,11 +151,11 @@ class Gemm : public Operation {
     const Tensor c = b.reshaped(b.plain(value), dims);
     if (beta_ == 1) return c;
     const Tensor out = b.temporary(c.layout);
-    b.step(make_eltwise(b.engine(), Eltwise::kLinear, beta_, 0, c.layout),
+    b.call(make_eltwise(b.engine(), Eltwise::kLinear, beta_, 0, c.layout),
            {{kSource, c}, {kDestination, out}});
     return out;
   }
-  /// Adds the bias as a step of its own: the scale of the library's product would scale its bias too.
+  /// Adds the bias as a task of its own: the scale of the library's product would scale its bias too.
   void with_bias_behind(Builder& b, const Node& node, const Tensor& from, const Tensor& w,
                         const Tensor& c) const {
     const Type type = b.product_type();
@@ -168,7 +168,7 @@ class Gemm : public Operation {
     spec.scale = alpha_;
     const Primitive primitive = make_matmul(b.engine(), spec, {});
     const Tensor scaled = b.temporary(spec.destination);
-    b.step(primitive, {{kSource, b.as(x, primitive.layout(kSource))},
+    b.call(primitive, {{kSource, b.as(x, primitive.layout(kSource))},
                        {kWeights, b.as(w, primitive.layout(kWeights))},
                        {kDestination, scaled}});
     add_binary(b, node.outputs[0], Binary::kAdd, scaled, c, true);
@@ -178,7 +178,7 @@ class Gemm : public Operation {
     if (!bias.layout) return b.fill(node.outputs[0], 0);
     const Layout layout = Layout::plain(Type::kFloat32, result);
     const Tensor zero = b.filled(layout, 0), out = b.create(node.outputs[0], layout);
-    b.step(make_binary(b.engine(), Binary::kAdd, layout, bias.layout, layout, {}),
+    b.call(make_binary(b.engine(), Binary::kAdd, layout, bias.layout, layout, {}),
            {{kSource, zero}, {kSource1, bias}, {kDestination, out}});
   }
 

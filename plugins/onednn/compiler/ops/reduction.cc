@@ -57,7 +57,7 @@ class Reduction : public Operation {
         return make_reduction(b.engine(), function_, layout, Layout::plain(Type::kFloat32, reduced));
       };
       const Primitive primitive = b.suit(b.tensor(node.inputs[0]), make, &source);
-      b.step(primitive, {{kSource, source}, {kDestination, y}});
+      b.call(primitive, {{kSource, source}, {kDestination, y}});
     }
   }
   double bound(const Builder& b, const Node& node) const override {
@@ -84,7 +84,7 @@ class Reduction : public Operation {
     const Eltwise f = function_ == Reduce::kSumOfSquares ? Eltwise::kSquare
                       : is_norm()                        ? Eltwise::kAbs
                                                          : Eltwise::kLinear;
-    b.step(make_eltwise(b.engine(), f, 1, 0, row), {{kSource, x}, {kDestination, y}});
+    b.call(make_eltwise(b.engine(), f, 1, 0, row), {{kSource, x}, {kDestination, y}});
   }
   bool is_norm() const { return function_ == Reduce::kNorm1 || function_ == Reduce::kNorm2; }
 

@@ -89,7 +89,7 @@ class Resize : public Operation {
     };
     const Primitive primitive = b.suit(b.tensor(node.inputs[0]), make, &source);
     const Tensor out = b.create(node.outputs[0], primitive.layout(kDestination));
-    b.step(primitive, {{kSource, source}, {kDestination, out}});
+    b.call(primitive, {{kSource, source}, {kDestination, out}});
   }
   double bound(const Builder& b, const Node& node) const override { return b.bound(node.inputs[0]); }
 

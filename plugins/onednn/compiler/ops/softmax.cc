@@ -39,7 +39,7 @@ class SoftmaxOperation : public Operation {
     const bool is_plain = static_cast<bool>(x.layout);
     const Primitive primitive = is_plain ? make(x.layout) : b.suit(b.tensor(node.inputs[0]), make, &x);
     const Tensor y = b.create(node.outputs[0], is_plain ? Layout::plain(Type::kFloat32, dims) : x.layout);
-    b.step(primitive, {{kSource, x}, {kDestination, y}});
+    b.call(primitive, {{kSource, x}, {kDestination, y}});
     if (!tame) keep_nan(b, y, x.layout.dims(), over);
   }
   double bound(const Builder& b, const Node& node) const override {

@@ -80,7 +80,7 @@ Recording& recording_of(const Context& ctx) { return *static_cast<const RecordAr
 Arguments::Arguments(Recording& recording, const tenon_tensor* workspace, const KernelRef& ref)
     : recording_(recording), workspace_(workspace), ref_(ref) {
   cl_int code = CL_SUCCESS;
-  kernel_ = KernelHandle(clCreateKernel(ref.program->get(), ref.name.c_str(), &code));
+  kernel_ = KernelHandle(clCreateKernel(ref.built->get(), ref.name.c_str(), &code));
   check(code, "clCreateKernel");
 }
 

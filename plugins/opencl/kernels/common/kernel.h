@@ -100,7 +100,7 @@ void launch(const Context& ctx, const KernelRef& kernel, Size3 global, const Arg
 /// records the launches that fill its `bytes`. At most one per node.
 template <class Record>
 BufferArg packed_constant(const Context& ctx, uint64_t bytes, Record&& record) {
-  const CompiledNode& node = detail::recording_of(ctx).program();
+  const CompiledNode& node = detail::recording_of(ctx).node();
   return {node.packed(bytes, [&](Recording& recording, cl_mem buffer) {
     RecordArgs args{static_cast<const tenon_run_args&>(ctx.args())};
     args.recording = &recording;

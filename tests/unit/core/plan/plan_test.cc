@@ -15,7 +15,7 @@ Request chain(uint32_t n, uint64_t bytes) {
   request.values.resize(n, {Home::kSlab, 0, bytes, false, {}});
   request.values[0].home = Home::kOutside;
   for (uint32_t i = 1; i < n; ++i) {
-    Step step;
+    StepMemory step;
     step.inputs = {i - 1};
     step.outputs = {i};
     request.steps.push_back(step);
@@ -33,7 +33,7 @@ TEST(PlanMemory, ChainNeedsTwoBuffers) {
 
 TEST(PlanMemory, InPlaceChainNeedsOneBuffer) {
   Request request = chain(10, 100);
-  for (Step& step : request.steps) step.aliases = {{AliasKind::kMayOverwrite, 0, 0}};
+  for (StepMemory& step : request.steps) step.aliases = {{AliasKind::kMayOverwrite, 0, 0}};
   const auto plan = plan_memory(request);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->slabs[0].bytes, 100u);
@@ -167,7 +167,7 @@ Request random_request(uint32_t seed) {
   for (uint32_t v = 0; v < outside; ++v)
     request.values.push_back({Home::kOutside, 0, 1 + rng(600), false, {}});
   for (uint32_t s = 0; s < steps; ++s) {
-    Step step;
+    StepMemory step;
     const auto known = static_cast<uint32_t>(request.values.size());
     for (uint32_t i = 1 + rng(3); i > 0; --i)
       step.inputs.push_back(rng(8) == 0 ? kNone : known - 1 - rng(std::min(known, 6u)));
@@ -207,7 +207,7 @@ class Machine {
 
  private:
   void step(uint32_t s) {
-    const Step& step = request_.steps[s];
+    const StepMemory& step = request_.steps[s];
     for (ValueIndex v : step.inputs) {
       if (v != kNone) expect(v, s);
     }
@@ -289,7 +289,7 @@ TEST(PlanMemory, LongChainsAreQuick) {
   EXPECT_EQ(plan.slabs[0].bytes, 2u * 4096);
 
   Request in_place = chain(100'000, 4096);
-  for (Step& step : in_place.steps) step.aliases = {{AliasKind::kMayOverwrite, 0, 0}};
+  for (StepMemory& step : in_place.steps) step.aliases = {{AliasKind::kMayOverwrite, 0, 0}};
   EXPECT_LT(seconds_of(in_place, &plan), kQuick);
   EXPECT_EQ(plan.slabs[0].bytes, 4096u);
 }
@@ -299,13 +299,13 @@ TEST(PlanMemory, ManyValuesAtOnceAreQuick) {
   constexpr uint32_t kMany = 20'000;
   Request gathered;
   gathered.domains = {{64, 0}};
-  Step last;
+  StepMemory last;
   for (uint32_t v = 0; v < kMany; ++v) {
     Value value;
     value.home = Home::kSlab;
     value.bytes = 64;
     gathered.values.push_back(value);
-    Step step;
+    StepMemory step;
     step.outputs = {v};
     gathered.steps.push_back(step);
     last.inputs.push_back(v);
@@ -316,11 +316,11 @@ TEST(PlanMemory, ManyValuesAtOnceAreQuick) {
   EXPECT_LT(seconds_of(gathered, &plan), kQuick);
   EXPECT_EQ(plan.slabs[0].bytes, 64u * kMany);
 
-  Step first;
+  StepMemory first;
   first.outputs = last.inputs;
   spread.steps.assign(1, first);
   for (uint32_t v = 0; v < kMany; ++v) {
-    Step step;
+    StepMemory step;
     step.inputs = {v};
     spread.steps.push_back(step);
   }

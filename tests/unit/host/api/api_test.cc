@@ -44,9 +44,9 @@ TEST(Api, TableIsWhole) {
   EXPECT_EQ(tenon_get_api(TENON_API_VERSION + 1), nullptr);
   const tenon_api& table = api();
   EXPECT_EQ(table.struct_size, sizeof(tenon_api));
-  const auto* slots = reinterpret_cast<void* const*>(&table.runtime_version);
+  const auto* functions = reinterpret_cast<void* const*>(&table.runtime_version);
   const size_t count = (sizeof(tenon_api) - offsetof(tenon_api, runtime_version)) / sizeof(void*);
-  for (size_t i = 0; i < count; ++i) EXPECT_NE(slots[i], nullptr) << "slot " << i;
+  for (size_t i = 0; i < count; ++i) EXPECT_NE(functions[i], nullptr) << "function " << i;
   EXPECT_FALSE(as_string(table.runtime_version()).empty());
 }
 

@@ -70,9 +70,9 @@ TEST(ApiMisuse, EveryFunctionHasARow) {
   text << file.rdbuf();
   std::string header = text.str();
   header.erase(0, header.find("typedef struct tenon_api {"));
-  const std::regex slot("\\(\\*([a-z_]+)\\)\\(");
+  const std::regex function("\\(\\*([a-z_]+)\\)\\(");
   size_t count = 0;
-  for (std::sregex_iterator at(header.begin(), header.end(), slot), end; at != end; ++at, ++count) {
+  for (std::sregex_iterator at(header.begin(), header.end(), function), end; at != end; ++at, ++count) {
     EXPECT_EQ(known.count((*at)[1]), 1u) << (*at)[1] << " has no row";
   }
   EXPECT_EQ(count, (sizeof(tenon_api) - offsetof(tenon_api, runtime_version)) / sizeof(void*));

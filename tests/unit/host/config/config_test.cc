@@ -79,9 +79,9 @@ void expect_everything(const Settings& s) {
   EXPECT_TRUE(s.discovery.user);
   EXPECT_FALSE(s.select.automatic);
   EXPECT_THAT(s.select.order, ElementsAre("cuda/gpu:0", "onednn", "cpu"));
-  EXPECT_EQ(s.select.fallback, Fallback::kNext);
-  EXPECT_EQ(s.select.on_declined, Fallback::kError);
-  EXPECT_EQ(s.select.on_compile_failed, Fallback::kError);
+  EXPECT_EQ(s.select.fallback, OnFailure::kNext);
+  EXPECT_EQ(s.select.on_declined, OnFailure::kError);
+  EXPECT_EQ(s.select.on_compile_failed, OnFailure::kError);
   const ProviderSettings& cuda = s.providers.at("cuda");
   EXPECT_EQ(cuda.version, ">=1.2, <2");
   EXPECT_THAT(cuda.devices, ElementsAre("gpu:0"));
@@ -174,7 +174,7 @@ void expect_words(std::initializer_list<std::pair<Enum, std::string_view>> wante
 TEST(Words, StandBesideTheirEnumerators) {
   expect_words<Trust>({{Trust::kNone, "none"}, {Trust::kOwner, "owner"}, {Trust::kHash, "hash"}});
   expect_words<Scan>({{Scan::kOn, "on"}, {Scan::kOff, "off"}});
-  expect_words<Fallback>({{Fallback::kError, "error"}, {Fallback::kNext, "next"}});
+  expect_words<Fallback>({{OnFailure::kError, "error"}, {OnFailure::kNext, "next"}});
   expect_words<OnLost>({{OnLost::kRestart, "restart"}, {OnLost::kNext, "next"}, {OnLost::kFail, "fail"}});
   expect_words<Precision>({{Precision::kExact, "exact"},
                            {Precision::kFast, "fast"},
@@ -194,9 +194,9 @@ TEST(Words, AllOfTheSameKindMeanTheSameInEveryKey) {
                                                              : select.on_compile_failed;
     };
     ASSERT_TRUE(config.set(key, "error").ok());
-    EXPECT_EQ(value_of(), Fallback::kError) << key;
+    EXPECT_EQ(value_of(), OnFailure::kError) << key;
     ASSERT_TRUE(config.set(key, "next").ok());
-    EXPECT_EQ(value_of(), Fallback::kNext) << key;
+    EXPECT_EQ(value_of(), OnFailure::kNext) << key;
   }
 }
 

@@ -42,7 +42,7 @@ TEST(Config, SetTakesTomlAndPlainWords) {
   ASSERT_TRUE(config.set("select.order", "auto").ok());
   EXPECT_TRUE(config->select.automatic);
   ASSERT_TRUE(config.set("select.fallback", "next").ok());
-  EXPECT_EQ(config->select.fallback, Fallback::kNext);
+  EXPECT_EQ(config->select.fallback, OnFailure::kNext);
   ASSERT_TRUE(config.set("provider.cuda.version", ">=1.2, <2").ok());
   EXPECT_EQ(config.provider("cuda").version, ">=1.2, <2");
   ASSERT_TRUE(config.set("provider.cuda.version", "1.2").ok());

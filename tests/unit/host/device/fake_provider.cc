@@ -14,7 +14,7 @@ std::unique_ptr<provider::ProviderRegistry> make_registry(const std::vector<std:
   options.environment = false;
   options.install_dir = "/nonexistent";
   options.system_dirs = std::vector<std::string>();
-  for (const std::string& fake : fakes) options.api_paths.push_back(tenon::test::fakes_dir() + "/" + fake);
+  for (const std::string& fake : fakes) options.registered.push_back(tenon::test::fakes_dir() + "/" + fake);
   return std::make_unique<provider::ProviderRegistry>(std::move(options));
 }
 

@@ -132,7 +132,7 @@ TEST_F(GraphViewTest, OneClaimInTheOrderOfRun) {
   const std::vector<ir::ValueId> inputs = {x}, outputs = {y};
   std::unordered_map<ir::ValueId, ir::Type> types;
   types[x] = ir::Type::tensor(ir::ElementType::kFloat32, ir::Shape::of({5, 3}));
-  const GraphView view = *GraphView::part(source, {nodes, inputs, outputs, &types});
+  const GraphView view = *GraphView::of_claim(source, {nodes, inputs, outputs, &types});
   const tenon_graph_info info = info_of(view.handle());
   EXPECT_EQ(info.flags, static_cast<uint32_t>(TENON_GRAPH_STATIC));
   EXPECT_EQ(info.node_count, 2u);
@@ -147,8 +147,8 @@ TEST_F(GraphViewTest, OneClaimInTheOrderOfRun) {
 TEST_F(GraphViewTest, ConstantsAreAlignedAndShared) {
   const std::vector<ir::NodeId> nodes = {add};
   const std::vector<ir::ValueId> inputs = {x}, outputs = {h};
-  GraphView one = *GraphView::part(source, {nodes, inputs, outputs});
-  GraphView two = *GraphView::part(source, {nodes, inputs, outputs});
+  GraphView one = *GraphView::of_claim(source, {nodes, inputs, outputs});
+  GraphView two = *GraphView::of_claim(source, {nodes, inputs, outputs});
   tenon_tensor a{}, b{};
   ASSERT_EQ(graph_constant(one.handle(), one.index_of(w), &a), TENON_OK);
   ASSERT_EQ(graph_constant(two.handle(), two.index_of(w), &b), TENON_OK);

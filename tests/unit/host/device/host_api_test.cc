@@ -9,13 +9,13 @@
 #include "host/base/error_struct.h"
 #include "host/base/log.h"
 #include "host/device/host_services.h"
-#include "host/device/run_context.h"
+#include "host/device/tenon_run.h"
 #include "host/provider/host_provider.h"
 
 namespace tenon::runtime {
 namespace {
 
-TEST(HostApi, EverySlotIsThere) {
+TEST(HostApi, EveryFunctionIsThere) {
   const tenon_host_api* api = host_api();
   EXPECT_EQ(api->struct_size, sizeof(tenon_host_api));
   const auto* words = reinterpret_cast<void* const*>(reinterpret_cast<const char*>(api) + 8);

@@ -65,7 +65,8 @@ class ProgramTest : public ::testing::Test {
 
   Result<std::shared_ptr<Program>> compile(const std::shared_ptr<Instance>& instance,
                                            const partition::Part& part) const {
-    ASSIGN_OR_RETURN(GraphView view, GraphView::part(source, {part.claim.nodes, part.inputs, part.outputs}));
+    ASSIGN_OR_RETURN(GraphView view,
+                     GraphView::of_claim(source, {part.claim.nodes, part.inputs, part.outputs}));
     return Program::compile(instance, view, part.claim.tag, "nodes 'add' ... 'neg'");
   }
   /// The one part that the instance offers, with the Shape node left to nobody.

@@ -78,7 +78,7 @@ class Rules : public ::testing::Test {
     ASSIGN_OR_RETURN(const auto instance, breaker(rule, device));
     const std::vector<ir::NodeId> nodes = {a};
     const std::vector<ir::ValueId> inputs = {graph.inputs()[0]}, outputs = {out(a)};
-    ASSIGN_OR_RETURN(GraphView view, GraphView::part(source(), {nodes, inputs, outputs}));
+    ASSIGN_OR_RETURN(GraphView view, GraphView::of_claim(source(), {nodes, inputs, outputs}));
     ASSIGN_OR_RETURN(const auto program, Program::compile(instance, view, 0, "node 'a' (Relu)"));
     const std::vector<int64_t> dims = {2};
     const ValueRef value = *make_tensor(TENON_FLOAT32, dims);

@@ -44,7 +44,7 @@ std::vector<PassedOver> overridden() {
   const TwoVersions two;
   ProviderFolder given;
   RegistryOptions options = two.folder.options();
-  options.api_paths = {given.add("good")};
+  options.registered = {given.add("good")};
   return from(options);
 }
 

@@ -99,7 +99,7 @@ TEST(Registry, ExplicitPlacesWin) {
   folder.add("good-next");
   std::string manifest = given.add("good");
   RegistryOptions options = folder.options();
-  options.api_paths = {manifest};
+  options.registered = {manifest};
   ProviderRegistry registry(options);
   EXPECT_EQ(version_of(registry.load("good")), "1.0.0");
   EXPECT_THAT(registry.list()[1].reason, HasSubstr("overridden by"));

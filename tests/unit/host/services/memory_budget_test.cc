@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "host/device/device.h"
-#include "host/device/run_context.h"
+#include "host/device/tenon_run.h"
 #include "host/device/value.h"
 
 namespace tenon::runtime {

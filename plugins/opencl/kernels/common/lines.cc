@@ -1,4 +1,4 @@
-#include "kernels/common/frame.h"
+#include "kernels/common/lines.h"
 
 namespace tenon::opencl {
 namespace {
@@ -33,15 +33,15 @@ inline void store_part(__global float* p, float16 v, int count) {
   }
   if (count & 1) *p = two.x;
 }
-__kernel void PadLines(IN(float, x), OUT(float, y), Window w, Window frame, int planes, float fill) {
+__kernel void PadLines(IN(float, x), OUT(float, y), Window w, Window padded, int planes, float fill) {
   const int line = get_global_id(0), plane = get_global_id(1);
-  if (line >= frame.in[0] * frame.in[1] || plane >= planes) return;
-  const int d = line / frame.in[1] - w.pad[0], h = line % frame.in[1] - w.pad[1];
-  __global float* to = PTR(y) + ((long)plane * frame.in[0] * frame.in[1] + line) * frame.in[2];
+  if (line >= padded.in[0] * padded.in[1] || plane >= planes) return;
+  const int d = line / padded.in[1] - w.pad[0], h = line % padded.in[1] - w.pad[1];
+  __global float* to = PTR(y) + ((long)plane * padded.in[0] * padded.in[1] + line) * padded.in[2];
   const bool inside = d >= 0 && d < w.in[0] && h >= 0 && h < w.in[1];
   __global const float* from = PTR(x) + (((long)plane * w.in[0] + d) * w.in[1] + h) * w.in[2] - w.pad[2];
-  const int first = inside ? w.pad[2] : frame.in[2], last = inside ? w.pad[2] + w.in[2] : 0;
-  for (int i = 0; i < frame.in[2]; i += 16) {
+  const int first = inside ? w.pad[2] : padded.in[2], last = inside ? w.pad[2] + w.in[2] : 0;
+  for (int i = 0; i < padded.in[2]; i += 16) {
     if (i >= first && i + 16 <= last) {
       vstore16(vload16(0, from + i), 0, to + i);
     } else if (i + 16 <= first || i >= last) {
@@ -118,7 +118,7 @@ __kernel void MaximumLines(IN(float, x), OUT(float, y), Window w, int planes) {
 
 }  // namespace
 
-Window framed(const Window& window) {
+Window padded_window(const Window& window) {
   Window out = window;
   for (int d = 0; d < 3; ++d) {
     out.in[d] = (window.out[d] - 1) * window.stride[d] + (window.size[d] - 1) * window.dilation[d] + 1;

@@ -1,4 +1,4 @@
-// A plan: the steps of an island for one shape signature, over buffers. An execution: a plan with addresses.
+// A recipe: the tasks of a program for one shape signature, over buffers. An execution: a recipe with addresses.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@ struct Packed {
   void* data = nullptr;
 };
 
-enum class Home : uint8_t { kInput, kOutput, kConstant, kWorkspace, kPart };
+enum class Home : uint8_t { kInput, kOutput, kConstant, kWorkspace, kInside };
 
 struct Buffer {
   Home home = Home::kWorkspace;
   uint32_t index = 0;              // among the program's inputs or outputs
   const void* constant = nullptr;  // kConstant
   Piece piece = {0, 0, -1, 0};     // for kWorkspace; last < first: not used yet
-  uint32_t whole = kNone;          // for kPart: the buffer that contains it, and the offset in it
+  uint32_t whole = kNone;          // for kInside: the buffer that contains it, and the offset in it
   uint64_t offset = 0;
 };
 
@@ -34,75 +34,75 @@ struct Argument {
   uint32_t buffer = kNone;
 };
 
-/// Work of our own in a step, on the addresses of its arguments. Allocates no memory.
+/// Work of our own in a task, on the addresses of its arguments. Allocates no memory.
 using Local = std::function<void(std::span<void* const> addresses)>;
 
-/// Checks the numbers of a step's arguments. False: this plan must not be used for them.
+/// Checks the numbers of a task's arguments. False: this recipe must not be used for them.
 using Probe = std::function<bool(std::span<void* const> addresses)>;
 
-struct Step {
-  Primitive primitive;  // empty if the step is `local` or `probe`
+struct Task {
+  Primitive primitive;  // empty if the task is `local` or `probe`
   Local local;
   Probe probe;
   std::vector<Argument> arguments;
 };
 
 /// Immutable once built.
-struct Plan {
+struct Recipe {
   std::vector<Buffer> buffers;
-  std::vector<Step> steps;
+  std::vector<Task> tasks;
   std::vector<std::shared_ptr<const Packed>> constants;  // keeps them alive
   std::vector<Dims> output_dims;
   uint64_t workspace_bytes = 0;
   uint32_t threads = 1;  // the number that the primitives were made for
-  bool checked = false;  // whether a step is a probe
+  bool checked = false;  // whether a task is a probe
 };
-using PlanMaker = std::function<std::shared_ptr<const Plan>()>;
+using RecipeMaker = std::function<std::shared_ptr<const Recipe>()>;
 
-/// A plan with memory objects of its own. bind() only patches addresses, so it is cheap. Not thread-safe.
+/// A recipe with memory objects of its own. bind() only patches addresses, so it is cheap. Not thread-safe.
 class Execution {
  public:
-  Execution(const Engine& engine, std::shared_ptr<const Plan> plan);
+  Execution(const Engine& engine, std::shared_ptr<const Recipe> recipe);
   void bind(const tenon_tensor* inputs, const tenon_tensor* outputs, void* workspace);
   /// Returns false if a check failed; the outputs are then garbage.
   bool run(const tenon_run_args& args);
-  const Plan& plan() const { return *plan_; }
+  const Recipe& recipe() const { return *recipe_; }
 
  private:
-  struct BoundStep {
+  struct BoundTask {
     std::vector<Call> call;  // at most one
     const Local* local = nullptr;
     const Probe* probe = nullptr;
     std::vector<void*> addresses;
   };
   struct Place {
-    uint32_t step, argument;
+    uint32_t task, argument;
   };
   void set(uint32_t buffer, void* address);
 
-  std::shared_ptr<const Plan> plan_;
-  std::vector<BoundStep> steps_;
+  std::shared_ptr<const Recipe> recipe_;
+  std::vector<BoundTask> tasks_;
   std::vector<std::vector<Place>> places_;  // per buffer
   std::vector<void*> addresses_;            // per buffer
 };
 
-/// A pool of idle executions of one plan.
+/// A pool of idle executions of one recipe.
 class Prepared {
  public:
-  /// `make_unchecked` makes the plan for numbers that `plan` refuses.
-  Prepared(const Engine& engine, std::shared_ptr<const Plan> plan, PlanMaker make_unchecked);
+  /// `make_unchecked` makes the recipe for numbers that `recipe` refuses.
+  Prepared(const Engine& engine, std::shared_ptr<const Recipe> recipe, RecipeMaker make_unchecked);
   std::unique_ptr<Execution> take();
   void give_back(std::unique_ptr<Execution> execution);
-  /// An execution of the unchecked plan, which is made at the first call.
+  /// An execution of the unchecked recipe, which is made at the first call.
   std::unique_ptr<Execution> make_unchecked();
 
  private:
   const Engine& engine_;
-  std::shared_ptr<const Plan> plan_;
-  PlanMaker unchecked_maker_;
+  std::shared_ptr<const Recipe> recipe_;
+  RecipeMaker unchecked_maker_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Execution>> free_;
-  std::shared_ptr<const Plan> unchecked_;
+  std::shared_ptr<const Recipe> unchecked_;
 };
 
 struct Binding {

@@ -24,7 +24,7 @@ struct Body {
 };
 
 /// Immutable once the executable is built.
-struct Part {
+struct CompiledPart {
   std::string label;              // "node 'conv1' (Conv)"
   std::vector<ir::NodeId> nodes;  // in topological order
   /// In the order of the run call. For a control-flow node: the node's inputs by position (kNone where missing,
@@ -38,7 +38,7 @@ struct Part {
   std::shared_ptr<const Program> program;  // null for control flow, and for claims with static shapes
   partition::Claim claim;
   std::vector<Body> bodies;
-  /// Runs a control-flow node, with the signature of a provider's run slot. Null for other parts.
+  /// Runs a control-flow node, with the signature of a provider's run function. Null for other parts.
   tenon_status (*run_control_flow)(const tenon_run_args* args, tenon_error* error) = nullptr;
 
   bool is_control_flow() const { return instance == nullptr; }

@@ -10,11 +10,11 @@ namespace tenon::opencl {
 
 /// The window over the padded copy. `in` is the size of the copy: lines are multiples of 16 long, with room
 /// for loads of sixteen that reach past the last element.
-Window framed(const Window& window);
+Window padded_window(const Window& window);
 
 /// Elements of one padded plane.
-inline int64_t frame_elements(const Window& frame) {
-  return int64_t{frame.in[0]} * frame.in[1] * frame.in[2];
+inline int64_t padded_elements(const Window& padded) {
+  return int64_t{padded.in[0]} * padded.in[1] * padded.in[2];
 }
 
 /// Number of output lines: the first axis of a launch with one work-item per line.
@@ -30,23 +30,23 @@ class LineKernels {
 
   static bool fit(const NodeView& node);
   static bool fit(const Window& window) { return window.stride[2] <= 2; }
-  explicit operator bool() const { return pad_.program != nullptr; }
+  explicit operator bool() const { return pad_.built != nullptr; }
 
   /// Writes the padded copy of `planes` planes of x into `to`; the padding gets `fill`.
   template <class To>
   void pad(const Context& ctx, const TensorArg& x, const To& to, const Window& w, int64_t planes,
            float fill) const {
-    const Window frame = framed(w);
-    launch(
-        ctx, pad_,
-        {static_cast<size_t>(frame.in[0]) * static_cast<size_t>(frame.in[1]), static_cast<size_t>(planes), 1},
-        x, to, w, frame, narrow(planes), cl_float{fill});
+    const Window padded = padded_window(w);
+    launch(ctx, pad_,
+           {static_cast<size_t>(padded.in[0]) * static_cast<size_t>(padded.in[1]),
+            static_cast<size_t>(planes), 1},
+           x, to, w, padded, narrow(planes), cl_float{fill});
   }
   /// Writes the matrix whose rows are (channel, position in the window) and whose columns are the outputs.
   template <class From, class To>
   void lay(const Context& ctx, const From& from, const To& to, const Window& w, int64_t channels) const {
     launch(ctx, lay_, {output_lines(w), static_cast<size_t>(channels) * static_cast<size_t>(taps(w)), 1},
-           from, to, framed(w), narrow(channels * taps(w)));
+           from, to, padded_window(w), narrow(channels * taps(w)));
   }
   /// Depthwise filters: `filters` per image, `multiplier` per plane.
   template <class From>
@@ -54,13 +54,14 @@ class LineKernels {
                  const TensorArg& y, const Window& w, cl_int filters, cl_int multiplier, cl_int images,
                  bool has_bias, Range cut) const {
     launch(ctx, depthwise_, {output_lines(w), static_cast<size_t>(images) * static_cast<size_t>(filters), 1},
-           from, f, bias, y, framed(w), filters, multiplier, images, cl_int{has_bias}, cl_float{cut.low},
-           cl_float{cut.high});
+           from, f, bias, y, padded_window(w), filters, multiplier, images, cl_int{has_bias},
+           cl_float{cut.low}, cl_float{cut.high});
   }
   template <class From>
   void maximum(const Context& ctx, const From& from, const TensorArg& y, const Window& w,
                cl_int planes) const {
-    launch(ctx, maximum_, {output_lines(w), static_cast<size_t>(planes), 1}, from, y, framed(w), planes);
+    launch(ctx, maximum_, {output_lines(w), static_cast<size_t>(planes), 1}, from, y, padded_window(w),
+           planes);
   }
 
   void warm_lay(const NodeView& node) const;

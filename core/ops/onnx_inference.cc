@@ -1,4 +1,4 @@
-#include "core/ops/context.h"
+#include "core/ops/onnx_inference.h"
 
 #include <new>
 
@@ -42,10 +42,10 @@ class BodyInferencer final : public pb::GraphInferencer {
   std::vector<pb::TypeProto> results_;
 };
 
-class Context final : public pb::InferenceContext {
+class NodeInference final : public pb::InferenceContext {
  public:
-  Context(const ir::Node& node, const std::vector<InputView>& inputs, const AttributeValues* attributes,
-          const InferBody& infer_body, google::protobuf::Arena& arena)
+  NodeInference(const ir::Node& node, const std::vector<InputView>& inputs, const AttributeValues* attributes,
+                const InferBody& infer_body, google::protobuf::Arena& arena)
       : node_(node), inputs_(inputs), attributes_(attributes), infer_body_(infer_body), arena_(arena) {
     types_.resize(inputs.size());
     tensors_.resize(inputs.size());
@@ -195,15 +195,15 @@ Status run_onnx_inference(const pb::InferenceFunction& function, const ir::Node&
   // Enough for the messages of most nodes, so that they need no allocation.
   alignas(16) char block[4096];
   google::protobuf::Arena arena(block, sizeof(block));
-  Context context(node, inputs, attributes, infer_body, arena);
+  NodeInference inference(node, inputs, attributes, infer_body, arena);
   try {
-    function(context);
+    function(inference);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     return status_of(error);
   }
-  return context.take_outputs(out);
+  return inference.take_outputs(out);
 }
 
 }  // namespace tenon::ops

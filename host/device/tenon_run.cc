@@ -1,4 +1,4 @@
-#include "host/device/run_context.h"
+#include "host/device/tenon_run.h"
 
 #include <new>
 

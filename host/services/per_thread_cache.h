@@ -1,4 +1,4 @@
-// A few slots for idle objects. Each is emptied or filled with one atomic exchange.
+// A few places for idle objects. Each is emptied or filled with one atomic exchange.
 #pragma once
 
 #include <array>
@@ -8,29 +8,29 @@
 
 namespace tenon::runtime {
 
-/// The number of this thread, counted from 0. Spreads threads over slots.
+/// The number of this thread, counted from 0. Spreads threads over places.
 inline size_t thread_number() {
   static std::atomic<size_t> next{0};
   thread_local const size_t mine = next.fetch_add(1, std::memory_order_relaxed);
   return mine;
 }
 
-/// Thread-safe. Threads share slots only after more threads than slots were made.
+/// Thread-safe. Threads share places only after more threads than places were made.
 template <class T>
-class HotSlots {
+class PerThreadCache {
  public:
-  HotSlots() = default;
-  ~HotSlots() {
+  PerThreadCache() = default;
+  ~PerThreadCache() {
     for (std::atomic<T*>& place : places_) delete place.load(std::memory_order_acquire);
   }
-  HotSlots(const HotSlots&) = delete;
-  HotSlots& operator=(const HotSlots&) = delete;
+  PerThreadCache(const PerThreadCache&) = delete;
+  PerThreadCache& operator=(const PerThreadCache&) = delete;
 
-  /// The object in this thread's slot, or null.
+  /// The object in this thread's place, or null.
   std::unique_ptr<T> take() {
     return std::unique_ptr<T>(place().exchange(nullptr, std::memory_order_acq_rel));
   }
-  /// Puts `object` into this thread's slot. Returns the object that was there, or null.
+  /// Puts `object` into this thread's place. Returns the object that was there, or null.
   std::unique_ptr<T> put(std::unique_ptr<T> object) {
     return std::unique_ptr<T>(place().exchange(object.release(), std::memory_order_acq_rel));
   }

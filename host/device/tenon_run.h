@@ -1,4 +1,4 @@
-// struct tenon_run: what a provider's run slot can use of the host: scratch memory, the thread pool, and outputs
+// struct tenon_run: what a provider's run function can use of the host: scratch memory, the thread pool, and outputs
 // that are made during the Run.
 //
 // The executor owns one per frame, or one per step that makes its own outputs. All members may be used from
