@@ -174,7 +174,7 @@ void expect_words(std::initializer_list<std::pair<Enum, std::string_view>> wante
 TEST(Words, StandBesideTheirEnumerators) {
   expect_words<Trust>({{Trust::kNone, "none"}, {Trust::kOwner, "owner"}, {Trust::kHash, "hash"}});
   expect_words<Scan>({{Scan::kOn, "on"}, {Scan::kOff, "off"}});
-  expect_words<Fallback>({{OnFailure::kError, "error"}, {OnFailure::kNext, "next"}});
+  expect_words<OnFailure>({{OnFailure::kError, "error"}, {OnFailure::kNext, "next"}});
   expect_words<OnLost>({{OnLost::kRestart, "restart"}, {OnLost::kNext, "next"}, {OnLost::kFail, "fail"}});
   expect_words<Precision>({{Precision::kExact, "exact"},
                            {Precision::kFast, "fast"},
