@@ -102,7 +102,9 @@ struct Range {
 /// The context of the NodeView that a kernel's supports() and constructor get.
 struct NodeContext : ep::InstanceContext {
   NodeContext(const Instance& instance, Range cut)
-      : ep::InstanceContext(instance), instance(instance), cut(cut) {}
+      : ep::InstanceContext(static_cast<const ep::InstanceContext&>(instance)),
+        instance(instance),
+        cut(cut) {}
   const Instance& instance;
   Range cut;
 };
