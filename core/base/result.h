@@ -15,9 +15,11 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit so that `return value;` reads well
+  // NOLINTNEXTLINE(google-explicit-constructor): `return value;` reads well
+  Result(T value) : value_(std::move(value)) {}
   /// `status` must be a failure.
-  Result(Status status) : status_(std::move(status)) {  // NOLINT
+  // NOLINTNEXTLINE(google-explicit-constructor): `return status;` reads well
+  Result(Status status) : status_(std::move(status)) {
     if (status_.ok()) status_ = internal_error("a Result was built from an OK status");
   }
 
@@ -52,10 +54,12 @@ class [[nodiscard]] Result {
 
 }  // namespace tenon
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `lhs` may declare a variable
 #define TENON_ASSIGN_OR_RETURN_(tmp, lhs, expr)        \
   auto tmp = (expr);                                   \
   if (!tmp.has_value()) return std::move(tmp).error(); \
   lhs = std::move(tmp).value()
+// NOLINTEND(bugprone-macro-parentheses)
 
 /// ASSIGN_OR_RETURN(auto x, make_x()): binds the value, or returns the Status from the enclosing function.
 #define ASSIGN_OR_RETURN(lhs, expr) TENON_ASSIGN_OR_RETURN_(TENON_CONCAT_(tenon_result_, __LINE__), lhs, expr)

@@ -163,9 +163,7 @@ void append_any(std::string& out, const T& piece) {
     append(out, piece);
   } else if constexpr (std::is_floating_point_v<T>) {
     append(out, static_cast<double>(piece));
-  } else if constexpr (std::is_enum_v<T>) {
-    append(out, static_cast<long long>(piece));
-  } else if constexpr (std::is_signed_v<T>) {
+  } else if constexpr (std::is_enum_v<T> || std::is_signed_v<T>) {
     append(out, static_cast<long long>(piece));
   } else {
     append(out, static_cast<unsigned long long>(piece));

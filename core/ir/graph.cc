@@ -80,7 +80,7 @@ ValueId Graph::find_value(std::string_view value_name) const {
   return found == value_names_.end() ? kNone : found->second;
 }
 
-ValueId Graph::add_value(std::string value_name, Type type) {
+ValueId Graph::add_value(std::string_view value_name, Type type) {
   auto id = static_cast<ValueId>(values_.size());
   auto value = std::make_unique<Value>();
   value->name = unique_value_name(value_name);
@@ -90,8 +90,8 @@ ValueId Graph::add_value(std::string value_name, Type type) {
   return id;
 }
 
-ValueId Graph::add_constant(std::string value_name, TensorPtr tensor) {
-  ValueId id = add_value(std::move(value_name));
+ValueId Graph::add_constant(std::string_view value_name, TensorPtr tensor) {
+  ValueId id = add_value(value_name);
   set_constant(id, std::move(tensor));
   return id;
 }
@@ -111,13 +111,16 @@ void Graph::add_output(ValueId value) {
 
 void Graph::set_outputs(std::vector<ValueId> outputs) {
   for (ValueId value : outputs_) values_[value]->output_count = 0;
-  outputs_.clear();
   output_places_.clear();
-  for (ValueId value : outputs) add_output(value);
+  outputs_ = std::move(outputs);
+  for (size_t place = 0; place < outputs_.size(); ++place) {
+    output_places_.emplace(outputs_[place], static_cast<uint32_t>(place));
+    ++values_[outputs_[place]]->output_count;
+  }
 }
 
-ValueId Graph::add_capture(ValueId outer, std::string value_name, Type type) {
-  ValueId inner = add_value(std::move(value_name), std::move(type));
+ValueId Graph::add_capture(ValueId outer, std::string_view value_name, Type type) {
+  ValueId inner = add_value(value_name, std::move(type));
   values_[inner]->is_capture = true;
   captures_.push_back({outer, inner});
   return inner;

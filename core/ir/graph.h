@@ -174,12 +174,12 @@ class Graph {
   Result<std::vector<NodeId>> topological_order() const;
 
   // Building. A name that is taken gets a suffix.
-  ValueId add_value(std::string name, Type type = {});
-  ValueId add_constant(std::string name, TensorPtr tensor);
+  ValueId add_value(std::string_view name, Type type = {});
+  ValueId add_constant(std::string_view name, TensorPtr tensor);
   void add_input(ValueId value);
   void add_default(ValueId input, TensorPtr value);
   void add_output(ValueId value);
-  ValueId add_capture(ValueId outer, std::string name, Type type);
+  ValueId add_capture(ValueId outer, std::string_view name, Type type);
   /// Connects inputs, outputs and the captures of nested graphs. Values must exist; outputs must not have a
   /// producer.
   NodeId add_node(Node node);

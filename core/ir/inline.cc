@@ -155,9 +155,9 @@ class Inliner {
 
   void map_inner(ValueId id) {
     const Value& value = body_.value(id);
-    std::string name = call_.name + "/" + value.name;
-    set_mapped(id, value.is_constant() ? graph_.add_constant(std::move(name), value.constant)
-                                       : graph_.add_value(std::move(name), value.type));
+    const std::string name = call_.name + "/" + value.name;
+    set_mapped(id, value.is_constant() ? graph_.add_constant(name, value.constant)
+                                       : graph_.add_value(name, value.type));
   }
 
   Status copy_node(const Node& original) {

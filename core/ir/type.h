@@ -62,7 +62,7 @@ struct Dim {
   std::string symbol;  // may be empty
 
   Dim() = default;
-  Dim(int64_t v) : value(v) {}  // NOLINT: dims read as numbers
+  Dim(int64_t v) : value(v) {}  // NOLINT(google-explicit-constructor): dims read as numbers
   explicit Dim(std::string s) : symbol(std::move(s)) {}
   bool known() const { return value >= 0; }
   bool operator==(const Dim& other) const { return value == other.value && symbol == other.symbol; }

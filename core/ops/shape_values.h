@@ -19,7 +19,8 @@ struct Element {
   std::string symbol;  // of an unknown element; may be empty
 
   Element() = default;
-  Element(int64_t v) : known(true), value(v) {}  // NOLINT: elements read as numbers
+  // NOLINTNEXTLINE(google-explicit-constructor): elements read as numbers
+  Element(int64_t v) : known(true), value(v) {}
   explicit Element(std::string s) : symbol(std::move(s)) {}
   static Element of(const ir::Dim& dim) { return dim.known() ? Element(dim.value) : Element(dim.symbol); }
   ir::Dim dim() const { return known ? (value >= 0 ? ir::Dim(value) : ir::Dim()) : ir::Dim(symbol); }

@@ -67,6 +67,7 @@ Child::Child(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), "tenon-cts");
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const int failure = posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, argv.data(), environ);

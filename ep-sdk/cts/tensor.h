@@ -43,8 +43,10 @@ Tensor make_tensor(Dims dims, const std::vector<N>& values) {
   return out;
 }
 
-#define TENON_TEST_MAKER_(name, T, N) \
-  inline Tensor name(Dims dims, std::vector<N> values) { return make_tensor<T, N>(std::move(dims), values); }
+#define TENON_TEST_MAKER_(name, T, N)                           \
+  inline Tensor name(Dims dims, const std::vector<N>& values) { \
+    return make_tensor<T, N>(std::move(dims), values);          \
+  }
 TENON_TEST_MAKER_(f32, float, float)
 TENON_TEST_MAKER_(f64, double, double)
 TENON_TEST_MAKER_(f16, ep::Float16, float)

@@ -23,11 +23,12 @@ class Json {
   /// A text, number or bool.
   template <class T>
   requires(std::is_arithmetic_v<T> || std::is_convertible_v<const T&, std::string_view>)
-      Json(const T& value);  // NOLINT: implicit so that members read well
+      Json(const T& value);  // NOLINT(google-explicit-constructor): members read well
   template <class T>
-  Json(const std::vector<T>& values);  // NOLINT
+  Json(const std::vector<T>& values);  // NOLINT(google-explicit-constructor): members read well
   template <class T>
-  Json(const std::map<std::string, T>& values);  // NOLINT
+  // NOLINTNEXTLINE(google-explicit-constructor): members read well
+  Json(const std::map<std::string, T>& values);
   Json(const Json& other);
   Json& operator=(const Json& other);
   Json(Json&& other) noexcept;

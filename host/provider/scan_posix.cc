@@ -113,6 +113,7 @@ Status spawn(const ScanRequest& request, const Pipe& answer, const Pipe& output,
                                     str_cat(static_cast<int64_t>(request.timeout_seconds) + 1)};
   words.insert(words.end(), manifest.required_sonames.begin(), manifest.required_sonames.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const int error = start(request.helper, arguments.data(), answer, output, out_pid);

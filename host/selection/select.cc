@@ -277,6 +277,7 @@ class Selector {
   /// The builds that the registry passed over, and the entries that failed for another reason.
   void collect_passed_over(const std::vector<std::string>& entries) {
     std::vector<std::string> ids;
+    ids.reserve(entries.size());
     for (const std::string& entry : entries) ids.emplace_back(config::provider_of(entry));
     out_.passed_over = registry_.passed_over(select_.automatic ? nullptr : &ids);
     const std::vector<provider::PassedOver> builds = out_.passed_over;

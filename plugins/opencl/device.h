@@ -102,7 +102,9 @@ struct Range {
 /// The settings of the NodeView that a kernel's supports() and constructor get.
 struct NodeSettings : ep::InstanceSettings {
   NodeSettings(const Instance& instance, Range cut)
-      : ep::InstanceSettings(instance), instance(instance), cut(cut) {}
+      : ep::InstanceSettings(static_cast<const ep::InstanceSettings&>(instance)),
+        instance(instance),
+        cut(cut) {}
   const Instance& instance;
   Range cut;
 };

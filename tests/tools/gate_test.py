@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,6 +158,19 @@ class Gate(unittest.TestCase):
         self.assertEqual(gate.DEVICE_MEMORY.step(gate.CASE_SETS[0]), "onnx node on opencl, device memory")
         self.assertEqual(gate.verdict(counts, ci=True), 1)
         self.assertEqual(gate.verdict(gate.Counts(passed=1, failed=1), ci=False), 1)
+
+    def test_a_script_that_reports_no_counts_has_failed(self):
+        script = self.folder / "script.py"
+        elsewhere = unittest.mock.patch.multiple(gate, ROOT=self.folder, BUILD=self.folder / "build")
+        with contextlib.redirect_stdout(io.StringIO()), elsewhere:
+            script.write_text("print('3 passed, 0 failed')\n")
+            self.assertEqual(gate.run_script("planted", str(script)).passed, 3)
+            script.write_text("import sys\nprint('failed core/a.cc')\nprint('2 passed, 1 failed')\nsys.exit(1)\n")
+            self.assertEqual(gate.run_script("planted", str(script)).failures, ["core/a.cc"])
+            script.write_text("import sys\nsys.exit('tidy: no clang-tidy-14')\n")
+            self.assertIn("exit code 1", gate.run_script("planted", str(script)).failures[0])
+        for name, (script_name, *_) in (gate.ANALYSES | gate.SEARCHES).items():
+            self.assertTrue((ROOT / script_name).is_file(), name)
 
     def test_warnings_of_a_build_are_found(self):
         warning = "a.cc:3:1: warning: unused variable 'x' [-Wunused-variable]"

@@ -38,9 +38,7 @@ struct SmallFloat {
   static constexpr uint32_t kInfinity = kSpecials == Specials::kIeee ? kExponentMask : 0;
   static constexpr uint32_t kNaN = kSpecials == Specials::kIeee ? kExponentMask | (1u << (kMantissaBits - 1))
                                    : kSpecials == Specials::kFn ? kSign - 1
-                                   : kSpecials == Specials::kFnuz
-                                       ? kSign
-                                       : kSign;  // kFinite has no NaN: negative zero
+                                                                : kSign;  // kFinite has no NaN: negative zero
   static constexpr uint32_t kMax = kSpecials == Specials::kIeee ? kExponentMask - 1
                                    : kSpecials == Specials::kFn ? kSign - 2
                                                                 : kSign - 1;
@@ -64,6 +62,7 @@ struct SmallFloat {
     return out;
   }
 
+  // NOLINTNEXTLINE(google-explicit-constructor): kernels calculate with it as with a float
   constexpr operator float() const {
     if constexpr (kExponentBits == 8) {
       return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
@@ -208,6 +207,7 @@ struct Float8E8M0 {
   }
 
   constexpr bool is_nan() const { return bits == 255; }
+  // NOLINTNEXTLINE(google-explicit-constructor): kernels calculate with it as with a float
   constexpr operator float() const {
     if (bits == 255) return std::bit_cast<float>(0x7FC00000u);
     return std::bit_cast<float>(bits == 0 ? 0x00400000u : static_cast<uint32_t>(bits) << 23);
@@ -230,6 +230,7 @@ struct SmallInt {
       : bits(static_cast<uint8_t>(static_cast<uint64_t>(x) & ((1u << kBits) - 1))) {}
   static constexpr SmallInt from_bits(uint8_t bits) { return SmallInt(static_cast<uint32_t>(bits)); }
 
+  // NOLINTNEXTLINE(google-explicit-constructor): kernels calculate with it as with an int
   constexpr operator int() const {
     if constexpr (!kSigned) return bits;
     return static_cast<int8_t>(static_cast<uint8_t>(bits << (8 - kBits))) >> (8 - kBits);

@@ -200,6 +200,7 @@ class Session {
   /// Runs for all outputs. Thread-safe.
   Outputs run(const std::vector<NamedValue>& inputs, const RunOptions& options = {}) {
     std::vector<tenon_named_value> c_inputs;
+    c_inputs.reserve(inputs.size());
     for (const NamedValue& input : inputs) c_inputs.push_back({as_str(input.name), input.value.get()});
     std::vector<tenon_value*> c_outputs(api().session_output_count(session_.get()), nullptr);
     detail::Check check;
@@ -220,6 +221,7 @@ class Session {
            const RunOptions& options = {}) {
     if (outputs->empty()) return;
     std::vector<tenon_named_value> c_inputs;
+    c_inputs.reserve(inputs.size());
     for (const NamedValue& input : inputs) c_inputs.push_back({as_str(input.name), input.value.get()});
     std::vector<tenon_str> names;
     std::vector<tenon_value*> values;

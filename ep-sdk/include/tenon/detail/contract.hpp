@@ -149,13 +149,8 @@ class Contract {
     for (size_t i = 0; i < dims.size(); ++i) {
       int64_t& other = (*with)[with->size() - dims.size() + i];
       if (dims[i] == 1) continue;
-      if (other == 1) {
-        other = dims[i];
-      } else if (!equal(other, dims[i])) {
-        return false;
-      } else if (other < 0) {
-        other = dims[i];
-      }
+      if (other != 1 && !equal(other, dims[i])) return false;
+      if (other == 1 || other < 0) other = dims[i];
     }
     return true;
   }

@@ -87,6 +87,7 @@ class Check {
   }
 
   bool ok() const { return static_cast<bool>(support_); }
+  // NOLINTNEXTLINE(google-explicit-constructor): `return check(node)...;` reads well
   operator Support() const { return support_; }
 
  private:

@@ -102,6 +102,7 @@ class OutputTensor {
   void set(int64_t i, T value) const {
     store_element<T>(raw_->data, i, value);
   }
+  // NOLINTNEXTLINE(google-explicit-constructor): what may be written may be read
   operator TensorView() const { return TensorView(raw_); }
 
  private:

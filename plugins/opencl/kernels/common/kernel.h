@@ -11,7 +11,7 @@
 
 namespace tenon::opencl {
 
-using namespace tenon::ep;  // NOLINT: kernels use the SDK's names throughout
+using namespace tenon::ep;  // kernels use the SDK's names throughout
 
 // Sizes of work-groups. There are few, since some drivers compile each kernel once per size.
 inline constexpr Size3 kLine{64, 1, 1};   // along the innermost dimension

@@ -13,7 +13,7 @@ namespace tenon::onnx {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace test;  // NOLINT: a vocabulary for messages
+using namespace test;  // a vocabulary for messages
 using testing::HasSubstr;
 
 /// A folder of its own for each test, removed afterwards.

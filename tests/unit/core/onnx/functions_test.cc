@@ -7,7 +7,7 @@
 namespace tenon::onnx {
 namespace {
 
-using namespace test;  // NOLINT: a vocabulary for messages
+using namespace test;  // a vocabulary for messages
 using testing::HasSubstr;
 
 Message function(const std::string& name, const std::vector<Message>& nodes) {

@@ -8,7 +8,7 @@
 namespace tenon::onnx {
 namespace {
 
-using namespace test;  // NOLINT: a vocabulary for messages
+using namespace test;  // a vocabulary for messages
 using testing::HasSubstr;
 
 Result<ir::TensorPtr> read(const Message& tensor, uint32_t field = 5, const Limits& limits = {}) {

@@ -9,7 +9,7 @@
 namespace tenon::onnx {
 namespace {
 
-using namespace test;  // NOLINT: a vocabulary for messages
+using namespace test;  // a vocabulary for messages
 using ir::Type;
 using testing::HasSubstr;
 
