@@ -134,10 +134,12 @@ class Api(Sources):
 
     # Changes that break an application compiled before, whether the version is raised or not: old text, new text, the message.
     BREAKS = {
-        "function removed": ("  void (*text_release)(tenon_text* text);\n", "", "tenon_api: a field of an earlier version was"),
+        "function removed": ("  tenon_status (*cancel_create)(tenon_cancel** out_cancel); /* Thread-safe. */\n", "", "tenon_api: a field of an earlier version was"),
         "functions reordered": (
-            "  void (*value_retain)(tenon_value* value);\n  void (*value_release)(tenon_value* value);",
-            "  void (*value_release)(tenon_value* value);\n  void (*value_retain)(tenon_value* value);",
+            "  uint32_t (*session_input_count)(const tenon_session* session);  /* Thread-safe. */\n"
+            "  uint32_t (*session_output_count)(const tenon_session* session); /* Thread-safe. */\n",
+            "  uint32_t (*session_output_count)(const tenon_session* session);\n"
+            "  uint32_t (*session_input_count)(const tenon_session* session);\n",
             "tenon_api: a field of an earlier version was",
         ),
         "function inserted": (
@@ -146,8 +148,7 @@ class Api(Sources):
             "tenon_api: a field of an earlier version was",
         ),
         "last function removed": (
-            "  tenon_status (*session_metadata)(const tenon_session* session, uint32_t index, tenon_str* out_key,\n"
-            "                                   tenon_str* out_value);\n",
+            "  void (*providers_release)(tenon_providers* providers); /* No other call may use `providers` meanwhile. */\n",
             "",
             "tenon_api: a field of an earlier version was",
         ),
@@ -170,7 +171,7 @@ class Api(Sources):
             "tenon_named_value travels in arrays and is frozen",
         ),
         "constant changed": ("TENON_DESCRIBE_PLAN = 2,", "TENON_DESCRIBE_PLAN = 5,", "gone or changed: constant TENON_DESCRIBE_PLAN = 2"),
-        "constant removed": ("  TENON_ERROR_CONFIG = 11,\n", "", "gone or changed: constant TENON_ERROR_CONFIG = 11"),
+        "constant removed": ("  TENON_FAILURE_CONFIG = 11,\n", "", "gone or changed: constant TENON_FAILURE_CONFIG = 11"),
         "type of a callback": ("typedef void (*tenon_free_fn)(void*", "typedef int32_t (*tenon_free_fn)(void*", "gone or changed: function"),
         "exported function": ("tenon_get_api(uint32_t version)", "tenon_get_api(uint64_t version)", "gone or changed: function"),
     }
@@ -222,7 +223,8 @@ class Api(Sources):
 
     def test_a_new_version_may_append(self):
         self.log(LATER)
-        self.text = self.text.replace("  TENON_ERROR_INTERNAL = 12\n", "  TENON_ERROR_INTERNAL = 12,\n  TENON_ERROR_LATER = 13\n")
+        self.assertIn("  TENON_FAILURE_INTERNAL = 12\n", self.text)
+        self.text = self.text.replace("  TENON_FAILURE_INTERNAL = 12\n", "  TENON_FAILURE_INTERNAL = 12,\n  TENON_FAILURE_LATER = 13\n")
         self.text = self.text.replace("  void* log_context;\n", "  void* log_context;\n  uint64_t later;\n")
         self.change("} tenon_api;", "  void (*later)(tenon_session* session);\n} tenon_api;", version=2)
         self.assert_passes("--write")
