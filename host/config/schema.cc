@@ -350,4 +350,32 @@ std::vector<std::string> usable_words(const KeySpec& spec) {
   return out;
 }
 
+std::string type_text(const KeySpec& spec) {
+  switch (spec.kind) {
+    case KeyKind::kBool:
+      return "boolean";
+    case KeyKind::kInt:
+      return str_cat("integer ", static_cast<int64_t>(spec.min), "..", static_cast<int64_t>(spec.max));
+    case KeyKind::kFloat:
+      return str_cat("number ", spec.min, "..", spec.max);
+    case KeyKind::kString:
+      return "string";
+    case KeyKind::kSize:
+      return "size, e.g. \"4GiB\"";
+    case KeyKind::kEnum:
+      return "one of " + join(usable_words(spec), ", ");
+    case KeyKind::kStrings:
+      return "list of strings";
+    case KeyKind::kOrder:
+      return "\"auto\" or list of providers";
+    case KeyKind::kRange:
+      return "version range";
+    case KeyKind::kInput:
+      return "list of shapes, or table of them by input";
+    case KeyKind::kPlacement:
+      return "list of rules";
+  }
+  return {};
+}
+
 }  // namespace tenon::config

@@ -63,4 +63,7 @@ std::vector<PlacementRule> to_placement(const Value& value);
 /// The words of a kEnum row, without those that are refused.
 std::vector<std::string> usable_words(const KeySpec& spec);
 
+/// A key's type for the reference page: "one of error, next", "size", "integer 0..64".
+std::string type_text(const KeySpec& spec);
+
 }  // namespace tenon::config
