@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 import command
-import settings_rows
+from settings_rows import models
 
 COMMAND, CPU, ACCELERATOR, NEXT = Path(), Path(), Path(), Path()  # the last three are manifests
 
@@ -27,8 +27,8 @@ class Operations(unittest.TestCase):
         self.home = Path(holder.name)
         self.work = self.home / "work"
         self.work.mkdir()
-        settings_rows.chain(self.work / "chain.onnx")
-        settings_rows.absolute(self.work / "absolute.onnx")  # the accelerator has no Abs
+        models.chain(self.work / "chain.onnx")
+        models.absolute(self.work / "absolute.onnx")  # the accelerator has no Abs
 
     def tenon(self, *words: object, providers: list[Path], **variables: str) -> subprocess.CompletedProcess:
         """The command on a machine that has these providers alone."""
