@@ -188,7 +188,7 @@ class Graph {
   /// For attributes, operator and doc only. After changing captures of nested graphs, call refresh_captures.
   Node& mutable_node(NodeId id) { return *nodes_[id]; }
   /// A name that is taken gets a suffix.
-  void rename_value(ValueId value, std::string name);
+  void rename_value(ValueId value, std::string_view name);
   void set_type(ValueId value, Type type);
   void set_constant(ValueId value, TensorPtr tensor);  // detaches the value from its producer, if any
   void set_input(NodeId node, uint32_t index, ValueId value);

@@ -83,7 +83,7 @@ void Graph::remove_unused_captures() {
                   captures_.end());
 }
 
-void Graph::rename_value(ValueId value, std::string new_name) {
+void Graph::rename_value(ValueId value, std::string_view new_name) {
   if (values_[value]->name == new_name) return;
   value_names_.erase(values_[value]->name);
   values_[value]->name = unique_value_name(new_name);

@@ -44,7 +44,6 @@ std::string contents(const Tensor& tensor) {
       case ElementType::kInt8:
         return numbers<int8_t>(tensor);
       case ElementType::kUInt8:
-        return numbers<uint8_t>(tensor);
       case ElementType::kBool:
         return numbers<uint8_t>(tensor);
       case ElementType::kInt16:

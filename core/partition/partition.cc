@@ -47,7 +47,7 @@ std::string_view reject_code_name(RejectCode code) {
   return "other";
 }
 
-Partitioner::Partitioner(const ir::Graph& graph, std::function<bool(const ir::Node&)> is_control_flow)
+Partitioner::Partitioner(const ir::Graph& graph, const std::function<bool(const ir::Node&)>& is_control_flow)
     : graph_(graph),
       position_(graph.node_limit(), 0),
       control_flow_(graph.node_limit(), false),

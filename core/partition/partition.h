@@ -96,7 +96,7 @@ struct Partition {
 class Partitioner {
  public:
   /// `is_control_flow`: nodes that the executor runs. Providers may not claim them.
-  Partitioner(const ir::Graph& graph, std::function<bool(const ir::Node&)> is_control_flow);
+  Partitioner(const ir::Graph& graph, const std::function<bool(const ir::Node&)>& is_control_flow);
 
   /// Bars `provider` from a node (placement rules, a failed compilation), before it is asked.
   void bar(ProviderIndex provider, ir::NodeId node, RejectCode code, std::string text);

@@ -16,7 +16,7 @@ constexpr size_t kMostNeighbours = 2048;
 class Timeline {
  public:
   explicit Timeline(uint32_t steps)
-      : first_leaf_(std::bit_ceil(std::max(steps, 1u))), nodes_(2 * first_leaf_) {}
+      : first_leaf_(std::bit_ceil(std::max(steps, 1u))), nodes_(size_t{2} * first_leaf_) {}
 
   void add(uint32_t block, uint32_t begin, uint32_t last) {
     begins_.emplace(begin, block);

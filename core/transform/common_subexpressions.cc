@@ -1,5 +1,5 @@
 // Merges nodes with the same operator, attributes and inputs, and small equal constants.
-#include <cstring>
+#include <bit>
 #include <functional>
 #include <unordered_map>
 
@@ -39,7 +39,7 @@ bool same_tensor(const ir::Tensor& a, const ir::Tensor& b) {
 
 bool same_attribute(const ir::Attribute& a, const ir::Attribute& b) {
   // Compare floats by bits: NaN equals itself, 0 differs from -0.
-  auto bits = [](float x, float y) { return std::memcmp(&x, &y, sizeof(float)) == 0; };
+  auto bits = [](float x, float y) { return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y); };
   if (a.name != b.name || a.type != b.type || a.reference != b.reference || a.i != b.i || !bits(a.f, b.f) ||
       a.s != b.s || a.ints != b.ints || a.strings != b.strings || a.types != b.types ||
       a.floats.size() != b.floats.size() || a.tensors.size() != b.tensors.size()) {

@@ -110,7 +110,8 @@ class Reader {
     const uint64_t buckets_at = table + 16 + uint64_t{bloom} * 8,
                    chains_at = buckets_at + uint64_t{buckets} * 4;
     uint64_t last = 0;
-    for (uint32_t i = 0; i < buckets; ++i) last = std::max<uint64_t>(last, at<uint32_t>(buckets_at + i * 4));
+    for (uint32_t i = 0; i < buckets; ++i)
+      last = std::max<uint64_t>(last, at<uint32_t>(buckets_at + uint64_t{i} * 4));
     if (last < first) {
       // Nothing is exported: imports come before the first hashed symbol.
       return first;

@@ -163,7 +163,7 @@ CallResult Execution::try_run() {
   args.cancel = setup_.cancel;
   std::vector<tenon_tensor> outputs = raw_outputs_;
   args.outputs = outputs.data();
-  const CallResult result = try_call("run", subject_.api.run, &args);
+  CallResult result = try_call("run", subject_.api.run, &args);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (run_->outputs[i].given > 0 && !run_->outputs[i].at_run && result.ok())
       throw Failed(

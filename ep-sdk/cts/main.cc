@@ -205,7 +205,7 @@ int check_all(const Flags& flags) {
   return summary.failed == 0 ? kPassed : kFailed;
 }
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   Flags flags;
   CLI::App app(
       "Checks a provider of Tenon: its manifest and file, its answers to hosts, every rule of RULES.md that "
@@ -261,15 +261,15 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tenon-cts: '%s' cannot be read\n", flags.target.manifest_path.c_str());
     return kUsage;
   }
-  try {
-    return check_all(flags);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "tenon-cts: %s\n", e.what());
-    return kUsage;
-  }
+  return check_all(flags);
 }
 
 }  // namespace
 }  // namespace tenon::cts
 
-int main(int argc, char** argv) { return tenon::cts::main(argc, argv); }
+int main(int argc, char** argv) try {
+  return tenon::cts::run(argc, argv);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "tenon-cts: %s\n", error.what());
+  return tenon::cts::kUsage;
+}

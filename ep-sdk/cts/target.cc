@@ -110,7 +110,7 @@ int64_t bytes_of(const std::string& text) {
 /// The value of `--option name=text` for an option of this type.
 Json parse_option(const std::string& type, const std::string& text) {
   if (type == "string" || type == "size") return text;
-  const Json value = Json::parse(text, nullptr, false);
+  Json value = Json::parse(text, nullptr, false);
   const bool fits = (type == "bool" && value.is_boolean()) || (type == "int" && value.is_number_integer()) ||
                     (type == "float" && value.is_number());
   if (!fits) throw std::runtime_error("--option: '" + text + "' is not of type " + type);

@@ -9,7 +9,7 @@
 
 namespace tenon::cts {
 
-struct Target {
+struct Target {  // NOLINT(bugprone-exception-escape): it moves without exceptions because json does
   std::string manifest_path;
   std::string device;                // stable id; empty: the first
   std::vector<std::string> options;  // name=value; override the manifest's defaults

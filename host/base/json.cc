@@ -48,7 +48,7 @@ void write_text(std::string_view text, std::string* out) {
 }
 
 void write_newline(int indent, int depth, std::string* out) {
-  if (indent >= 0) out->append(1, '\n').append(static_cast<size_t>(indent * depth), ' ');
+  if (indent >= 0) out->append(1, '\n').append(static_cast<size_t>(indent) * static_cast<size_t>(depth), ' ');
 }
 
 }  // namespace

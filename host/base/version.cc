@@ -89,7 +89,7 @@ std::strong_ordering compare_prerelease(std::string_view a, std::string_view b) 
 }
 
 // The first version above all versions that share the first `parts` numbers.
-Version next(Version version, int parts) {
+Version next(const Version& version, int parts) {
   Version out;
   out.major = version.major + (parts == 1);
   out.minor = parts == 1 ? 0 : version.minor + (parts == 2);

@@ -118,12 +118,12 @@ Status Config::apply_file(const std::string& path, Layer layer) {
   return ends_with(path, ".json") ? apply_json(*text, path, layer) : apply_toml(*text, path, layer);
 }
 
-Status Config::apply_toml(std::string_view text, std::string source, Layer layer) {
+Status Config::apply_toml(std::string_view text, const std::string& source, Layer layer) {
   ASSIGN_OR_RETURN(Value root, read_toml(text, source));
   return merge(root, layer);
 }
 
-Status Config::apply_json(std::string_view text, std::string source, Layer layer) {
+Status Config::apply_json(std::string_view text, const std::string& source, Layer layer) {
   ASSIGN_OR_RETURN(Value root, read_json(text, source));
   return merge(root, layer);
 }

@@ -180,8 +180,8 @@ class Config {
   /// Merges a TOML file, or a JSON file if the name ends in ".json". Applies nothing when there is an error.
   Status apply_file(const std::string& path, Layer layer = Layer::kFile);
   /// The same from memory. `source` names the text in messages.
-  Status apply_toml(std::string_view text, std::string source, Layer layer = Layer::kFile);
-  Status apply_json(std::string_view text, std::string source, Layer layer = Layer::kFile);
+  Status apply_toml(std::string_view text, const std::string& source, Layer layer = Layer::kFile);
+  Status apply_json(std::string_view text, const std::string& source, Layer layer = Layer::kFile);
   /// Reads TENON_<SECTION>_<KEY> for every key except those of providers, TENON_PROVIDERS_SELECT and
   /// TENON_PROVIDERS_DISABLE.
   Status apply_environment();

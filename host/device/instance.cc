@@ -97,12 +97,12 @@ Result<std::shared_ptr<Instance>> Instance::create(std::shared_ptr<Device> devic
                                                    const InstanceSettings& settings) {
   auto out = std::shared_ptr<Instance>(new Instance);
   out->device_ = std::move(device);
-  out->options_ = options;
+  out->options_ = std::move(options);
   out->settings_ = settings;
-  out->services_ = {make_key_prefix(*out->device_, options, settings), &SharedCache::process(),
+  out->services_ = {make_key_prefix(*out->device_, out->options_, settings), &SharedCache::process(),
                     BlobCache::process()};
   std::vector<tenon_option> border_options;
-  for (const config::OptionSetting& option : options) border_options.push_back(border_option(option));
+  for (const config::OptionSetting& option : out->options_) border_options.push_back(border_option(option));
   tenon_instance_params params{};
   params.struct_size = sizeof(params);
   params.precision = number_of(settings.precision);

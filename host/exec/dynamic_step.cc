@@ -229,7 +229,8 @@ class DynamicRun {
   tenon_status finish_stream() {
     if (stream() == nullptr) return TENON_OK;
     Result<Event> event = part_.instance->make_event();
-    Status status = event.ok() ? event->record(frame_.stream(step_.stream)) : std::move(event).error();
+    if (!event.ok()) return frame_.fail(event.error());
+    Status status = event->record(frame_.stream(step_.stream));
     if (status.ok()) status = frame_.stream(step_.stream).flush();
     if (status.ok()) status = event->wait();
     return status.ok() ? TENON_OK : frame_.fail(std::move(status));

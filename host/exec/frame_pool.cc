@@ -90,7 +90,7 @@ Result<std::shared_ptr<const Plan>> FramePool::find_plan(const Executable& execu
   auto entry = std::make_shared<Entry>();
   entry->plan = plan;
   const std::lock_guard lock(mutex_);
-  entries_.insert(signature, std::move(entry), plan->slab_bytes());
+  entries_.insert(std::move(signature), std::move(entry), plan->slab_bytes());
   return plan;
 }
 

@@ -108,14 +108,14 @@ Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Mani
   std::unique_lock<std::mutex> lock(build->mutex);
   while (true) {
     if (std::shared_ptr<LoadedProvider> live = build->live.lock()) return live;
-    if (!build->has_provider) return LoadedProvider::make(std::move(manifest), build, inputs);
+    if (!build->has_provider) return LoadedProvider::make(manifest, build, inputs);
     // The last reference is gone, but the provider is still being destroyed. A second one must not exist beside it.
     build->gone.wait(lock);
   }
 }
 
 // The caller holds the build's mutex.
-Result<std::shared_ptr<LoadedProvider>> LoadedProvider::make(std::shared_ptr<const Manifest> manifest,
+Result<std::shared_ptr<LoadedProvider>> LoadedProvider::make(const std::shared_ptr<const Manifest>& manifest,
                                                              const std::shared_ptr<Build>& build,
                                                              const LoadInputs& inputs) {
   std::shared_ptr<Library> library = build->library;

@@ -110,7 +110,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
                                                                const LoadInputs& inputs);
   LoadedProvider() = default;
 
-  static Result<std::shared_ptr<LoadedProvider>> make(std::shared_ptr<const Manifest> manifest,
+  static Result<std::shared_ptr<LoadedProvider>> make(const std::shared_ptr<const Manifest>& manifest,
                                                       const std::shared_ptr<Build>& build,
                                                       const LoadInputs& inputs);
   Result<std::vector<DeviceInfo>> enumerate();

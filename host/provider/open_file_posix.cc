@@ -148,7 +148,8 @@ namespace {
 
 /// The owner of libtenon's file for paths below its folder, else root.
 uint32_t owner_of_libtenon(const std::string& path) {
-  const std::string folder = own_folder() + "/", library = own_file();
+  const std::string folder = own_folder() + "/";
+  const std::string& library = own_file();
   struct stat status;
   if (library.empty() || path.compare(0, folder.size(), folder) != 0) return 0;
   return ::stat(library.c_str(), &status) == 0 ? status.st_uid : 0;

@@ -93,7 +93,7 @@ double tightest_of(const char* controllers_named, Read read) {
 
 uint32_t count_usable_cores() {
   const uint32_t cores = affinity_cores();
-  const double quota = tightest_of(/*controllers=*/"cpu", group_quota);
+  const double quota = tightest_of(/*controllers_named=*/"cpu", group_quota);
   if (quota <= 0 || quota >= cores) return cores;
   return std::max(1u, static_cast<uint32_t>(std::ceil(quota)));
 }

@@ -8,7 +8,6 @@ using runtime::Executable;
 using runtime::Plan;
 using runtime::PlanStep;
 using runtime::Slot;
-using runtime::SlotKind;
 using runtime::StepKind;
 
 std::string_view kind_name(StepKind kind) {

@@ -10,7 +10,7 @@ class OneHot {
   explicit OneHot(const NodeView& node) : axis_(node.attr_i("axis", -1)) {}
 
   void prepare(PrepareContext& ctx) const {
-    const int64_t rank = ctx.input(0).rank() + 1;
+    const int rank = ctx.input(0).rank() + 1;
     Dims dims(ctx.input(0).dims().begin(), ctx.input(0).dims().end());
     dims.insert(dims.begin() + normalize_axis(axis_, rank), whole_number(ctx.input(1), "depth"));
     ctx.set_output(0, dims);

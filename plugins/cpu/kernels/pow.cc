@@ -68,7 +68,7 @@ class Pow : public BinaryBase {
       loop_ = mixed_ ? &mixed_loop<T> : &binary_loop<T, T, PowOp>;
       a_bytes_ = out_bytes_ = sizeof(T);
     });
-    b_bytes_ = mixed_ ? sizeof(double) : a_bytes_;
+    b_bytes_ = mixed_ ? static_cast<int64_t>(sizeof(double)) : a_bytes_;
     grain_ = kGrainCostly;
   }
 

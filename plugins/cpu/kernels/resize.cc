@@ -12,7 +12,7 @@ class Resize {
  public:
   using State = ResizeState;
   static Support supports(const NodeView& n) {
-    const Support rule = ResizeRule::supports(n);
+    Support rule = ResizeRule::supports(n);
     if (!rule) return rule;
     return Check(n).attr_is("keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"});
   }

@@ -35,19 +35,17 @@ To narrow(From x, const CastRules& rules) {
     return Float8E8M0::from(static_cast<float>(x), rules.saturate, rules.round);
   } else if constexpr (ep::detail::kIsSmallFloat<To>) {
     return To::kWidth == 16 ? To(x) : To::from(static_cast<double>(x), rules.saturate);
-  } else if constexpr (std::is_floating_point_v<To>) {
+  } else if constexpr (std::is_floating_point_v<To> || !std::is_floating_point_v<From>) {
     return static_cast<To>(x);
-  } else if constexpr (std::is_same_v<To, uint64_t> && std::is_floating_point_v<From>) {
+  } else if constexpr (std::is_same_v<To, uint64_t>) {
     return x >= From(9223372036854775808.0) && x < From(18446744073709551616.0)
                ? static_cast<uint64_t>(x)
                : static_cast<uint64_t>(to_int64(x));
-  } else if constexpr (ep::detail::kIsSmallInt<To> && std::is_floating_point_v<From>) {
+  } else if constexpr (ep::detail::kIsSmallInt<To>) {
     if (!rules.saturate_small_ints || x != x) return static_cast<To>(to_int64(x));
     return static_cast<To>(static_cast<int>(std::clamp(x, From(To::kLowest), From(To::kHighest))));
-  } else if constexpr (std::is_floating_point_v<From>) {
-    return static_cast<To>(to_int64(x));
   } else {
-    return static_cast<To>(x);
+    return static_cast<To>(to_int64(x));
   }
 }
 

@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t kGrainBytes = 64 * 1024;
+constexpr int64_t kGrainBytes = int64_t{64} * 1024;
 
 template <class T>
 void copy_row(T* out, const T* in, int64_t n, int64_t stride) {

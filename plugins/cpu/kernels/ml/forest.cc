@@ -93,7 +93,8 @@ void read_votes(const NodeView& n, const std::string& prefix, const NamedNodes& 
     if (place >= 0) continue;  // votes of inner nodes do not count
     require(targets[i] >= 0 && targets[i] < forest.targets, TENON_INVALID_ARGUMENT, prefix, " ", targets[i],
             " is out of range");
-    leaves[static_cast<size_t>(~place)].push_back({static_cast<int32_t>(targets[i]), weights[i]});
+    const int32_t leaf = ~place;
+    leaves[static_cast<size_t>(leaf)].push_back({static_cast<int32_t>(targets[i]), weights[i]});
   }
   forest.set_leaves(leaves);
 }
