@@ -71,14 +71,14 @@ double group_memory(const std::string& folder) {
 
 /// The lowest value that `read` returns for the folders from this process's group up to the root; 0 when all return 0.
 template <class Read>
-double tightest_of(const char* controllers_named, Read read) {
+double tightest_of(const char* wanted_controller, Read read) {
   double tightest = 0;
   for (const std::string& line :
        split(text_of("/proc/self/cgroup"), '\n')) {  // "0::/a/b", or "4:cpu,cpuacct:/a/b"
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (!controllers.empty() && controllers.find(controllers_named) == std::string::npos) continue;
+    if (!controllers.empty() && controllers.find(wanted_controller) == std::string::npos) continue;
     const std::string mount = controllers.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controllers;
     for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
       const double limit = read(mount + path);
@@ -93,7 +93,7 @@ double tightest_of(const char* controllers_named, Read read) {
 
 uint32_t count_usable_cores() {
   const uint32_t cores = affinity_cores();
-  const double quota = tightest_of(/*controllers_named=*/"cpu", group_quota);
+  const double quota = tightest_of("cpu", group_quota);  // one of the controllers of a group
   if (quota <= 0 || quota >= cores) return cores;
   return std::max(1u, static_cast<uint32_t>(std::ceil(quota)));
 }

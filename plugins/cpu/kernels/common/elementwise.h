@@ -237,8 +237,8 @@ class BinaryKernel : public BinaryBase {
 };
 
 /// Registers a binary operator for all versions. Before version 7 BinaryBase reads attribute `axis`.
-#define TENON_BINARY_KERNELS(K, op)                                          \
-  TENON_KERNEL(K, .op_type = (op), .until = 6, .contract = "A: any; B: any") \
-  TENON_KERNEL(K, .op_type = (op), .since = 7, .contract = "A: ~; B: ~")
+#define TENON_BINARY_KERNELS(K, op)                                        \
+  TENON_KERNEL(K, .op_type = op, .until = 6, .contract = "A: any; B: any") \
+  TENON_KERNEL(K, .op_type = op, .since = 7, .contract = "A: ~; B: ~")
 
 }  // namespace tenon::cpu

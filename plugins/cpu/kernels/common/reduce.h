@@ -86,9 +86,9 @@ class ReduceKernel : public ReduceBase {
 #define TENON_REDUCE_KERNELS(NAME, OP, AXES_INPUT_SINCE)                                     \
   using NAME##Attribute = ReduceKernel<OP, false>;                                           \
   using NAME##Input = ReduceKernel<OP, true>;                                                \
-  TENON_KERNEL(NAME##Attribute, .op_type = #NAME, .since = 1, .until = (AXES_INPUT_SINCE)-1, \
+  TENON_KERNEL(NAME##Attribute, .op_type = #NAME, .since = 1, .until = AXES_INPUT_SINCE - 1, \
                .contract = "data: any")                                                      \
-  TENON_KERNEL(NAME##Input, .op_type = #NAME, .since = (AXES_INPUT_SINCE),                   \
+  TENON_KERNEL(NAME##Input, .op_type = #NAME, .since = AXES_INPUT_SINCE,                     \
                .contract = "data: any; axes?: rank 0..1 @index")
 
 }  // namespace tenon::cpu
