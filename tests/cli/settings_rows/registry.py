@@ -3,9 +3,16 @@
 KEYS, VARIABLES = {}, {}
 
 
+def add(rows: dict, name: str, row):
+    if name in rows:
+        raise ValueError(f"{name} has two rows")
+    rows[name] = row
+    return row
+
+
 def key(name: str):
-    return lambda row: KEYS.setdefault(name, row)
+    return lambda row: add(KEYS, name, row)
 
 
 def variable(name: str):
-    return lambda row: VARIABLES.setdefault(name, row)
+    return lambda row: add(VARIABLES, name, row)
