@@ -16,8 +16,8 @@
 struct tenon_session {
   explicit tenon_session(std::shared_ptr<tenon::session::Session> made) : session(std::move(made)) {}
   std::shared_ptr<tenon::session::Session> session;
-  std::mutex mutex;
-  std::set<std::string> texts;  // given to the caller, who may keep them; guarded by mutex
+  mutable std::mutex mutex;
+  mutable std::set<std::string> texts;  // given to the caller, who may keep them; guarded by mutex
   uint32_t fork = tenon::fork_count();
 };
 

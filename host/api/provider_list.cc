@@ -36,9 +36,7 @@ tenon_status providers_get(const tenon_providers* providers, uint32_t index, ten
     if (index >= providers->found.size()) return invalid_input("there is no index ", index);
     const provider::ProviderInfo& found = providers->found[index];
     tenon_provider_info info{};
-    info.verdict = found.usable()                              ? TENON_PROVIDER_USABLE
-                   : found.refusal == provider::Refusal::kNone ? TENON_PROVIDER_NOT_CHOSEN
-                                                               : TENON_PROVIDER_REFUSED;
+    info.verdict = verdict_of(found);
     info.place = static_cast<uint32_t>(found.place);
     if (found.manifest) {
       info.id = to_str(found.manifest->id);

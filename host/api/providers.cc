@@ -57,9 +57,10 @@ Json describe(const provider::ProviderInfo& info) {
   out["manifest"] = info.manifest_path;
   out["library"] = info.file_path;
   out["place"] = {{"number", static_cast<int>(info.place)}, {"name", provider::place_name(info.place)}};
-  out["verdict"] = info.usable()                              ? "usable"
-                   : info.refusal == provider::Refusal::kNone ? "not chosen"
-                                                              : "refused";
+  const uint32_t verdict = verdict_of(info);
+  out["verdict"] = verdict == TENON_PROVIDER_USABLE       ? "usable"
+                   : verdict == TENON_PROVIDER_NOT_CHOSEN ? "not chosen"
+                                                          : "refused";
   out["chosen"] = info.chosen;
   out["state"] = provider::state_name(info.state);
   out["refusal"] = info.refusal == provider::Refusal::kNone ? "" : provider::refusal_name(info.refusal);

@@ -9,7 +9,7 @@ namespace tenon::c_api {
 namespace {
 
 /// A copy of `text` that lives as long as the session.
-tenon_str keep(tenon_session& session, std::string_view text) {
+tenon_str keep(const tenon_session& session, std::string_view text) {
   const std::lock_guard lock(session.mutex);
   return to_str(*session.texts.emplace(text).first);
 }
@@ -28,12 +28,11 @@ tenon_status session_instance(const tenon_session* session, uint32_t index, teno
     if (index >= assembly->selection.instances.size()) return invalid_input("there is no index ", index);
     const runtime::Instance& instance = *assembly->selection.instances[index];
     const provider::LoadedProvider& provider = *instance.device().provider();
-    auto& keeper = const_cast<tenon_session&>(*session);
     tenon_instance_info info{};
-    info.instance = keep(keeper, instance.id());
-    info.provider = keep(keeper, provider.id());
-    info.version = keep(keeper, provider.manifest().version.to_string());
-    info.library = keep(keeper, provider.library_path());
+    info.instance = keep(*session, instance.id());
+    info.provider = keep(*session, provider.id());
+    info.version = keep(*session, provider.manifest().version.to_string());
+    info.library = keep(*session, provider.library_path());
     return write_struct(info, out_info);
   });
 }
