@@ -200,6 +200,14 @@ def count_ctest(junit: Path, gtest_reports: Path) -> Counts:
     return counts
 
 
+def print_failed(junit: Path, lines: int = 40) -> None:
+    """Prints the last lines of each entry that failed. Of a machine far away, what was printed is all there is."""
+    for case in ElementTree.parse(junit).getroot().iter("testcase"):
+        if case.get("status") != "run":
+            output = (case.findtext("system-out") or "it printed nothing").strip().splitlines()
+            print(f"--- {case.get('name')} failed, its last lines:", *output[-lines:], "---", sep="\n", flush=True)
+
+
 def run_ctest(preset: str) -> Counts:
     start = time.monotonic()
     folder = BUILD / preset / "gate"
@@ -217,6 +225,7 @@ def run_ctest(preset: str) -> Counts:
     counts = count_ctest(junit, reports)
     report(time.monotonic() - start, f"tests {preset}", counts)
     if counts.failed:
+        print_failed(junit)
         print(f"           details: {(folder / 'ctest.log').relative_to(ROOT)}")
     return counts
 

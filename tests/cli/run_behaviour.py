@@ -132,7 +132,10 @@ def main() -> int:
         with tempfile.TemporaryDirectory(dir=tenon.parents[1], prefix="behaviour-") as name:
             folder = Path(name) / "work"
             folder.mkdir()
-            problems = problems_of(tenon, row, folder)
+            try:
+                problems = problems_of(tenon, row, folder)
+            except (OSError, ValueError, LookupError, subprocess.TimeoutExpired) as error:
+                problems = [f"{type(error).__name__}: {error}"]
         failed += bool(problems)
         if problems:
             print(f"failed {row['name']}: " + "\n    ".join(problems), flush=True)

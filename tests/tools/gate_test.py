@@ -60,6 +60,13 @@ class Gate(unittest.TestCase):
         self.assertEqual((counts.passed, counts.failed), (1, 2))
         self.assertEqual(counts.failures, ["other", "third"])
 
+    def test_the_last_lines_of_what_failed_are_printed(self):
+        text = ctest_xml(("good", "run"), ("bad", "fail"), output="\n".join(f"line {n}" for n in range(100)))
+        (self.folder / "ctest.xml").write_text(text)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            gate.print_failed(self.folder / "ctest.xml", lines=2)
+        self.assertEqual(printed.getvalue(), "--- bad failed, its last lines:\nline 98\nline 99\n---\n")
+
     def test_scripts_tell_of_their_own_cases(self):
         counts = self.count(ctest_xml(("rows", "fail"), output="failed a.b: why\n    more\n7 passed, 1 failed\n"))
         self.assertEqual((counts.passed, counts.failed, counts.failures), (7, 1, ["a.b"]))
