@@ -6,6 +6,8 @@
 // and it drops the destructors. Nothing is lost: the memory goes with the process, and host/base/fork.h registers what
 // must run at the end. libtenon is linked to stay mapped after dlclose, where destructors would run too.
 //
-// Not part of builds with a sanitizer, which needs the destructors.
+// Not in builds with a sanitizer, which needs the destructors.
+#if !defined(TENON_SANITIZE)
 extern "C" __attribute__((visibility("hidden"))) int __cxa_atexit(void (*)(void*), void*, void*);
 extern "C" int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }
+#endif

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Feeds the hostile models of tests/hostile to a built command: each ends typed, at once and in little memory.
 
-    run_hostile.py build/release/bin/tenon [--filter TEXT] [--sanitized] [-v]
+    run_hostile.py build/release/bin/tenon [--filter TEXT] [--seconds S] [--sanitized] [-v]
 
 Time and memory are what a case takes above a trivial model, which is measured first with the same verb. A case over its
-time is tried again, because another process may have had the processor. --sanitized is for instrumented builds: no
-limits of time, memory and address space. Prints one line for each failure, then `N passed, N failed`.
+time is tried again, because another process may have had the processor. --seconds is for builds without optimisation.
+--sanitized is for instrumented builds: no limits of time, memory and address space. Prints one line for each failure, then `N passed, N failed`.
 """
 
 import argparse
@@ -39,8 +39,8 @@ class Allowed:
 
 
 class Runner:
-    def __init__(self, tenon: Path, models: Path, home: Path, sanitized: bool):
-        self.tenon, self.models, self.sanitized = tenon, models, sanitized
+    def __init__(self, tenon: Path, models: Path, home: Path, seconds: float, sanitized: bool):
+        self.tenon, self.models, self.seconds, self.sanitized = tenon, models, seconds, sanitized
         self.environment = command.clean_environment(home, {})
         self.allowed = {stage: self.measure(verb) for stage, verb in VERBS.items()}
 
@@ -59,7 +59,7 @@ class Runner:
         print(f"tenon {verb} of a trivial model: {seconds * 1000:.0f} ms, {peak >> 20} MiB", flush=True)
         if own > peak + BYTES // 4:
             raise SystemExit("run_hostile.py: this process is too large to measure a child's memory")
-        return Allowed(seconds + SECONDS, peak + BYTES)
+        return Allowed(seconds + self.seconds, peak + BYTES)
 
     def problems(self, row: dict) -> list[str]:
         """Why the case fails, after as many attempts as time asks for; empty when it passes."""
@@ -100,6 +100,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tenon", type=Path)
     parser.add_argument("--filter", default="", help="only cases with this text in their name")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="what a case may take above the trivial model")
     parser.add_argument("--sanitized", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args()
@@ -110,7 +111,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=tenon.parents[1], prefix="hostile-") as name:
         models = Path(name) / "zoo"
         subprocess.run([sys.executable, "-B", HOSTILE / "make_hostile.py", models], check=True)
-        runner = Runner(tenon, models, Path(name), args.sanitized)
+        runner = Runner(tenon, models, Path(name), args.seconds, args.sanitized)
         failed = 0
         for row in rows:
             problems = runner.problems(row)

@@ -129,6 +129,13 @@ class Gate(unittest.TestCase):
         self.assertEqual(run("tree 2"), ["good", "bad", "left out"])
         self.assertEqual(run(None), ["good", "bad", "left out"])
 
+    def test_the_other_steps_run_when_a_preset_cannot_be_built(self):
+        with unittest.mock.patch.object(gate, "build", side_effect=gate.StepFailed("configure asan")):
+            counts = gate.build_and_test("asan")
+            self.assertEqual((counts.failed, counts.failures), (1, ["configure asan"]))
+            with self.assertRaises(gate.StepFailed):
+                gate.build_and_test("release")
+
     def test_continuous_integration_is_told_apart(self):
         self.assertIn("export CI=true", (ROOT / ".ci" / "run").read_text())
 
