@@ -3,7 +3,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "tenon/detail/dispatch.hpp"
+#include "tenon/ep/dispatch.hpp"
 
 namespace tenon::cts {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ep-sdk/cts/bench.h"
 #include "ep-sdk/cts/process_state.h"
-#include "tenon/negotiate.hpp"
+#include "tenon/ep/negotiate.hpp"
 
 namespace tenon::cts {
 namespace {

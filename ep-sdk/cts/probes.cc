@@ -6,7 +6,7 @@
 #include <fstream>
 #include <functional>
 
-#include "tenon/detail/dispatch.hpp"
+#include "tenon/ep/dispatch.hpp"
 
 namespace tenon::cts {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/numeric.hpp"
+#include "tenon/ep/numeric.hpp"
 
 namespace tenon::cts {
 

@@ -22,6 +22,21 @@ std::string instruction_set() {
   return "generic";
 }
 
+std::string processor_name() {
+#if defined(__x86_64__)
+  char text[49] = {};
+  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+    unsigned words[4] = {};
+    if (__get_cpuid(0x80000002u + leaf, &words[0], &words[1], &words[2], &words[3]) == 0) return "CPU";
+    std::memcpy(text + 16 * leaf, words, sizeof(words));
+  }
+  std::string name = text;
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  if (!name.empty()) return name;
+#endif
+  return "CPU";
+}
+
 }  // namespace
 
 const Engine& Device::engine() const {
@@ -30,16 +45,13 @@ const Engine& Device::engine() const {
   return *engine_;
 }
 
-Instance::Instance(const Device& on, const tenon_instance_params& params) : device(on) {
-  settings = {params.precision, params.deterministic != 0, params.memory_limit, params.host};
+Instance::Instance(const Device& on, const tenon_instance_params& params) : device(on), settings(params) {
   bf16 = params.precision == TENON_PRECISION_BF16;
   relaxed = params.precision != TENON_PRECISION_EXACT;
-  for (uint32_t i = 0; i < params.option_count; ++i) {
-    const tenon_option& option = params.options[i];
-    if (ep::view(option.name) == "claim") claims_all = ep::view(option.s) == "all";
-    if (ep::view(option.name) != "precision" || ep::view(option.s) == "session") continue;
-    bf16 = ep::view(option.s) == "bf16";
-    relaxed = ep::view(option.s) != "exact";
+  claims_all = settings.options.text("claim", "all") == "all";
+  if (const std::string precision = settings.options.text("precision", "session"); precision != "session") {
+    bf16 = precision == "bf16";
+    relaxed = precision != "exact";
     settings.precision = TENON_PRECISION_EXACT;
     if (relaxed) settings.precision = TENON_PRECISION_FAST;
     if (bf16) settings.precision = TENON_PRECISION_BF16;
@@ -47,20 +59,20 @@ Instance::Instance(const Device& on, const tenon_instance_params& params) : devi
   bf16 = bf16 && has_bf16();  // without these instructions bfloat16 is slower and no more exact
 }
 
-CpuDescription describe_cpu() {
-  CpuDescription out{"CPU", {instruction_set()}};
-#if defined(__x86_64__)
-  char text[49] = {};
-  for (unsigned leaf = 0; leaf < 3; ++leaf) {
-    unsigned words[4] = {};
-    if (__get_cpuid(0x80000002u + leaf, &words[0], &words[1], &words[2], &words[3]) == 0) return out;
-    std::memcpy(text + 16 * leaf, words, sizeof(words));
-  }
-  std::string name = text;
-  while (!name.empty() && name.back() == ' ') name.pop_back();
-  if (!name.empty()) out.name = name;
-#endif
-  return out;
+void Provider::devices(const ep::DeviceSink& sink) const {
+  if (is_tried) load_library();
+  const std::string name = processor_name(), widest = instruction_set();
+  const tenon_str features[] = {ep::to_str(widest)};
+  sink.add({.kind = TENON_DEVICE_CPU,
+            .stable_id = "0",
+            .name = name,
+            .vendor = "oneAPI",
+            .serialize = TENON_SERIALIZE_BINDING,
+            .features = features});
+}
+
+Device::Device(const Provider&, std::string_view stable_id) {
+  ep::require(stable_id == "0", TENON_NOT_FOUND, "there is no device '", stable_id, "'");
 }
 
 }  // namespace tenon::onednn

@@ -11,13 +11,17 @@
 namespace tenon::onednn {
 
 struct Provider {
-  tenon_host_provider* host;
-  bool is_tried = false;  // the scan tries the instance: errors that could come later are reported now
+  explicit Provider(const tenon_provider_params& params)
+      : is_tried((params.flags & TENON_NEGOTIATE_SCAN) != 0) {}
+  void devices(const ep::DeviceSink& sink) const;
+
+  bool is_tried;  // the scan tries the instance: errors that could come later are reported now
 };
 
 /// Thread-safe.
 class Device {
  public:
+  Device(const Provider&, std::string_view stable_id);
   /// The engine, made at the first call. Throws UNAVAILABLE if the library cannot be loaded.
   const Engine& engine() const;
 
@@ -29,6 +33,8 @@ class Device {
 /// The options are described in manifest.json.in.
 struct Instance {
   Instance(const Device& device, const tenon_instance_params& params);
+  /// Claims the largest groups of nodes that can run here, and says why the others cannot.
+  void offer(const tenon_graph* graph, const tenon_claim_sink* sink) const;
 
   const Device& device;
   ep::InstanceSettings settings;
@@ -38,12 +44,5 @@ struct Instance {
   /// instances without the manifest's defaults.
   bool claims_all = true;
 };
-
-/// The fields that enumerate_devices() reports.
-struct CpuDescription {
-  std::string name;
-  std::vector<std::string> features;
-};
-CpuDescription describe_cpu();
 
 }  // namespace tenon::onednn

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "tenon/detail/error.hpp"
+#include "tenon/ep/error.hpp"
 
 namespace tenon::opencl {
 

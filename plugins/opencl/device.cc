@@ -225,6 +225,34 @@ std::vector<DeviceDescription> list_devices() {
   return out;
 }
 
+namespace {
+
+DeviceDescription find_device(std::string_view stable_id) {
+  for (DeviceDescription& device : list_devices()) {
+    if (device.stable_id == stable_id) return std::move(device);
+  }
+  ep::fail(TENON_NOT_FOUND, "there is no OpenCL device '", stable_id, "'");
+}
+
+}  // namespace
+
+void Provider::devices(const ep::DeviceSink& sink) const {
+  for (const DeviceDescription& device : list_devices()) {
+    std::vector<tenon_str> features;
+    for (const std::string& feature : device.features) features.push_back(ep::to_str(feature));
+    sink.add({.kind = device.kind,
+              .stable_id = device.stable_id,
+              .name = device.name,
+              .vendor = device.vendor,
+              .memory_bytes = device.memory_bytes,
+              .flags = device.is_emulated ? static_cast<uint32_t>(TENON_DEVICE_SOFTWARE_EMULATED) : 0u,
+              .serialize = TENON_SERIALIZE_BINDING,
+              .features = features});
+  }
+}
+
+Device::Device(const Provider&, std::string_view stable_id) : Device(find_device(stable_id)) {}
+
 Device::Device(const DeviceDescription& description)
     : description_(description),
       limits_(limits_of(description.device)),
@@ -250,25 +278,19 @@ MemHandle Device::make_buffer(uint64_t bytes, cl_mem_flags flags, void* host) co
 }
 
 Instance::Instance(Device& opened, const tenon_instance_params& params)
-    : device(opened),
+    : ep::InstanceSettings(params),
+      device(opened),
       uses_host_memory(opened.limits().is_cpu() && opened.limits().unified_memory),
       float16(opened.limits().half),
+      warm(options.flag("warm", true)),
       queue(opened.make_queue()) {
-  precision = params.precision;
-  deterministic = params.deterministic != 0;
-  memory_limit = params.memory_limit;
-  host = params.host;
-  for (uint32_t i = 0; i < params.option_count; ++i) {
-    const tenon_option& option = params.options[i];
-    if (ep::view(option.name) == "float16" && ep::view(option.s) != "auto")
-      float16 = ep::view(option.s) == "on";
-    if (ep::view(option.name) == "memory" && ep::view(option.s) == "device") uses_host_memory = false;
-    if (ep::view(option.name) == "memory" && ep::view(option.s) == "host") {
-      ep::require(opened.limits().unified_memory, TENON_INVALID_ARGUMENT,
-                  "memory = \"host\" needs a device that shares the host's memory; leave it at \"auto\"");
-      uses_host_memory = true;
-    }
-    if (ep::view(option.name) == "warm") warm = option.i != 0;
+  if (const std::string wanted = options.text("float16", "auto"); wanted != "auto") float16 = wanted == "on";
+  const std::string memory = options.text("memory", "auto");
+  if (memory == "device") uses_host_memory = false;
+  if (memory == "host") {
+    ep::require(opened.limits().unified_memory, TENON_INVALID_ARGUMENT,
+                "memory = \"host\" needs a device that shares the host's memory; leave it at \"auto\"");
+    uses_host_memory = true;
   }
 }
 

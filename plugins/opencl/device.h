@@ -18,6 +18,16 @@ namespace tenon::opencl {
 
 inline constexpr uint32_t kDeviceDomain = 1;
 
+inline tenon_buffer* to_border(cl_mem buffer) { return reinterpret_cast<tenon_buffer*>(buffer); }
+inline cl_mem from_border(tenon_buffer* buffer) { return reinterpret_cast<cl_mem>(buffer); }
+
+struct Stream;
+
+struct Provider {
+  explicit Provider(const tenon_provider_params&) {}
+  void devices(const ep::DeviceSink& sink) const;
+};
+
 /// A device before it is opened.
 struct DeviceDescription {
   cl_platform_id platform = nullptr;
@@ -48,10 +58,17 @@ struct Limits {
   bool is_cpu() const { return (type & CL_DEVICE_TYPE_CPU) != 0; }
 };
 
-/// An open device. Thread-safe.
+/// An open device, with one memory domain. Thread-safe.
 class Device {
  public:
-  explicit Device(const DeviceDescription& description);
+  Device(const Provider&, std::string_view stable_id);
+
+  void domains(const ep::DomainSink& sink) const;
+  ep::Allocation allocate(uint32_t domain, uint64_t bytes, const Stream*) const;
+  void free(tenon_buffer* buffer, const Stream*) const;
+  void copy(const tenon_location& to, const tenon_location& from, uint64_t bytes, const Stream* stream) const;
+  void* map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes) const;
+  void unmap(tenon_buffer* buffer, void* address) const;
 
   cl_device_id id() const { return description_.device; }
   cl_context context() const { return context_.get(); }
@@ -65,6 +82,8 @@ class Device {
   ClPrograms& cl_programs() { return cl_programs_; }
 
  private:
+  explicit Device(const DeviceDescription& description);
+
   DeviceDescription description_;
   Limits limits_;
   ContextHandle context_;
@@ -80,6 +99,8 @@ struct Instance : ep::InstanceSettings {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
+  /// Claims the nodes that kernels support. Values are in the device's memory, shape inputs in the host's.
+  void offer(const tenon_graph* graph, const tenon_claim_sink* sink) const;
   /// Whether this instance accepts tensors of this element type.
   bool stores(uint32_t dtype) const;
 

@@ -1,31 +1,35 @@
-#include "memory.h"
+// The device's memory: buffers, and copies to and from the host.
 
 #include <cstring>
 
+#include "stream.h"
+
 namespace tenon::opencl {
 
-tenon_domain_info domain_of(const Device& device) {
-  tenon_domain_info info{};
-  info.struct_size = sizeof(info);
-  info.flags = TENON_DOMAIN_HOST_VISIBLE;
-  info.id = kDeviceDomain;
-  info.alignment = device.limits().alignment;
-  info.max_buffer_bytes = device.limits().max_allocation;
-  info.name = ep::to_str("device memory");
-  return info;
+void Device::domains(const ep::DomainSink& sink) const {
+  sink.add({.id = kDeviceDomain,
+            .flags = TENON_DOMAIN_HOST_VISIBLE,
+            .alignment = limits_.alignment,
+            .max_buffer_bytes = limits_.max_allocation,
+            .name = "device memory"});
 }
 
-tenon_buffer* allocate(Device& device, uint64_t bytes) {
+ep::Allocation Device::allocate(uint32_t domain, uint64_t bytes, const Stream*) const {
+  ep::require(domain == kDeviceDomain, TENON_INVALID_ARGUMENT, "there is no memory domain ", domain);
   // If the device shares the host's memory: memory that the host can map without a copy.
-  const cl_mem_flags visible = device.limits().unified_memory ? CL_MEM_ALLOC_HOST_PTR : 0;
-  return to_border(device.make_buffer(bytes == 0 ? 1 : bytes, CL_MEM_READ_WRITE | visible).release());
+  const cl_mem_flags visible = limits_.unified_memory ? CL_MEM_ALLOC_HOST_PTR : 0;
+  return {.buffer = to_border(make_buffer(bytes == 0 ? 1 : bytes, CL_MEM_READ_WRITE | visible).release())};
 }
 
-void copy(Device& device, const tenon_location& destination, const tenon_location& source, uint64_t bytes,
-          cl_command_queue stream) {
+void Device::free(tenon_buffer* buffer, const Stream*) const {
+  const MemHandle last(from_border(buffer));  // the driver keeps it while enqueued work uses it
+}
+
+void Device::copy(const tenon_location& destination, const tenon_location& source, uint64_t bytes,
+                  const Stream* stream) const {
   if (bytes == 0) return;
   const cl_bool blocking = stream == nullptr ? CL_TRUE : CL_FALSE;
-  cl_command_queue queue = stream == nullptr ? device.queue() : stream;
+  cl_command_queue const queue = stream == nullptr ? queue_.get() : stream->queue.get();
   const bool from_host = source.domain == TENON_DOMAIN_HOST,
              to_host = destination.domain == TENON_DOMAIN_HOST;
   if (from_host && to_host) {
@@ -46,19 +50,18 @@ void copy(Device& device, const tenon_location& destination, const tenon_locatio
   }
 }
 
-void* map(Device& device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes) {
+void* Device::map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes) const {
   cl_int code = CL_SUCCESS;
-  void* address = clEnqueueMapBuffer(device.queue(), from_border(buffer), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+  void* address = clEnqueueMapBuffer(queue_.get(), from_border(buffer), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
                                      byte_offset, bytes, 0, nullptr, nullptr, &code);
   check(code, "clEnqueueMapBuffer");
   return address;
 }
 
-void unmap(Device& device, tenon_buffer* buffer, void* address) {
+void Device::unmap(tenon_buffer* buffer, void* address) const {
   if (is_forked()) return;
-  if (clEnqueueUnmapMemObject(device.queue(), from_border(buffer), address, 0, nullptr, nullptr) ==
-      CL_SUCCESS)
-    clFinish(device.queue());
+  if (clEnqueueUnmapMemObject(queue_.get(), from_border(buffer), address, 0, nullptr, nullptr) == CL_SUCCESS)
+    clFinish(queue_.get());
 }
 
 }  // namespace tenon::opencl

@@ -1,7 +1,7 @@
 #include "program.h"
 
 #include "fuse.h"
-#include "memory.h"
+#include "stream.h"
 
 namespace tenon::opencl {
 namespace {
@@ -47,7 +47,8 @@ std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, c
 
 }  // namespace
 
-void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
+void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const {
+  const Instance& instance = *this;
   const GraphView graph(raw);
   const Followers followers(graph);
   const NodeSettings settings(instance, {});
@@ -68,8 +69,8 @@ void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_s
   }
 }
 
-CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instance_(instance) {
-  const GraphView graph(raw);
+CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) : instance_(instance) {
+  const GraphView graph(args.graph);
   const uint32_t count = graph.info().node_count;
   ep::require(count == 1 || count == 2, TENON_INTERNAL, "the host compiles a claim of ", count,
               " nodes that was not offered");
@@ -87,9 +88,15 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_graph* raw) : instanc
     node_.compile(graph, node, *entry);
     if (count == 2) node_.redirect_output(0);
   } catch (ep::Error& e) {
-    e.text = ep::cat("node '", node.name(), "' (", node.op(), "): ", e.text);
+    e.text = ep::cat(place(), ": ", e.text);
     throw;
   }
+}
+
+ep::PreparedNodePtr CompiledNode::prepare(tenon_prepare_args& args) const {
+  ep::PreparedNodePtr out = node_.prepare(args);
+  if (args.workspace_bytes != 0) args.workspace_domain = instance_.domain();
+  return out;
 }
 
 cl_mem CompiledNode::constant(const tenon_tensor* tensor) const {
@@ -152,6 +159,20 @@ void Recording::enqueue(cl_command_queue queue) const {
           "clEnqueueNDRangeKernel");
   }
   if (flag_ != nullptr) flag_->enqueue(queue);
+}
+
+void Recording::run(const tenon_run_args& args) const {
+  if (args.stream != nullptr) {
+    const auto& stream = *reinterpret_cast<const Stream*>(args.stream);
+    enqueue(stream.queue.get());
+    if (flag_ != nullptr) stream.flags->add(flag_);
+    return;
+  }
+  cl_command_queue const queue = node_.instance().queue.get();
+  enqueue(queue);
+  check(clFinish(queue), "clFinish");
+  if (flag_ == nullptr) return;
+  if (const std::string text = flag_->take(); !text.empty()) ep::fail(TENON_OUT_OF_RANGE, text);
 }
 
 cl_mem Recording::flag_buffer() {

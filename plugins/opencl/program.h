@@ -11,26 +11,22 @@
 #include <vector>
 
 #include "flag.h"
-#include "tenon/kernel_node.hpp"
 
 namespace tenon::opencl {
-
-/// Claims the nodes that kernels support. Values are in the device's memory, shape inputs in the host's.
-void offer(const Instance& instance, const tenon_graph* graph, const tenon_claim_sink* sink);
 
 class Recording;
 
 /// A compiled node. Its kernel object is made once; constants are copied at the first recording.
 class CompiledNode {
  public:
-  CompiledNode(Instance& instance, const tenon_graph* graph);
+  CompiledNode(Instance& instance, const tenon_compile_args& args);
   CompiledNode(const CompiledNode&) = delete;
   CompiledNode& operator=(const CompiledNode&) = delete;
 
   Instance& instance() const { return instance_; }
   const ep::KernelNode& node() const { return node_; }
   const std::string& place() const { return node_.place(); }
-  tenon_prepared* prepare(tenon_prepare_args& args) const { return node_.prepare(args, instance_.domain()); }
+  ep::PreparedNodePtr prepare(tenon_prepare_args& args) const;
   /// The device's copy of a constant input, or the constant itself if both share memory.
   cl_mem constant(const tenon_tensor* constant) const;
   /// A buffer of the node, made and filled by `record` at the first call.
@@ -68,10 +64,11 @@ class Recording {
   BufferRange find(const tenon_tensor& tensor);
   void add(Command command) { commands_.push_back(std::move(command)); }
   void enqueue(cl_command_queue queue) const;
+  /// Enqueues the launches on the stream of `args`. Without one, waits for them; then it throws OUT_OF_RANGE for an
+  /// index that is out of range.
+  void run(const tenon_run_args& args) const;
   /// The buffer for reports of indices out of range. Made at the first call.
   cl_mem flag_buffer();
-  /// Null if no launch reports indices.
-  const std::shared_ptr<IndexFlag>& flag() const { return flag_; }
 
  private:
   struct Wrapped {

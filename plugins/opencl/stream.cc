@@ -48,12 +48,11 @@ void StreamEvent::wait_for_marker(int64_t timeout_ns) const {
   }
 }
 
-void StreamEvent::hold(const Stream& stream) const {
-  cl_event marker = marker_.get();
+void Stream::wait(const StreamEvent& event) const {
+  cl_event marker = event.marker_.get();
   if (marker == nullptr) return;
-  stream.flags->add(flags_);
-  check(clEnqueueBarrierWithWaitList(stream.queue.get(), 1, &marker, nullptr),
-        "clEnqueueBarrierWithWaitList");
+  flags->add(event.flags_);
+  check(clEnqueueBarrierWithWaitList(queue.get(), 1, &marker, nullptr), "clEnqueueBarrierWithWaitList");
 }
 
 }  // namespace tenon::opencl

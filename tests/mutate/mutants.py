@@ -287,17 +287,23 @@ def mutate_model(model: onnx.ModelProto, feeds: dict, rng: random.Random) -> tup
     return mutant.SerializeToString(), feeds
 
 
-def mutate_inputs(model: onnx.ModelProto, feeds: dict, rng: random.Random) -> tuple[bytes, dict]:
-    """The model with undeclared shapes and its constants as inputs, one or more of them changed."""
-    mutant, feeds = onnx.ModelProto(), dict(feeds)
-    mutant.CopyFrom(model)
+def open_inputs(model: onnx.ModelProto, feeds: dict, rng: random.Random) -> tuple[bytes, dict]:
+    """The model with undeclared shapes and with its constants as inputs, mostly."""
+    opened, feeds = onnx.ModelProto(), dict(feeds)
+    opened.CopyFrom(model)
     if rng.random() < 0.6:
-        constants_to_inputs(mutant, feeds)
+        constants_to_inputs(opened, feeds)
     if rng.random() < 0.85:
-        for info in (*mutant.graph.input, *mutant.graph.output):
+        for info in (*opened.graph.input, *opened.graph.output):
             if info.type.HasField("tensor_type"):
                 info.type.tensor_type.ClearField("shape")
-        del mutant.graph.value_info[:]
+        del opened.graph.value_info[:]
+    return opened.SerializeToString(), feeds
+
+
+def change_inputs(feeds: dict, rng: random.Random) -> dict:
+    """The inputs with one or more of them changed."""
+    feeds = dict(feeds)
     arrays = [name for name, value in feeds.items() if isinstance(value, np.ndarray) and value.dtype != object]
     for name in rng.sample(arrays, min(len(arrays), rng.choice((1, 1, 2)))):
         for _ in range(ATTEMPTS):
@@ -306,7 +312,7 @@ def mutate_inputs(model: onnx.ModelProto, feeds: dict, rng: random.Random) -> tu
             if changed.shape != feeds[name].shape or changed.tobytes() != feeds[name].tobytes():
                 break
         feeds[name] = changed
-    return mutant.SerializeToString(), feeds
+    return feeds
 
 
 def constants_to_inputs(model: onnx.ModelProto, feeds: dict) -> None:
@@ -324,6 +330,3 @@ def constants_to_inputs(model: onnx.ModelProto, feeds: dict) -> None:
     kept = [tensor for tensor in model.graph.initializer if tensor.name not in feeds]
     del model.graph.initializer[:]
     model.graph.initializer.extend(kept)
-
-
-MUTATORS = {"models": mutate_model, "inputs": mutate_inputs}

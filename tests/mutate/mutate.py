@@ -30,6 +30,7 @@ ORDERS = ("cpu",)
 SECONDS = 14.0  # of the deadline, what a Run may be late, and the making of the case
 COMPILING = 90.0  # the same for the first case of a worker, and where a driver compiles a program for each case
 SHOWN_EACH = 2
+SAME_MODEL = 5  # mutants of inputs that one session gets
 FRESH_EACH = 2000  # requests after which a worker is started anew
 
 
@@ -44,13 +45,14 @@ class Mutations:
         worker, served = Worker(self.args.library, self.home, HERE / "worker.py", extra), 0
         while time.monotonic() < until:
             try:
-                request = self.requests.get_nowait()
+                together = self.requests.get_nowait()
             except queue.Empty:
                 break
-            self.take(worker, request)
-            served += 1
-            if served % FRESH_EACH == 0:
-                worker.stop()
+            for request in together:
+                self.take(worker, request)
+                served += 1
+                if served % FRESH_EACH == 0:
+                    worker.stop()
         worker.stop()
 
     def take(self, worker: Worker, request: dict) -> None:
@@ -96,26 +98,31 @@ class Mutations:
 
     def run(self) -> None:
         until = time.monotonic() + (self.args.seconds or 1e9)
-        for request in self.plan():
-            self.requests.put(request)
+        for together in self.plan():
+            self.requests.put(together)
         threads = [threading.Thread(target=self.serve, args=(until,)) for _ in range(self.args.jobs)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.left = self.requests.qsize() if not self.args.seconds else 0
+        self.left = sum(len(self.requests.get()) for _ in range(self.requests.qsize())) if not self.args.seconds else 0
 
     def plan(self):
+        """Lists of requests; those of one list are for one worker, which keeps the session from one to the next."""
         if self.args.replay:
             for folder in sorted(path.parent for path in self.args.replay.glob("**/model.onnx")):
-                yield from ({"folder": str(folder), "order": order} for order in self.args.providers)
+                yield from ([{"folder": str(folder), "order": order}] for order in self.args.providers)
             return
         sources = [str(source) for source in self.args.sources]
-        for case in range(self.args.first, self.args.first + self.args.cases):
-            for kind in self.args.kinds:
+        last = self.args.first + self.args.cases
+        for kind in self.args.kinds:
+            together = SAME_MODEL if kind == "inputs" else 1
+            for first in range(self.args.first, last, together):
                 # An order that compiles a program for each case takes a hundred times as long.
-                orders = [o for o in self.args.providers if not o.startswith("opencl") or case % self.args.rarely == 0]
-                yield from ({"seed": self.args.seed, "case": case, "kind": kind, "sources": sources, "order": o} for o in orders)
+                orders = [o for o in self.args.providers if not o.startswith("opencl") or first // together % self.args.rarely == 0]
+                for order in orders:
+                    yield [{"seed": self.args.seed, "case": case, "kind": kind, "model": case // SAME_MODEL, "sources": sources,
+                            "order": order} for case in range(first, min(first + together, last))]
 
     def summary(self) -> int:
         print(f"seed {self.args.seed}: " + ", ".join(f"{what} {n}" for what, n in sorted(self.counts.items())))

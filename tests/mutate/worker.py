@@ -2,12 +2,14 @@
 
     worker.py LIBRARY
 
-Requests are JSON lines: {"seed", "case", "kind", "sources"} or {"folder"}, with {"order"} to run them by or {"save": folder}.
+Requests are JSON lines: {"seed", "case", "kind", "model", "sources"} or {"folder"}, with {"order"} to run them by or
+{"save": folder}. `model` is the number of the model whose inputs are changed.
 """
 
 import contextlib
 import ctypes
 import faulthandler
+import functools
 import json
 import os
 import random
@@ -71,11 +73,23 @@ def listed(source: str) -> list[Path]:
 
 
 def mutant_of(request: dict):
-    from mutants import MUTATORS
-    rng = random.Random(f"{request['seed']}:{request['kind']}:{request['case']}")
-    model, feeds, name = source_case(rng, request["sources"])
-    data, feeds = MUTATORS[request["kind"]](model, feeds, rng)
-    return data, feeds, name
+    import mutants
+    kind, case = request["kind"], request["case"]
+    rng = random.Random(f"{request['seed']}:{kind}:{case}")
+    if kind == "models":
+        model, feeds, name = source_case(rng, request["sources"])
+        return *mutants.mutate_model(model, feeds, rng), name
+    data, feeds, name = opened(request["seed"], request["model"], tuple(request["sources"]))
+    return data, mutants.change_inputs(feeds, rng), name
+
+
+@functools.lru_cache(maxsize=2)
+def opened(seed: int, number: int, sources: tuple[str, ...]):
+    """The model of several mutants of inputs."""
+    import mutants
+    rng = random.Random(f"{seed}:opened:{number}")
+    model, feeds, name = source_case(rng, list(sources))
+    return *mutants.open_inputs(model, feeds, rng), name
 
 
 def saved(folder: Path):
@@ -123,38 +137,59 @@ def guarded(guard, wanted: bool):
             guard(0)
 
 
-def run(api, error_type, guard, data: bytes, feeds: dict, order: str) -> tuple[str, str]:
-    """(how it ended, words): "result", or the kind of the error."""
-    # A driver that compiles takes more pieces of memory than a process may have pages of different rights.
-    all_guarded = not order.startswith("opencl")
-    providers = ", ".join(f'"{name}"' for name in order.split(","))
-    keys = {"select.order": f"[{providers}]", "threads.count": "2", "memory.host_limit": f'"{HOST_LIMIT}"'}
-    try:
-        with guarded(guard, all_guarded), api.config(keys) as config, api.session(data, config) as session:
+class Runner:
+    """Runs cases. It keeps the last session, which the next case may want too."""
+
+    def __init__(self, api, error_type, guard):
+        self.api, self.error_type, self.guard = api, error_type, guard
+        self.key, self.kept = None, contextlib.ExitStack()
+
+    def session(self, data: bytes, order: str, all_guarded: bool):
+        if self.key != (data, order):
+            self.close()
+            providers = ", ".join(f'"{name}"' for name in order.split(","))
+            keys = {"select.order": f"[{providers}]", "threads.count": "2", "memory.host_limit": f'"{HOST_LIMIT}"'}
+            with guarded(self.guard, all_guarded):
+                self.made = self.kept.enter_context(self.api.session(data, self.kept.enter_context(self.api.config(keys))))
+            self.key = data, order
+        return self.made
+
+    def close(self) -> None:
+        self.key = None
+        self.kept.close()
+
+    def run(self, data: bytes, feeds: dict, order: str) -> tuple[str, str]:
+        """(how it ended, words): "result", or the kind of the error."""
+        # A driver that compiles takes more pieces of memory than a process may have pages of different rights.
+        all_guarded = not order.startswith("opencl")
+        try:
+            session = self.session(data, order, all_guarded)
             feeds = filled(session, feeds)
-            with guarded(guard, not all_guarded):
+            with guarded(self.guard, True):
                 session.run(feeds, DEADLINE, read=False)
-    except error_type as error:
-        return error.kind, str(error)
-    except (KeyError, UnicodeError) as error:  # a type or name that Python cannot hand over
-        return "not run", repr(error)
-    return "result", ""
+        except self.error_type as error:
+            return error.kind, str(error)
+        except (KeyError, UnicodeError) as error:  # a type or name that Python cannot hand over
+            return "not run", repr(error)
+        return "result", ""
 
-
-def answer(api, error_type, guard, case, order: str) -> dict:
-    data, feeds, name = case
-    Path("/proc/self/clear_refs").write_text("5")
-    before, start = peak(), time.monotonic()
-    end, words = run(api, error_type, guard, data, feeds, order)
-    seconds, grown = time.monotonic() - start, peak() - before
-    verdict = "ok"
-    if end == "internal":
-        verdict = "internal"
-    if grown > HOST_LIMIT + SLACK:
-        verdict, words = "memory", f"{grown >> 20} MiB; {end}: {words}"
-    if seconds > DEADLINE + (COMPILING if order.startswith("opencl") else LATE):
-        verdict, words = "hang", f"{seconds:.1f} s; {end}: {words}"
-    return {"verdict": verdict, "end": end, "words": words, "seconds": round(seconds, 3), "mib": grown >> 20}
+    def answer(self, case, order: str, keep: bool) -> dict:
+        data, feeds, _ = case
+        Path("/proc/self/clear_refs").write_text("5")
+        before, start = peak(), time.monotonic()
+        end, words = self.run(data, feeds, order)
+        seconds = time.monotonic() - start
+        if not keep:
+            self.close()
+        grown = peak() - before
+        verdict = "ok"
+        if end == "internal":
+            verdict = "internal"
+        if grown > HOST_LIMIT + SLACK:
+            verdict, words = "memory", f"{grown >> 20} MiB; {end}: {words}"
+        if seconds > DEADLINE + (COMPILING if order.startswith("opencl") else LATE):
+            verdict, words = "hang", f"{seconds:.1f} s; {end}: {words}"
+        return {"verdict": verdict, "end": end, "words": words, "seconds": round(seconds, 3), "mib": grown >> 20}
 
 
 def guard_allocator():
@@ -185,7 +220,7 @@ def main() -> int:
     elif "asan" not in sys.argv[1]:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     import tenon_c
-    api = tenon_c.Api(sys.argv[1])
+    runner = Runner(tenon_c.Api(sys.argv[1]), tenon_c.TenonError, guard)
     for line in sys.stdin:
         request = json.loads(line)
         say(channel, begin="making")
@@ -195,7 +230,7 @@ def main() -> int:
             say(channel, done={})
             continue
         say(channel, begin=request["order"], operator=case[2])
-        say(channel, done=answer(api, tenon_c.TenonError, guard, case, request["order"]))
+        say(channel, done=runner.answer(case, request["order"], keep=request.get("kind") == "inputs"))
     return 0
 
 

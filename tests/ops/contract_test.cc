@@ -1,5 +1,5 @@
 // The language in which kernels state what shapes they take.
-#include "tenon/detail/contract.hpp"
+#include "tenon/ep/contract.hpp"
 
 #include <gtest/gtest.h>
 

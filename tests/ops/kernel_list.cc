@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "plugins/onednn/compiler/operator_entry.h"
-#include "tenon/detail/kernel.hpp"
+#include "tenon/ep/kernel.hpp"
 
 namespace tenon::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ep-sdk/cts/mini_host.h"
-#include "tenon/detail/contract.hpp"
+#include "tenon/ep/contract.hpp"
 
 namespace tenon::test {
 

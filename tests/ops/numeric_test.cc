@@ -1,5 +1,5 @@
 // The small element types of the SDK, against a search for the nearest value that knows nothing of bits.
-#include "tenon/numeric.hpp"
+#include "tenon/ep/numeric.hpp"
 
 #include <gtest/gtest.h>
 

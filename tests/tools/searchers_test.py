@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tests/differential and tests/mutate: they see what is planted, and every operator has a generator or a reason."""
 
+import argparse
 import contextlib
 import io
 import random
@@ -17,6 +18,7 @@ sys.path[:0] = [str(TESTS / "differential"), str(TESTS / "mutate"), str(TESTS / 
 import cases  # noqa: E402
 import judge  # noqa: E402
 import mutants  # noqa: E402
+import mutate  # noqa: E402
 import not_covered  # noqa: E402
 import search  # noqa: E402
 import shrink  # noqa: E402
@@ -126,13 +128,29 @@ class Cases(unittest.TestCase):
 class Mutants(unittest.TestCase):
     def test_mutants_differ_and_are_repeatable(self):
         case = sum_case()
-        for mutate in mutants.MUTATORS.values():
-            made = [mutate(case.model, case.feeds, random.Random(seed)) for seed in range(40)]
-            again = mutate(case.model, case.feeds, random.Random(7))
+        def of_inputs(model, feeds, rng):
+            data, feeds = mutants.open_inputs(model, feeds, rng)
+            return data, mutants.change_inputs(feeds, rng)
+
+        for change in (mutants.mutate_model, of_inputs):
+            made = [change(case.model, case.feeds, random.Random(seed)) for seed in range(40)]
+            again = change(case.model, case.feeds, random.Random(7))
             self.assertEqual(made[7][0], again[0])
             original = case.model.SerializeToString()
             changed = sum(data != original or any(not np.array_equal(feeds[n], case.feeds[n]) for n in case.feeds) for data, feeds in made)
             self.assertGreater(changed, 30)
+
+    def test_a_session_serves_several_mutants_of_inputs(self):
+        args = argparse.Namespace(replay=None, sources=[], first=3, cases=9, kinds=["models", "inputs"], providers=["cpu", "opencl,cpu"],
+                                  rarely=2, seed=1)
+        lists = list(mutate.Mutations(args, Path("/")).plan())
+        asked = [(r["kind"], r["order"], r["case"]) for together in lists for r in together]
+        self.assertEqual(len(asked), len(set(asked)))
+        for kind in args.kinds:
+            self.assertEqual(sorted(case for k, order, case in asked if (k, order) == (kind, "cpu")), list(range(3, 12)))
+        self.assertTrue(all(len({(r["order"], r["kind"]) for r in together}) == 1 for together in lists))
+        self.assertGreater(max(map(len, lists)), 1)
+        self.assertIn("opencl,cpu", {order for _, order, _ in asked})
 
 
 if __name__ == "__main__":

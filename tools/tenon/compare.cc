@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "ep-sdk/include/tenon/numeric.hpp"
+#include "ep-sdk/include/tenon/ep/numeric.hpp"
 #include "tools/tenon/element.h"
 
 namespace tenon::cli {

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "ep-sdk/include/tenon/numeric.hpp"
+#include "ep-sdk/include/tenon/ep/numeric.hpp"
 
 namespace tenon::cli {
 namespace {

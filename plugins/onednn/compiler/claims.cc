@@ -1,4 +1,4 @@
-#include "compiler/claims.h"
+// Capability: finds the largest groups of nodes that can run here, and says why the others cannot.
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 
 #include "compiler/cost.h"
 #include "compiler/groups.h"
+#include "device.h"
 
 namespace tenon::onednn {
 namespace {
@@ -151,7 +152,8 @@ Support too_little(size_t nodes, const Benefit& benefit) {
 
 }  // namespace
 
-void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
+void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const {
+  const Instance& instance = *this;
   const ep::GraphView graph(raw);
   std::vector<bool> can(graph.info().node_count, false), floats(can.size(), false);
   Scales scales(graph);

@@ -79,18 +79,23 @@ bool Execution::run(const tenon_run_args& args) {
   return true;
 }
 
+Binding::Binding(const tenon_bind_args& args)
+    : prepared_(*reinterpret_cast<Prepared*>(args.prepared)), execution_(prepared_.take()) {
+  execution_->bind(args.inputs, args.outputs, args.workspace == nullptr ? nullptr : args.workspace->data);
+}
+
 void Binding::run(const tenon_run_args& args) {
-  if (execution->run(args)) [[likely]]
+  if (execution_->run(args)) [[likely]]
     return;
-  if (unchecked == nullptr) unchecked = prepared.make_unchecked();
+  if (unchecked_ == nullptr) unchecked_ = prepared_.make_unchecked();
   void* workspace = nullptr;
-  if (const uint64_t bytes = unchecked->recipe().workspace_bytes; bytes != 0) {
+  if (const uint64_t bytes = unchecked_->recipe().workspace_bytes; bytes != 0) {
     workspace = ep::host().scratch(args.run, bytes);
     ep::require(workspace != nullptr, TENON_RESOURCE_EXHAUSTED, "cannot get ", bytes,
                 " bytes of scratch memory for numbers that are very large, infinite or NaN");
   }
-  unchecked->bind(args.inputs, args.outputs, workspace);
-  unchecked->run(args);
+  unchecked_->bind(args.inputs, args.outputs, workspace);
+  unchecked_->run(args);
 }
 
 Prepared::Prepared(const Engine& engine, std::shared_ptr<const Recipe> recipe, RecipeMaker make_unchecked)

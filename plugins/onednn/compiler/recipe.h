@@ -105,12 +105,20 @@ class Prepared {
   std::shared_ptr<const Recipe> unchecked_;
 };
 
-struct Binding {
+/// An execution with fixed addresses.
+class Binding {
+ public:
+  explicit Binding(const tenon_bind_args& args);
+  ~Binding() { prepared_.give_back(std::move(execution_)); }
+  Binding(const Binding&) = delete;
+  Binding& operator=(const Binding&) = delete;
+
   void run(const tenon_run_args& args);
 
-  Prepared& prepared;
-  std::unique_ptr<Execution> execution;
-  std::unique_ptr<Execution> unchecked = nullptr;
+ private:
+  Prepared& prepared_;
+  std::unique_ptr<Execution> execution_;
+  std::unique_ptr<Execution> unchecked_ = nullptr;
 };
 
 }  // namespace tenon::onednn

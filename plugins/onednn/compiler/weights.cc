@@ -106,7 +106,7 @@ std::shared_ptr<const Packed> pack(const Instance& instance, const void* data, c
   auto out = std::make_shared<Shared>(
       instance.settings.host, cat(fingerprint.of(data, from.bytes()), "/", from.key(), "/", to.key()));
   void* object = nullptr;
-  ep::detail::call_host(
+  ep::call_host(
       ep::host().shared, out->host, ep::to_str(out->key), &make_shared_object, static_cast<void*>(&order),
       +[](void* o) { delete static_cast<Owned*>(o); }, &object);
   out->data = static_cast<Owned*>(object)->data;

@@ -1,9 +1,9 @@
-#include "claims.h"
-
+// What the fake claims: groups of nodes that its options allow.
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
+#include "device.h"
 #include "graph.h"
 #include "ops.h"
 
@@ -35,7 +35,7 @@ Verdict judge_value(const Graph& graph, const tenon_node_info& node, uint32_t va
   return {};
 }
 
-Verdict judge(const Graph& graph, const Options& options, uint32_t index) {
+Verdict judge(const Graph& graph, const FakeOptions& options, uint32_t index) {
   const tenon_node_info node = graph.node(index);
   const auto kind = op_from_name(view(node.op_type));
   if (!kind || node.domain.size != 0 || !listed(options.ops, view(node.op_type))) {
@@ -105,7 +105,7 @@ class Grouping {
   std::vector<std::pair<uint32_t, uint32_t>> edges_;
 };
 
-void emit(const Options& options, const Graph& graph, const std::vector<uint32_t>& nodes,
+void emit(const FakeOptions& options, const Graph& graph, const std::vector<uint32_t>& nodes,
           const tenon_claim_sink* sink) {
   std::vector<tenon_claim_value> values;
   for (const uint32_t n : nodes) {
@@ -130,9 +130,9 @@ void emit(const Options& options, const Graph& graph, const std::vector<uint32_t
 
 }  // namespace
 
-void offer(Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
+void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) {
+  maybe_fail("capability");
   const Graph graph(raw);
-  const Options& options = instance.options;
   const uint32_t count = graph.info().node_count;
   Grouping groups(graph);
   std::vector<bool> can(count, false);

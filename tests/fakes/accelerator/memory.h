@@ -7,9 +7,11 @@
 #include <mutex>
 #include <vector>
 
-#include "border.h"
+#include "tenon/ep.hpp"
 
 namespace accelerator {
+
+using namespace tenon::ep;  // the fake uses the SDK's names throughout
 
 inline constexpr uint32_t kDeviceDomain = 1;
 inline constexpr uint32_t kAlignment = 256;

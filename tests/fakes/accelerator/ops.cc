@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "border.h"
+#include "memory.h"
 
 namespace accelerator {
 namespace {

@@ -18,7 +18,7 @@ std::optional<OpKind> op_from_name(std::string_view name);
 size_t data_inputs(OpKind kind);
 int64_t elements(const Dims& dims);
 
-/// Throws Failure if the shapes do not fit. `target`: the shape given to Reshape.
+/// Throws Error if the shapes do not fit. `target`: the shape given to Reshape.
 Dims infer(OpKind kind, std::span<const Dims> inputs, std::span<const int64_t> target);
 
 struct View {

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "graph.h"
+#include "stream.h"
 
 namespace accelerator {
 namespace {
@@ -225,6 +226,49 @@ void Binding::execute() {
       round_to_bf16({data[step.output], static_cast<size_t>(elements(prepared.dims[step.output]))});
     if (step.is_wrong && elements(prepared.dims[step.output]) != 0) data[step.output][0] += 1;
   }
+}
+
+std::unique_ptr<Prepared> Program::prepare(tenon_prepare_args& args) const {
+  return std::make_unique<Prepared>(*this, args);
+}
+
+namespace {
+
+/// Checks that a device with TENON_SERIALIZE_DEVICE gets one Run at a time.
+class OneAtATime {
+ public:
+  explicit OneAtATime(Device& device) : device_(device) {
+    const bool alone = ++device_.running == 1;
+    if (alone || device_.kind.serialize != TENON_SERIALIZE_DEVICE) return;
+    --device_.running;
+    fail(TENON_INTERNAL, "the host runs twice at once on a device that asks for one Run at a time");
+  }
+  ~OneAtATime() { --device_.running; }
+  OneAtATime(const OneAtATime&) = delete;
+  OneAtATime& operator=(const OneAtATime&) = delete;
+
+ private:
+  Device& device_;
+};
+
+}  // namespace
+
+void Binding::run(const tenon_run_args& args) {
+  Instance& instance = program.instance;
+  const OneAtATime alone(instance.device);
+  instance.device.check_lost();
+  for (const char* fault : {"run", "memory"}) instance.maybe_fail(fault);
+  instance.maybe_wait("wait_run", args.cancel);
+  for (const char* fault : {"lost", "lost_process"}) instance.maybe_fail(fault);
+  require(!busy.exchange(true), TENON_INTERNAL, "the host runs a binding that is still at work");
+  Stream::submit(reinterpret_cast<Stream*>(args.stream), [this, &instance] {
+    struct Done {
+      Binding* binding;
+      ~Done() { binding->busy = false; }
+    } done{this};
+    instance.maybe_fail("run_async");
+    execute();
+  });
 }
 
 }  // namespace accelerator

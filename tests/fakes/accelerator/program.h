@@ -40,6 +40,8 @@ struct Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  std::unique_ptr<struct Prepared> prepare(tenon_prepare_args& args) const;
+
   Instance& instance;
   std::vector<Slot> slots;
   std::vector<uint32_t> values;  // per slot: its index in the host's view
@@ -60,8 +62,8 @@ struct Prepared {
 /// Fixed addresses, checked by the constructor.
 struct Binding {
   explicit Binding(const tenon_bind_args& args);
-  /// Does the work, on any thread.
-  void execute();
+  /// Does the work, or enqueues it.
+  void run(const tenon_run_args& args);
 
   struct Address {
     tenon_buffer* buffer = nullptr;
@@ -71,6 +73,9 @@ struct Binding {
   const Prepared& prepared;
   std::vector<Address> addresses;  // per slot
   std::atomic<bool> busy{false};
+
+ private:
+  void execute();
 };
 
 }  // namespace accelerator

@@ -4,7 +4,8 @@
 
 namespace accelerator {
 
-Stream::Stream(int64_t latency_us) : latency_us_(latency_us), thread_([this] { work(); }) {}
+Stream::Stream(const Instance& instance)
+    : latency_us_(instance.options.latency_us), thread_([this] { work(); }) {}
 
 Stream::~Stream() {
   {
@@ -31,10 +32,14 @@ void Stream::flush() {
   changed_.notify_all();
 }
 
-void Stream::record(Event& event) {
-  const std::lock_guard lock(mutex_);
-  event.stream_ = this;
-  event.position_ = enqueued_;
+void Stream::wait(const Event& event) {
+  enqueue([at = event]() mutable { at.wait(-1); });
+}
+
+void Event::record(Stream& stream) {
+  const std::lock_guard lock(stream.mutex_);
+  stream_ = &stream;
+  position_ = stream.enqueued_;
 }
 
 void Stream::work() {
@@ -46,11 +51,11 @@ void Stream::work() {
     queue_.pop_front();
     const bool failed = failure_.has_value();
     lock.unlock();
-    std::optional<Failure> failure;
+    std::optional<Error> failure;
     try {
       if (latency_us_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(latency_us_));
       if (!failed) work();
-    } catch (const Failure& caught) {
+    } catch (const Error& caught) {
       failure = caught;
     }
     lock.lock();
@@ -73,7 +78,7 @@ void Event::wait(int64_t timeout_ns) {
     fail(TENON_DEADLINE_EXCEEDED, "the work is not done");
   }
   if (!stream_->failure_) return;
-  const Failure failure = *stream_->failure_;
+  const Error failure = *stream_->failure_;
   stream_->failure_.reset();
   throw failure;
 }

@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "tenon/ep.h"
-#include "tenon/negotiate.hpp"
+#include "tenon/ep/negotiate.hpp"
 
 namespace {
 

@@ -235,7 +235,7 @@ void answer(const Instance& instance, const GraphView& graph, uint32_t n, const 
   if (breaks("injection.claim_sink")) {
     sink->claim(sink->context, &claim, nullptr);
   } else {
-    tenon::ep::detail::call_host(sink->claim, sink->context, &std::as_const(claim));
+    tenon::ep::call_host(sink->claim, sink->context, &std::as_const(claim));
   }
 }
 

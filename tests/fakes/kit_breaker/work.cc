@@ -39,7 +39,7 @@ void relu(const Binding& binding, tenon_run* run) {
     for (int64_t i = begin; i < end; ++i) out[i] = x[i] > 0 && !over ? x[i] : 0;
     if (breaks("R44")) out[begin] = 1e6F;
   };
-  tenon::ep::detail::parallel_for(run, n, 1000, piece);
+  tenon::ep::parallel_for(run, n, 1000, piece);
   if (breaks("operators.probes")) out[0] = 17;
   if (breaks("R39.overrun")) reinterpret_cast<unsigned char*>(out)[binding.prepared.size * 4] = 1;
   if (breaks("R39.input")) const_cast<float*>(x)[0] += 1;
@@ -75,7 +75,7 @@ void non_zero(const Binding& binding, tenon_run* run) {
   const int64_t dims[] = {1, static_cast<int64_t>(found.size())};
   tenon_tensor out{};
   for (int i = 0; i < (breaks("R40") ? 2 : 1); ++i)
-    tenon::ep::detail::call_host(host().alloc_output, run, 0u, 2u, static_cast<const int64_t*>(dims), &out);
+    tenon::ep::call_host(host().alloc_output, run, 0u, 2u, static_cast<const int64_t*>(dims), &out);
   if (!found.empty()) std::memcpy(out.data, found.data(), found.size() * sizeof(int64_t));
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tenon/ep.h"
-#include "tenon/negotiate.hpp"
+#include "tenon/ep/negotiate.hpp"
 
 namespace {
 

@@ -33,7 +33,7 @@ To narrow(From x, const CastRules& rules) {
     return x != From(0);
   } else if constexpr (std::is_same_v<To, Float8E8M0>) {
     return Float8E8M0::from(static_cast<float>(x), rules.saturate, rules.round);
-  } else if constexpr (ep::detail::kIsSmallFloat<To>) {
+  } else if constexpr (ep::kIsSmallFloat<To>) {
     return To::kWidth == 16 ? To(x) : To::from(static_cast<double>(x), rules.saturate);
   } else if constexpr (std::is_floating_point_v<To> || !std::is_floating_point_v<From>) {
     return static_cast<To>(x);
@@ -41,7 +41,7 @@ To narrow(From x, const CastRules& rules) {
     return x >= From(9223372036854775808.0) && x < From(18446744073709551616.0)
                ? static_cast<uint64_t>(x)
                : static_cast<uint64_t>(to_int64(x));
-  } else if constexpr (ep::detail::kIsSmallInt<To>) {
+  } else if constexpr (ep::kIsSmallInt<To>) {
     if (!rules.saturate_small_ints || x != x) return static_cast<To>(to_int64(x));
     return static_cast<To>(static_cast<int>(std::clamp(x, From(To::kLowest), From(To::kHighest))));
   } else {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "kernels/common/walk.h"
-#include "memory.h"
 #include "program.h"
 
 namespace tenon::opencl {

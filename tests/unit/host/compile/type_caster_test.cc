@@ -6,7 +6,7 @@
 #include <map>
 
 #include "host/session/describe.h"
-#include "tenon/numeric.hpp"
+#include "tenon/ep/numeric.hpp"
 #include "tests/support/explained.h"
 #include "tests/unit/host/session/session_case.h"
 

@@ -1,24 +1,17 @@
 // NodeView: a kernel's view of its node, in `supports` and in its constructor. Everything in it is borrowed until that
 // call returns. Exception: the data of constants that the constructor reads lives as long as the kernel.
-#ifndef TENON_DETAIL_GRAPH_HPP_
-#define TENON_DETAIL_GRAPH_HPP_
+#ifndef TENON_EP_GRAPH_HPP_
+#define TENON_EP_GRAPH_HPP_
 
 #include <array>
 #include <memory>
 #include <optional>
 
-#include "tenon/detail/tensor.hpp"
+#include "tenon/ep/options.hpp"
+#include "tenon/ep/tensor.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
-
-/// The settings of the instance that a kernel is compiled for.
-struct InstanceSettings {
-  uint32_t precision = TENON_PRECISION_EXACT;
-  bool deterministic = false;
-  uint64_t memory_limit = 0;
-  tenon_host_instance* host = nullptr;  // for shared constants and the cache
-};
 
 /// Owns descriptors of constants and their dims, at stable addresses.
 class ConstantStore {
@@ -204,4 +197,4 @@ class NodeView {
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_GRAPH_HPP_
+#endif  // TENON_EP_GRAPH_HPP_

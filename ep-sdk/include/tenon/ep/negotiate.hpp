@@ -1,28 +1,16 @@
-// Negotiation for a provider that writes its own table: compares versions, keeps the host's table, fills in the
-// answer.
+// Negotiation: compares versions, keeps the host's table, fills in the answer. TENON_PROVIDER does it; a library with a
+// table of its own, as tests have, calls it:
 //
 //   extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
 //     return tenon::ep::negotiate(io, {.id = TENON_PROVIDER_ID, .version = TENON_PROVIDER_VERSION, .api = &kApi});
 //   }
-//
-// Kernel-style providers do not need this header: TENON_KERNEL_PROVIDER negotiates for them.
-#ifndef TENON_NEGOTIATE_HPP_
-#define TENON_NEGOTIATE_HPP_
+#ifndef TENON_EP_NEGOTIATE_HPP_
+#define TENON_EP_NEGOTIATE_HPP_
 
-#include "tenon/detail/error.hpp"
+#include "tenon/ep/error.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
-namespace detail {
-
-template <class Info>
-Info read_struct(const Info* from) {  // fields that an older host does not have are zero
-  Info out{};
-  std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(out)));
-  return out;
-}
-
-}  // namespace detail
 
 struct ProviderIdentity {
   std::string_view id, version, build_id = {};
@@ -65,7 +53,7 @@ inline tenon_status negotiate(tenon_ep_negotiation* io, const ProviderIdentity& 
     if (!major_fits) return refuse(cat("built for ABI ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
     if (unstable && io->host_minor != TENON_EP_ABI_MINOR)
       return refuse(cat("built for ABI 0.", TENON_EP_ABI_MINOR, ", and before 1.0 only the same minor fits"));
-    if (io->host != nullptr) detail::g_host = detail::read_struct(io->host);
+    if (io->host != nullptr) detail::g_host = read_struct(io->host);
     if (own.refuse != nullptr) {
       if (const std::string reason = own.refuse(); !reason.empty()) return refuse(reason);
     }
@@ -86,4 +74,4 @@ inline tenon_status negotiate(tenon_ep_negotiation* io, const ProviderIdentity& 
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_NEGOTIATE_HPP_
+#endif  // TENON_EP_NEGOTIATE_HPP_

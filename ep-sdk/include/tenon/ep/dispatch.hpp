@@ -1,12 +1,12 @@
 // Lists of element types as values, and dispatch from a run-time element type to a C++ type.
-#ifndef TENON_DETAIL_DISPATCH_HPP_
-#define TENON_DETAIL_DISPATCH_HPP_
+#ifndef TENON_EP_DISPATCH_HPP_
+#define TENON_EP_DISPATCH_HPP_
 
 #include <array>
 #include <string>
 
-#include "tenon/detail/error.hpp"
-#include "tenon/numeric.hpp"
+#include "tenon/ep/error.hpp"
+#include "tenon/ep/numeric.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -86,4 +86,4 @@ void dispatch_size(uint32_t dtype, F&& f) {
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_DISPATCH_HPP_
+#endif  // TENON_EP_DISPATCH_HPP_

@@ -1,16 +1,12 @@
 // The capability of a kernel-style provider: for each node the kernel that supports it, or why none does.
-#ifndef TENON_DETAIL_CLAIMS_HPP_
-#define TENON_DETAIL_CLAIMS_HPP_
+#ifndef TENON_EP_CLAIMS_HPP_
+#define TENON_EP_CLAIMS_HPP_
 
-#include "tenon/detail/kernel.hpp"
+#include "tenon/ep/kernel.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
 namespace detail {
-
-struct Instance {
-  InstanceSettings settings;
-};
 
 /// Rejects a value whose kind or element type this header does not know (R12).
 inline Support judge_numbers(const NodeView& node, const ValueView& value) {
@@ -50,7 +46,7 @@ inline void reject_node(const tenon_claim_sink* sink, uint32_t index, const Supp
   rejection.node = index;
   rejection.code = support.code();
   rejection.text = to_str(support.text());
-  detail::call_host(sink->reject, sink->context, &std::as_const(rejection));
+  call_host(sink->reject, sink->context, &std::as_const(rejection));
 }
 
 /// Claims `nodes` to run as one. All values are in `domain`, but for those of `values` that say otherwise.
@@ -63,7 +59,7 @@ inline void claim_nodes(const tenon_claim_sink* sink, std::span<const uint32_t> 
   claim.values = values.data();
   claim.value_count = static_cast<uint32_t>(values.size());
   claim.input_domain = claim.output_domain = domain;
-  detail::call_host(sink->claim, sink->context, &std::as_const(claim));
+  call_host(sink->claim, sink->context, &std::as_const(claim));
 }
 
 /// Claims `nodes`, whose first is `node` with kernel `entry`. The kernel's shape inputs are in host memory, all other
@@ -79,13 +75,13 @@ inline void claim_node(const tenon_claim_sink* sink, const NodeView& node, std::
   claim_nodes(sink, nodes, domain, values);
 }
 
-namespace detail {
-
-inline void offer(const Instance& instance, const tenon_graph* raw, const tenon_claim_sink* sink) {
+/// Claims each node that a registered kernel supports, by itself and in host memory, and rejects the others.
+inline void offer_nodes(const InstanceSettings& settings, const tenon_graph* raw,
+                        const tenon_claim_sink* sink) {
   const GraphView graph(raw);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
     ConstantStore store;
-    const NodeView node(graph, i, store, instance.settings);
+    const NodeView node(graph, i, store, settings);
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
     if (const KernelEntry* entry = choose_kernel(node, &refusal)) {
@@ -96,7 +92,6 @@ inline void offer(const Instance& instance, const tenon_graph* raw, const tenon_
   }
 }
 
-}  // namespace detail
 }  // namespace tenon::ep
 #pragma GCC visibility pop
 

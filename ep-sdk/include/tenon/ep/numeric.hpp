@@ -1,4 +1,4 @@
-// tenon/numeric.hpp: the ONNX element types that C++ lacks, as value types with exact conversions.
+// tenon/ep/numeric.hpp: the ONNX element types that C++ lacks, as value types with exact conversions.
 //
 // Float16, BFloat16, four 8-bit floats, Float8E8M0, two 6-bit floats and Float4E2M1 convert from float and
 // double with one rounding to nearest, ties to even. UInt4, Int4, UInt2 and Int2 keep the low bits. All
@@ -6,8 +6,8 @@
 //
 // What it does not have: arithmetic operators, vectorised conversion, conversion to text. A value of a type narrower
 // than a byte takes one byte; load_element() and store_element() read and write packed tensors.
-#ifndef TENON_NUMERIC_HPP_
-#define TENON_NUMERIC_HPP_
+#ifndef TENON_EP_NUMERIC_HPP_
+#define TENON_EP_NUMERIC_HPP_
 
 #include <bit>
 #include <complex>
@@ -363,13 +363,14 @@ constexpr const char* dtype_name(uint32_t dtype) {
 
 // ---- Elements of a tensor ----
 
-namespace detail {
+/// The floats of 4, 6 and 8 bits.
 template <class T>
 inline constexpr bool kIsSmallFloat = false;
 template <class B, int E, int M, int X, Specials S>
 inline constexpr bool kIsSmallFloat<SmallFloat<B, E, M, X, S>> = true;
 template <>
 inline constexpr bool kIsSmallFloat<Float8E8M0> = true;
+/// The integers of 2 and 4 bits.
 template <class T>
 inline constexpr bool kIsSmallInt = false;
 template <int B, bool S>
@@ -378,22 +379,16 @@ template <class T>
 inline constexpr bool kIsComplex = false;
 template <class T>
 inline constexpr bool kIsComplex<std::complex<T>> = true;
-}  // namespace detail
-
 template <class T>
-inline constexpr bool kIsFloat = std::is_floating_point_v<T> || detail::kIsSmallFloat<T>;
+inline constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsSmallFloat<T>;
 template <class T>
-inline constexpr bool kIsInteger =
-    (std::is_integral_v<T> && !std::is_same_v<T, bool>) || detail::kIsSmallInt<T>;
-template <class T>
-inline constexpr bool kIsComplex = detail::kIsComplex<T>;
+inline constexpr bool kIsInteger = (std::is_integral_v<T> && !std::is_same_v<T, bool>) || kIsSmallInt<T>;
 template <class T>
 inline constexpr bool kIsPacked = dtype_bits(kDtypeOf<T>) < 8;
 
 /// The type for arithmetic on T: float for small floats, int for small integers, otherwise T.
 template <class T>
-using Compute =
-    std::conditional_t<detail::kIsSmallFloat<T>, float, std::conditional_t<detail::kIsSmallInt<T>, int, T>>;
+using Compute = std::conditional_t<kIsSmallFloat<T>, float, std::conditional_t<kIsSmallInt<T>, int, T>>;
 
 /// Element `i` of a tensor of T whose data begins at `data`, packed types included.
 template <class T>
@@ -433,4 +428,4 @@ inline void store_element(void* data, int64_t i, T value) {
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_NUMERIC_HPP_
+#endif  // TENON_EP_NUMERIC_HPP_

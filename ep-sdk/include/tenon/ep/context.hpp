@@ -2,15 +2,15 @@
 //
 // Inputs and outputs are numbered as in the node, constants and missing inputs included. Compile computes the map
 // from there to the arguments of the compiled claim, so that Run looks nothing up.
-#ifndef TENON_DETAIL_CONTEXT_HPP_
-#define TENON_DETAIL_CONTEXT_HPP_
+#ifndef TENON_EP_CONTEXT_HPP_
+#define TENON_EP_CONTEXT_HPP_
 
 #include <algorithm>
 #include <atomic>
 
-#include "tenon/detail/contract.hpp"
-#include "tenon/detail/support.hpp"
-#include "tenon/detail/value.hpp"
+#include "tenon/ep/contract.hpp"
+#include "tenon/ep/support.hpp"
+#include "tenon/ep/value.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -66,16 +66,18 @@ struct RangeCall {
   }
 };
 
+}  // namespace detail
+
+/// Calls f(begin, end) or f(worker, begin, end) over [0, n) in pieces of at least `grain`. A single piece runs on this
+/// thread. worker < host().worker_count(run). `run` may be NULL, in compile. Throws the first exception of a piece.
 template <class F>
 void parallel_for(tenon_run* run, int64_t n, int64_t grain, F& function) {
   if (n <= 0) return;
-  RangeCall<F> call{function};
+  detail::RangeCall<F> call{function};
   if (n <= grain) return call.call(0, 0, n);
-  host().parallel_for(run, n, grain, &RangeCall<F>::run, &call);
+  host().parallel_for(run, n, grain, &detail::RangeCall<F>::run, &call);
   if (call.error) std::rethrow_exception(call.error);
 }
-
-}  // namespace detail
 
 /// One Run of a node. Valid until the kernel's run returns. Thread-safe.
 class Context {
@@ -94,20 +96,19 @@ class Context {
   /// Memory for an output that prepare declared with set_at_run().
   OutputTensor alloc_output(int i, DimsView dims) const {
     const auto at = static_cast<uint32_t>(layout_.output(i));
-    detail::call_host(host().alloc_output, args_.run, at, static_cast<uint32_t>(dims.size()), dims.data(),
-                      &args_.outputs[at]);
+    call_host(host().alloc_output, args_.run, at, static_cast<uint32_t>(dims.size()), dims.data(),
+              &args_.outputs[at]);
     return output(i);
   }
   void set_strings(int i, DimsView dims, const StringBuilder& strings) const {
     require(strings.size() == element_count(dims), TENON_INTERNAL, strings.size(), " strings for shape ",
             dims);
-    detail::call_host(host().set_strings, args_.run, static_cast<uint32_t>(layout_.output(i)),
-                      static_cast<uint32_t>(dims.size()), dims.data(), strings.offsets(), strings.bytes());
+    call_host(host().set_strings, args_.run, static_cast<uint32_t>(layout_.output(i)),
+              static_cast<uint32_t>(dims.size()), dims.data(), strings.offsets(), strings.bytes());
   }
   /// Gives the host a sequence, optional or map. An empty ValueRef is an empty optional.
   void set_object(int i, ValueRef value) const {
-    detail::call_host(host().set_object, args_.run, static_cast<uint32_t>(layout_.output(i)),
-                      value.release());
+    call_host(host().set_object, args_.run, static_cast<uint32_t>(layout_.output(i)), value.release());
   }
   /// Input `i` as a value for a sequence or optional. The host shares the data if it can.
   ValueRef input_value(int i) const {
@@ -122,11 +123,10 @@ class Context {
     return ValueRef::adopt(value);
   }
 
-  /// Calls f(begin, end) or f(worker, begin, end) over [0, n) in pieces of at least `grain`. A single piece runs on
-  /// this thread. worker < worker_count(). Throws the first exception of a piece.
+  /// ep::parallel_for of this Run; worker < worker_count().
   template <class F>
   void parallel_for(int64_t n, int64_t grain, F&& function) const {
-    detail::parallel_for(args_.run, n, grain, function);
+    ep::parallel_for(args_.run, n, grain, function);
   }
   uint32_t worker_count() const { return host().worker_count(args_.run); }
 
@@ -235,4 +235,4 @@ class PrepareContext {
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_CONTEXT_HPP_
+#endif  // TENON_EP_CONTEXT_HPP_

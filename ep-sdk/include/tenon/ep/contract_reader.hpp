@@ -1,6 +1,6 @@
 // Parses the text of a contract; contract.hpp has the grammar.
-#ifndef TENON_DETAIL_CONTRACT_READER_HPP_
-#define TENON_DETAIL_CONTRACT_READER_HPP_
+#ifndef TENON_EP_CONTRACT_READER_HPP_
+#define TENON_EP_CONTRACT_READER_HPP_
 
 #include <charconv>
 #include <functional>
@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "tenon/detail/tensor.hpp"
+#include "tenon/ep/tensor.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -251,4 +251,4 @@ class ContractReader {
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_CONTRACT_READER_HPP_
+#endif  // TENON_EP_CONTRACT_READER_HPP_

@@ -1,10 +1,10 @@
 // Support: whether a kernel supports a node, and why not. Check builds one from conditions.
-#ifndef TENON_DETAIL_SUPPORT_HPP_
-#define TENON_DETAIL_SUPPORT_HPP_
+#ifndef TENON_EP_SUPPORT_HPP_
+#define TENON_EP_SUPPORT_HPP_
 
 #include <initializer_list>
 
-#include "tenon/detail/graph.hpp"
+#include "tenon/ep/graph.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -107,4 +107,4 @@ class Check {
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_SUPPORT_HPP_
+#endif  // TENON_EP_SUPPORT_HPP_

@@ -1,6 +1,6 @@
 // Views of tensors: one pointer, borrowed. They do not check element types, because dispatch() has done so.
-#ifndef TENON_DETAIL_TENSOR_HPP_
-#define TENON_DETAIL_TENSOR_HPP_
+#ifndef TENON_EP_TENSOR_HPP_
+#define TENON_EP_TENSOR_HPP_
 
 #include <limits>
 #include <span>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/detail/dispatch.hpp"
+#include "tenon/ep/dispatch.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -131,4 +131,4 @@ class StringBuilder {
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_TENSOR_HPP_
+#endif  // TENON_EP_TENSOR_HPP_

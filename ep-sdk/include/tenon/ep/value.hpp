@@ -1,11 +1,11 @@
 // ValueRef: one count of a host value (a sequence, optional, map, or a tensor in one). The destructor releases it.
-#ifndef TENON_DETAIL_VALUE_HPP_
-#define TENON_DETAIL_VALUE_HPP_
+#ifndef TENON_EP_VALUE_HPP_
+#define TENON_EP_VALUE_HPP_
 
 #include <memory>
 #include <vector>
 
-#include "tenon/detail/tensor.hpp"
+#include "tenon/ep/tensor.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -62,15 +62,15 @@ class ValueRef {
 /// A new tensor value. `*out_data` is its uninitialised memory; fill it before the value is passed on.
 inline ValueRef make_tensor_value(uint32_t dtype, DimsView dims, void** out_data) {
   tenon_value* value = nullptr;
-  detail::call_host(host().value_make_tensor, dtype, static_cast<uint32_t>(dims.size()), dims.data(), &value,
-                    out_data);
+  call_host(host().value_make_tensor, dtype, static_cast<uint32_t>(dims.size()), dims.data(), &value,
+            out_data);
   return ValueRef::adopt(value);
 }
 
 inline ValueRef make_string_value(DimsView dims, const StringBuilder& strings) {
   tenon_value* value = nullptr;
-  detail::call_host(host().value_make_strings, static_cast<uint32_t>(dims.size()), dims.data(),
-                    strings.offsets(), strings.bytes(), &value);
+  call_host(host().value_make_strings, static_cast<uint32_t>(dims.size()), dims.data(), strings.offsets(),
+            strings.bytes(), &value);
   return ValueRef::adopt(value);
 }
 
@@ -94,10 +94,10 @@ inline ValueRef make_value(uint32_t kind, uint32_t dtype, std::span<const ValueR
   for (const ValueRef& element : elements) raw.push_back(element.get());
   tenon_value* value = nullptr;
   tenon_value* const* first = raw.data();
-  detail::call_host(host().value_make, kind, dtype, first, static_cast<uint64_t>(raw.size()), &value);
+  call_host(host().value_make, kind, dtype, first, static_cast<uint64_t>(raw.size()), &value);
   return ValueRef::adopt(value);
 }
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_VALUE_HPP_
+#endif  // TENON_EP_VALUE_HPP_

@@ -1,8 +1,9 @@
 // Inside a provider, failures are exceptions of type Error. At the border guard() turns every exception into a
 // tenon_error.
-#ifndef TENON_DETAIL_ERROR_HPP_
-#define TENON_DETAIL_ERROR_HPP_
+#ifndef TENON_EP_ERROR_HPP_
+#define TENON_EP_ERROR_HPP_
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
@@ -96,27 +97,28 @@ inline tenon_status fill_error(tenon_error* error, tenon_status code, uint32_t f
   return code;
 }
 
-/// Call in a catch block: fills `error` from the current exception and returns its status.
+/// The host's table, set by negotiation. Functions that an older host does not have are NULL.
+inline tenon_host_api g_host{};
+
+}  // namespace detail
+
+/// Call in a catch block: fills `error` from the current exception and returns its status. `where` names the node or
+/// file; it may be empty.
 inline tenon_status report(tenon_error* error, std::string_view where) noexcept {
   try {
     throw;
   } catch (const Error& e) {
-    return fill_error(error, e.code == TENON_OK ? TENON_INTERNAL : e.code, e.flags, where, e.text);
+    return detail::fill_error(error, e.code == TENON_OK ? TENON_INTERNAL : e.code, e.flags, where, e.text);
   } catch (const std::bad_alloc&) {
-    return fill_error(error, TENON_RESOURCE_EXHAUSTED, 0, where, "out of memory");
+    return detail::fill_error(error, TENON_RESOURCE_EXHAUSTED, 0, where, "out of memory");
   } catch (const std::exception& e) {
-    return fill_error(error, TENON_INTERNAL, 0, where, e.what());
+    return detail::fill_error(error, TENON_INTERNAL, 0, where, e.what());
   } catch (...) {
-    return fill_error(error, TENON_INTERNAL, 0, where, "an exception of unknown type");
+    return detail::fill_error(error, TENON_INTERNAL, 0, where, "an exception of unknown type");
   }
 }
 
-/// Throws the failure of a call to the host as Error.
-[[noreturn]] inline void rethrow(tenon_status status, const tenon_error& error) {
-  throw Error{status, error.message, error.flags};
-}
-
-/// Calls a host function whose last parameter is a tenon_error; throws when it fails.
+/// Calls a function of the host, or of a sink, whose last parameter is a tenon_error. Throws its failure as Error.
 template <class F, class... Args>
 void call_host(F* function, Args... args) {
   if (function == nullptr) fail(TENON_UNIMPLEMENTED, "the host lacks a function that this provider needs");
@@ -124,13 +126,17 @@ void call_host(F* function, Args... args) {
   error.struct_size = sizeof(error);
   error.message[0] = '\0';
   error.flags = 0;
-  if (const tenon_status status = function(args..., &error); status != TENON_OK) rethrow(status, error);
+  if (const tenon_status status = function(args..., &error); status != TENON_OK)
+    throw Error{status, error.message, error.flags};
 }
 
-/// The host's table, set by negotiation. Functions that an older host does not have are NULL.
-inline tenon_host_api g_host{};
-
-}  // namespace detail
+/// A copy of a struct that a host of any minor version passed; fields beyond its size are zero.
+template <class Params>
+Params read_struct(const Params* from) {
+  Params out{};
+  std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(out)));
+  return out;
+}
 
 /// The host's table. Its functions are thread-safe; a function that the host lacks is NULL.
 inline const tenon_host_api& host() { return detail::g_host; }
@@ -142,10 +148,10 @@ tenon_status guard(tenon_error* error, F&& body) noexcept {
     body();
     return TENON_OK;
   } catch (...) {
-    return detail::report(error, {});
+    return report(error, {});
   }
 }
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_ERROR_HPP_
+#endif  // TENON_EP_ERROR_HPP_

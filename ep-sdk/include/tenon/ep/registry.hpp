@@ -2,8 +2,8 @@
 //
 // An entry has a member `spec`, with `domain`, `op_type`, `since`, `until` and perhaps `priority`, and a member
 // `Entry* next`.
-#ifndef TENON_DETAIL_REGISTRY_HPP_
-#define TENON_DETAIL_REGISTRY_HPP_
+#ifndef TENON_EP_REGISTRY_HPP_
+#define TENON_EP_REGISTRY_HPP_
 
 #include <algorithm>
 #include <limits>
@@ -12,9 +12,9 @@
 #include <tuple>
 #include <vector>
 
-#include "tenon/detail/contract.hpp"
-#include "tenon/detail/graph.hpp"
-#include "tenon/detail/support.hpp"
+#include "tenon/ep/contract.hpp"
+#include "tenon/ep/graph.hpp"
+#include "tenon/ep/support.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -150,4 +150,4 @@ const Entry* choose_entry(const NodeView& node, Support* out_refusal, Judge&& ju
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_REGISTRY_HPP_
+#endif  // TENON_EP_REGISTRY_HPP_

@@ -18,14 +18,14 @@
 //   State prepare(PrepareContext&) const
 //   void run(const Context&, const State&) const
 // Errors are thrown with fail(). All threads share a kernel: its members do not change after construction.
-#ifndef TENON_DETAIL_KERNEL_HPP_
-#define TENON_DETAIL_KERNEL_HPP_
+#ifndef TENON_EP_KERNEL_HPP_
+#define TENON_EP_KERNEL_HPP_
 
 #include <limits>
 
-#include "tenon/detail/context.hpp"
-#include "tenon/detail/contract.hpp"
-#include "tenon/detail/registry.hpp"
+#include "tenon/ep/context.hpp"
+#include "tenon/ep/contract.hpp"
+#include "tenon/ep/registry.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -170,4 +170,4 @@ using KernelRegistry = Registry<KernelEntry>;
 /// Registers kernel K: TENON_KERNEL(Relu, .op_type = "Relu", .since = 6, .until = 12). KernelSpec has the fields.
 #define TENON_KERNEL(K, ...) TENON_KERNEL_AT_(K, __COUNTER__, __VA_ARGS__)
 
-#endif  // TENON_DETAIL_KERNEL_HPP_
+#endif  // TENON_EP_KERNEL_HPP_

@@ -35,8 +35,8 @@
 //   @size              memory or work depends on the elements; absurd numbers are an error before memory is taken
 //
 // A dim that is not known (TENON_DIM_UNKNOWN) satisfies every condition. Values that are not tensors are not checked.
-#ifndef TENON_DETAIL_CONTRACT_HPP_
-#define TENON_DETAIL_CONTRACT_HPP_
+#ifndef TENON_EP_CONTRACT_HPP_
+#define TENON_EP_CONTRACT_HPP_
 
 #include <algorithm>
 #include <array>
@@ -46,7 +46,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/detail/contract_reader.hpp"
+#include "tenon/ep/contract_reader.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -269,4 +269,4 @@ class Contract {
 
 }  // namespace tenon::ep
 #pragma GCC visibility pop
-#endif  // TENON_DETAIL_CONTRACT_HPP_
+#endif  // TENON_EP_CONTRACT_HPP_

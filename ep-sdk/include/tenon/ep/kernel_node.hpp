@@ -1,0 +1,174 @@
+// A node compiled to its kernel: prepared once per shape signature, then run.
+#ifndef TENON_EP_KERNEL_NODE_HPP_
+#define TENON_EP_KERNEL_NODE_HPP_
+
+#include <functional>
+
+#include "tenon/ep/claims.hpp"
+#include "tenon/ep/kernel.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::ep {
+namespace detail {
+
+inline int32_t position(std::span<const uint32_t> values, uint32_t value) {
+  const auto at = std::find(values.begin(), values.end(), value);
+  return at == values.end() ? -1 : static_cast<int32_t>(at - values.begin());
+}
+
+inline void lay_out(const GraphView& graph, const NodeView& node, NodeLayout& layout) {
+  const std::span<const uint32_t> arguments(graph.info().inputs, graph.info().input_count);
+  const std::span<const uint32_t> results(graph.info().outputs, graph.info().output_count);
+  for (int i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i)) {
+      layout.inputs.push_back(~0);
+      continue;
+    }
+    const ValueView value = node.input(i);
+    if (value.is_constant()) {
+      layout.constants.push_back(*value.constant().raw());
+      layout.inputs.push_back(~static_cast<int32_t>(layout.constants.size() - 1));
+      continue;
+    }
+    const int32_t at = position(arguments, value.index());
+    require(at >= 0, TENON_INTERNAL, "input '", value.name(),
+            "' is neither a constant nor an input of the claim");
+    layout.inputs.push_back(at);
+  }
+  for (int i = 0; i < node.output_count(); ++i) {
+    layout.outputs.push_back(node.has_output(i) ? position(results, node.output(i).index()) : -1);
+    const bool packed = node.has_output(i) && dtype_bits(node.output(i).dtype()) % 8 != 0;
+    if (packed && layout.outputs.back() >= 0) layout.packed_outputs.push_back(layout.outputs.back());
+  }
+}
+
+/// Zeroes the bits that pad the last byte of packed elements (R42), unless the byte belongs to an input.
+inline void clear_padding(const NodeLayout& layout, const tenon_run_args& args) {
+  for (const int32_t at : layout.packed_outputs) {
+    const tenon_tensor& out = args.outputs[at];
+    const uint64_t bits = element_count({out.dims, out.rank}) * dtype_bits(out.dtype);
+    if (out.data == nullptr || out.kind != TENON_KIND_TENSOR || bits % 8 == 0) continue;
+    auto* last = static_cast<unsigned char*>(out.data) + bits / 8;
+    const auto holds = [&](const tenon_tensor& in) {
+      const auto* begin = static_cast<const unsigned char*>(in.data);
+      return begin != nullptr && last >= begin && last < begin + in.byte_size;
+    };
+    if (!std::any_of(args.inputs, args.inputs + args.input_count, holds))
+      *last = static_cast<unsigned char>(*last & ((1u << bits % 8) - 1));
+  }
+}
+
+/// Requires that the kernel or the host's inference has answered each output shape.
+inline void require_shapes(const tenon_prepare_args& args) {
+  for (uint32_t i = 0; i < args.output_count; ++i) {
+    // For an output that is not a tensor the host has set AT_RUN.
+    require(args.outputs[i].flags != 0, TENON_INVALID_ARGUMENT, "the shape of output ", i,
+            " cannot be determined from the inputs");
+  }
+}
+
+/// Throws for input shapes that break the kernel's contract.
+inline void require_contract(const NodeLayout& layout, const tenon_prepare_args& args) {
+  const std::string refusal =
+      layout.contract.check(static_cast<int>(layout.inputs.size()), [&](int i) -> std::optional<DimsView> {
+        const tenon_tensor* input = layout.input(i, args.inputs);
+        if (input->kind != TENON_KIND_TENSOR) return std::nullopt;
+        return DimsView(input->dims, input->rank);
+      });
+  if (!refusal.empty()) fail(TENON_INVALID_ARGUMENT, refusal);
+}
+
+}  // namespace detail
+
+/// What a kernel's prepare computed for one shape signature. Kernels without state share one object.
+struct PreparedNode {
+  const KernelOps* ops = nullptr;
+  void* state = nullptr;
+
+  struct Delete {
+    void operator()(PreparedNode* node) const noexcept {
+      if (node == &stateless) return;
+      node->ops->destroy_state(node->state);
+      delete node;
+    }
+  };
+  static PreparedNode stateless;
+};
+inline PreparedNode PreparedNode::stateless;
+using PreparedNodePtr = std::unique_ptr<PreparedNode, PreparedNode::Delete>;
+
+/// A compiled node: its kernel, and the map from its inputs and outputs to the claim's. Thread-safe once compiled.
+class KernelNode {
+ public:
+  KernelNode() = default;
+  KernelNode(const KernelNode&) = delete;
+  KernelNode& operator=(const KernelNode&) = delete;
+  ~KernelNode() {
+    if (kernel_ != nullptr) ops_->destroy(kernel_);
+  }
+
+  /// Node `index` of the view in compile. Descriptors of constants live as long as this object. `settings` must
+  /// outlive the view. It may be derived from InstanceSettings: kernels read it through NodeView::instance().
+  NodeView view(const GraphView& graph, uint32_t index, const InstanceSettings& settings) {
+    NodeView node(graph, index, layout_.store, settings);
+    if (layout_.place.empty()) layout_.place = cat("node '", node.name(), "' (", node.op(), ")");
+    return node;
+  }
+  /// "node 'conv1' (Conv)", of the first view(); empty before.
+  const std::string& place() const { return layout_.place; }
+
+  /// Makes the kernel. Throws what its constructor throws.
+  void compile(const GraphView& graph, const NodeView& node, const KernelEntry& entry) {
+    ops_ = &entry.ops;
+    layout_.contract = contract_of(entry, node);
+    layout_.memory_limit = node.instance().memory_limit;
+    detail::lay_out(graph, node, layout_);
+    kernel_ = entry.ops.create(node);
+  }
+  /// For a node that is fused with a later node of the claim: its only output becomes result `result` of the claim.
+  void redirect_output(int32_t result) { layout_.outputs.assign(1, result); }
+
+  /// `args` as the host passed them. Throws INVALID_ARGUMENT when input shapes break the kernel's contract or an output
+  /// has no shape.
+  PreparedNodePtr prepare(tenon_prepare_args& args) const {
+    detail::require_contract(layout_, args);
+    PrepareContext context(args, layout_);
+    void* state = ops_->prepare == nullptr ? nullptr : ops_->prepare(kernel_, context);
+    PreparedNodePtr out(&PreparedNode::stateless);
+    if (state != nullptr) {
+      auto* made = new (std::nothrow) PreparedNode{ops_, state};
+      if (made == nullptr) {
+        ops_->destroy_state(state);
+        throw std::bad_alloc();
+      }
+      out.reset(made);
+    }
+    detail::require_shapes(args);
+    return out;
+  }
+
+  /// Calls the kernel's `run` with the state that its `prepare` made. Throws.
+  void run(const tenon_run_args& args) const {
+    ops_->run(kernel_, reinterpret_cast<const PreparedNode*>(args.prepared)->state, Context(args, layout_));
+    if (!layout_.packed_outputs.empty()) [[unlikely]]
+      detail::clear_padding(layout_, args);
+  }
+
+  /// The Context that run() would pass, for a provider that launches the kernel itself.
+  Context context(const tenon_run_args& args) const { return Context(args, layout_); }
+
+  /// Whether a descriptor from a Context belongs to a constant.
+  bool is_constant(const tenon_tensor* tensor) const {
+    const std::vector<tenon_tensor>& all = layout_.constants;
+    return !std::less<>()(tensor, all.data()) && std::less<>()(tensor, all.data() + all.size());
+  }
+
+ private:
+  const KernelOps* ops_ = nullptr;
+  void* kernel_ = nullptr;
+  detail::NodeLayout layout_;
+};
+
+}  // namespace tenon::ep
+#pragma GCC visibility pop
+#endif  // TENON_EP_KERNEL_NODE_HPP_

@@ -1,0 +1,302 @@
+// The table of a provider, made from its classes: TENON_PROVIDER(Traits).
+//
+// Traits names the classes and the provider itself. A function of the table calls the member beside it; functions whose
+// class or member is absent stay NULL. Members throw Error (fail()); no exception crosses the border.
+//
+//   Traits       kId, kVersion, and optionally kBuildId
+//                static std::string refuse()        optional: why this machine or process cannot run it; empty: it can
+//                static void enter()                optional: called first in every function that can fail
+//   Provider     Provider(const tenon_provider_params&)                      provider_create
+//                void devices(const DeviceSink&)                             enumerate_devices
+//                void quiesce(int64_t timeout_ns)                            quiesce, optional
+//                const void* extension(std::string_view id, uint32_t least)  get_extension, optional
+//   Device       Device(Provider&, std::string_view stable_id)               device_open
+//                void domains(const DomainSink&)                             device_domains, optional like all below
+//                Allocation allocate(uint32_t domain, uint64_t bytes, Stream*)
+//                void free(tenon_buffer*, Stream*)
+//                void copy(const tenon_location& to, const tenon_location& from, uint64_t bytes, Stream*)
+//                void* map(tenon_buffer*, uint64_t byte_offset, uint64_t bytes)
+//                void unmap(tenon_buffer*, void* address)
+//   Instance     Instance(Device&, const tenon_instance_params&)             instance_create
+//                void offer(const tenon_graph*, const tenon_claim_sink*)     capability
+//   Program      Program(Instance&, const tenon_compile_args&)               compile
+//                P prepare(tenon_prepare_args&)                              prepare; P: a unique_ptr
+//                void run(const tenon_run_args&)                             run, when there is no Binding
+//                const std::string& place()                                  optional: stands in the errors of its Runs
+//   Binding      Binding(const tenon_bind_args&)                             bind, optional
+//                void run(const tenon_run_args&)                             run
+//   Stream       Stream(Instance&)                                           stream_create, optional
+//                void flush(); void wait(Event&)                             stream_flush, stream_wait_event
+//   Event        Event(Instance&)                                            event_create, with Stream
+//                void record(Stream&); void wait(int64_t timeout_ns)         event_record, event_wait
+//
+// A destructor is the function that destroys. Structs of arguments, other than those of prepare and run, are copies whose
+// fields beyond the host's size are zero.
+#ifndef TENON_EP_PROVIDER_HPP_
+#define TENON_EP_PROVIDER_HPP_
+
+#include <memory>
+
+#include "tenon/ep/negotiate.hpp"
+#include "tenon/ep/sinks.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::ep {
+
+/// Memory that a device gave. `address` is NULL in a domain that is not addressable.
+struct Allocation {
+  tenon_buffer* buffer = nullptr;
+  void* address = nullptr;
+};
+
+namespace detail {
+
+template <class Traits>
+struct StreamOf {
+  using type = void;
+};
+template <class Traits>
+requires requires { typename Traits::Stream; }
+struct StreamOf<Traits> {
+  using type = typename Traits::Stream;
+};
+
+}  // namespace detail
+
+template <class T>
+class Provider {
+ public:
+  static tenon_status negotiate(tenon_ep_negotiation* io) noexcept {
+    return ep::negotiate(
+        io, {.id = T::kId, .version = T::kVersion, .build_id = build_id(), .api = &kApi, .refuse = refuse});
+  }
+
+ private:
+  using Stream = typename detail::StreamOf<T>::type;
+  using PreparedPtr =
+      decltype(std::declval<typename T::Program&>().prepare(std::declval<tenon_prepare_args&>()));
+
+  static constexpr bool kBinds = requires { typename T::Binding; };
+  static constexpr bool kStreams = !std::is_void_v<Stream>;
+  static constexpr bool kOwnsMemory = requires(typename T::Device & device, const DomainSink& sink) {
+    device.domains(sink);
+  };
+
+  static constexpr std::string_view build_id() {
+    if constexpr (requires { T::kBuildId; }) {
+      return T::kBuildId;
+    } else {
+      return {};
+    }
+  }
+  static std::string refuse() {
+    std::string reason;
+    if constexpr (requires { T::refuse(); }) reason = T::refuse();
+    return reason;
+  }
+
+  /// Runs `body` at the border; `place` stands in its errors.
+  template <class Body>
+  static tenon_status call(tenon_error* error, std::string_view place, Body&& body) noexcept {
+    try {
+      if constexpr (requires { T::enter(); }) T::enter();
+      body();
+      return TENON_OK;
+    } catch (...) {
+      return report(error, place);
+    }
+  }
+  template <class Body>
+  static tenon_status call(tenon_error* error, Body&& body) noexcept {
+    return call(error, {}, body);
+  }
+  template <class Object, class Handle, class... Args>
+  static tenon_status make(Handle** out, tenon_error* error, Args&&... args) noexcept {
+    return call(error, [&] { *out = reinterpret_cast<Handle*>(new Object(std::forward<Args>(args)...)); });
+  }
+  static std::string_view place_of(tenon_program* program) {
+    if constexpr (requires(typename T::Program & p) { p.place(); }) {
+      return as<typename T::Program>(program)->place();
+    } else {
+      return {};
+    }
+  }
+  template <class Object, class Handle>
+  static Object* as(Handle* handle) {
+    return reinterpret_cast<Object*>(handle);
+  }
+  template <class Object, class Handle>
+  static void destroy(Handle* handle) noexcept {
+    delete as<Object>(handle);
+  }
+
+  // ---- Provider, devices, instances ----
+
+  static tenon_status provider_create(const tenon_provider_params* params, tenon_provider** out,
+                                      tenon_error* error) {
+    return make<typename T::Provider>(out, error, read_struct(params));
+  }
+  static tenon_status enumerate_devices(tenon_provider* provider, const tenon_device_sink* sink,
+                                        tenon_error* error) {
+    return call(error, [&] { as<typename T::Provider>(provider)->devices(DeviceSink(sink)); });
+  }
+  static tenon_status device_open(tenon_provider* provider, tenon_str id, tenon_device** out,
+                                  tenon_error* error) {
+    return make<typename T::Device>(out, error, *as<typename T::Provider>(provider), view(id));
+  }
+  static tenon_status instance_create(tenon_device* device, const tenon_instance_params* params,
+                                      tenon_instance** out, tenon_error* error) {
+    return make<typename T::Instance>(out, error, *as<typename T::Device>(device), read_struct(params));
+  }
+  static tenon_status quiesce(tenon_provider* provider, int64_t timeout_ns, tenon_error* error) {
+    return call(error, [&] { as<typename T::Provider>(provider)->quiesce(timeout_ns); });
+  }
+  static const void* get_extension(tenon_provider* provider, tenon_str id, uint32_t least) noexcept {
+    return as<typename T::Provider>(provider)->extension(view(id), least);
+  }
+
+  // ---- From a graph to a Run ----
+
+  static tenon_status capability(tenon_instance* instance, const tenon_graph* graph,
+                                 const tenon_claim_sink* sink, tenon_error* error) {
+    return call(error, [&] { as<typename T::Instance>(instance)->offer(graph, sink); });
+  }
+  static tenon_status compile(tenon_instance* instance, const tenon_compile_args* args, tenon_program** out,
+                              tenon_error* error) {
+    return make<typename T::Program>(out, error, *as<typename T::Instance>(instance), read_struct(args));
+  }
+  static tenon_status prepare(tenon_program* program, tenon_prepare_args* args, tenon_prepared** out,
+                              tenon_error* error) {
+    return call(error, place_of(program), [&] {
+      *out = reinterpret_cast<tenon_prepared*>(as<typename T::Program>(program)->prepare(*args).release());
+    });
+  }
+  static void prepared_destroy(tenon_prepared* prepared) noexcept {
+    const PreparedPtr owned(as<typename PreparedPtr::element_type>(prepared));
+  }
+  static tenon_status run(const tenon_run_args* args, tenon_error* error) noexcept {
+    return call(error, place_of(args->program), [&] {
+      if constexpr (kBinds) {
+        require(args->binding != nullptr, TENON_INTERNAL, "the host runs without a binding");
+        as<typename T::Binding>(args->binding)->run(*args);
+      } else {
+        as<typename T::Program>(args->program)->run(*args);
+      }
+    });
+  }
+  static tenon_status bind(const tenon_bind_args* args, tenon_binding** out, tenon_error* error) {
+    return call(error, place_of(args->program),
+                [&] { *out = reinterpret_cast<tenon_binding*>(new typename T::Binding(read_struct(args))); });
+  }
+
+  // ---- Memory ----
+
+  static tenon_status device_domains(tenon_device* device, const tenon_domain_sink* sink,
+                                     tenon_error* error) {
+    return call(error, [&] { as<typename T::Device>(device)->domains(DomainSink(sink)); });
+  }
+  static tenon_status allocate(tenon_device* device, uint32_t domain, uint64_t bytes, tenon_stream* stream,
+                               tenon_buffer** out_buffer, void** out_address, tenon_error* error) {
+    return call(error, [&] {
+      const Allocation made = as<typename T::Device>(device)->allocate(domain, bytes, as<Stream>(stream));
+      *out_buffer = made.buffer;
+      *out_address = made.address;
+    });
+  }
+  static void free(tenon_device* device, tenon_buffer* buffer, tenon_stream* stream) noexcept {
+    as<typename T::Device>(device)->free(buffer, as<Stream>(stream));
+  }
+  static tenon_status copy(tenon_device* device, const tenon_location* to, const tenon_location* from,
+                           uint64_t bytes, tenon_stream* stream, tenon_error* error) {
+    return call(error, [&] { as<typename T::Device>(device)->copy(*to, *from, bytes, as<Stream>(stream)); });
+  }
+  static tenon_status map(tenon_device* device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
+                          void** out_address, tenon_error* error) {
+    return call(error,
+                [&] { *out_address = as<typename T::Device>(device)->map(buffer, byte_offset, bytes); });
+  }
+  static void unmap(tenon_device* device, tenon_buffer* buffer, void* address) noexcept {
+    as<typename T::Device>(device)->unmap(buffer, address);
+  }
+
+  // ---- Streams ----
+
+  static tenon_status stream_create(tenon_instance* instance, tenon_stream** out, tenon_error* error) {
+    return make<Stream>(out, error, *as<typename T::Instance>(instance));
+  }
+  static tenon_status stream_flush(tenon_stream* stream, tenon_error* error) {
+    return call(error, [&] { as<Stream>(stream)->flush(); });
+  }
+  static tenon_status stream_wait_event(tenon_stream* stream, tenon_event* event, tenon_error* error) {
+    return call(error, [&] { as<Stream>(stream)->wait(*as<typename T::Event>(event)); });
+  }
+  static tenon_status event_create(tenon_instance* instance, tenon_event** out, tenon_error* error) {
+    return make<typename T::Event>(out, error, *as<typename T::Instance>(instance));
+  }
+  static tenon_status event_record(tenon_event* event, tenon_stream* stream, tenon_error* error) {
+    return call(error, [&] { as<typename T::Event>(event)->record(*as<Stream>(stream)); });
+  }
+  static tenon_status event_wait(tenon_event* event, int64_t timeout_ns, tenon_error* error) {
+    return call(error, [&] { as<typename T::Event>(event)->wait(timeout_ns); });
+  }
+
+  static constexpr tenon_ep_api make_api() {
+    tenon_ep_api api{};
+    api.struct_size = sizeof(api);
+    api.abi_minor = TENON_EP_ABI_MINOR;
+    api.provider_create = provider_create;
+    api.provider_destroy = destroy<typename T::Provider, tenon_provider>;
+    api.enumerate_devices = enumerate_devices;
+    api.device_open = device_open;
+    api.device_close = destroy<typename T::Device, tenon_device>;
+    api.instance_create = instance_create;
+    api.instance_destroy = destroy<typename T::Instance, tenon_instance>;
+    api.capability = capability;
+    api.compile = compile;
+    api.program_destroy = destroy<typename T::Program, tenon_program>;
+    api.prepare = prepare;
+    api.prepared_destroy = prepared_destroy;
+    api.run = run;
+    if constexpr (kBinds) {
+      api.bind = bind;
+      api.unbind = destroy<typename T::Binding, tenon_binding>;
+    }
+    if constexpr (kOwnsMemory) {
+      api.device_domains = device_domains;
+      api.allocate = allocate;
+      api.free = free;
+      api.copy = copy;
+      if constexpr (requires(typename T::Device & device) { device.map(nullptr, 0, 0); }) {
+        api.map = map;
+        api.unmap = unmap;
+      }
+    }
+    if constexpr (kStreams) {
+      api.stream_create = stream_create;
+      api.stream_destroy = destroy<Stream, tenon_stream>;
+      api.stream_flush = stream_flush;
+      api.stream_wait_event = stream_wait_event;
+      api.event_create = event_create;
+      api.event_destroy = destroy<typename T::Event, tenon_event>;
+      api.event_record = event_record;
+      api.event_wait = event_wait;
+    }
+    if constexpr (requires(typename T::Provider & provider) { provider.quiesce(int64_t{}); })
+      api.quiesce = quiesce;
+    if constexpr (requires(typename T::Provider & provider) { provider.extension(std::string_view(), 0u); })
+      api.get_extension = get_extension;
+    return api;
+  }
+  static constexpr tenon_ep_api kApi = make_api();
+};
+
+}  // namespace tenon::ep
+#pragma GCC visibility pop
+
+/// Defines the library's one exported function.
+#define TENON_PROVIDER(...)                                                              \
+  extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) { \
+    return ::tenon::ep::Provider<__VA_ARGS__>::negotiate(io);                            \
+  }
+
+#endif  // TENON_EP_PROVIDER_HPP_

@@ -1,0 +1,71 @@
+// What a provider tells the host of its devices and their memory.
+#ifndef TENON_EP_SINKS_HPP_
+#define TENON_EP_SINKS_HPP_
+
+#include "tenon/ep/error.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace tenon::ep {
+
+struct DeviceSpec {
+  uint32_t kind = TENON_DEVICE_OTHER;
+  std::string_view stable_id = {};
+  std::string_view name = {};
+  std::string_view vendor = {};
+  uint64_t memory_bytes = 0;
+  uint32_t flags = 0;
+  uint32_t serialize = TENON_SERIALIZE_NONE;
+  std::span<const tenon_str> features = {};
+};
+
+class DeviceSink {
+ public:
+  explicit DeviceSink(const tenon_device_sink* sink) : sink_(sink) {}
+  void add(const DeviceSpec& device) const {
+    tenon_device_info info{};
+    info.struct_size = sizeof(info);
+    info.kind = device.kind;
+    info.flags = device.flags;
+    info.serialize = device.serialize;
+    info.stable_id = to_str(device.stable_id);
+    info.name = to_str(device.name);
+    info.vendor = to_str(device.vendor);
+    info.memory_bytes = device.memory_bytes;
+    info.features = device.features.data();
+    info.feature_count = static_cast<uint32_t>(device.features.size());
+    call_host(sink_->add, sink_->context, &std::as_const(info));
+  }
+
+ private:
+  const tenon_device_sink* sink_;
+};
+
+struct DomainSpec {
+  uint32_t id = 1;
+  uint32_t flags = 0;  // TENON_DOMAIN_x
+  uint32_t alignment = 64;
+  uint64_t max_buffer_bytes = 0;
+  std::string_view name = {};
+};
+
+class DomainSink {
+ public:
+  explicit DomainSink(const tenon_domain_sink* sink) : sink_(sink) {}
+  void add(const DomainSpec& domain) const {
+    tenon_domain_info info{};
+    info.struct_size = sizeof(info);
+    info.flags = domain.flags;
+    info.id = domain.id;
+    info.alignment = domain.alignment;
+    info.max_buffer_bytes = domain.max_buffer_bytes;
+    info.name = to_str(domain.name);
+    call_host(sink_->add, sink_->context, &std::as_const(info));
+  }
+
+ private:
+  const tenon_domain_sink* sink_;
+};
+
+}  // namespace tenon::ep
+#pragma GCC visibility pop
+#endif  // TENON_EP_SINKS_HPP_
