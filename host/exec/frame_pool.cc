@@ -54,7 +54,7 @@ Result<std::unique_ptr<Frame>> FramePool::take(const Executable& executable,
   frame = take_idle(signature);
   if (frame != nullptr) return frame;
   ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
-                   find_plan(executable, arguments, std::move(signature)));
+                   find_plan(executable, arguments, signature));
   Result<std::unique_ptr<Frame>> made = Frame::make(executable, plan);
   if (made.ok() || made.status().kind() != ErrorKind::kLimitExceeded || !drop_idle()) return made;
   return Frame::make(executable, plan);
@@ -78,7 +78,7 @@ void FramePool::give_back(std::unique_ptr<Frame> frame) {
 
 Result<std::shared_ptr<const Plan>> FramePool::find_plan(const Executable& executable,
                                                          std::span<const Argument> arguments,
-                                                         plan::Signature signature) {
+                                                         const plan::Signature& signature) {
   {
     const std::lock_guard lock(mutex_);
     if (const std::shared_ptr<Entry> entry = entries_.find(signature)) return entry->plan;
@@ -90,7 +90,7 @@ Result<std::shared_ptr<const Plan>> FramePool::find_plan(const Executable& execu
   auto entry = std::make_shared<Entry>();
   entry->plan = plan;
   const std::lock_guard lock(mutex_);
-  entries_.insert(std::move(signature), std::move(entry), plan->slab_bytes());
+  entries_.insert(signature, std::move(entry), plan->slab_bytes());
   return plan;
 }
 

@@ -37,7 +37,7 @@ class FramePool {
   /// The plan for a signature. Makes it when there is none.
   Result<std::shared_ptr<const Plan>> find_plan(const Executable& executable,
                                                 std::span<const Argument> arguments,
-                                                plan::Signature signature);
+                                                const plan::Signature& signature);
 
   /// Visits the most recently used plan first.
   void for_each_plan(const std::function<void(const Plan&)>& visit) const;

@@ -102,7 +102,7 @@ std::shared_ptr<Build> find_build(const std::string& real_path, const FileIdenti
   return nullptr;
 }
 
-Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Manifest> manifest,
+Result<std::shared_ptr<LoadedProvider>> load_provider(const std::shared_ptr<const Manifest>& manifest,
                                                       const LoadInputs& inputs) {
   ASSIGN_OR_RETURN(std::shared_ptr<Build> build, build_of(*manifest, inputs));
   std::unique_lock<std::mutex> lock(build->mutex);

@@ -25,7 +25,7 @@ struct LoadInputs {
 /// The provider of that file; loads it unless it is already loaded in this process. Refusals: E_LOAD, E_LIBC,
 /// E_DEP_MISSING, E_SHA_MISMATCH (changed since it was checked), E_NO_ENTRY, those of negotiate(), E_SELFTEST.
 /// Thread-safe.
-Result<std::shared_ptr<LoadedProvider>> load_provider(std::shared_ptr<const Manifest> manifest,
+Result<std::shared_ptr<LoadedProvider>> load_provider(const std::shared_ptr<const Manifest>& manifest,
                                                       const LoadInputs& inputs);
 
 /// A library file that is or was mapped. It outlives its LoadedProviders, of which there is at most one at a time.
