@@ -53,8 +53,7 @@ Result<std::unique_ptr<Frame>> FramePool::take(const Executable& executable,
   }
   frame = take_idle(signature);
   if (frame != nullptr) return frame;
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
-                   find_plan(executable, arguments, signature));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan, find_plan(executable, arguments, signature));
   Result<std::unique_ptr<Frame>> made = Frame::make(executable, plan);
   if (made.ok() || made.status().kind() != ErrorKind::kLimitExceeded || !drop_idle()) return made;
   return Frame::make(executable, plan);

@@ -106,8 +106,8 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
  private:
   friend class Device;
   friend class ProviderRegistry;
-  friend Result<std::shared_ptr<LoadedProvider>> load_provider(const std::shared_ptr<const Manifest>& manifest,
-                                                               const LoadInputs& inputs);
+  friend Result<std::shared_ptr<LoadedProvider>> load_provider(
+      const std::shared_ptr<const Manifest>& manifest, const LoadInputs& inputs);
   LoadedProvider() = default;
 
   static Result<std::shared_ptr<LoadedProvider>> make(const std::shared_ptr<const Manifest>& manifest,
