@@ -1,7 +1,4 @@
-// Devices of all OpenCL platforms, and an open device: context, limits and built OpenCL programs.
-//
-// Only enumerate_devices() and device_open() make the first call into OpenCL. A driver may even end the
-// process there, which the host's scan process survives.
+// An open device: context, limits, memory and built OpenCL programs; and an instance of it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cl.h"
+#include "device_list.h"
 #include "source.h"
 #include "tenon/ep.hpp"
 
@@ -27,23 +24,6 @@ struct Provider {
   explicit Provider(const tenon_provider_params&) {}
   void devices(const ep::DeviceSink& sink) const;
 };
-
-/// A device before it is opened.
-struct DeviceDescription {
-  cl_platform_id platform = nullptr;
-  cl_device_id device = nullptr;
-  std::string stable_id;  // PCI address or UUID if the driver reports one, else platform and position
-  std::string name;
-  std::string vendor;
-  uint32_t kind = TENON_DEVICE_OTHER;
-  bool is_emulated = false;  // it runs on the host's processor
-  uint64_t memory_bytes = 0;
-  std::vector<std::string> features;
-};
-
-/// All devices in the order of their platforms, at least one. Throws NOT_FOUND with the reason if there are
-/// none, and FAILED_PRECONDITION if the process lacks something without which drivers would end it.
-std::vector<DeviceDescription> list_devices();
 
 /// Properties by which kernels choose a variant. They are probed, never derived from a device's name.
 struct Limits {

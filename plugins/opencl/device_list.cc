@@ -1,0 +1,206 @@
+#include "device_list.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace tenon::opencl {
+namespace {
+
+// Khronos extensions that the header of OpenCL 1.2 may lack.
+constexpr cl_device_info kDeviceUuid = 0x106A;     // cl_khr_device_uuid, 16 bytes
+constexpr cl_device_info kDevicePciInfo = 0x410F;  // cl_khr_pci_bus_info, four numbers
+
+std::string trimmed(std::string text) {
+  text.resize(std::strlen(text.c_str()));
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string text(cl_device_id device, cl_device_info what) {
+  size_t size = 0;
+  if (clGetDeviceInfo(device, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+  std::string out(size, '\0');
+  check(clGetDeviceInfo(device, what, size, out.data(), nullptr), "clGetDeviceInfo");
+  return trimmed(std::move(out));
+}
+
+bool has_extension(cl_device_id device, std::string_view name) {
+  const std::string list = " " + text(device, CL_DEVICE_EXTENSIONS) + " ";
+  return list.find(ep::cat(" ", name, " ")) != std::string::npos;
+}
+
+namespace {
+
+std::string platform_text(cl_platform_id platform, cl_platform_info what) {
+  size_t size = 0;
+  if (clGetPlatformInfo(platform, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+  std::string out(size, '\0');
+  check(clGetPlatformInfo(platform, what, size, out.data(), nullptr), "clGetPlatformInfo");
+  return trimmed(std::move(out));
+}
+
+std::string hex(const unsigned char* bytes, size_t size) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (size_t i = 0; i < size; ++i) {
+    out += kDigits[bytes[i] >> 4];
+    out += kDigits[bytes[i] & 15];
+  }
+  return out;
+}
+
+/// Keeps letters (in lower case) and digits, and replaces each run of other characters with one dash.
+std::string slug(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "platform" : out;
+}
+
+std::string stable_id(cl_device_id device, const std::string& platform, size_t position) {
+  struct {
+    cl_uint domain, bus, device, function;
+  } pci{};
+  if (has_extension(device, "cl_khr_pci_bus_info") &&
+      clGetDeviceInfo(device, kDevicePciInfo, sizeof(pci), &pci, nullptr) == CL_SUCCESS) {
+    return ep::cat("pci-", pci.domain, "-", pci.bus, "-", pci.device, "-", pci.function);
+  }
+  unsigned char uuid[16] = {};
+  if (has_extension(device, "cl_khr_device_uuid") &&
+      clGetDeviceInfo(device, kDeviceUuid, sizeof(uuid), uuid, nullptr) == CL_SUCCESS) {
+    return "uuid-" + hex(uuid, sizeof(uuid));
+  }
+  return ep::cat(platform, "-", position);
+}
+
+uint32_t kind_of(cl_device_type type) {
+  if ((type & CL_DEVICE_TYPE_GPU) != 0) return TENON_DEVICE_GPU;
+  if ((type & CL_DEVICE_TYPE_CPU) != 0) return TENON_DEVICE_CPU;
+  return TENON_DEVICE_OTHER;
+}
+
+std::vector<std::string> features_of(cl_device_id device) {
+  std::vector<std::string> out{text(device, CL_DEVICE_VERSION)};
+  for (const char* name : {"cl_khr_fp16", "cl_khr_fp64", "cl_khr_il_program"}) {
+    if (has_extension(device, name)) out.emplace_back(name);
+  }
+  return out;
+}
+
+DeviceDescription describe(cl_platform_id platform, cl_device_id device, const std::string& platform_slug,
+                           size_t position) {
+  DeviceDescription out;
+  out.platform = platform;
+  out.device = device;
+  out.stable_id = stable_id(device, platform_slug, position);
+  out.name = text(device, CL_DEVICE_NAME);
+  out.vendor = text(device, CL_DEVICE_VENDOR);
+  const auto type = number<cl_device_type>(device, CL_DEVICE_TYPE);
+  out.kind = kind_of(type);
+  out.is_emulated = (type & CL_DEVICE_TYPE_CPU) != 0;
+  out.memory_bytes = number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  out.features = features_of(device);
+  return out;
+}
+
+std::vector<cl_platform_id> platforms() {
+  cl_uint count = 0;
+  // Also covers -1001, the loader's code for "no driver installed".
+  if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
+  std::vector<cl_platform_id> out(count);
+  check(clGetPlatformIDs(count, out.data(), nullptr), "clGetPlatformIDs");
+  return out;
+}
+
+std::vector<cl_device_id> devices(cl_platform_id platform) {
+  cl_uint count = 0;
+  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
+  std::vector<cl_device_id> out(count);
+  check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, out.data(), nullptr), "clGetDeviceIDs");
+  return out;
+}
+
+/// Kernels are built at run time, so a device without a compiler cannot be used.
+bool is_usable(cl_device_id device) {
+  return number<cl_bool>(device, CL_DEVICE_AVAILABLE) != 0 &&
+         number<cl_bool>(device, CL_DEVICE_COMPILER_AVAILABLE) != 0 &&
+         number<cl_bool>(device, CL_DEVICE_ENDIAN_LITTLE) != 0;
+}
+
+/// Drivers look up processors and buses in /sys. PoCL ends the process if it finds no processors. The scan
+/// cannot catch this if it ran with /sys in place.
+void require_system_folders() {
+#ifdef __linux__
+  std::error_code error;
+  ep::require(std::filesystem::exists("/sys/devices/system/cpu", error), TENON_FAILED_PRECONDITION,
+              "this process cannot see /sys, without which OpenCL drivers for CPUs end the process; "
+              "mount /sys in the container or chroot");
+#endif
+}
+
+std::string why_no_driver() {
+  const char* elsewhere = std::getenv("OCL_ICD_VENDORS");
+  return ep::cat(
+      "the OpenCL loader finds no driver: no .icd file that it can load in ",
+      elsewhere == nullptr ? "/etc/OpenCL/vendors" : ep::cat("'", elsewhere, "' (from OCL_ICD_VENDORS)"));
+}
+
+std::string why_no_device(const std::vector<cl_platform_id>& drivers) {
+  std::string names;
+  for (const cl_platform_id driver : drivers)
+    names += ep::cat(names.empty() ? "" : ", ", platform_text(driver, CL_PLATFORM_NAME));
+  return ep::cat("no OpenCL driver has a device that is available and builds kernels: ", names);
+}
+
+std::vector<DeviceDescription> find_devices() {
+  const std::vector<cl_platform_id> drivers = platforms();
+  if (drivers.empty()) ep::fail(TENON_NOT_FOUND, why_no_driver());
+  std::vector<DeviceDescription> out;
+  for (const cl_platform_id platform : drivers) {
+    const std::string name = slug(platform_text(platform, CL_PLATFORM_NAME));
+    size_t position = 0;
+    for (const cl_device_id device : devices(platform)) {
+      if (is_usable(device)) out.push_back(describe(platform, device, name, position));
+      ++position;
+    }
+  }
+  if (out.empty()) ep::fail(TENON_NOT_FOUND, why_no_device(drivers));
+  // Makes ids unique if two platforms share a name or a driver reports one UUID twice.
+  for (size_t i = 0; i < out.size(); ++i) {
+    const std::string id = out[i].stable_id;
+    const auto same = std::count_if(out.begin(), out.begin() + static_cast<long>(i),
+                                    [&](const DeviceDescription& d) { return d.stable_id == id; });
+    if (same > 0) out[i].stable_id += ep::cat("-", same);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<DeviceDescription> list_devices() {
+  require_system_folders();
+  claim_process();
+  std::vector<DeviceDescription> out;
+  with_deep_stack([&] { out = find_devices(); });
+  return out;
+}
+
+DeviceDescription find_device(std::string_view stable_id) {
+  for (DeviceDescription& device : list_devices()) {
+    if (device.stable_id == stable_id) return std::move(device);
+  }
+  ep::fail(TENON_NOT_FOUND, "there is no OpenCL device '", stable_id, "'");
+}
+
+}  // namespace tenon::opencl
