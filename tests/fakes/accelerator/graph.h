@@ -1,4 +1,4 @@
-// Access to the host's graph.
+// What the fake needs of the host's graph beside GraphView.
 #pragma once
 
 #include <vector>
@@ -7,35 +7,20 @@
 
 namespace accelerator {
 
-class Graph {
+class Graph : public GraphView {
  public:
-  explicit Graph(const tenon_graph* graph) : graph_(graph) {
-    info_.struct_size = sizeof(info_);
-    check(host().graph_info(graph, &info_));
-  }
-  const tenon_graph_info& info() const { return info_; }
-  tenon_node_info node(uint32_t index) const {
-    tenon_node_info out{};
-    out.struct_size = sizeof(out);
-    check(host().graph_node(graph_, index, &out));
-    return out;
-  }
-  tenon_value_info value(uint32_t index) const {
-    tenon_value_info out{};
-    out.struct_size = sizeof(out);
-    check(host().graph_value(graph_, index, &out));
-    return out;
-  }
+  using GraphView::GraphView;
+
   bool find_attribute(uint32_t node, std::string_view name, tenon_attribute* out) const {
-    return host().graph_find_attribute(graph_, node, to_str(name), out) == TENON_OK;
+    return host().graph_find_attribute(raw(), node, to_str(name), out) == TENON_OK;
   }
   tenon_tensor constant(uint32_t value) const {
     tenon_tensor out{};
-    check(host().graph_constant(graph_, value, &out));
+    check(host().graph_constant(raw(), value, &out));
     return out;
   }
   void consume(uint32_t value) const {
-    if (host().graph_constant_consumed != nullptr) check(host().graph_constant_consumed(graph_, value));
+    if (host().graph_constant_consumed != nullptr) check(host().graph_constant_consumed(raw(), value));
   }
   /// The present inputs of a node and the captures of its nested graphs.
   std::vector<uint32_t> used_values(uint32_t node) const {
@@ -50,11 +35,8 @@ class Graph {
 
  private:
   static void check(tenon_status status) {
-    require(status == TENON_OK, status, "the host failed to describe its graph");
+    require(status == TENON_OK, status, "the host failed to give a constant");
   }
-
-  const tenon_graph* graph_;
-  tenon_graph_info info_{};
 };
 
 }  // namespace accelerator
