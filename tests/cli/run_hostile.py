@@ -5,7 +5,8 @@
 
 Time and memory are what a case takes above a trivial model, which is measured first with the same verb. A case over its
 time is tried again, because another process may have had the processor. --seconds is for builds without optimisation.
---sanitized is for instrumented builds: no limits of time, memory and address space. Prints one line for each failure, then `N passed, N failed`.
+--sanitized is for instrumented builds: no limits of time, memory and address space. Prints one line for each failure,
+then `N passed, N failed`.
 """
 
 import argparse

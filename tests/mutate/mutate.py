@@ -9,6 +9,9 @@
 Seeds of mutants are the cases of tests/differential and, where --sources names folders, the ONNX test folders in them. A
 signal, more than ten seconds past the deadline or memory far above memory.host_limit is a failure, and is saved. An error of
 kind "internal" is one too: Tenon blames itself for what the caller gave it.
+
+Five mutants of inputs share a session. One that does not fail again alone, when it is replayed, is repeated with those
+before it: --kinds inputs --first N --cases 5, with N the multiple of five at or below its number.
 """
 
 import argparse
@@ -152,7 +155,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="*", default=["models", "inputs"], choices=["models", "inputs"])
     parser.add_argument("--sources", nargs="*", type=Path, default=[], metavar="DIR", help="folders of ONNX test folders")
     parser.add_argument("--providers", nargs="*", default=ORDERS)
-    parser.add_argument("--rarely", type=int, default=20, help="opencl gets each case whose number is a multiple of this")
+    parser.add_argument("--rarely", type=int, default=20, help="opencl gets one model in so many")
     parser.add_argument("--guard", type=Path, metavar="LIBRARY", help="preload the guard-page allocator")
     parser.add_argument("--patience", type=float, default=SECONDS, help="seconds until a case counts as hanging")
     parser.add_argument("--save", type=Path, metavar="DIR")

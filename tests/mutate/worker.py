@@ -142,7 +142,7 @@ class Runner:
 
     def __init__(self, api, error_type, guard):
         self.api, self.error_type, self.guard = api, error_type, guard
-        self.key, self.kept = None, contextlib.ExitStack()
+        self.key, self.made, self.kept = None, None, contextlib.ExitStack()
 
     def session(self, data: bytes, order: str, all_guarded: bool):
         if self.key != (data, order):
