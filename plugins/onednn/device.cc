@@ -28,7 +28,7 @@ std::string processor_name() {
   for (unsigned leaf = 0; leaf < 3; ++leaf) {
     unsigned words[4] = {};
     if (__get_cpuid(0x80000002u + leaf, &words[0], &words[1], &words[2], &words[3]) == 0) return "CPU";
-    std::memcpy(text + 16 * leaf, words, sizeof(words));
+    std::memcpy(text + size_t{16} * leaf, words, sizeof(words));
   }
   std::string name = text;
   while (!name.empty() && name.back() == ' ') name.pop_back();

@@ -97,7 +97,7 @@ void Device::copy(const tenon_location& destination, const tenon_location& sourc
                   const Stream* stream) const {
   if (bytes == 0) return;
   const cl_bool blocking = stream == nullptr ? CL_TRUE : CL_FALSE;
-  cl_command_queue const queue = stream == nullptr ? queue_.get() : stream->queue.get();
+  auto* const queue = stream == nullptr ? queue_.get() : stream->queue.get();
   const bool from_host = source.domain == TENON_DOMAIN_HOST,
              to_host = destination.domain == TENON_DOMAIN_HOST;
   if (from_host && to_host) {

@@ -77,14 +77,15 @@ void must(State& state, void (*step)(State&)) {
 /// Converts cyan, magenta, yellow and black in place to red, green and blue. Adobe's files store them
 /// inverted.
 void inks_to_rgb(uint8_t* row, int64_t width, bool inverted) {
-  const auto light = [&](uint8_t ink) -> unsigned { return inverted ? ink : 255u - ink; };
+  constexpr uint64_t kFull = uint64_t{255} * 255;
+  const auto light = [&](uint8_t ink) -> uint64_t { return inverted ? ink : 255u - ink; };
   uint8_t* to = row;
   for (const uint8_t* from = row; from != row + width * 4; from += 4, to += 3) {
-    const unsigned black = light(from[3]), cyan = light(from[0]), magenta = light(from[1]),
+    const uint64_t black = light(from[3]), cyan = light(from[0]), magenta = light(from[1]),
                    yellow = light(from[2]);
-    to[0] = to_byte(cyan * black, 255 * 255);
-    to[1] = to_byte(magenta * black, 255 * 255);
-    to[2] = to_byte(yellow * black, 255 * 255);
+    to[0] = to_byte(cyan * black, kFull);
+    to[1] = to_byte(magenta * black, kFull);
+    to[2] = to_byte(yellow * black, kFull);
   }
 }
 

@@ -8,7 +8,7 @@ namespace tenon::image {
 namespace {
 
 constexpr std::string_view kName = "WebP";
-constexpr size_t kPiece = 64 * 1024;  // bytes between two checks for cancellation
+constexpr size_t kPiece = size_t{64} * 1024;  // bytes between two checks for cancellation
 
 std::string_view status_text(VP8StatusCode status) {
   switch (status) {

@@ -32,10 +32,10 @@ Tensor Builder::broadcast(const Tensor& from, DimsView wanted) {
   const Dims dims = wanted.empty() ? Dims{1} : Dims(wanted.begin(), wanted.end());
   Dims own(dims.size() - from.layout.dims().size(), 1);
   own.insert(own.end(), from.layout.dims().begin(), from.layout.dims().end());
-  const Tensor x = reshaped(from, own);
+  Tensor x = reshaped(from, own);
   if (own == dims) return x;
-  const Tensor dense = as(x, Layout::plain(Type::kFloat32, own)),
-               out = temporary(Layout::plain(Type::kFloat32, dims));
+  const Tensor dense = as(x, Layout::plain(Type::kFloat32, own));
+  Tensor out = temporary(Layout::plain(Type::kFloat32, dims));
   Dims strides(dims.size());
   int64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {

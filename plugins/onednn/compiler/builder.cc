@@ -282,7 +282,7 @@ void Builder::copy(const Tensor& from, const Tensor& to) {
 }
 
 Tensor Builder::filled(const Layout& layout, float number) {
-  const Tensor out = temporary(layout);
+  Tensor out = temporary(layout);
   local({out}, [n = layout.elements(), number](std::span<void* const> addresses) {
     std::fill_n(static_cast<float*>(addresses[0]), n, number);
   });

@@ -56,7 +56,7 @@ Primitive build(const char* what, Make&& make) {
     auto data = std::make_shared<Primitive::Data>();
     data->primitive = Kind(description);
     data->implementation = description.impl_info_str();
-    data->description = description;
+    data->description = static_cast<const dnnl::primitive_desc_base&>(description);
     return Primitive(std::move(data));
   } catch (const dnnl::error& e) {
     if (e.status == dnnl_out_of_memory) throw std::bad_alloc();

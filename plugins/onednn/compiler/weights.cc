@@ -64,7 +64,7 @@ class Fingerprint {
     if (left != 0) std::memcpy(tail, at, left);
     mix(lanes, tail);
     uint64_t a = bytes, b = ~bytes;
-    for (int i = 0; i < 4; ++i) {
+    for (size_t i = 0; i < 4; ++i) {
       a = fold(a ^ lanes[2 * i], secret_[2 * i + 1] | 1);
       b = fold(b ^ lanes[2 * i + 1], secret_[2 * i] | 1);
     }

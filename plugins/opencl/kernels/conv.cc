@@ -145,7 +145,7 @@ class Conv {
     for (cl_int image = 0; image < state.images; ++image) {
       lay_out(ctx, state, image, laid);
       gemm_.record(ctx, state.product, filters, laid, bias,
-                   out(ctx.output(0), image * state.filters * state.points));
+                   out(ctx.output(0), int64_t{image} * state.filters * state.points));
     }
   }
 

@@ -112,7 +112,9 @@ class Provider {
   }
   template <class Object, class Handle, class... Args>
   static tenon_status make(Handle** out, tenon_error* error, Args&&... args) noexcept {
-    return call(error, [&] { *out = reinterpret_cast<Handle*>(new Object(std::forward<Args>(args)...)); });
+    return call(error, [&] {
+      *out = reinterpret_cast<Handle*>(std::make_unique<Object>(std::forward<Args>(args)...).release());
+    });
   }
   static std::string_view place_of(tenon_program* program) {
     if constexpr (requires(typename T::Program & p) { p.place(); }) {

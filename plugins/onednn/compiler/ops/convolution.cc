@@ -164,7 +164,7 @@ struct Conv : Convolution {
 };
 struct ConvTranspose : Convolution {
   static Support supports(const NodeView& n) {
-    const Support out = supports_convolution(n);
+    Support out = supports_convolution(n);
     if (!out || !n.input(0).has_rank()) return out;
     const auto axes = static_cast<size_t>(n.input(0).rank()) - 2;
     const size_t extras = n.attr_ints("output_padding").size(), lengths = n.attr_ints("output_shape").size();

@@ -115,7 +115,7 @@ class Gemm : public Operation {
     const int64_t length = x[transpose_a_ ? 0 : 1], other = w[transpose_b_ ? 1 : 0];
     require(length == other, TENON_INVALID_ARGUMENT, "the rows of A have ", length,
             " elements, but the columns of B have ", other);
-    const Dims out{x[transpose_a_ ? 1 : 0], w[transpose_b_ ? 0 : 1]};
+    Dims out{x[transpose_a_ ? 1 : 0], w[transpose_b_ ? 0 : 1]};
     if (has_bias(node)) {
       const Dims& c = b.dims(node.inputs[2]);
       require(broadcast_shape(c, out) == out, TENON_INVALID_ARGUMENT, "C of shape ", c,
@@ -148,9 +148,9 @@ class Gemm : public Operation {
   Tensor bias(Builder& b, uint32_t value) const {
     Dims dims = b.dims(value);
     dims.insert(dims.begin(), 2 - dims.size(), 1);
-    const Tensor c = b.reshaped(b.plain(value), dims);
+    Tensor c = b.reshaped(b.plain(value), dims);
     if (beta_ == 1) return c;
-    const Tensor out = b.temporary(c.layout);
+    Tensor out = b.temporary(c.layout);
     b.call(make_eltwise(b.engine(), Eltwise::kLinear, beta_, 0, c.layout),
            {{kSource, c}, {kDestination, out}});
     return out;

@@ -99,7 +99,7 @@ void Arguments::add(const WorkspaceArg& arg) {
 
 void Arguments::add(const FlagArg&) {
   cl_mem buffer = recording_.flag_buffer();
-  check(clSetKernelArg(kernel_.get(), next_++, sizeof(buffer), &buffer), "clSetKernelArg");
+  check(clSetKernelArg(kernel_.get(), next_++, sizeof(cl_mem), &buffer), "clSetKernelArg");
 }
 
 void Arguments::add_buffer(cl_mem buffer, uint64_t element_offset) {
