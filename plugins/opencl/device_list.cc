@@ -158,7 +158,7 @@ std::string why_no_driver() {
 
 std::string why_no_device(const std::vector<cl_platform_id>& drivers) {
   std::string names;
-  for (const cl_platform_id driver : drivers)
+  for (auto* const driver : drivers)
     names += ep::cat(names.empty() ? "" : ", ", platform_text(driver, CL_PLATFORM_NAME));
   return ep::cat("no OpenCL driver has a device that is available and builds kernels: ", names);
 }
@@ -167,10 +167,10 @@ std::vector<DeviceDescription> find_devices() {
   const std::vector<cl_platform_id> drivers = platforms();
   if (drivers.empty()) ep::fail(TENON_NOT_FOUND, why_no_driver());
   std::vector<DeviceDescription> out;
-  for (const cl_platform_id platform : drivers) {
+  for (auto* const platform : drivers) {
     const std::string name = slug(platform_text(platform, CL_PLATFORM_NAME));
     size_t position = 0;
-    for (const cl_device_id device : devices(platform)) {
+    for (auto* const device : devices(platform)) {
       if (is_usable(device)) out.push_back(describe(platform, device, name, position));
       ++position;
     }

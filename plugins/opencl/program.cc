@@ -168,7 +168,7 @@ void Recording::run(const tenon_run_args& args) const {
     if (flag_ != nullptr) stream.flags->add(flag_);
     return;
   }
-  cl_command_queue const queue = node_.instance().queue.get();
+  auto* const queue = node_.instance().queue.get();
   enqueue(queue);
   check(clFinish(queue), "clFinish");
   if (flag_ == nullptr) return;

@@ -22,7 +22,11 @@ using Json = nlohmann::json;
 constexpr const char* kWorker = "TENON_HOSTILE_WORKER";
 constexpr const char* kVariant = "TENON_HOSTILE_VARIANT";
 constexpr const char* kManifest = "TENON_OPS_MANIFEST";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kRowSeconds = 300;  // sanitizers take several times as long
+#else
 constexpr double kRowSeconds = 60;
+#endif
 constexpr int kMostCrashes = 6;  // of one row
 
 struct Row {

@@ -74,6 +74,12 @@ Recipe recipe_for(const tenon_io_info& info, const std::map<std::string, std::st
   return recipe;
 }
 
+/// How bright a pixel of red, green and blue is (ITU-R BT.601).
+float luma(const unsigned char* pixel) {
+  return 0.299f * static_cast<float>(pixel[0]) + 0.587f * static_cast<float>(pixel[1]) +
+         0.114f * static_cast<float>(pixel[2]);
+}
+
 Plane decode(const std::string& path, int64_t channels) {
   Plane plane;
   int there = 0;
@@ -92,7 +98,7 @@ Plane decode(const std::string& path, int64_t channels) {
     if (channels == 3)
       for (int c = 0; c < 3; ++c) plane.pixels[i * 3 + c] = p[c];
     else
-      plane.pixels[i] = there >= 3 ? 0.299f * p[0] + 0.587f * p[1] + 0.114f * p[2] : p[0];
+      plane.pixels[i] = there >= 3 ? luma(p) : static_cast<float>(p[0]);
   }
   return plane;
 }
@@ -131,13 +137,14 @@ Value read_image(const std::string& path, const tenon_io_info& info,
   if (info.rank == 4) dims.insert(dims.begin(), 1);
   Value value = Value::empty_tensor(TENON_FLOAT32, dims);
   std::span<float> out = value.mutable_data<float>();
-  const double sy = static_cast<double>(plane.height) / recipe.height,
-               sx = static_cast<double>(plane.width) / recipe.width;
+  const double sy = static_cast<double>(plane.height) / static_cast<double>(recipe.height),
+               sx = static_cast<double>(plane.width) / static_cast<double>(recipe.width);
+  const auto edge = [](int64_t index, double size) { return static_cast<double>(index) * size; };
   for (int64_t c = 0; c < recipe.channels; ++c) {
     const int source = recipe.bgr ? static_cast<int>(recipe.channels - 1 - c) : static_cast<int>(c);
     for (int64_t y = 0; y < recipe.height; ++y)
       for (int64_t x = 0; x < recipe.width; ++x) {
-        float pixel = area_mean(plane, y * sy, (y + 1) * sy, x * sx, (x + 1) * sx, source);
+        float pixel = area_mean(plane, edge(y, sy), edge(y + 1, sy), edge(x, sx), edge(x + 1, sx), source);
         size_t index = recipe.nhwc ? (y * recipe.width + x) * recipe.channels + c
                                    : (c * recipe.height + y) * recipe.width + x;
         out[index] = (pixel / 255.0f - recipe.mean[c]) / recipe.std[c];

@@ -183,7 +183,7 @@ fs::path copy_into(const InstalledProvider& provider, const fs::path& folder) {
   copy(content["library"]["path"]);
   if (content.contains("files"))
     for (Json& file : content["files"]) copy(file["path"]);
-  const fs::path manifest = folder / (provider.id + "-" + provider.version + kSuffix);
+  fs::path manifest = folder / (provider.id + "-" + provider.version + kSuffix);
   write_file(manifest, content.dump(2) + "\n");
   return manifest;
 }
@@ -208,7 +208,7 @@ std::string digest(const Json& manifest) { return text_at(manifest, "/library/sh
 
 fs::path default_provider_folder() {
   if (geteuid() == 0) return "/usr/local/lib/tenon/providers.d";
-  const fs::path own = user_provider_folder();
+  fs::path own = user_provider_folder();
   if (own.empty()) throw input_error("providers install", "there is no HOME: name a folder with --to");
   return own;
 }

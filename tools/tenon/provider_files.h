@@ -12,7 +12,7 @@
 namespace tenon::cli {
 
 /// A manifest and the host's verdict. A manifest that is set aside has ".off" after its name, and no verdict.
-struct InstalledProvider {
+struct InstalledProvider {  // NOLINT(bugprone-exception-escape): the move of its JSON asserts
   std::filesystem::path manifest;
   nlohmann::json content;
   std::string id, version;

@@ -141,7 +141,7 @@ int test(TestFlags flags) {
     std::erase_if(cases, [&](const std::string& dir) { return dir.find(flags.filter) == std::string::npos; });
     if (cases.empty()) throw input_error("--filter '" + flags.filter + "'", "no case has this in its path");
   }
-  if (flags.jobs <= 0) flags.jobs = std::max(1u, std::thread::hardware_concurrency());
+  if (flags.jobs <= 0) flags.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::vector<CaseResult> results = TestRun(flags, cases).run();
   for (size_t i = 0; i < results.size(); ++i) {
     CaseResult& result = results[i];
