@@ -202,16 +202,16 @@ class Session {
     std::vector<tenon_named_value> c_inputs;
     c_inputs.reserve(inputs.size());
     for (const NamedValue& input : inputs) c_inputs.push_back({as_str(input.name), input.value.get()});
-    std::vector<tenon_value*> c_outputs(api().session_output_count(session_.get()), nullptr);
+    std::vector<tenon_value*> c_outputs(output_names_.size(), nullptr);
     detail::Check check;
     detail::with_run_options(options, [&](const tenon_run_options* c_options) {
       check(api().run(session_.get(), c_options, c_inputs.data(), static_cast<uint32_t>(c_inputs.size()),
                       nullptr, 0, c_outputs.data(), check.out()));
     });
     Outputs out;
-    std::vector<tenon_io_info> infos = outputs();
-    for (size_t i = 0; i < infos.size(); ++i)
-      out.push_back({as_string(infos[i].name), Value::adopt(c_outputs[i])});
+    out.reserve(output_names_.size());
+    for (size_t i = 0; i < output_names_.size(); ++i)
+      out.push_back({output_names_[i], Value::adopt(c_outputs[i])});
     return out;
   }
 
@@ -249,7 +249,7 @@ class Session {
   tenon_session* get() const { return session_.get(); }
 
  private:
-  explicit Session(tenon_session* session) : session_(session) {}
+  explicit Session(tenon_session* session) { own(session); }
   friend class Slots;
   void create(std::string_view path, const tenon_config* config, const SessionOptions& given) {
     tenon_session_options options{};
@@ -271,7 +271,11 @@ class Session {
     detail::Check check;
     tenon_session* session = nullptr;
     check(api().session_create(as_str(path), config, &options, &session, check.out()));
+    own(session);
+  }
+  void own(tenon_session* session) {
     session_.reset(session);
+    for (const tenon_io_info& info : outputs()) output_names_.push_back(as_string(info.name));
   }
   template <class Get>
   std::vector<tenon_io_info> ios(uint32_t count, Get get) const {
@@ -285,6 +289,7 @@ class Session {
   }
   std::shared_ptr<Log> log_;  // outlives the session, and the slots made of it
   detail::Owner<tenon_session, &tenon_api::session_release> session_;
+  std::vector<std::string> output_names_;
 };
 
 /// Inputs and outputs bound to memory once. One Run at a time; the session must outlive it.
