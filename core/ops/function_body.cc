@@ -234,6 +234,38 @@ void name_squeezed_axis(pb::FunctionProto& body) {
   }
 }
 
+/// Adds a Cast node that makes `to` from `from`.
+void add_cast(pb::FunctionProto& body, const std::string& from, const std::string& to, ir::ElementType type) {
+  pb::NodeProto* cast = body.add_node();
+  cast->set_op_type("Cast");
+  cast->add_input(from);
+  cast->add_output(to);
+  pb::AttributeProto* attribute = cast->add_attribute();
+  attribute->set_name("to");
+  attribute->set_type(pb::AttributeProto::INT);
+  attribute->set_i(static_cast<int64_t>(type));
+}
+
+/// Makes the body compute in float32: its first input is cast to that type, and its first output back to `type`.
+void compute_in_float32(pb::FunctionProto& body, ir::ElementType type) {
+  const std::string wide_input = body.input(0), wide_output = body.output(0);
+  body.set_input(0, wide_input + "_given");
+  body.set_output(0, wide_output + "_asked");
+  add_cast(body, body.input(0), wide_input, ir::ElementType::kFloat32);
+  for (int i = body.node_size() - 1; i > 0; --i) body.mutable_node()->SwapElements(i, i - 1);
+  add_cast(body, wide_output, body.output(0), type);
+}
+
+/// Two bodies are right for float32 only. That of MeanVarianceNormalization has float32 constants. That of AffineGrid
+/// rounds coordinates to the type of its input before it multiplies them, which loses digits of half floats twice.
+void mend_types(const ir::Graph& graph, const ir::Node& node, pb::FunctionProto& body) {
+  const bool grid = node.is("AffineGrid");
+  if (!grid && !node.is("MeanVarianceNormalization")) return;
+  const ir::ElementType type = graph.value(node.inputs[0]).type.element;
+  if (type == ir::ElementType::kUndefined || type == ir::ElementType::kFloat32) return;
+  if (!grid || type != ir::ElementType::kFloat64) compute_in_float32(body, type);
+}
+
 /// The newest version that is not newer than `opset`, otherwise the oldest. Nodes carry their own versions, so a
 /// body of another opset fits into any graph.
 int choose_version(const std::vector<int>& versions, int64_t opset) {
@@ -259,46 +291,29 @@ Result<ir::Function> make_body(const pb::OpSchema& schema, const ir::Graph& grap
     if (proto != nullptr) {
       pb::FunctionProto corrected = *proto;
       name_squeezed_axis(corrected);
+      mend_types(graph, node, corrected);
       return read_function(corrected, schema);
     }
   }
   return not_found("operator ", node.op_type, " has no function body for these input types and attributes");
 }
 
-ir::ValueId add_cast(ir::Graph& body, ir::ValueId from, ir::ElementType type) {
+/// Makes the body of CenterCropPad read its second input as int64: it mixes it with sizes, which have that type.
+void widen_shape(const ir::Graph& graph, const ir::Node& node, ir::Graph& body) {
+  if (!node.is("CenterCropPad") || graph.value(node.inputs[1]).type.element != ir::ElementType::kInt32)
+    return;
+  const ir::ValueId shape = body.inputs()[1];
   ir::Node cast;
-  cast.name = str_cat("to_", ir::element_type_name(type));
+  cast.name = "to_int64";
   cast.op_type = "Cast";
-  cast.inputs = {from};
+  cast.inputs = {shape};
   cast.outputs = {body.add_value(cast.name)};
-  cast.attributes = {ir::Attribute::of_int("to", static_cast<int64_t>(type))};
-  const ir::ValueId to = cast.outputs[0];
-  body.add_node(std::move(cast));
-  return to;
-}
-
-/// Makes the body read input `index` as `type`.
-void cast_input(ir::Graph& body, size_t index, ir::ElementType type) {
-  const ir::ValueId x = body.inputs()[index];
-  const ir::ValueId wide = add_cast(body, x, type);
-  const ir::NodeId cast = body.value(wide).producer;
-  for (const ir::Use& use : std::vector<ir::Use>(body.value(x).uses)) {
-    if (use.input != ir::kNone && use.node != cast) body.set_input(use.node, use.input, wide);
+  cast.attributes = {ir::Attribute::of_int("to", static_cast<int64_t>(ir::ElementType::kInt64))};
+  const ir::ValueId wide = cast.outputs[0];
+  const ir::NodeId id = body.add_node(std::move(cast));
+  for (const ir::Use& use : std::vector<ir::Use>(body.value(shape).uses)) {
+    if (use.input != ir::kNone && use.node != id) body.set_input(use.node, use.input, wide);
   }
-}
-
-/// Corrects the types of two bodies. That of MeanVarianceNormalization has float32 constants: other types are cast
-/// to float32 and back. That of CenterCropPad mixes its second input with sizes, which are int64.
-void mend_types(const ir::Graph& graph, const ir::Node& node, ir::Graph& body) {
-  const auto type_of = [&](size_t input) { return graph.value(node.inputs[input]).type.element; };
-  if (node.is("MeanVarianceNormalization") && type_of(0) != ir::ElementType::kFloat32 &&
-      type_of(0) != ir::ElementType::kUndefined) {
-    const ir::ValueId y = body.outputs()[0];
-    cast_input(body, 0, ir::ElementType::kFloat32);
-    body.set_outputs({add_cast(body, y, type_of(0))});
-  }
-  if (node.is("CenterCropPad") && type_of(1) == ir::ElementType::kInt32)
-    cast_input(body, 1, ir::ElementType::kInt64);
 }
 
 }  // namespace
@@ -320,7 +335,7 @@ Result<ir::Function> function_body(const ir::Graph& graph, ir::NodeId id,
     const int64_t opset = std::max<int64_t>(opset_of(opset_imports, node.domain), node.since_version);
     Result<ir::Function> function = make_body(schema, graph, node, opset);
     if (!function.ok()) return Status(function.status()).with_context(node.label());
-    mend_types(graph, node, function->body);
+    widen_shape(graph, node, function->body);
     // A body in another domain uses the version of ai.onnx that the model imports.
     function->opset_imports.try_emplace("", opset_of(opset_imports, ""));
     RETURN_IF_ERROR(resolve(function->body, function->opset_imports, {}));

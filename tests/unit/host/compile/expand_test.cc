@@ -33,5 +33,26 @@ TEST(Expand, MeanVarianceNormalizationTakesEveryFloatingType) {
   }
 }
 
+/// Points -1 + (2 i + 1) / 12 of a row of 12, nearest half float each: the steps of the body may not be rounded.
+TEST(Expand, AffineGridOfHalfFloatsRoundsOnce) {
+  GraphMaker m;
+  const auto theta =
+      m.node("Cast", {m.input("theta", GraphMaker::f32({1, 2, 3}))},
+             {ir::Attribute::of_int("to", static_cast<int64_t>(ir::ElementType::kFloat16))}, "in");
+  const auto grid = m.node("AffineGrid", {theta, m.ints("size", {1, 1, 1, 12})});
+  m.output(m.node("Cast", {grid},
+                  {ir::Attribute::of_int("to", static_cast<int64_t>(ir::ElementType::kFloat32))}, "out"),
+           "y");
+  const auto session = make_session(m.bytes(20));
+  ASSERT_NE(session, nullptr);
+  const auto outputs = run(*session, {{"theta", f32({1, 2, 3}, {1, 0, 0, 0, 1, 0})}});
+  std::vector<float> expected;
+  for (int i = 0; i < 12; ++i) {
+    expected.push_back(static_cast<float>(2 * i + 1) / 12.0f - 1.0f);
+    expected.push_back(0.0f);
+  }
+  EXPECT_THAT(floats(outputs[0]), Pointwise(FloatNear(2.5e-4f), expected));
+}
+
 }  // namespace
 }  // namespace tenon::test
