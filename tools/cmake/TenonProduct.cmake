@@ -48,6 +48,14 @@ foreach(folder IN LISTS folders)
   add_dependencies(tenon_product ${targets})
 endforeach()
 
+# What tools/demo runs: the command, and the providers of the automatic order. Half the work of tenon_product.
+add_custom_target(tenon_demo)
+foreach(target tenon_command tenon_scan tenon_ep_cpu tenon_ep_onednn)
+  if(TARGET ${target})
+    add_dependencies(tenon_demo ${target})
+  endif()
+endforeach()
+
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)
 install(
   TARGETS tenon
