@@ -1,6 +1,6 @@
 # tenon_add_provider(ID <id> VERSION <semver> SOURCES <files>...
 #                    [LINK <libraries>...] [FILES <files>...] [MANIFEST <template>] [NAME <name>]
-#                    [OUTPUT_DIRECTORY <folder>])
+#                    [OUTPUT_DIRECTORY <folder>] [MIN_MINOR <number>])
 #
 # Builds a provider: a module that exports one symbol, and the manifest of exactly that file.
 #
@@ -12,27 +12,31 @@
 #                     ABI and library are filled in after linking. Default: an empty object.
 #   NAME              of the target and the files; default: ID. Needed when one project builds an id twice.
 #   OUTPUT_DIRECTORY  gets <name>.tenon.json and <name>/<version>/tenon_ep_<name>.so. Default: providers.d in the build folder.
+#   MIN_MINOR         the oldest minor of the ABI that a host may have; older hosts refuse the manifest. The provider's code gets
+#                     it as TENON_PROVIDER_MIN_MINOR. Default: TENON_EP_ABI_OLDEST_MINOR of the SDK.
 #
 # Makes the target tenon_ep_<name> and an installation component of that name. Manifest and library are installed in
 # <libdir>/tenon/providers.d, which a host of the same prefix searches. Variables: TENON_PROVIDER_OUTPUT_DIRECTORY is the
 # default of OUTPUT_DIRECTORY; TENON_PROVIDER_INSTALL=OFF skips the installation.
 
-# Reads the ABI version of this SDK from its header.
-function(_tenon_sdk_abi out_abi out_manifest_version)
+# Reads the ABI version of this SDK, and the oldest minor that works with it, from its header.
+function(_tenon_sdk_abi out_abi out_manifest_version out_oldest_minor)
   get_target_property(installed TenonSdk::sdk INTERFACE_INCLUDE_DIRECTORIES)
   unset(_tenon_ep_header)  # find_file takes any value that the variable has
   find_file(_tenon_ep_header tenon/ep.h PATHS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include ${installed} NO_DEFAULT_PATH NO_CACHE REQUIRED)
-  file(STRINGS ${_tenon_ep_header} lines REGEX "define TENON_EP_(ABI_MAJOR|ABI_MINOR|MANIFEST_VERSION) ")
+  file(STRINGS ${_tenon_ep_header} lines REGEX "define TENON_EP_(ABI_MAJOR|ABI_MINOR|ABI_OLDEST_MINOR|MANIFEST_VERSION) ")
   string(REGEX MATCH "ABI_MAJOR ([0-9]+)" _ "${lines}")
   set(major ${CMAKE_MATCH_1})
   string(REGEX MATCH "ABI_MINOR ([0-9]+)" _ "${lines}")
   set(${out_abi} ${major}.${CMAKE_MATCH_1} PARENT_SCOPE)
+  string(REGEX MATCH "ABI_OLDEST_MINOR ([0-9]+)" _ "${lines}")
+  set(${out_oldest_minor} ${CMAKE_MATCH_1} PARENT_SCOPE)
   string(REGEX MATCH "MANIFEST_VERSION ([0-9]+)" _ "${lines}")
   set(${out_manifest_version} ${CMAKE_MATCH_1} PARENT_SCOPE)
 endfunction()
 
 function(tenon_add_provider)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "ID;VERSION;MANIFEST;NAME;OUTPUT_DIRECTORY" "SOURCES;LINK;FILES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "ID;VERSION;MANIFEST;NAME;OUTPUT_DIRECTORY;MIN_MINOR" "SOURCES;LINK;FILES")
   foreach(required ID VERSION SOURCES)
     if(NOT arg_${required})
       message(FATAL_ERROR "tenon_add_provider: ${required} is missing")
@@ -57,7 +61,15 @@ function(tenon_add_provider)
       set(arg_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/providers.d)
     endif()
   endif()
-  _tenon_sdk_abi(abi manifest_version)
+  _tenon_sdk_abi(abi manifest_version oldest_minor)
+  if(NOT DEFINED arg_MIN_MINOR)
+    set(arg_MIN_MINOR ${oldest_minor})
+  endif()
+  string(REGEX MATCH "[0-9]+$" newest_minor ${abi})
+  if(NOT arg_MIN_MINOR MATCHES "^[0-9]+$" OR arg_MIN_MINOR LESS oldest_minor OR arg_MIN_MINOR GREATER newest_minor)
+    message(FATAL_ERROR "tenon_add_provider(${arg_ID}): MIN_MINOR '${arg_MIN_MINOR}' is not one of ${oldest_minor} to "
+                        "${newest_minor}, the minors of the ABI that this SDK works with")
+  endif()
   set(id ${arg_ID})
   set(version ${arg_VERSION})
   set(target tenon_ep_${arg_NAME})
@@ -66,7 +78,8 @@ function(tenon_add_provider)
 
   add_library(${target} MODULE ${arg_SOURCES} ${note})
   target_link_libraries(${target} PRIVATE TenonSdk::sdk ${arg_LINK})
-  target_compile_definitions(${target} PRIVATE TENON_PROVIDER_ID="${arg_ID}" TENON_PROVIDER_VERSION="${arg_VERSION}")
+  target_compile_definitions(${target} PRIVATE TENON_PROVIDER_ID="${arg_ID}" TENON_PROVIDER_VERSION="${arg_VERSION}"
+                                               TENON_PROVIDER_MIN_MINOR=${arg_MIN_MINOR}u)
   # With default visibility gcc makes inline variables unique in the process: a second provider would see the kernels of the
   # first, and unloading would do nothing.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
@@ -111,7 +124,7 @@ function(tenon_add_provider)
     POST_BUILD ${beside}
     COMMAND
       ${CMAKE_COMMAND} -D TEMPLATE=${template} -D OUTPUT=${manifest} -D LIBRARY=$<TARGET_FILE:${target}> -D ID=${arg_ID} -D
-      VERSION=${arg_VERSION} -D ABI=${abi} -D MANIFEST_VERSION=${manifest_version} -D OS=${os} -D
+      VERSION=${arg_VERSION} -D ABI=${abi} -D MIN_MINOR=${arg_MIN_MINOR} -D MANIFEST_VERSION=${manifest_version} -D OS=${os} -D
       ARCH=${CMAKE_SYSTEM_PROCESSOR} -D SANITIZER=${TENON_SANITIZE} -D FILES=${joined} -P
       ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/write_manifest.cmake
     BYPRODUCTS ${manifest}

@@ -10,7 +10,7 @@ Bench::Bench(const Target& target, Open open, const tenon_host_api* host)
   const tenon_status status = negotiate(module, &io);
   if (status != TENON_OK)
     throw NotApplicable("the library refuses this host: " + field(io.reason, sizeof io.reason, "the reason"));
-  if (io.api == nullptr || !missing_functions(*io.api).empty())
+  if (io.api == nullptr || !missing_functions(table_of(*io.api)).empty())
     throw NotApplicable("the table is not complete");
   subject = make_subject();
   try {
@@ -70,6 +70,27 @@ void each_claimed(const Target& target, const std::function<void(const Subject&,
   }
 }
 
+Claimed plain_claim(const Target& target, const Subject& subject) {
+  return first_claimed(claimed_probes(target, subject), "probe of plain tensors",
+                       [](const Claimed& claimed) { return is_plain(claimed); });
+}
+
+Claimed with_turned_input(const Claimed& claimed) {
+  Claimed out = claimed;
+  const Tensor& from = claimed.graph.values[0].tensor;
+  const size_t element =
+      std::max<size_t>(from.bytes.size() / static_cast<size_t>(std::max<int64_t>(from.size(), 1)), 1);
+  std::vector<uint8_t>& bytes = out.graph.values[0].tensor.bytes;
+  for (size_t i = 0; i < bytes.size(); i += element)
+    std::copy_n(from.bytes.begin() + static_cast<long>(bytes.size() - element - i), element,
+                bytes.begin() + static_cast<long>(i));
+  return out;
+}
+
+void require_streams(const Subject& subject) {
+  if (!subject.has_streams()) throw NotApplicable("the provider has no streams");
+}
+
 bool has_sequence_or_string(const Claimed& claimed) {
   const auto odd = [](const Tensor& t) { return t.kind != TENON_KIND_TENSOR || t.dtype == TENON_STRING; };
   const NodeCase& node = claimed.probe.node;
@@ -106,6 +127,12 @@ void require_no_violation(int rule) {
   for (const Violation& violation : host_state().violations()) {
     if (violation.rule == rule) throw Failed(violation.text, "see R" + std::to_string(rule) + " in RULES.md");
   }
+}
+
+bool keeps_shape(const Claimed& claimed) {
+  const NodeCase& node = claimed.probe.node;
+  return node.inputs.size() == 1 && node.outputs.size() == 1 && is_plain(claimed) &&
+         node.inputs[0].dims == node.outputs[0].dims && node.inputs[0].dtype == node.outputs[0].dtype;
 }
 
 GraphCase make_chain(const Claimed& unary, int length) {

@@ -28,7 +28,7 @@ class Bench {
   std::unique_ptr<Subject> subject;
 
   std::unique_ptr<Subject> make_subject() const;
-  const tenon_ep_api& api() const { return *io.api; }
+  tenon_ep_api api() const { return table_of(*io.api); }
 
  private:
   const Target& target_;
@@ -49,6 +49,12 @@ Claimed first_claimed(const std::vector<Claimed>& all, const char* what,
 
 /// Calls `body` with each claimed probe. Throws Failed when a function fails there.
 void each_claimed(const Target& target, const std::function<void(const Subject&, const Claimed&)>& body);
+/// The first claimed probe that is plain. Throws NotApplicable when there is none.
+Claimed plain_claim(const Target& target, const Subject& subject);
+/// The same with the elements of input 0 in reverse order.
+Claimed with_turned_input(const Claimed& claimed);
+/// Throws NotApplicable.
+void require_streams(const Subject& subject);
 bool has_sequence_or_string(const Claimed& claimed);
 /// Whether all inputs and outputs are numeric tensors and the host allocates the outputs.
 bool is_plain(const Claimed& claimed);
@@ -63,6 +69,8 @@ void require_equal(const std::vector<Tensor>& actual, const std::vector<Tensor>&
 /// Throws Failed when the provider has broken this rule.
 void require_no_violation(int rule);
 
+/// One input and one output of the same type and shape, so that nodes can be chained.
+bool keeps_shape(const Claimed& claimed);
 /// A chain of `length` nodes, each reading the output of the one before. `unary` keeps type and shape.
 GraphCase make_chain(const Claimed& unary, int length);
 

@@ -13,9 +13,38 @@ constexpr uint8_t kMargin = 0xA5;
 
 }  // namespace
 
+CallResult try_copy(const Subject& subject, const tenon_location& to, const tenon_location& from,
+                    uint64_t bytes, tenon_stream* stream) {
+  const tenon_copy_params params{sizeof(tenon_copy_params), 0, to, from, bytes, stream};
+  return try_call("copy", subject.api.copy, subject.device, &params);
+}
+
 void copy_bytes(const Subject& subject, const tenon_location& to, const tenon_location& from, uint64_t bytes,
                 tenon_stream* stream) {
-  call("copy", subject.api.copy, subject.device, &to, &from, bytes, stream);
+  const CallResult result = try_copy(subject, to, from, bytes, stream);
+  if (!result.ok()) throw CallFailed(result.status, "copy: " + result.text);
+}
+
+tenon_location host_at(void* address) { return {TENON_DOMAIN_HOST, 0, nullptr, nullptr, address, 0}; }
+
+CallResult try_allocate(const Subject& subject, uint32_t domain, uint64_t bytes, tenon_allocation* out,
+                        tenon_stream* stream) {
+  const tenon_allocate_params params{sizeof(tenon_allocate_params), domain, bytes, stream};
+  *out = {sizeof(tenon_allocation), 0, nullptr, nullptr};
+  return try_call("allocate", subject.api.allocate, subject.device, &params, out);
+}
+
+tenon_allocation allocate(const Subject& subject, uint32_t domain, uint64_t bytes, tenon_stream* stream) {
+  tenon_allocation out;
+  const CallResult result = try_allocate(subject, domain, bytes, &out, stream);
+  if (!result.ok()) throw CallFailed(result.status, "allocate: " + result.text);
+  if (out.buffer == nullptr)
+    throw Failed("R18: allocate returns OK and no buffer", "set out_allocation->buffer");
+  return out;
+}
+
+void free_memory(const Subject& subject, tenon_buffer* buffer, tenon_stream* stream) {
+  guarded_call("free", [&] { subject.api.free(subject.device, buffer, stream); });
 }
 
 Block::Block(const Subject& subject, uint32_t domain, uint64_t bytes, uint8_t fill)
@@ -35,21 +64,21 @@ Block::Block(const Subject& subject, uint32_t domain, uint64_t bytes, uint8_t fi
   // The tensor lies at an aligned offset in its buffer, as in a host's plan.
   margin_ = std::max<uint64_t>(known->alignment, kHostAlignment);
   const uint64_t all = bytes + 2 * margin_;
-  call("allocate", subject.api.allocate, subject.device, domain, all, static_cast<tenon_stream*>(nullptr),
-       &buffer_, &address_);
-  const std::vector<uint8_t> margins(all, kMargin);
-  copy_bytes(subject, location(0), {TENON_DOMAIN_HOST, 0, nullptr, const_cast<uint8_t*>(margins.data()), 0},
-             all);
+  const tenon_allocation made = allocate(subject, domain, all);
+  buffer_ = made.buffer;
+  address_ = made.address;
+  std::vector<uint8_t> margins(all, kMargin);
+  copy_bytes(subject, location(0), host_at(margins.data()), all);
   write(filling.data());
 }
 
-Block::~Block() { free_memory(); }
+Block::~Block() { release(); }
 
-void Block::free_memory() {
+void Block::release() {
   if (buffer_ == nullptr) return;
   tenon_buffer* last = std::exchange(buffer_, nullptr);
   try {
-    guarded_call("free", [&] { subject_->api.free(subject_->device, last, nullptr); });
+    free_memory(*subject_, last);
   } catch (const std::exception& e) {
     host_state().violate(8, e.what());
   }
@@ -69,7 +98,7 @@ Block& Block::operator=(Block&& other) noexcept {
 }
 
 tenon_location Block::location(uint64_t byte_offset) const {
-  return {domain_, 0, buffer_, nullptr, byte_offset};
+  return {domain_, 0, nullptr, buffer_, nullptr, byte_offset};
 }
 
 void Block::place(tenon_tensor* tensor) const {
@@ -87,14 +116,13 @@ void Block::write(const void* from) const {
   if (host_) {
     std::memcpy(host_->data(), from, bytes_);
   } else {
-    copy_bytes(*subject_, location(margin_), {TENON_DOMAIN_HOST, 0, nullptr, const_cast<void*>(from), 0},
-               bytes_);
+    copy_bytes(*subject_, location(margin_), host_at(const_cast<void*>(from)), bytes_);
   }
 }
 
 std::vector<uint8_t> Block::fetch(uint64_t byte_offset, uint64_t bytes) const {
   std::vector<uint8_t> out(bytes);
-  copy_bytes(*subject_, {TENON_DOMAIN_HOST, 0, nullptr, out.data(), 0}, location(byte_offset), bytes);
+  copy_bytes(*subject_, host_at(out.data()), location(byte_offset), bytes);
   return out;
 }
 

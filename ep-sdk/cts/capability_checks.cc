@@ -17,12 +17,6 @@ struct Question {
 
 constexpr const char* kNobodys = "NobodyImplementsThis";
 
-bool keeps_shape(const Claimed& claimed) {
-  const NodeCase& node = claimed.probe.node;
-  return node.inputs.size() == 1 && node.outputs.size() == 1 && is_plain(claimed) &&
-         node.inputs[0].dims == node.outputs[0].dims && node.inputs[0].dtype == node.outputs[0].dtype;
-}
-
 /// a -> b and c -> d, from two inputs.
 GraphCase two_chains(const Claimed& unary) {
   GraphCase out = make_chain(unary, 2);

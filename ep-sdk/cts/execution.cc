@@ -58,7 +58,10 @@ void Execution::add_input(uint32_t value) {
   std::string characters;
   tenon_tensor raw = describe(tensor, held->offsets, characters);
   raw.dims = held->dims.data();
-  if (tensor.kind == TENON_KIND_TENSOR) {
+  if (setup_.first_input != nullptr && raw_inputs_.empty()) {
+    raw = *setup_.first_input;
+    held->shares = true;
+  } else if (tensor.kind == TENON_KIND_TENSOR) {
     const auto* bytes = static_cast<const uint8_t*>(raw.data);
     held->before.assign(bytes, bytes + raw.byte_size);
     held->block = Block(subject_, program.claim.domain_of(value, false), raw.byte_size, setup_.fill);

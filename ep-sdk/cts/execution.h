@@ -61,7 +61,7 @@ class Block {
  private:
   tenon_location location(uint64_t byte_offset) const;
   std::vector<uint8_t> fetch(uint64_t byte_offset, uint64_t bytes) const;
-  void free_memory();
+  void release();
 
   const Subject* subject_ = nullptr;
   uint32_t domain_ = TENON_DOMAIN_HOST;
@@ -71,7 +71,18 @@ class Block {
   void* address_ = nullptr;
 };
 
-/// Copies between host memory and a block's domain.
+/// Memory of a domain. allocate() throws CallFailed.
+CallResult try_allocate(const Subject& subject, uint32_t domain, uint64_t bytes, tenon_allocation* out,
+                        tenon_stream* stream = nullptr);
+tenon_allocation allocate(const Subject& subject, uint32_t domain, uint64_t bytes,
+                          tenon_stream* stream = nullptr);
+void free_memory(const Subject& subject, tenon_buffer* buffer, tenon_stream* stream = nullptr);
+
+/// A place in host memory.
+tenon_location host_at(void* address);
+/// Calls copy. copy_bytes() throws CallFailed.
+CallResult try_copy(const Subject& subject, const tenon_location& to, const tenon_location& from,
+                    uint64_t bytes, tenon_stream* stream = nullptr);
 void copy_bytes(const Subject& subject, const tenon_location& to, const tenon_location& from, uint64_t bytes,
                 tenon_stream* stream = nullptr);
 
@@ -140,6 +151,7 @@ struct RunSetup {
   bool seal_inputs = false;  // inputs in host memory are read-only
   tenon_stream* stream = nullptr;
   const uint32_t* cancel = nullptr;
+  const tenon_tensor* first_input = nullptr;  // input 0 is this tensor, which the caller keeps
   bool spoil_arguments = false;  // overwrite descriptors and protect scratch memory when run has returned
 };
 
@@ -159,6 +171,8 @@ class Execution {
   void fill_outputs(uint8_t fill);
   /// Replaces an input's data; the shape stays.
   void write_input(size_t index, const void* data);
+  /// Output `index` as the provider gets it.
+  const tenon_tensor& raw_output(size_t index) const { return raw_outputs_[index]; }
   /// The outputs. Throws Failed when bytes around one were changed (R39) or one was not made exactly once (R40).
   std::vector<Tensor> outputs();
   /// Throws Failed when an input that shares no memory, or bytes around the workspace, were changed (R39).

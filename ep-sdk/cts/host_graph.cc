@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ep-sdk/cts/host_table.h"
+#include "ep-sdk/cts/sha256.h"
 
 namespace tenon::cts {
 namespace {
@@ -97,6 +98,83 @@ tenon_status graph_constant_consumed(const tenon_graph* graph, uint32_t value) {
   return TENON_OK;
 }
 
+// ---- Names of constants and views ----
+
+/// The bytes that a name is made of.
+class Content {
+ public:
+  template <class T>
+  void number(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void text(tenon_str s) { list(s.data, s.size); }
+  template <class T>
+  void list(const T* items, uint64_t count) {
+    number(count);
+    if (count > 0) bytes_.append(reinterpret_cast<const char*>(items), count * sizeof(T));
+  }
+  void tensor(const tenon_tensor& t) {
+    number(t.dtype);
+    list(t.dims, t.rank);
+    if (t.dtype == TENON_STRING) list(t.offsets, static_cast<uint64_t>(count(t)) + 1);
+    list(static_cast<const char*>(t.data), t.byte_size);
+  }
+  void attribute(const tenon_attribute& a) {
+    text(a.name);
+    number(a.type), number(a.i), number(a.f), number(a.count);
+    text(a.s);
+    list(a.ints, a.ints == nullptr ? 0 : a.count);
+    list(a.floats, a.floats == nullptr ? 0 : a.count);
+    for (uint64_t i = 0; a.strings != nullptr && i < a.count; ++i) text(a.strings[i]);
+    for (uint64_t i = 0; a.tensors != nullptr && i < std::max<uint64_t>(a.count, 1); ++i)
+      tensor(a.tensors[i]);
+  }
+  void write(uint8_t* out) const {
+    const auto digest = sha256_bytes(bytes_);
+    std::copy(digest.begin(), digest.end(), out);
+  }
+
+ private:
+  static int64_t count(const tenon_tensor& t) {
+    int64_t n = 1;
+    for (uint32_t d = 0; d < t.rank; ++d) n *= t.dims[d];
+    return n;
+  }
+  std::string bytes_;
+};
+
+tenon_status graph_constant_id(const tenon_graph* graph, uint32_t value, uint8_t* out_id) {
+  if (!usable(graph, "graph_constant_id") || value >= graph->values.size()) return TENON_INVALID_ARGUMENT;
+  if ((graph->values[value].info.flags & TENON_VALUE_CONSTANT) == 0) return TENON_NOT_FOUND;
+  Content content;
+  content.tensor(graph->values[value].constant);
+  content.write(out_id);
+  return TENON_OK;
+}
+
+tenon_status graph_fingerprint(const tenon_graph* graph, uint8_t* out_id) {
+  if (!usable(graph, "graph_fingerprint")) return TENON_INVALID_ARGUMENT;
+  Content content;
+  content.number(graph->flags);
+  content.list(graph->inputs.data(), graph->inputs.size());
+  content.list(graph->outputs.data(), graph->outputs.size());
+  for (const tenon_graph::Value& value : graph->values) {
+    content.number(value.info.flags), content.number(value.info.kind), content.number(value.info.dtype);
+    content.number(value.info.rank);
+    content.list(value.dims.data(), value.dims.size());
+    if ((value.info.flags & TENON_VALUE_CONSTANT) != 0) content.tensor(value.constant);
+  }
+  for (const tenon_graph::Node& node : graph->nodes) {
+    content.text(to_str(node.domain)), content.text(to_str(node.op_type));
+    content.number(node.in_case->since_version);
+    content.list(node.inputs.data(), node.inputs.size());
+    content.list(node.outputs.data(), node.outputs.size());
+    for (const tenon_attribute& attribute : node.attributes) content.attribute(attribute);
+  }
+  content.write(out_id);
+  return TENON_OK;
+}
+
 }  // namespace
 
 void add_graph_functions(tenon_host_api* table) {
@@ -107,6 +185,8 @@ void add_graph_functions(tenon_host_api* table) {
   table->graph_find_attribute = graph_find_attribute;
   table->graph_constant = graph_constant;
   table->graph_constant_consumed = graph_constant_consumed;
+  table->graph_constant_id = graph_constant_id;
+  table->graph_fingerprint = graph_fingerprint;
 }
 
 }  // namespace tenon::cts

@@ -16,6 +16,8 @@ std::string text(tenon_str s) { return std::string(s.data, s.size); }
 tenon_status fail(tenon_error* error, tenon_status code, const char* message) {
   if (error != nullptr) {
     error->code = code;
+    error->flags = error->kind = 0;
+    error->where[0] = '\0';
     std::strncpy(error->message, message, sizeof(error->message) - 1);
   }
   return code;
@@ -359,6 +361,7 @@ const tenon_host_api& poor_host_table() {
     tenon_host_api t = full_table();
     t.log = nullptr;
     t.graph_constant_consumed = nullptr;
+    t.graph_constant_id = nullptr, t.graph_fingerprint = nullptr;
     t.own_threads = nullptr, t.own_threads_done = nullptr;
     t.shared = nullptr, t.shared_release = nullptr;
     t.cache_get = nullptr, t.cache_done = nullptr, t.cache_put = nullptr;

@@ -51,7 +51,7 @@ TENON_CHECK("injection.claim_sink", "capability returns an error when the host r
   const auto view = make_view(claimed.graph, claimed.graph.all_nodes());
   tenon_claim_sink sink{sizeof(tenon_claim_sink), 0, nullptr, nullptr, nullptr};
   sink.claim = [](void*, const tenon_claim*, tenon_error* error) -> tenon_status {
-    if (error != nullptr && error->struct_size >= sizeof(tenon_error)) {
+    if (error != nullptr && error->struct_size >= offsetof(tenon_error, message) + sizeof error->message) {
       error->code = TENON_RESOURCE_EXHAUSTED;
       error->flags = 0;
       error->where[0] = '\0';
@@ -73,7 +73,7 @@ TENON_CHECK("injection.device_sink", "enumerate_devices returns an error when th
   if (subject.enumerate().empty()) throw NotApplicable("the provider finds no device on this machine");
   tenon_device_sink sink{sizeof(tenon_device_sink), 0, nullptr, nullptr};
   sink.add = [](void*, const tenon_device_info*, tenon_error* error) -> tenon_status {
-    if (error != nullptr && error->struct_size >= sizeof(tenon_error)) {
+    if (error != nullptr && error->struct_size >= offsetof(tenon_error, message) + sizeof error->message) {
       error->code = TENON_RESOURCE_EXHAUSTED;
       error->flags = 0;
       error->where[0] = '\0';

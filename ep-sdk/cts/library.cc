@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "ep-sdk/cts/host_table.h"
 
@@ -34,8 +36,9 @@ Library::~Library() { close(); }
 tenon_ep_negotiation own_offer(uint32_t flags) {
   tenon_ep_negotiation io{};
   io.struct_size = sizeof io;
-  io.host_major_lowest = io.host_major_highest = TENON_EP_ABI_MAJOR;
+  io.host_major = TENON_EP_ABI_MAJOR;
   io.host_minor = TENON_EP_ABI_MINOR;
+  io.host_oldest_minor = TENON_EP_ABI_OLDEST_MINOR;
   io.flags = flags;
   io.host = &host_table();
   return io;
@@ -63,16 +66,19 @@ std::string field(const char* text, size_t size, const char* name) {
 }
 
 std::string missing_functions(const tenon_ep_api& api) {
-  enum Need { REQUIRED, OPTIONAL, DOMAIN, STREAM, BIND };
-  const bool domain = api.device_domains != nullptr || api.allocate != nullptr;
-  const bool stream = api.stream_create != nullptr, bind = api.bind != nullptr;
-  const auto needed = [&](Need need) {
-    return need == REQUIRED || (need == DOMAIN && domain) || (need == STREAM && stream) ||
-           (need == BIND && bind);
-  };
+  enum Need { REQUIRED, OPTIONAL, DOMAIN, MAP, BIND, STREAM, RECORD };
+  const bool record = api.record_begin != nullptr;
+  const std::map<Need, bool> needed = {{REQUIRED, true},
+                                       {OPTIONAL, false},
+                                       {DOMAIN, api.device_domains != nullptr || api.allocate != nullptr},
+                                       {MAP, api.map != nullptr},
+                                       {BIND, api.bind != nullptr},
+                                       {STREAM, api.stream_create != nullptr || record},
+                                       {RECORD, record}};
   std::string out;
-#define TENON_CTS_NEEDS(function, need, tag) \
-  if (needed(need) && api.function == nullptr) out += (out.empty() ? "" : ", ") + std::string(#function);
+  if (record && api.stream_create == nullptr) out = "stream_create";
+#define TENON_CTS_NEEDS(function, need, threads, time) \
+  if (needed.at(need) && api.function == nullptr) out += (out.empty() ? "" : ", ") + std::string(#function);
   TENON_EP_SLOTS(TENON_CTS_NEEDS)
 #undef TENON_CTS_NEEDS
   return out;

@@ -31,7 +31,7 @@ tenon_ep_negotiation own_offer(uint32_t flags = 0);
 
 /// The text of a field of fixed size. Throws Failed when it is not terminated.
 std::string field(const char* text, size_t size, const char* name);
-/// The names of required functions that are NULL.
+/// The names of required functions, alone or in a group, that are NULL.
 std::string missing_functions(const tenon_ep_api& api);
 
 }  // namespace tenon::cts

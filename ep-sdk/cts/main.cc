@@ -11,6 +11,7 @@
 #include "ep-sdk/cts/host_table.h"
 #include "ep-sdk/cts/onnx_cases.h"
 #include "ep-sdk/cts/report.h"
+#include "ep-sdk/cts/seal.h"
 #include "ep-sdk/cts/target.h"
 
 namespace tenon::cts {
@@ -24,7 +25,7 @@ struct Flags {
   std::vector<std::string> expectations;
   std::string format = "text", output, junit, worker, here;
   double time_factor = 1;
-  bool list = false;
+  bool list = false, seal = false;
 };
 
 /// In a child: runs one check and answers with its result.
@@ -205,6 +206,18 @@ int check_all(const Flags& flags) {
   return summary.failed == 0 ? kPassed : kFailed;
 }
 
+int seal_manifest(const std::string& path) {
+  try {
+    const std::string changes = seal(path);
+    std::printf("%s%s %s\n", changes.c_str(), path.c_str(), changes.empty() ? "is up to date" : "is sealed");
+    return kPassed;
+  } catch (const Failed& failed) {
+    std::fprintf(stderr, "tenon-cts: %s. Nothing was changed. Cure: %s\n", failed.what(),
+                 failed.cure.c_str());
+    return kFailed;
+  }
+}
+
 int run(int argc, char** argv) {
   Flags flags;
   CLI::App app(
@@ -233,6 +246,9 @@ int run(int argc, char** argv) {
                  "Multiplies every time limit, for slow machines and sanitizers")
       ->check(CLI::PositiveNumber);
   app.add_flag("--list", flags.list, "List the checks");
+  app.add_flag(
+      "--seal", flags.seal,
+      "Check nothing; write size and SHA-256 of the library and files into the manifest, as after strip");
   app.add_option("--here", flags.here, "Run this one check in this process, for a debugger");
   app.add_option("--worker", flags.worker)->group("");
   app.footer(
@@ -248,6 +264,7 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "tenon-cts: name a manifest; tenon-cts --help shows how\n");
     return kUsage;
   }
+  if (flags.seal) return seal_manifest(flags.target.manifest_path);
   read_manifest(&flags.target);
   if (flags.worker == kCases) return serve_cases(flags.target);
   if (!flags.worker.empty()) return serve_check(flags.worker, flags.target);

@@ -22,8 +22,9 @@ MiniHost::MiniHost(const std::string& manifest, const std::vector<std::string>& 
   if (negotiate == nullptr) throw std::runtime_error(path.string() + " exports no tenon_ep_negotiate");
   tenon_ep_negotiation io{};
   io.struct_size = sizeof(io);
-  io.host_major_lowest = io.host_major_highest = TENON_EP_ABI_MAJOR;
+  io.host_major = TENON_EP_ABI_MAJOR;
   io.host_minor = TENON_EP_ABI_MINOR;
+  io.host_oldest_minor = TENON_EP_ABI_OLDEST_MINOR;
   io.host = &host_table();
   if (negotiate(&io) != TENON_OK) throw std::runtime_error(path.string() + " refuses: " + io.reason);
   id_ = io.provider_id;

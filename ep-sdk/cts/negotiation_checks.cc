@@ -2,23 +2,40 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "ep-sdk/cts/guarded.h"
 #include "ep-sdk/cts/host_table.h"
 #include "ep-sdk/cts/library.h"
 #include "ep-sdk/cts/process_state.h"
+#include "ep-sdk/cts/subject.h"
 
 namespace tenon::cts {
 namespace {
 
+/// What every host of TENON_EP_ABI_OLDEST_MINOR has. Later minors append functions.
+constexpr size_t kOldestHostTable = offsetof(tenon_host_api, graph_fingerprint) + sizeof(void*);
+
 bool chose_well(const tenon_ep_negotiation& io) {
-  if (io.major < io.host_major_lowest || io.major > io.host_major_highest) return false;
-  return io.major != io.host_major_highest || io.minor <= io.host_minor;
+  return io.major == io.host_major && io.minor <= io.host_minor && io.minor >= io.host_oldest_minor;
 }
 
 std::string version_text(uint32_t major, uint32_t minor) {
   return std::to_string(major) + "." + std::to_string(minor);
+}
+
+/// A host of `major` that works with the minors from `oldest` to `minor`.
+tenon_ep_negotiation host_of(uint32_t major, uint32_t oldest, uint32_t minor) {
+  tenon_ep_negotiation io = own_offer();
+  io.host_major = major, io.host_oldest_minor = oldest, io.host_minor = minor;
+  return io;
+}
+
+std::string name_of(const tenon_ep_negotiation& io) {
+  return "a host of ABI " + version_text(io.host_major, io.host_oldest_minor) + " to " +
+         version_text(io.host_major, io.host_minor);
 }
 
 /// Throws Failed unless the answer is a refusal with status and reason, or an acceptance that fits the host.
@@ -32,15 +49,48 @@ void require_good_answer(tenon_status status, const tenon_ep_negotiation& io, co
   }
   if (!chose_well(io))
     throw Failed("R3: to " + host + " the library answers ABI " + version_text(io.major, io.minor),
-                 "choose an ABI in the range that the host offers, or refuse");
+                 "choose the host's major and a minor in its range, or refuse");
   if (io.api == nullptr) throw Failed("R5: " + host + " is accepted, but gets no table", "set `api`");
 }
 
-void try_host(const Library& library, uint32_t low, uint32_t high, uint32_t minor) {
-  tenon_ep_negotiation io = own_offer();
-  io.host_major_lowest = low, io.host_major_highest = high, io.host_minor = minor;
-  const std::string host = "a host of ABI " + std::to_string(low) + " to " + version_text(high, minor);
+void try_host(const Library& library, tenon_ep_negotiation io) {
+  const std::string host = name_of(io);
   require_good_answer(negotiate(library, &io), io, host);
+}
+
+/// Throws Failed unless the host is refused with a reason.
+void require_refused(const Library& library, tenon_ep_negotiation io) {
+  const std::string host = name_of(io);
+  const tenon_status status = negotiate(library, &io);
+  require_good_answer(status, io, host);
+  if (status == TENON_OK)
+    throw Failed(
+        "R3: " + host + " is accepted, although the manifest says that it does not fit",
+        "refuse a host_minor below your oldest minor, and a host_oldest_minor above your newest one");
+}
+
+/// A number of the manifest's `abi`; that of this header when the manifest has none.
+uint32_t manifest_minor(const Target& target, const char* name, uint32_t own) {
+  const nlohmann::json abi = target.manifest.is_object()
+                                 ? target.manifest.value("abi", nlohmann::json::object())
+                                 : nlohmann::json::object();
+  return abi.is_object() ? abi.value(name, own) : own;
+}
+
+/// Throws Failed unless the host is accepted with the smaller one of its minor and the provider's.
+void require_accepted(const Target& target, const Library& library, tenon_ep_negotiation io) {
+  const std::string host = name_of(io);
+  const tenon_status status = negotiate(library, &io);
+  if (status != TENON_OK)
+    throw Failed(host + " is refused, although the manifest says that it fits: " +
+                     field(io.reason, sizeof io.reason, "the reason"),
+                 "compare your oldest minor with host_minor, and your newest one with host_oldest_minor");
+  require_good_answer(status, io, host);
+  const uint32_t wanted = std::min(io.host_minor, manifest_minor(target, "max_minor", TENON_EP_ABI_MINOR));
+  if (io.minor != wanted)
+    throw Failed("R3: to " + host + " the library answers minor " + std::to_string(io.minor) +
+                     " instead of " + std::to_string(wanted),
+                 "answer the smaller one of the host's minor and your own");
 }
 
 tenon_ep_negotiation accepted(const Library& library, uint32_t flags = 0) {
@@ -66,24 +116,55 @@ void require_same(const tenon_ep_negotiation& a, const tenon_ep_negotiation& b, 
 }  // namespace
 
 TENON_CHECK("negotiation.majors",
-            "hosts of other majors are accepted within their range or refused with a reason") {
+            "a host of another major is answered with that major or refused with a reason") {
   const Library library(target);
   constexpr uint32_t kOwn = TENON_EP_ABI_MAJOR;
-  try_host(library, kOwn + 1, kOwn + 1, 0);
-  try_host(library, kOwn + 1, kOwn + 7, 3);
-  try_host(library, 1000, UINT32_MAX, UINT32_MAX);
-  try_host(library, kOwn, kOwn + 1, 0);
-  if (kOwn > 0) try_host(library, 0, kOwn - 1, 9);
+  try_host(library, host_of(kOwn + 1, 0, 0));
+  try_host(library, host_of(kOwn + 7, 1, 3));
+  try_host(library, host_of(1000, 0, UINT32_MAX));
+  try_host(library, host_of(UINT32_MAX, UINT32_MAX, UINT32_MAX));
+  if (kOwn > 0) try_host(library, host_of(kOwn - 1, 0, 9));
   accepted(library);
 }
 
-TENON_CHECK("negotiation.minors",
-            "older and newer minors of the host are accepted or refused with a reason") {
+TENON_CHECK(
+    "negotiation.minors",
+    "hosts of the manifest's minors and newer ones are answered with the smaller minor, others are refused "
+    "with a reason") {
   const Library library(target);
-  for (const uint32_t minor : {0u, 1u, 2u, 7u, 1000u, UINT32_MAX}) {
-    try_host(library, TENON_EP_ABI_MAJOR, TENON_EP_ABI_MAJOR, minor);
-  }
+  constexpr uint32_t kOwn = TENON_EP_ABI_MAJOR, kOldest = TENON_EP_ABI_OLDEST_MINOR;
+  const uint32_t least = manifest_minor(target, "min_minor", kOldest),
+                 last = manifest_minor(target, "max_minor", TENON_EP_ABI_MINOR);
+  for (uint32_t minor = std::max(least, kOldest); minor <= last; ++minor)
+    require_accepted(target, library, host_of(kOwn, kOldest, minor));
+  for (const uint32_t newer : {last + 1, last + 1000, UINT32_MAX})
+    require_accepted(target, library, host_of(kOwn, kOldest, newer));
+  // The host's newest minor is too old for the provider, or the provider's for the host.
+  for (uint32_t older = 0; older < least; ++older) require_refused(library, host_of(kOwn, older, older));
+  for (const uint32_t newer : {last + 1, UINT32_MAX}) require_refused(library, host_of(kOwn, newer, newer));
   accepted(library);
+}
+
+TENON_CHECK("negotiation.tables", "the table of a host is accepted from the size of the oldest minor on") {
+  const Library library(target);
+  const uint32_t first =
+      std::max(manifest_minor(target, "min_minor", TENON_EP_ABI_OLDEST_MINOR), TENON_EP_ABI_OLDEST_MINOR);
+  // A protected page follows the table. Only a host of the oldest minor has a table of the oldest size.
+  for (const bool newer : {false, true}) {
+    if (!newer && first != TENON_EP_ABI_OLDEST_MINOR) continue;
+    const size_t size = newer ? sizeof(tenon_host_api) + 64 : kOldestHostTable;
+    const GuardedMemory memory(size, alignof(tenon_host_api));
+    std::memset(memory.data(), 0, size);
+    std::memcpy(memory.data(), &host_table(), std::min(size, sizeof(tenon_host_api)));
+    auto* table = reinterpret_cast<tenon_host_api*>(memory.data());
+    table->struct_size = static_cast<uint32_t>(size);
+    table->abi_minor = newer ? TENON_EP_ABI_MINOR + 1 : TENON_EP_ABI_OLDEST_MINOR;
+    memory.protect(PROT_READ);
+    tenon_ep_negotiation io = host_of(TENON_EP_ABI_MAJOR, TENON_EP_ABI_OLDEST_MINOR, table->abi_minor);
+    io.host = table;
+    require_accepted(target, library, io);
+  }
+  accepted(library);  // the provider keeps the table of the last negotiation
 }
 
 TENON_CHECK("negotiation.sizes",
@@ -152,10 +233,7 @@ TENON_CHECK(
     "R3", "the answer names the id, version and sanitizer of the manifest and an ABI that the host offers") {
   const Library library(target);
   const tenon_ep_negotiation io = accepted(library);
-  if (!chose_well(io) || (TENON_EP_ABI_MAJOR == 0 && io.minor != TENON_EP_ABI_MINOR))
-    throw Failed("the library chose ABI " + version_text(io.major, io.minor) + ", this host has " +
-                     version_text(TENON_EP_ABI_MAJOR, TENON_EP_ABI_MINOR),
-                 "choose an ABI in the range that the host offers");
+  require_accepted(target, library, own_offer());
   const std::string id = field(io.provider_id, sizeof io.provider_id, "provider_id");
   const std::string version = field(io.provider_version, sizeof io.provider_version, "provider_version");
   field(io.build_id, sizeof io.build_id, "build_id");
@@ -178,12 +256,10 @@ TENON_CHECK(
 
 TENON_CHECK("R4", "a host that does not fit is refused with a status and a reason") {
   const Library library(target);
-  tenon_ep_negotiation io = own_offer();
-  io.host_major_lowest = io.host_major_highest = TENON_EP_ABI_MAJOR + 1000;
-  std::memset(io.reason, 0, sizeof io.reason);
+  tenon_ep_negotiation io = host_of(TENON_EP_ABI_MAJOR + 1000, 0, 0);
   const tenon_status status = negotiate(library, &io);
   if (status == TENON_OK)
-    throw Failed("a host that offers only major " + std::to_string(io.host_major_highest) + " is accepted",
+    throw Failed("a host of major " + std::to_string(io.host_major) + " is accepted",
                  "refuse what is outside of the library's majors");
   if (field(io.reason, sizeof io.reason, "the reason").empty())
     throw Failed("a refusal comes without a reason", "write into `reason` what the library needs");
@@ -193,11 +269,13 @@ TENON_CHECK("R5", "the table has every required function, whole groups, and the 
   const Library library(target);
   const tenon_ep_negotiation io = accepted(library);
   if (io.api == nullptr) throw Failed("the library gave no function table", "set `api`");
-  if (io.api->struct_size < sizeof(tenon_ep_api))
+  constexpr size_t kOldest = offsetof(tenon_ep_api, get_extension) + sizeof(tenon_ep_api::get_extension);
+  if (io.api->struct_size < kOldest)
     throw Failed("the table has " + std::to_string(io.api->struct_size) + " bytes, that of ABI " +
-                     version_text(io.major, io.minor) + " has " + std::to_string(sizeof(tenon_ep_api)),
+                     version_text(TENON_EP_ABI_MAJOR, TENON_EP_ABI_OLDEST_MINOR) + " has " +
+                     std::to_string(kOldest),
                  "set struct_size = sizeof(tenon_ep_api)");
-  const std::string missing = missing_functions(*io.api);
+  const std::string missing = missing_functions(table_of(*io.api));
   if (!missing.empty())
     throw Failed("required functions are NULL: " + missing, "fill them; see TENON_EP_SLOTS");
 }

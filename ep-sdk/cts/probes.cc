@@ -340,12 +340,25 @@ std::vector<Probe> large_probes() {
     const NodeCase node = {op, "", since, {}, std::move(inputs), {shape_of(TENON_FLOAT32, std::move(out))}};
     return Probe{std::string(op) + ".large", node, false};
   };
-  return {probe("Relu", 14, {floats({256, 1024})}, {256, 1024}),
-          probe("Add", 14, {floats({256, 1024}), floats({1024})}, {256, 1024}),
-          probe("Tanh", 13, {floats({256, 1024})}, {256, 1024}),
+  return {probe("Relu", 14, {floats({256, 1000})}, {256, 1000}),
+          probe("Add", 14, {floats({256, 1000}), floats({1000})}, {256, 1000}),
+          probe("Tanh", 13, {floats({256, 1000})}, {256, 1000}),
           probe("MatMul", 13, {floats({192, 160}), floats({160, 224})}, {192, 224}),
           probe("Softmax", 13, {floats({512, 300})}, {512, 300}),
           probe("Conv", 11, {floats({1, 16, 40, 40}), constant(floats({24, 16, 3, 3}))}, {1, 24, 38, 38})};
+}
+
+std::vector<Probe> failing_probes() {
+  const auto gather = [](const char* name, uint32_t dtype) {
+    const NodeCase node = {"Gather",
+                           "",
+                           13,
+                           {},
+                           {floats({2, 3, 4}), tensor_of(dtype, {2}, {1, 7})},
+                           {shape_of(TENON_FLOAT32, {2, 3, 4})}};
+    return Probe{name, node, false};
+  };
+  return {gather("Gather.out_of_range", TENON_INT64), gather("Gather.int32.out_of_range", TENON_INT32)};
 }
 
 std::vector<Probe> all_probes(const Target& target) {

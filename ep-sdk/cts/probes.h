@@ -19,8 +19,11 @@ struct Probe {
 /// The probes of the --cases folders, then the kit's own. Throws std::runtime_error for an invalid file.
 std::vector<Probe> all_probes(const Target& target);
 
-/// Probes large enough for a parallel loop; without expected data.
+/// Probes large enough for a parallel loop, and small enough for buffers of 1 MiB; without expected data.
 std::vector<Probe> large_probes();
+
+/// Probes whose Run fails: the operator forbids their data.
+std::vector<Probe> failing_probes();
 
 /// One case file:
 ///   {"op_type": "AddVersion", "domain": "com.example", "since": 1, "attributes": {"axis": 1},

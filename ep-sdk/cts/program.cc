@@ -20,7 +20,7 @@ tenon_status on_claim(void* context, const tenon_claim* raw, tenon_error*) {
   auto& gathered = *static_cast<Gathered*>(context);
   tenon_claim from{};
   std::memcpy(&from, raw, std::min<size_t>(raw->struct_size, sizeof from));
-  if (from.struct_size < sizeof from)
+  if (from.struct_size < offsetof(tenon_claim, cost) + sizeof from.cost)
     host_state().violate(11, "a claim's struct_size is " + std::to_string(from.struct_size));
   if ((from.flags & ~3u) != 0)
     host_state().violate(12, "a claim has flags without meaning: " + std::to_string(from.flags));
@@ -29,7 +29,7 @@ tenon_status on_claim(void* context, const tenon_claim* raw, tenon_error*) {
   claim.nodes.assign(from.nodes, from.nodes + from.node_count);
   claim.values.assign(from.values, from.values + from.value_count);
   for (tenon_claim_value& value : claim.values) {
-    if (value.reserved != 0 || (value.flags & ~7u) != 0)
+    if (value.reserved != 0 || (value.flags & ~3u) != 0)
       host_state().violate(12, "a claim's value has reserved words or flags without meaning");
     if (value.value >= gathered.view->values.size()) {
       host_state().violate(27, "a claim names value " + std::to_string(value.value) + ", the graph has " +
@@ -48,7 +48,7 @@ tenon_status on_claim(void* context, const tenon_claim* raw, tenon_error*) {
 tenon_status on_rejection(void* context, const tenon_rejection* raw, tenon_error*) {
   tenon_rejection from{};
   std::memcpy(&from, raw, std::min<size_t>(raw->struct_size, sizeof from));
-  if (from.struct_size < sizeof from)
+  if (from.struct_size < offsetof(tenon_rejection, text) + sizeof from.text)
     host_state().violate(11, "a rejection's struct_size is " + std::to_string(from.struct_size));
   if (from.reserved != 0 || from.code > TENON_REJECT_INLINE)
     host_state().violate(12, "a rejection has a code or reserved word without meaning");

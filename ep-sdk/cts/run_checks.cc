@@ -4,6 +4,7 @@
 
 #include "ep-sdk/cts/allocation_watch.h"
 #include "ep-sdk/cts/bench.h"
+#include "ep-sdk/cts/queue.h"
 
 namespace tenon::cts {
 namespace {
@@ -132,22 +133,13 @@ TENON_CHECK("R43", "arguments, descriptors and scratch memory are not used after
     require_equal(execution.outputs(), expected, "when arguments change after run",
                   "copy what is needed later");
     if (!subject.has_streams()) return;
-    tenon_stream* stream = nullptr;
-    call("stream_create", subject.api.stream_create, subject.instance, &stream);
-    tenon_event* event = nullptr;
-    call("event_create", subject.api.event_create, subject.instance, &event);
-    setup.stream = stream;
-    {
-      Execution queued(prepared, setup);
-      queued.run();
-      call("event_record", subject.api.event_record, event, stream);
-      call("stream_flush", subject.api.stream_flush, stream);
-      call("event_wait", subject.api.event_wait, event, int64_t{-1});
-      require_equal(queued.outputs(), expected, "when arguments change before the stream is flushed",
-                    "copy what enqueued work needs");
-    }
-    destroy("event_destroy", subject.api.event_destroy, event);
-    destroy("stream_destroy", subject.api.stream_destroy, stream);
+    Queue queue(subject);
+    setup.stream = queue.stream;
+    Execution queued(prepared, setup);
+    queued.run();
+    queue.finish();
+    require_equal(queued.outputs(), expected, "when arguments change before the stream is flushed",
+                  "copy what enqueued work needs");
   });
 }
 

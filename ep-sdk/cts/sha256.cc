@@ -62,7 +62,7 @@ void add_block(const unsigned char* block, Words& state) {
 
 }  // namespace
 
-std::string sha256(std::string_view bytes) {
+std::array<uint8_t, 32> sha256_bytes(std::string_view bytes) {
   Words state = constants().start;
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   const size_t whole = bytes.size() / 64 * 64;
@@ -76,9 +76,16 @@ std::string sha256(std::string_view bytes) {
   for (size_t at = 0; at < rest.size(); at += 64)
     add_block(reinterpret_cast<const unsigned char*>(rest.data()) + at, state);
 
+  std::array<uint8_t, 32> out{};
+  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<uint8_t>(state[i / 4] >> (24 - i % 4 * 8));
+  return out;
+}
+
+std::string sha256(std::string_view bytes) {
   std::string out;
-  for (const uint32_t word : state) {
-    for (int shift = 28; shift >= 0; shift -= 4) out += "0123456789abcdef"[word >> shift & 15];
+  for (const uint8_t byte : sha256_bytes(bytes)) {
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "ep-sdk/cts/subject.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace tenon::cts {
 namespace {
@@ -15,6 +16,8 @@ class Lent {
   explicit Lent(std::string text) : text_(std::move(text)) {}
   ~Lent() {
     if (host_state().scramble) std::fill(text_.begin(), text_.end(), '?');
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
     keep().push_back(std::move(text_));
   }
   Lent(const Lent&) = delete;
@@ -33,19 +36,33 @@ class Lent {
 
 }  // namespace
 
+tenon_ep_api table_of(const tenon_ep_api& table) {
+  tenon_ep_api out{};
+  std::memcpy(&out, &table, std::min<size_t>(table.struct_size, sizeof out));
+  return out;
+}
+
 ErrorBox::ErrorBox() {
   std::memset(static_cast<void*>(&error_), kUntouched, sizeof error_);
   error_.struct_size = sizeof error_;
 }
 
+namespace {
+
+/// A text of the error; empty when it was not written or is not terminated.
+std::string part(const char* from, size_t size) {
+  const void* end = std::memchr(from, 0, size);
+  if (end == nullptr || from[0] == kUntouched) return {};
+  return from;
+}
+
+}  // namespace
+
+std::string ErrorBox::where() const { return part(error_.where, sizeof error_.where); }
+
 std::string ErrorBox::text() const {
-  const auto part = [](const char* from, size_t size) {
-    const void* end = std::memchr(from, 0, size);
-    if (end == nullptr || from[0] == kUntouched) return std::string();
-    return std::string(from);
-  };
-  const std::string where = part(error_.where, sizeof error_.where);
-  return (where.empty() ? "" : where + ": ") + part(error_.message, sizeof error_.message);
+  const std::string place = where();
+  return (place.empty() ? "" : place + ": ") + part(error_.message, sizeof error_.message);
 }
 
 void ErrorBox::look(tenon_status status, const char* name) const {
@@ -65,8 +82,14 @@ void ErrorBox::look(tenon_status status, const char* name) const {
     return bad("fails with a place that is not terminated");
   if (error_.code != status)
     bad("returns status " + std::to_string(status) + " and writes code " + std::to_string(error_.code));
-  if ((error_.flags & ~7u) != 0)
+  if ((error_.flags & ~15u) != 0)
     bad("fails with flags " + std::to_string(error_.flags) + ", which have no meaning");
+  if (error_.kind != 0)
+    host_state().violate(12, std::string(name) + " fails with kind " + std::to_string(error_.kind) +
+                                 ", a word that only the host writes");
+  if ((error_.flags & TENON_ERROR_ASYNC) != 0 && where().empty())
+    host_state().violate(49,
+                         std::string(name) + " reports an error of earlier work and does not name the work");
 }
 
 void begin_call(const char* name) {
@@ -81,11 +104,6 @@ void end_call(const char* name) {
 void exception_escaped(const char* name, const char* what) {
   throw Failed("R8: an exception came out of " + std::string(name) + ": " + what,
                "catch everything at the border; ep.hpp's guard() does");
-}
-
-bool DeviceInfo::operator==(const DeviceInfo& other) const {
-  return stable_id == other.stable_id && name == other.name && vendor == other.vendor && kind == other.kind &&
-         flags == other.flags && serialize == other.serialize;
 }
 
 void Subject::create_provider(uint32_t flags) {
@@ -104,16 +122,21 @@ std::vector<DeviceInfo> Subject::enumerate() const {
   sink.add = [](void* context, const tenon_device_info* from, tenon_error*) -> tenon_status {
     tenon_device_info info{};
     std::memcpy(&info, from, std::min<size_t>(from->struct_size, sizeof info));
-    if (info.struct_size < offsetof(tenon_device_info, features))
+    if (info.struct_size < offsetof(tenon_device_info, driver_version) + sizeof info.driver_version)
       host_state().violate(
           11, "enumerate_devices gives an info whose struct_size is " + std::to_string(info.struct_size));
-    if (info.reserved != 0 || (info.flags & ~1u) != 0 || info.serialize > TENON_SERIALIZE_DEVICE ||
+    if (info.reserved != 0 || (info.flags & ~7u) != 0 || info.serialize > TENON_SERIALIZE_DEVICE ||
         info.kind == 0 || info.kind > TENON_DEVICE_OTHER) {
       host_state().violate(
           12, "enumerate_devices uses numbers without meaning for '" + text(info.stable_id) + "'");
     }
-    static_cast<std::vector<DeviceInfo>*>(context)->push_back(
-        {text(info.stable_id), text(info.name), text(info.vendor), info.kind, info.flags, info.serialize});
+    DeviceInfo& device = static_cast<std::vector<DeviceInfo>*>(context)->emplace_back();
+    device.stable_id = text(info.stable_id), device.name = text(info.name);
+    device.vendor = text(info.vendor), device.driver_version = text(info.driver_version);
+    device.kind = info.kind, device.flags = info.flags, device.serialize = info.serialize;
+    device.memory_bytes = info.memory_bytes;
+    device.pci = {info.pci_domain, info.pci_bus, info.pci_device, info.pci_function};
+    std::copy(std::begin(info.uuid), std::end(info.uuid), device.uuid.begin());
     return TENON_OK;
   };
   call("enumerate_devices", api.enumerate_devices, provider, &sink);
@@ -134,10 +157,16 @@ void Subject::open_device() {
 }
 
 void Subject::open_device(const std::string& stable_id) {
-  const Lent id(stable_id);
-  call("device_open", api.device_open, provider, id.str(), &device);
+  const CallResult result = try_open(stable_id, &device);
+  if (!result.ok()) throw CallFailed(result.status, "device_open: " + result.text);
   if (device == nullptr) throw Failed("device_open returns OK and no device", "set *out_device");
   domains = read_domains();
+}
+
+CallResult Subject::try_open(const std::string& stable_id, tenon_device** out_device) const {
+  const Lent id(stable_id);
+  const tenon_device_params params{sizeof(tenon_device_params), 0, id.str()};
+  return try_call("device_open", api.device_open, provider, &params, out_device);
 }
 
 std::vector<Domain> Subject::read_domains() const {
@@ -147,10 +176,10 @@ std::vector<Domain> Subject::read_domains() const {
   sink.add = [](void* context, const tenon_domain_info* from, tenon_error*) -> tenon_status {
     tenon_domain_info info{};
     std::memcpy(&info, from, std::min<size_t>(from->struct_size, sizeof info));
-    if (info.struct_size < sizeof info)
+    if (info.struct_size < offsetof(tenon_domain_info, name) + sizeof info.name)
       host_state().violate(
           11, "device_domains gives an info whose struct_size is " + std::to_string(info.struct_size));
-    if ((info.flags & ~3u) != 0)
+    if ((info.flags & ~15u) != 0)
       host_state().violate(12, "device_domains uses flags without meaning: " + std::to_string(info.flags));
     static_cast<std::vector<Domain>*>(context)->push_back(
         {info.id, info.flags, info.alignment, info.max_buffer_bytes, text(info.name)});
@@ -200,7 +229,31 @@ void Subject::open() {
 
 void Subject::destroy_instance() { destroy("instance_destroy", api.instance_destroy, instance); }
 void Subject::close_device() { destroy("device_close", api.device_close, device); }
-void Subject::destroy_provider() { destroy("provider_destroy", api.provider_destroy, provider); }
+void Subject::destroy_provider() {
+  if (owns_provider_) destroy("provider_destroy", api.provider_destroy, provider);
+}
+
+std::unique_ptr<Subject> Subject::open_on(const DeviceInfo& other) const {
+  auto out = std::make_unique<Subject>(api, params_);
+  out->owns_provider_ = false;
+  out->provider = provider;
+  out->device_info = other;
+  out->open_device(other.stable_id);
+  out->create_instance();
+  return out;
+}
+
+std::unique_ptr<Subject> Subject::open_other(const std::function<bool(const Subject&)>& fits) const {
+  for (const DeviceInfo& found : enumerate()) {
+    if (found.stable_id == device_info.stable_id) continue;
+    try {
+      std::unique_ptr<Subject> out = open_on(found);
+      if (fits(*out)) return out;
+    } catch (const CallFailed&) {  // a device that does not work is the matter of a check of that device
+    }
+  }
+  return nullptr;
+}
 
 Subject::~Subject() {
   // A destructor must not throw.

@@ -2,7 +2,9 @@
 // its exceptions are caught and its tenon_error is checked.
 #pragma once
 
+#include <array>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +17,9 @@
 
 namespace tenon::cts {
 
+/// A copy of a library's table. Functions beyond its struct_size, which a library of an older minor lacks, are NULL.
+tenon_ep_api table_of(const tenon_ep_api& table);
+
 /// The caller's tenon_error of one call, and what the provider does with it (R10).
 class ErrorBox {
  public:
@@ -22,7 +27,9 @@ class ErrorBox {
   tenon_error* get() { return &error_; }
   /// Place and message, after a status other than OK.
   std::string text() const;
-  /// Records violations of R10.
+  std::string where() const;
+  uint32_t flags() const { return error_.flags; }
+  /// Records violations of R10, R12 and R49.
   void look(tenon_status status, const char* name) const;
 
  private:
@@ -32,6 +39,8 @@ class ErrorBox {
 struct CallResult {
   tenon_status status = TENON_OK;
   std::string text;
+  uint32_t flags = 0;  // TENON_ERROR_x, after a status other than OK
+  std::string where;
   bool ok() const { return status == TENON_OK; }
 };
 
@@ -60,7 +69,7 @@ CallResult try_call(const char* name, F function, A... arguments) {
   CallResult out;
   guarded_call(name, [&] { out.status = function(arguments..., box.get()); });
   box.look(out.status, name);
-  if (!out.ok()) out.text = box.text();
+  if (!out.ok()) out.text = box.text(), out.flags = box.flags(), out.where = box.where();
   return out;
 }
 
@@ -82,17 +91,25 @@ void destroy(const char* name, void (*function)(T*), T*& handle) {
 
 /// A copy of tenon_device_info.
 struct DeviceInfo {
-  std::string stable_id, name, vendor;
+  std::string stable_id, name, vendor, driver_version;
   uint32_t kind = 0, flags = 0, serialize = 0;
-  bool operator==(const DeviceInfo& other) const;
+  uint64_t memory_bytes = 0;
+  std::array<uint32_t, 4> pci{};  // domain, bus, device, function
+  std::array<uint8_t, 16> uuid{};
+  bool operator==(const DeviceInfo& other) const = default;
 };
 
 struct Domain {
   uint32_t id = 0, flags = 0, alignment = 1;
   uint64_t max_buffer_bytes = 0;
   std::string name;
-  bool is_addressable() const { return (flags & TENON_DOMAIN_ADDRESSABLE) != 0; }
-  bool is_host_visible() const { return (flags & TENON_DOMAIN_HOST_VISIBLE) != 0; }
+  bool is_mappable() const { return (flags & TENON_DOMAIN_MAPPABLE) != 0; }
+  bool has_host_address() const { return (flags & TENON_DOMAIN_HOST_ADDRESS) != 0; }
+  /// Whether tensors carry an address, for host or device.
+  bool has_address() const {
+    return (flags & (TENON_DOMAIN_HOST_ADDRESS | TENON_DOMAIN_DEVICE_ADDRESS)) != 0;
+  }
+  bool is_staging() const { return (flags & TENON_DOMAIN_STAGING) != 0; }
 };
 
 /// Paths of the library, and the user's settings.
@@ -102,10 +119,11 @@ struct SubjectParams {
   uint64_t memory_limit = 0;
 };
 
-/// Provider, device and instance. The destructor destroys them in reverse order.
+/// Provider, device and instance. The destructor destroys them in reverse order. Threads may share it when it is open.
 class Subject {
  public:
-  Subject(const tenon_ep_api& table, SubjectParams params) : api(table), params_(std::move(params)) {}
+  Subject(const tenon_ep_api& table, SubjectParams params)
+      : api(table_of(table)), params_(std::move(params)) {}
   ~Subject();
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
@@ -115,6 +133,8 @@ class Subject {
   /// Opens the device in the params, or the first one.
   void open_device();
   void open_device(const std::string& stable_id);
+  /// Calls device_open for a device that need not exist.
+  CallResult try_open(const std::string& stable_id, tenon_device** out_device) const;
   void create_instance();
   /// Makes provider, device and instance.
   void open();
@@ -123,12 +143,17 @@ class Subject {
   void destroy_provider();
 
   tenon_instance* make_instance(uint32_t precision = TENON_PRECISION_EXACT);
+  /// A device of the same provider, opened, with an instance. Destroy it before this subject.
+  std::unique_ptr<Subject> open_on(const DeviceInfo& other) const;
+  /// The first other device that can be opened and fits; NULL when there is none. As open_on.
+  std::unique_ptr<Subject> open_other(const std::function<bool(const Subject&)>& fits) const;
   std::vector<Domain> read_domains() const;
   /// NULL for the host's domain, and when the device does not have the domain.
   const Domain* domain(uint32_t id) const;
   bool has_streams() const { return api.stream_create != nullptr; }
+  bool has_recordings() const { return api.record_begin != nullptr; }
 
-  const tenon_ep_api& api;
+  const tenon_ep_api api;
   tenon_provider* provider = nullptr;
   tenon_device* device = nullptr;
   tenon_instance* instance = nullptr;
@@ -138,6 +163,7 @@ class Subject {
 
  private:
   SubjectParams params_;
+  bool owns_provider_ = true;
 };
 
 }  // namespace tenon::cts

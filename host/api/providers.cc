@@ -12,6 +12,7 @@
 #include "host/device/host_api.h"
 #include "host/provider/quarantine.h"
 #include "host/provider/registry.h"
+#include "host/provider/same_hardware.h"
 
 namespace tenon::c_api {
 namespace {
@@ -29,14 +30,18 @@ Registered& registered() {
   return *made;
 }
 
-Json describe(const provider::DeviceInfo& device) {
+Json describe(const provider::DeviceInfo& device, std::vector<std::string> same_as) {
   return {{"selector", device.selector()},
           {"kind", provider::device_kind_name(device.kind)},
           {"id", device.stable_id},
           {"name", device.name},
           {"vendor", device.vendor},
           {"memory_bytes", device.memory_bytes},
-          {"emulated", device.software_emulated}};
+          {"emulated", device.software_emulated},
+          {"uuid", device.uuid},
+          {"pci", device.pci},
+          {"driver", device.driver_version},
+          {"same_as", std::move(same_as)}};
 }
 
 Json describe(const config::OptionSpec& option) {
@@ -48,7 +53,7 @@ Json describe(const config::OptionSpec& option) {
   return out;
 }
 
-Json describe(const provider::ProviderInfo& info) {
+Json describe(const provider::ProviderInfo& info, const std::vector<provider::ProviderInfo>& all) {
   Json out;
   out["id"] = info.manifest ? info.manifest->id : "";
   out["version"] = info.manifest ? info.manifest->version.to_string() : "";
@@ -68,7 +73,8 @@ Json describe(const provider::ProviderInfo& info) {
   out["cure"] = info.cure;
   out["explain"] = info.explain();
   out["devices"] = Json::array();
-  for (const provider::DeviceInfo& device : info.devices) out["devices"].push_back(describe(device));
+  for (const provider::DeviceInfo& device : info.devices)
+    out["devices"].push_back(describe(device, provider::same_hardware(all, info, device)));
   out["requires"] = Json::object();
   out["options"] = Json::array();
   if (info.manifest) {
@@ -120,7 +126,7 @@ tenon_status providers_describe(const tenon_config* config, uint32_t deep, tenon
     RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
     ASSIGN_OR_RETURN(const std::vector<provider::ProviderInfo> found, found_providers(config, deep));
     Json out = Json::array();
-    for (const provider::ProviderInfo& info : found) out.push_back(describe(info));
+    for (const provider::ProviderInfo& info : found) out.push_back(describe(info, found));
     return give_text(out.dump(), out_json);
   });
 }

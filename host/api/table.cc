@@ -9,7 +9,7 @@ namespace {
 tenon_str runtime_version() { return to_str(TENON_VERSION_TEXT); }
 
 uint32_t error_kind(const tenon_error* error) {
-  return error == nullptr || error->code == TENON_OK ? uint32_t{TENON_FAILURE_NONE} : error->reserved;
+  return error == nullptr || error->code == TENON_OK ? uint32_t{TENON_FAILURE_NONE} : error->kind;
 }
 
 tenon_str text_get(const tenon_text* text) { return text == nullptr ? tenon_str{"", 0} : to_str(text->text); }

@@ -11,6 +11,9 @@
 namespace tenon {
 namespace {
 
+/// The size of an error up to its last text; a later minor of the ABI may append fields.
+constexpr size_t kWithMessage = offsetof(tenon_error, message) + sizeof(tenon_error::message);
+
 /// The longest prefix of `text` that has at most `room` bytes and ends at a UTF-8 character boundary.
 std::string_view whole_characters(std::string_view text, size_t room) {
   if (text.size() <= room) return text;
@@ -67,7 +70,7 @@ tenon_error make_error() {
   error.struct_size = sizeof(error);
   error.code = TENON_OK;
   error.flags = 0;
-  error.reserved = 0;
+  error.kind = 0;
   error.where[0] = error.message[0] = '\0';
   return error;
 }
@@ -78,11 +81,11 @@ tenon_status give_status(const Status& status, tenon_error* error) {
   error->code = code;
   error->flags = status.kind() == ErrorKind::kDeviceLost ? TENON_ERROR_DEVICE_LOST : 0;
   if (status.process_lost()) error->flags |= TENON_ERROR_PROCESS_LOST;
-  error->reserved = static_cast<uint32_t>(status.kind());
+  error->kind = static_cast<uint32_t>(status.kind());
   if (error->struct_size >= offsetof(tenon_error, message)) {
     copy_text(error->where, {status.where()});
   }
-  if (error->struct_size >= sizeof(tenon_error)) {
+  if (error->struct_size >= kWithMessage) {
     const std::string_view between = status.refusal().empty() ? "" : ": ";
     copy_text(error->message, {status.refusal(), between, status.message()});
   }
@@ -94,9 +97,9 @@ tenon_status give_plain(StatusCode code, ErrorKind kind, const char* message, te
   if (error == nullptr || error->struct_size < offsetof(tenon_error, where)) return number;
   error->code = number;
   error->flags = 0;
-  error->reserved = static_cast<uint32_t>(kind);
+  error->kind = static_cast<uint32_t>(kind);
   if (error->struct_size >= offsetof(tenon_error, message)) error->where[0] = '\0';
-  if (error->struct_size >= sizeof(tenon_error)) copy_text(error->message, {message});
+  if (error->struct_size >= kWithMessage) copy_text(error->message, {message});
   return number;
 }
 

@@ -15,7 +15,7 @@ namespace tenon {
 tenon_error make_error();
 
 /// Fills as much of `error` (may be null) as its struct_size covers, and returns the code. The ErrorKind is stored
-/// in `reserved`. An OK status leaves the struct unchanged.
+/// in `kind`. An OK status leaves the struct unchanged.
 tenon_status give_status(const Status& status, tenon_error* error);
 
 /// Makes a Status of a failed call. Device loss and lack of memory get their kinds. `label` (may be empty) becomes

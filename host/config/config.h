@@ -108,8 +108,10 @@ struct Limits {
   int32_t graph_depth = 0;
   float load_time = 0;  // seconds that loading may take; 0 = no limit
   int64_t nodes = 0;
-  uint64_t string_bytes = 0;  // bytes of the longest string that a model may make; 0 = no limit
-  uint64_t fold_bytes = 0;    // bytes by which constant folding may enlarge a model
+  uint64_t string_bytes = 0;      // bytes of the longest string that a model may make; 0 = no limit
+  uint64_t fold_bytes = 0;        // bytes by which constant folding may enlarge a model
+  uint64_t cache_blob_bytes = 0;  // bytes of one blob of a provider in the cache on disk; 0 = no limit
+  uint64_t cache_bytes = 0;       // bytes of all of them together; 0 = no limit
   ExternalData external_data = ExternalData::kBeneathModel;
   bool map_weights = true;
 };

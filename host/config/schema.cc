@@ -259,6 +259,26 @@ const KeySpec kSchema[] = {
      0,
      "By how much constant folding may enlarge the constants of a model, in total.",
      [](S& s, Id, const V& v) { s.limits.fold_bytes = to_bytes(v); }},
+    {"limits.cache_blob_bytes",
+     K::kSize,
+     "\"256MiB\"",
+     {},
+     0,
+     0,
+     "Largest blob, such as a compiled kernel, that a provider may keep in the cache on disk; 0 = no limit. "
+     "A "
+     "larger one is made again by each process.",
+     [](S& s, Id, const V& v) { s.limits.cache_blob_bytes = to_bytes(v); }},
+    {"limits.cache_bytes",
+     K::kSize,
+     "\"1GiB\"",
+     {},
+     0,
+     0,
+     "Largest size of the cache on disk, of all providers and processes of the user; the oldest blobs make "
+     "room "
+     "for new ones; 0 = no limit.",
+     [](S& s, Id, const V& v) { s.limits.cache_bytes = to_bytes(v); }},
     {"limits.load_time",
      K::kFloat,
      "0.0",

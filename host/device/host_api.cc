@@ -8,6 +8,7 @@
 #include "host/base/error_struct.h"
 #include "host/base/fork.h"
 #include "host/base/log.h"
+#include "host/device/graph_id.h"
 #include "host/device/graph_view.h"
 #include "host/device/host_services.h"
 #include "host/device/tenon_run.h"
@@ -170,14 +171,17 @@ namespace {
 
 // ---- Shared objects and blobs ----
 
-std::string full_key(const tenon_host_instance* host, tenon_str key) {
-  return host->key_prefix + std::string(view(key));
+std::string shared_key(const tenon_host_instance* host, tenon_str key) {
+  return host->shared_prefix + std::string(view(key));
+}
+std::string blob_key(const tenon_host_instance* host, tenon_str key) {
+  return host->blob_prefix + std::string(view(key));
 }
 
 tenon_status shared(tenon_host_instance* host, tenon_str key, tenon_make_fn make, void* context,
                     tenon_release_fn release, void** out_object, tenon_error* error) noexcept {
   try {
-    return host->shared->get(full_key(host, key), make, context, release, out_object, error);
+    return host->shared->get(shared_key(host, key), make, context, release, out_object, error);
   } catch (...) {
     return give_plain(StatusCode::kResourceExhausted, ErrorKind::kOutOfMemory,
                       "out of host memory: cannot allocate the key of a shared object", error);
@@ -186,7 +190,7 @@ tenon_status shared(tenon_host_instance* host, tenon_str key, tenon_make_fn make
 
 void shared_release(tenon_host_instance* host, tenon_str key) noexcept {
   try {
-    host->shared->release(full_key(host, key));
+    host->shared->release(shared_key(host, key));
   } catch (...) {  // no memory for the key; the object stays until the process ends
   }
 }
@@ -195,7 +199,7 @@ tenon_status cache_get(tenon_host_instance* host, tenon_str key, tenon_str* out_
                        tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
     if (host->blobs == nullptr) return not_found("there is no blob cache");
-    ASSIGN_OR_RETURN(const std::string_view blob, host->blobs->get(full_key(host, key)));
+    ASSIGN_OR_RETURN(const std::string_view blob, host->blobs->get(blob_key(host, key)));
     *out_blob = {blob.data(), blob.size()};
     return ok_status();
   });
@@ -209,7 +213,10 @@ tenon_status cache_put(tenon_host_instance* host, tenon_str key, tenon_str blob,
                        tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
     if (host->blobs == nullptr) return ok_status();  // no cache: nothing is kept
-    return host->blobs->put(full_key(host, key), view(blob));
+    const Status kept = host->blobs->put(blob_key(host, key), view(blob), host->blob_limits);
+    // Providers go on without the blob, so that only this line tells why every process makes it again.
+    if (kept.kind() == ErrorKind::kLimitExceeded) log_line(TENON_LOG_WARNING, "CACHE", kept.message());
+    return kept;
   });
 }
 
@@ -250,6 +257,8 @@ constexpr tenon_host_api kHostApi = {
     cache_done,
     cache_put,
     get_extension,
+    graph_constant_id,
+    graph_fingerprint,
 };
 
 }  // namespace

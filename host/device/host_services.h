@@ -10,8 +10,10 @@
 
 /// Passed to the provider at instance_create. Lives as long as the instance.
 struct tenon_host_instance {
-  /// Prefix of the provider's keys: library hash, device and options. Keeps the objects of different instances apart.
-  std::string key_prefix;
+  /// Prefixes of the provider's keys. They keep the objects and blobs of different instances apart: by library hash,
+  /// device, options, precision and determinism, and the objects also by the opened device (Device::generation).
+  std::string shared_prefix, blob_prefix;
   tenon::runtime::SharedCache* shared = nullptr;
   tenon::runtime::BlobCache* blobs = nullptr;  // null: there is no cache, and get finds nothing
+  tenon::runtime::BlobLimits blob_limits = {};
 };

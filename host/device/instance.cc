@@ -38,9 +38,9 @@ tenon_option border_option(const config::OptionSetting& setting) {
   return out;
 }
 
-/// Tells the objects and blobs of this instance from those of others.
-std::string make_key_prefix(const Device& device, const std::vector<config::OptionSetting>& options,
-                            const InstanceSettings& settings) {
+/// Tells the blobs of this instance from those of others, in every process.
+std::string make_blob_prefix(const Device& device, const std::vector<config::OptionSetting>& options,
+                             const InstanceSettings& settings) {
   std::string out = str_cat(device.provider()->library_sha256(), "/", device.info().stable_id, "/");
   for (const config::OptionSetting& option : options) out += option.name + "=" + option.value.to_toml() + ",";
   return out += str_cat("precision=", settings.precision, ",deterministic=", settings.deterministic, "/");
@@ -48,14 +48,64 @@ std::string make_key_prefix(const Device& device, const std::vector<config::Opti
 
 }  // namespace
 
+Status Recording::run(const Stream& stream) {
+  tenon_error error = make_error();
+  return instance_->status(instance_->api().recording_run(handle_, stream.handle(), &error), error);
+}
+
+void Recording::reset() {
+  if (handle_ != nullptr) instance_->api().recording_destroy(std::exchange(handle_, nullptr));
+  instance_.reset();
+}
+
+void Recording::swap(Recording& other) noexcept {
+  std::swap(instance_, other.instance_);
+  std::swap(handle_, other.handle_);
+}
+
 Status Stream::flush() {
   tenon_error error = make_error();
   return instance_->status(instance_->api().stream_flush(handle_, &error), error);
 }
 
-Status Stream::wait(tenon_event* event) {
+Result<uint64_t> Stream::point() {
+  uint64_t point = 0;
   tenon_error error = make_error();
-  return instance_->status(instance_->api().stream_wait_event(handle_, event, &error), error);
+  const tenon_status status = instance_->api().stream_point(handle_, &point, &error);
+  if (status != TENON_OK) return instance_->status(status, error);
+  return point;
+}
+
+Status Stream::wait_for(const Stream& other, uint64_t point) {
+  tenon_error error = make_error();
+  return instance_->status(instance_->api().stream_wait(handle_, other.handle_, point, &error), error);
+}
+
+Status Stream::wait(uint64_t point, int64_t timeout_ns) {
+  tenon_error error = make_error();
+  return instance_->status(instance_->api().point_wait(handle_, point, timeout_ns, &error), error);
+}
+
+Status Stream::record_begin() {
+  tenon_error error = make_error();
+  return instance_->status(instance_->api().record_begin(handle_, &error), error);
+}
+
+Result<Recording> Stream::record_end() {
+  Recording out;
+  tenon_error error = make_error();
+  const tenon_status status = instance_->api().record_end(handle_, &out.handle_, &error);
+  if (status != TENON_OK) {
+    out.handle_ = nullptr;
+    return instance_->status(status, error);
+  }
+  out.instance_ = instance_;
+  return out;
+}
+
+Status Stream::record_drop() {
+  tenon_error error = make_error();
+  return instance_->status(instance_->api().record_end(handle_, nullptr, &error), error);
 }
 
 void Stream::reset() {
@@ -64,26 +114,6 @@ void Stream::reset() {
 }
 
 void Stream::swap(Stream& other) noexcept {
-  std::swap(instance_, other.instance_);
-  std::swap(handle_, other.handle_);
-}
-
-Status Event::record(const Stream& stream) {
-  tenon_error error = make_error();
-  return instance_->status(instance_->api().event_record(handle_, stream.handle(), &error), error);
-}
-
-Status Event::wait(int64_t timeout_ns) {
-  tenon_error error = make_error();
-  return instance_->status(instance_->api().event_wait(handle_, timeout_ns, &error), error);
-}
-
-void Event::reset() {
-  if (handle_ != nullptr) instance_->api().event_destroy(std::exchange(handle_, nullptr));
-  instance_.reset();
-}
-
-void Event::swap(Event& other) noexcept {
   std::swap(instance_, other.instance_);
   std::swap(handle_, other.handle_);
 }
@@ -99,8 +129,10 @@ Result<std::shared_ptr<Instance>> Instance::create(std::shared_ptr<Device> devic
   out->device_ = std::move(device);
   out->options_ = std::move(options);
   out->settings_ = settings;
-  out->services_ = {make_key_prefix(*out->device_, out->options_, settings), &SharedCache::process(),
-                    BlobCache::process()};
+  const std::string blobs = make_blob_prefix(*out->device_, out->options_, settings);
+  // Nothing that was made with a device is valid for the same device when it is opened again.
+  out->services_ = {str_cat("device=", out->device_->generation(), "/", blobs), blobs,
+                    &SharedCache::process(), BlobCache::process()};
   std::vector<tenon_option> border_options;
   for (const config::OptionSetting& option : out->options_) border_options.push_back(border_option(option));
   tenon_instance_params params{};
@@ -109,6 +141,7 @@ Result<std::shared_ptr<Instance>> Instance::create(std::shared_ptr<Device> devic
   params.deterministic = settings.deterministic ? 1 : 0;
   params.option_count = static_cast<uint32_t>(border_options.size());
   params.options = border_options.data();
+  out->services_.blob_limits = settings.blob_limits;
   params.host = &out->services_;
   params.memory_limit = settings.memory_limit;
   tenon_error error = make_error();
@@ -131,20 +164,9 @@ Result<Stream> Instance::make_stream() {
   if (!has_streams()) return unsupported("'", id(), "' has no streams");
   Stream out;
   tenon_error error = make_error();
-  const tenon_status status = api().stream_create(handle_, &out.handle_, &error);
-  if (status != TENON_OK) {
-    out.handle_ = nullptr;
-    return this->status(status, error);
-  }
-  out.instance_ = shared_from_this();
-  return out;
-}
-
-Result<Event> Instance::make_event() {
-  if (!has_streams()) return unsupported("'", id(), "' has no streams");
-  Event out;
-  tenon_error error = make_error();
-  const tenon_status status = api().event_create(handle_, &out.handle_, &error);
+  tenon_stream_params params{};
+  params.struct_size = sizeof(params);
+  const tenon_status status = api().stream_create(handle_, &params, &out.handle_, &error);
   if (status != TENON_OK) {
     out.handle_ = nullptr;
     return this->status(status, error);

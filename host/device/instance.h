@@ -1,5 +1,5 @@
 // An instance of a provider: one device with options. It answers capability queries, compiles and runs. Also its
-// streams and events.
+// streams and recordings.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,37 @@ struct InstanceSettings {
   config::Precision precision = config::Precision::kExact;
   bool deterministic = false;
   uint64_t memory_limit = 0;  // bytes; 0 = no limit
+  BlobLimits blob_limits;     // of what the provider keeps in the cache on disk
 };
 
-/// A queue of work on an instance. Move-only. The destructor does not wait, so work on the stream must be done.
+class Stream;
+
+/// Work that a stream recorded, to be enqueued as one piece. Move-only. What it uses (addresses, bindings, prepared
+/// objects) must outlive it, and its work must be done when it is run again or destroyed. Keeps the instance.
+class Recording {
+ public:
+  Recording() = default;
+  ~Recording() { reset(); }
+  Recording(Recording&& other) noexcept { swap(other); }
+  Recording& operator=(Recording&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  explicit operator bool() const { return handle_ != nullptr; }
+  /// Enqueues the recorded work on `stream`, which belongs to the same instance.
+  Status run(const Stream& stream);
+  void reset();
+  void swap(Recording& other) noexcept;
+
+ private:
+  friend class Stream;
+  std::shared_ptr<Instance> instance_;
+  tenon_recording* handle_ = nullptr;
+};
+
+/// A queue of work on an instance. Move-only. The destructor does not wait, so work on the stream must be done. Calls
+/// of one stream do not overlap, except wait().
 class Stream {
  public:
   Stream() = default;
@@ -41,8 +69,20 @@ class Stream {
   tenon_stream* handle() const { return handle_; }
   /// Submits the enqueued work.
   Status flush();
-  /// Work that is enqueued from now on begins after `event`, which must be of the same provider.
-  Status wait(tenon_event* event);
+  /// The number of the end of the work that is enqueued so far, 1 or more. Later points have larger numbers.
+  Result<uint64_t> point();
+  /// Work that is enqueued from now on begins after `point` of `other`, a stream of the same provider that was flushed
+  /// since. `other` must outlive a later point of this stream.
+  Status wait_for(const Stream& other, uint64_t point);
+  /// Blocks until the work before `point` is done, and reports its first error that no wait has reported yet; the
+  /// place of that Status is the place of the work. `timeout_ns` < 0: no limit. DEADLINE_EXCEEDED when the time is over.
+  Status wait(uint64_t point, int64_t timeout_ns = -1);
+  /// Runs and copies with this stream are recorded and not done until record_end() or record_drop(). Nothing else may
+  /// be called in between. Requires has_recordings().
+  Status record_begin();
+  Result<Recording> record_end();
+  /// Ends the recording without a result.
+  Status record_drop();
   void reset();
   void swap(Stream& other) noexcept;
 
@@ -50,31 +90,6 @@ class Stream {
   friend class Instance;
   std::shared_ptr<Instance> instance_;
   tenon_stream* handle_ = nullptr;
-};
-
-/// A point in a stream. Move-only. May be recorded again after a wait.
-class Event {
- public:
-  Event() = default;
-  ~Event() { reset(); }
-  Event(Event&& other) noexcept { swap(other); }
-  Event& operator=(Event&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-
-  explicit operator bool() const { return handle_ != nullptr; }
-  tenon_event* handle() const { return handle_; }
-  Status record(const Stream& stream);
-  /// Blocks until the work before the recorded point is done, and reports its first error. `timeout_ns` < 0: no limit.
-  Status wait(int64_t timeout_ns = -1);
-  void reset();
-  void swap(Event& other) noexcept;
-
- private:
-  friend class Instance;
-  std::shared_ptr<Instance> instance_;
-  tenon_event* handle_ = nullptr;
 };
 
 /// Thread-safe. Keeps its device open and its provider loaded.
@@ -103,11 +118,13 @@ class Instance : public std::enable_shared_from_this<Instance> {
   Device& device() const { return *device_; }
   const tenon_ep_api& api() const { return device_->api(); }
   tenon_instance* handle() const { return handle_; }
+  /// What the provider knows this instance by in calls of the host's table.
+  const tenon_host_instance& services() const { return services_; }
   bool has_streams() const { return api().stream_create != nullptr; }
+  bool has_recordings() const { return has_streams() && api().record_begin != nullptr; }
   bool has_bind() const { return api().bind != nullptr; }
 
   Result<Stream> make_stream();
-  Result<Event> make_event();
   /// A Status for a failed call of this provider: its code, message and place, with the provider's label.
   Status status(tenon_status code, const tenon_error& error) const { return device_->status(code, error); }
 

@@ -99,6 +99,7 @@ std::mutex* Program::run_mutex() const {
 
 Status Program::status(tenon_status code, const tenon_error& error, std::string_view doing) const {
   if (code == TENON_OK) return ok_status();
+  if (Device::is_late(error)) return instance_->status(code, error);  // not of this program
   Status status = take_status(code, error, {});
   if (code == TENON_CANCELLED) status = or_stopped(std::move(status), doing);
   if (status.where().empty()) status = std::move(status).with_context(label_);

@@ -39,7 +39,8 @@ class Program : public std::enable_shared_from_this<Program> {
   /// Hold it during a Run. Null when Runs need no lock. With TENON_SERIALIZE_BINDING, Runs of one binding never
   /// overlap anyway; a provider without a bind function is serialised per program.
   std::mutex* run_mutex() const;
-  /// A Status for a failed call of this program. The place is the provider's, or else the label. CANCELLED becomes
+  /// A Status for a failed call of this program. The place is the provider's, or else the label, but
+  /// not for a late error (Device::is_late), which is of other work. CANCELLED becomes
   /// the reason why the work was stopped; `doing` names that work and may be empty.
   Status status(tenon_status code, const tenon_error& error, std::string_view doing = {}) const;
 

@@ -1,5 +1,7 @@
-// Copies between any two memory domains. If one device can access both ends, it copies directly. Between two
-// devices, the copy goes through mapped memory of one of them, or else through host memory.
+// Copies between any two memory domains. Between two places that the host can access, the host copies. If one device
+// can access both ends, it copies directly. Between two devices of one provider, the device of the destination is asked
+// first. Otherwise the copy goes through memory of one of them that the host can access or map, or else through staging
+// memory of one of them, or host memory.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +15,13 @@ namespace tenon::runtime {
 struct Place {
   const MemoryDomain* domain = nullptr;
   tenon_buffer* buffer = nullptr;  // null for host memory
-  void* address = nullptr;         // of the first byte, for host memory
+  void* address = nullptr;         // of the first byte; null when the host cannot access it
   uint64_t byte_offset = 0;        // offset into `buffer`
 
   static Place host(void* address) { return {nullptr, nullptr, address, 0}; }
   static Place of(const Buffer& buffer, uint64_t byte_offset);
   bool is_host() const { return domain == nullptr || domain->is_host(); }
+  /// The place for a call of its own device.
   tenon_location location() const;
 };
 
@@ -27,8 +30,8 @@ struct Place {
 bool copies_directly(const Place& destination, const Place& source);
 
 /// Copies `bytes` bytes. `stream` may be null; it belongs to an instance on the device of one end and is used when
-/// the copy is direct. The caller then keeps both ends until an event that is recorded later. Work that produces
-/// the source must be done or be on the same stream.
+/// the copy is direct. The caller then keeps both ends until it has waited for a later point. Work that produces the
+/// source must be done, or be on the same stream when the copy is direct.
 Status copy(const Place& destination, const Place& source, uint64_t bytes, tenon_stream* stream = nullptr);
 
 }  // namespace tenon::runtime

@@ -1,4 +1,5 @@
 // Steps of providers that bind or that run one at a time; copies between memory domains; signals and waits of streams.
+#include "host/device/transfer.h"
 #include "host/exec/steps.h"
 
 namespace tenon::runtime {
@@ -6,14 +7,31 @@ namespace {
 
 const StepArgs& own(const tenon_run_args* args) { return *static_cast<const StepArgs*>(args); }
 
-Status bind(Frame& frame, uint32_t index, const tenon_run_args* args) {
-  const PlanStep& step = frame.step(index);
-  frame.binding(index).reset();
-  ASSIGN_OR_RETURN(frame.binding(index), Binding::make(step.prepared, {args->inputs, args->input_count},
-                                                       {args->outputs, args->output_count}, args->workspace));
-  frame.args(index).binding = frame.binding(index).handle();
-  frame.stale(index) = 0;
-  return ok_status();
+/// The place of a tensor in `domain` for a copy from or to `other`. For a copy that is enqueued on a stream of `other`'s
+/// device, memory of another device that the host can access is host memory.
+Place place_of(const MemoryDomain& domain, const tenon_tensor& tensor, const MemoryDomain& other,
+               bool is_queued) {
+  void* const address = domain.host_can_access() ? tensor.data : nullptr;
+  const bool is_foreign = is_queued && !other.is_host() && other.device != domain.device;
+  if (domain.is_host() || (is_foreign && address != nullptr)) return Place::host(address);
+  return {&domain, tensor.buffer, address, tensor.byte_offset};
+}
+
+/// A copy between two devices of a provider, on a stream of the destination. A provider may refuse it.
+Status copy_from_peer(Frame& frame, const PlanStep& step, const Place& destination, const Place& source,
+                      uint64_t bytes) {
+  Stream& stream = frame.stream(step.stream);
+  Device &to = *destination.domain->device, &from = *source.domain->device;
+  tenon_location peer = source.location();
+  peer.device = from.handle();
+  Status status = to.copy(destination.location(), peer, bytes, stream.handle());
+  if (status.code() != StatusCode::kUnimplemented || frame.is_recording()) return status;
+  frame.executable().refused_peers().add(to, from);
+  frame.set_outdated();
+  ASSIGN_OR_RETURN(const uint64_t point, stream.point());
+  RETURN_IF_ERROR(stream.flush());
+  RETURN_IF_ERROR(frame.wait_for(step.stream, point));  // the stream waits for the source
+  return copy(destination, source, bytes);
 }
 
 }  // namespace
@@ -22,9 +40,7 @@ tenon_status run_bound(const tenon_run_args* args, tenon_error* error) {
   Frame& frame = *own(args).frame;
   const uint32_t index = own(args).index;
   const Program& program = frame.step(index).prepared->program();
-  if (program.instance().has_bind() && frame.stale(index) != 0) {
-    if (Status status = bind(frame, index, args); !status.ok()) return frame.fail(std::move(status));
-  }
+  if (Status status = frame.bind(index); !status.ok()) return frame.fail(std::move(status));
   std::mutex* mutex = program.run_mutex();
   if (mutex == nullptr) return program.api().run(args, error);
   const std::lock_guard lock(*mutex);
@@ -43,7 +59,13 @@ tenon_status run_copy(const tenon_run_args* args, tenon_error*) {
   }
   if (status.ok()) {
     const tenon_tensor& target = frame.slot(step.outputs[0]).tensor;
-    status = copy(place_of(to.domain, target), place_of(from.domain, source), source.byte_size, stream);
+    const bool is_queued = stream != nullptr;
+    const Place destination = place_of(*to.domain, target, *from.domain, is_queued);
+    const Place origin = place_of(*from.domain, source, *to.domain, is_queued);
+    const bool is_peer = is_queued && !destination.is_host() && !origin.is_host() &&
+                         are_peers(*destination.domain, *origin.domain);
+    status = is_peer ? copy_from_peer(frame, step, destination, origin, source.byte_size)
+                     : copy(destination, origin, source.byte_size, stream);
   }
   if (!status.ok()) {
     const std::string& name = frame.executable().graph().value(to.value).name;
@@ -56,18 +78,29 @@ tenon_status run_copy(const tenon_run_args* args, tenon_error*) {
 tenon_status run_signal(const tenon_run_args* args, tenon_error*) {
   Frame& frame = *own(args).frame;
   const PlanStep& step = frame.step(own(args).index);
-  Status status = frame.event(step.event).record(frame.stream(step.stream));
-  if (status.ok()) status = frame.stream(step.stream).flush();
+  Stream& stream = frame.stream(step.stream);
+  Result<uint64_t> point = stream.point();
+  if (!point.ok()) return frame.fail(std::move(point).error());
+  frame.point(step.point) = *point;
+  Status status = stream.flush();
   return status.ok() ? TENON_OK : frame.fail(std::move(status));
 }
 
 tenon_status run_wait(const tenon_run_args* args, tenon_error*) {
   Frame& frame = *own(args).frame;
   const PlanStep& step = frame.step(own(args).index);
-  Status status = frame.event(step.event).wait();
+  Status status = frame.wait_for(step.stream, frame.point(step.point));
   if (!status.ok()) return frame.fail(std::move(status));
   frame.release(step.releases);
   return TENON_OK;
+}
+
+tenon_status run_stream_wait(const tenon_run_args* args, tenon_error*) {
+  Frame& frame = *own(args).frame;
+  const PlanStep& step = frame.step(own(args).index);
+  const Stream& other = frame.stream(frame.plan().points[step.point]);
+  Status status = frame.stream(step.stream).wait_for(other, frame.point(step.point));
+  return status.ok() ? TENON_OK : frame.fail(std::move(status));
 }
 
 }  // namespace tenon::runtime

@@ -46,7 +46,8 @@ class DynamicRun {
 
   void gather_inputs() {
     const std::span<tenon_tensor> inputs = frame_.input_tensors(index_);
-    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = frame_.slot(step_.inputs[i]).tensor;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      inputs[i] = frame_.seen_in(*part_.input_domains[i], step_.inputs[i]);
   }
 
   plan::Signature signature() const {
@@ -218,21 +219,26 @@ class DynamicRun {
       code = program.api().run(&args, error);
     }
     if (code != TENON_OK) {
-      Status status = program.status(code, *error);
+      // A late error names the work that failed; this step is not to blame.
+      Status status =
+          Device::is_late(*error) ? part_.instance->status(code, *error) : program.status(code, *error);
       *error = make_error();
-      return frame_.fail(std::move(status));
+      code = frame_.fail(std::move(status));
+    } else if (binding.handle() != nullptr || workspace_) {
+      code = finish_stream();
     }
-    return binding.handle() != nullptr || workspace_ ? finish_stream() : TENON_OK;
+    if (code != TENON_OK) frame_.retire({std::move(binding), std::move(workspace_)});
+    return code;
   }
 
   /// Waits for queued work that uses the binding or the workspace, because both end with this call.
   tenon_status finish_stream() {
     if (stream() == nullptr) return TENON_OK;
-    Result<Event> event = part_.instance->make_event();
-    if (!event.ok()) return frame_.fail(event.error());
-    Status status = event->record(frame_.stream(step_.stream));
-    if (status.ok()) status = frame_.stream(step_.stream).flush();
-    if (status.ok()) status = event->wait();
+    Stream& queue = frame_.stream(step_.stream);
+    const Result<uint64_t> point = queue.point();
+    if (!point.ok()) return frame_.fail(point.error());
+    Status status = queue.flush();
+    if (status.ok()) status = frame_.wait_for(step_.stream, *point);
     return status.ok() ? TENON_OK : frame_.fail(std::move(status));
   }
 

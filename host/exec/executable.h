@@ -1,7 +1,8 @@
 // An executable: a graph whose parts are compiled, with the plans made for it so far. The model's graph is an
 // executable, and so is every body of a control-flow node.
 //
-// After building only the cache of plans changes, and it is thread-safe: any number of threads may run an executable.
+// After building only the caches of plans and uploads, and the list of steps that cannot be recorded change. They are
+// thread-safe: any number of threads may run an executable.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,11 @@
 #include "host/device/constant_pool.h"
 #include "host/device/node_runner.h"
 #include "host/exec/compiled_part.h"
+#include "host/exec/islands.h"
+#include "host/exec/peers.h"
 #include "host/exec/plan.h"
+#include "host/exec/set_aside.h"
+#include "host/exec/uploads.h"
 #include "host/services/memory_budget.h"
 
 namespace tenon::runtime {
@@ -35,6 +40,7 @@ struct SharedState {
   std::shared_ptr<MemoryBudget> memory;  // host memory of the session; null only outside a session
   uint64_t device_limit = 0;             // bytes; 0: none
   std::shared_ptr<Trace> trace;          // the session's; may be null
+  std::shared_ptr<SetAside> set_aside = std::make_shared<SetAside>();  // frames of Runs that were given up
 };
 
 class Executable {
@@ -56,11 +62,17 @@ class Executable {
   /// The outer values of the captures among the inputs, in order.
   const std::vector<ir::ValueId>& captured() const { return captured_; }
   FramePool& frames() const { return *frames_; }
+  Uploads& uploads() const { return uploads_; }
+  UnrecordedSteps& unrecorded() const { return unrecorded_; }
+  RefusedPeers& refused_peers() const { return refused_peers_; }
 
  private:
   ir::Graph graph_;
   std::shared_ptr<const SharedState> shared_;
   std::vector<ir::ValueId> inputs_, captured_;
+  mutable Uploads uploads_;
+  mutable UnrecordedSteps unrecorded_;
+  mutable RefusedPeers refused_peers_;
   std::unique_ptr<FramePool> frames_;
 };
 

@@ -1,4 +1,6 @@
 // Runs the steps of a frame.
+#include <algorithm>
+
 #include "host/exec/frame.h"
 #include "host/exec/steps.h"
 #include "host/services/trace.h"
@@ -7,6 +9,10 @@ namespace tenon::runtime {
 namespace {
 
 constexpr int32_t kUnknownFailure = TENON_INTERNAL;
+/// How long a wait takes until it looks whether the Run was cancelled.
+constexpr int64_t kSliceNs = 5'000'000;
+/// Errors of one stream that a failed Run takes note of.
+constexpr int kMostErrors = 1000;
 
 /// Describes a step for the trace: the part's label, or the value that is copied.
 Trace::Event describe(const Executable& executable, const Plan& plan, const PlanStep& step) {
@@ -27,6 +33,9 @@ Trace::Event describe(const Executable& executable, const Plan& plan, const Plan
       break;
     case StepKind::kWait:
       event.category = "wait";
+      break;
+    case StepKind::kStreamWait:
+      event.category = "stream wait";
       break;
   }
   if (step.part != nullptr) {
@@ -58,49 +67,57 @@ void Frame::adopt(RunState& state) {
 
 Status Frame::run(RunState& state) {
   adopt(state);
-  tenon_status code = TENON_OK;
-  const uint32_t at = state.control.is_watched() ? run_watched(&code) : run_plain(&code);
+  const tenon_status code = run_all(walked_);
   if (code == TENON_OK) [[likely]]
     return ok_status();
-  Status status = describe_failure(at, code);
+  Status status = describe_failure(code);
   drain();
-  clear();
+  if (!unfinished_) clear();
   return status;
 }
 
-uint32_t Frame::run_plain(tenon_status* status) {
-  ScratchArena& scratch = state_->scratch;
-  const auto count = static_cast<uint32_t>(steps_.size());
-  for (uint32_t i = 0; i < count; ++i) {
-    const tenon_status code = steps_[i].run(steps_[i].args, &error_);
-    scratch.reset();
-    if (code != TENON_OK) [[unlikely]] {
-      *status = code;
-      return i;
-    }
-  }
-  return count;
+tenon_status Frame::run_all(std::span<const BoundStep> steps) {
+  return state_->control.is_watched() ? run_watched(steps) : run_plain(steps);
 }
 
-uint32_t Frame::run_watched(tenon_status* status) {
-  const RunControl& control = state_->control;
-  for (uint32_t i = 0; i < steps_.size(); ++i) {
-    if (Status check = control.check(); !check.ok()) {
-      *status = fail(std::move(check));
-      return i;
+tenon_status Frame::run_plain(std::span<const BoundStep> steps) {
+  ScratchArena& scratch = state_->scratch;
+  for (const BoundStep& step : steps) {
+    const tenon_status code = step.run(step.args, &error_);
+    scratch.reset();
+    if (code != TENON_OK) [[unlikely]] {
+      if (failed_step_ == plan::kNone) failed_step_ = step.args->index;
+      return code;
     }
-    const int64_t begin = control.trace != nullptr ? now_ns() : 0;
-    *status = steps_[i].run(steps_[i].args, &error_);
-    state_->scratch.reset();
-    if (control.trace != nullptr) {
-      Trace::Event event = describe(executable_, *plan_, plan_->steps[i]);
-      event.begin_ns = begin;
-      event.duration_ns = now_ns() - begin;
-      control.trace->add(std::move(event));
-    }
-    if (*status != TENON_OK) return i;
   }
-  return 0;
+  return TENON_OK;
+}
+
+tenon_status Frame::run_watched(std::span<const BoundStep> steps) {
+  const RunControl& control = state_->control;
+  for (const BoundStep& step : steps) {
+    const uint32_t index = step.args->index, island = step.args->island;
+    tenon_status code = TENON_OK;
+    if (Status check = control.check(); !check.ok()) {
+      code = fail(std::move(check));
+    } else {
+      const int64_t begin = control.trace != nullptr ? now_ns() : 0;
+      code = step.run(step.args, &error_);
+      state_->scratch.reset();
+      if (control.trace != nullptr &&
+          island == plan::kNone) {  // the steps of an island have their own events
+        Trace::Event event = describe(executable_, *plan_, plan_->steps[index]);
+        event.begin_ns = begin;
+        event.duration_ns = now_ns() - begin;
+        control.trace->add(std::move(event));
+      }
+    }
+    if (code != TENON_OK) {
+      if (failed_step_ == plan::kNone) failed_step_ = index;
+      return code;
+    }
+  }
+  return TENON_OK;
 }
 
 tenon_status Frame::fail(Status status) {
@@ -108,11 +125,13 @@ tenon_status Frame::fail(Status status) {
   return static_cast<tenon_status>(failure_.code());
 }
 
-Status Frame::describe_failure(uint32_t index, tenon_status code) {
-  const PlanStep& step = plan_->steps[index];
+Status Frame::describe_failure(tenon_status code) {
+  const PlanStep& step = plan_->steps[std::exchange(failed_step_, plan::kNone)];
   Status status = std::exchange(failure_, ok_status());
   if (status.ok() && step.prepared != nullptr) {
-    status = step.prepared->program().status(code, error_);
+    const Program& program = step.prepared->program();
+    // A late error names the work that failed; this step is not to blame.
+    status = Device::is_late(error_) ? program.instance().status(code, error_) : program.status(code, error_);
   } else if (status.ok()) {
     status = Status(static_cast<StatusCode>(code == TENON_OK ? kUnknownFailure : code),
                     "a step failed, and no reason was given", ErrorKind::kInternal);
@@ -124,11 +143,55 @@ Status Frame::describe_failure(uint32_t index, tenon_status code) {
 void Frame::drain() {
   // Queued work may still use memory of this frame and of the caller. Only the first failure is reported.
   for (uint32_t s = 0; s < streams_.size(); ++s) {
-    Result<Event> event = plan_->streams[s]->make_event();
-    if (!event.ok()) continue;
-    Status status = event->record(streams_[s]);
-    if (status.ok()) status = streams_[s].flush();
-    if (status.ok()) status = event->wait();
+    const Result<uint64_t> point = streams_[s].point();
+    if (point.ok() && streams_[s].flush().ok()) pending_[s] = *point;
+  }
+  RunControl& control = state_->control;
+  if (!finish_work(control.drain_end())) control.left_work = true;
+  unfinished_ = control.left_work;  // work of a nested graph may use this frame's memory
+}
+
+bool Frame::finish_work(int64_t end_ns) {
+  bool ended = true;
+  for (uint32_t s = 0; s < streams_.size(); ++s) {
+    if (pending_[s] == 0) continue;
+    const int64_t left = end_ns == INT64_MAX ? -1 : std::max<int64_t>(end_ns - now_ns(), 0);
+    // Each wait reports one error; the next Run must not meet those of this one.
+    Status status = streams_[s].wait(pending_[s], left);
+    for (int i = 0; i < kMostErrors && !status.ok() && status.kind() != ErrorKind::kDeviceLost &&
+                    status.code() != StatusCode::kDeadlineExceeded;
+         ++i) {
+      status = streams_[s].wait(pending_[s], 0);
+    }
+    if (status.code() == StatusCode::kDeadlineExceeded) {
+      ended = false;
+    } else {
+      pending_[s] = 0;
+    }
+  }
+  return ended;
+}
+
+std::shared_ptr<Instance> Frame::busy_instance() const {
+  for (uint32_t s = 0; s < pending_.size(); ++s) {
+    if (pending_[s] != 0) return plan_->streams[s];
+  }
+  return nullptr;
+}
+
+Status Frame::wait_for(uint32_t stream, uint64_t point) {
+  const RunControl& control = state_->control;
+  if (!control.stop.is_set()) return streams_[stream].wait(point);
+  for (;;) {
+    RETURN_IF_ERROR(control.check());
+    const int64_t begin = now_ns();
+    int64_t slice = kSliceNs;
+    if (control.stop.deadline_ns != 0)
+      slice = std::clamp<int64_t>(control.stop.deadline_ns - begin, 1, slice);
+    Status status = streams_[stream].wait(point, slice);
+    // Work may fail with this code, too. Such a failure comes before the time is over, or is reported once.
+    const bool over = status.code() == StatusCode::kDeadlineExceeded && now_ns() - begin >= slice / 2;
+    if (!over) return status;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 
 #include "host/exec/labels.h"
 #include "host/exec/steps.h"
@@ -32,8 +33,8 @@ tenon_tensor missing() {
 }
 
 bool same_place(const tenon_tensor& a, const tenon_tensor& b) {
-  return a.data == b.data && a.offsets == b.offsets && a.object == b.object && a.kind == b.kind &&
-         a.byte_size == b.byte_size;
+  return a.data == b.data && a.buffer == b.buffer && a.byte_offset == b.byte_offset && a.domain == b.domain &&
+         a.offsets == b.offsets && a.object == b.object && a.kind == b.kind && a.byte_size == b.byte_size;
 }
 
 void move_to(tenon_tensor* tensor, const tenon_tensor& from, uint64_t byte_offset) {
@@ -42,6 +43,9 @@ void move_to(tenon_tensor* tensor, const tenon_tensor& from, uint64_t byte_offse
     return;
   }
   tensor->data = shift(from.data, byte_offset);
+  tensor->domain = from.domain;
+  tensor->buffer = from.buffer;
+  tensor->byte_offset = from.buffer == nullptr ? from.byte_offset : from.byte_offset + byte_offset;
   tensor->offsets = from.offsets;
   tensor->object = from.object;
   if (from.dtype == TENON_STRING) tensor->byte_size = from.byte_size;
@@ -92,11 +96,8 @@ Status Frame::allocate() {
     ASSIGN_OR_RETURN(Stream stream, instance->make_stream());
     streams_.push_back(std::move(stream));
   }
-  events_.resize(plan_->event_count);
-  for (const PlanStep& step : plan_->steps) {
-    if (step.kind != StepKind::kSignal) continue;
-    ASSIGN_OR_RETURN(events_[step.event], plan_->streams[step.stream]->make_event());
-  }
+  points_.resize(plan_->points.size());
+  pending_.resize(plan_->streams.size());
   return ok_status();
 }
 
@@ -106,12 +107,14 @@ void Frame::fill_slots() {
     const Slot& slot = plan_->slots[s];
     tenon_tensor& tensor = slots_[s].tensor;
     tensor = describe(slot);
-    if (slot.kind == SlotKind::kConstant) tensor = slot.constant->descriptor();
-    if (slot.kind != SlotKind::kPlanned) continue;
+    const Slot& root = plan_->slots[slot.root];
+    if (slot.kind == SlotKind::kConstant && slot.constant != nullptr) tensor = slot.constant->descriptor();
     if (slot.slab != plan::kNone) {
       slabs_[slot.slab].place(&tensor, slot.offset);
-    } else if (slot.root != s && plan_->slots[slot.root].kind == SlotKind::kConstant) {
-      tensor.data = shift(plan_->slots[slot.root].constant->descriptor().data, slot.offset);
+    } else if (root.upload != nullptr) {
+      if (root.upload->buffer) root.upload->buffer.place(&tensor, slot.offset);
+    } else if (slot.root != s && root.constant != nullptr) {
+      tensor.data = shift(root.constant->descriptor().data, slot.offset);
     }
   }
 }
@@ -149,8 +152,50 @@ void Frame::fill_steps() {
       case StepKind::kWait:
         steps_[i].run = run_wait;
         break;
+      case StepKind::kStreamWait:
+        steps_[i].run = run_stream_wait;
+        break;
     }
   }
+  fill_islands();
+}
+
+void Frame::fill_islands() {
+  islands_.resize(plan_->islands.size());
+  island_args_.resize(plan_->islands.size());
+  uint32_t next = 0;  // the first step that is not in walked_ yet
+  const auto walk_until = [&](uint32_t end) {
+    walked_.insert(walked_.end(), steps_.begin() + next, steps_.begin() + end);
+    next = end;
+  };
+  for (uint32_t i = 0; i < islands_.size(); ++i) {
+    const Island& island = plan_->islands[i];
+    StepArgs& args = island_args_[i];
+    args.frame = this;
+    args.index = island.first_step;
+    args.island = i;
+    walk_until(island.first_step);
+    walked_.push_back({run_island, &args});
+    next += island.count;
+    std::vector<std::mutex*>& locks = islands_[i].locks;
+    for (uint32_t s = island.first_step; s < next; ++s) {
+      const PlanStep& step = plan_->steps[s];
+      std::mutex* mutex = step.prepared == nullptr ? nullptr : step.prepared->program().run_mutex();
+      if (mutex != nullptr) locks.push_back(mutex);
+    }
+    std::sort(locks.begin(), locks.end(), std::less<>());
+    locks.erase(std::unique(locks.begin(), locks.end()), locks.end());
+  }
+  walk_until(static_cast<uint32_t>(steps_.size()));
+}
+
+tenon_tensor Frame::seen_in(const MemoryDomain& domain, SlotIndex s) const {
+  tenon_tensor tensor = slots_[s].tensor;
+  if (!domain.is_host() || plan_->slots[s].domain->is_host()) return tensor;
+  tensor.domain = TENON_DOMAIN_HOST;
+  tensor.buffer = nullptr;
+  tensor.byte_offset = 0;
+  return tensor;
 }
 
 void Frame::fill_provider_step(uint32_t index) {
@@ -158,10 +203,10 @@ void Frame::fill_provider_step(uint32_t index) {
   StepArgs& args = args_[index];
   const std::span<tenon_tensor> inputs = input_tensors(index), outputs = output_tensors(index);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (step.inputs[i] != kNoSlot) inputs[i] = slots_[step.inputs[i]].tensor;
+    if (step.inputs[i] != kNoSlot) inputs[i] = seen_in(*step.part->input_domains[i], step.inputs[i]);
   }
   for (size_t o = 0; o < outputs.size(); ++o) {
-    if (step.outputs[o] != kNoSlot) outputs[o] = slots_[step.outputs[o]].tensor;
+    if (step.outputs[o] != kNoSlot) outputs[o] = seen_in(*step.part->output_domains[o], step.outputs[o]);
   }
   args.inputs = inputs.data();
   args.outputs = outputs.data();
@@ -242,6 +287,8 @@ Result<ValueRef> Frame::take_output(uint32_t index) const {
 }
 
 void Frame::clear() {
+  retired_.clear();
+  kept_.clear();
   for (SlotIndex s : plan_->inputs) slots_[s].value.reset();
   if (plan_->is_static) return;
   for (SlotIndex s = 0; s < slots_.size(); ++s) {
@@ -258,9 +305,11 @@ void Frame::release(std::span<const SlotIndex> slots) {
   }
 }
 
-Place place_of(const MemoryDomain* domain, const tenon_tensor& tensor) {
-  if (domain->is_host()) return Place::host(tensor.data);
-  return {domain, tensor.buffer, nullptr, tensor.byte_offset};
+bool Frame::uses(const Device& device) const {
+  return std::any_of(plan_->slabs.begin(), plan_->slabs.end(),
+                     [&](const PlanSlab& slab) { return slab.domain->device == &device; }) ||
+         std::any_of(plan_->streams.begin(), plan_->streams.end(),
+                     [&](const auto& instance) { return &instance->device() == &device; });
 }
 
 }  // namespace tenon::runtime

@@ -3,15 +3,20 @@
 //
 // A value whose shape is known only during the Run is made by a dynamic step and held by its slot until its last
 // reader is done.
+//
+// A frame records each island of its plan in its first Run, and plays the recording back in every Run.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/result.h"
-#include "host/device/transfer.h"
+#include "host/device/program.h"
+#include "host/device/tenon_run.h"
 #include "host/exec/executable.h"
 #include "host/exec/plan.h"
 #include "host/exec/run_control.h"
@@ -33,7 +38,8 @@ class Frame;
 /// The arguments of one step. Steps that the executor runs itself find their frame here.
 struct StepArgs : tenon_run_args {
   Frame* frame = nullptr;
-  uint32_t index = 0;
+  uint32_t index = 0;             // of the step; of the first one for an island
+  uint32_t island = plan::kNone;  // index into Plan::islands
 };
 
 /// One entry of the list that a Run walks: a step with its arguments.
@@ -42,9 +48,22 @@ struct BoundStep {
   const StepArgs* args = nullptr;
 };
 
+/// An island in a frame.
+struct FrameIsland {
+  Recording recording;             // empty before the first Run
+  bool direct = false;             // the provider does not record it: its steps are enqueued one by one
+  std::vector<std::mutex*> locks;  // of its programs, in the order in which they are taken
+};
+
+/// What queued work of a dynamic step uses.
+struct Retired {
+  Binding binding;
+  Buffer workspace;
+};
+
 class Frame final : public OutputSink {
  public:
-  /// Allocates all slabs, streams and events. `executable` must outlive the frame.
+  /// Allocates all slabs and streams. `executable` must outlive the Runs of the frame.
   static Result<std::unique_ptr<Frame>> make(const Executable& executable, std::shared_ptr<const Plan> plan);
   ~Frame() override;
 
@@ -60,8 +79,21 @@ class Frame final : public OutputSink {
   const Slot& output_slot(uint32_t index) const { return plan_->slots[plan_->outputs[index]]; }
   void bind_output(uint32_t index, void* data);
 
-  /// Runs all steps. After a failure no work is under way and no output is valid.
+  /// Runs all steps. After a failure no output is valid. A Run that was stopped may leave work under way, see
+  /// is_unfinished().
   Status run(RunState& state);
+  /// True when a failed Run left work under way that may use the frame: its own, or that of a nested graph. The frame must
+  /// not be used or freed; it belongs into SetAside.
+  bool is_unfinished() const { return unfinished_; }
+  /// Keeps a value alive as long as the frame is unfinished.
+  void keep(ValueRef value) { kept_.push_back(std::move(value)); }
+  /// Waits until `end_ns` on the steady clock for the work of a failed Run (INT64_MAX: as long as it takes; a time in the
+  /// past: only asks). True when it has ended.
+  bool finish_work(int64_t end_ns);
+  /// An instance with work of a failed Run, or null.
+  std::shared_ptr<Instance> busy_instance() const;
+  /// True when the frame has memory or streams of `device`.
+  bool uses(const Device& device) const;
 
   /// After a Run: the descriptor of output `index`; borrowed.
   const tenon_tensor& output(uint32_t index) const { return slots_[plan_->outputs[index]].tensor; }
@@ -72,6 +104,9 @@ class Frame final : public OutputSink {
 
   // For steps.
   FrameSlot& slot(SlotIndex index) { return slots_[index]; }
+  /// The slot's tensor as a provider sees it that declared `domain` for it: memory of a device that the host reads in
+  /// place looks like host memory.
+  tenon_tensor seen_in(const MemoryDomain& domain, SlotIndex slot) const;
   const PlanStep& step(uint32_t index) const { return plan_->steps[index]; }
   RunState& state() { return *state_; }
   std::span<tenon_tensor> input_tensors(uint32_t step);
@@ -79,12 +114,30 @@ class Frame final : public OutputSink {
   tenon_tensor& workspace_tensor(uint32_t step);
   tenon_run_args& args(uint32_t step) { return args_[step]; }
   Stream& stream(uint32_t index) { return streams_[index]; }
-  Event& event(uint32_t index) { return events_[index]; }
+  uint64_t& point(uint32_t index) { return points_[index]; }
+  FrameIsland& island(uint32_t index) { return islands_[index]; }
+  /// Blocks until the point of the stream is done, at most until the Run must stop.
+  Status wait_for(uint32_t stream, uint64_t point);
+  /// Binds a step whose addresses changed since it was bound.
+  Status bind(uint32_t step);
+  /// Between record_begin and record_end.
+  bool is_recording() const { return recording_; }
+  /// A plan that is made now would be better. The pool then forgets the frame and its plan.
+  void set_outdated() { outdated_ = true; }
+  bool is_outdated() const { return outdated_; }
+  void retire(Retired used) { retired_.push_back(std::move(used)); }
   Binding& binding(uint32_t step) { return bindings_[step]; }
   /// Not 0 when an address of the step changed since it was bound.
   uint8_t& stale(uint32_t step) { return stale_[step]; }
   /// Stores the reason for the executor and returns its code.
   tenon_status fail(Status status);
+  /// Records the island. After a failure there is no recording. `refused` then names the step that the provider cannot
+  /// record, and is empty after other failures.
+  tenon_status record(uint32_t island, std::string* refused);
+  /// Forgets the failure of record(). From now on the island's steps are enqueued one by one.
+  void enqueue_directly(uint32_t island, std::string refused);
+  /// Runs the island's steps one by one.
+  tenon_status run_steps_of(uint32_t island);
   /// Drops the values and buffers of dynamic slots.
   void release(std::span<const SlotIndex> slots);
 
@@ -96,7 +149,8 @@ class Frame final : public OutputSink {
   Result<ValueRef> value_from_input(uint64_t step, uint32_t input) override;
 
   /// Allocates memory for a dynamic slot and fills its descriptor, or checks that a planned slot fits.
-  Status make_room(SlotIndex slot, uint32_t dtype, std::span<const int64_t> dims, tenon_stream* stream);
+  Status make_room(SlotIndex slot, uint32_t dtype, std::span<const int64_t> dims, tenon_stream* stream,
+                   WhenFull when_full = WhenFull::kFreeIdle);
   void hold(SlotIndex slot, ValueRef value);
 
  private:
@@ -106,31 +160,38 @@ class Frame final : public OutputSink {
   void fill_slots();
   void fill_steps();
   void fill_provider_step(uint32_t index);
+  void fill_islands();
   void patch(SlotIndex slot, const tenon_tensor& from);
   void adopt(RunState& state);
-  uint32_t run_plain(tenon_status* status);
-  uint32_t run_watched(tenon_status* status);
-  Status describe_failure(uint32_t step, tenon_status code);
+  tenon_status run_all(std::span<const BoundStep> steps);
+  tenon_status run_plain(std::span<const BoundStep> steps);
+  tenon_status run_watched(std::span<const BoundStep> steps);
+  Status describe_failure(tenon_status code);
   void drain();
 
   const Executable& executable_;
   std::shared_ptr<const Plan> plan_;
   std::vector<Buffer> slabs_;
   std::vector<Stream> streams_;
-  std::vector<Event> events_;
+  std::vector<uint64_t> points_;  // per point of the plan: its number in this Run
+  std::vector<uint64_t>
+      pending_;  // per stream, after a failed Run: the last point; 0 when nothing is under way
   std::vector<FrameSlot> slots_;
   std::vector<tenon_tensor> tensors_;
-  std::vector<StepArgs> args_;
-  std::vector<BoundStep> steps_;
+  std::vector<StepArgs> args_, island_args_;
+  std::vector<BoundStep> steps_;   // per step of the plan
+  std::vector<BoundStep> walked_;  // what a Run walks: an island is one entry
   std::vector<Binding> bindings_;  // per step; empty where the provider does not bind
   std::vector<uint8_t> stale_;     // per step, see stale()
+  std::vector<Retired> retired_;
+  std::vector<ValueRef> kept_;
+  std::vector<FrameIsland> islands_;  // destroyed before what the recordings use
   RunState* state_ = nullptr;
   const uint32_t* cancel_ = nullptr;
   Status failure_;
+  uint32_t failed_step_ = plan::kNone;
+  bool unfinished_ = false, recording_ = false, outdated_ = false;
   tenon_error error_;
 };
-
-/// A tensor's place in its domain, for copies.
-Place place_of(const MemoryDomain* domain, const tenon_tensor& tensor);
 
 }  // namespace tenon::runtime

@@ -15,7 +15,8 @@ Status wrong_shape(const Executable& executable, const Slot& slot, std::span<con
 
 }  // namespace
 
-Status Frame::make_room(SlotIndex s, uint32_t dtype, std::span<const int64_t> dims, tenon_stream* stream) {
+Status Frame::make_room(SlotIndex s, uint32_t dtype, std::span<const int64_t> dims, tenon_stream* stream,
+                        WhenFull when_full) {
   const Slot& planned = plan_->slots[s];
   FrameSlot& slot = slots_[s];
   if (planned.kind != SlotKind::kDynamic) {
@@ -32,7 +33,7 @@ Status Frame::make_room(SlotIndex s, uint32_t dtype, std::span<const int64_t> di
   }
   uint64_t bytes = 0;
   if (!tensor_bytes(dtype, dims, &bytes)) return wrong_shape(executable_, planned, dims);
-  ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate(*planned.domain, bytes, stream));
+  ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate(*planned.domain, bytes, stream, when_full));
   slot.buffer = std::make_shared<Buffer>(std::move(buffer));
   slot.dims.assign(dims.begin(), dims.end());
   slot.tensor = tenon_tensor{};
@@ -66,7 +67,8 @@ Status Frame::alloc_output(uint64_t step, uint32_t output, std::span<const int64
     return invalid_input("output ", output, " is not a numeric tensor");
   }
   tenon_stream* stream = planned.stream == plan::kNone ? nullptr : streams_[planned.stream].handle();
-  RETURN_IF_ERROR(make_room(s, dtype, dims, stream));
+  // The provider is in its `run`: it expects no other call than `allocate`.
+  RETURN_IF_ERROR(make_room(s, dtype, dims, stream, WhenFull::kFail));
   *out_tensor = slots_[s].tensor;
   return ok_status();
 }
@@ -94,7 +96,7 @@ Result<ValueRef> Frame::value_from_input(uint64_t step, uint32_t input) {
   const FrameSlot& slot = slots_[planned.inputs[input]];
   if (slot.tensor.kind != TENON_KIND_TENSOR) return ValueRef::share(slot.tensor.object);
   if (slot.is_whole_value()) return slot.value;
-  return copy_tensor(slot.tensor);
+  return copy_tensor(seen_in(*planned.part->input_domains[input], planned.inputs[input]));
 }
 
 }  // namespace tenon::runtime

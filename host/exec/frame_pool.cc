@@ -39,7 +39,8 @@ plan::Signature signature_of(std::span<const Argument> arguments) {
   return signature;
 }
 
-FramePool::FramePool(size_t keep_plans, uint64_t keep_bytes) : entries_(keep_plans, keep_bytes) {}
+FramePool::FramePool(size_t keep_plans, uint64_t keep_bytes)
+    : entries_(keep_plans, keep_bytes), registration_(*this) {}
 
 FramePool::~FramePool() = default;
 
@@ -55,24 +56,50 @@ Result<std::unique_ptr<Frame>> FramePool::take(const Executable& executable,
   if (frame != nullptr) return frame;
   ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan, find_plan(executable, arguments, signature));
   Result<std::unique_ptr<Frame>> made = Frame::make(executable, plan);
-  if (made.ok() || made.status().kind() != ErrorKind::kLimitExceeded || !drop_idle()) return made;
+  if (made.ok() || made.status().kind() != ErrorKind::kLimitExceeded || !drop(nullptr)) return made;
   return Frame::make(executable, plan);
 }
 
-bool FramePool::drop_idle() {
-  std::vector<std::unique_ptr<Frame>> dropped;
-  if (std::unique_ptr<Frame> frame = hot_.take()) dropped.push_back(std::move(frame));
-  const std::lock_guard lock(mutex_);
-  entries_.for_each([&](const plan::Signature&, Entry& entry) {
-    for (std::unique_ptr<Frame>& frame : entry.idle) dropped.push_back(std::move(frame));
-    entry.idle.clear();
-  });
-  return !dropped.empty();
+bool FramePool::drop_idle(const Device& device) { return drop(&device); }
+
+bool FramePool::drop(const Device* device) {
+  const auto wanted = [&](const std::unique_ptr<Frame>& frame) {
+    return device == nullptr || frame->uses(*device);
+  };
+  bool any = false;
+  for (size_t place = 0; place < PerThreadCache<Frame>::kPlaces; ++place) {
+    std::unique_ptr<Frame> frame = hot_.take_from(place);
+    if (frame == nullptr) continue;
+    if (wanted(frame)) {
+      any = true;
+    } else if (frame = hot_.put_back(place, std::move(frame)); frame != nullptr) {
+      put_idle(std::move(frame));
+    }
+  }
+  for (;;) {
+    std::vector<std::unique_ptr<Frame>>
+        dropped;  // declared before the lock, so that frames are freed without it
+    const std::lock_guard lock(mutex_);
+    entries_.for_each([&](const plan::Signature&, Entry& entry) {
+      // All frames of a plan use the same devices.
+      if (dropped.empty() && !entry.idle.empty() && wanted(entry.idle.front())) dropped.swap(entry.idle);
+    });
+    if (dropped.empty()) return any;
+    any = true;
+  }
 }
 
 void FramePool::give_back(std::unique_ptr<Frame> frame) {
+  if (frame->is_outdated()) return forget(*frame);
   frame = hot_.put(std::move(frame));
   if (frame != nullptr) put_idle(std::move(frame));
+}
+
+void FramePool::forget(const Frame& frame) {
+  std::shared_ptr<Entry> entry;  // declared before the lock, so that it is freed without it
+  const std::lock_guard lock(mutex_);
+  entry = entries_.find(frame.plan().signature);
+  if (entry != nullptr && entry->plan == frame.shared_plan()) entries_.erase(frame.plan().signature);
 }
 
 Result<std::shared_ptr<const Plan>> FramePool::find_plan(const Executable& executable,

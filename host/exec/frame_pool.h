@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/plan/lru.h"
+#include "host/device/idle_memory.h"
 #include "host/exec/frame.h"
 #include "host/exec/run_executable.h"
 #include "host/services/per_thread_cache.h"
@@ -21,18 +22,18 @@ namespace tenon::runtime {
 plan::Signature signature_of(std::span<const Argument> arguments);
 
 /// Thread-safe.
-class FramePool {
+class FramePool final : public IdleMemory {
  public:
   /// Keeps at most `keep_plans` plans, whose slabs take at most `keep_bytes` (0: no limit) with one frame for each.
   FramePool(size_t keep_plans, uint64_t keep_bytes);
-  ~FramePool();
-  FramePool(const FramePool&) = delete;
-  FramePool& operator=(const FramePool&) = delete;
+  ~FramePool() override;
 
   /// A frame for the shapes of the arguments. Plans new shapes. Frees all idle frames when the session's memory limit
   /// is reached. `executable` owns the pool.
   Result<std::unique_ptr<Frame>> take(const Executable& executable, std::span<const Argument> arguments);
   void give_back(std::unique_ptr<Frame> frame);
+  /// Frees the idle frames that use the device. Plans stay, with what is uploaded for them.
+  bool drop_idle(const Device& device) override;
 
   /// The plan for a signature. Makes it when there is none.
   Result<std::shared_ptr<const Plan>> find_plan(const Executable& executable,
@@ -50,13 +51,16 @@ class FramePool {
   static constexpr size_t kMaxIdle = 64;
 
   std::unique_ptr<Frame> take_idle(const plan::Signature& signature);
-  /// Frees idle frames; false when there are none.
-  bool drop_idle();
+  /// Frees the idle frames that use `device`, or all without one; false when there are none. Allocates nothing.
+  bool drop(const Device* device);
   void put_idle(std::unique_ptr<Frame> frame);
+  /// Drops the plan of an outdated frame.
+  void forget(const Frame& frame);
 
   PerThreadCache<Frame> hot_;
   mutable std::mutex mutex_;
   plan::Lru<Entry> entries_;
+  Registration registration_;
 };
 
 }  // namespace tenon::runtime

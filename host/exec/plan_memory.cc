@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "host/exec/labels.h"
+#include "host/exec/schedule.h"
 
 namespace tenon::runtime {
 namespace {
 
 class Layout {
  public:
-  Layout(const Executable& executable, std::vector<uint32_t> finished_at, Plan* plan)
-      : executable_(executable), finished_at_(std::move(finished_at)), plan_(plan) {}
+  Layout(const Executable& executable, Plan* plan)
+      : executable_(executable), finished_at_(finished_at(*plan)), plan_(plan) {}
 
   Status run() {
     ASSIGN_OR_RETURN(const plan::MemoryPlan memory, plan::plan_memory(make_request()));
@@ -19,8 +20,7 @@ class Layout {
     number_tensors();
     collect_patches();
     collect_releases();
-    plan_->is_static = std::none_of(plan_->slots.begin(), plan_->slots.end(),
-                                    [](const Slot& slot) { return slot.kind == SlotKind::kDynamic; });
+    plan_->is_static = !plan_->has_dynamic_slots();
     return ok_status();
   }
 
@@ -92,7 +92,9 @@ class Layout {
 
   Status check_limits() const {
     uint64_t host = 0, device = 0;
-    for (const PlanSlab& slab : plan_->slabs) (slab.domain->is_host() ? host : device) += slab.bytes;
+    for (const PlanSlab& slab : plan_->slabs)
+      (slab.domain->is_host() || slab.domain->staging ? host : device) += slab.bytes;
+    for (const Slot& slot : plan_->slots) device += slot.upload != nullptr ? slot.bytes : 0;
     const SharedState& shared = executable_.shared();
     if (shared.memory != nullptr) {
       Status status = shared.memory->check_size(host);
@@ -170,14 +172,17 @@ class Layout {
 
 }  // namespace
 
-Status lay_out(const Executable& executable, std::vector<uint32_t> finished_at, Plan* plan) {
-  return Layout(executable, std::move(finished_at), plan).run();
-}
+Status lay_out(const Executable& executable, Plan* plan) { return Layout(executable, plan).run(); }
 
 uint64_t Plan::slab_bytes() const {
   uint64_t bytes = 0;
   for (const PlanSlab& slab : slabs) bytes += slab.bytes;
   return bytes;
+}
+
+bool Plan::has_dynamic_slots() const {
+  return std::any_of(slots.begin(), slots.end(),
+                     [](const Slot& slot) { return slot.kind == SlotKind::kDynamic; });
 }
 
 }  // namespace tenon::runtime

@@ -6,6 +6,7 @@
 #include "core/base/stop.h"
 #include "core/ops/ops.h"
 #include "host/exec/evaluate.h"
+#include "host/exec/islands.h"
 #include "host/exec/knowledge.h"
 #include "host/exec/plan_memory.h"
 #include "host/exec/prepare_part.h"
@@ -22,11 +23,15 @@ class Planner {
         knowledge_(executable.graph()),
         schedule_(executable, knowledge_, plan) {
     for (const CompiledPart& part : executable.parts) {
+      const bool in_place = !part.is_control_flow() && !part.is_asynchronous();  // see Schedule::find_input
       for (size_t i = 0; i < part.inputs.size(); ++i) {
-        if (part.input_domains[i]->is_host()) read_on_host_.insert(part.inputs[i]);
+        if (!part.input_domains[i]->is_host()) continue;
+        read_on_host_.insert(part.inputs[i]);
+        if (!in_place) copied_to_host_.insert(part.inputs[i]);
       }
     }
     read_on_host_.insert(executable.outputs().begin(), executable.outputs().end());
+    copied_to_host_.insert(executable.outputs().begin(), executable.outputs().end());
   }
 
   Status run(std::span<const ir::Type> input_types) {
@@ -45,7 +50,10 @@ class Planner {
       plan_->outputs.push_back(slot);
     }
     schedule_.finish();
-    return lay_out(executable_, schedule_.finished_at(), plan_);
+    stage_islands(plan_);
+    RETURN_IF_ERROR(lay_out(executable_, plan_));
+    plan_->islands = find_islands(*plan_);
+    return ok_status();
   }
 
  private:
@@ -78,7 +86,7 @@ class Planner {
     step.part = &part;
     for (size_t i = 0; i < part.inputs.size(); ++i) {
       ASSIGN_OR_RETURN(const SlotIndex slot,
-                       schedule_.find_slot(part.inputs[i], part.input_domains[i], part.instance));
+                       schedule_.find_input(part.inputs[i], part.input_domains[i], part.instance));
       step.inputs.push_back(slot);
     }
     if (can_prepare(part, knowledge_)) {
@@ -99,7 +107,9 @@ class Planner {
   /// Copies outputs for the host right behind the work that makes them, in the same submission.
   Status fetch_outputs(const CompiledPart& part) {
     for (size_t o = 0; o < part.outputs.size(); ++o) {
-      if (part.output_domains[o]->is_host() || read_on_host_.count(part.outputs[o]) == 0) continue;
+      const MemoryDomain& domain = *part.output_domains[o];
+      const auto& wanted = domain.host_can_access() ? copied_to_host_ : read_on_host_;
+      if (domain.is_host() || wanted.count(part.outputs[o]) == 0) continue;
       RETURN_IF_ERROR(schedule_.find_slot(part.outputs[o], &host_domain(), nullptr).status());
     }
     return ok_status();
@@ -139,7 +149,7 @@ class Planner {
   Plan* plan_;
   Knowledge knowledge_;
   Schedule schedule_;
-  std::unordered_set<ir::ValueId> read_on_host_;
+  std::unordered_set<ir::ValueId> read_on_host_, copied_to_host_;
 };
 
 }  // namespace

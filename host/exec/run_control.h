@@ -14,11 +14,18 @@ class Trace;
 struct RunControl {
   Stop stop;
   Trace* trace = nullptr;
+  int64_t allowed_ns = 0;    // the time from the begin of the Run to its deadline; 0: no deadline
+  bool left_work = false;    // work of a frame of this Run had not ended by drain_end()
+  int64_t drain_end_ns = 0;  // see drain_end(); 0: not known yet
 
   /// True when the executor must check for a stop, or record, between steps.
   bool is_watched() const { return stop.is_set() || trace != nullptr; }
   /// CANCELLED or DEADLINE_EXCEEDED.
   Status check() const { return stop.check({}); }
+  /// The time on the steady clock until which a failed Run waits for work that is still under way; INT64_MAX: it waits
+  /// as long as that takes. Work of a Run that is stopped gets half of the time that the Run had, and at least 50 ms; a
+  /// second when the Run had no deadline. The same for all graphs of the Run.
+  int64_t drain_end();
 };
 
 /// Nanoseconds of the steady clock.

@@ -24,13 +24,18 @@ bool fits(const tenon_tensor& given, const tenon_tensor& made) {
          std::equal(given.dims, given.dims + given.rank, made.dims, made.dims + made.rank);
 }
 
-/// Gives a frame back to its pool.
+/// Gives a frame back to its pool, or sets it aside when its work has not ended.
 class Lease {
  public:
-  Lease(FramePool& pool, std::unique_ptr<Frame> frame) : pool_(pool), frame_(std::move(frame)) {}
+  Lease(const Executable& executable, std::unique_ptr<Frame> frame)
+      : executable_(executable), frame_(std::move(frame)) {}
   ~Lease() {
+    if (frame_->is_unfinished()) {
+      executable_.shared().set_aside->add(std::move(frame_));
+      return;
+    }
     frame_->clear();
-    pool_.give_back(std::move(frame_));
+    executable_.frames().give_back(std::move(frame_));
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -38,7 +43,7 @@ class Lease {
   Frame& operator*() { return *frame_; }
 
  private:
-  FramePool& pool_;
+  const Executable& executable_;
   std::unique_ptr<Frame> frame_;
 };
 
@@ -64,6 +69,15 @@ Status bind_outputs(const Executable& executable, Frame& frame, std::span<ValueR
     frame.bind_output(o, outputs[o]->tensor.data);
   }
   return ok_status();
+}
+
+/// Work that is still under way may use the values.
+void keep_values(Frame& frame, std::span<const Argument> arguments, std::span<const ValueRef> outputs) {
+  for (const Argument& argument : arguments) {
+    frame.keep(argument.owner);
+    frame.keep(argument.keeper);
+  }
+  for (const ValueRef& output : outputs) frame.keep(output);
 }
 
 /// Collects the outputs that the Run did not write into the caller's memory.
@@ -99,11 +113,14 @@ Argument::Argument(ValueRef value) {
 Status run_executable(const Executable& executable, RunState& state, std::span<const Argument> arguments,
                       std::span<ValueRef> outputs) {
   ASSIGN_OR_RETURN(std::unique_ptr<Frame> taken, executable.frames().take(executable, arguments));
-  Lease frame(executable.frames(), std::move(taken));
+  Lease frame(executable, std::move(taken));
   for (uint32_t i = 0; i < arguments.size(); ++i)
     frame->bind_input(i, arguments[i].tensor, arguments[i].owner);
   RETURN_IF_ERROR(bind_outputs(executable, *frame, outputs));
-  RETURN_IF_ERROR(frame->run(state));
+  if (Status status = frame->run(state); !status.ok()) {
+    if (frame->is_unfinished()) keep_values(*frame, arguments, outputs);
+    return status;
+  }
   return collect_outputs(executable, *frame, outputs);
 }
 

@@ -16,6 +16,7 @@ namespace tenon::runtime {
 struct Argument {
   tenon_tensor tensor{};
   ValueRef owner;
+  ValueRef keeper;  // holds the memory, too, but outputs do not share it; may be empty
 
   Argument() = default;
   explicit Argument(const tenon_tensor& described) : tensor(described) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "host/device/transfer.h"
+#include "host/exec/labels.h"
 
 namespace tenon::runtime {
 namespace {
@@ -30,6 +31,15 @@ bool has_fixed_size(const ir::Type& type) {
   return type.is_tensor() && type.element != ir::ElementType::kString &&
          type.element != ir::ElementType::kUndefined && type.shape.is_static() &&
          ir::packed_bytes(type.element, type.shape.element_count(), &bytes);
+}
+
+Status cannot_leave_host(const ir::Graph& graph, ir::ValueId value) {
+  return internal_error("value '", graph.value(value).name,
+                        "' is not a numeric tensor and cannot leave host memory");
+}
+
+bool is_work(const PlanStep& step) {
+  return step.kind != StepKind::kSignal && step.kind != StepKind::kWait && step.kind != StepKind::kStreamWait;
 }
 
 Place any_place(const MemoryDomain* domain) { return {domain, nullptr, nullptr, 0}; }
@@ -69,12 +79,21 @@ SlotIndex Schedule::make_input(ir::ValueId value) {
   return index;
 }
 
-Result<SlotIndex> Schedule::constant_slot(ir::ValueId value, ir::TensorPtr tensor) {
+Result<SlotIndex> Schedule::constant_slot(ir::ValueId value, ir::TensorPtr tensor,
+                                          const MemoryDomain* domain) {
   Slot slot;
   slot.kind = SlotKind::kConstant;
   slot.value = value;
-  slot.domain = &host_domain();
-  ASSIGN_OR_RETURN(slot.constant, executable_.shared().constants->get(tensor));
+  slot.domain = domain;
+  if (domain->is_host()) {
+    ASSIGN_OR_RETURN(slot.constant, executable_.shared().constants->get(tensor));
+  } else {
+    if (tensor->type() == ir::ElementType::kString) return cannot_leave_host(executable_.graph(), value);
+    Result<UploadPtr> upload = executable_.uploads().get(tensor, *domain, *executable_.shared().constants);
+    if (!upload.ok())
+      return std::move(upload).error().with_context(label_of_value(executable_.graph(), value));
+    slot.upload = std::move(*upload);
+  }
   slot.dtype = static_cast<uint32_t>(tensor->type());
   slot.dims = tensor->dims();
   slot.bytes = tensor->byte_size();
@@ -89,45 +108,73 @@ Result<SlotIndex> Schedule::constant_slot(ir::ValueId value, ir::TensorPtr tenso
 Result<SlotIndex> Schedule::find_slot(ir::ValueId value, const MemoryDomain* domain,
                                       const std::shared_ptr<Instance>& reader) {
   const auto known = slots_of_.find(value);
-  if (known != slots_of_.end()) {
-    for (SlotIndex s : known->second) {
-      if (plan_->slots[s].domain == domain) return s;
-    }
-  }
-  SlotIndex from = kNoSlot;
   if (known == slots_of_.end()) {
     ir::TensorPtr tensor = knowledge_.value(value);
     if (tensor == nullptr) {
       return internal_error("value '", executable_.graph().value(value).name, "' is read before it is made");
     }
-    ASSIGN_OR_RETURN(from, constant_slot(value, std::move(tensor)));
-    if (domain->is_host()) return from;
-  } else {
-    from = known->second.front();
+    return constant_slot(value, std::move(tensor), domain);
   }
+  for (SlotIndex s : known->second) {
+    if (plan_->slots[s].domain == domain) return s;
+  }
+  const SlotIndex from = nearest(known->second, *domain);
+  if (plan_->slots[from].kind == SlotKind::kConstant)
+    return constant_slot(value, plan_->slots[from].known, domain);
   return copy_slot(from, domain, reader);
+}
+
+Result<SlotIndex> Schedule::find_input(ir::ValueId value, const MemoryDomain* domain,
+                                       const std::shared_ptr<Instance>& reader) {
+  const auto known = slots_of_.find(value);
+  if (domain->is_host() && !reader->has_streams() && known != slots_of_.end()) {
+    SlotIndex found = kNoSlot;
+    for (SlotIndex s : known->second) {
+      if (plan_->slots[s].domain->is_host()) return s;
+      if (found == kNoSlot && plan_->slots[s].domain->host_can_access()) found = s;
+    }
+    if (found != kNoSlot) return found;
+  }
+  return find_slot(value, domain, reader);
+}
+
+/// A copy on the device is nearest, then one within the provider, then one from host memory.
+SlotIndex Schedule::nearest(const std::vector<SlotIndex>& slots, const MemoryDomain& domain) const {
+  const auto distance = [&](SlotIndex s) {
+    const MemoryDomain& from = *plan_->slots[s].domain;
+    if (from.device == domain.device) return 0;
+    if (domain.is_host()) return from.host_can_access() ? 1 : 2;
+    const bool is_near =
+        are_peers(domain, from) && !executable_.refused_peers().contains(*domain.device, *from.device);
+    return is_near ? 1 : from.is_host() ? 2 : 3;
+  };
+  return *std::min_element(slots.begin(), slots.end(),
+                           [&](SlotIndex a, SlotIndex b) { return distance(a) < distance(b); });
 }
 
 Result<SlotIndex> Schedule::copy_slot(SlotIndex from, const MemoryDomain* domain,
                                       const std::shared_ptr<Instance>& reader) {
   const Slot source = plan_->slots[from];
-  if (source.value_kind != TENON_KIND_TENSOR || source.dtype == TENON_STRING) {
-    return internal_error("value '", executable_.graph().value(source.value).name,
-                          "' is not a numeric tensor and cannot leave host memory");
-  }
+  if (source.value_kind != TENON_KIND_TENSOR || source.dtype == TENON_STRING)
+    return cannot_leave_host(executable_.graph(), source.value);
   const SlotIndex to = make_slot(source.value, domain, source.kind != SlotKind::kDynamic);
   PlanStep step;
   step.kind = StepKind::kCopy;
   step.inputs = {from};
   step.outputs = {to};
-  // The copy goes on the stream of the step that made the value, else on the stream of its reader.
+  // The copy goes on the stream of the step that made the value, else on the stream of its reader. Between two devices
+  // of a provider it goes on the stream of the reader.
+  const bool by_reader = reader != nullptr && reader->has_streams() && domain->device == &reader->device();
   if (copies_directly(any_place(domain), any_place(source.domain))) {
     const uint32_t maker = writers_[from].stream;
     if (maker != plan::kNone && &plan_->streams[maker]->device() == source.domain->device) {
       step.stream = maker;
-    } else if (reader != nullptr && reader->has_streams() && domain->device == &reader->device()) {
+    } else if (by_reader) {
       step.stream = stream_of(reader);
     }
+  } else if (by_reader && are_peers(*domain, *source.domain) &&
+             !executable_.refused_peers().contains(*domain->device, *source.domain->device)) {
+    step.stream = stream_of(reader);
   }
   add(std::move(step));
   return to;
@@ -156,8 +203,7 @@ void Schedule::add(PlanStep step) {
 
 void Schedule::push(PlanStep step) {
   const auto index = static_cast<uint32_t>(plan_->steps.size());
-  const bool is_work = step.kind != StepKind::kSignal && step.kind != StepKind::kWait;
-  if (is_work) {
+  if (is_work(step)) {
     for (SlotIndex s : step.outputs) {
       if (s != kNoSlot) writers_[s] = {step.stream, index};
     }
@@ -174,20 +220,31 @@ void Schedule::wait_for(SlotIndex slot, uint32_t reader_stream) {
   if (writer.stream == plan::kNone || writer.stream == reader_stream) return;
   const StreamState& state = streams_[writer.stream];
   if (writer.step < state.finished_before) return;
+  const auto provider = [&](uint32_t stream) { return plan_->streams[stream]->device().provider(); };
+  const bool on_device = reader_stream != plan::kNone && provider(reader_stream) == provider(writer.stream);
+  if (on_device) {
+    const std::vector<uint32_t>& ordered = streams_[reader_stream].ordered;
+    if (writer.stream < ordered.size() && writer.step < ordered[writer.stream]) return;
+  }
   if (state.unsignalled && writer.step >= state.signalled_before) signal(writer.stream);
-  wait(writer.stream);
+  if (on_device) {
+    wait_on_device(reader_stream, writer.stream);
+  } else {
+    wait(writer.stream);
+  }
 }
 
 void Schedule::signal(uint32_t stream) {
   if (!streams_[stream].unsignalled) return;
   StreamState& state = streams_[stream];
   state.unsignalled = false;
-  state.event = plan_->event_count++;
+  state.point = static_cast<uint32_t>(plan_->points.size());
+  plan_->points.push_back(stream);
   state.signalled_before = static_cast<uint32_t>(plan_->steps.size());
   PlanStep step;
   step.kind = StepKind::kSignal;
   step.stream = stream;
-  step.event = state.event;
+  step.point = state.point;
   push(std::move(step));
 }
 
@@ -197,7 +254,18 @@ void Schedule::wait(uint32_t stream) {
   PlanStep step;
   step.kind = StepKind::kWait;
   step.stream = stream;
-  step.event = state.event;
+  step.point = state.point;
+  push(std::move(step));
+}
+
+void Schedule::wait_on_device(uint32_t stream, uint32_t other) {
+  StreamState& state = streams_[stream];
+  state.ordered.resize(streams_.size(), 0);
+  state.ordered[other] = streams_[other].signalled_before;
+  PlanStep step;
+  step.kind = StepKind::kStreamWait;
+  step.stream = stream;
+  step.point = streams_[other].point;
   push(std::move(step));
 }
 
@@ -208,18 +276,17 @@ void Schedule::finish() {
   }
 }
 
-std::vector<uint32_t> Schedule::finished_at() const {
-  const auto count = static_cast<uint32_t>(plan_->steps.size());
+std::vector<uint32_t> finished_at(const Plan& plan) {
+  const auto count = static_cast<uint32_t>(plan.steps.size());
   std::vector<uint32_t> at(count, plan::kNone);
-  std::vector<uint32_t> signal_of(plan_->event_count, plan::kNone);
+  std::vector<uint32_t> signal_of(plan.points.size(), plan::kNone);
   for (uint32_t s = 0; s < count; ++s) {
-    const PlanStep& step = plan_->steps[s];
-    if (step.kind == StepKind::kSignal) signal_of[step.event] = s;
+    const PlanStep& step = plan.steps[s];
+    if (step.kind == StepKind::kSignal) signal_of[step.point] = s;
     if (step.kind != StepKind::kWait) continue;
-    for (uint32_t before = signal_of[step.event]; before-- > 0;) {  // the steps that the event covers
-      const PlanStep& work = plan_->steps[before];
-      if (work.stream != step.stream || work.kind == StepKind::kSignal || work.kind == StepKind::kWait)
-        continue;
+    for (uint32_t before = signal_of[step.point]; before-- > 0;) {  // the steps before the point
+      const PlanStep& work = plan.steps[before];
+      if (work.stream != step.stream || !is_work(work)) continue;
       if (at[before] != plan::kNone) break;
       at[before] = s;
     }

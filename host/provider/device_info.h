@@ -16,10 +16,15 @@ struct DeviceInfo {
   bool software_emulated = false;
   std::string stable_id, name, vendor;
   uint64_t memory_bytes = 0;
+  std::string uuid;            // 36 characters as in RFC 4122; empty: unknown
+  std::string pci;             // "0000:01:00.0"; empty: unknown, or no PCI device
+  std::string driver_version;  // empty: unknown
   std::vector<std::string> features;
 
   /// The name used in the config, such as "gpu:0".
   std::string selector() const;
+  /// Both name the same hardware, by uuid or PCI address. False when neither is known for both.
+  bool is_same_hardware(const DeviceInfo& other) const;
 };
 
 /// "cpu", "gpu", "npu", "other".

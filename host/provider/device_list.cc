@@ -1,6 +1,7 @@
 #include "host/provider/device_list.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -22,9 +23,29 @@ tenon_device_info extended(const tenon_device_info& given) {
 }
 
 void say(tenon_error* error, const char* text) noexcept {
-  if (error == nullptr || error->struct_size < sizeof *error) return;
+  if (error == nullptr || error->struct_size < offsetof(tenon_error, message) + sizeof error->message) return;
   std::strncpy(error->message, text, sizeof error->message - 1);
   error->message[sizeof error->message - 1] = '\0';
+}
+
+/// "8d2e4b1c-0011-2233-4455-66778899aabb".
+std::string uuid_text(const uint8_t (&uuid)[16]) {
+  std::string out;
+  for (size_t i = 0; i < sizeof uuid; ++i) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += kDigits[uuid[i] >> 4];
+    out += kDigits[uuid[i] & 15];
+  }
+  return out;
+}
+
+/// "0000:01:00.0", as Linux and lspci write it.
+std::string pci_text(const tenon_device_info& info) {
+  char out[48];
+  std::snprintf(out, sizeof out, "%04x:%02x:%02x.%x", info.pci_domain, info.pci_bus, info.pci_device,
+                info.pci_function);
+  return out;
 }
 
 void add(const tenon_device_info& given, std::vector<DeviceInfo>& devices) {
@@ -37,6 +58,9 @@ void add(const tenon_device_info& given, std::vector<DeviceInfo>& devices) {
   device.name = copy(info.name);
   device.vendor = copy(info.vendor);
   device.memory_bytes = info.memory_bytes;
+  if ((info.flags & TENON_DEVICE_HAS_UUID) != 0) device.uuid = uuid_text(info.uuid);
+  if ((info.flags & TENON_DEVICE_HAS_PCI) != 0) device.pci = pci_text(info);
+  device.driver_version = copy(info.driver_version);
   for (uint32_t i = 0; info.features != nullptr && i < std::min(info.feature_count, 256u); ++i) {
     device.features.push_back(copy(info.features[i]));
   }
@@ -73,6 +97,10 @@ std::string_view device_kind_name(uint32_t kind) {
 }
 
 std::string DeviceInfo::selector() const { return str_cat(device_kind_name(kind), ":", ordinal); }
+
+bool DeviceInfo::is_same_hardware(const DeviceInfo& other) const {
+  return (!uuid.empty() && uuid == other.uuid) || (!pci.empty() && pci == other.pci);
+}
 
 tenon_status list_devices(const tenon_ep_api& api, tenon_provider* provider,
                           std::vector<DeviceInfo>& out_devices, tenon_error& out_error) {

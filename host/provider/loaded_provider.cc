@@ -1,9 +1,8 @@
 #include "host/provider/loaded_provider.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <new>
+#include <memory>
+#include <utility>
 
 #include "host/base/error_struct.h"
 #include "host/base/text.h"
@@ -21,35 +20,6 @@ tenon_error empty_error() {
   tenon_error error{};
   error.struct_size = sizeof error;
   return error;
-}
-
-void say(tenon_error* error, const std::string& text) {
-  if (error == nullptr || error->struct_size < sizeof *error) return;
-  text.copy(error->message, sizeof error->message - 1);
-  error->message[std::min(text.size(), sizeof error->message - 1)] = '\0';
-}
-
-tenon_status add_domain(void* context, const tenon_domain_info* given, tenon_error* error) noexcept {
-  auto& domains = *static_cast<std::vector<DomainInfo>*>(context);
-  if (given == nullptr || given->struct_size < sizeof(uint32_t) || domains.size() >= 64)
-    return TENON_INVALID_ARGUMENT;
-  tenon_domain_info info{};
-  std::memcpy(&info, given, std::min<size_t>(given->struct_size, sizeof info));
-  bool power_of_two = info.alignment != 0 && (info.alignment & (info.alignment - 1)) == 0;
-  try {
-    if (info.id == TENON_DOMAIN_HOST || !power_of_two) {
-      say(error,
-          str_cat("R17: memory domain ", info.id, " has the number of the host's domain, or its alignment, ",
-                  info.alignment, ", is not a power of two"));
-      return TENON_INVALID_ARGUMENT;
-    }
-    std::string name =
-        info.name.data ? bounded_text(info.name.data, std::min<uint64_t>(info.name.size, 256)) : "";
-    domains.push_back({info.id, info.flags, info.alignment, info.max_buffer_bytes, std::move(name)});
-    return TENON_OK;
-  } catch (const std::bad_alloc&) {
-    return TENON_RESOURCE_EXHAUSTED;
-  }
 }
 
 /// Makes `text` valid UTF-8 without control characters: a provider may have written anything.
@@ -158,21 +128,17 @@ Result<std::shared_ptr<Device>> LoadedProvider::open(const DeviceInfo& info,
   std::weak_ptr<Device>& known = open_[info.stable_id];
   tenon_device* handle = nullptr;
   tenon_error error = empty_error();
-  tenon_status status =
-      api_.device_open(handle_, {info.stable_id.data(), info.stable_id.size()}, &handle, &error);
+  tenon_device_params params{};
+  params.struct_size = sizeof params;
+  params.stable_id = {info.stable_id.data(), info.stable_id.size()};
+  tenon_status status = api_.device_open(handle_, &params, &handle, &error);
   if (status != TENON_OK) return provider_status(*this, status, error).with_context(place);
-  if (api_.device_domains != nullptr) {
-    tenon_domain_sink sink{};
-    sink.struct_size = sizeof sink;
-    sink.context = &device->domains_;
-    sink.add = add_domain;
-    status = api_.device_domains(handle, &sink, &error);
-  }
-  if (status != TENON_OK) {
-    api_.device_close(handle);
-    return provider_status(*this, status, error).with_context(place);
-  }
-  device->handle_ = handle;  // The device closes the handle from here on, so nothing below may fail.
+  std::unique_ptr<tenon_device, decltype(api_.device_close)> opened(handle, api_.device_close);
+  status = list_domains(api_, handle, device->domains_, error);
+  if (status != TENON_OK) return provider_status(*this, status, error).with_context(place);
+  if (Status checked = check_domains(device->domains_); !checked.ok())
+    return std::move(checked).with_context(str_cat("provider '", label(), "'")).with_context(place);
+  device->handle_ = opened.release();  // The device closes the handle from here on.
   known = device;
   return device;
 }

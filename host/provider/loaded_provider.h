@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "host/provider/device_info.h"
+#include "host/provider/domain_list.h"
 #include "host/provider/host_provider.h"
 #include "host/provider/manifest.h"
 #include "tenon/ep.h"
@@ -30,15 +31,6 @@ enum class State {
 };
 
 std::string_view state_name(State state);
-
-/// A copy of tenon_domain_info.
-struct DomainInfo {
-  uint32_t id = 0;
-  uint32_t flags = 0;  // TENON_DOMAIN_HOST_VISIBLE | TENON_DOMAIN_ADDRESSABLE
-  uint32_t alignment = 0;
-  uint64_t max_buffer_bytes = 0;
-  std::string name;
-};
 
 class LoadedProvider;
 struct Build;
@@ -90,7 +82,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   tenon_provider* handle() const { return handle_; }
   /// Numbers the provider builds that this process loaded, from 1. Two versions of one id have different numbers.
   uint64_t generation() const;
-  /// The ABI minor that both sides agreed on.
+  /// The ABI minor that both sides agreed on, the smaller of the two.
   uint32_t abi_minor() const { return abi_minor_; }
   const std::string& build_id() const { return build_id_; }
   const std::string& library_path() const;

@@ -2,6 +2,7 @@
 
 #include "host/base/sanitizer.h"
 #include "host/base/text.h"
+#include "host/provider/negotiate.h"
 #include "host/provider/refusal.h"
 #include "tenon/ep.h"
 
@@ -77,16 +78,12 @@ Status check_machine(const Manifest& manifest) {
 }
 
 Status check_abi(const Manifest& manifest) {
-  constexpr uint32_t kMajor = TENON_EP_ABI_MAJOR, kMinor = TENON_EP_ABI_MINOR;
-  std::string reason =
-      str_cat("the provider speaks ABI ", manifest.abi_major, ".", manifest.abi_min_minor, " to ",
-              manifest.abi_major, ".", manifest.abi_max_minor, ", this host ", kMajor, ".", kMinor);
-  if (manifest.abi_major > kMajor) return refuse(Refusal::kAbiTooNew, reason);
-  if (manifest.abi_major < kMajor) return refuse(Refusal::kAbiTooOld, reason);
-  if (manifest.abi_min_minor > kMinor) return refuse(Refusal::kAbiTooNew, reason);
-  // Before 1.0, minors are not compatible. From 1.0 on, a newer host supports every older minor.
-  if (kMajor == 0 && manifest.abi_max_minor < kMinor) return refuse(Refusal::kAbiTooOld, reason);
-  return ok_status();
+  const Refusal refusal = judge_abi(manifest.abi_major, manifest.abi_min_minor, manifest.abi_max_minor);
+  if (refusal == Refusal::kNone) return ok_status();
+  return refuse(refusal,
+                str_cat("the provider speaks ABI ", manifest.abi_major, ".", manifest.abi_min_minor, " to ",
+                        manifest.abi_major, ".", manifest.abi_max_minor, ", this host ", TENON_EP_ABI_MAJOR,
+                        ".", TENON_EP_ABI_OLDEST_MINOR, " to ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
 }
 
 }  // namespace tenon::provider

@@ -11,19 +11,12 @@
 namespace tenon::provider {
 namespace {
 
-// The size of the table in the oldest supported ABI.
+// The size of the table in minor 3 (TENON_EP_ABI_OLDEST_MINOR), whose last function is get_extension.
+static_assert(TENON_EP_ABI_OLDEST_MINOR == 3, "name the last function of the oldest minor below");
 constexpr uint32_t kOldestApiSize =
     offsetof(tenon_ep_api, get_extension) + sizeof(tenon_ep_api::get_extension);
 
 Negotiation refused(Refusal code, std::string reason) { return {code, std::move(reason), {}}; }
-
-Refusal version_refusal(uint32_t major, uint32_t minor) {
-  constexpr uint32_t kMajor = TENON_EP_ABI_MAJOR, kMinor = TENON_EP_ABI_MINOR;
-  if (major != kMajor) return major > kMajor ? Refusal::kAbiTooNew : Refusal::kAbiTooOld;
-  if (minor > kMinor) return Refusal::kAbiTooNew;
-  if (kMajor == 0 && minor < kMinor) return Refusal::kAbiTooOld;
-  return Refusal::kNone;
-}
 
 // Calls the library. Returns false and sets `reason` when an exception leaves it. std::bad_alloc becomes a status.
 bool call(tenon_ep_negotiate_fn entry, tenon_ep_negotiation& io, tenon_status& out_status,
@@ -43,6 +36,14 @@ bool call(tenon_ep_negotiate_fn entry, tenon_ep_negotiation& io, tenon_status& o
 }
 
 }  // namespace
+
+Refusal judge_abi(uint32_t major, uint32_t lowest, uint32_t highest, const MinorRange& host) {
+  constexpr uint32_t kMajor = TENON_EP_ABI_MAJOR;
+  if (major != kMajor) return major > kMajor ? Refusal::kAbiTooNew : Refusal::kAbiTooOld;
+  if (lowest > host.newest) return Refusal::kAbiTooNew;
+  if (highest < host.oldest) return Refusal::kAbiTooOld;
+  return Refusal::kNone;
+}
 
 std::string bounded_text(const char* text, uint64_t capacity) {
   const void* end = capacity == 0 ? nullptr : std::memchr(text, 0, static_cast<size_t>(capacity));
@@ -65,16 +66,19 @@ std::string bounded_text(const char* text, uint64_t capacity) {
 }
 
 std::string missing_functions(const tenon_ep_api& api) {
-  enum Need { REQUIRED, OPTIONAL, DOMAIN, STREAM, BIND };
-  bool domain = api.device_domains != nullptr || api.allocate != nullptr;
-  bool stream = api.stream_create != nullptr, bind = api.bind != nullptr;
-  auto is_needed = [&](Need need) {
-    return need == REQUIRED || (need == DOMAIN && domain) || (need == STREAM && stream) ||
-           (need == BIND && bind);
-  };
-  std::string missing;
-#define TENON_CHECK_FUNCTION(function, need, tag)            \
-  if (is_needed(need) && api.function == nullptr) {          \
+  enum Need { REQUIRED, OPTIONAL, DOMAIN, MAP, BIND, STREAM, RECORD };
+  const bool record = api.record_begin != nullptr;
+  // Indexed by Need.
+  const bool is_needed[] = {true,
+                            false,
+                            api.device_domains != nullptr || api.allocate != nullptr,
+                            api.map != nullptr,
+                            api.bind != nullptr,
+                            api.stream_create != nullptr || record,
+                            record};
+  std::string missing = record && api.stream_create == nullptr ? "stream_create" : "";
+#define TENON_CHECK_FUNCTION(function, need, threads, time)  \
+  if (is_needed[need] && api.function == nullptr) {          \
     missing += missing.empty() ? #function : ", " #function; \
   }
   TENON_EP_SLOTS(TENON_CHECK_FUNCTION)
@@ -107,9 +111,9 @@ Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const
                               const Expectation& expected) {
   tenon_ep_negotiation io{};
   io.struct_size = sizeof io;
-  io.host_major_lowest = TENON_EP_ABI_MAJOR;
-  io.host_major_highest = TENON_EP_ABI_MAJOR;
+  io.host_major = TENON_EP_ABI_MAJOR;
   io.host_minor = TENON_EP_ABI_MINOR;
+  io.host_oldest_minor = TENON_EP_ABI_OLDEST_MINOR;
   io.flags = flags;
   io.host = host;
   tenon_status status = TENON_OK;
@@ -122,8 +126,9 @@ Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const
     return refused(Refusal::kNegotiate, str_cat("the library refuses this host (status ", status,
                                                 "): ", said.empty() ? "it gives no reason" : said));
   }
-  if (Refusal code = version_refusal(io.major, io.minor); code != Refusal::kNone) {
+  if (Refusal code = judge_abi(io.major, io.minor, io.minor); code != Refusal::kNone) {
     return refused(code, str_cat("the library chose ABI ", io.major, ".", io.minor, ", but this host has ",
+                                 TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_OLDEST_MINOR, " to ",
                                  TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
   }
   if (io.sanitizer != TENON_SANITIZER_NONE && io.sanitizer != expected.sanitizer) {
@@ -148,6 +153,12 @@ Result<Negotiation> negotiate(tenon_ep_negotiate_fn entry, uint32_t flags, const
   if (io.api->struct_size < kOldestApiSize) {
     return refused(Refusal::kNegotiate, str_cat("the library's function table has ", io.api->struct_size,
                                                 " bytes, the oldest supported one has ", kOldestApiSize));
+  }
+  const uint32_t smaller = std::min<uint32_t>(TENON_EP_ABI_MINOR, io.api->abi_minor);
+  if (io.minor != smaller) {
+    return refused(Refusal::kNegotiate,
+                   str_cat("the library chose ABI minor ", io.minor, ", but the smaller of this host's, ",
+                           TENON_EP_ABI_MINOR, ", and its table's, ", io.api->abi_minor, ", is ", smaller));
   }
   std::memcpy(&agreed.api, io.api, std::min<size_t>(io.api->struct_size, sizeof agreed.api));
   agreed.api.struct_size = sizeof agreed.api;

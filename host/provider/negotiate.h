@@ -25,13 +25,24 @@ struct Expectation {
   uint32_t sanitizer = TENON_SANITIZER_NONE;  // this host's sanitizer
 };
 
+/// The minors of TENON_EP_ABI_MAJOR that a host works with.
+struct MinorRange {
+  uint32_t oldest = TENON_EP_ABI_OLDEST_MINOR, newest = TENON_EP_ABI_MINOR;
+};
+
+/// kNone when a provider of ABI `major` that speaks the minors `lowest` to `highest` can work with a host of `host`:
+/// majors are equal and the ranges overlap. Otherwise E_ABI_TOO_OLD or E_ABI_TOO_NEW. The manifest's range and the
+/// minor that negotiation chose (`lowest` = `highest`) are judged by it.
+Refusal judge_abi(uint32_t major, uint32_t lowest, uint32_t highest, const MinorRange& host = {});
+
 struct Negotiation {
   Refusal refusal = Refusal::kNone;
   std::string reason;  // set when refused
   Agreement agreement;
 };
 
-/// Calls `entry` with `flags` and checks version, sanitizer, identity, struct sizes and required functions. Refusals:
+/// Calls `entry` with `flags` and checks version, sanitizer, identity, struct sizes and required functions. A table that
+/// is larger than this host's is cut; functions beyond a smaller one are NULL. Refusals:
 /// E_NEGOTIATE (also when an exception leaves the library), E_ABI_TOO_OLD, E_ABI_TOO_NEW, E_SANITIZER,
 /// E_SLOT_MISSING. Running out of memory is not a refusal but the error kOutOfMemory. `host` must live as long as
 /// the library is loaded.
@@ -44,7 +55,8 @@ tenon_status create_provider(const tenon_ep_api& api, uint32_t flags, tenon_host
                              const std::string& library_path, const std::string& manifest_dir,
                              tenon_provider** out_provider, tenon_error& out_error);
 
-/// Names of the required functions that are NULL, as in "compile, run"; empty when all are set.
+/// Names of the required functions that are NULL, as in "compile, run"; empty when all are set. A group is required when
+/// its first function is set; RECORD requires STREAM too.
 std::string missing_functions(const tenon_ep_api& api);
 
 /// The text of a fixed-size field that may lack its terminator. Bytes that are not printable ASCII or UTF-8 become '?'.

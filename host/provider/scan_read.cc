@@ -41,6 +41,9 @@ DeviceInfo read_device(const Table& table) {
   device.name = text_of(table, "name");
   device.vendor = text_of(table, "vendor");
   device.memory_bytes = number_of(table, "memory_bytes");
+  device.uuid = text_of(table, "uuid");
+  device.pci = text_of(table, "pci");
+  device.driver_version = text_of(table, "driver_version");
   const Value* features = find(table, "features");
   if (features && features->as_array()) {
     for (const Value& feature : *features->as_array()) {
@@ -56,6 +59,7 @@ std::optional<ScanVerdict> read_verdict(std::string_view json) {
   Result<Value> root = config::read_json(json, "verdict");
   if (!root) return std::nullopt;
   const Table& table = *root->as_table();
+  if (number_of(table, "form") != kVerdictForm) return std::nullopt;
   const Value* refusal = find(table, "refusal");
   const Value* devices = find(table, "devices");
   if (!refusal || !refusal->as_string() || !devices || !devices->as_array()) return std::nullopt;

@@ -24,9 +24,13 @@ struct ScanVerdict {
   std::vector<DeviceInfo> devices;
 };
 
+/// The number of the form that write_verdict() writes. A reader takes no other form, such as that of an answer which an
+/// older version kept in a file.
+inline constexpr int kVerdictForm = 2;
+
 /// The helper's answer when it has no memory left to compose one.
 inline constexpr std::string_view kOutOfMemoryVerdict =
-    R"({"refusal":"","reason":"no memory is left","out_of_memory":true,"build_id":"","devices":[]})";
+    R"({"form":2,"refusal":"","reason":"no memory is left","out_of_memory":true,"build_id":"","devices":[]})";
 
 /// Returns one line of JSON.
 std::string write_verdict(const ScanVerdict& verdict);

@@ -96,12 +96,25 @@ class Search {
       return;
     }
     std::vector<std::string>& names = *listed;
+    if (names.empty()) look_below(place, path);
     if (names.size() > kMaxManifestsPerFolder) {
       notices_.push_back(str_cat("'", path.string(), "' contains ", names.size(),
                                  " manifests; only the first ", kMaxManifestsPerFolder, " are used"));
       names.resize(kMaxManifestsPerFolder);
     }
     for (const std::string& name : names) file(place, path / name);
+  }
+
+  /// Tells of a folder such as build, named where build/providers.d is meant: no folder is searched below.
+  void look_below(Place place, const fs::path& path) {
+    const fs::path below = path / "providers.d";
+    std::error_code error;
+    if (!fs::is_directory(below, error)) return;
+    Result<std::vector<std::string>> listed = list_folder(below.string(), kSuffix);
+    if (!listed) throw_if_out_of_memory(listed.error());
+    if (!listed || listed->empty()) return;
+    notices_.push_back(str_cat(place_name(place), ": '", path.string(), "' holds no manifest; name '",
+                               below.string(), "', which does"));
   }
 
   void file(Place place, const fs::path& path) {

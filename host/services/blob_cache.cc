@@ -51,19 +51,17 @@ std::string_view open_blob(std::string_view file, std::string_view key) {
 
 }  // namespace
 
-BlobCache::BlobCache(BlobCacheOptions options) : options_(std::move(options)) {}
+BlobCache::BlobCache(std::string directory) : directory_(std::move(directory)) {}
 
 BlobCache* BlobCache::process() {
   static constinit PerProcess<std::unique_ptr<BlobCache>> cache;
   if (const auto* made = cache.peek()) return made->get();
   const std::string folder = user_cache_folder();
-  return cache
-      .get(folder.empty() ? nullptr : std::make_unique<BlobCache>(BlobCacheOptions{folder + "/blobs"}))
-      .get();
+  return cache.get(folder.empty() ? nullptr : std::make_unique<BlobCache>(folder + "/blobs")).get();
 }
 
 std::string BlobCache::path_of(std::string_view key) const {
-  return str_cat(options_.directory, "/", hex_of(digest_of(key, {})), kSuffix);
+  return str_cat(directory_, "/", hex_of(digest_of(key, {})), kSuffix);
 }
 
 Result<std::string_view> BlobCache::get(std::string_view key) {
@@ -81,14 +79,20 @@ void BlobCache::done(std::string_view blob) {
   if (at != mapped_.end()) mapped_.erase(at);
 }
 
-Status BlobCache::put(std::string_view key, std::string_view blob) {
+Status BlobCache::put(std::string_view key, std::string_view blob, const BlobLimits& limits) {
   if (blob.empty()) return invalid_input("an empty blob cannot be kept");
   const uint64_t offset = blob_offset(key.size());
-  if (blob.size() > std::min(options_.max_blob_bytes, options_.max_bytes)) {
-    return limit_exceeded("a blob of ", blob.size(), " bytes is larger than the cache accepts");
+  const uint64_t file_bytes = offset + blob.size();
+  if (limits.blob_bytes != 0 && blob.size() > limits.blob_bytes) {
+    return limit_exceeded("a blob of ", blob.size(), " bytes for the cache exceeds limits.cache_blob_bytes (",
+                          limits.blob_bytes, "); raise it to keep the blob for the next process");
   }
-  RETURN_IF_ERROR(make_private_folder(options_.directory));
-  make_room(offset + blob.size());
+  if (limits.all_bytes != 0 && file_bytes > limits.all_bytes) {
+    return limit_exceeded("a file of ", file_bytes, " bytes for the cache exceeds limits.cache_bytes (",
+                          limits.all_bytes, "); raise it to keep the blob for the next process");
+  }
+  RETURN_IF_ERROR(make_private_folder(directory_));
+  if (limits.all_bytes != 0) make_room(file_bytes, limits.all_bytes);
   Header header;
   header.key_bytes = key.size();
   header.blob_bytes = blob.size();
@@ -103,7 +107,7 @@ Status BlobCache::put(std::string_view key, std::string_view blob) {
       .with_context(str_cat("file '", path, "'"));
 }
 
-void BlobCache::make_room(uint64_t bytes) {
+void BlobCache::make_room(uint64_t bytes, uint64_t limit) {
   namespace fs = std::filesystem;
   struct File {
     fs::file_time_type time;
@@ -113,9 +117,8 @@ void BlobCache::make_room(uint64_t bytes) {
   std::vector<File> files;
   uint64_t total = bytes;
   std::error_code error;  // ignored: another process may have removed a file
-  for (const std::string& name :
-       list_folder(options_.directory, kSuffix).value_or(std::vector<std::string>())) {
-    fs::path path(options_.directory + "/" + name);
+  for (const std::string& name : list_folder(directory_, kSuffix).value_or(std::vector<std::string>())) {
+    fs::path path(directory_ + "/" + name);
     const uint64_t size = fs::file_size(path, error);
     if (error) continue;
     const fs::file_time_type time = fs::last_write_time(path, error);
@@ -125,7 +128,7 @@ void BlobCache::make_room(uint64_t bytes) {
   }
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.time < b.time; });
   for (const File& file : files) {
-    if (total <= options_.max_bytes) break;
+    if (total <= limit) break;
     fs::remove(file.path, error);
     total -= file.bytes;
   }

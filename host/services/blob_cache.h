@@ -14,16 +14,17 @@
 
 namespace tenon::runtime {
 
-struct BlobCacheOptions {
-  std::string directory;                   // made with mode 0700 by the first put
-  uint64_t max_bytes = uint64_t{1} << 30;  // of all blobs together; the oldest are removed first
-  uint64_t max_blob_bytes = uint64_t{256} << 20;
+/// What a put may take, in bytes; 0 = no limit. The config keys limits.cache_blob_bytes and limits.cache_bytes.
+struct BlobLimits {
+  uint64_t blob_bytes = 0;
+  uint64_t all_bytes = 0;  // of all files together; a put removes the oldest first
 };
 
 /// Thread-safe, and safe against other processes that use the same folder.
 class BlobCache {
  public:
-  explicit BlobCache(BlobCacheOptions options);
+  /// The first put makes the directory, with mode 0700.
+  explicit BlobCache(std::string directory);
   BlobCache(const BlobCache&) = delete;
   BlobCache& operator=(const BlobCache&) = delete;
 
@@ -33,14 +34,15 @@ class BlobCache {
   /// The mapped blob, valid until done(). NOT_FOUND when it does not exist or is damaged.
   Result<std::string_view> get(std::string_view key);
   void done(std::string_view blob);
-  /// LIMIT_EXCEEDED when the blob is larger than the cache accepts.
-  Status put(std::string_view key, std::string_view blob);
+  /// LIMIT_EXCEEDED, which names the config key, when the blob is larger than the limits allow.
+  Status put(std::string_view key, std::string_view blob, const BlobLimits& limits);
 
  private:
   std::string path_of(std::string_view key) const;
-  void make_room(uint64_t bytes);
+  /// Removes the oldest files until those that are left and `bytes` fit into `limit`.
+  void make_room(uint64_t bytes, uint64_t limit);
 
-  BlobCacheOptions options_;
+  std::string directory_;
   std::mutex mutex_;
   std::multimap<const void*, Mapping> mapped_;  // by the address of the returned blob
 };

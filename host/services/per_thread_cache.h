@@ -26,6 +26,8 @@ class PerThreadCache {
   PerThreadCache(const PerThreadCache&) = delete;
   PerThreadCache& operator=(const PerThreadCache&) = delete;
 
+  static constexpr size_t kPlaces = 8;
+
   /// The object in this thread's place, or null.
   std::unique_ptr<T> take() {
     return std::unique_ptr<T>(place().exchange(nullptr, std::memory_order_acq_rel));
@@ -34,9 +36,19 @@ class PerThreadCache {
   std::unique_ptr<T> put(std::unique_ptr<T> object) {
     return std::unique_ptr<T>(place().exchange(object.release(), std::memory_order_acq_rel));
   }
+  /// The object in place `index`, of any thread, or null.
+  std::unique_ptr<T> take_from(size_t index) {
+    return std::unique_ptr<T>(places_[index].exchange(nullptr, std::memory_order_acq_rel));
+  }
+  /// Puts `object` into place `index`. Returns it when the place is not empty.
+  std::unique_ptr<T> put_back(size_t index, std::unique_ptr<T> object) {
+    T* empty = nullptr;
+    if (places_[index].compare_exchange_strong(empty, object.get(), std::memory_order_acq_rel))
+      object.release();
+    return object;
+  }
 
  private:
-  static constexpr size_t kPlaces = 8;
   std::atomic<T*>& place() { return places_[thread_number() % kPlaces]; }
 
   std::array<std::atomic<T*>, kPlaces> places_{};

@@ -32,13 +32,14 @@ std::shared_ptr<runtime::SharedState> make_shared_state(const ir::ModelInfo& mod
 
 Assembler::Assembler(const ir::ModelInfo& model, ir::Graph graph, config::Config config, std::string name,
                      std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
-                     std::vector<std::string> registered)
+                     std::shared_ptr<runtime::SetAside> set_aside, std::vector<std::string> registered)
     : model_(model),
       graph_(std::move(graph)),
       config_(std::move(config)),
       name_(std::move(name)),
       memory_(std::move(memory)),
       trace_(std::move(trace)),
+      set_aside_(std::move(set_aside)),
       registered_(std::move(registered)) {}
 
 Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selection,
@@ -52,6 +53,7 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
   const auto shared = make_shared_state(model_, settings, out->selection);
   shared->memory = memory_;
   shared->trace = trace_;
+  shared->set_aside = set_aside_;
   const runtime::TraceSpan span(trace_.get(), "partition and compile", "load");
   runtime::BuildInputs build;
   ASSIGN_OR_RETURN(build.transforms, transforms_of(settings, runtime::make_evaluator(shared->evaluator)));

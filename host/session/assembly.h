@@ -39,10 +39,11 @@ class Assembler {
   using Progress = std::function<Status(double fraction, std::string_view stage)>;
 
   /// `model` is borrowed; `graph` is its transformed graph. `name`: the model's name, for placement rules. `memory`
-  /// counts the session's host memory; `trace` may be null. `registered`: manifests that the application registered.
+  /// counts the session's host memory; `trace` may be null; `set_aside` gets the frames of Runs that are given up.
+  /// `registered`: manifests that the application registered.
   Assembler(const ir::ModelInfo& model, ir::Graph graph, config::Config config, std::string name,
             std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
-            std::vector<std::string> registered);
+            std::shared_ptr<runtime::SetAside> set_aside, std::vector<std::string> registered);
 
   const config::Config& config() const { return config_; }
   /// Partitions and compiles the model for `selection`. `progress` may be empty.
@@ -56,6 +57,7 @@ class Assembler {
   std::string name_;
   std::shared_ptr<runtime::MemoryBudget> memory_;
   std::shared_ptr<runtime::Trace> trace_;
+  std::shared_ptr<runtime::SetAside> set_aside_;
   std::vector<std::string> registered_;
 };
 

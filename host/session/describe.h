@@ -16,7 +16,10 @@ namespace tenon::session {
 ///  "reference": whether all parts run on a provider that completes models, or on the host}
 Json explain(const Session& session);
 
-/// {"plans": [{"graph", "signature", "static", "steps": [...], "slabs": [...]}]}
+/// {"plans": [{"graph", "signature", "static", "steps": [...], "slabs": [...],
+///   "islands": [{"first_step", "steps", "stream", "recorded", "reason"}]: steps that are recorded together; when
+///     "recorded" is false they are enqueued one by one, and "reason" names the step that the provider cannot record,
+///   "uploads": [{"value", "domain", "bytes"}]: constants in memory of a device}]}
 Json describe_plans(const Session& session);
 
 /// `graph`: the model's graph, as loaded or transformed.

@@ -24,6 +24,8 @@ std::string_view kind_name(StepKind kind) {
       return "signal";
     case StepKind::kWait:
       return "wait";
+    case StepKind::kStreamWait:
+      return "stream wait";
   }
   return "";
 }
@@ -36,6 +38,7 @@ Json describe(const Executable& executable, const Plan& plan, const PlanStep& st
     out["provider"] = step.part->instance == nullptr ? "host" : step.part->instance->id();
   }
   if (step.stream != plan::kNone) out["stream"] = plan.streams[step.stream]->id();
+  if (step.kind == StepKind::kStreamWait) out["waits_for"] = plan.streams[plan.points[step.point]]->id();
   if (step.kind == StepKind::kCopy) {
     const Slot &from = plan.slots[step.inputs[0]], &to = plan.slots[step.outputs[0]];
     out["value"] = executable.graph().value(to.value).name;
@@ -58,6 +61,16 @@ Json describe(const Executable& executable, const Plan& plan, const PlanStep& st
   return out;
 }
 
+Json describe(const Executable& executable, const Plan& plan, const runtime::Island& island) {
+  Json out = {{"first_step", island.first_step},
+              {"steps", island.count},
+              {"stream", plan.streams[island.stream]->id()}};
+  const std::string refused = executable.unrecorded().find(executable.graph(), plan, island);
+  out["recorded"] = refused.empty();
+  if (!refused.empty()) out["reason"] = "the provider cannot record " + refused;
+  return out;
+}
+
 std::string signature_text(const Executable& executable, const Plan& plan) {
   std::string text;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
@@ -75,6 +88,16 @@ Json describe(const Executable& executable, const Plan& plan) {
   out["static"] = plan.is_static;
   out["steps"] = Json::array();
   for (const PlanStep& step : plan.steps) out["steps"].push_back(describe(executable, plan, step));
+  out["islands"] = Json::array();
+  for (const runtime::Island& island : plan.islands)
+    out["islands"].push_back(describe(executable, plan, island));
+  out["uploads"] = Json::array();
+  for (const Slot& slot : plan.slots) {
+    if (slot.upload == nullptr) continue;
+    out["uploads"].push_back({{"value", executable.graph().value(slot.value).name},
+                              {"domain", slot.domain->name},
+                              {"bytes", slot.bytes}});
+  }
   out["slabs"] = Json::array();
   for (const runtime::PlanSlab& slab : plan.slabs) {
     out["slabs"].push_back({{"domain", slab.domain->name}, {"bytes", slab.bytes}});

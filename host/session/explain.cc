@@ -135,18 +135,21 @@ class Explainer {
   void add_copies(const Executable& executable) {
     std::map<ir::ValueId, const MemoryDomain*> home;
     std::set<std::pair<ir::ValueId, const MemoryDomain*>> there;
-    const auto need = [&](ir::ValueId v, const MemoryDomain* domain) {
+    // `in_place`: the reader also reads memory of a device that has an address for the host.
+    const auto need = [&](ir::ValueId v, const MemoryDomain* domain, bool in_place) {
       if (v == ir::kNone || executable.graph().value(v).is_constant()) return;
       const auto at = home.find(v);
       const MemoryDomain* from = at == home.end() ? &runtime::host_domain() : at->second;
+      if (in_place && domain->is_host() && from->host_can_access()) return;
       if (from != domain && there.emplace(v, domain).second)
         add_copy(executable.graph().value(v), *from, *domain);
     };
     for (const CompiledPart& part : executable.parts) {
-      for (size_t i = 0; i < part.inputs.size(); ++i) need(part.inputs[i], part.input_domains[i]);
+      const bool in_place = !part.is_control_flow() && !part.is_asynchronous();
+      for (size_t i = 0; i < part.inputs.size(); ++i) need(part.inputs[i], part.input_domains[i], in_place);
       for (size_t o = 0; o < part.outputs.size(); ++o) home[part.outputs[o]] = part.output_domains[o];
     }
-    for (ir::ValueId v : executable.outputs()) need(v, &runtime::host_domain());
+    for (ir::ValueId v : executable.outputs()) need(v, &runtime::host_domain(), false);
   }
 
   void add_copy(const ir::Value& value, const MemoryDomain& from, const MemoryDomain& to) {

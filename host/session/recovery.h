@@ -6,6 +6,8 @@
 //            Run. At most once per Run and instance. Not possible when only a new process would help.
 //   fail     The Run returns the error.
 //
+// An instance with work that a stopped Run left under way counts as lost at the next Run (host/exec/set_aside.h).
+//
 // A failure that another provider would have, too (a wrong input, a cancelled Run), is returned at once. So is a lack
 // of memory during a Run, because the instance can still run smaller shapes; while a session is made it is a failure.
 #pragma once

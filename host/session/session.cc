@@ -94,7 +94,7 @@ Status Session::build(ir::Model model, const config::Config& config, const Sessi
   ir::Graph graph = std::move(model.graph);
   model_ = std::move(model);
   recovery_ = std::make_unique<Recovery>(
-      Assembler(model_, std::move(graph), config, name_, memory_, trace_, options.registered));
+      Assembler(model_, std::move(graph), config, name_, memory_, trace_, set_aside_, options.registered));
   RETURN_IF_ERROR(recovery_->start(std::move(selection), [&](double fraction, std::string_view stage) {
     return report(options, fraction, stage);
   }));
@@ -188,7 +188,8 @@ Status Session::run_arguments(const RunOptions& options, std::span<const runtime
     const StopScope stop(&state->control.stop);
     for (bool repeat = status.ok(); repeat;) {
       const std::shared_ptr<const Assembly> now = assembly();
-      status = run_executable(*now->executable, *state, arguments, outputs);
+      status = check_devices(*now);
+      if (status.ok()) status = run_executable(*now->executable, *state, arguments, outputs);
       repeat = !status.ok();
       if (!status.ok()) status = recover(now, std::move(status), &attempts, options);
       repeat = repeat && status.ok();
@@ -209,6 +210,7 @@ Status Session::run(const RunOptions& options, std::span<const NamedValue> input
     if (arguments[index].tensor.kind != TENON_KIND_NONE)
       return invalid_input("input '", input.name, "' is given twice");
     arguments[index] = runtime::Argument(input.value->tensor);
+    arguments[index].keeper = input.value;
     if (!input.value->is_tensor()) arguments[index].tensor.object = input.value.get();
   }
   RETURN_IF_ERROR(check_arguments(&arguments));

@@ -1,6 +1,10 @@
 // A session: one model, loaded, compiled by providers and ready to run. It calls the stages in order. The assembly that
 // it runs on may be replaced, see recovery.h.
 //
+// A Run that is stopped returns although its work on a device may still be under way. What that work uses is set aside.
+// When the work has not ended at the next Run, the device counts as lost. When it has not ended within a second at the
+// end of the session, its memory and its instance are never freed (set_aside.h).
+//
 // Thread-safe: any number of threads may run it.
 #pragma once
 
@@ -18,7 +22,9 @@
 #include "host/config/config.h"
 #include "host/device/value.h"
 #include "host/exec/executable.h"
+#include "host/exec/frame.h"
 #include "host/exec/run_control.h"
+#include "host/exec/set_aside.h"
 #include "host/selection/select.h"
 #include "host/services/memory_budget.h"
 #include "host/services/per_thread_cache.h"
@@ -82,6 +88,12 @@ class Session {
   void prepare_state(runtime::RunState* state) const;
   /// Before each Run: sets in `state` what may stop the Run, and its trace.
   Status begin_run(const RunOptions& options, runtime::RunState* state) const;
+  /// Before a Run on `assembly`: DEVICE_LOST when one of its instances still has work of a Run that was given up.
+  Status check_devices(const Assembly& assembly) const {
+    return set_aside_->check(assembly.selection.instances);
+  }
+  /// Keeps the frame of a failed Run until its work has ended.
+  void set_aside(std::unique_ptr<runtime::Frame> frame) const { set_aside_->add(std::move(frame)); }
   /// The trace of a Run with these options; null when it is not recorded.
   runtime::Trace* trace_for(const RunOptions& options) const;
 
@@ -116,6 +128,7 @@ class Session {
   std::shared_ptr<runtime::MemoryBudget> memory_;
   std::shared_ptr<runtime::Trace> trace_;  // writes profiling.file; null without that key
   std::function<void(const LogLine&)> log_;
+  const std::shared_ptr<runtime::SetAside> set_aside_ = std::make_shared<runtime::SetAside>();
   std::unique_ptr<Recovery> recovery_;
   IoList inputs_, outputs_;
   std::vector<runtime::ValueRef> default_values_;  // per input

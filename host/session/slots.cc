@@ -153,12 +153,22 @@ Status Slots::run_until_done(const RunOptions& options) {
 
 Status Slots::run_once() {
   if (frame_ == nullptr) RETURN_IF_ERROR(replan());
-  Status status = frame_->run(state_);
+  Status status = session_->check_devices(*assembly_);
+  if (status.ok()) status = frame_->run(state_);
+  if (frame_->is_unfinished()) set_aside();
   has_run_ = status.ok();
-  if (late_outputs_.empty() || !status.ok()) return status;
+  if (!status.ok()) return status;
   for (uint32_t index : late_outputs_) RETURN_IF_ERROR(collect(index));
-  frame_->clear();
+  if (!late_outputs_.empty()) frame_->clear();
+  if (frame_->is_outdated()) assembly_->executable->frames().give_back(std::move(frame_));
   return ok_status();
+}
+
+/// Gives up the frame, because work that is still under way uses it.
+void Slots::set_aside() {
+  for (const runtime::ValueRef& output : own_outputs_) frame_->keep(output);
+  for (runtime::ValueRef& output : own_outputs_) output.reset();  // the next Run writes elsewhere
+  session_->set_aside(std::move(frame_));
 }
 
 Status Slots::collect(uint32_t index) {

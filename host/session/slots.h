@@ -1,6 +1,7 @@
 // Inputs and outputs bound to memory once: the fastest way to run a session repeatedly.
 //
-// Bound memory must stay valid until the next bind or the end of the slots. Not thread-safe.
+// Bound memory must stay valid until the next bind or the end of the slots. After a Run that was stopped by its deadline
+// or cancelled, a device that hangs may still use it until the session ends. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,7 @@ class Slots {
   Status replan();
   Status run_until_done(const RunOptions& options);
   Status run_once();
+  void set_aside();
   Status bind_outputs();
   Status collect(uint32_t index);
   void set(Bound* bound, const tenon_tensor& tensor);

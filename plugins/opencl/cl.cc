@@ -98,21 +98,24 @@ std::string error_name(cl_int code) {
   }
 }
 
-void check(cl_int code, const char* what) {
-  if (code == CL_SUCCESS) [[likely]]
-    return;
-  const std::string text = ep::cat(what, ": ", error_name(code));
+ep::Error error_of(cl_int code, const char* what) {
+  std::string text = ep::cat(what, ": ", error_name(code));
   switch (code) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
     case CL_OUT_OF_HOST_MEMORY:
     case CL_OUT_OF_RESOURCES:
     case CL_INVALID_BUFFER_SIZE:
-      throw ep::Error{TENON_RESOURCE_EXHAUSTED, text, 0};
+      return {TENON_RESOURCE_EXHAUSTED, std::move(text)};
     case CL_DEVICE_NOT_AVAILABLE:
-      throw ep::Error{TENON_UNAVAILABLE, text, TENON_ERROR_DEVICE_LOST};
+      return {TENON_UNAVAILABLE, std::move(text), TENON_ERROR_DEVICE_LOST};
     default:
-      throw ep::Error{TENON_INTERNAL, text, 0};
+      return {TENON_INTERNAL, std::move(text)};
   }
+}
+
+void check(cl_int code, const char* what) {
+  if (code != CL_SUCCESS) [[unlikely]]
+    throw error_of(code, what);
 }
 
 }  // namespace tenon::opencl

@@ -17,7 +17,9 @@ namespace tenon::opencl {
 /// A name such as "CL_OUT_OF_RESOURCES", or the number.
 std::string error_name(cl_int code);
 
-/// Throws if an OpenCL call failed. Out of memory and device lost are reported as such.
+/// The error of an OpenCL call or of a command. Out of memory and device lost are reported as such.
+ep::Error error_of(cl_int code, const char* what);
+/// Throws if an OpenCL call failed.
 void check(cl_int code, const char* what);
 
 /// Call it before the first use of OpenCL. Drivers may start threads then, which a fork does not copy.

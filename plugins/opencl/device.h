@@ -8,17 +8,12 @@
 #include <vector>
 
 #include "device_list.h"
+#include "memory.h"
 #include "source.h"
-#include "tenon/ep.hpp"
 
 namespace tenon::opencl {
 
-inline constexpr uint32_t kDeviceDomain = 1;
-
-inline tenon_buffer* to_border(cl_mem buffer) { return reinterpret_cast<tenon_buffer*>(buffer); }
-inline cl_mem from_border(tenon_buffer* buffer) { return reinterpret_cast<cl_mem>(buffer); }
-
-struct Stream;
+class Stream;
 
 struct Provider {
   explicit Provider(const tenon_provider_params&) {}
@@ -38,7 +33,7 @@ struct Limits {
   bool is_cpu() const { return (type & CL_DEVICE_TYPE_CPU) != 0; }
 };
 
-/// An open device, with one memory domain. Thread-safe.
+/// An open device. Thread-safe.
 class Device {
  public:
   Device(const Provider&, std::string_view stable_id);
@@ -46,8 +41,8 @@ class Device {
   void domains(const ep::DomainSink& sink) const;
   ep::Allocation allocate(uint32_t domain, uint64_t bytes, const Stream*) const;
   void free(tenon_buffer* buffer, const Stream*) const;
-  void copy(const tenon_location& to, const tenon_location& from, uint64_t bytes, const Stream* stream) const;
-  void* map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes) const;
+  void copy(const tenon_location& to, const tenon_location& from, uint64_t bytes, Stream* stream) const;
+  void* map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes, uint32_t flags) const;
   void unmap(tenon_buffer* buffer, void* address) const;
 
   cl_device_id id() const { return description_.device; }
@@ -63,6 +58,8 @@ class Device {
 
  private:
   explicit Device(const DeviceDescription& description);
+  /// Throws UNIMPLEMENTED for memory of another device.
+  Place place_of(const tenon_location& location) const;
 
   DeviceDescription description_;
   Limits limits_;
@@ -88,7 +85,8 @@ struct Instance : ep::InstanceSettings {
   uint32_t domain() const { return uses_host_memory ? TENON_DOMAIN_HOST : kDeviceDomain; }
 
   Device& device;
-  bool uses_host_memory = false;  // works on the host's tensors in place, without copies
+  bool uses_host_memory = false;    // works on the host's tensors in place, without copies
+  bool constants_in_place = false;  // reads constants where the host has them
   bool float16 = false;
   bool warm = true;
   QueueHandle queue;  // for runs without a stream

@@ -9,7 +9,7 @@
 namespace tenon::opencl {
 namespace {
 
-// Khronos extensions that the header of OpenCL 1.2 may lack.
+// Khronos extensions that headers of OpenCL may lack.
 constexpr cl_device_info kDeviceUuid = 0x106A;     // cl_khr_device_uuid, 16 bytes
 constexpr cl_device_info kDevicePciInfo = 0x410F;  // cl_khr_pci_bus_info, four numbers
 
@@ -34,6 +34,16 @@ bool has_extension(cl_device_id device, std::string_view name) {
   return list.find(ep::cat(" ", name, " ")) != std::string::npos;
 }
 
+std::string hex(std::span<const uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const uint8_t byte : bytes) {
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
 namespace {
 
 std::string platform_text(cl_platform_id platform, cl_platform_info what) {
@@ -42,16 +52,6 @@ std::string platform_text(cl_platform_id platform, cl_platform_info what) {
   std::string out(size, '\0');
   check(clGetPlatformInfo(platform, what, size, out.data(), nullptr), "clGetPlatformInfo");
   return trimmed(std::move(out));
-}
-
-std::string hex(const unsigned char* bytes, size_t size) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (size_t i = 0; i < size; ++i) {
-    out += kDigits[bytes[i] >> 4];
-    out += kDigits[bytes[i] & 15];
-  }
-  return out;
 }
 
 /// Keeps letters (in lower case) and digits, and replaces each run of other characters with one dash.
@@ -68,19 +68,27 @@ std::string slug(std::string_view name) {
   return out.empty() ? "platform" : out;
 }
 
-std::string stable_id(cl_device_id device, const std::string& platform, size_t position) {
-  struct {
-    cl_uint domain, bus, device, function;
-  } pci{};
-  if (has_extension(device, "cl_khr_pci_bus_info") &&
-      clGetDeviceInfo(device, kDevicePciInfo, sizeof(pci), &pci, nullptr) == CL_SUCCESS) {
-    return ep::cat("pci-", pci.domain, "-", pci.bus, "-", pci.device, "-", pci.function);
-  }
-  unsigned char uuid[16] = {};
-  if (has_extension(device, "cl_khr_device_uuid") &&
-      clGetDeviceInfo(device, kDeviceUuid, sizeof(uuid), uuid, nullptr) == CL_SUCCESS) {
-    return "uuid-" + hex(uuid, sizeof(uuid));
-  }
+std::optional<ep::PciAddress> pci_of(cl_device_id device) {
+  cl_uint out[4] = {};  // domain, bus, device, function
+  if (!has_extension(device, "cl_khr_pci_bus_info") ||
+      clGetDeviceInfo(device, kDevicePciInfo, sizeof(out), out, nullptr) != CL_SUCCESS)
+    return std::nullopt;
+  return ep::PciAddress{out[0], out[1], out[2], out[3]};
+}
+
+std::optional<std::array<uint8_t, 16>> uuid_of(cl_device_id device) {
+  std::array<uint8_t, 16> out{};
+  if (!has_extension(device, "cl_khr_device_uuid") ||
+      clGetDeviceInfo(device, kDeviceUuid, sizeof(out), out.data(), nullptr) != CL_SUCCESS)
+    return std::nullopt;
+  return out;
+}
+
+std::string stable_id(const DeviceDescription& device, const std::string& platform, size_t position) {
+  if (device.pci)
+    return ep::cat("pci-", device.pci->domain, "-", device.pci->bus, "-", device.pci->device, "-",
+                   device.pci->function);
+  if (device.uuid) return "uuid-" + hex(*device.uuid);
   return ep::cat(platform, "-", position);
 }
 
@@ -103,7 +111,9 @@ DeviceDescription describe(cl_platform_id platform, cl_device_id device, const s
   DeviceDescription out;
   out.platform = platform;
   out.device = device;
-  out.stable_id = stable_id(device, platform_slug, position);
+  out.pci = pci_of(device);
+  out.uuid = uuid_of(device);
+  out.stable_id = stable_id(out, platform_slug, position);
   out.name = text(device, CL_DEVICE_NAME);
   out.vendor = text(device, CL_DEVICE_VENDOR);
   const auto type = number<cl_device_type>(device, CL_DEVICE_TYPE);
@@ -111,6 +121,7 @@ DeviceDescription describe(cl_platform_id platform, cl_device_id device, const s
   out.is_emulated = (type & CL_DEVICE_TYPE_CPU) != 0;
   out.memory_bytes = number<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE);
   out.features = features_of(device);
+  out.driver_version = text(device, CL_DRIVER_VERSION);
   return out;
 }
 

@@ -4,7 +4,10 @@
 // process there, which the host's scan process survives.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +28,10 @@ struct DeviceDescription {
   bool is_emulated = false;  // it runs on the host's processor
   uint64_t memory_bytes = 0;
   std::vector<std::string> features;
+  std::string driver_version;
+  // Set if the driver reports them.
+  std::optional<ep::PciAddress> pci;
+  std::optional<std::array<uint8_t, 16>> uuid;
 };
 
 /// All devices in the order of their platforms, at least one. Throws NOT_FOUND with the reason if there are
@@ -41,5 +48,6 @@ T number(cl_device_id device, cl_device_info what, T otherwise = {}) {
 }
 std::string text(cl_device_id device, cl_device_info what);
 bool has_extension(cl_device_id device, std::string_view name);
+std::string hex(std::span<const uint8_t> bytes);
 
 }  // namespace tenon::opencl

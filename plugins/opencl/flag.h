@@ -1,18 +1,14 @@
-// Reports of indices that are out of range. Kernels read indices on the device, where they cannot throw. A
-// kernel writes the first bad index into a flag, and the host checks the flag after it has waited for the
-// work.
+// Reports of indices that are out of range. Kernels read indices on the device, where they cannot throw. A kernel writes
+// the first bad index into a flag, and the host checks the flag after it has waited for the work.
 #pragma once
 
-#include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
 #include "device.h"
 
 namespace tenon::opencl {
 
-/// The flag of one recorded node.
+/// The flag of one bound node.
 class IndexFlag {
  public:
   IndexFlag(const Instance& instance, std::string place);
@@ -34,23 +30,6 @@ class IndexFlag {
   std::string place_;
   Words words_;
   MemHandle buffer_;
-};
-
-/// The flags of the work enqueued on one stream. Thread-safe.
-class FlagList {
- public:
-  void add(const std::shared_ptr<IndexFlag>& flag);
-  /// check() of this list also checks `other`.
-  void add(const std::shared_ptr<FlagList>& other);
-  /// Throws the first error found and clears all flags.
-  void check();
-
- private:
-  std::string take();
-
-  std::mutex mutex_;
-  std::vector<std::weak_ptr<IndexFlag>> flags_;
-  std::vector<std::weak_ptr<FlagList>> others_;
 };
 
 }  // namespace tenon::opencl

@@ -13,9 +13,9 @@ struct OpenCl {
   using Device = opencl::Device;
   using Instance = opencl::Instance;
   using Program = opencl::CompiledNode;
-  using Binding = opencl::Recording;
+  using Binding = opencl::Launches;
   using Stream = opencl::Stream;
-  using Event = opencl::StreamEvent;
+  using Recording = opencl::Recording;
 
   static std::string refuse() { return ep::KernelRegistry::get().conflict(); }
   /// In a forked child drivers do not work.

@@ -87,6 +87,7 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) :
     }
     node_.compile(graph, node, *entry);
     if (count == 2) node_.redirect_output(0);
+    constant_ids_.identify(node);
   } catch (ep::Error& e) {
     e.text = ep::cat(place(), ": ", e.text);
     throw;
@@ -99,33 +100,40 @@ ep::PreparedNodePtr CompiledNode::prepare(tenon_prepare_args& args) const {
   return out;
 }
 
-cl_mem CompiledNode::constant(const tenon_tensor* tensor) const {
+cl_mem CompiledNode::constant(const tenon_tensor& tensor) const {
+  if (tensor.byte_size == 0) return nullptr;
   const std::lock_guard lock(mutex_);
-  MemHandle& known = constants_[tensor];
-  if (!known && tensor->byte_size > 0) {
-    // A device that works in the host's memory reads the constant in place.
-    const cl_mem_flags where =
-        instance_.device.limits().unified_memory ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
-    known = instance_.device.make_buffer(tensor->byte_size, CL_MEM_READ_ONLY | where, tensor->data);
+  std::unique_ptr<SharedBuffer>& known = constants_[&tensor];
+  if (known == nullptr) {
+    const cl_mem_flags where = instance_.constants_in_place ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
+    const std::string id = constant_ids_.id_of(tensor);
+    known = std::make_unique<SharedBuffer>(instance_, id.empty() ? id : "constant/" + id, [&] {
+      return instance_.device.make_buffer(tensor.byte_size, CL_MEM_READ_ONLY | where, tensor.data);
+    });
   }
-  return known.get();
+  return known->get();
 }
 
-cl_mem CompiledNode::packed(uint64_t bytes, const std::function<void(Recording&, cl_mem)>& record) const {
+cl_mem CompiledNode::packed(const tenon_tensor& tensor, std::string_view layout, uint64_t bytes,
+                            const std::function<void(Launches&, cl_mem)>& list) const {
   const std::lock_guard lock(packing_);
-  if (packed_) return packed_.get();
-  MemHandle buffer = instance_.device.make_buffer(std::max<uint64_t>(bytes, 1));
-  Recording recording(*this);
-  record(recording, buffer.get());
-  recording.enqueue(instance_.queue.get());
-  check(clFinish(instance_.queue.get()), "clFinish");
-  packed_ = std::move(buffer);
-  return packed_.get();
+  if (packed_ != nullptr) return packed_->get();
+  const std::string id = constant_ids_.id_of(tensor);
+  packed_ =
+      std::make_unique<SharedBuffer>(instance_, id.empty() ? id : ep::cat("packed/", layout, "/", id), [&] {
+        MemHandle buffer = instance_.device.make_buffer(std::max<uint64_t>(bytes, 1));
+        Launches launches(*this);
+        list(launches, buffer.get());
+        launches.enqueue(instance_.queue.get());
+        check(clFinish(instance_.queue.get()), "clFinish");
+        return buffer;
+      });
+  return packed_->get();
 }
 
-Recording::Recording(const tenon_bind_args& bind)
+Launches::Launches(const tenon_bind_args& bind)
     : node_(*reinterpret_cast<const CompiledNode*>(bind.program)) {
-  RecordArgs args{};
+  ListArgs args{};
   args.struct_size = sizeof(tenon_run_args);
   args.program = bind.program;
   args.prepared = bind.prepared;
@@ -134,15 +142,15 @@ Recording::Recording(const tenon_bind_args& bind)
   args.input_count = bind.input_count;
   args.output_count = bind.output_count;
   args.workspace = bind.workspace;
-  args.recording = this;
+  args.launches = this;
   node_.node().run(args);
 }
 
-BufferRange Recording::find(const tenon_tensor& tensor) {
+BufferRange Launches::find(const tenon_tensor& tensor) {
   if (tensor.kind == TENON_KIND_NONE) return {};
-  if (node_.node().is_constant(&tensor)) return {node_.constant(&tensor), 0};
-  if (tensor.buffer != nullptr || tensor.data == nullptr)
-    return {from_border(tensor.buffer), tensor.byte_offset};
+  if (node_.node().is_constant(&tensor)) return {node_.constant(tensor), 0};
+  if (tensor.buffer != nullptr) return {from_border(tensor.buffer)->memory.get(), tensor.byte_offset};
+  if (tensor.data == nullptr) return {};  // no elements
   for (const Wrapped& known : wrapped_) {
     if (known.data == tensor.data && known.bytes >= tensor.byte_size) return {known.buffer.get(), 0};
   }
@@ -152,7 +160,7 @@ BufferRange Recording::find(const tenon_tensor& tensor) {
   return {wrapped_.back().buffer.get(), 0};
 }
 
-void Recording::enqueue(cl_command_queue queue) const {
+void Launches::enqueue(cl_command_queue queue) const {
   for (const Command& command : commands_) {
     check(clEnqueueNDRangeKernel(queue, command.kernel.get(), 3, nullptr, command.global.data(),
                                  command.local.data(), 0, nullptr, nullptr),
@@ -161,13 +169,8 @@ void Recording::enqueue(cl_command_queue queue) const {
   if (flag_ != nullptr) flag_->enqueue(queue);
 }
 
-void Recording::run(const tenon_run_args& args) const {
-  if (args.stream != nullptr) {
-    const auto& stream = *reinterpret_cast<const Stream*>(args.stream);
-    enqueue(stream.queue.get());
-    if (flag_ != nullptr) stream.flags->add(flag_);
-    return;
-  }
+void Launches::run(const tenon_run_args& args) const {
+  if (args.stream != nullptr) return reinterpret_cast<Stream*>(args.stream)->run(*this);
   auto* const queue = node_.instance().queue.get();
   enqueue(queue);
   check(clFinish(queue), "clFinish");
@@ -175,7 +178,7 @@ void Recording::run(const tenon_run_args& args) const {
   if (const std::string text = flag_->take(); !text.empty()) ep::fail(TENON_OUT_OF_RANGE, text);
 }
 
-cl_mem Recording::flag_buffer() {
+cl_mem Launches::flag_buffer() {
   if (flag_ == nullptr) flag_ = std::make_shared<IndexFlag>(node_.instance(), node_.place());
   return flag_->buffer();
 }

@@ -1,7 +1,7 @@
-// A node from claim to run: claimed, compiled, prepared for a shape, recorded for fixed addresses.
+// A node from claim to run: claimed, compiled, prepared for a shape, bound to fixed addresses.
 //
-// A kernel's `run` is called once per binding and records launches. A Run enqueues the recorded launches: it
-// sets no arguments, and takes a lock only for nodes that read indices.
+// A kernel's `run` is called once per binding and lists its launches. A Run enqueues them: it sets no arguments, and takes
+// a lock only for nodes that read indices.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "constants.h"
 #include "flag.h"
 
 namespace tenon::opencl {
 
-class Recording;
+class Launches;
 
-/// A compiled node. Its kernel object is made once; constants are copied at the first recording.
+/// A compiled node. Its kernel object is made once; constants are copied at the first binding.
 class CompiledNode {
  public:
   CompiledNode(Instance& instance, const tenon_compile_args& args);
@@ -28,17 +29,20 @@ class CompiledNode {
   const std::string& place() const { return node_.place(); }
   ep::PreparedNodePtr prepare(tenon_prepare_args& args) const;
   /// The device's copy of a constant input, or the constant itself if both share memory.
-  cl_mem constant(const tenon_tensor* constant) const;
-  /// A buffer of the node, made and filled by `record` at the first call.
-  cl_mem packed(uint64_t bytes, const std::function<void(Recording&, cl_mem)>& record) const;
+  cl_mem constant(const tenon_tensor& constant) const;
+  /// Another form of a constant input, made at the first call. `layout` names the form, `list` lists the launches that
+  /// fill a buffer of `bytes`. At most one per node.
+  cl_mem packed(const tenon_tensor& constant, std::string_view layout, uint64_t bytes,
+                const std::function<void(Launches&, cl_mem)>& list) const;
 
  private:
   Instance& instance_;
   ep::KernelNode node_;
+  ConstantIds constant_ids_;
   mutable std::mutex mutex_;
-  mutable std::unordered_map<const tenon_tensor*, MemHandle> constants_;
+  mutable std::unordered_map<const tenon_tensor*, std::unique_ptr<SharedBuffer>> constants_;
   mutable std::mutex packing_;
-  mutable MemHandle packed_;
+  mutable std::unique_ptr<SharedBuffer> packed_;
 };
 
 /// The place of a tensor's bytes on the device.
@@ -53,22 +57,24 @@ struct Command {
 };
 
 /// The launches of one node for fixed addresses.
-class Recording {
+class Launches {
  public:
-  explicit Recording(const tenon_bind_args& args);
+  explicit Launches(const tenon_bind_args& args);
   /// Starts with no launches.
-  explicit Recording(const CompiledNode& node) : node_(node) {}
+  explicit Launches(const CompiledNode& node) : node_(node) {}
 
   const CompiledNode& node() const { return node_; }
   /// Finds a tensor of the binding. Wraps host memory, which the host keeps in place until `unbind`.
   BufferRange find(const tenon_tensor& tensor);
   void add(Command command) { commands_.push_back(std::move(command)); }
   void enqueue(cl_command_queue queue) const;
-  /// Enqueues the launches on the stream of `args`. Without one, waits for them; then it throws OUT_OF_RANGE for an
-  /// index that is out of range.
+  /// Enqueues the launches on the stream of `args`, which may record them. Without a stream, waits for them; then it
+  /// throws OUT_OF_RANGE for an index that is out of range.
   void run(const tenon_run_args& args) const;
   /// The buffer for reports of indices out of range. Made at the first call.
   cl_mem flag_buffer();
+  /// Null if the node reads no indices.
+  const std::shared_ptr<IndexFlag>& flag() const { return flag_; }
 
  private:
   struct Wrapped {
@@ -84,8 +90,8 @@ class Recording {
 };
 
 /// The arguments of a kernel's `run`, reached through its Context.
-struct RecordArgs : tenon_run_args {
-  Recording* recording = nullptr;
+struct ListArgs : tenon_run_args {
+  Launches* launches = nullptr;
 };
 
 }  // namespace tenon::opencl

@@ -1,44 +1,65 @@
-// Streams are in-order command queues; events are markers in them.
+// Streams are in-order command queues. Points are markers in them.
 #pragma once
 
-#include "flag.h"
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "late_errors.h"
+#include "recording.h"
 
 namespace tenon::opencl {
 
-class StreamEvent;
-
-struct Stream {
-  explicit Stream(const Instance& instance) : queue(instance.device.make_queue()) {}
-  ~Stream() {
-    if (!is_forked()) clFinish(queue.get());
-  }
+/// Calls of one stream do not overlap, except wait_point().
+class Stream {
+ public:
+  explicit Stream(const Instance& instance);
+  ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  void flush() const { check(clFlush(queue.get()), "clFlush"); }
-  /// Work enqueued from now on starts after the point.
-  void wait(const StreamEvent& event) const;
+  void flush() const { check(clFlush(queue()), "clFlush"); }
+  /// Numbers the end of the work that is enqueued so far.
+  uint64_t point();
+  /// Work enqueued from now on starts after the point of `other`, which was flushed. Does not block.
+  void wait(Stream& other, uint64_t point);
+  /// Blocks. Throws the first error of the work before the point. `timeout_ns` < 0: no limit.
+  void wait_point(uint64_t point, int64_t timeout_ns);
 
-  QueueHandle queue;
-  std::shared_ptr<FlagList> flags = std::make_shared<FlagList>();
-};
+  void record_begin();
+  std::unique_ptr<Recording> record_end();
 
-/// A point in a stream. It can be recorded repeatedly.
-class StreamEvent {
- public:
-  explicit StreamEvent(const Instance&) {}
+  /// Enqueue the work, or record it. `launches` is borrowed until the work is done or the recording is gone.
+  void run(const Launches& launches);
+  void copy(const Transfer& transfer);
+  /// Keeps memory for the work enqueued or recorded so far.
+  void keep(MemHandle memory);
 
-  void record(const Stream& stream);
-  /// Blocks. Throws the first error of the work before the point, including an index out of range.
-  /// `timeout_ns` < 0: no limit.
-  void wait(int64_t timeout_ns) const;
+  cl_command_queue queue() const { return queue_.get(); }
 
  private:
-  friend struct Stream;
-  void wait_for_marker(int64_t timeout_ns) const;
+  struct Mark {
+    uint64_t number;
+    EventHandle event;
+    std::string where;  // the work before the point, for errors of commands
+  };
 
-  EventHandle marker_;
-  std::shared_ptr<FlagList> flags_;
+  /// A new reference to the event of a point; empty if its work is known to be done.
+  EventHandle find_mark(uint64_t point);
+  /// Drops marks of finished work, and keeps their errors. Needs the lock.
+  void drop_done();
+
+  cl_context context_;
+  QueueHandle queue_;
+  std::shared_ptr<LateErrors> errors_ = std::make_shared<LateErrors>();
+  std::unique_ptr<Recording> recording_;     // while the stream records
+  const std::string* last_place_ = nullptr;  // of the node that was enqueued last since the last point
+
+  std::mutex mutex_;  // for what follows: wait_point() is called from any thread
+  std::deque<Mark> marks_;
+  uint64_t last_ =
+      0;  // the last point. Only point() writes it, so other calls of the stream read it without the lock
 };
 
 }  // namespace tenon::opencl

@@ -142,7 +142,7 @@ def min_minor(bench: Bench):
 
 
 ROWS["abi.min_minor"] = min_minor
-verdicts("abi.max_minor", 2, 1, "E_ABI_TOO_OLD", with_it={"abi.min_minor": 1})
+verdicts("abi.max_minor", 3, 2, "E_ABI_TOO_OLD", with_it={"abi.min_minor": 2})
 verdicts("library.path", "cpu/0.1.0/tenon_ep_cpu.so", "table.bin", "E_SHA_MISMATCH")
 verdicts("library.sha256", ..., "0" * 64, "E_SHA_MISMATCH")
 verdicts("library.size", ..., 12345, "E_SHA_MISMATCH")

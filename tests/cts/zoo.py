@@ -135,12 +135,16 @@ DEFECTS = [
     Planted("another identity", "other_identity", ["R3"]),
     Planted("another sanitizer", "other_sanitizer", ["R3"]),
     Planted("accepts any host", "any_host", ["R4", "negotiation.majors", "negotiation.minors", "negotiation.sizes"]),
+    Planted("accepts its own minor alone", "exact_minor", ["negotiation.minors", "negotiation.tables"]),
+    Planted("reads beyond the host's table", "reads_beyond", ["negotiation.tables"]),
     Planted("refuses without a reason", "silent_refusal", ["R4", "negotiation.majors", "negotiation.minors"]),
     Planted("writes beyond the struct", "writes_beyond", ["negotiation.sizes"]),
     Planted("no table", "no_table", ["R5", "negotiation.null_slots"]),
     Planted("short table", "short_struct", ["R5"]),
     Planted("NULL functions", "null_slot", ["R5"]),
     Planted("half a group of functions", "half_stream", ["R5"]),
+    Planted("a map without unmap", "half_map", ["R5"]),
+    Planted("recordings without streams", "half_record", ["R5"]),
     # The provider and its devices.
     Planted("create fails", "create_fails", ["lifecycle.once"]),
     Planted("exception in create", "create_throws", ["R8", "lifecycle.once"]),
@@ -158,12 +162,19 @@ DEFECTS = [
     kit("R7.null_slots", "R7.null_slots"),
     *(kit(what) for what in (
         "R6", "R8.enumerate", "R8.run", "R8.abort", "R9.rounding", "R9.directory", "R9.environment", "R9.locale",
-        "R10.success", "R10.silent", "R11", "R12.flags", "R12.type", "R13", "R14", "R15.order", "R15.double", "R16.any",
+        "R10.success", "R10.silent", "R11", "R11.out", "R12.flags", "R12.type", "R13", "R14", "R15.order", "R15.double",
+        "R15.uuid", "R15.pci", "R16.any",
         "R16.leak", "R21", "R29", "R30.write", "R30.consumed", "R31", "R35.overwrite", "R36.overrun", "R36.stale", "R37",
         "R38", "R39.short", "R39.overrun", "R39.input", "R40", "R41.memory", "R41.lock", "R42", "R43", "R44", "R45", "R46",
-        "R47", "R49", "R50", "R52", "R53", "R54", "lifecycle.x100", "lifecycle.instances", "injection.host_memory",
+        "R47", "R49", "R49.points", "R49.timeout", "R49.unknown", "R50", "R52", "R53", "R54", "R55", "R56.early", "R56.once",
+        "R56.dropped", "R56.elsewhere", "R57", "lifecycle.x100", "lifecycle.instances", "injection.host_memory",
         "injection.claim_sink", "injection.device_sink", "operators.probes")),
-    *(kit(what, device="own") for what in ("R18", "R19", "R20", "R36.overrun", "R39.overrun", "R39.short", "R46", "R48")),
+    *(kit(what, what) for what in ("R13.devices", "R13.recordings", "R13.runs", "R13.streams", "R49.errors")),
+    *(kit(what, "R49.errors") for what in ("R49.errors.flag", "R49.errors.place")),
+    *(kit(what, what, device="own") for what in ("R13.maps", "R13.memory", "R56.copies")),
+    *(kit(what, device="own") for what in (
+        "R17.staging", "R17.two", "R18", "R18.address", "R19", "R20", "R20.write", "R36.overrun", "R39.overrun", "R39.short",
+        "R46", "R48", "R55", "R57", "R58")),
 ]
 
 

@@ -92,6 +92,7 @@ FIXTURES = {
     "docs/command-line.md": MODEL | {"cases": cases},
     "docs/config.md": MODEL | {"tenon.toml": block("docs/config.md", "toml")},
     "docs/cts.md": {"acme.tenon.json": manifest("1.4.2"), "cases": copy(EXAMPLE / "cases")},
+    "docs/first-provider.md": MODEL,
     "docs/install.md": MODEL | {"app.cc": block("docs/user-guide.md", "cpp")},
     "docs/from-onnxruntime.md": MODEL,
     "docs/performance.md": MODEL,

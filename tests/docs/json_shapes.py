@@ -19,6 +19,13 @@ PAGE = REPO / "docs/json.md"
 # What no sample can have in a test, and why.
 UNSEEN = {
     "Traces": {"otherData": "events are dropped after a million of them"},
+    "Providers": {"[].devices[].same_as[]": "no two providers here have the same hardware"},
+    "Doctor": {"providers[].devices[].same_as[]": "no two providers here have the same hardware"},
+    "Plans": {
+        "plans[].steps[].waits_for": "the sample has one instance with a stream",
+        "plans[].islands[].reason": "the sample's provider records everything",
+        "plans[].uploads[]": "no claim of the sample reads a constant",
+    },
     "Explain": {f"parts[].cost.{name}": "no provider here estimates it" for name in ("flops", "bytes", "time_ns")},
 }
 BUILD = Path()

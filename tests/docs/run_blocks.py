@@ -24,6 +24,8 @@ REPO = Path(__file__).resolve().parents[2]
 COMPONENTS = ("runtime", "tools", "devel", "sdk", "cts")
 LANGUAGES = {"sh", "text", "toml", "json", "c", "cpp", "cmake"}
 LONGEST = 500  # seconds that a page may take
+TIMED = {"docs/first-provider.md"}  # pages whose reader is told how long each step takes
+STEP = re.compile(r"^@step (\d+) (\d+)[.,](\d{6})$", re.M)
 
 # (page, words of the block): why it is not run.
 NOT_RUN = {
@@ -58,10 +60,21 @@ def rows_for(table: dict, page: str, block: Block) -> list[tuple[str, str]]:
 def script_of(page: str, found: list[Block], left_out: set[Block]) -> str:
     """The page's commands, each on the line where the page has it, so that bash names the page's own lines."""
     lines = [f"set -eEuo pipefail; trap 'echo \"{page}:$LINENO: $BASH_COMMAND: exit code $?\" >&2' ERR"]
-    for block in found:
-        if block.language == "sh" and block not in left_out:
-            lines += [""] * (block.line - 1 - len(lines)) + block.text.splitlines()
+    steps = [block for block in found if block.language == "sh" and block not in left_out]
+    for block in steps:
+        # The mark stands on the line of the fence.
+        mark = f"echo; echo @step {block.line} $EPOCHREALTIME" if page in TIMED else ""
+        lines += [""] * (block.line - 2 - len(lines)) + [mark] + block.text.splitlines()
+    if page in TIMED:
+        lines += ["echo; echo @step 0 $EPOCHREALTIME"]
     return "\n".join(lines) + "\n"
+
+
+def step_times(page: str, found: list[Block], output: str) -> list[str]:
+    """A line for each block of a timed page: its place, how long it took, its first command."""
+    marks = [(int(line), int(seconds) + int(millionths) / 1e6) for line, seconds, millionths in STEP.findall(output)]
+    first = {block.line: block.text.splitlines()[0] for block in found}
+    return [f"  {page}:{line}: {after - begin:6.1f} s  {first[line]}" for (line, begin), (_, after) in zip(marks, marks[1:])]
 
 
 class Runner:
@@ -114,7 +127,10 @@ class Runner:
         if done.returncode != 0:
             problems.append(f"{page}: exit code {done.returncode}\n{done.stdout[-4000:]}")
             return 0, len(skipped), problems
-        print(f"{page}: {len(shell) - len(skipped)} blocks in {time.monotonic() - start:.1f} s")
+        times = step_times(page, found, done.stdout)
+        print("\n".join([f"{page}: {len(shell) - len(skipped)} blocks in {time.monotonic() - start:.1f} s", *times]))
+        if page in TIMED and len(times) != len(shell) - len(skipped):
+            problems.append(f"{page}: {len(times)} of {len(shell) - len(skipped)} steps were timed")
         return len(shell) - len(skipped), len(skipped), problems
 
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include "tests/unit/host/session/session_case.h"
+#include "tests/opencl/device_case.h"
 
 namespace tenon::test {
 namespace {
@@ -87,6 +87,32 @@ TEST(OpenClFork, AChildDestroysWhatItInherits) {
   });
   EXPECT_EQ(said, "destroyed") << "the child hung or crashed";
   EXPECT_TRUE(try_run(*session).ok());
+}
+
+TEST(OpenClFork, StreamsAndMemoryThatAChildInheritsAreRefusedAndDestroyed) {
+  auto pick = std::make_unique<Pick>("device");
+  auto bound = std::make_unique<Bound>(*pick);
+  bound->set({1, 2, 3}, {2, 1});
+  Stream stream = pick->make_stream();
+  ASSERT_TRUE(stream.record_begin().ok());
+  ASSERT_TRUE(bound->run(stream).ok());
+  runtime::Recording recording = *stream.record_end();
+  Buffer staging = *Buffer::allocate(*pick->device().staging(), 64);
+  ASSERT_TRUE(recording.run(stream).ok());
+  const uint64_t point = *stream.point();
+  const auto said = in_child([&] {
+    const std::string out = stream.wait(point).to_string() + recording.run(stream).to_string();
+    staging.reset();
+    recording.reset();
+    stream.reset();
+    bound.reset();
+    pick.reset();
+    return out;
+  });
+  ASSERT_TRUE(said.has_value()) << "the child hung or crashed";
+  EXPECT_NE(said->find("forked"), said->rfind("forked")) << "each call is refused: " << *said;
+  ASSERT_TRUE(stream.wait(point).ok());
+  EXPECT_EQ(bound->result(), (std::vector<float>{3, 2}));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class Sources(unittest.TestCase):
     """A copy of the headers. `header` is the one under test, and `text` its content before the change."""
 
     header: Path
-    version = ""  # the macro that a new version raises, with its number: "ABI_MINOR 0u"
+    version = ""  # the macro that a new version raises, with its number: "ABI_MINOR 3u"
 
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -54,15 +54,24 @@ class Sources(unittest.TestCase):
 
 class Ep(Sources):
     header = EP
-    version = "ABI_MINOR 0u"
+    version = "ABI_MINOR 3u"
+    last_row = "X(get_extension, OPTIONAL, ANY, QUICK)"
+    last_slot = "const void* (*get_extension)(tenon_provider* provider, tenon_str id, uint32_t min_version);"
 
     def setUp(self):
         super().setUp()
-        text = re.sub(r"ABI_MAJOR \d+u", "ABI_MAJOR 1u", self.text)
-        self.text = re.sub(r"ABI_MINOR \d+u", "ABI_MINOR 0u", text)
+        for name, number in (("MAJOR", 0), ("MINOR", 3), ("OLDEST_MINOR", 3)):
+            self.text = re.sub(rf"ABI_{name} \d+u", f"ABI_{name} {number}u", self.text)
         (self.root / EP).write_text(self.text)
-        (self.root / "ep-sdk/CHANGELOG.md").write_text("## 1.1\n\n## 1.0\n")
+        (self.root / "ep-sdk/CHANGELOG.md").write_text("## 0.4\n\n## 0.3\n")
         self.assert_passes("--write")
+
+    def append_slot(self, row: str) -> None:
+        """Minor 4, with one more slot."""
+        self.assertIn(self.last_row, self.text)
+        before, self.text = self.text, self.text.replace(self.last_row, f"{self.last_row} {row}", 1)
+        self.change(self.last_slot, self.last_slot + "\n  void (*later)(tenon_provider* provider);", version=4)
+        self.text = before
 
     def test_unchanged_passes(self):
         self.assert_passes()
@@ -77,7 +86,9 @@ class Ep(Sources):
             "field retyped": ("const uint32_t* cancel;", "const int32_t* cancel;"),
             "constant renumbered": ("TENON_ABORTED = 10,", "TENON_ABORTED = 99,"),
             "signature": ("void (*device_close)(tenon_device* device);", "void (*device_close)(tenon_provider* device);"),
-            "thread tag": ("X(run, REQUIRED, HOT)", "X(run, REQUIRED, ANY)"),
+            "need of a slot": ("X(bind, OPTIONAL, ANY, BLOCKS)", "X(bind, REQUIRED, ANY, BLOCKS)"),
+            "threads of a slot": ("X(run, REQUIRED, RUN, HOT)", "X(run, REQUIRED, ANY, HOT)"),
+            "time of a slot": ("X(run, REQUIRED, RUN, HOT)", "X(run, REQUIRED, RUN, BLOCKS)"),
         }
         for name, (old, new) in changes.items():
             with self.subTest(name):
@@ -87,40 +98,69 @@ class Ep(Sources):
                     self.assertEqual(self.abi(action)[0], 1, f"{action} must not hide it")
 
     def test_a_new_minor_may_append(self):
-        slot = "const void* (*get_extension)(tenon_provider* provider, tenon_str id, uint32_t min_version);"
-        self.text = self.text.replace("X(get_extension, OPTIONAL, ANY)", "X(get_extension, OPTIONAL, ANY) X(later, OPTIONAL, ANY)")
-        self.change(slot, slot + "\n  void (*later)(tenon_provider* provider);", version=1)
+        self.append_slot("X(later, OPTIONAL, ANY, QUICK)")
+        text = (self.root / EP).read_text()
+        for last in ("  uint64_t memory_limit;       /* bytes; 0: none */\n", "  uint64_t free_bytes;\n"):
+            self.assertIn(last, text)
+            text = text.replace(last, last + "  uint64_t later;\n")
+        (self.root / EP).write_text(text)
         self.assert_passes("--write")
 
-    def test_a_new_minor_may_not_reorder_or_grow_frozen_structs(self):
-        self.change("uint32_t precision;", "uint32_t renamed;", version=1)
-        self.abi("--write")
-        self.assert_refused("layout-1.0.txt: tenon_instance_params: a field of an earlier version was changed")
-        shutil.rmtree(self.root / "ep-sdk/abi")
-        (self.root / EP).write_text(self.text)
-        self.abi("--write")
-        self.change("} tenon_opset;", "  int64_t more;\n} tenon_opset;", version=1)
-        self.abi("--write")
-        self.assert_refused("tenon_opset travels in arrays and is frozen")
+    def test_a_new_minor_may_not_change_what_an_earlier_one_has(self):
+        slots = "  void (*device_close)(tenon_device* device);\n"
+        changes = {
+            "field renamed": ("uint32_t precision;", "uint32_t renamed;", "tenon_instance_params: a field of an earlier version was"),
+            "field inserted": ("  uint64_t memory_limit;", "  uint64_t extra;\n  uint64_t memory_limit;", "tenon_instance_params: a field of"),
+            "slot removed": (slots, "", "tenon_ep_api: a field of an earlier version was"),
+            "frozen struct": ("} tenon_opset;", "  int64_t more;\n} tenon_opset;", "tenon_opset travels in arrays and is frozen"),
+            "frozen location": ("} tenon_location;", "  int64_t more;\n} tenon_location;", "tenon_location travels in arrays and is frozen"),
+            "constant": ("TENON_ABORTED = 10,", "TENON_ABORTED = 99,", "gone or changed: constant TENON_ABORTED = 10"),
+            "oldest minor": ("OLDEST_MINOR 3u", "OLDEST_MINOR 4u", "gone or changed: constant TENON_EP_ABI_OLDEST_MINOR = 3"),
+            "need of a slot": ("X(bind, OPTIONAL,", "X(bind, REQUIRED,", "gone or changed: slot 20 bind OPTIONAL"),
+        }
+        for name, (old, new, message) in changes.items():
+            with self.subTest(name):
+                self.change(old, new, version=4)
+                self.assert_refused(f"layout-0.3.txt: {message}", "--write")
+                (self.root / "ep-sdk/abi/layout-0.4.txt").unlink()
+
+    def test_a_new_minor_may_not_demand_a_slot(self):
+        for need, refused in (("REQUIRED", True), ("STREAM", True), ("OPTIONAL", False), ("SAVE", False)):
+            with self.subTest(need):
+                self.append_slot(f"X(later, {need}, ANY, QUICK)")
+                if refused:
+                    self.assert_refused(f"layout-0.3.txt: later is {need}, and providers of that version lack it", "--write")
+                else:
+                    self.assert_passes("--write")
+                (self.root / "ep-sdk/abi/layout-0.4.txt").unlink()
+
+    def test_layouts_from_the_oldest_minor_on_stay(self):
+        (self.root / "ep-sdk/abi/layout-0.3.txt").unlink()
+        self.change("", "", version=4)
+        self.assert_refused("no layout-0.3.txt", "--write")
+        self.change("OLDEST_MINOR 3u", "OLDEST_MINOR 5u")
+        self.assert_refused("TENON_EP_ABI_OLDEST_MINOR is 5, above TENON_EP_ABI_MINOR, 3")
 
     def test_a_version_needs_its_change_log(self):
-        self.change("", "", version=2)
+        self.change("", "", version=5)
         self.abi("--write")
-        self.assert_refused("ep-sdk/CHANGELOG.md has no section with '## 1.2'")
+        self.assert_refused("ep-sdk/CHANGELOG.md has no section with '## 0.5'")
 
     def test_layout_rules(self):
-        self.change("uint64_t memory_limit;", "uint32_t memory_limit;", version=1)
+        self.change("uint64_t memory_limit;", "uint32_t memory_limit;", version=4)
         self.assert_refused("implicit padding")
-        self.change("uint64_t memory_limit;", "size_t memory_limit;", version=1)
+        self.change("uint64_t memory_limit;", "size_t memory_limit;", version=4)
         self.text = self.text.replace("#include <stdint.h>", "#include <stddef.h>\n#include <stdint.h>")
-        self.change("uint64_t memory_limit;", "size_t memory_limit;", version=1)
+        self.change("uint64_t memory_limit;", "size_t memory_limit;", version=4)
         self.assert_refused("without a fixed width")
-        self.change("uint64_t memory_limit;", "uint64_t memory_limit : 40;", version=1)
+        self.change("uint64_t memory_limit;", "uint64_t memory_limit : 40;", version=4)
         self.assertEqual(self.abi()[0], 1)
 
     def test_the_slot_table_is_complete(self):
-        self.change("X(unbind, BIND, HANDLE)", "", version=1)
-        self.assert_refused("TENON_EP_SLOTS")
+        for row in ("X(unbind, BIND, ANY, BLOCKS)", "X(unmap, MAP, BUFFER, BLOCKS)"):
+            for changed in ("", row.replace(", BLOCKS", "")):
+                self.change(row, changed)
+                self.assert_refused("TENON_EP_SLOTS does not name the slots")
 
 
 RELEASED = "## 0.1.0\n\nThe first: `TENON_API_VERSION` 1.\n"

@@ -19,13 +19,15 @@ project(acme LANGUAGES CXX)
 find_package(TenonSdk REQUIRED)
 tenon_add_provider(ID acme VERSION 1.2.3 SOURCES provider.cc MANIFEST manifest.json.in)
 add_library(acme_help SHARED help.cc)
-tenon_add_provider(ID acme VERSION 2.0.0 NAME acme2 SOURCES provider.cc LINK acme_help FILES $<TARGET_FILE:acme_help> table.txt)
+tenon_add_provider(ID acme VERSION 2.0.0 NAME acme2 SOURCES provider.cc LINK acme_help FILES $<TARGET_FILE:acme_help> table.txt
+                   MIN_MINOR 3)
 """
 SOURCE = """#include <string>
 #include "tenon/ep.h"
 inline std::string shared_by_accident = TENON_PROVIDER_ID;
 tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
   io->major = TENON_EP_ABI_MAJOR;
+  io->minor = TENON_PROVIDER_MIN_MINOR;
   return shared_by_accident == "acme" ? TENON_OK : TENON_UNKNOWN;
 }
 """
@@ -85,6 +87,7 @@ class AddProvider(unittest.TestCase):
         header = (ROOT / "ep-sdk/include/tenon/ep.h").read_text()
         self.assertIn(f"TENON_EP_ABI_MAJOR {content['abi']['major']}u", header)
         self.assertIn(f"TENON_EP_ABI_MINOR {content['abi']['max_minor']}u", header)
+        self.assertIn(f"TENON_EP_ABI_OLDEST_MINOR {content['abi']['min_minor']}u", header)
         self.assertIn(f"TENON_EP_MANIFEST_VERSION {content['manifest_version']}u", header)
 
     def test_what_the_author_wrote_stays(self):
@@ -99,6 +102,7 @@ class AddProvider(unittest.TestCase):
         self.assert_describes(content, library)
         self.assertEqual((content["provider"]["id"], content["provider"]["version"]), ("acme", "2.0.0"))
         paths = [entry["path"] for entry in content["files"]]
+        self.assertEqual(content["abi"]["min_minor"], 3)
         self.assertEqual(paths, ["acme2/2.0.0/libacme_help.so", "acme2/2.0.0/table.txt"])
 
     def test_one_exported_symbol_and_nothing_unique(self):
@@ -149,6 +153,9 @@ class AddProvider(unittest.TestCase):
             "tenon_add_provider(ID 'A/b' VERSION 1.0.0 SOURCES provider.cc)": "may hold",
             "tenon_add_provider(ID a VERSION 1.0 SOURCES provider.cc)": "VERSION '1.0'",
             "tenon_add_provider(ID a VERSION 1.0.0 SOURCES provider.cc BOGUS x)": "BOGUS",
+            "tenon_add_provider(ID a VERSION 1.0.0 SOURCES provider.cc MIN_MINOR 2)": "MIN_MINOR '2' is not one of",
+            "tenon_add_provider(ID a VERSION 1.0.0 SOURCES provider.cc MIN_MINOR 999)": "MIN_MINOR '999' is not one of",
+            "tenon_add_provider(ID a VERSION 1.0.0 SOURCES provider.cc MIN_MINOR new)": "MIN_MINOR 'new' is not one of",
         }
         head = "\n".join(PROJECT.splitlines()[:3])
         for number, (call, message) in enumerate(mistakes.items()):

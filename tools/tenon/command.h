@@ -63,6 +63,7 @@ void add_test(CLI::App& app, int& exit);
 void add_bench(CLI::App& app, int& exit);
 void add_optimize(CLI::App& app, int& exit);
 void add_compare(CLI::App& app, int& exit);
+void add_new_provider(CLI::App& app, int& exit);
 
 /// Reads `name=source` inputs for the session. A source is a .npy, .pb, .png, .jpg or .bmp file, "random" or "zeros".
 std::vector<NamedValue> read_inputs(const Session& session, const std::string& model_description,

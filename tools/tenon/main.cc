@@ -179,6 +179,7 @@ int run_command(int argc, char** argv) {
   add_bench(app, exit);
   add_optimize(app, exit);
   add_compare(app, exit);
+  add_new_provider(app, exit);
   app.add_subcommand("completion", "Print what a shell needs to complete words of this command")
       ->add_option("shell", "bash, zsh or fish")
       ->required();

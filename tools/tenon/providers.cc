@@ -18,6 +18,23 @@ Json find_providers(const SessionFlags& flags, bool afresh = false) {
   return json.is_array() ? json : Json::array();
 }
 
+std::string joined(const Json& list) {
+  std::string out;
+  for (const Json& item : list) out += (out.empty() ? "" : ", ") + item.get<std::string>();
+  return out;
+}
+
+/// "vulkan/gpu:0, opencl/gpu:0": the same hardware at other providers; empty when there is none.
+std::string same_as(const Json& device) { return joined(device.value("same_as", Json::array())); }
+
+void print_same_hardware(const Json& found) {
+  for (const Json& entry : found)
+    for (const Json& device : entry.value("devices", Json::array()))
+      if (const std::string others = same_as(device); entry.value("chosen", false) && !others.empty())
+        std::printf("\n%s/%s is the same hardware as %s\n", entry.value("id", "?").c_str(),
+                    device.value("selector", "").c_str(), others.c_str());
+}
+
 int list(const SessionFlags& flags, bool as_json) {
   Json json = find_providers(flags);
   if (as_json) {
@@ -39,6 +56,7 @@ int list(const SessionFlags& flags, bool as_json) {
                     entry.value("manifest", "")});
   }
   std::printf("%s", format_table(rows).c_str());
+  print_same_hardware(json);
   for (const Json& entry : json)
     if (!entry.value("refusal", "").empty())
       std::printf("\n%s %s\n  %s: %s\n  cure: %s\n", entry.value("id", "?").c_str(),
@@ -68,20 +86,17 @@ bool is_by_choice(const Json& entry) {
   return refusal == "E_DISABLED" || refusal == "E_DUPLICATE_ID";
 }
 
-std::string joined(const Json& list) {
-  std::string out;
-  for (const Json& item : list) out += (out.empty() ? "" : ", ") + item.get<std::string>();
-  return out;
-}
-
 void print_diagnosis(const Json& entry) {
   const std::string refusal = entry.value("refusal", ""), id = entry.value("id", "");
   std::printf("%s %s: %s\n", id.empty() ? entry.value("manifest", "?").c_str() : id.c_str(),
               entry.value("version", "").c_str(), refusal.empty() ? "ok" : refusal.c_str());
-  for (const Json& device : entry.value("devices", Json::array()))
-    std::printf("  device   %s (%s)%s\n", device.value("selector", "").c_str(),
+  for (const Json& device : entry.value("devices", Json::array())) {
+    const std::string others = same_as(device);
+    std::printf("  device   %s (%s)%s%s%s\n", device.value("selector", "").c_str(),
                 device.value("name", "").c_str(),
-                device.value("emulated", false) ? ", software-emulated: only used when named" : "");
+                device.value("emulated", false) ? ", software-emulated: only used when named" : "",
+                others.empty() ? "" : ", the same hardware as ", others.c_str());
+  }
   const Json wanted = entry.value("requires", Json::object());
   const std::string libraries = joined(wanted.value("sonames", Json::array())),
                     files = joined(wanted.value("files", Json::array()));

@@ -17,9 +17,11 @@
  *  - `borrowed`: valid until the function returns, unless the comment says longer. `owned`: the receiver releases it
  *    through the named function of the side that made it. Outputs are named out_x.
  *  - Strings are UTF-8, counted, not terminated.
- *  - Thread tags of TENON_EP_SLOTS: ANY (any thread, any time), HANDLE (any thread, calls on one handle never
- *    overlap), INIT (one call at a time for the provider), HOT (like HANDLE on the prepared or binding when the
- *    device says that it serialises, otherwise like ANY; must not allocate, lock or look anything up).
+ *  - Threads, in TENON_EP_SLOTS: ANY (any thread, any time), INIT (one call at a time for the provider), STREAM and
+ *    BUFFER (any thread; calls with the same stream or buffer never overlap; without a stream like ANY), RUN (calls
+ *    overlap as `serialize` of the device allows). An object is not destroyed while a call uses it.
+ *  - Time, in TENON_EP_SLOTS: QUICK (does not wait for the device), BLOCKS (may wait for the device, compile, or read
+ *    files), HOT (like QUICK, and allocates nothing and looks nothing up by name).
  */
 #ifndef TENON_EP_H_
 #define TENON_EP_H_
@@ -31,7 +33,8 @@ extern "C" {
 #endif
 
 #define TENON_EP_ABI_MAJOR 0u
-#define TENON_EP_ABI_MINOR 2u
+#define TENON_EP_ABI_MINOR 3u
+#define TENON_EP_ABI_OLDEST_MINOR 3u /* hosts and providers of this minor and later ones work together */
 #define TENON_EP_MANIFEST_VERSION 1u
 #define TENON_EP_MAX_RANK 32u
 
@@ -177,36 +180,43 @@ typedef struct tenon_str {
   uint64_t size; /* bytes */
 } tenon_str;
 
-enum { TENON_ERROR_RETRYABLE = 1u, TENON_ERROR_DEVICE_LOST = 2u, TENON_ERROR_PROCESS_LOST = 4u };
+enum {
+  TENON_ERROR_RETRYABLE = 1u,
+  TENON_ERROR_DEVICE_LOST = 2u,
+  TENON_ERROR_PROCESS_LOST = 4u,
+  /* The error is of work that an earlier call enqueued. `where` names that work: the host does not know it. */
+  TENON_ERROR_ASYNC = 8u
+};
 
 /* The caller owns it, so it stays valid when the provider is gone. */
 typedef struct tenon_error {
   uint32_t struct_size;
   int32_t code;
-  uint32_t flags; /* TENON_ERROR_x */
-  uint32_t reserved;
+  uint32_t flags;  /* TENON_ERROR_x */
+  uint32_t kind;   /* the host's finer code; a provider writes 0 */
   char where[256]; /* terminated: "node 'conv1' (Conv)", a file, an option; may be empty */
   char message[1024];
 } tenon_error;
 
 typedef struct tenon_buffer tenon_buffer; /* provider: memory in one of its domains */
 typedef struct tenon_value tenon_value;   /* host: a reference-counted sequence, optional, map or tensor */
-typedef struct tenon_provider tenon_provider; /* provider: this and those up to tenon_event */
+typedef struct tenon_provider tenon_provider; /* provider: this and those up to tenon_recording */
 typedef struct tenon_device tenon_device;
 typedef struct tenon_instance tenon_instance;
 typedef struct tenon_program tenon_program;
 typedef struct tenon_prepared tenon_prepared;
 typedef struct tenon_binding tenon_binding;
 typedef struct tenon_stream tenon_stream;
-typedef struct tenon_event tenon_event;
+typedef struct tenon_recording tenon_recording;
 typedef struct tenon_graph tenon_graph;                 /* host: a view, borrowed during one call */
 typedef struct tenon_run tenon_run;                     /* host: the Run in progress */
 typedef struct tenon_host_provider tenon_host_provider; /* host: for logging and paths */
 typedef struct tenon_host_instance tenon_host_instance; /* host: for shared constants and the cache */
 
-/* A tensor, or a handle to a value of another kind. Frozen. Dense row-major unless `strides` is set.
- * Tensor: the receiver may use the address `data`. It is NULL in a domain that is not addressable and when there
- * are no elements. `buffer` + `byte_offset` name the same memory for the provider that owns the domain.
+/* A tensor, or a handle to a value of another kind. Frozen. Dense row-major; `strides` is NULL.
+ * Tensor: `data` is an address in the host's memory, or in a domain with HOST_ADDRESS or DEVICE_ADDRESS one that the
+ * flag describes. It is NULL in other domains and when there are no elements. `buffer` + `byte_offset` name the same
+ * memory for the provider that owns the domain.
  * String tensor: `data` holds the bytes of all strings in order; `offsets` has element_count + 1 entries into them.
  * Sequence, optional, map: `object`. */
 typedef struct tenon_tensor {
@@ -215,7 +225,7 @@ typedef struct tenon_tensor {
   uint32_t rank;
   uint32_t domain; /* TENON_DOMAIN_HOST or an id of the device's domains */
   const int64_t* dims;
-  const int64_t* strides; /* in elements, or NULL */
+  const int64_t* strides; /* NULL */
   void* data;
   tenon_buffer* buffer;
   uint64_t byte_offset;
@@ -249,6 +259,7 @@ typedef struct tenon_alias {
 typedef struct tenon_location {
   uint32_t domain;
   uint32_t reserved;
+  tenon_device* device; /* the device that made the buffer; NULL: the device that the call names */
   tenon_buffer* buffer; /* NULL in TENON_DOMAIN_HOST */
   void* data;           /* the address in TENON_DOMAIN_HOST */
   uint64_t byte_offset;
@@ -350,8 +361,7 @@ enum {
 enum {
   /* Prepare reads the data: it lies in host memory, and its value is part of the shape signature. */
   TENON_CLAIM_SHAPE_INPUT = 1u,
-  TENON_CLAIM_STRIDED = 2u, /* strides are accepted */
-  TENON_CLAIM_DOMAIN = 4u   /* `domain` applies to this value */
+  TENON_CLAIM_DOMAIN = 2u /* `domain` applies to this value */
 };
 
 /* How one input or output value differs from the default. Frozen. */
@@ -402,7 +412,11 @@ typedef struct tenon_claim_sink {
 
 /* ---- Devices and memory ---- */
 
-enum { TENON_DEVICE_SOFTWARE_EMULATED = 1u };
+enum {
+  TENON_DEVICE_SOFTWARE_EMULATED = 1u,
+  TENON_DEVICE_HAS_UUID = 2u, /* `uuid` is set */
+  TENON_DEVICE_HAS_PCI = 4u   /* the pci_ fields are set */
+};
 
 typedef struct tenon_device_info {
   uint32_t struct_size;
@@ -415,7 +429,14 @@ typedef struct tenon_device_info {
   uint64_t memory_bytes; /* 0: unknown, or the device uses host memory */
   const tenon_str* features;
   uint32_t feature_count;
+  /* The PCI address. By it and the uuid the host knows that two providers offer the same device. */
+  uint32_t pci_domain;
+  uint32_t pci_bus;
+  uint32_t pci_device;
+  uint32_t pci_function;
   uint32_t reserved;
+  uint8_t uuid[16]; /* as Vulkan's deviceUUID and CUDA's cudaUUID_t */
+  tenon_str driver_version;
 } tenon_device_info;
 
 typedef struct tenon_device_sink {
@@ -426,8 +447,14 @@ typedef struct tenon_device_sink {
 } tenon_device_sink;
 
 enum {
-  TENON_DOMAIN_HOST_VISIBLE = 1u, /* map works */
-  TENON_DOMAIN_ADDRESSABLE = 2u   /* tensors carry `data` */
+  TENON_DOMAIN_MAPPABLE = 1u, /* `map` works */
+  /* Tensors carry an address that threads of the host read and write without map, between the provider's accesses. */
+  TENON_DOMAIN_HOST_ADDRESS = 2u,
+  /* Tensors carry an address for the device. The host does not use it unless HOST_ADDRESS is set too. */
+  TENON_DOMAIN_DEVICE_ADDRESS = 4u,
+  /* The fastest host end of a copy to and from this device, for example pinned memory. Has HOST_ADDRESS. At most one
+   * domain of a device has this flag. The host keeps inputs and outputs of recordings there. */
+  TENON_DOMAIN_STAGING = 8u
 };
 
 typedef struct tenon_domain_info {
@@ -446,6 +473,47 @@ typedef struct tenon_domain_sink {
   tenon_status (*add)(void* context, const tenon_domain_info* domain, tenon_error* error); /* copies */
 } tenon_domain_sink;
 
+typedef struct tenon_allocate_params {
+  uint32_t struct_size;
+  uint32_t domain;
+  uint64_t bytes;
+  tenon_stream* stream; /* NULL, or work that is enqueued on it later may use the memory */
+} tenon_allocate_params;
+
+typedef struct tenon_allocation {
+  uint32_t struct_size;
+  uint32_t reserved;
+  tenon_buffer* buffer;
+  void* address; /* if the domain has HOST_ADDRESS or DEVICE_ADDRESS */
+} tenon_allocation;
+
+/* What the host does with mapped bytes. DISCARD: it does not read them and writes all of them. */
+enum { TENON_MAP_READ = 1u, TENON_MAP_WRITE = 2u, TENON_MAP_DISCARD = 4u };
+
+typedef struct tenon_map_params {
+  uint32_t struct_size;
+  uint32_t flags; /* TENON_MAP_x */
+  tenon_buffer* buffer;
+  uint64_t byte_offset;
+  uint64_t bytes;
+} tenon_map_params;
+
+typedef struct tenon_copy_params {
+  uint32_t struct_size;
+  uint32_t reserved;
+  tenon_location destination;
+  tenon_location source;
+  uint64_t bytes;
+  tenon_stream* stream; /* NULL: finished on return */
+} tenon_copy_params;
+
+typedef struct tenon_memory_info {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t total_bytes; /* 0: unknown */
+  uint64_t free_bytes;
+} tenon_memory_info;
+
 /* ---- Arguments ---- */
 
 struct tenon_host_api;
@@ -459,6 +527,17 @@ typedef struct tenon_provider_params {
   tenon_str library_path;    /* absolute */
   tenon_str manifest_dir;
 } tenon_provider_params;
+
+typedef struct tenon_device_params {
+  uint32_t struct_size;
+  uint32_t reserved;
+  tenon_str stable_id;
+} tenon_device_params;
+
+typedef struct tenon_stream_params {
+  uint32_t struct_size;
+  uint32_t reserved;
+} tenon_stream_params;
 
 typedef struct tenon_instance_params {
   uint32_t struct_size;
@@ -508,7 +587,7 @@ typedef struct tenon_run_args {
   uint32_t output_count;
   const tenon_tensor* workspace; /* NULL when prepare asked for none */
   tenon_stream* stream;          /* NULL: all work is finished on return */
-  tenon_run* run;
+  tenon_run* run;                /* also while the stream records; valid until the function returns */
   const uint32_t* cancel; /* return TENON_CANCELLED soon when an atomic load gives non-zero; may be NULL */
 } tenon_run_args;
 
@@ -603,107 +682,152 @@ typedef struct tenon_host_api {
   tenon_status (*cache_put)(tenon_host_instance* host, tenon_str key, tenon_str blob, tenon_error* error);
 
   const void* (*get_extension)(tenon_str id, uint32_t min_version); /* "vendor.name/major"; NULL: absent */
+
+  /* Writes 32 bytes that name the constant: equal for equal type, shape and bytes, in every process, and different
+   * otherwise (SHA-256). Reads all bytes at the first call for a constant. NOT_FOUND for a value without data. */
+  tenon_status (*graph_constant_id)(const tenon_graph* graph, uint32_t value, uint8_t* out_id);
+  /* Writes 32 bytes that name the view: nodes, attributes, types, shapes and constants, but no names. */
+  tenon_status (*graph_fingerprint)(const tenon_graph* graph, uint8_t* out_id);
 } tenon_host_api;
 
 /* ---- The provider's table ---- */
 
-/* X(function, required, thread tag), for this major version. The functions of a group are required together: DOMAIN
- * when device_domains or allocate is set, STREAM when stream_create is set, BIND when bind is set. */
-#define TENON_EP_SLOTS(X)              \
-  X(provider_create, REQUIRED, INIT)   \
-  X(provider_destroy, REQUIRED, INIT)  \
-  X(enumerate_devices, REQUIRED, INIT) \
-  X(device_open, REQUIRED, ANY)        \
-  X(device_close, REQUIRED, ANY)       \
-  X(device_domains, OPTIONAL, ANY)     \
-  X(allocate, DOMAIN, ANY)             \
-  X(free, DOMAIN, ANY)                 \
-  X(map, OPTIONAL, HANDLE)             \
-  X(unmap, OPTIONAL, HANDLE)           \
-  X(copy, DOMAIN, HANDLE)              \
-  X(instance_create, REQUIRED, ANY)    \
-  X(instance_destroy, REQUIRED, ANY)   \
-  X(capability, REQUIRED, ANY)         \
-  X(compile, REQUIRED, ANY)            \
-  X(program_destroy, REQUIRED, ANY)    \
-  X(prepare, REQUIRED, ANY)            \
-  X(prepared_destroy, REQUIRED, ANY)   \
-  X(run, REQUIRED, HOT)                \
-  X(bind, OPTIONAL, HANDLE)            \
-  X(unbind, BIND, HANDLE)              \
-  X(stream_create, OPTIONAL, ANY)      \
-  X(stream_destroy, STREAM, ANY)       \
-  X(stream_flush, STREAM, HANDLE)      \
-  X(stream_wait_event, STREAM, HANDLE) \
-  X(event_create, STREAM, ANY)         \
-  X(event_destroy, STREAM, ANY)        \
-  X(event_record, STREAM, HANDLE)      \
-  X(event_wait, STREAM, ANY)           \
-  X(quiesce, OPTIONAL, INIT)           \
-  X(get_extension, OPTIONAL, ANY)
+/* X(function, required, threads, time), for this major version; the words are explained at the top. The functions of
+ * a group are required together: DOMAIN when device_domains or allocate is set, MAP, BIND, STREAM and RECORD when
+ * their first function is set. RECORD needs STREAM. */
+#define TENON_EP_SLOTS(X)                      \
+  X(provider_create, REQUIRED, INIT, BLOCKS)   \
+  X(provider_destroy, REQUIRED, INIT, BLOCKS)  \
+  X(enumerate_devices, REQUIRED, INIT, BLOCKS) \
+  X(device_open, REQUIRED, ANY, BLOCKS)        \
+  X(device_close, REQUIRED, ANY, BLOCKS)       \
+  X(device_domains, OPTIONAL, ANY, QUICK)      \
+  X(device_memory, OPTIONAL, ANY, QUICK)       \
+  X(device_trim, OPTIONAL, ANY, BLOCKS)        \
+  X(allocate, DOMAIN, STREAM, BLOCKS)          \
+  X(free, DOMAIN, STREAM, BLOCKS)              \
+  X(copy, DOMAIN, STREAM, BLOCKS)              \
+  X(map, OPTIONAL, BUFFER, BLOCKS)             \
+  X(unmap, MAP, BUFFER, BLOCKS)                \
+  X(instance_create, REQUIRED, ANY, BLOCKS)    \
+  X(instance_destroy, REQUIRED, ANY, BLOCKS)   \
+  X(capability, REQUIRED, ANY, QUICK)          \
+  X(compile, REQUIRED, ANY, BLOCKS)            \
+  X(program_destroy, REQUIRED, ANY, BLOCKS)    \
+  X(prepare, REQUIRED, ANY, QUICK)             \
+  X(prepared_destroy, REQUIRED, ANY, QUICK)    \
+  X(bind, OPTIONAL, ANY, BLOCKS)               \
+  X(unbind, BIND, ANY, BLOCKS)                 \
+  X(run, REQUIRED, RUN, HOT)                   \
+  X(stream_create, OPTIONAL, ANY, BLOCKS)      \
+  X(stream_destroy, STREAM, ANY, BLOCKS)       \
+  X(stream_flush, STREAM, STREAM, QUICK)       \
+  X(stream_point, STREAM, STREAM, QUICK)       \
+  X(stream_wait, STREAM, STREAM, QUICK)        \
+  X(point_wait, STREAM, ANY, BLOCKS)           \
+  X(record_begin, OPTIONAL, STREAM, QUICK)     \
+  X(record_end, RECORD, STREAM, BLOCKS)        \
+  X(recording_run, RECORD, STREAM, HOT)        \
+  X(recording_destroy, RECORD, ANY, BLOCKS)    \
+  X(quiesce, OPTIONAL, INIT, BLOCKS)           \
+  X(get_extension, OPTIONAL, ANY, QUICK)
 
+/* In the order of a vendor's day. After each function: the rules of RULES.md that apply beside R8 to R14. Functions
+ * that return nothing cannot fail. */
 typedef struct tenon_ep_api {
   uint32_t struct_size;
   uint32_t abi_minor;
 
+  /* R2. The provider owns what it makes here until provider_destroy, which the host calls when no device is open. */
   tenon_status (*provider_create)(const tenon_provider_params* params, tenon_provider** out_provider,
                                   tenon_error* error);
   void (*provider_destroy)(tenon_provider* provider);
-  /* Cheap. Opens no device. May add no device. The order is stable. */
+  /* R15. Cheap. Opens no device. May add no device. The order is stable. */
   tenon_status (*enumerate_devices)(tenon_provider* provider, const tenon_device_sink* sink,
                                     tenon_error* error);
-  /* The host opens each device once per process and provider build. */
-  tenon_status (*device_open)(tenon_provider* provider, tenon_str stable_id, tenon_device** out_device,
-                              tenon_error* error);
+
+  /* R16, R51. The host opens each device once per process and provider build, and closes it after everything that was
+   * made from it. NOT_FOUND for an unknown id. */
+  tenon_status (*device_open)(tenon_provider* provider, const tenon_device_params* params,
+                              tenon_device** out_device, tenon_error* error);
   void (*device_close)(tenon_device* device);
+
+  /* R17. Memory domains of the device. The host asks once, after device_open. */
   tenon_status (*device_domains)(tenon_device* device, const tenon_domain_sink* sink, tenon_error* error);
-
-  /* Memory of a domain. With a `stream` (may be NULL), work that is enqueued on it later may use the memory.
-   * out_address is set if the domain is addressable. RESOURCE_EXHAUSTED when no memory is left. */
-  tenon_status (*allocate)(tenon_device* device, uint32_t domain, uint64_t bytes, tenon_stream* stream,
-                           tenon_buffer** out_buffer, void** out_address, tenon_error* error);
+  /* Memory of the device now, for all processes. The host asks for messages and for `tenon providers list`. */
+  tenon_status (*device_memory)(tenon_device* device, tenon_memory_info* out_info, tenon_error* error);
+  /* R57. Gives memory back that the provider keeps and can make again. The host calls it when memory is exhausted. */
+  tenon_status (*device_trim)(tenon_device* device, tenon_error* error);
+  /* R18. Memory of a domain; the host owns it until `free`. RESOURCE_EXHAUSTED when no memory is left: the host then
+   * frees idle memory, calls device_trim and tries once more. */
+  tenon_status (*allocate)(tenon_device* device, const tenon_allocate_params* params,
+                           tenon_allocation* out_allocation, tenon_error* error);
+  /* With a stream the memory is free after the work enqueued on it so far; otherwise no work uses it. */
   void (*free)(tenon_device* device, tenon_buffer* buffer, tenon_stream* stream);
-  tenon_status (*map)(tenon_device* device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
-                      void** out_address, tenon_error* error);
+  /* R19, R47, R48, R58. Copies within this device, between it and TENON_DOMAIN_HOST, or from another device of this
+   * provider to this one; for the last UNIMPLEMENTED means that the host copies by way of its own memory. With a
+   * stream the caller keeps both places until it has waited for a later point. Errors may surface there. */
+  tenon_status (*copy)(tenon_device* device, const tenon_copy_params* params, tenon_error* error);
+  /* R20. Borrowed until unmap. No work on these bytes is under way. */
+  tenon_status (*map)(tenon_device* device, const tenon_map_params* params, void** out_address,
+                      tenon_error* error);
   void (*unmap)(tenon_device* device, tenon_buffer* buffer, void* address);
-  /* Copies within this device, or between it and TENON_DOMAIN_HOST. NULL stream: finished on return. Otherwise the
-   * caller keeps both places valid until it has waited for an event recorded later. */
-  tenon_status (*copy)(tenon_device* device, const tenon_location* destination, const tenon_location* source,
-                       uint64_t bytes, tenon_stream* stream, tenon_error* error);
 
+  /* An instance: the device with options. The host destroys it after its programs and streams. R52, R54. */
   tenon_status (*instance_create)(tenon_device* device, const tenon_instance_params* params,
                                   tenon_instance** out_instance, tenon_error* error);
   void (*instance_destroy)(tenon_instance* instance);
-
-  /* Claims or rejects each node that is not taken. Pure: the same graph gives the same answer. */
+  /* R21 to R28. Claims or rejects each node that is not taken. Pure: the same graph gives the same answer. Does not
+   * use the device. */
   tenon_status (*capability)(tenon_instance* instance, const tenon_graph* graph, const tenon_claim_sink* sink,
                              tenon_error* error);
+  /* R29 to R32. Anything that takes long belongs here: building kernels, tuning on the device, uploading constants. */
   tenon_status (*compile)(tenon_instance* instance, const tenon_compile_args* args,
                           tenon_program** out_program, tenon_error* error);
   void (*program_destroy)(tenon_program* program);
-  /* Called once per shape signature; should take under 1 us per kernel. The result is immutable. */
+  /* R33 to R38. Called once per shape signature; should take under 1 us per kernel, because a decoder has a new shape
+   * for each token. The result is immutable, and destroyed after its bindings. */
   tenon_status (*prepare)(tenon_program* program, tenon_prepare_args* args, tenon_prepared** out_prepared,
                           tenon_error* error);
   void (*prepared_destroy)(tenon_prepared* prepared);
-  tenon_status (*run)(const tenon_run_args* args, tenon_error* error);
-
-  /* Fixes addresses until unbind, so that the provider can record command buffers or capture graphs. A binding is run
-   * by one Run at a time. */
+  /* R46. Fixes addresses until unbind, so that the provider sets arguments once. May build kernels for the addresses
+   * and sizes. A binding is run by one Run at a time, and unbound when its work is done. */
   tenon_status (*bind)(const tenon_bind_args* args, tenon_binding** out_binding, tenon_error* error);
   void (*unbind)(tenon_binding* binding);
+  /* R39 to R47. With a stream it enqueues and returns; errors of the work surface at a later point_wait. While the
+   * stream records, it records. UNIMPLEMENTED then: this work cannot be recorded, and the host enqueues it in each
+   * Run. Rule R41 (no lock) holds only without a stream. */
+  tenon_status (*run)(const tenon_run_args* args, tenon_error* error);
 
-  tenon_status (*stream_create)(tenon_instance* instance, tenon_stream** out_stream, tenon_error* error);
-  void (*stream_destroy)(tenon_stream* stream); /* after all its work is done */
+  /* A queue of work, in order. Destroyed when its work is done. */
+  tenon_status (*stream_create)(tenon_instance* instance, const tenon_stream_params* params,
+                                tenon_stream** out_stream, tenon_error* error);
+  void (*stream_destroy)(tenon_stream* stream);
+  /* R50. Submits what was enqueued. */
   tenon_status (*stream_flush)(tenon_stream* stream, tenon_error* error);
-  tenon_status (*stream_wait_event)(tenon_stream* stream, tenon_event* event, tenon_error* error);
-  tenon_status (*event_create)(tenon_instance* instance, tenon_event** out_event, tenon_error* error);
-  void (*event_destroy)(tenon_event* event);
-  tenon_status (*event_record)(tenon_event* event, tenon_stream* stream, tenon_error* error);
-  /* Blocks the calling thread until all work recorded before is done, and reports that work's first error.
-   * timeout_ns < 0: no limit. DEADLINE_EXCEEDED when the time has passed. */
-  tenon_status (*event_wait)(tenon_event* event, int64_t timeout_ns, tenon_error* error);
+  /* R49. Numbers the end of the work that is enqueued so far. Points of a stream are 1 or more and increase. */
+  tenon_status (*stream_point)(tenon_stream* stream, uint64_t* out_point, tenon_error* error);
+  /* R55. Work that is enqueued on `stream` from now on begins after `point` of `other`, a stream of this provider, also
+   * of another instance or device. The host has flushed `other` since the point, and keeps `other` until a point of
+   * `stream` after this call is done. */
+  tenon_status (*stream_wait)(tenon_stream* stream, tenon_stream* other, uint64_t point, tenon_error* error);
+  /* R49. Blocks the calling thread until all work before the point is done, and reports the first error of that work
+   * that no point_wait has reported yet, with TENON_ERROR_ASYNC and the place of the work in `where`. An unknown
+   * point: INVALID_ARGUMENT. timeout_ns < 0: no limit. DEADLINE_EXCEEDED when the time has passed; 0 only asks. */
+  tenon_status (*point_wait)(tenon_stream* stream, uint64_t point, int64_t timeout_ns, tenon_error* error);
 
-  /* Called when no handle is left. Ends threads and callbacks within the time, so that the library can be unloaded. */
+  /* R56. From now on `run` and `copy` with this stream are recorded and not done. They neither wait nor use the
+   * device. Between begin and end the host calls nothing else with the stream. */
+  tenon_status (*record_begin)(tenon_stream* stream, tenon_error* error);
+  /* Ends the recording. With out_recording NULL, or on failure, it is dropped. */
+  tenon_status (*record_end)(tenon_stream* stream, tenon_recording** out_recording, tenon_error* error);
+  /* R56. Enqueues what was recorded as one piece. Addresses, bindings and prepared objects are those of the recorded
+   * calls; the host keeps them, and runs a recording again only when its last run is done. */
+  tenon_status (*recording_run)(tenon_recording* recording, tenon_stream* stream, tenon_error* error);
+  void (*recording_destroy)(tenon_recording* recording);
+
+  /* R53. Called when no handle is left. Ends threads and callbacks within the time, so that the library can be
+   * unloaded. */
   tenon_status (*quiesce)(tenon_provider* provider, int64_t timeout_ns, tenon_error* error);
   const void* (*get_extension)(tenon_provider* provider, tenon_str id, uint32_t min_version);
 } tenon_ep_api;
@@ -713,15 +837,15 @@ typedef struct tenon_ep_api {
 typedef struct tenon_ep_negotiation {
   uint32_t struct_size;
   /* in */
-  uint32_t host_major_lowest;
-  uint32_t host_major_highest;
-  uint32_t host_minor; /* of the highest major */
-  uint32_t flags;      /* TENON_NEGOTIATE_SCAN */
+  uint32_t host_major; /* a host of several majors asks for each, the highest first */
+  uint32_t host_minor;
+  uint32_t host_oldest_minor; /* the oldest minor that the host still works with */
+  uint32_t flags;             /* TENON_NEGOTIATE_SCAN */
   uint32_t reserved;
   const tenon_host_api* host;
   /* out */
   uint32_t major;
-  uint32_t minor;
+  uint32_t minor; /* the smaller of the host's and the provider's */
   uint32_t sanitizer;
   uint32_t reserved_out;
   char provider_id[64];

@@ -100,6 +100,10 @@ void Program::add_node(const ep::GraphView& graph, uint32_t index) {
   }
   for (int i = 0; i < view.output_count(); ++i)
     node.outputs.push_back(number_of(graph, view.output(i).index()));
+  if (node.operation->packs_weights()) {
+    Value& weights = values_[node.inputs[1]];
+    if (weights.constant != nullptr && weights.id.empty()) weights.id = constant_id(graph, weights.view);
+  }
   nodes_.push_back(std::move(node));
 }
 
@@ -195,7 +199,10 @@ std::shared_ptr<const Packed> Program::packed(uint32_t value, const Layout& from
   }
   const bool gone = !consumed_.empty() && consumed_[value] && source.packed == nullptr;
   require(!gone, TENON_INTERNAL, "the data of constant '", values_[value].name, "' was released to the host");
-  forms.push_back({layout, pack(instance_, data, source.layout, layout)});
+  // A form made of another form depends on the constant, on the layout that the constant has here, and on that form.
+  const std::string& id = values_[value].id;
+  const std::string name = id.empty() ? id : cat(id, "/", from.key());
+  forms.push_back({layout, pack(instance_, name, data, source.layout, layout)});
   return forms.back().packed;
 }
 

@@ -19,6 +19,7 @@ struct Value {
   Dims dims;  // TENON_DIM_UNKNOWN where not known at compile time
   bool ranked = false;
   const tenon_tensor* constant = nullptr;
+  std::string id;  // names the content of a constant that is packed; empty: unknown, so it is not shared
   uint32_t view = kNone;  // its index in the host's graph view
   uint32_t input = kNone, output = kNone;
   std::vector<uint32_t> consumers;  // nodes, one entry per use

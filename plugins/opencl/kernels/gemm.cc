@@ -71,7 +71,7 @@ class Gemm {
     if (!b_turned_) return multiply(ctx, state.product, in(b));
     if (ctx.is_constant(1)) {
       const BufferArg packed = packed_constant(
-          ctx, static_cast<uint64_t>(b.byte_size()),
+          ctx, b, "transposed", static_cast<uint64_t>(b.byte_size()),
           [&](const Context& once, BufferArg to) { copy_.record(once, state.transpose, in(b), to); });
       return multiply(ctx, state.product, packed);
     }

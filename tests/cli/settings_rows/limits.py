@@ -1,8 +1,9 @@
 """Limits on what a model may do, and the small tables: transforms, upgrade, profiling."""
 
+import shutil
 from pathlib import Path
 
-from settings_rows.bench import Bench
+from settings_rows.bench import NEXT, Bench
 from settings_rows.registry import key
 
 
@@ -39,6 +40,26 @@ def _(b: Bench):
 @key("limits.fold_bytes")
 def _(b: Bench):
     return b.who("'1KiB'", "folded", "select.order = ['cpu']"), b.who("'64MiB'", "folded", "select.order = ['cpu']")
+
+
+def keeps_blobs(b: Bench, value: str) -> bool:
+    """Whether a provider that compiles kernels finds them in the next process."""
+    cache = b.root / ".cache/tenon/blobs"
+    shutil.rmtree(cache, ignore_errors=True)
+    assert "opencl" in b.who(value, "chain", "select.order = ['opencl', 'cpu']", NEXT)
+    return any(cache.glob("*.blob"))
+
+
+@key("limits.cache_blob_bytes")
+def _(b: Bench):
+    b.unit_test("HostApi.ABlobAboveALimitIsNamedInTheLog")
+    return (keeps_blobs(b, "16"), keeps_blobs(b, "'64MiB'")) if b.is_built("opencl") else None
+
+
+@key("limits.cache_bytes")
+def _(b: Bench):
+    b.unit_test("BlobCacheTest.ALimitOfOnePutRemovesWhatOthersKept")
+    return (keeps_blobs(b, "'1KiB'"), keeps_blobs(b, "'64MiB'")) if b.is_built("opencl") else None
 
 
 @key("limits.external_data")

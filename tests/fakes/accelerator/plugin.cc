@@ -1,6 +1,7 @@
 // The fake accelerator. It behaves like a discrete accelerator, but is stricter than a real one. Only the fake can
 // touch its memory, and only while it works. Work does not start before it is flushed. The fake checks and reports what
-// the host owes a provider: alignment, domains, one Run of a binding at a time.
+// the host owes a provider: alignment, domains, one Run of a binding or recording at a time, nothing but work on a stream
+// that records. Failures of enqueued work come late, with the place of that work.
 #include "program.h"
 #include "stream.h"
 
@@ -16,7 +17,7 @@ struct Accelerator {
   using Program = accelerator::Program;
   using Binding = accelerator::Binding;
   using Stream = accelerator::Stream;
-  using Event = accelerator::Event;
+  using Recording = accelerator::Recording;
 };
 
 }  // namespace

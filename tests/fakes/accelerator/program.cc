@@ -21,14 +21,14 @@ Dims numbers_of(const tenon_tensor& tensor) {
   return Dims(data, data + tensor.dims[0]);
 }
 
-Constant upload(Memory& memory, const tenon_tensor& tensor) {
+Constant upload(Device& device, const tenon_tensor& tensor) {
   require(reinterpret_cast<uintptr_t>(tensor.data) % 64 == 0, TENON_INTERNAL,
           "the host's constant is not aligned");
   Constant out;
   out.dims = dims_of(tensor);
-  out.buffer = memory.allocate(bytes_of(out.dims));
-  Access access(memory);
-  std::byte* to = access.open(out.buffer, 0, bytes_of(out.dims));
+  out.buffer = device.allocate(kDeviceDomain, bytes_of(out.dims), nullptr).buffer;
+  Access access;
+  std::byte* to = access.open(device.bytes, out.buffer, 0, bytes_of(out.dims));
   if (bytes_of(out.dims) != 0) std::memcpy(to, tensor.data, bytes_of(out.dims));
   return out;
 }
@@ -48,9 +48,13 @@ class Compiler {
     const tenon_node_info node = graph_.node(index);
     const auto kind = op_from_name(view(node.op_type));
     require(kind.has_value(), TENON_INTERNAL, "node '", view(node.name), "' was not claimed");
-    Step step{*kind, {}, slot_of(node.outputs[0]), {}, TENON_NO_INDEX, false};
+    Step step{.kind = *kind, .output = slot_of(node.outputs[0])};
+    step.place = cat("node '", view(node.name), "' (", view(node.op_type), ")");
     for (size_t i = 0; i < data_inputs(*kind); ++i) step.inputs.push_back(slot_of(node.inputs[i]));
-    step.is_wrong = view(node.op_type) == program_.instance.options.wrong_op;
+    const FakeOptions& options = program_.instance.options;
+    step.is_wrong = view(node.op_type) == options.wrong_op;
+    step.fails = !has_fault_ && (options.fault_op.empty() || view(node.op_type) == options.fault_op);
+    has_fault_ = has_fault_ || step.fails;
     if (*kind == OpKind::kReshape) read_target(node.inputs[1], &step);
     program_.steps.push_back(std::move(step));
   }
@@ -65,7 +69,7 @@ class Compiler {
   uint32_t slot_of(uint32_t value) {
     if (const auto at = by_value_.find(value); at != by_value_.end()) return at->second;
     if ((graph_.value(value).flags & TENON_VALUE_CONSTANT) == 0) return add(value, {Home::kWorkspace, 0});
-    program_.constants.push_back(upload(program_.instance.device.memory, graph_.constant(value)));
+    program_.constants.push_back(upload(program_.instance.device, graph_.constant(value)));
     graph_.consume(value);
     return add(value, {Home::kConstant, static_cast<uint32_t>(program_.constants.size() - 1)});
   }
@@ -83,6 +87,7 @@ class Compiler {
   Program& program_;
   const Graph& graph_;
   std::map<uint32_t, uint32_t> by_value_;
+  bool has_fault_ = false;
 };
 
 /// Checks that the shapes given by the host for values within the claim match the computed ones.
@@ -133,13 +138,13 @@ Program::Program(Instance& instance, const tenon_compile_args& args) : instance(
     Compiler compiler(*this, graph);
     for (uint32_t n = 0; n < graph.info().node_count; ++n) compiler.compile(n);
   } catch (...) {
-    for (const Constant& constant : constants) instance.device.memory.free(constant.buffer);
+    for (const Constant& constant : constants) instance.device.free(constant.buffer, nullptr);
     throw;
   }
 }
 
 Program::~Program() {
-  for (const Constant& constant : constants) instance.device.memory.free(constant.buffer);
+  for (const Constant& constant : constants) instance.device.free(constant.buffer, nullptr);
 }
 
 Prepared::Prepared(const Program& program, tenon_prepare_args& args)
@@ -181,7 +186,7 @@ Prepared::Prepared(const Program& program, tenon_prepare_args& args)
   args.workspace_domain = kDeviceDomain;
 }
 
-Binding::Binding(const tenon_bind_args& args)
+Bound::Bound(const tenon_bind_args& args)
     : program(*reinterpret_cast<const Program*>(args.program)),
       prepared(*reinterpret_cast<const Prepared*>(args.prepared)),
       addresses(program.slots.size()) {
@@ -210,22 +215,41 @@ Binding::Binding(const tenon_bind_args& args)
   }
 }
 
-void Binding::execute() {
-  Access access(program.instance.device.memory);
+void Bound::execute(Stream* stream) {
+  Access access;
   std::vector<float*> data(addresses.size(), nullptr);
-  for (size_t s = 0; s < addresses.size(); ++s) {
-    if (addresses[s].buffer == nullptr) continue;
-    data[s] = reinterpret_cast<float*>(
-        access.open(addresses[s].buffer, addresses[s].byte_offset, bytes_of(prepared.dims[s])));
+  const std::string* place = program.steps.empty() ? nullptr : &program.steps.front().place;
+  try {
+    for (size_t s = 0; s < addresses.size(); ++s) {
+      if (addresses[s].buffer == nullptr) continue;
+      data[s] = reinterpret_cast<float*>(access.open(program.instance.device.bytes, addresses[s].buffer,
+                                                     addresses[s].byte_offset, bytes_of(prepared.dims[s])));
+    }
+    for (const Step& step : program.steps) {
+      place = &step.place;
+      run_step(step, data, stream);
+    }
+  } catch (Error& error) {
+    if (stream != nullptr && place != nullptr && error.where.empty()) error.where = *place;
+    throw;
   }
-  for (const Step& step : program.steps) {
-    std::vector<View> inputs;
-    for (const uint32_t input : step.inputs) inputs.push_back({data[input], prepared.dims[input]});
-    compute(step.kind, inputs, data[step.output], prepared.dims[step.output]);
-    if (program.instance.rounds_to_bf16)
-      round_to_bf16({data[step.output], static_cast<size_t>(elements(prepared.dims[step.output]))});
-    if (step.is_wrong && elements(prepared.dims[step.output]) != 0) data[step.output][0] += 1;
+}
+
+void Bound::run_step(const Step& step, const std::vector<float*>& data, Stream* stream) {
+  Instance& instance = program.instance;
+  if (step.fails) {
+    instance.maybe_fail("late");
+    if (instance.is_due("hang")) {
+      require(stream != nullptr, TENON_INTERNAL, "the injected fault 'hang' needs a stream");
+      stream->hang(step.place);
+    }
   }
+  std::vector<View> inputs;
+  for (const uint32_t input : step.inputs) inputs.push_back({data[input], prepared.dims[input]});
+  const Dims& dims = prepared.dims[step.output];
+  compute(step.kind, inputs, data[step.output], dims);
+  if (instance.rounds_to_bf16) round_to_bf16({data[step.output], static_cast<size_t>(elements(dims))});
+  if (step.is_wrong && elements(dims) != 0) data[step.output][0] += 1;
 }
 
 std::unique_ptr<Prepared> Program::prepare(tenon_prepare_args& args) const {
@@ -234,41 +258,50 @@ std::unique_ptr<Prepared> Program::prepare(tenon_prepare_args& args) const {
 
 namespace {
 
-/// Checks that a device with TENON_SERIALIZE_DEVICE gets one Run at a time.
-class OneAtATime {
- public:
-  explicit OneAtATime(Device& device) : device_(device) {
-    const bool alone = ++device_.running == 1;
-    if (alone || device_.kind.serialize != TENON_SERIALIZE_DEVICE) return;
-    --device_.running;
-    fail(TENON_INTERNAL, "the host runs twice at once on a device that asks for one Run at a time");
-  }
-  ~OneAtATime() { --device_.running; }
-  OneAtATime(const OneAtATime&) = delete;
-  OneAtATime& operator=(const OneAtATime&) = delete;
-
- private:
-  Device& device_;
-};
+/// What fails on the host's thread.
+void enter(Instance& instance) {
+  instance.device.check_lost();
+  for (const char* fault : {"run", "memory", "lost", "lost_process"}) instance.maybe_fail(fault);
+}
 
 }  // namespace
 
+Work Bound::work(std::shared_ptr<Bound> bound) {
+  return {.act = [bound = std::move(bound)](Stream* stream) {
+    require(bound->is_bound, TENON_INTERNAL, "the host has unbound the binding of enqueued work");
+    bound->execute(stream);
+  }};
+}
+
 void Binding::run(const tenon_run_args& args) {
-  Instance& instance = program.instance;
+  Instance& instance = bound_->program.instance;
   const OneAtATime alone(instance.device);
   instance.device.check_lost();
-  for (const char* fault : {"run", "memory"}) instance.maybe_fail(fault);
   instance.maybe_wait("wait_run", args.cancel);
-  for (const char* fault : {"lost", "lost_process"}) instance.maybe_fail(fault);
-  require(!busy.exchange(true), TENON_INTERNAL, "the host runs a binding that is still at work");
-  Stream::submit(reinterpret_cast<Stream*>(args.stream), [this, &instance] {
-    struct Done {
-      Binding* binding;
-      ~Done() { binding->busy = false; }
-    } done{this};
-    instance.maybe_fail("run_async");
-    execute();
-  });
+  auto* stream = reinterpret_cast<Stream*>(args.stream);
+  if (stream != nullptr && stream->records()) return record(*stream);
+  ++instance.device.counters().runs;
+  enter(instance);
+  require(!bound_->busy.exchange(true), TENON_INTERNAL, "the host runs a binding that is still at work");
+  const std::shared_ptr<Bound> busy(bound_.get(), [bound = bound_](Bound* used) { used->busy = false; });
+  Stream::submit(stream, Bound::work(busy));
+}
+
+void Binding::record(Stream& stream) {
+  Instance& instance = bound_->program.instance;
+  require(instance.options.records, TENON_UNIMPLEMENTED, "the option record = \"no\"");
+  ++instance.device.counters().recorded_runs;
+  Work work = Bound::work(bound_);
+  // Each run of the recording is a Run for the faults. The host cannot know which of its works failed.
+  work.enter = [bound = bound_] {
+    try {
+      enter(bound->program.instance);
+    } catch (Error& error) {
+      error.where = bound->program.steps.front().place;
+      throw;
+    }
+  };
+  Stream::submit(&stream, std::move(work));
 }
 
 }  // namespace accelerator

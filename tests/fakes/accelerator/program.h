@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "ops.h"
+#include "stream.h"
 
 namespace accelerator {
 
@@ -27,6 +28,8 @@ struct Step {
   Dims target;                             // of Reshape, if constant
   uint32_t target_input = TENON_NO_INDEX;  // otherwise the input with the target
   bool is_wrong = false;                   // adds 1 to the first element
+  bool fails = false;                      // has the faults of enqueued work
+  std::string place;                       // "node 'sum' (Add)"
 };
 
 struct Constant {
@@ -59,11 +62,10 @@ struct Prepared {
   uint64_t workspace_bytes = 0;
 };
 
-/// Fixed addresses, checked by the constructor.
-struct Binding {
-  explicit Binding(const tenon_bind_args& args);
-  /// Does the work, or enqueues it.
-  void run(const tenon_run_args& args);
+/// Fixed addresses, checked by the constructor. Enqueued and recorded work shares it.
+struct Bound {
+  explicit Bound(const tenon_bind_args& args);
+  static Work work(std::shared_ptr<Bound> bound);
 
   struct Address {
     tenon_buffer* buffer = nullptr;
@@ -72,10 +74,29 @@ struct Binding {
   const Program& program;
   const Prepared& prepared;
   std::vector<Address> addresses;  // per slot
-  std::atomic<bool> busy{false};
+  std::atomic<bool> busy{false};   // enqueued, without a recording
+  std::atomic<bool> is_bound{true};
 
  private:
-  void execute();
+  /// On the stream's thread, or without a stream at once.
+  void execute(Stream* stream);
+  void run_step(const Step& step, const std::vector<float*>& data, Stream* stream);
+};
+
+class Binding {
+ public:
+  explicit Binding(const tenon_bind_args& args) : bound_(std::make_shared<Bound>(args)) {}
+  ~Binding() { bound_->is_bound = false; }
+  Binding(const Binding&) = delete;
+  Binding& operator=(const Binding&) = delete;
+
+  /// Does the work, enqueues it, or records it.
+  void run(const tenon_run_args& args);
+
+ private:
+  void record(Stream& stream);
+
+  std::shared_ptr<Bound> bound_;
 };
 
 }  // namespace accelerator

@@ -1,11 +1,32 @@
 #include "stream.h"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace accelerator {
 
-Stream::Stream(const Instance& instance)
-    : latency_us_(instance.options.latency_us), thread_([this] { work(); }) {}
+Recording::Recording(std::vector<Work> works) : state_(std::make_shared<State>()) {
+  state_->works = std::move(works);
+}
+
+void Recording::run(Stream& stream) {
+  stream.check_not_recording("runs a recording with");
+  const OneAtATime alone(stream.instance_.device);
+  stream.instance_.device.check_lost();
+  for (const Work& work : state_->works) {
+    if (work.enter) work.enter();
+  }
+  require(!state_->busy.exchange(true), TENON_INTERNAL,
+          "the host runs a recording again whose last run is still at work");
+  std::shared_ptr<State> busy(state_.get(), [state = state_](State* used) { used->busy = false; });
+  stream.enqueue([busy](Stream* on) {
+    for (const Work& work : busy->works) work.act(on);
+  });
+  ++stream.counters().recording_runs;
+}
+
+Stream::Stream(Instance& instance) : instance_(instance), thread_([this] { work(); }) {}
 
 Stream::~Stream() {
   {
@@ -16,71 +37,163 @@ Stream::~Stream() {
   thread_.join();
 }
 
-void Stream::enqueue(std::function<void()> work) {
+void Stream::check_not_recording(const char* what) const {
+  require(!records(), TENON_FAILED_PRECONDITION, "the host ", what, " a stream that records");
+}
+
+void Stream::add(Item item) {
   const std::lock_guard lock(mutex_);
-  pending_.push_back(std::move(work));
-  ++enqueued_;
+  pending_.push_back(std::move(item));
+}
+
+void Stream::submit(Stream* stream, Work work) {
+  if (stream != nullptr && stream->records()) return stream->recorded_->push_back(std::move(work));
+  if (work.enter) work.enter();
+  if (stream == nullptr) return work.act(nullptr);
+  stream->add({.work = std::move(work)});
 }
 
 void Stream::flush() {
+  check_not_recording("flushes");
+  ++counters().flushes;
   {
     const std::lock_guard lock(mutex_);
-    for (auto& work : pending_) queue_.push_back(std::move(work));
+    for (Item& item : pending_) queue_.push_back(std::move(item));
     pending_.clear();
-    flushed_ = enqueued_;
+    timeline_->flushed = timeline_->made;
   }
   changed_.notify_all();
 }
 
-void Stream::wait(const Event& event) {
-  enqueue([at = event]() mutable { at.wait(-1); });
+uint64_t Stream::point() {
+  check_not_recording("makes a point of");
+  ++counters().points;
+  const std::lock_guard lock(mutex_);
+  pending_.push_back({.point = ++timeline_->made});
+  return timeline_->made;
 }
 
-void Event::record(Stream& stream) {
-  const std::lock_guard lock(stream.mutex_);
-  stream_ = &stream;
-  position_ = stream.enqueued_;
+void Stream::wait(const Stream& other, uint64_t point) {
+  check_not_recording("makes another wait with");
+  other.check_not_recording("waits for");
+  ++counters().stream_waits;
+  const std::shared_ptr<Timeline> from = other.timeline_;
+  size_t reported = 0;
+  bool flushed = false;
+  {
+    const std::lock_guard lock(from->mutex);
+    require(point != 0 && point <= from->made, TENON_INVALID_ARGUMENT, "the other stream has no point ",
+            point);
+    reported = from->reported;
+    flushed = point <= from->flushed;
+  }
+  Work work{.act = [from, point, reported, flushed](Stream* on) {
+    if (!flushed) {
+      throw Error{TENON_INVALID_ARGUMENT,
+                  cat("the host waits for point ", point, " of another stream that it did not flush"), 0,
+                  "a wait for another stream"};
+    }
+    on->await(from, point, reported);
+  }};
+  add({.work = std::move(work), .is_wait = true});
+}
+
+void Stream::await(const std::shared_ptr<Timeline>& other, uint64_t point, size_t first_failure) {
+  Timeline::Failure failure;
+  {
+    std::unique_lock lock(other->mutex);
+    while (other->done < point && !ending_) other->changed.wait_for(lock, std::chrono::milliseconds(1));
+    require(other->done >= point, TENON_ABORTED, "the stream ended before the one that it waits for");
+    if (first_failure >= other->failures.size() || other->failures[first_failure].before > point) return;
+    failure = {other->failures[first_failure].error, 0, other, first_failure};
+  }
+  add_failure(std::move(failure));
+}
+
+void Stream::wait_point(uint64_t point, int64_t timeout_ns) {
+  ++counters().point_waits;
+  Timeline::Failure failure;
+  {
+    std::unique_lock lock(mutex_);
+    require(point != 0 && point <= timeline_->made, TENON_INVALID_ARGUMENT, "the stream has no point ",
+            point);
+    require(point <= timeline_->flushed, TENON_FAILED_PRECONDITION,
+            "the host waits for work that it did not flush");
+    const auto done = [&] { return timeline_->done >= point; };
+    if (timeout_ns < 0) {
+      changed_.wait(lock, done);
+    } else if (!changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), done)) {
+      fail(TENON_DEADLINE_EXCEEDED, "the work is not done");
+    }
+    if (timeline_->reported == timeline_->failures.size()) return;
+    failure = timeline_->failures[timeline_->reported];
+    if (failure.before > point) return;
+    ++timeline_->reported;
+  }
+  const Error error = failure.error;
+  while (const std::shared_ptr<Timeline> origin = failure.origin) {
+    const std::lock_guard lock(origin->mutex);
+    origin->reported = std::max(origin->reported, failure.index + 1);
+    failure = Timeline::Failure(origin->failures[failure.index]);
+  }
+  throw error;
+}
+
+void Stream::record_begin() {
+  check_not_recording("begins a recording on");
+  recorded_.emplace();
+}
+
+std::unique_ptr<Recording> Stream::record_end() {
+  require(records(), TENON_FAILED_PRECONDITION, "the host ends a recording that it did not begin");
+  std::vector<Work> works = std::move(*recorded_);
+  recorded_.reset();
+  auto out = std::make_unique<Recording>(std::move(works));
+  ++counters().records;
+  return out;
+}
+
+void Stream::hang(std::string place) {
+  constexpr int kMostMilliseconds = 60'000;
+  for (int i = 0; i < kMostMilliseconds && !ending_ && counters().let_go == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  throw Error{TENON_INTERNAL, "the injected fault 'hang' has ended", 0, std::move(place)};
+}
+
+void Stream::add_failure(Timeline::Failure failure) {
+  failure.error.flags |= TENON_ERROR_ASYNC;
+  const std::lock_guard lock(mutex_);
+  failure.before = timeline_->done + 1;
+  timeline_->failures.push_back(std::move(failure));
 }
 
 void Stream::work() {
+  const int64_t latency_us = instance_.options.latency_us;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    const auto work = std::move(queue_.front());
+    Item item = std::move(queue_.front());
     queue_.pop_front();
-    const bool failed = failure_.has_value();
-    lock.unlock();
-    std::optional<Error> failure;
-    try {
-      if (latency_us_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(latency_us_));
-      if (!failed) work();
-    } catch (const Error& caught) {
-      failure = caught;
+    if (item.point != 0) {
+      timeline_->done = item.point;
+      changed_.notify_all();
+      continue;
     }
+    // The results of work after a failure would be garbage, so it is skipped until the host knows of the failure.
+    const bool skip = timeline_->reported != timeline_->failures.size();
+    lock.unlock();
+    try {
+      if (latency_us > 0 && !item.is_wait) std::this_thread::sleep_for(std::chrono::microseconds(latency_us));
+      if (!skip) item.work.act(this);
+    } catch (const Error& error) {
+      add_failure({.error = error});
+    } catch (const std::exception& error) {
+      add_failure({.error = {TENON_INTERNAL, error.what()}});
+    }
+    item = {};
     lock.lock();
-    if (failure && !failure_) failure_ = std::move(failure);
-    ++done_;
-    changed_.notify_all();
   }
-}
-
-void Event::wait(int64_t timeout_ns) {
-  require(stream_ != nullptr, TENON_FAILED_PRECONDITION,
-          "the host waits for an event that it did not record");
-  std::unique_lock lock(stream_->mutex_);
-  require(stream_->flushed_ >= position_, TENON_FAILED_PRECONDITION,
-          "the host waits for work that it did not flush");
-  const auto done = [&] { return stream_->done_ >= position_; };
-  if (timeout_ns < 0) {
-    stream_->changed_.wait(lock, done);
-  } else if (!stream_->changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), done)) {
-    fail(TENON_DEADLINE_EXCEEDED, "the work is not done");
-  }
-  if (!stream_->failure_) return;
-  const Error failure = *stream_->failure_;
-  stream_->failure_.reset();
-  throw failure;
 }
 
 }  // namespace accelerator

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -82,7 +83,8 @@ tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, t
   return sink->add(sink->context, &info, error);
 }
 
-tenon_status device_open(tenon_provider*, tenon_str, tenon_device** out_device, tenon_error*) {
+tenon_status device_open(tenon_provider*, const tenon_device_params*, tenon_device** out_device,
+                         tenon_error*) {
   *out_device = reinterpret_cast<tenon_device*>(&device_storage);
   return TENON_OK;
 }
@@ -126,7 +128,13 @@ tenon_ep_api make_api() {
   api.run = run;
 #endif
 #if defined(DEFECT_HALF_STREAM)
-  api.stream_create = [](tenon_instance*, tenon_stream**, tenon_error* error) {
+  api.stream_create = [](tenon_instance*, const tenon_stream_params*, tenon_stream**, tenon_error* error) {
+    return unimplemented(error);
+  };
+#elif defined(DEFECT_HALF_RECORD)
+  api.record_begin = [](tenon_stream*, tenon_error* error) { return unimplemented(error); };
+#elif defined(DEFECT_HALF_MAP)
+  api.map = [](tenon_device*, const tenon_map_params*, void**, tenon_error* error) {
     return unimplemented(error);
   };
 #endif
@@ -191,9 +199,15 @@ extern "C" tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
 #endif
 #if !defined(DEFECT_ANY_HOST)
   if (io->struct_size < sizeof(*io)) return TENON_INVALID_ARGUMENT;
-  const bool fits = io->host_major_lowest <= TENON_EP_ABI_MAJOR &&
-                    io->host_major_highest >= TENON_EP_ABI_MAJOR &&
-                    (io->host_major_highest > TENON_EP_ABI_MAJOR || io->host_minor >= TENON_EP_ABI_MINOR);
+  bool fits = io->host_major == TENON_EP_ABI_MAJOR && io->host_minor >= TENON_EP_ABI_OLDEST_MINOR &&
+              io->host_oldest_minor <= TENON_EP_ABI_MINOR;
+#if defined(DEFECT_EXACT_MINOR)
+  fits = fits && io->host_minor == TENON_EP_ABI_MINOR;
+#elif defined(DEFECT_READS_BEYOND)
+  // Takes the table for one of the next minor.
+  [[maybe_unused]] static volatile unsigned char later;
+  if (io->host != nullptr) later = reinterpret_cast<const unsigned char*>(io->host + 1)[8];
+#endif
   if (!fits) {
 #if !defined(DEFECT_SILENT_REFUSAL)
     std::strcpy(io->reason, "built for another ABI");
@@ -202,7 +216,7 @@ extern "C" tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
   }
 #endif
   io->major = TENON_EP_ABI_MAJOR;
-  io->minor = TENON_EP_ABI_MINOR;
+  io->minor = std::min<uint32_t>(io->host_minor, TENON_EP_ABI_MINOR);
   io->sanitizer = tenon::ep::own_sanitizer();
 #if defined(DEFECT_FUTURE_MAJOR)
   io->major = TENON_EP_ABI_MAJOR + 1;

@@ -1,30 +1,23 @@
 // A provider that is correct, or has one defect that only the provider kit detects. The environment variable
-// KIT_BREAKER names the defect; tests/cts/zoo.py lists what the kit must find. It has two devices: one works
-// in host memory, one in its own domain.
+// KIT_BREAKER names the defect; tests/cts/zoo.py lists what the kit must find. It has three devices: one works
+// in host memory, two in domains of their own.
 #include <fcntl.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <map>
-#include <mutex>
-#include <new>
 
+#include "stream.h"
 #include "work.h"
 
 namespace breaker {
 namespace {
 
-template <class T, class Handle>
-T* own(Handle* handle) {
-  return reinterpret_cast<T*>(handle);
-}
-
 // ---- Provider and devices ----
 
 std::vector<std::string> device_ids() {
   static int calls = 0;
-  std::vector<std::string> out = {"host", "own"};
+  std::vector<std::string> out = {"host", "own", "far"};
   if (breaks("R15.order") && ++calls % 2 == 0) std::swap(out[0], out[1]);
   if (breaks("R15.double")) out[1] = out[0];
   return out;
@@ -42,14 +35,18 @@ tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, t
   if (breaks("R8.enumerate")) throw std::runtime_error("thrown across the border");
   const tenon_status status = guard(error, [&] {
     for (const std::string& id : device_ids()) {
+      tenon_device_info info{};
+      info.struct_size = sizeof(info);
+      info.kind = TENON_DEVICE_OTHER;
+      info.flags = TENON_DEVICE_HAS_UUID | TENON_DEVICE_HAS_PCI;
+      info.stable_id = info.name = to_str(id);
+      info.vendor = to_str("Tests");
+      info.pci_device = breaks("R15.pci") ? 0 : 1;
+      if (!breaks("R15.uuid")) std::copy_n(id.begin(), 3, info.uuid);
       if (breaks("injection.device_sink")) {
-        tenon_device_info info{};
-        info.struct_size = sizeof(info);
-        info.kind = TENON_DEVICE_OTHER;
-        info.stable_id = info.name = to_str(id);
         sink->add(sink->context, &info, nullptr);
       } else {
-        DeviceSink(sink).add({.kind = TENON_DEVICE_OTHER, .stable_id = id, .name = id, .vendor = "Tests"});
+        tenon::ep::call_host(sink->add, sink->context, &std::as_const(info));
       }
     }
   });
@@ -57,112 +54,48 @@ tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, t
   return status;
 }
 
-tenon_status device_open(tenon_provider*, tenon_str id, tenon_device** out, tenon_error* error) {
+tenon_status device_open(tenon_provider*, const tenon_device_params* params, tenon_device** out,
+                         tenon_error* error) {
+  const std::string_view id = view(params->stable_id);
   if (breaks("R16.leak")) (void)!open("/dev/null", O_RDONLY);
-  const bool known = view(id) == "host" || view(id) == "own";
+  const bool known = id == "host" || id == "own" || id == "far";
   if (breaks("R10.silent") && !known) return TENON_NOT_FOUND;
   return guard(error, [&] {
-    require(known || breaks("R16.any"), TENON_NOT_FOUND, "there is no device '", view(id), "'");
-    *out = own<tenon_device>(new Device{view(id) == "own"});
+    require(known || breaks("R16.any"), TENON_NOT_FOUND, "there is no device '", id, "'");
+    *out = own<tenon_device>(new Device{id != "host"});
   });
 }
 void device_close(tenon_device* device) { delete own<Device>(device); }
 
 tenon_status device_domains(tenon_device* device, const tenon_domain_sink* sink, tenon_error* error) {
   if (!own<Device>(device)->own_memory) return TENON_OK;
-  tenon_domain_info info{};
-  info.struct_size = sizeof(info);
-  info.flags = TENON_DOMAIN_ADDRESSABLE | TENON_DOMAIN_HOST_VISIBLE;
-  info.id = 1;
-  info.alignment = 128;
-  info.name = to_str("own memory");
-  return sink->add(sink->context, &info, error);
+  tenon_domain_info memory{};
+  memory.struct_size = sizeof(memory);
+  memory.flags = TENON_DOMAIN_HOST_ADDRESS | TENON_DOMAIN_MAPPABLE;
+  memory.id = 1;
+  memory.alignment = 128;
+  memory.name = to_str("own memory");
+  if (breaks("R18.address")) memory.flags = TENON_DOMAIN_MAPPABLE;
+  if (breaks("R17.two")) memory.flags |= TENON_DOMAIN_STAGING;
+  tenon_domain_info staging = memory;
+  staging.flags = TENON_DOMAIN_STAGING;
+  if (!breaks("R17.staging")) staging.flags |= TENON_DOMAIN_HOST_ADDRESS;
+  staging.id = 2;
+  staging.name = to_str("staging memory");
+  const tenon_status status = sink->add(sink->context, &memory, error);
+  return status == TENON_OK ? sink->add(sink->context, &staging, error) : status;
 }
 
-// ---- Memory ----
-
-tenon_status allocate(tenon_device*, uint32_t domain, uint64_t bytes, tenon_stream*,
-                      tenon_buffer** out_buffer, void** out_address, tenon_error* error) {
-  return guard(error, [&] {
-    require(domain == 1, TENON_INVALID_ARGUMENT, "there is no domain ", domain);
-    require(bytes < uint64_t{1} << 40, breaks("R18") ? TENON_INTERNAL : TENON_RESOURCE_EXHAUSTED,
-            "no memory");
-    *out_address = ::operator new (bytes, std::align_val_t{128});
-    *out_buffer = own<tenon_buffer>(*out_address);
-  });
-}
-void free_buffer(tenon_device*, tenon_buffer* buffer, tenon_stream*) {
-  ::operator delete (own<void*>(buffer), std::align_val_t{128});
-}
-
-char* address(const tenon_location& place) {
-  return place.domain == TENON_DOMAIN_HOST ? static_cast<char*>(place.data)
-                                           : own<char>(place.buffer) + place.byte_offset;
-}
-
-std::map<void*, std::vector<char>> g_maps;  // copies, where the memory itself should be mapped
-
-tenon_status map(tenon_device*, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
-                 void** out_address, tenon_error*) {
-  char* memory = own<char>(buffer) + byte_offset;
-  *out_address = memory;
-  if (!breaks("R20")) return TENON_OK;
-  std::vector<char> copy(memory, memory + bytes);
-  *out_address = copy.data();
-  g_maps[copy.data()] = std::move(copy);
+tenon_status device_memory(tenon_device*, tenon_memory_info* out, tenon_error*) {
+  out->total_bytes = uint64_t{1} << 40;
+  out->free_bytes = uint64_t{1} << 39;
+  if (breaks("R11.out")) std::memset(out + 1, 0, out->struct_size - sizeof(*out));
   return TENON_OK;
 }
-void unmap(tenon_device*, tenon_buffer*, void* mapped) { g_maps.erase(mapped); }
 
-// ---- Streams: work runs when it is flushed ----
-
-struct Stream {
-  std::vector<std::function<void()>> pending;
-  void work() {
-    if (breaks("R48")) std::reverse(pending.begin(), pending.end());
-    for (const auto& work : pending) work();
-    pending.clear();
-  }
-};
-struct Event {
-  Stream* stream = nullptr;
-};
-
-tenon_status copy(tenon_device*, const tenon_location* to, const tenon_location* from, uint64_t bytes,
-                  tenon_stream* stream, tenon_error* error) {
-  return guard(error, [&] {
-    const auto work = [to = address(*to), from = address(*from), bytes] {
-      std::memmove(to, from, breaks("R19") && bytes == 4097 ? bytes - 1 : bytes);
-    };
-    if (stream == nullptr) return work();
-    own<Stream>(stream)->pending.emplace_back(work);
-  });
-}
-
-tenon_status stream_create(tenon_instance*, tenon_stream** out, tenon_error* error) {
-  return guard(error, [&] { *out = own<tenon_stream>(new Stream); });
-}
-void stream_destroy(tenon_stream* stream) { delete own<Stream>(stream); }
-tenon_status stream_flush(tenon_stream* stream, tenon_error* error) {
-  if (breaks("R49") || breaks("R50")) return TENON_OK;
-  return guard(error, [&] { own<Stream>(stream)->work(); });
-}
-tenon_status stream_wait_event(tenon_stream*, tenon_event*, tenon_error*) { return TENON_OK; }
-tenon_status event_create(tenon_instance*, tenon_event** out, tenon_error* error) {
-  return guard(error, [&] { *out = own<tenon_event>(new Event); });
-}
-void event_destroy(tenon_event* event) { delete own<Event>(event); }
-tenon_status event_record(tenon_event* event, tenon_stream* stream, tenon_error*) {
-  own<Event>(event)->stream = own<Stream>(stream);
+tenon_status device_trim(tenon_device*, tenon_error*) {
+  if (breaks("R57")) g_trimmed = true;
   return TENON_OK;
-}
-tenon_status event_wait(tenon_event* event, int64_t timeout_ns, tenon_error* error) {
-  if (!breaks("R50")) return TENON_OK;
-  return guard(error, [&] {
-    Stream& stream = *own<Event>(event)->stream;
-    require(timeout_ns != 0 || stream.pending.empty(), TENON_DEADLINE_EXCEEDED, "the work is not done");
-    stream.work();
-  });
 }
 
 // ---- Instances ----
@@ -184,6 +117,7 @@ tenon_status make_nothing(void*, void** out_object, tenon_error*) {
 tenon_status instance_create(tenon_device* device, const tenon_instance_params* params, tenon_instance** out,
                              tenon_error* error) {
   return guard(error, [&] {
+    require(!crowded("R13.devices"), TENON_INTERNAL, "two calls at once");
     auto instance = std::make_unique<Instance>(Instance{own<Device>(device), params->host});
     void* object = nullptr;
     if (host().shared != nullptr)
@@ -204,13 +138,18 @@ void instance_destroy(tenon_instance* raw) {
 
 bool can_run(const GraphView& graph, const tenon_node_info& node) {
   const std::string_view op = view(node.op_type);
-  const bool known = op == "Relu" || op == "Add" || op == "Greater" || op == "NonZero";
+  const bool known = op == "Relu" || op == "Add" || op == "Greater" || op == "NonZero" || op == "Gather";
   if (!known || node.domain.size != 0) return false;
   const tenon_value_info first = graph.value(node.inputs[0]), out = graph.value(node.outputs[0]);
   if (breaks("R12.type")) return first.kind == TENON_KIND_TENSOR;
   const auto floats = [](const tenon_value_info& value) {
     return value.kind == TENON_KIND_TENSOR && value.dtype == TENON_FLOAT32;
   };
+  if (op == "Gather") {
+    const tenon_value_info index = graph.value(node.inputs[1]);
+    return node.attribute_count == 0 && floats(first) && index.kind == TENON_KIND_TENSOR &&
+           index.dtype == TENON_INT64 && (index.flags & TENON_VALUE_CONSTANT) == 0;
+  }
   if (node.input_count > 1 && !floats(graph.value(node.inputs[1]))) return false;
   return floats(first) && out.kind == TENON_KIND_TENSOR;
 }
@@ -241,14 +180,10 @@ void answer(const Instance& instance, const GraphView& graph, uint32_t n, const 
 
 tenon_status capability(tenon_instance* instance, const tenon_graph* raw, const tenon_claim_sink* sink,
                         tenon_error* error) {
-  static std::atomic<int> inside{0};
   return guard(error, [&] {
-    const bool alone = ++inside == 1;
-    if (breaks("R13")) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    require(!crowded("R13"), TENON_INTERNAL, "two calls at once");
     const GraphView graph(raw);
     for (uint32_t n = 0; n < graph.info().node_count; ++n) answer(*own<Instance>(instance), graph, n, sink);
-    --inside;
-    require(alone || !breaks("R13"), TENON_INTERNAL, "two calls at once");
   });
 }
 
@@ -286,13 +221,15 @@ tenon_status run(const tenon_run_args* args, tenon_error* error) {
   return guard(error, [&] {
     if (is_cancelled(args->cancel)) fail(breaks("R45") ? TENON_INTERNAL : TENON_CANCELLED, "cancelled");
     const Binding& binding = *own<Binding>(args->binding);
-    if (args->stream != nullptr && binding.program.op != Op::kNonZero) {
+    if (args->stream != nullptr) {
+      Stream& stream = *own<Stream>(args->stream);
+      if (binding.program.op == Op::kNonZero) {  // its output is made during the call
+        require(!stream.records(), TENON_UNIMPLEMENTED, "NonZero cannot be recorded");
+        return execute(binding, args->inputs, args->run);
+      }
       // The binding and its memory stay valid until the work is done; descriptors and scratch memory do not.
       const tenon_tensor* inputs = breaks("R43") ? args->inputs : nullptr;
-      own<Stream>(args->stream)->pending.emplace_back([&binding, inputs] {
-        execute(binding, inputs, nullptr);
-      });
-      return;
+      return stream.add([&binding, inputs] { execute(binding, inputs, nullptr); }, "a node of the kit");
     }
     if (!breaks("R47") || binding.program.op != Op::kRelu) return execute(binding, args->inputs, args->run);
     std::thread([binding] {
@@ -312,11 +249,8 @@ tenon_ep_api make_api() {
   api.device_open = device_open;
   api.device_close = device_close;
   api.device_domains = device_domains;
-  api.allocate = allocate;
-  api.free = free_buffer;
-  api.map = map;
-  api.unmap = unmap;
-  api.copy = copy;
+  api.device_memory = device_memory;
+  api.device_trim = device_trim;
   api.instance_create = instance_create;
   api.instance_destroy = instance_destroy;
   api.capability = capability;
@@ -327,14 +261,8 @@ tenon_ep_api make_api() {
   api.run = run;
   api.bind = bind;
   api.unbind = unbind;
-  api.stream_create = stream_create;
-  api.stream_destroy = stream_destroy;
-  api.stream_flush = stream_flush;
-  api.stream_wait_event = stream_wait_event;
-  api.event_create = event_create;
-  api.event_destroy = event_destroy;
-  api.event_record = event_record;
-  api.event_wait = event_wait;
+  add_memory_functions(&api);
+  add_stream_functions(&api);
   return api;
 }
 tenon_ep_api g_api = make_api();

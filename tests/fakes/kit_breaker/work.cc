@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cfenv>
+#include <chrono>
 #include <clocale>
 #include <cstdlib>
 #include <mutex>
@@ -67,6 +68,18 @@ void greater(const Binding& binding) {
   for (int64_t i = 0; i < binding.prepared.size; ++i) out[i] = binding.x[i] > binding.y[i] ? yes : 0;
 }
 
+void gather(const Binding& binding) {
+  const Prepared& prepared = binding.prepared;
+  const auto* index = reinterpret_cast<const int64_t*>(binding.y);
+  const auto bytes = static_cast<size_t>(prepared.row) * sizeof(float);
+  for (int64_t i = 0; i * prepared.row < prepared.size; ++i) {
+    const int64_t at = index[i] < 0 ? index[i] + prepared.rows : index[i];
+    require(at >= 0 && at < prepared.rows, TENON_INVALID_ARGUMENT, "index ", index[i], " of ", prepared.rows,
+            " rows");
+    std::memcpy(static_cast<float*>(binding.out) + i * prepared.row, binding.x + at * prepared.row, bytes);
+  }
+}
+
 void non_zero(const Binding& binding, tenon_run* run) {
   std::vector<int64_t> found;
   for (int64_t i = 0; i < binding.prepared.size; ++i) {
@@ -81,6 +94,15 @@ void non_zero(const Binding& binding, tenon_run* run) {
 
 }  // namespace
 
+bool crowded(const char* defect) {
+  if (!breaks(defect)) return false;
+  static std::atomic<int> inside{0};
+  const bool alone = inside++ == 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  --inside;
+  return !alone;
+}
+
 Program::Program(Instance& instance, const tenon_graph* raw)
     : instance(instance), graph(raw), maker(std::this_thread::get_id()) {
   require(!breaks("R29"), TENON_INTERNAL, "node 'tested': cannot be compiled after all");
@@ -90,6 +112,7 @@ Program::Program(Instance& instance, const tenon_graph* raw)
   op = name == "Relu"      ? Op::kRelu
        : name == "Add"     ? Op::kAdd
        : name == "Greater" ? Op::kGreater
+       : name == "Gather"  ? Op::kGather
                            : Op::kNonZero;
   const bool fixed = op == Op::kAdd && (graph_view.value(node.inputs[1]).flags & TENON_VALUE_CONSTANT) != 0;
   if (!fixed) return;
@@ -112,11 +135,21 @@ Prepared::Prepared(const Program& program, tenon_prepare_args& args) : program(p
     }
   }
   tenon_shape& out = args.outputs[0];
+  std::vector<int64_t> dims(args.inputs[0].dims, args.inputs[0].dims + args.inputs[0].rank);
+  if (program.op == Op::kGather) {
+    const tenon_tensor& index = args.inputs[1];
+    rows = dims[0];
+    row = rows == 0 ? 0 : size / rows;
+    dims.erase(dims.begin());
+    dims.insert(dims.begin(), index.dims, index.dims + index.rank);
+    size = 1;
+    for (const int64_t d : dims) size *= d;
+  }
   if (program.op == Op::kNonZero) {
     out.flags = TENON_SHAPE_AT_RUN;
   } else if ((out.flags & TENON_SHAPE_KNOWN) == 0) {
-    out.rank = args.inputs[0].rank;
-    std::copy_n(args.inputs[0].dims, out.rank, out.dims);
+    out.rank = static_cast<uint32_t>(dims.size());
+    std::copy(dims.begin(), dims.end(), out.dims);
     out.flags = TENON_SHAPE_KNOWN;
   }
   if (program.op == Op::kRelu) args.aliases[0] = {TENON_ALIAS_MAY_OVERWRITE, 0, 0};
@@ -152,6 +185,7 @@ void execute(const Binding& given, const tenon_tensor* inputs, tenon_run* run) {
   }
   if (breaks("R43")) binding.x = static_cast<const float*>(inputs[0].data);
   require(!breaks("R31") || std::this_thread::get_id() == program.maker, TENON_INTERNAL, "another thread");
+  require(!g_trimmed, TENON_INTERNAL, "what this program needs was given back");
   require(!program.spoiled, TENON_INTERNAL, "this program ended with its prepared object");
   if (breaks("R14")) {
     tenon_graph_info info{};
@@ -159,9 +193,11 @@ void execute(const Binding& given, const tenon_tensor* inputs, tenon_run* run) {
     host().graph_info(program.graph, &info);
   }
   if (breaks("R36.overrun")) binding.workspace[kWorkspace] = 1;
+  const bool disturbed = crowded("R13.runs");
   switch (program.op) {
     case Op::kRelu:
       relu(binding, run);
+      if (disturbed) static_cast<float*>(binding.out)[0] += 1;
       if (breaks("R36.stale")) static_cast<float*>(binding.out)[0] += binding.workspace[0];
       if (breaks("R38") && ++prepared.runs > 3) static_cast<float*>(binding.out)[0] += 1;
       break;
@@ -173,6 +209,9 @@ void execute(const Binding& given, const tenon_tensor* inputs, tenon_run* run) {
       break;
     case Op::kNonZero:
       non_zero(binding, run);
+      break;
+    case Op::kGather:
+      gather(binding);
       break;
   }
 }

@@ -1,4 +1,4 @@
-// Programs of the kit breaker: four operators in float32, and their defects.
+// Programs of the kit breaker: five operators in float32, and their defects.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,18 @@ using namespace tenon::ep;
 inline std::string g_break;
 inline bool breaks(const char* what) { return g_break == what; }
 
-enum class Op { kRelu, kAdd, kGreater, kNonZero };
+/// Whether another thread is in the same call. Without this defect nobody looks; with it, each call waits for another.
+bool crowded(const char* defect);
+
+/// Set by device_trim under its defect.
+inline std::atomic<bool> g_trimmed{false};
+
+template <class T, class Handle>
+T* own(Handle* handle) {
+  return reinterpret_cast<T*>(handle);
+}
+
+enum class Op { kRelu, kAdd, kGreater, kNonZero, kGather };
 
 struct Device {
   bool own_memory = false;
@@ -44,7 +55,7 @@ struct Program {
 struct Prepared {
   Prepared(const Program& program, tenon_prepare_args& args);
   const Program& program;
-  int64_t size = 1, row = 1;
+  int64_t size = 1, row = 1, rows = 1;  // elements of the output, and of a row; rows of input 0
   mutable std::atomic<int> runs{0};
   mutable const void* last_addresses[3] = {};  // state that must not be kept here
 };

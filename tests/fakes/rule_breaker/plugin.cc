@@ -58,9 +58,10 @@ tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, t
   return TENON_OK;
 }
 
-tenon_status device_open(tenon_provider*, tenon_str id, tenon_device** out, tenon_error*) {
+tenon_status device_open(tenon_provider*, const tenon_device_params* params, tenon_device** out,
+                         tenon_error*) {
   for (int i = 0; i < 3; ++i) {
-    if (view(id) != kDevices[i]) continue;
+    if (view(params->stable_id) != kDevices[i]) continue;
     *out = own<tenon_device>(new Device{i});
     return TENON_OK;
   }
@@ -73,24 +74,23 @@ tenon_status device_domains(tenon_device* device, const tenon_domain_sink* sink,
   if (which == 0) return TENON_OK;
   tenon_domain_info info{};
   info.struct_size = sizeof(info);
-  info.flags = TENON_DOMAIN_ADDRESSABLE;
+  info.flags = TENON_DOMAIN_HOST_ADDRESS;
   info.id = 1;
   info.alignment = which == 1 ? 48 : 64;
   info.name = to_str("crooked");
   return sink->add(sink->context, &info, error);
 }
 
-tenon_status allocate(tenon_device*, uint32_t, uint64_t bytes, tenon_stream*, tenon_buffer** out_buffer,
-                      void** out_address, tenon_error*) {
-  auto* block = static_cast<char*>(::operator new(bytes + 128));
-  *out_buffer = own<tenon_buffer>(block);
-  *out_address = block + (64 - reinterpret_cast<uintptr_t>(block) % 64) % 64 + 8;
+tenon_status allocate(tenon_device*, const tenon_allocate_params* params, tenon_allocation* out,
+                      tenon_error*) {
+  auto* block = static_cast<char*>(::operator new(params->bytes + 128));
+  out->buffer = own<tenon_buffer>(block);
+  out->address = block + (64 - reinterpret_cast<uintptr_t>(block) % 64) % 64 + 8;
   return TENON_OK;
 }
 void free_buffer(tenon_device*, tenon_buffer* buffer, tenon_stream*) { ::operator delete(own<char>(buffer)); }
-tenon_status copy(tenon_device*, const tenon_location* to, const tenon_location* from, uint64_t bytes,
-                  tenon_stream*, tenon_error*) {
-  std::memmove(to->data, from->data, bytes);
+tenon_status copy(tenon_device*, const tenon_copy_params* params, tenon_error*) {
+  std::memmove(params->destination.data, params->source.data, params->bytes);
   return TENON_OK;
 }
 
@@ -285,16 +285,15 @@ constexpr tenon_ep_api kApi = make_api();
 
 extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation* io) {
   if (io->struct_size < sizeof(*io)) return TENON_INVALID_ARGUMENT;
-  const bool fits = io->host_major_lowest <= TENON_EP_ABI_MAJOR &&
-                    io->host_major_highest >= TENON_EP_ABI_MAJOR &&
-                    (io->host_major_highest > TENON_EP_ABI_MAJOR || io->host_minor >= TENON_EP_ABI_MINOR);
+  const bool fits = io->host_major == TENON_EP_ABI_MAJOR && io->host_minor >= TENON_EP_ABI_OLDEST_MINOR &&
+                    io->host_oldest_minor <= TENON_EP_ABI_MINOR;
   if (!fits) {
     std::strcpy(io->reason, "built for another ABI");
     return TENON_FAILED_PRECONDITION;
   }
   g_host = io->host;
   io->major = TENON_EP_ABI_MAJOR;
-  io->minor = TENON_EP_ABI_MINOR;
+  io->minor = std::min<uint32_t>(io->host_minor, TENON_EP_ABI_MINOR);
   io->sanitizer = tenon::ep::own_sanitizer();
   std::strcpy(io->provider_id, TENON_PROVIDER_ID);
   std::strcpy(io->provider_version, TENON_PROVIDER_VERSION);

@@ -75,9 +75,10 @@ inline void claim_node(const tenon_claim_sink* sink, const NodeView& node, std::
   claim_nodes(sink, nodes, domain, values);
 }
 
-/// Claims each node that a registered kernel supports, by itself and in host memory, and rejects the others.
+/// Claims each node that a registered kernel supports, by itself and with all values but shape inputs in `domain`, and
+/// rejects the others.
 inline void offer_nodes(const InstanceSettings& settings, const tenon_graph* raw,
-                        const tenon_claim_sink* sink) {
+                        const tenon_claim_sink* sink, uint32_t domain = TENON_DOMAIN_HOST) {
   const GraphView graph(raw);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
     ConstantStore store;
@@ -85,7 +86,7 @@ inline void offer_nodes(const InstanceSettings& settings, const tenon_graph* raw
     if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
     if (const KernelEntry* entry = choose_kernel(node, &refusal)) {
-      claim_node(sink, node, std::span(&i, 1), *entry, TENON_DOMAIN_HOST);
+      claim_node(sink, node, std::span(&i, 1), *entry, domain);
     } else {
       reject_node(sink, i, refusal);
     }

@@ -40,6 +40,12 @@ struct NodeLayout {
   }
 };
 
+/// Whether the caller, which may be another thread, has set the flag of a call. `flag` may be NULL.
+inline bool is_cancelled(const uint32_t* flag) {
+  return flag != nullptr &&
+         std::atomic_ref<uint32_t>(*const_cast<uint32_t*>(flag)).load(std::memory_order_relaxed) != 0;
+}
+
 /// Adapts a function over a range to the host's parallel_for. Keeps the first exception for the calling thread.
 template <class F>
 struct RangeCall {
@@ -140,9 +146,7 @@ class Context {
   /// The memory that prepare asked for with PrepareContext::workspace(); NULL without one.
   void* workspace() const { return args_.workspace == nullptr ? nullptr : args_.workspace->data; }
 
-  bool cancelled() const {
-    return args_.cancel != nullptr && __atomic_load_n(args_.cancel, __ATOMIC_RELAXED) != 0;
-  }
+  bool cancelled() const { return detail::is_cancelled(args_.cancel); }
   void check_cancelled() const {
     if (cancelled()) [[unlikely]]
       fail(TENON_CANCELLED, "cancelled");
@@ -209,8 +213,8 @@ class PrepareContext {
             " need ", bytes, " bytes, and the limit is ", layout_.memory_limit);
   }
   bool cancelled() const {
-    return args_.struct_size >= sizeof(tenon_prepare_args) && args_.cancel != nullptr &&
-           __atomic_load_n(args_.cancel, __ATOMIC_RELAXED) != 0;
+    return args_.struct_size >= offsetof(tenon_prepare_args, cancel) + sizeof(args_.cancel) &&
+           detail::is_cancelled(args_.cancel);
   }
   /// Throws CANCELLED when the caller has cancelled. Long work calls this regularly, in prepare as in Run.
   void check_cancelled() const {

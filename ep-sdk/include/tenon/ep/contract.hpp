@@ -229,7 +229,7 @@ class Contract {
       if (f.op == '/') {
         if (factor <= 0 || value % factor != 0) return false;
         value /= factor;
-      } else if (__builtin_mul_overflow(value, factor, &value)) {
+      } else if (multiply_overflows(value, factor, &value)) {
         return false;
       }
     }

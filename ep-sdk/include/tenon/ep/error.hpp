@@ -59,16 +59,18 @@ std::string cat(const Parts&... parts) {
   return out;
 }
 
-/// The exception of provider code. The border adds the place, such as "node 'conv1' (Conv)".
+/// The exception of provider code. The border adds the place, such as "node 'conv1' (Conv)", where `where` is empty. An
+/// error of work that an earlier call enqueued has the flag TENON_ERROR_ASYNC and the place of that work.
 struct Error {
   tenon_status code = TENON_INTERNAL;
   std::string text;
-  uint32_t flags = 0;  // TENON_ERROR_x
+  uint32_t flags = 0;      // TENON_ERROR_x
+  std::string where = {};  // the place, if it is not the one of the call
 };
 
 template <class... Parts>
 [[noreturn]] void fail(tenon_status code, const Parts&... parts) {
-  throw Error{code, cat(parts...), 0};
+  throw Error{code, cat(parts...)};
 }
 
 template <class... Parts>
@@ -91,9 +93,11 @@ inline tenon_status fill_error(tenon_error* error, tenon_status code, uint32_t f
   if (error == nullptr || error->struct_size < offsetof(tenon_error, where)) return code;
   error->code = code;
   error->flags = flags;
+  error->kind = 0;
   if (error->struct_size >= offsetof(tenon_error, message))
     copy_text(error->where, sizeof(error->where), where);
-  if (error->struct_size >= sizeof(tenon_error)) copy_text(error->message, sizeof(error->message), message);
+  if (error->struct_size >= offsetof(tenon_error, message) + sizeof(error->message))
+    copy_text(error->message, sizeof(error->message), message);
   return code;
 }
 
@@ -103,12 +107,13 @@ inline tenon_host_api g_host{};
 }  // namespace detail
 
 /// Call in a catch block: fills `error` from the current exception and returns its status. `where` names the node or
-/// file; it may be empty.
+/// file, unless the exception names a place itself; it may be empty.
 inline tenon_status report(tenon_error* error, std::string_view where) noexcept {
   try {
     throw;
   } catch (const Error& e) {
-    return detail::fill_error(error, e.code == TENON_OK ? TENON_INTERNAL : e.code, e.flags, where, e.text);
+    return detail::fill_error(error, e.code == TENON_OK ? TENON_INTERNAL : e.code, e.flags,
+                              e.where.empty() ? where : std::string_view(e.where), e.text);
   } catch (const std::bad_alloc&) {
     return detail::fill_error(error, TENON_RESOURCE_EXHAUSTED, 0, where, "out of memory");
   } catch (const std::exception& e) {
@@ -124,10 +129,10 @@ void call_host(F* function, Args... args) {
   if (function == nullptr) fail(TENON_UNIMPLEMENTED, "the host lacks a function that this provider needs");
   tenon_error error;
   error.struct_size = sizeof(error);
-  error.message[0] = '\0';
+  error.where[0] = error.message[0] = '\0';
   error.flags = 0;
   if (const tenon_status status = function(args..., &error); status != TENON_OK)
-    throw Error{status, error.message, error.flags};
+    throw Error{status, error.message, error.flags, error.where};
 }
 
 /// A copy of a struct that a host of any minor version passed; fields beyond its size are zero.
@@ -136,6 +141,13 @@ Params read_struct(const Params* from) {
   Params out{};
   std::memcpy(static_cast<void*>(&out), from, std::min<size_t>(from->struct_size, sizeof(out)));
   return out;
+}
+
+/// Fills a struct of a host of any minor version, up to the size that the host gave it.
+template <class Out>
+void write_struct(Out* to, Out from) {
+  from.struct_size = to->struct_size;
+  std::memcpy(static_cast<void*>(to), &from, std::min<size_t>(to->struct_size, sizeof(from)));
 }
 
 /// The host's table. Its functions are thread-safe; a function that the host lacks is NULL.

@@ -35,6 +35,9 @@ class ConstantStore {
 
 inline constexpr tenon_tensor kNoTensor{};  // kind NONE
 
+/// SHA-256 of a constant or a graph.
+using Digest = std::array<uint8_t, 32>;
+
 /// A graph of the host, by index.
 class GraphView {
  public:
@@ -54,6 +57,26 @@ class GraphView {
     tenon_value_info out{};
     out.struct_size = sizeof(out);
     check(host().graph_value(graph_, index, &out));
+    return out;
+  }
+  /// Names a constant by its type, shape and bytes, the same in every process: the key of what a provider makes of it.
+  /// Reads all its bytes at the first call. Throws NOT_FOUND for a value without data, and UNIMPLEMENTED when the host
+  /// lacks the function.
+  Digest constant_id(uint32_t value) const {
+    Digest out{};
+    require(host().graph_constant_id != nullptr, TENON_UNIMPLEMENTED, "the host gives constants no ids");
+    const tenon_status status = host().graph_constant_id(graph_, value, out.data());
+    require(status == TENON_OK, status, "the host gives value ", value, " no id");
+    return out;
+  }
+  /// Names the whole view by its nodes, attributes, types, shapes and constants, without names. Throws UNIMPLEMENTED when
+  /// the host lacks the function.
+  Digest fingerprint() const {
+    Digest out{};
+    require(host().graph_fingerprint != nullptr, TENON_UNIMPLEMENTED,
+            "the host gives graphs no fingerprints");
+    const tenon_status status = host().graph_fingerprint(graph_, out.data());
+    require(status == TENON_OK, status, "the host gives the graph no fingerprint");
     return out;
   }
 
@@ -116,6 +139,11 @@ class NodeView {
   int since_version() const { return info_.since_version; }
   const InstanceSettings& instance() const { return instance_; }
   const tenon_node_info& info() const { return info_; }
+
+  const GraphView& graph() const { return graph_; }
+  /// As GraphView::constant_id and GraphView::fingerprint. `value` is one of this node's.
+  Digest constant_id(const ValueView& value) const { return graph_.constant_id(value.index()); }
+  Digest fingerprint() const { return graph_.fingerprint(); }
 
   int input_count() const { return static_cast<int>(info_.input_count); }
   int output_count() const { return static_cast<int>(info_.output_count); }

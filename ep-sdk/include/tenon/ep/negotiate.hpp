@@ -16,6 +16,8 @@ struct ProviderIdentity {
   std::string_view id, version, build_id = {};
   const tenon_ep_api* api = nullptr;  // must live as long as the library
   std::string (*refuse)() = nullptr;  // why this machine or process cannot run it; empty: it can
+  uint32_t min_minor =
+      TENON_EP_ABI_OLDEST_MINOR;  // the oldest minor of a host that has what the provider needs
 };
 
 /// The sanitizer that this file is compiled with.
@@ -39,31 +41,61 @@ constexpr uint32_t own_sanitizer() {
 #endif
 }
 
+namespace detail {
+
+// What every host of TENON_EP_ABI_OLDEST_MINOR or later has. Later minors append fields, and do not change these sizes.
+inline constexpr size_t kOldestHostTable = offsetof(tenon_host_api, graph_fingerprint) + sizeof(void*);
+inline constexpr size_t kOldestNegotiation =
+    offsetof(tenon_ep_negotiation, reason) + sizeof(tenon_ep_negotiation::reason);
+
+/// Why host and provider do not fit each other; empty when they do.
+inline std::string misfit(const tenon_ep_negotiation& io, uint32_t min_minor) {
+  const std::string own = cat("built for ABI ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR);
+  if (io.host_major != TENON_EP_ABI_MAJOR) return cat(own, ", and the host asks for major ", io.host_major);
+  if (io.host_minor < min_minor)
+    return cat(own, ", and needs a host of ABI ", TENON_EP_ABI_MAJOR, ".", min_minor, " or later");
+  if (io.host_oldest_minor > TENON_EP_ABI_MINOR)
+    return cat(own, ", and the host needs ABI ", TENON_EP_ABI_MAJOR, ".", io.host_oldest_minor, " or later");
+  if (io.host != nullptr && io.host->struct_size < kOldestHostTable)
+    return cat(own, ", and the table of the host has ", io.host->struct_size, " bytes instead of ",
+               kOldestHostTable, " or more");
+  return {};
+}
+
+/// Writes the reason as far as the host's struct has room for it. Returns `status`.
+inline tenon_status refuse(tenon_ep_negotiation* io, tenon_status status, std::string_view reason) noexcept {
+  constexpr size_t at = offsetof(tenon_ep_negotiation, reason);
+  if (io->struct_size > at)
+    copy_text(io->reason, std::min<size_t>(sizeof(io->reason), io->struct_size - at), reason);
+  return status;
+}
+
+}  // namespace detail
+
 /// Answers `io`, or refuses with a reason. Repeatable (R2, R3). Afterwards host() gives the host's table.
 inline tenon_status negotiate(tenon_ep_negotiation* io, const ProviderIdentity& own) noexcept {
-  if (io == nullptr || io->struct_size < sizeof(tenon_ep_negotiation)) return TENON_INVALID_ARGUMENT;
-  const auto refuse = [&](std::string_view reason) {
-    detail::copy_text(io->reason, sizeof(io->reason), reason);
-    return TENON_FAILED_PRECONDITION;
-  };
+  if (io == nullptr) return TENON_INVALID_ARGUMENT;
   try {
-    uint32_t major = TENON_EP_ABI_MAJOR;
-    const bool major_fits = io->host_major_lowest <= major && major <= io->host_major_highest;
-    const bool unstable = major == 0 && io->host_major_highest == 0;
-    if (!major_fits) return refuse(cat("built for ABI ", TENON_EP_ABI_MAJOR, ".", TENON_EP_ABI_MINOR));
-    if (unstable && io->host_minor != TENON_EP_ABI_MINOR)
-      return refuse(cat("built for ABI 0.", TENON_EP_ABI_MINOR, ", and before 1.0 only the same minor fits"));
+    if (io->struct_size < detail::kOldestNegotiation)
+      return detail::refuse(io, TENON_INVALID_ARGUMENT,
+                            cat("tenon_ep_negotiation has ", io->struct_size, " bytes instead of ",
+                                detail::kOldestNegotiation, " or more"));
+    std::string reason = detail::misfit(*io, own.min_minor);
+    if (!reason.empty()) return detail::refuse(io, TENON_FAILED_PRECONDITION, reason);
     if (io->host != nullptr) detail::g_host = read_struct(io->host);
-    if (own.refuse != nullptr) {
-      if (const std::string reason = own.refuse(); !reason.empty()) return refuse(reason);
-    }
+    if (own.refuse != nullptr) reason = own.refuse();
+    if (!reason.empty()) return detail::refuse(io, TENON_FAILED_PRECONDITION, reason);
   } catch (const std::bad_alloc&) {
-    return TENON_RESOURCE_EXHAUSTED;
+    return detail::refuse(io, TENON_RESOURCE_EXHAUSTED, "out of memory");
+  } catch (const Error& e) {
+    return detail::refuse(io, e.code == TENON_OK ? TENON_INTERNAL : e.code, e.text);
+  } catch (const std::exception& e) {
+    return detail::refuse(io, TENON_INTERNAL, e.what());
   } catch (...) {
-    return TENON_INTERNAL;
+    return detail::refuse(io, TENON_INTERNAL, "an exception of unknown type");
   }
   io->major = TENON_EP_ABI_MAJOR;
-  io->minor = TENON_EP_ABI_MINOR;
+  io->minor = std::min<uint32_t>(io->host_minor, TENON_EP_ABI_MINOR);
   io->sanitizer = own_sanitizer();
   detail::copy_text(io->provider_id, sizeof(io->provider_id), own.id);
   detail::copy_text(io->provider_version, sizeof(io->provider_version), own.version);

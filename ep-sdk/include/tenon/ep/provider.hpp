@@ -4,6 +4,8 @@
 // class or member is absent stay NULL. Members throw Error (fail()); no exception crosses the border.
 //
 //   Traits       kId, kVersion, and optionally kBuildId
+//                kMinMinor                         optional: the oldest minor of the ABI that a host may have, from MIN_MINOR
+//                                                  of tenon_add_provider(); it is in TENON_PROVIDER_MIN_MINOR
 //                static std::string refuse()        optional: why this machine or process cannot run it; empty: it can
 //                static void enter()                optional: called first in every function that can fail
 //   Provider     Provider(const tenon_provider_params&)                      provider_create
@@ -15,8 +17,10 @@
 //                Allocation allocate(uint32_t domain, uint64_t bytes, Stream*)
 //                void free(tenon_buffer*, Stream*)
 //                void copy(const tenon_location& to, const tenon_location& from, uint64_t bytes, Stream*)
-//                void* map(tenon_buffer*, uint64_t byte_offset, uint64_t bytes)
-//                void unmap(tenon_buffer*, void* address)
+//                void* map(tenon_buffer*, uint64_t byte_offset, uint64_t bytes, uint32_t flags)
+//                void unmap(tenon_buffer*, void* address)                    map and unmap: both or none
+//                tenon_memory_info memory()                                  device_memory
+//                void trim()                                                 device_trim
 //   Instance     Instance(Device&, const tenon_instance_params&)             instance_create
 //                void offer(const tenon_graph*, const tenon_claim_sink*)     capability
 //   Program      Program(Instance&, const tenon_compile_args&)               compile
@@ -26,12 +30,16 @@
 //   Binding      Binding(const tenon_bind_args&)                             bind, optional
 //                void run(const tenon_run_args&)                             run
 //   Stream       Stream(Instance&)                                           stream_create, optional
-//                void flush(); void wait(Event&)                             stream_flush, stream_wait_event
-//   Event        Event(Instance&)                                            event_create, with Stream
-//                void record(Stream&); void wait(int64_t timeout_ns)         event_record, event_wait
+//                void flush(); uint64_t point()                              stream_flush, stream_point
+//                void wait(Stream& other, uint64_t point)                    stream_wait
+//                void wait_point(uint64_t point, int64_t timeout_ns)         point_wait
+//                void record_begin()                                         with Recording
+//                std::unique_ptr<Recording> record_end()                     with Recording; also ends it when it throws
+//   Recording    void run(Stream&)                                           recording_run, optional
 //
+// Work that fails after the call that enqueued it is reported by wait_point: Error{code, text, TENON_ERROR_ASYNC, place}.
 // A destructor is the function that destroys. Structs of arguments, other than those of prepare and run, are copies whose
-// fields beyond the host's size are zero.
+// fields beyond the host's size are zero. Of what a member returns, the host's struct takes what it has room for.
 #ifndef TENON_EP_PROVIDER_HPP_
 #define TENON_EP_PROVIDER_HPP_
 
@@ -43,7 +51,7 @@
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
 
-/// Memory that a device gave. `address` is NULL in a domain that is not addressable.
+/// Memory that a device gave. `address` is NULL in a domain without HOST_ADDRESS and DEVICE_ADDRESS.
 struct Allocation {
   tenon_buffer* buffer = nullptr;
   void* address = nullptr;
@@ -67,8 +75,12 @@ template <class T>
 class Provider {
  public:
   static tenon_status negotiate(tenon_ep_negotiation* io) noexcept {
-    return ep::negotiate(
-        io, {.id = T::kId, .version = T::kVersion, .build_id = build_id(), .api = &kApi, .refuse = refuse});
+    return ep::negotiate(io, {.id = T::kId,
+                              .version = T::kVersion,
+                              .build_id = build_id(),
+                              .api = &kApi,
+                              .refuse = refuse,
+                              .min_minor = min_minor()});
   }
 
  private:
@@ -78,15 +90,32 @@ class Provider {
 
   static constexpr bool kBinds = requires { typename T::Binding; };
   static constexpr bool kStreams = !std::is_void_v<Stream>;
+  static constexpr bool kRecords = requires { typename T::Recording; };
+  static_assert(kStreams || !kRecords, "Recording needs a Stream");
+  static_assert(
+      kRecords || !requires { &Stream::record_begin; }, "a Stream that records needs a Recording");
   static constexpr bool kOwnsMemory = requires(typename T::Device & device, const DomainSink& sink) {
     device.domains(sink);
   };
+  // By name, so that another signature is an error and not an absent function.
+  static constexpr bool kMaps = requires { &T::Device::map; }
+  || requires { &T::Device::unmap; };
+  static_assert(kOwnsMemory || !kMaps, "map needs the domains of the device");
 
   static constexpr std::string_view build_id() {
     if constexpr (requires { T::kBuildId; }) {
       return T::kBuildId;
     } else {
       return {};
+    }
+  }
+  static constexpr uint32_t min_minor() {
+    if constexpr (requires { T::kMinMinor; }) {
+      static_assert(T::kMinMinor >= TENON_EP_ABI_OLDEST_MINOR && T::kMinMinor <= TENON_EP_ABI_MINOR,
+                    "kMinMinor is not a minor of this SDK");
+      return T::kMinMinor;
+    } else {
+      return TENON_EP_ABI_OLDEST_MINOR;
     }
   }
   static std::string refuse() {
@@ -142,9 +171,10 @@ class Provider {
                                         tenon_error* error) {
     return call(error, [&] { as<typename T::Provider>(provider)->devices(DeviceSink(sink)); });
   }
-  static tenon_status device_open(tenon_provider* provider, tenon_str id, tenon_device** out,
-                                  tenon_error* error) {
-    return make<typename T::Device>(out, error, *as<typename T::Provider>(provider), view(id));
+  static tenon_status device_open(tenon_provider* provider, const tenon_device_params* params,
+                                  tenon_device** out, tenon_error* error) {
+    return make<typename T::Device>(out, error, *as<typename T::Provider>(provider),
+                                    view(read_struct(params).stable_id));
   }
   static tenon_status instance_create(tenon_device* device, const tenon_instance_params* params,
                                       tenon_instance** out, tenon_error* error) {
@@ -197,49 +227,74 @@ class Provider {
                                      tenon_error* error) {
     return call(error, [&] { as<typename T::Device>(device)->domains(DomainSink(sink)); });
   }
-  static tenon_status allocate(tenon_device* device, uint32_t domain, uint64_t bytes, tenon_stream* stream,
-                               tenon_buffer** out_buffer, void** out_address, tenon_error* error) {
+  static tenon_status device_memory(tenon_device* device, tenon_memory_info* out, tenon_error* error) {
+    return call(error, [&] { write_struct(out, as<typename T::Device>(device)->memory()); });
+  }
+  static tenon_status device_trim(tenon_device* device, tenon_error* error) {
+    return call(error, [&] { as<typename T::Device>(device)->trim(); });
+  }
+  static tenon_status allocate(tenon_device* device, const tenon_allocate_params* params,
+                               tenon_allocation* out, tenon_error* error) {
     return call(error, [&] {
-      const Allocation made = as<typename T::Device>(device)->allocate(domain, bytes, as<Stream>(stream));
-      *out_buffer = made.buffer;
-      *out_address = made.address;
+      const tenon_allocate_params wanted = read_struct(params);
+      const Allocation made =
+          as<typename T::Device>(device)->allocate(wanted.domain, wanted.bytes, as<Stream>(wanted.stream));
+      write_struct(out, tenon_allocation{0, 0, made.buffer, made.address});
     });
   }
   static void free(tenon_device* device, tenon_buffer* buffer, tenon_stream* stream) noexcept {
     as<typename T::Device>(device)->free(buffer, as<Stream>(stream));
   }
-  static tenon_status copy(tenon_device* device, const tenon_location* to, const tenon_location* from,
-                           uint64_t bytes, tenon_stream* stream, tenon_error* error) {
-    return call(error, [&] { as<typename T::Device>(device)->copy(*to, *from, bytes, as<Stream>(stream)); });
+  static tenon_status copy(tenon_device* device, const tenon_copy_params* params, tenon_error* error) {
+    return call(error, [&] {
+      const tenon_copy_params wanted = read_struct(params);
+      as<typename T::Device>(device)->copy(wanted.destination, wanted.source, wanted.bytes,
+                                           as<Stream>(wanted.stream));
+    });
   }
-  static tenon_status map(tenon_device* device, tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes,
-                          void** out_address, tenon_error* error) {
-    return call(error,
-                [&] { *out_address = as<typename T::Device>(device)->map(buffer, byte_offset, bytes); });
+  static tenon_status map(tenon_device* device, const tenon_map_params* params, void** out_address,
+                          tenon_error* error) {
+    return call(error, [&] {
+      const tenon_map_params wanted = read_struct(params);
+      *out_address =
+          as<typename T::Device>(device)->map(wanted.buffer, wanted.byte_offset, wanted.bytes, wanted.flags);
+    });
   }
   static void unmap(tenon_device* device, tenon_buffer* buffer, void* address) noexcept {
     as<typename T::Device>(device)->unmap(buffer, address);
   }
 
-  // ---- Streams ----
+  // ---- Streams and recordings ----
 
-  static tenon_status stream_create(tenon_instance* instance, tenon_stream** out, tenon_error* error) {
+  static tenon_status stream_create(tenon_instance* instance, const tenon_stream_params*, tenon_stream** out,
+                                    tenon_error* error) {
     return make<Stream>(out, error, *as<typename T::Instance>(instance));
   }
   static tenon_status stream_flush(tenon_stream* stream, tenon_error* error) {
     return call(error, [&] { as<Stream>(stream)->flush(); });
   }
-  static tenon_status stream_wait_event(tenon_stream* stream, tenon_event* event, tenon_error* error) {
-    return call(error, [&] { as<Stream>(stream)->wait(*as<typename T::Event>(event)); });
+  static tenon_status stream_point(tenon_stream* stream, uint64_t* out_point, tenon_error* error) {
+    return call(error, [&] { *out_point = as<Stream>(stream)->point(); });
   }
-  static tenon_status event_create(tenon_instance* instance, tenon_event** out, tenon_error* error) {
-    return make<typename T::Event>(out, error, *as<typename T::Instance>(instance));
+  static tenon_status stream_wait(tenon_stream* stream, tenon_stream* other, uint64_t point,
+                                  tenon_error* error) {
+    return call(error, [&] { as<Stream>(stream)->wait(*as<Stream>(other), point); });
   }
-  static tenon_status event_record(tenon_event* event, tenon_stream* stream, tenon_error* error) {
-    return call(error, [&] { as<typename T::Event>(event)->record(*as<Stream>(stream)); });
+  static tenon_status point_wait(tenon_stream* stream, uint64_t point, int64_t timeout_ns,
+                                 tenon_error* error) {
+    return call(error, [&] { as<Stream>(stream)->wait_point(point, timeout_ns); });
   }
-  static tenon_status event_wait(tenon_event* event, int64_t timeout_ns, tenon_error* error) {
-    return call(error, [&] { as<typename T::Event>(event)->wait(timeout_ns); });
+  static tenon_status record_begin(tenon_stream* stream, tenon_error* error) {
+    return call(error, [&] { as<Stream>(stream)->record_begin(); });
+  }
+  static tenon_status record_end(tenon_stream* stream, tenon_recording** out, tenon_error* error) {
+    return call(error, [&] {
+      std::unique_ptr<typename T::Recording> made = as<Stream>(stream)->record_end();
+      if (out != nullptr) *out = reinterpret_cast<tenon_recording*>(made.release());
+    });
+  }
+  static tenon_status recording_run(tenon_recording* recording, tenon_stream* stream, tenon_error* error) {
+    return call(error, [&] { as<typename T::Recording>(recording)->run(*as<Stream>(stream)); });
   }
 
   static constexpr tenon_ep_api make_api() {
@@ -251,6 +306,19 @@ class Provider {
     api.enumerate_devices = enumerate_devices;
     api.device_open = device_open;
     api.device_close = destroy<typename T::Device, tenon_device>;
+    if constexpr (kOwnsMemory) {
+      api.device_domains = device_domains;
+      api.allocate = allocate;
+      api.free = free;
+      api.copy = copy;
+    }
+    if constexpr (requires(typename T::Device & device) { device.memory(); })
+      api.device_memory = device_memory;
+    if constexpr (requires(typename T::Device & device) { device.trim(); }) api.device_trim = device_trim;
+    if constexpr (kMaps) {
+      api.map = map;
+      api.unmap = unmap;
+    }
     api.instance_create = instance_create;
     api.instance_destroy = destroy<typename T::Instance, tenon_instance>;
     api.capability = capability;
@@ -258,30 +326,24 @@ class Provider {
     api.program_destroy = destroy<typename T::Program, tenon_program>;
     api.prepare = prepare;
     api.prepared_destroy = prepared_destroy;
-    api.run = run;
     if constexpr (kBinds) {
       api.bind = bind;
       api.unbind = destroy<typename T::Binding, tenon_binding>;
     }
-    if constexpr (kOwnsMemory) {
-      api.device_domains = device_domains;
-      api.allocate = allocate;
-      api.free = free;
-      api.copy = copy;
-      if constexpr (requires(typename T::Device & device) { device.map(nullptr, 0, 0); }) {
-        api.map = map;
-        api.unmap = unmap;
-      }
-    }
+    api.run = run;
     if constexpr (kStreams) {
       api.stream_create = stream_create;
       api.stream_destroy = destroy<Stream, tenon_stream>;
       api.stream_flush = stream_flush;
-      api.stream_wait_event = stream_wait_event;
-      api.event_create = event_create;
-      api.event_destroy = destroy<typename T::Event, tenon_event>;
-      api.event_record = event_record;
-      api.event_wait = event_wait;
+      api.stream_point = stream_point;
+      api.stream_wait = stream_wait;
+      api.point_wait = point_wait;
+    }
+    if constexpr (kRecords) {
+      api.record_begin = record_begin;
+      api.record_end = record_end;
+      api.recording_run = recording_run;
+      api.recording_destroy = destroy<typename T::Recording, tenon_recording>;
     }
     if constexpr (requires(typename T::Provider & provider) { provider.quiesce(int64_t{}); })
       api.quiesce = quiesce;

@@ -2,11 +2,22 @@
 #ifndef TENON_EP_SINKS_HPP_
 #define TENON_EP_SINKS_HPP_
 
+#include <array>
+#include <optional>
+
 #include "tenon/ep/error.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
 
+struct PciAddress {
+  uint32_t domain = 0;
+  uint32_t bus = 0;
+  uint32_t device = 0;
+  uint32_t function = 0;
+};
+
+/// `flags` are those of TENON_DEVICE_x that no other field implies: HAS_UUID and HAS_PCI follow from `uuid` and `pci`.
 struct DeviceSpec {
   uint32_t kind = TENON_DEVICE_OTHER;
   std::string_view stable_id = {};
@@ -16,6 +27,9 @@ struct DeviceSpec {
   uint32_t flags = 0;
   uint32_t serialize = TENON_SERIALIZE_NONE;
   std::span<const tenon_str> features = {};
+  std::string_view driver_version = {};
+  std::optional<PciAddress> pci = {};
+  std::optional<std::array<uint8_t, 16>> uuid = {};  // as Vulkan's deviceUUID and CUDA's cudaUUID_t
 };
 
 class DeviceSink {
@@ -33,6 +47,18 @@ class DeviceSink {
     info.memory_bytes = device.memory_bytes;
     info.features = device.features.data();
     info.feature_count = static_cast<uint32_t>(device.features.size());
+    info.driver_version = to_str(device.driver_version);
+    if (device.pci) {
+      info.flags |= TENON_DEVICE_HAS_PCI;
+      info.pci_domain = device.pci->domain;
+      info.pci_bus = device.pci->bus;
+      info.pci_device = device.pci->device;
+      info.pci_function = device.pci->function;
+    }
+    if (device.uuid) {
+      info.flags |= TENON_DEVICE_HAS_UUID;
+      std::copy(device.uuid->begin(), device.uuid->end(), info.uuid);
+    }
     call_host(sink_->add, sink_->context, &std::as_const(info));
   }
 

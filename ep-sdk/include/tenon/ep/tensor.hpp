@@ -16,13 +16,25 @@ namespace tenon::ep {
 using Dims = std::vector<int64_t>;
 using DimsView = std::span<const int64_t>;
 
+/// Sets `out` to a * b, or returns true when that does not fit.
+inline bool multiply_overflows(int64_t a, int64_t b, int64_t* out) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max(), least = std::numeric_limits<int64_t>::min();
+  if (((a | b) >> 31) != 0) {  // not both in [0, 2^31), so it takes divisions to know
+    if (a > 0 && (b > most / a || b < least / a)) return true;
+    if (a < -1 && (b < most / a || b > least / a)) return true;
+    if (a == -1 && b == least) return true;
+  }
+  *out = a * b;
+  return false;
+}
+
 /// Product of the dims; 1 for a scalar, INT64_MAX on overflow.
 inline int64_t element_count(DimsView dims) {
   int64_t n = 1;
   bool too_large = false;
   for (const int64_t d : dims) {
     if (d == 0) return 0;
-    too_large = __builtin_mul_overflow(n, d, &n) || too_large;
+    too_large = multiply_overflows(n, d, &n) || too_large;
   }
   return too_large ? std::numeric_limits<int64_t>::max() : n;
 }

@@ -75,10 +75,10 @@ void require_indices(const TensorView& indices, std::span<const int64_t> sizes) 
 
 namespace detail {
 
-Recording& recording_of(const Context& ctx) { return *static_cast<const RecordArgs&>(ctx.args()).recording; }
+Launches& launches_of(const Context& ctx) { return *static_cast<const ListArgs&>(ctx.args()).launches; }
 
-Arguments::Arguments(Recording& recording, const tenon_tensor* workspace, const KernelRef& ref)
-    : recording_(recording), workspace_(workspace), ref_(ref) {
+Arguments::Arguments(Launches& launches, const tenon_tensor* workspace, const KernelRef& ref)
+    : launches_(launches), workspace_(workspace), ref_(ref) {
   cl_int code = CL_SUCCESS;
   kernel_ = KernelHandle(clCreateKernel(ref.built->get(), ref.name.c_str(), &code));
   check(code, "clCreateKernel");
@@ -87,18 +87,18 @@ Arguments::Arguments(Recording& recording, const tenon_tensor* workspace, const 
 void Arguments::add(const TensorArg& arg) {
   const tenon_tensor& tensor = *arg.tensor;
   if (tensor.kind == TENON_KIND_NONE) return add_buffer(nullptr, 0);
-  const BufferRange range = recording_.find(tensor);
+  const BufferRange range = launches_.find(tensor);
   add_buffer(range.buffer,
              range.byte_offset * 8 / dtype_bits(tensor.dtype) + static_cast<uint64_t>(arg.first));
 }
 
 void Arguments::add(const WorkspaceArg& arg) {
-  const BufferRange range = recording_.find(*workspace_);
+  const BufferRange range = launches_.find(*workspace_);
   add_buffer(range.buffer, (range.byte_offset + arg.byte_offset) / arg.element_bytes);
 }
 
 void Arguments::add(const FlagArg&) {
-  cl_mem buffer = recording_.flag_buffer();
+  cl_mem buffer = launches_.flag_buffer();
   check(clSetKernelArg(kernel_.get(), next_++, sizeof(cl_mem), &buffer), "clSetKernelArg");
 }
 
@@ -112,7 +112,7 @@ void Arguments::record(Size3 global) {
   Command command{std::move(kernel_), global, ref_.local};
   for (size_t d = 0; d < 3; ++d)
     command.global[d] = (global[d] + ref_.local[d] - 1) / ref_.local[d] * ref_.local[d];
-  recording_.add(std::move(command));
+  launches_.add(std::move(command));
 }
 
 }  // namespace detail

@@ -55,12 +55,12 @@ struct FlagArg {};
 
 namespace detail {
 
-Recording& recording_of(const Context& ctx);
+Launches& launches_of(const Context& ctx);
 
 /// Sets the arguments of one launch in order.
 class Arguments {
  public:
-  Arguments(Recording& recording, const tenon_tensor* workspace, const KernelRef& ref);
+  Arguments(Launches& launches, const tenon_tensor* workspace, const KernelRef& ref);
   void add(const TensorArg& arg);
   void add(const BufferArg& arg) { add_buffer(arg.buffer, 0); }
   void add(const WorkspaceArg& arg);
@@ -76,7 +76,7 @@ class Arguments {
  private:
   void add_buffer(cl_mem buffer, uint64_t element_offset);
 
-  Recording& recording_;
+  Launches& launches_;
   const tenon_tensor* workspace_;
   const KernelRef& ref_;
   KernelHandle kernel_;
@@ -90,19 +90,21 @@ class Arguments {
 template <class... Args>
 void launch(const Context& ctx, const KernelRef& kernel, Size3 global, const Args&... args) {
   if (global[0] == 0 || global[1] == 0 || global[2] == 0) return;  // the workspace may be missing
-  detail::Arguments arguments(detail::recording_of(ctx), ctx.args().workspace, kernel);
+  detail::Arguments arguments(detail::launches_of(ctx), ctx.args().workspace, kernel);
   (arguments.add(args), ...);
   arguments.record(global);
 }
 
-/// A buffer computed once on the device from a constant input, at the first binding. `record(ctx, BufferArg)`
-/// records the launches that fill its `bytes`. At most one per node.
+/// A buffer computed once on the device from a constant input, at the first binding. `layout` says what is computed: nodes
+/// with equal constants and layouts share the buffer. `record(ctx, BufferArg)` records the launches that fill its `bytes`.
+/// At most one per node.
 template <class Record>
-BufferArg packed_constant(const Context& ctx, uint64_t bytes, Record&& record) {
-  const CompiledNode& node = detail::recording_of(ctx).node();
-  return {node.packed(bytes, [&](Recording& recording, cl_mem buffer) {
-    RecordArgs args{static_cast<const tenon_run_args&>(ctx.args())};
-    args.recording = &recording;
+BufferArg packed_constant(const Context& ctx, TensorView constant, std::string_view layout, uint64_t bytes,
+                          Record&& record) {
+  const CompiledNode& node = detail::launches_of(ctx).node();
+  return {node.packed(*constant.raw(), layout, bytes, [&](Launches& launches, cl_mem buffer) {
+    ListArgs args{static_cast<const tenon_run_args&>(ctx.args())};
+    args.launches = &launches;
     record(node.node().context(args), BufferArg{buffer});
   })};
 }

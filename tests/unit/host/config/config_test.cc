@@ -112,6 +112,8 @@ void expect_everything(const Settings& s) {
 
 TEST(Config, BuiltInValues) {
   Config config;
+  EXPECT_EQ(config->limits.cache_blob_bytes, uint64_t{256} << 20);
+  EXPECT_EQ(config->limits.cache_bytes, uint64_t{1} << 30);
   EXPECT_TRUE(config->select.automatic);
   EXPECT_EQ(config->discovery.trust, Trust::kHash);
   EXPECT_EQ(config->discovery.scan, Scan::kOn);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "host/device/transfer.h"
@@ -36,13 +38,13 @@ TEST_F(DeviceTest, OpenedOncePerProcess) {
 }
 
 TEST_F(DeviceTest, DomainsHaveNumbersOfTheProcess) {
-  ASSERT_EQ(first->domains().size(), 1u);
+  ASSERT_EQ(first->domains().size(), 2u);
   const MemoryDomain& a = *first->domains()[0];
   const MemoryDomain& b = *second->domains()[0];
   EXPECT_NE(a.number, b.number);
   EXPECT_NE(a.number, host_domain().number);
   EXPECT_EQ(a.alignment, 256u);
-  EXPECT_FALSE(a.addressable);
+  EXPECT_FALSE(a.has_address());
   EXPECT_EQ(b.max_buffer_bytes, uint64_t{1} << 20);
   EXPECT_EQ(first->find_domain(1), &a);
   EXPECT_EQ(first->find_domain(TENON_DOMAIN_HOST), &host_domain());
@@ -52,6 +54,45 @@ TEST_F(DeviceTest, DomainsHaveNumbersOfTheProcess) {
   first.reset();
   first = *Device::open(provider, "npu:0");
   EXPECT_NE(first->domains()[0]->number, number);
+}
+
+TEST_F(DeviceTest, StagingMemoryIsTheHostsToo) {
+  const MemoryDomain* staging = first->staging();
+  ASSERT_NE(staging, nullptr);
+  EXPECT_EQ(staging, first->find_domain(2));
+  EXPECT_TRUE(staging->host_can_access());
+  EXPECT_FALSE(staging->is_host());
+  EXPECT_EQ((*Device::open(provider, "npu:2"))->staging(), nullptr);
+  const Buffer buffer = *Buffer::allocate(*staging, 8), there = *Buffer::allocate(*first->domains()[0], 8);
+  ASSERT_NE(buffer.address(), nullptr);
+  std::memcpy(buffer.address(), "staging", 8);
+  char back[8] = {};
+  ASSERT_TRUE(copy(Place::of(there, 0), Place::of(buffer, 0), 8).ok());
+  ASSERT_TRUE(copy(Place::host(back), Place::of(there, 0), 8).ok());
+  EXPECT_STREQ(back, "staging");
+  // The device copies no bytes beyond it, whether it is named by its buffer or by its address.
+  const Status beyond =
+      first->copy(Place::of(there, 0).location(), Place::of(buffer, 4).location(), 8, nullptr);
+  EXPECT_THAT(beyond.to_string(), HasSubstr("the host named bytes 4 to 12 of a buffer of 8"));
+  const Buffer large = *Buffer::allocate(*first->domains()[0], 16);
+  EXPECT_THAT(copy(Place::of(large, 0), Place::host(buffer.address()), 16).to_string(),
+              HasSubstr("of 8 bytes of staging memory"));
+}
+
+TEST_F(DeviceTest, ADeviceSaysWhichHardwareItIs) {
+  EXPECT_EQ(first->info().uuid, "66616b65-2d30-0000-0000-000000000000");
+  EXPECT_EQ(first->info().pci, "0000:fa:01.0");
+  EXPECT_EQ(first->info().driver_version, "1.2.3");
+  EXPECT_EQ((*Device::open(provider, "npu:2"))->info().pci, "");
+}
+
+TEST_F(DeviceTest, FreedMemoryIsKeptUntilTheDeviceIsTrimmed) {
+  const uint64_t before = first->memory()->free_bytes;
+  EXPECT_GE(first->memory()->total_bytes, before);
+  { const Buffer buffer = *Buffer::allocate(*first->domains()[0], 1 << 20); }
+  EXPECT_LT(first->memory()->free_bytes, before);
+  ASSERT_TRUE(first->trim().ok());
+  EXPECT_EQ(first->memory()->free_bytes, before);
 }
 
 TEST_F(DeviceTest, BuffersOfHostAndDevice) {
@@ -89,7 +130,7 @@ TEST_F(DeviceTest, CopiesBetweenAnyTwoDomains) {
   const Place on_a = Place::of(a, 0), on_b = Place::of(b, 0), on_c = Place::of(c, 512);
   EXPECT_TRUE(copies_directly(on_a, Place::host(source.data())));
   EXPECT_TRUE(copies_directly(on_b, on_a));
-  EXPECT_FALSE(copies_directly(on_c, on_b));
+  EXPECT_FALSE(copies_directly(on_c, on_b));  // not with a stream
   ASSERT_TRUE(copy(on_a, Place::host(source.data()), bytes).ok());
   ASSERT_TRUE(copy(on_b, on_a, bytes).ok());
   ASSERT_TRUE(copy(on_c, on_b, bytes).ok());
@@ -120,20 +161,31 @@ TEST_F(DeviceTest, CopiesBetweenDevicesUseMemoryThatTheHostSees) {
   EXPECT_THAT(beyond.to_string(), HasSubstr("the host named bytes 512 to 4513 of a buffer of 4512"));
 }
 
-TEST_F(DeviceTest, CopiesOnAStreamWaitForFlushAndEvent) {
-  const auto instance = *test::make_accelerator();
-  Stream stream = *instance->make_stream();
-  Event event = *instance->make_event();
-  int value = 42, back = 0;
-  const Buffer buffer = *Buffer::allocate(*first->domains()[0], sizeof(int));
-  ASSERT_TRUE(copy(Place::of(buffer, 0), Place::host(&value), sizeof(int), stream.handle()).ok());
-  ASSERT_TRUE(copy(Place::host(&back), Place::of(buffer, 0), sizeof(int), stream.handle()).ok());
-  EXPECT_EQ(back, 0);
-  ASSERT_TRUE(event.record(stream).ok());
-  EXPECT_FALSE(event.wait().ok());  // nobody flushed
-  ASSERT_TRUE(stream.flush().ok());
-  ASSERT_TRUE(event.wait().ok());
-  EXPECT_EQ(back, 42);
+TEST_F(DeviceTest, AMappingHonoursItsFlags) {
+  const auto visible = *Device::open(provider, "npu:2");
+  const Buffer buffer = *Buffer::allocate(*visible->domains()[0], 256);
+  std::vector<uint8_t> ones(256, 1), back(256, 0);
+  ASSERT_TRUE(copy(Place::of(buffer, 0), Place::host(ones.data()), 256).ok());
+  auto* read = static_cast<uint8_t*>(*visible->map(buffer.handle(), 8, 8, TENON_MAP_READ));
+  EXPECT_EQ(read[0], 1);
+  EXPECT_DEATH({ *const_cast<volatile uint8_t*>(read) = 2; }, "");
+  visible->unmap(buffer.handle(), read);
+  // Some bytes written: the others stay.
+  auto* some = static_cast<uint8_t*>(*visible->map(buffer.handle(), 0, 8, TENON_MAP_WRITE));
+  some[0] = 2;
+  visible->unmap(buffer.handle(), some);
+  // All bytes written: what they were before is gone.
+  auto* all =
+      static_cast<uint8_t*>(*visible->map(buffer.handle(), 8, 8, TENON_MAP_WRITE | TENON_MAP_DISCARD));
+  EXPECT_EQ(all[0], 0xA5);
+  std::fill(all, all + 8, uint8_t{3});
+  visible->unmap(buffer.handle(), all);
+  ASSERT_TRUE(copy(Place::host(back.data()), Place::of(buffer, 0), 256).ok());
+  EXPECT_EQ(back[0], 2);
+  EXPECT_EQ(back[1], 1);
+  EXPECT_EQ(back[8], 3);
+  EXPECT_EQ(back[16], 1);
+  EXPECT_EQ(visible->map(buffer.handle(), 0, 8, 0).error().code(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(DeviceTest, TheHostCannotTouchDeviceMemory) {

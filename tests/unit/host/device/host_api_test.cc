@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -115,9 +116,10 @@ TEST(HostApi, ValuesThroughTheTable) {
   api.value_release(sequence);
 }
 
-TEST(HostApi, SharedObjectsAreApartByInstance) {
+TEST(HostApi, SharedObjectsAreApartByPrefix) {
   SharedCache cache;
-  tenon_host_instance a{"lib-a/", &cache, nullptr}, b{"lib-b/", &cache, nullptr};
+  tenon_host_instance a{"device=1/lib/", "lib/", &cache, nullptr},
+      b{"device=2/lib/", "lib/", &cache, nullptr};
   const auto make = [](void* context, void** out, tenon_error*) -> tenon_status {
     *out = context;
     return TENON_OK;
@@ -134,11 +136,31 @@ TEST(HostApi, SharedObjectsAreApartByInstance) {
   EXPECT_EQ(host_api()->cache_put(&a, {"k", 1}, {"b", 1}, nullptr), TENON_OK);
 }
 
+TEST(HostApi, ABlobAboveALimitIsNamedInTheLog) {
+  const std::string folder = ::testing::TempDir() + "blobs_of_host_api";
+  std::filesystem::remove_all(folder);
+  BlobCache cache(folder);
+  tenon_host_instance host;
+  host.blobs = &cache;
+  host.blob_limits = {3, 0};
+  std::vector<std::string> lines;
+  set_log_sink([&](const LogLine& line) { lines.push_back(str_cat(line.code, ": ", line.message)); });
+  EXPECT_EQ(host_api()->cache_put(&host, {"k", 1}, {"four", 4}, nullptr), TENON_RESOURCE_EXHAUSTED);
+  EXPECT_EQ(host_api()->cache_put(&host, {"k", 1}, {"two", 3}, nullptr), TENON_OK);
+  set_log_sink({});
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].rfind("CACHE: a blob of 4 bytes for the cache exceeds limits.cache_blob_bytes (3)", 0),
+            0u)
+      << lines[0];
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Border, StatusThereAndBack) {
   tenon_error error = make_error();
   const Status status = out_of_memory("no room").with_context("node 'a' (Conv)");
   EXPECT_EQ(give_status(status, &error), TENON_RESOURCE_EXHAUSTED);
   EXPECT_STREQ(error.where, "node 'a' (Conv)");
+  EXPECT_EQ(error.kind, static_cast<uint32_t>(ErrorKind::kOutOfMemory));
   const Status back = take_status(error.code, error, "acme 1.0.0");
   EXPECT_EQ(back.kind(), ErrorKind::kOutOfMemory);
   EXPECT_EQ(back.message(), "no room");

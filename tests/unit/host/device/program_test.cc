@@ -166,6 +166,16 @@ TEST_F(ProgramTest, FaultsNameProviderAndPart) {
   EXPECT_FALSE(ask(*instance).ok());
 }
 
+TEST_F(ProgramTest, ALateErrorIsNotOfTheProgramThatReportsIt) {
+  const auto instance = *test::make_accelerator();
+  const auto program = *compile(instance, *ask(*instance));
+  tenon_error error = make_error();
+  EXPECT_EQ(program->status(TENON_INTERNAL, error).where(), "accelerator 1.0.0: nodes 'add' ... 'neg'");
+  error.flags = TENON_ERROR_ASYNC;
+  EXPECT_EQ(program->status(TENON_INTERNAL, error).where(),
+            "accelerator 1.0.0: work that was enqueued earlier");
+}
+
 TEST_F(ProgramTest, ALostDeviceStaysLost) {
   const auto instance = *test::make_accelerator("npu:0", "fault = 'lost'\nfault_after = 1");
   const auto program = *compile(instance, *ask(*instance));

@@ -260,6 +260,22 @@ TEST(Registry, PriorityOrdersTheAutomaticChoice) {
   EXPECT_THAT(registry.ids(true), ElementsAre("no_device", "good"));
 }
 
+TEST(Registry, AFolderWithoutManifestsTellsOfProvidersDBelow) {
+  ProviderFolder folder;
+  folder.add("good");
+  RegistryOptions options = folder.options();
+  options.system_dirs = std::vector<std::string>{};
+  options.discovery.search = {folder.path()};
+  ProviderRegistry registry(options);
+  EXPECT_TRUE(registry.list().empty()) << "no folder is searched below";
+  EXPECT_THAT(registry.notices(),
+              ElementsAre(HasSubstr("holds no manifest; name '" + folder.providers() + "'")));
+  options.discovery.search = {folder.providers()};
+  ProviderRegistry right(options);
+  EXPECT_EQ(right.list().size(), 1u);
+  EXPECT_TRUE(right.notices().empty());
+}
+
 TEST(Registry, EnvironmentReplacesAndAdds) {
   ProviderFolder folder, named;
   folder.add("good");

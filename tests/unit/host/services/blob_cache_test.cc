@@ -23,9 +23,7 @@ class BlobCacheTest : public ::testing::Test {
     fs::remove_all(folder);
   }
   void TearDown() override { fs::remove_all(folder); }
-  BlobCacheOptions options(uint64_t max_bytes = 1 << 20) const {
-    return {(folder / "sub").string(), max_bytes, 1 << 16};
-  }
+  std::string directory() const { return (folder / "sub").string(); }
   fs::path only_file() const { return fs::directory_iterator(folder / "sub")->path(); }
   size_t files() const {
     return static_cast<size_t>(
@@ -37,12 +35,12 @@ class BlobCacheTest : public ::testing::Test {
 TEST_F(BlobCacheTest, WhatIsPutIsFoundAgain) {
   const std::string blob(1000, 'b');
   {
-    BlobCache cache(options());
+    BlobCache cache(directory());
     EXPECT_FALSE(cache.get("key").ok());
-    ASSERT_TRUE(cache.put("key", blob).ok());
-    ASSERT_TRUE(cache.put("key", blob).ok());
+    ASSERT_TRUE(cache.put("key", blob, {}).ok());
+    ASSERT_TRUE(cache.put("key", blob, {}).ok());
   }
-  BlobCache cache(options());
+  BlobCache cache(directory());
   const auto found = cache.get("key");
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(*found, blob);
@@ -54,8 +52,8 @@ TEST_F(BlobCacheTest, WhatIsPutIsFoundAgain) {
 }
 
 TEST_F(BlobCacheTest, DamageIsAbsence) {
-  BlobCache cache(options());
-  ASSERT_TRUE(cache.put("key", std::string(1000, 'b')).ok());
+  BlobCache cache(directory());
+  ASSERT_TRUE(cache.put("key", std::string(1000, 'b'), {}).ok());
   const fs::path file = only_file();
   {
     std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
@@ -67,15 +65,16 @@ TEST_F(BlobCacheTest, DamageIsAbsence) {
   EXPECT_FALSE(cache.get("key").ok());
   fs::resize_file(file, 3);
   EXPECT_FALSE(cache.get("key").ok());
-  ASSERT_TRUE(cache.put("key", "again").ok());
+  ASSERT_TRUE(cache.put("key", "again", {}).ok());
   EXPECT_EQ(*cache.get("key"), "again");
 }
 
 TEST_F(BlobCacheTest, TheOldestMakeRoom) {
-  BlobCache cache(options(4000));
+  BlobCache cache(directory());
+  const BlobLimits limits{0, 4000};
   for (int i = 0; i < 6; ++i) {
     const std::string key = "key" + std::to_string(i);
-    ASSERT_TRUE(cache.put(key, std::string(1000, 'b')).ok());
+    ASSERT_TRUE(cache.put(key, std::string(1000, 'b'), limits).ok());
     for (const auto& entry : fs::directory_iterator(folder / "sub")) {
       fs::last_write_time(entry, fs::last_write_time(entry) - std::chrono::hours(1));
     }
@@ -83,14 +82,37 @@ TEST_F(BlobCacheTest, TheOldestMakeRoom) {
   EXPECT_LE(files(), 3u);
   EXPECT_FALSE(cache.get("key0").ok());
   EXPECT_TRUE(cache.get("key5").ok());
-  EXPECT_EQ(cache.put("big", std::string(5000, 'b')).kind(), ErrorKind::kLimitExceeded);
+}
+
+TEST_F(BlobCacheTest, ABlobAboveALimitIsNotKept) {
+  BlobCache cache(directory());
+  const std::string blob(5000, 'b');
+  const Status one = cache.put("key", blob, {4999, 0});
+  EXPECT_EQ(one.kind(), ErrorKind::kLimitExceeded);
+  EXPECT_EQ(one.message(),
+            "a blob of 5000 bytes for the cache exceeds limits.cache_blob_bytes (4999); raise it to keep the "
+            "blob for the next process");
+  const Status all = cache.put("key", blob, {0, 5000});  // the file has a header, too
+  EXPECT_EQ(all.kind(), ErrorKind::kLimitExceeded);
+  EXPECT_NE(all.message().find("exceeds limits.cache_bytes (5000)"), std::string_view::npos) << all.message();
+  EXPECT_FALSE(cache.get("key").ok());
+  EXPECT_TRUE(cache.put("key", blob, {5000, 6000}).ok());
+}
+
+TEST_F(BlobCacheTest, ALimitOfOnePutRemovesWhatOthersKept) {
+  BlobCache cache(directory());
+  for (const char* key : {"a", "b", "c"}) ASSERT_TRUE(cache.put(key, std::string(1000, 'b'), {}).ok());
+  EXPECT_EQ(files(), 3u);
+  ASSERT_TRUE(cache.put("d", std::string(1000, 'b'), {0, 2500}).ok());
+  EXPECT_EQ(files(), 2u);
+  EXPECT_TRUE(cache.get("d").ok());
 }
 
 TEST_F(BlobCacheTest, AFolderOthersMayChangeIsNotUsed) {
   fs::create_directories(folder / "sub");
   ::chmod((folder / "sub").c_str(), 0777);
-  BlobCache cache(options());
-  EXPECT_EQ(cache.put("key", "blob").code(), StatusCode::kPermissionDenied);
+  BlobCache cache(directory());
+  EXPECT_EQ(cache.put("key", "blob", {}).code(), StatusCode::kPermissionDenied);
 }
 
 /// Gives a variable back what it was.
@@ -118,8 +140,8 @@ TEST(BlobFolder, FollowsXdgCacheHome) {
 }
 
 TEST_F(BlobCacheTest, APipeInAFilesPlaceDoesNotStopUs) {
-  BlobCache cache(options());
-  ASSERT_TRUE(cache.put("key", "blob").ok());
+  BlobCache cache(directory());
+  ASSERT_TRUE(cache.put("key", "blob", {}).ok());
   const fs::path file = only_file();
   fs::remove(file);
   ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);

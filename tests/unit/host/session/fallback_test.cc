@@ -248,7 +248,7 @@ TEST(Fallback, IsLoggedAndTraced) {
   set_log_sink([&](const LogLine& line) {
     if (line.level == TENON_LOG_WARNING) lines.push_back(str_cat(line.code, " ", line.message));
   });
-  const auto session = make_session(model(), faulty("options.fault = 'run_async'\n"));
+  const auto session = make_session(model(), faulty("options.fault = 'late'\n"));
   ASSERT_NE(session, nullptr);
   runtime::Trace trace;
   session::RunOptions options;
