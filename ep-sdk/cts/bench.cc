@@ -2,24 +2,19 @@
 
 #include <algorithm>
 
+#include "ep-sdk/cts/step.h"
+
 namespace tenon::cts {
 
 Bench::Bench(const Target& target, Open open, const tenon_host_api* host)
     : module(target), io(own_offer()), options(target), target_(target) {
   if (host != nullptr) io.host = host;
-  const tenon_status status = negotiate(module, &io);
-  if (status != TENON_OK)
-    throw NotApplicable("the library refuses this host: " + field(io.reason, sizeof io.reason, "the reason"));
-  if (io.api == nullptr || !missing_functions(table_of(*io.api)).empty())
-    throw NotApplicable("the table is not complete");
+  io = accepted(module, io);
+  require_table(io);
   subject = make_subject();
-  try {
-    if (open >= Open::kProvider) subject->create_provider();
-    if (open >= Open::kDevice) subject->open_device();
-    if (open >= Open::kInstance) subject->create_instance();
-  } catch (const CallFailed& failed) {
-    throw NotApplicable("the provider cannot be opened: " + std::string(failed.what()));
-  }
+  if (open >= Open::kProvider) subject->create_provider();
+  if (open >= Open::kDevice) subject->open_device();
+  if (open >= Open::kInstance) subject->create_instance();
 }
 
 std::unique_ptr<Subject> Bench::make_subject() const {
@@ -29,22 +24,25 @@ std::unique_ptr<Subject> Bench::make_subject() const {
 
 std::vector<Claimed> claimed_probes(const Target& target, const Subject& subject) {
   std::vector<Claimed> out;
+  std::string said;  // the first rejection
   for (Probe& probe : all_probes(target)) {
     GraphCase graph = graph_of(probe.node);
     Offer offer;
     try {
       offer = ask(subject, graph);
     } catch (const CallFailed& failed) {
-      throw NotApplicable(failed.what());
+      throw Failed(probe.name + ": " + failed.what(),
+                   "claim or reject each node; fail only when the device does");
     }
+    if (said.empty() && !offer.rejections.empty())
+      said = probe.name + " it says: " + offer.rejections[0].text;
     // A claim with other nodes breaks a rule; the check of that rule reports it.
     if (offer.claims.size() != 1 || offer.claims[0].nodes != std::vector<uint32_t>{0}) continue;
     out.push_back({std::move(probe), std::move(graph), offer.claims[0]});
   }
+  enter(Step::kClaims);
   if (out.empty())
-    throw NotApplicable(
-        "the provider claims no probe of the kit; describe an operator of its own in a *.case.json file "
-        "and name the folder with --cases");
+    throw NotApplicable("the provider claims no probe of the kit" + (said.empty() ? "" : "; of " + said));
   return out;
 }
 

@@ -14,8 +14,7 @@
 
 namespace tenon::cts {
 
-/// The library, and a subject of it. Throws NotApplicable when the subject cannot be opened: other checks report
-/// that.
+/// The library, and a subject of it. Throws Failed and CallFailed when the subject cannot be opened.
 class Bench {
  public:
   /// How far the subject is opened.
@@ -41,7 +40,7 @@ struct Claimed {
   Claim claim;
 };
 
-/// All probes that are claimed. Throws NotApplicable when there is none.
+/// All probes that are claimed. Throws NotApplicable when there is none, Failed when capability fails.
 std::vector<Claimed> claimed_probes(const Target& target, const Subject& subject);
 /// The first of them that `fits`. Throws NotApplicable when none does.
 Claimed first_claimed(const std::vector<Claimed>& all, const char* what,

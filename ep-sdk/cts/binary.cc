@@ -40,6 +40,7 @@ class Reader {
     if (!elf || header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_ident[EI_DATA] != ELFDATA2LSB)
       throw Failed("the library is not a 64-bit little-endian ELF file", "build it for the target's system");
     if (header_.e_type != ET_DYN) throw Failed("the file is not a shared library", "link it with -shared");
+    out_.os = "linux";
     out_.arch = arch_name(header_.e_machine);
     for (uint16_t i = 0; i < header_.e_phnum; ++i)
       programs_.push_back(at<Elf64_Phdr>(header_.e_phoff + uint64_t{i} * header_.e_phentsize));

@@ -8,7 +8,7 @@
 namespace tenon::cts {
 
 struct Binary {
-  std::string arch;
+  std::string os, arch;  // as a manifest names them
   std::vector<std::string> needed;
   std::vector<std::string> exports;  // defined, global and visible
   std::vector<std::string> unique;   // exports that are unique in the process

@@ -14,14 +14,14 @@ constexpr uint8_t kMargin = 0xA5;
 }  // namespace
 
 CallResult try_copy(const Subject& subject, const tenon_location& to, const tenon_location& from,
-                    uint64_t bytes, tenon_stream* stream) {
-  const tenon_copy_params params{sizeof(tenon_copy_params), 0, to, from, bytes, stream};
+                    uint64_t bytes, tenon_stream* stream, uint64_t work_id) {
+  const tenon_copy_params params{sizeof(tenon_copy_params), 0, to, from, bytes, stream, work_id};
   return try_call("copy", subject.api.copy, subject.device, &params);
 }
 
 void copy_bytes(const Subject& subject, const tenon_location& to, const tenon_location& from, uint64_t bytes,
-                tenon_stream* stream) {
-  const CallResult result = try_copy(subject, to, from, bytes, stream);
+                tenon_stream* stream, uint64_t work_id) {
+  const CallResult result = try_copy(subject, to, from, bytes, stream, work_id);
   if (!result.ok()) throw CallFailed(result.status, "copy: " + result.text);
 }
 

@@ -98,9 +98,9 @@ TENON_CHECK("R6", "using the provider does not change the table") {
     throw Failed("the table changed while the provider was in use", "make it a constant");
 }
 
-TENON_CHECK(
-    "R7.null_slots",
-    "a host without logging, shared objects, a cache, lent threads and names of constants is enough") {
+TENON_CHECK("R7.null_slots",
+            "a host without logging, shared objects, a cache, lent threads, names of constants and traces is "
+            "enough") {
   const Bench bench(target, Bench::Open::kInstance, &poor_host_table());
   for (const Claimed& claimed : claimed_probes(target, *bench.subject)) {
     if (host_state().report_activity != nullptr)

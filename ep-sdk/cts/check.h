@@ -20,7 +20,8 @@ struct Check {
   int seconds = 60;                              // time limit of the process
 };
 
-/// In the order of execution: hygiene, negotiation, lifecycle, rules by number, injection, operators.
+/// In the order of execution: checks of steps that others need, hygiene, negotiation, lifecycle, rules by number,
+/// injection, operators.
 const std::vector<Check>& all_checks();
 /// NULL when there is no such check.
 const Check* find_check(const std::string& id);

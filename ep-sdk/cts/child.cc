@@ -102,8 +102,13 @@ std::optional<std::string> Child::receive(double limit_seconds) {
     for (size_t end; (end = buffer_.find('\n')) != std::string::npos;) {
       const std::string line = buffer_.substr(0, end);
       buffer_.erase(0, end + 1);
-      if (line.rfind('@', 0) != 0) return line;
-      activity_ = line.substr(1);
+      if (line.rfind('@', 0) == 0) {
+        activity_ = line.substr(1);
+      } else if (line.rfind('+', 0) == 0) {
+        step_ = line.substr(1);
+      } else {
+        return line;
+      }
     }
     if (at_end_) return std::nullopt;
     const int left = static_cast<int>((limit_seconds - seconds_since(begin)) * 1000);
@@ -156,6 +161,8 @@ void say(const std::string& line) { write_line(line); }
 
 void report_activity(const std::string& what) { write_line("@" + what); }
 
+void report_step(const std::string& name) { write_line("+" + name); }
+
 void answer(const Result& result) {
   const Json json = {{"status", result.status},
                      {"cause", result.cause},
@@ -183,6 +190,7 @@ Result run_child(const std::vector<std::string>& arguments, double limit_seconds
   const bool in_time = child.finish(std::max(0.0, left));
   Result result = line ? read_answer(*line) : Result();
   result.seconds = seconds_since(begin);
+  result.step = child.last_step();
   if (line && (result.status == "failed" || (in_time && child.ended_well()))) return result;
   result.status = "failed";
   result.crash = in_time ? child.obituary() : "no answer within " + std::to_string(limit_seconds) + " s";

@@ -11,9 +11,11 @@ namespace tenon::cts {
 
 struct Result {
   std::string id, title;
-  std::string status;  // "passed", "failed", "not applicable", "not testable"; of a case also "declined"
+  // "passed", "failed", "not applicable", "not testable", "not reached", "declared"; of a case also "declined"
+  std::string status;
   std::string cause, cure;
   std::string crash;  // how the process ended, when it did not answer
+  std::string step;   // the last step that the process reported
   double seconds = 0;
   std::vector<std::string> operators;  // of a case
 };
@@ -28,12 +30,13 @@ class Child {
 
   /// Writes a line to its standard input; false when the process has ended.
   bool send(const std::string& line);
-  /// Its next answer. Also remembers the activities that it reports. Empty when it has ended or time is up.
+  /// Its next answer. Also remembers the activities and steps that it reports. Empty when it has ended or time is up.
   std::optional<std::string> receive(double limit_seconds);
   /// Waits for its end. When time is up, kills it and returns false.
   bool finish(double limit_seconds);
 
   const std::string& last_activity() const { return activity_; }
+  const std::string& last_step() const { return step_; }
   bool ended_well() const;
   /// How the process ended.
   std::string obituary() const;
@@ -44,7 +47,7 @@ class Child {
   pid_t pid_ = -1;
   int read_fd_ = -1, write_fd_ = -1, printed_fd_ = -1, status_ = 0;
   bool at_end_ = false;
-  std::string buffer_, activity_ = "the first call";
+  std::string buffer_, activity_ = "the first call", step_;
 };
 
 /// Runs this executable with `arguments` and reads its answer. A crash or time-out is a failed result.
@@ -58,5 +61,7 @@ Result read_answer(const std::string& line);
 
 /// In the child: tells the parent what it does now, for messages about a crash or time-out.
 void report_activity(const std::string& what);
+/// In the child: tells the parent which step begins.
+void report_step(const std::string& name);
 
 }  // namespace tenon::cts

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ep-sdk/cts/process_state.h"
+#include "tenon/ep/trace.hpp"
 
 namespace tenon::cts {
 
@@ -164,8 +165,10 @@ CallResult Execution::try_run() {
   args.stream = setup_.stream;
   args.run = run_.get();
   args.cancel = setup_.cancel;
+  args.work_id = setup_.work_id;
   std::vector<tenon_tensor> outputs = raw_outputs_;
   args.outputs = outputs.data();
+  run_->begin_ns = ep::now_ns();
   CallResult result = try_call("run", subject_.api.run, &args);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (run_->outputs[i].given > 0 && !run_->outputs[i].at_run && result.ok())

@@ -82,9 +82,9 @@ void free_memory(const Subject& subject, tenon_buffer* buffer, tenon_stream* str
 tenon_location host_at(void* address);
 /// Calls copy. copy_bytes() throws CallFailed.
 CallResult try_copy(const Subject& subject, const tenon_location& to, const tenon_location& from,
-                    uint64_t bytes, tenon_stream* stream = nullptr);
+                    uint64_t bytes, tenon_stream* stream = nullptr, uint64_t work_id = 0);
 void copy_bytes(const Subject& subject, const tenon_location& to, const tenon_location& from, uint64_t bytes,
-                tenon_stream* stream = nullptr);
+                tenon_stream* stream = nullptr, uint64_t work_id = 0);
 
 /// A compiled claim.
 class Program {
@@ -152,6 +152,7 @@ struct RunSetup {
   tenon_stream* stream = nullptr;
   const uint32_t* cancel = nullptr;
   const tenon_tensor* first_input = nullptr;  // input 0 is this tensor, which the caller keeps
+  uint64_t work_id = 0;
   bool spoil_arguments = false;  // overwrite descriptors and protect scratch memory when run has returned
 };
 

@@ -33,7 +33,8 @@ constexpr Hammer capability = kPrograms, compile = kPrograms, program_destroy = 
                  prepare = kPrograms, prepared_destroy = kPrograms, bind = kPrograms, unbind = kPrograms;
 constexpr Hammer run = kRuns;
 constexpr Hammer stream_create = kStreams, stream_destroy = kStreams, stream_flush = kStreams,
-                 stream_point = kStreams, stream_wait = kStreams, point_wait = kStreams;
+                 stream_point = kStreams, stream_wait = kStreams, point_wait = kStreams,
+                 stream_times = kStreams;
 constexpr Hammer record_begin = kRecordings, record_end = kRecordings, recording_run = kRecordings,
                  recording_destroy = kRecordings;
 }  // namespace by

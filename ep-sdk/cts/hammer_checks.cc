@@ -7,6 +7,7 @@
 #include "ep-sdk/cts/buffer.h"
 #include "ep-sdk/cts/hammer.h"
 #include "ep-sdk/cts/queue.h"
+#include "ep-sdk/cts/step.h"
 
 namespace tenon::cts {
 namespace {
@@ -128,6 +129,7 @@ TENON_CHECK("R13", "capability, compile, prepare and bind work on eight threads 
 TENON_CHECK("R13.devices",
             "devices, their domains and instances can be made and ended on eight threads at once") {
   const Bench bench(target, Bench::Open::kProvider);
+  enter(Step::kInstance);
   Subject& subject = *bench.subject;
   const std::vector<DeviceInfo> devices = subject.enumerate();
   std::vector<DeviceInfo> usable;
@@ -233,15 +235,17 @@ TENON_CHECK("R13.streams",
   const Subject& subject = *bench.subject;
   require_streams(subject);
   Shared shared(subject, plain_claim(target, subject));
+  const bool measures = subject.api.stream_times != nullptr;
   Queue common(subject);
   const uint64_t reached = common.point();
   common.flush();
   const Hammering hammering(Hammer::kStreams, subject.api);
   hammering.on_threads([&](size_t thread, size_t round) {
     common.wait(reached);
-    Queue first(subject), second(subject);
+    Queue first(subject, nullptr, measures ? uint32_t{TENON_STREAM_TIMED} : 0), second(subject);
     RunSetup setup;
     setup.stream = first.stream;
+    setup.work_id = 1;
     Execution execution(shared.prepared, setup);
     {
       const Turn turn(subject, shared);
@@ -252,6 +256,7 @@ TENON_CHECK("R13.streams",
       if (!subject.domains.empty()) copy_through(subject, second, own_bytes(thread, round));
       second.finish();
       first.wait(point);
+      if (measures && first.times().empty()) throw Failed("stream_times gives nothing", kCure);
     }
     require_equal(execution.outputs(), shared.expected, shared.claimed.probe.name, kCure);
   });

@@ -5,6 +5,8 @@
 #include <map>
 #include <thread>
 
+#include "tenon/ep/trace.hpp"
+
 namespace tenon::cts {
 namespace {
 
@@ -65,6 +67,20 @@ void* scratch(tenon_run* run, uint64_t bytes) {
   run->scratch.emplace_back(bytes, 64);
   std::memset(run->scratch.back().data(), kOldBytes, bytes);
   return run->scratch.back().data();
+}
+
+/// Clocks of two threads or cores may differ by this much.
+constexpr uint64_t kClockNs = 100'000;
+
+uint32_t trace(tenon_run* run, tenon_str name, uint64_t begin_ns, uint64_t end_ns) {
+  if (run == nullptr || !host_state().traces) return 0;
+  if (name.size == 0) return 1;
+  ++host_state().spans;
+  const std::string what = "trace gets the span '" + text(name) + "' ";
+  if (begin_ns > end_ns) host_state().violate(60, what + "that ends before it begins");
+  if (begin_ns + kClockNs < run->begin_ns) host_state().violate(60, what + "that begins before the Run");
+  if (end_ns > ep::now_ns() + kClockNs) host_state().violate(60, what + "that ends in the future");
+  return 1;
 }
 
 tenon_run::Output* output_of(tenon_run* run, uint32_t index, uint32_t rank, const int64_t* dims,
@@ -299,6 +315,7 @@ tenon_host_api full_table() {
   t.cache_done = cache_done;
   t.cache_put = cache_put;
   t.get_extension = get_extension;
+  t.trace = trace;
   return t;
 }
 
@@ -366,6 +383,7 @@ const tenon_host_api& poor_host_table() {
     t.shared = nullptr, t.shared_release = nullptr;
     t.cache_get = nullptr, t.cache_done = nullptr, t.cache_put = nullptr;
     t.get_extension = nullptr;
+    t.trace = nullptr;
     return t;
   }();
   return table;

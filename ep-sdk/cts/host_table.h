@@ -32,6 +32,7 @@ struct tenon_run {
   std::vector<tenon_tensor> inputs;
   std::vector<Output> outputs;
   std::vector<tenon::cts::GuardedMemory> scratch;
+  uint64_t begin_ns = 0;  // when the call of `run` began
   /// Allocates an output when alloc_output gives its shape.
   std::function<tenon_status(uint32_t index, tenon_tensor* out)> place_output;
 };
@@ -62,6 +63,8 @@ struct HostState {
   uint64_t memory_limit = UINT64_MAX;
   // Overwrite what a call lent when the call has returned.
   bool scramble = false;
+  // Runs are traced; `spans` counts what providers add.
+  bool traces = false;
   // Constants lie in read-only pages.
   bool protect_constants = false;
   // Called around each call of a function, with the function's name.
@@ -69,7 +72,7 @@ struct HostState {
   /// Receives what the check does now; may be NULL.
   void (*report_activity)(const std::string& what) = nullptr;
 
-  std::atomic<int64_t> parallel_calls{0}, log_calls{0};
+  std::atomic<int64_t> parallel_calls{0}, log_calls{0}, spans{0};
 
   void violate(int rule, const std::string& text);
   std::vector<Violation> violations() const;

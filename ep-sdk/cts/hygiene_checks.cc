@@ -1,14 +1,14 @@
 // Checks of the manifest and the file, without running the library.
-#include <sys/stat.h>
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "ep-sdk/cts/binary.h"
 #include "ep-sdk/cts/check.h"
+#include "ep-sdk/cts/hygiene.h"
 #include "ep-sdk/cts/library.h"
-#include "ep-sdk/cts/sha256.h"
+#include "ep-sdk/cts/step.h"
+#include "ep-sdk/shared/machine.h"
+#include "ep-sdk/shared/writers.h"
 
 namespace tenon::cts {
 namespace {
@@ -21,19 +21,18 @@ std::string join(const std::vector<std::string>& parts, const char* separator) {
   return out;
 }
 
-void require_manifest(const Target& target) {
-  if (!target.syntax.empty()) throw NotApplicable("the manifest is not readable");
-}
-
-Json library_entry(const Target& target) {
-  require_manifest(target);
-  return target.manifest.value("library", Json::object());
-}
-
 Binary binary_of(const Target& target) {
-  require_manifest(target);
-  if (target.module_path().empty()) throw NotApplicable("the manifest names no library");
+  enter(Step::kBinary);
   return read_binary(read_file(target.module_path()));
+}
+
+/// The manifest's entries of the library and of its other files, each with its path.
+std::vector<std::pair<Json, std::string>> files_of(const Target& target) {
+  std::vector<std::pair<Json, std::string>> out = {{target.manifest.at("library"), target.module_path()}};
+  for (const Json& entry : target.manifest.value("files", Json::array()))
+    out.emplace_back(
+        entry, (std::filesystem::path(target.manifest_dir()) / entry.at("path").get<std::string>()).string());
+  return out;
 }
 
 /// An imported function that a rule forbids, and the rule.
@@ -61,88 +60,64 @@ std::string declared_reason(const Target& target, const std::string& symbol) {
 
 }  // namespace
 
-TENON_CHECK("hygiene.manifest", "the manifest is JSON and keeps to manifest.schema.json") {
-  if (!target.syntax.empty())
-    throw Failed("the manifest cannot be read: " + target.syntax, "write JSON; tenon_add_provider() does");
-  const std::vector<std::string> complaints = schema_complaints(target.manifest);
-  if (!complaints.empty())
-    throw Failed(join(complaints, "; "),
-                 "keep to manifest.schema.json; tenon_add_provider() fills in what it can");
-  const Json abi = target.manifest["abi"];
-  if (abi["min_minor"] > abi["max_minor"])
-    throw Failed("'abi' has min_minor above max_minor",
-                 "name the range of minors that the library can work with");
+TENON_CHECK("hygiene.manifest",
+            "the manifest is JSON, keeps to manifest.schema.json and names ranges that are not empty") {
+  enter(Step::kManifest);
+  check_manifest(target);
 }
 
-TENON_CHECK("hygiene.options", "each option has its own name, and a fitting default, bounds and values") {
-  require_manifest(target);
-  std::vector<std::string> names;
+TENON_CHECK(
+    "hygiene.options",
+    "each option has its own name, a text that explains it, and a fitting default, bounds and values") {
+  enter(Step::kOptions);
+  check_options(target);
   for (const Json& option : target.manifest.value("options", Json::array())) {
-    const std::string name = option.value("name", ""), type = option.value("type", "");
-    if (std::count(names.begin(), names.end(), name) != 0)
-      throw Failed("the option '" + name + "' occurs twice", "give each option its own name");
-    names.push_back(name);
     if (option.value("doc", "").empty())
-      throw Failed("the option '" + name + "' has no doc",
+      throw Failed("the option '" + option.value("name", "") + "' has no doc",
                    "say in 'doc' what it does; tenon providers show prints it");
-    const auto fits = [&](const Json& value) {
-      return (type == "bool" && value.is_boolean()) || (type == "int" && value.is_number_integer()) ||
-             (type == "float" && value.is_number()) || (type == "string" && value.is_string()) ||
-             (type == "size" && (value.is_string() || value.is_number_unsigned()));
-    };
-    const Json none;
-    const Json fallback = option.value("default", none), values = option.value("values", none);
-    if (!fallback.is_null() && !fits(fallback))
-      throw Failed("the default of '" + name + "' is not of type " + type,
-                   "write a default of the option's type");
-    for (const Json& value : values) {
-      if (!fits(value))
-        throw Failed("a value of '" + name + "' is not of type " + type, "write values of the option's type");
-    }
-    if (values.is_array() && !fallback.is_null() &&
-        std::find(values.begin(), values.end(), fallback) == values.end())
-      throw Failed("the default of '" + name + "' is not among its values", "name it in 'values'");
-    const Json low = option.value("min", none), high = option.value("max", none);
-    const bool outside = fallback.is_number() &&
-                         ((low.is_number() && fallback < low) || (high.is_number() && fallback > high));
-    if (outside) throw Failed("the default of '" + name + "' is outside of its bounds", "widen them");
   }
 }
 
-TENON_CHECK("hygiene.file", "the library has the size and the SHA-256 of its manifest") {
-  const Json entry = library_entry(target);
-  const std::string bytes = read_file(target.module_path());
-  const char* cure = "write the manifest after the last step that changes the file (strip, patchelf, sign)";
-  if (entry.value("size", uint64_t{0}) != bytes.size())
-    throw Failed("the library has " + std::to_string(bytes.size()) + " bytes, the manifest says " +
-                     std::to_string(entry.value("size", uint64_t{0})),
-                 cure);
-  const std::string hash = sha256(bytes);
-  if (entry.value("sha256", "") != hash)
-    throw Failed("the library has the SHA-256 " + hash + ", the manifest says " + entry.value("sha256", ""),
-                 cure);
+TENON_CHECK("hygiene.file",
+            "the library and the manifest's other files have the size and the SHA-256 of the manifest") {
+  enter(Step::kFile);
+  for (const auto& [entry, path] : files_of(target)) check_content(entry, path, read_file(path));
 }
 
-TENON_CHECK("hygiene.mode", "only the owner may write to manifest and library") {
-  require_manifest(target);
-  for (const std::string& path : {target.manifest_path, target.module_path()}) {
-    struct stat info {};
-    if (stat(path.c_str(), &info) != 0) throw Failed("'" + path + "' does not exist", "install it");
-    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-      throw Failed("'" + path + "' is writable by others", "install files with mode 0644 or 0755");
+TENON_CHECK("hygiene.mode",
+            "nobody but root and the owner may change the manifest, the library, the manifest's other files "
+            "and the folders above") {
+  enter(Step::kFile);
+  if constexpr (!shared::kHasFileModes) throw NotApplicable("this system has no such modes");
+  std::vector<std::string> paths = {target.manifest_path};
+  for (const auto& [entry, path] : files_of(target)) paths.push_back(path);
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const std::string real = std::filesystem::canonical(path, error).string();
+    if (error) throw Failed("'" + path + "': " + error.message(), "install manifest and files together");
+    if (const std::string writer = shared::other_writer(real); !writer.empty())
+      throw Failed(
+          writer,
+          "install files with mode 0644 or 0755 into folders with mode 0755, owned by root or by the user "
+          "who runs them");
   }
+}
+
+TENON_CHECK("hygiene.system", "the library is for this operating system") {
+  enter(Step::kSystem);
+  check_system(target);
+}
+
+TENON_CHECK("hygiene.machine",
+            "the library is for this machine: processor and its features, C library, required files") {
+  enter(Step::kMachine);
+  check_machine(target);
 }
 
 TENON_CHECK("hygiene.platform", "os and arch of the manifest are those of the file") {
-  const Json entry = library_entry(target);
   const Binary binary = binary_of(target);
-  if (entry.value("arch", "") != binary.arch)
-    throw Failed(
-        "the library is compiled for " + binary.arch + ", the manifest says " + entry.value("arch", ""),
-        "write the manifest of the build that it describes");
-  if (entry.value("os", "") != "linux")
-    throw Failed("an ELF library in a manifest for " + entry.value("os", ""),
-                 "name the system it is built for");
+  enter(Step::kPlatform);
+  check_platform(target, binary);
 }
 
 TENON_CHECK("hygiene.note", "the note in the library repeats id, version, ABI and manifest version") {
@@ -214,8 +189,9 @@ TENON_CHECK("R1", "exactly one exported symbol, none unique in the process") {
       "compile with hidden visibility and -fno-gnu-unique, link with a version script; "
       "tenon_add_provider() does";
   std::vector<std::string> others = binary.exports;
+  enter(Step::kEntry);
   const auto entry = std::remove(others.begin(), others.end(), "tenon_ep_negotiate");
-  if (entry == others.end()) throw Failed("the library does not export tenon_ep_negotiate", cure);
+  if (entry == others.end()) throw Failed("the library does not export tenon_ep_negotiate", kEntryCure);
   others.erase(entry, others.end());
   if (!binary.unique.empty())
     throw Failed("symbols are unique in the process: " + join(binary.unique, ", "), cure);

@@ -2,15 +2,19 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <utility>
 
 #include "ep-sdk/cts/host_table.h"
+#include "ep-sdk/cts/step.h"
+#include "ep-sdk/cts/subject.h"
 
 namespace tenon::cts {
 
 Library::Library(const Target& target) {
+  enter(Step::kLibrary);
   const std::string path = target.module_path();
   if (path.empty()) throw NotApplicable("the manifest names no library");
   report_activity("the library's initialisers");
@@ -19,12 +23,12 @@ Library::Library(const Target& target) {
     const char* text = dlerror();
     throw Failed(
         "the dynamic loader refuses the library: " + std::string(text == nullptr ? "no reason" : text),
-        "install what it needs, or link it statically");
+        "install the libraries that it needs or link them statically, and link what defines its undefined "
+        "symbols "
+        "(the linker names them with -Wl,-z,defs)");
   }
   negotiate = reinterpret_cast<tenon_ep_negotiate_fn>(dlsym(handle_, "tenon_ep_negotiate"));
-  if (negotiate == nullptr)
-    throw Failed("the library does not export tenon_ep_negotiate",
-                 "define it with TENON_EP_EXPORT and C linkage");
+  if (negotiate == nullptr) throw Failed("the library does not export tenon_ep_negotiate", kEntryCure);
 }
 
 void Library::close() {
@@ -45,6 +49,7 @@ tenon_ep_negotiation own_offer(uint32_t flags) {
 }
 
 tenon_status negotiate(const Library& library, tenon_ep_negotiation* io) {
+  enter(Step::kAnswer);
   report_activity("tenon_ep_negotiate");
   const char* what = "of unknown type";
   try {
@@ -52,9 +57,10 @@ tenon_status negotiate(const Library& library, tenon_ep_negotiation* io) {
   } catch (const std::exception& e) {
     what = e.what();
     throw Failed("R8: an exception came out of tenon_ep_negotiate: " + std::string(what),
-                 "catch everything in it; ep.hpp's TENON_KERNEL_PROVIDER does");
+                 "catch everything in it; TENON_PROVIDER of the SDK does");
   } catch (...) {
-    throw Failed("R8: an exception came out of tenon_ep_negotiate", "catch everything in it");
+    throw Failed("R8: an exception came out of tenon_ep_negotiate",
+                 "catch everything in it; TENON_PROVIDER of the SDK does");
   }
 }
 
@@ -65,23 +71,54 @@ std::string field(const char* text, size_t size, const char* name) {
   return text;
 }
 
+tenon_ep_negotiation accepted(const Library& library, const tenon_ep_negotiation& offer) {
+  tenon_ep_negotiation io = offer;
+  const tenon_status status = negotiate(library, &io);
+  if (status == TENON_OK) return io;
+  throw Failed("the library refuses a host of its own ABI (status " + std::to_string(status) +
+                   "): " + field(io.reason, sizeof io.reason, "the reason"),
+               "do what the reason asks for, or run the kit on a machine where the provider can work");
+}
+
+namespace {
+
+/// The names of required functions, alone or in a group, that are NULL.
 std::string missing_functions(const tenon_ep_api& api) {
   enum Need { REQUIRED, OPTIONAL, DOMAIN, MAP, BIND, STREAM, RECORD };
-  const bool record = api.record_begin != nullptr;
+  const bool record = api.record_begin != nullptr, times = api.stream_times != nullptr;
   const std::map<Need, bool> needed = {{REQUIRED, true},
                                        {OPTIONAL, false},
                                        {DOMAIN, api.device_domains != nullptr || api.allocate != nullptr},
                                        {MAP, api.map != nullptr},
                                        {BIND, api.bind != nullptr},
-                                       {STREAM, api.stream_create != nullptr || record},
+                                       {STREAM, api.stream_create != nullptr || record || times},
                                        {RECORD, record}};
   std::string out;
-  if (record && api.stream_create == nullptr) out = "stream_create";
+  if ((record || times) && api.stream_create == nullptr) out = "stream_create";
 #define TENON_CTS_NEEDS(function, need, threads, time) \
   if (needed.at(need) && api.function == nullptr) out += (out.empty() ? "" : ", ") + std::string(#function);
   TENON_EP_SLOTS(TENON_CTS_NEEDS)
 #undef TENON_CTS_NEEDS
   return out;
+}
+
+}  // namespace
+
+void require_table(const tenon_ep_negotiation& answer) {
+  enter(Step::kTable);
+  const tenon_ep_api* api = answer.api;
+  if (api == nullptr)
+    throw Failed("R5: the library accepts the host and gives no function table", "set `api`");
+  constexpr size_t kOldest = offsetof(tenon_ep_api, get_extension) + sizeof(tenon_ep_api::get_extension);
+  if (api->struct_size < kOldest)
+    throw Failed("R5: the table has " + std::to_string(api->struct_size) + " bytes, that of ABI " +
+                     std::to_string(TENON_EP_ABI_MAJOR) + "." + std::to_string(TENON_EP_ABI_OLDEST_MINOR) +
+                     " has " + std::to_string(kOldest),
+                 "set struct_size = sizeof(tenon_ep_api)");
+  const std::string missing = missing_functions(table_of(*api));
+  if (!missing.empty())
+    throw Failed("R5: required functions are NULL: " + missing,
+                 "fill them, as TENON_PROVIDER of the SDK does; see TENON_EP_SLOTS");
 }
 
 }  // namespace tenon::cts

@@ -8,6 +8,14 @@
 
 namespace tenon::cts {
 
+/// What to do when the library lacks its one function.
+inline constexpr const char* kEntryCure =
+    "write TENON_PROVIDER(Traits) of <tenon/ep/provider.hpp>, or TENON_KERNEL_PROVIDER(Traits), in one "
+    "source file "
+    "of the provider, outside of namespaces; without these headers define tenon_ep_negotiate with "
+    "TENON_EP_EXPORT and "
+    "extern \"C\"";
+
 class Library {
  public:
   /// Throws Failed when the dynamic loader cannot load the library or it has no tenon_ep_negotiate.
@@ -31,7 +39,9 @@ tenon_ep_negotiation own_offer(uint32_t flags = 0);
 
 /// The text of a field of fixed size. Throws Failed when it is not terminated.
 std::string field(const char* text, size_t size, const char* name);
-/// The names of required functions, alone or in a group, that are NULL.
-std::string missing_functions(const tenon_ep_api& api);
+/// Negotiates with `offer`, which fits. Throws Failed when the library refuses it.
+tenon_ep_negotiation accepted(const Library& library, const tenon_ep_negotiation& offer = own_offer());
+/// Throws Failed unless the answer has a table with every required function and whole groups.
+void require_table(const tenon_ep_negotiation& answer);
 
 }  // namespace tenon::cts

@@ -9,7 +9,10 @@
 #include "ep-sdk/cts/check.h"
 #include "ep-sdk/cts/child.h"
 #include "ep-sdk/cts/host_table.h"
+#include "ep-sdk/cts/hygiene.h"
+#include "ep-sdk/cts/ladder.h"
 #include "ep-sdk/cts/onnx_cases.h"
+#include "ep-sdk/cts/probes.h"
 #include "ep-sdk/cts/report.h"
 #include "ep-sdk/cts/seal.h"
 #include "ep-sdk/cts/target.h"
@@ -23,7 +26,7 @@ struct Flags {
   Target target;
   std::vector<std::string> filters;
   std::vector<std::string> expectations;
-  std::string format = "text", output, junit, worker, here;
+  std::string format = "text", output, junit, worker, broken, here;
   double time_factor = 1;
   bool list = false, seal = false;
 };
@@ -41,6 +44,8 @@ int serve_check(const std::string& id, const Target& target) {
     result.status = "failed", result.cause = failed.what(), result.cure = failed.cure;
   } catch (const NotApplicable& reason) {
     result.status = "not applicable", result.cause = reason.what();
+  } catch (const NotReached& step) {
+    result.status = "not reached", result.cause = step.what();
   } catch (const std::exception& e) {
     result.status = "failed", result.cause = e.what();
   }
@@ -63,8 +68,10 @@ bool wanted(const Flags& flags, const std::string& id) {
 
 constexpr const char* kCases = "onnx-cases";  // a worker that is not a check
 
-std::vector<std::string> child_arguments(const Flags& flags, const std::string& id) {
+std::vector<std::string> child_arguments(const Flags& flags, const std::string& id,
+                                         Step broken = Step::kNone) {
   std::vector<std::string> out = {"--worker", id, flags.target.manifest_path};
+  if (broken != Step::kNone) out.insert(out.end(), {"--broken", step_name(broken)});
   if (!flags.target.device.empty()) out.insert(out.end(), {"--device", flags.target.device});
   if (!flags.target.libtenon.empty()) out.insert(out.end(), {"--libtenon", flags.target.libtenon});
   for (const std::string& option : flags.target.options) out.insert(out.end(), {"--option", option});
@@ -84,15 +91,18 @@ void apply_declarations(const Flags& flags, Result* result) {
   result->cause = declared[result->id].get<std::string>() + " (" + result->cause + ")";
 }
 
-Result run_check(const Flags& flags, const Check& check) {
+Result run_check(const Flags& flags, const Check& check, Obstacle* obstacle) {
   Result result;
   if (check.body != nullptr) {
-    result = run_child(child_arguments(flags, check.id), check.seconds * flags.time_factor);
+    result = run_child(child_arguments(flags, check.id, obstacle->step), check.seconds * flags.time_factor);
   } else {
     result.status = "not testable", result.cause = "from outside: " + check.title;
   }
   result.id = check.id, result.title = check.title;
-  apply_declarations(flags, &result);
+  const bool reached = result.status != "not reached";
+  if (!reached) judge_not_reached(obstacle, &result);
+  // Only of a provider whose operators the kit does not know may an author declare that checks do not reach it.
+  if (reached || obstacle->step == Step::kClaims) apply_declarations(flags, &result);
   if (!result.crash.empty()) {
     result.cure = "run this check alone under a debugger: gdb --args tenon-cts --here " + check.id + " " +
                   flags.target.manifest_path;
@@ -128,9 +138,17 @@ bool is_declared(const std::vector<Declaration>& declarations, const std::string
 }
 
 /// Runs the ONNX cases; adds one result per operator to `results`.
-void check_cases(const Flags& flags, std::vector<Result>* results, std::vector<Result>* cases) {
+void check_cases(const Flags& flags, Obstacle* obstacle, std::vector<Result>* results,
+                 std::vector<Result>* cases) {
   const std::vector<std::string> folders = find_cases(flags.target);
   if (folders.empty()) return;
+  if (obstacle->step != Step::kNone && obstacle->step < Step::kClaims) {
+    Result all;
+    all.id = "op.*", all.title = std::to_string(folders.size()) + " ONNX cases";
+    judge_not_reached(obstacle, &all);
+    if (wanted(flags, all.id)) results->push_back(std::move(all));
+    return;
+  }
   *cases = run_cases(folders, child_arguments(flags, kCases), 60 * flags.time_factor);
   const std::vector<Declaration> declarations = read_expectations(flags.expectations);
   for (size_t i = 0; i < cases->size(); ++i) {
@@ -182,17 +200,27 @@ bool write_reports(const Flags& flags, const TextReport& text, const std::vector
   return write_file(flags.output, report) && write_file(flags.junit, junit_report(flags.target, results));
 }
 
+/// The step that fails for all of the wanted checks that come to it.
+Obstacle look_ahead(const Flags& flags) {
+  const std::vector<Check>& all = all_checks();
+  const bool file_only = std::all_of(all.begin(), all.end(), [&](const Check& check) {
+    return !wanted(flags, check.id) || check.id.rfind("hygiene.", 0) == 0;
+  });
+  return find_obstacle(child_arguments(flags, file_only ? kFileSteps : kSteps), 60 * flags.time_factor);
+}
+
 int check_all(const Flags& flags) {
   std::vector<Result> results;
   TextReport text(flags);
+  Obstacle obstacle = look_ahead(flags);
   for (const Check& check : all_checks()) {
     if (!wanted(flags, check.id)) continue;
-    results.push_back(run_check(flags, check));
+    results.push_back(run_check(flags, check, &obstacle));
     text.add(line_of(results.back()));
   }
   std::vector<Result> cases;
   const size_t rules = results.size();
-  check_cases(flags, &results, &cases);
+  check_cases(flags, &obstacle, &results, &cases);
   for (size_t i = rules; i < results.size(); ++i) text.add(line_of(results[i]));
   if (results.empty()) {
     std::fprintf(stderr, "tenon-cts: no check has such a name; tenon-cts --list shows them\n");
@@ -201,7 +229,8 @@ int check_all(const Flags& flags) {
   const Summary summary = summarize(results);
   if (summary.declared > 0) text.add(std::to_string(summary.declared) + " declared in the manifest");
   text.add(std::to_string(summary.passed) + " passed, " + std::to_string(summary.failed) + " failed, " +
-           std::to_string(summary.not_applicable) + " not applicable");
+           std::to_string(summary.not_applicable) + " not applicable" +
+           (summary.not_reached == 0 ? "" : ", " + std::to_string(summary.not_reached) + " not reached"));
   if (!write_reports(flags, text, results, cases)) return kUsage;
   return summary.failed == 0 ? kPassed : kFailed;
 }
@@ -216,6 +245,23 @@ int seal_manifest(const std::string& path) {
                  failed.cure.c_str());
     return kFailed;
   }
+}
+
+/// Throws std::runtime_error for a command line that would make every check fail.
+void require_usable(const Flags& flags) {
+  const std::string why = unreadable(flags.target.manifest_path);
+  if (!why.empty())
+    throw std::runtime_error("'" + flags.target.manifest_path + "': " + why +
+                             ". Cure: name the manifest of one provider, NAME.tenon.json");
+  find_cases(flags.target);
+  all_probes(flags.target);
+  try {
+    check_manifest(flags.target);
+    check_options(flags.target);
+  } catch (const std::exception&) {
+    return;  // the checks tell it
+  }
+  const InstanceOptions options(flags.target);
 }
 
 int run(int argc, char** argv) {
@@ -251,9 +297,11 @@ int run(int argc, char** argv) {
       "Check nothing; write size and SHA-256 of the library and files into the manifest, as after strip");
   app.add_option("--here", flags.here, "Run this one check in this process, for a debugger");
   app.add_option("--worker", flags.worker)->group("");
+  app.add_option("--broken", flags.broken)->group("");
   app.footer(
       "Example: tenon-cts build/providers.d/acme.tenon.json --junit report.xml\n"
-      "Exit code: 0 all passed, 1 a check failed, 2 the command line is wrong.");
+      "Exit code: 0 no check failed, 1 a check failed, 2 the command line is wrong or names what cannot be "
+      "read.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -266,17 +314,19 @@ int run(int argc, char** argv) {
   }
   if (flags.seal) return seal_manifest(flags.target.manifest_path);
   read_manifest(&flags.target);
+  set_broken_step(step_of(flags.broken));
+  if (flags.worker == kSteps || flags.worker == kFileSteps)
+    serve_steps(flags.target, flags.worker == kFileSteps);
   if (flags.worker == kCases) return serve_cases(flags.target);
   if (!flags.worker.empty()) return serve_check(flags.worker, flags.target);
+  require_usable(flags);
   if (!flags.here.empty()) {
     const Check* check = find_check(flags.here);
-    if (check == nullptr || check->body == nullptr) return kUsage;
+    if (check == nullptr || check->body == nullptr)
+      throw std::runtime_error("--here " + flags.here +
+                               ": there is no such check; tenon-cts --list shows them");
     check->body(flags.target);
     return kPassed;
-  }
-  if (flags.target.syntax == "the file cannot be read") {
-    std::fprintf(stderr, "tenon-cts: '%s' cannot be read\n", flags.target.manifest_path.c_str());
-    return kUsage;
   }
   return check_all(flags);
 }

@@ -10,7 +10,7 @@
 #include "ep-sdk/cts/host_table.h"
 #include "ep-sdk/cts/library.h"
 #include "ep-sdk/cts/process_state.h"
-#include "ep-sdk/cts/subject.h"
+#include "ep-sdk/cts/step.h"
 
 namespace tenon::cts {
 namespace {
@@ -38,6 +38,12 @@ std::string name_of(const tenon_ep_negotiation& io) {
          version_text(io.host_major, io.host_minor);
 }
 
+void require_version(const tenon_ep_negotiation& io, const std::string& host) {
+  if (!chose_well(io))
+    throw Failed("R3: to " + host + " the library answers ABI " + version_text(io.major, io.minor),
+                 "choose the host's major and a minor in its range, or refuse");
+}
+
 /// Throws Failed unless the answer is a refusal with status and reason, or an acceptance that fits the host.
 void require_good_answer(tenon_status status, const tenon_ep_negotiation& io, const std::string& host) {
   const std::string reason = field(io.reason, sizeof io.reason, "the reason of a refusal");
@@ -47,10 +53,10 @@ void require_good_answer(tenon_status status, const tenon_ep_negotiation& io, co
                    "write into `reason` what the library needs, for a person");
     return;
   }
-  if (!chose_well(io))
-    throw Failed("R3: to " + host + " the library answers ABI " + version_text(io.major, io.minor),
-                 "choose the host's major and a minor in its range, or refuse");
-  if (io.api == nullptr) throw Failed("R5: " + host + " is accepted, but gets no table", "set `api`");
+  require_version(io, host);
+  if (io.api != nullptr) return;
+  enter(Step::kTable);
+  throw Failed("R5: " + host + " is accepted, but gets no table", "set `api`");
 }
 
 void try_host(const Library& library, tenon_ep_negotiation io) {
@@ -77,6 +83,14 @@ uint32_t manifest_minor(const Target& target, const char* name, uint32_t own) {
   return abi.is_object() ? abi.value(name, own) : own;
 }
 
+void require_minor(const Target& target, const tenon_ep_negotiation& io, const std::string& host) {
+  const uint32_t wanted = std::min(io.host_minor, manifest_minor(target, "max_minor", TENON_EP_ABI_MINOR));
+  if (io.minor != wanted)
+    throw Failed("R3: to " + host + " the library answers minor " + std::to_string(io.minor) +
+                     " instead of " + std::to_string(wanted),
+                 "answer the smaller one of the host's minor and your own");
+}
+
 /// Throws Failed unless the host is accepted with the smaller one of its minor and the provider's.
 void require_accepted(const Target& target, const Library& library, tenon_ep_negotiation io) {
   const std::string host = name_of(io);
@@ -86,21 +100,7 @@ void require_accepted(const Target& target, const Library& library, tenon_ep_neg
                      field(io.reason, sizeof io.reason, "the reason"),
                  "compare your oldest minor with host_minor, and your newest one with host_oldest_minor");
   require_good_answer(status, io, host);
-  const uint32_t wanted = std::min(io.host_minor, manifest_minor(target, "max_minor", TENON_EP_ABI_MINOR));
-  if (io.minor != wanted)
-    throw Failed("R3: to " + host + " the library answers minor " + std::to_string(io.minor) +
-                     " instead of " + std::to_string(wanted),
-                 "answer the smaller one of the host's minor and your own");
-}
-
-tenon_ep_negotiation accepted(const Library& library, uint32_t flags = 0) {
-  tenon_ep_negotiation io = own_offer(flags);
-  const tenon_status status = negotiate(library, &io);
-  if (status != TENON_OK)
-    throw Failed("the library refuses a host of its own ABI (status " + std::to_string(status) +
-                     "): " + field(io.reason, sizeof io.reason, "the reason"),
-                 "do what the reason asks for, or run the kit on a machine where the provider can work");
-  return io;
+  require_minor(target, io, host);
 }
 
 void require_same(const tenon_ep_negotiation& a, const tenon_ep_negotiation& b, const char* when) {
@@ -219,8 +219,8 @@ TENON_CHECK("negotiation.null_slots",
 TENON_CHECK("R2", "negotiation can be repeated, also with SCAN, gives the same answer and leaves no thread") {
   const Library library(target);
   const size_t threads = count_threads();
-  const tenon_ep_negotiation first = accepted(library, TENON_NEGOTIATE_SCAN);
-  require_same(first, accepted(library, TENON_NEGOTIATE_SCAN), "when it is scanned a second time");
+  const tenon_ep_negotiation first = accepted(library, own_offer(TENON_NEGOTIATE_SCAN));
+  require_same(first, accepted(library, own_offer(TENON_NEGOTIATE_SCAN)), "when it is scanned a second time");
   require_same(first, accepted(library), "after a scan");
   for (int i = 0; i < 100; ++i) require_same(first, accepted(library), "when it is asked again");
   if (count_threads() != threads)
@@ -233,7 +233,8 @@ TENON_CHECK(
     "R3", "the answer names the id, version and sanitizer of the manifest and an ABI that the host offers") {
   const Library library(target);
   const tenon_ep_negotiation io = accepted(library);
-  require_accepted(target, library, own_offer());
+  require_version(io, name_of(io));
+  require_minor(target, io, name_of(io));
   const std::string id = field(io.provider_id, sizeof io.provider_id, "provider_id");
   const std::string version = field(io.provider_version, sizeof io.provider_version, "provider_version");
   field(io.build_id, sizeof io.build_id, "build_id");
@@ -267,17 +268,7 @@ TENON_CHECK("R4", "a host that does not fit is refused with a status and a reaso
 
 TENON_CHECK("R5", "the table has every required function, whole groups, and the size of its header") {
   const Library library(target);
-  const tenon_ep_negotiation io = accepted(library);
-  if (io.api == nullptr) throw Failed("the library gave no function table", "set `api`");
-  constexpr size_t kOldest = offsetof(tenon_ep_api, get_extension) + sizeof(tenon_ep_api::get_extension);
-  if (io.api->struct_size < kOldest)
-    throw Failed("the table has " + std::to_string(io.api->struct_size) + " bytes, that of ABI " +
-                     version_text(TENON_EP_ABI_MAJOR, TENON_EP_ABI_OLDEST_MINOR) + " has " +
-                     std::to_string(kOldest),
-                 "set struct_size = sizeof(tenon_ep_api)");
-  const std::string missing = missing_functions(table_of(*io.api));
-  if (!missing.empty())
-    throw Failed("required functions are NULL: " + missing, "fill them; see TENON_EP_SLOTS");
+  require_table(accepted(library));
 }
 
 }  // namespace tenon::cts

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ep-sdk/cts/execution.h"
+#include "ep-sdk/cts/step.h"
 
 namespace tenon::cts {
 namespace {
@@ -110,6 +111,7 @@ std::string Offer::to_string() const {
 }
 
 Offer ask(const Subject& subject, const GraphCase& graph, tenon_instance* instance) {
+  enter(Step::kCapability);
   auto view = make_view(graph, graph.all_nodes());
   Gathered gathered{{}, view.get()};
   const tenon_claim_sink sink{sizeof(tenon_claim_sink), 0, &gathered, on_claim, on_rejection};
@@ -125,6 +127,7 @@ Offer ask(const Subject& subject, const GraphCase& graph, tenon_instance* instan
 
 Program::Program(const Subject& subject, const GraphCase& graph, Claim given, tenon_instance* instance)
     : subject(subject), graph(graph), claim(std::move(given)) {
+  enter(Step::kCompile);
   view_ = make_view(graph, claim.nodes, (claim.flags & TENON_CLAIM_STATIC) != 0);
   for (const uint32_t v : view_->inputs) inputs_.push_back(view_->values[v].in_case);
   for (const uint32_t v : view_->outputs) outputs_.push_back(view_->values[v].in_case);

@@ -1,9 +1,11 @@
 #include "ep-sdk/cts/queue.h"
 
+#include <utility>
+
 namespace tenon::cts {
 
-Queue::Queue(const Subject& subject, tenon_instance* instance) : subject_(subject) {
-  const tenon_stream_params params{sizeof(tenon_stream_params), 0};
+Queue::Queue(const Subject& subject, tenon_instance* instance, uint32_t flags) : subject_(subject) {
+  const tenon_stream_params params{sizeof(tenon_stream_params), flags};
   call("stream_create", subject.api.stream_create, instance == nullptr ? subject.instance : instance, &params,
        &stream);
   if (stream == nullptr) throw Failed("stream_create returns OK and no stream", "set *out_stream");
@@ -41,6 +43,20 @@ void Queue::finish() {
   const uint64_t end = point();
   flush();
   wait(end);
+}
+
+std::vector<WorkTime> Queue::times() {
+  std::vector<WorkTime> out;
+  tenon_time_sink sink{};
+  sink.struct_size = sizeof sink;
+  sink.context = &out;
+  sink.add = [](void* context, const tenon_time_span* span, tenon_error*) {
+    static_cast<std::vector<WorkTime>*>(context)->push_back(
+        {std::string(span->name.data, span->name.size), span->work_id, span->begin_ns, span->end_ns});
+    return tenon_status{TENON_OK};
+  };
+  call("stream_times", subject_.api.stream_times, stream, &std::as_const(sink));
+  return out;
 }
 
 void Queue::record_begin() { call("record_begin", subject_.api.record_begin, stream); }

@@ -5,11 +5,17 @@
 
 namespace tenon::cts {
 
+/// A span that stream_times gave.
+struct WorkTime {
+  std::string name;
+  uint64_t work_id = 0, begin_ns = 0, end_ns = 0;
+};
+
 /// A stream, and calls with it. They throw CallFailed. Calls of one Queue must not overlap, except wait and poll.
 class Queue {
  public:
-  /// `instance`: NULL for the one of the subject.
-  explicit Queue(const Subject& subject, tenon_instance* instance = nullptr);
+  /// `instance`: NULL for the one of the subject. `flags`: TENON_STREAM_x.
+  explicit Queue(const Subject& subject, tenon_instance* instance = nullptr, uint32_t flags = 0);
   /// Destroys the stream. Its work must be done.
   ~Queue();
   Queue(const Queue&) = delete;
@@ -25,6 +31,9 @@ class Queue {
   void wait_for(const Queue& other, uint64_t point);
   /// Returns when everything enqueued so far is done.
   void finish();
+
+  /// What stream_times gives.
+  std::vector<WorkTime> times();
 
   void record_begin();
   /// Ends the recording; the caller destroys it.

@@ -48,6 +48,8 @@ Summary summarize(const std::vector<Result>& results) {
       ++out.failed;
     } else if (result.status == "declared") {
       ++out.declared;
+    } else if (result.status == "not reached") {
+      ++out.not_reached;
     } else {
       ++out.not_applicable;
     }
@@ -81,6 +83,7 @@ std::string json_report(const Target& target, const std::vector<Result>& results
        {{"passed", summary.passed},
         {"failed", summary.failed},
         {"not_applicable", summary.not_applicable},
+        {"not_reached", summary.not_reached},
         {"declared", summary.declared}}},
       {"checks", checks},
       {"cases", folders}};
@@ -94,14 +97,15 @@ std::string junit_report(const Target& target, const std::vector<Result>& result
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"tenon-cts " +
                     xml(target.id()) + "\" tests=\"" + std::to_string(results.size()) + "\" failures=\"" +
                     std::to_string(summary.failed) + "\" skipped=\"" +
-                    std::to_string(summary.not_applicable) + "\" time=\"" + number(seconds) + "\">\n";
+                    std::to_string(summary.not_applicable + summary.not_reached + summary.declared) +
+                    "\" time=\"" + number(seconds) + "\">\n";
   for (const Result& result : results) {
     out += "  <testcase classname=\"" + xml(target.id()) + "\" name=\"" + xml(result.id) + "\" time=\"" +
            number(result.seconds) + "\">";
     if (result.status == "failed") {
       out += "<failure message=\"" + xml(result.cause) + "\">" + xml(result.cure) + "</failure>";
     } else if (result.status != "passed") {
-      out += "<skipped message=\"" + xml(result.cause) + "\"/>";
+      out += "<skipped message=\"" + xml(result.status + ": " + result.cause) + "\"/>";
     }
     out += "</testcase>\n";
   }

@@ -10,7 +10,7 @@
 namespace tenon::cts {
 
 struct Summary {
-  int passed = 0, failed = 0, not_applicable = 0, declared = 0;
+  int passed = 0, failed = 0, not_applicable = 0, not_reached = 0, declared = 0;
 };
 
 /// One line: "R17 passed", "R23 FAILED: cause. Cure: ...".

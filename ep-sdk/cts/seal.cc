@@ -99,6 +99,8 @@ void replace_file(const fs::path& path, const std::string& text) {
 }  // namespace
 
 std::string seal(const std::string& manifest_path) {
+  if (const std::string why = unreadable(manifest_path); !why.empty())
+    throw Failed("'" + manifest_path + "' cannot be read: " + why, "name a manifest");
   std::error_code absent;
   const fs::path path =
       fs::canonical(manifest_path, absent);  // behind a link: the file, not the link, is replaced

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "ep-sdk/cts/step.h"
+
 namespace tenon::cts {
 namespace {
 
@@ -107,6 +109,7 @@ void exception_escaped(const char* name, const char* what) {
 }
 
 void Subject::create_provider(uint32_t flags) {
+  enter(Step::kProvider);
   const Lent path(params_.module_path), folder(params_.manifest_dir);
   static int host_provider;
   const tenon_provider_params params{sizeof(tenon_provider_params), flags,
@@ -117,6 +120,7 @@ void Subject::create_provider(uint32_t flags) {
 }
 
 std::vector<DeviceInfo> Subject::enumerate() const {
+  enter(Step::kDevices);
   std::vector<DeviceInfo> out;
   tenon_device_sink sink{sizeof(tenon_device_sink), 0, &out, nullptr};
   sink.add = [](void* context, const tenon_device_info* from, tenon_error*) -> tenon_status {
@@ -145,15 +149,19 @@ std::vector<DeviceInfo> Subject::enumerate() const {
 
 void Subject::open_device() {
   const std::vector<DeviceInfo> devices = enumerate();
+  enter(Step::kDevice);
   if (devices.empty())
-    throw NotApplicable("the provider finds no device on this machine; run the kit where there is one");
+    throw Failed("the provider finds no device on this machine", "run the kit where there is one");
+  std::string known;
+  for (const DeviceInfo& found : devices) known += (known.empty() ? "" : ", ") + found.stable_id;
   for (const DeviceInfo& found : devices) {
     if (!params_.device.empty() && found.stable_id != params_.device) continue;
     device_info = found;
     open_device(found.stable_id);
     return;
   }
-  throw NotApplicable("the provider has no device '" + params_.device + "' here");
+  throw Failed("the provider has no device '" + params_.device + "' here",
+               "name one of its devices with --device: " + known);
 }
 
 void Subject::open_device(const std::string& stable_id) {
@@ -164,6 +172,7 @@ void Subject::open_device(const std::string& stable_id) {
 }
 
 CallResult Subject::try_open(const std::string& stable_id, tenon_device** out_device) const {
+  enter(Step::kDevice);
   const Lent id(stable_id);
   const tenon_device_params params{sizeof(tenon_device_params), 0, id.str()};
   return try_call("device_open", api.device_open, provider, &params, out_device);
@@ -197,6 +206,7 @@ const Domain* Subject::domain(uint32_t id) const {
 }
 
 tenon_instance* Subject::make_instance(uint32_t precision) {
+  enter(Step::kInstance);
   std::vector<std::unique_ptr<Lent>> lent;
   std::vector<tenon_option> options = params_.options;
   for (tenon_option& option : options) {

@@ -4,11 +4,17 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <stdexcept>
+
+#include "ep-sdk/cts/hygiene.h"
+#include "ep-sdk/shared/option.h"
 
 namespace tenon::cts {
 
 using Json = nlohmann::json;
+using shared::OptionRule;
+using shared::OptionValue;
 
 extern const char* const kManifestSchema;  // manifest.schema.json, built in
 
@@ -90,32 +96,58 @@ class SchemaCheck {
   std::vector<std::string>* out_;
 };
 
-/// "4GiB", "512 KB" or a number of bytes.
-int64_t bytes_of(const std::string& text) {
-  size_t used = 0;
-  const double number = std::stod(text, &used);
-  const std::string unit =
-      text.substr(text.find_first_not_of(' ', used) == std::string::npos ? text.size()
-                                                                         : text.find_first_not_of(' ', used));
-  constexpr std::pair<const char*, double> kUnits[] = {
-      {"", 1},           {"B", 1},         {"KB", 1e3},
-      {"MB", 1e6},       {"GB", 1e9},      {"KiB", 1024.},
-      {"MiB", 1048576.}, {"GiB", 1 << 30}, {"TiB", 1099511627776.}};
-  for (const auto& known : kUnits) {
-    if (unit == known.first) return static_cast<int64_t>(number * known.second);
-  }
-  throw std::runtime_error("'" + text + "' is not a size; write for example 64MiB");
+/// The value of `--option name=text` for an option of this type. Throws std::runtime_error.
+OptionValue parse_option(const OptionRule& rule, const std::string& name, const std::string& text) {
+  const bool verbatim = rule.type == shared::OptionType::kString || rule.type == shared::OptionType::kSize;
+  const Json json = verbatim ? Json(text) : Json::parse(text, nullptr, false);
+  const bool plain = json.is_primitive() && !json.is_null() && !json.is_discarded();
+  const std::optional<OptionValue> typed = plain ? shared::as_type(rule.type, value_of(json)) : std::nullopt;
+  if (!typed)
+    throw std::runtime_error("--option " + name + ": '" + text + "' is not of type " +
+                             std::string(shared::option_type_name(rule.type)));
+  const std::string wrong = shared::complaint_of(rule, *typed);
+  if (!wrong.empty()) throw std::runtime_error("--option " + name + ": '" + text + "' " + wrong);
+  return *typed;
 }
 
-/// The value of `--option name=text` for an option of this type.
-Json parse_option(const std::string& type, const std::string& text) {
-  if (type == "string" || type == "size") return text;
-  Json value = Json::parse(text, nullptr, false);
-  const bool fits = (type == "bool" && value.is_boolean()) || (type == "int" && value.is_number_integer()) ||
-                    (type == "float" && value.is_number());
-  if (!fits) throw std::runtime_error("--option: '" + text + "' is not of type " + type);
-  return value;
-}
+constexpr size_t kMaxBytes = 1 << 20;
+constexpr int kMaxDepth = 32;
+
+/// Builds the tree as hosts do: a key that occurs twice, null in a list, an integer above 63 bits and deep nesting are
+/// errors, and a member that is null is as if it were absent.
+class ManifestReader {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, Json& json) {
+    switch (event) {
+      case Json::parse_event_t::object_start:
+      case Json::parse_event_t::array_start:
+        if (depth >= kMaxDepth) fail("it is nested deeper than " + std::to_string(kMaxDepth) + " levels");
+        keys_.emplace_back();
+        lists_.push_back(event == Json::parse_event_t::array_start);
+        return true;
+      case Json::parse_event_t::object_end:
+      case Json::parse_event_t::array_end:
+        keys_.pop_back();
+        lists_.pop_back();
+        return true;
+      case Json::parse_event_t::key:
+        if (!keys_.back().insert(json.get<std::string>()).second)
+          fail("the key '" + json.get<std::string>() + "' is given twice");
+        return true;
+      default:
+        if (json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+          fail("an integer does not fit in 64 bits");
+        if (json.is_null() && !lists_.empty() && lists_.back()) fail("null is not allowed in a list");
+        return !json.is_null();
+    }
+  }
+
+ private:
+  [[noreturn]] static void fail(const std::string& what) { throw std::runtime_error(what); }
+
+  std::vector<std::set<std::string>> keys_;  // of the open objects and lists
+  std::vector<bool> lists_;
+};
 
 }  // namespace
 
@@ -131,19 +163,41 @@ std::string Target::module_path() const {
   return path.empty() ? path : (std::filesystem::path(manifest_dir()) / path).string();
 }
 
+std::string unreadable(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return "there is no such file";
+  if (std::filesystem::is_directory(status)) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+      if (entry.path().string().ends_with(".tenon.json")) names.push_back(entry.path().string());
+    }
+    std::sort(names.begin(), names.end());
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    return list.empty() ? "it is a folder, without a *.tenon.json"
+                        : "it is a folder; its manifests are " + list;
+  }
+  if (!std::filesystem::is_regular_file(status)) return "it is no file";
+  if (std::ifstream(path).peek() == EOF && std::filesystem::file_size(path, error) > 0)
+    return "the permission to read it is lacking";
+  return {};
+}
+
 void read_manifest(Target* target) {
-  std::ifstream file(target->manifest_path);
-  if (!file) {
-    target->syntax = "the file cannot be read";
-    return;
-  }
+  target->manifest = nullptr;
+  target->syntax = unreadable(target->manifest_path);
+  if (!target->syntax.empty()) return;
+  std::ifstream file(target->manifest_path, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
   try {
-    target->manifest = Json::parse(file);
-  } catch (const Json::exception& e) {
+    if (text.size() > kMaxBytes) throw std::runtime_error("it is larger than 1 MiB");
+    target->manifest = Json::parse(text, ManifestReader());
+    if (!target->manifest.is_object()) throw std::runtime_error("it holds no JSON object");
+  } catch (const std::exception& e) {
     target->syntax = e.what();
+    target->manifest = nullptr;
   }
-  if (target->syntax.empty() && !target->manifest.is_object()) target->syntax = "it holds no JSON object";
-  if (!target->syntax.empty()) target->manifest = nullptr;
 }
 
 std::vector<std::string> schema_complaints(const Json& manifest) {
@@ -158,46 +212,47 @@ InstanceOptions::InstanceOptions(const Target& target) {
   for (const std::string& text : target.options) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos) throw std::runtime_error("--option " + text + ": write name=value");
-    given.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    const std::string name = text.substr(0, equals);
+    if (std::any_of(given.begin(), given.end(), [&](const auto& entry) { return entry.first == name; }))
+      throw std::runtime_error("--option " + name + " is given twice");
+    given.emplace_back(name, text.substr(equals + 1));
   }
+  std::string names;
   for (const Json& option : known) {
-    const std::string name = option.value("name", ""), type = option.value("type", "");
+    const std::string name = option.value("name", "");
+    names += (names.empty() ? "" : ", ") + name;
+    const OptionRule rule = rule_of(option);
     const auto chosen =
         std::find_if(given.begin(), given.end(), [&](const auto& entry) { return entry.first == name; });
     if (chosen != given.end()) {
-      set(option, parse_option(type, chosen->second));
+      set(name, parse_option(rule, name, chosen->second));
       given.erase(chosen);
     } else if (option.contains("default")) {
-      set(option, option["default"]);
+      const std::optional<OptionValue> typed = shared::as_type(rule.type, value_of(option["default"]));
+      if (!typed) throw std::runtime_error("the default of the option '" + name + "' is not of its type");
+      set(name, *typed);
     }
   }
   if (!given.empty())
-    throw std::runtime_error("--option: the manifest has no option '" + given[0].first + "'");
+    throw std::runtime_error("--option: the manifest has no option '" + given[0].first + "'; it has " +
+                             (names.empty() ? "none" : names));
 }
 
-void InstanceOptions::set(const Json& option, const Json& value) {
-  const std::string type = option.value("type", "");
+void InstanceOptions::set(const std::string& name, const OptionValue& value) {
   const auto keep = [&](const std::string& text) {
     texts_.push_back(std::make_unique<std::string>(text));
     return tenon_str{texts_.back()->data(), texts_.back()->size()};
   };
   tenon_option out{};
-  out.name = keep(option.value("name", ""));
-  if (type == "bool") {
-    out.type = TENON_OPTION_BOOL;
-    out.i = value.get<bool>() ? 1 : 0;
-  } else if (type == "int" || (type == "size" && value.is_number())) {
-    out.type = TENON_OPTION_INT;
-    out.i = value.get<int64_t>();
-  } else if (type == "float") {
-    out.type = TENON_OPTION_FLOAT;
-    out.f = value.get<double>();
-  } else if (type == "size") {
-    out.type = TENON_OPTION_INT;
-    out.i = bytes_of(value.get<std::string>());
+  out.name = keep(name);
+  if (const bool* flag = std::get_if<bool>(&value)) {
+    out.type = TENON_OPTION_BOOL, out.i = *flag ? 1 : 0;
+  } else if (const auto* number = std::get_if<int64_t>(&value)) {
+    out.type = TENON_OPTION_INT, out.i = *number;
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    out.type = TENON_OPTION_FLOAT, out.f = *real;
   } else {
-    out.type = TENON_OPTION_STRING;
-    out.s = keep(value.get<std::string>());
+    out.type = TENON_OPTION_STRING, out.s = keep(std::get<std::string>(value));
   }
   raw_.push_back(out);
 }

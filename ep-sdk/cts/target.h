@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ep-sdk/shared/option.h"
 #include "tenon/ep.h"
 
 namespace tenon::cts {
@@ -26,21 +27,23 @@ struct Target {  // NOLINT(bugprone-exception-escape): it moves without exceptio
   std::string manifest_dir() const;
 };
 
-/// Reads the manifest; never throws.
+/// Why the path leads to no file that can be read. Empty: it does.
+std::string unreadable(const std::string& path);
+/// Reads the manifest; what is wrong with the file or its syntax goes to `syntax`.
 void read_manifest(Target* target);
 
 /// Each violation of manifest.schema.json, with its place in the manifest.
 std::vector<std::string> schema_complaints(const nlohmann::json& manifest);
 
 /// The options of an instance: the manifest's types and defaults, overridden by the command line. The constructor
-/// throws std::runtime_error for an option that the manifest does not have.
+/// throws std::runtime_error for an option that the manifest does not have and for a value that it does not allow.
 class InstanceOptions {
  public:
   explicit InstanceOptions(const Target& target);
   const std::vector<tenon_option>& raw() const { return raw_; }
 
  private:
-  void set(const nlohmann::json& option, const nlohmann::json& value);
+  void set(const std::string& name, const shared::OptionValue& value);
 
   // The options point to these texts.
   std::vector<std::unique_ptr<std::string>> texts_;

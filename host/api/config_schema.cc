@@ -18,6 +18,9 @@ constexpr std::string_view kSize = R"(^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(B|[kKMGT
 constexpr std::string_view kRange =
     R"(^\s*(\*|(<=?|>=?|==?|\^|~)?\s*[0-9]+(\.[0-9]+(\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?)?)?)(\s*,\s*(\*|(<=?|>=?|==?|\^|~)?\s*[0-9]+(\.[0-9]+(\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?)?)?))*\s*$)";
 
+// "input=output", with one star on both sides or on none.
+constexpr std::string_view kPair = R"(^([^=*]+=[^=*]+|[^=*]*\*[^=*]*=[^=*]*\*[^=*]*)$)";
+
 Json list_of(Json items, int at_least = 0) {
   Json out{{"type", "array"}, {"items", std::move(items)}};
   if (at_least > 0) out["minItems"] = at_least;
@@ -91,6 +94,8 @@ Json type_of(const KeySpec& spec) {
       return text_like(kRange);
     case KeyKind::kInput:
       return shapes();
+    case KeyKind::kPairs:
+      return list_of(text_like(kPair));
     case KeyKind::kPlacement:
       return placement();
   }

@@ -61,6 +61,11 @@ tenon_status value_read_pb(tenon_str path, const tenon_io_info* like, tenon_valu
                            tenon_error* error);
 tenon_status value_write_pb(tenon_str path, tenon_str name, const tenon_value* value, tenon_error* error);
 
+// dlpack.cc
+tenon_status value_from_dlpack(void* managed, uint32_t versioned, tenon_value** out_value,
+                               tenon_error* error);
+tenon_status value_to_dlpack(tenon_value* value, uint32_t versioned, void** out_managed, tenon_error* error);
+
 // runs.cc
 tenon_status cancel_create(tenon_cancel** out_cancel);
 void cancel_trigger(tenon_cancel* cancel);
@@ -76,5 +81,27 @@ tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_t
                                tenon_error* error);
 tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, tenon_error* error);
 tenon_status slots_output(tenon_slots* slots, uint32_t index, tenon_tensor* out_tensor, tenon_error* error);
+
+// states.cc
+uint32_t session_state_count(const tenon_session* session);
+tenon_status session_state(const tenon_session* session, uint32_t index, tenon_str* out_input,
+                           tenon_str* out_output);
+tenon_status state_create(tenon_session* session, tenon_state** out_state, tenon_error* error);
+void state_release(tenon_state* state);
+tenon_status state_reset(tenon_state* state, tenon_error* error);
+tenon_status state_read(tenon_state* state, uint32_t index, tenon_value** out_value, tenon_error* error);
+// pending.cc
+tenon_status submit(tenon_session* session, const tenon_run_options* options, const tenon_named_value* inputs,
+                    uint32_t input_count, const tenon_str* output_names, uint32_t output_count,
+                    tenon_value* const* outputs, tenon_done_fn done, void* context,
+                    tenon_pending** out_pending, tenon_error* error);
+tenon_status slots_submit(tenon_slots* slots, const tenon_run_options* options, tenon_done_fn done,
+                          void* context, tenon_pending** out_pending, tenon_error* error);
+tenon_status pending_wait(tenon_pending* pending, int64_t timeout_ns, uint32_t* out_is_over,
+                          tenon_error* error);
+tenon_status pending_output(tenon_pending* pending, uint32_t index, tenon_value** out_value,
+                            tenon_error* error);
+void pending_cancel(tenon_pending* pending);
+void pending_release(tenon_pending* pending);
 
 }  // namespace tenon::c_api

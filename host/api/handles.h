@@ -11,6 +11,8 @@
 #include "host/base/fork.h"
 #include "host/session/session.h"
 #include "host/session/slots.h"
+#include "host/session/state.h"
+#include "host/session/submitted.h"
 #include "tenon/tenon.h"
 
 struct tenon_session {
@@ -22,13 +24,27 @@ struct tenon_session {
 };
 
 struct tenon_slots {
-  explicit tenon_slots(std::shared_ptr<tenon::session::Session> session) : slots(std::move(session)) {}
+  explicit tenon_slots(std::shared_ptr<tenon::session::Session> of) : session(of), slots(std::move(of)) {}
+  std::shared_ptr<tenon::session::Session> session;
   tenon::session::Slots slots;
+  std::shared_ptr<tenon::session::SubmittedRun> submitted;  // the latest one; may be null
+  uint32_t fork = tenon::fork_count();
+};
+
+struct tenon_pending {
+  std::shared_ptr<tenon::session::SubmittedRun> run;
+  uint32_t fork = tenon::fork_count();
+};
+
+struct tenon_state {
+  std::shared_ptr<tenon::session::Session> session;  // freed after the state
+  std::shared_ptr<tenon::session::State> state;
   uint32_t fork = tenon::fork_count();
 };
 
 struct tenon_cancel {
-  uint32_t flag = 0;  // read and written atomically
+  // Read and written atomically. Submitted Runs share it.
+  const std::shared_ptr<uint32_t> flag = std::make_shared<uint32_t>(0);
 };
 
 namespace tenon::c_api {
@@ -43,6 +59,18 @@ Status check_handle(const Handle* handle, std::string_view name) {
                 str_cat("this process was forked after ", name,
                         " was made and cannot use it: make a new session here, or fork before making one"),
                 ErrorKind::kInvalidInput);
+}
+
+/// As check_handle, and checks that no submitted Run of the slots is under way.
+inline Status check_slots(const tenon_slots* slots) {
+  RETURN_IF_ERROR(check_handle(slots, "slots"));
+  if (slots->submitted == nullptr || slots->submitted->has_ended()) [[likely]]
+    return ok_status();
+  return Status(
+      StatusCode::kFailedPrecondition,
+      "a submitted Run of the slots has not ended: wait for it with pending_wait, or use the slots in "
+      "its callback",
+      ErrorKind::kInvalidInput);
 }
 
 /// Frees a handle. A handle of the parent process is not freed, because that could wait for ever.

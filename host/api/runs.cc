@@ -6,6 +6,7 @@
 #include "host/api/border.h"
 #include "host/api/functions.h"
 #include "host/api/handles.h"
+#include "host/api/run_arguments.h"
 #include "host/services/trace.h"
 
 namespace tenon::c_api {
@@ -15,14 +16,13 @@ namespace {
 class RunRequest {
  public:
   Status read(const tenon_run_options* options) {
-    if (options == nullptr) return ok_status();
-    ASSIGN_OR_RETURN(const tenon_run_options given, read_struct(options, "options"));
-    if (given.deadline_ns < 0)
-      return invalid_input("deadline_ns is ", given.deadline_ns, "; it must be 0 (no deadline) or positive");
-    if (given.reserved != 0)
-      return invalid_input("reserved of options is ", given.reserved, "; it must be 0");
+    ASSIGN_OR_RETURN(const tenon_run_options given, read_run_options(options));
     options_.deadline_ns = given.deadline_ns;
-    if (given.cancel != nullptr) options_.cancel = &given.cancel->flag;
+    if (given.cancel != nullptr) options_.cancel = given.cancel->flag.get();
+    if (given.state != nullptr) {
+      RETURN_IF_ERROR(check_handle(given.state, "state of options"));
+      options_.state = given.state->state;
+    }
     out_trace_ = given.out_trace;
     if (out_trace_ == nullptr) return ok_status();
     *out_trace_ = nullptr;
@@ -49,6 +49,27 @@ class RunRequest {
 
 }  // namespace
 
+Result<tenon_run_options> read_run_options(const tenon_run_options* options) {
+  ASSIGN_OR_RETURN(const tenon_run_options given, read_struct(options, "options"));
+  if (given.deadline_ns < 0)
+    return invalid_input("deadline_ns is ", given.deadline_ns, "; it must be 0 (no deadline) or positive");
+  if (given.reserved != 0) return invalid_input("reserved of options is ", given.reserved, "; it must be 0");
+  return given;
+}
+
+Status check_run_arguments(const tenon_named_value* inputs, uint32_t input_count,
+                           const tenon_str* output_names, uint32_t output_count) {
+  RETURN_IF_ERROR(input_count == 0 ? ok_status() : check_pointer(inputs, "inputs"));
+  RETURN_IF_ERROR(output_count == 0 ? ok_status() : check_pointer(output_names, "output_names"));
+  for (uint32_t i = 0; i < input_count; ++i) {
+    RETURN_IF_ERROR(check_text(inputs[i].name, "an input's name"));
+    RETURN_IF_ERROR(check_pointer(inputs[i].value, "an input's value"));
+  }
+  for (uint32_t o = 0; o < output_count; ++o)
+    RETURN_IF_ERROR(check_text(output_names[o], "an output's name"));
+  return ok_status();
+}
+
 tenon_status cancel_create(tenon_cancel** out_cancel) {
   return guarded(nullptr, [&]() -> Status {
     RETURN_IF_ERROR(check_pointer(out_cancel, "out_cancel"));
@@ -58,7 +79,7 @@ tenon_status cancel_create(tenon_cancel** out_cancel) {
 }
 
 void cancel_trigger(tenon_cancel* cancel) {
-  if (cancel != nullptr) __atomic_store_n(&cancel->flag, 1u, __ATOMIC_RELAXED);
+  if (cancel != nullptr) __atomic_store_n(cancel->flag.get(), 1u, __ATOMIC_RELAXED);
 }
 
 void cancel_release(tenon_cancel* cancel) { delete cancel; }
@@ -69,21 +90,14 @@ tenon_status run(tenon_session* session, const tenon_run_options* options, const
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_handle(session, "session"));
     RETURN_IF_ERROR(check_pointer(out_outputs, "out_outputs"));
-    RETURN_IF_ERROR(input_count == 0 ? ok_status() : check_pointer(inputs, "inputs"));
-    RETURN_IF_ERROR(output_count == 0 ? ok_status() : check_pointer(output_names, "output_names"));
+    RETURN_IF_ERROR(check_run_arguments(inputs, input_count, output_names, output_count));
     std::vector<session::NamedValue> named;
-    for (uint32_t i = 0; i < input_count; ++i) {
-      RETURN_IF_ERROR(check_text(inputs[i].name, "an input's name"));
-      RETURN_IF_ERROR(check_pointer(inputs[i].value, "an input's value"));
+    for (uint32_t i = 0; i < input_count; ++i)
       named.push_back({view(inputs[i].name), runtime::ValueRef::share(inputs[i].value)});
-    }
     std::vector<std::string_view> names;
-    for (uint32_t o = 0; o < output_count; ++o) {
-      RETURN_IF_ERROR(check_text(output_names[o], "an output's name"));
-      names.push_back(view(output_names[o]));
-    }
+    for (uint32_t o = 0; o < output_count; ++o) names.push_back(view(output_names[o]));
     std::vector<runtime::ValueRef> outputs(output_count != 0 ? output_count
-                                                             : session->session->outputs().size());
+                                                             : session->session->shown_outputs().size());
     for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = runtime::ValueRef::share(out_outputs[o]);
 
     RunRequest request;
@@ -106,12 +120,16 @@ tenon_status slots_create(tenon_session* session, tenon_slots** out_slots, tenon
   });
 }
 
-void slots_release(tenon_slots* slots) { release(slots); }
+void slots_release(tenon_slots* slots) {
+  if (slots == nullptr || slots->fork != fork_count()) return;
+  if (slots->submitted != nullptr) slots->submitted->give_up();
+  delete slots;
+}
 
 tenon_status slots_bind_input(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
                               tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_handle(slots, "slots"));
+    RETURN_IF_ERROR(check_slots(slots));
     RETURN_IF_ERROR(check_pointer(tensor, "tensor"));
     return slots->slots.bind_input(index, *tensor);
   });
@@ -120,7 +138,7 @@ tenon_status slots_bind_input(tenon_slots* slots, uint32_t index, const tenon_te
 tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
                                tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_handle(slots, "slots"));
+    RETURN_IF_ERROR(check_slots(slots));
     RETURN_IF_ERROR(check_pointer(tensor, "tensor"));
     return slots->slots.bind_output(index, *tensor);
   });
@@ -128,7 +146,7 @@ tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_t
 
 tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_handle(slots, "slots"));
+    RETURN_IF_ERROR(check_slots(slots));
     if (options == nullptr) return slots->slots.run({});
     RunRequest request;
     RETURN_IF_ERROR(request.read(options));
@@ -138,7 +156,7 @@ tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, ten
 
 tenon_status slots_output(tenon_slots* slots, uint32_t index, tenon_tensor* out_tensor, tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_handle(slots, "slots"));
+    RETURN_IF_ERROR(check_slots(slots));
     RETURN_IF_ERROR(check_pointer(out_tensor, "out_tensor"));
     ASSIGN_OR_RETURN(*out_tensor, slots->slots.output(index));
     return ok_status();

@@ -43,10 +43,12 @@ Status create(const session::ModelSource& source, const tenon_config* config,
   return ok_status();
 }
 
-tenon_status give_info(const session::IoList& list, uint32_t index, tenon_io_info* out_info) {
+/// `shown`: those of the list that the application sees.
+tenon_status give_info(const session::IoList& list, const std::vector<uint32_t>& shown, uint32_t index,
+                       tenon_io_info* out_info) {
   return guarded(nullptr, [&]() -> Status {
-    if (index >= list.size()) return invalid_input("there is no index ", index);
-    return write_struct(list[index].info(), out_info);
+    if (index >= shown.size()) return invalid_input("there is no index ", index);
+    return write_struct(list[shown[index]].info(), out_info);
   });
 }
 
@@ -81,20 +83,21 @@ tenon_status session_create_from_memory(const void* data, uint64_t size, uint32_
 void session_release(tenon_session* session) { release(session); }
 
 uint32_t session_input_count(const tenon_session* session) {
-  return session == nullptr ? 0 : static_cast<uint32_t>(session->session->inputs().size());
+  return session == nullptr ? 0 : static_cast<uint32_t>(session->session->shown_inputs().size());
 }
 
 uint32_t session_output_count(const tenon_session* session) {
-  return session == nullptr ? 0 : static_cast<uint32_t>(session->session->outputs().size());
+  return session == nullptr ? 0 : static_cast<uint32_t>(session->session->shown_outputs().size());
 }
 
 tenon_status session_input(const tenon_session* session, uint32_t index, tenon_io_info* out_info) {
-  return session == nullptr ? TENON_INVALID_ARGUMENT : give_info(session->session->inputs(), index, out_info);
+  if (session == nullptr) return TENON_INVALID_ARGUMENT;
+  return give_info(session->session->inputs(), session->session->shown_inputs(), index, out_info);
 }
 
 tenon_status session_output(const tenon_session* session, uint32_t index, tenon_io_info* out_info) {
-  return session == nullptr ? TENON_INVALID_ARGUMENT
-                            : give_info(session->session->outputs(), index, out_info);
+  if (session == nullptr) return TENON_INVALID_ARGUMENT;
+  return give_info(session->session->outputs(), session->session->shown_outputs(), index, out_info);
 }
 
 tenon_status session_describe(const tenon_session* session, uint32_t what, tenon_text** out_json,

@@ -73,6 +73,20 @@ constexpr tenon_api make_table() {
   table.providers_count = providers_count;
   table.providers_get = providers_get;
   table.providers_release = providers_release;
+  table.session_state_count = session_state_count;
+  table.session_state = session_state;
+  table.state_create = state_create;
+  table.state_release = state_release;
+  table.state_reset = state_reset;
+  table.state_read = state_read;
+  table.submit = submit;
+  table.slots_submit = slots_submit;
+  table.pending_wait = pending_wait;
+  table.pending_output = pending_output;
+  table.pending_cancel = pending_cancel;
+  table.pending_release = pending_release;
+  table.value_from_dlpack = value_from_dlpack;
+  table.value_to_dlpack = value_to_dlpack;
   return table;
 }
 

@@ -92,6 +92,16 @@ tenon_status give_status(const Status& status, tenon_error* error) {
   return code;
 }
 
+void copy_error(const tenon_error& from, tenon_error* to) noexcept {
+  if (to == nullptr || to->struct_size < offsetof(tenon_error, where)) return;
+  const uint32_t size = to->struct_size;
+  size_t whole = offsetof(tenon_error, where);
+  if (size >= offsetof(tenon_error, message)) whole = offsetof(tenon_error, message);
+  if (size >= sizeof(tenon_error)) whole = sizeof(tenon_error);
+  std::memcpy(to, &from, whole);
+  to->struct_size = size;
+}
+
 tenon_status give_plain(StatusCode code, ErrorKind kind, const char* message, tenon_error* error) noexcept {
   const auto number = static_cast<tenon_status>(code);
   if (error == nullptr || error->struct_size < offsetof(tenon_error, where)) return number;

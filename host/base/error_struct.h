@@ -18,6 +18,9 @@ tenon_error make_error();
 /// in `kind`. An OK status leaves the struct unchanged.
 tenon_status give_status(const Status& status, tenon_error* error);
 
+/// Copies as much of `from` as the caller's struct `to` (may be null) covers in whole members.
+void copy_error(const tenon_error& from, tenon_error* to) noexcept;
+
 /// Makes a Status of a failed call. Device loss and lack of memory get their kinds. `label` (may be empty) becomes
 /// the outermost context.
 Status take_status(tenon_status code, const tenon_error& error, std::string_view label);

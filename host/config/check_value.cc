@@ -94,6 +94,24 @@ struct Check {
     }
   }
 
+  void pairs(const Value& value) {
+    strings(value);
+    if (!value.as_array()) return;
+    for (const Value& element : *value.as_array()) {
+      const std::string* text = element.as_string();
+      if (!text || text->empty()) continue;
+      const size_t equals = text->find('=');
+      const std::string input = text->substr(0, equals),
+                        output = equals == std::string::npos ? "" : text->substr(equals + 1);
+      const auto stars = [](const std::string& side) { return std::count(side.begin(), side.end(), '*'); };
+      if (input.empty() || output.empty() || output.find('=') != std::string::npos) {
+        fail(element, "holds '", *text, "', which is not of the form \"input=output\"");
+      } else if (stars(input) != stars(output) || stars(input) > 1) {
+        fail(element, "holds '", *text, "'; both sides must hold one \"*\", or none");
+      }
+    }
+  }
+
   void range(const Value& value) {
     const std::string* text = value.as_string();
     if (!text) return wrong_type(value, "a version range such as \">=1.2, <2\"");
@@ -159,6 +177,8 @@ void check_value(const KeySpec& spec, std::string_view key, const Value& value,
       return check.range(value);
     case KeyKind::kInput:
       return check.input(value);
+    case KeyKind::kPairs:
+      return check.pairs(value);
     case KeyKind::kPlacement:
       return check_placement(value, errors);
   }

@@ -94,6 +94,10 @@ struct Shapes {
   std::map<std::string, std::vector<std::vector<int64_t>>> input;
 };
 
+struct State {
+  std::vector<std::string> pairs;  // "input=output"; each side may hold one '*'
+};
+
 struct Memory {
   uint64_t host_limit = 0;    // bytes; 0 = the machine's memory
   uint64_t device_limit = 0;  // bytes; 0 = no limit
@@ -127,6 +131,7 @@ struct Settings {
   std::map<std::string, ProviderSettings> providers;  // by provider id
   std::vector<PlacementRule> placement;
   Shapes shapes;
+  State state;
   Memory memory;
   Threads threads;
   Precision precision = Precision::kExact;

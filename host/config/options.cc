@@ -1,91 +1,58 @@
 #include "host/config/options.h"
 
 #include <algorithm>
-#include <cmath>
+#include <variant>
 
-#include "host/base/size.h"
 #include "host/base/text.h"
 #include "host/config/config.h"
 
 namespace tenon::config {
 namespace {
 
-constexpr std::string_view kTypeNames[] = {"bool", "int", "float", "string", "size"};
-
-// The value in the declared type, or nullopt when it has another type.
-std::optional<Value> as_type(const Value& value, OptionType type) {
-  switch (type) {
-    case OptionType::kBool:
-      if (value.as_bool()) return value;
-      return std::nullopt;
-    case OptionType::kInt:
-      if (value.as_int()) return value;
-      return std::nullopt;
-    case OptionType::kFloat:
-      if (value.as_double()) return value;
-      if (value.as_int()) return Value(static_cast<double>(*value.as_int()), value.where());
-      return std::nullopt;
-    case OptionType::kString:
-      if (value.as_string()) return value;
-      return std::nullopt;
-    case OptionType::kSize:
-      if (value.as_int() && *value.as_int() >= 0) return value;
-      if (!value.as_string()) return std::nullopt;
-      if (Result<uint64_t> bytes = parse_size(*value.as_string())) {
-        return Value(static_cast<int64_t>(*bytes), value.where());
-      }
-      return std::nullopt;
-  }
+// nullopt for a list or table, which no option takes.
+std::optional<shared::OptionValue> plain_of(const Value& value) {
+  if (const bool* flag = value.as_bool()) return *flag;
+  if (const int64_t* number = value.as_int()) return *number;
+  if (const double* real = value.as_double()) return *real;
+  if (const std::string* text = value.as_string()) return *text;
   return std::nullopt;
 }
 
-bool equal(const Value& a, const Value& b) { return a.to_toml() == b.to_toml(); }
-
-double number_of(const Value& value) {
-  if (const int64_t* number = value.as_int()) return static_cast<double>(*number);
-  return value.as_double() ? *value.as_double() : 0;
+Value value_of(const shared::OptionValue& plain, const Location& where) {
+  return std::visit([&](const auto& content) { return Value(content, where); }, plain);
 }
 
-std::string list_of(const std::vector<Value>& values) {
-  std::string out;
-  for (const Value& value : values) out += str_cat(out.empty() ? "" : ", ", value.to_toml());
-  return out;
+shared::OptionRule rule_of(const OptionSpec& spec) {
+  shared::OptionRule rule{spec.type, spec.min, spec.max, {}};
+  for (const Value& value : spec.values) {
+    if (std::optional<shared::OptionValue> plain = plain_of(value)) rule.values.push_back(std::move(*plain));
+  }
+  return rule;
 }
 
 // The value as the option needs it. Otherwise adds a complaint and returns nullopt.
 std::optional<Value> check(const OptionSpec& spec, const std::string& key, const Value& value,
                            std::vector<std::string>& errors) {
-  std::string at = str_cat(value.where().to_string(), ": '", key, "' ");
-  std::optional<Value> typed = as_type(value, spec.type);
+  const std::string at = str_cat(value.where().to_string(), ": '", key, "' ");
+  const std::optional<shared::OptionValue> plain = plain_of(value);
+  const std::optional<shared::OptionValue> typed = plain ? shared::as_type(spec.type, *plain) : std::nullopt;
   if (!typed) {
     errors.push_back(
         str_cat(at, "must be of type ", option_type_name(spec.type), ", but is ", value.to_toml()));
     return std::nullopt;
   }
-  bool is_number = spec.type != OptionType::kBool && spec.type != OptionType::kString;
-  double number = number_of(*typed);
-  if (is_number && std::isnan(number)) {
-    errors.push_back(at + "is not a number");
-  } else if (is_number && spec.min && number < *spec.min) {
-    errors.push_back(str_cat(at, "is ", value.to_toml(), ", but must be at least ", *spec.min));
-  } else if (is_number && spec.max && number > *spec.max) {
-    errors.push_back(str_cat(at, "is ", value.to_toml(), ", but must be at most ", *spec.max));
-  } else if (!spec.values.empty() &&
-             std::none_of(spec.values.begin(), spec.values.end(),
-                          [&](const Value& allowed) { return equal(allowed, *typed); })) {
-    errors.push_back(str_cat(at, "is ", value.to_toml(), ", but must be one of ", list_of(spec.values)));
-  }
-  return typed;
+  if (const std::string complaint = shared::complaint_of(rule_of(spec), *typed); !complaint.empty())
+    errors.push_back(str_cat(at, "is ", value.to_toml(), ", but ", complaint));
+  return value_of(*typed, value.where());
 }
 
 }  // namespace
 
-std::string_view option_type_name(OptionType type) { return kTypeNames[static_cast<int>(type)]; }
-
-std::optional<OptionType> option_type_from_name(std::string_view name) {
-  auto found = std::find(std::begin(kTypeNames), std::end(kTypeNames), name);
-  if (found == std::end(kTypeNames)) return std::nullopt;
-  return static_cast<OptionType>(found - std::begin(kTypeNames));
+std::string OptionSpec::complaint() const {
+  for (const Value& value : values) {
+    if (!plain_of(value)) return str_cat("allows ", value.to_toml(), ", which is no value of an option");
+  }
+  return shared::complaint_of(rule_of(*this));
 }
 
 Result<std::vector<OptionSetting>> validate_options(std::string_view provider_id,

@@ -8,15 +8,14 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "ep-sdk/shared/option.h"
 #include "host/config/value.h"
 
 namespace tenon::config {
 
-enum class OptionType { kBool, kInt, kFloat, kString, kSize };
-
-/// The words of the manifest: "bool", "int", "float", "string", "size".
-std::string_view option_type_name(OptionType type);
-std::optional<OptionType> option_type_from_name(std::string_view name);
+using shared::option_type_from_name;
+using shared::option_type_name;
+using shared::OptionType;
 
 /// One entry of a manifest's `options`.
 struct OptionSpec {
@@ -27,6 +26,9 @@ struct OptionSpec {
   std::vector<Value> values;       // the allowed values; empty = any
   std::string doc;
   bool live = false;  // may change while an instance exists
+
+  /// What is wrong with it in itself, whatever value is given. Empty: nothing.
+  std::string complaint() const;
 };
 
 /// A validated option. `value` has the declared type; a size is an integer of bytes.

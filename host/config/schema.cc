@@ -167,6 +167,19 @@ const KeySpec kSchema[] = {
      "[8,128]], b = [[1], [8]] }: the first shapes of all belong together, the second ones, and so on.",
      [](S& s, Id, const V& v) { s.shapes.input = to_input(v); }},
 
+    {"state.pairs",
+     K::kPairs,
+     "[]",
+     {},
+     0,
+     0,
+     "Outputs of the model that are inputs of the next Run, such as \"past_*=present_*\" for a key-value "
+     "cache: "
+     "their "
+     "values stay on the device, and the application neither gives nor gets them. Each side may hold one "
+     "\"*\".",
+     [](S& s, Id, const V& v) { s.state.pairs = to_strings(v); }},
+
     {"memory.host_limit",
      K::kSize,
      "0",
@@ -392,6 +405,8 @@ std::string type_text(const KeySpec& spec) {
       return "version range";
     case KeyKind::kInput:
       return "list of shapes, or table of them by input";
+    case KeyKind::kPairs:
+      return "list of \"input=output\"";
     case KeyKind::kPlacement:
       return "list of rules";
   }

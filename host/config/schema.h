@@ -23,6 +23,7 @@ enum class KeyKind {
   kOrder,      // "auto", or a list of providers
   kRange,      // a version range
   kInput,      // shapes.input
+  kPairs,      // a list of "input=output"
   kPlacement,  // a list of rules
 };
 

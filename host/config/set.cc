@@ -50,7 +50,8 @@ bool wants_text(KeyKind kind) {
 }
 
 Result<Value> read_loosely(const KeySpec* spec, std::string_view text, const Location& where) {
-  bool list = spec != nullptr && (spec->kind == KeyKind::kStrings || spec->kind == KeyKind::kOrder);
+  bool list = spec != nullptr && (spec->kind == KeyKind::kStrings || spec->kind == KeyKind::kOrder ||
+                                  spec->kind == KeyKind::kPairs);
   std::optional<Value> value = toml_value(text, where.source);
   if (!value) RETURN_IF_ERROR(check_broken(text, where.source));
   bool scalar = !value || !(value->as_array() || value->as_table());

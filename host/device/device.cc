@@ -206,7 +206,7 @@ Status Device::trim() {
 }
 
 Status Device::copy(const tenon_location& destination, const tenon_location& source, uint64_t bytes,
-                    tenon_stream* stream) {
+                    tenon_stream* stream, uint64_t work_id) {
   if (bytes == 0) return ok_status();
   tenon_copy_params params{};
   params.struct_size = sizeof(params);
@@ -214,6 +214,7 @@ Status Device::copy(const tenon_location& destination, const tenon_location& sou
   params.source = source;
   params.bytes = bytes;
   params.stream = stream;
+  params.work_id = work_id;
   tenon_error error = make_error();
   const tenon_status status = api().copy(handle(), &params, &error);
   return status == TENON_OK ? ok_status() : this->status(status, error);

@@ -109,6 +109,8 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Numbers the devices that this process opened, from 1. A device that is opened again has a new number.
   uint64_t generation() const { return generation_; }
   uint32_t serialize() const { return device_->info().serialize; }
+  /// A call has reported its loss. What its memory held is lost with it.
+  bool is_lost() const { return device_->is_lost(); }
   /// Runs hold it when serialize() is TENON_SERIALIZE_DEVICE.
   std::mutex& run_mutex() { return run_mutex_; }
 
@@ -125,8 +127,9 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// Copies on this device, between it and host memory, or from another device of this provider, which `source` names
   /// (UNIMPLEMENTED: the provider has no such copy). With a stream the call may return before the copy is done.
+  /// `work_id`: what Stream::times() calls the copy.
   Status copy(const tenon_location& destination, const tenon_location& source, uint64_t bytes,
-              tenon_stream* stream);
+              tenon_stream* stream, uint64_t work_id = 0);
   /// Makes bytes of a buffer in a mappable domain accessible to the host until unmap(). Work on them must be done.
   /// `flags`: TENON_MAP_x, what the host does with the bytes.
   bool can_map(const MemoryDomain& domain) const { return domain.mappable && api().map != nullptr; }

@@ -13,6 +13,7 @@
 #include "host/device/host_services.h"
 #include "host/device/tenon_run.h"
 #include "host/provider/host_provider.h"
+#include "host/services/trace.h"
 
 namespace tenon::runtime {
 namespace {
@@ -49,6 +50,22 @@ void* scratch(tenon_run* run, uint64_t bytes) noexcept {
   } catch (...) {
     return nullptr;
   }
+}
+
+uint32_t trace(tenon_run* run, tenon_str name, uint64_t begin_ns, uint64_t end_ns) noexcept {
+  if (run == nullptr || run->trace == nullptr) return 0;
+  if (name.size == 0) return 1;
+  try {
+    Trace::Event event;
+    event.name = view(name);
+    event.category = "span";
+    event.provider = run->traced_as;
+    event.begin_ns = static_cast<int64_t>(begin_ns);
+    event.duration_ns = static_cast<int64_t>(end_ns - begin_ns);
+    run->trace->add(std::move(event));
+  } catch (...) {  // no memory: the span is lost
+  }
+  return 1;
 }
 
 // ---- Outputs made during a Run ----
@@ -259,6 +276,7 @@ constexpr tenon_host_api kHostApi = {
     get_extension,
     graph_constant_id,
     graph_fingerprint,
+    trace,
 };
 
 }  // namespace

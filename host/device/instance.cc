@@ -108,6 +108,26 @@ Status Stream::record_drop() {
   return instance_->status(instance_->api().record_end(handle_, nullptr, &error), error);
 }
 
+Result<std::vector<WorkTime>> Stream::times() {
+  std::vector<WorkTime> out;
+  if (!instance_->has_times()) return out;
+  tenon_time_sink sink{};
+  sink.struct_size = sizeof(sink);
+  sink.context = &out;
+  sink.add = [](void* context, const tenon_time_span* span, tenon_error* error) noexcept {
+    return guarded(error, [&]() -> Status {
+      static_cast<std::vector<WorkTime>*>(context)->push_back(
+          {std::string(span->name.data, span->name.size), span->work_id, static_cast<int64_t>(span->begin_ns),
+           static_cast<int64_t>(span->end_ns)});
+      return ok_status();
+    });
+  };
+  tenon_error error = make_error();
+  const tenon_status status = instance_->api().stream_times(handle_, &sink, &error);
+  if (status != TENON_OK) return instance_->status(status, error);
+  return out;
+}
+
 void Stream::reset() {
   if (handle_ != nullptr) instance_->api().stream_destroy(std::exchange(handle_, nullptr));
   instance_.reset();
@@ -160,12 +180,13 @@ Result<std::shared_ptr<Instance>> Instance::renew() const {
   return create(std::move(device), options_, settings_);
 }
 
-Result<Stream> Instance::make_stream() {
+Result<Stream> Instance::make_stream(bool timed) {
   if (!has_streams()) return unsupported("'", id(), "' has no streams");
   Stream out;
   tenon_error error = make_error();
   tenon_stream_params params{};
   params.struct_size = sizeof(params);
+  if (timed && has_times()) params.flags = TENON_STREAM_TIMED;
   const tenon_status status = api().stream_create(handle_, &params, &out.handle_, &error);
   if (status != TENON_OK) {
     out.handle_ = nullptr;

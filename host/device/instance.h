@@ -53,6 +53,13 @@ class Recording {
   tenon_recording* handle_ = nullptr;
 };
 
+/// When a piece of work ran on the device, on the clock of steady_now_ns().
+struct WorkTime {
+  std::string name;      // the provider's
+  uint64_t work_id = 0;  // of the call that enqueued or recorded it; 0: unknown
+  int64_t begin_ns = 0, end_ns = 0;
+};
+
 /// A queue of work on an instance. Move-only. The destructor does not wait, so work on the stream must be done. Calls
 /// of one stream do not overlap, except wait().
 class Stream {
@@ -83,6 +90,8 @@ class Stream {
   Result<Recording> record_end();
   /// Ends the recording without a result.
   Status record_drop();
+  /// When work ran that is done and was not given yet, in order. Nothing when the stream is not timed.
+  Result<std::vector<WorkTime>> times();
   void reset();
   void swap(Stream& other) noexcept;
 
@@ -122,9 +131,11 @@ class Instance : public std::enable_shared_from_this<Instance> {
   const tenon_host_instance& services() const { return services_; }
   bool has_streams() const { return api().stream_create != nullptr; }
   bool has_recordings() const { return has_streams() && api().record_begin != nullptr; }
+  bool has_times() const { return has_streams() && api().stream_times != nullptr; }
   bool has_bind() const { return api().bind != nullptr; }
 
-  Result<Stream> make_stream();
+  /// `timed`: the stream measures its work if the provider has_times().
+  Result<Stream> make_stream(bool timed = false);
   /// A Status for a failed call of this provider: its code, message and place, with the provider's label.
   Status status(tenon_status code, const tenon_error& error) const { return device_->status(code, error); }
 

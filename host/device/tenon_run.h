@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -19,6 +20,8 @@
 #include "host/services/thread_pool.h"
 
 namespace tenon::runtime {
+
+class Trace;
 
 /// Memory that is given out in pieces and taken back all at once. After the first rounds it does not allocate. It
 /// counts for the budget of the thread that makes it, or for that of count_for().
@@ -85,4 +88,6 @@ struct tenon_run {
   tenon::runtime::ScratchArena* scratch = nullptr;  // null: scratch() returns null
   tenon::runtime::OutputSink* sink = nullptr;       // null: all outputs exist before the step runs
   uint64_t step = 0;                                // the sink's number of the step
+  tenon::runtime::Trace* trace = nullptr;  // receives the provider's spans; null: the Run is not traced
+  std::string_view traced_as;              // the instance that runs now, for the trace
 };

@@ -124,7 +124,8 @@ bool copies_directly(const Place& destination, const Place& source) {
   return device_of(destination) == device_of(source);
 }
 
-Status copy(const Place& destination, const Place& source, uint64_t bytes, tenon_stream* stream) {
+Status copy(const Place& destination, const Place& source, uint64_t bytes, tenon_stream* stream,
+            uint64_t work_id) {
   if (bytes == 0) return ok_status();
   const bool direct = copies_directly(destination, source);
   const bool by_host = destination.address != nullptr && source.address != nullptr;
@@ -134,7 +135,7 @@ Status copy(const Place& destination, const Place& source, uint64_t bytes, tenon
   }
   if (!direct) return copy_across(destination, source, bytes);
   Device* device = destination.is_host() ? device_of(source) : device_of(destination);
-  return device->copy(destination.location(), source.location(), bytes, stream);
+  return device->copy(destination.location(), source.location(), bytes, stream, work_id);
 }
 
 }  // namespace tenon::runtime

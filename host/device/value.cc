@@ -250,7 +250,9 @@ Result<ValueRef> value_of(const ir::TensorPtr& tensor) {
   auto kept = std::make_unique<ir::TensorPtr>(tensor);
   const auto release = [](void* context) { delete static_cast<ir::TensorPtr*>(context); };
   auto out = wrap_tensor(describe(*tensor), release, kept.get());
-  if (out.ok()) static_cast<void>(kept.release());
+  if (!out.ok()) return out;
+  static_cast<void>(kept.release());
+  out->get()->read_only = true;
   return out;
 }
 

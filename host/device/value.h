@@ -60,6 +60,7 @@ struct tenon_value {
   tenon_tensor tensor{};
   std::vector<tenon::runtime::ValueRef> elements;  // SEQUENCE: n; OPTIONAL: 0 or 1; MAP: keys, values
   uint32_t depth = 0;                              // nesting depth of the elements; 0 for a tensor
+  bool read_only = false;                          // no Run may write into its memory
   void (*free_fn)(void* context) = nullptr;        // frees wrapped memory
   void* free_context = nullptr;
   tenon::runtime::MemoryCharge charge;  // for its own memory
@@ -97,7 +98,7 @@ Result<ValueRef> make_composite(uint32_t kind, uint32_t dtype, std::span<tenon_v
 /// Copies any dense tensor in host memory, strings included.
 Result<ValueRef> copy_tensor(const tenon_tensor& tensor);
 
-/// Refers to the tensor's memory and keeps it alive.
+/// Refers to the tensor's memory and keeps it alive. Read-only.
 Result<ValueRef> value_of(const ir::TensorPtr& tensor);
 /// Refers to the value's memory and keeps it alive. INVALID_ARGUMENT when it is not a tensor.
 Result<ir::TensorPtr> tensor_of(const ValueRef& value);

@@ -24,7 +24,7 @@ Status copy_from_peer(Frame& frame, const PlanStep& step, const Place& destinati
   Device &to = *destination.domain->device, &from = *source.domain->device;
   tenon_location peer = source.location();
   peer.device = from.handle();
-  Status status = to.copy(destination.location(), peer, bytes, stream.handle());
+  Status status = to.copy(destination.location(), peer, bytes, stream.handle(), frame.work_id_of(step));
   if (status.code() != StatusCode::kUnimplemented || frame.is_recording()) return status;
   frame.executable().refused_peers().add(to, from);
   frame.set_outdated();
@@ -65,7 +65,7 @@ tenon_status run_copy(const tenon_run_args* args, tenon_error*) {
     const bool is_peer = is_queued && !destination.is_host() && !origin.is_host() &&
                          are_peers(*destination.domain, *origin.domain);
     status = is_peer ? copy_from_peer(frame, step, destination, origin, source.byte_size)
-                     : copy(destination, origin, source.byte_size, stream);
+                     : copy(destination, origin, source.byte_size, stream, frame.work_id_of(step));
   }
   if (!status.ok()) {
     const std::string& name = frame.executable().graph().value(to.value).name;

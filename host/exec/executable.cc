@@ -1,5 +1,7 @@
 #include "host/exec/executable.h"
 
+#include <algorithm>
+
 #include "host/exec/frame_pool.h"
 
 namespace tenon::runtime {
@@ -14,6 +16,16 @@ Executable::Executable(ir::Graph graph, std::shared_ptr<const SharedState> share
     inputs_.push_back(capture.inner);
     captured_.push_back(capture.outer);
   }
+}
+
+bool Executable::is_state_input(uint32_t index) const {
+  return std::any_of(state_pairs.begin(), state_pairs.end(),
+                     [&](const StatePair& pair) { return pair.input == index; });
+}
+
+bool Executable::is_state_output(uint32_t index) const {
+  return std::any_of(state_pairs.begin(), state_pairs.end(),
+                     [&](const StatePair& pair) { return pair.output == index; });
 }
 
 // Frames hold plans and plans point to parts, so the pool is destroyed first.

@@ -22,6 +22,7 @@
 #include "host/exec/peers.h"
 #include "host/exec/plan.h"
 #include "host/exec/set_aside.h"
+#include "host/exec/state_pairs.h"
 #include "host/exec/uploads.h"
 #include "host/services/memory_budget.h"
 
@@ -53,6 +54,7 @@ class Executable {
   std::string name;                 // "" for the model's graph, else "node 'loop' (Loop), body"
   std::vector<CompiledPart> parts;  // in topological order; filled by the builder
   partition::Partition partition;
+  std::vector<StatePair> state_pairs;  // of the model's graph; filled when the parts are
 
   const ir::Graph& graph() const { return graph_; }
   const SharedState& shared() const { return *shared_; }
@@ -61,6 +63,9 @@ class Executable {
   const std::vector<ir::ValueId>& outputs() const { return graph_.outputs(); }
   /// The outer values of the captures among the inputs, in order.
   const std::vector<ir::ValueId>& captured() const { return captured_; }
+  /// True when a state has the memory of the input or output.
+  bool is_state_input(uint32_t index) const;
+  bool is_state_output(uint32_t index) const;
   FramePool& frames() const { return *frames_; }
   Uploads& uploads() const { return uploads_; }
   UnrecordedSteps& unrecorded() const { return unrecorded_; }

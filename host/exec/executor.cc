@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "host/exec/frame.h"
+#include "host/exec/step_event.h"
 #include "host/exec/steps.h"
-#include "host/services/trace.h"
 
 namespace tenon::runtime {
 namespace {
@@ -13,44 +13,6 @@ constexpr int32_t kUnknownFailure = TENON_INTERNAL;
 constexpr int64_t kSliceNs = 5'000'000;
 /// Errors of one stream that a failed Run takes note of.
 constexpr int kMostErrors = 1000;
-
-/// Describes a step for the trace: the part's label, or the value that is copied.
-Trace::Event describe(const Executable& executable, const Plan& plan, const PlanStep& step) {
-  Trace::Event event;
-  switch (step.kind) {
-    case StepKind::kRun:
-    case StepKind::kDynamic:
-      event.category = step.stream == plan::kNone ? "run" : "enqueue";
-      break;
-    case StepKind::kControlFlow:
-      event.category = "control flow";
-      break;
-    case StepKind::kCopy:
-      event.category = "copy";
-      break;
-    case StepKind::kSignal:
-      event.category = "submit";
-      break;
-    case StepKind::kWait:
-      event.category = "wait";
-      break;
-    case StepKind::kStreamWait:
-      event.category = "stream wait";
-      break;
-  }
-  if (step.part != nullptr) {
-    event.name = step.part->label;
-    if (step.part->instance != nullptr) event.provider = step.part->instance->id();
-  } else if (step.kind == StepKind::kCopy) {
-    const Slot& to = plan.slots[step.outputs[0]];
-    event.name = executable.graph().value(to.value).name + " to " + to.domain->name;
-    event.bytes = to.bytes;
-  } else {
-    event.name = event.category;
-  }
-  if (step.stream != plan::kNone) event.provider = plan.streams[step.stream]->id();
-  return event;
-}
 
 }  // namespace
 
@@ -67,11 +29,17 @@ void Frame::adopt(RunState& state) {
 
 Status Frame::run(RunState& state) {
   adopt(state);
+  const bool traced = state.control.trace != nullptr;
+  if (traced != measured_) [[unlikely]]
+    RETURN_IF_ERROR(measure(traced));
   const tenon_status code = run_all(walked_);
-  if (code == TENON_OK) [[likely]]
+  if (code == TENON_OK) [[likely]] {
+    if (traced) add_times();
     return ok_status();
+  }
   Status status = describe_failure(code);
   drain();
+  if (traced && !unfinished_) add_times();
   if (!unfinished_) clear();
   return status;
 }
@@ -101,12 +69,18 @@ tenon_status Frame::run_watched(std::span<const BoundStep> steps) {
     if (Status check = control.check(); !check.ok()) {
       code = fail(std::move(check));
     } else {
+      if (control.trace != nullptr) trace_spans_of(plan_->steps[index]);
       const int64_t begin = control.trace != nullptr ? now_ns() : 0;
       code = step.run(step.args, &error_);
       state_->scratch.reset();
-      if (control.trace != nullptr &&
-          island == plan::kNone) {  // the steps of an island have their own events
-        Trace::Event event = describe(executable_, *plan_, plan_->steps[index]);
+      const bool in_pieces = island != plan::kNone && !is_played(island);  // its steps have their own events
+      if (control.trace != nullptr && !in_pieces) {
+        Trace::Event event = event_of_step(executable_, *plan_, plan_->steps[index]);
+        if (island != plan::kNone) {
+          event.name = str_cat("island of ", plan_->islands[island].count, " steps");
+          event.category = "enqueue";
+          event.bytes = 0;
+        }
         event.begin_ns = begin;
         event.duration_ns = now_ns() - begin;
         control.trace->add(std::move(event));

@@ -32,6 +32,13 @@ tenon_tensor missing() {
   return tensor;
 }
 
+/// Makes memory of a device that the host reads in place look like host memory.
+void show_as_host(tenon_tensor* tensor) {
+  tensor->domain = TENON_DOMAIN_HOST;
+  tensor->buffer = nullptr;
+  tensor->byte_offset = 0;
+}
+
 bool same_place(const tenon_tensor& a, const tenon_tensor& b) {
   return a.data == b.data && a.buffer == b.buffer && a.byte_offset == b.byte_offset && a.domain == b.domain &&
          a.offsets == b.offsets && a.object == b.object && a.kind == b.kind && a.byte_size == b.byte_size;
@@ -131,6 +138,7 @@ void Frame::fill_steps() {
     args.struct_size = sizeof(tenon_run_args);
     args.frame = this;
     args.index = i;
+    args.work_id = work_id_of(step);
     steps_[i].args = &args;
     switch (step.kind) {
       case StepKind::kRun:
@@ -192,9 +200,7 @@ void Frame::fill_islands() {
 tenon_tensor Frame::seen_in(const MemoryDomain& domain, SlotIndex s) const {
   tenon_tensor tensor = slots_[s].tensor;
   if (!domain.is_host() || plan_->slots[s].domain->is_host()) return tensor;
-  tensor.domain = TENON_DOMAIN_HOST;
-  tensor.buffer = nullptr;
-  tensor.byte_offset = 0;
+  show_as_host(&tensor);
   return tensor;
 }
 
@@ -258,12 +264,39 @@ void Frame::bind_output(uint32_t index, void* data) {
   patch(plan_->outputs[index], place);
 }
 
+void Frame::bind_input(uint32_t index, const Buffer& memory) {
+  const SlotIndex s = plan_->inputs[index];
+  tenon_tensor place = slots_[s].tensor;
+  memory.place(&place, 0);
+  patch(s, place);
+}
+
+void Frame::bind_output(uint32_t index, const Buffer& memory) {
+  tenon_tensor place = output(index);
+  memory.place(&place, 0);
+  patch(plan_->outputs[index], place);
+}
+
+void Frame::unbind_state() {
+  for (SlotIndex s = 0; s < slots_.size(); ++s) {
+    if (!plan_->slots[s].is_state) continue;
+    // Another memory may have the same handle later: the next bind must not take it for this one.
+    slots_[s].tensor.data = nullptr;
+    slots_[s].tensor.buffer = nullptr;
+    for (const Patch& patch : plan_->patches[s]) {
+      bindings_[patch.step].reset();
+      stale_[patch.step] = 1;
+    }
+  }
+}
+
 void Frame::patch(SlotIndex s, const tenon_tensor& from) {
   tenon_tensor& own = slots_[s].tensor;
   if (same_place(own, from)) return;
   move_to(&own, from, 0);
   for (const Patch& patch : plan_->patches[s]) {
     move_to(&tensors_[patch.tensor], from, patch.byte_offset);
+    if (patch.as_host) show_as_host(&tensors_[patch.tensor]);
     stale_[patch.step] = 1;
   }
   for (const SlotPatch& patch : plan_->slot_patches[s])
@@ -289,6 +322,7 @@ Result<ValueRef> Frame::take_output(uint32_t index) const {
 void Frame::clear() {
   retired_.clear();
   kept_.clear();
+  kept_memory_.clear();
   for (SlotIndex s : plan_->inputs) slots_[s].value.reset();
   if (plan_->is_static) return;
   for (SlotIndex s = 0; s < slots_.size(); ++s) {

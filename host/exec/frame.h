@@ -4,7 +4,8 @@
 // A value whose shape is known only during the Run is made by a dynamic step and held by its slot until its last
 // reader is done.
 //
-// A frame records each island of its plan in its first Run, and plays the recording back in every Run.
+// A frame records each island of its plan in its first Run, and plays the recording back in every Run. A traced Run uses
+// streams that measure their work, and recordings made with them; other Runs pay nothing for this.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,13 @@ struct Retired {
   Buffer workspace;
 };
 
+/// What traced Runs use in place of the streams of other Runs, and the other way round during a traced Run.
+struct OtherStreams {
+  std::vector<Stream> streams;        // empty before the first traced Run
+  std::vector<Recording> recordings;  // per island
+  std::vector<std::string> tracks;    // per timed stream: its name in traces
+};
+
 class Frame final : public OutputSink {
  public:
   /// Allocates all slabs and streams. `executable` must outlive the Runs of the frame.
@@ -78,6 +86,12 @@ class Frame final : public OutputSink {
   bool needs_output(uint32_t index) const { return output_slot(index).kind == SlotKind::kOutput; }
   const Slot& output_slot(uint32_t index) const { return plan_->slots[plan_->outputs[index]]; }
   void bind_output(uint32_t index, void* data);
+  /// The same with memory of a state, in the plan's domain and of at least the plan's size. It must stay valid until
+  /// unbind_state().
+  void bind_input(uint32_t index, const Buffer& memory);
+  void bind_output(uint32_t index, const Buffer& memory);
+  /// Ends what providers bound to memory of states, so that it may be freed. Before the next Run it is bound anew.
+  void unbind_state();
 
   /// Runs all steps. After a failure no output is valid. A Run that was stopped may leave work under way, see
   /// is_unfinished().
@@ -85,8 +99,9 @@ class Frame final : public OutputSink {
   /// True when a failed Run left work under way that may use the frame: its own, or that of a nested graph. The frame must
   /// not be used or freed; it belongs into SetAside.
   bool is_unfinished() const { return unfinished_; }
-  /// Keeps a value alive as long as the frame is unfinished.
+  /// Keeps a value, or memory of a state, alive as long as the frame is unfinished.
   void keep(ValueRef value) { kept_.push_back(std::move(value)); }
+  void keep(std::shared_ptr<Buffer> memory) { kept_memory_.push_back(std::move(memory)); }
   /// Waits until `end_ns` on the steady clock for the work of a failed Run (INT64_MAX: as long as it takes; a time in the
   /// past: only asks). True when it has ended.
   bool finish_work(int64_t end_ns);
@@ -108,6 +123,10 @@ class Frame final : public OutputSink {
   /// place looks like host memory.
   tenon_tensor seen_in(const MemoryDomain& domain, SlotIndex slot) const;
   const PlanStep& step(uint32_t index) const { return plan_->steps[index]; }
+  /// What the times of a device call the work of this step.
+  uint64_t work_id_of(const PlanStep& step) const {
+    return static_cast<uint64_t>(&step - plan_->steps.data()) + 1;
+  }
   RunState& state() { return *state_; }
   std::span<tenon_tensor> input_tensors(uint32_t step);
   std::span<tenon_tensor> output_tensors(uint32_t step);
@@ -116,6 +135,14 @@ class Frame final : public OutputSink {
   Stream& stream(uint32_t index) { return streams_[index]; }
   uint64_t& point(uint32_t index) { return points_[index]; }
   FrameIsland& island(uint32_t index) { return islands_[index]; }
+  /// True in a traced Run on a provider that does not measure its work: each step of the island gets an event.
+  bool is_seen_in_pieces(uint32_t island) const {
+    return state_->control.trace != nullptr && !plan_->streams[plan_->islands[island].stream]->has_times();
+  }
+  /// True when there is a recording that this Run uses.
+  bool is_played(uint32_t island) const {
+    return static_cast<bool>(islands_[island].recording) && !is_seen_in_pieces(island);
+  }
   /// Blocks until the point of the stream is done, at most until the Run must stop.
   Status wait_for(uint32_t stream, uint64_t point);
   /// Binds a step whose addresses changed since it was bound.
@@ -163,9 +190,15 @@ class Frame final : public OutputSink {
   void fill_islands();
   void patch(SlotIndex slot, const tenon_tensor& from);
   void adopt(RunState& state);
+  /// Changes between the streams of traced and of other Runs.
+  Status measure(bool on);
+  /// After a traced Run, when its work is done: adds what the devices did to the trace.
+  void add_times();
   tenon_status run_all(std::span<const BoundStep> steps);
   tenon_status run_plain(std::span<const BoundStep> steps);
   tenon_status run_watched(std::span<const BoundStep> steps);
+  /// Lets the provider of the step add spans to the trace.
+  void trace_spans_of(const PlanStep& step);
   Status describe_failure(tenon_status code);
   void drain();
 
@@ -186,12 +219,15 @@ class Frame final : public OutputSink {
   std::vector<Retired> retired_;
   std::vector<ValueRef> kept_;
   std::vector<FrameIsland> islands_;  // destroyed before what the recordings use
+  OtherStreams other_;                // the same
   RunState* state_ = nullptr;
   const uint32_t* cancel_ = nullptr;
   Status failure_;
   uint32_t failed_step_ = plan::kNone;
   bool unfinished_ = false, recording_ = false, outdated_ = false;
+  bool measured_ = false;  // the streams are those of traced Runs
   tenon_error error_;
+  std::vector<std::shared_ptr<Buffer>> kept_memory_;
 };
 
 }  // namespace tenon::runtime

@@ -107,10 +107,9 @@ tenon_status run_island(const tenon_run_args* args, tenon_error*) {
   const auto& own = *static_cast<const StepArgs*>(args);
   Frame& frame = *own.frame;
   FrameIsland& island = frame.island(own.island);
-  if (frame.state().control.trace != nullptr)
-    return frame.run_steps_of(own.island);  // so that each has its event
-  if (island.recording) [[likely]]
+  if (frame.is_played(own.island)) [[likely]]
     return play(frame, own.island);
+  if (frame.is_seen_in_pieces(own.island)) return frame.run_steps_of(own.island);
   if (!island.direct) {
     const Executable& executable = frame.executable();
     island.direct = !executable.unrecorded()

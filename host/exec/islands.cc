@@ -13,8 +13,11 @@ bool records(const Plan& plan, const PlanStep& step) {
          plan.streams[step.stream]->has_recordings();
 }
 
-/// True for memory of the caller, whose address changes from Run to Run.
-bool is_callers(const Slot& slot) { return slot.kind == SlotKind::kInput || slot.kind == SlotKind::kOutput; }
+/// True for memory whose address changes from Run to Run.
+bool is_outside(const Slot& slot) { return slot.kind == SlotKind::kInput || slot.kind == SlotKind::kOutput; }
+/// True for memory of the caller. Memory of a state is outside, too, but is not staged: a copy of it would cost more
+/// than it saves.
+bool is_callers(const Slot& slot) { return is_outside(slot) && !slot.is_state; }
 
 bool is_numeric(const Slot& slot) {
   return slot.value_kind == TENON_KIND_TENSOR && slot.dtype != TENON_STRING && slot.dtype != TENON_UNDEFINED;
@@ -173,9 +176,9 @@ class Staging {
   std::map<uint32_t, std::vector<Leaving>> leaving_;                     // per stream, in the order of points
 };
 
-/// True when a descriptor of the step changes with the caller's memory.
+/// True when a descriptor of the step changes with memory outside of the plan.
 bool is_patched(const Plan& plan, const PlanStep& step) {
-  const auto moves = [&](SlotIndex s) { return s != kNoSlot && is_callers(plan.slots[plan.slots[s].root]); };
+  const auto moves = [&](SlotIndex s) { return s != kNoSlot && is_outside(plan.slots[plan.slots[s].root]); };
   return std::any_of(step.inputs.begin(), step.inputs.end(), moves) ||
          std::any_of(step.outputs.begin(), step.outputs.end(), moves);
 }

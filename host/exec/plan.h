@@ -15,7 +15,8 @@
 //   descriptors  numbers a frame's descriptors and lists those that change with the caller's memory.
 //   islands      finds the runs of steps that are recorded (islands.h). An island is a maximal sequence of steps on one
 //                stream that records, without signals and waits, whose descriptors do not change. A frame records it
-//                in its first Run and plays it back in every Run. Plans with dynamic values have no islands.
+//                in its first Run and plays it back in every Run. Plans with dynamic values have no islands. Steps that
+//                use the memory of a state are in none: it may be elsewhere in each Run.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +40,15 @@ inline constexpr uint32_t kNoSlot = TENON_NO_INDEX;
 /// Where the memory of a slot comes from.
 enum class SlotKind : uint8_t {
   kConstant,  // a constant, the same in every frame
-  kInput,     // an input of the graph, in the caller's memory
-  kOutput,    // an output of the graph, in the caller's memory
+  kInput,     // an input of the graph, in memory of the caller or of a state
+  kOutput,    // an output of the graph, in memory of the caller or of a state
   kPlanned,   // in a slab of the frame, or a view of another slot
   kDynamic,   // allocated during the Run
 };
 
 struct Slot {
   SlotKind kind = SlotKind::kDynamic;
+  bool is_state = false;  // kInput, kOutput: in memory of a state, in any domain; not staged
   ir::ValueId value = ir::kNone;
   const MemoryDomain* domain = nullptr;
   uint32_t value_kind = TENON_KIND_TENSOR;
@@ -102,6 +104,7 @@ struct Patch {
   uint32_t tensor;  // index of the descriptor
   uint32_t step;
   uint64_t byte_offset;
+  bool as_host;  // the step reads memory of a device as host memory
 };
 /// A slot that is a view of an input or output of the graph.
 struct SlotPatch {
@@ -126,7 +129,7 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<PlanSlab> slabs;
   std::vector<SlotIndex> inputs;   // per input of the executable
-  std::vector<SlotIndex> outputs;  // per output of the executable, in host memory
+  std::vector<SlotIndex> outputs;  // per output of the executable, in host memory or where its state is
   std::vector<std::shared_ptr<Instance>> streams;
   std::vector<uint32_t> points;  // per point: the stream that it is taken of
   std::vector<Island> islands;   // in the order of steps
@@ -134,6 +137,7 @@ struct Plan {
   std::vector<std::vector<Patch>> patches;           // per slot
   std::vector<std::vector<SlotPatch>> slot_patches;  // per slot
   bool is_static = true;                             // no kDynamic slot
+  std::vector<bool> updates_in_place;  // per state pair: the output takes the memory of the input
 
   uint64_t slab_bytes() const;
   bool has_dynamic_slots() const;

@@ -132,16 +132,20 @@ class Layout {
       const PlanStep& step = plan_->steps[i];
       if (step.kind != StepKind::kRun) continue;  // all others read the slots when they run
       uint32_t tensor = step.first_tensor;
-      for (SlotIndex s : step.inputs) add_patch(s, tensor++, i);
-      for (SlotIndex s : step.outputs) add_patch(s, tensor++, i);
+      for (size_t n = 0; n < step.inputs.size(); ++n)
+        add_patch(step.inputs[n], tensor++, i, *step.part->input_domains[n]);
+      for (size_t n = 0; n < step.outputs.size(); ++n)
+        add_patch(step.outputs[n], tensor++, i, *step.part->output_domains[n]);
     }
   }
 
-  void add_patch(SlotIndex s, uint32_t tensor, uint32_t step) {
+  /// `declared`: the domain in which the step's provider sees the slot.
+  void add_patch(SlotIndex s, uint32_t tensor, uint32_t step, const MemoryDomain& declared) {
     if (s == kNoSlot) return;
     const Slot& slot = plan_->slots[s];
-    if (is_patched(slot.root))
-      plan_->patches[slot.root].push_back({tensor, step, slot.root == s ? 0 : slot.offset});
+    if (!is_patched(slot.root)) return;
+    const bool as_host = declared.is_host() && !slot.domain->is_host();
+    plan_->patches[slot.root].push_back({tensor, step, slot.root == s ? 0 : slot.offset, as_host});
   }
 
   void collect_releases() {

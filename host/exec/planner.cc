@@ -30,33 +30,48 @@ class Planner {
         if (!in_place) copied_to_host_.insert(part.inputs[i]);
       }
     }
-    read_on_host_.insert(executable.outputs().begin(), executable.outputs().end());
-    copied_to_host_.insert(executable.outputs().begin(), executable.outputs().end());
+    for (uint32_t o = 0; o < executable.outputs().size(); ++o) {
+      if (executable.is_state_output(o)) continue;
+      read_on_host_.insert(executable.outputs()[o]);
+      copied_to_host_.insert(executable.outputs()[o]);
+    }
   }
 
   Status run(std::span<const ir::Type> input_types) {
     for (size_t i = 0; i < input_types.size(); ++i) {
       const ir::ValueId value = executable_.inputs()[i];
       knowledge_.set_type(value, input_types[i]);
-      plan_->inputs.push_back(schedule_.make_input(value));
+      const StatePair* pair = pair_of(static_cast<uint32_t>(i), &StatePair::input);
+      plan_->inputs.push_back(
+          schedule_.make_input(value, pair != nullptr ? pair->domain : &host_domain(), pair != nullptr));
     }
     for (const CompiledPart& part : executable_.parts) {
       RETURN_IF_ERROR(check_stop("a plan was made").with_context(part.label));
       Status status = part.is_control_flow() ? add_control_flow(part) : add_part(part);
       RETURN_IF_ERROR(std::move(status));
     }
-    for (ir::ValueId value : executable_.outputs()) {
-      ASSIGN_OR_RETURN(const SlotIndex slot, schedule_.find_slot(value, &host_domain(), nullptr));
+    for (uint32_t o = 0; o < executable_.outputs().size(); ++o) {
+      const StatePair* pair = pair_of(o, &StatePair::output);
+      const MemoryDomain* domain = pair != nullptr ? pair->domain : &host_domain();
+      ASSIGN_OR_RETURN(const SlotIndex slot, schedule_.find_slot(executable_.outputs()[o], domain, nullptr));
       plan_->outputs.push_back(slot);
     }
     schedule_.finish();
     stage_islands(plan_);
     RETURN_IF_ERROR(lay_out(executable_, plan_));
+    plan_->updates_in_place = find_updates_in_place(executable_, *plan_);
     plan_->islands = find_islands(*plan_);
     return ok_status();
   }
 
  private:
+  const StatePair* pair_of(uint32_t index, uint32_t StatePair::*side) const {
+    for (const StatePair& pair : executable_.state_pairs) {
+      if (pair.*side == index) return &pair;
+    }
+    return nullptr;
+  }
+
   Status add_control_flow(const CompiledPart& part) {
     PlanStep step;
     step.kind = StepKind::kControlFlow;

@@ -38,6 +38,7 @@ Status RunState::begin(const uint32_t* cancel, int64_t deadline_ns) {
 
 void RunState::end() {
   alarm.clear();
+  run.trace = nullptr;
   run.threads.finish();
 }
 

@@ -50,7 +50,7 @@ class Lease {
 /// Binds memory for the outputs whose shape is known: the caller's, or new.
 Status bind_outputs(const Executable& executable, Frame& frame, std::span<ValueRef> outputs) {
   for (uint32_t o = 0; o < outputs.size(); ++o) {
-    if (!frame.needs_output(o)) continue;
+    if (!frame.needs_output(o) || executable.is_state_output(o)) continue;
     const tenon_tensor& planned = frame.output(o);
     if (!outputs[o]) {
       // Two outputs may be the same value: the second is copied from the first after the Run.
@@ -83,6 +83,7 @@ void keep_values(Frame& frame, std::span<const Argument> arguments, std::span<co
 /// Collects the outputs that the Run did not write into the caller's memory.
 Status collect_outputs(const Executable& executable, Frame& frame, std::span<ValueRef> outputs) {
   for (uint32_t o = 0; o < outputs.size(); ++o) {
+    if (executable.is_state_output(o)) continue;
     const tenon_tensor& made = frame.output(o);
     if (!outputs[o]) {
       if (frame.needs_output(o)) {
@@ -111,17 +112,21 @@ Argument::Argument(ValueRef value) {
 }
 
 Status run_executable(const Executable& executable, RunState& state, std::span<const Argument> arguments,
-                      std::span<ValueRef> outputs) {
+                      std::span<ValueRef> outputs, StateMemory* memory) {
   ASSIGN_OR_RETURN(std::unique_ptr<Frame> taken, executable.frames().take(executable, arguments));
   Lease frame(executable, std::move(taken));
-  for (uint32_t i = 0; i < arguments.size(); ++i)
-    frame->bind_input(i, arguments[i].tensor, arguments[i].owner);
-  RETURN_IF_ERROR(bind_outputs(executable, *frame, outputs));
-  if (Status status = frame->run(state); !status.ok()) {
-    if (frame->is_unfinished()) keep_values(*frame, arguments, outputs);
-    return status;
+  for (uint32_t i = 0; i < arguments.size(); ++i) {
+    if (!executable.is_state_input(i)) frame->bind_input(i, arguments[i].tensor, arguments[i].owner);
   }
-  return collect_outputs(executable, *frame, outputs);
+  RETURN_IF_ERROR(bind_outputs(executable, *frame, outputs));
+  if (memory != nullptr) RETURN_IF_ERROR(memory->bind(*frame));
+  Status status = frame->run(state);
+  if (!status.ok() && frame->is_unfinished()) keep_values(*frame, arguments, outputs);
+  if (status.ok()) status = collect_outputs(executable, *frame, outputs);
+  if (memory == nullptr) return status;
+  if (status.ok()) status = memory->take(*frame);
+  if (!status.ok()) memory->fail(*frame);
+  return status;
 }
 
 }  // namespace tenon::runtime

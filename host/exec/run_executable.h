@@ -26,7 +26,9 @@ struct Argument {
 
 /// `arguments`: one per input of the executable. `outputs`: one per output; an entry that is not empty is the caller's
 /// own value and is written in place. INVALID_INPUT when its type or shape does not fit.
+/// `memory` has the state pairs, whose entries of `arguments` give only type and shape and whose `outputs` are not
+/// touched; null without pairs.
 Status run_executable(const Executable& executable, RunState& state, std::span<const Argument> arguments,
-                      std::span<ValueRef> outputs);
+                      std::span<ValueRef> outputs, StateMemory* memory = nullptr);
 
 }  // namespace tenon::runtime

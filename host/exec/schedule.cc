@@ -55,8 +55,11 @@ SlotIndex Schedule::make_slot(ir::ValueId value, const MemoryDomain* domain, boo
   slot.value = value;
   slot.domain = domain;
   if (fixed && has_fixed_size(type)) {
-    const bool is_output = domain->is_host() && executable_.graph().value(value).output_count > 0;
-    slot.kind = is_output ? SlotKind::kOutput : SlotKind::kPlanned;
+    const bool is_output = executable_.graph().value(value).output_count > 0;
+    const StatePair* pair = is_output ? pair_of_output(value) : nullptr;
+    const bool leaves = is_output && (pair != nullptr ? domain == pair->domain : domain->is_host());
+    slot.kind = leaves ? SlotKind::kOutput : SlotKind::kPlanned;
+    slot.is_state = leaves && pair != nullptr;
   }
   describe(type, &slot);
   if (slot.kind == SlotKind::kDynamic) {
@@ -70,11 +73,19 @@ SlotIndex Schedule::make_slot(ir::ValueId value, const MemoryDomain* domain, boo
   return plan_->slots.back().root;
 }
 
-SlotIndex Schedule::make_input(ir::ValueId value) {
-  const SlotIndex index = make_slot(value, &host_domain(), false);
+const StatePair* Schedule::pair_of_output(ir::ValueId value) const {
+  for (const StatePair& pair : executable_.state_pairs) {
+    if (executable_.outputs()[pair.output] == value) return &pair;
+  }
+  return nullptr;
+}
+
+SlotIndex Schedule::make_input(ir::ValueId value, const MemoryDomain* domain, bool is_state) {
+  const SlotIndex index = make_slot(value, domain, false);
   Slot& slot = plan_->slots[index];
   const ir::Type& type = knowledge_.type(value);
   describe(type, &slot);
+  slot.is_state = is_state;
   if (knowledge_.shape_known(value)) slot.kind = SlotKind::kInput;
   return index;
 }

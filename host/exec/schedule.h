@@ -21,7 +21,8 @@ class Schedule {
 
   /// A slot in `domain` for a value that the next step makes. Dynamic unless `fixed` and its shape and type are known.
   SlotIndex make_slot(ir::ValueId value, const MemoryDomain* domain, bool fixed);
-  SlotIndex make_input(ir::ValueId value);
+  /// An input of the graph. `domain`: host memory, or where its state is.
+  SlotIndex make_input(ir::ValueId value, const MemoryDomain* domain, bool is_state);
   /// The slot that holds the value in `domain`. Schedules a copy from the nearest slot when there is none yet. `reader`:
   /// the instance that reads it, or null for the host.
   Result<SlotIndex> find_slot(ir::ValueId value, const MemoryDomain* domain,
@@ -51,6 +52,7 @@ class Schedule {
     uint32_t step = plan::kNone;
   };
 
+  const StatePair* pair_of_output(ir::ValueId value) const;
   uint32_t stream_of(const std::shared_ptr<Instance>& instance);
   Result<SlotIndex> constant_slot(ir::ValueId value, ir::TensorPtr tensor, const MemoryDomain* domain);
   SlotIndex nearest(const std::vector<SlotIndex>& slots, const MemoryDomain& domain) const;

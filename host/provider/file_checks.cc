@@ -116,12 +116,7 @@ Status check_binary(const Manifest& manifest, const OpenFile& file, const std::s
 }
 
 Status check_required_files(const Manifest& manifest) {
-  std::string missing;
-  for (const std::string& path : manifest.required_files) {
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) continue;
-    missing += str_cat(missing.empty() ? "" : "; ", "the file '", path, "' does not exist");
-  }
+  const std::string missing = shared::missing_files(manifest.required_files);
   return missing.empty() ? ok_status() : refuse(Refusal::kDepMissing, missing, manifest.required_hint);
 }
 

@@ -266,6 +266,8 @@ void read_option(Reader& in, Manifest& out, std::set<std::string>& names) {
   in.text("doc", option.doc, false);
   in.flag("live", option.live);
   if (!names.insert(option.name).second) in.fail(in.at(), "name", "'", option.name, "' is declared twice");
+  if (const std::string complaint = option.complaint(); !complaint.empty())
+    in.fail(in.at(), "values", "of '", option.name, "': the option ", complaint);
   // A default that breaks the option's own rule would make every session fail.
   Result<std::vector<config::OptionSetting>> tried = config::validate_options(out.id, {&option, 1}, {});
   if (!tried) in.fail(in.at(), "default", "does not fit the option itself: ", tried.error().message());

@@ -67,16 +67,16 @@ std::string bounded_text(const char* text, uint64_t capacity) {
 
 std::string missing_functions(const tenon_ep_api& api) {
   enum Need { REQUIRED, OPTIONAL, DOMAIN, MAP, BIND, STREAM, RECORD };
-  const bool record = api.record_begin != nullptr;
+  const bool record = api.record_begin != nullptr, times = api.stream_times != nullptr;
   // Indexed by Need.
   const bool is_needed[] = {true,
                             false,
                             api.device_domains != nullptr || api.allocate != nullptr,
                             api.map != nullptr,
                             api.bind != nullptr,
-                            api.stream_create != nullptr || record,
+                            api.stream_create != nullptr || record || times,
                             record};
-  std::string missing = record && api.stream_create == nullptr ? "stream_create" : "";
+  std::string missing = (record || times) && api.stream_create == nullptr ? "stream_create" : "";
 #define TENON_CHECK_FUNCTION(function, need, threads, time)  \
   if (is_needed[need] && api.function == nullptr) {          \
     missing += missing.empty() ? #function : ", " #function; \

@@ -73,7 +73,4 @@ Result<FileIdentity> identity_of(const std::string& path);
 /// private group, which some distributions give by default.
 Status check_writers(const std::string& path);
 
-/// True when the group is the user's own and has no other member.
-bool is_private_group(uint32_t user, uint32_t group);
-
 }  // namespace tenon::provider

@@ -1,20 +1,15 @@
 #if !defined(_WIN32)
 
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <memory>
-#include <new>
-#include <span>
 
+#include "ep-sdk/shared/writers.h"
 #include "host/provider/open_file.h"
 #include "host/provider/refusal.h"
 #include "host/provider/scan.h"
@@ -28,12 +23,6 @@ FileIdentity identity_from(const struct stat& status) {
   };
   return {static_cast<uint64_t>(status.st_dev), static_cast<uint64_t>(status.st_ino),
           static_cast<uint64_t>(status.st_size), nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
-}
-
-std::string octal(unsigned mode) {
-  std::string digits;
-  for (int shift = 9; shift >= 0; shift -= 3) digits += static_cast<char>('0' + (mode >> shift & 7));
-  return digits;
 }
 
 }  // namespace
@@ -89,63 +78,6 @@ Result<FileIdentity> identity_of(const std::string& path) {
 
 namespace {
 
-struct Closer {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-// The first entry of /etc/passwd or /etc/group for which `fits` is true; `text` holds its strings. Does not use
-// the C library's modules for other sources, which end the process when memory runs out.
-template <class Entry, class Read, class Fits>
-bool find_entry(const char* path, Read read, std::span<char> text, Entry& entry, Fits fits) {
-  const std::unique_ptr<std::FILE, Closer> file(std::fopen(path, "rce"));
-  if (file == nullptr && errno == ENOMEM) throw std::bad_alloc();  // says nothing about the user
-  if (file == nullptr) return false;
-  char buffer[4096];
-  std::setvbuf(file.get(), buffer, _IOFBF, sizeof buffer);
-  Entry* found = nullptr;
-  while (read(file.get(), &entry, text.data(), text.size(), &found) == 0) {
-    if (fits(entry)) return true;
-  }
-  return false;
-}
-
-bool find_user(uint32_t number, std::span<char> text, passwd& user) {
-  if (find_entry("/etc/passwd", fgetpwent_r, text, user,
-                 [&](const passwd& one) { return one.pw_uid == number; }))
-    return true;
-  passwd* found = nullptr;
-  const int error = getpwuid_r(number, &user, text.data(), text.size(), &found);
-  if (error == ENOMEM) throw std::bad_alloc();
-  return error == 0 && found != nullptr;
-}
-
-bool find_group(uint32_t number, std::span<char> text, ::group& group) {
-  if (find_entry("/etc/group", fgetgrent_r, text, group,
-                 [&](const ::group& one) { return one.gr_gid == number; }))
-    return true;
-  ::group* found = nullptr;
-  const int error = getgrgid_r(number, &group, text.data(), text.size(), &found);
-  if (error == ENOMEM) throw std::bad_alloc();
-  return error == 0 && found != nullptr;
-}
-
-}  // namespace
-
-bool is_private_group(uint32_t user_number, uint32_t group_number) {
-  char user_text[4096], group_text[16384];
-  passwd user;
-  ::group group;
-  if (!find_user(user_number, user_text, user) || user.pw_gid != group_number) return false;
-  if (!find_group(group_number, group_text, group)) return false;
-  if (std::strcmp(group.gr_name, user.pw_name) != 0) return false;
-  for (char** member = group.gr_mem; *member != nullptr; ++member) {
-    if (std::strcmp(*member, user.pw_name) != 0) return false;
-  }
-  return true;
-}
-
-namespace {
-
 /// The owner of libtenon's file for paths below its folder, else root.
 uint32_t owner_of_libtenon(const std::string& path) {
   const std::string folder = own_folder() + "/";
@@ -158,28 +90,8 @@ uint32_t owner_of_libtenon(const std::string& path) {
 }  // namespace
 
 Status check_writers(const std::string& path) {
-  const uint32_t trusted = owner_of_libtenon(path);
-  std::filesystem::path part(path);
-  bool is_file = true;
-  while (true) {
-    struct stat status;
-    if (::stat(part.c_str(), &status) != 0) {
-      return refuse(Refusal::kFileMode,
-                    str_cat("'", part.string(), "' cannot be examined: ", std::strerror(errno)));
-    }
-    if (status.st_uid != 0 && status.st_uid != ::geteuid() && status.st_uid != trusted) {
-      return refuse(Refusal::kFileMode, str_cat("'", part.string(), "' belongs to user ", status.st_uid));
-    }
-    bool sticky_folder = !is_file && (status.st_mode & S_ISVTX) != 0;
-    bool by_group = (status.st_mode & S_IWGRP) != 0 && !is_private_group(status.st_uid, status.st_gid);
-    if ((by_group || (status.st_mode & S_IWOTH) != 0) && !sticky_folder) {
-      return refuse(Refusal::kFileMode, str_cat("'", part.string(), "' is writable by others (mode ",
-                                                octal(status.st_mode & 07777), ")"));
-    }
-    if (part == part.parent_path()) return ok_status();
-    part = part.parent_path();
-    is_file = false;
-  }
+  const std::string writer = shared::other_writer(path, owner_of_libtenon(path));
+  return writer.empty() ? ok_status() : refuse(Refusal::kFileMode, writer);
 }
 
 }  // namespace tenon::provider

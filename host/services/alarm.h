@@ -26,6 +26,8 @@ class Alarm {
   /// Stops the alarm; the word keeps its value. Does nothing when no alarm is set.
   void clear();
   const uint32_t* word() const { return &word_; }
+  /// Sets the word at once, also when no alarm is set. Thread-safe.
+  void ring() { __atomic_store_n(&word_, 1u, __ATOMIC_RELAXED); }
 
  private:
   friend class AlarmClock;

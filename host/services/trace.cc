@@ -18,6 +18,17 @@ Json name_of(std::string_view kind, int pid, uint64_t tid, const std::string& na
   return {{"name", kind}, {"ph", "M"}, {"pid", pid}, {"tid", tid}, {"args", {{"name", name}}}};
 }
 
+constexpr uint64_t kThreads = 1'000'000;
+
+/// Streams of devices are numbered beyond the threads.
+std::map<std::string, uint64_t> number_streams(const std::vector<Trace::Event>& events) {
+  std::map<std::string, uint64_t> streams;
+  for (const Trace::Event& event : events) {
+    if (!event.track.empty()) streams.emplace(event.track, kThreads + streams.size());
+  }
+  return streams;
+}
+
 /// The tracks, numbered from 1 by name. The host's name is empty, so it comes first.
 std::map<std::string, int> number_tracks(const std::vector<Trace::Event>& events) {
   std::map<std::string, int> tracks;
@@ -30,7 +41,7 @@ std::map<std::string, int> number_tracks(const std::vector<Trace::Event>& events
 }  // namespace
 
 void Trace::add(Event event) {
-  event.thread = std::hash<std::thread::id>()(std::this_thread::get_id()) % 1'000'000;
+  event.thread = std::hash<std::thread::id>()(std::this_thread::get_id()) % kThreads;
   std::shared_ptr<Trace> other;
   {
     const std::lock_guard lock(mutex_);
@@ -70,22 +81,26 @@ std::string Trace::to_json() const {
   for (const auto& track : tracks) {
     list.push_back(name_of("process_name", track.second, 0, track.first.empty() ? "host" : track.first));
   }
+  const std::map<std::string, uint64_t> streams = number_streams(events_);
   std::set<std::pair<int, uint64_t>> named;
   for (const Event& event : events_) {
     const int pid = tracks.at(event.provider);
-    if (named.emplace(pid, event.thread).second) {
-      list.push_back(name_of("thread_name", pid, event.thread, str_cat("thread ", event.thread)));
+    const uint64_t tid = event.track.empty() ? event.thread : streams.at(event.track);
+    if (named.emplace(pid, tid).second) {
+      list.push_back(name_of("thread_name", pid, tid,
+                             event.track.empty() ? str_cat("thread ", event.thread) : event.track));
     }
     Json entry = {{"name", event.name},
                   {"cat", event.category},
                   {"ph", "X"},
                   {"pid", pid},
-                  {"tid", event.thread},
+                  {"tid", tid},
                   {"ts", static_cast<double>(event.begin_ns - origin) / 1000},
                   {"dur", static_cast<double>(event.duration_ns) / 1000}};
     Json args = Json::object();
     if (!event.provider.empty()) args["provider"] = event.provider;
     if (event.bytes != 0) args["bytes"] = event.bytes;
+    if (!event.step.empty()) args["step"] = event.step;
     entry["args"] = std::move(args);
     list.push_back(std::move(entry));
   }

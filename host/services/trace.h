@@ -1,7 +1,9 @@
-// A trace in the format of Chrome's trace viewer, with one event per step, copy and compile. It covers one Run, or
+// A trace in the format of Chrome's trace viewer, with one event per step, copy and compile, and one per
+// piece of work on a device. It covers one Run, or
 // all sessions of the process.
 //
-// In the viewer an instance of a provider is shown as a process, and the threads of this process as its threads.
+// In the viewer an instance of a provider is shown as a process, and the threads of this process as its threads. Work
+// on a device has a further thread for each of its streams.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +23,13 @@ class Trace {
  public:
   struct Event {
     std::string name;      // the node, or the value that is copied
-    std::string category;  // "run", "copy", "submit", "wait", "compile", "fallback", "load" ...
+    std::string category;  // "run", "copy", "submit", "wait", "device", "compile", "fallback", "load" ...
     std::string provider;  // the instance; empty for the host
     int64_t begin_ns = 0, duration_ns = 0;
     uint64_t bytes = 0;  // of a copy
     uint64_t thread = 0;
+    std::string track = {};  // of work on a device: its stream, shown in place of the thread
+    std::string step = {};   // of work on a device: the name of the step that it belongs to
   };
   /// More events are counted and dropped.
   static constexpr size_t kMaxEvents = 1'000'000;

@@ -32,7 +32,8 @@ std::shared_ptr<runtime::SharedState> make_shared_state(const ir::ModelInfo& mod
 
 Assembler::Assembler(const ir::ModelInfo& model, ir::Graph graph, config::Config config, std::string name,
                      std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
-                     std::shared_ptr<runtime::SetAside> set_aside, std::vector<std::string> registered)
+                     std::shared_ptr<runtime::SetAside> set_aside, std::vector<std::string> registered,
+                     std::vector<runtime::StatePair> pairs)
     : model_(model),
       graph_(std::move(graph)),
       config_(std::move(config)),
@@ -40,7 +41,8 @@ Assembler::Assembler(const ir::ModelInfo& model, ir::Graph graph, config::Config
       memory_(std::move(memory)),
       trace_(std::move(trace)),
       set_aside_(std::move(set_aside)),
-      registered_(std::move(registered)) {}
+      registered_(std::move(registered)),
+      pairs_(std::move(pairs)) {}
 
 Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selection,
                                                         std::vector<Fallback> fallbacks,
@@ -75,6 +77,9 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
     };
   }
   ASSIGN_OR_RETURN(out->executable, runtime::build_executable(build, graph_, "", false));
+  out->executable->state_pairs = pairs_;
+  for (runtime::StatePair& pair : out->executable->state_pairs)
+    pair.domain = runtime::domain_of_pair(*out->executable, pair);
   out->warnings = placement.warnings();
   if (out->fallbacks.empty()) {  // a later assembly of the session would log them again
     for (const std::string& text : out->warnings) log_line(TENON_LOG_WARNING, "PLACEMENT", text);

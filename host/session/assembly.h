@@ -40,10 +40,11 @@ class Assembler {
 
   /// `model` is borrowed; `graph` is its transformed graph. `name`: the model's name, for placement rules. `memory`
   /// counts the session's host memory; `trace` may be null; `set_aside` gets the frames of Runs that are given up.
-  /// `registered`: manifests that the application registered.
+  /// `registered`: manifests that the application registered. `pairs`: the state pairs, without domains.
   Assembler(const ir::ModelInfo& model, ir::Graph graph, config::Config config, std::string name,
             std::shared_ptr<runtime::MemoryBudget> memory, std::shared_ptr<runtime::Trace> trace,
-            std::shared_ptr<runtime::SetAside> set_aside, std::vector<std::string> registered);
+            std::shared_ptr<runtime::SetAside> set_aside, std::vector<std::string> registered,
+            std::vector<runtime::StatePair> pairs);
 
   const config::Config& config() const { return config_; }
   /// Partitions and compiles the model for `selection`. `progress` may be empty.
@@ -59,6 +60,7 @@ class Assembler {
   std::shared_ptr<runtime::Trace> trace_;
   std::shared_ptr<runtime::SetAside> set_aside_;
   std::vector<std::string> registered_;
+  std::vector<runtime::StatePair> pairs_;
 };
 
 }  // namespace tenon::session

@@ -32,6 +32,7 @@ class Explainer {
       for (ir::NodeId id : part.nodes) add_node(executable, id, part_of[id]);
     }
     add_copies(executable);
+    add_state(executable);
     for (const CompiledPart& part : executable.parts) {
       for (const runtime::Body& body : part.bodies) add(*body.executable);
     }
@@ -71,6 +72,7 @@ class Explainer {
     out["nodes"] = std::move(nodes_);
     out["parts"] = std::move(parts_);
     out["copies"] = std::move(copies_);
+    out["state"] = std::move(state_);
     out["reference"] = reference_;
     return out;
   }
@@ -144,12 +146,26 @@ class Explainer {
       if (from != domain && there.emplace(v, domain).second)
         add_copy(executable.graph().value(v), *from, *domain);
     };
+    for (const runtime::StatePair& pair : executable.state_pairs)
+      home[executable.inputs()[pair.input]] = pair.domain;
     for (const CompiledPart& part : executable.parts) {
       const bool in_place = !part.is_control_flow() && !part.is_asynchronous();
       for (size_t i = 0; i < part.inputs.size(); ++i) need(part.inputs[i], part.input_domains[i], in_place);
       for (size_t o = 0; o < part.outputs.size(); ++o) home[part.outputs[o]] = part.output_domains[o];
     }
-    for (ir::ValueId v : executable.outputs()) need(v, &runtime::host_domain(), false);
+    for (const runtime::StatePair& pair : executable.state_pairs)
+      need(executable.outputs()[pair.output], pair.domain, false);
+    for (uint32_t o = 0; o < executable.outputs().size(); ++o) {
+      if (!executable.is_state_output(o)) need(executable.outputs()[o], &runtime::host_domain(), false);
+    }
+  }
+
+  void add_state(const Executable& executable) {
+    for (const runtime::StatePair& pair : executable.state_pairs) {
+      state_.push_back({{"input", executable.graph().value(executable.inputs()[pair.input]).name},
+                        {"output", executable.graph().value(executable.outputs()[pair.output]).name},
+                        {"memory", domain_name(*pair.domain)}});
+    }
   }
 
   void add_copy(const ir::Value& value, const MemoryDomain& from, const MemoryDomain& to) {
@@ -164,7 +180,7 @@ class Explainer {
   const Session& session_;
   const Assembly& assembly_;
   const runtime::Selection& selection_;
-  Json nodes_ = Json::array(), parts_ = Json::array(), copies_ = Json::array();
+  Json nodes_ = Json::array(), parts_ = Json::array(), copies_ = Json::array(), state_ = Json::array();
   size_t part_count_ = 0;  // of parts_
   bool reference_ = true;  // all parts so far run on a provider that completes models, or on the host
 };

@@ -122,6 +122,12 @@ Status check_input(const IoEntry& entry, const tenon_tensor& tensor) {
     return wrong(entry, tensor, status.message());
   if (tensor.strides != nullptr) return wrong(entry, tensor, "it is not dense");
   if (tensor.domain != TENON_DOMAIN_HOST) return wrong(entry, tensor, "it is not in host memory");
+  RETURN_IF_ERROR(check_type(entry, tensor));
+  return check_whole(entry, tensor);
+}
+
+Status check_type(const IoEntry& entry, const tenon_tensor& tensor) {
+  const ir::Type& type = entry.type;
   if (type.element != ir::ElementType::kUndefined && tensor.dtype != static_cast<uint32_t>(type.element)) {
     return wrong(entry, tensor, "the element type differs");
   }
@@ -132,7 +138,7 @@ Status check_input(const IoEntry& entry, const tenon_tensor& tensor) {
       return wrong(entry, tensor, str_cat("dim ", d, " must be ", entry.dims[d]));
     }
   }
-  return check_whole(entry, tensor);
+  return ok_status();
 }
 
 Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> arguments) {

@@ -59,6 +59,9 @@ class IoList {
 /// error names the input and says what was expected.
 Status check_input(const IoEntry& entry, const tenon_tensor& tensor);
 
+/// The same without the data: `tensor` may have none, and be anywhere.
+Status check_type(const IoEntry& entry, const tenon_tensor& tensor);
+
 /// Checks that dims with the same symbol are equal. `arguments`: one per entry, checked by check_input().
 Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> arguments);
 

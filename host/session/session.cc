@@ -9,6 +9,7 @@
 #include "host/services/thread_pool.h"
 #include "host/session/ahead.h"
 #include "host/session/load.h"
+#include "host/session/state.h"
 #include "host/session/transforms.h"
 
 namespace tenon::session {
@@ -93,12 +94,18 @@ Status Session::build(ir::Model model, const config::Config& config, const Sessi
   }
   ir::Graph graph = std::move(model.graph);
   model_ = std::move(model);
-  recovery_ = std::make_unique<Recovery>(
-      Assembler(model_, std::move(graph), config, name_, memory_, trace_, set_aside_, options.registered));
+  ASSIGN_OR_RETURN(const std::vector<StateEntry> entries,
+                   find_state_entries(config, IoList(graph, graph.inputs(), "input"),
+                                      IoList(graph, graph.outputs(), "output")));
+  std::vector<runtime::StatePair> pairs;
+  for (const StateEntry& entry : entries) pairs.push_back({entry.input, entry.output, nullptr});
+  recovery_ = std::make_unique<Recovery>(Assembler(model_, std::move(graph), config, name_, memory_, trace_,
+                                                   set_aside_, options.registered, std::move(pairs)));
   RETURN_IF_ERROR(recovery_->start(std::move(selection), [&](double fraction, std::string_view stage) {
     return report(options, fraction, stage);
   }));
-  return keep_defaults();
+  RETURN_IF_ERROR(keep_defaults());
+  return hide_pairs(config);
 }
 
 Status Session::keep_defaults() {
@@ -114,6 +121,53 @@ Status Session::keep_defaults() {
     default_values_.push_back(std::move(value));
   }
   return ok_status();
+}
+
+Status Session::hide_pairs(const config::Config& config) {
+  ASSIGN_OR_RETURN(std::vector<StateEntry> entries, find_state_entries(config, inputs_, outputs_));
+  const runtime::Executable& executable = *assembly()->executable;
+  for (uint32_t i = 0; i < inputs_.size(); ++i) {
+    if (!executable.is_state_input(i)) shown_inputs_.push_back(i);
+  }
+  for (uint32_t o = 0; o < outputs_.size(); ++o) {
+    if (!executable.is_state_output(o)) shown_outputs_.push_back(o);
+  }
+  if (entries.empty()) return ok_status();
+  for (StateEntry& entry : entries) entry.first_value = default_values_[entry.input];
+  state_layout_ = std::make_shared<StateLayout>(std::move(entries), memory_, config->memory.device_limit);
+  own_state_ = std::make_shared<State>(state_layout_);
+  return ok_status();
+}
+
+std::span<const StateEntry> Session::state_pairs() const {
+  if (state_layout_ == nullptr) return {};
+  return state_layout_->entries();
+}
+
+Result<std::shared_ptr<State>> Session::make_state() const {
+  if (state_layout_ == nullptr) {
+    return Status(StatusCode::kFailedPrecondition,
+                  "the session has no state pairs: name them in state.pairs of its config",
+                  ErrorKind::kInvalidInput);
+  }
+  return std::make_shared<State>(state_layout_);
+}
+
+Status Session::use_state(const RunOptions& options, std::vector<runtime::Argument>* arguments,
+                          StateUse* use) const {
+  if (options.state != nullptr && options.state->layout() != state_layout_.get())
+    return invalid_input("the state belongs to another session");
+  if (state_layout_ == nullptr) return ok_status();
+  return use->begin(options.state != nullptr ? options.state : own_state_, inputs_, arguments);
+}
+
+Status Session::refuse_paired(const IoList& list, const std::vector<uint32_t>& shown, uint32_t index) const {
+  if (std::binary_search(shown.begin(), shown.end(), index)) return ok_status();
+  const bool is_input = &list == &inputs_;
+  return invalid_input(is_input ? "input '" : "output '", list[index].name,
+                       "' is one of a state pair (state.pairs): ",
+                       is_input ? "its value is that of the state; do not give one"
+                                : "its value stays in the state; state_read gives a copy");
 }
 
 Status Session::plan_ahead(const config::Config& config) const {
@@ -143,10 +197,21 @@ Status Session::plan_ahead(const ShapeSet& set) const {
   }
 }
 
+Status Session::begin_submitted() {
+  constexpr uint32_t kMost = TENON_PENDING_LIMIT;
+  if (submitted_.fetch_add(1, std::memory_order_relaxed) < kMost) return ok_status();
+  end_submitted();
+  return limit_exceeded("the session already has ", kMost,
+                        " submitted Runs that have not ended, the most that it may have "
+                        "(TENON_PENDING_LIMIT); wait for one of them before you submit another")
+      .with_context(place_);
+}
+
 Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     runtime::Argument& argument = (*arguments)[i];
     if (argument.tensor.kind == TENON_KIND_NONE) {
+      if (!std::binary_search(shown_inputs_.begin(), shown_inputs_.end(), static_cast<uint32_t>(i))) continue;
       if (inputs_[i].type.kind == ir::ValueKind::kOptional) continue;
       if (!default_values_[i]) {
         return invalid_input("input '", inputs_[i].name, "' (", inputs_[i].type_text, ") is missing");
@@ -175,7 +240,7 @@ runtime::Trace* Session::trace_for(const RunOptions& options) const {
   return options.trace;
 }
 
-Status Session::run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
+Status Session::run_arguments(const RunOptions& options, std::vector<runtime::Argument>* arguments,
                               std::span<runtime::ValueRef> outputs) const {
   const runtime::BudgetScope scope(memory_);
   const runtime::FloatMode mode;
@@ -183,13 +248,16 @@ Status Session::run_arguments(const RunOptions& options, std::span<const runtime
   if (state == nullptr) state = std::make_unique<runtime::RunState>();
   prepare_state(state.get());
   Attempts attempts;
-  Status status = begin_run(options, state.get());
+  StateUse use;
+  Status status = use_state(options, arguments, &use);
+  if (status.ok()) status = begin_run(options, state.get());
   {
     const StopScope stop(&state->control.stop);
     for (bool repeat = status.ok(); repeat;) {
       const std::shared_ptr<const Assembly> now = assembly();
       status = check_devices(*now);
-      if (status.ok()) status = run_executable(*now->executable, *state, arguments, outputs);
+      if (status.ok()) status = use.enter(*now->executable);
+      if (status.ok()) status = run_executable(*now->executable, *state, *arguments, outputs, use.memory());
       repeat = !status.ok();
       if (!status.ok()) status = recover(now, std::move(status), &attempts, options);
       repeat = repeat && status.ok();
@@ -206,6 +274,7 @@ Status Session::run(const RunOptions& options, std::span<const NamedValue> input
   std::vector<runtime::Argument> arguments(inputs_.size());
   for (const NamedValue& input : inputs) {
     ASSIGN_OR_RETURN(const uint32_t index, inputs_.find(input.name));
+    RETURN_IF_ERROR(refuse_paired(inputs_, shown_inputs_, index));
     if (!input.value) return invalid_input("input '", input.name, "' has no value");
     if (arguments[index].tensor.kind != TENON_KIND_NONE)
       return invalid_input("input '", input.name, "' is given twice");
@@ -218,14 +287,20 @@ Status Session::run(const RunOptions& options, std::span<const NamedValue> input
   std::vector<runtime::ValueRef> all(outputs_.size());
   std::vector<uint32_t> chosen;
   for (size_t o = 0; o < outputs.size(); ++o) {
-    uint32_t index = static_cast<uint32_t>(o);
-    if (!output_names.empty()) {
+    uint32_t index = 0;
+    if (output_names.empty()) {
+      index = shown_outputs_[o];
+    } else {
       ASSIGN_OR_RETURN(index, outputs_.find(output_names[o]));
+      RETURN_IF_ERROR(refuse_paired(outputs_, shown_outputs_, index));
     }
+    if (outputs[o] && outputs[o]->read_only)
+      return invalid_input("the value given for output '", outputs_[index].name,
+                           "' is read-only; give another one, or leave the entry NULL");
     if (outputs[o]) all[index] = outputs[o];
     chosen.push_back(index);
   }
-  RETURN_IF_ERROR(run_arguments(options, arguments, all));
+  RETURN_IF_ERROR(run_arguments(options, &arguments, all));
   for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = all[chosen[o]];
   return ok_status();
 }

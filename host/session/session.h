@@ -8,6 +8,7 @@
 // Thread-safe: any number of threads may run it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -53,10 +54,16 @@ struct SessionOptions {
   std::vector<std::string> registered;
 };
 
+class State;
+class StateLayout;
+class StateUse;
+struct StateEntry;
+
 struct RunOptions {
   int64_t deadline_ns = 0;           // from the start of the Run; 0: none
   const uint32_t* cancel = nullptr;  // not 0 cancels; read atomically; may be null
   runtime::Trace* trace = nullptr;
+  std::shared_ptr<State> state;  // null: the session's own, if it has state pairs
 };
 
 struct NamedValue {
@@ -74,15 +81,28 @@ class Session {
 
   const std::function<void(const LogLine&)>& log() const { return log_; }
 
+  /// All of the model's, those of state pairs too.
   const IoList& inputs() const { return inputs_; }
   const IoList& outputs() const { return outputs_; }
+  /// Those that the application gives and gets, as indexes into the lists above.
+  const std::vector<uint32_t>& shown_inputs() const { return shown_inputs_; }
+  const std::vector<uint32_t>& shown_outputs() const { return shown_outputs_; }
 
-  /// Runs by name. `output_names` empty: all outputs in the model's order. `outputs`: one per requested output; an
+  /// Empty without `state.pairs`.
+  std::span<const StateEntry> state_pairs() const;
+  /// The state of a new sequence. FAILED_PRECONDITION when the session has no pairs.
+  Result<std::shared_ptr<State>> make_state() const;
+  /// Takes the state of a Run for `use` and adds its values to `arguments`, which check_arguments() has accepted. Does
+  /// nothing without pairs.
+  Status use_state(const RunOptions& options, std::vector<runtime::Argument>* arguments, StateUse* use) const;
+
+  /// Runs by name. `output_names` empty: all shown outputs in the model's order. `outputs`: one per requested output; an
   /// entry that is not empty is written in place. INVALID_INPUT names the input or output and what was expected.
   Status run(const RunOptions& options, std::span<const NamedValue> inputs,
              std::span<const std::string_view> output_names, std::span<runtime::ValueRef> outputs);
 
-  /// Fills in defaults, checks and aligns. `arguments`: one per input of the model; kind NONE where omitted.
+  /// Fills in defaults, checks and aligns. `arguments`: one per input of the model; kind NONE where omitted, and for
+  /// the inputs of state pairs.
   Status check_arguments(std::vector<runtime::Argument>* arguments) const;
   /// Gives `state` the threads and the memory budget of this session.
   void prepare_state(runtime::RunState* state) const;
@@ -108,6 +128,10 @@ class Session {
   const ir::ModelInfo& model() const { return model_; }
   const std::string& name() const { return name_; }
 
+  /// Counts a Run that is submitted. RESOURCE_EXHAUSTED when TENON_PENDING_LIMIT of them have not ended.
+  Status begin_submitted();
+  void end_submitted() { submitted_.fetch_sub(1, std::memory_order_relaxed); }
+
   /// Counts the host memory of the session and its Runs.
   const std::shared_ptr<runtime::MemoryBudget>& memory() const { return memory_; }
 
@@ -119,7 +143,9 @@ class Session {
   Status keep_defaults();
   Status plan_ahead(const config::Config& config) const;
   Status plan_ahead(const ShapeSet& set) const;
-  Status run_arguments(const RunOptions& options, std::span<const runtime::Argument> arguments,
+  Status hide_pairs(const config::Config& config);
+  Status refuse_paired(const IoList& list, const std::vector<uint32_t>& shown, uint32_t index) const;
+  Status run_arguments(const RunOptions& options, std::vector<runtime::Argument>* arguments,
                        std::span<runtime::ValueRef> outputs) const;
 
   std::string name_;   // the file's name, without folders
@@ -133,10 +159,14 @@ class Session {
   IoList inputs_, outputs_;
   std::vector<runtime::ValueRef> default_values_;  // per input
   runtime::ThreadPool* pool_ = nullptr;
-  uint32_t threads_ = 0;  // the most that a Run may use
+  uint32_t threads_ = 0;                // the most that a Run may use
+  std::atomic<uint32_t> submitted_{0};  // Runs that were submitted and have not ended
   bool deterministic_ = false;
   mutable runtime::PerThreadCache<runtime::RunState> idle_states_;
   runtime::MemoryCharge constants_charge_;  // for constants that are not in a mapped file
+  std::vector<uint32_t> shown_inputs_, shown_outputs_;
+  std::shared_ptr<const StateLayout> state_layout_;  // null without pairs
+  std::shared_ptr<State> own_state_;                 // of Runs that name none; null without pairs
 };
 
 }  // namespace tenon::session

@@ -6,6 +6,7 @@
 #include "host/exec/frame_pool.h"
 #include "host/services/float_mode.h"
 #include "host/services/thread_pool.h"
+#include "host/session/state.h"
 
 namespace tenon::session {
 namespace {
@@ -37,9 +38,11 @@ void Slots::set(Bound* bound, const tenon_tensor& tensor) {
   bound->is_set = true;
 }
 
-Status Slots::bind_input(uint32_t index, const tenon_tensor& tensor) {
-  if (index >= inputs_.size())
-    return invalid_input("there is no input ", index, ": the number of inputs is ", inputs_.size());
+Status Slots::bind_input(uint32_t shown, const tenon_tensor& tensor) {
+  const std::vector<uint32_t>& all = session_->shown_inputs();
+  if (shown >= all.size())
+    return invalid_input("there is no input ", shown, ": the number of inputs is ", all.size());
+  const uint32_t index = all[shown];
   if (Status status = runtime::check_dims_given(tensor); !status.ok())
     return std::move(status).with_context(str_cat("input '", session_->inputs()[index].name, "'"));
   RETURN_IF_ERROR(check_input(session_->inputs()[index], tensor));
@@ -54,10 +57,12 @@ Status Slots::bind_input(uint32_t index, const tenon_tensor& tensor) {
   return ok_status();
 }
 
-Status Slots::bind_output(uint32_t index, const tenon_tensor& tensor) {
-  if (index >= outputs_.size()) {
-    return invalid_input("there is no output ", index, ": the number of outputs is ", outputs_.size());
+Status Slots::bind_output(uint32_t shown, const tenon_tensor& tensor) {
+  const std::vector<uint32_t>& all = session_->shown_outputs();
+  if (shown >= all.size()) {
+    return invalid_input("there is no output ", shown, ": the number of outputs is ", all.size());
   }
+  const uint32_t index = all[shown];
   if (Status status = runtime::check_dims_given(tensor); !status.ok())
     return std::move(status).with_context(
         str_cat("memory for output '", session_->outputs()[index].name, "'"));
@@ -76,12 +81,18 @@ Status Slots::bind_output(uint32_t index, const tenon_tensor& tensor) {
   return bind_outputs();
 }
 
-Status Slots::replan() {
-  std::vector<runtime::Argument> arguments(inputs_.size());
+std::vector<runtime::Argument> Slots::arguments() const {
+  std::vector<runtime::Argument> out(inputs_.size());
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].is_set) arguments[i] = runtime::Argument(inputs_[i].tensor);
+    if (inputs_[i].is_set) out[i] = runtime::Argument(inputs_[i].tensor);
   }
+  return out;
+}
+
+Status Slots::replan(const StateUse& use) {
+  std::vector<runtime::Argument> arguments = this->arguments();
   RETURN_IF_ERROR(session_->check_arguments(&arguments));
+  use.describe(&arguments);
   assembly_ = session_->assembly();
   const runtime::Executable& executable = *assembly_->executable;
   for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -91,9 +102,12 @@ Status Slots::replan() {
     }
   }
   ASSIGN_OR_RETURN(frame_, executable.frames().take(executable, arguments));
-  for (uint32_t i = 0; i < arguments.size(); ++i) frame_->bind_input(i, arguments[i].tensor);
+  for (uint32_t i = 0; i < arguments.size(); ++i) {
+    if (!executable.is_state_input(i)) frame_->bind_input(i, arguments[i].tensor);
+  }
   late_outputs_.clear();
   for (uint32_t o = 0; o < outputs_.size(); ++o) {
+    if (executable.is_state_output(o)) continue;
     const auto& slots = frame_->plan().outputs;
     const bool repeated = std::find(slots.begin(), slots.begin() + o, slots[o]) != slots.begin() + o;
     if (!frame_->needs_output(o) || repeated) late_outputs_.push_back(o);
@@ -109,6 +123,7 @@ Status Slots::replan() {
 Status Slots::bind_outputs() {
   for (uint32_t o = 0; o < outputs_.size(); ++o) {
     if (std::find(late_outputs_.begin(), late_outputs_.end(), o) != late_outputs_.end()) continue;
+    if (assembly_->executable->is_state_output(o)) continue;
     const tenon_tensor& planned = frame_->output(o);
     if (outputs_[o].is_set) {
       if (!same_shape(outputs_[o].tensor, planned)) {
@@ -130,38 +145,58 @@ Status Slots::run(const RunOptions& options) {
   const runtime::BudgetScope scope(session_->memory());
   const runtime::FloatMode mode;
   const LogScope log(session_->log());
-  Status status = session_->begin_run(options, &state_);
+  StateUse use;
+  Status status = take_state(options, &use);
+  if (status.ok()) status = session_->begin_run(options, &state_);
   if (status.ok()) {
     const StopScope stop(&state_.control.stop);
-    status = run_until_done(options);
+    status = run_until_done(options, &use);
   }
   state_.end();
   return status;
 }
 
-Status Slots::run_until_done(const RunOptions& options) {
-  Status status = run_once();
+Status Slots::take_state(const RunOptions& options, StateUse* use) {
+  if (options.state == nullptr && session_->state_pairs().empty()) return ok_status();
+  std::vector<runtime::Argument> given = arguments();
+  RETURN_IF_ERROR(session_->check_arguments(&given));
+  return session_->use_state(options, &given, use);
+}
+
+Status Slots::run_until_done(const RunOptions& options, StateUse* use) {
+  Status status = run_once(use);
   Attempts attempts;
   while (!status.ok()) [[unlikely]] {
       if (assembly_ == nullptr) return status;  // the first replan() failed before it had an assembly
       RETURN_IF_ERROR(session_->recover(assembly_, std::move(status), &attempts, options));
       frame_.reset();
-      status = run_once();
+      status = run_once(use);
     }
   return status;
 }
 
-Status Slots::run_once() {
-  if (frame_ == nullptr) RETURN_IF_ERROR(replan());
+Status Slots::run_once(StateUse* use) {
+  if (frame_ != nullptr && !use->fits(frame_->plan())) frame_.reset();
+  if (frame_ == nullptr) RETURN_IF_ERROR(replan(*use));
   Status status = session_->check_devices(*assembly_);
-  if (status.ok()) status = frame_->run(state_);
-  if (frame_->is_unfinished()) set_aside();
+  if (status.ok()) status = use->enter(*assembly_->executable);
+  if (status.ok()) status = run_frame(use);
   has_run_ = status.ok();
   if (!status.ok()) return status;
-  for (uint32_t index : late_outputs_) RETURN_IF_ERROR(collect(index));
   if (!late_outputs_.empty()) frame_->clear();
   if (frame_->is_outdated()) assembly_->executable->frames().give_back(std::move(frame_));
   return ok_status();
+}
+
+Status Slots::run_frame(StateUse* use) {
+  runtime::StateMemory* memory = use->memory();
+  if (memory != nullptr) RETURN_IF_ERROR(memory->bind(*frame_));
+  Status status = frame_->run(state_);
+  for (size_t n = 0; status.ok() && n < late_outputs_.size(); ++n) status = collect(late_outputs_[n]);
+  if (memory != nullptr && status.ok()) status = memory->take(*frame_);
+  if (memory != nullptr && !status.ok()) memory->fail(*frame_);
+  if (frame_->is_unfinished()) set_aside();
+  return status;
 }
 
 /// Gives up the frame, because work that is still under way uses it.
@@ -190,10 +225,12 @@ Status Slots::collect(uint32_t index) {
   return ok_status();
 }
 
-Result<tenon_tensor> Slots::output(uint32_t index) const {
-  if (index >= outputs_.size()) {
-    return invalid_input("there is no output ", index, ": the number of outputs is ", outputs_.size());
+Result<tenon_tensor> Slots::output(uint32_t shown) const {
+  const std::vector<uint32_t>& all = session_->shown_outputs();
+  if (shown >= all.size()) {
+    return invalid_input("there is no output ", shown, ": the number of outputs is ", all.size());
   }
+  const uint32_t index = all[shown];
   if (!has_run_)
     return Status(StatusCode::kFailedPrecondition, "there has been no Run yet", ErrorKind::kInvalidInput);
   if (outputs_[index].is_set) return outputs_[index].tensor;

@@ -21,6 +21,7 @@ class Slots {
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
 
+  /// Indexes are those of the inputs and outputs that the session shows.
   Status bind_input(uint32_t index, const tenon_tensor& tensor);
   /// `tensor`: a dense numeric tensor in host memory, with the type and shape that the Run produces.
   Status bind_output(uint32_t index, const tenon_tensor& tensor);
@@ -36,9 +37,12 @@ class Slots {
     bool is_set = false;
   };
 
-  Status replan();
-  Status run_until_done(const RunOptions& options);
-  Status run_once();
+  std::vector<runtime::Argument> arguments() const;
+  Status take_state(const RunOptions& options, StateUse* use);
+  Status replan(const StateUse& use);
+  Status run_until_done(const RunOptions& options, StateUse* use);
+  Status run_once(StateUse* use);
+  Status run_frame(StateUse* use);
   void set_aside();
   Status bind_outputs();
   Status collect(uint32_t index);

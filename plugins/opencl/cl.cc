@@ -118,4 +118,11 @@ void check(cl_int code, const char* what) {
     throw error_of(code, what);
 }
 
+cl_int status_of(cl_event event) {
+  cl_int status = CL_QUEUED;
+  check(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, nullptr),
+        "clGetEventInfo");
+  return status;
+}
+
 }  // namespace tenon::opencl

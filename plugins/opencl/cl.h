@@ -61,4 +61,7 @@ using ClProgramHandle = Handle<cl_program, clReleaseProgram>;
 using KernelHandle = Handle<cl_kernel, clReleaseKernel>;
 using EventHandle = Handle<cl_event, clReleaseEvent>;
 
+/// CL_COMPLETE when the command is done; below it: an error.
+cl_int status_of(cl_event event);
+
 }  // namespace tenon::opencl

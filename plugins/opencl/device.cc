@@ -58,9 +58,9 @@ Device::Device(const DeviceDescription& description)
       build_key_(ep::cat(description.name, "/", text(description.device, CL_DEVICE_VERSION), "/",
                          description.driver_version)) {}
 
-QueueHandle Device::make_queue() const {
+QueueHandle Device::make_queue(bool measured) const {
   cl_int code = CL_SUCCESS;
-  QueueHandle out(clCreateCommandQueue(context(), id(), 0, &code));
+  QueueHandle out(clCreateCommandQueue(context(), id(), measured ? CL_QUEUE_PROFILING_ENABLE : 0, &code));
   check(code, "clCreateCommandQueue");
   return out;
 }

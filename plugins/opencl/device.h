@@ -41,7 +41,8 @@ class Device {
   void domains(const ep::DomainSink& sink) const;
   ep::Allocation allocate(uint32_t domain, uint64_t bytes, const Stream*) const;
   void free(tenon_buffer* buffer, const Stream*) const;
-  void copy(const tenon_location& to, const tenon_location& from, uint64_t bytes, Stream* stream) const;
+  void copy(const tenon_location& to, const tenon_location& from, uint64_t bytes, Stream* stream,
+            uint64_t work_id) const;
   void* map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t bytes, uint32_t flags) const;
   void unmap(tenon_buffer* buffer, void* address) const;
 
@@ -50,7 +51,8 @@ class Device {
   const Limits& limits() const { return limits_; }
   /// For copies and maps without a stream.
   cl_command_queue queue() const { return queue_.get(); }
-  QueueHandle make_queue() const;
+  /// `measured`: commands have times.
+  QueueHandle make_queue(bool measured = false) const;
   MemHandle make_buffer(uint64_t bytes, cl_mem_flags flags = CL_MEM_READ_WRITE, void* host = nullptr) const;
   /// Identifies the driver and device for which built OpenCL programs are valid.
   const std::string& build_key() const { return build_key_; }

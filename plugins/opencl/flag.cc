@@ -7,10 +7,13 @@ IndexFlag::IndexFlag(const Instance& instance, std::string place)
   buffer_ = instance.device.make_buffer(sizeof(Words), CL_MEM_READ_WRITE | where, &words_);
 }
 
-void IndexFlag::enqueue(cl_command_queue queue) {
+void IndexFlag::enqueue(cl_command_queue queue, Timings* timings, uint64_t work_id) {
   if (instance_.uses_host_memory) return;
-  check(clEnqueueReadBuffer(queue, buffer_.get(), CL_FALSE, 0, sizeof(Words), &words_, 0, nullptr, nullptr),
+  cl_event event = nullptr;
+  check(clEnqueueReadBuffer(queue, buffer_.get(), CL_FALSE, 0, sizeof(Words), &words_, 0, nullptr,
+                            timings == nullptr ? nullptr : &event),
         "clEnqueueReadBuffer");
+  if (timings != nullptr) timings->add(EventHandle(event), ep::cat(place_, ": check of indices"), work_id);
 }
 
 std::string IndexFlag::take() {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "device.h"
+#include "timings.h"
 
 namespace tenon::opencl {
 
@@ -17,7 +18,7 @@ class IndexFlag {
 
   cl_mem buffer() const { return buffer_.get(); }
   /// Call it after the node's launches: copies the flag to the host if the device has its own memory.
-  void enqueue(cl_command_queue queue);
+  void enqueue(cl_command_queue queue, Timings* timings, uint64_t work_id);
   /// For finished work: returns the error text once, or an empty string.
   std::string take();
   const std::string& place() const { return place_; }

@@ -30,21 +30,26 @@ void* map_buffer(cl_command_queue queue, cl_mem memory, cl_map_flags flags, uint
 
 }  // namespace
 
-void Transfer::enqueue(cl_command_queue queue, cl_bool blocking) const {
+void Transfer::enqueue(cl_command_queue queue, cl_bool blocking, cl_event* event) const {
   if (from.memory == nullptr) {
     check(clEnqueueWriteBuffer(queue, to.memory, blocking, to.byte_offset, bytes, from.address, 0, nullptr,
-                               nullptr),
+                               event),
           "clEnqueueWriteBuffer");
   } else if (to.memory == nullptr) {
     check(clEnqueueReadBuffer(queue, from.memory, blocking, from.byte_offset, bytes, to.address, 0, nullptr,
-                              nullptr),
+                              event),
           "clEnqueueReadBuffer");
   } else {
     check(clEnqueueCopyBuffer(queue, from.memory, to.memory, from.byte_offset, to.byte_offset, bytes, 0,
-                              nullptr, nullptr),
+                              nullptr, event),
           "clEnqueueCopyBuffer");
     if (blocking != CL_FALSE) check(clFinish(queue), "clFinish");
   }
+}
+
+std::string Transfer::name() const {
+  const char* way = from.memory == nullptr ? "to" : to.memory == nullptr ? "from" : "within";
+  return ep::cat("copy of ", bytes, " bytes ", way, " the device");
 }
 
 void Device::domains(const ep::DomainSink& sink) const {
@@ -101,7 +106,7 @@ Place Device::place_of(const tenon_location& location) const {
 }
 
 void Device::copy(const tenon_location& destination, const tenon_location& source, uint64_t bytes,
-                  Stream* stream) const {
+                  Stream* stream, uint64_t work_id) const {
   if (bytes == 0) return;
   const Place to = place_of(destination), from = place_of(source);
   if (to.memory == nullptr && from.memory == nullptr) {
@@ -111,13 +116,13 @@ void Device::copy(const tenon_location& destination, const tenon_location& sourc
     }
     // The device does it by way of a buffer, so that it happens in the order of the stream.
     MemHandle between = make_buffer(bytes);
-    stream->copy({.to = {.memory = between.get()}, .from = from, .bytes = bytes});
-    stream->copy({.to = to, .from = {.memory = between.get()}, .bytes = bytes});
+    stream->copy({.to = {.memory = between.get()}, .from = from, .bytes = bytes}, work_id);
+    stream->copy({.to = to, .from = {.memory = between.get()}, .bytes = bytes}, work_id);
     stream->keep(std::move(between));
     return;
   }
   const Transfer transfer{to, from, bytes};
-  if (stream != nullptr) return stream->copy(transfer);
+  if (stream != nullptr) return stream->copy(transfer, work_id);
   transfer.enqueue(queue(), CL_TRUE);
 }
 

@@ -30,7 +30,10 @@ struct Transfer {
   Place to, from;
   uint64_t bytes = 0;
 
-  void enqueue(cl_command_queue queue, cl_bool blocking) const;
+  /// `event`: receives the event of the command; may be null.
+  void enqueue(cl_command_queue queue, cl_bool blocking, cl_event* event = nullptr) const;
+  /// For traces.
+  std::string name() const;
 };
 
 }  // namespace tenon::opencl

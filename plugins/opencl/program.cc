@@ -45,6 +45,15 @@ std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, c
                                                             : std::vector<uint32_t>{index};
 }
 
+/// The kernel's name in its source.
+std::string function_of(cl_kernel kernel) {
+  size_t bytes = 0;
+  check(clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, nullptr, &bytes), "clGetKernelInfo");
+  std::string out(bytes, '\0');
+  check(clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, bytes, out.data(), nullptr), "clGetKernelInfo");
+  return out.c_str();
+}
+
 }  // namespace
 
 void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const {
@@ -160,17 +169,24 @@ BufferRange Launches::find(const tenon_tensor& tensor) {
   return {wrapped_.back().buffer.get(), 0};
 }
 
-void Launches::enqueue(cl_command_queue queue) const {
+void Launches::enqueue(cl_command_queue queue, Timings* timings, uint64_t work_id) const {
   for (const Command& command : commands_) {
+    cl_event event = nullptr;
     check(clEnqueueNDRangeKernel(queue, command.kernel.get(), 3, nullptr, command.global.data(),
-                                 command.local.data(), 0, nullptr, nullptr),
+                                 command.local.data(), 0, nullptr, timings == nullptr ? nullptr : &event),
           "clEnqueueNDRangeKernel");
+    if (timings != nullptr) timings->add(EventHandle(event), name_of(command), work_id);
   }
-  if (flag_ != nullptr) flag_->enqueue(queue);
+  if (flag_ != nullptr) flag_->enqueue(queue, timings, work_id);
+}
+
+std::string Launches::name_of(const Command& command) const {
+  if (commands_.size() == 1) return node_.place();
+  return ep::cat(node_.place(), ": ", function_of(command.kernel.get()));
 }
 
 void Launches::run(const tenon_run_args& args) const {
-  if (args.stream != nullptr) return reinterpret_cast<Stream*>(args.stream)->run(*this);
+  if (args.stream != nullptr) return reinterpret_cast<Stream*>(args.stream)->run(*this, args.work_id);
   auto* const queue = node_.instance().queue.get();
   enqueue(queue);
   check(clFinish(queue), "clFinish");

@@ -67,7 +67,8 @@ class Launches {
   /// Finds a tensor of the binding. Wraps host memory, which the host keeps in place until `unbind`.
   BufferRange find(const tenon_tensor& tensor);
   void add(Command command) { commands_.push_back(std::move(command)); }
-  void enqueue(cl_command_queue queue) const;
+  /// `timings`: of the queue, or null.
+  void enqueue(cl_command_queue queue, Timings* timings = nullptr, uint64_t work_id = 0) const;
   /// Enqueues the launches on the stream of `args`, which may record them. Without a stream, waits for them; then it
   /// throws OUT_OF_RANGE for an index that is out of range.
   void run(const tenon_run_args& args) const;
@@ -82,6 +83,9 @@ class Launches {
     uint64_t bytes;
     MemHandle buffer;
   };
+
+  /// For traces.
+  std::string name_of(const Command& command) const;
 
   const CompiledNode& node_;
   std::vector<Wrapped> wrapped_;

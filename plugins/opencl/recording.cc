@@ -7,9 +7,9 @@ namespace tenon::opencl {
 void Recording::run(Stream& stream) const {
   for (const Step& step : steps_) {
     if (step.launches != nullptr) {
-      stream.run(*step.launches);
+      stream.run(*step.launches, step.work_id);
     } else {
-      stream.copy(step.transfer);
+      stream.copy(step.transfer, step.work_id);
     }
   }
 }

@@ -19,8 +19,8 @@ class Stream;
 /// has its own, with its arguments, and a binding is run by one Run at a time.
 class Recording {
  public:
-  void add(const Launches& launches) { steps_.push_back({&launches, {}}); }
-  void add(const Transfer& transfer) { steps_.push_back({nullptr, transfer}); }
+  void add(const Launches& launches, uint64_t work_id) { steps_.push_back({&launches, {}, work_id}); }
+  void add(const Transfer& transfer, uint64_t work_id) { steps_.push_back({nullptr, transfer, work_id}); }
   /// Keeps memory that only this recording uses.
   void keep(MemHandle memory) { memory_.push_back(std::move(memory)); }
 
@@ -31,6 +31,7 @@ class Recording {
   struct Step {
     const Launches* launches;  // null: `transfer`
     Transfer transfer;
+    uint64_t work_id;  // the host's, for times
   };
 
   std::vector<Step> steps_;

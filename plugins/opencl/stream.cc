@@ -9,13 +9,6 @@
 namespace tenon::opencl {
 namespace {
 
-cl_int status_of(cl_event event) {
-  cl_int status = CL_QUEUED;
-  check(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, nullptr),
-        "clGetEventInfo");
-  return status;  // below CL_COMPLETE: an error
-}
-
 /// Returns when the event is done, or failed.
 void wait_for(cl_event event) {
   const cl_int code = clWaitForEvents(1, &event);
@@ -53,8 +46,11 @@ EventHandle make_mirror(cl_context context, cl_event event) {
 
 }  // namespace
 
-Stream::Stream(const Instance& instance)
-    : context_(instance.device.context()), queue_(instance.device.make_queue()) {}
+Stream::Stream(const Instance& instance, const tenon_stream_params& params)
+    : context_(instance.device.context()),
+      queue_(instance.device.make_queue((params.flags & TENON_STREAM_TIMED) != 0)) {
+  if ((params.flags & TENON_STREAM_TIMED) != 0) timings_ = std::make_unique<Timings>(queue());
+}
 
 Stream::~Stream() {
   if (!is_forked()) clFinish(queue());
@@ -121,6 +117,10 @@ void Stream::wait_point(uint64_t point, int64_t timeout_ns) {
   errors_->check(point);
 }
 
+void Stream::times(const ep::TimeSink& sink) {
+  if (timings_ != nullptr) timings_->give(sink);
+}
+
 void Stream::record_begin() {
   ep::require(recording_ == nullptr, TENON_FAILED_PRECONDITION, "the stream records already");
   recording_ = std::make_unique<Recording>();
@@ -131,16 +131,19 @@ std::unique_ptr<Recording> Stream::record_end() {
   return std::move(recording_);
 }
 
-void Stream::run(const Launches& launches) {
-  if (recording_ != nullptr) return recording_->add(launches);
-  launches.enqueue(queue());
+void Stream::run(const Launches& launches, uint64_t work_id) {
+  if (recording_ != nullptr) return recording_->add(launches, work_id);
+  launches.enqueue(queue(), timings_.get(), work_id);
   if (launches.flag() != nullptr) errors_->add(last_ + 1, launches.flag());
   last_place_ = &launches.node().place();
 }
 
-void Stream::copy(const Transfer& transfer) {
-  if (recording_ != nullptr) return recording_->add(transfer);
-  transfer.enqueue(queue(), CL_FALSE);
+void Stream::copy(const Transfer& transfer, uint64_t work_id) {
+  if (recording_ != nullptr) return recording_->add(transfer, work_id);
+  if (timings_ == nullptr) return transfer.enqueue(queue(), CL_FALSE);
+  cl_event event = nullptr;
+  transfer.enqueue(queue(), CL_FALSE, &event);
+  timings_->add(EventHandle(event), transfer.name(), work_id);
 }
 
 void Stream::keep(MemHandle memory) {

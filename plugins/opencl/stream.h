@@ -8,13 +8,14 @@
 
 #include "late_errors.h"
 #include "recording.h"
+#include "timings.h"
 
 namespace tenon::opencl {
 
 /// Calls of one stream do not overlap, except wait_point().
 class Stream {
  public:
-  explicit Stream(const Instance& instance);
+  Stream(const Instance& instance, const tenon_stream_params& params);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -26,13 +27,15 @@ class Stream {
   void wait(Stream& other, uint64_t point);
   /// Blocks. Throws the first error of the work before the point. `timeout_ns` < 0: no limit.
   void wait_point(uint64_t point, int64_t timeout_ns);
+  /// When commands ran that are done and were not given yet. Nothing if the stream does not measure.
+  void times(const ep::TimeSink& sink);
 
   void record_begin();
   std::unique_ptr<Recording> record_end();
 
   /// Enqueue the work, or record it. `launches` is borrowed until the work is done or the recording is gone.
-  void run(const Launches& launches);
-  void copy(const Transfer& transfer);
+  void run(const Launches& launches, uint64_t work_id);
+  void copy(const Transfer& transfer, uint64_t work_id);
   /// Keeps memory for the work enqueued or recorded so far.
   void keep(MemHandle memory);
 
@@ -52,6 +55,7 @@ class Stream {
 
   cl_context context_;
   QueueHandle queue_;
+  std::unique_ptr<Timings> timings_;  // null if the stream does not measure
   std::shared_ptr<LateErrors> errors_ = std::make_shared<LateErrors>();
   std::unique_ptr<Recording> recording_;     // while the stream records
   const std::string* last_place_ = nullptr;  // of the node that was enqueued last since the last point

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """zoo.py TENON_CTS FAKES_DIR [NAME...]: the kit finds what is planted.
 
-Each row is a provider with one thing wrong, and the checks that must fail for it; the same checks must not fail for the
-provider that is well. Prints what differs; exit code 1 when anything does.
+Each row is a provider with one thing wrong, and the checks that must fail for it, each asked alone; the same checks must not
+fail for the provider that is well. Each row of ROOTS is a cause of many failures: of all checks, one fails with the cause and
+a cure, and those behind it say "not reached". Prints what differs; exit code 1 when anything does.
 """
 
 import hashlib
@@ -27,6 +28,18 @@ class Planted(typing.NamedTuple):
     arguments: list = []
     arrange: typing.Callable = None
     environment: dict = {}
+
+
+class Root(typing.NamedTuple):
+    """`check`: the only one that fails. `says`: words of its message, `cure`: of its cure."""
+
+    name: str
+    provider: str
+    check: str
+    says: str
+    cure: str
+    arguments: list = []
+    arrange: typing.Callable = None
 
 
 def edit(change):
@@ -145,6 +158,7 @@ DEFECTS = [
     Planted("half a group of functions", "half_stream", ["R5"]),
     Planted("a map without unmap", "half_map", ["R5"]),
     Planted("recordings without streams", "half_record", ["R5"]),
+    Planted("times without streams", "half_times", ["R5"]),
     # The provider and its devices.
     Planted("create fails", "create_fails", ["lifecycle.once"]),
     Planted("exception in create", "create_throws", ["R8", "lifecycle.once"]),
@@ -154,6 +168,8 @@ DEFECTS = [
     Planted("_exit in enumerate", "enumerate_exits", ["R8", "R15"]),
     Planted("SIGSEGV in destroy", "destroy_crashes", ["R8"]),
     Planted("no device", "no_device", ["lifecycle.once"]),
+    Planted("for another system", "good", ["hygiene.system"], arrange=edit(lambda d: d["library"].update(os="plan9"))),
+    Planted("for a newer C library", "good", ["hygiene.machine"], arrange=edit(lambda d: d["library"].update(libc="glibc 99.0"))),
     # Rules that the host checks while it runs.
     rule(17, device="crooked-domain"), rule(18, device="crooked-memory"),
     *(rule(number) for number in (22, 23, 24, 25, 26, 27, 28, 32, 33, 34, 35, 36, 40)),
@@ -170,11 +186,54 @@ DEFECTS = [
         "R56.dropped", "R56.elsewhere", "R57", "lifecycle.x100", "lifecycle.instances", "injection.host_memory",
         "injection.claim_sink", "injection.device_sink", "operators.probes")),
     *(kit(what, what) for what in ("R13.devices", "R13.recordings", "R13.runs", "R13.streams", "R49.errors")),
+    *(kit(what, "R59") for what in ("R59.again", "R59.clock", "R59.id", "R59.name", "R59.order", "R59.turned", "R59.untimed")),
+    kit("R59.recordings", "R59.recordings"), *(kit(what) for what in ("R60.future", "R60.past", "R60.turned")),
     *(kit(what, "R49.errors") for what in ("R49.errors.flag", "R49.errors.place")),
     *(kit(what, what, device="own") for what in ("R13.maps", "R13.memory", "R56.copies")),
     *(kit(what, device="own") for what in (
         "R17.staging", "R17.two", "R18", "R18.address", "R19", "R20", "R20.write", "R36.overrun", "R39.overrun", "R39.short",
         "R46", "R48", "R55", "R57", "R58")),
+]
+
+
+def fault(what):
+    return ["--option", f"fault={what}"]
+
+
+ONCE = "lifecycle.once"
+ROOTS = [
+    Root("no JSON", "good", "hygiene.manifest", "cannot be read", "write JSON", arrange=lambda m: m.write_text("{")),
+    Root("no vendor", "good", "hygiene.manifest", "lacks 'vendor'", "manifest.schema.json",
+         arrange=edit(lambda d: d["provider"].pop("vendor"))),
+    Root("wrong default", "good", "hygiene.options", "not of type int", "default",
+         arrange=edit(lambda d: d.update(options=[{"name": "a", "type": "int", "default": "x", "doc": "a"}]))),
+    Root("no library", "good", "hygiene.file", "cannot be read", "install", arrange=lambda m: library_of(m).unlink()),
+    Root("library cut short", "good", "hygiene.file", "has 100 bytes", "--seal",
+         arrange=lambda m: library_of(m).write_bytes(library_of(m).read_bytes()[:100])),
+    Root("manifest of another processor", "good", "hygiene.platform", "the manifest says vax", "build",
+         arrange=edit(lambda d: d["library"].update(arch="vax"))),
+    Root("another system", "good", "hygiene.system", "this host is", "on a machine",
+         arrange=lambda m: (library_of(m).write_bytes(b"MZ"), reseal(m), edit(lambda d: d["library"].update(os="windows"))(m))),
+    Root("lacking feature", "good", "hygiene.machine", "warp_drive", "cpu_features",
+         arrange=edit(lambda d: d["library"].update(cpu_features=["warp_drive"]))),
+    Root("no entry", "no_entry", "R1", "does not export tenon_ep_negotiate", "TENON_PROVIDER"),
+    Root("needs what is absent", "needs_absent", "R7", "dynamic loader refuses", "link"),
+    Root("refuses everybody", "negotiate_refuses", "R3", "refuses a host", "reason"),
+    Root("exception in negotiation", "negotiate_throws", "R3", "an exception came out of tenon_ep_negotiate", "TENON_PROVIDER"),
+    Root("no table", "no_table", "R5", "no function table", "api"),
+    Root("NULL functions", "null_slot", "R5", "compile", "TENON_PROVIDER"),
+    Root("create fails", "create_fails", ONCE, "provider_create: the firmware is too old", "message"),
+    Root("exception in create", "create_throws", ONCE, "an exception came out of provider_create", "catch"),
+    Root("hang in enumerate", "enumerate_hangs", ONCE, "no answer within", "debugger"),
+    Root("exception in enumerate", "enumerate_throws", ONCE, "an exception came out of enumerate_devices", "catch"),
+    Root("no device", "no_device", ONCE, "finds no device", "where there is one"),
+    Root("another device", "accelerator", ONCE, "no device 'fake-99'", "fake-0", ["--device", "fake-99"]),
+    Root("device_open fails", "open_fails", ONCE, "device_open", "--device"),
+    Root("instance_create fails", "good", ONCE, "instance_create", "--option"),
+    Root("no instance", "accelerator", ONCE, "instance_create", "--option", fault("instance")),
+    Root("capability fails", "accelerator", ONCE, "capability", "reject", fault("capability")),
+    Root("nothing is claimed", "accelerator", ONCE, "claims no probe", "--cases", ["--option", "ops=Nobody"]),
+    Root("nothing compiles", "accelerator", ONCE, "compile", "reject in capability", fault("compile")),
 ]
 
 
@@ -188,6 +247,11 @@ def write_manifest(fakes, provider, library):
     path = fakes / "defects" / f"{provider}.kit.json"
     path.write_text(json.dumps(data))
     return path
+
+
+def reseal(manifest):
+    data = library_of(manifest).read_bytes()
+    edit(lambda d: d["library"].update(sha256=hashlib.sha256(data).hexdigest(), size=len(data)))(manifest)
 
 
 def find_manifest(fakes, provider):
@@ -214,8 +278,11 @@ class Zoo:
         self.cts, self.fakes, self.problems, self.count = cts, fakes, [], 0
         # The kit cannot watch who takes memory where a sanitizer has replaced malloc.
         self.blind = {"R41"} if sanitized else set()
+        listing = subprocess.run([cts, "--list"], capture_output=True, text=True, check=True).stdout
+        self.all_checks = dict(line.split("\t") for line in listing.splitlines())
 
-    def statuses(self, manifest, checks, arguments, environment):
+    def rows(self, manifest, checks, arguments, environment):
+        """The rows of the report by id, and what was printed."""
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             filters = [word for check in checks for word in ("--filter", check)]
             command = [self.cts, manifest, *filters, *arguments, "--format", "json", "--output", report.name]
@@ -224,22 +291,60 @@ class Zoo:
                                   capture_output=True, text=True, env={**os.environ, **environment})
             if done.returncode not in (0, 1):
                 return {}, done.stdout + done.stderr
-            rows = json.loads(pathlib.Path(report.name).read_text())["checks"]
-            return {row["id"]: row["status"] for row in rows}, done.stdout
+            report = json.loads(pathlib.Path(report.name).read_text())
+            rows = {row["id"]: row for row in report["checks"]}
+            failed = any(row["status"] == "failed" for row in rows.values())
+            if failed != (done.returncode == 1):
+                self.problems.append(f"{manifest.name}: exit code {done.returncode}, which is wrong\n{done.stdout}")
+            return rows, done.stdout
+
+    def statuses(self, *arguments):
+        rows, output = self.rows(*arguments)
+        return {name: row["status"] for name, row in rows.items()}, output
+
+    def arranged(self, planted, folder):
+        manifest = find_manifest(self.fakes, planted.provider)
+        if planted.arrange:
+            manifest = copy_of(manifest, pathlib.Path(folder))
+            planted.arrange(manifest)
+        return manifest
 
     def find(self, planted):
         self.count += 1
         with tempfile.TemporaryDirectory() as folder:
-            manifest = find_manifest(self.fakes, planted.provider)
-            if planted.arrange:
-                manifest = copy_of(manifest, pathlib.Path(folder))
-                planted.arrange(manifest)
-            found, output = self.statuses(manifest, planted.fails, planted.arguments, planted.environment)
-        for check in planted.fails:
-            if check in self.blind and found.get(check) == "not applicable":
-                continue
-            if found.get(check) != "failed":
-                self.problems.append(f"{planted.name}: {check} is '{found.get(check)}', not 'failed'\n{output}")
+            manifest = self.arranged(planted, folder)
+            for check in planted.fails:
+                found, output = self.statuses(manifest, [check], planted.arguments, planted.environment)
+                if check in self.blind and found.get(check) == "not applicable":
+                    continue
+                if found.get(check) != "failed":
+                    self.problems.append(f"{planted.name}: {check} is '{found.get(check)}', not 'failed'\n{output}")
+
+    def find_root(self, root):
+        self.count += 1
+        with tempfile.TemporaryDirectory() as folder:
+            rows, output = self.rows(self.arranged(root, folder), [], root.arguments, {})
+            late, _ = self.rows(self.arranged(root, folder + "/again"), ["R38"], root.arguments, {})
+        wrong = []
+        failed = [name for name, row in rows.items() if row["status"] == "failed"]
+        if failed != [root.check]:
+            wrong.append(f"{failed} fail, not {root.check} alone")
+        else:
+            row = rows[root.check]
+            wrong += [f"'{words}' is not in its {key}" for key, words in (("message", root.says), ("cure", root.cure))
+                      if words not in row[key]]  # fmt: skip
+        behind = {name: row for name, row in rows.items() if row["status"] == "not reached"}
+        wrong += [f"{name} is not reached because of '{row['message']}'" for name, row in behind.items()
+                  if row["message"] != root.check]  # fmt: skip
+        if "R38" not in behind or len(rows) != len(self.all_checks):
+            wrong.append(f"{len(rows)} checks, {len(behind)} not reached")
+        if f", {len(behind)} not reached" not in output:
+            wrong.append("the summary does not count what is not reached")
+        # A check behind the step tells the cause itself when no other one does.
+        if root.says not in late.get("R38", {}).get("message", "") or late["R38"]["status"] != "failed":
+            wrong.append(f"R38 alone: {late}")
+        if wrong:
+            self.problems.append(f"{root.name}: {'; '.join(wrong)}\n{output}")
 
     def keep(self, provider, checks, arguments):
         """The control: what is well does not fail."""
@@ -249,12 +354,10 @@ class Zoo:
             self.problems.append(f"{provider}, which is well: {', '.join(bad)}\n{output}")
 
 
-def gaps(cts):
+def gaps(checks):
     """Rules without a check, and checks that nothing here shows to fail."""
     text = (pathlib.Path(__file__).resolve().parents[2] / "ep-sdk" / "RULES.md").read_text()
     rules = re.findall(r"^\| (R\d+)(?: \*)? \|", text, re.MULTILINE)
-    listing = subprocess.run([cts, "--list"], capture_output=True, text=True, check=True).stdout
-    checks = dict(line.split("\t") for line in listing.splitlines())
     testable = {name for name, title in checks.items() if not title.startswith("not testable from outside: ")}
     shown = {check for row in DEFECTS for check in row.fails}
     missing = [f"{name} of RULES.md has no check" for name in rules if name not in checks]
@@ -267,9 +370,12 @@ def main():
     names = [word for word in sys.argv[3:] if word != "--sanitized"]
     rows = [row for row in DEFECTS if not names or row.name in names]
     if not names:
-        zoo.problems += gaps(zoo.cts)
+        zoo.problems += gaps(zoo.all_checks)
     for row in rows:
         zoo.find(row)
+    for root in ROOTS:
+        if not names or root.name in names:
+            zoo.find_root(root)
     # The provider that is well can do nothing, so only what comes before doing is asked of it.
     early = ("hygiene", "negotiation", "R1", "R2", "R3", "R4", "R5", "R7")
     for provider, arguments in (("good", []), ("rule_breaker", ["--device", "well", "--option", "rule=0"]),

@@ -44,6 +44,8 @@ discovery.scan_timeout = 0.1
 discovery.search = ['/opt/providers']
 shapes.input = [[1, 128], []]
 shapes.input = { a = [[1]], b = [[2]] }
+state.pairs = ['past_*=present_*', 'a=b']
+state.pairs = []
 placement = [{ match = { op = 'Conv' }, provider = 'cpu' }]
 placement = [{ match = { op = ['Conv'], node = 'a.*', model = '*' }, provider = 'cpu', required = true }]
 placement = []
@@ -99,6 +101,13 @@ shapes.input = {}
 shapes.input = [1]
 shapes.input = [[-1]]
 shapes.input = { a = [] }
+state.pairs = 'a=b'
+state.pairs = ['a']
+state.pairs = ['a=']
+state.pairs = ['=b']
+state.pairs = ['a=b=c']
+state.pairs = ['a*=b']
+state.pairs = ['a**=b**']
 placement = { match = { op = 'Conv' }, provider = 'cpu' }
 placement = [1]
 placement = [{ provider = 'cpu' }]

@@ -86,6 +86,7 @@ class Samples:
 
     def run(self) -> list:
         return [self.json("run", DIGITS, "--input", "random", "--format", "json", "--profile"),
+                self.json("run", self.chain, "--input", "random", "--format", "json", "--profile", *self.accelerator()),
                 self.json("run", self.sequence, "--input", "random", "--format", "json"),
                 self.json("run", self.chain, "--input", "random", "--format", "json", *self.ABSENT)]
 
@@ -95,6 +96,7 @@ class Samples:
         return [self.json("explain", DIGITS, "--format", "json"),
                 self.json("explain", self.chain, "--format", "json", *self.accelerator("provider.accelerator.options.ops = 'Relu'", *rule)),
                 self.json("explain", self.chain, "--format", "json", *self.accelerator(*fault)),
+                self.json("explain", self.chain, "--format", "json", "--set", "state.pairs=['x=y']"),
                 self.json("explain", self.chain, "--format", "json", *self.ABSENT), self.fallback()]
 
     def fallback(self) -> dict:

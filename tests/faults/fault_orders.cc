@@ -273,6 +273,66 @@ const std::vector<Order>& orders() {
          ::_exit(kGood);
          return kBad;
        }},
+      {"submitted_at_the_end",
+       "main returns while Runs are submitted, and a static object waits for one of them",
+       [] {
+         Session& session = lasting();
+         struct Waits {
+           ~Waits() {
+             try {
+               last->wait();
+             } catch (const tenon::Error& error) {
+               if (error.kind() != TENON_FAILURE_CANCELLED) ::_exit(kBad);
+             }
+           }
+           std::unique_ptr<tenon::Pending> last;
+         };
+         static Waits waits;
+         for (int i = 0; i < 300; ++i)
+           waits.last = std::make_unique<tenon::Pending>(session.submit(inputs_of(session)));
+         return kGood;
+       }},
+      {"submitted_callback_exits", "exit() in the callback of a submitted Run",
+       [] {
+         Session& session = lasting();
+         tenon::Pending last = session.submit(inputs_of(session));
+         last.then([](const tenon::Error* error, const tenon::Outputs&) {
+           std::exit(error == nullptr ? kGood : kBad);
+         });
+         for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+         return kBad;
+       }},
+      {"submitted_callback_hangs", "main returns while a callback waits for ever",
+       [] {
+         Session& session = lasting();
+         static std::atomic<bool> is_told{false};
+         session.submit(inputs_of(session)).then([](const tenon::Error*, const tenon::Outputs&) {
+           is_told = true;
+           for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+         });
+         for (int i = 0; !is_told && i < 1000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+         return kGood;
+       }},
+      {"fork_submitted", "a child asks for a submitted Run of its parent, and submits Runs of its own",
+       [] {
+         Session& session = lasting();
+         tenon::Pending parents = session.submit(inputs_of(session));
+         const int code = in_child(
+             [&] {
+               try {
+                 parents.wait();
+                 return kBad;
+               } catch (const tenon::Error& error) {
+                 if (error.code() != TENON_FAILED_PRECONDITION) return kBad;
+               }
+               Session own = make();
+               own.submit(inputs_of(own)).wait();
+               return kGood;
+             },
+             true);
+         parents.wait();
+         return code;
+       }},
       {"exec_while_running", "exec in a child while a thread runs",
        [] {
          threads_that_run();

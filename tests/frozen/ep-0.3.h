@@ -505,6 +505,7 @@ typedef struct tenon_copy_params {
   tenon_location source;
   uint64_t bytes;
   tenon_stream* stream; /* NULL: finished on return */
+  uint64_t work_id;     /* as in tenon_run_args */
 } tenon_copy_params;
 
 typedef struct tenon_memory_info {
@@ -534,10 +535,33 @@ typedef struct tenon_device_params {
   tenon_str stable_id;
 } tenon_device_params;
 
+/* TIMED: the stream measures its work, for stream_times. The host sets it for traced Runs alone, and only where the
+ * provider has stream_times. */
+enum { TENON_STREAM_TIMED = 1u };
+
 typedef struct tenon_stream_params {
   uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t flags; /* TENON_STREAM_x */
 } tenon_stream_params;
+
+/* When a piece of work ran on the device. The clock is that of the host: nanoseconds of CLOCK_MONOTONIC, or of
+ * std::chrono::steady_clock where there is none. The provider converts. */
+typedef struct tenon_time_span {
+  uint32_t struct_size;
+  uint32_t reserved;
+  tenon_str name; /* of the work: "node 'conv1' (Conv)", a kernel, "copy of 4096 bytes"; never empty */
+  uint64_t
+      work_id; /* of the call that enqueued or recorded it; 0: the work of several calls of a recording */
+  uint64_t begin_ns;
+  uint64_t end_ns;
+} tenon_time_span;
+
+typedef struct tenon_time_sink {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* context;
+  tenon_status (*add)(void* context, const tenon_time_span* span, tenon_error* error); /* copies */
+} tenon_time_sink;
 
 typedef struct tenon_instance_params {
   uint32_t struct_size;
@@ -589,6 +613,7 @@ typedef struct tenon_run_args {
   tenon_stream* stream;          /* NULL: all work is finished on return */
   tenon_run* run;                /* also while the stream records; valid until the function returns */
   const uint32_t* cancel; /* return TENON_CANCELLED soon when an atomic load gives non-zero; may be NULL */
+  uint64_t work_id;       /* what stream_times calls this work; 0 when the host does not ask */
 } tenon_run_args;
 
 typedef struct tenon_bind_args {
@@ -688,13 +713,18 @@ typedef struct tenon_host_api {
   tenon_status (*graph_constant_id)(const tenon_graph* graph, uint32_t value, uint8_t* out_id);
   /* Writes 32 bytes that name the view: nodes, attributes, types, shapes and constants, but no names. */
   tenon_status (*graph_fingerprint)(const tenon_graph* graph, uint8_t* out_id);
+
+  /* R60. Adds a span inside a claim to the trace of the Run, on the track of the calling thread, with the clock of
+   * tenon_time_span. Returns 1, or 0 when the Run is not traced (then it adds nothing). With an empty name it only tells
+   * that. Copies `name`. `run` may be NULL. */
+  uint32_t (*trace)(tenon_run* run, tenon_str name, uint64_t begin_ns, uint64_t end_ns);
 } tenon_host_api;
 
 /* ---- The provider's table ---- */
 
 /* X(function, required, threads, time), for this major version; the words are explained at the top. The functions of
  * a group are required together: DOMAIN when device_domains or allocate is set, MAP, BIND, STREAM and RECORD when
- * their first function is set. RECORD needs STREAM. */
+ * their first function is set. RECORD and stream_times need STREAM. */
 #define TENON_EP_SLOTS(X)                      \
   X(provider_create, REQUIRED, INIT, BLOCKS)   \
   X(provider_destroy, REQUIRED, INIT, BLOCKS)  \
@@ -725,6 +755,7 @@ typedef struct tenon_host_api {
   X(stream_point, STREAM, STREAM, QUICK)       \
   X(stream_wait, STREAM, STREAM, QUICK)        \
   X(point_wait, STREAM, ANY, BLOCKS)           \
+  X(stream_times, OPTIONAL, STREAM, BLOCKS)    \
   X(record_begin, OPTIONAL, STREAM, QUICK)     \
   X(record_end, RECORD, STREAM, BLOCKS)        \
   X(recording_run, RECORD, STREAM, HOT)        \
@@ -815,6 +846,10 @@ typedef struct tenon_ep_api {
    * that no point_wait has reported yet, with TENON_ERROR_ASYNC and the place of the work in `where`. An unknown
    * point: INVALID_ARGUMENT. timeout_ns < 0: no limit. DEADLINE_EXCEEDED when the time has passed; 0 only asks. */
   tenon_status (*point_wait)(tenon_stream* stream, uint64_t point, int64_t timeout_ns, tenon_error* error);
+  /* R59. Gives when the work of a TIMED stream ran: each piece that is done and was not given yet, in the order of
+   * begin. One call of `run` may be several pieces, or none. Work that failed may be left out. Nothing for a stream
+   * without TIMED. */
+  tenon_status (*stream_times)(tenon_stream* stream, const tenon_time_sink* sink, tenon_error* error);
 
   /* R56. From now on `run` and `copy` with this stream are recorded and not done. They neither wait nor use the
    * device. Between begin and end the host calls nothing else with the stream. */
@@ -822,7 +857,8 @@ typedef struct tenon_ep_api {
   /* Ends the recording. With out_recording NULL, or on failure, it is dropped. */
   tenon_status (*record_end)(tenon_stream* stream, tenon_recording** out_recording, tenon_error* error);
   /* R56. Enqueues what was recorded as one piece. Addresses, bindings and prepared objects are those of the recorded
-   * calls; the host keeps them, and runs a recording again only when its last run is done. */
+   * calls; the host keeps them, and runs a recording again only when its last run is done. What a TIMED stream recorded
+   * is measured when it runs on a TIMED stream. */
   tenon_status (*recording_run)(tenon_recording* recording, tenon_stream* stream, tenon_error* error);
   void (*recording_destroy)(tenon_recording* recording);
 

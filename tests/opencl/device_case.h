@@ -110,7 +110,7 @@ class Bound {
     EXPECT_TRUE(runtime::copy(Place::host(out.data()), Place::of(y, 0), 8).ok());
     return out;
   }
-  Status run(const Stream& stream) {
+  Status run(const Stream& stream, uint64_t work_id = 0) {
     tenon_run_args args{};
     ::tenon_run run;
     args.struct_size = sizeof(args);
@@ -122,6 +122,7 @@ class Bound {
     args.output_count = 1;
     args.stream = stream.handle();
     args.run = &run;
+    args.work_id = work_id;
     tenon_error error = make_error();
     const tenon_status status = program_->api().run(&args, &error);
     return status == TENON_OK ? ok_status() : program_->status(status, error);

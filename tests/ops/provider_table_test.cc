@@ -49,6 +49,16 @@ struct Queued : Plain {
   };
 };
 
+struct Timed : Plain {
+  struct Stream : Queued::Stream {
+    Stream(Instance& instance, const tenon_stream_params& params) : Queued::Stream(instance) {
+      g_calls.push_back(cat("stream with the flags ", params.flags));
+    }
+    void wait(Stream&, uint64_t) {}
+    void times(const TimeSink& sink) { sink.add({"node 'a' (Add)", 3, 10, 25}); }
+  };
+};
+
 struct Recorded : Plain {
   struct Stream;
   struct Recording {
@@ -129,6 +139,7 @@ TEST_F(ProviderTable, HasTheFunctionsOfTheMembers) {
   EXPECT_EQ(functions(api_of<Plain>()), wanted({}));
   EXPECT_EQ(functions(api_of<Queued>()), wanted({"STREAM"}, {"stream_create"}));
   EXPECT_EQ(functions(api_of<Recorded>()), wanted({"STREAM", "RECORD"}, {"stream_create", "record_begin"}));
+  EXPECT_EQ(functions(api_of<Timed>()), wanted({"STREAM"}, {"stream_create", "stream_times"}));
   EXPECT_EQ(functions(api_of<Owner>()), wanted({"DOMAIN"}, {"device_domains"}));
   EXPECT_EQ(functions(api_of<Mapped>()),
             wanted({"DOMAIN", "MAP"}, {"device_domains", "map", "device_memory", "device_trim"}));
@@ -228,6 +239,25 @@ TEST_F(ProviderTable, KeepsThePlaceOfALateError) {
   EXPECT_STREQ(error.where, "node 'early' (Add)");
   EXPECT_STREQ(error.message, "the work was lost");
   EXPECT_EQ(g_calls, (std::vector<std::string>{"wait for itself 5", "wait for point 7 -1"}));
+}
+
+TEST_F(ProviderTable, PassesTheFlagsOfAStreamAndItsTimes) {
+  Opened<Timed> opened;
+  tenon_stream_params params{sizeof(tenon_stream_params), TENON_STREAM_TIMED};
+  tenon_stream* stream = nullptr;
+  ASSERT_EQ(opened.api.stream_create(opened.instance, &params, &stream, nullptr), TENON_OK);
+  EXPECT_EQ(g_calls, (std::vector<std::string>{"stream with the flags 1"}));
+  std::vector<std::string> seen;
+  tenon_time_sink sink{sizeof(tenon_time_sink), 0, &seen, nullptr};
+  sink.add = [](void* context, const tenon_time_span* span, tenon_error* error) -> tenon_status {
+    auto& all = *static_cast<std::vector<std::string>*>(context);
+    all.push_back(cat(view(span->name), " ", span->work_id, " ", span->begin_ns, " ", span->end_ns));
+    return all.size() == 1 ? TENON_OK : detail::fill_error(error, TENON_RESOURCE_EXHAUSTED, 0, {}, "full");
+  };
+  EXPECT_EQ(opened.api.stream_times(stream, &sink, nullptr), TENON_OK);
+  EXPECT_EQ(seen, (std::vector<std::string>{"node 'a' (Add) 3 10 25"}));
+  EXPECT_EQ(opened.api.stream_times(stream, &sink, nullptr), TENON_RESOURCE_EXHAUSTED);
+  opened.api.stream_destroy(stream);
 }
 
 TEST_F(ProviderTable, OwnsNoRecordingThatTheHostDropsOrTakes) {

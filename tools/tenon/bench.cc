@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tools/tenon/command.h"
 #include "tools/tenon/peak_memory.h"
@@ -23,6 +26,7 @@ struct BenchFlags {
   FormatFlag format;
   double seconds = 2;
   int warmup = 3;
+  int in_flight = 0;  // Runs that are kept submitted; 0: each is called
   int64_t free_dim = 1;
   uint64_t seed = 0;
   SessionFlags session;
@@ -30,9 +34,10 @@ struct BenchFlags {
 
 struct Row {
   std::string model;
-  int threads = 0;
+  int threads = 0, in_flight = 0;
   double load_ns = 0, first_ns = 0, median_ns = 0, p90_ns = 0, p99_ns = 0, min_ns = 0;
   uint64_t runs = 0;
+  double runs_per_second = 0;
   double peak_bytes = 0;  // of this measurement alone, where reset_peak() works
   std::string ran_on;
 };
@@ -69,6 +74,65 @@ std::vector<NamedValue> bench_inputs(const Session& session, const BenchFlags& f
   return inputs;
 }
 
+constexpr size_t kFewestRuns = 5;  // of a measurement, however long they take
+
+struct Measured {
+  std::vector<double> times;  // of each Run, in ns
+  double elapsed_ns = 0;
+};
+
+/// Runs one after the other, on this thread.
+Measured measure_calls(Session& session, const std::vector<NamedValue>& inputs, double seconds) {
+  Measured out;
+  const double begin = now_ns(), end = begin + seconds * 1e9;
+  double now = begin;
+  do {
+    const double start = now;
+    session.run(inputs);
+    now = now_ns();
+    out.times.push_back(now - start);
+  } while (now < end || out.times.size() < kFewestRuns);
+  out.elapsed_ns = now - begin;
+  return out;
+}
+
+/// What the ends of submitted Runs write. Shared with them, because they may come after a failure.
+struct Flight {
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t under_way = 0;
+  std::vector<double> times;
+  std::optional<Error> failed;
+
+  void end(double time, const Error* error) {
+    const std::lock_guard lock(mutex);
+    if (error != nullptr && !failed) failed = *error;
+    times.push_back(time);
+    --under_way;
+    changed.notify_one();
+  }
+};
+
+/// Keeps `count` Runs submitted: each end makes room for another one. The time of a Run counts from its submission.
+Measured measure_in_flight(Session& session, const std::vector<NamedValue>& inputs, double seconds,
+                           size_t count) {
+  const auto flight = std::make_shared<Flight>();
+  const double begin = now_ns(), end = begin + seconds * 1e9;
+  std::unique_lock lock(flight->mutex);
+  for (size_t runs = 0; !flight->failed && (now_ns() < end || runs < kFewestRuns); ++runs) {
+    ++flight->under_way;
+    lock.unlock();
+    const double start = now_ns();
+    session.submit(inputs).then(
+        [flight, start](const Error* error, const Outputs&) { flight->end(now_ns() - start, error); });
+    lock.lock();
+    flight->changed.wait(lock, [&] { return flight->under_way < count; });
+  }
+  flight->changed.wait(lock, [&] { return flight->under_way == 0; });
+  if (flight->failed) throw *flight->failed;
+  return {std::move(flight->times), now_ns() - begin};
+}
+
 Row measure(const std::string& model, int threads, const BenchFlags& flags) {
   Config config = flags.session.config();
   if (threads > 0) config.set("threads.count", std::to_string(threads), "--threads");
@@ -84,13 +148,12 @@ Row measure(const std::string& model, int threads, const BenchFlags& flags) {
   session.run(inputs);
   row.first_ns = now_ns() - start;
   for (int i = 0; i < flags.warmup; ++i) session.run(inputs);
-  std::vector<double> times;
-  const double end = now_ns() + flags.seconds * 1e9;
-  do {
-    start = now_ns();
-    session.run(inputs);
-    times.push_back(now_ns() - start);
-  } while (now_ns() < end || times.size() < 5);
+  Measured measured = flags.in_flight == 0 ? measure_calls(session, inputs, flags.seconds)
+                                           : measure_in_flight(session, inputs, flags.seconds,
+                                                               static_cast<size_t>(flags.in_flight));
+  std::vector<double>& times = measured.times;
+  row.in_flight = flags.in_flight;
+  row.runs_per_second = static_cast<double>(times.size()) / measured.elapsed_ns * 1e9;
   std::sort(times.begin(), times.end());
   row.runs = times.size();
   row.min_ns = times.front();
@@ -107,6 +170,7 @@ Json to_json(const std::vector<Row>& rows) {
   for (const Row& row : rows)
     out.push_back({{"model", row.model},
                    {"threads", row.threads},
+                   {"in_flight", row.in_flight},
                    {"load_ns", row.load_ns},
                    {"first_ns", row.first_ns},
                    {"median_ns", row.median_ns},
@@ -114,6 +178,7 @@ Json to_json(const std::vector<Row>& rows) {
                    {"p99_ns", row.p99_ns},
                    {"min_ns", row.min_ns},
                    {"runs", row.runs},
+                   {"runs_per_second", row.runs_per_second},
                    {"peak_bytes", row.peak_bytes},
                    {"ran_on", row.ran_on}});
   return out;
@@ -139,7 +204,7 @@ std::string to_text(const std::vector<Row>& rows, const std::string& format, con
   for (const Row& row : rows) {
     auto time = [&](double ns) { return md ? format_ns(ns) : std::to_string(ns); };
     char rate[32];
-    std::snprintf(rate, sizeof rate, "%.1f", 1e9 / row.median_ns);
+    std::snprintf(rate, sizeof rate, "%.1f", row.runs_per_second);
     std::vector<std::string> cells{row.model,
                                    threads_text(row.threads),
                                    time(row.load_ns),
@@ -153,7 +218,8 @@ std::string to_text(const std::vector<Row>& rows, const std::string& format, con
     if (!baseline.is_null()) {
       std::string ratio = "-";
       for (const Json& old : baseline)
-        if (old.value("model", "") == row.model && old.value("threads", 0) == row.threads) {
+        if (old.value("model", "") == row.model && old.value("threads", 0) == row.threads &&
+            old.value("in_flight", 0) == row.in_flight) {
           char text[32];
           std::snprintf(text, sizeof text, "%.2fx", row.median_ns / old.value("median_ns", row.median_ns));
           ratio = text;
@@ -202,6 +268,12 @@ void add_bench(CLI::App& app, int& exit) {
   command->add_option("--threads", flags->threads, "Thread counts to sweep: 1,2")
       ->delimiter(',')
       ->check(CLI::Range(1, 4096));
+  command
+      ->add_option(
+          "--in-flight", flags->in_flight,
+          "Keep N Runs submitted at once; without it each Run is called when the one before has ended")
+      ->type_name("N")
+      ->check(CLI::Range(1, int{TENON_PENDING_LIMIT}));
   command->add_option("--free-dim", flags->free_dim, "Value of the model's free dims")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);

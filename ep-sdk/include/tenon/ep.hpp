@@ -13,9 +13,11 @@
 //   registry.hpp         Registry: the operators that a library implements
 //   kernel.hpp           TENON_KERNEL
 //   claims.hpp           choice of the kernel for a node; claims and rejections
+//   groups.hpp           convex_groups(): the nodes that can be claimed together
 //   kernel_node.hpp      KernelNode: a node compiled to its kernel
 //   negotiate.hpp        negotiate()
-//   sinks.hpp            what a provider tells of its devices and their memory
+//   trace.hpp            the clock of times, spans inside a claim
+//   sinks.hpp            what a provider tells of its devices, their memory and the times of work
 //   provider.hpp         TENON_PROVIDER: the table, made from a provider's classes
 //   kernel_provider.hpp  TENON_KERNEL_PROVIDER: the whole provider around the kernels
 //
@@ -24,6 +26,7 @@
 #ifndef TENON_EP_HPP_
 #define TENON_EP_HPP_
 
+#include "tenon/ep/groups.hpp"
 #include "tenon/ep/kernel_provider.hpp"
 
 #endif  // TENON_EP_HPP_

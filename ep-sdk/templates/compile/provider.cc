@@ -2,9 +2,8 @@
 // A Run goes through the tensors once, in blocks that stay in the cache, whatever the number of nodes.
 //
 // To add an operator, add a row to kOps and a case to apply(). The claims of a real compiler differ in judge(), its
-// programs in Program; the grouping in offer() is right for any set of nodes.
+// programs in Program; convex_groups() is right for any set of nodes.
 #include <map>
-#include <numeric>
 
 #include "tenon/ep.hpp"
 
@@ -69,43 +68,6 @@ Support judge(const NodeView& node) {
             b.dims(), " must be known and equal");
 }
 
-/// The groups of nodes to claim. A node is in the group of its neighbours of the same stage. The stage rises on each path
-/// that comes back from a node outside, so no path leaves a group and returns: groups are convex and make no cycle.
-class Groups {
- public:
-  Groups(const GraphView& graph, const std::vector<bool>& can) : up_(can.size()), stage_(can.size(), 0) {
-    std::iota(up_.begin(), up_.end(), 0u);
-    for (uint32_t n = 0; n < can.size(); ++n) {
-      for (const uint32_t p : producers(graph, n))
-        stage_[n] = std::max(stage_[n], stage_[p] + (can[n] && !can[p] ? 1 : 0));
-      for (const uint32_t p : producers(graph, n))
-        if (can[n] && can[p] && stage_[n] == stage_[p]) up_[of(n)] = of(p);
-    }
-    for (uint32_t n = 0; n < can.size(); ++n)
-      if (can[n]) members_[of(n)].push_back(n);
-  }
-  const std::map<uint32_t, std::vector<uint32_t>>& members() const { return members_; }
-
- private:
-  static std::vector<uint32_t> producers(const GraphView& graph, uint32_t n) {
-    const tenon_node_info node = graph.node(n);
-    std::vector<uint32_t> used(node.inputs, node.inputs + node.input_count), out;
-    used.insert(used.end(), node.captures, node.captures + node.capture_count);
-    for (const uint32_t value : used)
-      if (value != TENON_NO_INDEX && graph.value(value).producer != TENON_NO_INDEX)
-        out.push_back(graph.value(value).producer);
-    return out;
-  }
-  uint32_t of(uint32_t n) {
-    while (up_[n] != n) n = up_[n] = up_[up_[n]];
-    return n;
-  }
-
-  std::vector<uint32_t> up_;
-  std::vector<int> stage_;
-  std::map<uint32_t, std::vector<uint32_t>> members_;
-};
-
 struct Processor {
   static constexpr std::string_view kId = TENON_PROVIDER_ID, kVersion = TENON_PROVIDER_VERSION;
   static void devices(const DeviceSink& sink) {
@@ -128,8 +90,7 @@ struct GroupInstance : KernelProvider<Processor>::Instance {
       can[n] = static_cast<bool>(support);
       if (!support) reject_node(sink, n, support);
     }
-    const Groups groups(graph, can);
-    for (const auto& [_, nodes] : groups.members()) claim_nodes(sink, nodes);
+    for (const std::vector<uint32_t>& nodes : convex_groups(graph, can)) claim_nodes(sink, nodes);
   }
 };
 

@@ -15,9 +15,9 @@
  * that release, count or read a value accept NULL and do nothing. The caller sets `struct_size` of every struct that
  * it passes. A text that does not fit into tenon_error ends in "... [cut: N bytes in all]".
  *
- * fork(): sessions and slots belong to the process that made them. In a child process, functions that are given a
- * session or slots of the parent fail at once with TENON_FAILED_PRECONDITION, and releasing them does nothing.
- * Sessions that the child makes work.
+ * fork(): sessions, slots and submitted Runs belong to the process that made them. In a child process, functions that
+ * are given one of the parent fail at once with TENON_FAILED_PRECONDITION, and releasing it does nothing. Sessions that
+ * the child makes work.
  */
 #ifndef TENON_H_
 #define TENON_H_
@@ -41,7 +41,9 @@ typedef struct tenon_session tenon_session;
 typedef struct tenon_slots tenon_slots;   /* inputs and outputs bound to memory: the fastest way to run */
 typedef struct tenon_cancel tenon_cancel; /* one flag that stops Runs */
 typedef struct tenon_text tenon_text;     /* owned text, mostly JSON */
+typedef struct tenon_state tenon_state;   /* what one sequence keeps between its Runs */
 typedef struct tenon_providers tenon_providers; /* the providers found at one moment */
+typedef struct tenon_pending tenon_pending;     /* a Run that was submitted */
 
 /* The kind of failure that a tenon_error describes; see docs/errors.md. */
 enum {
@@ -132,7 +134,8 @@ typedef struct tenon_session_options {
   void* progress_context;
   /* Receives the lines that creating and running this session logs on the calling thread. The function of log_set
    * receives them too, and it alone receives what providers log on their own threads. Called on every thread that creates
-   * or runs the session, until the session and its slots are released. May be NULL. */
+   * or runs the session, until the session and its slots are released
+   * and its submitted Runs are over. May be NULL. */
   tenon_log_fn log;
   void* log_context;
 } tenon_session_options;
@@ -140,10 +143,22 @@ typedef struct tenon_session_options {
 typedef struct tenon_run_options {
   uint32_t struct_size;
   uint32_t reserved;
-  int64_t deadline_ns;    /* nanoseconds from now; 0: none */
-  tenon_cancel* cancel;   /* may be NULL */
-  tenon_text** out_trace; /* may be NULL; receives Chrome trace JSON of the Run, also on failure */
+  int64_t deadline_ns;  /* nanoseconds from now; 0: none */
+  tenon_cancel* cancel; /* may be NULL */
+  /* May be NULL; receives Chrome trace JSON of the Run, also on failure. NULL for a Run that is submitted. */
+  tenon_text** out_trace;
+  tenon_state* state; /* Of this session; NULL: the session's own. Only with state.pairs in the config. */
 } tenon_run_options;
+
+enum {
+  /* Runs of one session that may be submitted and not ended at once. */
+  TENON_PENDING_LIMIT = 1024
+};
+
+/* Called when a submitted Run has ended. `error` is NULL when it succeeded. `outputs` are the outputs chosen, in their
+ * order: borrowed for this call, so retain what is to be kept; NULL and 0 after a failure and for slots. */
+typedef void (*tenon_done_fn)(void* context, tenon_status status, tenon_value* const* outputs,
+                              uint32_t output_count, const tenon_error* error);
 
 enum {
   TENON_DESCRIBE_EXPLAIN = 1, /* per node: provider and reasons of rejections; parts, copies */
@@ -193,7 +208,9 @@ typedef struct tenon_api {
                                              tenon_str directory, const tenon_config* config,
                                              const tenon_session_options* options,
                                              tenon_session** out_session, tenon_error* error);
-  void (*session_release)(tenon_session* session); /* No other call may use `session` meanwhile. */
+  /* No other call may use `session` meanwhile. Submitted Runs keep the session, and the memory of a model that was not
+   * copied, until they have ended. */
+  void (*session_release)(tenon_session* session);
   uint32_t (*session_input_count)(const tenon_session* session);  /* Thread-safe. */
   uint32_t (*session_output_count)(const tenon_session* session); /* Thread-safe. */
   /* Thread-safe. */
@@ -234,7 +251,8 @@ typedef struct tenon_api {
 
   tenon_status (*cancel_create)(tenon_cancel** out_cancel); /* Thread-safe. */
   void (*cancel_trigger)(tenon_cancel* cancel);             /* Thread-safe. */
-  void (*cancel_release)(tenon_cancel* cancel); /* No other call may use `cancel` meanwhile, nor a Run. */
+  /* No other call may use `cancel` meanwhile, nor a Run by run or slots_run. Submitted Runs keep what they need of it. */
+  void (*cancel_release)(tenon_cancel* cancel);
 
   /* Runs by name. The `output_count` names in `output_names` choose the outputs; a count of 0 chooses all, in the
    * model's order. out_outputs has one entry per chosen output, and the call reads it. A NULL entry receives a new
@@ -248,7 +266,8 @@ typedef struct tenon_api {
    * the bound memory and keeps it valid until another tensor is bound or the slots are released. The slots allocate
    * an output that is not bound; their next Run overwrites it. Thread-safe. */
   tenon_status (*slots_create)(tenon_session* session, tenon_slots** out_slots, tenon_error* error);
-  void (*slots_release)(tenon_slots* slots); /* No other call may use `slots` meanwhile. */
+  /* Cancels a submitted Run, and waits until it has ended. No other call may use `slots` meanwhile. */
+  void (*slots_release)(tenon_slots* slots);
   /* No other call may use `slots` meanwhile. */
   tenon_status (*slots_bind_input)(tenon_slots* slots, uint32_t index, const tenon_tensor* tensor,
                                    tenon_error* error);
@@ -304,6 +323,80 @@ typedef struct tenon_api {
   tenon_status (*providers_get)(const tenon_providers* providers, uint32_t index,
                                 tenon_provider_info* out_info);
   void (*providers_release)(tenon_providers* providers); /* No other call may use `providers` meanwhile. */
+
+  /* State pairs (state.pairs in the config): an output of the model is an input of the next Run and stays where the
+   * model uses it, such as a key-value cache on a device. Inputs and outputs of pairs are not among those of the session.
+   * A state has the values of one sequence; a Run names it in its options. The session has one of its own for Runs that
+   * name none. Two uses of a state at the same time: the later fails with TENON_FAILED_PRECONDITION. So does a Run after
+   * its values were lost with a device, or with a Run that failed while it updated them in place, until state_reset.
+   * The number of pairs. Thread-safe. */
+  uint32_t (*session_state_count)(const tenon_session* session);
+  /* The names of a pair. They live as long as the session. Thread-safe. */
+  tenon_status (*session_state)(const tenon_session* session, uint32_t index, tenon_str* out_input,
+                                tenon_str* out_output);
+  /* A state before its first Run: empty, zero, or the default values of the inputs. Thread-safe. */
+  tenon_status (*state_create)(tenon_session* session, tenon_state** out_state, tenon_error* error);
+  void (*state_release)(tenon_state* state); /* No other call may use `state` meanwhile, nor a Run. */
+  /* Makes the state as it was created; it keeps its memory for the next sequence. Thread-safe. */
+  tenon_status (*state_reset)(tenon_state* state, tenon_error* error);
+  /* A copy of the value of a pair, with one count for the caller, to look at it or to save it. Thread-safe. */
+  tenon_status (*state_read)(tenon_state* state, uint32_t index, tenon_value** out_value, tenon_error* error);
+
+  /* As run, but returns at once: a thread of Tenon runs it. Runs begin in the order in which they are submitted, on one
+   * thread for each two cores, at least 2 and at most 16; so they may end in another order. What only the Run can find
+   * out, such as a wrong name or shape, is its error; the errors of this call are misuse and
+   * TENON_RESOURCE_EXHAUSTED, when TENON_PENDING_LIMIT Runs of the session have not ended.
+   *
+   * The Run keeps counts of the values and a copy of everything else, also of `options`; the caller may release his
+   * counts, `session` and options.cancel at once. Memory that a value only refers to stays in place and unchanged until
+   * the Run has ended. `outputs`: as out_outputs of run, or NULL, when all are new; it is only read. The deadline counts
+   * from this call. A Run that is stopped before it begins ends at once.
+   *
+   * `done` (may be NULL) is called once, on a thread of Tenon, after success, failure and cancellation alike. It
+   * may submit and release, but not wait for a Run, and must not throw. When it is called, the Run uses neither the
+   * session nor its inputs any more. `out_pending` may be NULL: nobody waits.
+   *
+   * When the process ends, Runs that have not begun are over without a call of `done`; those under way are cancelled
+   * and waited for, for at most a second. Thread-safe. */
+  tenon_status (*submit)(tenon_session* session, const tenon_run_options* options,
+                         const tenon_named_value* inputs, uint32_t input_count, const tenon_str* output_names,
+                         uint32_t output_count, tenon_value* const* outputs, tenon_done_fn done,
+                         void* context, tenon_pending** out_pending, tenon_error* error);
+  /* As submit, for slots_run. Until the Run has ended, the slots refuse other calls with TENON_FAILED_PRECONDITION, and
+   * slots_release cancels the Run and waits until it has ended. In `done` they may be used again. No other call may use
+   * `slots` meanwhile. */
+  tenon_status (*slots_submit)(tenon_slots* slots, const tenon_run_options* options, tenon_done_fn done,
+                               void* context, tenon_pending** out_pending, tenon_error* error);
+  /* Waits until the Run has ended and `done` has returned, at most `timeout_ns` nanoseconds (negative: without limit; 0:
+   * only looks). *out_is_over (may be NULL with a negative timeout) becomes 1 and the result is that of the Run, or it
+   * becomes 0 and the result is TENON_OK. On threads that call `done`, waiting fails with TENON_FAILED_PRECONDITION.
+   * Thread-safe. */
+  tenon_status (*pending_wait)(tenon_pending* pending, int64_t timeout_ns, uint32_t* out_is_over,
+                               tenon_error* error);
+  /* Gives one count of an output of a Run that ended without failure: `index` counts the outputs chosen. Outputs of
+   * slots are read with slots_output. Thread-safe. */
+  tenon_status (*pending_output)(tenon_pending* pending, uint32_t index, tenon_value** out_value,
+                                 tenon_error* error);
+  /* Stops the Run, as cancel_trigger does. Thread-safe. */
+  void (*pending_cancel)(tenon_pending* pending);
+  /* The Run goes on if it has not ended, and calls `done`. To give it up, cancel it and wait first. No other call may
+   * use `pending` meanwhile. */
+  void (*pending_release)(tenon_pending* pending);
+
+  /* DLPack 1.1, the exchange of tensors with other libraries in this process. A DLManagedTensor, or with `versioned`
+   * not 0 a DLManagedTensorVersioned. `managed` belongs to the library from the call on, also when it fails, unless it
+   * is NULL: its deleter is called exactly once, when the last count of the value is released or before a failed call
+   * returns. Dense host memory (row-major, any byte_offset; device types CPU, CUDAHost and ROCMHost) is not copied.
+   * Memory with other strides is, and the deleter is then called before the return. A read-only tensor gives a
+   * read-only value, which `run` does not write in place. Memory of other devices and types that ONNX lacks are
+   * UNIMPLEMENTED. Thread-safe. */
+  tenon_status (*value_from_dlpack)(void* managed, uint32_t versioned, tenon_value** out_value,
+                                    tenon_error* error);
+  /* The receiver calls the deleter of *out_managed once, on any thread; until then it holds one count of the value.
+   * Nothing is copied. UNIMPLEMENTED for strings and for tensors in a device's memory (value_to_host first);
+   * FAILED_PRECONDITION for a read-only value with `versioned` 0, which cannot say so. Thread-safe. */
+  tenon_status (*value_to_dlpack)(tenon_value* value, uint32_t versioned, void** out_managed,
+                                  tenon_error* error);
 } tenon_api;
 
 /* NULL when `version` is newer than the library. The table lives as long as the library. Thread-safe. */

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/value.hpp"
+#include "tenon/run.hpp"
 
 namespace tenon {
 
@@ -58,67 +58,6 @@ class Config {
  private:
   explicit Config(tenon_config* config) : config_(config) {}
   detail::Owner<tenon_config, &tenon_api::config_release> config_;
-};
-
-/// A flag that stops Runs, from any thread.
-class Cancel {
- public:
-  Cancel() {
-    tenon_cancel* cancel = nullptr;
-    detail::Check check;
-    check(api().cancel_create(&cancel));
-    cancel_.reset(cancel);
-  }
-  void trigger() { api().cancel_trigger(cancel_.get()); }
-  tenon_cancel* get() const { return cancel_.get(); }
-
- private:
-  detail::Owner<tenon_cancel, &tenon_api::cancel_release> cancel_;
-};
-
-struct RunOptions {
-  int64_t deadline_ns = 0;  // nanoseconds from now; 0: none
-  const Cancel* cancel = nullptr;
-  std::string* trace = nullptr;  // receives Chrome trace JSON if the Run succeeds
-};
-
-namespace detail {
-/// Calls `body` with the C form of `options`; fills the trace afterwards.
-template <class Body>
-void with_run_options(const RunOptions& options, Body body) {
-  tenon_text* trace = nullptr;
-  tenon_run_options c{};
-  c.struct_size = sizeof c;
-  c.deadline_ns = options.deadline_ns;
-  c.cancel = options.cancel ? options.cancel->get() : nullptr;
-  c.out_trace = options.trace ? &trace : nullptr;
-  // A Run that fails is traced as well, as far as it came.
-  struct Keep {
-    const RunOptions& options;
-    tenon_text*& trace;
-    ~Keep() {
-      if (trace != nullptr) *options.trace = take_text(trace);
-    }
-  } const keep{options, trace};
-  body(&c);
-}
-}  // namespace detail
-
-struct NamedValue {
-  std::string name;
-  Value value;
-};
-
-/// The outputs of a Run, in the model's order and by name.
-class Outputs : public std::vector<NamedValue> {
- public:
-  using std::vector<NamedValue>::operator[];
-  const Value& operator[](std::string_view name) const {
-    for (const NamedValue& entry : *this)
-      if (entry.name == name) return entry.value;
-    throw Error(TENON_FAILURE_INVALID_INPUT, TENON_NOT_FOUND, "tenon::Outputs",
-                "there is no output '" + std::string(name) + "'");
-  }
 };
 
 /// Called with a fraction in [0, 1] and the stage; false cancels.
@@ -199,9 +138,7 @@ class Session {
 
   /// Runs for all outputs. Thread-safe.
   Outputs run(const std::vector<NamedValue>& inputs, const RunOptions& options = {}) {
-    std::vector<tenon_named_value> c_inputs;
-    c_inputs.reserve(inputs.size());
-    for (const NamedValue& input : inputs) c_inputs.push_back({as_str(input.name), input.value.get()});
+    const std::vector<tenon_named_value> c_inputs = detail::c_inputs(inputs);
     std::vector<tenon_value*> c_outputs(output_names_.size(), nullptr);
     detail::Check check;
     detail::with_run_options(options, [&](const tenon_run_options* c_options) {
@@ -220,9 +157,7 @@ class Session {
   void run(const std::vector<NamedValue>& inputs, std::vector<NamedValue>* outputs,
            const RunOptions& options = {}) {
     if (outputs->empty()) return;
-    std::vector<tenon_named_value> c_inputs;
-    c_inputs.reserve(inputs.size());
-    for (const NamedValue& input : inputs) c_inputs.push_back({as_str(input.name), input.value.get()});
+    const std::vector<tenon_named_value> c_inputs = detail::c_inputs(inputs);
     std::vector<tenon_str> names;
     std::vector<tenon_value*> values;
     for (const NamedValue& output : *outputs) {
@@ -237,6 +172,26 @@ class Session {
     for (size_t i = 0; i < values.size(); ++i) {
       if (!(*outputs)[i].value) (*outputs)[i].value = Value::adopt(values[i]);
     }
+  }
+
+  /// As run, but returns at once: a thread of Tenon runs it, see tenon_api::submit. Thread-safe.
+  Pending submit(const std::vector<NamedValue>& inputs, const RunOptions& options = {}) {
+    return submit_run(inputs, {}, output_names_, options);
+  }
+  /// The same for the named outputs only. A value that is not empty is written in place. Thread-safe.
+  Pending submit(const std::vector<NamedValue>& inputs, const std::vector<NamedValue>& outputs,
+                 const RunOptions& options = {}) {
+    std::vector<std::string> names;
+    for (const NamedValue& output : outputs) names.push_back(output.name);
+    return submit_run(inputs, outputs, outputs.empty() ? output_names_ : std::move(names), options);
+  }
+
+  /// The state of a new sequence. Thread-safe.
+  State make_state() const {
+    detail::Check check;
+    tenon_state* state = nullptr;
+    check(api().state_create(session_.get(), &state, check.out()));
+    return State(state);
   }
 
   /// TENON_DESCRIBE_x as JSON.
@@ -273,6 +228,21 @@ class Session {
     check(api().session_create(as_str(path), config, &options, &session, check.out()));
     own(session);
   }
+  Pending submit_run(const std::vector<NamedValue>& inputs, const std::vector<NamedValue>& outputs,
+                     std::vector<std::string> names, const RunOptions& options) {
+    const std::vector<tenon_named_value> c_inputs = detail::c_inputs(inputs);
+    std::vector<tenon_str> c_names;
+    std::vector<tenon_value*> values;
+    for (const NamedValue& output : outputs) {
+      c_names.push_back(as_str(output.name));
+      values.push_back(output.value.get());
+    }
+    return Pending(std::move(names), log_, options, [&](const tenon_run_options* c_options, auto... rest) {
+      return api().submit(session_.get(), c_options, c_inputs.data(), static_cast<uint32_t>(c_inputs.size()),
+                          c_names.data(), static_cast<uint32_t>(c_names.size()),
+                          values.empty() ? nullptr : values.data(), rest...);
+    });
+  }
   void own(tenon_session* session) {
     session_.reset(session);
     for (const tenon_io_info& info : outputs()) output_names_.push_back(as_string(info.name));
@@ -287,7 +257,7 @@ class Session {
     }
     return out;
   }
-  std::shared_ptr<Log> log_;  // outlives the session, and the slots made of it
+  std::shared_ptr<Log> log_;  // outlives the session, the slots made of it and its submitted Runs
   detail::Owner<tenon_session, &tenon_api::session_release> session_;
   std::vector<std::string> output_names_;
 };
@@ -323,6 +293,12 @@ class Slots {
     detail::Check check;
     detail::with_run_options(options, [&](const tenon_run_options* c_options) {
       check(api().slots_run(slots_.get(), c_options, check.out()));
+    });
+  }
+  /// As run, but returns at once. Until the Run has ended, the slots refuse other calls. Destroying them cancels it.
+  Pending submit(const RunOptions& options = {}) {
+    return Pending({}, log_, options, [&](const tenon_run_options* c_options, auto... rest) {
+      return api().slots_submit(slots_.get(), c_options, rest...);
     });
   }
   tenon_tensor output(uint32_t index) const {

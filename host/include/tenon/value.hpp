@@ -198,6 +198,21 @@ class Value {
                                    bytes.data(), &value, check.out()));
     return adopt(value);
   }
+  /// A DLManagedTensorVersioned (without `versioned`: a DLManagedTensor) of another library, which passes to the value
+  /// also when this throws; see value_from_dlpack in tenon.h. Dense host memory is not copied.
+  static Value from_dlpack(void* managed, bool versioned = true) {
+    detail::Check check;
+    tenon_value* value = nullptr;
+    check(api().value_from_dlpack(managed, versioned ? 1 : 0, &value, check.out()));
+    return adopt(value);
+  }
+  /// The tensor for another library, which calls its deleter once; see value_to_dlpack in tenon.h.
+  void* to_dlpack(bool versioned = true) const {
+    detail::Check check;
+    void* managed = nullptr;
+    check(api().value_to_dlpack(value_, versioned ? 1 : 0, &managed, check.out()));
+    return managed;
+  }
 
   explicit operator bool() const { return value_ != nullptr; }
   tenon_value* get() const { return value_; }

@@ -27,6 +27,12 @@ def _(b: Bench):
     return b.exit("[[4]]"), b.exit("[[5]]")
 
 
+@key("state.pairs")
+def _(b: Bench):
+    b.unit_test("State.ARunWithoutOneUsesThatOfTheSession")
+    return b.exit("[]", "relu"), b.exit("['x=absent']", "relu")
+
+
 @key("memory.host_limit")
 def _(b: Bench):
     cpu = "select.order = ['cpu']"

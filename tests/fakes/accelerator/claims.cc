@@ -1,11 +1,10 @@
 // What the fake claims: groups of nodes that its options allow.
-#include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "device.h"
 #include "graph.h"
 #include "ops.h"
+#include "tenon/ep/groups.hpp"
 
 namespace accelerator {
 namespace {
@@ -29,6 +28,9 @@ Verdict judge_value(const Graph& graph, const tenon_node_info& node, uint32_t va
     return {TENON_REJECT_TYPE, op_name(node) + ": element type number " + std::to_string(info.dtype) +
                                    " of " + place + " is not supported, only float32"};
   }
+  if (op_name(node) == "Concat" && info.rank < 1) {
+    return {TENON_REJECT_SHAPE, "Concat: " + place + " needs a known rank"};
+  }
   if (op_name(node) == "MatMul" && info.rank < 2) {
     return {TENON_REJECT_SHAPE, "MatMul: " + place + " needs a known rank of at least 2"};
   }
@@ -47,63 +49,15 @@ Verdict judge(const Graph& graph, const FakeOptions& options, uint32_t index) {
       allow_zero.i != 0) {
     return {TENON_REJECT_ATTRIBUTE, "Reshape: allowzero = 1 is not supported"};
   }
+  if (*kind == OpKind::kConcat && node.input_count != 2) {
+    return {TENON_REJECT_OTHER, "Concat: only of two tensors"};
+  }
   for (uint32_t i = 0; i < data_inputs(*kind); ++i) {
     Verdict verdict = judge_value(graph, node, node.inputs[i], "input " + std::to_string(i));
     if (!verdict.text.empty()) return verdict;
   }
   return judge_value(graph, node, node.outputs[0], "the output");
 }
-
-/// Groups of nodes. With each group contracted to one node, the graph has no cycle.
-class Grouping {
- public:
-  explicit Grouping(const Graph& graph) : group_(graph.info().node_count) {
-    std::iota(group_.begin(), group_.end(), 0u);
-    for (uint32_t n = 0; n < graph.info().node_count; ++n) {
-      for (const uint32_t value : graph.used_values(n)) {
-        const uint32_t producer = graph.value(value).producer;
-        if (producer != TENON_NO_INDEX) edges_.emplace_back(producer, n);
-      }
-    }
-  }
-  uint32_t of(uint32_t node) const { return group_[node]; }
-  size_t size(uint32_t group) const {
-    return static_cast<size_t>(std::count(group_.begin(), group_.end(), group));
-  }
-
-  /// Merges two groups if that makes no cycle.
-  void try_merge(uint32_t a, uint32_t b) {
-    if (a == b) return;
-    const std::vector<uint32_t> before = group_;
-    std::replace(group_.begin(), group_.end(), b, a);
-    if (has_cycle()) group_ = before;
-  }
-
- private:
-  bool has_cycle() const {
-    std::vector<std::vector<uint32_t>> next(group_.size());
-    std::vector<uint32_t> waits(group_.size(), 0), ready;
-    for (const auto& edge : edges_) {
-      const uint32_t from = group_[edge.first], to = group_[edge.second];
-      if (from == to) continue;
-      next[from].push_back(to);
-      ++waits[to];
-    }
-    for (uint32_t g = 0; g < group_.size(); ++g) {
-      if (waits[g] == 0) ready.push_back(g);
-    }
-    size_t seen = 0;
-    for (; seen < ready.size(); ++seen) {
-      for (const uint32_t to : next[ready[seen]]) {
-        if (--waits[to] == 0) ready.push_back(to);
-      }
-    }
-    return seen != group_.size();
-  }
-
-  std::vector<uint32_t> group_;
-  std::vector<std::pair<uint32_t, uint32_t>> edges_;
-};
 
 void emit(const FakeOptions& options, const Graph& graph, const std::vector<uint32_t>& nodes,
           const tenon_claim_sink* sink) {
@@ -134,33 +88,18 @@ void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) {
   maybe_fail("capability");
   const Graph graph(raw);
   const uint32_t count = graph.info().node_count;
-  Grouping groups(graph);
   std::vector<bool> can(count, false);
   for (uint32_t n = 0; n < count; ++n) {
     const tenon_node_info node = graph.node(n);
     if ((node.flags & TENON_NODE_TAKEN) != 0) continue;
     const Verdict verdict = judge(graph, options, n);
     can[n] = verdict.text.empty();
-    if (!can[n]) {
-      tenon_rejection rejection{sizeof(tenon_rejection), n, verdict.code, 0, to_str(verdict.text)};
-      sink->reject(sink->context, &rejection, nullptr);
-      continue;
-    }
-    for (const uint32_t value : graph.used_values(n)) {
-      const uint32_t producer = graph.value(value).producer;
-      if (producer == TENON_NO_INDEX || !can[producer]) continue;
-      const size_t together = groups.size(groups.of(n)) + groups.size(groups.of(producer));
-      if (options.max_nodes != 0 && together > static_cast<size_t>(options.max_nodes)) continue;
-      groups.try_merge(groups.of(producer), groups.of(n));
-    }
+    if (can[n]) continue;
+    const tenon_rejection rejection{sizeof(tenon_rejection), n, verdict.code, 0, to_str(verdict.text)};
+    sink->reject(sink->context, &rejection, nullptr);
   }
-  for (uint32_t group = 0; group < count; ++group) {
-    std::vector<uint32_t> nodes;
-    for (uint32_t n = 0; n < count; ++n) {
-      if (can[n] && groups.of(n) == group) nodes.push_back(n);
-    }
-    if (!nodes.empty()) emit(options, graph, nodes, sink);
-  }
+  for (const std::vector<uint32_t>& nodes : convex_groups(graph, can, static_cast<size_t>(options.max_nodes)))
+    emit(options, graph, nodes, sink);
 }
 
 }  // namespace accelerator

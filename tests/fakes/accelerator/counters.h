@@ -29,6 +29,7 @@ struct Counters {
   Number points{0};
   Number point_waits{0};   // waits of the host
   Number stream_waits{0};  // waits on the device
+  Number timed_streams{0};
   // Copies that were done, also as part of a recording. Staging memory counts as the host's.
   Number copies_to_device{0};
   Number copies_to_host{0};

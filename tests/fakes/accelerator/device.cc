@@ -125,7 +125,8 @@ void Device::free(tenon_buffer* buffer, Stream* stream) {
   if (stream != nullptr) stream->enqueue([last](Stream*) {});
 }
 
-void Device::copy(const tenon_location& to, const tenon_location& from, uint64_t size, Stream* stream) {
+void Device::copy(const tenon_location& to, const tenon_location& from, uint64_t size, Stream* stream,
+                  uint64_t work_id) {
   const auto place = [this](const tenon_location& at) {
     require(at.reserved == 0, TENON_INVALID_ARGUMENT, "the host sets a reserved word of a location");
     const bool elsewhere = at.device != nullptr && at.domain != TENON_DOMAIN_HOST;
@@ -140,14 +141,15 @@ void Device::copy(const tenon_location& to, const tenon_location& from, uint64_t
             source.name(), " to ", target.name());
     source.device->check_lost();
   }
-  Stream::submit(stream, [this, target, source, size](Stream* on) {
+  Stream::submit(stream, [this, target, source, size, work_id](Stream* on) {
+    const std::string name = cat("a copy of ", size, " bytes from ", source.name(), " to ", target.name());
+    const Stream::Timer timer(on, name, work_id);
     try {
       Access access;
       std::byte* begin = target.open(access, size);
       std::memmove(begin, source.open(access, size), size);
     } catch (Error& error) {
-      if (on != nullptr && error.where.empty())
-        error.where = cat("a copy of ", size, " bytes from ", source.name(), " to ", target.name());
+      if (on != nullptr && error.where.empty()) error.where = name;
       throw;
     }
     count(counters(), target, source, size);

@@ -60,7 +60,8 @@ struct Device {
   void trim();
   Allocation allocate(uint32_t domain, uint64_t size, const Stream*);
   void free(tenon_buffer* buffer, Stream* stream);
-  void copy(const tenon_location& to, const tenon_location& from, uint64_t size, Stream* stream);
+  void copy(const tenon_location& to, const tenon_location& from, uint64_t size, Stream* stream,
+            uint64_t work_id);
   void* map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t size, uint32_t flags);
   void unmap(tenon_buffer* buffer, void* address);
   /// Throws if the device or the process is marked as lost.

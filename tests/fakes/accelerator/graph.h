@@ -1,8 +1,6 @@
 // What the fake needs of the host's graph beside GraphView.
 #pragma once
 
-#include <vector>
-
 #include "memory.h"
 
 namespace accelerator {
@@ -22,21 +20,20 @@ class Graph : public GraphView {
   void consume(uint32_t value) const {
     if (host().graph_constant_consumed != nullptr) check(host().graph_constant_consumed(raw(), value));
   }
-  /// The present inputs of a node and the captures of its nested graphs.
-  std::vector<uint32_t> used_values(uint32_t node) const {
-    std::vector<uint32_t> out;
-    const tenon_node_info info = this->node(node);
-    for (uint32_t i = 0; i < info.input_count; ++i) {
-      if (info.inputs[i] != TENON_NO_INDEX) out.push_back(info.inputs[i]);
-    }
-    out.insert(out.end(), info.captures, info.captures + info.capture_count);
-    return out;
-  }
 
  private:
   static void check(tenon_status status) {
     require(status == TENON_OK, status, "the host failed to give a constant");
   }
 };
+
+/// From 0. The rank of the first input is known.
+inline int64_t concat_axis(const Graph& graph, uint32_t node) {
+  tenon_attribute axis{};
+  axis.struct_size = sizeof(axis);
+  require(graph.find_attribute(node, "axis", &axis), TENON_INVALID_ARGUMENT, "Concat has no axis");
+  const int32_t rank = graph.value(graph.node(node).inputs[0]).rank;
+  return axis.i < 0 ? axis.i + rank : axis.i;
+}
 
 }  // namespace accelerator

@@ -14,7 +14,7 @@ constexpr std::pair<std::string_view, OpKind> kNames[] = {
     {"Add", OpKind::kAdd},       {"Sub", OpKind::kSub},         {"Mul", OpKind::kMul},
     {"Div", OpKind::kDiv},       {"Relu", OpKind::kRelu},       {"Neg", OpKind::kNeg},
     {"Tanh", OpKind::kTanh},     {"Sigmoid", OpKind::kSigmoid}, {"Identity", OpKind::kIdentity},
-    {"MatMul", OpKind::kMatMul}, {"Reshape", OpKind::kReshape},
+    {"MatMul", OpKind::kMatMul}, {"Concat", OpKind::kConcat},   {"Reshape", OpKind::kReshape},
 };
 
 Dims broadcast(const Dims& a, const Dims& b) {
@@ -110,6 +110,28 @@ void matmul(const View& a, const View& b, float* out, const Dims& dims) {
   }
 }
 
+Dims joined(const Dims& a, const Dims& b, size_t axis) {
+  require(axis < a.size() && a.size() == b.size(), TENON_INVALID_ARGUMENT, "Concat: the ranks do not fit");
+  Dims out = a;
+  for (size_t i = 0; i < a.size(); ++i) {
+    require(i == axis || a[i] == b[i], TENON_INVALID_ARGUMENT, "Concat: dims ", a[i], " and ", b[i],
+            " differ");
+  }
+  out[axis] += b[axis];
+  return out;
+}
+
+void concat(const View& a, const View& b, float* out, size_t axis) {
+  const auto split = static_cast<ptrdiff_t>(axis);
+  const int64_t outer = elements(Dims(a.dims.begin(), a.dims.begin() + split));
+  const int64_t of_a = elements(Dims(a.dims.begin() + split, a.dims.end()));
+  const int64_t of_b = elements(Dims(b.dims.begin() + split, b.dims.end()));
+  for (int64_t i = 0; i < outer; ++i) {
+    out = std::copy_n(a.data + i * of_a, of_a, out);
+    out = std::copy_n(b.data + i * of_b, of_b, out);
+  }
+}
+
 }  // namespace
 
 std::optional<OpKind> op_from_name(std::string_view name) {
@@ -119,7 +141,9 @@ std::optional<OpKind> op_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-size_t data_inputs(OpKind kind) { return kind <= OpKind::kDiv || kind == OpKind::kMatMul ? 2 : 1; }
+size_t data_inputs(OpKind kind) {
+  return kind <= OpKind::kDiv || kind == OpKind::kMatMul || kind == OpKind::kConcat ? 2 : 1;
+}
 
 int64_t elements(const Dims& dims) {
   int64_t out = 1;
@@ -130,6 +154,7 @@ int64_t elements(const Dims& dims) {
 Dims infer(OpKind kind, std::span<const Dims> inputs, std::span<const int64_t> target) {
   if (kind == OpKind::kReshape) return reshaped(inputs[0], target);
   if (data_inputs(kind) == 1) return inputs[0];
+  if (kind == OpKind::kConcat) return joined(inputs[0], inputs[1], static_cast<size_t>(target[0]));
   if (kind != OpKind::kMatMul) return broadcast(inputs[0], inputs[1]);
   const Dims &a = inputs[0], &b = inputs[1];
   require(a.size() >= 2 && b.size() >= 2 && a.back() == b[b.size() - 2], TENON_INVALID_ARGUMENT,
@@ -140,8 +165,10 @@ Dims infer(OpKind kind, std::span<const Dims> inputs, std::span<const int64_t> t
   return out;
 }
 
-void compute(OpKind kind, std::span<const View> inputs, float* output, const Dims& dims) {
+void compute(OpKind kind, std::span<const View> inputs, float* output, const Dims& dims,
+             std::span<const int64_t> target) {
   const int64_t n = elements(dims);
+  if (kind == OpKind::kConcat) return concat(inputs[0], inputs[1], output, static_cast<size_t>(target[0]));
   if (kind == OpKind::kMatMul) return matmul(inputs[0], inputs[1], output, dims);
   for (int64_t i = 0; i < n; ++i) {
     if (data_inputs(kind) == 1) {

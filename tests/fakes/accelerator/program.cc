@@ -56,6 +56,7 @@ class Compiler {
     step.fails = !has_fault_ && (options.fault_op.empty() || view(node.op_type) == options.fault_op);
     has_fault_ = has_fault_ || step.fails;
     if (*kind == OpKind::kReshape) read_target(node.inputs[1], &step);
+    if (*kind == OpKind::kConcat) step.target = {concat_axis(graph_, index)};
     program_.steps.push_back(std::move(step));
   }
 
@@ -215,7 +216,7 @@ Bound::Bound(const tenon_bind_args& args)
   }
 }
 
-void Bound::execute(Stream* stream) {
+void Bound::execute(Stream* stream, uint64_t work_id) {
   Access access;
   std::vector<float*> data(addresses.size(), nullptr);
   const std::string* place = program.steps.empty() ? nullptr : &program.steps.front().place;
@@ -227,6 +228,7 @@ void Bound::execute(Stream* stream) {
     }
     for (const Step& step : program.steps) {
       place = &step.place;
+      const Stream::Timer timer(stream, step.place, work_id);
       run_step(step, data, stream);
     }
   } catch (Error& error) {
@@ -247,7 +249,7 @@ void Bound::run_step(const Step& step, const std::vector<float*>& data, Stream* 
   std::vector<View> inputs;
   for (const uint32_t input : step.inputs) inputs.push_back({data[input], prepared.dims[input]});
   const Dims& dims = prepared.dims[step.output];
-  compute(step.kind, inputs, data[step.output], dims);
+  compute(step.kind, inputs, data[step.output], dims, step.target);
   if (instance.rounds_to_bf16) round_to_bf16({data[step.output], static_cast<size_t>(elements(dims))});
   if (step.is_wrong && elements(dims) != 0) data[step.output][0] += 1;
 }
@@ -266,32 +268,33 @@ void enter(Instance& instance) {
 
 }  // namespace
 
-Work Bound::work(std::shared_ptr<Bound> bound) {
-  return {.act = [bound = std::move(bound)](Stream* stream) {
+Work Bound::work(std::shared_ptr<Bound> bound, uint64_t work_id) {
+  return {.act = [bound = std::move(bound), work_id](Stream* stream) {
     require(bound->is_bound, TENON_INTERNAL, "the host has unbound the binding of enqueued work");
-    bound->execute(stream);
+    bound->execute(stream, work_id);
   }};
 }
 
 void Binding::run(const tenon_run_args& args) {
   Instance& instance = bound_->program.instance;
+  const TraceSpan span(args.run, "submission");
   const OneAtATime alone(instance.device);
   instance.device.check_lost();
   instance.maybe_wait("wait_run", args.cancel);
   auto* stream = reinterpret_cast<Stream*>(args.stream);
-  if (stream != nullptr && stream->records()) return record(*stream);
+  if (stream != nullptr && stream->records()) return record(*stream, args.work_id);
   ++instance.device.counters().runs;
   enter(instance);
   require(!bound_->busy.exchange(true), TENON_INTERNAL, "the host runs a binding that is still at work");
   const std::shared_ptr<Bound> busy(bound_.get(), [bound = bound_](Bound* used) { used->busy = false; });
-  Stream::submit(stream, Bound::work(busy));
+  Stream::submit(stream, Bound::work(busy, args.work_id));
 }
 
-void Binding::record(Stream& stream) {
+void Binding::record(Stream& stream, uint64_t work_id) {
   Instance& instance = bound_->program.instance;
   require(instance.options.records, TENON_UNIMPLEMENTED, "the option record = \"no\"");
   ++instance.device.counters().recorded_runs;
-  Work work = Bound::work(bound_);
+  Work work = Bound::work(bound_, work_id);
   // Each run of the recording is a Run for the faults. The host cannot know which of its works failed.
   work.enter = [bound = bound_] {
     try {

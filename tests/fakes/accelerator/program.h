@@ -25,7 +25,7 @@ struct Step {
   OpKind kind;
   std::vector<uint32_t> inputs;  // slots
   uint32_t output;
-  Dims target;                             // of Reshape, if constant
+  Dims target;                             // of Reshape, if constant; of Concat: its axis
   uint32_t target_input = TENON_NO_INDEX;  // otherwise the input with the target
   bool is_wrong = false;                   // adds 1 to the first element
   bool fails = false;                      // has the faults of enqueued work
@@ -65,7 +65,7 @@ struct Prepared {
 /// Fixed addresses, checked by the constructor. Enqueued and recorded work shares it.
 struct Bound {
   explicit Bound(const tenon_bind_args& args);
-  static Work work(std::shared_ptr<Bound> bound);
+  static Work work(std::shared_ptr<Bound> bound, uint64_t work_id);
 
   struct Address {
     tenon_buffer* buffer = nullptr;
@@ -79,7 +79,7 @@ struct Bound {
 
  private:
   /// On the stream's thread, or without a stream at once.
-  void execute(Stream* stream);
+  void execute(Stream* stream, uint64_t work_id);
   void run_step(const Step& step, const std::vector<float*>& data, Stream* stream);
 };
 
@@ -94,7 +94,7 @@ class Binding {
   void run(const tenon_run_args& args);
 
  private:
-  void record(Stream& stream);
+  void record(Stream& stream, uint64_t work_id);
 
   std::shared_ptr<Bound> bound_;
 };

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 namespace accelerator {
 
-Recording::Recording(std::vector<Work> works) : state_(std::make_shared<State>()) {
+Recording::Recording(std::vector<Work> works, bool is_timed) : state_(std::make_shared<State>()) {
   state_->works = std::move(works);
+  state_->is_timed = is_timed;
 }
 
 void Recording::run(Stream& stream) {
@@ -21,12 +23,16 @@ void Recording::run(Stream& stream) {
           "the host runs a recording again whose last run is still at work");
   std::shared_ptr<State> busy(state_.get(), [state = state_](State* used) { used->busy = false; });
   stream.enqueue([busy](Stream* on) {
+    on->measures_ = on->measures_ && busy->is_timed;
     for (const Work& work : busy->works) work.act(on);
   });
   ++stream.counters().recording_runs;
 }
 
-Stream::Stream(Instance& instance) : instance_(instance), thread_([this] { work(); }) {}
+Stream::Stream(Instance& instance, const tenon_stream_params& params)
+    : instance_(instance), is_timed_((params.flags & TENON_STREAM_TIMED) != 0), thread_([this] { work(); }) {
+  if (is_timed_) ++counters().timed_streams;
+}
 
 Stream::~Stream() {
   {
@@ -139,6 +145,35 @@ void Stream::wait_point(uint64_t point, int64_t timeout_ns) {
   throw error;
 }
 
+void Stream::times(const TimeSink& sink) {
+  check_not_recording("asks for the times of");
+  std::vector<Measured> given;
+  {
+    const std::lock_guard lock(mutex_);
+    given.swap(measured_);
+  }
+  for (Measured& each : given) {
+    each.span.name = each.name;
+    sink.add(each.span);
+  }
+}
+
+Stream::Timer::Timer(Stream* stream, std::string name, uint64_t work_id)
+    : stream_(stream != nullptr && stream->measures_ ? stream : nullptr),
+      name_(std::move(name)),
+      exceptions_(std::uncaught_exceptions()) {
+  if (stream_ == nullptr) return;
+  span_.work_id = work_id;
+  span_.begin_ns = now_ns();
+}
+
+Stream::Timer::~Timer() {
+  if (stream_ == nullptr || std::uncaught_exceptions() != exceptions_) return;
+  span_.end_ns = now_ns();
+  const std::lock_guard lock(stream_->mutex_);
+  stream_->measured_.push_back({std::move(name_), span_});
+}
+
 void Stream::record_begin() {
   check_not_recording("begins a recording on");
   recorded_.emplace();
@@ -148,7 +183,7 @@ std::unique_ptr<Recording> Stream::record_end() {
   require(records(), TENON_FAILED_PRECONDITION, "the host ends a recording that it did not begin");
   std::vector<Work> works = std::move(*recorded_);
   recorded_.reset();
-  auto out = std::make_unique<Recording>(std::move(works));
+  auto out = std::make_unique<Recording>(std::move(works), is_timed_);
   ++counters().records;
   return out;
 }
@@ -183,6 +218,7 @@ void Stream::work() {
     // The results of work after a failure would be garbage, so it is skipped until the host knows of the failure.
     const bool skip = timeline_->reported != timeline_->failures.size();
     lock.unlock();
+    measures_ = is_timed_;
     try {
       if (latency_us > 0 && !item.is_wait) std::this_thread::sleep_for(std::chrono::microseconds(latency_us));
       if (!skip) item.work.act(this);

@@ -47,13 +47,15 @@ struct Timeline {
 /// Work that a stream recorded.
 class Recording {
  public:
-  explicit Recording(std::vector<Work> works);
+  /// `is_timed`: as the stream that recorded. Otherwise the work is not measured.
+  Recording(std::vector<Work> works, bool is_timed);
   /// Enqueues everything as one piece.
   void run(Stream& stream);
 
  private:
   struct State {
     std::vector<Work> works;
+    bool is_timed = false;
     std::atomic<bool> busy{false};
   };
   std::shared_ptr<State> state_;
@@ -61,7 +63,7 @@ class Recording {
 
 class Stream {
  public:
-  explicit Stream(Instance& instance);
+  Stream(Instance& instance, const tenon_stream_params& params);
   /// Finishes flushed work; ends work that hangs.
   ~Stream();
 
@@ -75,6 +77,7 @@ class Stream {
   void wait(const Stream& other, uint64_t point);
   /// Blocks. Throws the first failure before the point that was not reported yet. `timeout_ns` < 0: no limit.
   void wait_point(uint64_t point, int64_t timeout_ns);
+  void times(const TimeSink& sink);
 
   void record_begin();
   std::unique_ptr<Recording> record_end();
@@ -90,8 +93,28 @@ class Stream {
   }
   static void submit(Stream* stream, Work work);
 
+  /// The time of a piece of work, from here to the end of the scope. `stream` is NULL for work that is done at once. The
+  /// time of work that throws is not given.
+  class Timer {
+   public:
+    Timer(Stream* stream, std::string name, uint64_t work_id);
+    ~Timer();
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    Stream* stream_;
+    std::string name_;
+    TimeSpan span_;
+    int exceptions_;
+  };
+
  private:
   friend class Recording;
+  struct Measured {
+    std::string name;
+    TimeSpan span;
+  };
   struct Item {
     Work work = {};
     uint64_t point = 0;    // or a point
@@ -112,6 +135,9 @@ class Stream {
   std::vector<Item> pending_;  // not flushed yet
   std::deque<Item> queue_;
   std::optional<std::vector<Work>> recorded_;
+  const bool is_timed_;
+  std::vector<Measured> measured_;  // not given yet
+  bool measures_ = false;           // the work under way; used by the stream's thread alone
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };

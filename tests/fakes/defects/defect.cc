@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 
 #include "tenon/ep.h"
 #include "tenon/ep/negotiate.hpp"
@@ -83,8 +84,14 @@ tenon_status enumerate_devices(tenon_provider*, const tenon_device_sink* sink, t
   return sink->add(sink->context, &info, error);
 }
 
-tenon_status device_open(tenon_provider*, const tenon_device_params*, tenon_device** out_device,
-                         tenon_error*) {
+tenon_status device_open(tenon_provider*, [[maybe_unused]] const tenon_device_params* params,
+                         tenon_device** out_device, tenon_error* error) {
+#if defined(DEFECT_OPEN_FAILS)
+  const bool opens = false;
+#else
+  const bool opens = std::string_view(params->stable_id.data, params->stable_id.size) == "first";
+#endif
+  if (!opens) return unimplemented(error);
   *out_device = reinterpret_cast<tenon_device*>(&device_storage);
   return TENON_OK;
 }
@@ -133,6 +140,10 @@ tenon_ep_api make_api() {
   };
 #elif defined(DEFECT_HALF_RECORD)
   api.record_begin = [](tenon_stream*, tenon_error* error) { return unimplemented(error); };
+#elif defined(DEFECT_HALF_TIMES)
+  api.stream_times = [](tenon_stream*, const tenon_time_sink*, tenon_error* error) {
+    return unimplemented(error);
+  };
 #elif defined(DEFECT_HALF_MAP)
   api.map = [](tenon_device*, const tenon_map_params*, void**, tenon_error* error) {
     return unimplemented(error);

@@ -29,7 +29,7 @@ void free_buffer(tenon_device*, tenon_buffer* buffer, tenon_stream* stream) {
   if (own<char>(buffer) == g_common) return;
   const auto release = [buffer] { ::operator delete(own<void>(buffer), kAlignment); };
   if (stream == nullptr) return release();
-  own<Stream>(stream)->add(release, "a free");
+  own<Stream>(stream)->add(release, "a free", 0);
 }
 
 char* address(const tenon_location& place) {
@@ -47,7 +47,7 @@ tenon_status copy(tenon_device* device, const tenon_copy_params* params, tenon_e
       std::memmove(to, from, bytes);
     };
     if (params->stream == nullptr) return act();
-    own<Stream>(params->stream)->add(act, "a copy");
+    own<Stream>(params->stream)->add(act, "a copy", params->work_id);
   });
 }
 

@@ -220,6 +220,13 @@ tenon_status run(const tenon_run_args* args, tenon_error* error) {
   if (breaks("R8.run")) throw std::runtime_error("thrown across the border");
   return guard(error, [&] {
     if (is_cancelled(args->cancel)) fail(breaks("R45") ? TENON_INTERNAL : TENON_CANCELLED, "cancelled");
+    const TraceSpan span(args->run, "run");
+    if (breaks("R60.future") && host().trace != nullptr)
+      host().trace(args->run, to_str("later"), now_ns(), now_ns() + 1'000'000'000);
+    if (breaks("R60.turned") && host().trace != nullptr)
+      host().trace(args->run, to_str("back"), now_ns(), now_ns() - 1000);
+    if (breaks("R60.past") && host().trace != nullptr)
+      host().trace(args->run, to_str("earlier"), now_ns() - 1'000'000'000, now_ns());
     const Binding& binding = *own<Binding>(args->binding);
     if (args->stream != nullptr) {
       Stream& stream = *own<Stream>(args->stream);
@@ -229,7 +236,8 @@ tenon_status run(const tenon_run_args* args, tenon_error* error) {
       }
       // The binding and its memory stay valid until the work is done; descriptors and scratch memory do not.
       const tenon_tensor* inputs = breaks("R43") ? args->inputs : nullptr;
-      return stream.add([&binding, inputs] { execute(binding, inputs, nullptr); }, "a node of the kit");
+      return stream.add([&binding, inputs] { execute(binding, inputs, nullptr); }, "a node of the kit",
+                        args->work_id);
     }
     if (!breaks("R47") || binding.program.op != Op::kRelu) return execute(binding, args->inputs, args->run);
     std::thread([binding] {

@@ -20,9 +20,10 @@ struct Recording {
   bool used = false;
 };
 
-tenon_status stream_create(tenon_instance*, const tenon_stream_params*, tenon_stream** out,
+tenon_status stream_create(tenon_instance*, const tenon_stream_params* params, tenon_stream** out,
                            tenon_error* error) {
-  return guard(error, [&] { *out = own<tenon_stream>(new Stream); });
+  return guard(error,
+               [&] { *out = own<tenon_stream>(new Stream((params->flags & TENON_STREAM_TIMED) != 0)); });
 }
 void stream_destroy(tenon_stream* stream) { delete own<Stream>(stream); }
 
@@ -42,6 +43,10 @@ tenon_status stream_wait(tenon_stream*, tenon_stream*, uint64_t, tenon_error*) {
 
 tenon_status point_wait(tenon_stream* stream, uint64_t point, int64_t timeout_ns, tenon_error* error) {
   return guard(error, [&] { own<Stream>(stream)->wait_point(point, timeout_ns); });
+}
+
+tenon_status stream_times(tenon_stream* stream, const tenon_time_sink* sink, tenon_error* error) {
+  return guard(error, [&] { own<Stream>(stream)->times(TimeSink(sink)); });
 }
 
 tenon_status record_begin(tenon_stream* stream, tenon_error* error) {
@@ -72,8 +77,8 @@ void recording_destroy(tenon_recording* recording) { delete own<Recording>(recor
 
 }  // namespace
 
-void Stream::add(std::function<void()> act, std::string place) {
-  Work work{std::move(act), std::move(place)};
+void Stream::add(std::function<void()> act, std::string place, uint64_t work_id) {
+  Work work{std::move(act), std::move(place), work_id};
   if (records()) {
     if (breaks("R56.early")) work.act();
     recorded_->push_back(std::move(work));
@@ -85,7 +90,8 @@ void Stream::add(std::function<void()> act, std::string place) {
 }
 
 void Stream::add(const std::vector<Work>& recorded) {
-  for (const Work& work : recorded) add(work.act, work.place);
+  for (const Work& work : recorded)
+    add(work.act, work.place, breaks("R59.recordings") ? recorded[0].work_id : work.work_id);
 }
 
 std::vector<Work> Stream::record_end(bool dropped) {
@@ -110,8 +116,13 @@ uint64_t Stream::point() {
 void Stream::work() {
   if (breaks("R48")) std::reverse(pending_.begin(), pending_.end());
   for (const Work& work : std::exchange(pending_, {})) {
+    const uint64_t begin_ns = now_ns();
     try {
       work.act();
+      if (is_timed_ && (work.work_id != 0 || breaks("R59.untimed"))) {
+        const TimeSpan span{.work_id = work.work_id, .begin_ns = begin_ns, .end_ns = now_ns()};
+        measured_.push_back({work.place, span});
+      }
     } catch (Error& error) {
       error.flags |= TENON_ERROR_ASYNC;
       error.where = work.place;
@@ -138,6 +149,20 @@ void Stream::wait_point(uint64_t point, int64_t timeout_ns) {
   throw error;
 }
 
+void Stream::times(const TimeSink& sink) {
+  const std::lock_guard lock(mutex_);
+  if (breaks("R59.order")) std::reverse(measured_.begin(), measured_.end());
+  for (Measured& each : measured_) {
+    TimeSpan& span = each.span;
+    if (!breaks("R59.name")) span.name = each.place;
+    if (breaks("R59.id")) span.work_id = 7;
+    if (breaks("R59.clock")) span.begin_ns -= 5'000'000'000, span.end_ns -= 5'000'000'000;
+    if (breaks("R59.turned")) std::swap(span.begin_ns, span.end_ns);
+    sink.add(span);
+  }
+  if (!breaks("R59.again")) measured_.clear();
+}
+
 void add_stream_functions(tenon_ep_api* api) {
   api->stream_create = stream_create;
   api->stream_destroy = stream_destroy;
@@ -145,6 +170,7 @@ void add_stream_functions(tenon_ep_api* api) {
   api->stream_point = stream_point;
   api->stream_wait = stream_wait;
   api->point_wait = point_wait;
+  api->stream_times = stream_times;
   api->record_begin = record_begin;
   api->record_end = record_end;
   api->recording_run = recording_run;

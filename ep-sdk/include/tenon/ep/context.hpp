@@ -10,6 +10,7 @@
 
 #include "tenon/ep/contract.hpp"
 #include "tenon/ep/support.hpp"
+#include "tenon/ep/trace.hpp"
 #include "tenon/ep/value.hpp"
 
 #pragma GCC visibility push(hidden)

@@ -17,6 +17,7 @@
 //                Allocation allocate(uint32_t domain, uint64_t bytes, Stream*)
 //                void free(tenon_buffer*, Stream*)
 //                void copy(const tenon_location& to, const tenon_location& from, uint64_t bytes, Stream*)
+//                  with times also `uint64_t work_id` at the end
 //                void* map(tenon_buffer*, uint64_t byte_offset, uint64_t bytes, uint32_t flags)
 //                void unmap(tenon_buffer*, void* address)                    map and unmap: both or none
 //                tenon_memory_info memory()                                  device_memory
@@ -30,9 +31,11 @@
 //   Binding      Binding(const tenon_bind_args&)                             bind, optional
 //                void run(const tenon_run_args&)                             run
 //   Stream       Stream(Instance&)                                           stream_create, optional
+//                  with times Stream(Instance&, const tenon_stream_params&)
 //                void flush(); uint64_t point()                              stream_flush, stream_point
 //                void wait(Stream& other, uint64_t point)                    stream_wait
 //                void wait_point(uint64_t point, int64_t timeout_ns)         point_wait
+//                void times(const TimeSink&)                                 stream_times, optional
 //                void record_begin()                                         with Recording
 //                std::unique_ptr<Recording> record_end()                     with Recording; also ends it when it throws
 //   Recording    void run(Stream&)                                           recording_run, optional
@@ -91,6 +94,10 @@ class Provider {
   static constexpr bool kBinds = requires { typename T::Binding; };
   static constexpr bool kStreams = !std::is_void_v<Stream>;
   static constexpr bool kRecords = requires { typename T::Recording; };
+  static constexpr bool kTimes = requires { &Stream::times; };
+  static constexpr bool kReadsStreamParams =
+      std::is_constructible_v<Stream, typename T::Instance&, const tenon_stream_params&>;
+  static_assert(kReadsStreamParams || !kTimes, "times need the flags of tenon_stream_params");
   static_assert(kStreams || !kRecords, "Recording needs a Stream");
   static_assert(
       kRecords || !requires { &Stream::record_begin; }, "a Stream that records needs a Recording");
@@ -248,8 +255,13 @@ class Provider {
   static tenon_status copy(tenon_device* device, const tenon_copy_params* params, tenon_error* error) {
     return call(error, [&] {
       const tenon_copy_params wanted = read_struct(params);
-      as<typename T::Device>(device)->copy(wanted.destination, wanted.source, wanted.bytes,
-                                           as<Stream>(wanted.stream));
+      auto& to = *as<typename T::Device>(device);
+      auto* const stream = as<Stream>(wanted.stream);
+      if constexpr (kTimes) {
+        to.copy(wanted.destination, wanted.source, wanted.bytes, stream, wanted.work_id);
+      } else {
+        to.copy(wanted.destination, wanted.source, wanted.bytes, stream);
+      }
     });
   }
   static tenon_status map(tenon_device* device, const tenon_map_params* params, void** out_address,
@@ -266,9 +278,15 @@ class Provider {
 
   // ---- Streams and recordings ----
 
-  static tenon_status stream_create(tenon_instance* instance, const tenon_stream_params*, tenon_stream** out,
-                                    tenon_error* error) {
-    return make<Stream>(out, error, *as<typename T::Instance>(instance));
+  static tenon_status stream_create(tenon_instance* instance, const tenon_stream_params* params,
+                                    tenon_stream** out, tenon_error* error) {
+    auto& of = *as<typename T::Instance>(instance);
+    if constexpr (kReadsStreamParams) {
+      return make<Stream>(out, error, of, read_struct(params));
+    } else {
+      static_cast<void>(params);
+      return make<Stream>(out, error, of);
+    }
   }
   static tenon_status stream_flush(tenon_stream* stream, tenon_error* error) {
     return call(error, [&] { as<Stream>(stream)->flush(); });
@@ -283,6 +301,9 @@ class Provider {
   static tenon_status point_wait(tenon_stream* stream, uint64_t point, int64_t timeout_ns,
                                  tenon_error* error) {
     return call(error, [&] { as<Stream>(stream)->wait_point(point, timeout_ns); });
+  }
+  static tenon_status stream_times(tenon_stream* stream, const tenon_time_sink* sink, tenon_error* error) {
+    return call(error, [&] { as<Stream>(stream)->times(TimeSink(sink)); });
   }
   static tenon_status record_begin(tenon_stream* stream, tenon_error* error) {
     return call(error, [&] { as<Stream>(stream)->record_begin(); });
@@ -339,6 +360,7 @@ class Provider {
       api.stream_wait = stream_wait;
       api.point_wait = point_wait;
     }
+    if constexpr (kTimes) api.stream_times = stream_times;
     if constexpr (kRecords) {
       api.record_begin = record_begin;
       api.record_end = record_end;

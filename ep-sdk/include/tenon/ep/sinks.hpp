@@ -1,11 +1,11 @@
-// What a provider tells the host of its devices and their memory.
+// What a provider tells the host of its devices, their memory, and the times of their work.
 #ifndef TENON_EP_SINKS_HPP_
 #define TENON_EP_SINKS_HPP_
 
 #include <array>
 #include <optional>
 
-#include "tenon/ep/error.hpp"
+#include "tenon/ep/trace.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tenon::ep {
@@ -90,6 +90,25 @@ class DomainSink {
 
  private:
   const tenon_domain_sink* sink_;
+};
+
+/// When a piece of work ran, on the clock of now_ns().
+struct TimeSpan {
+  std::string_view name;  // "node 'conv1' (Conv)", a kernel, a copy; never empty
+  uint64_t work_id = 0;   // of tenon_run_args or tenon_copy_params; 0: of several calls of a recording
+  uint64_t begin_ns = 0, end_ns = 0;
+};
+
+class TimeSink {
+ public:
+  explicit TimeSink(const tenon_time_sink* sink) : sink_(sink) {}
+  void add(const TimeSpan& span) const {
+    const tenon_time_span raw{sizeof(raw), 0, to_str(span.name), span.work_id, span.begin_ns, span.end_ns};
+    call_host(sink_->add, sink_->context, &raw);
+  }
+
+ private:
+  const tenon_time_sink* sink_;
 };
 
 }  // namespace tenon::ep

@@ -337,6 +337,22 @@ const std::map<std::string, Row>& rows() {
          EXPECT_THAT(as_string(api().text_get(trace)), HasSubstr("traceEvents"));
          api().text_release(trace);
        }},
+      {"tenon_run_options.state",
+       [](Bench& b) {
+         Bench other;
+         GraphMaker m;
+         m.output(m.node("Relu", {m.input("x", GraphMaker::f32({2}))}), "y", GraphMaker::f32({2}));
+         other.bytes = m.bytes();
+         other.config.set("state.pairs", "[\"x=y\"]");
+         tenon_session* session = nullptr;
+         ASSERT_EQ(other.create(&session).status, TENON_OK);
+         tenon_state* state = nullptr;
+         ASSERT_EQ(api().state_create(session, &state, nullptr), TENON_OK);
+         b.run_options.state = state;
+         EXPECT_THAT(b.run().text, HasSubstr("the state belongs to another session"));
+         api().state_release(state);
+         api().session_release(session);
+       }},
       {"tenon_api.struct_size", [](Bench&) { EXPECT_EQ(api().struct_size, sizeof(tenon_api)); }},
       {"tenon_api.version",
        [](Bench&) {

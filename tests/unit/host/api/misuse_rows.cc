@@ -18,6 +18,7 @@ Good::Good() {
   element = x.get();
   tensor = x.describe();
   info.struct_size = sizeof(info);
+  submitted.emplace(session->submit({{"x", x}}));
 }
 
 #define CALL(...) [](const tenon_api& t, Good& g, tenon_error* e) -> tenon_status __VA_ARGS__
@@ -217,6 +218,9 @@ const std::vector<Row>& rows() {
          static_cast<void>(g);
          return t.value_write_pb(as_str("v.pb"), as_str("x"), nullptr, e);
        })},
+      {"value_from_dlpack", "managed", CALL({ return t.value_from_dlpack(nullptr, 1, &g.value, e); })},
+      {"value_to_dlpack", "value", CALL({ return t.value_to_dlpack(nullptr, 1, &g.data, e); })},
+      {"value_to_dlpack", "out_managed", CALL({ return t.value_to_dlpack(g.x.get(), 1, nullptr, e); })},
       {"cancel_create", "", CALL({
          static_cast<void>(g);
          static_cast<void>(e);
@@ -282,6 +286,93 @@ const std::vector<Row>& rows() {
        })},
       {"slots_output", "slots", CALL({ return t.slots_output(nullptr, 0, &g.tensor, e); })},
       {"slots_output", "out_tensor", CALL({ return t.slots_output(g.slots->get(), 0, nullptr, e); })},
+      {"session_state", "", CALL({
+         static_cast<void>(e);
+         return t.session_state(nullptr, 0, &g.name, &g.name);
+       })},
+      {"session_state", "", CALL({
+         static_cast<void>(e);
+         return t.session_state(g.session->get(), 0, nullptr, &g.name);
+       })},
+      {"session_state", "", CALL({
+         static_cast<void>(e);
+         return t.session_state(g.session->get(), 0, &g.name, nullptr);
+       })},
+      {"state_create", "session", CALL({
+         static_cast<void>(g);
+         tenon_state* made = nullptr;
+         return t.state_create(nullptr, &made, e);
+       })},
+      {"state_create", "out_state", CALL({ return t.state_create(g.session->get(), nullptr, e); })},
+      {"state_reset", "state", CALL({
+         static_cast<void>(g);
+         return t.state_reset(nullptr, e);
+       })},
+      {"state_read", "state", CALL({ return t.state_read(nullptr, 0, &g.value, e); })},
+
+      {"submit", "session", CALL({
+         return t.submit(nullptr, nullptr, &g.named, 1, &g.name, 1, nullptr, nullptr, nullptr, &g.pending, e);
+       })},
+      {"submit", "inputs", CALL({
+         return t.submit(g.session->get(), nullptr, nullptr, 1, &g.name, 1, nullptr, nullptr, nullptr,
+                         &g.pending, e);
+       })},
+      {"submit", "input's name", CALL({
+         g.named.name = kNoText;
+         return t.submit(g.session->get(), nullptr, &g.named, 1, &g.name, 1, nullptr, nullptr, nullptr,
+                         &g.pending, e);
+       })},
+      {"submit", "input's value", CALL({
+         g.named.value = nullptr;
+         return t.submit(g.session->get(), nullptr, &g.named, 1, &g.name, 1, nullptr, nullptr, nullptr,
+                         &g.pending, e);
+       })},
+      {"submit", "output_names", CALL({
+         return t.submit(g.session->get(), nullptr, &g.named, 1, nullptr, 1, nullptr, nullptr, nullptr,
+                         &g.pending, e);
+       })},
+      {"submit", "output's name", CALL({
+         g.name = kNoText;
+         return t.submit(g.session->get(), nullptr, &g.named, 1, &g.name, 1, nullptr, nullptr, nullptr,
+                         &g.pending, e);
+       })},
+      {"submit", "struct_size", CALL({
+         const tenon_run_options options{};
+         return t.submit(g.session->get(), &options, &g.named, 1, &g.name, 1, nullptr, nullptr, nullptr,
+                         &g.pending, e);
+       })},
+      {"submit", "deadline_ns", CALL({
+         tenon_run_options options{};
+         options.struct_size = sizeof(options);
+         options.deadline_ns = -1;
+         return t.submit(g.session->get(), &options, &g.named, 1, &g.name, 1, nullptr, nullptr, nullptr,
+                         &g.pending, e);
+       })},
+      {"submit", "out_trace", CALL({
+         tenon_run_options options{};
+         options.struct_size = sizeof(options);
+         options.out_trace = &g.text;
+         return t.submit(g.session->get(), &options, &g.named, 1, &g.name, 1, nullptr, nullptr, nullptr,
+                         &g.pending, e);
+       })},
+      {"slots_submit", "slots",
+       CALL({ return t.slots_submit(nullptr, nullptr, nullptr, nullptr, &g.pending, e); })},
+      {"slots_submit", "struct_size", CALL({
+         const tenon_run_options options{};
+         return t.slots_submit(g.slots->get(), &options, nullptr, nullptr, &g.pending, e);
+       })},
+      {"pending_wait", "pending", CALL({
+         static_cast<void>(g);
+         uint32_t is_over = 0;
+         return t.pending_wait(nullptr, 0, &is_over, e);
+       })},
+      {"pending_wait", "out_is_over", CALL({ return t.pending_wait(g.submitted->get(), 0, nullptr, e); })},
+      {"pending_output", "pending", CALL({ return t.pending_output(nullptr, 0, &g.value, e); })},
+      {"pending_output", "out_value", CALL({ return t.pending_output(g.submitted->get(), 0, nullptr, e); })},
+      {"pending_output", "output 1", CALL({
+         g.submitted->wait();
+         return t.pending_output(g.submitted->get(), 1, &g.value, e);
+       })},
   };
   return all;
 }

@@ -18,6 +18,7 @@ struct Good {
   std::string bytes;
   std::optional<Session> session;
   std::optional<Slots> slots;
+  std::optional<Pending> submitted;
   Value x = Value::tensor<float>({2}, {1, -1});
   tenon_named_value named{};
   tenon_str name = as_str("y");
@@ -32,6 +33,7 @@ struct Good {
   tenon_session* made = nullptr;
   tenon_config* made_config = nullptr;
   void* data = nullptr;
+  tenon_pending* pending = nullptr;
 };
 
 struct Row {

@@ -47,6 +47,8 @@ TEST(ApiMisuse, EveryFunctionHasARow) {
       {"session_release", [&] { t.session_release(nullptr); }},
       {"session_input_count", [&] { EXPECT_EQ(t.session_input_count(nullptr), 0u); }},
       {"session_instance_count", [&] { EXPECT_EQ(t.session_instance_count(nullptr), 0u); }},
+      {"session_state_count", [&] { EXPECT_EQ(t.session_state_count(nullptr), 0u); }},
+      {"state_release", [&] { t.state_release(nullptr); }},
       {"session_metadata_count", [&] { EXPECT_EQ(t.session_metadata_count(nullptr), 0u); }},
       {"providers_count", [&] { EXPECT_EQ(t.providers_count(nullptr), 0u); }},
       {"providers_release", [&] { t.providers_release(nullptr); }},
@@ -59,6 +61,8 @@ TEST(ApiMisuse, EveryFunctionHasARow) {
       {"cancel_trigger", [&] { t.cancel_trigger(nullptr); }},
       {"cancel_release", [&] { t.cancel_release(nullptr); }},
       {"slots_release", [&] { t.slots_release(nullptr); }},
+      {"pending_cancel", [&] { t.pending_cancel(nullptr); }},
+      {"pending_release", [&] { t.pending_release(nullptr); }},
       {"log_set", [&] { t.log_set(nullptr, nullptr); }},
   };
   for (const auto& [name, call] : tolerant) {

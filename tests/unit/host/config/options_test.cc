@@ -50,6 +50,32 @@ TEST(Options, EveryComplaintWithItsLine) {
   EXPECT_THAT(text, HasSubstr("t.toml:5: 'provider.cuda.options.tf32' must be of type bool, but is 1"));
 }
 
+TEST(Options, AllowedValuesAreComparedInTheOptionsType) {
+  const Location here{"m.json", 1};
+  const OptionSpec pool{"pool", OptionType::kSize,
+                        {},     {},
+                        {},     {Value(std::string("1MiB"), here), Value(int64_t{2 << 20}, here)},
+                        "",     false};
+  for (const char* good : {"pool = 1048576", "pool = \"1024 KiB\"", "pool = \"2MiB\""})
+    EXPECT_EQ(validate_options("x", {&pool, 1}, table_of(good)).status().to_string(), "OK") << good;
+  auto refused = validate_options("x", {&pool, 1}, table_of("pool = 3"));
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("is 3, but must be one of \"1MiB\", 2097152"));
+}
+
+TEST(Options, WhatIsWrongWithAnOptionItself) {
+  const Location here{"m.json", 1};
+  OptionSpec tiles{"tiles", OptionType::kInt, {}, 1.0, 64.0, {}, "", false};
+  EXPECT_EQ(tiles.complaint(), "");
+  tiles.values = {Value(std::string("two"), here)};
+  EXPECT_EQ(tiles.complaint(), "allows \"two\", which is not of type int");
+  tiles.values = {Value(Array{}, here)};
+  EXPECT_EQ(tiles.complaint(), "allows [], which is no value of an option");
+  tiles.values.clear();
+  tiles.max = 0.5;
+  EXPECT_EQ(tiles.complaint(), "has the least value 1 above the greatest, 0.5");
+}
+
 TEST(Options, AProviderWithoutAny) {
   auto settings = validate_options("cpu", {}, table_of("x = 1"));
   EXPECT_THAT(std::string(settings.status().message()), HasSubstr("provider 'cpu' has no options"));

@@ -12,6 +12,7 @@
 #include "host/device/host_services.h"
 #include "host/device/tenon_run.h"
 #include "host/provider/host_provider.h"
+#include "host/services/trace.h"
 
 namespace tenon::runtime {
 namespace {
@@ -92,6 +93,25 @@ TEST(HostApi, OutputsMadeWhileRunning) {
   tenon_run without;
   EXPECT_EQ(host_api()->alloc_output(&without, 0, 2, dims, &out, nullptr), TENON_FAILED_PRECONDITION);
   EXPECT_EQ(host_api()->scratch(&without, 10), nullptr);
+}
+
+TEST(HostApi, SpansGoToTheTraceOfTheRun) {
+  const auto trace = host_api()->trace;
+  EXPECT_EQ(trace(nullptr, {"a", 1}, 10, 20), 0u);
+  tenon_run run;
+  EXPECT_EQ(trace(&run, {"a", 1}, 10, 20), 0u) << "not traced";
+  Trace events;
+  run.trace = &events;
+  run.traced_as = "acme/gpu:0";
+  EXPECT_EQ(trace(&run, {nullptr, 0}, 0, 0), 1u) << "only asks";
+  EXPECT_EQ(trace(&run, {"inner", 5}, 10, 25), 1u);
+  const std::vector<Trace::Event> added = events.take();
+  ASSERT_EQ(added.size(), 1u);
+  EXPECT_EQ(added[0].name, "inner");
+  EXPECT_EQ(added[0].category, "span");
+  EXPECT_EQ(added[0].provider, "acme/gpu:0");
+  EXPECT_EQ(added[0].begin_ns, 10);
+  EXPECT_EQ(added[0].duration_ns, 15);
 }
 
 TEST(HostApi, ValuesThroughTheTable) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/stop.h"
 #include "host/device/transfer.h"
 #include "tests/unit/host/device/fake_provider.h"
 
@@ -154,6 +155,32 @@ TEST_F(StreamTest, ARecordingIsDoneEachTimeThatItRuns) {
   ASSERT_TRUE(recording.run(second).ok());
   submit_and_wait(second);
   EXPECT_EQ(back, 9);
+}
+
+TEST_F(StreamTest, AStreamThatMeasuresGivesItsWorkOnce) {
+  ASSERT_TRUE(instance->has_times());
+  Stream timed = *instance->make_stream(true);
+  const int64_t begin = steady_now_ns();
+  ASSERT_TRUE(copy(there(), Place::host(&value), kInt, timed.handle(), 5).ok());
+  ASSERT_TRUE(copy(Place::host(&back), there(), kInt, timed.handle(), 6).ok());
+  EXPECT_TRUE(timed.times()->empty()) << "not done yet";
+  submit_and_wait(timed);
+  const int64_t end = steady_now_ns();
+  const std::vector<WorkTime> times = *timed.times();
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].work_id, 5u);
+  EXPECT_EQ(times[1].work_id, 6u);
+  EXPECT_THAT(times[0].name, HasSubstr("a copy of 4 bytes from host memory"));
+  EXPECT_LE(begin, times[0].begin_ns);
+  EXPECT_LE(times[0].end_ns, times[1].begin_ns);
+  EXPECT_LE(times[1].end_ns, end);
+  EXPECT_TRUE(timed.times()->empty()) << "given already";
+}
+
+TEST_F(StreamTest, AStreamThatDoesNotMeasureGivesNoTimes) {
+  ASSERT_TRUE(round_trip(&value, &back, stream).ok());
+  submit_and_wait(stream);
+  EXPECT_TRUE(stream.times()->empty());
 }
 
 TEST_F(StreamTest, ARecordingThatIsAtWorkIsNotRun) {

@@ -177,6 +177,7 @@ const Defect kDefects[] = {
     {"short struct", "short_struct", Refusal::kNegotiate, "function table has 64 bytes"},
     {"NULL required function", "null_slot", Refusal::kSlotMissing, "compile, run"},
     {"half of a group of functions", "half_stream", Refusal::kSlotMissing, "stream_destroy"},
+    {"times without streams", "half_times", Refusal::kSlotMissing, "stream_create"},
     {"create fails", "create_fails", Refusal::kSelftest, "the firmware is too old"},
     {"exception in create", "create_throws", Refusal::kSelftest, "create failed"},
     {"hang in enumerate", "enumerate_hangs", Refusal::kScanTimeout, "in enumerate_devices"},

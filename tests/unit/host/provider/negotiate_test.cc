@@ -113,6 +113,7 @@ TEST_F(NegotiateTest, GroupsAreRequiredTogether) {
   api.point_wait = nullptr;
   EXPECT_EQ(missing_functions(api), "stream_create, point_wait") << "recordings need streams";
   api.record_begin = nullptr;
+  api.stream_times = nullptr;
   EXPECT_EQ(missing_functions(api), "") << "neither group is there";
   api.device_domains = nullptr;
   api.copy = nullptr;

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "ep-sdk/shared/writers.h"
 #include "tests/unit/host/provider/provider_folder.h"
 
 namespace tenon::provider {
@@ -47,9 +48,9 @@ TEST(FileIdentity, ChangesWithContentAttributesAndReplacement) {
 }
 
 TEST(CheckWriters, GroupsOfOneAreTheirUser) {
-  EXPECT_TRUE(is_private_group(0, 0));
-  EXPECT_FALSE(is_private_group(0, 1));
-  EXPECT_FALSE(is_private_group(4294967294u, 0));
+  EXPECT_TRUE(shared::is_private_group(0, 0));
+  EXPECT_FALSE(shared::is_private_group(0, 1));
+  EXPECT_FALSE(shared::is_private_group(4294967294u, 0));
 }
 
 TEST(CheckWriters, OthersAreRefused) {

@@ -46,6 +46,26 @@ TEST(Trace, HasATrackForEachInstance) {
   EXPECT_EQ(of_phase(json, "X")[0]["pid"], 3);
 }
 
+TEST(Trace, StreamsOfADeviceHaveALineEach) {
+  Trace trace;
+  trace.add({"a", "enqueue", "b/gpu:0", 1'000, 1, 0, 0});
+  for (const char* stream : {"device stream 2", "device stream 1", "device stream 2"})
+    trace.add({"kernel", "device", "b/gpu:0", 2'000, 1, 0, 0, stream, "node 'a' (Add)"});
+  const auto json = nlohmann::json::parse(trace.to_json());
+  std::map<std::string, uint64_t> lines;
+  for (const auto& line : of_phase(json, "M")) {
+    if (line["name"] == "thread_name") lines[line["args"]["name"]] = line["tid"];
+  }
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_NE(lines["device stream 1"], lines["device stream 2"]);
+  const auto events = of_phase(json, "X");
+  EXPECT_EQ(events[1]["tid"], lines["device stream 2"]);
+  EXPECT_EQ(events[2]["tid"], lines["device stream 1"]);
+  EXPECT_EQ(events[3]["tid"], lines["device stream 2"]);
+  EXPECT_EQ(events[3]["args"]["step"], "node 'a' (Add)");
+  EXPECT_FALSE(events[0]["args"].contains("step"));
+}
+
 TEST(Trace, AFileIsSharedAndWrittenAtTheEnd) {
   const auto folder = std::filesystem::temp_directory_path();
   const std::string path = (folder / str_cat("trace-", current_process_id(), ".json")).string();

@@ -81,7 +81,7 @@ inline std::vector<int64_t> dims(const ValueRef& value) {
 /// Runs and gives all outputs; a failure is a failed test.
 inline std::vector<ValueRef> run(session::Session& session, const std::vector<session::NamedValue>& inputs,
                                  const session::RunOptions& options = {}) {
-  std::vector<ValueRef> outputs(session.outputs().size());
+  std::vector<ValueRef> outputs(session.shown_outputs().size());
   const Status status = session.run(options, inputs, {}, outputs);
   EXPECT_TRUE(status.ok()) << status.to_string();
   return outputs;

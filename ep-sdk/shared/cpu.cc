@@ -1,38 +1,24 @@
-#if defined(__linux__)
-
-#include <gnu/libc-version.h>
-
+// Features of the processor.
 #include <algorithm>
+#include <iterator>
 #include <string>
 
-#if defined(__x86_64__) || defined(__i386__)
+#include "ep-sdk/shared/machine.h"
+
+#if defined(_M_X64) || defined(_M_IX86)
+#include <intrin.h>
+#define TENON_X86_BY_INTRINSICS
+#elif defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
-#elif defined(__aarch64__)
+#define TENON_X86_BY_ASSEMBLER
+#elif defined(__linux__) && defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
 
-#include "host/provider/machine.h"
+namespace tenon::shared {
 
-namespace tenon::provider {
-
-std::string_view host_os() { return "linux"; }
-
-std::string_view host_arch() {
-#if defined(__x86_64__)
-  return "x86_64";
-#elif defined(__aarch64__)
-  return "aarch64";
-#elif defined(__riscv) && __riscv_xlen == 64
-  return "riscv64";
-#else
-  return "unknown";
-#endif
-}
-
-std::string host_libc() { return std::string("glibc ") + gnu_get_libc_version(); }
-
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(TENON_X86_BY_INTRINSICS) || defined(TENON_X86_BY_ASSEMBLER)
 namespace {
 
 struct Feature {
@@ -70,12 +56,30 @@ constexpr Feature kFeatures[] = {
     {"amx_int8", 7, 3, 25, 0x60000},
 };
 
+/// eax, ebx, ecx and edx of a leaf; false when the processor does not have it.
+bool read_leaf(unsigned leaf, unsigned registers[4]) {
+#if defined(TENON_X86_BY_INTRINSICS)
+  int words[4];
+  __cpuid(words, 0);
+  if (static_cast<unsigned>(words[0]) < leaf) return false;
+  __cpuidex(words, static_cast<int>(leaf), 0);
+  std::copy_n(words, 4, registers);
+  return true;
+#else
+  return __get_cpuid_count(leaf, 0, &registers[0], &registers[1], &registers[2], &registers[3]) != 0;
+#endif
+}
+
 unsigned enabled_state() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & (1u << 27)) == 0) return 0;  // no OSXSAVE
+  unsigned registers[4] = {};
+  if (!read_leaf(1, registers) || (registers[2] & (1u << 27)) == 0) return 0;  // no OSXSAVE
+#if defined(TENON_X86_BY_INTRINSICS)
+  return static_cast<unsigned>(_xgetbv(0));
+#else
   unsigned low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return low;
+#endif
 }
 
 }  // namespace
@@ -86,15 +90,14 @@ bool cpu_has(std::string_view feature) {
   for (const Feature& known : kFeatures) {
     if (known.name != name) continue;
     unsigned registers[4] = {};
-    bool has_leaf =
-        __get_cpuid_count(known.leaf, 0, &registers[0], &registers[1], &registers[2], &registers[3]) != 0;
+    const bool has_leaf = read_leaf(known.leaf, registers);
     bool has_bit = has_leaf && (registers[known.index] >> known.bit & 1) != 0;
     return has_bit && (enabled_state() & known.state) == known.state;
   }
   return false;
 }
 
-#elif defined(__aarch64__)
+#elif defined(__linux__) && defined(__aarch64__)
 
 bool cpu_has(std::string_view feature) {
   struct Feature {
@@ -115,6 +118,4 @@ bool cpu_has(std::string_view) { return false; }
 
 #endif
 
-}  // namespace tenon::provider
-
-#endif
+}  // namespace tenon::shared
