@@ -4,7 +4,8 @@
     build/venv/bin/python bench/overhead.py [--json build/bench/overhead.json]
 
 Runs chains of 1, 10 and 100 Adds of one element (bench/overhead.cc). The goal is 600 ns for a Run of one node through bound
-slots, and 100 ns for each further node.
+slots, and 100 ns for each further node. Of an island on a device the host's part is measured: the Run without the time within
+the provider's functions. The goal is 3000 ns for any number of nodes.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from pathlib import Path
 from peers import write_rows
 
 ROOT = Path(__file__).resolve().parents[1]
-CALLS = {"OverheadSlots": "bound slots", "OverheadByName": "by name"}
+CALLS = {"OverheadSlots": "bound slots", "OverheadByName": "by name", "OverheadIsland": "island, host's part"}
 
 
 def one_process() -> dict[tuple[str, int], float]:
@@ -30,7 +31,7 @@ def one_process() -> dict[tuple[str, int], float]:
         if row.get("error_occurred"):
             raise SystemExit(f"{row['name']}: {row['error_message']}")
         name, nodes = re.fullmatch(r"(\w+)/(\d+)", row["name"]).groups()
-        times[CALLS[name], int(nodes)] = row["real_time"]
+        times[CALLS[name], int(nodes)] = row.get("host_ns", row["real_time"])
     return times
 
 
@@ -46,7 +47,7 @@ def main() -> int:
     rows = [{"call": call, "nodes": nodes, "median_ns": statistics.median(times)}
             for (call, nodes), times in medians.items()]
     for row in rows:
-        print(f"{row['call']:12} {row['nodes']:4} nodes {row['median_ns']:9.1f} ns")
+        print(f"{row['call']:19} {row['nodes']:4} nodes {row['median_ns']:9.1f} ns")
     write_rows(options.json, rows)
     return 0
 

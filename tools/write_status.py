@@ -167,7 +167,8 @@ def overhead_section(rows: list[dict]) -> str:
     if not rows:
         return ""
     text = "\n## Overhead of a Run\n\n"
-    text += "`bench/overhead.py`: chains of Adds of one element, median of the medians of 5 processes.\n\n"
+    text += "`bench/overhead.py`: chains of Adds of one element, median of the medians of 5 processes. Of an island on a device\n"
+    text += "(the tests' fake, recorded): the Run without the time within the provider's functions.\n\n"
     text += "| call | nodes | one Run, ns | each further node, ns |\n|---|---:|---:|---:|\n"
     first = {}
     for row in rows:

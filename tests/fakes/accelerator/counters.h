@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -41,10 +42,27 @@ struct Counters {
   Number allocations{0};
   Number frees{0};
   Number trims{0};
+  Number inside_ns{0};  // time of the host's threads within calls of a Run: run, copy, flush, points, waits
 
   Number let_go{0};  // written by the test: not 0 ends work that hangs
 };
 static_assert(Counters::Number::is_always_lock_free, "two processes may map the file");
+
+/// Adds the time of a scope, a call by the host, to `inside_ns`.
+class InCall {
+ public:
+  explicit InCall(Counters& counters) : counters_(counters) {}
+  ~InCall() {
+    const auto took = std::chrono::steady_clock::now() - begin_;
+    counters_.inside_ns += static_cast<uint64_t>(std::chrono::nanoseconds(took).count());
+  }
+  InCall(const InCall&) = delete;
+  InCall& operator=(const InCall&) = delete;
+
+ private:
+  Counters& counters_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 /// The file, mapped. Thread-safe; not copied.
 class CounterFile {

@@ -127,6 +127,7 @@ void Device::free(tenon_buffer* buffer, Stream* stream) {
 
 void Device::copy(const tenon_location& to, const tenon_location& from, uint64_t size, Stream* stream,
                   uint64_t work_id) {
+  const InCall call(counters());
   const auto place = [this](const tenon_location& at) {
     require(at.reserved == 0, TENON_INVALID_ARGUMENT, "the host sets a reserved word of a location");
     const bool elsewhere = at.device != nullptr && at.domain != TENON_DOMAIN_HOST;

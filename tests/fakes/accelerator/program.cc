@@ -277,6 +277,7 @@ Work Bound::work(std::shared_ptr<Bound> bound, uint64_t work_id) {
 
 void Binding::run(const tenon_run_args& args) {
   Instance& instance = bound_->program.instance;
+  const InCall call(instance.device.counters());
   const TraceSpan span(args.run, "submission");
   const OneAtATime alone(instance.device);
   instance.device.check_lost();

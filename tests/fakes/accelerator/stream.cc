@@ -13,6 +13,7 @@ Recording::Recording(std::vector<Work> works, bool is_timed) : state_(std::make_
 }
 
 void Recording::run(Stream& stream) {
+  const InCall call(stream.counters());
   stream.check_not_recording("runs a recording with");
   const OneAtATime alone(stream.instance_.device);
   stream.instance_.device.check_lost();
@@ -60,6 +61,7 @@ void Stream::submit(Stream* stream, Work work) {
 }
 
 void Stream::flush() {
+  const InCall call(counters());
   check_not_recording("flushes");
   ++counters().flushes;
   {
@@ -72,6 +74,7 @@ void Stream::flush() {
 }
 
 uint64_t Stream::point() {
+  const InCall call(counters());
   check_not_recording("makes a point of");
   ++counters().points;
   const std::lock_guard lock(mutex_);
@@ -80,6 +83,7 @@ uint64_t Stream::point() {
 }
 
 void Stream::wait(const Stream& other, uint64_t point) {
+  const InCall call(counters());
   check_not_recording("makes another wait with");
   other.check_not_recording("waits for");
   ++counters().stream_waits;
@@ -117,6 +121,7 @@ void Stream::await(const std::shared_ptr<Timeline>& other, uint64_t point, size_
 }
 
 void Stream::wait_point(uint64_t point, int64_t timeout_ns) {
+  const InCall call(counters());
   ++counters().point_waits;
   Timeline::Failure failure;
   {
