@@ -57,7 +57,7 @@ if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
-option(TENON_PRECOMPILE "Precompile the headers that most files of a target include" OFF)
+option(TENON_PRECOMPILE "Precompile the headers that most files of a target include, and compile small files together" OFF)
 if(TENON_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>) # else ccache does not see the precompiled contents
 endif()

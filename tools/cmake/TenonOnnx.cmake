@@ -88,3 +88,8 @@ target_compile_definitions(tenon_onnx_lib PUBLIC ONNX_ML=1 ONNX_NAMESPACE=tenon_
                                           PRIVATE __ONNX_NO_DOC_STRINGS)
 target_compile_options(tenon_onnx_lib PRIVATE -w -O1)
 target_link_libraries(tenon_onnx_lib PUBLIC tenon_protobuf)
+if(TENON_PRECOMPILE) # the headers take most of the time; these two define templates that others use before
+  set_target_properties(tenon_onnx_lib PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  set_source_files_properties(${root}/onnx/defs/schema.cc ${root}/onnx/defs/tensor_proto_util.cc
+                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endif()

@@ -1,4 +1,5 @@
 // tenon bench: latency and throughput of whole models.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>

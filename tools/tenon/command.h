@@ -1,11 +1,14 @@
 // Shared by the commands of `tenon`: registration, exit codes, common flags and errors.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "host/include/tenon/tenon.hpp"
+
+namespace CLI {
+class App;  // <CLI/CLI.hpp> costs seconds in each file, so only files that add options include it
+}
 
 namespace tenon::cli {
 

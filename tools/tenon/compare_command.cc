@@ -1,4 +1,5 @@
 // tenon compare: runs a model on two sets of providers and compares the values.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,6 @@
 #include "tools/tenon/completion.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "tools/tenon/command.h"

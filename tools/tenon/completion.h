@@ -1,8 +1,11 @@
 // Scripts with which shells complete the words of a command.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace tenon::cli {
 

@@ -1,4 +1,5 @@
 // tenon config: checks a config, and shows its effective values with their origin.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // tenon explain: shows for each node the instance that runs it, and why others declined it.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // tenon inspect: describes a model without making a session.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // tenon: runs, inspects, tests and measures ONNX models from the command line, through the public API.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -1,5 +1,6 @@
 // tenon new-provider: writes the project of a provider from the templates that the SDK installs.
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>

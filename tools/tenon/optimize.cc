@@ -1,4 +1,5 @@
 // tenon optimize: writes the transformed model as ONNX.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "tools/tenon/command.h"

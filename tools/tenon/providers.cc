@@ -1,4 +1,5 @@
 // tenon providers: lists the manifests found with their verdicts, and changes the installed providers.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>

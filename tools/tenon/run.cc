@@ -1,4 +1,5 @@
 // tenon run: runs a model once, and prints its outputs and the instances that ran its nodes.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>

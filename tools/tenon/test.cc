@@ -1,5 +1,6 @@
 // tenon test: runs folders of ONNX test cases in worker processes. A worker is replaced after a crash or a time-out.
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cstdio>
