@@ -22,6 +22,11 @@ BINARY(Sub, a - b)
 BINARY(Mul, a * b)
 BINARY(Div, a / b)
 BINARY(Pow, pow(a, b))
+inline C floored(C a, C b) {
+  const C r = fmod(a, b);
+  return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
+}
+BINARY(Mod, floored(a, b))
 BINARY(Fmod, fmod(a, b))
 BINARY(PRelu, a < 0 ? a * b : a)
 #else
@@ -98,9 +103,7 @@ class Binary {
           .that(fits(n), TENON_REJECT_TYPE, "an integer base with a real exponent is not supported");
     check.that(n.input(0).dtype() == n.input(1).dtype(), TENON_REJECT_TYPE,
                "inputs of different types are not supported");
-    return check.input(1, kTypes).that(kOperator.variant != mod_variant || n.attr_i("fmod", 0) != 0 ||
-                                           !kRealTypes.contains(n.input(0).dtype()),
-                                       TENON_REJECT_ATTRIBUTE, "fmod must be 1 for a real type");
+    return check.input(1, kTypes);
   }
   explicit Binary(const NodeView& n) {
     const std::string name =

@@ -43,6 +43,9 @@ POOL(MaxPool, -INFINITY, if (v > s || best < 0 || isnan(v)) { s = v; best = at; 
 POOL(AveragePool, 0, s += v, s / (C)count, )
 POOL(L1Pool, 0, s += fabs(v), s, )
 POOL(L2Pool, 0, s += v * v, sqrt(s), )
+#ifdef NORM
+POOL(LpPool, 0, s += pow(fabs(v), (C)NORM), pow(s, 1 / (C)NORM), )
+#endif
 #else
 POOL(MaxPool, 0, if (best < 0 || v > s) { s = v; best = at; }, s, if (has_places) PTR(places)[to] = base + best)
 #endif
@@ -77,8 +80,9 @@ class Pool {
   Pool(const NodeView& n, const std::string& name, bool counts_padding = false, bool by_lines = false)
       : counts_padding_(counts_padding) {
     const uint32_t dtype = n.input(0).dtype();
+    const std::string norm = name == "LpPool" ? cat(" -DNORM=", n.attr_i("p", 2)) : "";
     kernel_ = find_kernel(
-        n, kSource, cat(defines_for(dtype), "-DIS_REAL=", kRealTypes.contains(dtype) ? 1 : 0), name, kLine);
+        n, kSource, cat(defines_for(dtype), "-DIS_REAL=", kRealTypes.contains(dtype) ? 1 : 0, norm), name, kLine);
     if (by_lines) {
       lines_ = LineKernels(n);
       lines_.warm_maximum(n);
@@ -95,7 +99,10 @@ class Pool {
 };
 
 std::string kernel_name(const NodeView& n) {
-  if (n.op() == "LpPool" || n.op() == "GlobalLpPool") return n.attr_i("p", 2) == 1 ? "L1Pool" : "L2Pool";
+  if (n.op() == "LpPool" || n.op() == "GlobalLpPool") {
+    const int64_t p = n.attr_i("p", 2);
+    return p == 1 ? "L1Pool" : p == 2 ? "L2Pool" : "LpPool";
+  }
   return std::string(n.op().substr(n.op().starts_with("Global") ? 6 : 0));
 }
 
@@ -104,7 +111,7 @@ class WindowPool : public Pool {
   static Support supports(const NodeView& n) {
     Check check(n);
     check.rank(0, 3, 5)
-        .attr_is("p", {1, 2})
+        .that(n.attr_i("p", 2) >= 1, TENON_REJECT_ATTRIBUTE, "p must be at least 1")
         .that(n.attr_i("storage_order", 0) == 0, TENON_REJECT_ATTRIBUTE,
               "storage_order = 1 is not supported");
     if (n.op() == "MaxPool") return check.input(0, kRealTypes + TypeList<int8_t, uint8_t>());
@@ -156,7 +163,10 @@ TENON_KERNEL(WindowPool, .op_type = "LpPool", .since = 2, .contract = "X: [N, C,
 class GlobalPool : public Pool {
  public:
   static Support supports(const NodeView& n) {
-    return Check(n).input(0, kRealTypes).rank(0, 3).attr_is("p", {1, 2});
+    return Check(n)
+        .input(0, kRealTypes)
+        .rank(0, 3)
+        .that(n.attr_i("p", 2) >= 1, TENON_REJECT_ATTRIBUTE, "p must be at least 1");
   }
   explicit GlobalPool(const NodeView& n) : Pool(n, kernel_name(n)) {}
   State prepare(PrepareContext& p) const {

@@ -32,14 +32,13 @@ class Variadic {
     const bool any = n.op() == "Max" || n.op() == "Min";
     Check check(n);
     for (int i = 0; i < n.input_count(); ++i) check.needs_input(i);
-    check.that(n.input_count() > (any ? 0 : 1), TENON_REJECT_OTHER, "a single input");
     return any ? check.inputs(0, kTypes) : check.inputs(0, kRealTypes);
   }
   explicit Variadic(const NodeView& n) : is_mean_(n.op() == "Mean") {
     const uint32_t dtype = n.input(0).dtype();
     kernel_ =
         load_kernel(n, kSource, cat(defines_for(dtype), "-DIS_REAL=", kRealTypes.contains(dtype) ? 1 : 0),
-                    std::string(n.op()), kLine);
+                    n.input_count() == 1 ? "Max" : std::string(n.op()), kLine);  // Max(x, x) is a copy
     // Mean adds in all steps; the last one also divides.
     sum_ = is_mean_ && n.input_count() > 2
                ? load_kernel(n, kSource, cat(defines_for(dtype), "-DIS_REAL=1"), "Sum", kLine)
