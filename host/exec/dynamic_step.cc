@@ -10,6 +10,9 @@
 namespace tenon::runtime {
 namespace {
 
+/// Workspaces of queued work that a Run keeps before it waits.
+constexpr uint64_t kMostRetiredBytes = uint64_t{64} << 20;
+
 class DynamicRun {
  public:
   DynamicRun(Frame& frame, uint32_t index)
@@ -224,21 +227,18 @@ class DynamicRun {
           Device::is_late(*error) ? part_.instance->status(code, *error) : program.status(code, *error);
       *error = make_error();
       code = frame_.fail(std::move(status));
-    } else if (binding.handle() != nullptr || workspace_) {
-      code = finish_stream();
     }
-    if (code != TENON_OK) frame_.retire({std::move(binding), std::move(workspace_)});
+    if (stream() != nullptr && (binding.handle() != nullptr || workspace_)) {
+      frame_.retire({std::move(binding), std::move(workspace_), step_.stream});
+      if (code == TENON_OK) code = submit();
+    }
     return code;
   }
 
-  /// Waits for queued work that uses the binding or the workspace, because both end with this call.
-  tenon_status finish_stream() {
-    if (stream() == nullptr) return TENON_OK;
-    Stream& queue = frame_.stream(step_.stream);
-    const Result<uint64_t> point = queue.point();
-    if (!point.ok()) return frame_.fail(point.error());
-    Status status = queue.flush();
-    if (status.ok()) status = frame_.wait_for(step_.stream, *point);
+  /// Lets the device begin while the host prepares the next step. Waits if much memory is kept for queued work.
+  tenon_status submit() {
+    if (frame_.retired_bytes() > kMostRetiredBytes) return frame_.finish_retired();
+    Status status = frame_.stream(step_.stream).flush();
     return status.ok() ? TENON_OK : frame_.fail(std::move(status));
   }
 

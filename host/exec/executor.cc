@@ -114,6 +114,21 @@ Status Frame::describe_failure(tenon_status code) {
   return status;
 }
 
+tenon_status Frame::finish_retired() {
+  for (uint32_t s = 0; s < streams_.size(); ++s) {
+    if (std::none_of(retired_.begin(), retired_.end(), [s](const Retired& used) { return used.stream == s; }))
+      continue;
+    const Result<uint64_t> point = streams_[s].point();
+    if (!point.ok()) return fail(point.error());
+    Status status = streams_[s].flush();
+    if (status.ok()) status = wait_for(s, *point);
+    if (!status.ok()) return fail(std::move(status));
+  }
+  retired_.clear();
+  retired_bytes_ = 0;
+  return TENON_OK;
+}
+
 void Frame::drain() {
   // Queued work may still use memory of this frame and of the caller. Only the first failure is reported.
   for (uint32_t s = 0; s < streams_.size(); ++s) {

@@ -319,8 +319,14 @@ Result<ValueRef> Frame::take_output(uint32_t index) const {
   return view;
 }
 
+void Frame::retire(Retired used) {
+  retired_bytes_ += used.workspace.bytes();
+  retired_.push_back(std::move(used));
+}
+
 void Frame::clear() {
   retired_.clear();
+  retired_bytes_ = 0;
   kept_.clear();
   kept_memory_.clear();
   for (SlotIndex s : plan_->inputs) slots_[s].value.reset();

@@ -60,6 +60,7 @@ struct FrameIsland {
 struct Retired {
   Binding binding;
   Buffer workspace;
+  uint32_t stream = plan::kNone;
 };
 
 /// What traced Runs use in place of the streams of other Runs, and the other way round during a traced Run.
@@ -152,7 +153,11 @@ class Frame final : public OutputSink {
   /// A plan that is made now would be better. The pool then forgets the frame and its plan.
   void set_outdated() { outdated_ = true; }
   bool is_outdated() const { return outdated_; }
-  void retire(Retired used) { retired_.push_back(std::move(used)); }
+  /// Keeps what queued work uses until the Run is over: a plan ends with a wait for each stream.
+  void retire(Retired used);
+  /// Waits for the work that uses what was retired, and frees it.
+  tenon_status finish_retired();
+  uint64_t retired_bytes() const { return retired_bytes_; }
   Binding& binding(uint32_t step) { return bindings_[step]; }
   /// Not 0 when an address of the step changed since it was bound.
   uint8_t& stale(uint32_t step) { return stale_[step]; }
@@ -217,6 +222,7 @@ class Frame final : public OutputSink {
   std::vector<Binding> bindings_;  // per step; empty where the provider does not bind
   std::vector<uint8_t> stale_;     // per step, see stale()
   std::vector<Retired> retired_;
+  uint64_t retired_bytes_ = 0;  // of their workspaces
   std::vector<ValueRef> kept_;
   std::vector<FrameIsland> islands_;  // destroyed before what the recordings use
   OtherStreams other_;                // the same

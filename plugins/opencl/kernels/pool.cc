@@ -81,8 +81,9 @@ class Pool {
       : counts_padding_(counts_padding) {
     const uint32_t dtype = n.input(0).dtype();
     const std::string norm = name == "LpPool" ? cat(" -DNORM=", n.attr_i("p", 2)) : "";
-    kernel_ = find_kernel(
-        n, kSource, cat(defines_for(dtype), "-DIS_REAL=", kRealTypes.contains(dtype) ? 1 : 0, norm), name, kLine);
+    kernel_ = find_kernel(n, kSource,
+                          cat(defines_for(dtype), "-DIS_REAL=", kRealTypes.contains(dtype) ? 1 : 0, norm),
+                          name, kLine);
     if (by_lines) {
       lines_ = LineKernels(n);
       lines_.warm_maximum(n);

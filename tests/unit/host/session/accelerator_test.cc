@@ -17,6 +17,7 @@
 namespace tenon::test {
 namespace {
 
+using accelerator::Counters;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -98,6 +99,28 @@ TEST(Accelerator, DataDependentValuesGoToTheDeviceAndBack) {
   for (const std::vector<float>& data : {std::vector<float>{0, 1, 2}, {0, 0, 0}, {1, 2, 3}}) {
     const std::vector<session::NamedValue> inputs = {{"x", f32({3}, data)}};
     expect_equal(run(*session, inputs), reference(m.bytes(), inputs));
+  }
+}
+
+TEST(Accelerator, StepsWithShapesOfTheRunWaitOnceForAll) {
+  constexpr int kLength = 10;
+  GraphMaker m;
+  const auto x = m.input("x", GraphMaker::f32({ir::Dim("n")}));
+  auto v = m.node("Gather", {x, m.node("NonZero", {x})});
+  for (int i = 0; i < kLength; ++i)
+    v = m.node(i % 2 == 0 ? "Add" : "Neg", i % 2 == 0 ? std::vector{v, v} : std::vector{v});
+  m.output(v, "y");
+  const FakeCounters counters;
+  const auto session = make_session(m.bytes(), split({"max_nodes=1", counters.option(), "latency_us=100"}));
+  ASSERT_NE(session, nullptr);
+  for (const std::vector<float>& data : {std::vector<float>{0, 1, 2}, {0, 0, 0}, {1, 2, 3}}) {
+    const std::vector<session::NamedValue> inputs = {{"x", f32({3}, data)}};
+    std::vector<ValueRef> outputs;
+    const std::vector<uint64_t> grown =
+        growth(counters, {&Counters::runs, &Counters::point_waits}, [&] { outputs = run(*session, inputs); });
+    EXPECT_EQ(grown[0], kLength) << "each node is a claim, and none is recorded";
+    EXPECT_LE(grown[1], 3u) << "for the upload, for the download and at the end";
+    expect_equal(outputs, reference(m.bytes(), inputs));
   }
 }
 
