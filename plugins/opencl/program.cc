@@ -142,8 +142,8 @@ cl_mem CompiledNode::packed(const tenon_tensor& tensor, std::string_view layout,
 
 Launches::Launches(const tenon_bind_args& bind)
     : node_(*reinterpret_cast<const CompiledNode*>(bind.program)) {
-  ListArgs args{};
-  args.struct_size = sizeof(tenon_run_args);
+  tenon_run_args args{};
+  args.struct_size = sizeof args;
   args.program = bind.program;
   args.prepared = bind.prepared;
   args.inputs = bind.inputs;
@@ -151,8 +151,8 @@ Launches::Launches(const tenon_bind_args& bind)
   args.input_count = bind.input_count;
   args.output_count = bind.output_count;
   args.workspace = bind.workspace;
-  args.launches = this;
-  node_.node().run(args);
+  Recorder recorder(args, *this);
+  node_.node().record(recorder);
 }
 
 BufferRange Launches::find(const tenon_tensor& tensor) {

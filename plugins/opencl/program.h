@@ -1,6 +1,6 @@
 // A node from claim to run: claimed, compiled, prepared for a shape, bound to fixed addresses.
 //
-// A kernel's `run` is called once per binding and lists its launches. A Run enqueues them: it sets no arguments, and takes
+// A kernel's `record` is called once per binding and lists its launches. A Run enqueues them: it sets no arguments, and takes
 // a lock only for nodes that read indices.
 #pragma once
 
@@ -93,9 +93,15 @@ class Launches {
   std::shared_ptr<IndexFlag> flag_;
 };
 
-/// The arguments of a kernel's `run`, reached through its Context.
-struct ListArgs : tenon_run_args {
-  Launches* launches = nullptr;
+/// What a kernel's `record` gets: the tensors of the node, and the list of its launches.
+class Recorder : public ep::Context {
+ public:
+  Recorder(const tenon_run_args& args, Launches& launches)
+      : Context(launches.node().node().context(args)), launches_(launches) {}
+  Launches& launches() const { return launches_; }
+
+ private:
+  Launches& launches_;
 };
 
 }  // namespace tenon::opencl

@@ -118,7 +118,7 @@ class Binary {
     if (!is_comparison() && p.input(0).size() == element_count(dims)) p.may_overwrite(0, 0);
     return make_walk(dims, {broadcast_strides(a, dims), broadcast_strides(b, dims)});
   }
-  void run(const Context& ctx, const Walk& walk) const {
+  void record(Recorder& ctx, const Walk& walk) const {
     launch(ctx, kernel_, global_of(walk), in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), walk);
   }
 

@@ -30,7 +30,7 @@ class Cast {
                           "Cast", kLine);
   }
   void prepare(PrepareContext& p) const { p.set_output(0, p.input(0).dims()); }
-  void run(const Context& ctx) const {
+  void record(Recorder& ctx) const {
     const int64_t n = ctx.input(0).size();
     launch(ctx, kernel_, {static_cast<size_t>(n), 1, 1}, in(ctx.input(0)), out(ctx.output(0)), narrow(n));
   }

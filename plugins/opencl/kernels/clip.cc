@@ -39,7 +39,7 @@ class Clip {
     p.set_output(0, p.input(0).dims());
     p.may_overwrite(0, 0);
   }
-  void run(const Context& ctx) const {
+  void record(Recorder& ctx) const {
     const int64_t n = ctx.input(0).size();
     launch(ctx, kernel_, {static_cast<size_t>(n), 1, 1}, in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)),
            out(ctx.output(0)), narrow(n), cl_int{ctx.has_input(1)}, cl_int{ctx.has_input(2)});
@@ -61,7 +61,7 @@ class Clip6 {
     p.set_output(0, p.input(0).dims());
     p.may_overwrite(0, 0);
   }
-  void run(const Context& ctx) const {
+  void record(Recorder& ctx) const {
     const int64_t n = ctx.input(0).size();
     launch(ctx, kernel_, {static_cast<size_t>(n), 1, 1}, in(ctx.input(0)), out(ctx.output(0)), narrow(n),
            cl_float{low_}, cl_float{high_});

@@ -32,7 +32,7 @@ class Concat {
     }
     return out;
   }
-  void run(const Context& ctx, const std::vector<StridedCopy>& copies) const {
+  void record(Recorder& ctx, const std::vector<StridedCopy>& copies) const {
     for (size_t i = 0; i < copies.size(); ++i)
       copy_.record(ctx, copies[i], in(ctx.input(static_cast<int>(i))), out(ctx.output(0)));
   }

@@ -133,7 +133,7 @@ class Conv {
     return out;
   }
 
-  void run(const Context& ctx, const State& state) const {
+  void record(Recorder& ctx, const State& state) const {
     if (state.way == Way::kDepthwise) return run_depthwise(ctx, state);
     const TensorArg filters = in(ctx.input(1)), bias = in(ctx.input(2));
     if (state.way == Way::kPoint) {
@@ -155,7 +155,7 @@ class Conv {
            128 * 128;
   }
 
-  void lay_out(const Context& ctx, const State& state, cl_int image, const WorkspaceArg& laid) const {
+  void lay_out(Recorder& ctx, const State& state, cl_int image, const WorkspaceArg& laid) const {
     const Window& w = state.window;
     if (state.padded_bytes != 0) {
       const int64_t x = int64_t{w.in[0]} * w.in[1] * w.in[2] * state.channels;
@@ -186,7 +186,7 @@ class Conv {
     return out;
   }
 
-  void run_depthwise(const Context& ctx, const State& state) const {
+  void run_depthwise(Recorder& ctx, const State& state) const {
     const Window& w = state.window;
     const cl_int multiplier = state.filters / state.groups;
     const TensorArg filters = in(ctx.input(1)), bias = in(ctx.input(2)), y = out(ctx.output(0));

@@ -73,7 +73,7 @@ class ConvTranspose {
     return {attributes.window(x.subspan(2), y.subspan(2), f.subspan(2)), narrow(x[0]), narrow(groups_),
             narrow(x[1] / groups_), narrow(f[1])};
   }
-  void run(const Context& ctx, const State& state) const {
+  void record(Recorder& ctx, const State& state) const {
     const Window& w = state.window;
     launch(ctx, kernel_,
            {static_cast<size_t>(w.out[2]), static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]),

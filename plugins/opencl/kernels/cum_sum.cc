@@ -39,7 +39,7 @@ class CumSum {
     return {narrow(element_count(x.first(axis))), narrow(x[axis]),
             narrow(element_count(x.subspan(axis + 1)))};
   }
-  void run(const Context& ctx, const Lines& lines) const {
+  void record(Recorder& ctx, const Lines& lines) const {
     if (lines.count == 0) return;
     launch(ctx, kernel_, {static_cast<size_t>(lines.inner), static_cast<size_t>(lines.outer), 1},
            in(ctx.input(0)), out(ctx.output(0)), lines.outer, lines.count, lines.inner, exclusive_, reverse_);

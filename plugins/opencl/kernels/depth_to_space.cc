@@ -26,7 +26,7 @@ class Blocks {
         .that(block > 0 && block <= kMost, TENON_REJECT_ATTRIBUTE, "blocksize is ", block);
   }
   explicit Blocks(const NodeView& n) : block_(n.attr_i("blocksize")), copy_(n, n.input(0).dtype()) {}
-  void run(const Context& ctx, const StridedCopy& copy) const {
+  void record(Recorder& ctx, const StridedCopy& copy) const {
     copy_.record(ctx, copy, in(ctx.input(0)), out(ctx.output(0)));
   }
 

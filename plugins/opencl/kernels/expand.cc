@@ -14,7 +14,7 @@ class Expand {
     p.set_output(0, dims);
     return gather_copy(dims, broadcast_strides(x, dims));
   }
-  void run(const Context& ctx, const StridedCopy& copy) const {
+  void record(Recorder& ctx, const StridedCopy& copy) const {
     copy_.record(ctx, copy, in(ctx.input(0)), out(ctx.output(0)));
   }
 

@@ -68,7 +68,7 @@ class Gather {
     return {narrow(element_count(x.first(axis))), narrow(x[axis]), narrow(element_count(x.subspan(axis + 1))),
             narrow(element_count(index))};
   }
-  void run(const Context& ctx, const GatherState& p) const {
+  void record(Recorder& ctx, const GatherState& p) const {
     launch(ctx, kernel_,
            {static_cast<size_t>(std::max(1, p.inner)), static_cast<size_t>(p.count),
             static_cast<size_t>(std::max(1, p.outer))},
@@ -107,7 +107,7 @@ class GatherElements {
     strides[axis] = 0;
     return {make_walk(index, {strides}), narrow(x[axis]), narrow(stride)};
   }
-  void run(const Context& ctx, const ElementsState& state) const {
+  void record(Recorder& ctx, const ElementsState& state) const {
     launch(ctx, kernel_, global_of(state.walk), in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)),
            FlagArg{}, state.walk, state.size, state.stride);
   }
@@ -160,7 +160,7 @@ class GatherND {
     out.batch_stride = narrow(element_count(x.subspan(batch)));
     return out;
   }
-  void run(const Context& ctx, const TupleState& state) const {
+  void record(Recorder& ctx, const TupleState& state) const {
     launch(ctx, kernel_,
            {static_cast<size_t>(std::max(1, state.slice)), static_cast<size_t>(state.tuples), 1},
            in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), FlagArg{}, state.axes, state.tuples,

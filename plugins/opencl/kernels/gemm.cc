@@ -66,13 +66,13 @@ class Gemm {
     return out;
   }
 
-  void run(const Context& ctx, const State& state) const {
+  void record(Recorder& ctx, const State& state) const {
     const TensorView b = ctx.input(1);
     if (!b_turned_) return multiply(ctx, state.product, in(b));
     if (ctx.is_constant(1)) {
       const BufferArg packed = packed_constant(
           ctx, b, "transposed", static_cast<uint64_t>(b.byte_size()),
-          [&](const Context& once, BufferArg to) { copy_.record(once, state.transpose, in(b), to); });
+          [&](Recorder& once, BufferArg to) { copy_.record(once, state.transpose, in(b), to); });
       return multiply(ctx, state.product, packed);
     }
     const WorkspaceArg turned{0, dtype_bits(b.dtype()) / 8};
@@ -82,7 +82,7 @@ class Gemm {
 
  private:
   template <class B>
-  void multiply(const Context& ctx, const GemmArgs& args, const B& b) const {
+  void multiply(Recorder& ctx, const GemmArgs& args, const B& b) const {
     gemm_.record(ctx, args, in(ctx.input(0)), b, in(ctx.input(2)), out(ctx.output(0)));
   }
 

@@ -71,7 +71,7 @@ class ConstantOfShape {
     if (value.present()) std::memcpy(&bits_, value.bytes(), static_cast<size_t>(value.byte_size()));
   }
   void prepare(PrepareContext& p) const { p.set_output(0, p.input(0).to_dims()); }
-  void run(const Context& ctx) const {
+  void record(Recorder& ctx) const {
     const int64_t n = ctx.output(0).size();
     launch(ctx, kernel_, {static_cast<size_t>(n), 1, 1}, out(ctx.output(0)), narrow(n), bits_);
   }
@@ -122,7 +122,7 @@ class Range {
     p.set_output(0, Dims{out.count});
     return out;
   }
-  void run(const Context& ctx, const Progression& p) const {
+  void record(Recorder& ctx, const Progression& p) const {
     const Size3 global{static_cast<size_t>(p.count), 1, 1};
     if (is_real_) {
       launch(ctx, kernel_, global, out(ctx.output(0)), narrow(p.count), cl_double{p.start},
@@ -171,7 +171,7 @@ class EyeLike {
     require(p.input(0).rank() == 2, TENON_INVALID_ARGUMENT, "rank ", p.input(0).rank(), " is not a matrix");
     p.set_output(0, p.input(0).dims());
   }
-  void run(const Context& ctx) const {
+  void record(Recorder& ctx) const {
     const OutputTensor y = ctx.output(0);
     launch(ctx, kernel_, {static_cast<size_t>(y.dim(1)), static_cast<size_t>(y.dim(0)), 1}, out(y),
            narrow(y.dim(0)), narrow(y.dim(1)), shift_, one_);
@@ -197,7 +197,7 @@ class Trilu {
     const Dims k = p.has_input(1) ? p.input(1).to_dims() : Dims{0};
     return k.empty() ? 0 : shift_of(k[0]);
   }
-  void run(const Context& ctx, const cl_int& shift) const {
+  void record(Recorder& ctx, const cl_int& shift) const {
     const DimsView x = ctx.input(0).dims();
     const int64_t rows = x[x.size() - 2], columns = x.back(), batches = element_count(x.first(x.size() - 2));
     launch(ctx, kernel_, {static_cast<size_t>(columns), static_cast<size_t>(rows * batches), 1},
@@ -243,7 +243,7 @@ class OneHot {
     return {narrow(element_count(index.first(axis))), narrow(depth),
             narrow(element_count(index.subspan(axis)))};
   }
-  void run(const Context& ctx, const HotState& p) const {
+  void record(Recorder& ctx, const HotState& p) const {
     launch(ctx, kernel_,
            {static_cast<size_t>(p.inner), static_cast<size_t>(p.depth), static_cast<size_t>(p.outer)},
            in(ctx.input(0)), in(ctx.input(2)), out(ctx.output(0)), p.outer, p.depth, p.inner);

@@ -56,7 +56,7 @@ struct MatMul {
     s.b_depth = s.y_row = s.columns;
     return out;
   }
-  void run(const Context& ctx, const GemmArgs& args) const {
+  void record(Recorder& ctx, const GemmArgs& args) const {
     gemm_.record(ctx, args, in(ctx.input(0)), in(ctx.input(1)), BufferArg{nullptr}, out(ctx.output(0)));
   }
 

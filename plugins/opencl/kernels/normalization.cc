@@ -130,7 +130,7 @@ class BatchNormalization {
     p.set_output(0, x);
     p.may_overwrite(0, 0);
   }
-  void run(const Context& ctx) const {
+  void record(Recorder& ctx) const {
     const TensorView x = ctx.input(0);
     const int64_t n = x.size(), channels = x.rank() < 2 ? 1 : x.dim(1);
     const int64_t inner = x.rank() < 2 ? 1 : element_count(x.dims().subspan(2));
@@ -157,7 +157,7 @@ struct LineState {
 
 class LineNorm {
  public:
-  void run(const Context& ctx, const LineState& state) const {
+  void record(Recorder& ctx, const LineState& state) const {
     const auto number = [](int64_t v) { return narrow(v); };
     const auto optional = [&](int i) {
       return ctx.has_output(i) ? out(ctx.output(i)) : TensorArg{&kNoTensor};
@@ -299,7 +299,7 @@ class LpNormalization {
     checked_axis(axis_, p.input(0).dims().size());
     p.set_output(0, p.input(0).dims());
   }
-  void run(const Context& ctx) const {
+  void record(Recorder& ctx) const {
     const DimsView x = ctx.input(0).dims();
     const size_t axis = checked_axis(axis_, x.size());
     const int64_t outer = element_count(x.first(axis)), inner = element_count(x.subspan(axis + 1));
@@ -333,7 +333,7 @@ class Lrn {
     require(p.input(0).rank() >= 2, TENON_INVALID_ARGUMENT, "rank ", p.input(0).rank(), " has no channels");
     p.set_output(0, p.input(0).dims());
   }
-  void run(const Context& ctx) const {
+  void record(Recorder& ctx) const {
     const DimsView x = ctx.input(0).dims();
     const int64_t inner = element_count(x.subspan(2)), outer = x[0] * x[1];
     launch(ctx, kernel_, {static_cast<size_t>(inner), static_cast<size_t>(outer), 1}, in(ctx.input(0)),

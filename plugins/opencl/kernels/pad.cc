@@ -75,7 +75,7 @@ class Pad {
     out.inner = narrow(element_count(dims));
     return out;
   }
-  void run(const Context& ctx, const Walk& walk) const {
+  void record(Recorder& ctx, const Walk& walk) const {
     launch(ctx, kernel_, {static_cast<size_t>(walk.inner), 1, 1}, in(ctx.input(0)), in(ctx.input(2)),
            out(ctx.output(0)), walk, walk.inner, mode_, cl_int{ctx.has_input(2)});
   }

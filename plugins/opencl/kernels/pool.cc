@@ -60,7 +60,7 @@ struct State {
 
 class Pool {
  public:
-  void run(const Context& ctx, const State& state) const {
+  void record(Recorder& ctx, const State& state) const {
     const Window& w = state.window;
     const bool has_places = ctx.has_output(1);
     if (state.by_lines) {

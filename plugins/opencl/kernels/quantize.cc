@@ -61,7 +61,7 @@ class Quantize {
     out.count = narrow(count);
     return out;
   }
-  void run(const Context& ctx, const Channels& c) const {
+  void record(Recorder& ctx, const Channels& c) const {
     launch(ctx, kernel_, {static_cast<size_t>(c.n), 1, 1}, in(ctx.input(0)), in(ctx.input(1)),
            in(ctx.input(2)), out(ctx.output(0)), c.n, c.inner, c.count, cl_int{ctx.has_input(2)},
            cl_float{low_}, cl_float{high_});

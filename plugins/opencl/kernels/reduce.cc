@@ -145,7 +145,7 @@ class Reduce {
     return {make_walk(a.kept_dims, {a.kept_strides}), make_walk(a.reduced_dims, {a.reduced_strides}),
             narrow(element_count(a.reduced_dims))};
   }
-  void run(const Context& ctx, const State& state) const {
+  void record(Recorder& ctx, const State& state) const {
     launch(ctx, kernel_, global_of(state.kept), in(ctx.input(0)), out(ctx.output(0)), state.kept,
            state.reduced, state.count);
   }
@@ -190,7 +190,7 @@ class Arg {
             "an axis without elements has no maximum or minimum");
     return {make_walk(a.kept_dims, {a.kept_strides}), narrow(x[axis]), narrow(dense_strides(x)[axis])};
   }
-  void run(const Context& ctx, const ArgState& state) const {
+  void record(Recorder& ctx, const ArgState& state) const {
     launch(ctx, kernel_, global_of(state.kept), in(ctx.input(0)), out(ctx.output(0)), state.kept, state.count,
            state.stride, cl_int{last_});
   }

@@ -21,7 +21,7 @@ class View {
             "an input of shape ", p.input(0).dims(), " cannot be reshaped to ", p.output(0));
     p.view(0, 0);
   }
-  void run(const Context& ctx) const { copy_.record_dense(ctx, ctx.input(0), ctx.output(0)); }
+  void record(Recorder& ctx) const { copy_.record_dense(ctx, ctx.input(0), ctx.output(0)); }
 
  private:
   CopyKernels copy_;

@@ -186,7 +186,7 @@ class Resize {
     }
     return out;
   }
-  void run(const Context& ctx, const Axes& axes) const {
+  void record(Recorder& ctx, const Axes& axes) const {
     const int64_t n = ctx.output(0).size();
     const Size3 global{static_cast<size_t>(n), 1, 1};
     if (is_linear_) {

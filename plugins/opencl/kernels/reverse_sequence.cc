@@ -50,7 +50,7 @@ class ReverseSequence {
     p.set_output(0, x);
     return {narrow(x[0]), narrow(x[1]), narrow(element_count(x.subspan(2)))};
   }
-  void run(const Context& ctx, const Axes& axes) const {
+  void record(Recorder& ctx, const Axes& axes) const {
     launch(ctx, kernel_,
            {static_cast<size_t>(axes.inner),
             static_cast<size_t>(axes.first) * static_cast<size_t>(axes.second), 1},

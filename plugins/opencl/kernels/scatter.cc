@@ -105,7 +105,7 @@ class ScatterElements {
     return {make_walk(lines, {y_strides, index_strides}), narrow(count), narrow(index_strides[axis]),
             narrow(x[axis]), narrow(y_strides[axis])};
   }
-  void run(const Context& ctx, const ElementsState& state) const {
+  void record(Recorder& ctx, const ElementsState& state) const {
     copy_.record_dense(ctx, ctx.input(0), ctx.output(0));
     launch(ctx, kernel_, global_of(state.walk), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)),
            FlagArg{}, state.walk, state.count, state.index_stride, state.size, state.y_stride);
@@ -156,7 +156,7 @@ class ScatterND {
     p.may_overwrite(0, 0);
     return out;
   }
-  void run(const Context& ctx, const TupleState& state) const {
+  void record(Recorder& ctx, const TupleState& state) const {
     copy_.record_dense(ctx, ctx.input(0), ctx.output(0));
     if (state.tuples == 0) return;
     launch(ctx, kernel_, {static_cast<size_t>(std::max(1, state.slice)), 1, 1}, in(ctx.input(1)),

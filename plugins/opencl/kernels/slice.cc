@@ -53,7 +53,7 @@ class Slice {
     const auto numbers = [&](int i) { return axes_of(p, i, {}); };
     return slice(p, numbers(1), numbers(2), numbers(3), numbers(4));
   }
-  void run(const Context& ctx, const StridedCopy& copy) const {
+  void record(Recorder& ctx, const StridedCopy& copy) const {
     copy_.record(ctx, copy, in(ctx.input(0)), out(ctx.output(0)));
   }
 
@@ -72,7 +72,7 @@ class Slice1 {
         axes_(n.attr_ints("axes")),
         copy_(n, n.input(0).dtype()) {}
   StridedCopy prepare(PrepareContext& p) const { return slice(p, starts_, ends_, axes_, {}); }
-  void run(const Context& ctx, const StridedCopy& copy) const {
+  void record(Recorder& ctx, const StridedCopy& copy) const {
     copy_.record(ctx, copy, in(ctx.input(0)), out(ctx.output(0)));
   }
 

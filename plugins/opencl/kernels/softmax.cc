@@ -63,7 +63,7 @@ class Softmax {
     if (is_flat_ || x.empty()) return {narrow(outer), narrow(rest), 1};
     return {narrow(outer), narrow(x[axis]), narrow(element_count(x.subspan(axis + 1)))};
   }
-  void run(const Context& ctx, const Lines& lines) const {
+  void record(Recorder& ctx, const Lines& lines) const {
     if (lines.count == 0) return;
     launch(ctx, kernel_, {static_cast<size_t>(lines.inner), static_cast<size_t>(lines.outer), 1},
            in(ctx.input(0)), out(ctx.output(0)), lines.outer, lines.count, lines.inner);

@@ -29,7 +29,7 @@ class Split {
     }
     return out;
   }
-  void run(const Context& ctx, const std::vector<StridedCopy>& copies) const {
+  void record(Recorder& ctx, const std::vector<StridedCopy>& copies) const {
     for (int i = 0; i < ctx.output_count(); ++i) {
       if (ctx.has_output(i))
         copy_.record(ctx, copies[static_cast<size_t>(i)], in(ctx.input(0)), out(ctx.output(i)));

@@ -25,7 +25,7 @@ class Tile {
     p.set_output(0, dims);
     return gather_copy(twice, strides);
   }
-  void run(const Context& ctx, const StridedCopy& copy) const {
+  void record(Recorder& ctx, const StridedCopy& copy) const {
     copy_.record(ctx, copy, in(ctx.input(0)), out(ctx.output(0)));
   }
 

@@ -30,7 +30,7 @@ class Transpose {
     p.set_output(0, dims);
     return gather_copy(dims, permuted(dense_strides(x), order));
   }
-  void run(const Context& ctx, const StridedCopy& copy) const {
+  void record(Recorder& ctx, const StridedCopy& copy) const {
     copy_.record(ctx, copy, in(ctx.input(0)), out(ctx.output(0)));
   }
 

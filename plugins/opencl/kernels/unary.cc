@@ -105,7 +105,7 @@ class Unary {
     p.set_output(0, p.input(0).dims());
     p.may_overwrite(0, 0);
   }
-  void run(const Context& ctx) const {
+  void record(Recorder& ctx) const {
     const int64_t n = ctx.input(0).size();
     launch(ctx, kernel_, {static_cast<size_t>(n), 1, 1}, in(ctx.input(0)), out(ctx.output(0)), narrow(n),
            cl_float{parameters_.a}, cl_float{parameters_.b});

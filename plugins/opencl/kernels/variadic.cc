@@ -57,7 +57,7 @@ class Variadic {
     }
     return out;
   }
-  void run(const Context& ctx, const std::vector<Walk>& walks) const {
+  void record(Recorder& ctx, const std::vector<Walk>& walks) const {
     const int count = ctx.input_count();
     const cl_float scale = 1.0f / static_cast<float>(count);
     for (size_t i = 0; i < walks.size(); ++i) {

@@ -25,7 +25,7 @@ class Where {
     return make_walk(dims,
                      {broadcast_strides(c, dims), broadcast_strides(x, dims), broadcast_strides(y, dims)});
   }
-  void run(const Context& ctx, const Walk& walk) const {
+  void record(Recorder& ctx, const Walk& walk) const {
     launch(ctx, kernel_, global_of(walk), in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)),
            out(ctx.output(0)), walk);
   }

@@ -4,7 +4,9 @@
 
 #include "tenon/ep/kernel.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 namespace detail {
 
@@ -94,6 +96,8 @@ inline void offer_nodes(const InstanceSettings& settings, const tenon_graph* raw
 }
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 
 #endif

@@ -13,7 +13,9 @@
 #include "tenon/ep/trace.hpp"
 #include "tenon/ep/value.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 namespace detail {
@@ -239,5 +241,7 @@ class PrepareContext {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_CONTEXT_HPP_

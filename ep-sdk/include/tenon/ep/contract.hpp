@@ -48,7 +48,9 @@
 
 #include "tenon/ep/contract_reader.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 class Contract {
@@ -268,5 +270,7 @@ class Contract {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_CONTRACT_HPP_

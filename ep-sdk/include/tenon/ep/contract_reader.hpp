@@ -11,7 +11,9 @@
 
 #include "tenon/ep/tensor.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 /// The parsed text of a contract.
@@ -250,5 +252,7 @@ class ContractReader {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_CONTRACT_READER_HPP_

@@ -8,7 +8,9 @@
 #include "tenon/ep/error.hpp"
 #include "tenon/ep/numeric.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 /// A set of element types, given as C++ types. Objects are empty; `a + b` is the union of two.
@@ -85,5 +87,7 @@ void dispatch_size(uint32_t dtype, F&& f) {
 }
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_DISPATCH_HPP_

@@ -17,7 +17,9 @@
 
 #include "tenon/ep.h"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 inline std::string_view view(tenon_str s) { return {s.data, static_cast<size_t>(s.size)}; }
@@ -165,5 +167,7 @@ tenon_status guard(tenon_error* error, F&& body) noexcept {
 }
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_ERROR_HPP_

@@ -10,7 +10,9 @@
 #include "tenon/ep/options.hpp"
 #include "tenon/ep/tensor.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 /// Owns descriptors of constants and their dims, at stable addresses.
@@ -224,5 +226,7 @@ class NodeView {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_GRAPH_HPP_

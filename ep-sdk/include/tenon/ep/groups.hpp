@@ -11,7 +11,9 @@
 
 #include "tenon/ep/graph.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 /// For each node, the nodes that make its inputs and captures. They come before it: a host lists nodes in an order in
@@ -133,5 +135,7 @@ inline std::vector<std::vector<uint32_t>> convex_groups(const GraphView& graph, 
 }
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_GROUPS_HPP_

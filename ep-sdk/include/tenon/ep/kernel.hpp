@@ -17,6 +17,9 @@
 // it does not change after prepare:
 //   State prepare(PrepareContext&) const
 //   void run(const Context&, const State&) const
+// A kernel of a device has `record` instead of `run`. It lists its work in the provider's Recorder, a class derived from
+// Context, which KernelNode::record() passes:
+//   void record(Recorder&) const      or      void record(Recorder&, const State&) const
 // Errors are thrown with fail(). All threads share a kernel: its members do not change after construction.
 #ifndef TENON_EP_KERNEL_HPP_
 #define TENON_EP_KERNEL_HPP_
@@ -27,7 +30,9 @@
 #include "tenon/ep/contract.hpp"
 #include "tenon/ep/registry.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 /// What a kernel is registered for. Operator versions are those of schemas: Relu at opset 20 is version 14.
@@ -50,7 +55,9 @@ struct KernelOps {
   void* (*prepare)(const void* kernel,
                    PrepareContext&);  // returns the state or NULL; a NULL pointer: K has no prepare
   void (*destroy_state)(void* state);
-  void (*run)(const void* kernel, const void* state, const Context&);
+  void (*run)(const void* kernel, const void* state, const Context&);        // NULL: K has `record`
+  void (*record)(const void* kernel, const void* state, Context& recorder);  // NULL: K has `run`
+  const void* recorder;  // the class that `record` takes: kRecorderId of it
 };
 
 struct KernelEntry {
@@ -78,8 +85,32 @@ concept HasPrepare = requires(const K& k, PrepareContext& p) {
   k.prepare(p);
 };
 template <class K>
-concept HasState = HasPrepare<K> && requires(const K& k, PrepareContext& p, const Context& c) {
-  k.run(c, k.prepare(p));
+concept HasState = HasPrepare<K> &&
+    !std::is_void_v<decltype(std::declval<const K&>().prepare(std::declval<PrepareContext&>()))>;
+template <class K>
+concept HasRecord = requires {
+  &K::record;
+};
+
+/// Has one address per class in a library.
+template <class Recorder>
+inline constexpr char kRecorderId = 0;
+
+template <class Member>
+struct RecorderOf;
+template <class K, class Recorder>
+struct RecorderOf<void (K::*)(Recorder&) const> {
+  using Type = Recorder;
+};
+template <class K, class Recorder, class State>
+struct RecorderOf<void (K::*)(Recorder&, State) const> {
+  using Type = Recorder;
+};
+
+template <class K>
+struct StateOf {
+  using Type =
+      std::remove_cvref_t<decltype(std::declval<const K&>().prepare(std::declval<PrepareContext&>()))>;
 };
 
 template <class K>
@@ -127,24 +158,39 @@ void* prepare(const void* kernel, PrepareContext& context) {
 template <class K>
 void run(const void* kernel, const void* state, const Context& context) {
   if constexpr (HasState<K>) {
-    using State =
-        std::remove_cvref_t<decltype(std::declval<const K&>().prepare(std::declval<PrepareContext&>()))>;
-    static_cast<const K*>(kernel)->run(context, *static_cast<const State*>(state));
+    static_cast<const K*>(kernel)->run(context, *static_cast<const typename StateOf<K>::Type*>(state));
   } else {
     (void)state;
     static_cast<const K*>(kernel)->run(context);
   }
 }
 
+template <class K, class Recorder>
+void record(const void* kernel, const void* state, Context& context) {
+  auto& recorder = static_cast<Recorder&>(context);
+  if constexpr (HasState<K>) {
+    static_cast<const K*>(kernel)->record(recorder, *static_cast<const typename StateOf<K>::Type*>(state));
+  } else {
+    (void)state;
+    static_cast<const K*>(kernel)->record(recorder);
+  }
+}
+
 template <class K>
 constexpr KernelOps make_ops() {
   KernelOps ops{&supports<K>, &shape_inputs<K>, &create<K>, [](void* k) { delete static_cast<K*>(k); },
-                nullptr,      [](void*) {},     &run<K>};
+                nullptr,      [](void*) {},     nullptr,    nullptr,
+                nullptr};
   if constexpr (HasPrepare<K>) ops.prepare = &prepare<K>;
-  if constexpr (HasState<K>) {
-    using State =
-        std::remove_cvref_t<decltype(std::declval<const K&>().prepare(std::declval<PrepareContext&>()))>;
-    ops.destroy_state = [](void* state) { delete static_cast<State*>(state); };
+  if constexpr (HasState<K>)
+    ops.destroy_state = [](void* state) { delete static_cast<typename StateOf<K>::Type*>(state); };
+  if constexpr (HasRecord<K>) {
+    using Recorder = typename RecorderOf<decltype(&K::record)>::Type;
+    static_assert(std::is_base_of_v<Context, Recorder>, "the Recorder of a kernel is derived from Context");
+    ops.record = &record<K, Recorder>;
+    ops.recorder = &kRecorderId<Recorder>;
+  } else {
+    ops.run = &run<K>;
   }
   return ops;
 }
@@ -155,7 +201,9 @@ constexpr KernelOps make_ops() {
 using KernelRegistry = Registry<KernelEntry>;
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 
 #define TENON_KERNEL_JOIN2_(a, b) a##b
 #define TENON_KERNEL_JOIN_(a, b) TENON_KERNEL_JOIN2_(a, b)

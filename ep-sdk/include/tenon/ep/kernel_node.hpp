@@ -7,7 +7,9 @@
 #include "tenon/ep/claims.hpp"
 #include "tenon/ep/kernel.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 namespace detail {
 
@@ -147,14 +149,24 @@ class KernelNode {
     return out;
   }
 
-  /// Calls the kernel's `run` with the state that its `prepare` made. Throws.
+  /// Calls the kernel's `run` with the state that its `prepare` made. Throws; INTERNAL for a kernel that has `record`.
   void run(const tenon_run_args& args) const {
+    require(ops_->run != nullptr, TENON_INTERNAL, "the kernel records its work, but the provider runs it");
     ops_->run(kernel_, reinterpret_cast<const PreparedNode*>(args.prepared)->state, Context(args, layout_));
     if (!layout_.packed_outputs.empty()) [[unlikely]]
       detail::clear_padding(layout_, args);
   }
 
-  /// The Context that run() would pass, for a provider that launches the kernel itself.
+  /// Calls the kernel's `record` with the state that its `prepare` made. `recorder` is made of context(). Throws; INTERNAL
+  /// for a kernel that has `run`, or whose `record` takes another class.
+  template <class Recorder>
+  void record(Recorder& recorder) const {
+    require(ops_->recorder == &detail::kRecorderId<Recorder>, TENON_INTERNAL,
+            "the kernel does not record with the Recorder of this provider");
+    ops_->record(kernel_, reinterpret_cast<const PreparedNode*>(recorder.args().prepared)->state, recorder);
+  }
+
+  /// What a Recorder is made of. `args` must outlive it.
   Context context(const tenon_run_args& args) const { return Context(args, layout_); }
 
   /// Whether a descriptor from a Context belongs to a constant.
@@ -170,5 +182,7 @@ class KernelNode {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_KERNEL_NODE_HPP_

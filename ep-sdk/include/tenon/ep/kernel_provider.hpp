@@ -13,7 +13,9 @@
 #include "tenon/ep/kernel_node.hpp"
 #include "tenon/ep/provider.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 /// The traits for Provider. T has kId, kVersion, devices(const DeviceSink&), and optionally kBuildId and refuse(), as
@@ -81,7 +83,9 @@ struct KernelProvider : T {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 
 #define TENON_KERNEL_PROVIDER(Traits) TENON_PROVIDER(::tenon::ep::KernelProvider<Traits>)
 

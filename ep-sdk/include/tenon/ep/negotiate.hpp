@@ -9,7 +9,9 @@
 
 #include "tenon/ep/error.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 struct ProviderIdentity {
@@ -105,5 +107,7 @@ inline tenon_status negotiate(tenon_ep_negotiation* io, const ProviderIdentity& 
 }
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_NEGOTIATE_HPP_

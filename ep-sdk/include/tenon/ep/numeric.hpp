@@ -17,7 +17,9 @@
 
 #include "tenon/ep.h"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 // ---- Small floats ----
@@ -427,5 +429,7 @@ inline void store_element(void* data, int64_t i, T value) {
 }
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_NUMERIC_HPP_

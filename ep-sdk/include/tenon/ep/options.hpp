@@ -7,7 +7,9 @@
 
 #include "tenon/ep/error.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 /// The options of an instance. The host has checked them against the manifest and filled in its defaults; `otherwise` is
@@ -87,5 +89,7 @@ void log(tenon_host_provider* to, uint32_t level, std::string_view code, const P
 }
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_OPTIONS_HPP_

@@ -51,7 +51,9 @@
 #include "tenon/ep/negotiate.hpp"
 #include "tenon/ep/sinks.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 /// Memory that a device gave. `address` is NULL in a domain without HOST_ADDRESS and DEVICE_ADDRESS.
@@ -377,7 +379,9 @@ class Provider {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 
 /// Defines the library's one exported function.
 #define TENON_PROVIDER(...)                                                              \

@@ -16,7 +16,9 @@
 #include "tenon/ep/graph.hpp"
 #include "tenon/ep/support.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 namespace detail {
 
@@ -149,5 +151,7 @@ const Entry* choose_entry(const NodeView& node, Support* out_refusal, Judge&& ju
 }
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_REGISTRY_HPP_

@@ -7,7 +7,9 @@
 
 #include "tenon/ep/trace.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 struct PciAddress {
@@ -112,5 +114,7 @@ class TimeSink {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_SINKS_HPP_

@@ -6,7 +6,9 @@
 
 #include "tenon/ep/graph.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 class Support {
@@ -106,5 +108,7 @@ class Check {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_SUPPORT_HPP_

@@ -10,7 +10,9 @@
 
 #include "tenon/ep/dispatch.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 using Dims = std::vector<int64_t>;
@@ -142,5 +144,7 @@ class StringBuilder {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_TENSOR_HPP_

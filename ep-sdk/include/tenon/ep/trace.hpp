@@ -6,7 +6,9 @@
 
 #include "tenon/ep/error.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 /// Now, on the clock of tenon_time_span.
@@ -35,5 +37,7 @@ class TraceSpan {
 };
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_TRACE_HPP_

@@ -7,7 +7,9 @@
 
 #include "tenon/ep/tensor.hpp"
 
+#if defined(__GNUC__)
 #pragma GCC visibility push(hidden)
+#endif
 namespace tenon::ep {
 
 class ValueRef {
@@ -99,5 +101,7 @@ inline ValueRef make_value(uint32_t kind, uint32_t dtype, std::span<const ValueR
 }
 
 }  // namespace tenon::ep
+#if defined(__GNUC__)
 #pragma GCC visibility pop
+#endif
 #endif  // TENON_EP_VALUE_HPP_

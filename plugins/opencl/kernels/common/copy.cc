@@ -17,7 +17,7 @@ __kernel void Strided(IN(M, x), OUT(M, y), Walk w, int x_start, int y_start) {
 CopyKernels::CopyKernels(const NodeView& node, uint32_t dtype)
     : strided_(load_kernel(node, kSource, defines_to_move(dtype), "Strided", kLine)) {}
 
-void CopyKernels::record_dense(const Context& ctx, const TensorView& x, const OutputTensor& y) const {
+void CopyKernels::record_dense(Recorder& ctx, const TensorView& x, const OutputTensor& y) const {
   const tenon_tensor &from = *x.raw(), &to = *TensorView(y).raw();
   const bool same = from.buffer == to.buffer && from.byte_offset == to.byte_offset && from.data == to.data;
   if (same && (from.buffer != nullptr || from.data != nullptr)) return;

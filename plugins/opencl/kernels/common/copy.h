@@ -18,11 +18,11 @@ class CopyKernels {
   CopyKernels(const NodeView& node, uint32_t dtype);
 
   template <class X, class Y>
-  void record(const Context& ctx, const StridedCopy& copy, const X& x, const Y& y) const {
+  void record(Recorder& ctx, const StridedCopy& copy, const X& x, const Y& y) const {
     launch(ctx, strided_, global_of(copy.walk), x, y, copy.walk, copy.x_start, copy.y_start);
   }
   /// Copies `n` elements between dense tensors. Records nothing if both share memory.
-  void record_dense(const Context& ctx, const TensorView& x, const OutputTensor& y) const;
+  void record_dense(Recorder& ctx, const TensorView& x, const OutputTensor& y) const;
 
  private:
   KernelRef strided_;

@@ -33,7 +33,7 @@ class GemmKernels {
   GemmKernels(const NodeView& node, uint32_t dtype, int64_t rows, int64_t columns);
 
   template <class A, class B, class Bias, class Y>
-  void record(const Context& ctx, const GemmArgs& args, const A& a, const B& b, const Bias& bias,
+  void record(Recorder& ctx, const GemmArgs& args, const A& a, const B& b, const Bias& bias,
               const Y& y) const {
     const GemmShape& s = args.shape;
     const KernelRef& kernel = choose(s.rows, s.columns);

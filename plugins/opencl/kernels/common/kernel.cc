@@ -75,8 +75,6 @@ void require_indices(const TensorView& indices, std::span<const int64_t> sizes) 
 
 namespace detail {
 
-Launches& launches_of(const Context& ctx) { return *static_cast<const ListArgs&>(ctx.args()).launches; }
-
 Arguments::Arguments(Launches& launches, const tenon_tensor* workspace, const KernelRef& ref)
     : launches_(launches), workspace_(workspace), ref_(ref) {
   cl_int code = CL_SUCCESS;

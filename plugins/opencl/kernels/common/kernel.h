@@ -55,8 +55,6 @@ struct FlagArg {};
 
 namespace detail {
 
-Launches& launches_of(const Context& ctx);
-
 /// Sets the arguments of one launch in order.
 class Arguments {
  public:
@@ -88,9 +86,9 @@ class Arguments {
 /// Records one launch over `global` work-items. Arguments: in(), out(), BufferArg, WorkspaceArg, FlagArg, and
 /// numbers or structs of exactly the type in the OpenCL C (cl_int, cl_float, Walk).
 template <class... Args>
-void launch(const Context& ctx, const KernelRef& kernel, Size3 global, const Args&... args) {
+void launch(Recorder& ctx, const KernelRef& kernel, Size3 global, const Args&... args) {
   if (global[0] == 0 || global[1] == 0 || global[2] == 0) return;  // the workspace may be missing
-  detail::Arguments arguments(detail::launches_of(ctx), ctx.args().workspace, kernel);
+  detail::Arguments arguments(ctx.launches(), ctx.args().workspace, kernel);
   (arguments.add(args), ...);
   arguments.record(global);
 }
@@ -99,13 +97,12 @@ void launch(const Context& ctx, const KernelRef& kernel, Size3 global, const Arg
 /// with equal constants and layouts share the buffer. `record(ctx, BufferArg)` records the launches that fill its `bytes`.
 /// At most one per node.
 template <class Record>
-BufferArg packed_constant(const Context& ctx, TensorView constant, std::string_view layout, uint64_t bytes,
+BufferArg packed_constant(Recorder& ctx, TensorView constant, std::string_view layout, uint64_t bytes,
                           Record&& record) {
-  const CompiledNode& node = detail::launches_of(ctx).node();
+  const CompiledNode& node = ctx.launches().node();
   return {node.packed(*constant.raw(), layout, bytes, [&](Launches& launches, cl_mem buffer) {
-    ListArgs args{static_cast<const tenon_run_args&>(ctx.args())};
-    args.launches = &launches;
-    record(node.node().context(args), BufferArg{buffer});
+    Recorder recorder(ctx.args(), launches);
+    record(recorder, BufferArg{buffer});
   })};
 }
 

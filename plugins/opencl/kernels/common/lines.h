@@ -34,7 +34,7 @@ class LineKernels {
 
   /// Writes the padded copy of `planes` planes of x into `to`; the padding gets `fill`.
   template <class To>
-  void pad(const Context& ctx, const TensorArg& x, const To& to, const Window& w, int64_t planes,
+  void pad(Recorder& ctx, const TensorArg& x, const To& to, const Window& w, int64_t planes,
            float fill) const {
     const Window padded = padded_window(w);
     launch(ctx, pad_,
@@ -44,13 +44,13 @@ class LineKernels {
   }
   /// Writes the matrix whose rows are (channel, position in the window) and whose columns are the outputs.
   template <class From, class To>
-  void lay(const Context& ctx, const From& from, const To& to, const Window& w, int64_t channels) const {
+  void lay(Recorder& ctx, const From& from, const To& to, const Window& w, int64_t channels) const {
     launch(ctx, lay_, {output_lines(w), static_cast<size_t>(channels) * static_cast<size_t>(taps(w)), 1},
            from, to, padded_window(w), narrow(channels * taps(w)));
   }
   /// Depthwise filters: `filters` per image, `multiplier` per plane.
   template <class From>
-  void depthwise(const Context& ctx, const From& from, const TensorArg& f, const TensorArg& bias,
+  void depthwise(Recorder& ctx, const From& from, const TensorArg& f, const TensorArg& bias,
                  const TensorArg& y, const Window& w, cl_int filters, cl_int multiplier, cl_int images,
                  bool has_bias, Range cut) const {
     launch(ctx, depthwise_, {output_lines(w), static_cast<size_t>(images) * static_cast<size_t>(filters), 1},
@@ -58,8 +58,7 @@ class LineKernels {
            cl_float{cut.low}, cl_float{cut.high});
   }
   template <class From>
-  void maximum(const Context& ctx, const From& from, const TensorArg& y, const Window& w,
-               cl_int planes) const {
+  void maximum(Recorder& ctx, const From& from, const TensorArg& y, const Window& w, cl_int planes) const {
     launch(ctx, maximum_, {output_lines(w), static_cast<size_t>(planes), 1}, from, y, padded_window(w),
            planes);
   }
