@@ -115,10 +115,41 @@ TEST(ConvexGroups, RandomGraphs) {
   }
 }
 
+TEST(ConvexGroups, NoTwoGroupsAreLeftThatCouldBeOne) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 500; ++round) {
+    const uint32_t count = 2 + random() % 22;
+    Producers graph(count);
+    std::vector<bool> can(count);
+    for (uint32_t n = 0; n < count; ++n) {
+      can[n] = random() % 4 != 0;
+      for (uint32_t edges = n == 0 ? 0 : random() % 3; edges > 0; --edges) graph[n].push_back(random() % n);
+    }
+    const std::vector<Group> groups = convex_groups(graph, can);
+    const auto group_of = [&](uint32_t n) {
+      return std::find_if(groups.begin(), groups.end(),
+                          [n](const Group& g) { return std::count(g.begin(), g.end(), n) != 0; });
+    };
+    for (uint32_t n = 0; n < count; ++n) {
+      for (const uint32_t producer : graph[n]) {
+        if (!can[n] || !can[producer] || group_of(n) == group_of(producer)) continue;
+        std::vector<Group> joined = groups;
+        Group& into = joined[static_cast<size_t>(group_of(producer) - groups.begin())];
+        into.insert(into.end(), group_of(n)->begin(), group_of(n)->end());
+        joined.erase(joined.begin() + (group_of(n) - groups.begin()));
+        EXPECT_TRUE(has_cycle(graph, joined)) << "round " << round;
+      }
+    }
+  }
+}
+
 TEST(ConvexGroups, ALongGraphTakesNoTime) {
   Producers graph(100000);
   for (uint32_t n = 1; n < graph.size(); ++n) graph[n] = {n - 1, n / 2};
   EXPECT_THAT(convex_groups(graph, all_but(graph.size(), {})), testing::SizeIs(1));
+  std::vector<bool> can(graph.size());
+  for (uint32_t n = 0; n < can.size(); ++n) can[n] = n % 7 != 0;
+  EXPECT_GT(convex_groups(graph, can).size(), 10000u);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "compiler/cost.h"
-#include "compiler/groups.h"
 #include "device.h"
+#include "tenon/ep/groups.hpp"
 
 namespace tenon::onednn {
 namespace {
@@ -45,22 +45,6 @@ bool has_floats(const NodeView& node) {
     if (node.has_output(i) && kFloat32.contains(node.output(i).dtype())) return true;
   }
   return false;
-}
-
-/// Edges from the node that makes a value to each node that uses it.
-std::vector<std::pair<uint32_t, uint32_t>> edges_of(const ep::GraphView& graph) {
-  std::vector<std::pair<uint32_t, uint32_t>> out;
-  for (uint32_t n = 0; n < graph.info().node_count; ++n) {
-    const tenon_node_info node = graph.node(n);
-    const auto add = [&](uint32_t value) {
-      if (value == TENON_NO_INDEX) return;
-      const uint32_t producer = graph.value(value).producer;
-      if (producer != TENON_NO_INDEX) out.emplace_back(producer, n);
-    };
-    for (uint32_t i = 0; i < node.input_count; ++i) add(node.inputs[i]);
-    for (uint32_t i = 0; i < node.capture_count; ++i) add(node.captures[i]);
-  }
-  return out;
 }
 
 Dims dims_of(const ep::GraphView& graph, uint32_t value) {
@@ -170,7 +154,7 @@ void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const
     floats[n] = has_floats(node);
     if (!can[n]) ep::reject_node(sink, n, answer);
   }
-  for (const std::vector<uint32_t>& nodes : group(can, edges_of(graph))) {
+  for (const std::vector<uint32_t>& nodes : ep::convex_groups(graph, can)) {
     Support answer = Support::yes();
     if (std::none_of(nodes.begin(), nodes.end(), [&](uint32_t n) { return floats[n]; })) {
       answer = Support::no(TENON_REJECT_TYPE, "nodes of integers are claimed only beside nodes of float32");

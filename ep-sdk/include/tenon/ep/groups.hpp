@@ -53,9 +53,9 @@ class GrowingGroups {
   uint32_t of(uint32_t node) const { return group_[node]; }
   const std::vector<uint32_t>& members(uint32_t group) const { return members_[group]; }
 
-  /// Puts group `from` and group `to`, which reads a result of it, together, unless that makes a cycle.
-  void join(uint32_t from, uint32_t to) {
-    if (from == to || is_between(from, to)) return;
+  /// Puts group `from` and group `to`, which reads a result of it, together, unless that makes a cycle. True if it did.
+  bool join(uint32_t from, uint32_t to) {
+    if (from == to || is_between(from, to)) return false;
     if (members_[from].size() < members_[to].size()) std::swap(from, to);
     std::vector<uint32_t>& all = members_[from];
     const auto middle = static_cast<std::ptrdiff_t>(all.size());
@@ -64,17 +64,24 @@ class GrowingGroups {
     if (*(all.begin() + middle - 1) > *(all.begin() + middle))
       std::inplace_merge(all.begin(), all.begin() + middle, all.end());
     members_[to].clear();
+    return true;
   }
 
  private:
+  /// Edges that are looked at before groups stop growing: half a second. Nets of many thousands of nodes stay far below;
+  /// only a graph with as many edges over its whole length exceeds it.
+  static constexpr uint64_t kMostEdges = uint64_t{1} << 26;
+
   /// Whether a path leads from group `from` over another group to group `to`. Looks backwards from `to`, as far as groups
   /// that end before `from` begins.
   bool is_between(uint32_t from, uint32_t to) {
+    if (looked_at_ > kMostEdges) return true;
     ++round_;
     std::vector<uint32_t> open;
     const auto look_before = [&](uint32_t group, bool first) {
       for (const uint32_t n : members_[group]) {
         for (const uint32_t producer : producers_[n]) {
+          ++looked_at_;
           const uint32_t before = group_[producer];
           if (before == group || before == to) continue;
           if (before == from && !first) return true;
@@ -98,27 +105,33 @@ class GrowingGroups {
   std::vector<uint32_t> group_;                 // of each node
   std::vector<std::vector<uint32_t>> members_;  // of each group, rising; empty: joined to another
   std::vector<uint64_t> seen_;                  // round in which a group was seen
-  uint64_t round_ = 0;
+  uint64_t round_ = 0, looked_at_ = 0;
 };
 
 }  // namespace detail
 
 /// Groups of connected nodes for which `can` is true, each in one group. Every group is convex, and the groups do not
 /// depend on each other in a circle. A node joins the groups of its producers in their order wherever that keeps both
-/// true. No group has more than `most` nodes; 0: no limit. Nodes of a group rise; groups are ordered by their first node.
-/// The same graph gives the same groups (R21). Takes time in proportion to the edges, times the groups between those that
-/// are joined.
+/// true, so no two groups are left that could be one, except in a graph where looking for them takes very long. No group
+/// has more than `most` nodes; 0: no limit. Nodes of a group rise; groups are ordered by their first node. The same graph
+/// gives the same groups (R21). Takes time in proportion to the edges, times the groups between those that are joined.
 inline std::vector<std::vector<uint32_t>> convex_groups(const Producers& producers,
                                                         const std::vector<bool>& can, size_t most = 0) {
   detail::GrowingGroups groups(producers);
-  for (uint32_t n = 0; n < producers.size(); ++n) {
-    if (!can[n]) continue;
-    for (const uint32_t producer : producers[n]) {
-      if (!can[producer]) continue;
-      const uint32_t from = groups.of(producer), to = groups.of(n);
-      if (most != 0 && groups.members(from).size() + groups.members(to).size() > most) continue;
-      groups.join(from, to);
+  const auto join_all = [&] {
+    bool joined = false;
+    for (uint32_t n = 0; n < producers.size(); ++n) {
+      if (!can[n]) continue;
+      for (const uint32_t producer : producers[n]) {
+        if (!can[producer]) continue;
+        const uint32_t from = groups.of(producer), to = groups.of(n);
+        if (most != 0 && groups.members(from).size() + groups.members(to).size() > most) continue;
+        joined = groups.join(from, to) || joined;
+      }
     }
+    return joined;
+  };
+  while (join_all()) {  // what was between two groups may be part of one of them now
   }
   std::vector<std::vector<uint32_t>> out;
   for (uint32_t n = 0; n < producers.size(); ++n) {
