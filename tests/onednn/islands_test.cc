@@ -1,7 +1,11 @@
 // Models through the oneDNN provider, compared with the cpu provider: what fusing, layouts kept inside and memory that
 // is used again must not change.
+#include <gmock/gmock.h>
+
+#include <set>
 #include <thread>
 
+#include "host/services/trace.h"
 #include "tests/onednn/model_case.h"
 #include "tests/support/explained.h"
 
@@ -35,6 +39,27 @@ TEST(OneDnnIslands, AResidualBlockIsOnePartAndOneResult) {
     compare(bytes, {{"x", x}}, onednn({std::string("provider.onednn.options.precision=") + precision}), 1e-5f,
             precision);
   }
+}
+
+TEST(OneDnnIslands, ATracedRunHasASpanPerTask) {
+  std::mt19937 random(1);
+  const auto session = make_session(residual_model(2), onednn());
+  ASSERT_NE(session, nullptr);
+  runtime::Trace trace;
+  session::RunOptions options;
+  options.trace = &trace;
+  const std::vector<session::NamedValue> inputs = {{"x", image(random, {2, 24, 9, 9})}};
+  std::vector<ValueRef> outputs(1);
+  ASSERT_TRUE(session->run(options, inputs, {}, outputs).ok());
+  std::set<std::string> names;
+  for (const runtime::Trace::Event& event : trace.take()) {
+    if (event.category == "span") names.insert(event.name);
+  }
+  EXPECT_THAT(names, testing::Contains(testing::HasSubstr("(Conv), Relu")))
+      << "a node, and one fused with it";
+  EXPECT_THAT(names, testing::Contains(testing::HasSubstr("(Softmax)")));
+  EXPECT_THAT(names, testing::Not(testing::Contains(testing::HasSubstr("(Relu)"))))
+      << "no Relu has work of its own";
 }
 
 TEST(OneDnnIslands, BFloat16IsNearAndOnlyWhenAskedFor) {

@@ -71,6 +71,8 @@ std::shared_ptr<const Recipe> Builder::build() {
   for (uint32_t n = 0; n < program_.nodes().size(); ++n) {
     const Node& node = program_.nodes()[n];
     if (done_[n]) continue;
+    const size_t first_task = recipe_->tasks.size();
+    fused_.clear();
     try {
       learn(n);
       const bool empty = std::all_of(node.outputs.begin(), node.outputs.end(), [&](uint32_t v) {
@@ -88,9 +90,18 @@ std::shared_ptr<const Recipe> Builder::build() {
       throw;
     }
     done_[n] = true;
+    name_tasks(first_task, n);
   }
+  const size_t first_task = recipe_->tasks.size();
   finish();
+  for (size_t t = first_task; t < recipe_->tasks.size(); ++t) recipe_->tasks[t].name = "copies to outputs";
   return recipe_;
+}
+
+void Builder::name_tasks(size_t first_task, uint32_t node) {
+  std::string name = program_.nodes()[node].place;
+  for (const uint32_t n : fused_) name += cat(", ", program_.nodes()[n].op);
+  for (size_t t = first_task; t < recipe_->tasks.size(); ++t) recipe_->tasks[t].name = name;
 }
 
 const Dims& Builder::dims(uint32_t value) const {

@@ -142,6 +142,8 @@ class Builder {
   bool is_free_after(uint32_t value, const std::vector<uint32_t>& nodes) const;
   void copy(const Tensor& from, const Tensor& to);
   void finish();
+  /// Names the tasks since `first_task` after `node` and the nodes that were fused with it.
+  void name_tasks(size_t first_task, uint32_t node);
   bool check_in_run(uint32_t value);
   std::optional<Tensor> place_in_join(uint32_t value, const Layout& layout);
   Tensor part_of(const Node& node, size_t index, const Tensor& whole);
@@ -152,6 +154,7 @@ class Builder {
   std::shared_ptr<Recipe> recipe_;
   std::vector<Tensor> tensors_;  // per value
   std::vector<bool> done_;       // per node
+  std::vector<uint32_t> fused_;  // nodes whose work the tasks of the current node do, too
   bool checked_, blocked_ = false;
   std::vector<uint32_t> makers_;                      // per value: the node that makes it
   std::vector<double> bounds_;                        // per value

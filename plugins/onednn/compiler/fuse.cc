@@ -135,7 +135,10 @@ Primitive Builder::fuse(uint32_t value, const Dims& written,
       auto primitive = try_with(candidates, count, sum, make, out);
       if (!primitive) continue;
       for (size_t i = 0; i < count; ++i) {
-        for (const uint32_t node : candidates[i].nodes) done_[node] = true;
+        for (const uint32_t node : candidates[i].nodes) {
+          done_[node] = true;
+          fused_.push_back(node);
+        }
       }
       return *primitive;
     }

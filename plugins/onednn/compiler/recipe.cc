@@ -1,12 +1,18 @@
 #include "compiler/recipe.h"
 
 #include "openmp/threads.h"
+#include "tenon/ep/trace.hpp"
 
 namespace tenon::onednn {
 namespace {
 
 bool cancelled(const tenon_run_args& args) {
   return args.cancel != nullptr && __atomic_load_n(args.cancel, __ATOMIC_RELAXED) != 0;
+}
+
+bool is_traced(tenon_run* run) {
+  const auto trace = ep::host().trace;
+  return trace != nullptr && trace(run, {"", 0}, 0, 0) != 0;
 }
 
 }  // namespace
@@ -19,6 +25,7 @@ Execution::Execution(const Engine& engine, std::shared_ptr<const Recipe> recipe)
   for (uint32_t s = 0; s < recipe_->tasks.size(); ++s) {
     const Task& task = recipe_->tasks[s];
     BoundTask& bound = tasks_.emplace_back();
+    bound.name = task.name;
     std::vector<int> roles;
     for (uint32_t a = 0; a < task.arguments.size(); ++a) {
       roles.push_back(task.arguments[a].role);
@@ -63,16 +70,26 @@ void Execution::bind(const tenon_tensor* inputs, const tenon_tensor* outputs, vo
   }
 }
 
+bool Execution::BoundTask::run() const {
+  if (!call.empty()) {
+    call.front().run();
+    return true;
+  }
+  if (probe != nullptr) return (*probe)(addresses);
+  (*local)(addresses);
+  return true;
+}
+
 bool Execution::run(const tenon_run_args& args) {
   const Team team(args.run, recipe_->threads);
+  const bool traced = is_traced(args.run);
   for (const BoundTask& task : tasks_) {
     if (cancelled(args)) [[unlikely]]
       ep::fail(TENON_CANCELLED, "cancelled");
-    if (!task.call.empty()) {
-      task.call.front().run();
-    } else if (task.local != nullptr) {
-      (*task.local)(task.addresses);
-    } else if (!(*task.probe)(task.addresses)) {
+    if (traced) [[unlikely]] {
+      const ep::TraceSpan span(args.run, task.name);
+      if (!task.run()) return false;
+    } else if (!task.run()) {
       return false;
     }
   }

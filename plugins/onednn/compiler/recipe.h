@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/operation.h"
@@ -45,6 +47,7 @@ struct Task {
   Local local;
   Probe probe;
   std::vector<Argument> arguments;
+  std::string name;  // for traces: the node, and those whose work is done with it
 };
 
 /// Immutable once built.
@@ -74,6 +77,10 @@ class Execution {
     const Local* local = nullptr;
     const Probe* probe = nullptr;
     std::vector<void*> addresses;
+    std::string_view name;
+
+    /// Returns false if a check failed.
+    bool run() const;
   };
   struct Place {
     uint32_t task, argument;
