@@ -11,7 +11,7 @@
 #   MANIFEST          JSON with the keys that only the author knows (provider.name, devices, options, traits ...); identity,
 #                     ABI and library are filled in after linking. Default: an empty object.
 #   NAME              of the target and the files; default: ID. Needed when one project builds an id twice.
-#   OUTPUT_DIRECTORY  gets <name>.tenon.json and <name>/<version>/tenon_ep_<name>.so. Default: providers.d in the build folder.
+#   OUTPUT_DIRECTORY  gets <name>.tenon.json and <name>/<version>/tenon_ep_<name>.so (.dll on Windows). Default: providers.d in the build folder.
 #   MIN_MINOR         the oldest minor of the ABI that a host may have; older hosts refuse the manifest. The provider's code gets
 #                     it as TENON_PROVIDER_MIN_MINOR. Default: TENON_EP_ABI_OLDEST_MINOR of the SDK.
 #
@@ -23,7 +23,8 @@
 function(_tenon_sdk_abi out_abi out_manifest_version out_oldest_minor)
   get_target_property(installed TenonSdk::sdk INTERFACE_INCLUDE_DIRECTORIES)
   unset(_tenon_ep_header)  # find_file takes any value that the variable has
-  find_file(_tenon_ep_header tenon/ep.h PATHS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include ${installed} NO_DEFAULT_PATH NO_CACHE REQUIRED)
+  find_file(_tenon_ep_header tenon/ep.h PATHS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../include ${installed} NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH
+            NO_CACHE REQUIRED)
   file(STRINGS ${_tenon_ep_header} lines REGEX "define TENON_EP_(ABI_MAJOR|ABI_MINOR|ABI_OLDEST_MINOR|MANIFEST_VERSION) ")
   string(REGEX MATCH "ABI_MAJOR ([0-9]+)" _ "${lines}")
   set(major ${CMAKE_MATCH_1})
@@ -74,7 +75,11 @@ function(tenon_add_provider)
   set(version ${arg_VERSION})
   set(target tenon_ep_${arg_NAME})
   set(note ${CMAKE_CURRENT_BINARY_DIR}/${target}_note.cc)
-  configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/provider_note.cc.in ${note} @ONLY)
+  set(note_template provider_note.cc.in)
+  if(WIN32)
+    set(note_template provider_note_pe.cc.in)
+  endif()
+  configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${note_template} ${note} @ONLY)
 
   add_library(${target} MODULE ${arg_SOURCES} ${note})
   target_link_libraries(${target} PRIVATE TenonSdk::sdk ${arg_LINK})
@@ -95,9 +100,11 @@ function(tenon_add_provider)
                BUILD_WITH_INSTALL_RPATH ON # the manifest has the hash of the linked file, so it must not change
                INSTALL_RPATH "$ORIGIN"
                LIBRARY_OUTPUT_DIRECTORY ${arg_OUTPUT_DIRECTORY}/${arg_NAME}/${arg_VERSION})
-  target_link_options(${target} PRIVATE LINKER:--version-script=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/provider.map)
-  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/provider.map
-                                                ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/write_manifest.cmake)
+  if(NOT WIN32) # there only what TENON_EP_EXPORT marks is exported
+    target_link_options(${target} PRIVATE LINKER:--version-script=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/provider.map)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/provider.map)
+  endif()
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/write_manifest.cmake)
 
   set(manifest ${arg_OUTPUT_DIRECTORY}/${arg_NAME}.tenon.json)
   set(template "")

@@ -1,5 +1,4 @@
 // Checks of every call: the table, errors and structs at the border, and the state of the process afterwards.
-#include <sys/mman.h>
 
 #include <mutex>
 #include <thread>

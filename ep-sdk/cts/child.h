@@ -1,11 +1,11 @@
 // Runs a check in its own process.
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "ep-sdk/cts/process.h"
 
 namespace tenon::cts {
 
@@ -24,9 +24,6 @@ struct Result {
 class Child {
  public:
   explicit Child(const std::vector<std::string>& arguments);
-  ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
 
   /// Writes a line to its standard input; false when the process has ended.
   bool send(const std::string& line);
@@ -44,8 +41,7 @@ class Child {
   std::string last_words() const;
 
  private:
-  pid_t pid_ = -1;
-  int read_fd_ = -1, write_fd_ = -1, printed_fd_ = -1, status_ = 0;
+  Process process_;
   bool at_end_ = false;
   std::string buffer_, activity_ = "the first call", step_;
 };

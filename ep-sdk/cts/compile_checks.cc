@@ -1,5 +1,4 @@
 // Checks of compile and prepare.
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <exception>
@@ -82,7 +81,7 @@ TENON_CHECK("R30", "constants are never written, and consumed ones are not read 
   each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {
     const Program program(subject, claimed.graph, claimed.claim);
     any = any || program.has_constants();
-    program.protect_constants(true, PROT_NONE);
+    program.protect_constants(true, Access::kNone);
     const Prepared prepared(program);
     Execution execution(prepared);
     execution.run();

@@ -1,8 +1,8 @@
 // Checks of a provider's whole life, once and a hundred times, and of what it leaves at the end.
-#include <fstream>
 #include <thread>
 
 #include "ep-sdk/cts/bench.h"
+#include "ep-sdk/cts/loader.h"
 #include "ep-sdk/cts/process_state.h"
 #include "ep-sdk/cts/step.h"
 #include "tenon/ep/negotiate.hpp"
@@ -28,15 +28,6 @@ std::vector<Claimed> find_claims(const Target& target, const Bench& bench) {
 void quiesce(const Subject& subject) {
   if (subject.api.quiesce == nullptr) return;
   call("quiesce", subject.api.quiesce, subject.provider, int64_t{5'000'000'000});
-}
-
-bool is_mapped(const std::string& path) {
-  std::ifstream file("/proc/self/maps");
-  for (std::string line; std::getline(file, line);) {
-    if (line.size() >= path.size() && line.compare(line.size() - path.size(), path.size(), path) == 0)
-      return true;
-  }
-  return false;
 }
 
 bool is_unloadable(const Target& target) {
@@ -165,7 +156,7 @@ TENON_CHECK(
   subject.destroy_provider();
   bench.subject.reset();
   bench.module.close();
-  if (is_mapped(target.module_path()))
+  if (is_loaded(target.module_path()))
     throw Failed(
         "the library is still mapped after dlclose",
         "leave no thread_local with a destructor and no unique symbol, or take traits.unloadable out");

@@ -1,7 +1,5 @@
 #include "ep-sdk/cts/execution.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -34,7 +32,7 @@ Execution::Execution(const Prepared& prepared, const RunSetup& setup)
   add_workspace();
   for (size_t i = 0; i < raw_inputs_.size(); ++i) {
     GuardedMemory* memory = inputs_[i]->block.host_memory();
-    if (setup.seal_inputs && memory != nullptr && !inputs_[i]->shares) memory->protect(PROT_READ);
+    if (setup.seal_inputs && memory != nullptr && !inputs_[i]->shares) memory->protect(Access::kRead);
   }
   run_->inputs = raw_inputs_;
   run_->place_output = [this](uint32_t index, tenon_tensor* out) { return place_output(index, out); };
@@ -181,7 +179,7 @@ CallResult Execution::try_run() {
     std::memset(static_cast<void*>(&args), 0x77, sizeof args);
     std::memset(static_cast<void*>(inputs.data()), 0x77, inputs.size() * sizeof(tenon_tensor));
     std::memset(static_cast<void*>(outputs.data()), 0x77, outputs.size() * sizeof(tenon_tensor));
-    for (GuardedMemory& memory : run_->scratch) memory.protect(PROT_NONE);
+    for (GuardedMemory& memory : run_->scratch) memory.protect(Access::kNone);
   }
   return result;
 }

@@ -99,7 +99,7 @@ class Program {
   const std::vector<uint32_t>& inputs() const { return inputs_; }
   const std::vector<uint32_t>& outputs() const { return outputs_; }
   /// Protects the pages of the consumed constants, or of all others.
-  void protect_constants(bool consumed, int protection) const;
+  void protect_constants(bool consumed, Access access) const;
   bool has_consumed() const { return !view_->consumed.empty(); }
   bool has_constants() const;
   void destroy();

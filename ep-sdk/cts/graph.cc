@@ -1,7 +1,5 @@
 #include "ep-sdk/cts/graph.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -128,7 +126,7 @@ class ViewMaker {
     out.memory = GuardedMemory(out.constant.byte_size, 64);
     if (out.constant.byte_size > 0) std::memcpy(out.memory.data(), out.constant.data, out.constant.byte_size);
     out.constant.data = out.memory.data();
-    if (host_state().protect_constants) out.memory.protect(PROT_READ);
+    if (host_state().protect_constants) out.memory.protect(Access::kRead);
   }
 
   const GraphCase& graph_;

@@ -1,8 +1,5 @@
 #include "ep-sdk/cts/guarded.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -13,11 +10,6 @@ namespace {
 
 uint8_t g_slack = 0xA5;
 
-size_t page_size() {
-  static const auto size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return size;
-}
-
 }  // namespace
 
 void fill_surroundings(uint8_t byte) { g_slack = byte; }
@@ -26,17 +18,15 @@ GuardedMemory::GuardedMemory(size_t size, size_t alignment) : size_(size), slack
   const size_t page = page_size();
   if (size > SIZE_MAX / 2) throw std::bad_alloc();
   inner_ = (std::max<size_t>(size, 1) + alignment - 1 + page - 1) / page * page;
-  void* address = mmap(nullptr, inner_ + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address == MAP_FAILED) throw std::bad_alloc();
-  pages_ = static_cast<uint8_t*>(address);
+  pages_ = reserve_pages(inner_ + 2 * page);
   uint8_t* inner = pages_ + page;
-  mprotect(inner, inner_, PROT_READ | PROT_WRITE);
+  set_access(inner, inner_, Access::kReadWrite);
   std::memset(inner, slack_, inner_);
   data_ = inner + (inner_ - size) / alignment * alignment;
 }
 
 GuardedMemory::~GuardedMemory() {
-  if (pages_ != nullptr) munmap(pages_, inner_ + 2 * page_size());
+  if (pages_ != nullptr) release_pages(pages_, inner_ + 2 * page_size());
 }
 
 GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept { *this = std::move(other); }
@@ -50,7 +40,7 @@ GuardedMemory& GuardedMemory::operator=(GuardedMemory&& other) noexcept {
   return *this;
 }
 
-void GuardedMemory::protect(int protection) const { mprotect(pages_ + page_size(), inner_, protection); }
+void GuardedMemory::protect(Access access) const { set_access(pages_ + page_size(), inner_, access); }
 
 bool GuardedMemory::overrun() const {
   const uint8_t* inner = pages_ + page_size();

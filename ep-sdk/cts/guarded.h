@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ep-sdk/cts/pages.h"
+
 namespace tenon::cts {
 
 /// Sets the value of the unused bytes in GuardedMemory made from now on. A result that depends on it was read from
@@ -20,8 +22,7 @@ class GuardedMemory {
 
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
-  /// PROT_READ, PROT_NONE, PROT_READ | PROT_WRITE.
-  void protect(int protection) const;
+  void protect(Access access) const;
   /// Whether a byte of its pages outside of [data, data + size) was changed.
   bool overrun() const;
 

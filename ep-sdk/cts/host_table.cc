@@ -340,7 +340,8 @@ uint64_t bytes_of(uint32_t dtype, std::span<const int64_t> dims) {
   if (std::count(dims.begin(), dims.end(), 0) > 0) return 0;
   uint64_t count = 1;
   for (const int64_t d : dims) {
-    if (d < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(d), &count)) return UINT64_MAX;
+    if (d < 0 || count > UINT64_MAX / static_cast<uint64_t>(d)) return UINT64_MAX;
+    count *= static_cast<uint64_t>(d);
   }
   return count > UINT64_MAX / 64 ? UINT64_MAX : ep::dtype_bytes(dtype, count);
 }

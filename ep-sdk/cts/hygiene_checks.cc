@@ -1,6 +1,7 @@
 // Checks of the manifest and the file, without running the library.
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "ep-sdk/cts/binary.h"
 #include "ep-sdk/cts/check.h"
@@ -51,11 +52,45 @@ constexpr Forbidden kForbidden[] = {
     {"umask", "R9"},      {"freopen", "R9"},
 };
 
+// Of a library for Windows. The C++ library, linked into it, imports abort, signal and setlocale for itself, and the
+// table of imports does not tell who else uses them.
+constexpr Forbidden kForbiddenOnWindows[] = {
+    {"ExitProcess", "R8"},
+    {"FatalExit", "R8"},
+    {"_exit", "R8"},
+    {"_Exit", "R8"},
+    {"quick_exit", "R8"},
+    {"_assert", "R8"},
+    {"_wassert", "R8"},
+    {"SetCurrentDirectoryA", "R9"},
+    {"SetCurrentDirectoryW", "R9"},
+    {"_chdir", "R9"},
+    {"_wchdir", "R9"},
+    {"SetEnvironmentVariableA", "R9"},
+    {"SetEnvironmentVariableW", "R9"},
+    {"_putenv", "R9"},
+    {"_putenv_s", "R9"},
+    {"_wputenv", "R9"},
+    {"_wputenv_s", "R9"},
+    {"SetStdHandle", "R9"},
+    {"SetErrorMode", "R9"},
+    {"SetConsoleMode", "R9"},
+    {"freopen", "R9"},
+    {"_umask", "R9"},
+    {"_controlfp", "R9"},
+    {"_controlfp_s", "R9"},
+};
+
 /// The manifest's reason for such an import: "x-cts": {"imports": {"abort": "why"}}.
 std::string declared_reason(const Target& target, const std::string& symbol) {
   const Json kit = target.manifest.value("x-cts", Json::object());
   const Json imports = kit.is_object() ? kit.value("imports", Json::object()) : Json::object();
   return imports.is_object() ? imports.value(symbol, "") : "";
+}
+
+std::span<const Forbidden> forbidden_in(const Binary& binary) {
+  if (binary.os == "windows") return kForbiddenOnWindows;
+  return kForbidden;
 }
 
 }  // namespace
@@ -143,7 +178,7 @@ TENON_CHECK("hygiene.imports",
             "the library imports no function that ends the process or changes process-wide state") {
   const Binary binary = binary_of(target);
   std::vector<std::string> found;
-  for (const Forbidden& forbidden : kForbidden) {
+  for (const Forbidden& forbidden : forbidden_in(binary)) {
     const bool there = std::count(binary.imports.begin(), binary.imports.end(), forbidden.symbol) != 0;
     if (there && declared_reason(target, forbidden.symbol).empty())
       found.push_back(std::string(forbidden.symbol) + " (" + forbidden.rule + ")");
@@ -169,13 +204,20 @@ TENON_CHECK("hygiene.runpath", "no absolute RPATH or RUNPATH, no needed library 
     }
   }
   for (const std::string& name : binary.needed) {
-    if (name.find('/') != std::string::npos)
+    if (name.find_first_of("/\\") != std::string::npos)
       throw Failed("the library needs '" + name + "' by its path", "give that library a soname");
   }
 }
 
 TENON_CHECK("hygiene.segments", "no executable stack and no text relocations") {
   const Binary binary = binary_of(target);
+  const char* windows =
+      "link with -Wl,--nxcompat,--dynamicbase, or /NXCOMPAT /DYNAMICBASE, as linkers do by default";
+  if (binary.os == "windows") {
+    if (binary.executable_stack) throw Failed("the library lets data be executed", windows);
+    if (binary.text_relocations) throw Failed("the library cannot be loaded at any address", windows);
+    return;
+  }
   if (binary.executable_stack)
     throw Failed("the library asks for an executable stack",
                  "mark assembler sources with .section .note.GNU-stack,\"\",%progbits");

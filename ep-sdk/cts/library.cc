@@ -1,13 +1,12 @@
 #include "ep-sdk/cts/library.h"
 
-#include <dlfcn.h>
-
 #include <cstddef>
 #include <cstring>
 #include <map>
 #include <utility>
 
 #include "ep-sdk/cts/host_table.h"
+#include "ep-sdk/cts/loader.h"
 #include "ep-sdk/cts/step.h"
 #include "ep-sdk/cts/subject.h"
 
@@ -18,21 +17,21 @@ Library::Library(const Target& target) {
   const std::string path = target.module_path();
   if (path.empty()) throw NotApplicable("the manifest names no library");
   report_activity("the library's initialisers");
-  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string why;
+  handle_ = load_library(path, &why);
   if (handle_ == nullptr) {
-    const char* text = dlerror();
     throw Failed(
-        "the dynamic loader refuses the library: " + std::string(text == nullptr ? "no reason" : text),
+        "the dynamic loader refuses the library: " + why,
         "install the libraries that it needs or link them statically, and link what defines its undefined "
         "symbols "
         "(the linker names them with -Wl,-z,defs)");
   }
-  negotiate = reinterpret_cast<tenon_ep_negotiate_fn>(dlsym(handle_, "tenon_ep_negotiate"));
+  negotiate = reinterpret_cast<tenon_ep_negotiate_fn>(find_symbol(handle_, "tenon_ep_negotiate"));
   if (negotiate == nullptr) throw Failed("the library does not export tenon_ep_negotiate", kEntryCure);
 }
 
 void Library::close() {
-  if (handle_ != nullptr) dlclose(std::exchange(handle_, nullptr));
+  if (handle_ != nullptr) unload_library(std::exchange(handle_, nullptr));
 }
 
 Library::~Library() { close(); }

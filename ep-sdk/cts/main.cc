@@ -1,18 +1,21 @@
 // tenon-cts MANIFEST: checks a provider from outside, each check in its own process.
-#include <fnmatch.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "ep-sdk/cts/check.h"
 #include "ep-sdk/cts/child.h"
+#include "ep-sdk/cts/glob.h"
 #include "ep-sdk/cts/host_table.h"
 #include "ep-sdk/cts/hygiene.h"
 #include "ep-sdk/cts/ladder.h"
 #include "ep-sdk/cts/onnx_cases.h"
 #include "ep-sdk/cts/probes.h"
+#include "ep-sdk/cts/process.h"
 #include "ep-sdk/cts/report.h"
 #include "ep-sdk/cts/seal.h"
 #include "ep-sdk/cts/target.h"
@@ -26,7 +29,7 @@ struct Flags {
   Target target;
   std::vector<std::string> filters;
   std::vector<std::string> expectations;
-  std::string format = "text", output, junit, worker, broken, here;
+  std::string format = "text", output, junit, worker, broken, here, launcher;
   double time_factor = 1;
   bool list = false, seal = false;
 };
@@ -61,7 +64,7 @@ struct Declaration {
 bool wanted(const Flags& flags, const std::string& id) {
   if (flags.filters.empty()) return true;
   for (const std::string& glob : flags.filters) {
-    if (fnmatch(glob.c_str(), id.c_str(), 0) == 0) return true;
+    if (matches(glob, id)) return true;
   }
   return false;
 }
@@ -115,7 +118,7 @@ Result run_check(const Flags& flags, const Check& check, Obstacle* obstacle) {
 std::vector<Declaration> read_expectations(const std::vector<std::string>& files) {
   std::vector<Declaration> out;
   for (const std::string& path : files) {
-    const nlohmann::json json = nlohmann::json::parse(std::ifstream(path));
+    const nlohmann::json json = nlohmann::json::parse(std::ifstream(std::filesystem::path(path)));
     for (const char* list : {"unsupported", "expected_failure", "unspecified"}) {
       for (const nlohmann::json& entry : json.value(list, nlohmann::json::array()))
         out.push_back(
@@ -133,7 +136,7 @@ bool is_declared(const std::vector<Declaration>& declarations, const std::string
     const bool path = d.pattern.find('/') != std::string::npos;
     const std::string glob = path ? "*/" + d.pattern : d.pattern;
     const std::string name = path ? folder : folder.substr(folder.find_last_of('/') + 1);
-    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+    return matches(glob, name);
   });
 }
 
@@ -171,7 +174,7 @@ int list_checks(const Flags& flags) {
 }
 
 bool write_file(const std::string& path, const std::string& text) {
-  if (path.empty() || (std::ofstream(path) << text)) return true;
+  if (path.empty() || (std::ofstream(std::filesystem::path(path)) << text)) return true;
   std::fprintf(stderr, "tenon-cts: '%s' cannot be written\n", path.c_str());
   return false;
 }
@@ -264,13 +267,14 @@ void require_usable(const Flags& flags) {
   const InstanceOptions options(flags.target);
 }
 
-int run(int argc, char** argv) {
+int run(std::vector<std::string> words) {
   Flags flags;
   CLI::App app(
       "Checks a provider of Tenon: its manifest and file, its answers to hosts, every rule of RULES.md that "
       "can be\n"
       "tested from outside, and ONNX operator cases. Each check runs in a process of its own.",
       "tenon-cts");
+  app.allow_windows_style_options(false);  // "/home/a.tenon.json" is a path on every system
   app.add_option("manifest", flags.target.manifest_path, "The provider's manifest, x.tenon.json");
   app.add_option("--device", flags.target.device, "Stable id of the device; default: the first one");
   app.add_option("--option", flags.target.options, "An option of the provider, name=value; may be repeated")
@@ -295,6 +299,9 @@ int run(int argc, char** argv) {
   app.add_flag(
       "--seal", flags.seal,
       "Check nothing; write size and SHA-256 of the library and files into the manifest, as after strip");
+  app.add_option(
+      "--launcher", flags.launcher,
+      "The command, its words between blanks, that starts the kit's processes on this machine: an emulator");
   app.add_option("--here", flags.here, "Run this one check in this process, for a debugger");
   app.add_option("--worker", flags.worker)->group("");
   app.add_option("--broken", flags.broken)->group("");
@@ -303,7 +310,9 @@ int run(int argc, char** argv) {
       "Exit code: 0 no check failed, 1 a check failed, 2 the command line is wrong or names what cannot be "
       "read.");
   try {
-    app.parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the end
+    words.pop_back();                          // the name of the program
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kPassed : kUsage;
   }
@@ -320,6 +329,8 @@ int run(int argc, char** argv) {
   if (flags.worker == kCases) return serve_cases(flags.target);
   if (!flags.worker.empty()) return serve_check(flags.worker, flags.target);
   require_usable(flags);
+  std::istringstream launcher(flags.launcher);
+  set_launcher({std::istream_iterator<std::string>(launcher), {}});
   if (!flags.here.empty()) {
     const Check* check = find_check(flags.here);
     if (check == nullptr || check->body == nullptr)
@@ -335,7 +346,7 @@ int run(int argc, char** argv) {
 }  // namespace tenon::cts
 
 int main(int argc, char** argv) try {
-  return tenon::cts::run(argc, argv);
+  return tenon::cts::run(tenon::cts::command_line(argc, argv));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "tenon-cts: %s\n", error.what());
   return tenon::cts::kUsage;

@@ -1,24 +1,25 @@
 #include "ep-sdk/cts/mini_host.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "ep-sdk/cts/loader.h"
 
 namespace tenon::cts {
 
 MiniHost::MiniHost(const std::string& manifest, const std::vector<std::string>& options,
                    uint64_t memory_limit)
     : manifest_(manifest), options_(options) {
-  const auto json = nlohmann::json::parse(std::ifstream(manifest));
+  const auto json = nlohmann::json::parse(std::ifstream(std::filesystem::path(manifest)));
   const auto folder = std::filesystem::absolute(manifest).parent_path();
   const auto path = folder / json["library"]["path"].get<std::string>();
   module_path_ = path.string();
-  library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library_ == nullptr) throw std::runtime_error(dlerror());
-  const auto negotiate = reinterpret_cast<tenon_ep_negotiate_fn>(dlsym(library_, "tenon_ep_negotiate"));
+  std::string why;
+  library_ = load_library(module_path_, &why);
+  if (library_ == nullptr) throw std::runtime_error(why);
+  const auto negotiate = reinterpret_cast<tenon_ep_negotiate_fn>(find_symbol(library_, "tenon_ep_negotiate"));
   if (negotiate == nullptr) throw std::runtime_error(path.string() + " exports no tenon_ep_negotiate");
   tenon_ep_negotiation io{};
   io.struct_size = sizeof(io);
@@ -46,7 +47,7 @@ MiniHost::MiniHost(const std::string& manifest, const std::vector<std::string>& 
 
 MiniHost::~MiniHost() {
   subject_.reset();
-  if (library_ != nullptr) dlclose(library_);
+  if (library_ != nullptr) unload_library(library_);
 }
 
 bool MiniHost::claims(const NodeCase& node) const { return !ask(*subject_, graph_of(node)).claims.empty(); }

@@ -1,6 +1,4 @@
 // Checks of tenon_ep_negotiate with older and newer hosts.
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -159,7 +157,7 @@ TENON_CHECK("negotiation.tables", "the table of a host is accepted from the size
     auto* table = reinterpret_cast<tenon_host_api*>(memory.data());
     table->struct_size = static_cast<uint32_t>(size);
     table->abi_minor = newer ? TENON_EP_ABI_MINOR + 1 : TENON_EP_ABI_OLDEST_MINOR;
-    memory.protect(PROT_READ);
+    memory.protect(Access::kRead);
     tenon_ep_negotiation io = host_of(TENON_EP_ABI_MAJOR, TENON_EP_ABI_OLDEST_MINOR, table->abi_minor);
     io.host = table;
     require_accepted(target, library, io);

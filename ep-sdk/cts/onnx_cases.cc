@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void search(const fs::path& folder, std::vector<std::string>* out) {
-  if (fs::exists(folder / "model.onnx")) return out->push_back(folder.string());
+  if (fs::exists(folder / "model.onnx")) return out->push_back(folder.generic_string());
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.is_directory()) search(entry.path(), out);
   }

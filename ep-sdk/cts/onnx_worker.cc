@@ -1,9 +1,5 @@
 // The worker that runs ONNX cases with libtenon.
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -12,7 +8,9 @@
 
 #include "ep-sdk/cts/check.h"
 #include "ep-sdk/cts/compare.h"
+#include "ep-sdk/cts/loader.h"
 #include "ep-sdk/cts/onnx_cases.h"
+#include "ep-sdk/cts/process.h"
 #include "tenon/tenon.h"
 
 namespace tenon::cts {
@@ -32,11 +30,12 @@ struct Declined : std::runtime_error {
 class Runtime {
  public:
   explicit Runtime(const Target& target) {
-    const std::string path = target.libtenon.empty() ? beside_this_program() : target.libtenon;
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) throw std::runtime_error(dlerror());
+    const std::string path = target.libtenon.empty() ? find_libtenon() : target.libtenon;
+    std::string why;
+    void* library = load_library(path, &why);
+    if (library == nullptr) throw std::runtime_error(why);
     using GetApi = const tenon_api* (*)(uint32_t);
-    const auto get = reinterpret_cast<GetApi>(dlsym(library, "tenon_get_api"));
+    const auto get = reinterpret_cast<GetApi>(find_symbol(library, "tenon_get_api"));
     api_ = get == nullptr ? nullptr : get(TENON_API_VERSION);
     if (api_ == nullptr) throw std::runtime_error(path + " is not a libtenon of this version");
     configure(target);
@@ -62,28 +61,13 @@ class Runtime {
   }
 
  private:
-  static constexpr const char* kLibrary =
-      "libtenon.so.0";  // its SONAME; the name without a number is only for linking
-
-  static std::string beside_this_program() {
-    char path[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    const fs::path folder =
-        fs::path(std::string(path, n > 0 ? static_cast<size_t>(n) : 0)).parent_path().parent_path();
-    for (const char* place : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
-      const fs::path library = folder / place / kLibrary;
-      if (fs::exists(library)) return library.string();
-    }
-    return kLibrary;
-  }
-
   void set(const std::string& key, const std::string& value) const {
     call(api_->config_set, config_, str(key), str(value), str("tenon-cts"));
   }
 
   /// Selects this provider and device, and makes every fallback an error.
   void configure(const Target& target) {
-    unsetenv("TENON_CONFIG");
+    unset_variable("TENON_CONFIG");
     const std::string manifest = fs::absolute(target.manifest_path).string();
     call(api_->provider_register, str(manifest));
     call(api_->config_create, str(std::string()), &config_);

@@ -314,7 +314,7 @@ AttributeValue read_attribute(const Json& json) {
 
 Probe read_case_file(const std::string& path) {
   try {
-    const Json json = Json::parse(std::ifstream(path));
+    const Json json = Json::parse(std::ifstream(std::filesystem::path(path)));
     Probe out;
     out.name = std::filesystem::path(path).stem().stem().string();
     out.node.op_type = json.at("op_type");

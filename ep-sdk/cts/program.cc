@@ -1,5 +1,4 @@
 // Offer, Program and Prepared.
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <sstream>
@@ -155,10 +154,10 @@ bool Program::has_constants() const {
                      [](const auto& value) { return value.info.flags == TENON_VALUE_CONSTANT; });
 }
 
-void Program::protect_constants(bool consumed, int protection) const {
+void Program::protect_constants(bool consumed, Access access) const {
   for (uint32_t v = 0; v < view_->values.size(); ++v) {
     if (view_->values[v].info.flags != TENON_VALUE_CONSTANT) continue;
-    if ((view_->consumed.count(v) != 0) == consumed) view_->values[v].memory.protect(protection);
+    if ((view_->consumed.count(v) != 0) == consumed) view_->values[v].memory.protect(access);
   }
 }
 
@@ -171,7 +170,7 @@ Prepared::Prepared(const Program& program, const PrepareSetup& setup) : program(
   std::deque<std::vector<int64_t>> offsets;
   std::deque<std::string> characters;
   const GuardedMemory nobody(1);
-  nobody.protect(PROT_NONE);
+  nobody.protect(Access::kNone);
   for (const uint32_t value : program.inputs()) {
     tenon_tensor& raw = inputs.emplace_back(
         describe(graph.values[value].tensor, offsets.emplace_back(), characters.emplace_back()));

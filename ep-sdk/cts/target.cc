@@ -179,7 +179,7 @@ std::string unreadable(const std::string& path) {
                         : "it is a folder; its manifests are " + list;
   }
   if (!std::filesystem::is_regular_file(status)) return "it is no file";
-  if (std::ifstream(path).peek() == EOF && std::filesystem::file_size(path, error) > 0)
+  if (std::ifstream(std::filesystem::path(path)).peek() == EOF && std::filesystem::file_size(path, error) > 0)
     return "the permission to read it is lacking";
   return {};
 }
@@ -188,7 +188,7 @@ void read_manifest(Target* target) {
   target->manifest = nullptr;
   target->syntax = unreadable(target->manifest_path);
   if (!target->syntax.empty()) return;
-  std::ifstream file(target->manifest_path, std::ios::binary);
+  std::ifstream file(std::filesystem::path(target->manifest_path), std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   try {
     if (text.size() > kMaxBytes) throw std::runtime_error("it is larger than 1 MiB");

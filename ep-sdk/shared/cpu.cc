@@ -5,7 +5,7 @@
 
 #include "ep-sdk/shared/machine.h"
 
-#if defined(_M_X64) || defined(_M_IX86)
+#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
 #include <intrin.h>
 #define TENON_X86_BY_INTRINSICS
 #elif defined(__x86_64__) || defined(__i386__)
