@@ -305,6 +305,12 @@ ANALYSES = {
     "clang-tidy": ["tools/tidy", "--build", "build/clang"],
 }
 
+# SDK, kit and example built for other systems, and run by an emulator. `tools/setup --cross` installs what they need.
+SYSTEMS = {
+    "kit on Windows, by Wine": ["tests/portable/run.py", "windows"],
+    "kit on ARM, by qemu": ["tests/portable/run.py", "arm"],
+}
+
 
 def run_script(name: str, script: str, *arguments: str) -> Counts:
     """Runs a script of the checkout, and returns the counts that it printed."""
@@ -377,7 +383,7 @@ def run_gate(presets: list[str], everything: bool, ledger: Ledger) -> dict[str, 
         steps.setdefault(f"tests {preset}", partial(build_and_test, preset))
     if everything:
         steps[DEVICE_MEMORY.step(CASE_SETS[0])] = partial(run_cases, "release", CASE_SETS[0], DEVICE_MEMORY)
-        steps |= {name: partial(run_script, name, *command) for name, command in (ANALYSES | SEARCHES).items()}
+        steps |= {name: partial(run_script, name, *command) for name, command in (ANALYSES | SYSTEMS | SEARCHES).items()}
     write_cases()  # some tests read the cases
     return {name: ledger.run(name, step) for name, step in steps.items()}
 
@@ -394,7 +400,7 @@ def verdict(total: Counts, ci: bool) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true",
-                        help="also clang, sanitizers and clang-tidy; writes docs/status.md; cut, it goes on with what is left")
+                        help="also clang, sanitizers, clang-tidy and other systems; writes docs/status.md; cut, it goes on with what is left")
     parser.add_argument("--afresh", action="store_true", help="with --all: also what passed before on the same files")
     options = parser.parse_args()
     tree = tree_of_sources() if options.all and not options.afresh else None

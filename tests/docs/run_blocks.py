@@ -31,6 +31,9 @@ STEP = re.compile(r"^@step (\d+) (\d+)[.,](\d{6})$", re.M)
 NOT_RUN = {
     ("README.md", "tools/demo"): "installs Debian packages as root, and builds everything",
     ("docs/contributing.md", "tools/setup"): "installs Debian packages as root, and is the gate itself",
+    ("docs/cts.md", "cmake -S ep-sdk"): "needs compilers of tools/setup --cross; tests/portable/run.py does it",
+    ("docs/cts.md", "wine64 build"): "needs Wine and programs for other systems; tests/portable/run.py does it",
+    ("docs/provider-guide.md", "build-windows"): "needs compilers of tools/setup --cross; tests/portable/run.py does it",
     ("docs/debugging.md", "tests/differential/search.py"): "takes hours; ctest has short runs of the same programs",
     ("docs/install.md", "apt-get install"): "changes the machine; tests/install/packages.py has dpkg install the packages into a folder",
     ("docs/install.md", "cmake --preset release"): "builds everything; this test begins with the same installation",

@@ -183,7 +183,7 @@ class Gate(unittest.TestCase):
             self.assertEqual(gate.run_script("planted", str(script)).failures, ["core/a.cc"])
             script.write_text("import sys\nsys.exit('tidy: no clang-tidy-14')\n")
             self.assertIn("exit code 1", gate.run_script("planted", str(script)).failures[0])
-        for name, (script_name, *_) in (gate.ANALYSES | gate.SEARCHES).items():
+        for name, (script_name, *_) in (gate.ANALYSES | gate.SYSTEMS | gate.SEARCHES).items():
             self.assertTrue((ROOT / script_name).is_file(), name)
 
     def test_warnings_of_a_build_are_found(self):
