@@ -149,7 +149,7 @@ void OverheadIsland(benchmark::State& state) {
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
   const auto runs = static_cast<double>(state.iterations());
   if (static_cast<double>(counters.recording_runs - runs_before) != runs ||
-      counters.recorded_runs != state.range(0))
+      counters.recorded_runs != static_cast<uint64_t>(length))
     state.SkipWithError("a Run is not one recording");
   if (*static_cast<const float*>(slots.output(0).data) != static_cast<float>(length + 1))
     state.SkipWithError("the result is wrong");
