@@ -44,9 +44,11 @@ TEST(KernelOps, RecordGetsTheRecorderAndTheState) {
   const tenon_run_args args{};
   const ep::detail::NodeLayout layout;
   Recorder recorder(args, layout);
-  kOps<Records>.record(nullptr, nullptr, recorder);
+  const Records kernel;
+  kOps<Records>.record(&kernel, nullptr, recorder);
   const int state = 7;
-  kOps<RecordsWithState>.record(nullptr, &state, recorder);
+  const RecordsWithState other;
+  kOps<RecordsWithState>.record(&other, &state, recorder);
   EXPECT_EQ(recorder.listed, (std::vector<int>{1, 7}));
 }
 

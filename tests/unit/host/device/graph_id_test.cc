@@ -21,7 +21,7 @@ constexpr auto kFloat = ir::ElementType::kFloat32;
 ir::TensorPtr tensor_of(std::vector<int64_t> dims, const std::vector<float>& values,
                         ir::ElementType type = kFloat) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return *ir::Tensor::make(type, std::move(dims), std::move(bytes));
 }
 
