@@ -177,9 +177,9 @@ TENON_CHECK("R21",
   if (!found.empty()) throw Failed(found, "let the answer depend on graph, options and device alone");
   for (const Claimed& claimed : claimed_probes(target, subject)) run_claim(subject, claimed);
   again("after programs were compiled and run", subject.instance);
-  tenon_instance* other = subject.make_instance();
-  again("from a second instance with the same options", other);
-  destroy("instance_destroy", subject.api.instance_destroy, other);
+  OtherInstance other(subject);
+  again("from a second instance with the same options", other.get());
+  other.destroy();
 }
 
 TENON_CHECK("R22", "a claim names at least one node of the graph, and no node twice") {

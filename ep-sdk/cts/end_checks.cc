@@ -88,19 +88,19 @@ TENON_CHECK("lifecycle.instances", "several instances of one device work side by
   Subject& subject = *bench.subject;
   const std::vector<Claimed> all = claimed_probes(target, subject);
   const std::vector<Tensor> expected = run_claim(subject, all[0]);
-  tenon_instance* second = subject.make_instance();
+  OtherInstance second(subject);
   {
-    const Program program(subject, all[0].graph, all[0].claim, second);
+    const Program program(subject, all[0].graph, all[0].claim, second.get());
     const Prepared prepared(program);
     Execution execution(prepared);
     execution.run();
     require_equal(execution.outputs(), expected, "a second instance", "do not share state that Runs change");
   }
-  tenon_instance* third = subject.make_instance();
-  destroy("instance_destroy", subject.api.instance_destroy, second);
+  OtherInstance third(subject);
+  second.destroy();
   require_equal(run_claim(subject, all[0]), expected, "an instance after another was destroyed",
                 "let each instance own what it uses");
-  destroy("instance_destroy", subject.api.instance_destroy, third);
+  third.destroy();
 }
 
 TENON_CHECK(

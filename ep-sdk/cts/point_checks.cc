@@ -214,14 +214,14 @@ TENON_CHECK("R55",
   if (all.empty() && subject.domains.empty())
     throw NotApplicable(
         "the provider claims no operator that keeps type and shape, and has no memory to copy");
-  tenon_instance* other = subject.make_instance();
-  for (tenon_instance* instance : {static_cast<tenon_instance*>(nullptr), other}) {
+  OtherInstance other(subject);
+  for (tenon_instance* instance : {static_cast<tenon_instance*>(nullptr), other.get()}) {
     const std::string streams = instance == nullptr ? "of one instance" : "of another instance";
     Pair pair(subject, instance);
     if (!all.empty()) check_order_of_runs(pair, all[0], streams);
     if (!subject.domains.empty()) check_order_of_copies(subject, pair.first, subject, pair.second, streams);
   }
-  destroy("instance_destroy", subject.api.instance_destroy, other);
+  other.destroy();
   if (subject.domains.empty()) return;
   const std::unique_ptr<Subject> second =
       subject.open_other([](const Subject& found) { return !found.domains.empty(); });

@@ -166,4 +166,22 @@ class Subject {
   bool owns_provider_ = true;
 };
 
+/// One more instance of a subject's device. It ends with the scope, so also when a check fails.
+class OtherInstance {
+ public:
+  explicit OtherInstance(Subject& subject) : subject_(subject), instance_(subject.make_instance()) {}
+  ~OtherInstance() {
+    if (instance_ != nullptr) subject_.api.instance_destroy(instance_);
+  }
+  OtherInstance(const OtherInstance&) = delete;
+  OtherInstance& operator=(const OtherInstance&) = delete;
+  tenon_instance* get() const { return instance_; }
+  /// Throws Failed when the provider does not do it properly.
+  void destroy() { cts::destroy("instance_destroy", subject_.api.instance_destroy, instance_); }
+
+ private:
+  Subject& subject_;
+  tenon_instance* instance_;
+};
+
 }  // namespace tenon::cts
