@@ -244,6 +244,11 @@ Managed* export_as(ValueRef value, const TypePair& type) {
 
 Result<TypePair> type_for(const tenon_value& value) {
   if (!value.is_tensor()) return invalid_input("only a tensor can be given as a DLPack tensor");
+  if (value.is_on_device()) {
+    return unsupported(
+        "the tensor is in memory of a device, which DLPack describes by handles that Tenon does not "
+        "have; copy it with value_to_host first");
+  }
   for (const TypePair& pair : kTypes) {
     if (pair.dtype == value.tensor.dtype) return pair;
   }

@@ -61,6 +61,11 @@ tenon_status value_read_pb(tenon_str path, const tenon_io_info* like, tenon_valu
                            tenon_error* error);
 tenon_status value_write_pb(tenon_str path, tenon_str name, const tenon_value* value, tenon_error* error);
 
+tenon_status value_place(const tenon_value* value, tenon_value_place* out_place, tenon_error* error);
+tenon_status value_to_host(tenon_value* value, tenon_value** out_value, tenon_error* error);
+tenon_status value_to_device(tenon_session* session, uint32_t index, tenon_value* value,
+                             tenon_value** out_value, tenon_error* error);
+
 // dlpack.cc
 tenon_status value_from_dlpack(void* managed, uint32_t versioned, tenon_value** out_value,
                                tenon_error* error);
@@ -81,6 +86,10 @@ tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_t
                                tenon_error* error);
 tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, tenon_error* error);
 tenon_status slots_output(tenon_slots* slots, uint32_t index, tenon_tensor* out_tensor, tenon_error* error);
+tenon_status slots_bind_value(tenon_slots* slots, uint32_t index, tenon_value* value, tenon_error* error);
+tenon_status slots_keep_output(tenon_slots* slots, uint32_t index, uint32_t keep, tenon_error* error);
+tenon_status slots_output_value(tenon_slots* slots, uint32_t index, tenon_value** out_value,
+                                tenon_error* error);
 
 // states.cc
 uint32_t session_state_count(const tenon_session* session);

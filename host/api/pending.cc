@@ -33,6 +33,8 @@ Status equip(SubmittedRun* run, const tenon_run_options* options, tenon_done_fn 
     return invalid_input(
         "out_trace of options must be NULL for a Run that is submitted; profiling.file of the config "
         "records such Runs too");
+  if (run->is_of_slots()) RETURN_IF_ERROR(refuse_keep_outputs(given));
+  run->set_keep_outputs((given.flags & TENON_RUN_KEEP_OUTPUTS) != 0);
   if (given.state != nullptr) {
     RETURN_IF_ERROR(check_handle(given.state, "state of options"));
     run->set_state(given.state->state);

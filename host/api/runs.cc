@@ -18,6 +18,7 @@ class RunRequest {
   Status read(const tenon_run_options* options) {
     ASSIGN_OR_RETURN(const tenon_run_options given, read_run_options(options));
     options_.deadline_ns = given.deadline_ns;
+    options_.keep_outputs = (given.flags & TENON_RUN_KEEP_OUTPUTS) != 0;
     if (given.cancel != nullptr) options_.cancel = given.cancel->flag.get();
     if (given.state != nullptr) {
       RETURN_IF_ERROR(check_handle(given.state, "state of options"));
@@ -53,8 +54,15 @@ Result<tenon_run_options> read_run_options(const tenon_run_options* options) {
   ASSIGN_OR_RETURN(const tenon_run_options given, read_struct(options, "options"));
   if (given.deadline_ns < 0)
     return invalid_input("deadline_ns is ", given.deadline_ns, "; it must be 0 (no deadline) or positive");
-  if (given.reserved != 0) return invalid_input("reserved of options is ", given.reserved, "; it must be 0");
+  if ((given.flags & ~uint32_t{TENON_RUN_KEEP_OUTPUTS}) != 0)
+    return invalid_input("flags of options is ", given.flags, "; only TENON_RUN_KEEP_OUTPUTS is known");
   return given;
+}
+
+Status refuse_keep_outputs(const tenon_run_options& options) {
+  if ((options.flags & TENON_RUN_KEEP_OUTPUTS) == 0) return ok_status();
+  return invalid_input(
+      "TENON_RUN_KEEP_OUTPUTS is not for slots; choose their outputs with slots_keep_output");
 }
 
 Status check_run_arguments(const tenon_named_value* inputs, uint32_t input_count,
@@ -149,6 +157,8 @@ tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, ten
     RETURN_IF_ERROR(check_slots(slots));
     if (options == nullptr) return slots->slots.run({});
     RunRequest request;
+    ASSIGN_OR_RETURN(const tenon_run_options given, read_run_options(options));
+    RETURN_IF_ERROR(refuse_keep_outputs(given));
     RETURN_IF_ERROR(request.read(options));
     return request.finish(slots->slots.run(request.options()));
   });
@@ -159,6 +169,33 @@ tenon_status slots_output(tenon_slots* slots, uint32_t index, tenon_tensor* out_
     RETURN_IF_ERROR(check_slots(slots));
     RETURN_IF_ERROR(check_pointer(out_tensor, "out_tensor"));
     ASSIGN_OR_RETURN(*out_tensor, slots->slots.output(index));
+    return ok_status();
+  });
+}
+
+tenon_status slots_bind_value(tenon_slots* slots, uint32_t index, tenon_value* value, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_slots(slots));
+    RETURN_IF_ERROR(check_pointer(value, "value"));
+    return slots->slots.bind_value(index, runtime::ValueRef::share(value));
+  });
+}
+
+tenon_status slots_keep_output(tenon_slots* slots, uint32_t index, uint32_t keep, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_slots(slots));
+    if (keep > 1) return invalid_input("keep is ", keep, "; it must be 0 or 1");
+    return slots->slots.keep_output(index, keep == 1);
+  });
+}
+
+tenon_status slots_output_value(tenon_slots* slots, uint32_t index, tenon_value** out_value,
+                                tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_slots(slots));
+    RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
+    ASSIGN_OR_RETURN(runtime::ValueRef value, slots->slots.output_value(index));
+    *out_value = value.release();
     return ok_status();
   });
 }

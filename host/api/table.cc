@@ -87,6 +87,12 @@ constexpr tenon_api make_table() {
   table.pending_release = pending_release;
   table.value_from_dlpack = value_from_dlpack;
   table.value_to_dlpack = value_to_dlpack;
+  table.value_place = value_place;
+  table.value_to_host = value_to_host;
+  table.value_to_device = value_to_device;
+  table.slots_bind_value = slots_bind_value;
+  table.slots_keep_output = slots_keep_output;
+  table.slots_output_value = slots_output_value;
   return table;
 }
 

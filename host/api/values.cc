@@ -1,11 +1,12 @@
-// Values that wrap the application's memory, and values read from and written to files of the ONNX test-case layout.
+// Values that wrap the application's memory, values on devices, and values read from and written to files of the ONNX test-case layout.
 #include <fstream>
 
 #include "core/onnx/onnx.h"
 #include "host/api/border.h"
 #include "host/api/functions.h"
+#include "host/api/handles.h"
 #include "host/api/type_text.h"
-#include "host/device/value.h"
+#include "host/device/device_value.h"
 
 namespace tenon::c_api {
 namespace {
@@ -65,6 +66,47 @@ tenon_status value_wrap(const tenon_tensor* tensor, tenon_free_fn free_fn, void*
     RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
     ASSIGN_OR_RETURN(ValueRef value, runtime::wrap_tensor(*tensor, free_fn, free_context));
     *out_value = value.release();
+    return ok_status();
+  });
+}
+
+tenon_status value_place(const tenon_value* value, tenon_value_place* out_place, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(value, "value"));
+    RETURN_IF_ERROR(check_pointer(out_place, "out_place"));
+    if (!value->is_tensor())
+      return invalid_input("the value is not a tensor; its elements are in host memory");
+    const runtime::MemoryDomain& domain = runtime::domain_of(*value);
+    tenon_value_place place{};
+    place.host_can_read = runtime::host_can_read(*value) ? 1 : 0;
+    place.device = domain.is_host() ? to_str("") : to_str(domain.device->id());
+    place.domain = to_str(domain.name);
+    place.dtype = value->tensor.dtype;
+    place.rank = value->tensor.rank;
+    place.dims = value->tensor.dims;
+    place.byte_size = value->tensor.byte_size;
+    return write_struct(place, out_place);
+  });
+}
+
+tenon_status value_to_host(tenon_value* value, tenon_value** out_value, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(value, "value"));
+    RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
+    ASSIGN_OR_RETURN(ValueRef copied, runtime::to_host(ValueRef::share(value)));
+    *out_value = copied.release();
+    return ok_status();
+  });
+}
+
+tenon_status value_to_device(tenon_session* session, uint32_t index, tenon_value* value,
+                             tenon_value** out_value, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_handle(session, "session"));
+    RETURN_IF_ERROR(check_pointer(value, "value"));
+    RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
+    ASSIGN_OR_RETURN(ValueRef uploaded, session->session->upload(index, ValueRef::share(value)));
+    *out_value = uploaded.release();
     return ok_status();
   });
 }

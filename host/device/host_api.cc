@@ -8,6 +8,7 @@
 #include "host/base/error_struct.h"
 #include "host/base/fork.h"
 #include "host/base/log.h"
+#include "host/device/device_value.h"
 #include "host/device/graph_id.h"
 #include "host/device/graph_view.h"
 #include "host/device/host_services.h"
@@ -180,8 +181,18 @@ tenon_value* value_element(const tenon_value* value, uint64_t index) noexcept {
 }
 tenon_status value_tensor(const tenon_value* value, tenon_tensor* out_tensor) noexcept {
   if (value == nullptr || out_tensor == nullptr || !value->is_tensor()) return TENON_INVALID_ARGUMENT;
-  *out_tensor = value->tensor;
-  return TENON_OK;
+  if (!value->is_on_device()) {
+    *out_tensor = value->tensor;
+    return TENON_OK;
+  }
+  try {
+    const Result<tenon_tensor> readable = readable_tensor(*value);
+    if (!readable.ok()) return TENON_FAILED_PRECONDITION;
+    *out_tensor = *readable;
+    return TENON_OK;
+  } catch (...) {  // no memory for the text of the error
+    return TENON_FAILED_PRECONDITION;
+  }
 }
 
 namespace {

@@ -108,17 +108,35 @@ bool tensor_bytes(uint32_t dtype, std::span<const int64_t> dims, uint64_t* out_b
   return true;
 }
 
-Result<ValueRef> make_tensor(uint32_t dtype, std::span<const int64_t> dims) {
+namespace {
+
+/// The bytes of a tensor that can be made.
+Result<uint64_t> checked_bytes(uint32_t dtype, std::span<const int64_t> dims) {
   RETURN_IF_ERROR(check_dims(dims));
   uint64_t bytes = 0;
-  if (!tensor_bytes(dtype, dims, &bytes)) {
-    if (ir::element_bits(static_cast<ir::ElementType>(dtype)) != 0)
-      return out_of_memory("a tensor of shape ", ir::Shape::of({dims.begin(), dims.end()}).to_string(),
-                           " is larger than the address space");
-    return invalid_input("a tensor of element type ",
-                         ir::element_type_name(static_cast<ir::ElementType>(dtype)), " (", dtype,
-                         ") cannot be allocated");
-  }
+  if (tensor_bytes(dtype, dims, &bytes)) return bytes;
+  if (ir::element_bits(static_cast<ir::ElementType>(dtype)) != 0)
+    return out_of_memory("a tensor of shape ", ir::Shape::of({dims.begin(), dims.end()}).to_string(),
+                         " is larger than the address space");
+  return invalid_input("a tensor of element type ",
+                       ir::element_type_name(static_cast<ir::ElementType>(dtype)), " (", dtype,
+                       ") cannot be allocated");
+}
+
+}  // namespace
+
+Result<ValueRef> make_placeless(uint32_t dtype, std::span<const int64_t> dims) {
+  ASSIGN_OR_RETURN(const uint64_t bytes, checked_bytes(dtype, dims));
+  void* unused = nullptr;
+  ASSIGN_OR_RETURN(tenon_value* const value, allocate(dims, 0, &unused));
+  value->tensor.kind = TENON_KIND_TENSOR;
+  value->tensor.dtype = dtype;
+  value->tensor.byte_size = bytes;
+  return ValueRef::adopt(value);
+}
+
+Result<ValueRef> make_tensor(uint32_t dtype, std::span<const int64_t> dims) {
+  ASSIGN_OR_RETURN(const uint64_t bytes, checked_bytes(dtype, dims));
   void* data = nullptr;
   ASSIGN_OR_RETURN(tenon_value* const value, allocate(dims, bytes, &data));
   value->tensor.kind = TENON_KIND_TENSOR;
@@ -209,6 +227,10 @@ Result<ValueRef> make_composite(uint32_t kind, uint32_t dtype, std::span<tenon_v
   if (std::find(elements.begin(), elements.end(), nullptr) != elements.end()) {
     return invalid_input("an element is missing");
   }
+  for (const tenon_value* element : elements) {
+    if (element->is_on_device())
+      return invalid_input("an element is in memory of a device; copy it with value_to_host first");
+  }
   uint32_t depth = 0;
   for (const tenon_value* element : elements) depth = std::max(depth, element->depth + 1);
   if (depth > kMaxValueDepth)
@@ -258,6 +280,8 @@ Result<ValueRef> value_of(const ir::TensorPtr& tensor) {
 
 Result<ir::TensorPtr> tensor_of(const ValueRef& value) {
   if (!value || !value->is_tensor()) return invalid_input("a tensor was expected");
+  if (value->is_on_device())
+    return invalid_input("the tensor is in memory of a device; copy it with value_to_host first");
   const tenon_tensor& t = value->tensor;
   std::vector<int64_t> dims(t.dims, t.dims + t.rank);
   if (t.dtype == TENON_STRING) {

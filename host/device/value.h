@@ -1,11 +1,13 @@
-// The counted value of tenon.h and ep.h: a tensor in host memory, or a sequence, optional or map of such tensors.
+// The counted value of tenon.h and ep.h: a tensor in host memory, or a sequence, optional or map of such tensors; or a
+// tensor that stays in memory of a device (device_value.h).
 //
 // A value is filled before it is shared and does not change afterwards, so any number of threads may read and
-// count it. It does not hold device memory and does not convert.
+// count it. It does not convert.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,8 @@
 #include "tenon/tenon.h"
 
 namespace tenon::runtime {
+
+class Buffer;
 
 /// One count of a value. The destructor gives it back. May be empty.
 class ValueRef {
@@ -64,9 +68,13 @@ struct tenon_value {
   void (*free_fn)(void* context) = nullptr;        // frees wrapped memory
   void* free_context = nullptr;
   tenon::runtime::MemoryCharge charge;  // for its own memory
+  // Of a tensor in memory of a device; else null. `tensor` then has no data, except where the host can read it.
+  std::shared_ptr<tenon::runtime::Buffer> memory;
+  uint32_t fork = 0;  // with `memory`: the process that made it
 
   uint32_t kind() const { return tensor.kind; }
   bool is_tensor() const { return tensor.kind == TENON_KIND_TENSOR; }
+  bool is_on_device() const { return memory != nullptr; }
   std::span<const int64_t> dims() const { return {tensor.dims, tensor.rank}; }
 };
 
@@ -87,6 +95,8 @@ bool tensor_bytes(uint32_t dtype, std::span<const int64_t> dims, uint64_t* out_b
 /// An uninitialised tensor in its own 64-byte aligned memory; no data for zero elements. Not for strings.
 /// OUT_OF_MEMORY, or INVALID_ARGUMENT for an invalid type or shape.
 Result<ValueRef> make_tensor(uint32_t dtype, std::span<const int64_t> dims);
+/// A tensor with dims of its own and no data, to be placed in memory of a device. Not for strings.
+Result<ValueRef> make_placeless(uint32_t dtype, std::span<const int64_t> dims);
 /// Refers to dense host memory of the caller, also of a string tensor. `free_fn` is called when the last count goes.
 Result<ValueRef> wrap_tensor(const tenon_tensor& tensor, void (*free_fn)(void*), void* free_context);
 /// Copies `offsets` (element count + 1, rising from 0) and the bytes that they span.

@@ -277,9 +277,15 @@ void Frame::bind_output(uint32_t index, const Buffer& memory) {
   patch(plan_->outputs[index], place);
 }
 
-void Frame::unbind_state() {
+void Frame::bind_output(uint32_t index, const tenon_value& value) {
+  if (value.is_on_device()) return bind_output(index, *value.memory);
+  bind_output(index, value.tensor.data);
+}
+
+void Frame::unbind_staying() {
+  if (!plan_->any_stays) return;
   for (SlotIndex s = 0; s < slots_.size(); ++s) {
-    if (!plan_->slots[s].is_state) continue;
+    if (!plan_->slots[s].stays) continue;
     // Another memory may have the same handle later: the next bind must not take it for this one.
     slots_[s].tensor.data = nullptr;
     slots_[s].tensor.buffer = nullptr;

@@ -87,12 +87,15 @@ class Frame final : public OutputSink {
   bool needs_output(uint32_t index) const { return output_slot(index).kind == SlotKind::kOutput; }
   const Slot& output_slot(uint32_t index) const { return plan_->slots[plan_->outputs[index]]; }
   void bind_output(uint32_t index, void* data);
-  /// The same with memory of a state, in the plan's domain and of at least the plan's size. It must stay valid until
-  /// unbind_state().
+  /// The same with memory of a state or of a value on a device, in the plan's domain and of at least the plan's size. It
+  /// must stay valid until unbind_staying().
   void bind_input(uint32_t index, const Buffer& memory);
   void bind_output(uint32_t index, const Buffer& memory);
-  /// Ends what providers bound to memory of states, so that it may be freed. Before the next Run it is bound anew.
-  void unbind_state();
+  /// Memory of a value in the plan's domain.
+  void bind_output(uint32_t index, const tenon_value& value);
+  /// Ends what providers bound to memory of states and values on devices, so that it may be freed. Before the next Run it
+  /// is bound anew.
+  void unbind_staying();
 
   /// Runs all steps. After a failure no output is valid. A Run that was stopped may leave work under way, see
   /// is_unfinished().
@@ -115,6 +118,8 @@ class Frame final : public OutputSink {
   const tenon_tensor& output(uint32_t index) const { return slots_[plan_->outputs[index]].tensor; }
   /// After a Run: a new value for an output that is not in the caller's memory. Copies memory that the Run did not make.
   Result<ValueRef> take_output(uint32_t index) const;
+  /// The same for an output in memory of a device: the value stays in that domain. `limit`: see make_device_tensor().
+  Result<ValueRef> take_device_output(uint32_t index, uint64_t limit) const;
   /// Releases everything that was made during the Run, and the owners of the inputs.
   void clear();
 

@@ -1,6 +1,7 @@
 // Outputs whose memory is allocated while a step runs.
 #include <algorithm>
 
+#include "host/device/device_value.h"
 #include "host/exec/frame.h"
 #include "host/exec/labels.h"
 
@@ -55,6 +56,19 @@ void Frame::hold(SlotIndex s, ValueRef value) {
     if (!value->is_tensor()) slot.tensor.object = value.get();
   }
   slot.value = std::move(value);
+}
+
+Result<ValueRef> Frame::take_device_output(uint32_t index, uint64_t limit) const {
+  const SlotIndex s = plan_->outputs[index];
+  const FrameSlot& slot = slots_[s];
+  const tenon_tensor& made = slot.tensor;
+  const std::span<const int64_t> dims(made.dims, made.rank);
+  const MemoryDomain& domain = *plan_->slots[s].domain;
+  const bool is_own = plan_->slots[s].kind == SlotKind::kDynamic && slot.buffer != nullptr && *slot.buffer;
+  if (is_own) return place_tensor(std::move(*slot.buffer), made.dtype, dims);
+  ASSIGN_OR_RETURN(ValueRef out, make_device_tensor(domain, made.dtype, dims, limit));
+  RETURN_IF_ERROR(copy(place_of(*out.get()), place_of(domain, made), made.byte_size));
+  return out;
 }
 
 Status Frame::alloc_output(uint64_t step, uint32_t output, std::span<const int64_t> dims,

@@ -8,23 +8,24 @@ namespace tenon::runtime {
 namespace {
 
 /// The types to plan with: those of the arguments for tensors, the graph's own for other kinds of values.
-std::vector<ir::Type> types_of(const Executable& executable, std::span<const Argument> arguments) {
-  std::vector<ir::Type> types;
+std::vector<PlanInput> inputs_of(const Executable& executable, std::span<const Argument> arguments) {
+  std::vector<PlanInput> inputs;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const tenon_tensor& tensor = arguments[i].tensor;
     if (tensor.kind == TENON_KIND_TENSOR) {
-      types.push_back(ir::Type::tensor(static_cast<ir::ElementType>(tensor.dtype),
-                                       ir::Shape::of({tensor.dims, tensor.dims + tensor.rank})));
+      inputs.push_back({ir::Type::tensor(static_cast<ir::ElementType>(tensor.dtype),
+                                         ir::Shape::of({tensor.dims, tensor.dims + tensor.rank})),
+                        arguments[i].domain()});
     } else {
-      types.push_back(executable.graph().value(executable.inputs()[i]).type);
+      inputs.push_back({executable.graph().value(executable.inputs()[i]).type, nullptr});
     }
   }
-  return types;
+  return inputs;
 }
 
 }  // namespace
 
-plan::Signature signature_of(std::span<const Argument> arguments) {
+plan::Signature signature_of(std::span<const Argument> arguments, std::span<const uint32_t> kept) {
   plan::Signature signature;
   for (const Argument& argument : arguments) {
     const tenon_tensor& tensor = argument.tensor;
@@ -33,9 +34,12 @@ plan::Signature signature_of(std::span<const Argument> arguments) {
       signature.add_word(tensor.kind);
       continue;
     }
-    signature.add_word(tensor.dtype);
+    const MemoryDomain* domain = argument.domain();
+    const uint64_t place = domain == nullptr ? 0 : domain->number;
+    signature.add_word(static_cast<int64_t>(tensor.dtype | place << 32));
     signature.add_shape({tensor.dims, tensor.rank});
   }
+  for (const uint32_t output : kept) signature.add_word(output);
   return signature;
 }
 
@@ -45,8 +49,9 @@ FramePool::FramePool(size_t keep_plans, uint64_t keep_bytes)
 FramePool::~FramePool() = default;
 
 Result<std::unique_ptr<Frame>> FramePool::take(const Executable& executable,
-                                               std::span<const Argument> arguments) {
-  plan::Signature signature = signature_of(arguments);
+                                               std::span<const Argument> arguments,
+                                               std::span<const uint32_t> kept) {
+  plan::Signature signature = signature_of(arguments, kept);
   std::unique_ptr<Frame> frame = hot_.take();
   if (frame != nullptr) {
     if (frame->plan().signature == signature) return frame;
@@ -54,7 +59,7 @@ Result<std::unique_ptr<Frame>> FramePool::take(const Executable& executable,
   }
   frame = take_idle(signature);
   if (frame != nullptr) return frame;
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan, find_plan(executable, arguments, signature));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan, find_plan(executable, arguments, kept, signature));
   Result<std::unique_ptr<Frame>> made = Frame::make(executable, plan);
   if (made.ok() || made.status().kind() != ErrorKind::kLimitExceeded || !drop(nullptr)) return made;
   return Frame::make(executable, plan);
@@ -104,6 +109,7 @@ void FramePool::forget(const Frame& frame) {
 
 Result<std::shared_ptr<const Plan>> FramePool::find_plan(const Executable& executable,
                                                          std::span<const Argument> arguments,
+                                                         std::span<const uint32_t> kept,
                                                          const plan::Signature& signature) {
   {
     const std::lock_guard lock(mutex_);
@@ -112,7 +118,7 @@ Result<std::shared_ptr<const Plan>> FramePool::find_plan(const Executable& execu
   // The plan is made without the lock, so that other signatures can run meanwhile. Two threads may make the same
   // plan; the later one stays.
   ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
-                   make_plan(executable, types_of(executable, arguments), signature));
+                   make_plan(executable, inputs_of(executable, arguments), kept, signature));
   auto entry = std::make_shared<Entry>();
   entry->plan = plan;
   const std::lock_guard lock(mutex_);

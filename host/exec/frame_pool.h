@@ -19,7 +19,8 @@
 
 namespace tenon::runtime {
 
-plan::Signature signature_of(std::span<const Argument> arguments);
+/// The shapes and places of the arguments, and `kept`: the indexes of the outputs that stay where they are made, rising.
+plan::Signature signature_of(std::span<const Argument> arguments, std::span<const uint32_t> kept = {});
 
 /// Thread-safe.
 class FramePool final : public IdleMemory {
@@ -28,9 +29,10 @@ class FramePool final : public IdleMemory {
   FramePool(size_t keep_plans, uint64_t keep_bytes);
   ~FramePool() override;
 
-  /// A frame for the shapes of the arguments. Plans new shapes. Frees all idle frames when the session's memory limit
+  /// A frame for the shapes and places of the arguments. Plans new shapes. Frees all idle frames when the session's memory limit
   /// is reached. `executable` owns the pool.
-  Result<std::unique_ptr<Frame>> take(const Executable& executable, std::span<const Argument> arguments);
+  Result<std::unique_ptr<Frame>> take(const Executable& executable, std::span<const Argument> arguments,
+                                      std::span<const uint32_t> kept = {});
   void give_back(std::unique_ptr<Frame> frame);
   /// Frees the idle frames that use the device. Plans stay, with what is uploaded for them.
   bool drop_idle(const Device& device) override;
@@ -38,6 +40,7 @@ class FramePool final : public IdleMemory {
   /// The plan for a signature. Makes it when there is none.
   Result<std::shared_ptr<const Plan>> find_plan(const Executable& executable,
                                                 std::span<const Argument> arguments,
+                                                std::span<const uint32_t> kept,
                                                 const plan::Signature& signature);
 
   /// Visits the most recently used plan first.

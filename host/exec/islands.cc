@@ -15,9 +15,9 @@ bool records(const Plan& plan, const PlanStep& step) {
 
 /// True for memory whose address changes from Run to Run.
 bool is_outside(const Slot& slot) { return slot.kind == SlotKind::kInput || slot.kind == SlotKind::kOutput; }
-/// True for memory of the caller. Memory of a state is outside, too, but is not staged: a copy of it would cost more
-/// than it saves.
-bool is_callers(const Slot& slot) { return is_outside(slot) && !slot.is_state; }
+/// True for host memory of the caller. What stays on a device is outside, too, but is not staged: a copy of it would
+/// cost more than it saves.
+bool is_callers(const Slot& slot) { return is_outside(slot) && !slot.stays; }
 
 bool is_numeric(const Slot& slot) {
   return slot.value_kind == TENON_KIND_TENSOR && slot.dtype != TENON_STRING && slot.dtype != TENON_UNDEFINED;

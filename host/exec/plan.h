@@ -16,7 +16,7 @@
 //   islands      finds the runs of steps that are recorded (islands.h). An island is a maximal sequence of steps on one
 //                stream that records, without signals and waits, whose descriptors do not change. A frame records it
 //                in its first Run and plays it back in every Run. Plans with dynamic values have no islands. Steps that
-//                use the memory of a state are in none: it may be elsewhere in each Run.
+//                use memory of a state or of a value on a device are in none: it may be elsewhere in each Run.
 #pragma once
 
 #include <cstdint>
@@ -40,15 +40,16 @@ inline constexpr uint32_t kNoSlot = TENON_NO_INDEX;
 /// Where the memory of a slot comes from.
 enum class SlotKind : uint8_t {
   kConstant,  // a constant, the same in every frame
-  kInput,     // an input of the graph, in memory of the caller or of a state
-  kOutput,    // an output of the graph, in memory of the caller or of a state
+  kInput,     // an input of the graph, in memory of the caller, of a value or of a state
+  kOutput,    // an output of the graph, in memory of the caller, of a value or of a state
   kPlanned,   // in a slab of the frame, or a view of another slot
   kDynamic,   // allocated during the Run
 };
 
 struct Slot {
   SlotKind kind = SlotKind::kDynamic;
-  bool is_state = false;  // kInput, kOutput: in memory of a state, in any domain; not staged
+  bool stays =
+      false;  // kInput, kOutput: memory of a state, or of a value on a device, in any domain; not staged
   ir::ValueId value = ir::kNone;
   const MemoryDomain* domain = nullptr;
   uint32_t value_kind = TENON_KIND_TENSOR;
@@ -128,8 +129,9 @@ struct Plan {
   std::vector<Slot> slots;
   std::vector<PlanStep> steps;
   std::vector<PlanSlab> slabs;
-  std::vector<SlotIndex> inputs;   // per input of the executable
-  std::vector<SlotIndex> outputs;  // per output of the executable, in host memory or where its state is
+  std::vector<SlotIndex> inputs;  // per input of the executable
+  // Per output of the executable: in host memory, where its state is, or where a value that is kept is made.
+  std::vector<SlotIndex> outputs;
   std::vector<std::shared_ptr<Instance>> streams;
   std::vector<uint32_t> points;  // per point: the stream that it is taken of
   std::vector<Island> islands;   // in the order of steps
@@ -138,6 +140,9 @@ struct Plan {
   std::vector<std::vector<SlotPatch>> slot_patches;  // per slot
   bool is_static = true;                             // no kDynamic slot
   std::vector<bool> updates_in_place;  // per state pair: the output takes the memory of the input
+  bool any_stays = false;              // see Slot::stays
+  // Of the inputs: the slots refer to their domains, and the device of a value need not be one of the session's.
+  std::vector<std::shared_ptr<Device>> devices;
 
   uint64_t slab_bytes() const;
   bool has_dynamic_slots() const;

@@ -17,11 +17,12 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Executable& executable, Plan* plan)
+  Planner(const Executable& executable, std::span<const uint32_t> kept, Plan* plan)
       : executable_(executable),
         plan_(plan),
         knowledge_(executable.graph()),
-        schedule_(executable, knowledge_, plan) {
+        schedule_(executable, knowledge_, plan),
+        kept_(kept.begin(), kept.end()) {
     for (const CompiledPart& part : executable.parts) {
       const bool in_place = !part.is_control_flow() && !part.is_asynchronous();  // see Schedule::find_input
       for (size_t i = 0; i < part.inputs.size(); ++i) {
@@ -30,20 +31,25 @@ class Planner {
         if (!in_place) copied_to_host_.insert(part.inputs[i]);
       }
     }
+    std::unordered_set<ir::ValueId> kept_values;
+    for (uint32_t o : kept) kept_values.insert(executable.outputs()[o]);
+    schedule_.keep(std::move(kept_values));
     for (uint32_t o = 0; o < executable.outputs().size(); ++o) {
-      if (executable.is_state_output(o)) continue;
+      if (executable.is_state_output(o) || kept_.count(o) != 0) continue;
       read_on_host_.insert(executable.outputs()[o]);
       copied_to_host_.insert(executable.outputs()[o]);
     }
   }
 
-  Status run(std::span<const ir::Type> input_types) {
-    for (size_t i = 0; i < input_types.size(); ++i) {
+  Status run(std::span<const PlanInput> inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
       const ir::ValueId value = executable_.inputs()[i];
-      knowledge_.set_type(value, input_types[i]);
+      knowledge_.set_type(value, inputs[i].type);
       const StatePair* pair = pair_of(static_cast<uint32_t>(i), &StatePair::input);
-      plan_->inputs.push_back(
-          schedule_.make_input(value, pair != nullptr ? pair->domain : &host_domain(), pair != nullptr));
+      const MemoryDomain* domain = pair != nullptr ? pair->domain : inputs[i].domain;
+      const bool stays = domain != nullptr;
+      if (pair == nullptr && stays) plan_->devices.push_back(domain->device->shared_from_this());
+      plan_->inputs.push_back(schedule_.make_input(value, stays ? domain : &host_domain(), stays));
     }
     for (const CompiledPart& part : executable_.parts) {
       RETURN_IF_ERROR(check_stop("a plan was made").with_context(part.label));
@@ -52,8 +58,11 @@ class Planner {
     }
     for (uint32_t o = 0; o < executable_.outputs().size(); ++o) {
       const StatePair* pair = pair_of(o, &StatePair::output);
-      const MemoryDomain* domain = pair != nullptr ? pair->domain : &host_domain();
-      ASSIGN_OR_RETURN(const SlotIndex slot, schedule_.find_slot(executable_.outputs()[o], domain, nullptr));
+      const ir::ValueId value = executable_.outputs()[o];
+      const MemoryDomain* domain = pair != nullptr       ? pair->domain
+                                   : kept_.count(o) != 0 ? schedule_.domain_of(value)
+                                                         : &host_domain();
+      ASSIGN_OR_RETURN(const SlotIndex slot, schedule_.find_slot(value, domain, nullptr));
       plan_->outputs.push_back(slot);
     }
     schedule_.finish();
@@ -164,17 +173,17 @@ class Planner {
   Plan* plan_;
   Knowledge knowledge_;
   Schedule schedule_;
+  const std::unordered_set<uint32_t> kept_;
   std::unordered_set<ir::ValueId> read_on_host_, copied_to_host_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const Plan>> make_plan(const Executable& executable,
-                                              std::span<const ir::Type> input_types,
-                                              plan::Signature signature) {
+Result<std::shared_ptr<const Plan>> make_plan(const Executable& executable, std::span<const PlanInput> inputs,
+                                              std::span<const uint32_t> kept, plan::Signature signature) {
   auto plan = std::make_shared<Plan>();
   plan->signature = std::move(signature);
-  RETURN_IF_ERROR(Planner(executable, plan.get()).run(input_types));
+  RETURN_IF_ERROR(Planner(executable, kept, plan.get()).run(inputs));
   return std::shared_ptr<const Plan>(std::move(plan));
 }
 

@@ -57,9 +57,14 @@ SlotIndex Schedule::make_slot(ir::ValueId value, const MemoryDomain* domain, boo
   if (fixed && has_fixed_size(type)) {
     const bool is_output = executable_.graph().value(value).output_count > 0;
     const StatePair* pair = is_output ? pair_of_output(value) : nullptr;
-    const bool leaves = is_output && (pair != nullptr ? domain == pair->domain : domain->is_host());
+    const bool is_kept = pair == nullptr && kept_.count(value) != 0;
+    const bool is_first = slots_of_.count(value) == 0;  // the others are copies of it
+    const bool leaves = is_output && (pair != nullptr ? domain == pair->domain
+                                      : is_kept       ? is_first
+                                                      : domain->is_host());
     slot.kind = leaves ? SlotKind::kOutput : SlotKind::kPlanned;
-    slot.is_state = leaves && pair != nullptr;
+    slot.stays = leaves && (pair != nullptr || !domain->is_host());
+    plan_->any_stays = plan_->any_stays || slot.stays;
   }
   describe(type, &slot);
   if (slot.kind == SlotKind::kDynamic) {
@@ -80,14 +85,23 @@ const StatePair* Schedule::pair_of_output(ir::ValueId value) const {
   return nullptr;
 }
 
-SlotIndex Schedule::make_input(ir::ValueId value, const MemoryDomain* domain, bool is_state) {
+SlotIndex Schedule::make_input(ir::ValueId value, const MemoryDomain* domain, bool stays) {
   const SlotIndex index = make_slot(value, domain, false);
   Slot& slot = plan_->slots[index];
   const ir::Type& type = knowledge_.type(value);
   describe(type, &slot);
-  slot.is_state = is_state;
+  slot.stays = stays;
+  plan_->any_stays = plan_->any_stays || stays;
   if (knowledge_.shape_known(value)) slot.kind = SlotKind::kInput;
   return index;
+}
+
+const MemoryDomain* Schedule::domain_of(ir::ValueId value) const {
+  const auto known = slots_of_.find(value);
+  if (known == slots_of_.end()) return &host_domain();
+  const Slot& made = plan_->slots[known->second.front()];
+  const bool is_numeric = made.value_kind == TENON_KIND_TENSOR && made.dtype != TENON_STRING;
+  return is_numeric && made.kind != SlotKind::kConstant ? made.domain : &host_domain();
 }
 
 Result<SlotIndex> Schedule::constant_slot(ir::ValueId value, ir::TensorPtr tensor,

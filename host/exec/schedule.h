@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -21,8 +23,12 @@ class Schedule {
 
   /// A slot in `domain` for a value that the next step makes. Dynamic unless `fixed` and its shape and type are known.
   SlotIndex make_slot(ir::ValueId value, const MemoryDomain* domain, bool fixed);
-  /// An input of the graph. `domain`: host memory, or where its state is.
-  SlotIndex make_input(ir::ValueId value, const MemoryDomain* domain, bool is_state);
+  /// Outputs of these values stay where they are made. Call it first.
+  void keep(std::unordered_set<ir::ValueId> values) { kept_ = std::move(values); }
+  /// An input of the graph. `domain`: host memory, or where its state or the value is (`stays`).
+  SlotIndex make_input(ir::ValueId value, const MemoryDomain* domain, bool stays);
+  /// The domain in which the value was made; host memory for one that is known and for one that is no numeric tensor.
+  const MemoryDomain* domain_of(ir::ValueId value) const;
   /// The slot that holds the value in `domain`. Schedules a copy from the nearest slot when there is none yet. `reader`:
   /// the instance that reads it, or null for the host.
   Result<SlotIndex> find_slot(ir::ValueId value, const MemoryDomain* domain,
@@ -68,6 +74,7 @@ class Schedule {
   const Knowledge& knowledge_;
   Plan* plan_;
   std::unordered_map<ir::ValueId, std::vector<SlotIndex>> slots_of_;
+  std::unordered_set<ir::ValueId> kept_;
   std::vector<Writer> writers_;  // per slot
   std::vector<StreamState> streams_;
   uint32_t running_ = plan::kNone;  // stream of the last step added; kNone: the host

@@ -52,17 +52,27 @@ bool updates_in_place(const Plan& plan, const std::vector<uint32_t>& finished, S
 
 }  // namespace
 
-const MemoryDomain* domain_of_pair(const Executable& executable, const StatePair& pair) {
-  const ir::ValueId input = executable.inputs()[pair.input], output = executable.outputs()[pair.output];
-  bool is_read = false;
-  const MemoryDomain* made_in = &host_domain();
+const MemoryDomain* device_domain_of_input(const Executable& executable, uint32_t input,
+                                           bool* is_read_by_host) {
+  if (is_read_by_host != nullptr) *is_read_by_host = false;
   for (const CompiledPart& part : executable.parts) {
     for (size_t i = 0; i < part.inputs.size(); ++i) {
-      if (part.inputs[i] != input) continue;
+      if (part.inputs[i] != executable.inputs()[input]) continue;
       const bool on_host = part.is_control_flow() || part.shape_inputs[i] || part.input_domains[i]->is_host();
       if (!on_host) return part.input_domains[i];
-      is_read = true;
+      if (is_read_by_host != nullptr) *is_read_by_host = true;
     }
+  }
+  return nullptr;
+}
+
+const MemoryDomain* domain_of_pair(const Executable& executable, const StatePair& pair) {
+  const ir::ValueId output = executable.outputs()[pair.output];
+  bool is_read = false;
+  const MemoryDomain* read_in = device_domain_of_input(executable, pair.input, &is_read);
+  if (read_in != nullptr) return read_in;
+  const MemoryDomain* made_in = &host_domain();
+  for (const CompiledPart& part : executable.parts) {
     for (size_t o = 0; o < part.outputs.size(); ++o) {
       if (part.outputs[o] == output && !part.is_control_flow()) made_in = part.output_domains[o];
     }

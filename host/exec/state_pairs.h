@@ -20,6 +20,11 @@ struct StatePair {
   const MemoryDomain* domain = nullptr;  // of both
 };
 
+/// The domain in which the parts use an input: that of the first reader on a device, else null. `is_read_by_host` (may be null):
+/// whether a part reads it in host memory, and none on a device.
+const MemoryDomain* device_domain_of_input(const Executable& executable, uint32_t input,
+                                           bool* is_read_by_host);
+
 /// The domain for the value that is `input` in one Run and `output` in the Run before: that of the first reader on a
 /// device. Without one, host memory if something reads it there, else the domain of the part that makes it.
 const MemoryDomain* domain_of_pair(const Executable& executable, const StatePair& pair);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "host/base/text.h"
+#include "host/device/device_value.h"
 
 namespace tenon::session {
 namespace {
@@ -141,6 +142,16 @@ Status check_type(const IoEntry& entry, const tenon_tensor& tensor) {
   return ok_status();
 }
 
+Status check_device_input(const IoEntry& entry, const tenon_value& value) {
+  if (entry.type.kind != ir::ValueKind::kTensor && entry.type.kind != ir::ValueKind::kUnknown) {
+    return wrong(
+        entry, value.tensor,
+        "a value in memory of a device can only be given for a tensor; copy it with value_to_host first");
+  }
+  RETURN_IF_ERROR(check_type(entry, value.tensor));
+  return runtime::check_usable(value).with_context(str_cat("input '", entry.name, "'"));
+}
+
 Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> arguments) {
   for (const SharedDim& shared : inputs.shared_dims()) {
     const tenon_tensor &first = arguments[shared.first_input].tensor, &other = arguments[shared.input].tensor;
@@ -156,7 +167,8 @@ Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> ar
 
 Status align(runtime::Argument* argument) {
   const tenon_tensor& tensor = argument->tensor;
-  if (tensor.kind != TENON_KIND_TENSOR || tensor.dtype == TENON_STRING || tensor.data == nullptr)
+  if (tensor.kind != TENON_KIND_TENSOR || tensor.dtype == TENON_STRING || tensor.data == nullptr ||
+      argument->memory != nullptr)
     return ok_status();
   const uint32_t bits = ir::element_bits(static_cast<ir::ElementType>(tensor.dtype));
   const uint64_t wanted = std::clamp<uint64_t>(bits / 8, 1, 8);

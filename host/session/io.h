@@ -65,6 +65,10 @@ Status check_type(const IoEntry& entry, const tenon_tensor& tensor);
 /// Checks that dims with the same symbol are equal. `arguments`: one per entry, checked by check_input().
 Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> arguments);
 
+/// Checks a value in memory of a device: that its content is there, and that its type is the model's. The error names
+/// the input.
+Status check_device_input(const IoEntry& entry, const tenon_value& value);
+
 /// Replaces a tensor by a copy when its address is not aligned for its element type.
 Status align(runtime::Argument* argument);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "host/base/log.h"
+#include "host/device/device_value.h"
 #include "host/exec/frame_pool.h"
 #include "host/selection/providers.h"
 #include "host/services/float_mode.h"
@@ -21,6 +22,16 @@ Status report(const SessionOptions& options, double fraction, std::string_view s
   if (!options.progress || options.progress(fraction, stage)) return ok_status();
   return Status(StatusCode::kCancelled, str_cat("the application stopped at stage '", stage, "'"),
                 ErrorKind::kCancelled);
+}
+
+/// A device may be lost while a Run is repeated.
+Status check_values(std::span<const runtime::Argument> arguments, const IoList& inputs) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].memory == nullptr) continue;
+    RETURN_IF_ERROR(runtime::check_usable(*arguments[i].keeper.get())
+                        .with_context(str_cat("input '", inputs[i].name, "'")));
+  }
+  return ok_status();
 }
 
 std::string file_name(std::string_view path) {
@@ -161,6 +172,25 @@ Status Session::use_state(const RunOptions& options, std::vector<runtime::Argume
   return use->begin(options.state != nullptr ? options.state : own_state_, inputs_, arguments);
 }
 
+Result<runtime::ValueRef> Session::upload(uint32_t shown_input, const runtime::ValueRef& value) const {
+  if (shown_input >= shown_inputs_.size())
+    return invalid_input("there is no input ", shown_input, ": the number of inputs is ",
+                         shown_inputs_.size());
+  const uint32_t index = shown_inputs_[shown_input];
+  const IoEntry& entry = inputs_[index];
+  RETURN_IF_ERROR(value->is_on_device() ? check_device_input(entry, *value.get())
+                                        : check_input(entry, value->tensor));
+  const std::shared_ptr<const Assembly> now = assembly();
+  const runtime::Executable& executable = *now->executable;
+  const runtime::MemoryDomain* domain =
+      entry.type.is_tensor() ? runtime::device_domain_of_input(executable, index, nullptr) : nullptr;
+  const runtime::BudgetScope scope(memory_);
+  Result<runtime::ValueRef> out = runtime::to_domain(
+      value, domain == nullptr ? runtime::host_domain() : *domain, executable.shared().device_limit);
+  if (out.ok()) return out;
+  return std::move(out).error().with_context(str_cat("input '", entry.name, "'")).with_context(place_);
+}
+
 Status Session::refuse_paired(const IoList& list, const std::vector<uint32_t>& shown, uint32_t index) const {
   if (std::binary_search(shown.begin(), shown.end(), index)) return ok_status();
   const bool is_input = &list == &inputs_;
@@ -190,7 +220,7 @@ Status Session::plan_ahead(const ShapeSet& set) const {
     const std::shared_ptr<const Assembly> now = assembly();
     const runtime::Executable& executable = *now->executable;
     Status status = executable.frames()
-                        .find_plan(executable, set.arguments(), runtime::signature_of(set.arguments()))
+                        .find_plan(executable, set.arguments(), {}, runtime::signature_of(set.arguments()))
                         .status();
     if (status.ok()) return status;
     RETURN_IF_ERROR(recover(now, std::move(status), &attempts, {}, When::kLoading));
@@ -218,6 +248,10 @@ Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const
       }
       argument = runtime::Argument(default_values_[i]->tensor);
     }
+    if (argument.memory != nullptr) {
+      RETURN_IF_ERROR(check_device_input(inputs_[i], *argument.keeper.get()));
+      continue;
+    }
     RETURN_IF_ERROR(check_input(inputs_[i], argument.tensor));
     RETURN_IF_ERROR(align(&argument));
   }
@@ -241,7 +275,7 @@ runtime::Trace* Session::trace_for(const RunOptions& options) const {
 }
 
 Status Session::run_arguments(const RunOptions& options, std::vector<runtime::Argument>* arguments,
-                              std::span<runtime::ValueRef> outputs) const {
+                              std::span<runtime::ValueRef> outputs, std::span<const uint32_t> kept) const {
   const runtime::BudgetScope scope(memory_);
   const runtime::FloatMode mode;
   std::unique_ptr<runtime::RunState> state = idle_states_.take();
@@ -257,7 +291,9 @@ Status Session::run_arguments(const RunOptions& options, std::vector<runtime::Ar
       const std::shared_ptr<const Assembly> now = assembly();
       status = check_devices(*now);
       if (status.ok()) status = use.enter(*now->executable);
-      if (status.ok()) status = run_executable(*now->executable, *state, *arguments, outputs, use.memory());
+      if (status.ok()) status = check_values(*arguments, inputs_);
+      if (status.ok())
+        status = run_executable(*now->executable, *state, *arguments, outputs, use.memory(), kept);
       repeat = !status.ok();
       if (!status.ok()) status = recover(now, std::move(status), &attempts, options);
       repeat = repeat && status.ok();
@@ -280,6 +316,7 @@ Status Session::run(const RunOptions& options, std::span<const NamedValue> input
       return invalid_input("input '", input.name, "' is given twice");
     arguments[index] = runtime::Argument(input.value->tensor);
     arguments[index].keeper = input.value;
+    arguments[index].memory = input.value->memory;
     if (!input.value->is_tensor()) arguments[index].tensor.object = input.value.get();
   }
   RETURN_IF_ERROR(check_arguments(&arguments));
@@ -297,10 +334,19 @@ Status Session::run(const RunOptions& options, std::span<const NamedValue> input
     if (outputs[o] && outputs[o]->read_only)
       return invalid_input("the value given for output '", outputs_[index].name,
                            "' is read-only; give another one, or leave the entry NULL");
+    if (outputs[o])
+      RETURN_IF_ERROR(runtime::check_usable(*outputs[o].get())
+                          .with_context(str_cat("output '", outputs_[index].name, "'")));
     if (outputs[o]) all[index] = outputs[o];
     chosen.push_back(index);
   }
-  RETURN_IF_ERROR(run_arguments(options, &arguments, all));
+  // A value of the caller is written where it is.
+  std::vector<uint32_t> kept;
+  for (const uint32_t index : shown_outputs_) {
+    const bool is_asked = std::find(chosen.begin(), chosen.end(), index) != chosen.end();
+    if (all[index] ? all[index]->is_on_device() : options.keep_outputs && is_asked) kept.push_back(index);
+  }
+  RETURN_IF_ERROR(run_arguments(options, &arguments, all, kept));
   for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = all[chosen[o]];
   return ok_status();
 }

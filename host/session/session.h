@@ -64,6 +64,7 @@ struct RunOptions {
   const uint32_t* cancel = nullptr;  // not 0 cancels; read atomically; may be null
   runtime::Trace* trace = nullptr;
   std::shared_ptr<State> state;  // null: the session's own, if it has state pairs
+  bool keep_outputs = false;     // new outputs stay where they are made
 };
 
 struct NamedValue {
@@ -97,9 +98,12 @@ class Session {
   Status use_state(const RunOptions& options, std::vector<runtime::Argument>* arguments, StateUse* use) const;
 
   /// Runs by name. `output_names` empty: all shown outputs in the model's order. `outputs`: one per requested output; an
-  /// entry that is not empty is written in place. INVALID_INPUT names the input or output and what was expected.
+  /// entry that is not empty is written in place, wherever it is. INVALID_INPUT names the input or output and what was expected.
   Status run(const RunOptions& options, std::span<const NamedValue> inputs,
              std::span<const std::string_view> output_names, std::span<runtime::ValueRef> outputs);
+
+  /// A value with the same content where the input is read: on the device of its first reader there, or in host memory.
+  Result<runtime::ValueRef> upload(uint32_t shown_input, const runtime::ValueRef& value) const;
 
   /// Fills in defaults, checks and aligns. `arguments`: one per input of the model; kind NONE where omitted, and for
   /// the inputs of state pairs.
@@ -146,7 +150,7 @@ class Session {
   Status hide_pairs(const config::Config& config);
   Status refuse_paired(const IoList& list, const std::vector<uint32_t>& shown, uint32_t index) const;
   Status run_arguments(const RunOptions& options, std::vector<runtime::Argument>* arguments,
-                       std::span<runtime::ValueRef> outputs) const;
+                       std::span<runtime::ValueRef> outputs, std::span<const uint32_t> kept) const;
 
   std::string name_;   // the file's name, without folders
   std::string place_;  // context of errors: "model 'm.onnx'"

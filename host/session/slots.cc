@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/device/device_value.h"
 #include "host/exec/frame_pool.h"
 #include "host/services/float_mode.h"
 #include "host/services/thread_pool.h"
@@ -21,33 +22,57 @@ std::string text_of(const tenon_tensor& tensor) {
                  ir::Shape::of({tensor.dims, tensor.dims + tensor.rank}).to_string());
 }
 
+bool is_on_device(const runtime::ValueRef& value) { return value && value->is_on_device(); }
+
+/// Null for host memory.
+const runtime::MemoryDomain* domain_of(const runtime::ValueRef& value) {
+  return is_on_device(value) ? &runtime::domain_of(*value.get()) : nullptr;
+}
+
+Status no_run_yet() {
+  return Status(StatusCode::kFailedPrecondition, "there has been no Run yet", ErrorKind::kInvalidInput);
+}
+
 }  // namespace
 
 Slots::Slots(std::shared_ptr<Session> session) : session_(std::move(session)) {
   inputs_.resize(session_->inputs().size());
   outputs_.resize(session_->outputs().size());
   own_outputs_.resize(session_->outputs().size());
+  is_kept_.resize(session_->outputs().size());
 }
 
 Slots::~Slots() = default;
 
-void Slots::set(Bound* bound, const tenon_tensor& tensor) {
+void Slots::set(Bound* bound, const tenon_tensor& tensor, runtime::ValueRef value) {
   bound->dims.assign(tensor.dims, tensor.dims + tensor.rank);
   bound->tensor = tensor;
   bound->tensor.dims = bound->dims.data();
+  bound->value = std::move(value);
   bound->is_set = true;
 }
 
-Status Slots::bind_input(uint32_t shown, const tenon_tensor& tensor) {
+Result<uint32_t> Slots::input_index(uint32_t shown) const {
   const std::vector<uint32_t>& all = session_->shown_inputs();
   if (shown >= all.size())
     return invalid_input("there is no input ", shown, ": the number of inputs is ", all.size());
-  const uint32_t index = all[shown];
+  return all[shown];
+}
+
+Result<uint32_t> Slots::output_index(uint32_t shown) const {
+  const std::vector<uint32_t>& all = session_->shown_outputs();
+  if (shown >= all.size())
+    return invalid_input("there is no output ", shown, ": the number of outputs is ", all.size());
+  return all[shown];
+}
+
+Status Slots::bind_input(uint32_t shown, const tenon_tensor& tensor) {
+  ASSIGN_OR_RETURN(const uint32_t index, input_index(shown));
   if (Status status = runtime::check_dims_given(tensor); !status.ok())
     return std::move(status).with_context(str_cat("input '", session_->inputs()[index].name, "'"));
   RETURN_IF_ERROR(check_input(session_->inputs()[index], tensor));
   Bound& bound = inputs_[index];
-  const bool same = bound.is_set && same_shape(bound.tensor, tensor);
+  const bool same = bound.is_set && same_shape(bound.tensor, tensor) && !is_on_device(bound.value);
   set(&bound, tensor);
   if (!same) {
     frame_.reset();
@@ -57,12 +82,37 @@ Status Slots::bind_input(uint32_t shown, const tenon_tensor& tensor) {
   return ok_status();
 }
 
-Status Slots::bind_output(uint32_t shown, const tenon_tensor& tensor) {
-  const std::vector<uint32_t>& all = session_->shown_outputs();
-  if (shown >= all.size()) {
-    return invalid_input("there is no output ", shown, ": the number of outputs is ", all.size());
+Status Slots::bind_value(uint32_t shown, runtime::ValueRef value) {
+  ASSIGN_OR_RETURN(const uint32_t index, input_index(shown));
+  const IoEntry& entry = session_->inputs()[index];
+  const runtime::Argument argument(value);
+  RETURN_IF_ERROR(value->is_on_device() ? check_device_input(entry, *value.get())
+                                        : check_input(entry, argument.tensor));
+  Bound& bound = inputs_[index];
+  const bool same =
+      bound.is_set && same_shape(bound.tensor, argument.tensor) && domain_of(bound.value) == domain_of(value);
+  if (!same) {
+    frame_.reset();
+  } else if (frame_ != nullptr && !value->is_on_device()) {
+    frame_->bind_input(index, argument.tensor);
   }
-  const uint32_t index = all[shown];
+  set(&bound, argument.tensor, std::move(value));  // a value on a device is bound to the frame in each Run
+  return ok_status();
+}
+
+Status Slots::keep_output(uint32_t shown, bool keep) {
+  ASSIGN_OR_RETURN(const uint32_t index, output_index(shown));
+  if (is_kept_[index] == keep && !outputs_[index].is_set) return ok_status();
+  is_kept_[index] = keep;
+  outputs_[index] = Bound();
+  own_outputs_[index].reset();
+  frame_.reset();
+  has_run_ = false;
+  return ok_status();
+}
+
+Status Slots::bind_output(uint32_t shown, const tenon_tensor& tensor) {
+  ASSIGN_OR_RETURN(const uint32_t index, output_index(shown));
   if (Status status = runtime::check_dims_given(tensor); !status.ok())
     return std::move(status).with_context(
         str_cat("memory for output '", session_->outputs()[index].name, "'"));
@@ -76,6 +126,8 @@ Status Slots::bind_output(uint32_t shown, const tenon_tensor& tensor) {
   }
   set(&outputs_[index], tensor);
   own_outputs_[index].reset();
+  if (is_kept_[index]) frame_.reset();
+  is_kept_[index] = false;
   if (frame_ == nullptr || !frame_->needs_output(index)) return ok_status();
   const runtime::BudgetScope scope(session_->memory());
   return bind_outputs();
@@ -84,9 +136,65 @@ Status Slots::bind_output(uint32_t shown, const tenon_tensor& tensor) {
 std::vector<runtime::Argument> Slots::arguments() const {
   std::vector<runtime::Argument> out(inputs_.size());
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].is_set) out[i] = runtime::Argument(inputs_[i].tensor);
+    if (!inputs_[i].is_set) continue;
+    out[i] = runtime::Argument(inputs_[i].tensor);
+    out[i].keeper = inputs_[i].value;
+    if (inputs_[i].value) out[i].memory = inputs_[i].value->memory;
   }
   return out;
+}
+
+std::vector<uint32_t> Slots::kept() const {
+  std::vector<uint32_t> out;
+  for (uint32_t o = 0; o < is_kept_.size(); ++o) {
+    if (is_kept_[o]) out.push_back(o);
+  }
+  return out;
+}
+
+bool Slots::is_late(uint32_t output) const {
+  return std::find(late_outputs_.begin(), late_outputs_.end(), output) != late_outputs_.end();
+}
+
+/// A device may be lost since a value was bound.
+Status Slots::check_values() const {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!is_on_device(inputs_[i].value)) continue;
+    RETURN_IF_ERROR(runtime::check_usable(*inputs_[i].value.get())
+                        .with_context(str_cat("input '", session_->inputs()[i].name, "'")));
+  }
+  return ok_status();
+}
+
+/// The Run writes elsewhere than into values of which the application has counts.
+Status Slots::let_go_of_taken() {
+  for (runtime::ValueRef& output : own_outputs_) {
+    if (output && output->count.load(std::memory_order_acquire) != 1) output.reset();
+  }
+  is_taken_ = false;
+  return frame_ != nullptr ? bind_outputs() : ok_status();
+}
+
+/// Gives the frame the memory of values on devices, for one Run.
+Status Slots::bind_staying() {
+  if (!frame_->plan().any_stays) return ok_status();
+  for (uint32_t i = 0; i < inputs_.size(); ++i) {
+    if (is_on_device(inputs_[i].value)) frame_->bind_input(i, *inputs_[i].value->memory);
+  }
+  for (uint32_t o = 0; o < outputs_.size(); ++o) {
+    const runtime::MemoryDomain& domain = *frame_->output_slot(o).domain;
+    if (!is_kept_[o] || domain.is_host() || is_late(o)) continue;
+    const tenon_tensor& planned = frame_->output(o);
+    runtime::ValueRef& own = own_outputs_[o];
+    const bool fits = is_on_device(own) && domain_of(own) == &domain && same_shape(own->tensor, planned) &&
+                      own->count.load(std::memory_order_acquire) == 1;
+    if (!fits) {
+      ASSIGN_OR_RETURN(own, runtime::make_device_tensor(domain, planned.dtype, {planned.dims, planned.rank},
+                                                        assembly_->executable->shared().device_limit));
+    }
+    frame_->bind_output(o, *own.get());
+  }
+  return ok_status();
 }
 
 Status Slots::replan(const StateUse& use) {
@@ -101,9 +209,10 @@ Status Slots::replan(const StateUse& use) {
                            "' is not aligned for its element type");
     }
   }
-  ASSIGN_OR_RETURN(frame_, executable.frames().take(executable, arguments));
+  ASSIGN_OR_RETURN(frame_, executable.frames().take(executable, arguments, kept()));
   for (uint32_t i = 0; i < arguments.size(); ++i) {
-    if (!executable.is_state_input(i)) frame_->bind_input(i, arguments[i].tensor);
+    if (executable.is_state_input(i) || arguments[i].memory != nullptr) continue;
+    frame_->bind_input(i, arguments[i].tensor);
   }
   late_outputs_.clear();
   for (uint32_t o = 0; o < outputs_.size(); ++o) {
@@ -122,8 +231,8 @@ Status Slots::replan(const StateUse& use) {
 
 Status Slots::bind_outputs() {
   for (uint32_t o = 0; o < outputs_.size(); ++o) {
-    if (std::find(late_outputs_.begin(), late_outputs_.end(), o) != late_outputs_.end()) continue;
-    if (assembly_->executable->is_state_output(o)) continue;
+    if (is_late(o) || assembly_->executable->is_state_output(o)) continue;
+    if (!frame_->output_slot(o).domain->is_host()) continue;  // see bind_staying()
     const tenon_tensor& planned = frame_->output(o);
     if (outputs_[o].is_set) {
       if (!same_shape(outputs_[o].tensor, planned)) {
@@ -133,7 +242,8 @@ Status Slots::bind_outputs() {
       frame_->bind_output(o, outputs_[o].tensor.data);
       continue;
     }
-    if (!own_outputs_[o] || !same_shape(own_outputs_[o]->tensor, planned)) {
+    const runtime::ValueRef& own = own_outputs_[o];
+    if (!own || own->is_on_device() || !same_shape(own->tensor, planned)) {
       ASSIGN_OR_RETURN(own_outputs_[o], runtime::make_tensor(planned.dtype, {planned.dims, planned.rank}));
     }
     frame_->bind_output(o, own_outputs_[o]->tensor.data);
@@ -177,6 +287,8 @@ Status Slots::run_until_done(const RunOptions& options, StateUse* use) {
 
 Status Slots::run_once(StateUse* use) {
   if (frame_ != nullptr && !use->fits(frame_->plan())) frame_.reset();
+  RETURN_IF_ERROR(check_values());
+  if (is_taken_) RETURN_IF_ERROR(let_go_of_taken());
   if (frame_ == nullptr) RETURN_IF_ERROR(replan(*use));
   Status status = session_->check_devices(*assembly_);
   if (status.ok()) status = use->enter(*assembly_->executable);
@@ -190,17 +302,23 @@ Status Slots::run_once(StateUse* use) {
 
 Status Slots::run_frame(StateUse* use) {
   runtime::StateMemory* memory = use->memory();
+  RETURN_IF_ERROR(bind_staying());
   if (memory != nullptr) RETURN_IF_ERROR(memory->bind(*frame_));
   Status status = frame_->run(state_);
   for (size_t n = 0; status.ok() && n < late_outputs_.size(); ++n) status = collect(late_outputs_[n]);
   if (memory != nullptr && status.ok()) status = memory->take(*frame_);
   if (memory != nullptr && !status.ok()) memory->fail(*frame_);
-  if (frame_->is_unfinished()) set_aside();
+  if (frame_->is_unfinished()) {
+    set_aside();
+  } else {
+    frame_->unbind_staying();
+  }
   return status;
 }
 
 /// Gives up the frame, because work that is still under way uses it.
 void Slots::set_aside() {
+  for (const Bound& input : inputs_) frame_->keep(input.value);
   for (const runtime::ValueRef& output : own_outputs_) frame_->keep(output);
   for (runtime::ValueRef& output : own_outputs_) output.reset();  // the next Run writes elsewhere
   session_->set_aside(std::move(frame_));
@@ -209,7 +327,10 @@ void Slots::set_aside() {
 Status Slots::collect(uint32_t index) {
   const tenon_tensor& made = frame_->output(index);
   if (!outputs_[index].is_set) {
-    if (frame_->needs_output(index)) {
+    if (!frame_->output_slot(index).domain->is_host()) {
+      const uint64_t limit = assembly_->executable->shared().device_limit;
+      ASSIGN_OR_RETURN(own_outputs_[index], frame_->take_device_output(index, limit));
+    } else if (frame_->needs_output(index)) {
       ASSIGN_OR_RETURN(own_outputs_[index], runtime::copy_tensor(made));
     } else {
       ASSIGN_OR_RETURN(own_outputs_[index], frame_->take_output(index));
@@ -226,16 +347,32 @@ Status Slots::collect(uint32_t index) {
 }
 
 Result<tenon_tensor> Slots::output(uint32_t shown) const {
-  const std::vector<uint32_t>& all = session_->shown_outputs();
-  if (shown >= all.size()) {
-    return invalid_input("there is no output ", shown, ": the number of outputs is ", all.size());
-  }
-  const uint32_t index = all[shown];
-  if (!has_run_)
-    return Status(StatusCode::kFailedPrecondition, "there has been no Run yet", ErrorKind::kInvalidInput);
+  ASSIGN_OR_RETURN(const uint32_t index, output_index(shown));
+  if (!has_run_) return no_run_yet();
   if (outputs_[index].is_set) return outputs_[index].tensor;
+  if (is_on_device(own_outputs_[index])) {
+    Result<tenon_tensor> tensor = runtime::readable_tensor(*own_outputs_[index].get());
+    if (tensor.ok()) return tensor;
+    return std::move(tensor)
+        .error()
+        .with_note("; slots_output_value gives the value")
+        .with_context(str_cat("output '", session_->outputs()[index].name, "'"));
+  }
   const runtime::Argument argument(own_outputs_[index]);
   return argument.tensor;
+}
+
+Result<runtime::ValueRef> Slots::output_value(uint32_t shown) {
+  ASSIGN_OR_RETURN(const uint32_t index, output_index(shown));
+  if (!has_run_) return no_run_yet();
+  if (outputs_[index].is_set) {
+    return Status(StatusCode::kFailedPrecondition,
+                  str_cat("output '", session_->outputs()[index].name,
+                          "' is bound to memory of the caller (slots_bind_output): read it there"),
+                  ErrorKind::kInvalidInput);
+  }
+  is_taken_ = true;
+  return own_outputs_[index];
 }
 
 }  // namespace tenon::session

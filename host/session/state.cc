@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "host/device/transfer.h"
+#include "host/device/device_value.h"
 #include "host/exec/frame.h"
 
 namespace tenon::session {
@@ -14,6 +14,7 @@ using runtime::Buffer;
 using runtime::Frame;
 using runtime::MemoryDomain;
 using runtime::Place;
+using runtime::place_of;
 
 /// A value without elements has memory, too, so that every descriptor refers to some.
 constexpr uint64_t kLeastBytes = 64;
@@ -24,11 +25,6 @@ Status precondition(std::string text, ErrorKind kind = ErrorKind::kInvalidInput)
 
 bool is_lack_of_memory(const Status& status) {
   return status.kind() == ErrorKind::kOutOfMemory || status.kind() == ErrorKind::kLimitExceeded;
-}
-
-Place place_of(const MemoryDomain& domain, const tenon_tensor& tensor) {
-  if (domain.is_host()) return Place::host(tensor.data);
-  return {&domain, tensor.buffer, domain.host_can_access() ? tensor.data : nullptr, tensor.byte_offset};
 }
 
 }  // namespace
@@ -201,7 +197,7 @@ bool StateUse::fits(const runtime::Plan& plan) const {
 
 Status StateUse::bind(Frame& frame) {
   Status status = bind_memory(frame);
-  if (!status.ok()) frame.unbind_state();
+  if (!status.ok()) frame.unbind_staying();
   return status;
 }
 
@@ -260,7 +256,7 @@ Status StateUse::take(Frame& frame) {
     }
   }
   state_->started_ = true;
-  frame.unbind_state();
+  frame.unbind_staying();
   return ok_status();
 }
 
@@ -272,7 +268,7 @@ void StateUse::fail(Frame& frame) {
         "a Run that failed had begun to change the state in place; call state_reset and feed the sequence "
         "again");
   }
-  if (!frame.is_unfinished()) return frame.unbind_state();
+  if (!frame.is_unfinished()) return frame.unbind_staying();
   for (State::Held& held : state_->held_) {
     frame.keep(held.memory);
     frame.keep(std::exchange(held.spare, nullptr));

@@ -18,6 +18,7 @@ Status SubmittedRun::run(const uint32_t* cancel, int64_t deadline_ns) {
   options.cancel = cancel;
   options.deadline_ns = deadline_ns;
   options.state = kept_;
+  options.keep_outputs = keep_outputs_;
   if (slots_ != nullptr) return slots_->run(options);
   std::vector<NamedValue> inputs;
   for (const auto& [name, value] : named_.inputs) inputs.push_back({name, value});

@@ -34,6 +34,8 @@ class SubmittedRun final : public runtime::QueuedRun {
 
   /// Before submit(): the state of the Run; null: the session's own, if it has state pairs.
   void set_state(std::shared_ptr<session::State> state) { kept_ = std::move(state); }
+  /// Before submit(): see RunOptions.
+  void set_keep_outputs(bool keep) { keep_outputs_ = keep; }
   bool is_of_slots() const { return is_of_slots_; }
   /// After the Run has ended without an error; none for slots.
   std::span<const runtime::ValueRef> outputs() const { return named_.outputs; }
@@ -48,6 +50,7 @@ class SubmittedRun final : public runtime::QueuedRun {
   std::shared_ptr<session::State> kept_;  // between Runs of one sequence
   Slots* slots_;
   const bool is_of_slots_;
+  bool keep_outputs_ = false;
 };
 
 }  // namespace tenon::session

@@ -60,6 +60,8 @@ struct RunOptions {
   const Cancel* cancel = nullptr;
   std::string* trace = nullptr;  // receives Chrome trace JSON of the Run, also on failure; null for submit
   const State* state = nullptr;  // null: the session's own
+  bool keep_outputs =
+      false;  // new outputs stay where they are made, see TENON_RUN_KEEP_OUTPUTS; not for Slots
 };
 
 namespace detail {
@@ -69,6 +71,7 @@ void with_run_options(const RunOptions& options, Body body) {
   tenon_text* trace = nullptr;
   tenon_run_options c{};
   c.struct_size = sizeof c;
+  c.flags = options.keep_outputs ? uint32_t{TENON_RUN_KEEP_OUTPUTS} : 0;
   c.deadline_ns = options.deadline_ns;
   c.cancel = options.cancel ? options.cancel->get() : nullptr;
   c.out_trace = options.trace ? &trace : nullptr;

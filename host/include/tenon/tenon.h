@@ -140,15 +140,33 @@ typedef struct tenon_session_options {
   void* log_context;
 } tenon_session_options;
 
+enum {
+  /* New outputs that are numeric tensors stay in the memory in which the model's parts made them, often that of a
+   * device; see value_place. Not for slots, which have slots_keep_output. */
+  TENON_RUN_KEEP_OUTPUTS = 1u
+};
+
 typedef struct tenon_run_options {
   uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t flags;       /* TENON_RUN_x */
   int64_t deadline_ns;  /* nanoseconds from now; 0: none */
   tenon_cancel* cancel; /* may be NULL */
   /* May be NULL; receives Chrome trace JSON of the Run, also on failure. NULL for a Run that is submitted. */
   tenon_text** out_trace;
   tenon_state* state; /* Of this session; NULL: the session's own. Only with state.pairs in the config. */
 } tenon_run_options;
+
+/* Where a tensor is, and what it is like. Strings and dims live as long as the value. */
+typedef struct tenon_value_place {
+  uint32_t struct_size;
+  uint32_t host_can_read; /* 1: value_tensor gives its data */
+  tenon_str device;       /* "cuda/gpu:0", as in config; "" for host memory */
+  tenon_str domain;       /* the kind of memory, by its name in messages; "host" for host memory */
+  uint32_t dtype;
+  uint32_t rank;
+  const int64_t* dims;
+  uint64_t byte_size;
+} tenon_value_place;
 
 enum {
   /* Runs of one session that may be submitted and not ended at once. */
@@ -235,12 +253,13 @@ typedef struct tenon_api {
   /* A sequence, optional or map of `n` other values, nested at most 64 deep; see value_make in ep.h. Thread-safe. */
   tenon_status (*value_make)(uint32_t kind, uint32_t dtype, tenon_value* const* elements, uint64_t n,
                              tenon_value** out_value, tenon_error* error);
-  void (*value_retain)(tenon_value* value);                                         /* Thread-safe. */
-  void (*value_release)(tenon_value* value);                                        /* Thread-safe. */
-  uint32_t (*value_kind)(const tenon_value* value);                                 /* Thread-safe. */
-  uint64_t (*value_size)(const tenon_value* value);                                 /* Thread-safe. */
-  tenon_value* (*value_element)(const tenon_value* value, uint64_t index);          /* Thread-safe. */
-  tenon_status (*value_tensor)(const tenon_value* value, tenon_tensor* out_tensor); /* Thread-safe. */
+  void (*value_retain)(tenon_value* value);                                /* Thread-safe. */
+  void (*value_release)(tenon_value* value);                               /* Thread-safe. */
+  uint32_t (*value_kind)(const tenon_value* value);                        /* Thread-safe. */
+  uint64_t (*value_size)(const tenon_value* value);                        /* Thread-safe. */
+  tenon_value* (*value_element)(const tenon_value* value, uint64_t index); /* Thread-safe. */
+  /* TENON_FAILED_PRECONDITION for a tensor that the host cannot read (value_to_host first) or that is lost. Thread-safe. */
+  tenon_status (*value_tensor)(const tenon_value* value, tenon_tensor* out_tensor);
   /* Files of ONNX test cases. `like` gives the type when the file does not hold a tensor; it may be NULL.
    * Thread-safe. */
   tenon_status (*value_read_pb)(tenon_str path, const tenon_io_info* like, tenon_value** out_value,
@@ -397,6 +416,29 @@ typedef struct tenon_api {
    * FAILED_PRECONDITION for a read-only value with `versioned` 0, which cannot say so. Thread-safe. */
   tenon_status (*value_to_dlpack)(tenon_value* value, uint32_t versioned, void** out_managed,
                                   tenon_error* error);
+
+  /* Tensors in memory of a device. Runs leave outputs there with TENON_RUN_KEEP_OUTPUTS or slots_keep_output, and take
+   * them as inputs, with a copy only where no part reads that memory. As an output that the caller gives they are written
+   * in place. They keep the device, also without the session. When it is lost, every use fails with
+   * TENON_FAILED_PRECONDITION, kind TENON_FAILURE_DEVICE. value_to_host first for sequences, optionals, maps and files.
+   * Where a tensor is. TENON_INVALID_ARGUMENT for other kinds of values, which are in host memory. Thread-safe. */
+  tenon_status (*value_place)(const tenon_value* value, tenon_value_place* out_place, tenon_error* error);
+  /* The same content in host memory: `value` with one more count, when it is there already. Thread-safe. */
+  tenon_status (*value_to_host)(tenon_value* value, tenon_value** out_value, tenon_error* error);
+  /* The same for the memory in which the session's parts read input `index`, whose type and shape it must have.
+   * memory.device_limit bounds each value by itself. Thread-safe. */
+  tenon_status (*value_to_device)(tenon_session* session, uint32_t index, tenon_value* value,
+                                  tenon_value** out_value, tenon_error* error);
+  /* As slots_bind_input, with a value, in any memory; the slots count it. No other call may use `slots` meanwhile. */
+  tenon_status (*slots_bind_value)(tenon_slots* slots, uint32_t index, tenon_value* value,
+                                   tenon_error* error);
+  /* `keep` 1: the output stays where it is made; 0: it is in host memory. Ends what slots_bind_output bound, and is ended
+   * by it. No other call may use `slots` meanwhile. */
+  tenon_status (*slots_keep_output)(tenon_slots* slots, uint32_t index, uint32_t keep, tenon_error* error);
+  /* One count of an output of the last Run; later Runs do not change it. TENON_FAILED_PRECONDITION when memory of the
+   * caller is bound for it. No other call may use `slots` meanwhile. */
+  tenon_status (*slots_output_value)(tenon_slots* slots, uint32_t index, tenon_value** out_value,
+                                     tenon_error* error);
 } tenon_api;
 
 /* NULL when `version` is newer than the library. The table lives as long as the library. Thread-safe. */

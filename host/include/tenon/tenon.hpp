@@ -186,6 +186,14 @@ class Session {
     return submit_run(inputs, outputs, outputs.empty() ? output_names_ : std::move(names), options);
   }
 
+  /// `value`, which is not empty, where Runs read input `index`: see value_to_device in tenon.h. Thread-safe.
+  Value to_device(uint32_t index, const Value& value) const {
+    detail::Check check;
+    tenon_value* out = nullptr;
+    check(api().value_to_device(session_.get(), index, value.get(), &out, check.out()));
+    return Value::adopt(out);
+  }
+
   /// The state of a new sequence. Thread-safe.
   State make_state() const {
     detail::Check check;
@@ -289,6 +297,30 @@ class Slots {
     detail::Check check;
     check(api().slots_bind_output(slots_.get(), index, &tensor, check.out()));
   }
+  /// A value in host memory or on a device, of which the slots keep a count.
+  void bind_input(uint32_t index, const Value& value) {
+    detail::Check check;
+    check(api().slots_bind_value(slots_.get(), index, value.get(), check.out()));
+  }
+  void bind_input(std::string_view name, const Value& value) {
+    bind_input(find(inputs_, name, "input"), value);
+  }
+  /// The output stays where it is made; `keep` false: in host memory again.
+  void keep_output(uint32_t index, bool keep = true) {
+    detail::Check check;
+    check(api().slots_keep_output(slots_.get(), index, keep ? 1 : 0, check.out()));
+  }
+  void keep_output(std::string_view name, bool keep = true) {
+    keep_output(find(outputs_, name, "output"), keep);
+  }
+  /// An output of the last Run as a value, wherever it is.
+  Value output_value(uint32_t index) {
+    tenon_value* value = nullptr;
+    detail::Check check;
+    check(api().slots_output_value(slots_.get(), index, &value, check.out()));
+    return Value::adopt(value);
+  }
+  Value output_value(std::string_view name) { return output_value(find(outputs_, name, "output")); }
   void run(const RunOptions& options = {}) {
     detail::Check check;
     detail::with_run_options(options, [&](const tenon_run_options* c_options) {

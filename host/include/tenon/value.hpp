@@ -123,6 +123,12 @@ constexpr uint32_t element_type_of() {
     static_assert(!sizeof(T), "no element type for this C++ type");
 }
 
+/// Where a tensor is; see value_place in tenon.h.
+struct Place {
+  std::string device, domain;  // "cuda/gpu:0" and its kind of memory; "" and "host" for host memory
+  bool host_can_read = true;
+};
+
 /// A counted reference to a tensor, sequence, optional or map; empty when default-constructed.
 class Value {
  public:
@@ -226,23 +232,42 @@ class Value {
     return adopt(element);
   }
 
-  /// The tensor's description, borrowed from this value. Throws Error when this is not a tensor.
+  /// The tensor's description, borrowed from this value. Throws Error when this is not a tensor, and when it is in memory
+  /// of a device that the host cannot read.
   tenon_tensor describe() const {
     tenon_tensor tensor{};
+    const tenon_status status = api().value_tensor(value_, &tensor);
+    if (status == TENON_FAILED_PRECONDITION)
+      throw Error(
+          TENON_FAILURE_INVALID_INPUT, status, "tenon::Value",
+          "the tensor is in memory of a device, which the host cannot read or which was lost; copy it with "
+          "to_host() first");
     detail::Check check;
-    check(api().value_tensor(value_, &tensor));
+    check(status);
     return tensor;
   }
-  uint32_t dtype() const { return describe().dtype; }
+  /// Of a tensor in any memory, as for the next three.
+  uint32_t dtype() const { return placed().dtype; }
   std::vector<int64_t> dims() const {
-    tenon_tensor tensor = describe();
-    return {tensor.dims, tensor.dims + tensor.rank};
+    const tenon_value_place place = placed();
+    return {place.dims, place.dims + place.rank};
   }
   uint64_t element_count() const {
     uint64_t count = 1;
-    const tenon_tensor tensor = describe();
-    for (uint32_t i = 0; i < tensor.rank; ++i) count *= static_cast<uint64_t>(tensor.dims[i]);
+    const tenon_value_place place = placed();
+    for (uint32_t i = 0; i < place.rank; ++i) count *= static_cast<uint64_t>(place.dims[i]);
     return count;
+  }
+  Place place() const {
+    const tenon_value_place place = placed();
+    return {as_string(place.device), as_string(place.domain), place.host_can_read != 0};
+  }
+  /// The same content in host memory; this value when it is there.
+  Value to_host() const {
+    detail::Check check;
+    tenon_value* value = nullptr;
+    check(api().value_to_host(value_, &value, check.out()));
+    return adopt(value);
   }
   /// The elements, borrowed from this value. Throws Error when the element type is not that of T.
   template <class T>
@@ -273,6 +298,13 @@ class Value {
   }
 
  private:
+  tenon_value_place placed() const {
+    tenon_value_place place{};
+    place.struct_size = sizeof place;
+    detail::Check check;
+    check(api().value_place(value_, &place, check.out()));
+    return place;
+  }
   template <class T>
   tenon_tensor typed() const {
     tenon_tensor tensor = describe();

@@ -74,6 +74,12 @@ struct Bench {
     api().value_release(output);
     return out;
   }
+  tenon_value_place place() const {
+    tenon_value_place out{};
+    out.struct_size = sizeof(out);
+    EXPECT_EQ(api().value_place(tensor.get(), &out, nullptr), TENON_OK);
+    return out;
+  }
   tenon_instance_info instance() {
     if (!session) session.emplace(Session::from_memory(bytes.data(), bytes.size(), &config));
     tenon_instance_info out{};
@@ -110,6 +116,7 @@ struct Bench {
   std::string bytes;
   tenon_run_options run_options{};
   tenon_session_options session_options{};
+  Value tensor = Value::tensor<float>({1, 2}, {1, -5});
   std::optional<Session> session;
   std::unique_ptr<tenon_providers, void (*)(tenon_providers*)> providers{nullptr, api().providers_release};
 };
@@ -257,6 +264,19 @@ const std::map<std::string, Row>& rows() {
        }},
       {"tenon_instance_info.library",
        [](Bench& b) { EXPECT_TRUE(std::ifstream(as_string(b.instance().library)).is_open()); }},
+      {"tenon_value_place.struct_size",
+       [](Bench&) {
+         const Value x = Value::tensor<float>({1, 2}, {1, -5});
+         tenon_value_place none{};
+         EXPECT_EQ(api().value_place(x.get(), &none, nullptr), TENON_INVALID_ARGUMENT);
+       }},
+      {"tenon_value_place.host_can_read", [](Bench& b) { EXPECT_EQ(b.place().host_can_read, 1u); }},
+      {"tenon_value_place.device", [](Bench& b) { EXPECT_EQ(as_string(b.place().device), ""); }},
+      {"tenon_value_place.domain", [](Bench& b) { EXPECT_EQ(as_string(b.place().domain), "host"); }},
+      {"tenon_value_place.dtype", [](Bench& b) { EXPECT_EQ(b.place().dtype, uint32_t{TENON_FLOAT32}); }},
+      {"tenon_value_place.rank", [](Bench& b) { EXPECT_EQ(b.place().rank, 2u); }},
+      {"tenon_value_place.dims", [](Bench& b) { EXPECT_EQ(b.place().dims[1], 2); }},
+      {"tenon_value_place.byte_size", [](Bench& b) { EXPECT_EQ(b.place().byte_size, 8u); }},
       {"tenon_provider_info.struct_size",
        [](Bench& b) {
          b.provider();
@@ -308,10 +328,12 @@ const std::map<std::string, Row>& rows() {
          b.run_options.struct_size = 0;
          expect_struct_size_is_needed(b.run());
        }},
-      {"tenon_run_options.reserved",
+      {"tenon_run_options.flags",
        [](Bench& b) {
-         b.run_options.reserved = 1;
-         EXPECT_THAT(b.run().text, HasSubstr("reserved of options is 1"));
+         b.run_options.flags = TENON_RUN_KEEP_OUTPUTS;
+         EXPECT_EQ(b.run().status, TENON_OK);
+         b.run_options.flags = 4;
+         EXPECT_THAT(b.run().text, HasSubstr("flags of options is 4"));
        }},
       {"tenon_run_options.deadline_ns",
        [](Bench& b) {

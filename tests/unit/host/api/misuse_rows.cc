@@ -221,6 +221,22 @@ const std::vector<Row>& rows() {
       {"value_from_dlpack", "managed", CALL({ return t.value_from_dlpack(nullptr, 1, &g.value, e); })},
       {"value_to_dlpack", "value", CALL({ return t.value_to_dlpack(nullptr, 1, &g.data, e); })},
       {"value_to_dlpack", "out_managed", CALL({ return t.value_to_dlpack(g.x.get(), 1, nullptr, e); })},
+      {"value_place", "value", CALL({
+         static_cast<void>(g);
+         tenon_value_place place{};
+         place.struct_size = sizeof(place);
+         return t.value_place(nullptr, &place, e);
+       })},
+      {"value_place", "out_place", CALL({ return t.value_place(g.x.get(), nullptr, e); })},
+      {"value_to_host", "value", CALL({ return t.value_to_host(nullptr, &g.value, e); })},
+      {"value_to_host", "out_value", CALL({ return t.value_to_host(g.x.get(), nullptr, e); })},
+      {"value_to_device", "session", CALL({ return t.value_to_device(nullptr, 0, g.x.get(), &g.value, e); })},
+      {"value_to_device", "there is no input 1",
+       CALL({ return t.value_to_device(g.session->get(), 1, g.x.get(), &g.value, e); })},
+      {"value_to_device", "value",
+       CALL({ return t.value_to_device(g.session->get(), 0, nullptr, &g.value, e); })},
+      {"value_to_device", "out_value",
+       CALL({ return t.value_to_device(g.session->get(), 0, g.x.get(), nullptr, e); })},
       {"cancel_create", "", CALL({
          static_cast<void>(g);
          static_cast<void>(e);
@@ -286,6 +302,22 @@ const std::vector<Row>& rows() {
        })},
       {"slots_output", "slots", CALL({ return t.slots_output(nullptr, 0, &g.tensor, e); })},
       {"slots_output", "out_tensor", CALL({ return t.slots_output(g.slots->get(), 0, nullptr, e); })},
+      {"slots_bind_value", "slots", CALL({ return t.slots_bind_value(nullptr, 0, g.x.get(), e); })},
+      {"slots_bind_value", "there is no input 1",
+       CALL({ return t.slots_bind_value(g.slots->get(), 1, g.x.get(), e); })},
+      {"slots_bind_value", "value", CALL({ return t.slots_bind_value(g.slots->get(), 0, nullptr, e); })},
+      {"slots_keep_output", "slots", CALL({
+         static_cast<void>(g);
+         return t.slots_keep_output(nullptr, 0, 1, e);
+       })},
+      {"slots_keep_output", "there is no output 1",
+       CALL({ return t.slots_keep_output(g.slots->get(), 1, 1, e); })},
+      {"slots_keep_output", "keep is 2", CALL({ return t.slots_keep_output(g.slots->get(), 0, 2, e); })},
+      {"slots_output_value", "slots", CALL({ return t.slots_output_value(nullptr, 0, &g.value, e); })},
+      {"slots_output_value", "there is no output 1",
+       CALL({ return t.slots_output_value(g.slots->get(), 1, &g.value, e); })},
+      {"slots_output_value", "out_value",
+       CALL({ return t.slots_output_value(g.slots->get(), 0, nullptr, e); })},
       {"session_state", "", CALL({
          static_cast<void>(e);
          return t.session_state(nullptr, 0, &g.name, &g.name);
