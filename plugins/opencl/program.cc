@@ -111,16 +111,18 @@ ep::PreparedNodePtr CompiledNode::prepare(tenon_prepare_args& args) const {
 
 cl_mem CompiledNode::constant(const tenon_tensor& tensor) const {
   if (tensor.byte_size == 0) return nullptr;
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<SharedBuffer>& known = constants_[&tensor];
-  if (known == nullptr) {
-    const cl_mem_flags where = instance_.constants_in_place ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
-    const std::string id = constant_ids_.id_of(tensor);
-    known = std::make_unique<SharedBuffer>(instance_, id.empty() ? id : "constant/" + id, [&] {
-      return instance_.device.make_buffer(tensor.byte_size, CL_MEM_READ_ONLY | where, tensor.data);
-    });
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = constants_.find(&tensor); known != constants_.end()) return known->second->get();
   }
-  return known->get();
+  // Without the lock: a host that makes one object at a time may be within packed() here, which reads constants.
+  const cl_mem_flags where = instance_.constants_in_place ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
+  const std::string id = constant_ids_.id_of(tensor);
+  auto made = std::make_unique<SharedBuffer>(instance_, id.empty() ? id : "constant/" + id, [&] {
+    return instance_.device.make_buffer(tensor.byte_size, CL_MEM_READ_ONLY | where, tensor.data);
+  });
+  const std::lock_guard lock(mutex_);
+  return constants_.try_emplace(&tensor, std::move(made)).first->second->get();
 }
 
 cl_mem CompiledNode::packed(const tenon_tensor& tensor, std::string_view layout, uint64_t bytes,
