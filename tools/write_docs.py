@@ -49,7 +49,7 @@ def operators_of(folder, register, shorthands, least):
     found = {}
     for path in sorted((REPO / folder).glob("*.cc")):
         text = path.read_text()
-        pattern = rf'^{register}\(\w+,\s*\.op_type = "(\w+)"(?:,\s*\.since = (\d+))?(?:,\s*\.until = (\d+))?'
+        pattern = rf'^{register}\([\w:<>]+,\s*\.op_type = "(\w+)"(?:,\s*\.since = (\d+))?(?:,\s*\.until = (\d+))?'
         rows = re.findall(pattern, text, re.M) + [(*row, "") for row in shorthands(text)]
         for op, since, until in rows:
             found.setdefault(op, []).append((int(since or 1), int(until or 0), path.name))

@@ -1,15 +1,11 @@
 #include "cl.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <exception>
 
 namespace tenon::opencl {
 namespace {
-
-std::atomic<pid_t> g_process{0};  // the first process that called OpenCL
 
 constexpr size_t kDeepStack = size_t{16} << 20;
 
@@ -29,26 +25,6 @@ void* run_deep(void* raw) {
 }
 
 }  // namespace
-
-void claim_process() {
-  pid_t nobody = 0;
-  g_process.compare_exchange_strong(nobody, getpid());
-  require_own_process();
-}
-
-bool is_forked() {
-  const pid_t owner = g_process.load(std::memory_order_relaxed);
-  return owner != 0 && owner != getpid();
-}
-
-void require_own_process() {
-  if (!is_forked()) return;
-  throw ep::Error{TENON_UNAVAILABLE,
-                  ep::cat("this process was forked from process ", g_process.load(),
-                          ", which had used OpenCL and whose driver threads do not exist here; start a new "
-                          "process (exec), or fork before the first use of OpenCL"),
-                  TENON_ERROR_DEVICE_LOST | TENON_ERROR_PROCESS_LOST};
-}
 
 void with_deep_stack(const std::function<void()>& body) {
   DeepCall call{body};

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "tenon/ep/error.hpp"
+#include "tenon/ep/device/own_process.hpp"
 
 namespace tenon::opencl {
 
@@ -22,12 +22,9 @@ ep::Error error_of(cl_int code, const char* what);
 /// Throws if an OpenCL call failed.
 void check(cl_int code, const char* what);
 
-/// Call it before the first use of OpenCL. Drivers may start threads then, which a fork does not copy.
-void claim_process();
-/// Whether this process was forked from one that had used OpenCL. Any call could then block for ever.
-bool is_forked();
-/// Throws if is_forked().
-void require_own_process();
+/// Claimed before the first use of OpenCL.
+inline constinit ep::OwnProcess g_process("OpenCL");
+inline bool is_forked() { return g_process.is_forked(); }
 
 /// Runs `body` on a thread with a large stack: compilers in drivers need more than the caller may have left.
 void with_deep_stack(const std::function<void()>& body);

@@ -1,10 +1,10 @@
 #include "device_list.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+
+#include "tenon/ep/device/names.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -34,16 +34,6 @@ bool has_extension(cl_device_id device, std::string_view name) {
   return list.find(ep::cat(" ", name, " ")) != std::string::npos;
 }
 
-std::string hex(std::span<const uint8_t> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const uint8_t byte : bytes) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
-}
-
 namespace {
 
 std::string platform_text(cl_platform_id platform, cl_platform_info what) {
@@ -52,20 +42,6 @@ std::string platform_text(cl_platform_id platform, cl_platform_info what) {
   std::string out(size, '\0');
   check(clGetPlatformInfo(platform, what, size, out.data(), nullptr), "clGetPlatformInfo");
   return trimmed(std::move(out));
-}
-
-/// Keeps letters (in lower case) and digits, and replaces each run of other characters with one dash.
-std::string slug(std::string_view name) {
-  std::string out;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    } else if (!out.empty() && out.back() != '-') {
-      out += '-';
-    }
-  }
-  while (!out.empty() && out.back() == '-') out.pop_back();
-  return out.empty() ? "platform" : out;
 }
 
 std::optional<ep::PciAddress> pci_of(cl_device_id device) {
@@ -82,14 +58,6 @@ std::optional<std::array<uint8_t, 16>> uuid_of(cl_device_id device) {
       clGetDeviceInfo(device, kDeviceUuid, sizeof(out), out.data(), nullptr) != CL_SUCCESS)
     return std::nullopt;
   return out;
-}
-
-std::string stable_id(const DeviceDescription& device, const std::string& platform, size_t position) {
-  if (device.pci)
-    return ep::cat("pci-", device.pci->domain, "-", device.pci->bus, "-", device.pci->device, "-",
-                   device.pci->function);
-  if (device.uuid) return "uuid-" + hex(*device.uuid);
-  return ep::cat(platform, "-", position);
 }
 
 uint32_t kind_of(cl_device_type type) {
@@ -113,7 +81,7 @@ DeviceDescription describe(cl_platform_id platform, cl_device_id device, const s
   out.device = device;
   out.pci = pci_of(device);
   out.uuid = uuid_of(device);
-  out.stable_id = stable_id(out, platform_slug, position);
+  out.stable_id = ep::stable_id(out.pci, out.uuid, platform_slug, position);
   out.name = text(device, CL_DEVICE_NAME);
   out.vendor = text(device, CL_DEVICE_VENDOR);
   const auto type = number<cl_device_type>(device, CL_DEVICE_TYPE);
@@ -179,7 +147,7 @@ std::vector<DeviceDescription> find_devices() {
   if (drivers.empty()) ep::fail(TENON_NOT_FOUND, why_no_driver());
   std::vector<DeviceDescription> out;
   for (auto* const platform : drivers) {
-    const std::string name = slug(platform_text(platform, CL_PLATFORM_NAME));
+    const std::string name = ep::slug(platform_text(platform, CL_PLATFORM_NAME), "platform");
     size_t position = 0;
     for (auto* const device : devices(platform)) {
       if (is_usable(device)) out.push_back(describe(platform, device, name, position));
@@ -187,13 +155,7 @@ std::vector<DeviceDescription> find_devices() {
     }
   }
   if (out.empty()) ep::fail(TENON_NOT_FOUND, why_no_device(drivers));
-  // Makes ids unique if two platforms share a name or a driver reports one UUID twice.
-  for (size_t i = 0; i < out.size(); ++i) {
-    const std::string id = out[i].stable_id;
-    const auto same = std::count_if(out.begin(), out.begin() + static_cast<long>(i),
-                                    [&](const DeviceDescription& d) { return d.stable_id == id; });
-    if (same > 0) out[i].stable_id += ep::cat("-", same);
-  }
+  ep::make_unique_ids(out, [](DeviceDescription& device) -> std::string& { return device.stable_id; });
   return out;
 }
 
@@ -201,7 +163,7 @@ std::vector<DeviceDescription> find_devices() {
 
 std::vector<DeviceDescription> list_devices() {
   require_system_folders();
-  claim_process();
+  g_process.claim();
   std::vector<DeviceDescription> out;
   with_deep_stack([&] { out = find_devices(); });
   return out;

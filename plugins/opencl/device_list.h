@@ -48,6 +48,5 @@ T number(cl_device_id device, cl_device_info what, T otherwise = {}) {
 }
 std::string text(cl_device_id device, cl_device_info what);
 bool has_extension(cl_device_id device, std::string_view name);
-std::string hex(std::span<const uint8_t> bytes);
 
 }  // namespace tenon::opencl

@@ -16,9 +16,9 @@ void IndexFlag::enqueue(cl_command_queue queue, Timings* timings, uint64_t work_
   if (timings != nullptr) timings->add(EventHandle(event), ep::cat(place_, ": check of indices"), work_id);
 }
 
-std::string IndexFlag::take() {
+std::optional<ep::Error> IndexFlag::take() {
   // The device writes the flag, which the compiler cannot see.
-  if (__atomic_load_n(&words_.is_set, __ATOMIC_ACQUIRE) == 0) return {};
+  if (__atomic_load_n(&words_.is_set, __ATOMIC_ACQUIRE) == 0) return std::nullopt;
   const Words found = words_;
   words_ = Words();
   if (!instance_.uses_host_memory)
@@ -27,7 +27,9 @@ std::string IndexFlag::take() {
           "clEnqueueWriteBuffer");
   const int64_t index = static_cast<int64_t>(static_cast<uint64_t>(static_cast<uint32_t>(found.high)) << 32 |
                                              static_cast<uint32_t>(found.low));
-  return ep::cat("index ", index, " is out of range for an axis of ", found.size);
+  return ep::Error{TENON_OUT_OF_RANGE,
+                   ep::cat("index ", index, " is out of range for an axis of ", found.size),
+                   TENON_ERROR_ASYNC, place_};
 }
 
 }  // namespace tenon::opencl

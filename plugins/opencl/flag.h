@@ -5,12 +5,13 @@
 #include <string>
 
 #include "device.h"
+#include "tenon/ep/device/late_errors.hpp"
 #include "timings.h"
 
 namespace tenon::opencl {
 
 /// The flag of one bound node.
-class IndexFlag {
+class IndexFlag : public ep::LateCheck {
  public:
   IndexFlag(const Instance& instance, std::string place);
   IndexFlag(const IndexFlag&) = delete;
@@ -19,8 +20,7 @@ class IndexFlag {
   cl_mem buffer() const { return buffer_.get(); }
   /// Call it after the node's launches: copies the flag to the host if the device has its own memory.
   void enqueue(cl_command_queue queue, Timings* timings, uint64_t work_id);
-  /// For finished work: returns the error text once, or an empty string.
-  std::string take();
+  std::optional<ep::Error> take() override;
   const std::string& place() const { return place_; }
 
  private:

@@ -6,7 +6,6 @@ namespace tenon::opencl {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr uint32_t kSeveral = TENON_NO_INDEX - 1;
 
 /// Reads a constant scalar, or `otherwise` if the input is missing. Returns false for any other input.
 bool read(const ep::ValueView& value, float otherwise, float* out) {
@@ -32,27 +31,6 @@ Range range_of(const ep::NodeView& node) {
 }
 
 }  // namespace
-
-Followers::Followers(const ep::GraphView& graph)
-    : graph_(graph), by_value_(graph.info().value_count, TENON_NO_INDEX) {
-  const auto use = [&](uint32_t value, uint32_t node) {
-    if (value == TENON_NO_INDEX) return;
-    by_value_[value] = by_value_[value] == TENON_NO_INDEX ? node : kSeveral;
-  };
-  for (uint32_t n = 0; n < graph.info().node_count; ++n) {
-    const tenon_node_info info = graph.node(n);
-    for (uint32_t i = 0; i < info.input_count; ++i) use(info.inputs[i], n);
-    for (uint32_t i = 0; i < info.capture_count; ++i) use(info.captures[i], kSeveral);
-  }
-}
-
-uint32_t Followers::of(const ep::NodeView& node) const {
-  if (node.output_count() != 1 || !node.has_output(0)) return TENON_NO_INDEX;
-  const uint32_t value = node.output(0).index(), next = by_value_[value];
-  if ((graph_.value(value).flags & TENON_VALUE_OUTPUT) != 0 || next >= graph_.info().node_count)
-    return TENON_NO_INDEX;
-  return (graph_.node(next).flags & TENON_NODE_TAKEN) != 0 ? TENON_NO_INDEX : next;
-}
 
 Range fuse(const ep::NodeView& node, const ep::NodeView& follower) {
   const bool cuts = node.domain().empty() && (node.op() == "Conv" || node.op() == "Gemm");

@@ -19,7 +19,7 @@ struct OpenCl {
 
   static std::string refuse() { return ep::KernelRegistry::get().conflict(); }
   /// In a forked child drivers do not work.
-  static void enter() { require_own_process(); }
+  static void enter() { g_process.require(); }
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Su
 }
 
 /// The nodes of a claim that starts with `node`: the node, and the next one if it can be fused.
-std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, const Followers& followers,
+std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, const ep::Followers& followers,
                              const NodeView& node, uint32_t index, ep::ConstantStore& store) {
   const uint32_t next = followers.of(node);
   if (next == TENON_NO_INDEX) return {index};
@@ -59,7 +59,7 @@ std::string function_of(cl_kernel kernel) {
 void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const {
   const Instance& instance = *this;
   const GraphView graph(raw);
-  const Followers followers(graph);
+  const ep::Followers followers(graph);
   const NodeSettings settings(instance, {});
   std::vector<bool> claimed(graph.info().node_count, false);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
@@ -96,7 +96,7 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) :
     }
     node_.compile(graph, node, *entry);
     if (count == 2) node_.redirect_output(0);
-    constant_ids_.identify(node);
+    if (!instance.constants_in_place) constant_ids_.identify(node);
   } catch (ep::Error& e) {
     e.text = ep::cat(place(), ": ", e.text);
     throw;
@@ -119,7 +119,7 @@ cl_mem CompiledNode::constant(const tenon_tensor& tensor) const {
   const cl_mem_flags where = instance_.constants_in_place ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR;
   const std::string id = constant_ids_.id_of(tensor);
   auto made = std::make_unique<SharedBuffer>(instance_, id.empty() ? id : "constant/" + id, [&] {
-    return instance_.device.make_buffer(tensor.byte_size, CL_MEM_READ_ONLY | where, tensor.data);
+    return instance_.device.make_buffer(tensor.byte_size, CL_MEM_READ_ONLY | where, tensor.data).release();
   });
   const std::lock_guard lock(mutex_);
   return constants_.try_emplace(&tensor, std::move(made)).first->second->get();
@@ -137,7 +137,7 @@ cl_mem CompiledNode::packed(const tenon_tensor& tensor, std::string_view layout,
         list(launches, buffer.get());
         launches.enqueue(instance_.queue.get());
         check(clFinish(instance_.queue.get()), "clFinish");
-        return buffer;
+        return buffer.release();
       });
   return packed_->get();
 }
@@ -193,7 +193,10 @@ void Launches::run(const tenon_run_args& args) const {
   enqueue(queue);
   check(clFinish(queue), "clFinish");
   if (flag_ == nullptr) return;
-  if (const std::string text = flag_->take(); !text.empty()) ep::fail(TENON_OUT_OF_RANGE, text);
+  std::optional<ep::Error> error = flag_->take();
+  if (!error) return;
+  error->flags &= ~static_cast<uint32_t>(TENON_ERROR_ASYNC);
+  throw std::move(*error);
 }
 
 cl_mem Launches::flag_buffer() {

@@ -10,12 +10,16 @@
 #include <unordered_map>
 #include <vector>
 
-#include "constants.h"
 #include "flag.h"
+#include "tenon/ep/device/shared_object.hpp"
 
 namespace tenon::opencl {
 
 class Launches;
+
+inline void release_buffer(cl_mem buffer) { const MemHandle last(buffer); }
+/// A buffer with constant content, which other nodes and sessions may use too.
+using SharedBuffer = ep::SharedObject<std::remove_pointer_t<cl_mem>, release_buffer>;
 
 /// A compiled node. Its kernel object is made once; constants are copied at the first binding.
 class CompiledNode {
@@ -38,7 +42,7 @@ class CompiledNode {
  private:
   Instance& instance_;
   ep::KernelNode node_;
-  ConstantIds constant_ids_;
+  ep::ConstantIds constant_ids_;
   mutable std::mutex mutex_;
   mutable std::unordered_map<const tenon_tensor*, std::unique_ptr<SharedBuffer>> constants_;
   mutable std::mutex packing_;

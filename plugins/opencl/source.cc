@@ -2,8 +2,8 @@
 
 #include "binary.h"
 #include "device.h"
-#include "kernels/common/walk.h"
-#include "kernels/common/window.h"
+#include "tenon/ep/device/walk.hpp"
+#include "tenon/ep/device/window.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -92,8 +92,8 @@ std::string options_of(const Instance& instance, const std::string& defines) {
 size_t size_of(std::string_view type) {
   if (type == "int" || type == "uint" || type == "float") return 4;
   if (type == "long" || type == "ulong" || type == "double") return 8;
-  if (type == "Window") return sizeof(Window);
-  return type == "Walk" ? sizeof(Walk) : 0;
+  if (type == "Window") return sizeof(ep::Window);
+  return type == "Walk" ? sizeof(ep::Walk) : 0;
 }
 
 }  // namespace

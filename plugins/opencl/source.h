@@ -15,13 +15,14 @@
 
 #include "cl.h"
 #include "tenon/ep.hpp"
+#include "tenon/ep/device/launch.hpp"
 
 namespace tenon::opencl {
 
 struct Instance;
 class Device;
 
-using Size3 = std::array<size_t, 3>;
+using ep::Size3;
 
 /// The OpenCL C of one file of kernels. Static data: programs are identified by `name` and their defines.
 struct Source {

@@ -6,8 +6,9 @@
 #include <mutex>
 #include <string>
 
-#include "late_errors.h"
+#include "device.h"
 #include "recording.h"
+#include "tenon/ep/device/late_errors.hpp"
 #include "timings.h"
 
 namespace tenon::opencl {
@@ -56,7 +57,7 @@ class Stream {
   cl_context context_;
   QueueHandle queue_;
   std::unique_ptr<Timings> timings_;  // null if the stream does not measure
-  std::shared_ptr<LateErrors> errors_ = std::make_shared<LateErrors>();
+  std::shared_ptr<ep::LateErrors> errors_ = std::make_shared<ep::LateErrors>();
   std::unique_ptr<Recording> recording_;     // while the stream records
   const std::string* last_place_ = nullptr;  // of the node that was enqueued last since the last point
 

@@ -119,7 +119,7 @@ class Binary {
     return make_walk(dims, {broadcast_strides(a, dims), broadcast_strides(b, dims)});
   }
   void record(Recorder& ctx, const Walk& walk) const {
-    launch(ctx, kernel_, global_of(walk), in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), walk);
+    launch(ctx, kernel_, items_of(walk), in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), walk);
   }
 
  private:

@@ -1,6 +1,6 @@
 // ConvTranspose: each output element sums the windows that reach it.
 #include "kernels/common/kernel.h"
-#include "kernels/common/window.h"
+#include "tenon/ep/device/window.hpp"
 
 namespace tenon::opencl {
 namespace {

@@ -1,3 +1,5 @@
+#include "tenon/ep/device/ops/reverse_sequence.hpp"
+
 #include "kernels/common/copy.h"
 
 namespace tenon::opencl {
@@ -21,49 +23,9 @@ __kernel void ReverseSequence(IN(M, x), IN(long, lengths), OUT(M, y), __global i
 }
 )CL"};
 
-struct Axes {
-  cl_int first, second, inner;
-};
+using Kernels = Backend<kSource>;
 
-class ReverseSequence {
- public:
-  static Support supports(const NodeView& n) {
-    return Check(n)
-        .input(0, kAnyTypes)
-        .input(1, TypeList<int64_t>())
-        .attr_is("batch_axis", {0, 1})
-        .attr_is("time_axis", {0, 1});
-  }
-  explicit ReverseSequence(const NodeView& n)
-      : time_first_(n.attr_i("time_axis", 0) == 0 ? 1 : 0),
-        is_constant_(n.input(1).is_constant()),
-        kernel_(load_kernel(n, kSource, defines_to_move(n.input(0).dtype()), "ReverseSequence", kLine)) {
-    require(n.attr_i("batch_axis", 1) == time_first_, TENON_INVALID_ARGUMENT,
-            "batch_axis and time_axis are the same");
-  }
-  Axes prepare(PrepareContext& p) const {
-    const DimsView x = p.input(0).dims();
-    const int64_t time = x[time_first_ != 0 ? 0 : 1];
-    for (const int64_t length : is_constant_ ? p.input(1).to_dims() : Dims())
-      require(length >= 0 && length <= time, TENON_OUT_OF_RANGE, "sequence length ", length,
-              " is out of range for an axis of ", time);
-    p.set_output(0, x);
-    return {narrow(x[0]), narrow(x[1]), narrow(element_count(x.subspan(2)))};
-  }
-  void record(Recorder& ctx, const Axes& axes) const {
-    launch(ctx, kernel_,
-           {static_cast<size_t>(axes.inner),
-            static_cast<size_t>(axes.first) * static_cast<size_t>(axes.second), 1},
-           in(ctx.input(0)), in(ctx.input(1)), out(ctx.output(0)), FlagArg{}, axes.first, axes.second,
-           axes.inner, time_first_);
-  }
-
- private:
-  cl_int time_first_;
-  bool is_constant_;
-  KernelRef kernel_;
-};
-TENON_KERNEL(ReverseSequence, .op_type = "ReverseSequence", .since = 10,
+TENON_KERNEL(ops::ReverseSequence<Kernels>, .op_type = "ReverseSequence", .since = 10,
              .contract = "input: rank 2..; sequence_lens: [input.$batch_axis:1] @index")
 
 }  // namespace

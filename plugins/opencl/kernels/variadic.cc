@@ -64,7 +64,7 @@ class Variadic {
       const bool last = i + 1 == walks.size();
       const TensorArg left = i == 0 ? in(ctx.input(0)) : in(ctx.output(0));
       const TensorArg right = in(ctx.input(count == 1 ? 0 : static_cast<int>(i) + 1));
-      launch(ctx, last ? kernel_ : sum_, global_of(walks[i]), left, right, out(ctx.output(0)), walks[i],
+      launch(ctx, last ? kernel_ : sum_, items_of(walks[i]), left, right, out(ctx.output(0)), walks[i],
              scale);
     }
   }

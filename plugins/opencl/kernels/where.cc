@@ -26,7 +26,7 @@ class Where {
                      {broadcast_strides(c, dims), broadcast_strides(x, dims), broadcast_strides(y, dims)});
   }
   void record(Recorder& ctx, const Walk& walk) const {
-    launch(ctx, kernel_, global_of(walk), in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)),
+    launch(ctx, kernel_, items_of(walk), in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)),
            out(ctx.output(0)), walk);
   }
 

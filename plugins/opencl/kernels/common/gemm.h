@@ -6,24 +6,12 @@
 #pragma once
 
 #include "kernels/common/kernel.h"
+#include "tenon/ep/device/ops/gemm.hpp"
 
 namespace tenon::opencl {
 
-/// Sizes and strides in elements. Columns of b and y have stride 1.
-struct GemmShape {
-  cl_int rows = 0, columns = 0, depth = 0;
-  cl_int a_row = 0, a_depth = 1;
-  cl_int b_depth = 0;
-  cl_int y_row = 0;
-  cl_int bias_row = 0, bias_column = 0;
-  Walk batches{};  // operands: a, b, y, bias; only outer dimensions
-};
-
-struct GemmArgs {
-  GemmShape shape;
-  cl_float alpha = 1, beta = 0;      // beta is 0 without a bias
-  cl_float lowest = 0, highest = 0;  // y is clamped to this range if they differ
-};
+using ops::GemmArgs;
+using ops::GemmShape;
 
 /// The kernels for one element type.
 class GemmKernels {

@@ -56,21 +56,38 @@ std::string defines_to_move(uint32_t dtype) {
   }
 }
 
-DimsView output_dims(const PrepareContext& p, int i) {
-  require(p.knows_output(i), TENON_INVALID_ARGUMENT, "the shape of output ", i,
-          " does not follow from the inputs");
-  return p.output(i);
+namespace {
+
+/// The lowest and the highest number of an integer type.
+std::string limits(uint32_t dtype) {
+  if (kRealTypes.contains(dtype)) return "";
+  if (dtype == TENON_BOOL) return "-DLOWEST=0 -DHIGHEST=1";
+  const std::string bits = std::to_string(dtype_bits(dtype) - 1);
+  if (kUnsignedIntTypes.contains(dtype)) return "-DLOWEST=0 -DHIGHEST=((C)~(C)0)";
+  return cat("-DLOWEST=((C)(1UL<<", bits, ")) -DHIGHEST=((C)((1UL<<", bits, ")-1))");
 }
 
-void require_indices(const TensorView& indices, std::span<const int64_t> sizes) {
-  dispatch(kIndexTypes, indices.dtype(), [&]<class T>() {
-    const std::span<const T> all = indices.span<T>();
-    for (size_t i = 0; i < all.size(); ++i) {
-      const auto index = static_cast<int64_t>(all[i]), size = sizes[i % sizes.size()];
-      require(index >= -size && index < size, TENON_OUT_OF_RANGE, "index ", index,
-              " is out of range for an axis of ", size);
+}  // namespace
+
+std::string defines_of(const Settings& settings) {
+  std::string out;
+  for (const Setting& setting : settings) {
+    switch (setting.kind) {
+      case Setting::Kind::kCompute:
+        out += defines_for(static_cast<uint32_t>(setting.value), setting.name);
+        if (setting.name == "T")
+          out += cat("-DIS_REAL=", kRealTypes.contains(static_cast<uint32_t>(setting.value)) ? 1 : 0, " ",
+                     limits(static_cast<uint32_t>(setting.value)), " ");
+        break;
+      case Setting::Kind::kMove:
+        out += defines_to_move(static_cast<uint32_t>(setting.value));
+        break;
+      case Setting::Kind::kNumber:
+        out += cat("-D", setting.name, "=", setting.value, " ");
+        break;
     }
-  });
+  }
+  return out;
 }
 
 namespace detail {

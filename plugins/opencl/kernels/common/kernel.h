@@ -5,8 +5,8 @@
 // with it.
 #pragma once
 
-#include "kernels/common/walk.h"
 #include "program.h"
+#include "tenon/ep/device/launch.hpp"
 
 namespace tenon::opencl {
 
@@ -29,29 +29,26 @@ std::string defines_for(uint32_t dtype, std::string_view name = "T");
 /// Options that define M as an unsigned integer of the element's size, for kernels that only move elements.
 std::string defines_to_move(uint32_t dtype);
 
-/// The shape of output `i` from the host's inference. Throws if it is not known.
-DimsView output_dims(const PrepareContext& p, int i);
-
-/// A tensor for IN or OUT of the prelude. A missing tensor is a null pointer.
-struct TensorArg {
-  const tenon_tensor* tensor;
-  int64_t first = 0;  // the first element of the tensor that the kernel sees
-};
-inline TensorArg in(TensorView tensor, int64_t first = 0) { return {tensor.raw(), first}; }
-inline TensorArg out(OutputTensor tensor, int64_t first = 0) { return {TensorView(tensor).raw(), first}; }
-
 /// A buffer that the kernel owns, such as packed weights.
 struct BufferArg {
   cl_mem buffer;
 };
-/// A part of the workspace that `prepare` asked for, at `byte_offset`.
-struct WorkspaceArg {
-  uint64_t byte_offset = 0;
-  uint32_t element_bytes = 4;
-};
+/// The options of the compiler for settings, as from defines_for() and defines_to_move().
+std::string defines_of(const Settings& settings);
 
-/// For a `__global int* flag` parameter, to which place_of() reports an index out of range.
-struct FlagArg {};
+/// The backend of tenon/ep/device/ops/ for the kernels of one source.
+template <const Source& kSource>
+struct Backend {
+  using Recorder = opencl::Recorder;
+  using Kernel = KernelRef;
+  static Kernel load(const NodeView& node, std::string_view name, const Settings& settings) {
+    return load_kernel(node, kSource, defines_of(settings), std::string(name), kLine);
+  }
+  static Kernel find(const NodeView& node, std::string_view name, const Settings& settings) {
+    return find_kernel(node, kSource, defines_of(settings), std::string(name), kLine);
+  }
+  static void warm_up(const NodeView& node, const Kernel& kernel) { warm(node, kernel); }
+};
 
 namespace detail {
 
@@ -104,15 +101,6 @@ BufferArg packed_constant(Recorder& ctx, TensorView constant, std::string_view l
     Recorder recorder(ctx.args(), launches);
     record(recorder, BufferArg{buffer});
   })};
-}
-
-/// Checks constant indices before any Run and throws if one is out of range. `sizes`: the axes that the
-/// indices address in turn.
-void require_indices(const TensorView& indices, std::span<const int64_t> sizes);
-
-/// The launch size for a walk.
-inline Size3 global_of(const Walk& walk) {
-  return {static_cast<size_t>(walk.inner), static_cast<size_t>(walk.outer), 1};
 }
 
 }  // namespace tenon::opencl

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/common/kernel.h"
-#include "kernels/common/window.h"
+#include "tenon/ep/device/window.hpp"
 
 namespace tenon::opencl {
 

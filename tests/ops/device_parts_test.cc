@@ -1,0 +1,91 @@
+// What tenon/ep/device/ gives to providers of devices.
+#include <gtest/gtest.h>
+
+#include "tenon/ep/device/late_errors.hpp"
+#include "tenon/ep/device/names.hpp"
+#include "tenon/ep/device/walk.hpp"
+#include "tenon/ep/device/window.hpp"
+
+namespace tenon::ep {
+namespace {
+
+struct Failing : LateCheck {
+  explicit Failing(std::string text) : text(std::move(text)) {}
+  std::optional<Error> take() override {
+    ++asked;
+    return Error{TENON_OUT_OF_RANGE, text, TENON_ERROR_ASYNC, "node 'a' (Gather)"};
+  }
+  std::string text;
+  int asked = 0;
+};
+
+std::string text_of(LateErrors& errors, uint64_t point) {
+  try {
+    errors.check(point);
+    return "none";
+  } catch (const Error& error) {
+    return error.text;
+  }
+}
+
+TEST(LateErrors, TheFirstOneBeforeAPointIsReportedOnce) {
+  LateErrors errors;
+  const auto second = std::make_shared<Failing>("second"), first = std::make_shared<Failing>("first");
+  errors.add(3, second);
+  errors.add(1, first);
+  EXPECT_EQ(text_of(errors, 2), "first");
+  EXPECT_EQ(text_of(errors, 2), "none");
+  EXPECT_EQ(second->asked, 0) << "its work may not be done";
+  EXPECT_EQ(text_of(errors, 3), "second");
+}
+
+TEST(LateErrors, WorkThatWaitedHasTheErrorsOfWhatItWaitedFor) {
+  LateErrors errors;
+  const auto other = std::make_shared<LateErrors>();
+  other->add(1, std::make_shared<Failing>("of the other"));
+  other->add(2, std::make_shared<Failing>("later"));
+  errors.add(5, other, 1);
+  EXPECT_EQ(text_of(errors, 4), "none");
+  EXPECT_EQ(text_of(errors, 5), "of the other");
+  EXPECT_EQ(text_of(*other, 1), "none") << "whoever asks first reports it";
+  EXPECT_EQ(text_of(*other, 2), "later");
+}
+
+TEST(DeviceNames, IdsStayTheSameAndDiffer) {
+  const PciAddress pci{0, 3, 0, 1};
+  const std::array<uint8_t, 16> uuid{0xab, 1};
+  EXPECT_EQ(stable_id(pci, uuid, "mesa", 2), "pci-0-3-0-1");
+  EXPECT_EQ(stable_id(std::nullopt, uuid, "mesa", 2), "uuid-ab010000000000000000000000000000");
+  EXPECT_EQ(stable_id(std::nullopt, std::nullopt, slug("Portable  Computing!", "driver"), 2),
+            "portable-computing-2");
+  EXPECT_EQ(slug("!!", "driver"), "driver");
+  std::vector<std::string> ids{"a", "b", "a", "a"};
+  make_unique_ids(ids, [](std::string& id) -> std::string& { return id; });
+  EXPECT_EQ(ids, (std::vector<std::string>{"a", "b", "a-1", "a-2"}));
+}
+
+TEST(Walk, NeighboursInMemoryAreOneAxis) {
+  const Dims dims{2, 3, 4};
+  const Walk dense = make_walk(dims, {dense_strides(dims)});
+  EXPECT_EQ(dense.rank, 0);
+  EXPECT_EQ(dense.inner, 24);
+  EXPECT_EQ(dense.outer, 1);
+  const Walk turned = make_walk(dims, {Dims{1, 2, 6}, dense_strides(dims)});
+  EXPECT_EQ(turned.rank, 2);
+  EXPECT_EQ(turned.inner, 4);
+  EXPECT_EQ(turned.outer, 6);
+  EXPECT_EQ(turned.step[0], 6);
+  EXPECT_EQ(turned.step[1], 1);
+}
+
+TEST(Walk, EmptyScalarAndTooLarge) {
+  EXPECT_EQ(make_walk(Dims{0, 3}, {Dims{3, 1}}).inner, 0);
+  EXPECT_EQ(make_walk(Dims{}, {Dims{}}).inner, 1);
+  EXPECT_EQ(broadcast_dims(Dims{3, 1}, Dims{4}), (Dims{3, 4}));
+  EXPECT_THROW(broadcast_dims(Dims{3}, Dims{4}), Error);
+  const Dims large{int64_t{1} << 20, int64_t{1} << 12};
+  EXPECT_THROW(make_walk(large, {dense_strides(large)}), Error);
+}
+
+}  // namespace
+}  // namespace tenon::ep
