@@ -88,6 +88,7 @@ ORDERS = [
     # claim=all: also nodes that the provider would leave to the cpu provider because they are small.
     Order(("onednn", "cpu", "image"), "provider.onednn.options.claim=all"),
     Order(("opencl", "cpu", "image")),
+    Order(("vulkan", "cpu", "image")),
 ]
 # As if the device had its own memory. Only for the first set, and only with --all.
 DEVICE_MEMORY = Order(("opencl", "cpu", "image"), "provider.opencl.options.memory=device", ", device memory")

@@ -67,6 +67,11 @@ def opencl_operators(_):
                         lambda text: re.findall(r"^[A-Z]+_OPERATOR\((\w+), (\d+),", text, re.M), 60)
 
 
+def vulkan_operators(_):
+    return operators_of("plugins/vulkan/kernels", "TENON_KERNEL",
+                        lambda text: re.findall(r"^ELEMENTWISE\((\w+), (\d+),", text, re.M), 90)
+
+
 def onednn_operators(_):
     def shorthands(text):
         rows = re.findall(r"^ONEDNN_BINARY\((\w+), [\w:]+, (\d+)\)", text, re.M)
@@ -87,6 +92,7 @@ TABLES = {
     "docs/api.md": {"C": api_c, "C++": api_cpp},
     "plugins/opencl/README.md": {"operators": opencl_operators},
     "plugins/onednn/README.md": {"operators": onednn_operators},
+    "plugins/vulkan/README.md": {"operators": vulkan_operators},
     "docs/config.md": {"config keys": config_table},
     "docs/providers.md": {"refusal codes": refusal_codes},
     "docs/cts.md": {"checks": cts_checks},

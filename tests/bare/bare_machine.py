@@ -137,12 +137,14 @@ def machines(folder: pathlib.Path, unshare: list[str]) -> list[Machine]:
     empty.mkdir()
     hide = (*unshare, "sh", "-c", f'{HIDE_SYS} && exec "$@"', "sh")
     mounts = f'{enter(str(root))} && exec chroot /sys/root "$@"'
-    opencl, onednn = "ocl-icd-libopencl1", "libdnnl"
+    opencl, onednn, vulkan = "ocl-icd-libopencl1", "libdnnl", "mesa-vulkan-drivers"
     sys_hidden = {"opencl": ("E_SELFTEST", "cannot see /sys", "mount /sys")}
-    missing = {"opencl": ("E_DEP_MISSING", "libOpenCL.so.1", opencl), "onednn": ("E_DEP_MISSING", "libdnnl.so", onednn)}
-    no_driver = {"opencl": ("E_NO_DEVICE", "finds no driver", opencl)}
+    missing = {"opencl": ("E_DEP_MISSING", "libOpenCL.so.1", opencl), "onednn": ("E_DEP_MISSING", "libdnnl.so", onednn),
+               "vulkan": ("E_DEP_MISSING", "libvulkan.so.1", vulkan)}
+    no_driver = {"opencl": ("E_NO_DEVICE", "finds no driver", opencl), "vulkan": ("E_NO_DEVICE", "finds no driver", vulkan)}
+    none = (("OCL_ICD_VENDORS", str(empty)), ("VK_DRIVER_FILES", str(empty / "none.json")))
     return [
-        Machine("no driver", no_driver, environment=(("OCL_ICD_VENDORS", str(empty)),), needs_namespaces=False),
+        Machine("no driver", no_driver, environment=none, needs_namespaces=False),
         Machine("no /sys", sys_hidden, prefix=hide),
         Machine("lost /sys", sys_hidden, prefix=hide, scanned_before=True),
         Machine("bare root", missing, prefix=(*unshare, "sh", "-c", mounts, "sh"), root=str(root)),

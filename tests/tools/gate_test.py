@@ -168,7 +168,7 @@ class Gate(unittest.TestCase):
         self.assertIn("not run: 35 cases of models on nobodys (provider nobodys is absent)", printed.getvalue())
         self.assertEqual(elsewhere.step(gate.CaseSet("models", self.folder, 35)), "models on nobodys")
         self.assertEqual([order.step(gate.CASE_SETS[0]) for order in gate.ORDERS],
-                         ["onnx node", "onnx node on onednn", "onnx node on opencl"])
+                         ["onnx node", "onnx node on onednn", "onnx node on opencl", "onnx node on vulkan"])
         self.assertEqual(gate.DEVICE_MEMORY.step(gate.CASE_SETS[0]), "onnx node on opencl, device memory")
         self.assertEqual(gate.verdict(counts, ci=True), 1)
         self.assertEqual(gate.verdict(gate.Counts(passed=1, failed=1), ci=False), 1)

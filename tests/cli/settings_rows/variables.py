@@ -51,6 +51,23 @@ def _(b: Bench):
     return b.who(None, "chain", *lines), b.who(None, "chain", *lines, env={"OCL_ICD_VENDORS": "/nonexistent"})
 
 
+def vulkan_without_driver(b: Bench, name: str):
+    if not b.is_built("vulkan"):
+        return None
+    lines = ["select.order = ['vulkan', 'cpu']", NEXT]
+    return b.who(None, "chain", *lines), b.who(None, "chain", *lines, env={name: "/nonexistent"})
+
+
+@variable("VK_DRIVER_FILES")
+def _(b: Bench):
+    return vulkan_without_driver(b, "VK_DRIVER_FILES")
+
+
+@variable("VK_ICD_FILENAMES")
+def _(b: Bench):
+    return vulkan_without_driver(b, "VK_ICD_FILENAMES")
+
+
 @variable("XDG_CONFIG_HOME")
 def _(b: Bench):
     folder = b.root / "xdg" / "tenon"
