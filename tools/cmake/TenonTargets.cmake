@@ -53,11 +53,10 @@ if(TENON_SANITIZE)
                                   LSAN_OPTIONS=suppressions=${tenon_SOURCE_DIR}/tests/support/lsan.supp:use_tls=0)
 endif()
 
-# Added to the environment of a test that unloads OpenCL before it ends. The OpenCL loader never frees some memory, and
-# LeakSanitizer can attribute that memory to the loader only while it is mapped.
-set(tenon_keep_opencl_loader)
+# Added to the environment of a test that unloads drivers before it ends (tests/sanitizers/keep_loaded.cc).
+set(tenon_keep_drivers)
 if(TENON_SANITIZE MATCHES "address")
-  set(tenon_keep_opencl_loader LD_PRELOAD=libOpenCL.so.1)
+  set(tenon_keep_drivers LD_PRELOAD=$<TARGET_FILE:tenon_keep_loaded>)
 endif()
 
 # tenon_test_entry(<name> <executable> [LABELS <labels>] [TIMEOUT <s>] [ENVIRONMENT <variables>]): one ctest entry that runs a
