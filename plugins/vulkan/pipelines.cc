@@ -57,8 +57,11 @@ const Pipeline& Pipelines::get(const Shader& shader, const Signature& signature,
 
 void Pipelines::load(const ep::InstanceSettings& instance) {
   if (ep::host().cache_get == nullptr || instance.host == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(is_loaded_, true)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_loaded_, true)) return;
+  }
+  // The host is called without the lock: it may hold one of its own while it asks for a pipeline.
   tenon_str blob{};
   if (ep::host().cache_get(instance.host, ep::to_str(key_), &blob, nullptr) != TENON_OK) return;
   auto create = make_struct<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
@@ -70,21 +73,26 @@ void Pipelines::load(const ep::InstanceSettings& instance) {
   ep::host().cache_done(instance.host, blob);
   if (code != VK_SUCCESS) return;  // then the driver compiles again
   const PipelineCacheHandle owned(device_, stored);
+  const std::lock_guard lock(mutex_);  // of the cache that grows
   vkMergePipelineCaches(device_, cache_.get(), 1, &stored);
 }
 
 void Pipelines::save(const ep::InstanceSettings& instance) {
   if (ep::host().cache_put == nullptr || instance.host == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  if (!is_new_) return;
-  size_t bytes = 0;
-  if (vkGetPipelineCacheData(device_, cache_.get(), &bytes, nullptr) != VK_SUCCESS || bytes == 0) return;
-  std::string data(bytes, '\0');
-  if (vkGetPipelineCacheData(device_, cache_.get(), &bytes, data.data()) != VK_SUCCESS) return;
-  data.resize(bytes);
+  std::string data;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(is_new_, false)) return;
+    size_t bytes = 0;
+    if (vkGetPipelineCacheData(device_, cache_.get(), &bytes, nullptr) != VK_SUCCESS || bytes == 0) return;
+    data.resize(bytes);
+    if (vkGetPipelineCacheData(device_, cache_.get(), &bytes, data.data()) != VK_SUCCESS) return;
+    data.resize(bytes);
+  }
   // Best effort: if the cache is full or read-only, only the next start is slower.
-  if (ep::host().cache_put(instance.host, ep::to_str(key_), ep::to_str(data), nullptr) == TENON_OK)
-    is_new_ = false;
+  if (ep::host().cache_put(instance.host, ep::to_str(key_), ep::to_str(data), nullptr) == TENON_OK) return;
+  const std::lock_guard lock(mutex_);
+  is_new_ = true;
 }
 
 }  // namespace tenon::vulkan
