@@ -17,7 +17,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 /// Calls point_wait with no time. Throws Failed when it takes time.
 CallResult quick_poll(Queue& queue, uint64_t point) {
   const auto begin = std::chrono::steady_clock::now();
-  const CallResult result = queue.poll(point);
+  CallResult result = queue.poll(point);
   if (const double seconds = seconds_since(begin); seconds > 0.5)
     throw Failed("point_wait with no time takes " + std::to_string(seconds) + " s",
                  "only ask whether the work is done when timeout_ns is 0");

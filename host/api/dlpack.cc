@@ -216,7 +216,7 @@ struct Exported {
 };
 
 template <class Managed>
-Managed* export_as(ValueRef value, const TypePair& type) {
+Managed* export_as(const ValueRef& value, const TypePair& type) {
   auto out = std::make_unique<Exported<Managed>>();
   const tenon_tensor& tensor = value->tensor;
   out->shape.assign(tensor.dims, tensor.dims + tensor.rank);
@@ -234,7 +234,7 @@ Managed* export_as(ValueRef value, const TypePair& type) {
   to.type = {type.code, type.bits, 1};
   to.shape = out->shape.data();
   to.strides = out->strides.data();
-  out->value = std::move(value);
+  out->value = value;
   out->managed.context = out.get();
   out->managed.deleter = [](Managed* self) {
     if (self != nullptr) delete static_cast<Exported<Managed>*>(self->context);

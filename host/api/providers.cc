@@ -30,7 +30,7 @@ Registered& registered() {
   return *made;
 }
 
-Json describe(const provider::DeviceInfo& device, std::vector<std::string> same_as) {
+Json describe(const provider::DeviceInfo& device, const std::vector<std::string>& same_as) {
   return {{"selector", device.selector()},
           {"kind", provider::device_kind_name(device.kind)},
           {"id", device.stable_id},
@@ -41,7 +41,7 @@ Json describe(const provider::DeviceInfo& device, std::vector<std::string> same_
           {"uuid", device.uuid},
           {"pci", device.pci},
           {"driver", device.driver_version},
-          {"same_as", std::move(same_as)}};
+          {"same_as", same_as}};
 }
 
 Json describe(const config::OptionSpec& option) {

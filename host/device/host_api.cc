@@ -241,7 +241,7 @@ tenon_status cache_put(tenon_host_instance* host, tenon_str key, tenon_str blob,
                        tenon_error* error) noexcept {
   return guarded(error, [&]() -> Status {
     if (host->blobs == nullptr) return ok_status();  // no cache: nothing is kept
-    const Status kept = host->blobs->put(blob_key(host, key), view(blob), host->blob_limits);
+    Status kept = host->blobs->put(blob_key(host, key), view(blob), host->blob_limits);
     // Providers go on without the blob, so that only this line tells why every process makes it again.
     if (kept.kind() == ErrorKind::kLimitExceeded) log_line(TENON_LOG_WARNING, "CACHE", kept.message());
     return kept;

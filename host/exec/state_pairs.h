@@ -37,6 +37,7 @@ std::vector<bool> find_updates_in_place(const Executable& executable, const Plan
 /// The owner of the memory of state pairs, during one Run. Not thread-safe.
 class StateMemory {
  public:
+  virtual ~StateMemory() = default;
   /// Before the Run: gives the frame the memory of the inputs and outputs of all pairs.
   virtual Status bind(Frame& frame) = 0;
   /// After a Run that succeeded: what it made is the input of the next Run. After a failure of this call nothing has
@@ -44,9 +45,6 @@ class StateMemory {
   virtual Status take(Frame& frame) = 0;
   /// Instead of take(), when the Run failed after bind(). Keeps memory that work of an unfinished frame uses.
   virtual void fail(Frame& frame) = 0;
-
- protected:
-  ~StateMemory() = default;
 };
 
 }  // namespace tenon::runtime

@@ -44,7 +44,7 @@ class PerThreadCache {
   std::unique_ptr<T> put_back(size_t index, std::unique_ptr<T> object) {
     T* empty = nullptr;
     if (places_[index].compare_exchange_strong(empty, object.get(), std::memory_order_acq_rel))
-      object.release();
+      static_cast<void>(object.release());
     return object;
   }
 

@@ -130,7 +130,7 @@ Measured measure_in_flight(Session& session, const std::vector<NamedValue>& inpu
     flight->changed.wait(lock, [&] { return flight->under_way < count; });
   }
   flight->changed.wait(lock, [&] { return flight->under_way == 0; });
-  if (flight->failed) throw *flight->failed;
+  if (flight->failed) throw Error(*flight->failed);
   return {std::move(flight->times), now_ns() - begin};
 }
 

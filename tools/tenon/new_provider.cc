@@ -25,7 +25,7 @@ constexpr const char* kReserved[] = {"auto", "tenon", "cpu", "image", "onednn", 
 fs::path template_folder() {
   std::error_code error;
   const fs::path binary = fs::read_symlink("/proc/self/exe", error);
-  const fs::path folder = (binary.parent_path() / TENON_TEMPLATES).lexically_normal();
+  fs::path folder = (binary.parent_path() / TENON_TEMPLATES).lexically_normal();
   if (error || !fs::is_directory(folder, error))
     throw input_error(
         folder.string(),
