@@ -10,6 +10,7 @@
 #include "device_list.h"
 #include "memory.h"
 #include "source.h"
+#include "tenon/ep/device/clamp.hpp"
 
 namespace tenon::opencl {
 
@@ -94,27 +95,21 @@ struct Instance : ep::InstanceSettings {
   QueueHandle queue;  // for runs without a stream
 };
 
-/// A clamp to [low, high]: a Relu or Clip that is done by the node before it. Equal limits: no clamp.
-struct Range {
-  float low = 0, high = 0;
-  explicit operator bool() const { return low != high; }
-};
-
 /// The settings of the NodeView that a kernel's supports() and constructor get.
 struct NodeSettings : ep::InstanceSettings {
-  NodeSettings(const Instance& instance, Range cut)
+  NodeSettings(const Instance& instance, ep::Clamp clamp)
       : ep::InstanceSettings(static_cast<const ep::InstanceSettings&>(instance)),
         instance(instance),
-        cut(cut) {}
+        clamp(clamp) {}
   const Instance& instance;
-  Range cut;
+  ep::Clamp clamp;
 };
 
 inline const NodeSettings& settings_of(const ep::NodeView& node) {
   return static_cast<const NodeSettings&>(node.instance());
 }
 inline const Instance& instance_of(const ep::NodeView& node) { return settings_of(node).instance; }
-/// The range to which the kernel must clamp its output. Only the operators that fuse() accepts get one.
-inline Range cut_of(const ep::NodeView& node) { return settings_of(node).cut; }
+/// The range to which the kernel must clamp its output. Only the operators that clamp_after() accepts get one.
+inline ep::Clamp clamp_of(const ep::NodeView& node) { return settings_of(node).clamp; }
 
 }  // namespace tenon::opencl

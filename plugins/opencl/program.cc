@@ -1,7 +1,7 @@
 #include "program.h"
 
-#include "fuse.h"
 #include "stream.h"
+#include "tenon/ep/device/followers.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -41,8 +41,8 @@ std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, c
   const uint32_t next = followers.of(node);
   if (next == TENON_NO_INDEX) return {index};
   const NodeSettings settings(instance, {});
-  return fuse(node, NodeView(graph, next, store, settings)) ? std::vector<uint32_t>{index, next}
-                                                            : std::vector<uint32_t>{index};
+  return ep::clamp_after(node, NodeView(graph, next, store, settings)) ? std::vector<uint32_t>{index, next}
+                                                                       : std::vector<uint32_t>{index};
 }
 
 /// The kernel's name in its source.
@@ -90,8 +90,8 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) :
     const ep::KernelEntry* entry = choose(instance, node, &refusal);
     if (entry == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
     if (count == 2) {
-      settings.cut = fuse(node, node_.view(graph, 1, settings));
-      ep::require(static_cast<bool>(settings.cut), TENON_INTERNAL,
+      settings.clamp = ep::clamp_after(node, node_.view(graph, 1, settings));
+      ep::require(static_cast<bool>(settings.clamp), TENON_INTERNAL,
                   "the host compiles two nodes together that were not offered together");
     }
     node_.compile(graph, node, *entry);

@@ -1,7 +1,5 @@
 #include "commands.h"
 
-#include <algorithm>
-
 #include "device.h"
 
 namespace tenon::vulkan {
@@ -19,26 +17,11 @@ void barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStag
   vkCmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
-bool overlap(const BufferRange& a, const BufferRange& b) {
-  return a.buffer == b.buffer && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-}
-
 }  // namespace
 
 std::string Transfer::name() const {
   const bool up = from.buffer == VK_NULL_HANDLE, down = to.buffer == VK_NULL_HANDLE;
   return ep::cat("copy of ", bytes, " bytes ", up ? "to" : down ? "from" : "within", " the device");
-}
-
-bool Hazards::need_barrier(std::span<const Access> accesses) {
-  const bool needed = std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
-    return std::any_of(since_.begin(), since_.end(), [&](const Access& known) {
-      return (access.writes || known.writes) && overlap(access.range, known.range);
-    });
-  });
-  if (needed) since_.clear();
-  since_.insert(since_.end(), accesses.begin(), accesses.end());
-  return needed;
 }
 
 CommandList::CommandList(Device& device, bool timed, bool again) : device_(device), again_(again) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hazards.h"
 #include "memory.h"
 #include "pipelines.h"
 #include "tenon/ep/device/late_errors.hpp"
@@ -14,12 +15,6 @@
 namespace tenon::vulkan {
 
 class Device;
-
-/// Bytes that a launch reads or writes.
-struct Access {
-  BufferRange range;
-  bool writes = false;
-};
 
 /// One dispatch. Borrows what it names.
 struct Launch {
@@ -43,18 +38,6 @@ struct Transfer {
   uint64_t bytes = 0;
   /// For traces.
   std::string name() const;
-};
-
-/// Tells which work needs a barrier: what reads or writes bytes that work since the last barrier wrote, or writes bytes
-/// that it read.
-class Hazards {
- public:
-  /// Whether a barrier must come before work with these accesses. Remembers them.
-  bool need_barrier(std::span<const Access> accesses);
-  void clear() { since_.clear(); }
-
- private:
-  std::vector<Access> since_;
 };
 
 /// Written once, then enqueued by a stream: once, or again and again.

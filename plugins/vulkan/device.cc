@@ -211,7 +211,7 @@ void Device::domains(const ep::DomainSink& sink) const {
 
 tenon_memory_info Device::memory() const {
   tenon_memory_info out{};
-  if (!tells_budget_) return out;
+  if (!tells_budget_) return out;  // unknown
   auto budget = make_struct<VkPhysicalDeviceMemoryBudgetPropertiesEXT>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT);
   auto memory =

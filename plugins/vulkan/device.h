@@ -9,8 +9,10 @@
 
 #include "descriptors.h"
 #include "device_list.h"
+#include "hazards.h"
 #include "memory.h"
 #include "pipelines.h"
+#include "tenon/ep/device/clamp.hpp"
 #include "tenon/ep/device/names.hpp"
 
 namespace tenon::vulkan {
@@ -131,9 +133,13 @@ struct NodeSettings : ep::InstanceSettings {
   explicit NodeSettings(const Instance& of)
       : ep::InstanceSettings(static_cast<const ep::InstanceSettings&>(of)), instance(of) {}
   const Instance& instance;
+  ep::Clamp clamp;
 };
-inline const Instance& instance_of(const ep::NodeView& node) {
-  return static_cast<const NodeSettings&>(node.instance()).instance;
+inline const NodeSettings& settings_of(const ep::NodeView& node) {
+  return static_cast<const NodeSettings&>(node.instance());
 }
+inline const Instance& instance_of(const ep::NodeView& node) { return settings_of(node).instance; }
+/// The range to which the kernel must clamp its output. Only the operators that clamp_after() accepts get one.
+inline ep::Clamp clamp_of(const ep::NodeView& node) { return settings_of(node).clamp; }
 
 }  // namespace tenon::vulkan

@@ -7,8 +7,8 @@
 namespace tenon::vulkan {
 namespace {
 
+using ep::Dims;
 using ep::NodeView;
-using ep::ValueView;
 using Steps = std::optional<int64_t>;
 
 /// The steps per element of a kernel that goes over its elements three times, and of one that also computes their places.
@@ -17,91 +17,102 @@ constexpr int64_t kPasses = 3, kPassesWithPlaces = 12;
 /// Large enough for any limit, small enough to be multiplied.
 constexpr int64_t kMost = int64_t{1} << 40;
 
-int64_t times(int64_t a, int64_t b) {
-  return std::min(kMost, std::min(a, kMost) * std::min(b, int64_t{1} << 20));
+Steps times(Steps a, Steps b) {
+  if (!a || !b) return std::nullopt;
+  return std::min(kMost, std::min(*a, kMost) * std::min(*b, int64_t{1} << 20));
 }
 
 /// The product of the dims from `begin` to `end`.
-Steps count(const ValueView& value, int begin, int end) {
-  if (!value.has_rank()) return std::nullopt;
-  int64_t out = 1;
-  for (int d = begin; d < end; ++d) {
-    if (value.dim(d) < 0) return std::nullopt;
-    out = std::min(kMost, out * std::min(value.dim(d), int64_t{1} << 20));
-  }
+Steps count(const Dims& dims, size_t begin, size_t end) {
+  Steps out = 1;
+  for (size_t d = begin; d < end; ++d) out = times(out, dims[d] < 0 ? Steps() : dims[d]);
   return out;
 }
-Steps all(const ValueView& value) { return count(value, 0, value.has_rank() ? value.rank() : 0); }
-
+Steps all(const std::optional<Dims>& dims) { return dims ? count(*dims, 0, dims->size()) : std::nullopt; }
 /// The dim of an axis that counts from either end.
-Steps along(const ValueView& value, int64_t axis) {
-  if (!value.has_rank()) return std::nullopt;
-  if (axis < 0) axis += value.rank();
-  if (axis < 0 || axis >= value.rank()) return 0;  // an error elsewhere
-  return count(value, static_cast<int>(axis), static_cast<int>(axis) + 1);
+Steps along(const std::optional<Dims>& dims, int64_t axis) {
+  if (!dims) return std::nullopt;
+  const auto rank = static_cast<int64_t>(dims->size());
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return 0;  // an error elsewhere
+  return count(*dims, static_cast<size_t>(axis), static_cast<size_t>(axis) + 1);
 }
 /// All dims from an axis on.
-Steps from(const ValueView& value, int64_t axis) {
-  if (!value.has_rank()) return std::nullopt;
-  if (axis < 0) axis += value.rank();
-  if (axis < 0 || axis > value.rank()) return 0;
-  return count(value, static_cast<int>(axis), value.rank());
+Steps from(const std::optional<Dims>& dims, int64_t axis) {
+  if (!dims) return std::nullopt;
+  const auto rank = static_cast<int64_t>(dims->size());
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis > rank) return 0;
+  return count(*dims, static_cast<size_t>(axis), dims->size());
 }
 
-Steps reduced(const NodeView& n) {
-  const ValueView x = n.input(0);
+LoopSteps constant(int64_t steps) {
+  return [steps](const ShapeOf&) { return Steps(steps); };
+}
+LoopSteps over_axis(int64_t axis, int64_t factor) {
+  return [=](const ShapeOf& shape) { return times(along(shape(0), axis), factor); };
+}
+LoopSteps over_all_from(int64_t axis, int64_t factor, int input = 0) {
+  return [=](const ShapeOf& shape) { return times(from(shape(input), axis), factor); };
+}
+LoopSteps over_input(int input, int64_t factor) {
+  return [=](const ShapeOf& shape) { return times(all(shape(input)), factor); };
+}
+
+LoopSteps of_reduction(const NodeView& n) {
   std::vector<int64_t> axes = n.attr_ints("axes");
-  if (n.has_input(1)) {
-    if (!n.input(1).is_constant()) return all(x);
-    axes = n.input(1).constant().to_dims();
-  }
-  if (axes.empty()) return all(x);
-  int64_t out = 1;
-  for (const int64_t axis : axes) {
-    const Steps dim = along(x, axis);
-    if (!dim) return std::nullopt;
-    out = times(out, *dim);
-  }
-  return out;
+  if (n.has_input(1) && n.input(1).is_constant()) axes = n.input(1).constant().to_dims();
+  if (axes.empty()) return over_input(0, kPassesWithPlaces);  // also if they are known in the Run only
+  return [axes](const ShapeOf& shape) {
+    Steps out = kPassesWithPlaces;
+    for (const int64_t axis : axes) out = times(out, along(shape(0), axis));
+    return out;
+  };
 }
 
-Steps taps(const NodeView& n) {
-  int64_t out = 1;
+int64_t taps(const NodeView& n) {
+  Steps out = kPasses;
   for (const int64_t size : n.attr_ints("kernel_shape")) out = times(out, std::max<int64_t>(size, 0));
-  return out;
-}
-
-Steps scaled(Steps steps, int64_t factor) {
-  if (steps) *steps = times(*steps, factor);
-  return steps;
+  return *out;
 }
 
 }  // namespace
 
-std::optional<int64_t> loop_steps(const NodeView& n) {
+LoopSteps loop_steps_of(const NodeView& n) {
   const std::string_view op = n.op();
-  const ValueView x = n.input(0);
   if (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax") {
-    if (n.since_version() < 13) return scaled(from(x, n.attr_i("axis", 1)), kPasses);
-    return scaled(along(x, n.attr_i("axis", -1)), kPasses);
+    if (n.since_version() < 13) return over_all_from(n.attr_i("axis", 1), kPasses);
+    return over_axis(n.attr_i("axis", -1), kPasses);
   }
-  if (op == "CumSum") return all(x);
-  if (op.starts_with("Reduce")) return scaled(reduced(n), kPassesWithPlaces);
-  if (op == "ArgMax" || op == "ArgMin") return along(x, n.attr_i("axis", 0));
-  if (op.starts_with("Scatter")) return scaled(all(n.input(1)), kPasses);
-  if (op == "MaxPool" || op == "AveragePool" || op == "LpPool") return scaled(taps(n), kPasses);
-  if (op.starts_with("Global")) return from(x, 2);
+  if (op == "CumSum") return over_input(0, 1);
+  if (op.starts_with("Reduce")) return of_reduction(n);
+  if (op == "ArgMax" || op == "ArgMin") return over_axis(n.attr_i("axis", 0), 1);
+  if (op.starts_with("Scatter")) return over_input(1, kPasses);
+  if (op == "MaxPool" || op == "AveragePool" || op == "LpPool") return constant(taps(n));
+  if (op.starts_with("Global")) return over_all_from(2, 1);
   if (op == "LayerNormalization" || op == "RMSNormalization")
-    return scaled(from(x, n.attr_i("axis", -1)), kPassesWithPlaces);
-  if (op == "InstanceNormalization") return scaled(from(x, 2), kPasses);
-  if (op == "GroupNormalization") return scaled(from(x, 1), kPasses);
-  if (op == "LpNormalization") return scaled(along(x, n.attr_i("axis", -1)), kPasses);
-  if (op == "LRN") return n.attr_i("size", 0);
-  if (op == "MatMul") return along(x, -1);
-  if (op == "Gemm") return along(x, n.attr_i("transA", 0) != 0 ? 0 : 1);
-  if (op == "Conv") return scaled(from(n.input(1), 1), kPasses);
-  if (op == "Mod" || op == "Pow") return 1000;
-  return 0;
+    return over_all_from(n.attr_i("axis", -1), kPassesWithPlaces);
+  if (op == "InstanceNormalization") return over_all_from(2, kPasses);
+  if (op == "GroupNormalization") return over_all_from(1, kPasses);
+  if (op == "LpNormalization") return over_axis(n.attr_i("axis", -1), kPasses);
+  if (op == "LRN") return constant(n.attr_i("size", 0));
+  if (op == "MatMul") return over_axis(-1, 1);
+  if (op == "Gemm") return over_axis(n.attr_i("transA", 0) != 0 ? 0 : 1, 1);
+  if (op == "Conv") return over_all_from(1, kPasses, 1);
+  if (op == "ConvTranspose") {
+    return [](const ShapeOf& shape) { return times(times(from(shape(1), 2), along(shape(0), 1)), kPasses); };
+  }
+  if (op == "Resize" || op == "Upsample") return constant(4000);  // corners of a cube of eight axes
+  if (op == "Mod" || op == "Pow") return constant(1000);
+  return constant(0);
+}
+
+ShapeOf known_shapes(const NodeView& n) {
+  return [&n](int input) -> std::optional<Dims> {
+    const ep::ValueView value = n.input(input);
+    if (!value.has_rank()) return std::nullopt;
+    return Dims(value.dims().begin(), value.dims().end());
+  };
 }
 
 }  // namespace tenon::vulkan

@@ -1,17 +1,23 @@
-// How long the loops of kernels are.
-//
-// Mesa's llvmpipe, on which lavapipe stands, ends the loops of a work-item after 65,535 steps in all, without an error. What
-// would take more is left to other providers there.
+// How long the loops of kernels are. llvmpipe ends them after a fixed number of steps, without an error.
 #pragma once
 
+#include <functional>
 #include <optional>
 
-#include "tenon/ep.hpp"
+#include "tenon/ep/graph.hpp"
 
 namespace tenon::vulkan {
 
-/// A bound of the steps that the loops of one work-item take for this node; nullopt if its shapes do not tell. 0 for operators
-/// whose kernels loop over nothing but axes.
-std::optional<int64_t> loop_steps(const ep::NodeView& node);
+/// The shape of an input of a node: nothing if its rank is not known, TENON_DIM_UNKNOWN for a dim that is not.
+using ShapeOf = std::function<std::optional<ep::Dims>(int input)>;
+
+/// The number of steps that all loops of one work-item of a node take at most; nothing if its shapes do not tell.
+using LoopSteps = std::function<std::optional<int64_t>(const ShapeOf&)>;
+
+/// The function for a node. It keeps nothing of the node.
+LoopSteps loop_steps_of(const ep::NodeView& node);
+
+/// The shapes as far as they are known before a Run.
+ShapeOf known_shapes(const ep::NodeView& node);
 
 }  // namespace tenon::vulkan

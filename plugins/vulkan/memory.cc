@@ -41,22 +41,7 @@ std::unique_ptr<Block> MemoryPool::make_block(uint64_t bytes) const {
     check(vkMapMemory(device_, memory, 0, VK_WHOLE_SIZE, 0, &address), "vkMapMemory");
     out->address = static_cast<char*>(address);
   }
-  out->bytes = bytes;
-  out->free.emplace(0, bytes);
-  return out;
-}
-
-/// The smallest hole that is large enough, so that large holes stay whole.
-std::optional<Piece> MemoryPool::take(Block& block, uint64_t bytes) {
-  auto best = block.free.end();
-  for (auto hole = block.free.begin(); hole != block.free.end(); ++hole) {
-    if (hole->second >= bytes && (best == block.free.end() || hole->second < best->second)) best = hole;
-  }
-  if (best == block.free.end()) return std::nullopt;
-  const Piece out{&block, best->first, bytes};
-  const uint64_t left = best->second - bytes;
-  block.free.erase(best);
-  if (left != 0) block.free.emplace(out.offset + bytes, left);
+  out->holes = Holes(bytes);
   return out;
 }
 
@@ -65,39 +50,26 @@ Piece MemoryPool::allocate(uint64_t bytes) {
               " bytes exceeds the device's limit of ", largest_);
   const uint64_t size = (std::max<uint64_t>(bytes, 1) + alignment_ - 1) / alignment_ * alignment_;
   const std::lock_guard lock(mutex_);
-  const bool shares = size <= kLargestShared;
+  const bool is_shared = size <= kLargestShared;
   for (const std::unique_ptr<Block>& block : blocks_) {
-    // Requests with blocks of their own do not fill holes of shared blocks, and the other way round.
-    if ((block->bytes == kBlockBytes) != shares) continue;
-    if (const std::optional<Piece> piece = take(*block, size)) return *piece;
+    if (!is_shared || !block->is_shared) continue;
+    if (const std::optional<uint64_t> offset = block->holes.take(size)) return {block.get(), *offset, size};
   }
-  blocks_.push_back(make_block(shares ? kBlockBytes : size));
-  return *take(*blocks_.back(), size);
+  Block& made = *blocks_.emplace_back(make_block(is_shared ? kBlockBytes : size));
+  made.is_shared = is_shared;
+  return {&made, *made.holes.take(size), size};
 }
 
 void MemoryPool::free(const Piece& piece) {
   const std::lock_guard lock(mutex_);
-  auto& holes = piece.block->free;
-  auto hole = holes.emplace(piece.offset, piece.bytes).first;
-  if (const auto next = std::next(hole); next != holes.end() && hole->first + hole->second == next->first) {
-    hole->second += next->second;
-    holes.erase(next);
-  }
-  if (hole != holes.begin()) {
-    if (const auto before = std::prev(hole); before->first + before->second == hole->first) {
-      before->second += hole->second;
-      holes.erase(hole);
-    }
-  }
-  if (piece.block->bytes != kBlockBytes)
+  piece.block->holes.give(piece.offset, piece.bytes);
+  if (!piece.block->is_shared)
     std::erase_if(blocks_, [&](const std::unique_ptr<Block>& block) { return block.get() == piece.block; });
 }
 
 void MemoryPool::trim() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(blocks_, [](const std::unique_ptr<Block>& block) {
-    return block->free.size() == 1 && block->free.begin()->second == block->bytes;
-  });
+  std::erase_if(blocks_, [](const std::unique_ptr<Block>& block) { return block->holes.is_all_free(); });
 }
 
 }  // namespace tenon::vulkan

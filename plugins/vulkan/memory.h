@@ -4,11 +4,11 @@
 // buffer each, and tensors are pieces of blocks.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "holes.h"
 #include "tenon/ep.hpp"
 #include "vk.h"
 
@@ -19,8 +19,8 @@ struct Block {
   MemoryHandle memory;
   BufferHandle buffer;
   char* address = nullptr;
-  uint64_t bytes = 0;
-  std::map<uint64_t, uint64_t> free;  // bytes by offset; neighbours are joined
+  bool is_shared = false;  // has room for several pieces
+  Holes holes{0};
 };
 
 /// A part of a block.
@@ -51,7 +51,6 @@ class MemoryPool {
 
  private:
   std::unique_ptr<Block> make_block(uint64_t bytes) const;
-  static std::optional<Piece> take(Block& block, uint64_t bytes);
 
   const VkDevice device_;
   const uint32_t type_;
@@ -81,12 +80,6 @@ class OwnedPiece {
  private:
   MemoryPool* pool_ = nullptr;
   Piece piece_;
-};
-
-/// Bytes of a buffer on the device.
-struct BufferRange {
-  VkBuffer buffer = VK_NULL_HANDLE;
-  uint64_t offset = 0, bytes = 0;
 };
 
 inline constexpr uint32_t kDeviceDomain = 1;

@@ -64,6 +64,7 @@ void Pipelines::load(const ep::InstanceSettings& instance) {
   // The host is called without the lock: it may hold one of its own while it asks for a pipeline.
   tenon_str blob{};
   if (ep::host().cache_get(instance.host, ep::to_str(key_), &blob, nullptr) != TENON_OK) return;
+  const size_t hash = std::hash<std::string_view>()(ep::view(blob));
   auto create = make_struct<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
   create.initialDataSize = ep::view(blob).size();
   create.pInitialData = ep::view(blob).data();
@@ -75,11 +76,13 @@ void Pipelines::load(const ep::InstanceSettings& instance) {
   const PipelineCacheHandle owned(device_, stored);
   const std::lock_guard lock(mutex_);  // of the cache that grows
   vkMergePipelineCaches(device_, cache_.get(), 1, &stored);
+  stored_ = hash;
 }
 
 void Pipelines::save(const ep::InstanceSettings& instance) {
   if (ep::host().cache_put == nullptr || instance.host == nullptr) return;
   std::string data;
+  size_t hash = 0;
   {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(is_new_, false)) return;
@@ -88,11 +91,18 @@ void Pipelines::save(const ep::InstanceSettings& instance) {
     data.resize(bytes);
     if (vkGetPipelineCacheData(device_, cache_.get(), &bytes, data.data()) != VK_SUCCESS) return;
     data.resize(bytes);
+    hash = std::hash<std::string_view>()(data);
+    if (hash == stored_) return;  // pipelines that the driver does not keep, or had
   }
   // Best effort: if the cache is full or read-only, only the next start is slower.
-  if (ep::host().cache_put(instance.host, ep::to_str(key_), ep::to_str(data), nullptr) == TENON_OK) return;
+  const tenon_status status =
+      ep::host().cache_put(instance.host, ep::to_str(key_), ep::to_str(data), nullptr);
   const std::lock_guard lock(mutex_);
-  is_new_ = true;
+  if (status == TENON_OK) {
+    stored_ = hash;
+  } else {
+    is_new_ = true;
+  }
 }
 
 }  // namespace tenon::vulkan

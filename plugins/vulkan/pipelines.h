@@ -54,6 +54,7 @@ class Pipelines {
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Pipeline>> made_;
   bool is_loaded_ = false, is_new_ = false;
+  size_t stored_ = 0;  // the hash of what the host's cache has
 };
 
 }  // namespace tenon::vulkan

@@ -1,8 +1,11 @@
 #include "program.h"
 
 #include <cstring>
+#include <numeric>
 
+#include "kernels/common/chain.h"
 #include "loops.h"
+#include "tenon/ep/device/followers.hpp"
 
 namespace tenon::vulkan {
 namespace {
@@ -10,6 +13,7 @@ namespace {
 using ep::GraphView;
 using ep::NodeView;
 using ep::Support;
+using ep::ValueView;
 
 Support check_values(const Instance& instance, const NodeView& node) {
   std::string text;
@@ -19,15 +23,16 @@ Support check_values(const Instance& instance, const NodeView& node) {
   return Support::no(TENON_REJECT_TYPE, ep::cat(node.op(), ": ", text));
 }
 
+constexpr std::string_view kLoopsEnd =
+    "loops of this driver (llvmpipe) end after 65535 steps, and this node takes more";
+
+/// Where shapes are not known yet, prepare() looks.
 Support check_loops(const Instance& instance, const NodeView& node) {
   const int64_t most = instance.device.limits().max_steps;
   if (most == INT64_MAX) return Support::yes();
-  const std::optional<int64_t> steps = loop_steps(node);
-  if (steps && *steps <= most) return Support::yes();
-  return Support::no(
-      TENON_REJECT_SHAPE,
-      ep::cat(node.op(), ": loops of this driver (llvmpipe) end after 65535 steps, and this node ",
-              steps ? "takes more" : "may take more: its shapes are not known"));
+  const std::optional<int64_t> steps = loop_steps_of(node)(known_shapes(node));
+  if (!steps || *steps <= most) return Support::yes();
+  return Support::no(TENON_REJECT_SHAPE, ep::cat(node.op(), ": ", kLoopsEnd));
 }
 
 const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Support* out_refusal) {
@@ -36,6 +41,28 @@ const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Su
   *out_refusal = check_values(instance, node);
   if (*out_refusal) *out_refusal = check_loops(instance, node);
   return *out_refusal ? entry : nullptr;
+}
+
+/// The nodes of a claim that starts with `node`: a chain of element-wise nodes, a node with the clamp after it, or `node` alone.
+std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, const ep::Followers& followers,
+                             const NodeView& node, uint32_t index, ep::ConstantStore& store) {
+  const NodeSettings settings(instance);
+  std::vector<uint32_t> out{index};
+  ChainPlan chain;
+  if (!chain.append(node)) {
+    const uint32_t next = followers.of(node);
+    if (next != TENON_NO_INDEX && ep::clamp_after(node, NodeView(graph, next, store, settings)))
+      out.push_back(next);
+    return out;
+  }
+  for (uint32_t next = followers.of(node); next != TENON_NO_INDEX;) {
+    const NodeView follower(graph, next, store, settings);
+    Support refusal = Support::yes();
+    if (choose(instance, follower, &refusal) == nullptr || !chain.append(follower)) break;
+    out.push_back(next);
+    next = followers.of(follower);
+  }
+  return out;
 }
 
 /// Memory on the device with the given content.
@@ -57,31 +84,45 @@ std::unique_ptr<OwnedPiece> upload(Device& device, MemoryPool& pool, const tenon
 
 void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const {
   const GraphView graph(raw);
+  const ep::Followers followers(graph);
   const NodeSettings settings(*this);
+  std::vector<bool> claimed(graph.info().node_count, false);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
     ep::ConstantStore store;
     const NodeView node(graph, i, store, settings);
-    if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
+    if (claimed[i] || (node.info().flags & TENON_NODE_TAKEN) != 0) continue;
     Support refusal = Support::yes();
-    if (const ep::KernelEntry* entry = choose(*this, node, &refusal)) {
-      ep::claim_node(sink, node, std::span(&i, 1), *entry, domain());
-    } else {
+    const ep::KernelEntry* entry = choose(*this, node, &refusal);
+    if (entry == nullptr) {
       ep::reject_node(sink, i, refusal);
+      continue;
     }
+    const std::vector<uint32_t> nodes = gather(*this, graph, followers, node, i, store);
+    for (const uint32_t n : nodes) claimed[n] = true;
+    ep::claim_node(sink, node, nodes, *entry, domain());
   }
 }
 
 CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) : instance_(instance) {
   const GraphView graph(args.graph);
-  ep::require(graph.info().node_count == 1, TENON_INTERNAL, "the host compiles a claim of ",
-              graph.info().node_count, " nodes that was not offered");
-  const NodeSettings settings(instance);
+  const uint32_t count = graph.info().node_count;
+  NodeSettings settings(instance);
   const NodeView node = node_.view(graph, 0, settings);
   try {
     Support refusal = Support::yes();
     const ep::KernelEntry* entry = choose(instance, node, &refusal);
     if (entry == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
+    ChainPlan chain;
+    if (count > 1 && chain.append(node)) {
+      compile_chain(graph, settings, std::move(chain));
+      return;
+    }
+    if (count == 2) settings.clamp = ep::clamp_after(node, node_.view(graph, 1, settings));
+    ep::require(count == 1 || settings.clamp, TENON_INTERNAL, "the host compiles a claim of ", count,
+                " nodes that was not offered");
     node_.compile(graph, node, *entry);
+    if (instance.device.limits().max_steps != INT64_MAX) loop_steps_ = loop_steps_of(node);
+    if (count == 2) node_.redirect_output(0);
     constant_ids_.identify(node);
   } catch (ep::Error& e) {
     e.text = ep::cat(place(), ": ", e.text);
@@ -89,7 +130,30 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) :
   }
 }
 
+void CompiledNode::compile_chain(const GraphView& graph, const NodeSettings& settings, ChainPlan chain) {
+  const NodeView first = node_.view(graph, 0, settings);
+  constant_ids_.identify(first);
+  for (uint32_t i = 1; i < graph.info().node_count; ++i) {
+    const NodeView node = node_.view(graph, i, settings);
+    Support refusal = Support::yes();
+    if (choose(instance_, node, &refusal) == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
+    ep::require(chain.append(node), TENON_INTERNAL,
+                "the host compiles nodes together that were not offered together");
+    constant_ids_.identify(node);
+  }
+  const std::vector<ValueView> operands = chain.operands();
+  std::vector<int> inputs(operands.size());
+  std::iota(inputs.begin(), inputs.end(), 0);
+  node_.compile_fused(graph, settings, operands,
+                      std::make_unique<Chain>(first, std::move(chain), std::move(inputs)));
+}
+
 ep::PreparedNodePtr CompiledNode::prepare(tenon_prepare_args& args) const {
+  if (loop_steps_) {
+    const std::optional<int64_t> steps = loop_steps_([&](int i) { return node_.input_dims(args, i); });
+    ep::require(!steps || *steps <= instance_.device.limits().max_steps, TENON_UNIMPLEMENTED, kLoopsEnd,
+                "; a placement rule sends it to another provider");
+  }
   ep::PreparedNodePtr out = node_.prepare(args);
   if (args.workspace_bytes != 0) args.workspace_domain = kDeviceDomain;
   return out;

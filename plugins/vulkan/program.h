@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "flag.h"
+#include "loops.h"
 #include "stream.h"
 #include "tenon/ep/device/shared_object.hpp"
 
 namespace tenon::vulkan {
 
+class ChainPlan;
 class Launches;
 
 inline void release_piece(OwnedPiece* piece) { delete piece; }
@@ -40,8 +42,11 @@ class CompiledNode {
                       const std::function<void(Launches&, const Piece&)>& list) const;
 
  private:
+  void compile_chain(const ep::GraphView& graph, const NodeSettings& settings, ChainPlan chain);
+
   Instance& instance_;
   ep::KernelNode node_;
+  LoopSteps loop_steps_;  // empty if loops may be of any length
   ep::ConstantIds constant_ids_;
   mutable std::mutex mutex_;
   mutable std::unordered_map<const tenon_tensor*, std::unique_ptr<SharedPiece>> constants_;

@@ -164,7 +164,7 @@ void Stream::submit(std::unique_lock<std::mutex>&) {
     for (const Wait& wait : one.waits) {
       part.semaphores.push_back(wait.semaphore);
       part.values.push_back(wait.value);
-      part.stages.push_back(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+      part.stages.push_back(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT);
     }
     part.timeline =
         make_struct<VkTimelineSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
@@ -202,6 +202,11 @@ uint64_t Stream::point() {
 }
 
 void Stream::wait(Stream& other, uint64_t point) {
+  {
+    const std::lock_guard lock(other.mutex_);
+    ep::require(point >= 1 && point <= other.last_, TENON_INVALID_ARGUMENT, "the other stream has ",
+                other.last_, " points, and the host names point ", point);
+  }
   if (&other == this) return;  // the order of the stream
   close();
   errors_->add(last_ + 1, other.errors_, point);

@@ -1,6 +1,6 @@
-// Conv as a product of the filters with the input under each window. Filters of one point read the input
-// directly. Depthwise filters are applied directly. Otherwise the windows are laid out in the workspace,
-// image by image.
+// Conv.
+#include "tenon/ep/device/ops/conv.hpp"
+
 #include "kernels/common/gemm.h"
 #include "kernels/common/lines.h"
 
@@ -55,162 +55,74 @@ __kernel void Depthwise(IN(T, x), IN(T, f), IN(T, bias), OUT(T, y), Window w, in
 #endif
 )CL"};
 
-enum class Way { kPoint, kDepthwise, kLaid };
-
-struct State {
-  Way way = Way::kLaid;
-  Window window{};
-  GemmArgs product;  // for one image, or for all of them with kPoint
-  cl_int images = 0, channels = 0, filters = 0, groups = 0;
-  int64_t points = 0, depth = 0;
-  uint64_t padded_bytes = 0;  // size of the padded copy of one image in the workspace; 0: no copy
-};
-
-bool is_point(const Window& w) {
-  for (int d = 0; d < 3; ++d) {
-    if (w.size[d] != 1 || w.stride[d] != 1 || w.pad[d] != 0 || w.in[d] != w.out[d]) return false;
-  }
-  return true;
-}
-
-class Conv {
+/// The kernels of ops::Conv for windows. On CPUs those over lines, if they fit.
+class Patches {
  public:
-  static Support supports(const NodeView& n) {
-    return Check(n)
-        .inputs(0, kRealTypes)
-        .rank(0, 3, 5)
-        .rank(1, 3, 5)
-        .that(n.attr_i("group", 1) > 0, TENON_REJECT_ATTRIBUTE, "group is not positive");
-  }
-  explicit Conv(const NodeView& n) : attributes_(n), groups_(n.attr_i("group", 1)), cut_(cut_of(n)) {
+  Patches(const NodeView& n, bool is_depthwise) {
     const uint32_t dtype = n.input(0).dtype();
-    const ValueView f = n.input(1);
     if (LineKernels::fit(n)) lines_ = LineKernels(n);
-    const bool depthwise = groups_ > 1 && f.has_rank() && f.dim(1) == 1;
     const std::string defines = defines_for(dtype) + defines_to_move(dtype);
     depthwise_ = find_kernel(n, kSource, defines, "Depthwise", kLine);
     lay_ = find_kernel(n, kSource, defines, "Lay", kLine);
-    if (depthwise) {
+    if (is_depthwise) {
       lines_ ? lines_.warm_depthwise(n) : warm(n, depthwise_);
       return;
     }
-    const int64_t filters = f.has_rank() && f.dim(0) >= 0 ? f.dim(0) / groups_ : -1;
-    gemm_ = GemmKernels(n, dtype, filters, 32);
-    bool point = f.has_rank();
-    for (int d = 2; d < f.rank() && point; ++d) point = f.dim(d) == 1;
-    if (!point) lines_ ? lines_.warm_lay(n) : warm(n, lay_);
+    const ValueView f = n.input(1);
+    bool is_point = f.has_rank();
+    for (int d = 2; d < f.rank() && is_point; ++d) is_point = f.dim(d) == 1;
+    if (!is_point) lines_ ? lines_.warm_lay(n) : warm(n, lay_);
   }
 
-  State prepare(PrepareContext& p) const {
-    const DimsView x = p.input(0).dims(), f = p.input(1).dims();
-    require(f[0] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " cannot be divided into ", groups_,
-            " groups");
-    const Dims places = attributes_.output(x.subspan(2), f.subspan(2));
-    Dims y{x[0], f[0]};
-    y.insert(y.end(), places.begin(), places.end());
-    p.set_output(0, y);
-    State out;
-    out.window = attributes_.window(x.subspan(2), places, f.subspan(2));
-    out.images = narrow(x[0]);
-    out.channels = narrow(x[1]);
-    out.filters = narrow(f[0]);
-    out.groups = narrow(groups_);
-    out.points = element_count(places);
-    out.depth = element_count(f.subspan(1));
-    const auto element = dtype_bits(p.input(0).dtype()) / 8;
-    if (lines_ && LineKernels::fit(out.window)) out.padded_bytes = padded_bytes(out.window, x[1]);
-    if (groups_ > 1 && f[1] == 1) {
-      out.way = Way::kDepthwise;
-      if (out.padded_bytes != 0) p.workspace(out.padded_bytes * static_cast<uint64_t>(x[0]), 128);
-      return out;
-    }
-    out.way = is_point(out.window) ? Way::kPoint : Way::kLaid;
-    out.product = product(out, p.has_input(2));
-    if (out.way == Way::kLaid) {
-      p.workspace(out.padded_bytes + static_cast<uint64_t>(out.depth * groups_ * out.points) * element + 1,
-                  128);
-    }
-    return out;
+  static int64_t columns(int64_t points) { return points; }
+
+  uint64_t padded_bytes(const Window& window, int64_t planes) const {
+    if (!lines_ || !LineKernels::fit(window)) return 0;
+    const int64_t elements = product_of(padded_elements(padded_window(window)), planes);
+    return (static_cast<uint64_t>(elements) * sizeof(float) + 127) / 128 * 128;
   }
 
-  void record(Recorder& ctx, const State& state) const {
-    if (state.way == Way::kDepthwise) return run_depthwise(ctx, state);
-    const TensorArg filters = in(ctx.input(1)), bias = in(ctx.input(2));
-    if (state.way == Way::kPoint) {
-      gemm_.record(ctx, state.product, filters, in(ctx.input(0)), bias, out(ctx.output(0)));
+  void lay(Recorder& ctx, const TensorView& x, cl_int image, uint64_t padded_bytes, const WorkspaceArg& laid,
+           const Window& w, cl_int channels, int64_t) const {
+    if (padded_bytes != 0) {
+      const int64_t elements = int64_t{w.in[0]} * w.in[1] * w.in[2] * channels;
+      lines_.pad(ctx, in(x, image * elements), kPadded, w, channels, 0);
+      lines_.lay(ctx, kPadded, laid, w, channels);
       return;
     }
-    const uint32_t element = dtype_bits(ctx.input(0).dtype()) / 8;
-    const WorkspaceArg laid{state.padded_bytes, element};
-    for (cl_int image = 0; image < state.images; ++image) {
-      lay_out(ctx, state, image, laid);
-      gemm_.record(ctx, state.product, filters, laid, bias,
-                   out(ctx.output(0), int64_t{image} * state.filters * state.points));
+    const size_t taps =
+        static_cast<size_t>(w.size[0]) * static_cast<size_t>(w.size[1]) * static_cast<size_t>(w.size[2]);
+    launch(ctx, lay_, {static_cast<size_t>(w.out[2]), output_lines(w), static_cast<size_t>(channels) * taps},
+           in(x), laid, w, channels, image);
+  }
+
+  void depthwise(Recorder& ctx, uint64_t padded_bytes, const Window& w, cl_int filters, cl_int multiplier,
+                 cl_int images, Clamp clamp) const {
+    const TensorArg x = in(ctx.input(0)), f = in(ctx.input(1)), bias = in(ctx.input(2)),
+                    y = out(ctx.output(0));
+    if (padded_bytes != 0) {
+      lines_.pad(ctx, x, kPadded, w, int64_t{images} * (filters / multiplier), 0);
+      lines_.depthwise(ctx, kPadded, f, bias, y, w, filters, multiplier, images, ctx.has_input(2), clamp);
+      return;
     }
+    const size_t planes = static_cast<size_t>(images) * static_cast<size_t>(filters);
+    launch(ctx, depthwise_, {static_cast<size_t>(w.out[2]), output_lines(w), planes}, x, f, bias, y, w,
+           filters, multiplier, images, cl_int{ctx.has_input(2)}, cl_float{clamp.low}, cl_float{clamp.high});
   }
 
  private:
-  static uint64_t padded_bytes(const Window& window, int64_t planes) {
-    return (static_cast<uint64_t>(padded_elements(padded_window(window)) * planes) * sizeof(float) + 127) /
-           128 * 128;
-  }
+  static constexpr WorkspaceArg kPadded{0, sizeof(float)};
 
-  void lay_out(Recorder& ctx, const State& state, cl_int image, const WorkspaceArg& laid) const {
-    const Window& w = state.window;
-    if (state.padded_bytes != 0) {
-      const int64_t x = int64_t{w.in[0]} * w.in[1] * w.in[2] * state.channels;
-      lines_.pad(ctx, in(ctx.input(0), image * x), WorkspaceArg{0, sizeof(float)}, w, state.channels, 0);
-      lines_.lay(ctx, WorkspaceArg{0, sizeof(float)}, laid, w, state.channels);
-      return;
-    }
-    launch(ctx, lay_,
-           {static_cast<size_t>(w.out[2]), output_lines(w), static_cast<size_t>(state.depth * groups_)},
-           in(ctx.input(0)), laid, w, state.channels, image);
-  }
-
-  GemmArgs product(const State& state, bool has_bias) const {
-    GemmArgs out;
-    GemmShape& s = out.shape;
-    const int64_t rows = state.filters / groups_, images = state.way == Way::kPoint ? state.images : 1;
-    s.rows = narrow(rows);
-    s.columns = narrow(state.points);
-    s.depth = s.a_row = narrow(state.depth);
-    s.b_depth = s.y_row = s.columns;
-    s.bias_row = 1;
-    out.beta = has_bias ? 1.0f : 0.0f;
-    out.lowest = cut_.low;
-    out.highest = cut_.high;
-    const int64_t b = state.depth * state.points, y = rows * state.points;
-    s.batches = make_walk(Dims{images, groups_},
-                          {{0, rows * state.depth}, {b * groups_, b}, {y * groups_, y}, {0, rows}}, true);
-    return out;
-  }
-
-  void run_depthwise(Recorder& ctx, const State& state) const {
-    const Window& w = state.window;
-    const cl_int multiplier = state.filters / state.groups;
-    const TensorArg filters = in(ctx.input(1)), bias = in(ctx.input(2)), y = out(ctx.output(0));
-    if (state.padded_bytes != 0) {
-      const WorkspaceArg padded{0, sizeof(float)};
-      lines_.pad(ctx, in(ctx.input(0)), padded, w, int64_t{state.images} * state.channels, 0);
-      lines_.depthwise(ctx, padded, filters, bias, y, w, state.filters, multiplier, state.images,
-                       ctx.has_input(2), cut_);
-      return;
-    }
-    const size_t planes = static_cast<size_t>(state.images) * static_cast<size_t>(state.filters);
-    launch(ctx, depthwise_, {static_cast<size_t>(w.out[2]), output_lines(w), planes}, in(ctx.input(0)),
-           filters, bias, y, w, state.filters, multiplier, state.images, cl_int{ctx.has_input(2)},
-           cl_float{cut_.low}, cl_float{cut_.high});
-  }
-
-  WindowAttributes attributes_;
-  int64_t groups_;
-  Range cut_;
   KernelRef depthwise_, lay_;
-  LineKernels lines_;  // used on CPUs
-  GemmKernels gemm_;
+  LineKernels lines_;
 };
-TENON_KERNEL(Conv, .op_type = "Conv", .since = 1,
+
+struct Kernels : Backend<kSource> {
+  using Gemm = GemmKernels;
+  using Patches = opencl::Patches;
+};
+
+TENON_KERNEL(ops::Conv<Kernels>, .op_type = "Conv", .since = 1,
              .contract = "X: [N, C, D...] & rank 3..5; W: [M, C/$group, K...] & rank X; B?: [M]")
 
 }  // namespace

@@ -8,8 +8,6 @@ namespace {
 struct Products : Backend<kCopySource> {
   using Gemm = GemmKernels;
   using Copies = CopyKernels;
-  using Range = opencl::Range;
-  static Range cut_of(const NodeView& node) { return opencl::cut_of(node); }
 };
 
 TENON_KERNEL(ops::MatMul<Products>, .op_type = "MatMul", .since = 1, .contract = "A: rank 1..; B: rank 1..")

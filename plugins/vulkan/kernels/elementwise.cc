@@ -1,5 +1,5 @@
 // Element-wise operators. To add one: an operation in shaders/ops.h and expression.comp, a line at the end here.
-#include "kernels/common/expression.h"
+#include "kernels/common/chain.h"
 
 namespace tenon::vulkan {
 namespace {
@@ -40,6 +40,16 @@ struct Operator {
   bool any_second = false;     // the second input may have another type
   bool first_is_bool = false;  // the first input is a condition
   bool one_way = false;        // inputs broadcast to the first only
+  bool scalars = false;        // inputs after the first have one element
+};
+
+/// All operators of this file.
+std::vector<const Operator*>& operators() {
+  static std::vector<const Operator*> all;
+  return all;
+}
+struct Listed {
+  explicit Listed(const Operator& one) { operators().push_back(&one); }
 };
 
 template <uint32_t kOp>
@@ -83,6 +93,7 @@ std::vector<Step> clip(const NodeView& n) {
   if (n.since_version() < 11)
     return with(OP_CLIP, n.attr_f("min", std::numeric_limits<float>::lowest()),
                 n.attr_f("max", std::numeric_limits<float>::max()));
+  if (const Clamp limits = clamp_in(n)) return with(OP_CLIP, limits.low, limits.high);
   std::vector<Step> out{{OP_COPY, 0, 0, 0}};
   uint32_t next = 1;  // missing inputs are not operands
   if (n.has_input(1)) out.push_back({OP_MAX, static_cast<uint32_t>(3 + out.size()), next++, 0});
@@ -132,38 +143,28 @@ class Elementwise {
     return check.ok() ? computes(n, dtype) : Support(check);
   }
   explicit Elementwise(const NodeView& n) {
-    std::vector<uint32_t> types;
-    for (int i = 0; i < n.input_count(); ++i) {
-      if (!n.has_input(i)) continue;
-      present_.push_back(i);
-      types.push_back(n.input(i).dtype());
-    }
-    const uint32_t compute = n.input(kOperator.first_is_bool ? 1 : 0).dtype();
-    expression_ = Expression(n, std::move(types), compute, n.output(0).dtype(), kOperator.steps(n));
+    ChainPlan plan;
+    require(plan.append(n), TENON_INTERNAL, "an element-wise node does not fit into one launch");
+    std::vector<int> inputs;
+    for (const ValueView& operand : plan.operands()) inputs.push_back(position(n, operand));
+    chain_ = Chain(n, std::move(plan), std::move(inputs));
   }
-  Walk prepare(PrepareContext& p) const {
-    const DimsView first = p.input(present_[0]).dims();
-    Dims dims(first.begin(), first.end());
-    for (size_t k = 1; k < present_.size() && !kOperator.one_way; ++k)
-      dims = broadcast_dims(dims, p.input(present_[k]).dims());
-    p.set_output(0, dims);
-    std::vector<Dims> strides;
-    for (const int i : present_) strides.push_back(broadcast_strides(p.input(i).dims(), dims));
-    return make_walk(dims, strides);
-  }
-  void record(Recorder& ctx, const Walk& walk) const {
-    std::vector<TensorView> operands;
-    for (const int i : present_) operands.push_back(ctx.input(i));
-    expression_.record(ctx, walk, operands, ctx.output(0));
-  }
+  Walk prepare(PrepareContext& p) const { return chain_.prepare(p); }
+  void record(Recorder& ctx, const Walk& walk) const { chain_.record(ctx, walk); }
 
  private:
-  std::vector<int> present_;
-  Expression expression_;
+  static int position(const NodeView& n, const ValueView& value) {
+    int i = 0;
+    while (n.input(i).index() != value.index()) ++i;
+    return i;
+  }
+
+  Chain chain_;
 };
 
 #define ELEMENTWISE(op, version, needs, accepted, ...)                                   \
   constexpr Operator k##op{.name = #op, .types = Types::accepted, .steps = __VA_ARGS__}; \
+  const Listed listed_##op(k##op);                                                       \
   using op##Kernel = Elementwise<k##op>;                                                 \
   TENON_KERNEL(op##Kernel, .op_type = #op, .since = version, .contract = needs)
 
@@ -233,11 +234,27 @@ ELEMENTWISE(GreaterOrEqual, 12, kBinary, kNumber, one<OP_GREATER_EQUAL>)
 ELEMENTWISE(LessOrEqual, 12, kBinary, kNumber, one<OP_LESS_EQUAL>)
 
 ELEMENTWISE(Where, 9, "condition: ~; X: ~; Y: ~", kComparable, one<OP_WHERE>, .first_is_bool = true)
-ELEMENTWISE(Clip, 1, "input: any; min?: one; max?: one", kNumber, clip, .one_way = true)
+ELEMENTWISE(Clip, 1, "input: any; min?: one; max?: one", kNumber, clip, .scalars = true)
 ELEMENTWISE(Max, 8, "data_0...: ~", kNumber, fold<OP_MAX>)
 ELEMENTWISE(Min, 8, "data_0...: ~", kNumber, fold<OP_MIN>)
 ELEMENTWISE(Sum, 8, "data_0...: ~", kReal, fold<OP_ADD>)
 ELEMENTWISE(Mean, 8, "data_0...: ~", kReal, mean)
 
 }  // namespace
+
+std::optional<NodeExpression> expression_of(const NodeView& n) {
+  if (!n.domain().empty()) return std::nullopt;
+  const std::vector<const Operator*>& all = operators();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Operator* o) { return o->name == n.op(); });
+  if (found == all.end()) return std::nullopt;
+  const Operator& o = **found;
+  NodeExpression out{{}, o.steps(n), n.input(o.first_is_bool ? 1 : 0).dtype(), o.one_way, o.scalars};
+  const bool limits_are_numbers = out.steps.size() == 1 && out.steps[0].op == OP_CLIP;
+  for (int i = 0; i < (limits_are_numbers ? 1 : n.input_count()); ++i) {
+    if (n.has_input(i)) out.inputs.push_back(i);
+  }
+  return out;
+}
+
 }  // namespace tenon::vulkan

@@ -8,10 +8,6 @@ namespace {
 struct Products : Backend<kCopySource> {
   using Gemm = GemmKernels;
   using Copies = CopyKernels;
-  struct Range {
-    float low = 0, high = 0;
-  };
-  static Range cut_of(const NodeView&) { return {}; }
 };
 
 TENON_KERNEL(ops::MatMul<Products>, .op_type = "MatMul", .since = 1, .contract = "A: rank 1..; B: rank 1..")

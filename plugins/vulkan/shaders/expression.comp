@@ -70,18 +70,19 @@ float long_of(uint low, uint high) {
 #define LOAD(words, type, i) C(LOAD_INT(words, type, i))
 #endif
 
+// precise: a driver must not take x - x for 0, which for NaN and infinities it is not, nor shorten what keeps digits.
 #if defined(IS_float)
-float expm1_of(float v) {
+precise float expm1_of(float v) {
   // Near 0, exp(v) - 1 loses all digits.
   if (abs(v) > 0.4) return exp(v) - 1.0;
   return v * (1.0 + v * (0.5 + v * (1.0 / 6 + v * (1.0 / 24 + v * (1.0 / 120 + v * (1.0 / 720 + v / 5040))))));
 }
-float log1p_of(float v) {
+precise float log1p_of(float v) {
   const float u = 1.0 + v;
   return u == 1.0 ? v : isinf(u) ? u : log(u) * (v / (u - 1.0));
 }
 // exp(v * v) * erfc(v) for v >= 0, from the rational form in Numerical Recipes, section 6.2; relative error 1.2e-7.
-float scaled_erfc(float v) {
+precise float scaled_erfc(float v) {
   const float t = 1.0 / (1.0 + 0.5 * v);
   return t * exp(-1.26551223 +
                  t * (1.00002368 +
@@ -91,12 +92,12 @@ float scaled_erfc(float v) {
                                      t * (0.27886807 +
                                           t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277)))))))));
 }
-float erfc_of(float v) {
+precise float erfc_of(float v) {
   if (isnan(v)) return v;
   const float r = scaled_erfc(abs(v)) * exp(-v * v);
   return v >= 0.0 ? r : 2.0 - r;
 }
-float erf_of(float v) {
+precise float erf_of(float v) {
   // The series of Maclaurin near 0, where 1 - erfc(v) loses digits.
   if (abs(v) < 0.5) {
     const float s = v * v;
@@ -105,36 +106,36 @@ float erf_of(float v) {
   }
   return v > 0.0 ? 1.0 - erfc_of(v) : erfc_of(-v) - 1.0;
 }
-float softplus_of(float v) { return isnan(v) ? v : max(v, 0.0) + log1p_of(exp(-abs(v))); }
-float tanh_of(float v) {
+precise float softplus_of(float v) { return isnan(v) ? v : max(v, 0.0) + log1p_of(exp(-abs(v))); }
+precise float tanh_of(float v) {
   if (abs(v) < 0.04) return v - v * v * v / 3.0;
   return isnan(v) ? v : sign(v) * (1.0 - 2.0 / (exp(2.0 * min(abs(v), 20.0)) + 1.0));
 }
 // The polynomial of Cephes for arguments up to a half, and the half angle beyond it.
-float asin_small(float v) {
+precise float asin_small(float v) {
   const float z = v * v;
   return v + v * z *
                  (0.16666752422 +
                   z * (0.074953002686 + z * (0.045470025998 + z * (0.024181311049 + z * 0.042163199048))));
 }
-float asin_of(float v) {
+precise float asin_of(float v) {
   if (isnan(v) || abs(v) > 1.0) return 0.0 / 0.0;
   if (abs(v) <= 0.5) return asin_small(v);
   const float r = 1.5707963267948966 - 2.0 * asin_small(sqrt(0.5 - 0.5 * abs(v)));
   return v < 0.0 ? -r : r;
 }
-float acos_of(float v) {
+precise float acos_of(float v) {
   if (isnan(v) || abs(v) > 1.0) return 0.0 / 0.0;
   if (abs(v) <= 0.5) return 1.5707963267948966 - asin_small(v);
   const float r = 2.0 * asin_small(sqrt(0.5 - 0.5 * abs(v)));
   return v < 0.0 ? 3.1415926535897931 - r : r;
 }
-float asinh_of(float v) {
+precise float asinh_of(float v) {
   const float u = abs(v);
   return sign(v) * (u > 1e9 ? log(u) + 0.6931471805599453 : log1p_of(u + u * u / (1.0 + sqrt(u * u + 1.0))));
 }
 // The remainder with the sign of a, exact for all numbers.
-float fmod_of(float a, float b) {
+precise float fmod_of(float a, float b) {
   float x = abs(a);
   const float y = abs(b);
   if (isnan(a) || isnan(b) || isinf(a) || y == 0.0) return 0.0 / 0.0 * a;
@@ -149,13 +150,13 @@ float fmod_of(float a, float b) {
   }
   return a < 0.0 ? -x : x;
 }
-float mod_of(float a, float b) {
+precise float mod_of(float a, float b) {
   const float r = fmod_of(a, b);
   if (r == 0.0) return b < 0.0 ? -0.0 : 0.0;
   return (r < 0.0) != (b < 0.0) ? r + b : r;
 }
 // pow() of GLSL is not defined for a negative base.
-float pow_of(float a, float b) {
+precise float pow_of(float a, float b) {
   if (b == 0.0 || a == 1.0) return 1.0;
   if (isnan(a) || isnan(b)) return a + b;
   const bool whole = floor(b) == b;
@@ -174,9 +175,9 @@ float pow_of(float a, float b) {
   const float r = pow(abs(a), b);
   return a < 0.0 && odd ? -r : r;
 }
-C clip_of(C v, C low, C high) { return v < low ? low : v > high ? high : v; }
+precise C clip_of(C v, C low, C high) { return v < low ? low : v > high ? high : v; }
 
-C apply(uint op, C x, C y, C z, float s, float t) {
+precise C apply(uint op, C x, C y, C z, float s, float t) {
   switch (op) {
     case OP_COPY: return x;
     case OP_ADD: return x + y;
@@ -262,10 +263,11 @@ C pow_of(C a, C e) {
   return r;
 }
 C apply(uint op, C x, C y, C z, float s, float t) {
-  const C bits = TYPE_OUT == INT8 || TYPE_OUT == UINT8     ? C(8)
-                 : TYPE_OUT == INT16 || TYPE_OUT == UINT16 ? C(16)
-                 : TYPE_OUT == INT64 || TYPE_OUT == UINT64 ? C(64)
-                                                           : C(32);
+#if defined(IS_long) || defined(IS_ulong)
+  const C bits = C(64);
+#else
+  const C bits = TYPE_OUT == INT8 || TYPE_OUT == UINT8 ? C(8) : TYPE_OUT == INT16 || TYPE_OUT == UINT16 ? C(16) : C(32);
+#endif
   switch (op) {
     case OP_COPY: return x;
     case OP_ADD: return x + y;

@@ -18,25 +18,25 @@ inline int32_t position(std::span<const uint32_t> values, uint32_t value) {
   return at == values.end() ? -1 : static_cast<int32_t>(at - values.begin());
 }
 
-inline void lay_out(const GraphView& graph, const NodeView& node, NodeLayout& layout) {
-  const std::span<const uint32_t> arguments(graph.info().inputs, graph.info().input_count);
-  const std::span<const uint32_t> results(graph.info().outputs, graph.info().output_count);
-  for (int i = 0; i < node.input_count(); ++i) {
-    if (!node.has_input(i)) {
-      layout.inputs.push_back(~0);
-      continue;
-    }
-    const ValueView value = node.input(i);
-    if (value.is_constant()) {
-      layout.constants.push_back(*value.constant().raw());
-      layout.inputs.push_back(~static_cast<int32_t>(layout.constants.size() - 1));
-      continue;
-    }
-    const int32_t at = position(arguments, value.index());
-    require(at >= 0, TENON_INTERNAL, "input '", value.name(),
-            "' is neither a constant nor an input of the claim");
-    layout.inputs.push_back(at);
+inline void lay_out_input(const GraphView& graph, const ValueView& value, NodeLayout& layout) {
+  if (!value.present()) {
+    layout.inputs.push_back(~0);
+    return;
   }
+  if (value.is_constant()) {
+    layout.constants.push_back(*value.constant().raw());
+    layout.inputs.push_back(~static_cast<int32_t>(layout.constants.size() - 1));
+    return;
+  }
+  const int32_t at = position({graph.info().inputs, graph.info().input_count}, value.index());
+  require(at >= 0, TENON_INTERNAL, "input '", value.name(),
+          "' is neither a constant nor an input of the claim");
+  layout.inputs.push_back(at);
+}
+
+inline void lay_out(const GraphView& graph, const NodeView& node, NodeLayout& layout) {
+  const std::span<const uint32_t> results(graph.info().outputs, graph.info().output_count);
+  for (int i = 0; i < node.input_count(); ++i) lay_out_input(graph, node.input(i), layout);
   for (int i = 0; i < node.output_count(); ++i) {
     layout.outputs.push_back(node.has_output(i) ? position(results, node.output(i).index()) : -1);
     const bool packed = node.has_output(i) && dtype_bits(node.output(i).dtype()) % 8 != 0;
@@ -69,14 +69,16 @@ inline void require_shapes(const tenon_prepare_args& args) {
   }
 }
 
+inline std::optional<DimsView> input_dims(const NodeLayout& layout, const tenon_prepare_args& args, int i) {
+  const tenon_tensor* input = layout.input(i, args.inputs);
+  if (input->kind != TENON_KIND_TENSOR) return std::nullopt;
+  return DimsView(input->dims, input->rank);
+}
+
 /// Throws for input shapes that break the kernel's contract.
 inline void require_contract(const NodeLayout& layout, const tenon_prepare_args& args) {
-  const std::string refusal =
-      layout.contract.check(static_cast<int>(layout.inputs.size()), [&](int i) -> std::optional<DimsView> {
-        const tenon_tensor* input = layout.input(i, args.inputs);
-        if (input->kind != TENON_KIND_TENSOR) return std::nullopt;
-        return DimsView(input->dims, input->rank);
-      });
+  const std::string refusal = layout.contract.check(static_cast<int>(layout.inputs.size()),
+                                                    [&](int i) { return input_dims(layout, args, i); });
   if (!refusal.empty()) fail(TENON_INVALID_ARGUMENT, refusal);
 }
 
@@ -127,6 +129,18 @@ class KernelNode {
     detail::lay_out(graph, node, layout_);
     kernel_ = entry.ops.create(node);
   }
+  /// Takes the kernel of a claim of several nodes with one output. Its inputs are `inputs`, in this order. K is a class as
+  /// for TENON_KERNEL, but without supports(); no contract is checked for it.
+  template <class K>
+  void compile_fused(const GraphView& graph, const InstanceSettings& settings,
+                     std::span<const ValueView> inputs, std::unique_ptr<K> kernel) {
+    static constexpr KernelOps kOps = detail::make_ops<K>();
+    ops_ = &kOps;
+    layout_.memory_limit = settings.memory_limit;
+    for (const ValueView& input : inputs) detail::lay_out_input(graph, input, layout_);
+    layout_.outputs.assign(1, 0);
+    kernel_ = kernel.release();
+  }
   /// For a node that is fused with a later node of the claim: its only output becomes result `result` of the claim.
   void redirect_output(int32_t result) { layout_.outputs.assign(1, result); }
 
@@ -147,6 +161,12 @@ class KernelNode {
     }
     detail::require_shapes(args);
     return out;
+  }
+
+  /// The shape of input `i` of the node in a call of prepare. Nothing for a missing input and for what is not a tensor.
+  std::optional<Dims> input_dims(const tenon_prepare_args& args, int i) const {
+    const std::optional<DimsView> dims = detail::input_dims(layout_, args, i);
+    return dims ? std::optional<Dims>(Dims(dims->begin(), dims->end())) : std::nullopt;
   }
 
   /// Calls the kernel's `run` with the state that its `prepare` made. Throws; INTERNAL for a kernel that has `record`.

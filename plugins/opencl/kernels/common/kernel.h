@@ -47,6 +47,7 @@ struct Backend {
   static Kernel find(const NodeView& node, std::string_view name, const Settings& settings) {
     return find_kernel(node, kSource, defines_of(settings), std::string(name), kLine);
   }
+  static Clamp clamp_of(const NodeView& node) { return opencl::clamp_of(node); }
   static void warm_up(const NodeView& node, const Kernel& kernel) { warm(node, kernel); }
 };
 

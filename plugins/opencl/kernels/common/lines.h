@@ -52,10 +52,10 @@ class LineKernels {
   template <class From>
   void depthwise(Recorder& ctx, const From& from, const TensorArg& f, const TensorArg& bias,
                  const TensorArg& y, const Window& w, cl_int filters, cl_int multiplier, cl_int images,
-                 bool has_bias, Range cut) const {
+                 bool has_bias, Clamp clamp) const {
     launch(ctx, depthwise_, {output_lines(w), static_cast<size_t>(images) * static_cast<size_t>(filters), 1},
            from, f, bias, y, padded_window(w), filters, multiplier, images, cl_int{has_bias},
-           cl_float{cut.low}, cl_float{cut.high});
+           cl_float{clamp.low}, cl_float{clamp.high});
   }
   template <class From>
   void maximum(Recorder& ctx, const From& from, const TensorArg& y, const Window& w, cl_int planes) const {

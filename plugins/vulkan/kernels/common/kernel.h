@@ -4,6 +4,8 @@
 // fewer or more work-items than elements. Binding 0 has the numbers; the tensors follow in the order of launch().
 #pragma once
 
+#include <array>
+
 #include "program.h"
 #include "tenon/ep/device/walk.hpp"
 
@@ -51,6 +53,9 @@ KernelRef load_kernel(const NodeView& node, std::span<const KernelSource> source
 /// Types that the device can compute with.
 Support computes(const NodeView& node, uint32_t dtype);
 
+/// For families whose kernels are not loaded by name.
+inline constexpr std::array<KernelSource, 0> kNoSources{};
+
 /// The backend of tenon/ep/device/ops/ for the kernels of one family.
 template <const auto& kSources>
 struct Backend {
@@ -63,6 +68,7 @@ struct Backend {
   static Kernel find(const NodeView& node, std::string_view name, const Settings& settings) {
     return load(node, name, settings);
   }
+  static Clamp clamp_of(const NodeView& node) { return vulkan::clamp_of(node); }
   static void warm_up(const NodeView&, const Kernel&) {}
 };
 

@@ -1,11 +1,12 @@
 // Matrix products: MatMul and Gemm, in batches.
 //
 // Beside the backend of launch.hpp, B has typename B::Gemm, whose record(ctx, args, a, b, bias, y) lists the product; typename B::Copies,
-// the CopyKernels; and B::cut_of(node), the B::Range to which the node clamps its result. packed_constant(ctx, constant, layout,
+// the CopyKernels; and B::clamp_of(node), the Clamp of the node. packed_constant(ctx, constant, layout,
 // bytes, record) makes memory computed once from a constant.
 #ifndef TENON_EP_DEVICE_OPS_GEMM_HPP_
 #define TENON_EP_DEVICE_OPS_GEMM_HPP_
 
+#include "tenon/ep/device/clamp.hpp"
 #include "tenon/ep/device/ops/copy.hpp"
 
 #if defined(__GNUC__)
@@ -49,7 +50,7 @@ class Gemm {
         beta_(n.attr_f("beta", 1)),
         a_turned_(n.attr_i("transA", 0) != 0),
         b_turned_(n.attr_i("transB", 0) != 0),
-        cut_(B::cut_of(n)) {
+        clamp_(B::clamp_of(n)) {
     const uint32_t dtype = n.input(0).dtype();
     const auto dim = [](const ValueView& v, int axis) {
       return v.has_rank() && v.rank() == 2 ? v.dim(axis) : int64_t{-1};
@@ -78,8 +79,8 @@ class Gemm {
     s.a_depth = a_turned_ ? s.rows : 1;
     s.b_depth = s.y_row = s.columns;
     out.product.alpha = alpha_;
-    out.product.lowest = cut_.low;
-    out.product.highest = cut_.high;
+    out.product.lowest = clamp_.low;
+    out.product.highest = clamp_.high;
     if (p.has_input(2)) {
       const Dims strides = broadcast_strides(p.input(2).dims(), dims);
       s.bias_row = narrow(strides[0]);
@@ -116,7 +117,7 @@ class Gemm {
 
   float alpha_, beta_;
   bool a_turned_, b_turned_;
-  typename B::Range cut_;
+  Clamp clamp_;
   typename B::Gemm gemm_;
   typename B::Copies copy_;
 };

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "tenon/ep/device/axes.hpp"
+#include "tenon/ep/device/bits.hpp"
 #include "tenon/ep/device/ops/copy.hpp"
 
 #if defined(__GNUC__)
@@ -16,18 +17,10 @@
 #endif
 namespace tenon::ep::ops {
 
-/// The bits of an element.
-struct ElementBits {
-  uint32_t low, high;
-};
-
 /// The bit pattern of the number 1.
 inline ElementBits one_of(uint32_t dtype) {
   ElementBits bits{};
-  dispatch(kDeviceTypes, dtype, [&]<class T>() {
-    const T one = static_cast<T>(1);
-    std::memcpy(&bits, &one, sizeof(one));
-  });
+  dispatch(kDeviceTypes, dtype, [&]<class T>() { bits = bits_of(static_cast<T>(1)); });
   return bits;
 }
 
