@@ -73,14 +73,20 @@ function(tenon_test_entry name executable)
                                                                                       "${report};${tenon_sanitizer_environment};${arg_ENVIRONMENT}")
 endfunction()
 
-# tenon_test(<name> FOLDER <folder> [LINK <targets>] [LABELS <labels>] [TIMEOUT <s>]): makes one GoogleTest executable
-# of all .cc files below the folder, and one ctest entry.
-function(tenon_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;TIMEOUT" "LINK;LABELS")
+# tenon_executable_of_tests(<name> FOLDER <folder> [LINK <targets>]): a GoogleTest executable of all .cc files below the folder,
+# without a ctest entry.
+function(tenon_executable_of_tests name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK")
   tenon_sources(sources ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER})
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${arg_LINK} tenon_test_support GTest::gmock GTest::gtest GTest::gtest_main
                                         tenon_warnings)
   tenon_precompile(${name} ${tenon_standard_headers} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+endfunction()
+
+# tenon_test(<name> FOLDER <folder> [LINK <targets>] [LABELS <labels>] [TIMEOUT <s>]): such an executable, and one ctest entry.
+function(tenon_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;TIMEOUT" "LINK;LABELS")
+  tenon_executable_of_tests(${name} FOLDER ${arg_FOLDER} LINK ${arg_LINK})
   tenon_test_entry(${name} ${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()

@@ -1,9 +1,11 @@
-// Wraps the opencl provider. Writes one line for each part that it compiles and one for each run of a part,
-// with the number of launched kernels, to the file in TENON_LAUNCHES:
+// Wraps a provider of devices. Writes one line for each part that it compiles and one for each run of a part, with what the
+// counter (counter.h) saw meanwhile, to the file in TENON_LAUNCHES:
 //
 //   claimed <graph> <nodes> <operators>
 //   ran     <graph> <nodes> <operators> <launches> <elements that it makes> <1 when the output is where the input is>
+//           <arguments in memory that the host has mapped> <ids of kernels>
 //
+// The counter is loaded globally before the provider, so that its symbols come before the loader's.
 // Two planted faults, which the test must detect:
 // TENON_LAUNCHES_PLANT=host: Relu is computed on the host.
 // TENON_LAUNCHES_PLANT=aside: the counter is not loaded globally, so it sees no launches.
@@ -18,6 +20,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "tenon/ep.h"
 
@@ -33,6 +36,8 @@ struct Part {
 const tenon_host_api* g_host = nullptr;
 const tenon_ep_api* g_real = nullptr;
 uint64_t (*g_launches)() = nullptr;
+const char* (*g_launched)() = nullptr;
+uint64_t (*g_mapped)() = nullptr;
 std::mutex g_mutex;
 std::map<const tenon_program*, Part> g_parts;
 std::map<const tenon_instance*, tenon_device*> g_devices;
@@ -179,10 +184,13 @@ tenon_status relu_on_host(const tenon_run_args& args, tenon_instance* instance, 
 tenon_status run(const tenon_run_args* args, tenon_error* error) {
   const Part part = part_of(args->program);
   const uint64_t before = g_launches();
+  g_launched();
+  g_mapped();
   const bool planted = plant() == "host" && part.operators == "Relu";
   const tenon_status status = planted ? relu_on_host(*args, part.instance, error) : g_real->run(args, error);
   put("ran\t" + part.text() + '\t' + std::to_string(g_launches() - before) + '\t' +
-      std::to_string(elements(*args)) + '\t' + (in_place(*args) ? "1" : "0"));
+      std::to_string(elements(*args)) + '\t' + (in_place(*args) ? "1" : "0") + '\t' +
+      std::to_string(g_mapped()) + '\t' + g_launched());
   return status;
 }
 
@@ -214,12 +222,16 @@ extern "C" TENON_EP_EXPORT tenon_status tenon_ep_negotiate(tenon_ep_negotiation*
   const int scope = plant() == "aside" ? RTLD_LOCAL : RTLD_GLOBAL;
   void* counter = dlopen(COUNTER, RTLD_NOW | scope);
   if (counter == nullptr) return refuse(io, "the counter");
-  g_launches = reinterpret_cast<uint64_t (*)()>(dlsym(counter, "tenon_launches"));
-  // Loaded after the counter, so that the counter's symbols come first.
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(counter, name));
+    return function != nullptr;
+  };
+  const bool is_counter = find(g_launches, "tenon_launches") && find(g_launched, "tenon_launched") &&
+                          find(g_mapped, "tenon_mapped_arguments");
   void* library = dlopen(COUNTED, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return refuse(io, "the counted provider");
   const auto negotiate = reinterpret_cast<tenon_ep_negotiate_fn>(dlsym(library, "tenon_ep_negotiate"));
-  if (g_launches == nullptr || negotiate == nullptr) return refuse(io, "a symbol");
+  if (!is_counter || negotiate == nullptr) return refuse(io, "a symbol");
   const tenon_status status = negotiate(io);
   if (status != TENON_OK) return status;
   static tenon_ep_api api{};

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""count_launches.py PROVIDER TENON COUNTED.json CPU.json CASES: what a provider of devices claims is computed by the device.
+
+The ONNX node cases run on a provider that stands in front of the provider and of its loader and writes down what is claimed, what
+is run, and which kernels are launched meanwhile (tests/fakes/launch_counter). For every part that is run, at least one kernel must
+be launched; in every case that runs wholly on the provider every claimed node must be in a part that is run. Without a launch
+there may be
+
+  - parts whose outputs have no elements;
+  - Identity, Reshape, Flatten, Squeeze and Unsqueeze whose output is where their input is: the same bytes by another name.
+
+For vulkan also: the counter plays a device with memory of its own, which the host cannot map. Tensors are there; no kernel reads or
+writes memory that the host has mapped, but for kernels that report indices out of range, one argument each. And each shader is
+left out in turn, which a case must notice.
+
+First the test itself: a Relu that the counter computes on the host must be reported, and a counter that is not in front of the
+loader must be refused.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+VIEWS = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
+LEAST = 1000  # cases that must run wholly on the provider
+KERNELS = 40  # of Vulkan that the cases launch at least; those for rare types are in no case
+FLAGGED = ("Gather", "Scatter", "ReverseSequence", "RotaryEmbedding")  # operators whose kernels report indices
+
+
+class Counted:
+    """What a run of `tenon test` claimed, launched and passed."""
+
+    def __init__(self, setup: "Setup", folder: str, plant: str = "", blank: str = ""):
+        self.provider = setup.provider
+        with tempfile.TemporaryDirectory() as name:
+            report, lines = pathlib.Path(name) / "report.json", pathlib.Path(name) / "launches"
+            settings = [f"provider.{self.provider}.on_lost=fail", "select.on_compile_failed=error"]  # nothing is mended silently
+            command = [setup.tenon, "test", folder, "--provider", self.provider, "cpu", "--format", "json", "--output", report]
+            for setting in settings:
+                command += ["--set", setting]
+            environment = {"TENON_PROVIDER_FILES": os.pathsep.join(setup.manifests), "TENON_LAUNCHES": str(lines),
+                           "TENON_LAUNCHES_PLANT": plant, "TENON_BLANK_KERNEL": blank}
+            if plant != "host":  # what is computed on the host is in memory that it sees
+                environment["TENON_DISCRETE"] = "1"
+            done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
+            if not report.exists() or not lines.exists():
+                sys.exit(f"{done.stdout[-2000:]}{done.stderr[-2000:]}\nno report, or nothing was claimed")
+            self.cases = json.loads(report.read_text())["cases"]
+            self.rows = [line.split("\t") for line in lines.read_text().splitlines()]
+
+    def launches(self) -> int:
+        return sum(int(row[4]) for row in self.rows if row[0] == "ran")
+
+    def whole(self) -> list[dict]:
+        return [case for case in self.cases if case["status"] == "passed" and set(case["nodes"]) == {self.provider}]
+
+    def problems(self) -> list[str]:
+        return sorted(set(self.idle_parts()) | set(self.idle_nodes()))
+
+    def idle_parts(self) -> list[str]:
+        """Parts of any case that were run without a launch."""
+        out = []
+        for kind, graph, nodes, operators, *numbers in self.rows:
+            if kind != "ran":
+                continue
+            launches, elements, in_place = map(int, numbers[:3])
+            if launches == 0 and elements > 0 and not (in_place and operators in VIEWS):
+                out.append(f"{graph}: {operators} '{nodes}' was claimed and run, and no kernel was launched")
+        return out
+
+    def idle_nodes(self) -> list[str]:
+        """Claimed nodes of cases that run wholly on the provider that were never run, or never seen."""
+        claimed, ran = {}, {}
+        for kind, graph, nodes, operators, *_ in self.rows:
+            (claimed if kind == "claimed" else ran).setdefault(graph, {})[nodes] = operators
+        out = []
+        for case in self.whole():
+            name, parts = case["name"], claimed.get(case["name"], {})
+            seen = sum(len(operators.split("+")) for operators in parts.values())
+            if seen != case["nodes"][self.provider]:
+                out.append(f"{name}: {case['nodes']['opencl']} nodes are on {self.provider}, the counter saw {seen} claimed")
+            for nodes, operators in parts.items():
+                if nodes not in ran.get(name, {}):
+                    out.append(f"{name}: {operators} '{nodes}' was claimed and never run")
+        return out
+
+
+    def mapped_parts(self) -> list[str]:
+        """Parts whose kernels read or write memory that the host has mapped."""
+        out = []
+        for kind, graph, nodes, operators, *numbers in self.rows:
+            if kind == "ran" and int(numbers[3]) > (operators.startswith(FLAGGED) and int(numbers[0])):
+                out.append(f"{graph}: {operators} '{nodes}' uses {numbers[3]} arguments in mapped memory")
+        return sorted(set(out))
+
+    def kernels(self) -> dict[str, list[str]]:
+        """For each kernel the cases that passed and launched it, those with few nodes first."""
+        nodes = {case["name"]: sum(case["nodes"].values()) for case in self.cases if case["status"] == "passed"}
+        out = {}
+        for kind, graph, _, _, *numbers in self.rows:
+            for kernel in filter(None, numbers[4].split(",") if kind == "ran" else []):
+                if graph in nodes:
+                    out.setdefault(kernel, set()).add(graph)
+        return {kernel: sorted(names, key=lambda name: (nodes[name], name)) for kernel, names in out.items()}
+
+
+class Setup:
+    def __init__(self, provider: str, tenon: str, manifests: list[str], folder: str):
+        self.provider, self.tenon, self.manifests, self.folder = provider, tenon, manifests, folder
+
+    def missed(self, kernel: str, cases: list[str]) -> str:
+        """Empty if one of a few cases that launch a kernel fails without it."""
+        for name in cases[:4]:
+            without = Counted(self, f"{self.folder}/{name}", blank=kernel)
+            if without.cases[0]["status"] != "passed":
+                return ""
+        return f"failed blank: without kernel {kernel} no case fails, of {', '.join(cases[:4])}"
+
+
+def check_counter(relu: Counted) -> None:
+    """Ends the test when the counter is not between the provider and the loader."""
+    if not relu.cases or relu.cases[0]["status"] != "passed":
+        sys.exit(f"test_relu does not pass with the counter: {relu.cases}")
+    if relu.launches() == 0:
+        sys.exit("the counter saw no launch of test_relu: it does not stand between the provider and the OpenCL loader")
+
+
+def is_refused(relu: Counted) -> bool:
+    try:
+        check_counter(relu)
+    except SystemExit:
+        return True
+    return False
+
+
+def main() -> None:
+    provider, tenon, counted, cpu, folder = sys.argv[1:6]
+    setup = Setup(provider, tenon, [counted, cpu], folder)
+    if not (pathlib.Path(folder) / "test_relu").is_dir():
+        sys.exit(f"{folder} has no cases: write them with tools/conformance/write_cases.py build/conformance")
+    check_counter(Counted(setup, f"{folder}/test_relu"))
+
+    failed, checks = [], 3
+    if not is_refused(Counted(setup, f"{folder}/test_relu", plant="aside")):
+        failed.append("failed aside: a counter that is not in front of the loader was not noticed")
+    planted = Counted(setup, f"{folder}/test_relu", plant="host")
+    if planted.cases[0]["status"] != "passed" or len(planted.problems()) != 1:
+        failed.append(f"failed planted: a Relu computed on the host was not reported: {planted.cases} {planted.problems()}")
+
+    everything = Counted(setup, folder)
+    failed += [f"failed {problem}" for problem in everything.problems()]
+    whole = everything.whole()
+    if len(whole) < LEAST:
+        failed.append(f"failed whole: {len(whole)} cases run wholly on {provider}, {LEAST} are expected")
+    print(f"{len(whole)} cases run wholly on {provider}, {everything.launches()} launches in all cases")
+    if provider == "vulkan":
+        failed += [f"failed {problem}" for problem in everything.mapped_parts()]
+        kernels = everything.kernels()
+        with ThreadPoolExecutor(2) as pool:
+            failed += filter(None, pool.map(lambda row: setup.missed(*row), sorted(kernels.items())))
+        print(f"{len(kernels)} kernels, each left out in turn")
+        checks += 1 + len(kernels)
+        if len(kernels) < KERNELS:
+            failed.append(f"failed kernels: the cases launch {len(kernels)} kernels, {KERNELS} are expected")
+    for line in failed:
+        print(line)
+    print(f"{max(0, checks - len(failed))} passed, {len(failed)} failed")
+    sys.exit(1 if failed else 0)
+
+
+main()
