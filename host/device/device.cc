@@ -48,7 +48,7 @@ tenon_status ask(const MemoryDomain& domain, uint64_t bytes, tenon_stream* strea
 /// The bytes that the device has, for a message; empty when the provider cannot say.
 std::string memory_note(const Device& device) {
   const Result<tenon_memory_info> memory = device.memory();
-  if (!memory.ok()) return {};
+  if (!memory.ok() || (memory->total_bytes == 0 && memory->free_bytes == 0)) return {};
   const std::string of = memory->total_bytes == 0 ? std::string() : str_cat(" of ", memory->total_bytes);
   return str_cat("; ", memory->free_bytes, of, " bytes of the device's memory are free");
 }
