@@ -94,6 +94,10 @@ ORDERS = [
 DEVICE_MEMORY = Order(("opencl", "cpu", "image"), "provider.opencl.options.memory=device", ", device memory")
 
 
+# A provider that cannot compile what it claimed fails the case. Otherwise the next provider would give the same numbers.
+NOTHING_MENDED = ("select.on_compile_failed=error",)
+
+
 class StepFailed(Exception):
     """A step failed that all later steps need. Its message and log have been printed."""
 
@@ -275,7 +279,8 @@ def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0]) -> Counts:
     result = folder / f"{stem}.json"
     result.unlink(missing_ok=True)
     command = [BUILD / preset / "bin" / "tenon", "test", cases.folder, "--format", "json", "--output", result, "--provider", *order.providers]
-    command += ["--set", order.setting] if order.setting else []
+    for setting in (*NOTHING_MENDED, *filter(None, [order.setting])):
+        command += ["--set", setting]
     command += ["--expectations", *(ROOT / "plugins" / id / "expectations.json" for id in order.providers)]
     code = run_logged(name, command, folder / f"{stem}.log")
     counts = judge_cases(name, cases.cases, code, result)
@@ -289,7 +294,7 @@ SEARCHES = {
     "differential search": ["tests/differential/search.py", "build/release", "--seed", "7", "--cases", "4000", "--jobs", "2",
                             "--save", "build/differential"],
     "mutated models and inputs": ["tests/mutate/mutate.py", "build/release", "--seed", "7", "--cases", "4000", "--jobs", "2",
-                                  "--providers", "cpu", "onednn,cpu", "opencl,cpu", "--sources", "build/conformance/node",
+                                  "--providers", "cpu", "onednn,cpu", "opencl,cpu", "vulkan,cpu", "--sources", "build/conformance/node",
                                   "--save", "build/mutants"],
     "mutated inputs before guard pages": ["tests/mutate/mutate.py", "build/release", "--seed", "7", "--cases", "2000",
                                           "--jobs", "2", "--kinds", "inputs", "--guard",
@@ -304,6 +309,7 @@ SEARCHES = {
 # What else only `--all` checks, because its first run takes long. Counted are the translation units without a finding.
 ANALYSES = {
     "clang-tidy": ["tools/tidy", "--build", "build/clang"],
+    "Vulkan's validation layer": ["tests/vulkan/validate.py", "build/release", "build/conformance/node", "--filter", "test_[rs]*"],
 }
 
 # SDK, kit and example built for other systems, and run by an emulator. `tools/setup --cross` installs what they need.

@@ -21,6 +21,11 @@ def clean_environment(home: Path, extra: dict[str, str]) -> dict[str, str]:
     return kept | folders | {"LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "2"} | extra
 
 
+def compiles(order: str) -> bool:
+    """Whether the first provider of an order, such as "opencl,cpu", compiles programs for each case, which takes long."""
+    return order.split(",")[0] in ("opencl", "vulkan")
+
+
 class Worker:
     """One process of `script`, started again after each death."""
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Searches wrong results: random small models of every operator, judged by onnx.reference and ONNX Runtime.
 
-    search.py build/release                        1000 cases, the orders cpu / onednn,cpu / opencl,cpu
+    search.py build/release                        1000 cases, the orders cpu / onednn,cpu / opencl,cpu / vulkan,cpu
     search.py build/release --seed 7 --cases 20000 --jobs 2 --save build/differential
     search.py build/release --operators Conv Gemm com.microsoft:Gelu
     search.py build/release --replay build/differential  runs saved cases again
@@ -30,11 +30,10 @@ sys.path.insert(0, str(HERE.parent / "support"))
 
 import cases  # noqa: E402
 import not_covered  # noqa: E402
-from pool import Worker  # noqa: E402
+from pool import Worker, compiles  # noqa: E402
 from shrink import shrink  # noqa: E402
 
-ORDERS = ["cpu", "onednn,cpu", "opencl,cpu"]
-RARE = {"opencl,cpu"}
+ORDERS = ["cpu", "onednn,cpu", "opencl,cpu", "vulkan,cpu"]
 SHOWN_EACH = 2  # findings of one kind that are made smaller and shown; the others are counted
 LONG_RUN = 20000  # cases after which an entry of dismissed.json that matched nothing is reported
 
@@ -110,7 +109,7 @@ class Search:
     def orders_of(self, request: dict) -> list[str]:
         """A provider that compiles a program for each case takes a hundred times as long: it gets every eighth."""
         rare = request.get("case", 0) % self.args.rarely != 0
-        chosen = [order for order in self.args.providers if not (rare and order in RARE)]
+        chosen = [order for order in self.args.providers if not (rare and compiles(order))]
         return chosen or list(self.args.providers)
 
     def count(self, what: str) -> None:
@@ -235,7 +234,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--save", type=Path, metavar="DIR")
     parser.add_argument("--replay", type=Path, metavar="DIR")
     parser.add_argument("--shrink", type=int, default=60, help="attempts to make one finding smaller")
-    parser.add_argument("--rarely", type=int, default=8, help="opencl gets each case whose number is a multiple of this")
+    parser.add_argument("--rarely", type=int, default=8, help="opencl and vulkan get each case whose number is a multiple of this")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()

@@ -2,7 +2,7 @@
 """Runs mutants of models and of inputs: each must end with outputs or a typed error, in time and within the limits.
 
     mutate.py build/release                                  1000 mutants of models and 1000 of inputs, the provider cpu
-    mutate.py build/release --providers cpu onednn,cpu opencl,cpu --seed 7 --cases 50000 --jobs 2 --save build/mutants
+    mutate.py build/release --providers cpu onednn,cpu opencl,cpu vulkan,cpu --seed 7 --cases 50000 --jobs 2 --save build/mutants
     mutate.py build/release --guard build/release/lib/libtenon_guard_alloc.so     reads outside memory are faults
     mutate.py build/release --replay build/mutants
 
@@ -27,7 +27,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "differential"))
 
-from pool import Worker  # noqa: E402
+from pool import Worker, compiles  # noqa: E402
 
 ORDERS = ("cpu",)
 SECONDS = 14.0  # of the deadline, what a Run may be late, and the making of the case
@@ -59,7 +59,7 @@ class Mutations:
         worker.stop()
 
     def take(self, worker: Worker, request: dict) -> None:
-        patience = COMPILING if request["order"].startswith("opencl") or worker.child is None else self.args.patience
+        patience = COMPILING if compiles(request["order"]) or worker.child is None else self.args.patience
         answer = worker.ask(request, patience)
         name = answer.get("operator", "?")
         if "died" in answer:
@@ -122,7 +122,7 @@ class Mutations:
             together = SAME_MODEL if kind == "inputs" else 1
             for first in range(self.args.first, last, together):
                 # An order that compiles a program for each case takes a hundred times as long.
-                orders = [o for o in self.args.providers if not o.startswith("opencl") or first // together % self.args.rarely == 0]
+                orders = [o for o in self.args.providers if not compiles(o) or first // together % self.args.rarely == 0]
                 for order in orders:
                     yield [{"seed": self.args.seed, "case": case, "kind": kind, "model": case // SAME_MODEL, "sources": sources,
                             "order": order} for case in range(first, min(first + together, last))]
@@ -155,7 +155,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="*", default=["models", "inputs"], choices=["models", "inputs"])
     parser.add_argument("--sources", nargs="*", type=Path, default=[], metavar="DIR", help="folders of ONNX test folders")
     parser.add_argument("--providers", nargs="*", default=ORDERS)
-    parser.add_argument("--rarely", type=int, default=20, help="opencl gets one model in so many")
+    parser.add_argument("--rarely", type=int, default=20, help="opencl and vulkan get one model in so many")
     parser.add_argument("--guard", type=Path, metavar="LIBRARY", help="preload the guard-page allocator")
     parser.add_argument("--patience", type=float, default=SECONDS, help="seconds until a case counts as hanging")
     parser.add_argument("--save", type=Path, metavar="DIR")

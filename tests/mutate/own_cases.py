@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the cases that were found once (tests/data/findings, tests/data/attacks) by each order of providers.
 
-    own_cases.py build/release [--providers cpu onednn,cpu opencl,cpu] [--filter TEXT] [--guard LIBRARY] [-v]
+    own_cases.py build/release [--providers cpu onednn,cpu opencl,cpu vulkan,cpu] [--filter TEXT] [--guard LIBRARY] [-v]
 
 A finding gives the outputs in its folder; one without outputs is refused with a typed error. An attack ends with outputs or a
 typed error, in time and within the limits. Prints a line for each failure, then `N passed, N failed`.
@@ -19,7 +19,7 @@ sys.path.insert(0, str(HERE.parent / "differential"))
 
 from pool import Worker  # noqa: E402
 
-ORDERS = ["cpu", "onednn,cpu", "opencl,cpu"]
+ORDERS = ["cpu", "onednn,cpu", "opencl,cpu", "vulkan,cpu"]
 PATIENCE = 20  # seconds: the deadline of a Run, ten more, and the start of a worker
 KINDS = {"findings": 35, "attacks": 54}  # how many there are: an empty pack must not pass
 

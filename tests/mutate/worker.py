@@ -24,6 +24,8 @@ sys.path += [str(HERE.parent / "support"), str(HERE.parent / "differential")]
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 
+from pool import compiles  # noqa: E402
+
 ADDRESS_SPACE = 16 << 30
 HOST_LIMIT = 512 << 20
 SLACK = 256 << 20  # code, tables and the model itself, which the limit on tensors does not count
@@ -161,7 +163,7 @@ class Runner:
     def run(self, data: bytes, feeds: dict, order: str) -> tuple[str, str]:
         """(how it ended, words): "result", or the kind of the error."""
         # A driver that compiles takes more pieces of memory than a process may have pages of different rights.
-        all_guarded = not order.startswith("opencl")
+        all_guarded = not compiles(order)
         try:
             session = self.session(data, order, all_guarded)
             feeds = filled(session, feeds)
@@ -187,7 +189,7 @@ class Runner:
             verdict = "internal"
         if grown > HOST_LIMIT + SLACK:
             verdict, words = "memory", f"{grown >> 20} MiB; {end}: {words}"
-        if seconds > DEADLINE + (COMPILING if order.startswith("opencl") else LATE):
+        if seconds > DEADLINE + (COMPILING if compiles(order) else LATE):
             verdict, words = "hang", f"{seconds:.1f} s; {end}: {words}"
         return {"verdict": verdict, "end": end, "words": words, "seconds": round(seconds, 3), "mib": grown >> 20}
 
