@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/common/elementwise.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
@@ -13,7 +14,7 @@ struct AbsOp {
     if constexpr (std::is_unsigned_v<T>) {
       return x;
     } else if constexpr (std::is_integral_v<T>) {
-      return x < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x)) : x;
+      return x < 0 ? wrapping_sub(T{0}, x) : x;
     } else {
       return std::fabs(x);
     }

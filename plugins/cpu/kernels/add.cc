@@ -1,4 +1,5 @@
 #include "kernels/common/elementwise.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
@@ -8,7 +9,7 @@ struct AddOp {
   static constexpr auto kVector = &isa::Table::add;
   template <class T>
   T operator()(T a, T b) const {
-    return static_cast<T>(a + b);
+    return wrapping_add(a, b);
   }
 };
 using Add = BinaryKernel<AddOp>;

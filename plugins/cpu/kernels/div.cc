@@ -1,4 +1,5 @@
 #include "kernels/common/elementwise.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
@@ -12,8 +13,7 @@ struct DivOp {
   T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) return 0;
-      if (std::is_signed_v<T> && b == T(-1))
-        return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
+      if (std::is_signed_v<T> && b == T(-1)) return wrapping_sub(T{0}, a);
     }
     return static_cast<T>(a / b);
   }

@@ -1,4 +1,5 @@
 #include "kernels/common/elementwise.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
@@ -8,7 +9,7 @@ struct MulOp {
   static constexpr auto kVector = &isa::Table::mul;
   template <class T>
   T operator()(T a, T b) const {
-    return static_cast<T>(a * b);
+    return wrapping_mul(a, b);
   }
 };
 using Mul = BinaryKernel<MulOp>;

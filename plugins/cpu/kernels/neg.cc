@@ -1,4 +1,5 @@
 #include "kernels/common/elementwise.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
@@ -8,11 +9,10 @@ struct NegOp {
   static constexpr auto kVector = &isa::Table::neg;
   template <class T>
   T operator()(T x) const {
-    if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
-    } else {
+    if constexpr (std::is_integral_v<T>)
+      return wrapping_sub(T{0}, x);
+    else
       return -x;
-    }
   }
 };
 using Neg = UnaryKernel<NegOp>;

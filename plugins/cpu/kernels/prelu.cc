@@ -1,4 +1,5 @@
 #include "kernels/common/elementwise.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
@@ -7,7 +8,7 @@ struct PReluOp {
   static constexpr auto kTypes = kNumericTypes;
   template <class T>
   T operator()(T x, T slope) const {
-    return x < T(0) ? static_cast<T>(x * slope) : x;
+    return x < T(0) ? wrapping_mul(x, slope) : x;
   }
 };
 

@@ -1,12 +1,14 @@
 #include "kernels/common/reduce.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
 
 template <class C>
 struct Accumulator {
-  std::conditional_t<std::is_floating_point_v<C>, double, C> total = 0;
-  void add(C x) { total += x < C{0} ? static_cast<C>(C{0} - x) : x; }
+  using Total = std::conditional_t<std::is_floating_point_v<C>, double, C>;
+  Total total = 0;
+  void add(C x) { total = wrapping_add<Total>(total, x < C{0} ? wrapping_sub(C{0}, x) : x); }
   C result(int64_t) const { return static_cast<C>(total); }
 };
 struct ReduceL1Op {

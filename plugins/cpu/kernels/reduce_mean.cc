@@ -1,12 +1,14 @@
 #include "kernels/common/reduce.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
 
 template <class C>
 struct Accumulator {
-  std::conditional_t<std::is_floating_point_v<C>, double, C> total = 0;
-  void add(C x) { total += x; }
+  using Total = std::conditional_t<std::is_floating_point_v<C>, double, C>;
+  Total total = 0;
+  void add(C x) { total = wrapping_add<Total>(total, x); }
   // Without elements: NaN, or 0 for integers.
   C result(int64_t n) const {
     if constexpr (std::is_floating_point_v<C>)

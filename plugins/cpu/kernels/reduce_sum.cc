@@ -1,4 +1,5 @@
 #include "kernels/common/reduce.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
@@ -6,8 +7,9 @@ namespace {
 // Float sums are kept in double, so that many small terms do not vanish beside a large one.
 template <class C>
 struct Accumulator {
-  std::conditional_t<std::is_floating_point_v<C>, double, C> total = 0;
-  void add(C x) { total += x; }
+  using Total = std::conditional_t<std::is_floating_point_v<C>, double, C>;
+  Total total = 0;
+  void add(C x) { total = wrapping_add<Total>(total, x); }
   C result(int64_t) const { return static_cast<C>(total); }
 };
 struct ReduceSumOp {

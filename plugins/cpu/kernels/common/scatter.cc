@@ -1,4 +1,5 @@
 #include "kernels/common/scatter.h"
+#include "kernels/common/wrapping.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,9 +20,9 @@ T combine(T old, T update, Reduction reduction) {
     const C a = static_cast<C>(old), b = static_cast<C>(update);
     switch (reduction) {
       case Reduction::kAdd:
-        return static_cast<T>(static_cast<C>(a + b));
+        return static_cast<T>(wrapping_add(a, b));
       case Reduction::kMul:
-        return static_cast<T>(static_cast<C>(a * b));
+        return static_cast<T>(wrapping_mul(a, b));
       // NaN is kept on either side
       case Reduction::kMin:
         return static_cast<T>(b < a || b != b ? b : a);
