@@ -76,6 +76,22 @@ int64_t taps(const NodeView& n) {
   return *out;
 }
 
+/// Keys times the steps of a product with a query, in blocks of 16 (shaders/attention.comp).
+LoopSteps of_attention(const NodeView& n) {
+  const int64_t heads = std::max<int64_t>(1, n.attr_i("q_num_heads", 1));
+  const bool has_past = n.has_input(4);
+  return [=](const ShapeOf& shape) {
+    const std::optional<Dims> q = shape(0), k = shape(1);
+    if (!q || !k) return Steps();
+    const bool heads_inside = q->size() == 3;
+    const Steps width = along(q, -1), fresh = along(k, heads_inside ? 1 : 2);
+    const Steps past = has_past ? along(shape(4), 2) : Steps(0);
+    if (!width || !fresh || !past) return Steps();
+    const int64_t size = heads_inside ? *width / heads : *width;
+    return times(std::min(*fresh, kMost) + std::min(*past, kMost), size / 16 + size % 16 + 3);
+  };
+}
+
 }  // namespace
 
 LoopSteps loop_steps_of(const NodeView& n) {
@@ -102,6 +118,8 @@ LoopSteps loop_steps_of(const NodeView& n) {
   if (op == "ConvTranspose") {
     return [](const ShapeOf& shape) { return times(times(from(shape(1), 2), along(shape(0), 1)), kPasses); };
   }
+  if (op == "Attention") return of_attention(n);
+  if (op == "TopK") return constant(1100);                        // 31 searches among 2^31 elements
   if (op == "Resize" || op == "Upsample") return constant(4000);  // corners of a cube of eight axes
   if (op == "Mod" || op == "Pow") return constant(1000);
   return constant(0);

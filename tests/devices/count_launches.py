@@ -28,7 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 VIEWS = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
 LEAST = 1000  # cases that must run wholly on the provider
 KERNELS = 40  # of Vulkan that the cases launch at least; those for rare types are in no case
-FLAGGED = ("Gather", "Scatter", "ReverseSequence", "RotaryEmbedding")  # operators whose kernels report indices
+FLAGGED = ("Gather", "Scatter", "ReverseSequence", "RotaryEmbedding", "Attention")  # operators whose kernels report indices
 
 
 class Counted:
