@@ -53,7 +53,7 @@ __kernel void ReduceLogSumExp(IN(T, x), OUT(T, y), Walk kept, Walk reduced, int 
 }
 #else
 REDUCE(ReduceMean, 0, s += v, count == 0 ? 0 : s / count)
-REDUCE(ReduceL1, 0, s += v < 0 ? -v : v, s)
+REDUCE(ReduceL1, 0, s += (C)abs(v), s)
 REDUCE(ReduceMax, LOWEST, s = s > v ? s : v, s)
 REDUCE(ReduceMin, HIGHEST, s = s < v ? s : v, s)
 #endif
