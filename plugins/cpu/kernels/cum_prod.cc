@@ -1,4 +1,5 @@
 #include "kernels/common/cumulate.h"
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
@@ -10,9 +11,7 @@ struct RunningProduct {
   }
   template <class T>
   static T next(T total, T x) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<uint64_t>(total) * static_cast<uint64_t>(x));
-    return total * x;
+    return wrapping_mul(total, x);
   }
 };
 using CumProd = Cumulate<RunningProduct>;

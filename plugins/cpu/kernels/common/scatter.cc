@@ -1,8 +1,9 @@
 #include "kernels/common/scatter.h"
-#include "kernels/common/wrapping.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
 namespace {
