@@ -7,6 +7,12 @@ namespace {
 
 constexpr uint32_t kSetsPerPool = 256, kStoragePerPool = 5 * kSetsPerPool, kTexelsPerPool = kSetsPerPool;
 
+VkDescriptorType type_of(char kind) {
+  return kind == 'n'   ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+         : kind == 't' ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER
+                       : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
 }  // namespace
 
 DescriptorSet::~DescriptorSet() {
@@ -20,12 +26,8 @@ const Layout& Descriptors::layout(const Signature& signature) {
   auto made = std::make_unique<Layout>();
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (const char kind : signature) {
-    const bool is_texel = kind == 't';
-    ++(is_texel ? made->texel_buffers : made->storage_buffers);
     bindings.push_back(
-        {static_cast<uint32_t>(bindings.size()),
-         is_texel ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1,
-         VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+        {static_cast<uint32_t>(bindings.size()), type_of(kind), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   }
   auto set =
       make_struct<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
@@ -45,12 +47,13 @@ const Layout& Descriptors::layout(const Signature& signature) {
 }
 
 DescriptorPoolHandle Descriptors::make_pool() const {
-  const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kStoragePerPool},
+  const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, kSetsPerPool},
+                                        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kStoragePerPool},
                                         {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, kTexelsPerPool}};
   auto create = make_struct<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
   create.flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT;
   create.maxSets = kSetsPerPool;
-  create.poolSizeCount = 2;
+  create.poolSizeCount = static_cast<uint32_t>(std::size(sizes));
   create.pPoolSizes = sizes;
   VkDescriptorPool pool = VK_NULL_HANDLE;
   check(vkCreateDescriptorPool(device_, &create, nullptr, &pool), "vkCreateDescriptorPool");

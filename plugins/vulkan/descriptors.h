@@ -11,14 +11,13 @@
 
 namespace tenon::vulkan {
 
-/// The arguments of a kernel by binding: 's' a storage buffer, 't' a texel buffer. Binding 0 has the numbers.
+/// The arguments of a kernel by binding: 'n' the numbers, at binding 0; 's' a storage buffer, 't' a texel buffer.
 using Signature = std::string;
 
 /// A layout of descriptor sets and of pipelines.
 struct Layout {
   SetLayoutHandle set;
   PipelineLayoutHandle pipeline;
-  uint32_t storage_buffers = 0, texel_buffers = 0;
 };
 
 /// A descriptor set, owned.

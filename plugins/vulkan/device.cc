@@ -125,8 +125,9 @@ void Device::read_limits() {
   limits_.subgroup = subgroup.subgroupSize;
   limits_.subgroup_arithmetic = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                 (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
-  limits_.binding_alignment = std::max(
-      {given.minStorageBufferOffsetAlignment, given.minTexelBufferOffsetAlignment, VkDeviceSize{16}});
+  limits_.binding_alignment =
+      std::max({given.minStorageBufferOffsetAlignment, given.minUniformBufferOffsetAlignment,
+                given.minTexelBufferOffsetAlignment, VkDeviceSize{16}});
   limits_.alignment =
       std::max({limits_.binding_alignment, uint64_t{given.nonCoherentAtomSize}, kLeastAlignment});
   limits_.max_range = given.maxStorageBufferRange;
@@ -154,6 +155,7 @@ void Device::make_device() {
   auto newer =
       make_struct<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
   newer.timelineSemaphore = VK_TRUE;
+  newer.uniformBufferStandardLayout = VK_TRUE;
   auto features = make_struct<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   features.pNext = &newer;
   features.features.shaderInt64 = limits_.int64 ? VK_TRUE : VK_FALSE;

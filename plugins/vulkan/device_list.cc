@@ -34,6 +34,7 @@ std::string unfit(VkPhysicalDevice device, const VkPhysicalDeviceProperties& pro
   features.pNext = &newer;
   vkGetPhysicalDeviceFeatures2(device, &features);
   if (newer.timelineSemaphore == VK_FALSE) return "it has no timeline semaphores";
+  if (newer.uniformBufferStandardLayout == VK_FALSE) return "its uniform buffers have no standard layout";
   if (!compute_family(device)) return "it has no queue for compute";
   return {};
 }

@@ -251,7 +251,7 @@ void Launches::finish() {
       out.descriptorType = type;
       return out;
     };
-    write(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER).pBufferInfo = buffers.data();
+    write(VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER).pBufferInfo = buffers.data();
     for (const LaunchDraft::Binding& binding : draft.bindings) {
       const BufferRange& range = binding.range;
       if (binding.is_texels) {

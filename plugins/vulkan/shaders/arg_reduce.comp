@@ -8,7 +8,7 @@
 layout(constant_id = 3) const uint KERNEL = 0;  // 0: ArgMax, 1: ArgMin
 layout(constant_id = 4) const uint T = 1;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   Walk kept;
   int count, stride, last;

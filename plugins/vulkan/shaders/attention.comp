@@ -18,7 +18,7 @@ struct Sizes {
   int y[3];
   int mask[3];
 };
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint q_at, k_at, v_at, mask_at, past_k_at, past_v_at, y_at;
 #if defined(IS_lengths)
   uint lengths_at, flag_at;

@@ -6,7 +6,7 @@
 layout(constant_id = 4) const uint T = 1;
 layout(constant_id = 5) const uint R = 1;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   int n;
 };

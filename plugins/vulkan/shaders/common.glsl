@@ -1,6 +1,7 @@
-// What every shader includes. A shader declares the block Numbers at binding 0 and its tensors, as words, at the bindings
+// What every shader includes. A shader declares NUMBERS, the block at binding 0, and its tensors, as words, at the bindings
 // after it; `x_at` is the first element of x within its binding.
 #extension GL_EXT_control_flow_attributes : enable
+#extension GL_EXT_scalar_block_layout : require
 #if defined(IS_long) || defined(IS_ulong)
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #endif
@@ -10,6 +11,8 @@ layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
 // Element types, as in tenon/ep.h.
 const uint FLOAT32 = 1, UINT8 = 2, INT8 = 3, UINT16 = 4, INT16 = 5, INT32 = 6, INT64 = 7, BOOL = 9, FLOAT16 = 10,
            UINT32 = 12, UINT64 = 13;
+
+#define NUMBERS layout(std430, binding = 0) uniform Numbers
 
 // Loops over (i, row) in steps of the whole launch.
 #define EACH(i, count, row, rows)                                                                    \

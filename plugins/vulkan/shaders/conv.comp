@@ -8,7 +8,7 @@
 layout(constant_id = 4) const uint T = 1;
 
 #if defined(IS_Lay)
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   Window w;
   int channels, image, columns;
@@ -35,7 +35,7 @@ void main() {
   }
 }
 #else
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, f_at, bias_at, y_at;
   Window w;
   int filters, multiplier, images, has_bias;

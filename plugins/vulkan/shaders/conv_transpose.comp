@@ -5,7 +5,7 @@
 
 layout(constant_id = 4) const uint T = 1;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, f_at, bias_at, y_at;
   Window w;
   int images, groups, channels, filters, has_bias;

@@ -5,7 +5,7 @@
 
 layout(constant_id = 4) const uint BYTES = 4;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   Walk w;
   int x_start, y_start;

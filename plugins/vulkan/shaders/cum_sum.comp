@@ -7,7 +7,7 @@
 
 layout(constant_id = 4) const uint T = 1;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   int outer, count, inner, exclusive, reverse;
 };

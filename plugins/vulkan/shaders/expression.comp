@@ -41,7 +41,7 @@ STEP_CONSTANTS(5, 30)
 STEP_CONSTANTS(6, 34)
 STEP_CONSTANTS(7, 38)
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint a_at, b_at, c_at, d_at, y_at;
   Walk walk;
   float p[8], q[8];

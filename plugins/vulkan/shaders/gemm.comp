@@ -25,7 +25,7 @@ layout(constant_id = 5) const bool BY_FOUR = false;  // rows of y are whole word
 layout(constant_id = 6) const bool BIAS = true;
 layout(constant_id = 7) const bool CUT = true;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
 #if !defined(A_TEXELS)
   uint a_at;
 #endif

@@ -7,7 +7,7 @@
 
 layout(constant_id = 4) const uint T = 1;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint a_at, b_at, bias_at, y_at;
   Walk w;
   int rows, columns, depth, a_row, a_depth, b_depth, y_row, bias_row, bias_column;

@@ -7,7 +7,7 @@
 layout(constant_id = 4) const uint BYTES = 4;
 layout(constant_id = 5) const uint I = 7;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
 #if defined(IS_Fill)
   uint y_at;
   int n;

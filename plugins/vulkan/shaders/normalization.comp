@@ -9,7 +9,7 @@ layout(constant_id = 5) const uint S = 1;
 layout(constant_id = 6) const uint P = 1;
 
 #if defined(IS_Batch)
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, scale_at, bias_at, mean_at, variance_at, y_at;
   int n, channels, inner;
   float epsilon;
@@ -31,7 +31,7 @@ void main() {
   }
 }
 #elif defined(IS_Lines) || defined(IS_LinesAt)
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, scale_at, bias_at, y_at, mean_at, inverse_at;
 #if defined(IS_LinesAt)
   Walk w;
@@ -83,7 +83,7 @@ void main() {
   }
 }
 #elif defined(IS_LpNorm)
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   int outer, count, inner, p;
 };
@@ -106,7 +106,7 @@ void main() {
   }
 }
 #else
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   int inner, channels, outer, size;
   float alpha, beta, bias;

@@ -10,7 +10,7 @@ layout(constant_id = 3) const uint KERNEL = 0;
 layout(constant_id = 4) const uint T = 1;
 layout(constant_id = 5) const int NORM = 2;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at, places_at;
   Window w;
   int planes, mode, has_places, after0, after1, after2;

@@ -7,7 +7,7 @@ layout(constant_id = 3) const uint KERNEL = 0;
 layout(constant_id = 4) const uint T = 1;
 layout(constant_id = 5) const uint R = 2;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, scale_at, zero_at, y_at;
   int n, inner, channels, has_zero;
   float low, high;

@@ -6,7 +6,7 @@
 
 layout(constant_id = 4) const uint T = 1;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint y_at;
   int n;
 #if defined(IS_Range)

@@ -10,7 +10,7 @@ layout(constant_id = 4) const uint T = 1;
 const uint SUM = 0, SUM_SQUARE = 1, MEAN = 2, PROD = 3, MAX = 4, MIN = 5, L1 = 6, L2 = 7, LOG_SUM = 8, LOG_SUM_EXP = 9,
            ARG_MAX = 10, ARG_MIN = 11;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   Walk kept;
   Walk reduced;

@@ -10,7 +10,7 @@ layout(constant_id = 4) const uint BYTES = 4;
 layout(constant_id = 4) const uint T = 1;
 #endif
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   int rank, clips, zero[2];
   int rounding[8];

@@ -5,7 +5,7 @@
 
 layout(constant_id = 4) const uint BYTES = 4;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, lengths_at, y_at, flag_at;
   int first, second, inner, time_first;
 };

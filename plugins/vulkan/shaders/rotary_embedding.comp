@@ -6,7 +6,7 @@
 layout(constant_id = 4) const uint T = 1;
 layout(constant_id = 5) const uint S = 1;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, cosines_at, sines_at, positions_at, y_at, flag_at;
   int batch, heads, length_, size, rotated, batch_stride, head_stride, row_stride, interleaved, by_position, rows;
 };

@@ -10,7 +10,7 @@ layout(constant_id = 4) const uint T = 1;       // the bytes of an element if MO
 layout(constant_id = 5) const uint I = 7;
 layout(constant_id = 6) const uint MODE = 0;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint index_at, updates_at, y_at, flag_at;
   Walk w;
   int a, b, c, d;  // Elements: count, index_stride, size, y_stride. Tuples: tuples, width, slice.

@@ -6,7 +6,7 @@
 layout(constant_id = 3) const uint KERNEL = 0;  // the position of the name in kernels/softmax.cc
 layout(constant_id = 4) const uint T = 1;
 
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, y_at;
   int outer, count, inner;
 };

@@ -11,7 +11,7 @@ layout(constant_id = 4) const uint T = 1;
 struct Stage {
   int outer, axis, inner, items, run, group, keep, results, is_first, is_last;
 };
-layout(std430, binding = 0) readonly buffer Numbers {
+NUMBERS {
   uint x_at, from_at, to_at, y_at, places_at;
   Stage s;
   int largest, has_y, has_places;

@@ -145,7 +145,7 @@ void Arguments::add(const FlagArg&) {
 }
 
 void Arguments::record(const KernelRef& kernel, const Size3& groups, const Size3& local) {
-  Signature signature("s");
+  Signature signature("n");
   for (const LaunchDraft::Binding& binding : draft_.bindings) signature += binding.is_texels ? 't' : 's';
   draft_.pipeline = &kernel.pipeline(signature, local);
   for (size_t d = 0; d < 3; ++d) draft_.groups[d] = groups[d];
