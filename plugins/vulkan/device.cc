@@ -8,8 +8,7 @@
 namespace tenon::vulkan {
 namespace {
 
-// Of 65535: a work-item of the largest launches does several elements, each with loops of its own.
-constexpr int64_t kStepsOfLlvmpipe = 16000;
+constexpr int64_t kStepsOfLlvmpipe = 65535;
 constexpr uint64_t kNothingBytes = 256;
 constexpr uint64_t kLeastAlignment = 64;  // of tensors: a line of a processor's cache
 

@@ -47,7 +47,7 @@ struct Limits {
   uint64_t max_range = 0;            // bytes that a kernel sees of one tensor
   uint64_t max_texels = 0;           // of a texel buffer
   uint64_t max_allocation = 0;
-  int64_t max_steps = INT64_MAX;  // of all loops of a work-item
+  int64_t max_steps = INT64_MAX;  // of all loops of a work-item; they end after it without an error
   double timestamp_ns = 0;        // of one tick; 0: the queue has no timestamps
   uint64_t timestamp_mask = 0;
 };

@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -26,10 +27,14 @@ Support check_values(const Instance& instance, const NodeView& node) {
 constexpr std::string_view kLoopsEnd =
     "loops of this driver (llvmpipe) end after 65535 steps, and this node takes more";
 
+/// The most steps per element. A work-item of the largest launches does several, each with loops of its own.
+int64_t most_steps(const Device& device) { return device.limits().max_steps / 4; }
+bool loops_end(const Device& device) { return device.limits().max_steps != INT64_MAX; }
+
 /// Where shapes are not known yet, prepare() looks.
 Support check_loops(const Instance& instance, const NodeView& node) {
-  const int64_t most = instance.device.limits().max_steps;
-  if (most == INT64_MAX) return Support::yes();
+  const int64_t most = most_steps(instance.device);
+  if (!loops_end(instance.device)) return Support::yes();
   const std::optional<int64_t> steps = loop_steps_of(node)(known_shapes(node));
   if (!steps || *steps <= most) return Support::yes();
   return Support::no(TENON_REJECT_SHAPE, ep::cat(node.op(), ": ", kLoopsEnd));
@@ -121,7 +126,7 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) :
     ep::require(count == 1 || settings.clamp, TENON_INTERNAL, "the host compiles a claim of ", count,
                 " nodes that was not offered");
     node_.compile(graph, node, *entry);
-    if (instance.device.limits().max_steps != INT64_MAX) loop_steps_ = loop_steps_of(node);
+    if (loops_end(instance.device)) loop_steps_ = loop_steps_of(node);
     if (count == 2) node_.redirect_output(0);
     constant_ids_.identify(node);
   } catch (ep::Error& e) {
@@ -133,6 +138,8 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) :
 void CompiledNode::compile_chain(const GraphView& graph, const NodeSettings& settings, ChainPlan chain) {
   const NodeView first = node_.view(graph, 0, settings);
   constant_ids_.identify(first);
+  // The loops of element-wise nodes do not depend on shapes.
+  int64_t steps = loop_steps_of(first)(known_shapes(first)).value_or(0);
   for (uint32_t i = 1; i < graph.info().node_count; ++i) {
     const NodeView node = node_.view(graph, i, settings);
     Support refusal = Support::yes();
@@ -140,7 +147,9 @@ void CompiledNode::compile_chain(const GraphView& graph, const NodeSettings& set
     ep::require(chain.append(node), TENON_INTERNAL,
                 "the host compiles nodes together that were not offered together");
     constant_ids_.identify(node);
+    steps += loop_steps_of(node)(known_shapes(node)).value_or(0);
   }
+  if (loops_end(instance_.device)) loop_steps_ = [steps](const ShapeOf&) { return std::optional(steps); };
   const std::vector<ValueView> operands = chain.operands();
   std::vector<int> inputs(operands.size());
   std::iota(inputs.begin(), inputs.end(), 0);
@@ -151,12 +160,21 @@ void CompiledNode::compile_chain(const GraphView& graph, const NodeSettings& set
 ep::PreparedNodePtr CompiledNode::prepare(tenon_prepare_args& args) const {
   if (loop_steps_) {
     const std::optional<int64_t> steps = loop_steps_([&](int i) { return node_.input_dims(args, i); });
-    ep::require(!steps || *steps <= instance_.device.limits().max_steps, TENON_UNIMPLEMENTED, kLoopsEnd,
+    ep::require(!steps || *steps <= most_steps(instance_.device), TENON_UNIMPLEMENTED, kLoopsEnd,
                 "; a placement rule sends it to another provider");
   }
   ep::PreparedNodePtr out = node_.prepare(args);
   if (args.workspace_bytes != 0) args.workspace_domain = kDeviceDomain;
   return out;
+}
+
+int64_t CompiledNode::elements_per_item(const ShapeOf& shape) const {
+  constexpr int64_t kMostElements = 16, kStepsToFindAnElement = 16;
+  const Limits& limits = instance_.device.limits();
+  if (!limits.is_software) return 1;
+  const std::optional<int64_t> steps = loop_steps_ ? loop_steps_(shape) : 0;
+  if (!steps) return 1;
+  return std::clamp<int64_t>(limits.max_steps / (*steps + kStepsToFindAnElement), 1, kMostElements);
 }
 
 const Piece& CompiledNode::constant(const tenon_tensor& tensor) const {
@@ -204,6 +222,10 @@ Launches::Launches(const tenon_bind_args& bind)
   args.output_count = bind.output_count;
   args.workspace = bind.workspace;
   Recorder recorder(args, *this);
+  elements_per_item_ = node_.elements_per_item([&](int i) -> std::optional<ep::Dims> {
+    const ep::DimsView dims = recorder.input(i).dims();
+    return ep::Dims(dims.begin(), dims.end());
+  });
   node_.node().record(recorder);
   finish();
 }

@@ -34,6 +34,9 @@ class CompiledNode {
   const ep::KernelNode& node() const { return node_; }
   const std::string& place() const { return node_.place(); }
   ep::PreparedNodePtr prepare(tenon_prepare_args& args) const;
+  /// How many elements a work-item of its launches should do. A device that computes on the processor takes about as long
+  /// to start a work-item as for a simple element.
+  int64_t elements_per_item(const ShapeOf& shape) const;
   /// The device's copy of a constant input.
   const Piece& constant(const tenon_tensor& constant) const;
   /// Another form of a constant input, made at the first call. `layout` names the form, `list` lists the launches that
@@ -46,7 +49,7 @@ class CompiledNode {
 
   Instance& instance_;
   ep::KernelNode node_;
-  LoopSteps loop_steps_;  // empty if loops may be of any length
+  LoopSteps loop_steps_;  // of one element; empty if loops may be of any length
   ep::ConstantIds constant_ids_;
   mutable std::mutex mutex_;
   mutable std::unordered_map<const tenon_tensor*, std::unique_ptr<SharedPiece>> constants_;
@@ -79,6 +82,8 @@ class Launches {
   Device& device() const { return node_.instance().device; }
   /// The memory of a tensor of the binding; a null buffer if it has no elements or is missing.
   BufferRange find(const tenon_tensor& tensor) const;
+  /// See CompiledNode.
+  int64_t elements_per_item() const { return elements_per_item_; }
   void add(LaunchDraft draft) { drafts_.push_back(std::move(draft)); }
   /// Makes the launches of what was added.
   void finish();
@@ -93,6 +98,7 @@ class Launches {
 
  private:
   const CompiledNode& node_;
+  int64_t elements_per_item_ = 1;
   std::vector<LaunchDraft> drafts_;
   OwnedPiece numbers_;  // of all launches
   std::vector<DescriptorSet> sets_;

@@ -74,6 +74,7 @@ class Patches {
     if (!is_point) lines_ ? lines_.warm_lay(n) : warm(n, lay_);
   }
 
+  static bool lays(const Window& w) { return !ops::is_pointwise(w); }
   static int64_t columns(int64_t points) { return points; }
 
   uint64_t padded_bytes(const Window& window, int64_t planes) const {

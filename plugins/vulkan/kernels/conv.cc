@@ -12,18 +12,25 @@ namespace {
 class Patches {
  public:
   Patches(const NodeView& n, bool)
-      : lay_(load_kernel(n, shaders::conv_Lay, {0, n.input(0).dtype()})),
+      : dtype_(n.input(0).dtype()),
+        lay_(load_kernel(n, shaders::conv_Lay, {0, n.input(0).dtype()})),
         depthwise_(load_kernel(n, shaders::conv_Depthwise, {0, n.input(0).dtype()})) {}
 
+  /// Also an image whose rows are no whole texels, since a product reads texels several times faster.
+  bool lays(const Window& w) const {
+    if (!ops::is_pointwise(w)) return true;
+    const int64_t points = int64_t{w.out[0]} * w.out[1] * w.out[2];
+    return dtype_ == TENON_FLOAT32 && points > 4 && points % 4 != 0;
+  }
   static int64_t columns(int64_t points) { return (points + 3) / 4 * 4; }
   static uint64_t padded_bytes(const Window&, int64_t) { return 0; }
 
   void lay(Recorder& ctx, const TensorView& x, int32_t image, uint64_t, const WorkspaceArg& laid,
            const Window& w, int32_t channels, int64_t columns) const {
-    const size_t taps =
-        static_cast<size_t>(w.size[0]) * static_cast<size_t>(w.size[1]) * static_cast<size_t>(w.size[2]);
-    launch(ctx, lay_, {static_cast<size_t>(columns), static_cast<size_t>(channels) * taps, 1}, in(x), laid, w,
-           channels, image, narrow(columns));
+    launch(ctx, lay_,
+           {static_cast<size_t>(w.out[2]), static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]),
+            static_cast<size_t>(channels)},
+           in(x), laid, w, channels, image, narrow(columns));
   }
 
   void depthwise(Recorder& ctx, uint64_t, const Window& w, int32_t filters, int32_t multiplier,
@@ -36,6 +43,7 @@ class Patches {
   }
 
  private:
+  uint32_t dtype_;
   KernelRef lay_, depthwise_;
 };
 

@@ -1,7 +1,7 @@
 #version 450
 // variants: Lay Depthwise
-// Lay: writes one image as the matrix whose rows are (channel, position in the window) and whose columns are the outputs, of which
-// rows have `columns`. Depthwise: one channel per filter.
+// Lay: writes one image as the matrix whose rows are (channel, position in the window) and whose columns are the outputs. Rows have
+// `columns` elements, of which those behind the outputs are left as they are. Depthwise: one channel per filter.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
@@ -16,23 +16,31 @@ NUMBERS {
 layout(std430, binding = 1) readonly buffer X { uint x[]; };
 layout(std430, binding = 2) buffer Y { uint y[]; };
 
+// A work-item writes all positions in the window for one channel and output, so that there is little to divide.
 void main() {
-  const int taps = w.size[0] * w.size[1] * w.size[2], points = w.out_[0] * w.out_[1] * w.out_[2];
-  EACH(i, columns, row, channels * taps) {
-    const int channel = row / taps, tap = row - channel * taps;
-    const int kd = tap / (w.size[1] * w.size[2]), kh = tap / w.size[2] - kd * w.size[1], kw = tap - tap / w.size[2] * w.size[2];
-    const int line = i / w.out_[2], ow = i - line * w.out_[2], od = line / w.out_[1], oh = line - od * w.out_[1];
-    const int d = od * w.stride[0] + kd * w.dilation[0] - w.pad[0];
-    const int h = oh * w.stride[1] + kh * w.dilation[1] - w.pad[1];
-    const int q = ow * w.stride[2] + kw * w.dilation[2] - w.pad[2];
-    const bool inside = i < points && d >= 0 && d < w.in_[0] && h >= 0 && h < w.in_[1] && q >= 0 && q < w.in_[2];
-    float v = 0.0;
-    if (inside) {
-      const int at = (((image * channels + channel) * w.in_[0] + d) * w.in_[1] + h) * w.in_[2] + q;
-      v = LOAD_FLOAT(x, T, x_at + uint(at));
+  const int taps = w.size[0] * w.size[1] * w.size[2];
+  for (int channel = int(gl_GlobalInvocationID.z); channel < channels;
+       channel += int(gl_NumWorkGroups.z * gl_WorkGroupSize.z))
+    EACH(ow, w.out_[2], line, w.out_[0] * w.out_[1]) {
+      const int od = line / w.out_[1], oh = line - od * w.out_[1];
+      const int plane = (image * channels + channel) * w.in_[0];
+      uint to = y_at + uint(channel * taps * columns + line * w.out_[2] + ow);
+      for (int kd = 0; kd < w.size[0]; ++kd) {
+        const int d = od * w.stride[0] + kd * w.dilation[0] - w.pad[0];
+        for (int kh = 0; kh < w.size[1]; ++kh) {
+          const int h = oh * w.stride[1] + kh * w.dilation[1] - w.pad[1];
+          const bool is_line = d >= 0 && d < w.in_[0] && h >= 0 && h < w.in_[1];
+          const int from = ((plane + d) * w.in_[1] + h) * w.in_[2];
+          for (int kw = 0; kw < w.size[2]; ++kw) {
+            const int q = ow * w.stride[2] + kw * w.dilation[2] - w.pad[2];
+            float v = 0.0;
+            if (is_line && q >= 0 && q < w.in_[2]) v = LOAD_FLOAT(x, T, x_at + uint(from + q));
+            STORE_FLOAT(y, T, to, v)
+            to += uint(columns);
+          }
+        }
+      }
     }
-    STORE_FLOAT(y, T, y_at + uint(row * columns + i), v)
-  }
 }
 #else
 NUMBERS {

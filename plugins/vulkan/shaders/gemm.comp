@@ -22,8 +22,9 @@
 
 layout(constant_id = 4) const uint T = 1;
 layout(constant_id = 5) const bool BY_FOUR = false;  // rows of y are whole words of four float32
-layout(constant_id = 6) const bool BIAS = true;
+layout(constant_id = 6) const uint BIAS = 0;
 layout(constant_id = 7) const bool CUT = true;
+const uint NO_BIAS = 0, PER_ROW = 1, PER_COLUMN = 2, PER_ELEMENT = 3;  // as in kernels/common/gemm.cc
 
 NUMBERS {
 #if !defined(A_TEXELS)
@@ -61,19 +62,25 @@ vec4 right(int at, int n) {
 }
 #endif
 
-float end_value(float sum, int m, int n, int bias_batch) {
-  float v = sum * alpha;
-  if (BIAS) v += beta * LOAD_FLOAT(bias, T, bias_at + uint(bias_batch + m * bias_row + n * bias_column));
-  if (CUT) v = v < lowest ? lowest : v > highest ? highest : v;
-  return v;
+float bias_of(int batch, int m, int n) {
+  return beta * LOAD_FLOAT(bias, T, bias_at + uint(batch + m * bias_row + n * bias_column));
+}
+// The bias of four columns. Columns beyond the last are not stored; they read the last one.
+vec4 bias_of_four(int batch, int m, int n) {
+  const int last = columns - 1;
+  return vec4(bias_of(batch, m, min(n, last)), bias_of(batch, m, min(n + 1, last)), bias_of(batch, m, min(n + 2, last)),
+              bias_of(batch, m, min(n + 3, last)));
 }
 
-void finish(vec4 sum, int m, int n, int bias_batch, int y_batch) {
+void finish(vec4 sum, vec4 added, int m, int n, int bias_batch, int y_batch) {
   const int count = min(columns - n, 4);
-  vec4 v = sum * alpha;
-  if (BIAS || CUT) {
-    // A loop whose length the compiler does not know: unrolled, it takes seconds to compile.
-    for (int c = 0; c < count; ++c) v[c] = end_value(sum[c], m, n + c, bias_batch);
+  vec4 v = sum * alpha + added;
+  // A loop whose length the compiler does not know: unrolled, it takes seconds to compile.
+  if (BIAS == PER_ELEMENT)
+    for (int c = 0; c < count; ++c) v[c] += bias_of(bias_batch, m, n + c);
+  if (CUT) {
+    const bvec4 is_below = lessThan(v, vec4(lowest)), is_above = greaterThan(v, vec4(highest));
+    v = mix(mix(v, vec4(highest), is_above), vec4(lowest), is_below);
   }
   const uint to = y_at + uint(y_batch + m * y_row + n);
   if (BY_FOUR) {
@@ -122,9 +129,15 @@ void compute(int m, int n, int a_batch, int b_batch, int bias_batch, int y_batch
     from += b_depth;
   }
 #endif
+  vec4 added = vec4(0), added_right = vec4(0);
+  if (BIAS == PER_COLUMN) {
+    added = bias_of_four(bias_batch, m, n);
+    added_right = bias_of_four(bias_batch, m, n + 4);
+  }
   [[unroll]] for (int r = 0; r < ROWS; ++r) {
-    finish(left[r], m + r, n, bias_batch, y_batch);
-    finish(right_half[r], m + r, n + 4, bias_batch, y_batch);
+    if (BIAS == PER_ROW) added = added_right = vec4(bias_of(bias_batch, m + r, 0));
+    finish(left[r], added, m + r, n, bias_batch, y_batch);
+    finish(right_half[r], added_right, m + r, n + 4, bias_batch, y_batch);
   }
 }
 

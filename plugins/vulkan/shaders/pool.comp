@@ -30,14 +30,18 @@ void main() {
       C s = C(0);
 #endif
       int count = 0, best = -1;
+      // Past `after`, places count neither as elements nor as padding.
       for (int kd = 0; kd < w.size[0]; ++kd) {
         const int d = od * w.stride[0] + kd * w.dilation[0] - w.pad[0];
+        if (d >= w.in_[0] + after0) break;
         for (int kh = 0; kh < w.size[1]; ++kh) {
           const int h = oh * w.stride[1] + kh * w.dilation[1] - w.pad[1];
+          if (h >= w.in_[1] + after1) break;
+          const bool is_line = d >= 0 && d < w.in_[0] && h >= 0 && h < w.in_[1];
           for (int kw = 0; kw < w.size[2]; ++kw) {
             const int q = ow * w.stride[2] + kw * w.dilation[2] - w.pad[2];
-            if (d >= w.in_[0] + after0 || h >= w.in_[1] + after1 || q >= w.in_[2] + after2) continue;
-            if (!(d >= 0 && d < w.in_[0] && h >= 0 && h < w.in_[1] && q >= 0 && q < w.in_[2])) {
+            if (q >= w.in_[2] + after2) break;
+            if (!(is_line && q >= 0 && q < w.in_[2])) {
               count += mode;
               continue;
             }

@@ -20,6 +20,14 @@ constexpr KernelSource kSingle[] = {{"single", &shaders::gemm_single_float, &sha
                                      &shaders::gemm_single_uint, &shaders::gemm_single_long,
                                      &shaders::gemm_single_ulong}};
 
+/// How a bias is added: constant BIAS of gemm.comp.
+enum BiasKind : uint32_t { kNoBias, kBiasPerRow, kBiasPerColumn, kBiasPerElement };
+BiasKind bias_of(const GemmArgs& args) {
+  if (args.beta == 0) return kNoBias;
+  if (args.shape.bias_column == 0) return kBiasPerRow;
+  return args.shape.bias_row == 0 ? kBiasPerColumn : kBiasPerElement;
+}
+
 /// Whether all of a matrix is read as texels from its rows on.
 bool is_by_four(const Walk& batches, int operand, int32_t row) {
   bool out = row % 4 == 0;
@@ -38,7 +46,7 @@ GemmKernels::Choice GemmKernels::choose(const GemmArgs& args, bool a_fits, bool 
   const bool by_four = y_fits && s.columns % 4 == 0 && is_by_four(s.batches, 2, s.y_row);
   const auto load = [&](const Shader& shader) {
     return KernelRef{
-        &shader, {0, dtype_, by_four, args.beta != 0, args.lowest != args.highest}, single_.device};
+        &shader, {0, dtype_, by_four, bias_of(args), args.lowest != args.highest}, single_.device};
   };
   const bool b_texels = b_fits && is_by_four(s.batches, 1, s.b_depth);
   const bool a_texels =

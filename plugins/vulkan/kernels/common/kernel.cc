@@ -1,17 +1,26 @@
 #include "kernels/common/kernel.h"
 
 #include <algorithm>
+#include <bit>
+#include <thread>
 
 namespace tenon::vulkan {
 namespace {
 
-constexpr Size3 kLine{64, 1, 1}, kSquare{8, 8, 1}, kColumn{1, 64, 1};
+constexpr size_t kItemsPerGroup = 64;
+
+/// For each thread of the processor, so that all have work until the end.
+constexpr size_t kGroupsPerThread = 4;
 
 }  // namespace
 
 Size3 group_for(const Size3& items) {
-  if (items[1] == 1 || items[0] >= 32) return kLine;
-  return items[0] >= 4 ? kSquare : kColumn;
+  Size3 out{kItemsPerGroup, 1, 1};
+  if (items[0] >= 32 || (items[1] == 1 && items[2] == 1)) return out;
+  out[0] = items[0] >= 4 ? 8 : 1;
+  out[1] = std::min(std::bit_ceil(items[1]), kItemsPerGroup / out[0]);
+  out[2] = kItemsPerGroup / out[0] / out[1];
+  return out;
 }
 
 const Pipeline& KernelRef::pipeline(const Signature& signature, const Size3& local) const {
@@ -152,11 +161,21 @@ void Arguments::record(const KernelRef& kernel, const Size3& groups, const Size3
   ctx_.launches().add(std::move(draft_));
 }
 
-Size3 groups_of(const KernelRef& kernel, const Size3& items, const Size3& local) {
+Size3 groups_of(const Recorder& ctx, const Size3& items, const Size3& local) {
   Size3 out{};
+  size_t total = 1;
   for (size_t d = 0; d < 3; ++d) {
-    const size_t wanted = (items[d] + local[d] - 1) / local[d];
-    out[d] = std::min<size_t>(wanted, kernel.device->limits().max_groups[d]);  // the shader loops
+    out[d] = (items[d] + local[d] - 1) / local[d];
+    total *= out[d];
+  }
+  auto elements = static_cast<size_t>(ctx.launches().elements_per_item());
+  if (elements > 1)
+    elements =
+        std::min(elements, total / (kGroupsPerThread * std::max(1u, std::thread::hardware_concurrency())));
+  for (size_t d = 0; d < 3; ++d) {
+    const size_t here = std::clamp<size_t>(elements, 1, out[d]);
+    elements /= here;
+    out[d] = std::min<size_t>((out[d] + here - 1) / here, ctx.launches().device().limits().max_groups[d]);
   }
   return out;
 }

@@ -26,7 +26,7 @@ struct KernelRef {
   const Pipeline& pipeline(const Signature& signature, const Size3& local) const;
 };
 
-/// The size of a work-group for a launch over `items` work-items.
+/// The size of a work-group for a launch over `items` work-items. Neighbours are along the first axis that is not short.
 Size3 group_for(const Size3& items);
 
 /// The shaders of a kernel, by the type in which they compute. Absent ones are null; the first is for all types if there
@@ -133,7 +133,8 @@ class Arguments {
   LaunchDraft draft_;
 };
 
-Size3 groups_of(const KernelRef& kernel, const Size3& items, const Size3& local);
+/// As many as there are items, or fewer if each work-item does several elements.
+Size3 groups_of(const Recorder& ctx, const Size3& items, const Size3& local);
 
 }  // namespace detail
 
@@ -145,7 +146,7 @@ void launch(Recorder& ctx, const KernelRef& kernel, const Size3& items, const Ar
   detail::Arguments arguments(ctx);
   (arguments.add(args), ...);
   const Size3 local = group_for(items);
-  arguments.record(kernel, detail::groups_of(kernel, items, local), local);
+  arguments.record(kernel, detail::groups_of(ctx, items, local), local);
 }
 
 /// The same for a shader whose work-groups work together: `groups` of size `local`.

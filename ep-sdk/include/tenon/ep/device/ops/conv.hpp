@@ -1,9 +1,10 @@
-// Conv: a product of the filters with the image under each window, laid out as a matrix unless its windows are single points.
+// Conv: a product of the filters with the image under each window, laid out as a matrix. An image whose windows are single points is one.
 // Filters of one channel each are applied directly.
 //
 // Beside the backend of launch.hpp, B has typename B::Gemm as in gemm.hpp; B::clamp_of(node), the Clamp of the node; and typename
 // B::Patches, the kernels for windows:
 //   Patches(node, is_depthwise)                             builds them
+//   lays(window)                                            whether images are laid out; else is_pointwise(window)
 //   columns(points)                                         the length of a row of the laid matrix
 //   padded_bytes(window, planes)                            of a padded copy that it wants at the start of the workspace, or 0
 //   lay(recorder, x, image, padded_bytes, laid, window, channels, columns)
@@ -76,9 +77,9 @@ class Conv {
     out.groups = narrow(groups_);
     out.points = element_count(places);
     out.depth = element_count(f.subspan(1));
-    out.way = groups_ > 1 && f[1] == 1   ? Way::kDepthwise
-              : is_pointwise(out.window) ? Way::kPoint
-                                         : Way::kLaid;
+    out.way = groups_ > 1 && f[1] == 1    ? Way::kDepthwise
+              : patches_.lays(out.window) ? Way::kLaid
+                                          : Way::kPoint;
     if (out.way != Way::kPoint) out.padded_bytes = patches_.padded_bytes(out.window, x[1]);
     if (out.way == Way::kDepthwise) {
       if (out.padded_bytes != 0) p.workspace(out.padded_bytes * static_cast<uint64_t>(x[0]), 128);
