@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Exports torchvision networks with random weights as ONNX test cases.
+"""Exports networks of torchvision and transformers with random weights as ONNX test cases.
 
     python3 -m venv build/torch
-    build/torch/bin/pip install torch torchvision onnx onnxruntime onnxscript
+    build/torch/bin/pip install torch torchvision transformers onnx onnxruntime onnxscript
     build/torch/bin/python bench/export_models.py build/bench/exported [NAME...]
 
-Weights use a fixed seed and torchvision's initialisation. Batch norms get the statistics of one batch, so that activations stay
+Weights use a fixed seed and the package's initialisation. Batch norms get the statistics of one batch, so that activations stay
 in range. No network access is needed beyond the packages. Time the models with bench/peers.py.
 """
 
@@ -30,10 +30,34 @@ NAMES = (
     "swin_t",
     "googlenet",
     "deeplabv3_mobilenet_v3_large",
+    "bert_base",
 )
 
 
+def text_network(name: str):
+    """The model and its inputs by name: one text of 128 tokens, the last 28 masked."""
+    import torch
+    import transformers
+
+    assert name == "bert_base"
+    torch.manual_seed(SEED)
+    model = transformers.BertModel(transformers.BertConfig(attn_implementation="eager", return_dict=False))
+    ids = torch.randint(0, model.config.vocab_size, (1, 128))
+    mask = (torch.arange(128) < 100).long()[None]
+
+    class Bert(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids, attention_mask, token_type_ids):
+            return self.model(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
+
+    return Bert().eval(), {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(ids)}
+
+
 def network(name: str):
+    """The model and its inputs by name: one image."""
     import torch
     import torchvision
 
@@ -53,7 +77,7 @@ def network(name: str):
             if isinstance(module, torch.nn.Dropout):
                 module.eval()
         model(torch.randn(2, *image.shape[1:]))  # sets the statistics of batch norms
-    return model.eval(), image
+    return model.eval(), {"input": image}
 
 
 def write_case(folder: Path, name: str) -> None:
@@ -64,13 +88,14 @@ def write_case(folder: Path, name: str) -> None:
 
     data = folder / "test_data_set_0"
     data.mkdir(parents=True, exist_ok=True)
-    model, image = network(name)
+    model, inputs = text_network(name) if name.startswith("bert") else network(name)
     part = folder / "model.part"
-    torch.onnx.export(model, (image,), str(part), opset_version=17, input_names=["input"], dynamo=False)
+    torch.onnx.export(model, tuple(inputs.values()), str(part), opset_version=17, input_names=list(inputs), dynamo=False)
     session = onnxruntime.InferenceSession(str(part), providers=["CPUExecutionProvider"])
-    (data / "input_0.pb").write_bytes(numpy_helper.from_array(image.numpy(), "input").SerializeToString())
+    for i, (key, tensor) in enumerate(inputs.items()):
+        (data / f"input_{i}.pb").write_bytes(numpy_helper.from_array(tensor.numpy(), key).SerializeToString())
     names = [output.name for output in session.get_outputs()]
-    for i, answer in enumerate(session.run(None, {"input": image.numpy()})):
+    for i, answer in enumerate(session.run(None, {key: tensor.numpy() for key, tensor in inputs.items()})):
         assert np.isfinite(answer).all(), f"{name}: {names[i]} is not finite"
         (data / f"output_{i}.pb").write_bytes(numpy_helper.from_array(answer, names[i]).SerializeToString())
     onnx.checker.check_model(str(part))
@@ -80,7 +105,7 @@ def write_case(folder: Path, name: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of torchvision's; default: {', '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of torchvision's, or bert_base; default: {', '.join(NAMES)}")
     options = parser.parse_args()
     for name in options.names or NAMES:
         folder = options.folder / name

@@ -139,7 +139,7 @@ inline const NodeSettings& settings_of(const ep::NodeView& node) {
   return static_cast<const NodeSettings&>(node.instance());
 }
 inline const Instance& instance_of(const ep::NodeView& node) { return settings_of(node).instance; }
-/// The range to which the kernel must clamp its output. Only the operators that clamp_after() accepts get one.
+/// The range to which the kernel must clamp its output. Only operators with an ep::Epilogue get one.
 inline ep::Clamp clamp_of(const ep::NodeView& node) { return settings_of(node).clamp; }
 
 }  // namespace tenon::vulkan

@@ -6,6 +6,7 @@
 
 #include "kernels/common/chain.h"
 #include "loops.h"
+#include "tenon/ep/device/epilogue.hpp"
 #include "tenon/ep/device/followers.hpp"
 
 namespace tenon::vulkan {
@@ -48,19 +49,25 @@ const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Su
   return *out_refusal ? entry : nullptr;
 }
 
-/// The nodes of a claim that starts with `node`: a chain of element-wise nodes, a node with the clamp after it, or `node` alone.
+/// The nodes of a claim that starts with `node`: a chain of element-wise nodes, or a node with its epilogue. None of them is
+/// `claimed`, as the sum of two products by the first of them.
 std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, const ep::Followers& followers,
-                             const NodeView& node, uint32_t index, ep::ConstantStore& store) {
+                             const NodeView& node, uint32_t index, const std::vector<bool>& claimed,
+                             ep::ConstantStore& store) {
   const NodeSettings settings(instance);
   std::vector<uint32_t> out{index};
   ChainPlan chain;
   if (!chain.append(node)) {
-    const uint32_t next = followers.of(node);
-    if (next != TENON_NO_INDEX && ep::clamp_after(node, NodeView(graph, next, store, settings)))
+    ep::Epilogue epilogue(node);
+    for (uint32_t next = followers.of(node); next != TENON_NO_INDEX && !claimed[next];) {
+      const NodeView follower(graph, next, store, settings);
+      if (!epilogue.append(follower)) break;
       out.push_back(next);
+      next = followers.of(follower);
+    }
     return out;
   }
-  for (uint32_t next = followers.of(node); next != TENON_NO_INDEX;) {
+  for (uint32_t next = followers.of(node); next != TENON_NO_INDEX && !claimed[next];) {
     const NodeView follower(graph, next, store, settings);
     Support refusal = Support::yes();
     if (choose(instance, follower, &refusal) == nullptr || !chain.append(follower)) break;
@@ -102,7 +109,7 @@ void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const
       ep::reject_node(sink, i, refusal);
       continue;
     }
-    const std::vector<uint32_t> nodes = gather(*this, graph, followers, node, i, store);
+    const std::vector<uint32_t> nodes = gather(*this, graph, followers, node, i, claimed, store);
     for (const uint32_t n : nodes) claimed[n] = true;
     ep::claim_node(sink, node, nodes, *entry, domain());
   }
@@ -122,12 +129,19 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) :
       compile_chain(graph, settings, std::move(chain));
       return;
     }
-    if (count == 2) settings.clamp = ep::clamp_after(node, node_.view(graph, 1, settings));
-    ep::require(count == 1 || settings.clamp, TENON_INTERNAL, "the host compiles a claim of ", count,
-                " nodes that was not offered");
+    ep::Epilogue epilogue(node);
+    for (uint32_t i = 1; i < count; ++i) {
+      const NodeView follower = node_.view(graph, i, settings);
+      ep::require(epilogue.append(follower), TENON_INTERNAL,
+                  "the host compiles nodes together that were not offered together");
+      constant_ids_.identify(follower);
+    }
+    settings.clamp = epilogue.clamp();
     node_.compile(graph, node, *entry);
+    if (epilogue.bias().present()) node_.add_input(graph, ep::kBiasInput, epilogue.bias());
+    if (epilogue.addend().present()) node_.add_input(graph, ep::kAddendInput, epilogue.addend());
     if (loops_end(instance.device)) loop_steps_ = loop_steps_of(node);
-    if (count == 2) node_.redirect_output(0);
+    if (count > 1) node_.redirect_output(0);
     constant_ids_.identify(node);
   } catch (ep::Error& e) {
     e.text = ep::cat(place(), ": ", e.text);

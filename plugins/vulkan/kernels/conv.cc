@@ -38,8 +38,9 @@ class Patches {
     launch(ctx, depthwise_,
            {static_cast<size_t>(w.out[2]), static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]),
             static_cast<size_t>(images) * static_cast<size_t>(filters)},
-           in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)), out(ctx.output(0)), w, filters, multiplier,
-           images, int32_t{ctx.has_input(2)}, clamp.low, clamp.high);
+           in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(kBiasInput)), in(ctx.input(kAddendInput)),
+           out(ctx.output(0)), w, filters, multiplier, images, int32_t{ctx.has_input(kBiasInput)},
+           int32_t{ctx.has_input(kAddendInput)}, clamp.low, clamp.high);
   }
 
  private:

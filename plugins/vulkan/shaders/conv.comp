@@ -44,15 +44,16 @@ void main() {
 }
 #else
 NUMBERS {
-  uint x_at, f_at, bias_at, y_at;
+  uint x_at, f_at, bias_at, addend_at, y_at;
   Window w;
-  int filters, multiplier, images, has_bias;
+  int filters, multiplier, images, has_bias, has_addend;
   float lowest, highest;
 };
 layout(std430, binding = 1) readonly buffer X { uint x[]; };
 layout(std430, binding = 2) readonly buffer F { uint f[]; };
 layout(std430, binding = 3) readonly buffer Bias { uint bias[]; };
-layout(std430, binding = 4) buffer Y { uint y[]; };
+layout(std430, binding = 4) readonly buffer Addend { uint addend[]; };
+layout(std430, binding = 5) buffer Y { uint y[]; };
 
 void main() {
   const int taps = w.size[0] * w.size[1] * w.size[2];
@@ -78,8 +79,10 @@ void main() {
         }
       }
       if (has_bias != 0) sum += LOAD_FLOAT(bias, T, bias_at + uint(filter_));
+      const uint at = uint((plane * w.out_[0] * w.out_[1] + line) * w.out_[2] + ow);
+      if (has_addend != 0) sum += LOAD_FLOAT(addend, T, addend_at + at);
       if (lowest != highest) sum = sum < lowest ? lowest : sum > highest ? highest : sum;
-      STORE_FLOAT(y, T, y_at + uint((plane * w.out_[0] * w.out_[1] + line) * w.out_[2] + ow), sum)
+      STORE_FLOAT(y, T, y_at + at, sum)
     }
 }
 #endif

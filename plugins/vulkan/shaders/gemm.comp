@@ -1,6 +1,6 @@
 #version 450
 // variants: tt8 tt4 tt1 wt8 wt1 ww8 ww1
-// Matrix products of float32 and float16: y = alpha * a * b + beta * bias, clamped, in batches. A work-item computes 8, 4 or 1 rows
+// Matrix products of float32 and float16: y = alpha * a * b + beta * bias + addend, clamped, in batches. A work-item computes 8, 4 or 1 rows
 // of 8 columns. The variant says how it reads a and b: t, as texels of four elements along the row (then depth, row strides and
 // columns are multiples of four), or w, as words one by one.
 #extension GL_GOOGLE_include_directive : require
@@ -21,9 +21,10 @@
 #endif
 
 layout(constant_id = 4) const uint T = 1;
-layout(constant_id = 5) const bool BY_FOUR = false;  // rows of y are whole words of four float32
+layout(constant_id = 5) const bool BY_FOUR = false;  // rows of y and addend are whole words of four float32
 layout(constant_id = 6) const uint BIAS = 0;
 layout(constant_id = 7) const bool CUT = true;
+layout(constant_id = 8) const bool ADDS = false;
 const uint NO_BIAS = 0, PER_ROW = 1, PER_COLUMN = 2, PER_ELEMENT = 3;  // as in kernels/common/gemm.cc
 
 NUMBERS {
@@ -33,7 +34,7 @@ NUMBERS {
 #if !defined(B_TEXELS)
   uint b_at;
 #endif
-  uint bias_at, y_at;
+  uint bias_at, addend_at, y_at;
   Walk w;
   int rows, columns, depth, a_row, a_depth, b_depth, y_row, bias_row, bias_column;
   float alpha, beta, lowest, highest;
@@ -49,8 +50,10 @@ layout(binding = 2) uniform samplerBuffer b;
 layout(std430, binding = 2) readonly buffer B { uint b[]; };
 #endif
 layout(std430, binding = 3) readonly buffer Bias { uint bias[]; };
-layout(std430, binding = 4) buffer Y { uint y[]; };
-layout(std430, binding = 4) buffer YByFour { vec4 y_by_four[]; };
+layout(std430, binding = 4) readonly buffer Addend { uint addend[]; };
+layout(std430, binding = 4) readonly buffer AddendByFour { vec4 addend_by_four[]; };
+layout(std430, binding = 5) buffer Y { uint y[]; };
+layout(std430, binding = 5) buffer YByFour { vec4 y_by_four[]; };
 
 #if defined(B_TEXELS)
 vec4 right(int at) { return texelFetch(b, at >> 2); }
@@ -78,11 +81,19 @@ void finish(vec4 sum, vec4 added, int m, int n, int bias_batch, int y_batch) {
   // A loop whose length the compiler does not know: unrolled, it takes seconds to compile.
   if (BIAS == PER_ELEMENT)
     for (int c = 0; c < count; ++c) v[c] += bias_of(bias_batch, m, n + c);
+  const uint at = uint(y_batch + m * y_row + n);
+  if (ADDS) {
+    if (BY_FOUR) {
+      if (count == 4) v += addend_by_four[(addend_at + at) >> 2];
+    } else {
+      for (int c = 0; c < count; ++c) v[c] += LOAD_FLOAT(addend, T, addend_at + at + uint(c));
+    }
+  }
   if (CUT) {
     const bvec4 is_below = lessThan(v, vec4(lowest)), is_above = greaterThan(v, vec4(highest));
     v = mix(mix(v, vec4(highest), is_above), vec4(lowest), is_below);
   }
-  const uint to = y_at + uint(y_batch + m * y_row + n);
+  const uint to = y_at + at;
   if (BY_FOUR) {
     if (count == 4) y_by_four[to >> 2] = v;
   } else {

@@ -141,6 +141,15 @@ class KernelNode {
     layout_.outputs.assign(1, 0);
     kernel_ = kernel.release();
   }
+  /// For a node that is fused with a later node of the claim: gives the kernel input `i`, which the node itself does not have.
+  void add_input(const GraphView& graph, int i, const ValueView& value) {
+    const auto at = static_cast<size_t>(i);
+    while (layout_.inputs.size() < at) layout_.inputs.push_back(~0);
+    require(layout_.inputs.size() == at || layout_.inputs[at] == ~0, TENON_INTERNAL, "input ", i,
+            " of the kernel is given twice");
+    layout_.inputs.resize(at);
+    detail::lay_out_input(graph, value, layout_);
+  }
   /// For a node that is fused with a later node of the claim: its only output becomes result `result` of the claim.
   void redirect_output(int32_t result) { layout_.outputs.assign(1, result); }
 

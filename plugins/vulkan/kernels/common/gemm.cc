@@ -40,13 +40,19 @@ bool is_by_four(const Walk& batches, int operand, int32_t row) {
 GemmKernels::GemmKernels(const NodeView& node, uint32_t dtype, int64_t, int64_t)
     : dtype_(dtype), single_(load_kernel(node, kSingle, "single", {computes_in(dtype)})) {}
 
-GemmKernels::Choice GemmKernels::choose(const GemmArgs& args, bool a_fits, bool b_fits, bool y_fits) const {
+GemmKernels::Choice GemmKernels::choose(const GemmArgs& args, bool adds, bool a_fits, bool b_fits,
+                                        bool y_fits, bool addend_fits) const {
   const GemmShape& s = args.shape;
-  if (!kRealTypes.contains(dtype_) || s.columns < 4) return {single_, 1, 1};
-  const bool by_four = y_fits && s.columns % 4 == 0 && is_by_four(s.batches, 2, s.y_row);
+  if (!kRealTypes.contains(dtype_) || s.columns < 4) {
+    KernelRef single = single_;
+    single.constants.push_back(adds);
+    return {single, 1, 1};
+  }
+  const bool by_four =
+      y_fits && (!adds || addend_fits) && s.columns % 4 == 0 && is_by_four(s.batches, 2, s.y_row);
   const auto load = [&](const Shader& shader) {
     return KernelRef{
-        &shader, {0, dtype_, by_four, bias_of(args), args.lowest != args.highest}, single_.device};
+        &shader, {0, dtype_, by_four, bias_of(args), args.lowest != args.highest, adds}, single_.device};
   };
   const bool b_texels = b_fits && is_by_four(s.batches, 1, s.b_depth);
   const bool a_texels =

@@ -3,10 +3,12 @@
 // Beside the backend of launch.hpp, B has typename B::Gemm, whose record(ctx, args, a, b, bias, y) lists the product; typename B::Copies,
 // the CopyKernels; and B::clamp_of(node), the Clamp of the node. packed_constant(ctx, constant, layout,
 // bytes, record) makes memory computed once from a constant.
+//
+// A backend that compiles a node with its Epilogue gives the kernel inputs kBiasInput and kAddendInput. B::Gemm adds the latter itself.
 #ifndef TENON_EP_DEVICE_OPS_GEMM_HPP_
 #define TENON_EP_DEVICE_OPS_GEMM_HPP_
 
-#include "tenon/ep/device/clamp.hpp"
+#include "tenon/ep/device/epilogue.hpp"
 #include "tenon/ep/device/ops/copy.hpp"
 
 #if defined(__GNUC__)
@@ -127,7 +129,7 @@ struct MatMul {
   static Support supports(const NodeView& n) {
     return Check(n).input(0, kDeviceRealTypes + kIntTypes).input(1, kDeviceRealTypes + kIntTypes);
   }
-  explicit MatMul(const NodeView& n) {
+  explicit MatMul(const NodeView& n) : clamp_(B::clamp_of(n)) {
     const auto last = [](const ValueView& v, int back) {
       return v.has_rank() && v.rank() >= back ? v.dim(v.rank() - back)
              : v.has_rank()                   ? int64_t{1}
@@ -174,12 +176,22 @@ struct MatMul {
     s.depth = narrow(depth);
     s.a_row = s.depth;
     s.b_depth = s.y_row = s.columns;
+    out.lowest = clamp_.low;
+    out.highest = clamp_.high;
+    if (p.has_input(kBiasInput)) {
+      require(p.input(kBiasInput).size() == columns, TENON_INTERNAL, "a bias of ",
+              p.input(kBiasInput).size(), " elements for ", columns, " columns");
+      out.beta = 1;
+      s.bias_column = 1;
+    }
     return out;
   }
   void record(typename B::Recorder& ctx, const GemmArgs& args) const {
-    gemm_.record(ctx, args, in(ctx.input(0)), in(ctx.input(1)), TensorArg{&kNoTensor}, out(ctx.output(0)));
+    gemm_.record(ctx, args, in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(kBiasInput)),
+                 out(ctx.output(0)));
   }
 
+  Clamp clamp_;
   typename B::Gemm gemm_;
 };
 
