@@ -45,12 +45,13 @@ def cts_checks(tenon):
 
 
 def operators_of(folder, register, shorthands, least):
-    """A table of the operators that `folder`/*.cc registers with `register`(name, .op_type = ..) or a shorthand macro."""
+    """A table of the operators that `folder`/*.cc registers with `register`(name, .domain = .., .op_type = ..) or a shorthand macro."""
     found = {}
     for path in sorted((REPO / folder).glob("*.cc")):
         text = path.read_text()
-        pattern = rf'^{register}\([\w:<>]+,\s*\.op_type = "(\w+)"(?:,\s*\.since = (\d+))?(?:,\s*\.until = (\d+))?'
-        rows = re.findall(pattern, text, re.M) + [(*row, "") for row in shorthands(text)]
+        pattern = rf'^{register}\([\w:<>]+,\s*(?:\.domain = "([\w.]+)",\s*)?\.op_type = "(\w+)"(?:,\s*\.since = (\d+))?(?:,\s*\.until = (\d+))?'
+        rows = [(f"{op} ({domain})" if domain else op, *versions) for domain, op, *versions in re.findall(pattern, text, re.M)]
+        rows += [(*row, "") for row in shorthands(text)]
         for op, since, until in rows:
             found.setdefault(op, []).append((int(since or 1), int(until or 0), path.name))
     if len(found) < least:

@@ -133,10 +133,14 @@ cl_mem CompiledNode::packed(const tenon_tensor& tensor, std::string_view layout,
   packed_ =
       std::make_unique<SharedBuffer>(instance_, id.empty() ? id : ep::cat("packed/", layout, "/", id), [&] {
         MemHandle buffer = instance_.device.make_buffer(std::max<uint64_t>(bytes, 1));
-        Launches launches(*this);
-        list(launches, buffer.get());
-        launches.enqueue(instance_.queue.get());
-        check(clFinish(instance_.queue.get()), "clFinish");
+        {
+          Launches launches(*this);
+          list(launches, buffer.get());
+          launches.enqueue(instance_.queue.get());
+          check(clFinish(instance_.queue.get()), "clFinish");
+        }
+        const std::lock_guard lock_constants(mutex_);
+        constants_.erase(&tensor);  // the kernel reads the other form from now on
         return buffer.release();
       });
   return packed_->get();

@@ -92,6 +92,13 @@ LoopSteps of_attention(const NodeView& n) {
   };
 }
 
+/// The words of a column, and for each block its turn and the ends of two loops (shaders/matmul_nbits.comp).
+LoopSteps of_matmul_nbits(const NodeView& n) {
+  const int64_t depth = n.attr_i("K", 0), bits = n.attr_i("bits", 4);
+  const int64_t blocks = depth / std::max<int64_t>(1, n.attr_i("block_size", 0)) + 1;
+  return constant(depth * bits / 32 + 3 * blocks + 16);
+}
+
 }  // namespace
 
 LoopSteps loop_steps_of(const NodeView& n) {
@@ -119,6 +126,7 @@ LoopSteps loop_steps_of(const NodeView& n) {
     return [](const ShapeOf& shape) { return times(times(from(shape(1), 2), along(shape(0), 1)), kPasses); };
   }
   if (op == "Attention") return of_attention(n);
+  if (op == "MatMulNBits") return of_matmul_nbits(n);
   if (op == "TopK") return constant(1100);                        // 31 searches among 2^31 elements
   if (op == "Resize" || op == "Upsample") return constant(4000);  // corners of a cube of eight axes
   if (op == "Mod" || op == "Pow") return constant(1000);

@@ -215,10 +215,14 @@ const Piece& CompiledNode::packed(const tenon_tensor& tensor, std::string_view l
   packed_ =
       std::make_unique<SharedPiece>(instance_, id.empty() ? id : ep::cat("packed/", layout, "/", id), [&] {
         auto piece = std::make_unique<OwnedPiece>(instance_.device.device_memory(), bytes);
-        Launches launches(*this);
-        list(launches, piece->get());
-        launches.finish();
-        instance_.device.do_now([&](Stream& stream) { stream.run(launches, 0); });
+        {
+          Launches launches(*this);
+          list(launches, piece->get());
+          launches.finish();
+          instance_.device.do_now([&](Stream& stream) { stream.run(launches, 0); });
+        }
+        const std::lock_guard lock_constants(mutex_);
+        constants_.erase(&tensor);  // the kernel reads the other form from now on
         return piece.release();
       });
   return packed_->get()->get();
