@@ -7,12 +7,11 @@ namespace {
 
 const StepArgs& own(const tenon_run_args* args) { return *static_cast<const StepArgs*>(args); }
 
-/// The place of a tensor in `domain` for a copy from or to `other`. For a copy that is enqueued on a stream of `other`'s
-/// device, memory of another device that the host can access is host memory.
-Place place_of(const MemoryDomain& domain, const tenon_tensor& tensor, const MemoryDomain& other,
-               bool is_queued) {
+/// The place of a tensor in `domain` for a copy that is enqueued on a stream of `device`, or on none. To a stream, memory of
+/// another device that the host can access is host memory.
+Place place_of(const MemoryDomain& domain, const tenon_tensor& tensor, const Device* device) {
   void* const address = domain.host_can_access() ? tensor.data : nullptr;
-  const bool is_foreign = is_queued && !other.is_host() && other.device != domain.device;
+  const bool is_foreign = device != nullptr && domain.device != device;
   if (domain.is_host() || (is_foreign && address != nullptr)) return Place::host(address);
   return {&domain, tensor.buffer, address, tensor.byte_offset};
 }
@@ -59,10 +58,10 @@ tenon_status run_copy(const tenon_run_args* args, tenon_error*) {
   }
   if (status.ok()) {
     const tenon_tensor& target = frame.slot(step.outputs[0]).tensor;
-    const bool is_queued = stream != nullptr;
-    const Place destination = place_of(*to.domain, target, *from.domain, is_queued);
-    const Place origin = place_of(*from.domain, source, *to.domain, is_queued);
-    const bool is_peer = is_queued && !destination.is_host() && !origin.is_host() &&
+    const Device* device = stream == nullptr ? nullptr : &frame.plan().streams[step.stream]->device();
+    const Place destination = place_of(*to.domain, target, device);
+    const Place origin = place_of(*from.domain, source, device);
+    const bool is_peer = stream != nullptr && !destination.is_host() && !origin.is_host() &&
                          are_peers(*destination.domain, *origin.domain);
     status = is_peer ? copy_from_peer(frame, step, destination, origin, source.byte_size)
                      : copy(destination, origin, source.byte_size, stream, frame.work_id_of(step));

@@ -1,4 +1,4 @@
-// Providers of all kinds in one session, and two sessions' worth of devices in one.
+// Providers of all kinds in one session.
 #include <set>
 
 #include "tests/support/explained.h"
