@@ -78,6 +78,7 @@ Device::Device(Provider&, const DeviceDescription& description) : description_(d
     nothing_ = OwnedPiece(*device_memory_, kNothingBytes);
     descriptors_ = std::make_unique<Descriptors>(device_);
     pipelines_ = std::make_unique<Pipelines>(device_, *descriptors_, "pipelines/" + build_key_);
+    variants_ = std::make_unique<Variants>("variants/" + build_key_);
   } catch (...) {
     if (device_ != VK_NULL_HANDLE) vkDestroyDevice(device_, nullptr);
     throw;
@@ -118,7 +119,7 @@ void Device::read_limits() {
   limits_.int64 = features.shaderInt64 != VK_FALSE;
   limits_.float64 = features.shaderFloat64 != VK_FALSE;
   limits_.max_shared_bytes = given.maxComputeSharedMemorySize;
-  limits_.max_group = given.maxComputeWorkGroupInvocations;
+  limits_.max_group = std::min(given.maxComputeWorkGroupInvocations, given.maxComputeWorkGroupSize[0]);
   std::copy(std::begin(given.maxComputeWorkGroupCount), std::end(given.maxComputeWorkGroupCount),
             limits_.max_groups);
   limits_.subgroup = subgroup.subgroupSize;
@@ -292,13 +293,16 @@ Instance::Instance(Device& opened, const tenon_instance_params& params)
     ep::require(opened.limits().unified_memory, TENON_INVALID_ARGUMENT,
                 "memory = \"shared\" needs a device that shares the host's memory; leave it at \"auto\"");
   }
+  form = forced_form(options.text("variants", "auto"), opened.limits().subgroup_arithmetic);
   device.pipelines().load(*this);
+  if (measures()) device.variants().load(*this);
 }
 
 Instance::~Instance() {
   if (is_forked()) return;
   try {
     device.pipelines().save(*this);
+    if (measures()) device.variants().save(*this);
   } catch (...) {  // then the next process compiles again
   }
 }

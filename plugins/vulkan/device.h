@@ -14,6 +14,7 @@
 #include "pipelines.h"
 #include "tenon/ep/device/clamp.hpp"
 #include "tenon/ep/device/names.hpp"
+#include "variants.h"
 
 namespace tenon::vulkan {
 
@@ -78,6 +79,7 @@ class Device {
   MemoryPool& staging_memory() { return *staging_memory_; }
   Pipelines& pipelines() { return *pipelines_; }
   Descriptors& descriptors() { return *descriptors_; }
+  Variants& variants() { return *variants_; }
   /// Identifies driver and device, for what was compiled for them.
   const std::string& build_key() const { return build_key_; }
   /// Bytes for descriptors of tensors without elements.
@@ -103,6 +105,7 @@ class Device {
   std::optional<MemoryPool> device_memory_, staging_memory_;
   std::unique_ptr<Descriptors> descriptors_;
   std::unique_ptr<Pipelines> pipelines_;
+  std::unique_ptr<Variants> variants_;
   OwnedPiece nothing_;
   std::mutex own_stream_mutex_;
   std::unique_ptr<Stream> own_stream_;  // for copies and runs without a stream
@@ -126,6 +129,9 @@ struct Instance : ep::InstanceSettings {
   Device& device;
   bool in_host_memory = false;  // tensors are where the host sees them
   bool float16 = true;
+  std::optional<Form> form;  // of all kernels that go over rows; nothing: see measures()
+  /// Whether forms are chosen by timing, not by a rule.
+  bool measures() const { return !form && !deterministic; }
 };
 
 /// The settings of the NodeView that a kernel's supports() and constructor get.

@@ -74,7 +74,8 @@ class Launches {
  public:
   explicit Launches(const tenon_bind_args& args);
   /// Starts with no launches.
-  explicit Launches(const CompiledNode& node) : node_(node) {}
+  explicit Launches(const CompiledNode& node, int64_t elements_per_item = 1)
+      : node_(node), elements_per_item_(elements_per_item) {}
   Launches(const Launches&) = delete;
   Launches& operator=(const Launches&) = delete;
 

@@ -39,6 +39,8 @@ class Counted:
         with tempfile.TemporaryDirectory() as name:
             report, lines = pathlib.Path(name) / "report.json", pathlib.Path(name) / "launches"
             settings = [f"provider.{self.provider}.on_lost=fail", "select.on_compile_failed=error"]  # nothing is mended silently
+            if self.provider == "vulkan":  # no launches that only measure, and the same ones in every process
+                settings.append("provider.vulkan.options.variants=item")
             command = [setup.tenon, "test", folder, "--provider", self.provider, "cpu", "--format", "json", "--output", report]
             for setting in settings:
                 command += ["--set", setting]

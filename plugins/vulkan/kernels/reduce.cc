@@ -2,12 +2,17 @@
 #include "tenon/ep/device/ops/reduce.hpp"
 
 #include "kernels/common/copy.h"
+#include "kernels/common/rows.h"
 #include "shaders/arg_reduce.float.h"
+#include "shaders/arg_reduce.float_shared.h"
+#include "shaders/arg_reduce.float_subgroup.h"
 #include "shaders/arg_reduce.int.h"
 #include "shaders/arg_reduce.long.h"
 #include "shaders/arg_reduce.uint.h"
 #include "shaders/arg_reduce.ulong.h"
 #include "shaders/reduce.float.h"
+#include "shaders/reduce.float_shared.h"
+#include "shaders/reduce.float_subgroup.h"
 #include "shaders/reduce.int.h"
 #include "shaders/reduce.long.h"
 #include "shaders/reduce.uint.h"
@@ -16,29 +21,49 @@
 namespace tenon::vulkan {
 namespace {
 
+constexpr KernelSource source(std::string_view name) {
+  return {.name = name,
+          .real = &shaders::reduce_float,
+          .int32 = &shaders::reduce_int,
+          .uint32 = &shaders::reduce_uint,
+          .int64 = &shaders::reduce_long,
+          .uint64 = &shaders::reduce_ulong,
+          .shared = &shaders::reduce_float_shared,
+          .subgroup = &shaders::reduce_float_subgroup};
+}
 constexpr KernelSource kSources[] = {
-    {"ReduceSum", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint, &shaders::reduce_long,
-     &shaders::reduce_ulong},
-    {"ReduceSumSquare", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint,
-     &shaders::reduce_long, &shaders::reduce_ulong},
-    {"ReduceMean", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint, &shaders::reduce_long,
-     &shaders::reduce_ulong},
-    {"ReduceProd", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint, &shaders::reduce_long,
-     &shaders::reduce_ulong},
-    {"ReduceMax", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint, &shaders::reduce_long,
-     &shaders::reduce_ulong},
-    {"ReduceMin", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint, &shaders::reduce_long,
-     &shaders::reduce_ulong},
-    {"ReduceL1", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint, &shaders::reduce_long,
-     &shaders::reduce_ulong},
-    {"ReduceL2", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint, &shaders::reduce_long,
-     &shaders::reduce_ulong},
-    {"ReduceLogSum", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint,
-     &shaders::reduce_long, &shaders::reduce_ulong},
-    {"ReduceLogSumExp", &shaders::reduce_float, &shaders::reduce_int, &shaders::reduce_uint,
-     &shaders::reduce_long, &shaders::reduce_ulong},
+    source("ReduceSum"),    source("ReduceSumSquare"), source("ReduceMean"), source("ReduceProd"),
+    source("ReduceMax"),    source("ReduceMin"),       source("ReduceL1"),   source("ReduceL2"),
+    source("ReduceLogSum"), source("ReduceLogSumExp"),
 };
-using Kernels = Backend<kSources>;
+
+/// Walks over rows one after the other, or next to each other.
+Walk kept_of(const Rows& rows) {
+  const auto count = static_cast<int64_t>(rows.count), length = static_cast<int64_t>(rows.length);
+  return make_walk(Dims{count}, {Dims{rows.across ? 1 : length}});
+}
+Walk reduced_of(const Rows& rows) {
+  const auto count = static_cast<int64_t>(rows.count), length = static_cast<int64_t>(rows.length);
+  return make_walk(Dims{length}, {Dims{rows.across ? count : 1}});
+}
+size_t count_of(const Walk& walk) {
+  return static_cast<size_t>(walk.inner) * static_cast<size_t>(walk.outer);
+}
+
+struct Reductions {
+  /// Elements at one distance are a row for a work-group.
+  static Rows rows_of(const TensorArg&, const TensorArg&, const Walk& kept, const Walk& reduced,
+                      int32_t count) {
+    return {count_of(kept), reduced.outer == 1 ? static_cast<size_t>(count) : 0, reduced.step[0] > 1};
+  }
+  template <class List>
+  static void list(const List& list, const Rows& rows, const TensorArg& x, const TensorArg& y, const Walk&,
+                   const Walk&, int32_t) {
+    const Walk kept = kept_of(rows);
+    list(items_of(kept), x, y, kept, reduced_of(rows), static_cast<int32_t>(rows.length));
+  }
+};
+using Kernels = RowBackend<kSources, Reductions>;
 
 TENON_KERNEL(ops::Reduce<Kernels>, .op_type = "ReduceSum", .since = 1,
              .contract = "data: any; axes?: rank 0..1")
@@ -61,13 +86,32 @@ TENON_KERNEL(ops::Reduce<Kernels>, .op_type = "ReduceLogSum", .since = 1,
 TENON_KERNEL(ops::Reduce<Kernels>, .op_type = "ReduceLogSumExp", .since = 1,
              .contract = "data: any; axes?: rank 0..1")
 
-constexpr KernelSource kArgSources[] = {
-    {"ArgMax", &shaders::arg_reduce_float, &shaders::arg_reduce_int, &shaders::arg_reduce_uint,
-     &shaders::arg_reduce_long, &shaders::arg_reduce_ulong},
-    {"ArgMin", &shaders::arg_reduce_float, &shaders::arg_reduce_int, &shaders::arg_reduce_uint,
-     &shaders::arg_reduce_long, &shaders::arg_reduce_ulong},
+constexpr KernelSource arg_source(std::string_view name) {
+  return {.name = name,
+          .real = &shaders::arg_reduce_float,
+          .int32 = &shaders::arg_reduce_int,
+          .uint32 = &shaders::arg_reduce_uint,
+          .int64 = &shaders::arg_reduce_long,
+          .uint64 = &shaders::arg_reduce_ulong,
+          .shared = &shaders::arg_reduce_float_shared,
+          .subgroup = &shaders::arg_reduce_float_subgroup};
+}
+constexpr KernelSource kArgSources[] = {arg_source("ArgMax"), arg_source("ArgMin")};
+
+struct ArgReductions {
+  static Rows rows_of(const TensorArg&, const TensorArg&, const Walk& kept, int32_t count, int32_t stride,
+                      int32_t) {
+    return {count_of(kept), static_cast<size_t>(count), stride > 1};
+  }
+  template <class List>
+  static void list(const List& list, const Rows& rows, const TensorArg& x, const TensorArg& y, const Walk&,
+                   int32_t, int32_t, int32_t last) {
+    const Walk kept = kept_of(rows);
+    list(items_of(kept), x, y, kept, static_cast<int32_t>(rows.length),
+         static_cast<int32_t>(rows.across ? rows.count : 1), last);
+  }
 };
-using ArgKernels = Backend<kArgSources>;
+using ArgKernels = RowBackend<kArgSources, ArgReductions>;
 
 TENON_KERNEL(ops::ArgReduce<ArgKernels>, .op_type = "ArgMax", .since = 1, .contract = "data: rank 1..")
 TENON_KERNEL(ops::ArgReduce<ArgKernels>, .op_type = "ArgMin", .since = 1, .contract = "data: rank 1..")

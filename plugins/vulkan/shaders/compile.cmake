@@ -1,7 +1,9 @@
 # Compiles one variant of a shader to a header: cmake -DGLSLANG=... -DSOURCE=... -DVARIANT=... -DSHADER=... -DHEADER=... -P
+# A variant of several parts, such as float_shared, defines IS_<part> for each.
 set(define)
 if(NOT VARIANT STREQUAL "-")
-  set(define -DIS_${VARIANT})
+  string(REPLACE "_" ";" parts ${VARIANT})
+  list(TRANSFORM parts PREPEND -DIS_ OUTPUT_VARIABLE define)
 endif()
 execute_process(
   COMMAND ${GLSLANG} --quiet --target-env vulkan1.2 -g0 ${define} -V --vn ${SHADER}_words -o ${HEADER}.words ${SOURCE}

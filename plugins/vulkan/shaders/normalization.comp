@@ -1,8 +1,9 @@
 #version 450
-// variants: Batch Lines LinesAt LpNorm Lrn
+// variants: Batch Lines Lines_shared Lines_subgroup LinesAt LinesAt_shared LinesAt_subgroup LpNorm LpNorm_shared LpNorm_subgroup Lrn
 // Normalisations, as tenon/ep/device/ops/normalization.hpp describes them.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "group.glsl"
 
 layout(constant_id = 4) const uint T = 1;
 layout(constant_id = 5) const uint S = 1;
@@ -52,22 +53,22 @@ layout(std430, binding = 5) buffer Mean { uint out_mean[]; };
 layout(std430, binding = 6) buffer Inverse { uint out_inverse[]; };
 
 void main() {
-  EACH(line, lines, row, 1) {
+  EACH_ROW(line, lines, row, 1) {
     const int from = line * count;
     float mean = 0.0, square = 0.0;
     if (keeps_mean == 0) {
-      for (int k = 0; k < count; ++k) mean += LOAD_FLOAT(x, T, x_at + uint(from + k));
-      mean /= float(count);
+      EACH_OF(k, count) mean += LOAD_FLOAT(x, T, x_at + uint(from + k));
+      mean = group_sum(mean) / float(count);
     }
-    for (int k = 0; k < count; ++k) {
+    EACH_OF(k, count) {
       const float v = LOAD_FLOAT(x, T, x_at + uint(from + k)) - mean;
       square += v * v;
     }
-    const float inverse = 1.0 / sqrt(square / float(count) + epsilon);
+    const float inverse = 1.0 / sqrt(group_sum(square) / float(count) + epsilon);
 #if defined(IS_Lines)
     const int base = (line - line / modulo * modulo) * (count / spread);
 #endif
-    for (int k = 0; k < count; ++k) {
+    EACH_OF(k, count) {
 #if defined(IS_Lines)
       const int s = base + k / spread, b = s;
 #else
@@ -78,8 +79,8 @@ void main() {
       if (has_bias != 0) v += LOAD_FLOAT(bias, S, bias_at + uint(b));
       STORE_FLOAT(y, T, y_at + uint(from + k), v)
     }
-    if (has_mean != 0) STORE_FLOAT(out_mean, P, mean_at + uint(line), mean)
-    if (has_inverse != 0) STORE_FLOAT(out_inverse, P, inverse_at + uint(line), inverse)
+    if (IS_FIRST && has_mean != 0) STORE_FLOAT(out_mean, P, mean_at + uint(line), mean)
+    if (IS_FIRST && has_inverse != 0) STORE_FLOAT(out_inverse, P, inverse_at + uint(line), inverse)
   }
 }
 #elif defined(IS_LpNorm)
@@ -91,15 +92,16 @@ layout(std430, binding = 1) readonly buffer X { uint x[]; };
 layout(std430, binding = 2) buffer Y { uint y[]; };
 
 void main() {
-  EACH(i, inner, row, outer) {
+  EACH_ROW(i, inner, row, outer) {
     const int from = row * count * inner + i;
     float sum = 0.0;
-    for (int k = 0; k < count; ++k) {
+    EACH_OF(k, count) {
       const float v = LOAD_FLOAT(x, T, x_at + uint(from + k * inner));
       sum += p == 1 ? abs(v) : v * v;
     }
+    sum = group_sum(sum);
     const float norm = p == 1 ? sum : sqrt(sum);
-    for (int k = 0; k < count; ++k) {
+    EACH_OF(k, count) {
       const float v = LOAD_FLOAT(x, T, x_at + uint(from + k * inner));
       STORE_FLOAT(y, T, y_at + uint(from + k * inner), norm == 0.0 ? 0.0 : v / norm)
     }

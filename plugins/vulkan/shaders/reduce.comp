@@ -1,8 +1,9 @@
 #version 450
-// variants: float int uint long ulong
-// Reductions: a work-item for each output element.
+// variants: float float_shared float_subgroup int uint long ulong
+// Reductions: a work-item or a work-group for each output element.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
+#include "group.glsl"
 #include "types.glsl"
 
 layout(constant_id = 3) const uint KERNEL = 0;  // the position of the name in kernels/reduce.cc
@@ -59,8 +60,17 @@ C end_value(C s) {
 #endif
 }
 
+#if defined(IS_float)
+// Of what the members of a group found.
+float of_group(float s) {
+  return KERNEL == MAX ? group_max(s) : KERNEL == MIN ? group_min(s) : KERNEL == PROD ? group_product(s) : group_sum(s);
+}
+#else
+#define of_group(s) s
+#endif
+
 void main() {
-  EACH(i, kept.inner, row, kept.outer) {
+  EACH_ROW(i, kept.inner, row, kept.outer) {
     WALK1(kept, row, from)
     from += i * kept.step[0];
     C s = first_value();
@@ -69,15 +79,15 @@ void main() {
     if (KERNEL == LOG_SUM_EXP) {
       for (int r = 0; r < reduced.outer; ++r) {
         WALK1(reduced, r, at)
-        for (int k = 0; k < reduced.inner; ++k)
-          top = max(top, LOAD(x, T, x_at + uint(from + at + k * reduced.step[0])));
+        EACH_OF(k, reduced.inner) top = max(top, LOAD(x, T, x_at + uint(from + at + k * reduced.step[0])));
       }
+      top = group_max(top);
       base = isinf(top) ? 0.0 : top;
     }
 #endif
     for (int r = 0; r < reduced.outer; ++r) {
       WALK1(reduced, r, at)
-      for (int k = 0; k < reduced.inner; ++k) {
+      EACH_OF(k, reduced.inner) {
         const C v = LOAD(x, T, x_at + uint(from + at + k * reduced.step[0]));
 #if defined(IS_float)
         s = KERNEL == LOG_SUM_EXP ? s + exp(v - base) : add(s, v);
@@ -86,10 +96,10 @@ void main() {
 #endif
       }
     }
-    C result = end_value(s);
+    C result = end_value(of_group(s));
 #if defined(IS_float)
-    if (KERNEL == LOG_SUM_EXP) result = base + log(s);
+    if (KERNEL == LOG_SUM_EXP) result = base + log(result);
 #endif
-    STORE(y, T, y_at + uint(row * kept.inner + i), result)
+    if (IS_FIRST) STORE(y, T, y_at + uint(row * kept.inner + i), result)
   }
 }

@@ -38,6 +38,9 @@ struct KernelSource {
   const Shader* uint32 = nullptr;
   const Shader* int64 = nullptr;
   const Shader* uint64 = nullptr;
+  // Forms of `real` in which a work-group does a row (rows.h).
+  const Shader* shared = nullptr;
+  const Shader* subgroup = nullptr;
 
   const Shader& for_type(uint32_t dtype) const;
 };

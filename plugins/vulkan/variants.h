@@ -1,0 +1,67 @@
+// The forms of kernels that go over rows, and which of them is the fastest: measured on the device, and kept for later processes.
+//
+// It knows nothing of shaders and launches; kernels/common/rows.h does.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tenon/ep.hpp"
+
+namespace tenon::vulkan {
+
+/// Who does a row: a work-item, or a work-group. The members of a work-group combine what they found in shared memory, or
+/// within their subgroups first.
+enum class Form : uint32_t { kItem, kShared, kSubgroup };
+
+/// The rows of a launch.
+struct Rows {
+  size_t count = 0;
+  size_t length = 0;    // elements of a row; 0: no work-group can do it
+  bool across = false;  // neighbours in memory are of different rows
+};
+
+/// What the option `variants` asks for; nothing for "auto". Throws INVALID_ARGUMENT for subgroups that the device lacks.
+std::optional<Form> forced_form(std::string_view variants, bool has_subgroups);
+
+/// The form where nothing may be measured.
+Form form_by_rule(const Rows& rows);
+
+/// Rows that stand for all of about the same count and length: powers of two, of no more than kMostOfProbe elements.
+Rows probe_of(const Rows& rows);
+inline constexpr size_t kMostOfProbe = size_t{1} << 20;
+
+/// What was measured on a device. Thread-safe.
+class Variants {
+ public:
+  /// `key`: of the device, in the host's cache.
+  explicit Variants(std::string key) : key_(std::move(key)) {}
+
+  /// Nanoseconds of a launch over such rows in this form.
+  using Measure = std::function<int64_t(Form, const Rows&)>;
+
+  /// Measures each of `forms` once per kernel and probe_of() rows, one at a time. `kernel`: a name without spaces.
+  Form fastest(std::string_view kernel, const Rows& rows, std::span<const Form> forms,
+               const Measure& measure);
+
+  /// Adds what earlier processes measured.
+  void load(const ep::InstanceSettings& instance);
+  /// Stores what was measured, unless nothing is new.
+  void save(const ep::InstanceSettings& instance);
+
+ private:
+  std::optional<Form> find(const std::string& question);
+
+  const std::string key_;
+  std::mutex timing_;  // held while something is measured
+  std::mutex mutex_;   // for what follows
+  std::map<std::string, Form> answers_;
+  bool is_loaded_ = false, is_new_ = false;
+};
+
+}  // namespace tenon::vulkan
