@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <algorithm>
 #include <random>
+
+#include "tests/support/cpu_time.h"
 
 namespace tenon::plan {
 namespace {
@@ -271,65 +273,64 @@ TEST(PlanMemory, RandomGraphsKeepTheirValues) {
   }
 }
 
-double seconds_of(const Request& request, MemoryPlan* out) {
-  const auto begin = std::chrono::steady_clock::now();
-  auto plan = plan_memory(request);
+double seconds_of(const Request& request, uint64_t slab_bytes) {
+  const double begin = test::cpu_seconds();
+  const auto plan = plan_memory(request);
+  const double taken = test::cpu_seconds() - begin;
   EXPECT_TRUE(plan.ok());
-  if (plan.ok()) *out = std::move(*plan);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_EQ(plan.ok() ? plan->slabs[0].bytes : 0, slab_bytes);
+  return taken;
 }
 
-/// Seconds: far more than any of these takes, far less than the square of their lengths would take.
-#ifdef __SANITIZE_THREAD__
-constexpr double kQuick = 60;
-#else
-constexpr double kQuick = 5;
-#endif
+/// `seconds(n)`: what n values take. Eight times as many take about eight times as long, and not the square of it.
+template <class Seconds>
+void expect_nearly_linear(uint32_t n, const Seconds& seconds) {
+  const double part = std::min({seconds(n / 8), seconds(n / 8), seconds(n / 8)});
+  EXPECT_LT(seconds(n), 24 * part + 0.1);  // the sum covers a clock of coarse steps
+}
 
 TEST(PlanMemory, LongChainsAreQuick) {
-  MemoryPlan plan;
-  const Request apart = chain(100'000, 4096);
-  EXPECT_LT(seconds_of(apart, &plan), kQuick);
-  EXPECT_EQ(plan.slabs[0].bytes, 2u * 4096);
-
-  Request in_place = chain(100'000, 4096);
-  for (StepMemory& step : in_place.steps) step.aliases = {{AliasKind::kMayOverwrite, 0, 0}};
-  EXPECT_LT(seconds_of(in_place, &plan), kQuick);
-  EXPECT_EQ(plan.slabs[0].bytes, 4096u);
+  expect_nearly_linear(200'000, [](uint32_t n) { return seconds_of(chain(n, 4096), 2u * 4096); });
+  expect_nearly_linear(200'000, [](uint32_t n) {
+    Request in_place = chain(n, 4096);
+    for (StepMemory& step : in_place.steps) step.aliases = {{AliasKind::kMayOverwrite, 0, 0}};
+    return seconds_of(in_place, 4096);
+  });
 }
 
-TEST(PlanMemory, ManyValuesAtOnceAreQuick) {
-  // Made one by one, all read by the last step; then the other way round.
-  constexpr uint32_t kMany = 20'000;
-  Request gathered;
-  gathered.domains = {{64, 0}};
+/// `n` values made one by one, all read by the last step.
+Request gathered(uint32_t n) {
+  Request out;
+  out.domains = {{64, 0}};
   StepMemory last;
-  for (uint32_t v = 0; v < kMany; ++v) {
+  for (uint32_t v = 0; v < n; ++v) {
     Value value;
     value.home = Home::kSlab;
     value.bytes = 64;
-    gathered.values.push_back(value);
+    out.values.push_back(value);
     StepMemory step;
     step.outputs = {v};
-    gathered.steps.push_back(step);
+    out.steps.push_back(step);
     last.inputs.push_back(v);
   }
-  Request spread = gathered;
-  gathered.steps.push_back(last);
-  MemoryPlan plan;
-  EXPECT_LT(seconds_of(gathered, &plan), kQuick);
-  EXPECT_EQ(plan.slabs[0].bytes, 64u * kMany);
+  out.steps.push_back(last);
+  return out;
+}
 
-  StepMemory first;
-  first.outputs = last.inputs;
-  spread.steps.assign(1, first);
-  for (uint32_t v = 0; v < kMany; ++v) {
-    StepMemory step;
-    step.inputs = {v};
-    spread.steps.push_back(step);
-  }
-  EXPECT_LT(seconds_of(spread, &plan), kQuick);
-  EXPECT_EQ(plan.slabs[0].bytes, 64u * kMany);
+TEST(PlanMemory, ManyValuesAtOnceAreQuick) {
+  expect_nearly_linear(20'000, [](uint32_t n) { return seconds_of(gathered(n), 64u * n); });
+  expect_nearly_linear(20'000, [](uint32_t n) {
+    Request spread = gathered(n);  // the other way round: made by the first step, read one by one
+    StepMemory first;
+    first.outputs = spread.steps.back().inputs;
+    spread.steps.assign(1, first);
+    for (uint32_t v = 0; v < n; ++v) {
+      StepMemory step;
+      step.inputs = {v};
+      spread.steps.push_back(step);
+    }
+    return seconds_of(spread, 64u * n);
+  });
 }
 
 TEST(PlanMemory, LargeChainIsQuick) {
