@@ -179,8 +179,8 @@ struct MatMul {
     out.lowest = clamp_.low;
     out.highest = clamp_.high;
     if (p.has_input(kBiasInput)) {
-      require(p.input(kBiasInput).size() == columns, TENON_INTERNAL, "a bias of ",
-              p.input(kBiasInput).size(), " elements for ", columns, " columns");
+      require(p.input(kBiasInput).size() == columns, TENON_INTERNAL, "a bias of ", p.input(kBiasInput).size(),
+              " elements for ", columns, " columns");
       out.beta = 1;
       s.bias_column = 1;
     }
