@@ -11,7 +11,7 @@ there may be
 
 For vulkan also: the counter plays a device with memory of its own, which the host cannot map. Tensors are there; no kernel reads or
 writes memory that the host has mapped, but for kernels that report indices out of range, one argument each. And each shader is
-left out in turn, which a case must notice.
+left out in turn, in each of the forms that the option `variants` forces, which a case must notice.
 
 First the test itself: a Relu that the counter computes on the host must be reported, and a counter that is not in front of the
 loader must be refused.
@@ -28,19 +28,20 @@ from concurrent.futures import ThreadPoolExecutor
 VIEWS = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
 LEAST = 1000  # cases that must run wholly on the provider
 KERNELS = 40  # of Vulkan that the cases launch at least; those for rare types are in no case
+ROWS = ("reduce", "arg_reduce", "softmax", "normalization")  # shaders of Vulkan that have several forms
 FLAGGED = ("Gather", "Scatter", "ReverseSequence", "RotaryEmbedding", "Attention")  # operators whose kernels report indices
 
 
 class Counted:
     """What a run of `tenon test` claimed, launched and passed."""
 
-    def __init__(self, setup: "Setup", folder: str, plant: str = "", blank: str = ""):
+    def __init__(self, setup: "Setup", folder: str, plant: str = "", blank: str = "", form: str = "item"):
         self.provider = setup.provider
         with tempfile.TemporaryDirectory() as name:
             report, lines = pathlib.Path(name) / "report.json", pathlib.Path(name) / "launches"
             settings = [f"provider.{self.provider}.on_lost=fail", "select.on_compile_failed=error"]  # nothing is mended silently
             if self.provider == "vulkan":  # no launches that only measure, and the same ones in every process
-                settings.append("provider.vulkan.options.variants=item")
+                settings.append(f"provider.vulkan.options.variants={form}")
             command = [setup.tenon, "test", folder, "--provider", self.provider, "cpu", "--format", "json", "--output", report]
             for setting in settings:
                 command += ["--set", setting]
@@ -114,10 +115,18 @@ class Setup:
     def __init__(self, provider: str, tenon: str, manifests: list[str], folder: str):
         self.provider, self.tenon, self.manifests, self.folder = provider, tenon, manifests, folder
 
-    def missed(self, kernel: str, cases: list[str]) -> str:
+    def kernels_of_form(self, form: str, item: dict[str, list[str]]) -> dict[str, list[str]]:
+        """As Counted.kernels(), for the kernels over rows in another form. `item`: those in the usual one."""
+        with tempfile.TemporaryDirectory() as folder:
+            for case in {case for kernel, cases in item.items() if kernel.startswith(ROWS) for case in cases}:
+                (pathlib.Path(folder) / case).symlink_to(pathlib.Path(self.folder, case).resolve())
+            counted = Counted(self, folder, form=form)
+        return {kernel: cases for kernel, cases in counted.kernels().items() if kernel.endswith(form)}
+
+    def missed(self, kernel: str, cases: list[str], form: str) -> str:
         """Empty if one of a few cases that launch a kernel fails without it."""
         for name in cases[:4]:
-            without = Counted(self, f"{self.folder}/{name}", blank=kernel)
+            without = Counted(self, f"{self.folder}/{name}", blank=kernel, form=form)
             if without.cases[0]["status"] != "passed":
                 return ""
         return f"failed blank: without kernel {kernel} no case fails, of {', '.join(cases[:4])}"
@@ -161,9 +170,15 @@ def main() -> None:
     print(f"{len(whole)} cases run wholly on {provider}, {everything.launches()} launches in all cases")
     if provider == "vulkan":
         failed += [f"failed {problem}" for problem in everything.mapped_parts()]
-        kernels = everything.kernels()
+        item = everything.kernels()
+        kernels = [(kernel, cases, "item") for kernel, cases in sorted(item.items())]
+        for form in ("shared", "subgroup"):
+            found = setup.kernels_of_form(form, item)
+            kernels += [(kernel, cases, form) for kernel, cases in sorted(found.items())]
+            if len(found) < len(ROWS):
+                failed.append(f"failed {form}: only {', '.join(found) or 'no kernel'} in this form")
         with ThreadPoolExecutor(2) as pool:
-            failed += filter(None, pool.map(lambda row: setup.missed(*row), sorted(kernels.items())))
+            failed += filter(None, pool.map(lambda row: setup.missed(*row), kernels))
         print(f"{len(kernels)} kernels, each left out in turn")
         checks += 1 + len(kernels)
         if len(kernels) < KERNELS:
