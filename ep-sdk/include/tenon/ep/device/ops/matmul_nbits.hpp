@@ -156,10 +156,10 @@ class MatMulNBits {
   void multiply(typename B::Recorder& ctx, const NBitsSizes& s, const Weights& b) const {
     const bool is_tile = s.rows >= kNBitsTileRows;
     const Variant& variant = is_tile ? tile_ : row_;
-    const auto items = static_cast<size_t>((s.columns - 1) / variant.width + 1);
-    const auto lines = static_cast<size_t>(is_tile ? (s.rows - 1) / kNBitsTileRows + 1 : s.rows);
-    launch(ctx, variant.kernel, {items, lines, 1}, in(ctx.input(0)), b, in(ctx.input(2)), in(ctx.input(3)),
-           in(ctx.input(5)), out(ctx.output(0)), s);
+    const int32_t items = (s.columns - 1) / variant.width + 1;
+    const int32_t lines = is_tile ? (s.rows - 1) / kNBitsTileRows + 1 : s.rows;
+    launch(ctx, variant.kernel, {static_cast<size_t>(items), static_cast<size_t>(lines), 1}, in(ctx.input(0)),
+           b, in(ctx.input(2)), in(ctx.input(3)), in(ctx.input(5)), out(ctx.output(0)), s);
   }
 
   int64_t columns_, depth_, bits_, block_size_;
