@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
-#include "kernels/common/chain.h"
+#include "kernels/common/expression.h"
 #include "loops.h"
-#include "tenon/ep/device/epilogue.hpp"
-#include "tenon/ep/device/followers.hpp"
+#include "tenon/ep/device/fused_nodes.hpp"
 
 namespace tenon::vulkan {
 namespace {
@@ -15,7 +13,6 @@ namespace {
 using ep::GraphView;
 using ep::NodeView;
 using ep::Support;
-using ep::ValueView;
 
 Support check_values(const Instance& instance, const NodeView& node) {
   std::string text;
@@ -49,32 +46,10 @@ const ep::KernelEntry* choose(const Instance& instance, const NodeView& node, Su
   return *out_refusal ? entry : nullptr;
 }
 
-/// The nodes of a claim that starts with `node`: a chain of element-wise nodes, or a node with its epilogue. None of them is
-/// `claimed`, as the sum of two products by the first of them.
-std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, const ep::Followers& followers,
-                             const NodeView& node, uint32_t index, const std::vector<bool>& claimed,
-                             ep::ConstantStore& store) {
-  const NodeSettings settings(instance);
-  std::vector<uint32_t> out{index};
-  ChainPlan chain;
-  if (!chain.append(node)) {
-    ep::Epilogue epilogue(node);
-    for (uint32_t next = followers.of(node); next != TENON_NO_INDEX && !claimed[next];) {
-      const NodeView follower(graph, next, store, settings);
-      if (!epilogue.append(follower)) break;
-      out.push_back(next);
-      next = followers.of(follower);
-    }
-    return out;
-  }
-  for (uint32_t next = followers.of(node); next != TENON_NO_INDEX && !claimed[next];) {
-    const NodeView follower(graph, next, store, settings);
-    Support refusal = Support::yes();
-    if (choose(instance, follower, &refusal) == nullptr || !chain.append(follower)) break;
-    out.push_back(next);
-    next = followers.of(follower);
-  }
-  return out;
+/// How `instance` chooses a node's kernel, for tenon/ep/device/fused_nodes.hpp.
+auto chooser(const Instance& instance) {
+  return
+      [&instance](const NodeView& node, Support* out_refusal) { return choose(instance, node, out_refusal); };
 }
 
 /// Memory on the device with the given content.
@@ -94,81 +69,31 @@ std::unique_ptr<OwnedPiece> upload(Device& device, MemoryPool& pool, const tenon
 
 }  // namespace
 
-void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const {
-  const GraphView graph(raw);
-  const ep::Followers followers(graph);
-  const NodeSettings settings(*this);
-  std::vector<bool> claimed(graph.info().node_count, false);
-  for (uint32_t i = 0; i < graph.info().node_count; ++i) {
-    ep::ConstantStore store;
-    const NodeView node(graph, i, store, settings);
-    if (claimed[i] || (node.info().flags & TENON_NODE_TAKEN) != 0) continue;
-    Support refusal = Support::yes();
-    const ep::KernelEntry* entry = choose(*this, node, &refusal);
-    if (entry == nullptr) {
-      ep::reject_node(sink, i, refusal);
-      continue;
-    }
-    const std::vector<uint32_t> nodes = gather(*this, graph, followers, node, i, claimed, store);
-    for (const uint32_t n : nodes) claimed[n] = true;
-    ep::claim_node(sink, node, nodes, *entry, domain());
-  }
+void Instance::offer(const tenon_graph* graph, const tenon_claim_sink* sink) const {
+  ep::offer_fused_nodes(graph, sink, NodeSettings(*this), domain(), kChainRules, chooser(*this));
 }
 
 CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) : instance_(instance) {
   const GraphView graph(args.graph);
-  const uint32_t count = graph.info().node_count;
   NodeSettings settings(instance);
-  const NodeView node = node_.view(graph, 0, settings);
+  const NodeView first = node_.view(graph, 0, settings);
   try {
-    Support refusal = Support::yes();
-    const ep::KernelEntry* entry = choose(instance, node, &refusal);
-    if (entry == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
-    ChainPlan chain;
-    if (count > 1 && chain.append(node)) {
-      compile_chain(graph, settings, std::move(chain));
-      return;
+    const uint32_t count =
+        ep::compile_fused_nodes<Elements>(graph, settings, chooser(instance), node_, constant_ids_);
+    if (!loops_end(instance.device)) return;
+    loop_steps_ = loop_steps_of(first);
+    if (count == 1) return;
+    // The loops of element-wise nodes do not depend on shapes.
+    int64_t steps = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      const NodeView node = node_.view(graph, i, settings);
+      steps += loop_steps_of(node)(known_shapes(node)).value_or(0);
     }
-    ep::Epilogue epilogue(node);
-    for (uint32_t i = 1; i < count; ++i) {
-      const NodeView follower = node_.view(graph, i, settings);
-      ep::require(epilogue.append(follower), TENON_INTERNAL,
-                  "the host compiles nodes together that were not offered together");
-      constant_ids_.identify(follower);
-    }
-    settings.clamp = epilogue.clamp();
-    node_.compile(graph, node, *entry);
-    if (epilogue.bias().present()) node_.add_input(graph, ep::kBiasInput, epilogue.bias());
-    if (epilogue.addend().present()) node_.add_input(graph, ep::kAddendInput, epilogue.addend());
-    if (loops_end(instance.device)) loop_steps_ = loop_steps_of(node);
-    if (count > 1) node_.redirect_output(0);
-    constant_ids_.identify(node);
+    loop_steps_ = [steps](const ShapeOf&) { return std::optional(steps); };
   } catch (ep::Error& e) {
     e.text = ep::cat(place(), ": ", e.text);
     throw;
   }
-}
-
-void CompiledNode::compile_chain(const GraphView& graph, const NodeSettings& settings, ChainPlan chain) {
-  const NodeView first = node_.view(graph, 0, settings);
-  constant_ids_.identify(first);
-  // The loops of element-wise nodes do not depend on shapes.
-  int64_t steps = loop_steps_of(first)(known_shapes(first)).value_or(0);
-  for (uint32_t i = 1; i < graph.info().node_count; ++i) {
-    const NodeView node = node_.view(graph, i, settings);
-    Support refusal = Support::yes();
-    if (choose(instance_, node, &refusal) == nullptr) ep::fail(TENON_UNIMPLEMENTED, refusal.text());
-    ep::require(chain.append(node), TENON_INTERNAL,
-                "the host compiles nodes together that were not offered together");
-    constant_ids_.identify(node);
-    steps += loop_steps_of(node)(known_shapes(node)).value_or(0);
-  }
-  if (loops_end(instance_.device)) loop_steps_ = [steps](const ShapeOf&) { return std::optional(steps); };
-  const std::vector<ValueView> operands = chain.operands();
-  std::vector<int> inputs(operands.size());
-  std::iota(inputs.begin(), inputs.end(), 0);
-  node_.compile_fused(graph, settings, operands,
-                      std::make_unique<Chain>(first, std::move(chain), std::move(inputs)));
 }
 
 ep::PreparedNodePtr CompiledNode::prepare(tenon_prepare_args& args) const {

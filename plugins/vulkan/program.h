@@ -16,7 +16,6 @@
 
 namespace tenon::vulkan {
 
-class ChainPlan;
 class Launches;
 
 inline void release_piece(OwnedPiece* piece) { delete piece; }
@@ -45,8 +44,6 @@ class CompiledNode {
                       const std::function<void(Launches&, const Piece&)>& list) const;
 
  private:
-  void compile_chain(const ep::GraphView& graph, const NodeSettings& settings, ChainPlan chain);
-
   Instance& instance_;
   ep::KernelNode node_;
   LoopSteps loop_steps_;  // of one element; empty if loops may be of any length

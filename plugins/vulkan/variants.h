@@ -4,14 +4,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "tenon/ep.hpp"
+#include "tenon/ep/device/answers.hpp"
 
 namespace tenon::vulkan {
 
@@ -40,7 +39,7 @@ inline constexpr size_t kMostOfProbe = size_t{1} << 20;
 class Variants {
  public:
   /// `key`: of the device, in the host's cache.
-  explicit Variants(std::string key) : key_(std::move(key)) {}
+  explicit Variants(std::string key) : answers_(std::move(key)) {}
 
   /// Nanoseconds of a launch over such rows in this form.
   using Measure = std::function<int64_t(Form, const Rows&)>;
@@ -50,18 +49,12 @@ class Variants {
                const Measure& measure);
 
   /// Adds what earlier processes measured.
-  void load(const ep::InstanceSettings& instance);
+  void load(const ep::InstanceSettings& instance) { answers_.load(instance); }
   /// Stores what was measured, unless nothing is new.
-  void save(const ep::InstanceSettings& instance);
+  void save(const ep::InstanceSettings& instance) { answers_.save(instance); }
 
  private:
-  std::optional<Form> find(const std::string& question);
-
-  const std::string key_;
-  std::mutex timing_;  // held while something is measured
-  std::mutex mutex_;   // for what follows
-  std::map<std::string, Form> answers_;
-  bool is_loaded_ = false, is_new_ = false;
+  ep::MeasuredAnswers answers_;
 };
 
 }  // namespace tenon::vulkan

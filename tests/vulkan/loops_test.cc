@@ -1,5 +1,5 @@
 // llvmpipe ends the loops of a work-item without an error. Work-items that do several elements must not reach that end.
-#include "tests/vulkan/as_cpu.h"
+#include "tests/fusions/as_cpu.h"
 
 namespace tenon::test {
 namespace {
@@ -14,7 +14,7 @@ TEST(VulkanLoops, ManyTilesOfADeepProductAreWhole) {
   const std::vector<float> ones(static_cast<size_t>(kDepth * kColumns), 1);
   std::vector<float> left(static_cast<size_t>(kRows * kDepth));
   for (size_t i = 0; i < left.size(); ++i) left[i] = static_cast<float>(i % 7) - 2;
-  const auto session = make_session(m.bytes(), vulkan());
+  const auto session = make_session(m.bytes(), mine_then_cpu());
   ASSERT_NE(session, nullptr);
   ASSERT_EQ(parts_of(*session), (std::vector<size_t>{1}));
   const auto got =

@@ -1,4 +1,5 @@
-#include "kernels/common/einsum.h"
+#include "tenon/ep/einsum.hpp"
+
 #include "kernels/common/cast.h"
 #include "kernels/common/checked.h"
 #include "kernels/common/convert.h"

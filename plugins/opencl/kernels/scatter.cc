@@ -16,9 +16,9 @@ constexpr Source kSource{"scatter", R"CL(
 #elif MODE == 2
 #define PUT(to, v) (to) *= (v)
 #elif MODE == 3
-#define PUT(to, v) (to) = (v) > (to) ? (v) : (to)
+#define PUT(to, v) (to) = (v) > (to) || (v) != (v) ? (v) : (to)  // NaN is kept on either side
 #else
-#define PUT(to, v) (to) = (v) < (to) ? (v) : (to)
+#define PUT(to, v) (to) = (v) < (to) || (v) != (v) ? (v) : (to)
 #endif
 // Sets the place of `index`. Returns false and sets the flag if it is out of range.
 inline bool find(long index, int size, int* at, __global int* flag) {

@@ -21,13 +21,22 @@ layout(std430, binding = 3) buffer Y { uint y[]; };
 #define FLAG_BINDING 4
 #include "index.glsl"
 
+#if defined(IS_float)
+#define WINS(v, than, old) (v than old || isnan(v))  // NaN is kept on either side
+#else
+#define WINS(v, than, old) (v than old)
+#endif
+
 void put(uint to, uint from) {
   if (MODE == 0u) {
     MOVE(y, to, updates, from, T)
     return;
   }
   const C old = LOAD(y, T, to), v = LOAD(updates, T, from);
-  const C r = MODE == 1u ? old + v : MODE == 2u ? old * v : MODE == 3u ? (v > old ? v : old) : (v < old ? v : old);
+  const C r = MODE == 1u   ? old + v
+              : MODE == 2u ? old * v
+              : MODE == 3u ? (WINS(v, >, old) ? v : old)
+                           : (WINS(v, <, old) ? v : old);
   STORE(y, T, to, r)
 }
 

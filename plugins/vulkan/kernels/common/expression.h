@@ -1,37 +1,37 @@
-// Element-wise expressions of up to four operands, computed by one launch.
+// Element-wise expressions of up to four operands and eight steps, computed by one launch.
 #pragma once
 
 #include "kernels/common/kernel.h"
-#include "shaders/ops.h"
+#include "tenon/ep/device/chain.hpp"
 
 namespace tenon::vulkan {
 
-/// One step. Operands: registers 0 to 3 are the inputs, 4 + k is the result of step k.
-struct Step {
-  uint32_t op = OP_COPY;
-  uint32_t a = 0, b = 0, c = 0;
-  float p = 0, q = 0;
-};
-
-inline constexpr size_t kMostSteps = 8, kMostExpressionOperands = 4;
+inline constexpr ChainRules kChainRules{.operands = kMaxOperands, .steps = 8};
 
 class Expression {
  public:
   Expression() = default;
-  /// `types`: of the operands. `compute`: the type in which it computes, as one of the operands or the result has it.
-  Expression(const NodeView& node, std::vector<uint32_t> types, uint32_t compute, uint32_t result,
-             const std::vector<Step>& steps);
+  Expression(const NodeView& node, const ChainPlan& plan);
 
-  /// `operands`: as many as `types`.
+  /// `operands`: those of the plan.
   void record(Recorder& ctx, const Walk& walk, std::span<const TensorView> operands,
               const OutputTensor& y) const;
 
  private:
   struct Parameters {
-    float p[kMostSteps] = {}, q[kMostSteps] = {};
+    float p[kChainRules.steps] = {}, q[kChainRules.steps] = {};
   };
   KernelRef kernel_;
   Parameters parameters_;
+};
+
+/// The backend of the SDK's element-wise operators and chains.
+struct Elements {
+  using Recorder = vulkan::Recorder;
+  using Expression = vulkan::Expression;
+  static constexpr const ChainRules& kRules = kChainRules;
+  static constexpr const auto& kRealTypes = vulkan::kRealTypes;
+  static Support computes(const NodeView& node, uint32_t dtype) { return vulkan::computes(node, dtype); }
 };
 
 }  // namespace tenon::vulkan

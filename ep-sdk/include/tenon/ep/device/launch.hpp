@@ -62,11 +62,12 @@ inline Setting number(std::string_view name, int64_t value) { return {Setting::K
 using Settings = std::vector<Setting>;
 
 /// Types for arithmetic, and types of elements that can be moved. A provider accepts those of them that its device stores.
-inline constexpr TypeList<float, double, Float16> kDeviceRealTypes;
+inline constexpr TypeList<float, double, Float16, BFloat16> kDeviceRealTypes;
 inline constexpr auto kDeviceTypes = kDeviceRealTypes + kIntTypes + kBoolType;
 
 /// A launch with one work-item per element of a walk.
-inline Size3 items_of(const Walk& walk) {
+template <int kOperands>
+Size3 items_of(const WalkOf<kOperands>& walk) {
   return {static_cast<size_t>(walk.inner), static_cast<size_t>(walk.outer), 1};
 }
 inline Size3 items_of(int64_t count) { return {static_cast<size_t>(count), 1, 1}; }

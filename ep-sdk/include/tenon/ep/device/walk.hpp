@@ -33,15 +33,17 @@ inline constexpr int kMaxWalkRank = 8;
 inline constexpr int kMaxOperands = 4;
 
 /// A struct of 32-bit integers, declared alike in the language of the kernels. Counts and strides are in elements.
-struct Walk {
+template <int kOperands>
+struct WalkOf {
   int32_t rank;   // number of outer dimensions
   int32_t inner;  // elements of the innermost dimension
   int32_t outer;  // rows: the product of `size`
   int32_t zero;
   int32_t size[kMaxWalkRank];
-  int32_t stride[kMaxOperands][kMaxWalkRank];
-  int32_t step[kMaxOperands];  // strides of the innermost dimension
+  int32_t stride[kOperands][kMaxWalkRank];
+  int32_t step[kOperands];  // strides of the innermost dimension
 };
+using Walk = WalkOf<kMaxOperands>;
 
 /// Strides of a dense tensor.
 inline Dims dense_strides(DimsView dims) {
@@ -80,10 +82,11 @@ inline Dims broadcast_dims(DimsView a, DimsView b) {
 
 /// Makes a walk through `dims` with the given strides per operand. Throws if more than 9 dimensions remain
 /// after merging. `rows_only`: all dimensions become outer ones.
-inline Walk make_walk(DimsView dims, const std::vector<Dims>& strides, bool rows_only = false) {
+template <int kOperands = kMaxOperands>
+WalkOf<kOperands> make_walk(DimsView dims, const std::vector<Dims>& strides, bool rows_only = false) {
   struct Axis {
     int64_t size;
-    std::array<int64_t, kMaxOperands> stride;
+    std::array<int64_t, kOperands> stride;
   };
   std::vector<Axis> axes;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -100,7 +103,7 @@ inline Walk make_walk(DimsView dims, const std::vector<Dims>& strides, bool rows
       axes.push_back(axis);
     }
   }
-  Walk out{};
+  WalkOf<kOperands> out{};
   out.inner = out.outer = 1;
   if (!axes.empty() && !rows_only) {
     out.inner = narrow(axes.back().size);

@@ -42,8 +42,8 @@ inline std::array<int64_t, 3> head_strides(int64_t heads, int64_t length, int64_
   return {product_of(length, row), product_of(length, size), size};
 }
 
-template <class B>
-class Attention {
+/// What does not depend on the kernels.
+class AttentionShape {
  public:
   static Support supports(const NodeView& n) {
     const uint32_t dtype = n.input(0).dtype();
@@ -59,7 +59,7 @@ class Attention {
         .that(!n.has_output(3), TENON_REJECT_OTHER,
               "the output qk_matmul_output is not supported: scores are not stored");
   }
-  explicit Attention(const NodeView& n)
+  explicit AttentionShape(const NodeView& n)
       : heads_(n.attr_i("q_num_heads", 0)),
         kv_heads_(n.attr_i("kv_num_heads", 0)),
         left_(n.attr_i("left_window_size", -1)),
@@ -69,13 +69,7 @@ class Attention {
         has_lengths_(n.has_input(6)),
         knows_lengths_(has_lengths_ && n.input(6).is_constant()),
         scale_(n.attr_f("scale", 1)),
-        cap_(n.attr_f("softcap", 0)),
-        kernel_(B::load(
-            n, has_lengths_ ? "AttentionOfLengths" : "Attention",
-            {computes_in(n.input(0).dtype()), computes_in(n.input(n.has_input(3) ? 3 : 0).dtype(), "B"),
-             number("PAST", n.has_input(4))})) {
-    if (n.has_output(1) || n.has_output(2)) copies_ = typename B::Copies(n, n.input(0).dtype());
-  }
+        cap_(n.attr_f("softcap", 0)) {}
 
   AttentionState prepare(PrepareContext& p) const {
     const DimsView q = p.input(0).dims(), k = p.input(1).dims(), v = p.input(2).dims();
@@ -141,24 +135,14 @@ class Attention {
     return out;
   }
 
-  void record(typename B::Recorder& ctx, const AttentionState& state) const {
+ protected:
+  template <class Recorder, class Copies>
+  static void record_present(Recorder& ctx, const AttentionState& state, const Copies& copies) {
     for (const int i : {1, 2}) {
       if (!ctx.has_output(i)) continue;
-      copies_.record(ctx, state.past[i - 1], in(ctx.input(i + 3)), out(ctx.output(i)));
-      copies_.record(ctx, state.fresh[i - 1], in(ctx.input(i)), out(ctx.output(i)));
+      copies.record(ctx, state.past[i - 1], in(ctx.input(i + 3)), out(ctx.output(i)));
+      copies.record(ctx, state.fresh[i - 1], in(ctx.input(i)), out(ctx.output(i)));
     }
-    if (!ctx.has_output(0)) return;
-    const AttentionSizes& s = state.sizes;
-    const int64_t items = int64_t{s.batch} * s.heads * s.tiles * s.queries;
-    const auto attend = [&](const auto&... lengths) {
-      launch(ctx, kernel_, items_of(items), in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)),
-             in(ctx.input(3)), in(ctx.input(4)), in(ctx.input(5)), out(ctx.output(0)), lengths..., s, scale_,
-             int32_t{has_scale_}, cap_);
-    };
-    if (has_lengths_)
-      attend(in(ctx.input(6)), FlagArg{});
-    else
-      attend();
   }
 
  private:
@@ -189,8 +173,42 @@ class Attention {
   }
 
   int64_t heads_, kv_heads_, left_, right_;
-  bool is_causal_, has_scale_, has_lengths_, knows_lengths_;
+  bool is_causal_;
+
+ protected:
+  bool has_scale_, has_lengths_, knows_lengths_;
   float scale_, cap_;
+};
+
+template <class B>
+class Attention : public AttentionShape {
+ public:
+  explicit Attention(const NodeView& n)
+      : AttentionShape(n),
+        kernel_(B::load(
+            n, has_lengths_ ? "AttentionOfLengths" : "Attention",
+            {computes_in(n.input(0).dtype()), computes_in(n.input(n.has_input(3) ? 3 : 0).dtype(), "B"),
+             number("PAST", n.has_input(4))})) {
+    if (n.has_output(1) || n.has_output(2)) copies_ = typename B::Copies(n, n.input(0).dtype());
+  }
+
+  void record(typename B::Recorder& ctx, const AttentionState& state) const {
+    record_present(ctx, state, copies_);
+    if (!ctx.has_output(0)) return;
+    const AttentionSizes& s = state.sizes;
+    const int64_t items = int64_t{s.batch} * s.heads * s.tiles * s.queries;
+    const auto attend = [&](const auto&... lengths) {
+      launch(ctx, kernel_, items_of(items), in(ctx.input(0)), in(ctx.input(1)), in(ctx.input(2)),
+             in(ctx.input(3)), in(ctx.input(4)), in(ctx.input(5)), out(ctx.output(0)), lengths..., s, scale_,
+             int32_t{has_scale_}, cap_);
+    };
+    if (has_lengths_)
+      attend(in(ctx.input(6)), FlagArg{});
+    else
+      attend();
+  }
+
+ private:
   typename B::Kernel kernel_;
   typename B::Copies copies_;
 };

@@ -11,6 +11,11 @@
 //       writes image number `image` as the matrix whose rows are (channel, position in the window)
 //   depthwise(recorder, padded_bytes, window, filters, multiplier, images, clamp)
 //       applies filters of one channel each to all images of input 0
+// Patches that convolve without laying out images have instead of lays(), columns(), padded_bytes() and lay():
+//   typename Whole                                          how a convolution is done as a whole; false in a condition: it is not
+//   whole(state, has_bias, has_addend, clamp)               a Whole, which may be false for pointwise windows and filters of one channel
+//   whole_bytes(whole)                                      of workspace that it wants
+//   convolve(recorder, state, whole, clamp)                 lists it
 #ifndef TENON_EP_DEVICE_OPS_CONV_HPP_
 #define TENON_EP_DEVICE_OPS_CONV_HPP_
 
@@ -24,10 +29,11 @@
 namespace tenon::ep::ops {
 
 struct ConvState {
-  enum class Way { kPoint, kDepthwise, kLaid };
+  enum class Way { kPoint, kDepthwise, kLaid, kWhole };
   Way way = Way::kLaid;
   Window window{};
   GemmArgs product;  // for one image, or for all of them with kPoint
+  int32_t axes = 0;  // spatial ones
   int32_t images = 0, channels = 0, filters = 0, groups = 0;
   int64_t points = 0, depth = 0, columns = 0;
   uint64_t padded_bytes = 0;
@@ -41,11 +47,29 @@ inline bool is_pointwise(const Window& w) {
   return true;
 }
 
+/// For Patches without a Whole.
+template <class Patches>
+struct WholeOf {
+  struct type {};
+};
+template <class Patches>
+requires requires { typename Patches::Whole; }
+struct WholeOf<Patches> {
+  using type = typename Patches::Whole;
+};
+
 template <class B>
 class Conv {
   using Way = ConvState::Way;
+  using Patches = typename B::Patches;
+  using Whole = typename WholeOf<Patches>::type;
+  static constexpr bool kHasWhole = requires { typename Patches::Whole; };
 
  public:
+  struct State : ConvState {
+    Whole whole;
+  };
+
   static Support supports(const NodeView& n) {
     return Check(n)
         .inputs(0, kDeviceRealTypes)
@@ -61,7 +85,7 @@ class Conv {
                              f.has_rank() && f.dim(0) >= 0 ? f.dim(0) / groups_ : int64_t{-1}, 32);
   }
 
-  ConvState prepare(PrepareContext& p) const {
+  State prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims(), f = p.input(1).dims();
     require(f[0] % groups_ == 0, TENON_INVALID_ARGUMENT, "filters ", f, " cannot be divided into ", groups_,
             " groups");
@@ -69,33 +93,50 @@ class Conv {
     Dims y{x[0], f[0]};
     y.insert(y.end(), places.begin(), places.end());
     p.set_output(0, y);
-    ConvState out;
+    State out;
     out.window = attributes_.window(x.subspan(2), places, f.subspan(2));
+    out.axes = narrow(static_cast<int64_t>(places.size()));
     out.images = narrow(x[0]);
     out.channels = narrow(x[1]);
     out.filters = narrow(f[0]);
     out.groups = narrow(groups_);
     out.points = element_count(places);
     out.depth = element_count(f.subspan(1));
-    out.way = groups_ > 1 && f[1] == 1    ? Way::kDepthwise
-              : patches_.lays(out.window) ? Way::kLaid
-                                          : Way::kPoint;
-    if (out.way != Way::kPoint) out.padded_bytes = patches_.padded_bytes(out.window, x[1]);
+    out.way = groups_ > 1 && f[1] == 1 ? Way::kDepthwise : Way::kPoint;
+    if constexpr (kHasWhole) {
+      out.whole = patches_.whole(out, p.has_input(kBiasInput), p.has_input(kAddendInput), clamp_);
+      if (out.whole) {
+        out.way = Way::kWhole;
+        if (const uint64_t bytes = patches_.whole_bytes(out.whole); bytes != 0) p.workspace(bytes, 256);
+        return out;
+      }
+    } else {
+      if (out.way == Way::kPoint && patches_.lays(out.window)) out.way = Way::kLaid;
+      if (out.way != Way::kPoint) out.padded_bytes = patches_.padded_bytes(out.window, x[1]);
+    }
     if (out.way == Way::kDepthwise) {
       if (out.padded_bytes != 0) p.workspace(out.padded_bytes * static_cast<uint64_t>(x[0]), 128);
       return out;
     }
-    out.columns = out.way == Way::kPoint ? out.points : patches_.columns(out.points);
+    out.columns = out.points;
+    if constexpr (!kHasWhole) {
+      if (out.way == Way::kLaid) out.columns = patches_.columns(out.points);
+    }
     out.product = product(out, p.has_input(2));
+    uint64_t laid_bytes = 0;
     if (out.way == Way::kLaid) {
       const int64_t elements = product_of(product_of(out.depth, groups_), out.columns);
-      p.workspace(
-          out.padded_bytes + static_cast<uint64_t>(elements) * (dtype_bits(p.input(0).dtype()) / 8) + 1, 128);
+      laid_bytes =
+          out.padded_bytes + static_cast<uint64_t>(elements) * (dtype_bits(p.input(0).dtype()) / 8) + 1;
     }
+    place_workspace(p, gemm_, laid_bytes, &out.product);
     return out;
   }
 
-  void record(typename B::Recorder& ctx, const ConvState& state) const {
+  void record(typename B::Recorder& ctx, const State& state) const {
+    if constexpr (kHasWhole) {
+      if (state.way == Way::kWhole) return patches_.convolve(ctx, state, state.whole, clamp_);
+    }
     if (state.way == Way::kDepthwise) {
       return patches_.depthwise(ctx, state.padded_bytes, state.window, state.filters,
                                 state.filters / state.groups, state.images, clamp_);
@@ -103,12 +144,14 @@ class Conv {
     const TensorArg filters = in(ctx.input(1)), bias = in(ctx.input(2));
     if (state.way == Way::kPoint)
       return gemm_.record(ctx, state.product, filters, in(ctx.input(0)), bias, out(ctx.output(0)));
-    const WorkspaceArg laid{state.padded_bytes, dtype_bits(ctx.input(0).dtype()) / 8};
-    for (int32_t image = 0; image < state.images; ++image) {
-      patches_.lay(ctx, ctx.input(0), image, state.padded_bytes, laid, state.window, state.channels,
-                   state.columns);
-      gemm_.record(ctx, state.product, filters, laid, bias,
-                   out(ctx.output(0), int64_t{image} * state.filters * state.points));
+    if constexpr (!kHasWhole) {
+      const WorkspaceArg laid{state.padded_bytes, dtype_bits(ctx.input(0).dtype()) / 8};
+      for (int32_t image = 0; image < state.images; ++image) {
+        patches_.lay(ctx, ctx.input(0), image, state.padded_bytes, laid, state.window, state.channels,
+                     state.columns);
+        gemm_.record(ctx, state.product, filters, laid, bias,
+                     out(ctx.output(0), int64_t{image} * state.filters * state.points));
+      }
     }
   }
 
@@ -142,7 +185,7 @@ class Conv {
   WindowAttributes attributes_;
   int64_t groups_;
   Clamp clamp_;
-  typename B::Patches patches_;
+  Patches patches_;
   typename B::Gemm gemm_;
 };
 

@@ -1,4 +1,4 @@
-// CumSum. Kernel CumSum(x, y, outer, count, inner, exclusive, reverse), a work-item for each line.
+// CumSum and CumProd. Kernel of the operator's name: (x, y, outer, count, inner, exclusive, reverse), a work-item for each line.
 #ifndef TENON_EP_DEVICE_OPS_CUM_SUM_HPP_
 #define TENON_EP_DEVICE_OPS_CUM_SUM_HPP_
 
@@ -22,7 +22,7 @@ class CumSum {
   explicit CumSum(const NodeView& n)
       : exclusive_(static_cast<int32_t>(n.attr_i("exclusive", 0))),
         reverse_(static_cast<int32_t>(n.attr_i("reverse", 0))),
-        kernel_(B::load(n, "CumSum", {computes_in(n.input(0).dtype())})) {}
+        kernel_(B::load(n, n.op(), {computes_in(n.input(0).dtype())})) {}
   CumSumLines prepare(PrepareContext& p) const {
     const DimsView x = p.input(0).dims();
     const Dims given = p.input(1).to_dims();
@@ -38,8 +38,10 @@ class CumSum {
            in(ctx.input(0)), out(ctx.output(0)), lines.outer, lines.count, lines.inner, exclusive_, reverse_);
   }
 
- private:
+ protected:
   int32_t exclusive_, reverse_;
+
+ private:
   typename B::Kernel kernel_;
 };
 

@@ -5,6 +5,11 @@
 // bytes, record) makes memory computed once from a constant.
 //
 // A backend that compiles a node with its Epilogue gives the kernel inputs kBiasInput and kAddendInput. B::Gemm adds the latter itself.
+//
+// B::Gemm may want memory while it multiplies. It has workspace_bytes(args, adds) then, which tells how many bytes: an upper bound,
+// known from the shape; `adds` tells of an input kAddendInput. They are at GemmArgs::workspace.
+//
+// B::Gemm may read b stored by columns as it is. It has kReadsTurned = true then, and a constructor with one more argument: whether b is.
 #ifndef TENON_EP_DEVICE_OPS_GEMM_HPP_
 #define TENON_EP_DEVICE_OPS_GEMM_HPP_
 
@@ -20,7 +25,7 @@ namespace tenon::ep::ops {
 struct GemmShape {
   int32_t rows = 0, columns = 0, depth = 0;
   int32_t a_row = 0, a_depth = 1;
-  int32_t b_depth = 0;
+  int32_t b_depth = 0;  // of a b that is read by columns: between its columns
   int32_t y_row = 0;
   int32_t bias_row = 0, bias_column = 0;
   Walk batches{};  // operands: a, b, y, bias; only outer dimensions
@@ -30,7 +35,22 @@ struct GemmArgs {
   GemmShape shape;
   float alpha = 1, beta = 0;      // beta is 0 without a bias
   float lowest = 0, highest = 0;  // y is clamped to this range if they differ
+  // Of the node's workspace: what the product may use, in bytes. Products of one node take turns with it.
+  uint64_t workspace = 0, workspace_bytes = 0;
 };
+
+/// Asks for the workspace of a node with a product: `used` bytes for what comes before it, and what it wants itself.
+template <class Gemm>
+void place_workspace(PrepareContext& p, const Gemm& gemm, uint64_t used, GemmArgs* product) {
+  constexpr uint32_t kAlignment = 256;
+  uint64_t bytes = used;
+  if constexpr (requires { gemm.workspace_bytes(*product, true); }) {
+    product->workspace_bytes = gemm.workspace_bytes(*product, p.has_input(kAddendInput));
+    product->workspace = (used + kAlignment - 1) / kAlignment * kAlignment;
+    if (product->workspace_bytes != 0) bytes = product->workspace + product->workspace_bytes;
+  }
+  if (bytes != 0) p.workspace(bytes, bytes == used ? 128 : kAlignment);
+}
 
 struct GemmState {
   GemmArgs product;
@@ -39,6 +59,8 @@ struct GemmState {
 
 template <class B>
 class Gemm {
+  static constexpr bool kReadsTurned = requires { requires B::Gemm::kReadsTurned; };
+
  public:
   static Support supports(const NodeView& n) {
     const bool scales = n.attr_f("alpha", 1) != 1 || (n.has_input(2) && n.attr_f("beta", 1) != 1);
@@ -57,9 +79,13 @@ class Gemm {
     const auto dim = [](const ValueView& v, int axis) {
       return v.has_rank() && v.rank() == 2 ? v.dim(axis) : int64_t{-1};
     };
-    gemm_ =
-        typename B::Gemm(n, dtype, dim(n.input(0), a_turned_ ? 1 : 0), dim(n.input(1), b_turned_ ? 0 : 1));
-    if (b_turned_) copy_ = typename B::Copies(n, dtype);
+    const int64_t rows = dim(n.input(0), a_turned_ ? 1 : 0), columns = dim(n.input(1), b_turned_ ? 0 : 1);
+    if constexpr (kReadsTurned) {
+      gemm_ = typename B::Gemm(n, dtype, rows, columns, b_turned_);
+    } else {
+      gemm_ = typename B::Gemm(n, dtype, rows, columns);
+      if (b_turned_) copy_ = typename B::Copies(n, dtype);
+    }
   }
 
   GemmState prepare(PrepareContext& p) const {
@@ -89,16 +115,20 @@ class Gemm {
       s.bias_column = narrow(strides[1]);
       out.product.beta = beta_;
     }
-    if (b_turned_) {
+    uint64_t turned_bytes = 0;
+    if (kReadsTurned && b_turned_) {
+      s.b_depth = s.depth;
+    } else if (b_turned_) {
       out.transpose = gather_copy(Dims{depth, columns}, Dims{1, depth});
-      p.workspace(static_cast<uint64_t>(p.input(1).byte_size()) + 1, 128);
+      turned_bytes = static_cast<uint64_t>(p.input(1).byte_size()) + 1;
     }
+    place_workspace(p, gemm_, turned_bytes, &out.product);
     return out;
   }
 
   void record(typename B::Recorder& ctx, const GemmState& state) const {
     const TensorView b = ctx.input(1);
-    if (!b_turned_) return multiply(ctx, state.product, in(b));
+    if (kReadsTurned || !b_turned_) return multiply(ctx, state.product, in(b));
     if (ctx.is_constant(1)) {
       const auto packed = packed_constant(ctx, b, "transposed", static_cast<uint64_t>(b.byte_size()),
                                           [&](typename B::Recorder& once, const auto& to) {
@@ -184,6 +214,7 @@ struct MatMul {
       out.beta = 1;
       s.bias_column = 1;
     }
+    place_workspace(p, gemm_, 0, &out);
     return out;
   }
   void record(typename B::Recorder& ctx, const GemmArgs& args) const {

@@ -20,7 +20,7 @@
 #endif
 namespace tenon::ep::ops {
 
-inline constexpr TypeList<float, Float16> kNBitsTypes;
+inline constexpr TypeList<float, Float16, BFloat16> kNBitsTypes;
 inline constexpr int32_t kNBitsTileRows = 4;  // rows of y per work-item of MatMulNBitsTile
 
 /// A struct of 32-bit integers, declared alike in the language of the kernels.
@@ -33,8 +33,8 @@ struct NBitsSizes {
   int32_t has_bias = 0;
 };
 
-template <class B>
-class MatMulNBits {
+/// What does not depend on the kernels.
+class NBitsProduct {
  public:
   static Support supports(const NodeView& n) {
     const uint32_t dtype = n.input(0).dtype();
@@ -58,28 +58,14 @@ class MatMulNBits {
         .that(is_alike(3) || n.input(3).dtype() == TENON_UINT8, TENON_REJECT_TYPE,
               "zero_points are neither uint8 nor of the type of A");
   }
-  explicit MatMulNBits(const NodeView& n)
+  explicit NBitsProduct(const NodeView& n)
       : columns_(n.attr_i("N")),
         depth_(n.attr_i("K")),
         bits_(n.attr_i("bits", 4)),
         block_size_(n.attr_i("block_size")),
         zeros_(!n.has_input(3)                     ? ZeroPoints::kNone
                : n.input(3).dtype() == TENON_UINT8 ? ZeroPoints::kPacked
-                                                   : ZeroPoints::kReal) {
-    const bool is_constant = n.input(1).is_constant();
-    const auto find = [&](std::string_view name, int32_t width) {
-      const Settings settings{computes_in(n.input(0).dtype()), number("BITS", bits_),
-                              number("ZEROS", static_cast<int64_t>(zeros_)), number("LAID", is_constant),
-                              number("WIDTH", width)};
-      return Variant{B::find(n, name, settings), width};
-    };
-    row_ = find("MatMulNBitsRow", B::nbits_width(n, false));
-    tile_ = find("MatMulNBitsTile", B::nbits_width(n, true));
-    const int64_t rows = known_rows(n.input(0));
-    if (rows < kNBitsTileRows) B::warm_up(n, row_.kernel);  // also if it is not known
-    if (rows < 0 || rows >= kNBitsTileRows) B::warm_up(n, tile_.kernel);
-    if (is_constant) copies_ = typename B::Copies(n, TENON_UINT32);
-  }
+                                                   : ZeroPoints::kReal) {}
 
   NBitsSizes prepare(PrepareContext& p) const {
     const DimsView a = p.input(0).dims();
@@ -117,6 +103,32 @@ class MatMulNBits {
     return s;
   }
 
+ protected:
+  enum class ZeroPoints { kNone, kPacked, kReal };  // the setting ZEROS
+
+  int64_t columns_, depth_, bits_, block_size_;
+  ZeroPoints zeros_;
+};
+
+template <class B>
+class MatMulNBits : public NBitsProduct {
+ public:
+  explicit MatMulNBits(const NodeView& n) : NBitsProduct(n) {
+    const bool is_constant = n.input(1).is_constant();
+    const auto find = [&](std::string_view name, int32_t width) {
+      const Settings settings{computes_in(n.input(0).dtype()), number("BITS", bits_),
+                              number("ZEROS", static_cast<int64_t>(zeros_)), number("LAID", is_constant),
+                              number("WIDTH", width)};
+      return Variant{B::find(n, name, settings), width};
+    };
+    row_ = find("MatMulNBitsRow", B::nbits_width(n, false));
+    tile_ = find("MatMulNBitsTile", B::nbits_width(n, true));
+    const int64_t rows = known_rows(n.input(0));
+    if (rows < kNBitsTileRows) B::warm_up(n, row_.kernel);  // also if it is not known
+    if (rows < 0 || rows >= kNBitsTileRows) B::warm_up(n, tile_.kernel);
+    if (is_constant) copies_ = typename B::Copies(n, TENON_UINT32);
+  }
+
   void record(typename B::Recorder& ctx, const NBitsSizes& sizes) const {
     if (sizes.rows == 0) return;
     const TensorView b = ctx.input(1);
@@ -135,7 +147,6 @@ class MatMulNBits {
   }
 
  private:
-  enum class ZeroPoints { kNone, kPacked, kReal };  // the setting ZEROS
   struct Variant {
     typename B::Kernel kernel;
     int32_t width;
@@ -162,8 +173,6 @@ class MatMulNBits {
            b, in(ctx.input(2)), in(ctx.input(3)), in(ctx.input(5)), out(ctx.output(0)), s);
   }
 
-  int64_t columns_, depth_, bits_, block_size_;
-  ZeroPoints zeros_;
   Variant row_, tile_;
   typename B::Copies copies_;
 };

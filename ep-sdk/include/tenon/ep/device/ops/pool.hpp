@@ -2,7 +2,8 @@
 //
 // Kernels MaxPool, AveragePool, L1Pool, L2Pool and LpPool: (x, y, places, window, planes, mode, has_places, after0, after1, after2), a
 // work-item for each output element; setting NORM is p. mode: padding counts. Beside the backend of launch.hpp, B has find(), which
-// does not warm the kernel as warm_up() does, and kHasLines: whether it has kernels over lines of a padded copy, B::Lines.
+// does not warm the kernel as warm_up() does, and kHasLines: whether it has kernels over lines of a padded copy, B::Lines. It may have
+// kThreadsOfWhole: that many work-items along the first axis share each output of the global forms.
 #ifndef TENON_EP_DEVICE_OPS_POOL_HPP_
 #define TENON_EP_DEVICE_OPS_POOL_HPP_
 
@@ -20,6 +21,7 @@ struct PoolState {
   int32_t planes;
   int32_t after[3];       // padding behind the last element
   bool by_lines = false;  // over a padded copy in the workspace
+  bool is_whole = false;  // of a global form
 };
 
 template <class B>
@@ -35,8 +37,12 @@ class Pool {
         return lines_.maximum(ctx, padded, out(ctx.output(0)), w, state.planes);
       }
     }
+    auto columns = static_cast<size_t>(w.out[2]);
+    if constexpr (requires { B::kThreadsOfWhole; }) {
+      if (state.is_whole) columns *= B::kThreadsOfWhole;
+    }
     launch(ctx, kernel_,
-           {static_cast<size_t>(w.out[2]), static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]),
+           {columns, static_cast<size_t>(w.out[0]) * static_cast<size_t>(w.out[1]),
             static_cast<size_t>(state.planes)},
            in(ctx.input(0)), out(ctx.output(0)), has_places ? out(ctx.output(1)) : TensorArg{&kNoTensor}, w,
            state.planes, int32_t{counts_padding_}, int32_t{has_places}, state.after[0], state.after[1],
@@ -106,6 +112,7 @@ class WindowPool : public Pool<B> {
     PoolState out{attributes_.window(x.subspan(2), windows, attributes_.kernel),
                   narrow(element_count(x.first(2))),
                   {0, 0, 0},
+                  false,
                   false};
     const size_t axes = x.size() - 2, first = 3 - axes;
     for (size_t d = 0; d < axes; ++d) {
@@ -148,7 +155,7 @@ class GlobalPool : public Pool<B> {
     Dims dims(x.begin(), x.end());
     std::fill(dims.begin() + 2, dims.end(), 1);
     p.set_output(0, dims);
-    PoolState out{{}, narrow(element_count(x.first(2))), {0, 0, 0}, false};
+    PoolState out{{}, narrow(element_count(x.first(2))), {0, 0, 0}, false, true};
     Window& w = out.window;
     for (int d = 0; d < 3; ++d) w.in[d] = w.out[d] = w.size[d] = w.stride[d] = w.dilation[d] = 1;
     w.in[2] = w.size[2] = narrow(element_count(x.subspan(2)));

@@ -1,12 +1,12 @@
-// Chains of element-wise nodes that the Vulkan provider computes with one launch, compared with the cpu provider.
-#include "tests/vulkan/as_cpu.h"
+// Chains of element-wise nodes that a provider computes with one launch, compared with the cpu provider.
+#include "tests/fusions/as_cpu.h"
 
 namespace tenon::test {
 namespace {
 
 using Id = GraphMaker::Id;
 
-TEST(VulkanChains, ScalarsVectorsAndTensorsInOneLaunch) {
+TEST(Chains, ScalarsVectorsAndTensorsInOneLaunch) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({2, 3})), z = m.input("z", GraphMaker::f32({2, 3}));
   Id y = m.node("Add", {x, m.constant("bias", {3}, {1, -1, 2})});
@@ -20,7 +20,7 @@ TEST(VulkanChains, ScalarsVectorsAndTensorsInOneLaunch) {
   EXPECT_EQ(parts, (std::vector<size_t>{5}));
 }
 
-TEST(VulkanChains, AnOperandThatIsReadTwiceIsOne) {
+TEST(Chains, AnOperandThatIsReadTwiceIsOne) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({4})), a = m.input("a", GraphMaker::f32({4})),
            b = m.input("b", GraphMaker::f32({4})), c = m.input("c", GraphMaker::f32({4}));
@@ -33,21 +33,24 @@ TEST(VulkanChains, AnOperandThatIsReadTwiceIsOne) {
   EXPECT_EQ(parts, (std::vector<size_t>{7}));
 }
 
-TEST(VulkanChains, EndWhereOperandsOrStepsAreTooMany) {
+TEST(Chains, EndWhereOperandsOrStepsAreTooMany) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({4}));
   Id y = m.node("Exp", {m.node("Neg", {x})});
   std::vector<session::NamedValue> inputs{{"x", f32({4}, {0.5f, -1, 2, 3})}};
-  for (const char* const name : {"a", "b", "c", "d"}) {
-    y = m.node("Add", {y, m.input(name, GraphMaker::f32({4}))});
-    inputs.push_back({name, f32({4}, {1, 2, 3, static_cast<float>(inputs.size())})});
+  constexpr const char* kNames[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  ASSERT_LE(limits().operands, std::size(kNames));
+  for (size_t n = 0; n < limits().operands; ++n) {
+    y = m.node("Add", {y, m.input(kNames[n], GraphMaker::f32({4}))});
+    inputs.push_back({kNames[n], f32({4}, {1, 2, 3, static_cast<float>(n)})});
   }
-  for (int n = 0; n < 5; ++n) y = m.node(n % 2 == 0 ? "Tanh" : "Abs", {y});
+  for (size_t n = 0; n < limits().steps; ++n) y = m.node(n % 2 == 0 ? "Tanh" : "Abs", {y});
   m.output(y, "y");
-  EXPECT_EQ(expect_as_cpu(m.bytes(), inputs, "too many"), (std::vector<size_t>{5, 6}));
+  EXPECT_EQ(expect_as_cpu(m.bytes(), inputs, "too many"),
+            (std::vector<size_t>{1 + limits().operands, limits().steps, 1}));
 }
 
-TEST(VulkanChains, EndWhereTheResultHasOtherUsersOrGrows) {
+TEST(Chains, EndWhereTheResultHasOtherUsersOrGrows) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({1, 3})), z = m.input("z", GraphMaker::f32({2, 3}));
   const Id shared = m.node("Neg", {m.node("Exp", {x})});
@@ -58,13 +61,13 @@ TEST(VulkanChains, EndWhereTheResultHasOtherUsersOrGrows) {
             (std::vector<size_t>{2, 1, 2}));
 }
 
-TEST(VulkanChains, ShapesAreThoseOfEachRun) {
+TEST(Chains, ShapesAreThoseOfEachRun) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({ir::Dim("a"), ir::Dim("b")})),
            z = m.input("z", GraphMaker::f32({ir::Dim("c"), ir::Dim("d")}));
   m.output(m.node("Relu", {m.node("Mul", {m.node("Add", {m.node("Neg", {x}), z}), x})}), "y");
   const std::string bytes = m.bytes();
-  const auto mine = make_session(bytes, vulkan()), cpu = make_session(bytes);
+  const auto mine = make_session(bytes, mine_then_cpu()), cpu = make_session(bytes);
   ASSERT_TRUE(mine != nullptr && cpu != nullptr);
   EXPECT_EQ(parts_of(*mine), (std::vector<size_t>{4}));
   const auto tensor = [](int64_t rows, int64_t columns) {
@@ -89,7 +92,7 @@ TEST(VulkanChains, ShapesAreThoseOfEachRun) {
   EXPECT_FALSE(status.ok()) << "rows of 3 and of 4";
 }
 
-TEST(VulkanChains, NaNAndInfinitiesAreNotSimplifiedAway) {
+TEST(Chains, NaNAndInfinitiesAreNotSimplifiedAway) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({5}));
   const Id zero = m.node("Sub", {x, x});
@@ -99,7 +102,7 @@ TEST(VulkanChains, NaNAndInfinitiesAreNotSimplifiedAway) {
   expect_as_cpu(m.bytes(), {{"x", f32({5}, {NAN, INFINITY, -INFINITY, 0, 3})}}, "special numbers");
 }
 
-TEST(VulkanChains, ConditionsAndIntegers) {
+TEST(Chains, ConditionsAndIntegers) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({5})), i = m.input("i", GraphMaker::i64({5}));
   const Id limit = m.constant("limit", {}, {1});
@@ -111,7 +114,54 @@ TEST(VulkanChains, ConditionsAndIntegers) {
                           {{"x", f32({5}, {-2, 0.5f, NAN, 1, -1})},
                            {"i", i64({5}, {1, -3, int64_t{1} << 20, int64_t{1} << 21, INT64_MIN})}},
                           "conditions"),
-            (std::vector<size_t>{3, 3, 1}));
+            limits().mixes_types ? (std::vector<size_t>{3, 4}) : (std::vector<size_t>{3, 3, 1}));
+}
+
+TEST(Chains, CastsRoundWhereTheyStand) {
+  const auto cast = [](GraphMaker& m, Id x, ir::ElementType to) {
+    return m.node("Cast", {x}, {ir::Attribute::of_int("to", static_cast<int64_t>(to))});
+  };
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({6}));
+  // What float16 loses, enlarged.
+  const Id half = cast(m, cast(m, x, ir::ElementType::kFloat16), ir::ElementType::kFloat32);
+  m.output(m.node("Mul", {m.node("Sub", {half, x}), m.constant("much", {}, {1024})}), "lost");
+  const Id hundred =
+      m.graph.add_constant("hundred", *ir::Tensor::make(ir::ElementType::kInt8, {}, {std::byte{100}}));
+  const Id whole =
+      cast(m, m.node("Add", {cast(m, x, ir::ElementType::kInt8), hundred}), ir::ElementType::kFloat32);
+  m.output(m.node("Div", {whole, m.constant("two", {}, {2})}), "whole");
+  EXPECT_EQ(expect_as_cpu(m.bytes(), {{"x", f32({6}, {1.0001f, -3.3f, 27.9f, -128, 130, 0.1f})}}, "casts"),
+            limits().mixes_types ? (std::vector<size_t>{4, 4}) : (std::vector<size_t>{1, 1, 2, 1, 1, 1, 1}));
+}
+
+TEST(Chains, RowsOfAnyWidthAndWhatIsRepeatedAlongThem) {
+  const auto counted = [](const std::vector<int64_t>& dims, float first) {
+    size_t count = 1;
+    for (const int64_t dim : dims) count *= static_cast<size_t>(dim);
+    std::vector<float> values(count);
+    for (size_t i = 0; i < count; ++i) values[i] = first + static_cast<float>(i % 23);
+    return f32(dims, values);
+  };
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({2, 3, ir::Dim("width")})),
+           z = m.input("z", GraphMaker::f32({ir::Dim("a"), ir::Dim("b"), ir::Dim("c")}));
+  m.output(m.node("Relu", {m.node("Sub", {m.node("Mul", {x, z}), x})}), "y");
+  const std::string bytes = m.bytes();
+  const auto mine = make_session(bytes, mine_then_cpu()), cpu = make_session(bytes);
+  ASSERT_TRUE(mine != nullptr && cpu != nullptr);
+  EXPECT_EQ(parts_of(*mine), (std::vector<size_t>{3}));
+  for (const int64_t width : {1, 3, 4, 5, 8, 31, 64, 130}) {
+    const std::vector<std::vector<int64_t>> repeated{{2, 3, width}, {1, 1, width}, {1, 3, 1},
+                                                     {2, 1, width}, {1, 1, 1},     {2, 3, 1}};
+    for (const std::vector<int64_t>& of_z : repeated) {
+      const std::vector<session::NamedValue> inputs{{"x", counted({2, 3, width}, -7)},
+                                                    {"z", counted(of_z, -2)}};
+      const auto got = run(*mine, inputs), wanted = run(*cpu, inputs);
+      EXPECT_EQ(dims(got[0]), dims(wanted[0]));
+      expect_close(floats(got[0]), floats(wanted[0]), "width " + std::to_string(width));
+    }
+  }
 }
 
 /// The operators of a graph, for messages.
@@ -152,7 +202,7 @@ Id draw_chain(GraphMaker& m, std::mt19937& random, Id x, Id z, int length) {
   return y;
 }
 
-TEST(VulkanChains, DrawnOnesAreThoseOfTheCpu) {
+TEST(Chains, DrawnOnesAreThoseOfTheCpu) {
   int fused = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);

@@ -1,11 +1,19 @@
 // The equation of Einsum as labels: one character per dim.
-#pragma once
+#ifndef TENON_EP_EINSUM_HPP_
+#define TENON_EP_EINSUM_HPP_
 
+#include <algorithm>
 #include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "kernels/common/shape.h"
+#include "tenon/ep/tensor.hpp"
 
-namespace tenon::cpu {
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+namespace tenon::ep {
 
 struct ParsedEinsum {
   std::vector<std::string> inputs;  // dims of an ellipsis are digits, '0' is the last
@@ -109,4 +117,8 @@ inline ParsedEinsum parse_einsum(std::string equation, const std::vector<DimsVie
   return parsed;
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::ep
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#endif  // TENON_EP_EINSUM_HPP_

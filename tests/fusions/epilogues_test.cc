@@ -1,5 +1,5 @@
-// Sums and clamps that a product or convolution does itself on Vulkan, compared with the cpu provider.
-#include "tests/vulkan/as_cpu.h"
+// Sums and clamps that a product or convolution does itself, compared with the cpu provider.
+#include "tests/fusions/as_cpu.h"
 
 namespace tenon::test {
 namespace {
@@ -35,7 +35,7 @@ void expect_product(int64_t rows, int64_t depth, int64_t columns) {
       << what;
 }
 
-TEST(VulkanEpilogues, OfMatMul) {
+TEST(Epilogues, OfMatMul) {
   // By texels, by words, rows that are no whole tiles, few columns, one row.
   for (const int64_t columns : {8, 12, 9, 3, 1}) {
     for (const int64_t rows : {9, 8, 5, 1}) expect_product(rows, 8, columns);
@@ -43,7 +43,7 @@ TEST(VulkanEpilogues, OfMatMul) {
   expect_product(4, 3, 16);
 }
 
-TEST(VulkanEpilogues, OfConvolutions) {
+TEST(Epilogues, OfConvolutions) {
   struct Case {
     std::vector<int64_t> filters;
     int64_t groups;
@@ -81,7 +81,7 @@ TEST(VulkanEpilogues, OfConvolutions) {
   }
 }
 
-TEST(VulkanEpilogues, TheSumOfTwoProductsIsDoneByOne) {
+TEST(Epilogues, TheSumOfTwoProductsIsDoneByOne) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({2, 3}));
   const auto product = [&](const char* name, unsigned seed) {
@@ -93,7 +93,7 @@ TEST(VulkanEpilogues, TheSumOfTwoProductsIsDoneByOne) {
   EXPECT_EQ(parts, (std::vector<size_t>{1, 2}));
 }
 
-TEST(VulkanEpilogues, TheSumOfTwoChainsIsDoneByOne) {
+TEST(Epilogues, TheSumOfTwoChainsIsDoneByOne) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({2, 3}));
   m.output(m.node("Add", {m.node("Tanh", {x}), m.node("Abs", {x})}), "y");
@@ -102,7 +102,7 @@ TEST(VulkanEpilogues, TheSumOfTwoChainsIsDoneByOne) {
   EXPECT_EQ(parts, (std::vector<size_t>{1, 2}));
 }
 
-TEST(VulkanEpilogues, EndWhereTheSumIsOfAnotherKind) {
+TEST(Epilogues, EndWhereTheSumIsOfAnotherKind) {
   const auto parts_with = [](const std::vector<int64_t>& of_z, bool twice) {
     GraphMaker m;
     const Id x = m.input("x", GraphMaker::f32({2, 3})),
