@@ -45,7 +45,9 @@ get_property(folders DIRECTORY ${tenon_SOURCE_DIR}/plugins PROPERTY SUBDIRECTORI
 foreach(folder IN LISTS folders)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   list(FILTER targets INCLUDE REGEX "^tenon_ep_")
-  add_dependencies(tenon_product ${targets})
+  if(targets) # none where a provider is not built
+    add_dependencies(tenon_product ${targets})
+  endif()
 endforeach()
 
 # What tools/demo runs: the command, and the providers of the automatic order. Half the work of tenon_product.

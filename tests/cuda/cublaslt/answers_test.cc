@@ -1,0 +1,15 @@
+// The stand-in answers what NVIDIA's library answers without a device: versions, texts, descriptors' rules.
+#include "tests/cuda/local/answers.h"
+
+namespace {
+
+TEST(CublasLtAnswers, AreThoseRecordedOfNvidia) {
+  answers::expect_same(answers::ask_stand_in("ask_cublaslt"), answers::recorded("answers.txt"));
+}
+
+TEST(CublasLtAnswers, OfNvidiaAreStillThose) {
+  if (!answers::has_nvidia()) GTEST_SKIP() << "NVIDIA's library is not beside its headers";
+  answers::expect_same(answers::ask_nvidia("ask_cublaslt"), answers::recorded("answers.txt"));
+}
+
+}  // namespace
