@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build"
-DATA = Path(os.environ.get("TENON_TEST_DATA", ROOT.parent / "shared"))
+from gate_cases import (BUILD, CASE_SETS, DATA, DEVICE_MEMORY, LARGE_SET, NOTHING_MENDED, ORDERS, ROOT, CaseSet, Order, part_of,
+                        seed_of_gate, stand_ins)
+
 GATE_PRESETS = ["release"]
 ALL_PRESETS = ["release", "clang", "asan", "tsan"]  # asan has UBSan too
 
@@ -47,57 +47,6 @@ class Counts:
         return ", ".join(parts)
 
 
-@dataclass(frozen=True)
-class CaseSet:
-    """Folders of ONNX test cases that `tenon test` runs."""
-
-    name: str
-    folder: Path
-    cases: int  # the published number: fewer are a failure; all count as not run when the folder is absent
-    everywhere: bool = False  # run with each provider in first place, not only with the CPU provider
-
-
-CASE_SETS = [
-    CaseSet("onnx node", BUILD / "conformance" / "node", 1884, everywhere=True),
-    CaseSet("onnx node, dims unknown", BUILD / "conformance" / "symbolic", 1834),
-    CaseSet("onnx simple", BUILD / "conformance" / "simple", 23),
-    CaseSet("onnx pytorch-converted", BUILD / "conformance" / "pytorch-converted", 82),
-    CaseSet("onnx pytorch-operator", BUILD / "conformance" / "pytorch-operator", 35),
-    CaseSet("onnx light", BUILD / "conformance" / "light", 9),
-    CaseSet("onnx older opsets", BUILD / "conformance" / "older", 1090),
-    CaseSet("published models", DATA / "models", 35, everywhere=True),
-    CaseSet("networks", BUILD / "bench" / "models", 3, everywhere=True),
-]
-
-
-@dataclass(frozen=True)
-class Order:
-    """Providers in order of preference. The expectations files of all of them apply."""
-
-    providers: tuple[str, ...]
-    setting: str = ""  # KEY=VALUE of the config
-    note: str = ""  # added to the name of the step
-
-    def step(self, cases: CaseSet) -> str:
-        return cases.name if self.providers[0] == "cpu" else f"{cases.name} on {self.providers[0]}{self.note}"
-
-
-# All orders have the image provider: only it runs ImageDecoder, and it runs nothing else.
-ORDERS = [
-    Order(("cpu", "image")),
-    # claim=all: also nodes that the provider would leave to the cpu provider because they are small.
-    Order(("onednn", "cpu", "image"), "provider.onednn.options.claim=all"),
-    Order(("opencl", "cpu", "image")),
-    Order(("vulkan", "cpu", "image")),
-]
-# As if the device had its own memory. Only for the first set, and only with --all.
-DEVICE_MEMORY = Order(("opencl", "cpu", "image"), "provider.opencl.options.memory=device", ", device memory")
-
-
-# A provider that cannot compile what it claimed fails the case. Otherwise the next provider would give the same numbers.
-NOTHING_MENDED = ("select.on_compile_failed=error",)
-
-
 class StepFailed(Exception):
     """A step failed that all later steps need. Its message and log have been printed."""
 
@@ -106,15 +55,15 @@ def report(seconds: float, name: str, result: object) -> None:
     print(f"[{seconds:6.1f} s] {name}: {result}", flush=True)
 
 
-def run_logged(name: str, command: list, log: Path) -> int:
-    """Runs a command with its output in `log`; returns the exit code."""
+def run_logged(name: str, command: list, log: Path, extra: dict[str, str] | None = None) -> int:
+    """Runs a command with its output in `log`, and `extra` in its environment; returns the exit code."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as out:
         out.write(f"# {name}: {' '.join(map(str, command))}\n")
         out.flush()
         words = [str(word) for word in command]
         try:
-            return subprocess.run(words, cwd=ROOT, stdout=out, stderr=out, check=False).returncode
+            return subprocess.run(words, cwd=ROOT, stdout=out, stderr=out, check=False, env=os.environ | (extra or {})).returncode
         except OSError as error:
             out.write(f"{error}\n")
             return 127
@@ -265,7 +214,7 @@ def judge_cases(name: str, expected: int, code: int, result: Path) -> Counts:
     return counts
 
 
-def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0]) -> Counts:
+def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0], everything: bool = False) -> Counts:
     name = order.step(cases)
     providers = BUILD / preset / "lib" / "tenon" / "providers.d"
     absent = [cases.folder] if not cases.folder.is_dir() else []
@@ -278,12 +227,16 @@ def run_cases(preset: str, cases: CaseSet, order: Order = ORDERS[0]) -> Counts:
     stem = name.replace(" ", "_")
     result = folder / f"{stem}.json"
     result.unlink(missing_ok=True)
-    command = [BUILD / preset / "bin" / "tenon", "test", cases.folder, "--format", "json", "--output", result, "--provider", *order.providers]
+    run, expected = cases.folder, cases.cases
+    if order.stands_in and not everything and cases.cases >= LARGE_SET:
+        run = folder / f"{stem}.cases"
+        expected = part_of(cases, run, seed_of_gate())
+    command = [BUILD / preset / "bin" / "tenon", "test", run, "--format", "json", "--output", result, "--provider", *order.providers]
     for setting in (*NOTHING_MENDED, *filter(None, [order.setting])):
         command += ["--set", setting]
     command += ["--expectations", *(ROOT / "plugins" / id / "expectations.json" for id in order.providers)]
-    code = run_logged(name, command, folder / f"{stem}.log")
-    counts = judge_cases(name, cases.cases, code, result)
+    code = run_logged(name, command, folder / f"{stem}.log", order.environment(preset))
+    counts = judge_cases(name, expected, code, result)
     report(time.monotonic() - start, name, counts)
     return counts
 
@@ -319,11 +272,32 @@ SYSTEMS = {
 }
 
 
-def run_script(name: str, script: str, *arguments: str) -> Counts:
+# The same with the stand-ins for NVIDIA's libraries, where the provider cuda was built.
+CUDA = {
+    "node cases on cuda, each kernel left out": ["tests/cuda/provider/node_cases.py", "build/release/bin/tenon",
+                                                 "build/release/fakes/launch_counter/counted_cuda.tenon.json",
+                                                 "build/release/lib/tenon/providers.d/cpu.tenon.json", "build/conformance/node", "--all"],
+    "kernels of cuda by NVIDIA's compiler": ["tests/cuda/compile_kernels.py", "build/release/fakes/cuda/sources", "--all", "--cache",
+                                             "build/release/fakes/cuda/compiled"],
+    "differential search on cuda": ["tests/differential/search.py", "build/release", "--seed", "7", "--cases", "4000", "--jobs", "2",
+                                    "--rarely", "2", "--providers", "cuda,cpu", "--save", "build/differential"],
+    "mutated models and inputs on cuda": ["tests/mutate/mutate.py", "build/release", "--seed", "7", "--cases", "2000", "--jobs", "2",
+                                          "--providers", "cuda,cpu", "--sources", "build/conformance/node", "--save", "build/mutants"],
+}
+
+
+def run_on_cuda(name: str, *words: str) -> Counts:
+    if not (BUILD / "release/lib/tenon/providers.d/cuda.tenon.json").is_file():
+        print(f"not run: {name} (provider cuda is absent)")
+        return Counts(not_run=1)
+    return run_script(name, *words, extra=stand_ins("release") | {"TENON_FAKE_CUDA_SOURCES": str(BUILD / "release/fakes/cuda/sources")})
+
+
+def run_script(name: str, script: str, *arguments: str, extra: dict[str, str] | None = None) -> Counts:
     """Runs a script of the checkout, and returns the counts that it printed."""
     start = time.monotonic()
     log = BUILD / "release" / "gate" / f"{name.replace(' ', '_')}.log"
-    code = run_logged(name, [sys.executable, "-B", ROOT / script, *arguments], log)
+    code = run_logged(name, [sys.executable, "-B", ROOT / script, *arguments], log, extra)
     counts = count_output(log.read_text(errors="replace"), code == 0)
     if counts is None or counts == Counts():
         counts = Counts(failed=1, failures=[f"{name}: exit code {code}, see {log.relative_to(ROOT)}"])
@@ -385,12 +359,13 @@ def run_gate(presets: list[str], everything: bool, ledger: Ledger) -> dict[str, 
     for order in ORDERS:
         for cases in CASE_SETS:
             if order is ORDERS[0] or cases.everywhere or everything:
-                steps[order.step(cases)] = partial(run_cases, "release", cases, order)
+                steps[order.step(cases)] = partial(run_cases, "release", cases, order, everything)
     for preset in presets:  # after all that the release runs, because they take longest
         steps.setdefault(f"tests {preset}", partial(build_and_test, preset))
     if everything:
         steps[DEVICE_MEMORY.step(CASE_SETS[0])] = partial(run_cases, "release", CASE_SETS[0], DEVICE_MEMORY)
         steps |= {name: partial(run_script, name, *command) for name, command in (ANALYSES | SYSTEMS | SEARCHES).items()}
+        steps |= {name: partial(run_on_cuda, name, *command) for name, command in CUDA.items()}
     write_cases()  # some tests read the cases
     return {name: ledger.run(name, step) for name, step in steps.items()}
 
@@ -410,6 +385,7 @@ def main() -> int:
                         help="also clang, sanitizers, clang-tidy and other systems; writes docs/status.md; cut, it goes on with what is left")
     parser.add_argument("--afresh", action="store_true", help="with --all: also what passed before on the same files")
     options = parser.parse_args()
+    print(f"TENON_GATE_SEED={seed_of_gate()}", flush=True)
     tree = tree_of_sources() if options.all and not options.afresh else None
     start = time.monotonic()
     total = Counts()

@@ -49,7 +49,7 @@ def operators_of(folder, register, shorthands, least):
     found = {}
     for path in sorted((REPO / folder).glob("*.cc")):
         text = path.read_text()
-        pattern = rf'^{register}\([\w:<>]+,\s*(?:\.domain = "([\w.]+)",\s*)?\.op_type = "(\w+)"(?:,\s*\.since = (\d+))?(?:,\s*\.until = (\d+))?'
+        pattern = rf'^{register}\(\s*[\w:<>]+,\s*(?:\.domain = "([\w.]+)",\s*)?\.op_type = "(\w+)"(?:,\s*\.since = (\d+))?(?:,\s*\.until = (\d+))?'
         rows = [(f"{op} ({domain})" if domain else op, *versions) for domain, op, *versions in re.findall(pattern, text, re.M)]
         rows += [(*row, "") for row in shorthands(text)]
         for op, since, until in rows:
@@ -68,9 +68,19 @@ def opencl_operators(_):
                         lambda text: re.findall(r"^[A-Z]+_OPERATOR\((\w+), (\d+),", text, re.M), 60)
 
 
+def elementwise(text):
+    """What a source registers with the table of tenon/ep/device/elementwise.hpp."""
+    if "ElementwiseKernels<" not in text:
+        return []
+    return re.findall(r'^ +\{"(\w+)", (\d+), ', (REPO / "ep-sdk/include/tenon/ep/device/elementwise.hpp").read_text(), re.M)
+
+
 def vulkan_operators(_):
-    return operators_of("plugins/vulkan/kernels", "TENON_KERNEL",
-                        lambda text: re.findall(r"^ELEMENTWISE\((\w+), (\d+),", text, re.M), 90)
+    return operators_of("plugins/vulkan/kernels", "TENON_KERNEL", elementwise, 90)
+
+
+def cuda_operators(_):
+    return operators_of("plugins/cuda/kernels", "TENON_KERNEL", elementwise, 130)
 
 
 def onednn_operators(_):
@@ -90,6 +100,7 @@ def api_cpp(_):
 
 
 TABLES = {
+    "plugins/cuda/README.md": {"operators": cuda_operators},
     "docs/api.md": {"C": api_c, "C++": api_cpp},
     "plugins/opencl/README.md": {"operators": opencl_operators},
     "plugins/onednn/README.md": {"operators": onednn_operators},

@@ -3,7 +3,7 @@
 
 Each machine is made for one command and leaves nothing behind:
 
-  no driver    OpenCL's loader is there and knows no driver
+  no driver    OpenCL's loader is there and knows no driver; there is no driver of NVIDIA
   no /sys      an empty folder is mounted over it; PoCL ends a process that enumerates devices then
   lost /sys    the same after a scan that found everything in place, whose answer is kept and not used
   bare root    a root folder with the command, libtenon, the providers and the C and C++ libraries that these need, nothing else
@@ -137,11 +137,12 @@ def machines(folder: pathlib.Path, unshare: list[str]) -> list[Machine]:
     empty.mkdir()
     hide = (*unshare, "sh", "-c", f'{HIDE_SYS} && exec "$@"', "sh")
     mounts = f'{enter(str(root))} && exec chroot /sys/root "$@"'
-    opencl, onednn, vulkan = "ocl-icd-libopencl1", "libdnnl", "mesa-vulkan-drivers"
+    opencl, onednn, vulkan, cuda = "ocl-icd-libopencl1", "libdnnl", "mesa-vulkan-drivers", "NVIDIA driver"
     sys_hidden = {"opencl": ("E_SELFTEST", "cannot see /sys", "mount /sys")}
     missing = {"opencl": ("E_DEP_MISSING", "libOpenCL.so.1", opencl), "onednn": ("E_DEP_MISSING", "libdnnl.so", onednn),
-               "vulkan": ("E_DEP_MISSING", "libvulkan.so.1", vulkan)}
-    no_driver = {"opencl": ("E_NO_DEVICE", "finds no driver", opencl), "vulkan": ("E_NO_DEVICE", "finds no driver", vulkan)}
+               "vulkan": ("E_DEP_MISSING", "libvulkan.so.1", vulkan), "cuda": ("E_DEP_MISSING", "libcuda.so.1", cuda)}
+    no_driver = {"opencl": ("E_NO_DEVICE", "finds no driver", opencl), "vulkan": ("E_NO_DEVICE", "finds no driver", vulkan),
+                 "cuda": ("E_DEP_MISSING", "libcuda.so.1", cuda)}
     none = (("OCL_ICD_VENDORS", str(empty)), ("VK_DRIVER_FILES", str(empty / "none.json")))
     return [
         Machine("no driver", no_driver, environment=none, needs_namespaces=False),

@@ -69,6 +69,27 @@ TEST(DeviceRecordings, CopiesAreRecordedToo) {
   }
 }
 
+TEST(DeviceRecordings, CopiesOfPlainMemoryAreRecordedToo) {
+  const Pick pick("device");
+  Bound bound(pick);
+  bound.set({0, 0, 0}, {2, 0});
+  std::vector<float> in(3), out(2);
+  Stream stream = pick.make_stream();
+  const auto copy = [&](const tenon_location& to, const tenon_location& from, uint64_t bytes) {
+    EXPECT_TRUE(pick.device().copy(to, from, bytes, stream.handle()).ok());
+  };
+  ASSERT_TRUE(stream.record_begin().ok());
+  copy(bound.x.location(0), Place::host(in.data()).location(), 12);
+  EXPECT_TRUE(bound.run(stream).ok());
+  copy(Place::host(out.data()).location(), bound.y.location(0), 8);
+  Recording recording = *stream.record_end();
+  for (const float base : {1.0f, 4.0f}) {
+    for (int n = 0; n < 3; ++n) in[static_cast<size_t>(n)] = base + static_cast<float>(n);
+    ASSERT_TRUE(replay(recording, stream).ok());
+    EXPECT_EQ(out, (std::vector<float>{base + 2, base}));
+  }
+}
+
 TEST(DeviceRecordings, FramesReplayAtTheSameTime) {
   for (const std::string& memory : memories()) {
     const Pick pick(memory);

@@ -16,14 +16,15 @@ TOOL = os.environ.get("TENON_WORKER_WRAPPER", "")
 
 
 def clean_environment(home: Path, extra: dict[str, str]) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TENON_", "XDG_"))}
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("TENON_", "XDG_")) or name.startswith("TENON_FAKE_CUDA_")}  # settings of what stands in for a GPU
     folders = {name: str(home) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
     return kept | folders | {"LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "2"} | extra
 
 
 def compiles(order: str) -> bool:
     """Whether the first provider of an order, such as "opencl,cpu", compiles programs for each case, which takes long."""
-    return order.split(",")[0] in ("opencl", "vulkan")
+    return order.split(",")[0] in ("opencl", "vulkan", "cuda")
 
 
 class Worker:

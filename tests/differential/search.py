@@ -234,7 +234,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--save", type=Path, metavar="DIR")
     parser.add_argument("--replay", type=Path, metavar="DIR")
     parser.add_argument("--shrink", type=int, default=60, help="attempts to make one finding smaller")
-    parser.add_argument("--rarely", type=int, default=8, help="opencl and vulkan get each case whose number is a multiple of this")
+    parser.add_argument("--rarely", type=int, default=8, help="opencl, vulkan and cuda get each case whose number is a multiple of this")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()

@@ -155,7 +155,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="*", default=["models", "inputs"], choices=["models", "inputs"])
     parser.add_argument("--sources", nargs="*", type=Path, default=[], metavar="DIR", help="folders of ONNX test folders")
     parser.add_argument("--providers", nargs="*", default=ORDERS)
-    parser.add_argument("--rarely", type=int, default=20, help="opencl and vulkan get one model in so many")
+    parser.add_argument("--rarely", type=int, default=20, help="opencl, vulkan and cuda get one model in so many")
     parser.add_argument("--guard", type=Path, metavar="LIBRARY", help="preload the guard-page allocator")
     parser.add_argument("--patience", type=float, default=SECONDS, help="seconds until a case counts as hanging")
     parser.add_argument("--save", type=Path, metavar="DIR")

@@ -21,6 +21,9 @@ import onnx
 
 KERNELS = pathlib.Path(__file__).resolve().parents[2] / "plugins/opencl"
 PER_OPERATOR = 4
+# Rows that are large for the tiles of other providers: interpreted, they would take most of the time.
+LARGE = ["Attention_23.*quer*", "Attention_23.tiles*", "CumSum_14.long*", "*.turned_*", "MatMulNBits_1.many_rows*", "MatMul_13.deep",
+         "MatMul_13.eight_rows", "MatMul_13.few_*", "Scatter*_18.*_many", "Transpose_13.tiles", "Transpose_13.narrow"]
 # In the kernels of one input: an element beyond the last is written.
 BOUND, PLANTED = b"const int i = get_global_id(0);                                            \\\n    if (i >= n)", b"if (i >  n)"
 
@@ -104,7 +107,8 @@ def main() -> None:
             failed.append(f"failed planted: a write beyond the end was not reported: {planted.said[:500]} {planted.failed}")
 
         sound = Watched(folder / "sound")
-        sound.run("operator tables", ops_tests, "--gtest_brief=1", "--gtest_filter=opencl/*", TENON_OPS_MANIFEST=manifest)
+        sound.run("operator tables", ops_tests, "--gtest_brief=1",
+                  "--gtest_filter=opencl/*-" + ":".join(f"opencl/{row}" for row in LARGE), TENON_OPS_MANIFEST=manifest)
         files = os.pathsep.join([manifest, cpu])
         chosen = sample(pathlib.Path(cases))
         sound.run("node cases", tenon, "test", *chosen, "--jobs", "1", "--provider", "opencl", "cpu", TENON_PROVIDER_FILES=files)

@@ -1,6 +1,7 @@
 // What tenon/ep/device/ gives to providers of devices.
 #include <gtest/gtest.h>
 
+#include "tenon/ep/device/answers.hpp"
 #include "tenon/ep/device/late_errors.hpp"
 #include "tenon/ep/device/names.hpp"
 #include "tenon/ep/device/walk.hpp"
@@ -49,6 +50,32 @@ TEST(LateErrors, WorkThatWaitedHasTheErrorsOfWhatItWaitedFor) {
   EXPECT_EQ(text_of(errors, 5), "of the other");
   EXPECT_EQ(text_of(*other, 1), "none") << "whoever asks first reports it";
   EXPECT_EQ(text_of(*other, 2), "later");
+}
+
+TEST(MeasuredAnswers, KeepTheFastestOfTheWaysThatWork) {
+  MeasuredAnswers answers("key");
+  constexpr uint32_t kWays[] = {7, 3, 12};
+  std::vector<uint32_t> measured;
+  std::map<uint32_t, int64_t> times{{7, MeasuredAnswers::kFailed}, {3, 100}, {12, 95}};
+  const auto measure = [&](uint32_t way) {
+    measured.push_back(way);
+    return times[way];
+  };
+  EXPECT_EQ(answers.find("a b", kWays), std::nullopt);
+  EXPECT_EQ(answers.fastest("a b", kWays, measure), 3u) << "12 is about as fast";
+  EXPECT_EQ(measured, (std::vector<uint32_t>{7, 3, 12}));
+  times[12] = 1;
+  EXPECT_EQ(answers.fastest("a b", kWays, measure), 3u);
+  EXPECT_EQ(measured.size(), 3u);
+  EXPECT_EQ(answers.find("a b", kWays), 3u);
+  constexpr uint32_t kOthers[] = {7, 12};
+  EXPECT_EQ(answers.find("a b", kOthers), std::nullopt) << "3 is none of them";
+  EXPECT_EQ(answers.fastest("a b", kOthers, measure), 12u);
+  times = {{7, MeasuredAnswers::kFailed}, {12, MeasuredAnswers::kFailed}};
+  EXPECT_EQ(answers.fastest("none", kOthers, measure), 7u);
+  EXPECT_THROW(answers.fastest("thrown", kOthers, [](uint32_t) -> int64_t { fail(TENON_INTERNAL, "lost"); }),
+               Error);
+  EXPECT_EQ(answers.find("thrown", kOthers), std::nullopt);
 }
 
 TEST(DeviceNames, IdsStayTheSameAndDiffer) {

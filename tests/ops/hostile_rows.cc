@@ -166,8 +166,10 @@ void limit_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t bytes = pages * 4096 + (rlim_t{4} << 30);
-  const rlimit limit{bytes, bytes};
+  rlimit limit{};
+  getrlimit(RLIMIT_AS,
+            &limit);  // the hard limit stays: what stands in for a device is a child that lifts its own
+  limit.rlim_cur = pages * 4096 + (rlim_t{4} << 30);
   setrlimit(RLIMIT_AS, &limit);
 #endif
 }

@@ -295,5 +295,54 @@ OP_CASES(LpNormalization, 1,
            {across({over_l2(row_of(4097)), over_l2(row_of(4097, 1))})},
            {{"axis", int64_t{0}}}}})
 
+/// The running sums of rows, of all elements so far or of those before; `back`: from the end.
+Rows running_sums(const Rows& rows, bool exclusive, bool back) {
+  Rows out = rows;
+  for (Row& row : out) {
+    if (back) std::reverse(row.begin(), row.end());
+    float sum = 0;
+    for (float& v : row) {
+      const float before = sum;
+      sum += v;
+      v = exclusive ? before : sum;
+    }
+    if (back) std::reverse(row.begin(), row.end());
+  }
+  return out;
+}
+
+OP_CASES(
+    CumSum, 14,
+    {{"long", {along(rows_of(3, 1000)), i64({}, {1})}, {along(running_sums(rows_of(3, 1000), false, false))}},
+     {"long_columns",
+      {across(rows_of(3, 300)), i64({}, {0})},
+      {across(running_sums(rows_of(3, 300), false, false))}},
+     {"long_before",
+      {along(rows_of(2, 513)), i64({}, {-1})},
+      {along(running_sums(rows_of(2, 513), true, false))},
+      {{"exclusive", int64_t{1}}}},
+     {"long_back",
+      {along(rows_of(2, 512)), i64({}, {-1})},
+      {along(running_sums(rows_of(2, 512), false, true))},
+      {{"reverse", int64_t{1}}}},
+     {"long_before_back",
+      {across(rows_of(40, 300)), i64({}, {0})},
+      {across(running_sums(rows_of(40, 300), true, true))},
+      {{"exclusive", int64_t{1}}, {"reverse", int64_t{1}}}}})
+
+/// Factors 3, 5, -7, 3, 5, ... or their running products, modulo 2^32.
+Tensor factors(int64_t count, bool multiplied) {
+  std::vector<int64_t> out;
+  uint32_t product = 1;
+  for (int64_t i = 0; i < count; ++i) {
+    const int32_t factor = i % 3 == 0 ? 3 : i % 3 == 1 ? 5 : -7;
+    product *= static_cast<uint32_t>(factor);
+    out.push_back(multiplied ? static_cast<int32_t>(product) : factor);
+  }
+  return i32({count}, out);
+}
+
+OP_CASES(CumProd, 26, {{"long", {factors(600, false), i64({}, {0})}, {factors(600, true)}}})
+
 }  // namespace
 }  // namespace tenon::test

@@ -13,6 +13,17 @@ Tensor count(Dims dims) {
   return f32(std::move(dims), std::move(values));
 }
 
+/// count(dims), of rank 4, with axes 1 and 3 exchanged: more than some tiles of each.
+Tensor turned(const Dims& dims) {
+  std::vector<float> values;
+  for (int64_t a = 0; a < dims[0]; ++a)
+    for (int64_t d = 0; d < dims[3]; ++d)
+      for (int64_t c = 0; c < dims[2]; ++c)
+        for (int64_t b = 0; b < dims[1]; ++b)
+          values.push_back(static_cast<float>(((a * dims[1] + b) * dims[2] + c) * dims[3] + d));
+  return f32({dims[0], dims[3], dims[2], dims[1]}, std::move(values));
+}
+
 OP_CASES(Transpose, 13,
          {{"reversed", {count({2, 3})}, {f32({3, 2}, {0, 3, 1, 4, 2, 5})}},
           {"perm",
@@ -22,7 +33,9 @@ OP_CASES(Transpose, 13,
           {"inner",
            {count({2, 2, 3})},
            {f32({2, 3, 2}, {0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11})},
-           {{"perm", Ints{0, 2, 1}}}}})
+           {{"perm", Ints{0, 2, 1}}}},
+          {"tiles", {count({2, 35, 3, 67})}, {turned({2, 35, 3, 67})}, {{"perm", Ints{0, 3, 2, 1}}}},
+          {"narrow", {count({2, 33, 1, 9})}, {turned({2, 33, 1, 9})}, {{"perm", Ints{0, 3, 2, 1}}}}})
 
 OP_CASES(Concat, 13,
          {{"middle",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -142,6 +143,11 @@ bool load(const std::string& manifest) {
 
 void add_claims_test(const std::string& provider);
 
+/// Whether a provider has a device wherever tests run. cuda has one only where its stand-ins are in the loader's way.
+bool needs_no_name(const std::string& manifest) {
+  return std::filesystem::path(manifest).filename() != "cuda.tenon.json";
+}
+
 /// The providers that are built, or the manifest that TENON_OPS_MANIFEST names. Loaded once, in order.
 const std::vector<std::string>& providers() {
   static const std::vector<std::string> ids = [] {
@@ -149,6 +155,7 @@ const std::vector<std::string>& providers() {
     std::vector<std::string> out;
     for (const std::string& path :
          chosen != nullptr ? std::vector<std::string>{chosen} : manifests_in(providers_dir())) {
+      if (chosen == nullptr && !needs_no_name(path)) continue;
       if (!load(path)) continue;
       out.push_back(hosts().back()->provider());
       add_contracts_test(*hosts().back());

@@ -147,7 +147,7 @@ class NewProvider(unittest.TestCase):
                 self.assert_refused("is no provider id: .*a-z", "--", name)
 
     def test_reserved_ids(self):
-        for name in ("auto", "tenon", "cpu", "onednn", "opencl", "image"):
+        for name in ("auto", "tenon", "cpu", "cuda", "onednn", "opencl", "image", "vulkan"):
             with self.subTest(name):
                 self.assert_refused("is reserved by Tenon: choose another id", name)
 

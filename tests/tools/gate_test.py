@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import gate  # noqa: E402
+import gate_cases  # noqa: E402
 import write_status  # noqa: E402
 
 GTEST = """<?xml version="1.0"?>
@@ -168,7 +169,8 @@ class Gate(unittest.TestCase):
         self.assertIn("not run: 35 cases of models on nobodys (provider nobodys is absent)", printed.getvalue())
         self.assertEqual(elsewhere.step(gate.CaseSet("models", self.folder, 35)), "models on nobodys")
         self.assertEqual([order.step(gate.CASE_SETS[0]) for order in gate.ORDERS],
-                         ["onnx node", "onnx node on onednn", "onnx node on opencl", "onnx node on vulkan"])
+                         ["onnx node", "onnx node on onednn", "onnx node on opencl", "onnx node on vulkan",
+                          "onnx node on cuda"])
         self.assertEqual(gate.DEVICE_MEMORY.step(gate.CASE_SETS[0]), "onnx node on opencl, device memory")
         self.assertEqual(gate.verdict(counts, ci=True), 1)
         self.assertEqual(gate.verdict(gate.Counts(passed=1, failed=1), ci=False), 1)
@@ -183,8 +185,41 @@ class Gate(unittest.TestCase):
             self.assertEqual(gate.run_script("planted", str(script)).failures, ["core/a.cc"])
             script.write_text("import sys\nsys.exit('tidy: no clang-tidy-14')\n")
             self.assertIn("exit code 1", gate.run_script("planted", str(script)).failures[0])
-        for name, (script_name, *_) in (gate.ANALYSES | gate.SYSTEMS | gate.SEARCHES).items():
+        for name, (script_name, *_) in (gate.ANALYSES | gate.SYSTEMS | gate.SEARCHES | gate.CUDA).items():
             self.assertTrue((ROOT / script_name).is_file(), name)
+
+    def test_a_sample_is_two_fifths_of_which_one_stays(self):
+        names = [f"test_{n}" for n in range(2000)]
+        first, again, other = (gate_cases.sample_of(names, seed) for seed in (1, 1, 2))
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, other)
+        for sample in (first, other):
+            self.assertAlmostEqual(len(sample) / len(names), 0.4, delta=0.03)
+        stays = set.intersection(*(set(gate_cases.sample_of(names, seed)) for seed in range(20)))
+        self.assertAlmostEqual(len(stays) / len(names), 0.2, delta=0.03)
+        drawn = set.union(*(set(gate_cases.sample_of(names, seed)) for seed in range(60)))
+        self.assertEqual(drawn, set(names), "some case is never drawn")
+
+    def test_only_a_large_set_on_stand_ins_is_cut_and_says_what_is_missing(self):
+        for n in range(10):
+            (self.folder / f"all/test_{n}").mkdir(parents=True)
+            (self.folder / f"all/test_{n}/model.onnx").touch()
+        links = self.folder / "links"
+        count = gate_cases.part_of(gate.CaseSet("some", self.folder / "all", 10), links, 1)
+        self.assertEqual(count, len(list(links.glob("*/model.onnx"))))
+        self.assertEqual(gate_cases.part_of(gate.CaseSet("some", self.folder / "all", 11), links, 1), 11)
+        self.assertEqual({order.providers[0] for order in gate.ORDERS if order.stands_in}, {"cuda"})
+
+    def test_only_cuda_sees_its_stand_ins(self):
+        for order in [*gate.ORDERS, gate.DEVICE_MEMORY]:
+            self.assertEqual("LD_LIBRARY_PATH" in order.environment("release"), "cuda" in order.providers)
+
+    def test_the_seed_is_one_for_a_whole_gate(self):
+        with unittest.mock.patch.dict(gate.os.environ):
+            gate.os.environ.pop("TENON_GATE_SEED", None)
+            self.assertEqual(gate.seed_of_gate(), gate.seed_of_gate())
+            gate.os.environ["TENON_GATE_SEED"] = "7"
+            self.assertEqual(gate.seed_of_gate(), 7)
 
     def test_warnings_of_a_build_are_found(self):
         warning = "a.cc:3:1: warning: unused variable 'x' [-Wunused-variable]"

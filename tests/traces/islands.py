@@ -18,7 +18,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path(os.environ.get("TENON_TEST_DATA", ROOT.parent / "shared"))
 MODELS = [ROOT / "build/bench/models/squeezenet11", ROOT / "build/bench/models/resnet50", DATA / "models/tribuo_tinybert"]
-ASYNCHRONOUS = {"opencl", "vulkan"}
+ASYNCHRONOUS = {"opencl", "vulkan", "cuda"}
 # Without it a provider leaves a network that is too small to be worth it, as tribuo_tinybert is, to the cpu provider.
 SETTINGS = {"onednn": ["provider.onednn.options.claim=all"]}
 

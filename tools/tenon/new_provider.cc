@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kPlaceholder = "@id@";
 // The word of select.order, Tenon itself, and its own providers.
-constexpr const char* kReserved[] = {"auto", "tenon", "cpu", "image", "onednn", "opencl"};
+constexpr const char* kReserved[] = {"auto", "tenon", "cpu", "cuda", "image", "onednn", "opencl", "vulkan"};
 
 /// The template folders, found from the command's own binary: an installation may be moved.
 fs::path template_folder() {

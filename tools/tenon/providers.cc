@@ -91,6 +91,8 @@ void print_diagnosis(const Json& entry) {
   const std::string refusal = entry.value("refusal", ""), id = entry.value("id", "");
   std::printf("%s %s: %s\n", id.empty() ? entry.value("manifest", "?").c_str() : id.c_str(),
               entry.value("version", "").c_str(), refusal.empty() ? "ok" : refusal.c_str());
+  if (const std::string name = entry.value("name", ""); !name.empty())
+    std::printf("  name     %s\n", name.c_str());
   for (const Json& device : entry.value("devices", Json::array())) {
     const std::string others = same_as(device);
     std::printf("  device   %s (%s)%s%s%s\n", device.value("selector", "").c_str(),
