@@ -11,6 +11,8 @@ and networks are measured beside ONNX Runtime and PyTorch, if Python has them. E
 no device that the provider can use.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
