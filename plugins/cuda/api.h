@@ -33,7 +33,6 @@ namespace tenon::cuda {
   X(cuModuleLoadData)            \
   X(cuModuleUnload)              \
   X(cuModuleGetFunction)         \
-  X(cuFuncSetAttribute)          \
   X(cuLaunchKernel)              \
   X(cuLaunchHostFunc)            \
   X(cuMemGetInfo)                \

@@ -31,6 +31,7 @@ CudnnContext* Convolutions::context() {
       context_ = std::make_unique<CudnnContext>(device_, *api);
     } catch (const ep::Error& error) {
       why = error.text;
+      is_tried_ = error.code != TENON_RESOURCE_EXHAUSTED;  // there may be memory the next time
     }
   }
   if (context_ == nullptr) device_.log_once(TENON_LOG_WARNING, "no_cudnn", "cuDNN is not used: " + why);
@@ -55,7 +56,7 @@ ConvolutionPlanPtr Convolutions::plan(const ConvolutionShape& shape, const Insta
           try {
             return make(true, handle);
           } catch (const ep::Error& error) {
-            if (error.flags != 0) throw;
+            if (error.flags != 0 || error.code == TENON_RESOURCE_EXHAUSTED) throw;
           }
         }
         return make(false, handle);

@@ -48,7 +48,7 @@ bool keeps(const CudnnDescriptor& config, const EngineRules& rules) {
                          case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
                            return rules.down_converts;
                          case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
-                           return rules.reduces_in_less;
+                           return false;  // sums in fewer bits than float32
                          case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
                            return !rules.deterministic;
                          default:
@@ -63,12 +63,11 @@ EngineRules engine_rules(const Instance& instance, uint32_t dtype) {
   const bool is_exact = instance.precision == TENON_PRECISION_EXACT;
   const bool is_narrow =
       instance.precision == TENON_PRECISION_BF16 || instance.precision == TENON_PRECISION_FP16;
-  return {dtype != TENON_FLOAT32 || !is_exact, is_narrow, !is_exact, instance.deterministic};
+  return {dtype != TENON_FLOAT32 || !is_exact, is_narrow, instance.deterministic};
 }
 
 std::string EngineRules::key() const {
-  return ep::cat(tensor_cores ? "" : "/exact", down_converts ? "/narrow" : "", reduces_in_less ? "/less" : "",
-                 deterministic ? "/same" : "");
+  return ep::cat(tensor_cores ? "" : "/exact", down_converts ? "/narrow" : "", deterministic ? "/same" : "");
 }
 
 const CudnnDescriptor& OperationGraph::tensor(int64_t uid, cudnnDataType_t dtype,
@@ -213,6 +212,7 @@ CudnnContext::CudnnContext(const Device& device, const CudnnApi& api)
 
 CudnnContext::~CudnnContext() {
   if (is_forked()) return;
+  plans_.clear();  // before the handles that they were made with
   api_.cudnnDestroy(run_handle_);
   api_.cudnnDestroy(build_handle_);
 }
@@ -236,6 +236,7 @@ GraphPlanPtr CudnnContext::plan(const std::string& key,
     if (error.flags != 0) throw;
     device_.log_once(TENON_LOG_INFO, "cudnn_declines",
                      ep::cat("own kernels do ", key, ", because cuDNN does not: ", error.text));
+    if (error.code == TENON_RESOURCE_EXHAUSTED) return nullptr;  // there may be memory the next time
   }
   const std::lock_guard lock(mutex_);
   if (plans_.size() >= kMostPlans) plans_.clear();  // those in use live on

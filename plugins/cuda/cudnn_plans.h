@@ -22,9 +22,8 @@ namespace tenon::cuda {
 
 /// What an engine may do.
 struct EngineRules {
-  bool tensor_cores = true;      // for float32 they are TF32
-  bool down_converts = false;    // inputs to fewer bits
-  bool reduces_in_less = false;  // sums with fewer bits than float32
+  bool tensor_cores = true;    // for float32 they are TF32
+  bool down_converts = false;  // inputs to fewer bits
   bool deterministic = false;
 
   /// Tells rules apart: engines that break those of one session are none for another.
@@ -98,7 +97,8 @@ class CudnnContext {
   ep::MeasuredAnswers& answers() { return answers_; }
 
   /// Calls `make(handle)` at the first call with a key, one call at a time. Null if that throws, unless the device is to blame: then
-  /// cuDNN does not do the graph, and the log has the first reason. `key` also names the graph there.
+  /// cuDNN does not do the graph, and the log has the first reason; only a lack of memory is not remembered. `key` also names the
+  /// graph there.
   GraphPlanPtr plan(const std::string& key, const std::function<GraphPlanPtr(cudnnHandle_t)>& make);
   /// The best plan for a graph, within `make`. Throws UNIMPLEMENTED with the reason if there is none. `question`: names the graph
   /// in measured answers.

@@ -80,17 +80,10 @@ void Device::read_limits() {
   limits_.capability = attribute(id(), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
                        attribute(id(), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   limits_.processors = std::max(1u, number(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-  limits_.max_threads = number(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   limits_.max_blocks_x = number(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
   limits_.max_blocks_yz =
       std::min(number(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y), number(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z));
-  limits_.shared_bytes = number(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-  limits_.most_shared_bytes =
-      std::max(limits_.shared_bytes, number(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
-  limits_.cache_bytes = number(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-  limits_.memory_bytes = description_.memory_bytes;
   limits_.pools = number(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
-  limits_.bfloat16 = limits_.capability >= 80;
 }
 
 StreamHandle Device::make_stream() const {

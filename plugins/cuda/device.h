@@ -31,17 +31,10 @@ class Provider {
 
 /// Properties by which kernels choose a variant. They are probed, never derived from a device's name.
 struct Limits {
-  int capability = 75;          // compute capability: 75 is 7.5
-  uint32_t processors = 1;      // streaming multiprocessors
-  uint32_t warp = 32;           // threads of a warp
-  uint32_t max_threads = 1024;  // of a block
+  int capability = 75;      // compute capability: 75 is 7.5
+  uint32_t processors = 1;  // streaming multiprocessors
   uint32_t max_blocks_x = 2147483647, max_blocks_yz = 65535;
-  uint32_t shared_bytes = 49152;       // of a block, without more ado
-  uint32_t most_shared_bytes = 49152;  // of a block, with SharedBytes
-  uint64_t cache_bytes = 0;            // of the second level
-  uint64_t memory_bytes = 0;
-  bool pools = false;     // stream-ordered memory pools
-  bool bfloat16 = false;  // arithmetic on bfloat16 (8.0); it is stored everywhere
+  bool pools = false;  // stream-ordered memory pools
 };
 
 /// An open device. Thread-safe.
@@ -63,7 +56,6 @@ class Device {
   CUdevice id() const { return description_.device; }
   /// The primary context. Every entry makes it current with Current: the host's threads serve all devices.
   CUcontext context() const { return context_; }
-  const std::string& name() const { return description_.name; }
   const Limits& limits() const { return limits_; }
   DeviceMemory& device_memory() const { return *device_memory_; }
   StagingMemory& staging_memory() const { return *staging_memory_; }

@@ -35,6 +35,6 @@ KERNEL Finish(IN(T, bias), IN(T, addend), OUT(T, y), Walk w, int rows, int colum
 }  // namespace
 
 Finish::Finish(const NodeView& node, uint32_t dtype)
-    : kernel_(find_kernel(node, kSource, defines_of({computes_in(dtype)}), "Finish")) {}
+    : kernel_(load_kernel(node, kSource, defines_of({computes_in(dtype)}), "Finish")) {}
 
 }  // namespace tenon::cuda

@@ -25,7 +25,9 @@ Instance::Instance(Device& opened, const tenon_instance_params& params)
   answers_are_used_ = measures();
   if (answers_are_used_) device.answers().load(*this);
   limit_ = static_cast<uint64_t>(std::max<int64_t>(options.integer("memory_limit", 0), 0)) << 20;
-  if (limit_ != 0) device.device_memory().add_limit(limit_);
+  if (limit_ == 0) return;
+  device.device_memory().add_limit(limit_);
+  memory_limit = memory_limit == 0 ? limit_ : std::min(memory_limit, limit_);  // bounds workspaces
 }
 
 Instance::~Instance() {

@@ -34,7 +34,7 @@ struct Instance : ep::InstanceSettings {
   Worker products = Worker::kAuto, convolutions = Worker::kAuto;
   std::optional<Form> form;  // of all kernels that go over rows; nothing: see measures()
   /// Whether variants are chosen by timing, not by a rule.
-  bool measures() const { return !form && !deterministic; }
+  bool measures() const { return !deterministic; }
   StreamHandle stream;  // for runs without a stream
 
  private:

@@ -104,7 +104,7 @@ struct Window {
   int dilation[3];
   int pad[3];
 };
-// Declare the offsets of a row for one, two or three operands.
+// Declare the offsets of a row for one operand or two.
 #define WALK1(w, row, a)                                         \
   int64 a = 0;                                                   \
   for (int d_ = (w).rank - 1, r_ = (int)(row); d_ >= 0; --d_) {  \
@@ -118,15 +118,6 @@ struct Window {
     const int q_ = r_ / (w).size[d_], at_ = r_ - q_ * (w).size[d_]; \
     a += (int64)at_ * (w).stride[0][d_];                         \
     b += (int64)at_ * (w).stride[1][d_];                         \
-    r_ = q_;                                                     \
-  }
-#define WALK3(w, row, a, b, c)                                   \
-  int64 a = 0, b = 0, c = 0;                                     \
-  for (int d_ = (w).rank - 1, r_ = (int)(row); d_ >= 0; --d_) {  \
-    const int q_ = r_ / (w).size[d_], at_ = r_ - q_ * (w).size[d_]; \
-    a += (int64)at_ * (w).stride[0][d_];                         \
-    b += (int64)at_ * (w).stride[1][d_];                         \
-    c += (int64)at_ * (w).stride[2][d_];                         \
     r_ = q_;                                                     \
   }
 
@@ -164,24 +155,6 @@ template <class V>
 struct MinOf {
   __device__ V operator()(V a, V b) const { return a < b || a != a ? a : b; }
 };
-template <class V>
-__device__ inline V block_sum(V value) {
-  return block_combine(value, (V)0, SumOf<V>());
-}
-// `lowest`: what a thread without elements has.
-template <class V>
-__device__ inline V block_max(V value, V lowest) {
-  return block_combine(value, lowest, MaxOf<V>());
-}
-template <class V>
-__device__ inline V block_min(V value, V highest) {
-  return block_combine(value, highest, MinOf<V>());
-}
-// In real numbers.
-__device__ inline float block_max(float value) { return block_max(value, -INFINITY); }
-__device__ inline double block_max(double value) { return block_max(value, (double)-INFINITY); }
-__device__ inline float block_min(float value) { return block_min(value, INFINITY); }
-__device__ inline double block_min(double value) { return block_min(value, (double)INFINITY); }
 )CUDA";
 
 }  // namespace

@@ -61,6 +61,7 @@ LtContext* Products::context() {
       context_ = std::make_unique<LtContext>(device_, *api);
     } catch (const ep::Error& error) {
       why = error.text;
+      is_tried_ = error.code != TENON_RESOURCE_EXHAUSTED;  // there may be memory the next time
     }
   }
   if (context_ == nullptr) device_.log_once(TENON_LOG_WARNING, "no_cublaslt", "cuBLASLt is not used: " + why);

@@ -89,13 +89,10 @@ const Piece& CompiledNode::packed(const tenon_tensor& tensor, std::string_view l
   packed_ =
       std::make_unique<SharedPiece>(instance_, id.empty() ? id : ep::cat("packed/", layout, "/", id), [&] {
         auto piece = std::make_unique<OwnedPiece>(instance_.device.device_memory(), bytes);
-        {
-          Launches launches(*this);
-          list(launches, piece->get());
-          instance_.device.do_now([&](CUstream stream) { launches.enqueue(stream); });
-        }
-        const std::lock_guard lock_constants(mutex_);
-        constants_.erase(&tensor);  // the kernel reads the other form from now on
+        const std::unique_ptr<OwnedPiece> plain = upload(instance_.device, tensor);  // only for a moment
+        Launches launches(*this, tensor, plain->get());
+        list(launches, piece->get());
+        instance_.device.do_now([&](CUstream stream) { launches.enqueue(stream); });
         return piece.release();
       });
   return packed_->get()->get();
@@ -119,6 +116,7 @@ Launches::Launches(const tenon_bind_args& bind)
 
 CUdeviceptr Launches::find(const tenon_tensor& tensor) const {
   if (tensor.kind == TENON_KIND_NONE || tensor.byte_size == 0) return 0;
+  if (&tensor == given_) return given_piece_.pointer;
   if (node_.node().is_constant(&tensor)) return node_.constant(tensor).pointer;
   if (tensor.buffer == nullptr) return 0;
   return from_border(tensor.buffer)->piece.get().pointer + tensor.byte_offset;
@@ -128,11 +126,10 @@ void Launches::enqueue(CUstream stream, Timestamps* times, uint64_t work_id) con
   for (const Step& step : steps_) {
     if (times != nullptr) times->begin(name_of(step), work_id);
     if (const auto* const launch = std::get_if<KernelLaunch>(&step)) {
-      check(
-          driver().cuLaunchKernel(launch->function, launch->grid[0], launch->grid[1], launch->grid[2],
-                                  launch->block[0], launch->block[1], launch->block[2], launch->shared_bytes,
-                                  stream, const_cast<void**>(launch->pointers.data()), nullptr),
-          launch->name);
+      check(driver().cuLaunchKernel(launch->function, launch->grid[0], launch->grid[1], launch->grid[2],
+                                    launch->block[0], launch->block[1], launch->block[2], 0, stream,
+                                    const_cast<void**>(launch->pointers.data()), nullptr),
+            launch->name);
     } else {
       std::get<LibraryCall>(step).enqueue(stream);
     }
@@ -149,7 +146,12 @@ void Launches::run(const tenon_run_args& args) const {
   if (args.stream != nullptr) return reinterpret_cast<Stream*>(args.stream)->run(*this, args.work_id);
   const Current current(device().context());
   const CUstream stream = node_.instance().stream.get();
-  enqueue(stream);
+  try {
+    enqueue(stream);
+  } catch (...) {
+    driver().cuStreamSynchronize(stream);  // what was enqueued uses memory that the host may free
+    throw;
+  }
   check(driver().cuStreamSynchronize(stream), "work on the device");
   if (flag_ == nullptr) return;
   std::optional<ep::Error> error = flag_->take();

@@ -62,7 +62,6 @@ struct KernelLaunch {
   CUfunction function = nullptr;
   std::string name;
   uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
-  uint32_t shared_bytes = 0;
   std::vector<char> arguments;  // their bytes
   std::vector<void*> pointers;  // to each of them. A move keeps them valid, a copy does not
 };
@@ -80,6 +79,9 @@ class Launches {
   explicit Launches(const tenon_bind_args& args);
   /// Starts with no launches.
   explicit Launches(const CompiledNode& node) : node_(node) {}
+  /// The same, where the constant `given` is in `piece`, whatever the node keeps of it.
+  Launches(const CompiledNode& node, const tenon_tensor& given, const Piece& piece)
+      : node_(node), given_(&given), given_piece_(piece) {}
   Launches(const Launches&) = delete;
   Launches& operator=(const Launches&) = delete;
 
@@ -89,7 +91,6 @@ class Launches {
   CUdeviceptr find(const tenon_tensor& tensor) const;
   void add(KernelLaunch launch) { steps_.emplace_back(std::move(launch)); }
   void add(LibraryCall call) { steps_.emplace_back(std::move(call)); }
-  bool is_empty() const { return steps_.empty(); }
   /// Gives the launches to the stream. `times`: measures each of them; may be null.
   void enqueue(CUstream stream, Timestamps* times = nullptr, uint64_t work_id = 0) const;
   /// Enqueues the launches on the stream of `args`, which may record them. Without a stream, waits for them; then it
@@ -106,6 +107,8 @@ class Launches {
   std::string name_of(const Step& step) const;
 
   const CompiledNode& node_;
+  const tenon_tensor* given_ = nullptr;
+  Piece given_piece_;
   std::vector<Step> steps_;
   std::shared_ptr<IndexFlag> flag_;
 };

@@ -38,14 +38,9 @@ void Recording::add(const Transfer& transfer, uint64_t work_id) {
   keep(std::move(piece));
 }
 
-void Recording::capture() {
-  for (const Step& step : steps_) {
-    if (step.launches == nullptr) continue;
-    if (first_place_.empty()) first_place_ = step.launches->node().place();
-    last_place_ = step.launches->node().place();
-    if (step.launches->flag() != nullptr) checks_.push_back(step.launches->flag());
-  }
-  if (steps_.empty()) return;
+/// A graph of the steps; empty if there are none.
+GraphExecHandle Recording::make_graph() const {
+  if (steps_.empty()) return {};
   const Current current(device_.context());
   const StreamHandle stream = device_.make_stream();
   const GraphHandle graph = capture_on(stream.get(), [&] {
@@ -59,9 +54,28 @@ void Recording::capture() {
   });
   CUgraphExec exec = nullptr;
   check(driver().cuGraphInstantiateWithFlags(&exec, graph.get(), 0), "cuGraphInstantiateWithFlags");
-  graph_ = GraphExecHandle(exec);
+  GraphExecHandle out(exec);
   check(driver().cuGraphUpload(exec, stream.get()), "cuGraphUpload");
   check(driver().cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+  return out;
+}
+
+void Recording::capture() {
+  for (const Step& step : steps_) {
+    if (step.launches == nullptr) continue;
+    if (first_place_.empty()) first_place_ = step.launches->node().place();
+    last_place_ = step.launches->node().place();
+    if (step.launches->flag() != nullptr) checks_.push_back(step.launches->flag());
+  }
+  try {
+    graph_ = make_graph();
+  } catch (const ep::Error& error) {
+    if (error.flags != 0 || error.code == TENON_RESOURCE_EXHAUSTED) throw;
+    device_.log_once(
+        TENON_LOG_WARNING, "not_captured",
+        ep::cat("the work from ", first_place_, " to ", last_place_,
+                " is enqueued step by step, because it cannot be captured as a graph: ", error.text));
+  }
 }
 
 void Recording::run(Stream& stream) const { stream.run(*this); }

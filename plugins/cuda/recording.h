@@ -20,8 +20,6 @@ class Stream;
 struct Kept {
   std::vector<OwnedPiece> pieces;
   std::vector<std::unique_ptr<const Transfer>> transfers;
-
-  bool is_empty() const { return pieces.empty() && transfers.empty(); }
 };
 
 /// Immutable once the stream has ended it. Borrows the launches and the ends of copies.
@@ -38,14 +36,15 @@ class Recording {
   void add(const Transfer& transfer, uint64_t work_id);
   /// Keeps memory that only this recording uses.
   void keep(OwnedPiece piece) { kept_.pieces.push_back(std::move(piece)); }
-  /// Makes the graph. Without it the steps are enqueued one by one, for streams that measure or wait for each.
+  /// Makes the graph. Without it the steps are enqueued one by one, for streams that measure or wait for each. Where the driver
+  /// cannot capture one of them the log tells so, and there is no graph either.
   void capture();
 
   /// Enqueues everything in order on the stream, which need not be the one that recorded.
   void run(Stream& stream) const;
 
   const std::vector<Step>& steps() const { return steps_; }
-  /// Null without capture().
+  /// Null without a graph.
   CUgraphExec graph() const { return graph_.get(); }
   const std::vector<std::shared_ptr<ep::LateCheck>>& checks() const { return checks_; }
   /// Of the first and the last node, for errors.
@@ -53,6 +52,8 @@ class Recording {
   const std::string& last_place() const { return last_place_; }
 
  private:
+  GraphExecHandle make_graph() const;
+
   const Device& device_;
   std::vector<Step> steps_;
   Kept kept_;

@@ -123,7 +123,13 @@ ModuleHandle make_module(const Instance& instance, const Target& target, const S
                          const std::string& defines, const std::string& key) {
   const std::string binary = compile(target, source, defines);
   CUmodule out = nullptr;
-  check(driver().cuModuleLoadData(&out, binary.c_str()), ep::cat("the driver loads '", source.name, "'"));
+  const CUresult code = driver().cuModuleLoadData(&out, binary.c_str());
+  ep::require(
+      code != CUDA_ERROR_UNSUPPORTED_PTX_VERSION, TENON_FAILED_PRECONDITION, "the driver (CUDA ",
+      version_text(driver().version), ") is older than this NVRTC (", version_text(nvrtc().version),
+      "), and the device is newer than both, so the driver would have to compile what NVRTC wrote; install a "
+      "driver as new as NVRTC");
+  check(code, ep::cat("the driver loads '", source.name, "'"));
   ModuleHandle module(out);
   // Best effort: if the cache is full or read-only, only the next start is slower.
   if (ep::host().cache_put != nullptr && instance.host != nullptr)
@@ -178,20 +184,9 @@ std::shared_ptr<Module> Modules::get(const Instance& instance, const Source& sou
   return slot->module;
 }
 
-void Modules::allow_shared_bytes(CUfunction function, uint32_t bytes) {
-  const std::lock_guard lock(mutex_);
-  uint32_t& allowed = shared_bytes_[function];
-  if (bytes <= allowed) return;
-  check(driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                    static_cast<int>(bytes)),
-        "cuFuncSetAttribute");
-  allowed = bytes;
-}
-
 void Modules::clear() {
   const std::lock_guard lock(mutex_);
   slots_.clear();
-  shared_bytes_.clear();
 }
 
 KernelRef find_kernel(const Instance& instance, const Source& source, const std::string& defines,
@@ -201,14 +196,9 @@ KernelRef find_kernel(const Instance& instance, const Source& source, const std:
   return {function, name, ep::cat(key, "/", name)};
 }
 
-KernelRef find_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
-                      const std::string& name) {
-  return find_kernel(instance_of(node), source, defines, name);
-}
-
 KernelRef load_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
                       const std::string& name) {
-  return find_kernel(node, source, defines, name);
+  return find_kernel(instance_of(node), source, defines, name);
 }
 
 }  // namespace tenon::cuda

@@ -51,8 +51,6 @@ class Modules {
  public:
   std::shared_ptr<Module> get(const Instance& instance, const Source& source, const std::string& defines,
                               const std::string& key);
-  /// Lets launches of the kernel have as much dynamic shared memory. Never lowers it: another node may need it.
-  void allow_shared_bytes(CUfunction function, uint32_t bytes);
   /// Unloads all. The device's context is current.
   void clear();
 
@@ -63,7 +61,6 @@ class Modules {
   };
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Slot>, std::less<>> slots_;
-  std::map<CUfunction, uint32_t> shared_bytes_;
 };
 
 /// A kernel. Kernel objects keep one per node. It is valid as long as the device is open.
@@ -77,9 +74,6 @@ struct KernelRef {
 
 /// Compiles the program if needed. `defines`: compiler options, as from defines_for().
 KernelRef load_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
-                      const std::string& name);
-/// The same. For variants of which a node will use one.
-KernelRef find_kernel(const ep::NodeView& node, const Source& source, const std::string& defines,
                       const std::string& name);
 /// The same when launches are listed, for variants that follow from a shape.
 KernelRef find_kernel(const Instance& instance, const Source& source, const std::string& defines,

@@ -68,6 +68,23 @@ void Stream::flush() {
 #endif
 }
 
+/// Calls `enqueue`. If that finds the process lost, work enqueued before is to blame, and the error names it.
+template <class Enqueue>
+void Stream::blaming(const Enqueue& enqueue) {
+  try {
+    enqueue();
+  } catch (ep::Error& error) {
+    if ((error.flags & TENON_ERROR_PROCESS_LOST) == 0 || !error.where.empty()) throw;
+    blame(error, UINT64_MAX);
+    throw;
+  }
+}
+
+/// Takes an event back, if nobody waits for it still. Needs the lock.
+void Stream::spare(std::shared_ptr<EventHandle> event) {
+  if (event.use_count() == 1 && events_.size() < kMostSpareEvents) events_.push_back(std::move(event));
+}
+
 std::shared_ptr<EventHandle> Stream::take_event() {
   {
     const std::lock_guard lock(mutex_);
@@ -86,7 +103,7 @@ uint64_t Stream::point() {
   const Current current(context());
   Mark mark;
   mark.event = take_event();
-  check(driver().cuEventRecord(mark.event->get(), get()), "cuEventRecord");
+  blaming([&] { check(driver().cuEventRecord(mark.event->get(), get()), "cuEventRecord"); });
   if (first_place_ != nullptr) mark.first_place = *std::exchange(first_place_, nullptr);
   if (last_place_ != nullptr) mark.last_place = *std::exchange(last_place_, nullptr);
   mark.kept = std::exchange(kept_, {});
@@ -100,9 +117,7 @@ uint64_t Stream::point() {
 /// Drops marks of finished work, with what was kept for it. Needs the lock.
 void Stream::drop_done() {
   while (!marks_.empty() && driver().cuEventQuery(marks_.front().event->get()) == CUDA_SUCCESS) {
-    std::shared_ptr<EventHandle>& event = marks_.front().event;
-    // Another thread may wait for the event still.
-    if (event.use_count() == 1 && events_.size() < kMostSpareEvents) events_.push_back(std::move(event));
+    spare(std::move(marks_.front().event));
     marks_.pop_front();
   }
 }
@@ -127,22 +142,25 @@ void Stream::wait(Stream& other, uint64_t point) {
 void Stream::wait_for_stream(CUstream other) noexcept {
   try {
     const Current current(context());
-    const std::shared_ptr<EventHandle> event = take_event();
+    std::shared_ptr<EventHandle> event = take_event();
     check(driver().cuEventRecord(event->get(), other), "cuEventRecord");
     check(driver().cuStreamWaitEvent(get(), event->get(), CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent");
+    const std::lock_guard lock(mutex_);
+    spare(std::move(event));  // the wait is for what it recorded just now
   } catch (...) {
     finish(other);
   }
 }
 
 void Stream::wait_point(uint64_t point, int64_t timeout_ns) {
-  if (const std::shared_ptr<EventHandle> event = find_mark(point)) {
+  if (std::shared_ptr<EventHandle> event = find_mark(point)) {
     const Current current(context());
     if (timeout_ns > 0) flush();
     const CUresult code = wait_for(event->get(), timeout_ns);
     ep::require(code != CUDA_ERROR_NOT_READY, TENON_DEADLINE_EXCEEDED,
                 "the work on the device is not done in time");
     if (code != CUDA_SUCCESS) fail_at(point, code);
+    event.reset();  // so that it is spared
     const std::lock_guard lock(mutex_);
     drop_done();
   }
@@ -152,6 +170,12 @@ void Stream::wait_point(uint64_t point, int64_t timeout_ns) {
 /// Throws the error of the work before a point that is not known to be done.
 void Stream::fail_at(uint64_t point, CUresult code) {
   ep::Error error = error_of(code, "work on the device");
+  blame(error, point);
+  throw std::move(error);
+}
+
+/// Names the work before a point that is not known to be done as the place of an error. UINT64_MAX: all work so far.
+void Stream::blame(ep::Error& error, uint64_t point) {
   error.flags |= TENON_ERROR_ASYNC;
   const std::lock_guard lock(mutex_);
   std::string first, last;
@@ -160,11 +184,15 @@ void Stream::fail_at(uint64_t point, CUresult code) {
     if (first.empty()) first = mark.first_place;
     if (!mark.last_place.empty()) last = mark.last_place;
   }
+  // Only the thread that enqueues asks for all work: what follows is its own.
+  if (point == UINT64_MAX && first_place_ != nullptr) {
+    if (first.empty()) first = *first_place_;
+    last = *last_place_;
+  }
   error.where = first.empty()   ? "copies on a stream"
                 : first == last ? first
                                 : ep::cat("work from ", first, " to ", last);
   if (first != last) error.text += "; with the option synchronize = true the error names its node";
-  throw std::move(error);
 }
 
 void Stream::times(const ep::TimeSink& sink) {
@@ -212,32 +240,35 @@ void Stream::enqueue(const Transfer& transfer, uint64_t work_id) {
 void Stream::run(const Launches& launches, uint64_t work_id) {
   if (recording_ != nullptr) return recording_->add(launches, work_id);
   const Current current(context());
-  enqueue(launches, work_id);
+  blaming([&] { enqueue(launches, work_id); });
 }
 
 void Stream::copy(const Transfer& transfer, uint64_t work_id) {
   if (recording_ != nullptr) return recording_->add(transfer, work_id);
   const Current current(context());
-  if (!transfer.is_within_host()) return enqueue(transfer, work_id);
-  kept_.transfers.push_back(std::make_unique<const Transfer>(transfer));
-  enqueue(*kept_.transfers.back(), work_id);
+  const Transfer* kept = &transfer;
+  if (transfer.is_within_host())
+    kept = kept_.transfers.emplace_back(std::make_unique<const Transfer>(transfer)).get();
+  blaming([&] { enqueue(*kept, work_id); });
 }
 
 void Stream::run(const Recording& recording) {
   const Current current(context());
   if (recording.graph() != nullptr && times_ == nullptr && !synchronizes_) {
     if (!recording.first_place().empty()) note(recording.first_place(), recording.last_place());
-    check(driver().cuGraphLaunch(recording.graph(), get()), "cuGraphLaunch");
+    blaming([&] { check(driver().cuGraphLaunch(recording.graph(), get()), "cuGraphLaunch"); });
     for (const std::shared_ptr<ep::LateCheck>& check : recording.checks()) errors_->add(last_ + 1, check);
     return;
   }
-  for (const Recording::Step& step : recording.steps()) {
-    if (step.launches != nullptr) {
-      enqueue(*step.launches, step.work_id);
-    } else {
-      enqueue(step.transfer, step.work_id);
+  blaming([&] {
+    for (const Recording::Step& step : recording.steps()) {
+      if (step.launches != nullptr) {
+        enqueue(*step.launches, step.work_id);
+      } else {
+        enqueue(step.transfer, step.work_id);
+      }
     }
-  }
+  });
 }
 
 void Stream::keep(OwnedPiece piece) noexcept {

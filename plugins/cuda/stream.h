@@ -63,6 +63,10 @@ class Stream {
   /// The event of a point; empty if its work is known to be done.
   std::shared_ptr<EventHandle> find_mark(uint64_t point);
   [[noreturn]] void fail_at(uint64_t point, CUresult code);
+  void blame(ep::Error& error, uint64_t point);
+  template <class Enqueue>
+  void blaming(const Enqueue& enqueue);
+  void spare(std::shared_ptr<EventHandle> event);
   void drop_done();
   void finish(CUstream stream) noexcept;
   void note(const std::string& first, const std::string& last);

@@ -29,12 +29,15 @@ EventHandle Timestamps::take_event() {
 }
 
 void Timestamps::begin(std::string name, uint64_t work_id) {
-  Piece piece{std::move(name), work_id, take_event(), take_event()};
+  Piece piece{std::move(name), work_id, take_event(), take_event(), false};
   check(driver().cuEventRecord(piece.begin.get(), stream_), "cuEventRecord");
   pieces_.push_back(std::move(piece));
 }
 
-void Timestamps::end() { check(driver().cuEventRecord(pieces_.back().end.get(), stream_), "cuEventRecord"); }
+void Timestamps::end() {
+  check(driver().cuEventRecord(pieces_.back().end.get(), stream_), "cuEventRecord");
+  pieces_.back().is_whole = true;
+}
 
 Timestamps::Reference Timestamps::make_reference() {
   // The event is enqueued after the host looked at its clock, and done before the host looks again. The round that leaves the
@@ -62,6 +65,7 @@ void Timestamps::give(const ep::TimeSink& sink) {
   Reference reference = make_reference();  // after all pieces: a stream has one order
   for (; !pieces_.empty(); pieces_.pop_front()) {
     Piece& piece = pieces_.front();
+    if (!piece.is_whole) continue;  // it was not enqueued
     const int64_t begin = reference.ns - between(piece.begin, reference.event);
     const int64_t end = std::max(begin, reference.ns - between(piece.end, reference.event));
     sink.add({piece.name, piece.work_id, static_cast<uint64_t>(begin), static_cast<uint64_t>(end)});

@@ -27,6 +27,7 @@ class Timestamps {
     std::string name;
     uint64_t work_id;
     EventHandle begin, end;
+    bool is_whole;  // both were recorded
   };
   /// An event, and when it was on the clock of the host.
   struct Reference {

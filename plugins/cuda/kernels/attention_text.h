@@ -190,7 +190,9 @@ KERNEL __launch_bounds__(256, 2) AttentionRows(TENSORS) {
           const C shrink = shrink_of(before, top[i]), weight = weight_of(score, top[i]);
           sum[i] = sum[i] * shrink + weight;
 #pragma unroll
-          for (int e = 0; e < VALUE_LINE; ++e) out[i][e] = out[i][e] * shrink + weight * (C)value_lines[n][e];
+          for (int e = 0; e < VALUE_LINE; ++e)
+            // A weight of 0 counts for nothing, even if the value is infinite or NaN.
+            out[i][e] = out[i][e] * shrink + (weight != 0 ? weight * (C)value_lines[n][e] : (C)0);
         }
       }
     }

@@ -108,7 +108,7 @@ class ConvInteger {
   explicit ConvInteger(const NodeView& n)
       : attributes_(n),
         groups_(n.attr_i("group", 1)),
-        kernel_(find_kernel(n, kSource,
+        kernel_(load_kernel(n, kSource,
                             defines_of(integer_settings(
                                 n.input(kInputs.f).dtype(), n.input(kInputs.x).dtype(), n.output(0).dtype(),
                                 TENON_FLOAT32, kScales ? Rounding::kConv : Rounding::kNone)),

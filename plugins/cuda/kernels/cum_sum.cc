@@ -2,19 +2,12 @@
 #include "tenon/ep/device/ops/cum_sum.hpp"
 
 #include "kernels/common/kernel.h"
+#include "kernels/common/texts.h"
 
 namespace tenon::cuda {
 namespace {
 
-constexpr Source kSource{"cum_sum", R"CU(
-// Integers wrap around, and none overflows in the sense of the language.
-#if IS_REAL
-__device__ inline C plus(C a, C b) { return a + b; }
-__device__ inline C times(C a, C b) { return a * b; }
-#else
-__device__ inline C plus(C a, C b) { return (C)((uint64)a + (uint64)b); }
-__device__ inline C times(C a, C b) { return (C)((uint64)a * (uint64)b); }
-#endif
+constexpr std::string_view kText = R"CU(
 // The first `lanes` threads of a warp keep their value, the others get that of the thread so many before them.
 __device__ inline C before(C v, int lanes) { return (C)__shfl_up_sync(0xffffffffu, v, lanes); }
 
@@ -60,7 +53,8 @@ __device__ inline C before(C v, int lanes) { return (C)__shfl_up_sync(0xffffffff
   }
 CUMULATE(CumSum, (C)0, plus)
 CUMULATE(CumProd, (C)1, times)
-)CU"};
+)CU";
+constexpr Source kSource{"cum_sum", kJoined<kWrapping, kText>};
 
 using Kernels = Backend<kSource>;
 

@@ -14,16 +14,16 @@ struct Grid {
   int is_border, is_reflection, aligns_corners;
 };
 // Mirrors v at both ends until it is within [low, high].
-__device__ inline C reflect(C v, C low, C high) {
-  const C range = high - low;
+__device__ inline double reflect(double v, double low, double high) {
+  const double range = high - low;
   if (range <= 0) return low;
   const bool below = v < low;
   if (!below && v <= high) return v;
-  const C beyond = below ? low - v : v - high, turns = floor(beyond / range);
-  const C rest = beyond - turns * range;
-  return (fmod(turns, (C)2) == 0) == below ? low + rest : high - rest;
+  const double beyond = below ? low - v : v - high, turns = floor(beyond / range);
+  const double rest = beyond - turns * range;
+  return (fmod(turns, 2.0) == 0) == below ? low + rest : high - rest;
 }
-__device__ inline C clamped(C v, C limit) { return v < -limit ? -limit : v > limit ? limit : v; }
+__device__ inline double clamped(double v, double limit) { return v < -limit ? -limit : v > limit ? limit : v; }
 // The elements along one axis that contribute, and their weights; 0 for those outside. One is the nearest element, two
 // are linear, four cubic.
 struct Taps {
@@ -32,21 +32,22 @@ struct Taps {
 };
 __device__ inline C cubic_near(C v) { return ((C)1.25 * v - (C)2.25) * v * v + 1; }
 __device__ inline C cubic_far(C v) { return (((C)-0.75 * v + (C)3.75) * v - 6) * v + 3; }
-__device__ inline Taps taps_of(C normalized, int size, const Grid& g) {
-  const C length = (C)size, low = g.aligns_corners ? (C)0 : (C)-0.5;
-  const C high = g.aligns_corners ? length - 1 : length - (C)0.5;
-  if (normalized != normalized) normalized = -(C)1e9;  // NaN is outside
-  C v = g.aligns_corners ? (normalized + 1) / 2 * (length - 1) : ((normalized + 1) * length - 1) / 2;
-  v = clamped(v, (C)1e15);
+// The place is computed in double: far outside, float32 would lose to which element a reflection leads.
+__device__ inline Taps taps_of(double normalized, int size, const Grid& g) {
+  const double length = size, low = g.aligns_corners ? 0 : -0.5;
+  const double high = g.aligns_corners ? length - 1 : length - 0.5;
+  if (normalized != normalized) normalized = -1e9;  // NaN is outside
+  double v = g.aligns_corners ? (normalized + 1) / 2 * (length - 1) : ((normalized + 1) * length - 1) / 2;
+  v = clamped(v, 1e15);
   if (TAPS == 1) v = rint(v);
   if (g.is_reflection) v = reflect(v, low, high);
-  v = clamped(v, (C)1e9);
-  const C base = floor(v);
+  v = clamped(v, 1e9);
+  const double base = floor(v);
   Taps out;
 #if TAPS == 1
   out.weight[0] = 1;
 #else
-  const C t = v - base;
+  const C t = (C)(v - base);
 #endif
 #if TAPS == 2
   out.weight[0] = 1 - t;
@@ -62,7 +63,7 @@ __device__ inline Taps taps_of(C normalized, int size, const Grid& g) {
   for (int k = 0; k < TAPS; ++k) {
     int at = first + k;
     if (at < 0 || at >= size) {
-      if (g.is_reflection) at = (int)reflect((C)at, low, high);
+      if (g.is_reflection) at = (int)reflect(at, low, high);
       at = at < 0 ? 0 : at >= size ? size - 1 : at;
       if (!(g.is_border || g.is_reflection) || size == 0) out.weight[k] = 0;
     }
@@ -74,9 +75,9 @@ KERNEL GridSample(IN(T, x), IN(G, grid), OUT(T, y), Grid g) {
   const int64 plane = (int64)g.size[0] * g.size[1] * g.size[2];
   EACH_Z(image, g.images) EACH(point, g.points) {
     const G* at = grid + (image * g.points + point) * g.axes;
-    const Taps b = g.axes > 1 ? taps_of((C)at[1], g.size[1], g) : Taps{{0}, {1}};
-    const Taps a = g.axes > 2 ? taps_of((C)at[2], g.size[0], g) : Taps{{0}, {1}};
-    const Taps c = taps_of((C)at[0], g.size[2], g);
+    const Taps b = g.axes > 1 ? taps_of((double)at[1], g.size[1], g) : Taps{{0}, {1}};
+    const Taps a = g.axes > 2 ? taps_of((double)at[2], g.size[0], g) : Taps{{0}, {1}};
+    const Taps c = taps_of((double)at[0], g.size[2], g);
     EACH_Y(channel, g.channels) {
       const T* from = x + (image * g.channels + channel) * plane;
       T* to = y + (image * g.channels + channel) * g.points + point;

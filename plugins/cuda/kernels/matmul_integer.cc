@@ -74,7 +74,7 @@ class MatMulInteger {
               TENON_REJECT_TYPE, "scales of several element types");
   }
   explicit MatMulInteger(const NodeView& n)
-      : kernel_(find_kernel(n, kSource,
+      : kernel_(load_kernel(n, kSource,
                             defines_of(integer_settings(
                                 n.input(kPlaces.a).dtype(), n.input(kPlaces.b).dtype(), n.output(0).dtype(),
                                 kScales ? n.input(kPlaces.a_scale).dtype() : uint32_t{TENON_FLOAT32},

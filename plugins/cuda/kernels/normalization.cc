@@ -13,7 +13,8 @@ namespace {
 // it, and once for the result: the last two find it in the cache.
 constexpr std::string_view kText = R"CU(
 #if OP == 0
-KERNEL Batch(IN(T, x), IN(S, scale), IN(S, bias), IN(P, mean), IN(P, variance), OUT(T, y), int n, int channels,
+// y may be x.
+KERNEL Batch(const T* x, IN(S, scale), IN(S, bias), IN(P, mean), IN(P, variance), T* y, int n, int channels,
              int inner, float epsilon) {
   EACH(i, n) {
     const int c = (int)i / inner % channels;

@@ -108,7 +108,7 @@ struct Kernels : Backend<kSource> {
   static bool lines_fit(const NodeView&) { return false; }
   static KernelRef find(const NodeView& node, std::string_view name, Settings settings) {
     settings.push_back(number("BY_WARP", node.op().starts_with("Global")));
-    return find_kernel(node, kSource, defines_of(settings), std::string(name));
+    return load_kernel(node, kSource, defines_of(settings), std::string(name));
   }
 };
 

@@ -70,11 +70,13 @@ KERNEL Linear(IN(T, x), OUT(T, y), Axes a, int n, uint32 low, uint32 high) {
       const float s = source_of(a, d, r - q * a.out[d]);
       r = q;
       if (is_beyond(a, d, s)) inside = false;
-      const float lower = fminf(fmaxf(floorf(s), 0.0f), (float)(a.in[d] - 1));
+      const float below = floorf(s);
+      // NaN and what no int holds, too.
+      const int lower = !(below > 0.0f) ? 0 : below >= (float)(a.in[d] - 1) ? a.in[d] - 1 : (int)below;
       base += (int64)lower * a.stride[d];
       if (a.whole[d]) continue;
-      part[d] = fminf(fmaxf(s - lower, 0.0f), 1.0f);
-      step[d] = (int)lower + 1 < a.in[d] ? a.stride[d] : 0;
+      part[d] = fminf(fmaxf(s - (float)lower, 0.0f), 1.0f);
+      step[d] = lower + 1 < a.in[d] ? a.stride[d] : 0;
       axes |= 1u << d;
     }
     // All subsets of the axes: those at which the corner is the upper one.

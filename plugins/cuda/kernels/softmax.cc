@@ -42,7 +42,7 @@ KERNEL Hardmax(IN(T, x), OUT(T, y), int outer, int count, int inner) {
     const int64 first = row * count * inner + i;
     const C top = top_of(x + first, count, inner);
     int found = count;
-    visit_line(x + first, inner, count, [&](int k, C v) { found = v == top && k < found ? k : found; });
+    visit_line(x + first, inner, count, [&](int k, C v) { found = (v == top || v != v) && k < found ? k : found; });
     found = of_row(found, count, MinOf<int>());
     map_line(x + first, y + first, inner, count, [=](int k, C) { return k == found ? (C)1 : (C)0; });
   }

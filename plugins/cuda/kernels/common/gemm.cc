@@ -246,6 +246,7 @@ GemmNumbers GemmKernels::numbers_of(const GemmArgs& args, const GemmPlan& plan) 
                   1,           s.y_row,      s.bias_row,  s.bias_column, args.alpha, args.beta,
                   args.lowest, args.highest, plan.splits, plan.part,     plan.warps};
   if (b_turned_) std::swap(out.b_depth, out.b_column);
+  if (s.columns == 1) out.b_column = 0;  // there is no next column, so its distance says nothing of alignment
   return out;
 }
 

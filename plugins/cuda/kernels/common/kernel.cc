@@ -139,8 +139,7 @@ Size3 blocks_of(const Recorder& ctx, const Size3& items, const Size3& threads) {
 }
 
 void Arguments::record(const KernelRef& kernel, const Size3& blocks, const Size3& threads) {
-  Device& device = ctx_.launches().device();
-  const Limits& limits = device.limits();
+  const Limits& limits = ctx_.launches().device().limits();
   require(kernel.function != nullptr, TENON_INTERNAL, "a kernel is launched that was not loaded");
   launch_.function = kernel.function;
   launch_.name = kernel.name;
@@ -148,13 +147,6 @@ void Arguments::record(const KernelRef& kernel, const Size3& blocks, const Size3
     launch_.grid[d] = static_cast<uint32_t>(
         std::min<size_t>(blocks[d], d == 0 ? limits.max_blocks_x : limits.max_blocks_yz));
     launch_.block[d] = static_cast<uint32_t>(threads[d]);
-  }
-  if (shared_bytes_ != 0) {
-    require(shared_bytes_ <= limits.most_shared_bytes, TENON_INTERNAL, "kernel ", kernel.name, " wants ",
-            shared_bytes_, " bytes of shared memory, and the device has ", limits.most_shared_bytes);
-    launch_.shared_bytes = static_cast<uint32_t>(shared_bytes_);
-    if (launch_.shared_bytes > limits.shared_bytes)
-      device.modules().allow_shared_bytes(kernel.function, launch_.shared_bytes);
   }
   for (const size_t at : offsets_) launch_.pointers.push_back(launch_.arguments.data() + at);
   ctx_.launches().add(std::move(launch_));

@@ -37,7 +37,7 @@ struct Backend {
     return load_kernel(node, kSource, defines_of(settings), std::string(name));
   }
   static Kernel find(const NodeView& node, std::string_view name, const Settings& settings) {
-    return find_kernel(node, kSource, defines_of(settings), std::string(name));
+    return load(node, name, settings);
   }
   static Clamp clamp_of(const NodeView& node) { return cuda::clamp_of(node); }
   /// Kernels are compiled for the device, so there is nothing to warm.
@@ -48,10 +48,6 @@ struct Backend {
 struct PieceArg {
   const Piece* piece = nullptr;
   bool writes = false;
-};
-/// Dynamic shared memory of a block, `extern __shared__` in the text. Not an argument of the kernel.
-struct SharedBytes {
-  size_t bytes = 0;
 };
 
 /// Where an argument's memory is; 0 if it is missing or has no elements.
@@ -73,7 +69,6 @@ class Arguments {
   void add(const PieceArg& arg) { add_bytes(address_of(ctx_, arg)); }
   void add(const WorkspaceArg& arg) { add_bytes(address_of(ctx_, arg)); }
   void add(const FlagArg& arg) { add_bytes(address_of(ctx_, arg)); }
-  void add(const SharedBytes& shared) { shared_bytes_ = shared.bytes; }
   template <class Number>
   void add(const Number& number) {
     static_assert(sizeof(Number) >= 4, "numbers of a launch are exactly of the types in the text");
@@ -95,7 +90,6 @@ class Arguments {
   Recorder& ctx_;
   KernelLaunch launch_;
   std::vector<size_t> offsets_;
-  size_t shared_bytes_ = 0;
 };
 
 inline bool is_empty(const Size3& size) { return size[0] == 0 || size[1] == 0 || size[2] == 0; }
@@ -116,8 +110,7 @@ void launch(Recorder& ctx, const KernelRef& kernel, const Size3& items, const Ar
   arguments.record(kernel, detail::blocks_of(ctx, items, threads), threads);
 }
 
-/// The same for a kernel whose threads work together: `blocks` of `threads`. SharedBytes among the arguments asks for dynamic
-/// shared memory. A kernel may get fewer than `blocks` along an axis with more than the device can launch, and loops over them.
+/// The same for a kernel whose threads work together: `blocks` of `threads`. A kernel may get fewer than `blocks` along an axis with more than the device can launch, and loops over them.
 template <class... Args>
 void launch_blocks(Recorder& ctx, const KernelRef& kernel, const Size3& blocks, const Size3& threads,
                    const Args&... args) {
