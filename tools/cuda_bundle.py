@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""cuda_bundle.py --build build/release [--bundle DIR] [RUN'S ARGUMENTS]: a folder that tries the provider cuda anywhere, and runs it.
+"""tools/test-cuda: a folder that tries the provider cuda anywhere, and runs it.
 
 The folder has the command, libtenon, the providers cpu and cuda, the libraries that a machine may lack, the ONNX node cases, published
 models where they are present, and small files of networks to measure. Its `run` (tools/cuda_run.py) says what it does. With
---bundle the folder is only made; otherwise it is made in BUILD/test-cuda and run, with the arguments that follow.
+--bundle the folder is only made; otherwise it is made in BUILD/test-cuda and run.
 """
 
 import argparse
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,64 +15,19 @@ import sys
 import tarfile
 from pathlib import Path
 
-import numpy as np
-import onnx
+from cuda_machine import minutes, output_file
 from gate_cases import BUILD, DATA, ROOT
-from onnx import TensorProto, helper, numpy_helper
 
 MOST_BYTES = 60 << 20
 MOST_OF_MODELS = 30 << 20  # before they are packed
 COMPONENTS = ("runtime", "tools", "tenon_ep_cpu", "tenon_ep_cuda")
 MEASURED = ("tribuo_tinybert", "ort_squeezenet_imagescaler_zipmap", "fastestdet", "yolox_nano", "super_resolution_10")  # published models
-# The C library belongs to the machine, and NVIDIA's libraries are never copied.
-OF_THE_MACHINE = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util)\.so.*|lib(cuda|nvrtc|cublas|cudnn).*)$")
+# The C and C++ libraries belong to the machine: an older C++ library than its own would break NVIDIA's. NVIDIA's are never copied.
+OF_THE_MACHINE = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|stdc\+\+|gcc_s)\.so.*|lib(cuda|nvrtc|cublas|cudnn).*)$")
 
 
 def fail(text: str) -> None:
     sys.exit(f"test-cuda: {text}")
-
-
-def network(path: Path, nodes: list, shape: list[int], weights: dict, opset: int = 17) -> None:
-    graph = helper.make_graph(nodes, path.stem, [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-                              [numpy_helper.from_array(value, name) for name, value in weights.items()])  # fmt: skip
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10), path)
-
-
-def write_networks(folder: Path) -> None:
-    """Those that cuda_run.py has in PyTorch, too. Weights are expanded when the model is loaded, so the files are small."""
-    folder.mkdir()
-    drawn = np.random.default_rng(7)
-    node = helper.make_node
-
-    def small(*shape: int) -> np.ndarray:
-        return (drawn.standard_normal(shape) * 0.02).astype(np.float32)
-
-    nodes, weights, x = [], {"square": np.array([1024, 1024]), "b": small(1024)}, "x"
-    for n in range(8):
-        weights[f"v{n}"] = small(1024, 1)
-        y = "y" if n == 7 else f"r{n}"
-        nodes += [node("Expand", [f"v{n}", "square"], [f"w{n}"]), node("Gemm", [x, f"w{n}", "b"], [f"g{n}"]), node("Relu", [f"g{n}"], [y])]
-        x = y
-    network(folder / "products.onnx", nodes, [256, 1024], weights)
-
-    nodes, weights, x = [], {"b": small(64)}, "x"
-    for n in range(6):
-        weights[f"w{n}"] = small(64, 64, 3, 3)
-        y = "y" if n == 5 else f"r{n}"
-        nodes += [node("Conv", [x, f"w{n}", "b"], [f"c{n}"], pads=[1, 1, 1, 1]), node("Relu", [f"c{n}"], [y])]
-        x = y
-    network(folder / "convolutions.onnx", nodes, [1, 64, 112, 112], weights)
-
-    nodes, x = [], "x"
-    for n in range(4):
-        y = "y" if n == 3 else f"s{n}"
-        nodes += [node("LayerNormalization", [x, "scale", "shift"], [f"l{n}"]), node("Softmax", [f"l{n}"], [y])]
-        x = y
-    network(folder / "rows.onnx", nodes, [4096, 1024], {"scale": small(1024), "shift": small(1024)})
-
-    names = ["x", "a0", "a1", "a2", "y"]
-    network(folder / "attention.onnx", [node("Attention", [a, a, a], [b]) for a, b in zip(names, names[1:])], [1, 12, 512, 64], {}, opset=23)
 
 
 def run(*words: object) -> str:
@@ -110,9 +64,9 @@ def pack(folder: Path, archive: Path, name: str, most: int) -> int:
     cases = sorted((path.parent for path in folder.glob("*/model.onnx")), key=lambda case: (case.name not in MEASURED, bytes_of(case), case.name))
     with tarfile.open(archive, "w:xz", preset=3) as out:
         for case in cases:
+            if bytes_of(case) > left:
+                continue
             left -= bytes_of(case)
-            if left < 0:
-                break
             out.add(case, f"{name}/{case.name}")
             packed += 1
     return packed
@@ -129,11 +83,15 @@ def make(build: Path, bundle: Path) -> None:
     if cases == 0:
         fail("there are no node cases: build/venv/bin/python tools/conformance/write_cases.py build/conformance")
     models = pack(DATA / "models", bundle / "models.tar.xz", "models", MOST_OF_MODELS)
+    from cuda_networks import write_networks  # NumPy and ONNX are there after the set-up only
+
     write_networks(bundle / "networks")
     for id in ("cuda", "cpu"):
         shutil.copy2(ROOT / f"plugins/{id}/expectations.json", bundle / f"expectations-{id}.json")
     shutil.copy2(ROOT / "tools/cuda_run.py", bundle / "run")
     (bundle / "run").chmod(0o755)
+    for script in ("cuda_machine.py", "cuda_peers.py"):
+        shutil.copy2(ROOT / "tools" / script, bundle)
     version = run(bundle / "bin/tenon", "--version").strip()
     (bundle / "bundle.json").write_text(json.dumps({"version": version, "cases": cases, "models": models, "measured": MEASURED}) + "\n")
     size = bytes_of(bundle)
@@ -142,19 +100,38 @@ def make(build: Path, bundle: Path) -> None:
     print(f"test-cuda: {bundle} has {size / (1 << 20):.0f} MiB: {cases} node cases, {models} models")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tools/test-cuda", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=BUILD / "release")
     parser.add_argument("--bundle", type=Path, metavar="DIR", help="make the folder, and do not run it")
-    parser.add_argument("--on-stand-ins", action="store_true", help="run on what stands in for NVIDIA's libraries in the tests")
-    options, rest = parser.parse_known_args()
+    parser.add_argument("--output", type=output_file, metavar="FILE", help="file that gets the table; the log is beside it")
+    parser.add_argument("--minutes", type=minutes, help="of the run; when they are over, what is left is not run")
+    parser.add_argument("--quick", action="store_true", help="a few small cases, and short measurements")
+    parser.add_argument("--on-stand-ins", action="store_true", help="a part of it, on what stands in for NVIDIA's libraries in the tests")
+    parser.add_argument("--check-arguments", action="store_true", help=argparse.SUPPRESS)  # and do nothing
+    options = parser.parse_args()
+    of_run = {"--output": options.output, "--minutes": options.minutes, "--quick": options.quick, "--on-stand-ins": options.on_stand_ins}
+    if options.bundle and any(of_run.values()):
+        given = ", ".join(name for name, value in of_run.items() if value)
+        parser.error(f"--bundle only makes the folder; give {given} to its run")
+    return options
+
+
+def main() -> int:
+    options = arguments()
+    if options.check_arguments:
+        return 0
     build = options.build.resolve()
     bundle = (options.bundle or build / "test-cuda").resolve()
     make(build, bundle)
     if options.bundle:
         return 0
-    stand_ins = ["--on-stand-ins", str(build / "fakes/cuda"), "--quick"] if options.on_stand_ins else []
-    return subprocess.run([sys.executable, "-B", bundle / "run", *stand_ins, *rest], env=os.environ).returncode
+    words: list[object] = ["--quick"] if options.quick or options.on_stand_ins else []
+    words += ["--output", options.output] if options.output else []
+    words += ["--minutes", options.minutes] if options.minutes else []
+    words += ["--on-stand-ins", build / "fakes/cuda"] if options.on_stand_ins else ["--libraries", BUILD / "cuda/lib"]
+    # By the user's Python, which may have PyTorch and ONNX Runtime.
+    return subprocess.run([str(word) for word in [bundle / "run", *words]], check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Tries the provider cuda on this machine, and prints one table.
 
-    ./run [--output result.md] [--minutes 9] [--quick] [--on-stand-ins FOLDER]
+    ./run [--output result.md] [--minutes 9] [--quick] [--libraries FOLDER] [--on-stand-ins FOLDER]
 
 Needs an NVIDIA driver, and NVRTC; uses cuBLASLt and cuDNN where they are; looks for them in the loader's way, in CUDA_HOME, in
-/usr/local/cuda and in Python's packages. Needs no network and nothing of Tenon but this folder, which tools/test-cuda --bundle made.
+/usr/local/cuda and in the packages of the Python that runs this. Needs no network and nothing of Tenon but this folder, which
+tools/test-cuda --bundle made.
 
 The ONNX node cases and the published models run on cuda with the cpu provider behind it, compute-sanitizer watches some of them,
-and networks are measured beside ONNX Runtime and PyTorch, if Python has them. Exit code 0: all passed, 1: something failed, 2: there is
-no device that the provider can use.
+and networks are measured beside ONNX Runtime and PyTorch, if Python has them with CUDA. What failures print is in a log beside
+the file of --output: result.log.
+
+Exit code 0: all passed, 1: something failed, or there was no time for it, 2: wrong arguments, 3: there is no device that the provider
+can use.
 """
 
 from __future__ import annotations
@@ -19,223 +23,186 @@ import os
 import platform
 import re
 import shutil
-import subprocess
+import signal
 import sys
 import tarfile
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
+
+sys.dont_write_bytecode = True
+from cuda_machine import Done, Machine, Result, library_folders, minutes, output_file  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 TENON = HERE / "bin" / "tenon"
-NVRTC = "libnvrtc.so.13"
+PEERS = {"onnxruntime": "ONNX Runtime", "pytorch": "PyTorch"}
 QUICK_CASES, QUICK_BYTES = 40, 300_000
+BATCH = 240  # cases of a command: when the time is over, those that ran before are known
 WATCHED = 24  # cases that compute-sanitizer watches
-UNUSABLE = 2  # exit code
-FAULTS = ("select.on_compile_failed=error", "provider.cuda.on_lost=fail")  # nothing is mended silently
-
-
-@dataclass
-class Result:
-    rows: list[tuple[str, str, str]] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-
-    def add(self, what: str, result: str, detail: str = "") -> None:
-        self.rows.append((what, result, detail))
-        print(f"{what}: {result}{'; ' + detail if detail else ''}", flush=True)
-
-    def table(self) -> str:
-        cell = lambda text: text.replace("|", "\\|").replace("\n", " ")  # noqa: E731
-        out = "| what | result | detail |\n|---|---|---|\n"
-        out += "".join(f"| {' | '.join(map(cell, row))} |\n" for row in self.rows)
-        if self.failures:
-            out += "\nFailures:\n\n" + "".join(f"- {cell(line)}\n" for line in self.failures)
-        return out
-
-
-class Machine:
-    """The environment of every command, and the time that is left."""
-
-    def __init__(self, options: argparse.Namespace, state: Path):
-        self.until = time.monotonic() + options.minutes * 60
-        folders = [options.on_stand_ins] if options.on_stand_ins else library_folders()
-        folders += [str(HERE / "lib" / "foreign")]
-        known = os.environ.get("LD_LIBRARY_PATH", "")
-        self.environment = os.environ | {
-            "LD_LIBRARY_PATH": os.pathsep.join(filter(None, [*folders, known])),
-            "XDG_STATE_HOME": str(state), "XDG_CACHE_HOME": str(state), "XDG_CONFIG_HOME": str(state),
-            "TENON_DISCOVERY_TRUST": "none",  # who unpacked this folder may be anybody
-        }  # fmt: skip
-
-    def left(self) -> float:
-        return max(1.0, self.until - time.monotonic())
-
-    def run(self, *words: object, at_most: float = 1e9) -> subprocess.CompletedProcess | None:
-        """None when the time was over."""
-        try:
-            return subprocess.run([str(word) for word in words], env=self.environment, capture_output=True, text=True,
-                                  timeout=min(at_most, self.left()))  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return None
-
-
-def library_folders() -> list[str]:
-    """Where a toolkit may be that is not in the loader's way."""
-    roots = [os.environ.get(name, "") for name in ("CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
-    folders = [Path(root, below) for root in filter(None, roots) for below in ("lib64", "lib", f"targets/{platform.machine()}-linux/lib")]
-    for packages in map(Path, sys.path):
-        folders += packages.glob("nvidia/*/lib")
-    return list(dict.fromkeys(str(folder) for folder in folders if any(folder.glob("lib*.so.*"))))
-
-
-# ---- The steps ----
+ALONE = 10  # crashed cases that run again, each alone
+UNUSABLE = 3  # exit code
+# Nothing is mended silently.
+STRICT = ("--set", "select.on_compile_failed=error", "--set", "provider.cuda.on_lost=fail")
+# Parts of the time that a step may take at most. What is left is for the benchmark.
+NODE_PART, MODELS_PART, WATCH_PART = 0.4, 0.1, 0.3
 
 
 def device(machine: Machine, result: Result) -> bool:
     if smi := shutil.which("nvidia-smi"):
-        done = machine.run(smi, "--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader", at_most=30)
-        if done and done.returncode == 0:
-            result.add("nvidia-smi", done.stdout.strip().replace("\n", "; "))
+        done = machine.run(smi, "--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader", at_most=30,
+                           environment=dict(os.environ))  # fmt: skip
+        result.add("nvidia-smi", done.out.strip().replace("\n", "; ") if done.ok() else done.how())
+    result.log("folders of libraries", machine.environment["LD_LIBRARY_PATH"].replace(os.pathsep, "\n"))
     done = machine.run(TENON, "providers", "list", "--format", "json", at_most=60)
-    entries = json.loads(done.stdout) if done and done.returncode == 0 else []
-    entry = next((entry for entry in entries if entry["id"] == "cuda"), None)
+    if not done.ok():  # also where its libraries do not fit the machine's
+        result.add("provider cuda", "refused", f"tenon providers list: {done.how()}: {' '.join(done.err.split())[-500:]}")
+        return False
+    entry = next((entry for entry in json.loads(done.out) if entry["id"] == "cuda"), None)
     if entry is None or entry["verdict"] != "usable":
-        why = f"{entry['refusal']}: {entry['reason']}; {entry['cure']}" if entry else f"not listed: {done.stderr if done else 'no answer'}"
+        why = f"{entry['refusal']}: {entry['reason']}; {entry['cure']}" if entry else f"not listed: {done.err}"
         result.add("provider cuda", "refused", why)
+        result.log("tenon providers doctor cuda", machine.run(TENON, "providers", "doctor", "cuda", at_most=60).out)
         return False
     result.add("provider cuda", entry["version"], "; ".join(f"{each['name']}, {each.get('driver', '')}" for each in entry["devices"]))
     return True
 
 
-def cases(machine: Machine, result: Result, what: str, folder: Path) -> list[str]:
+def test_command(cases: list[Path], *words: object) -> list[object]:
+    return [TENON, "test", *cases, "--provider", "cuda", "cpu", *STRICT, *words]
+
+
+def run_cases(machine: Machine, result: Result, what: str, folder: Path, part: float) -> list[str]:
     """Runs test cases and returns the names of those that ran wholly on cuda."""
-    report = folder.with_suffix(".json")
-    command = [TENON, "test", folder, "--provider", "cuda", "cpu", "--format", "json", "--output", report, "--timeout", "60",
-               "--jobs", min(8, os.cpu_count() or 1), "--expectations", HERE / "expectations-cuda.json", HERE / "expectations-cpu.json"]  # fmt: skip
-    done = machine.run(*command, *(word for setting in FAULTS for word in ("--set", setting)))
-    if not report.exists():
-        result.failures.append(f"{what}: " + (done.stderr[-500:] if done else "not done in time"))
-        result.add(what, "FAILED", "no report")
+    paths, until = sorted(path.parent for path in folder.glob("*/model.onnx")), machine.share(part)
+    if not paths:
+        result.add(what, "none", "the bundle has none of them")
         return []
-    answer = json.loads(report.read_text())
-    bad = [case for case in answer["cases"] if case["status"] in ("failed", "crashed")]
-    whole = [case["name"] for case in answer["cases"] if case["status"] == "passed" and set(case["nodes"]) == {"cuda"}]
-    result.failures += [f"{what}: {case['name']}: {case['message'][:300]}" for case in bad]
-    seconds = sum(case["seconds"] for case in answer["cases"])
-    result.add(what, f"{answer['summary']['passed']} passed, {len(bad)} failed", f"{len(whole)} wholly on cuda, {seconds:.0f} s of work")
+    answers, report, failed_before = [], folder.with_suffix(".json"), len(result.failures)
+    words = ["--format", "json", "--output", report, "--timeout", "60", "--jobs", min(8, os.cpu_count() or 1),
+             "--expectations", HERE / "expectations-cuda.json", HERE / "expectations-cpu.json"]  # fmt: skip
+    late = 0
+    for begin in range(0, len(paths), BATCH):
+        batch = paths[begin : begin + BATCH]
+        report.unlink(missing_ok=True)
+        done = machine.run(*test_command(batch, *words), until=until)
+        if done.code is None:
+            late = len(paths) - begin
+            result.log(f"{what}, from {batch[0].name} on: no time", done.err)
+            break
+        if not report.exists():
+            result.fail(f"{what}, {batch[0].name} to {batch[-1].name}", f"no report, {done.how()}", done.err)
+            continue
+        cases = json.loads(report.read_text())["cases"]
+        answers += cases
+        for case in cases:
+            if case["status"] in ("failed", "crashed"):
+                result.fail(f"{what}: {case['name']}", case["message"])
+        if done.err.strip():
+            result.log(f"{what}, {batch[0].name} to {batch[-1].name}: standard error", done.err)
+    for case in [case for case in answers if case["status"] == "crashed"][:ALONE]:
+        done = machine.run(*test_command([folder / case["name"]], "--jobs", "1"), until=until)
+        result.log(f"{what}: {case['name']}, again and alone: {done.how()}", done.out + done.err)
+    whole = [case["name"] for case in answers if case["status"] == "passed" and set(case["nodes"]) == {"cuda"}]
+    passed, seconds = sum(case["status"] == "passed" for case in answers), sum(case["seconds"] for case in answers)
+    if answers or len(result.failures) > failed_before:
+        result.add(what, f"{passed} passed, {len(result.failures) - failed_before} failed",
+                   f"{len(whole)} wholly on cuda, {seconds:.0f} s of work")  # fmt: skip
+    if late:
+        result.late(what, f"{late} of {len(paths)} cases")
     return whole
 
 
 def watch(machine: Machine, result: Result, folder: Path, names: list[str]) -> None:
     tool = shutil.which("compute-sanitizer") or next(filter(os.path.exists, ["/usr/local/cuda/bin/compute-sanitizer"]), None)
+    if not names:
+        result.add("compute-sanitizer", "not run", "no case ran wholly on cuda")
+        return
     if tool is None:
         result.add("compute-sanitizer", "not there", "it comes with the CUDA toolkit")
         return
-    some = folder.parent / "watched"
-    some.mkdir()
-    for name in names[:: max(1, len(names) // WATCHED)][:WATCHED]:
-        (some / name).symlink_to(folder / name)
-    for check in ("memcheck", "racecheck", "synccheck", "initcheck"):
-        done = machine.run(tool, "--tool", check, "--target-processes", "all", "--error-exitcode", "9", TENON, "test", some, "--provider",
-                           "cuda", "cpu", "--jobs", "2", at_most=machine.left() / 3)  # fmt: skip
-        if done is None:
-            result.add(f"compute-sanitizer {check}", "not done in time")
-            continue
-        errors = re.findall(r"ERROR SUMMARY: (\d+)", done.stdout + done.stderr)
-        wrong = done.returncode != 0 or any(map(int, errors))
-        result.add(f"compute-sanitizer {check}", "FAILED" if wrong else "clean", f"{len(list(some.iterdir()))} cases")
-        if wrong:
-            lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("=========")]
-            result.failures.append(f"compute-sanitizer {check}: {' '.join(lines[:8])[:800]}")
+    some = [folder / name for name in names[:: max(1, len(names) // WATCHED)][:WATCHED]]
+    checks, until = ["memcheck", "racecheck", "synccheck", "initcheck"], machine.share(WATCH_PART)
+    for n, check in enumerate(checks):
+        at_most = (until - time.monotonic()) / (len(checks) - n)
+        done = machine.run(tool, "--tool", check, "--target-processes", "all", "--error-exitcode", "9",
+                           *test_command(some, "--jobs", "2", "--timeout", "300"), at_most=at_most)  # fmt: skip
+        judge_watched(result, f"compute-sanitizer {check}", done, len(some))
 
 
-def median_of_tenon(machine: Machine, model: Path, seconds: float) -> float | None:
-    done = machine.run(TENON, "bench", model, "--provider", "cuda,cpu", "--seconds", seconds, "--format", "json", at_most=120)
-    return json.loads(done.stdout)[0]["median_ns"] / 1e6 if done and done.returncode == 0 else None
+def judge_watched(result: Result, what: str, done: Done, cases: int) -> None:
+    lines = (done.out + done.err).splitlines()
+    said, others = ["\n".join(line for line in lines if line.startswith("=========") == is_its) for is_its in (True, False)]
+    found = [int(number) for number in re.findall(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)", said)]
+    if done.code is None and not any(found):
+        result.late(what, f"{cases} cases")
+        result.log(f"{what}: no time", said + "\n" + others)
+    elif "Device not supported" in said:
+        result.add(what, "not possible", "it says: Device not supported")
+    elif done.ok() and found and not any(found):
+        result.add(what, "clean", f"{cases} cases")
+    else:
+        result.add(what, "FAILED", f"{cases} cases, {done.how()}, {sum(found) if found else 'no summary of'} errors")
+        result.fail(what, " ".join(said.splitlines()[:8]) or done.how(), said)
+        result.log(f"{what}: tenon test", others)
 
 
-# What both measure: the inputs begin in the host's memory, and the outputs end there, as in `tenon bench`.
-PEERS = '''
-import sys, time, statistics, json
-import numpy as np
-def measure(call, seconds):
-    for _ in range(5): call()
-    times, end = [], time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times) < 5:
-        begin = time.perf_counter(); call(); times.append(time.perf_counter() - begin)
-    print(json.dumps(statistics.median(times) * 1e3))
-'''
-ONNX_RUNTIME = PEERS + '''
-import onnxruntime as ort
-ort.set_default_logger_severity(4)
-if "CUDAExecutionProvider" not in ort.get_available_providers(): sys.exit("this ONNX Runtime has no CUDA")
-session = ort.InferenceSession(sys.argv[1], providers=[("CUDAExecutionProvider", {"use_tf32": 0}), "CPUExecutionProvider"])
-draw = np.random.default_rng(1)
-def value(i):
-    shape = [d if isinstance(d, int) else 1 for d in i.shape]
-    return draw.standard_normal(shape).astype(np.float32) if "float" in i.type else np.ones(shape, np.int64 if "64" in i.type else np.int32)
-inputs = {i.name: value(i) for i in session.get_inputs()}
-measure(lambda: session.run(None, inputs), float(sys.argv[2]))
-'''
-PYTORCH = PEERS + '''
-import torch
-import torch.nn.functional as F
-if not torch.cuda.is_available(): sys.exit("this PyTorch has no CUDA")
-torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-torch.set_grad_enabled(False)
-def on_device(*shape): return torch.randn(*shape, device="cuda") * 0.02
-def products():
-    layers = [(on_device(1024, 1024), on_device(1024)) for _ in range(8)]
-    def forward(x):
-        for w, b in layers: x = F.relu(torch.addmm(b, x, w))
-        return x
-    return forward, torch.randn(256, 1024)
-def convolutions():
-    layers = [(on_device(64, 64, 3, 3), on_device(64)) for _ in range(6)]
-    def forward(x):
-        for w, b in layers: x = F.relu(F.conv2d(x, w, b, padding=1))
-        return x
-    return forward, torch.randn(1, 64, 112, 112)
-def rows():
-    scale, shift = on_device(1024), on_device(1024)
-    def forward(x):
-        for _ in range(4): x = torch.softmax(F.layer_norm(x, (1024,), scale, shift), -1)
-        return x
-    return forward, torch.randn(4096, 1024)
-def attention():
-    def forward(x):
-        for _ in range(4): x = F.scaled_dot_product_attention(x, x, x)
-        return x
-    return forward, torch.randn(1, 12, 512, 64)
-forward, x = {"products": products, "convolutions": convolutions, "rows": rows, "attention": attention}[sys.argv[1]]()
-measure(lambda: forward(x.to("cuda")).cpu(), float(sys.argv[2]))
-'''
+# ---- Measurements ----
 
 
-def median_of_peer(machine: Machine, script: str, what: object, seconds: float) -> str:
-    environment = machine.environment | {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}  # they bring libraries of their own
-    try:
-        done = subprocess.run([sys.executable, "-c", script, str(what), str(seconds)], env=environment, capture_output=True, text=True,
-                              timeout=min(120, machine.left()))  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return "no answer"
-    if done.returncode == 0:
-        return f"{json.loads(done.stdout.splitlines()[-1]):.3f} ms"
-    return "not there" if "No module named" in done.stderr else (done.stderr.strip().splitlines() or ["failed"])[-1][:60]
+def peer(machine: Machine, name: str, *words: object) -> Done:
+    # They bring libraries of their own, so they get the environment of whoever started this.
+    return machine.run(sys.executable, "-B", HERE / "cuda_peers.py", name, *words, at_most=120, environment=dict(os.environ))
+
+
+def peers_here(machine: Machine, result: Result) -> list[str]:
+    """Those that use the GPU. The others get a row that says why not; that is no failure."""
+    here = []
+    for name, shown in PEERS.items():
+        done = peer(machine, name)
+        last = (done.out.strip().splitlines() or [""])[-1]
+        if done.ok():
+            here.append(name)
+        elif done.code not in (3, 4):
+            result.log(shown, f"{done.how()}\n{done.err}")
+        result.add(shown, {0: last, 3: "not compared", 4: "not there"}.get(done.code, "no answer"),
+                   last if done.code == 3 else "" if done.code in (0, 4) else done.how())  # fmt: skip
+    return here
+
+
+def median_of_peer(machine: Machine, result: Result, name: str, what: object, seconds: float) -> str:
+    done = peer(machine, name, what, seconds)
+    last = ((done.out if done.code in (0, 3) else done.err).strip().splitlines() or [done.how()])[-1]
+    if done.ok():
+        return f"{float(last):.3f} ms"
+    result.log(f"{PEERS[name]} on {what}", f"{done.how()}\n{done.err}")
+    return "not done in time" if done.code is None else last[:60]
+
+
+def ran_on(nodes: str) -> str:
+    """Of "11 cuda/gpu:0, 2 cpu/cpu:0"."""
+    instances = {part.split(" ", 1)[-1].split("/")[0] for part in nodes.split(", ")}
+    return "ran on cuda" if instances == {"cuda"} else f"ran on {nodes or 'nothing'}"
 
 
 def measure(machine: Machine, result: Result, models: list[Path], seconds: float) -> None:
-    for model in models:
+    peers = peers_here(machine, result)
+    for n, model in enumerate(models):
         name = model.stem if model.stem != "model" else model.parent.name
-        ours = median_of_tenon(machine, model, seconds)
-        if ours is None:
-            result.failures.append(f"benchmark {name}: tenon bench failed or took too long")
-        peers = {"ONNX Runtime": median_of_peer(machine, ONNX_RUNTIME, model, seconds)}
-        if model.parent.name == "networks":
-            peers["PyTorch"] = median_of_peer(machine, PYTORCH, name, seconds)
-        result.add(f"benchmark {name}", f"{ours:.3f} ms" if ours is not None else "FAILED",
-                   ", ".join(f"{peer}: {text}" for peer, text in peers.items()))  # fmt: skip
+        what = f"benchmark {name}"
+        done = machine.run(TENON, "bench", model, "--provider", "cuda,cpu", *STRICT, "--seconds", seconds, "--format", "json", at_most=120)
+        if done.code is None and time.monotonic() >= machine.until:
+            result.late("benchmark", f"{len(models) - n} of {len(models)} models, from {name} on")
+            return
+        texts = [median_of_peer(machine, result, "onnxruntime", model, seconds)] if "onnxruntime" in peers else []
+        texts = [f"ONNX Runtime: {text}" for text in texts]
+        if "pytorch" in peers and model.parent.name == "networks":
+            texts.append(f"PyTorch: {median_of_peer(machine, result, 'pytorch', name, seconds)}")
+        if done.ok():
+            row = json.loads(done.out)[0]
+            result.add(what, f"{row['median_ns'] / 1e6:.3f} ms", ", ".join([ran_on(row["ran_on"]), *texts]))
+        else:
+            result.add(what, "FAILED", ", ".join([f"tenon bench: {done.how()}", *texts]))
+            result.fail(what, f"tenon bench: {done.how()}", done.err)
 
 
 def unpack(name: str, work: Path, some: bool) -> Path:
@@ -246,7 +213,7 @@ def unpack(name: str, work: Path, some: bool) -> Path:
     if not archive.exists():
         return folder
     with tarfile.open(archive) as pack:
-        pack.extractall(work)
+        pack.extractall(work, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     if some:
         sizes = {case: sum(file.stat().st_size for file in case.rglob("*") if file.is_file()) for case in folder.iterdir()}
         small = sorted(case for case, size in sizes.items() if size <= QUICK_BYTES)
@@ -256,38 +223,41 @@ def unpack(name: str, work: Path, some: bool) -> Path:
     return folder
 
 
+def try_all(machine: Machine, result: Result, work: Path, quick: bool, measured: list[str]) -> None:
+    node = unpack("node", work, quick)
+    whole = run_cases(machine, result, "ONNX node cases", node, NODE_PART)
+    models = unpack("models", work, quick)
+    run_cases(machine, result, "published models", models, MODELS_PART)
+    watch(machine, result, node, sorted(whole))
+    networks = sorted((HERE / "networks").glob("*.onnx"))
+    published = [models / name / "model.onnx" for name in measured if (models / name / "model.onnx").exists()]
+    measure(machine, result, [*published[:1], *networks[-1:]] if quick else [*networks, *published], 0.1 if quick else 1)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, help="file that gets the table")
-    parser.add_argument("--minutes", type=float, default=9, help="when they are over, what is left is not run")
+    parser.add_argument("--output", type=output_file, metavar="FILE", help="file that gets the table; the log is beside it")
+    parser.add_argument("--minutes", type=minutes, default=9, help="when they are over, what is left is not run; default: 9")
     parser.add_argument("--quick", action="store_true", help="a few small cases, and short measurements")
+    parser.add_argument("--libraries", action="append", default=[], metavar="FOLDER", help="another folder with NVIDIA's libraries")
     parser.add_argument("--on-stand-ins", metavar="FOLDER", help="what stands in for NVIDIA's libraries, in place of them")
     options = parser.parse_args()
-    result, begin = Result(), time.monotonic()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # so that what was started is ended, too
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    where = "stand-ins for NVIDIA's libraries, which tell nothing of speed" if options.on_stand_ins else platform.node()
+    result = Result(f"Tenon's provider cuda on {where}", options.output)
     about = json.loads((HERE / "bundle.json").read_text())
+    folders = [options.on_stand_ins] if options.on_stand_ins else [*library_folders(), *options.libraries]
     with tempfile.TemporaryDirectory(prefix="tenon-cuda-") as name:
-        work = Path(name)
-        (work / "state").mkdir()
-        machine = Machine(options, work / "state")
+        (Path(name) / "state").mkdir()
+        machine = Machine([*folders, str(HERE / "lib/foreign")], Path(name) / "state", options.minutes * 60)
         result.add("bundle", about["version"], f"{about['cases']} node cases, {about['models']} models; glibc {platform.libc_ver()[1]}")
         usable = device(machine, result)
         if usable:
-            node = unpack("node", work, options.quick)
-            whole = cases(machine, result, "ONNX node cases", node)
-            models = unpack("models", work, options.quick)
-            if any(models.iterdir()):
-                cases(machine, result, "published models", models)
-            watch(machine, result, node, sorted(whole))
-            networks = sorted((HERE / "networks").glob("*.onnx"))
-            published = [models / name / "model.onnx" for name in about["measured"] if (models / name / "model.onnx").exists()]
-            measure(machine, result, [*published[:1], *networks[-1:]] if options.quick else [*published, *networks],
-                    0.1 if options.quick else 1)  # fmt: skip
-    where = "stand-ins for NVIDIA's libraries, which tell nothing of speed" if options.on_stand_ins else platform.node()
-    page = f"# Tenon's provider cuda on {where}\n\n{result.table()}\n{(time.monotonic() - begin) / 60:.1f} minutes\n"
-    print("\n" + page, flush=True)
-    if options.output:
-        options.output.write_text(page)
-    return UNUSABLE if not usable else 1 if result.failures else 0
+            try_all(machine, result, Path(name), options.quick, about["measured"])
+    result.write()
+    print("\n" + result.page(""), flush=True)
+    return UNUSABLE if not usable else 1 if result.failures or result.not_done else 0
 
 
 if __name__ == "__main__":

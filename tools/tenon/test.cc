@@ -50,6 +50,8 @@ class TestRun {
       bar.update(static_cast<double>(finished_) / static_cast<double>(cases_.size()),
                  std::to_string(finished_) + " cases");
     }
+    for (Job& job : jobs_)
+      if (job.worker) job.worker->end_input();
     return std::move(results_);
   }
 

@@ -59,12 +59,21 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const std::vector<std::strin
 }
 
 WorkerProcess::~WorkerProcess() {
-  if (request_fd_ >= 0) close(request_fd_);  // the child ends when its input does
+  end_input();
   if (answer_fd_ >= 0) close(answer_fd_);
-  if (pid_ > 0) {
-    ::kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
+  if (pid_ <= 0) return;
+  // Tools that watch the child, such as compute-sanitizer, report when it exits.
+  constexpr int kStep = 5;
+  for (int waited = 0; waited < kPatience; waited += kStep) {
+    if (waitpid(pid_, nullptr, WNOHANG) == pid_) return;
+    poll(nullptr, 0, kStep);
   }
+  ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+void WorkerProcess::end_input() {
+  if (request_fd_ >= 0) close(std::exchange(request_fd_, -1));
 }
 
 bool WorkerProcess::send(const std::string& line) {

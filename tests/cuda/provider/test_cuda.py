@@ -2,21 +2,50 @@
 """test_cuda.py BUILD_DIR: tools/test-cuda makes a bundle that runs on its own, and says what is wrong where something is.
 
 The bundle is moved and run with an environment of its own: on the stand-ins for NVIDIA's libraries, where all passes; with kernels that
-they leave out, which the table must tell; and without them, where it ends with exit code 2 and the cause.
+they leave out, which the table must tell; and without them, where it ends with exit code 3 and the cause. Its parts are tried with
+commands that hang, time that is over, and what compute-sanitizer prints.
 """
 
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path()
 MOST_BYTES = 60 << 20
+sys.path.insert(0, str(ROOT / "tools"))
+
+import cuda_bundle  # noqa: E402
+from gate_cases import CASE_SETS  # noqa: E402
+
+# Runs the command behind its own arguments, and lets the driver of the stand-ins write a file when a process ends.
+SANITIZER = """#!/bin/sh
+tool=$2
+while [ "${1#/}" = "$1" ]; do echo "$tool: $1" >>"$0.arguments"; shift; done
+TENON_FAKE_CUDA_COUNTS="$0.counts.%p" "$@"
+code=$?
+case $tool in
+  racecheck) echo "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" ;;
+  *) echo "========= ERROR SUMMARY: 0 errors" ;;
+esac
+exit $code
+"""
+# An ONNX Runtime for processors only.
+ONNX_RUNTIME = """
+__version__ = "9.8"
+def set_default_logger_severity(level): pass
+def get_available_providers(): return ["CPUExecutionProvider"]
+"""
 
 
 class Bundle(unittest.TestCase):
@@ -24,45 +53,59 @@ class Bundle(unittest.TestCase):
     def setUpClass(cls):
         holder = tempfile.TemporaryDirectory(dir=BUILD, prefix="test-cuda.")
         cls.addClassCleanup(holder.cleanup)
-        made = pathlib.Path(holder.name) / "made"
-        done = subprocess.run([sys.executable, "-B", ROOT / "tools/cuda_bundle.py", "--build", BUILD, "--bundle", made],
-                              capture_output=True, text=True)  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        cls.bundle = made.rename(pathlib.Path(holder.name) / "a name with spaces")
         cls.work = pathlib.Path(holder.name)
+        done = subprocess.run([sys.executable, "-B", ROOT / "tools/cuda_bundle.py", "--build", BUILD, "--bundle", "made"],
+                              capture_output=True, text=True, cwd=cls.work)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        cls.bundle = (cls.work / "made").rename(cls.work / "a name with spaces")
+        sys.path.insert(0, str(cls.bundle))
+        loader = importlib.machinery.SourceFileLoader("cuda_run", str(cls.bundle / "run"))
+        cls.module = importlib.util.module_from_spec(importlib.util.spec_from_loader("cuda_run", loader))
+        loader.exec_module(cls.module)
 
     def start(self, *words: str, **extra: str) -> tuple[int, str]:
-        output = self.work / "table.md"
-        output.unlink(missing_ok=True)
-        done = subprocess.run([self.bundle / "run", "--output", output, *words], capture_output=True, text=True, cwd=self.work,
+        for name in ("table.md", "table.log"):
+            (self.work / name).unlink(missing_ok=True)
+        done = subprocess.run([self.bundle / "run", "--output", "table.md", *words], capture_output=True, text=True, cwd=self.work,
                               env={"PATH": "/usr/bin:/bin", "HOME": str(self.work)} | extra, timeout=900)  # fmt: skip
-        self.assertTrue(output.exists(), done.stdout + done.stderr)
-        return done.returncode, output.read_text()
+        self.assertTrue((self.work / "table.md").exists(), done.stdout + done.stderr)
+        return done.returncode, (self.work / "table.md").read_text()
 
-    def test_it_is_small_and_has_no_library_of_nvidia(self):
+    def log(self) -> str:
+        return (self.work / "table.log").read_text()
+
+    def test_it_is_small_and_has_no_library_that_a_machine_must_have_itself(self):
         files = [path for path in self.bundle.rglob("*") if path.is_file()]
         self.assertLess(sum(path.stat().st_size for path in files if not path.is_symlink()), MOST_BYTES)
-        self.assertEqual([path for path in files if path.name.startswith(("libcuda", "libnvrtc", "libcublas", "libcudnn"))], [])
+        foreign = ("libcuda", "libnvrtc", "libcublas", "libcudnn", "libc.so", "libstdc++", "libgcc_s")
+        self.assertEqual([path for path in files if path.name.startswith(foreign)], [])
         about = json.loads((self.bundle / "bundle.json").read_text())
-        self.assertEqual(about["cases"], 1884)
+        self.assertEqual(about["cases"], CASE_SETS[0].cases)
 
     def test_all_passes_on_the_stand_ins(self):
-        code, page = self.start("--quick", "--on-stand-ins", str(BUILD / "fakes/cuda"))
-        self.assertEqual(code, 0, page)
+        tools, packages = self.work / "tools", self.work / "packages"
+        for folder, name, text in ((tools, "compute-sanitizer", SANITIZER), (packages, "onnxruntime.py", ONNX_RUNTIME)):
+            folder.mkdir()
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+        code, page = self.start("--quick", "--on-stand-ins", str(BUILD / "fakes/cuda"),
+                                PATH=f"{tools}:/usr/bin:/bin", PYTHONPATH=str(packages))  # fmt: skip
+        self.assertEqual(code, 0, page + self.log())
         self.assertRegex(page, r"\| provider cuda \| [0-9.]+ \|")
         self.assertRegex(page, r"\| ONNX node cases \| 40 passed, 0 failed \| [1-9]\d* wholly on cuda")
-        self.assertRegex(page, r"\| benchmark rows \| [0-9.]+ ms \|")
+        self.assertRegex(page, r"\| benchmark rows \| [0-9.]+ ms \| ran on cuda \|")
         self.assertIn("stand-ins", page)
+        self.assertIn("| ONNX Runtime | not compared | 9.8 without CUDA: it has CPUExecutionProvider |", page)
+        for check in ("memcheck", "racecheck", "synccheck", "initcheck"):
+            self.assertRegex(page, rf"\| compute-sanitizer {check} \| clean \| [1-9]\d* cases \|")
+        self.assertIn("memcheck: --target-processes\nmemcheck: all\n", (tools / "compute-sanitizer.arguments").read_text())
+        self.assertTrue(list(tools.glob("*.counts.*")), "the workers of tenon test were killed before they could report")
 
     def kernels(self) -> str:
         """Names of kernels of the quick cases, with commas."""
-        loader = importlib.machinery.SourceFileLoader("cuda_run", str(self.bundle / "run"))
-        run = importlib.util.module_from_spec(importlib.util.spec_from_loader("cuda_run", loader))
-        sys.modules["cuda_run"] = run
-        loader.exec_module(run)
         names: set[str] = set()
         with tempfile.TemporaryDirectory() as folder:
-            cases, counts = run.unpack("node", pathlib.Path(folder), True), pathlib.Path(folder) / "counts"
+            cases, counts = self.module.unpack("node", pathlib.Path(folder), True), pathlib.Path(folder) / "counts"
             environment = {"PATH": "/usr/bin:/bin", "HOME": folder, "TENON_DISCOVERY_TRUST": "none", "TENON_FAKE_CUDA_COUNTS": str(counts),
                            "LD_LIBRARY_PATH": f"{BUILD}/fakes/cuda:{self.bundle}/lib/foreign"}  # fmt: skip
             for model in sorted(cases.glob("*/model.onnx")):
@@ -78,11 +121,117 @@ class Bundle(unittest.TestCase):
         code, page = self.start("--quick", "--on-stand-ins", str(BUILD / "fakes/cuda"), TENON_FAKE_CUDA_BLANK=names)
         self.assertEqual(code, 1, page)
         self.assertIn("Failures:", page)
+        self.assertRegex(self.log(), r"==== ONNX node cases: test_\w+\n.*differ")
 
     def test_without_a_gpu_it_says_why(self):
-        code, page = self.start("--quick")
-        self.assertEqual(code, 2, page)
+        nothing = self.work / "no driver"
+        nothing.mkdir()
+        (nothing / "libcuda.so.1").touch()
+        code, page = self.start("--quick", LD_LIBRARY_PATH=str(nothing))
+        self.assertEqual(code, 3, page)
         self.assertRegex(page, r"\| provider cuda \| refused \| E_\w+: .*libcuda")
+        self.assertIn("==== tenon providers doctor cuda\n", self.log())
+
+    # ---- Parts ----
+
+    def parts(self, seconds: float = 600, **extra: str):
+        holder = tempfile.TemporaryDirectory(dir=self.work)
+        self.addCleanup(holder.cleanup)
+        folder = pathlib.Path(holder.name)
+        with unittest.mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": ""}):
+            machine = self.module.Machine([f"{BUILD}/fakes/cuda", f"{self.bundle}/lib/foreign"], folder, seconds)
+        machine.environment |= extra
+        silent = contextlib.redirect_stdout(io.StringIO())
+        silent.__enter__()
+        self.addCleanup(silent.__exit__, None, None, None)
+        return machine, self.module.Result("parts", folder / "table.md"), folder
+
+    def test_what_there_is_no_time_for_is_told(self):
+        machine, result, folder = self.parts()
+        node = self.module.unpack("node", folder, True)
+        whole = self.module.run_cases(machine, result, "cases", node, 0.0)
+        self.assertEqual((whole, result.rows, result.not_done), ([], [("cases", "not done in time", "40 of 40 cases")], True))
+        machine.until = 0.0
+        result.rows.clear()
+        self.module.measure(machine, result, [pathlib.Path("a/model.onnx"), pathlib.Path("b/model.onnx")], 1)
+        self.assertEqual(result.rows[-1], ("benchmark", "not done in time", "2 of 2 models, from a on"))
+        self.assertEqual(result.failures, [])
+
+    def test_a_command_ends_with_all_that_it_started(self):
+        machine, _, _ = self.parts()
+        done = machine.run("sh", "-c", "sleep 300 & echo $!; echo why >&2; wait", at_most=1)
+        self.assertEqual((done.code, done.err), (None, "why\n"))
+        status = pathlib.Path(f"/proc/{int(done.out)}/stat")
+        for _ in range(100):  # until whoever adopted it has seen its end
+            if not status.exists() or status.read_text().split()[2] == "Z":
+                return
+            time.sleep(0.1)
+        self.fail("it runs on")
+
+    def test_a_benchmark_that_only_another_provider_can_end_has_failed(self):
+        machine, result, folder = self.parts(TENON_FAKE_CUDA_LOST_AFTER="3")
+        with unittest.mock.patch.object(self.module, "PEERS", {}):
+            self.module.measure(machine, result, [self.bundle / "networks/rows.onnx"], 0.1)
+        self.assertEqual(result.rows[0][:2], ("benchmark rows", "FAILED"))
+        self.assertIn("cuda", (folder / "table.log").read_text())
+
+    def test_what_else_ran_nodes_is_told(self):
+        self.assertEqual(self.module.ran_on("11 cuda/gpu:0"), "ran on cuda")
+        self.assertEqual(self.module.ran_on("11 cuda/gpu:0, 2 cpu/cpu:0"), "ran on 11 cuda/gpu:0, 2 cpu/cpu:0")
+
+    def test_what_a_sanitizer_says_is_judged(self):
+        machine, result, folder = self.parts()
+        done = self.module.Done
+        for code, text, row in (
+            (0, "========= ERROR SUMMARY: 0 errors", "clean"),
+            (9, "========= Invalid __global__ read\n========= ERROR SUMMARY: 2 errors", "FAILED"),
+            (0, "========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)", "FAILED"),
+            (0, "40 passed", "FAILED"),
+            (1, "========= ERROR SUMMARY: 0 errors", "FAILED"),
+            (1, "========= Error: Device not supported", "not possible"),
+            (None, "========= COMPUTE-SANITIZER", "not done in time"),
+        ):
+            self.module.judge_watched(result, "check", done(code, text, ""), 24)
+            self.assertEqual(result.rows[-1][1], row, text)
+        self.assertEqual(len(result.failures), 4)
+        self.assertIn("Invalid __global__ read", (folder / "table.log").read_text())
+
+    def test_the_log_has_the_first_lines_of_each_failure(self):
+        _, result, folder = self.parts()
+        result.fail("what", "why", "\n".join(f"line {n}" for n in range(100)))
+        self.assertEqual((folder / "table.log").read_text().splitlines()[:3], ["==== what", "why", "line 0"])
+        self.assertIn("line 58\n... 41 more lines\n", (folder / "table.log").read_text())
+
+
+class Arguments(unittest.TestCase):
+    def test_help_comes_before_any_setup(self):
+        done = subprocess.run([ROOT / "tools/test-cuda", "--help"], capture_output=True, text=True, timeout=20)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("--minutes N", done.stdout)
+
+    def test_wrong_ones_are_told_before_any_setup(self):
+        for words in (["--bundle", "x", "--quick"], ["--minutes", "0"], ["--output", "nowhere/y"], ["--output", "y.log"], ["--bnudle"]):
+            done = subprocess.run([ROOT / "tools/test-cuda", *words], capture_output=True, text=True, cwd=BUILD, timeout=20)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn("tools/test-cuda: error:", done.stderr)
+
+    def test_paths_are_relative_to_the_folder_of_whoever_gives_them(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(sys, "argv", ["test-cuda", "--output", "y", "--quick"]):
+            before = os.getcwd()
+            os.chdir(folder)
+            self.addCleanup(os.chdir, before)
+            options = cuda_bundle.arguments()
+            os.chdir(before)
+        self.assertEqual((options.output, options.quick), (pathlib.Path(folder).resolve() / "y", True))
+
+    def test_a_case_that_is_too_large_leaves_room_for_others(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for case, size in ((cuda_bundle.MEASURED[0], 5000), ("small", 100), ("smaller", 50)):
+                (folder / case).mkdir()
+                (folder / case / "model.onnx").write_bytes(bytes(size))
+            self.assertEqual(cuda_bundle.pack(folder, folder / "some.tar.xz", "some", 1000), 2)
+            self.assertEqual(cuda_bundle.pack(folder, folder / "some.tar.xz", "some", 10000), 3)
 
 
 if __name__ == "__main__":
