@@ -235,6 +235,13 @@ class Arguments(unittest.TestCase):
             os.chdir(before)
         self.assertEqual((options.output, options.quick), (pathlib.Path(folder).resolve() / "y", True))
 
+    def test_in_a_checkout_the_users_python_starts_it_with_the_libraries_of_the_setup(self):
+        with (unittest.mock.patch.object(sys, "argv", ["test-cuda", "--build", "here", "--minutes", "2"]),
+              unittest.mock.patch.object(cuda_bundle, "make"), unittest.mock.patch.object(cuda_bundle.subprocess, "run") as run):  # fmt: skip
+            cuda_bundle.main()
+        bundle = pathlib.Path("here").resolve() / "test-cuda"
+        self.assertEqual(run.call_args.args[0], [f"{bundle}/run", "--minutes", "2.0", "--libraries", str(ROOT / "build/cuda/lib")])
+
     def test_a_case_that_is_too_large_leaves_room_for_others(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
