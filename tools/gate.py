@@ -78,9 +78,15 @@ def must_run(name: str, command: list, log: Path) -> None:
         raise StepFailed(name)
 
 
+def in_ci() -> bool:
+    """Whether a test that is left out is a failure."""
+    return os.environ.get("CI") == "true"
+
+
 def build(preset: str) -> None:
     logs = BUILD / preset / "gate"
-    must_run(f"configure {preset}", ["cmake", "--preset", preset], logs / "configure.log")
+    required = "ON" if in_ci() else "OFF"  # where NVIDIA's headers are missing, tests of the provider cuda would be left out
+    must_run(f"configure {preset}", ["cmake", "--preset", preset, f"-DTENON_CUDA_REQUIRED={required}"], logs / "configure.log")
     must_run(f"build {preset}", ["cmake", "--build", "--preset", preset], logs / "build.log")
     if warnings := warnings_in((logs / "build.log").read_text(errors="replace")):
         print("\n".join(warnings), file=sys.stderr)
@@ -403,7 +409,7 @@ def main() -> int:
         print(f"failed: {failure}")
     if len(total.failures) > 50:
         print(f"failed: ... {len(total.failures) - 50} more")
-    code = verdict(total, os.environ.get("CI") == "true")
+    code = verdict(total, in_ci())
     if total.not_run and code and not total.failed:
         print("CI=true: cases that were not run are a failure")
     print(f"{total} in {(time.monotonic() - start) / 60:.1f} minutes")

@@ -129,6 +129,7 @@ def variables():
             if path.suffix in (".cc", ".h", ".hpp"):
                 text = re.sub(r"//.*", "", path.read_text())
                 read |= set(re.findall(r'"((?:TENON|XDG|OCL)_[A-Z_]+[A-Z]|VK_(?:DRIVER_FILES|ICD_FILENAMES)|HOME)"', text))
+                read |= set(re.findall(r"\bCUDA_VISIBLE_DEVICES\b", text))  # which the driver reads, and a message names
                 read |= {f"XDG_{kind}_HOME" for kind in re.findall(r'user_directory\("([A-Z]+)"', text)}
     table = re.findall(r"^\| (`[A-Z].*?) \|", (REPO / VARIABLE_PAGE).read_text(), re.M)
     written = {name for cell in table for name in re.findall(r"`([A-Z_]+)`", cell)}

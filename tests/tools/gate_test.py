@@ -139,6 +139,12 @@ class Gate(unittest.TestCase):
 
     def test_continuous_integration_is_told_apart(self):
         self.assertIn("export CI=true", (ROOT / ".ci" / "run").read_text())
+        for ci, required in (("true", "ON"), ("", "OFF")):
+            with (unittest.mock.patch.dict("os.environ", CI=ci), unittest.mock.patch.object(gate, "must_run") as ran,
+                  unittest.mock.patch.object(gate, "warnings_in", return_value=[]),
+                  unittest.mock.patch.object(Path, "read_text", return_value="")):  # fmt: skip
+                gate.build("release")
+            self.assertIn(f"-DTENON_CUDA_REQUIRED={required}", ran.call_args_list[0].args[1])
 
     def test_a_crash_is_a_failure(self):
         truncated = GTEST[: len(GTEST) // 2]

@@ -1,76 +1,41 @@
 # The headers of NVIDIA's CUDA toolkit, with which the provider cuda is compiled. Nothing of the toolkit is linked: the provider
 # opens NVIDIA's libraries at run time.
 #
-# Looks for the toolkit of nvcc on the path, then in CUDA_HOME and CUDA_PATH, in /usr/local/cuda, and in build/cuda, where
-# `tools/setup --cuda` puts the headers. Sets TenonCuda_FOUND and TenonCuda_VERSION for all folders, and makes the target
-# tenon_cuda_headers, whose definition TENON_CUDA_HAS_CUDNN tells whether cuDNN's headers are there too.
-#
-# The variable TENON_CUDA_ROOT names one place to look, and no other; OFF looks nowhere. With CI=true in the environment it is an
-# error to find nothing, unless it is OFF.
+# Looks where TenonCudaHeaders.cmake says, and last in build/cuda, where `tools/setup --cuda` puts the headers. Sets TenonCuda_FOUND and
+# TenonCuda_VERSION for all folders, and makes the target tenon_cuda_headers, whose definition TENON_CUDA_HAS_CUDNN tells whether
+# cuDNN's headers are there too.
 include_guard(GLOBAL)
+include(${CMAKE_CURRENT_LIST_DIR}/TenonCudaHeaders.cmake)
 
-set(TENON_CUDA_ROOT "" CACHE STRING "Folder of the CUDA toolkit whose headers the provider cuda is compiled with; OFF: none")
-
-# Sets out_folders to the folders in which headers may be.
-function(_tenon_cuda_folders out_folders)
-  set(roots ${TENON_CUDA_ROOT})
-  if(NOT roots)
-    find_program(nvcc nvcc NO_CACHE)
-    if(nvcc)
-      file(REAL_PATH ${nvcc} nvcc)
-      get_filename_component(bin ${nvcc} DIRECTORY)
-      get_filename_component(root ${bin} DIRECTORY)
-      list(APPEND roots ${root})
-    endif()
-    foreach(name CUDA_HOME CUDA_PATH)
-      if(DEFINED ENV{${name}})
-        file(TO_CMAKE_PATH "$ENV{${name}}" root)
-        list(APPEND roots ${root})
-      endif()
-    endforeach()
-    list(APPEND roots /usr/local/cuda ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../build/cuda)
-  endif()
-  set(folders)
-  foreach(root IN LISTS roots)
-    foreach(folder include targets/x86_64-linux/include targets/sbsa-linux/include)
-      list(APPEND folders ${root}/${folder})
-    endforeach()
-  endforeach()
-  set(${out_folders} ${folders} PARENT_SCOPE)
-endfunction()
+set(TENON_CUDA_ROOT "" CACHE STRING "Folder of the only CUDA toolkit to look in for the headers of the provider cuda; OFF: none")
+option(TENON_CUDA_REQUIRED "It is an error when the provider cuda cannot be built because NVIDIA's headers are missing" OFF)
 
 function(_tenon_find_cuda)
   set(TenonCuda_FOUND OFF CACHE INTERNAL "Whether NVIDIA's headers were found")
   if(TENON_CUDA_ROOT MATCHES "^(OFF|NO|FALSE|0)$" OR (CMAKE_CROSSCOMPILING AND NOT TENON_CUDA_ROOT))
     return()
   endif()
-  _tenon_cuda_folders(folders)
-  find_path(cuda_headers NAMES cuda.h PATHS ${folders} NO_DEFAULT_PATH NO_CACHE)
-  find_path(nvrtc_headers NAMES nvrtc.h PATHS ${folders} NO_DEFAULT_PATH NO_CACHE)
-  find_path(cublas_headers NAMES cublasLt.h PATHS ${folders} NO_DEFAULT_PATH NO_CACHE)
-  find_path(cudnn_headers NAMES cudnn_graph.h PATHS ${folders} NO_CACHE) # or where a package of the system put them
-  if(NOT cuda_headers OR NOT nvrtc_headers OR NOT cublas_headers)
+  set(roots ${TENON_CUDA_ROOT})
+  if(NOT roots)
+    _tenon_installed_toolkits(roots)
+    list(APPEND roots ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../build/cuda)
+  endif()
+  tenon_find_cuda_headers(${roots})
+  if(NOT cuda_headers)
     return()
   endif()
-  file(STRINGS ${cuda_headers}/cuda.h line REGEX "^#define CUDA_VERSION [0-9]+" LIMIT_COUNT 1)
-  string(REGEX MATCH "[0-9]+$" number "${line}")
-  if(NOT number OR number LESS 13000)
-    message(STATUS "CUDA: ${cuda_headers} is of a version before 13.0")
-    return()
-  endif()
-  math(EXPR major "${number} / 1000")
-  math(EXPR minor "${number} % 1000 / 10")
-  set(all ${cuda_headers} ${nvrtc_headers} ${cublas_headers})
   set(has_cudnn 0)
   if(cudnn_headers)
     set(has_cudnn 1)
-    list(APPEND all ${cudnn_headers})
+  else()
+    message(STATUS "CUDA: cuDNN's headers (cudnn_graph.h) are missing, so the provider is built without cuDNN (tools/setup --cuda)")
   endif()
+  set(all ${cuda_headers} ${cudnn_headers})
   list(REMOVE_DUPLICATES all)
   add_library(tenon_cuda_headers INTERFACE)
   target_include_directories(tenon_cuda_headers SYSTEM INTERFACE ${all})
   target_compile_definitions(tenon_cuda_headers INTERFACE TENON_CUDA_HAS_CUDNN=${has_cudnn})
   set(TenonCuda_FOUND ON CACHE INTERNAL "")
-  set(TenonCuda_VERSION ${major}.${minor} CACHE INTERNAL "Of the toolkit")
+  set(TenonCuda_VERSION ${cuda_version} CACHE INTERNAL "Of the toolkit")
 endfunction()
 _tenon_find_cuda()

@@ -175,6 +175,12 @@ class Bundle(unittest.TestCase):
         self.assertEqual(result.rows[0][:2], ("benchmark rows", "FAILED"))
         self.assertIn("cuda", (folder / "table.log").read_text())
 
+    def test_each_kind_of_warning_is_a_row(self):
+        _, result, _ = self.parts()
+        line = "warning: cuda 0.1.0: no_cudnn: cuDNN is not used: why\n"
+        self.module.tell_warnings(result, line + "other\n" + line)
+        self.assertEqual(result.rows, [("warning", "no_cudnn", "cuDNN is not used: why")])
+
     def test_what_else_ran_nodes_is_told(self):
         self.assertEqual(self.module.ran_on("11 cuda/gpu:0"), "ran on cuda")
         self.assertEqual(self.module.ran_on("11 cuda/gpu:0, 2 cpu/cpu:0"), "ran on 11 cuda/gpu:0, 2 cpu/cpu:0")
@@ -184,16 +190,21 @@ class Bundle(unittest.TestCase):
         done = self.module.Done
         for code, text, row in (
             (0, "========= ERROR SUMMARY: 0 errors", "clean"),
+            (9, "========= Program hit CUDA_ERROR_INVALID_VALUE\n========= ERROR SUMMARY: 1 error", "clean"),
+            (9, "========= Program hit CUDA_ERROR_INVALID_VALUE\n========= ERROR SUMMARY: 2 errors", "FAILED"),
             (9, "========= Invalid __global__ read\n========= ERROR SUMMARY: 2 errors", "FAILED"),
             (0, "========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)", "FAILED"),
-            (0, "40 passed", "FAILED"),
+            (0, "", "FAILED"),
             (1, "========= ERROR SUMMARY: 0 errors", "FAILED"),
             (1, "========= Error: Device not supported", "not possible"),
-            (None, "========= COMPUTE-SANITIZER", "not done in time"),
+            (None, "========= COMPUTE-SANITIZER\n=========", "not done in time"),
+            (None, "========= COMPUTE-SANITIZER\n========= Invalid __global__ write", "FAILED"),
         ):
-            self.module.judge_watched(result, "check", done(code, text, ""), 24)
+            self.module.judge_watched(result, "check", done(code, f"24 passed, 0 failed, 0 declared\n{text}", ""), 24)
             self.assertEqual(result.rows[-1][1], row, text)
-        self.assertEqual(len(result.failures), 4)
+        self.assertEqual(len(result.failures), 6)
+        self.module.judge_watched(result, "check", done(0, "========= ERROR SUMMARY: 0 errors", ""), 24)  # and no case ran
+        self.assertEqual(result.rows[-1][1], "FAILED")
         self.assertIn("Invalid __global__ read", (folder / "table.log").read_text())
 
     def test_the_log_has_the_first_lines_of_each_failure(self):
@@ -223,6 +234,13 @@ class Arguments(unittest.TestCase):
             options = cuda_bundle.arguments()
             os.chdir(before)
         self.assertEqual((options.output, options.quick), (pathlib.Path(folder).resolve() / "y", True))
+
+    def test_in_a_checkout_the_users_python_starts_it_with_the_libraries_of_the_setup(self):
+        with (unittest.mock.patch.object(sys, "argv", ["test-cuda", "--build", "here", "--minutes", "2"]),
+              unittest.mock.patch.object(cuda_bundle, "make"), unittest.mock.patch.object(cuda_bundle.subprocess, "run") as run):  # fmt: skip
+            cuda_bundle.main()
+        bundle = pathlib.Path("here").resolve() / "test-cuda"
+        self.assertEqual(run.call_args.args[0], [f"{bundle}/run", "--minutes", "2.0", "--libraries", str(ROOT / "build/cuda/lib")])
 
     def test_a_case_that_is_too_large_leaves_room_for_others(self):
         with tempfile.TemporaryDirectory() as name:
