@@ -4,7 +4,8 @@
 The names are those of the provider's tables (the X-macro lists in plugins/cuda/*.h), as the version macros of cuda.h make them, and those it
 looks up by a literal. Each has to be exported by the stand-ins in the folder STAND_INS and, where NVIDIA's libraries are beside one of the
 folders INCLUDES (separated by colons), by those and the toolkit's stub of the driver, with the same versions of symbols. The stand-ins export
-nothing that NVIDIA's libraries lack, and both have the sonames that the provider opens. --list prints the names and does nothing else.
+nothing that NVIDIA's libraries lack, and both have the sonames that the provider opens. The stand-in for the driver exports what is in its
+list (FUNCTIONS), in which its cuGetProcAddress looks names up, and nothing else. --list prints the names and does nothing else.
 """
 
 import argparse
@@ -14,7 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-PLUGIN = Path(__file__).resolve().parents[2] / "plugins/cuda"
+ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = ROOT / "plugins/cuda"
+FUNCTIONS = ROOT / "tests/fakes/cuda/driver/functions.h"
 PREFIXES = {"cuda": re.compile(r"cu[A-Z]\w*"), "nvrtc": re.compile(r"nvrtc\w+"), "cublasLt": re.compile(r"cublasLt\w+"),
             "cudnn": re.compile(r"cudnn\w+")}
 HEADERS = {"cuda": "cuda.h", "nvrtc": "nvrtc.h", "cublasLt": "cublasLt.h", "cudnn": "cudnn_graph.h"}
@@ -27,15 +30,18 @@ def library_of(name: str) -> str | None:
     return next((library for library, pattern in PREFIXES.items() if pattern.fullmatch(name)), None)
 
 
+def listed_names(text: str) -> list[str]:
+    """The names in the lists NAME_FUNCTIONS(X) of a source."""
+    lists = re.findall(r"#define \w+_FUNCTIONS\(X\)((?:.*\\\n)*.*)", text)
+    return [name for entries in lists for name in re.findall(r"X\((\w+)\)", entries)]
+
+
 def written_names() -> dict[str, set[str]]:
     """By library: the names in the lists, and those given to load() and symbol() as text."""
     out: dict[str, set[str]] = {library: set() for library in PREFIXES}
     for path in sorted(PLUGIN.glob("*.h")) + sorted(PLUGIN.glob("*.cc")):
         text = path.read_text()
-        names = []
-        for entries in re.findall(r"#define TENON_\w+_FUNCTIONS\(X\)((?:.*\\\n)*.*)", text):
-            names += re.findall(r"X\((\w+)\)", entries)
-        names += re.findall(r'(?:load|symbol)\([^;"]*"(\w+)"', text)
+        names = listed_names(text) + re.findall(r'(?:load|symbol)\([^;"]*"(\w+)"', text)
         for name in names:
             library = library_of(name)
             if library is not None:
@@ -117,6 +123,14 @@ class Check:
         self.errors += [f"{stand_in} exports {name}, which {nvidia} does not" for name in sorted(own.keys() - theirs.keys())
                         if not OWN.fullmatch(name)]
 
+    def lists_what_it_exports(self, listed: set[str], stand_in: Path) -> bool:
+        """The stand-in for the driver and its list have the same functions."""
+        own = {name for name in exports(stand_in) if not OWN.fullmatch(name)}
+        wrong = [f"{FUNCTIONS} lacks {name}, which {stand_in} exports" for name in sorted(own - listed)]
+        wrong += [f"{FUNCTIONS} has {name}, which {stand_in} does not export" for name in sorted(listed - own)]
+        self.errors += wrong
+        return not wrong
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -145,6 +159,13 @@ def main() -> int:
         assert not Check().has_all("planted:", {f"{library}NoSuchFunction"}, stand_in)
         check.has_all("the stand-in", names, stand_in)
         nvidia = nvidia_library(includes, library, opened)
+        if library == "cuda":
+            listed = exported_names(arguments.compiler, includes, library, set(listed_names(FUNCTIONS.read_text())))
+            assert not Check().lists_what_it_exports(listed - {min(listed)}, stand_in)
+            assert not Check().lists_what_it_exports(listed | {"cuNoSuchFunction"}, stand_in)
+            check.lists_what_it_exports(listed, stand_in)
+            if nvidia is not None:
+                check.has_all("NVIDIA's", listed, nvidia)
         for path in filter(None, (stand_in, nvidia)):
             if soname(path) != opened:
                 check.errors.append(f"{path} is '{soname(path)}'; the provider opens {opened}")

@@ -1,6 +1,5 @@
 // Convolutions and what comes after them, beside ones that are computed plainly.
 #include <array>
-#include <chrono>
 
 #include "graphs.h"
 
@@ -171,61 +170,6 @@ TEST_F(CudnnConvolution, InFloatHasEnginesThatRoundAndOthers) {
   setenv("TENON_FAKE_CUDA_CC", "7.5", 1);
   for (const Choice& engine : choices(c, graph)) EXPECT_FALSE(engine.is_tensor_core()) << engine.index;
   unsetenv("TENON_FAKE_CUDA_CC");
-}
-
-/// The convolutions of ResNet-50 at 224 x 224: what whole networks take in tests.
-TEST_F(CudnnConvolution, OfResnetAreQuick) {
-#ifndef NDEBUG
-  GTEST_SKIP() << "only an optimised build says something of time";
-#endif
-  struct Layer {
-    int64_t size, in, out, window, stride;
-    int times;
-  };
-  std::vector<Layer> layers = {{224, 3, 64, 7, 2, 1}};
-  int64_t in = 64, size = 56;
-  for (const auto& [middle, blocks] : {std::pair<int64_t, int>{64, 3}, {128, 4}, {256, 6}, {512, 3}}) {
-    const int64_t out = middle * 4, stride = middle == 64 ? 1 : 2;
-    layers.insert(
-        layers.end(),
-        {{size, in, middle, 1, 1, 1}, {size, middle, middle, 3, stride, 1}, {size, in, out, 1, stride, 1}});
-    size /= stride;
-    layers.insert(layers.end(), {{size, middle, out, 1, 1, blocks},
-                                 {size, out, middle, 1, 1, blocks - 1},
-                                 {size, middle, middle, 3, 1, blocks - 1}});
-    in = out;
-  }
-  const auto start = std::chrono::steady_clock::now();
-  for (const Layer& l : layers) {
-    const Dims x{1, l.in, l.size, l.size}, w{l.out, l.in, l.window, l.window},
-        y{1, l.out, l.size / l.stride, l.size / l.stride}, v{1, l.out, 1, 1};
-    const Cudnn::Window window{
-        {l.window / 2, l.window / 2}, {l.window / 2, l.window / 2}, {l.stride, l.stride}, {1, 1}};
-    Memory mx(CUDNN_DATA_FLOAT, x, ask::packed(x), 1), mw(CUDNN_DATA_FLOAT, w, ask::packed(w), 2),
-        my(CUDNN_DATA_FLOAT, y, ask::packed(y), 3), mb(CUDNN_DATA_FLOAT, v, ask::packed(v), 4);
-    c.status = 0;
-    const auto between = [&](int64_t uid) {
-      return c.tensor(uid, CUDNN_DATA_FLOAT, y, ask::packed(y), true);
-    };
-    const Descriptor first = between(10), second = between(11),
-                     last = c.tensor(9, CUDNN_DATA_FLOAT, y, ask::packed(y));
-    const Descriptor graph =
-        c.graph({c.convolve(c.convolution(window), c.tensor(1, CUDNN_DATA_FLOAT, x, ask::packed(x)),
-                            c.tensor(2, CUDNN_DATA_FLOAT, w, ask::packed(w)), first),
-                 c.apply(c.pointwise(CUDNN_POINTWISE_ADD), first,
-                         c.tensor(4, CUDNN_DATA_FLOAT, v, ask::packed(v)), second),
-                 c.apply(c.pointwise(CUDNN_POINTWISE_RELU_FWD), second, nullptr, last)},
-                handle);
-    ASSERT_EQ(c.status, 0);
-    const Choice engine = choices(c, graph, CUDNN_HEUR_MODE_FALLBACK).back();
-    for (int i = 0; i < l.times; ++i)
-      ASSERT_EQ(execute(c, handle, engine.configuration,
-                        {{1, mx.pointer()}, {2, mw.pointer()}, {4, mb.pointer()}, {9, my.pointer()}}),
-                CUDNN_STATUS_SUCCESS);
-  }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  RecordProperty("seconds", std::to_string(seconds));
-  EXPECT_LT(seconds, 10) << "it is 3 on a machine that does nothing else";
 }
 
 }  // namespace

@@ -257,8 +257,8 @@ TEST(FakeCudaDevices, BlankKernelsDoNothing) {
 TEST(FakeCudaDevices, FunctionsAreFoundByName) {
   void* function = nullptr;
   CUdriverProcAddressQueryResult status{};
-  for (const char* name :
-       {"cuMemAlloc", "cuMemAlloc_v2", "cuLaunchKernel", "cuGetProcAddress", "tenon_fake_cuda_enqueue"}) {
+  for (const char* name : {"cuMemAlloc", "cuMemAlloc_v2", "cuStreamDestroy", "cuLaunchKernel",
+                           "cuGetProcAddress", "tenon_fake_cuda_enqueue"}) {
     EXPECT_CUDA(cuGetProcAddress(name, &function, 13000, 0, &status)) << name;
     EXPECT_NE(function, nullptr);
     EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SUCCESS);

@@ -39,10 +39,12 @@ inline Lines ask(const std::string& program, const std::string& folders, const s
 inline Lines ask_stand_in(const std::string& program, const std::string& argument = {}) {
   return ask(program, ASK_FOLDER, STAND_IN, argument);
 }
-inline bool has_nvidia() { return std::string(NVIDIA) != ""; }
+#ifdef NVIDIA
+/// Only where NVIDIA's library is (nvidia.cmake).
 inline Lines ask_nvidia(const std::string& program, const std::string& argument = {}) {
   return ask(program, NVIDIA_FOLDER, NVIDIA, argument);
 }
+#endif
 inline Lines recorded(const std::string& name) {
   std::ifstream file(RECORDED "/" + name);
   EXPECT_TRUE(file.is_open()) << name;

@@ -13,24 +13,24 @@ function(tenon_nvidia_library out name)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# tenon_compares(<target> <program> <library> <name>): the definitions for answers.h.
+# tenon_compares(<target> <program> <library> <name>): the definitions for answers.h. NVIDIA and NVIDIA_FOLDER are for the
+# comparison with NVIDIA's library, which is left out where that is not there.
 function(tenon_compares target program library name)
-  tenon_nvidia_library(nvidia ${name})
   set(local ${tenon_BINARY_DIR}/fakes/local_cuda)
-  set(folder)
-  if(nvidia)
-    get_filename_component(folder ${nvidia} DIRECTORY)
-    # Engines that are compiled at run time want a driver, and take the toolkit's, which does nothing.
-    if(EXISTS ${folder}/stubs/libcuda.so)
-      file(MAKE_DIRECTORY ${local}/stubs)
-      file(CREATE_LINK ${folder}/stubs/libcuda.so ${local}/stubs/libcuda.so.1 SYMBOLIC)
-    endif()
+  target_compile_definitions(${target} PRIVATE ASK_FOLDER="${local}" STAND_IN="$<TARGET_FILE:${library}>"
+                                               RECORDED="${CMAKE_CURRENT_SOURCE_DIR}")
+  add_dependencies(${target} ${library} ${program})
+
+  tenon_nvidia_library(nvidia ${name})
+  if(NOT nvidia)
+    message(STATUS "CUDA: ${target} leaves out the comparison with NVIDIA's own ${name}, which is not beside NVIDIA's headers")
+    return()
   endif()
-  target_compile_definitions(
-    ${target} PRIVATE ASK_FOLDER="${local}" STAND_IN="$<TARGET_FILE:${library}>" NVIDIA="${nvidia}" NVIDIA_FOLDER="${folder}:${local}/stubs"
-                      RECORDED="${CMAKE_CURRENT_SOURCE_DIR}")
-  foreach(name IN LISTS program)
-    add_dependencies(${target} ${name})
-  endforeach()
-  add_dependencies(${target} ${library})
+  get_filename_component(folder ${nvidia} DIRECTORY)
+  # Engines that are compiled at run time want a driver, and take the toolkit's, which does nothing.
+  if(EXISTS ${folder}/stubs/libcuda.so)
+    file(MAKE_DIRECTORY ${local}/stubs)
+    file(CREATE_LINK ${folder}/stubs/libcuda.so ${local}/stubs/libcuda.so.1 SYMBOLIC)
+  endif()
+  target_compile_definitions(${target} PRIVATE NVIDIA="${nvidia}" NVIDIA_FOLDER="${folder}:${local}/stubs")
 endfunction()

@@ -1,4 +1,5 @@
-// The functions of the driver that the stand-in has, under the names that programs write.
+// The functions of the driver that the stand-in has, under the names that programs write: cuGetProcAddress finds these.
+// tests/cuda/imported_names.py compares them with what the stand-in exports.
 #pragma once
 
 // cuda.h's macros turn a name into that of its current version: expand X's argument to get the exported name.
@@ -8,6 +9,7 @@
   X(cuGetErrorName)                                       \
   X(cuGetErrorString)                                     \
   X(cuGetProcAddress)                                     \
+  X(cuDeviceGetCount)                                     \
   X(cuDeviceGet)                                          \
   X(cuDeviceGetName)                                      \
   X(cuDeviceGetUuid)                                      \
@@ -17,12 +19,14 @@
   X(cuDeviceGetByPCIBusId)                                \
   X(cuDeviceCanAccessPeer)                                \
   X(cuDeviceGetP2PAttribute)                              \
+  X(cuDeviceGetDefaultMemPool)                            \
   X(cuDeviceGetMemPool)                                   \
   X(cuDeviceSetMemPool)                                   \
   X(cuDevicePrimaryCtxRetain)                             \
   X(cuDevicePrimaryCtxRelease)                            \
   X(cuDevicePrimaryCtxReset)                              \
   X(cuDevicePrimaryCtxGetState)                           \
+  X(cuDevicePrimaryCtxSetFlags)                           \
   X(cuCtxPushCurrent)                                     \
   X(cuCtxPopCurrent)                                      \
   X(cuCtxSetCurrent)                                      \
@@ -33,6 +37,7 @@
   X(cuCtxSynchronize)                                     \
   X(cuCtxGetLimit)                                        \
   X(cuCtxSetLimit)                                        \
+  X(cuCtxGetStreamPriorityRange)                          \
   X(cuCtxEnablePeerAccess)                                \
   X(cuCtxDisablePeerAccess)                               \
   X(cuMemGetInfo)                                         \
@@ -47,17 +52,21 @@
   X(cuMemPoolGetAttribute)                                \
   X(cuMemPoolSetAccess)                                   \
   X(cuMemPoolGetAccess)                                   \
+  X(cuMemPoolTrimTo)                                      \
   X(cuMemHostAlloc)                                       \
   X(cuMemAllocHost)                                       \
   X(cuMemFreeHost)                                        \
   X(cuMemHostRegister)                                    \
   X(cuMemHostUnregister)                                  \
   X(cuMemHostGetFlags)                                    \
+  X(cuMemHostGetDevicePointer)                            \
+  X(cuMemGetAddressRange)                                 \
   X(cuPointerGetAttribute)                                \
   X(cuPointerGetAttributes)                               \
   X(cuMemcpy)                                             \
   X(cuMemcpyAsync)                                        \
   X(cuMemcpyHtoD)                                         \
+  X(cuMemcpyHtoDAsync)                                    \
   X(cuMemcpyDtoH)                                         \
   X(cuMemcpyDtoHAsync)                                    \
   X(cuMemcpyDtoD)                                         \
@@ -65,12 +74,14 @@
   X(cuMemcpyPeer)                                         \
   X(cuMemcpyPeerAsync)                                    \
   X(cuMemsetD8)                                           \
+  X(cuMemsetD8Async)                                      \
   X(cuMemsetD16)                                          \
   X(cuMemsetD16Async)                                     \
   X(cuMemsetD32)                                          \
   X(cuMemsetD32Async)                                     \
   X(cuStreamCreate)                                       \
   X(cuStreamCreateWithPriority)                           \
+  X(cuStreamDestroy)                                      \
   X(cuStreamSynchronize)                                  \
   X(cuStreamQuery)                                        \
   X(cuStreamWaitEvent)                                    \
@@ -78,37 +89,51 @@
   X(cuStreamGetFlags)                                     \
   X(cuStreamGetDevice)                                    \
   X(cuStreamGetId)                                        \
+  X(cuStreamGetCtx)                                       \
   X(cuStreamBeginCapture)                                 \
   X(cuStreamEndCapture)                                   \
+  X(cuStreamIsCapturing)                                  \
   X(cuStreamGetCaptureInfo)                               \
   X(cuThreadExchangeStreamCaptureMode)                    \
   X(cuEventCreate)                                        \
+  X(cuEventDestroy)                                       \
+  X(cuEventRecord)                                        \
   X(cuEventRecordWithFlags)                               \
   X(cuEventQuery)                                         \
   X(cuEventSynchronize)                                   \
   X(cuEventElapsedTime)                                   \
   X(cuModuleLoadData)                                     \
   X(cuModuleLoadDataEx)                                   \
+  X(cuModuleUnload)                                       \
   X(cuModuleGetFunction)                                  \
   X(cuModuleGetFunctionCount)                             \
   X(cuModuleGetLoadingMode)                               \
   X(cuLibraryLoadData)                                    \
   X(cuLibraryUnload)                                      \
+  X(cuLibraryGetModule)                                   \
   X(cuLibraryGetKernel)                                   \
   X(cuKernelGetFunction)                                  \
   X(cuFuncGetAttribute)                                   \
   X(cuFuncSetAttribute)                                   \
+  X(cuFuncSetCacheConfig)                                 \
   X(cuFuncGetModule)                                      \
   X(cuFuncGetName)                                        \
   X(cuFuncGetParamInfo)                                   \
   X(cuFuncIsLoaded)                                       \
+  X(cuFuncLoad)                                           \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor)          \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) \
+  X(cuOccupancyMaxPotentialBlockSize)                     \
   X(cuLaunchKernel)                                       \
+  X(cuLaunchKernelEx)                                     \
   X(cuLaunchHostFunc)                                     \
   X(cuGraphInstantiate)                                   \
+  X(cuGraphInstantiateWithParams)                         \
+  X(cuGraphUpload)                                        \
   X(cuGraphLaunch)                                        \
+  X(cuGraphExecDestroy)                                   \
   X(cuGraphDestroy)                                       \
   X(cuGraphGetNodes)                                      \
+  X(cuGraphGetRootNodes)                                  \
   X(cuGraphGetEdges)                                      \
   X(cuGraphNodeGetType)
