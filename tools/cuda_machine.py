@@ -100,7 +100,7 @@ class Machine:
     """The environment of every command, and the time that is left."""
 
     def __init__(self, folders: list[str], state: Path, time_for_all: float):
-        self.seconds = time_for_all
+        self.seconds, self.jobs = time_for_all, 1
         self.until = time.monotonic() + time_for_all
         self.environment = os.environ | {
             "LD_LIBRARY_PATH": os.pathsep.join(filter(None, [os.environ.get("LD_LIBRARY_PATH", ""), *folders])),

@@ -8,8 +8,8 @@ Needs an NVIDIA driver, and NVRTC; uses cuBLASLt and cuDNN where they are; looks
 tools/test-cuda --bundle made.
 
 The ONNX node cases and the published models run on cuda with the cpu provider behind it, compute-sanitizer watches some of them,
-and networks are measured beside ONNX Runtime and PyTorch, if Python has them with CUDA. What failures print is in a log beside
-the file of --output: result.log.
+networks that this machine's PyTorch exports run too, and networks are measured beside ONNX Runtime and PyTorch, if Python has them
+with CUDA. What failures print is in a log beside the file of --output: result.log.
 
 Exit code 0: all passed, 1: something failed, or there was no time for it, 2: wrong arguments, 3: there is no device that the provider
 can use.
@@ -28,6 +28,7 @@ import sys
 import tarfile
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -37,15 +38,19 @@ HERE = Path(__file__).resolve().parent
 TENON = HERE / "bin" / "tenon"
 PEERS = {"onnxruntime": "ONNX Runtime", "pytorch": "PyTorch"}
 QUICK_CASES, QUICK_BYTES = 40, 300_000
+MOST_JOBS, MEMORY_OF_JOB = 16, 1 << 10  # processes at once; MiB of the device's memory for each
 BATCH = 240  # cases of a command: when the time is over, those that ran before are known
 WATCHED = 24  # cases that compute-sanitizer watches
 ALONE = 10  # crashed cases that run again, each alone
+EXPORTED = ("bert", "bert_float16", "gpt2", "vit_b_16", "resnet50", "mobilenet_v2", "lstm")  # of cuda_exports.py
+MOST_ERROR = (1e-5, 2e-2)  # of float32 and of float16, as parts of the largest number
 UNUSABLE = 3  # exit code
+NOT_THERE = 4  # of cuda_exports.py
 ERROR_CODE = 9  # of compute-sanitizer, when it found something
 # Nothing is mended silently.
 STRICT = ("--set", "select.on_compile_failed=error", "--set", "provider.cuda.on_lost=fail")
 # Parts of the time that a step may take at most. What is left is for the benchmark.
-NODE_PART, MODELS_PART, WATCH_PART = 0.4, 0.1, 0.3
+NODE_PART, MODELS_PART, WATCH_PART = 0.5, 0.1, 0.25
 
 
 def device(machine: Machine, result: Result) -> bool:
@@ -53,6 +58,8 @@ def device(machine: Machine, result: Result) -> bool:
         done = machine.run(smi, "--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader", at_most=30,
                            environment=dict(os.environ))  # fmt: skip
         result.add("nvidia-smi", done.out.strip().replace("\n", "; ") if done.ok() else done.how())
+        memory = [int(number) for number in re.findall(r"(\d+) MiB", done.out)]
+        machine.jobs = max(1, min(os.cpu_count() or 1, MOST_JOBS, min(memory, default=0) // MEMORY_OF_JOB))
     result.log("folders of libraries", machine.environment["LD_LIBRARY_PATH"].replace(os.pathsep, "\n"))
     done = machine.run(TENON, "providers", "list", "--format", "json", at_most=60)
     if not done.ok():  # also where its libraries do not fit the machine's
@@ -79,7 +86,7 @@ def run_cases(machine: Machine, result: Result, what: str, folder: Path, part: f
         result.add(what, "none", "the bundle has none of them")
         return []
     answers, report, failed_before = [], folder.with_suffix(".json"), len(result.failures)
-    words = ["--format", "json", "--output", report, "--timeout", "60", "--jobs", min(8, os.cpu_count() or 1),
+    words = ["--format", "json", "--output", report, "--timeout", "60", "--jobs", machine.jobs,
              "--expectations", HERE / "expectations-cuda.json", HERE / "expectations-cpu.json"]  # fmt: skip
     late = 0
     for begin in range(0, len(paths), BATCH):
@@ -219,6 +226,56 @@ def measure(machine: Machine, result: Result, models: list[Path], seconds: float
             result.fail(what, f"tenon bench: {done.how()}", done.err)
 
 
+def exporter(machine: Machine, *words: object, at_most: float) -> Done:
+    return machine.run(sys.executable, "-B", HERE / "cuda_exports.py", *words, at_most=at_most, environment=dict(os.environ))
+
+
+def run_exports(machine: Machine, result: Result, work: Path, names: tuple[str, ...], seconds: float) -> None:
+    """Networks that this machine's PyTorch exports: their outputs beside PyTorch's on the processor, and both times."""
+    work.mkdir()
+    with ThreadPoolExecutor(len(names)) as pool:
+        exported = dict(zip(names, pool.map(lambda name: exporter(machine, name, work / name, at_most=120), names)))
+    if all(done.code == NOT_THERE for done in exported.values()):
+        result.add("exported networks", "none", "PyTorch, torchvision and transformers are not there")
+        return
+    for name, done in exported.items():
+        what = f"exported {name}"
+        if not done.ok():
+            last = (done.out.strip().splitlines() or [done.how()])[-1]
+            result.add(what, "not there" if done.code == NOT_THERE else "not exported", last[-100:])
+            result.log(what, f"{done.how()}\n{done.err}")
+            continue
+        folder = work / name
+        inputs = [word for file in sorted(folder.glob("*.npy")) if file.stem != "reference" for word in ("--input", f"{file.stem}={file}")]
+        model = [folder / "model.onnx", "--provider", "cuda,cpu", *STRICT]
+        done = machine.run(TENON, "run", *model, *inputs, "--output", folder / "out")
+        if done.code is None and time.monotonic() >= machine.until:
+            result.late("exported networks", f"from {name} on")
+            return
+        error = error_of(folder) if done.ok() else 0.0
+        bench = machine.run(TENON, "bench", *model, "--seconds", seconds, "--format", "json", at_most=60)
+        if not done.ok() or not bench.ok() or error > MOST_ERROR["float16" in name]:
+            result.add(what, "FAILED", f"tenon run: {done.how()}; tenon bench: {bench.how()}; error {error:.1e}")
+            result.fail(what, f"tenon run: {done.how()}; tenon bench: {bench.how()}; error {error:.1e}", done.err + bench.err)
+            continue
+        row = json.loads(bench.out)[0]
+        theirs = exporter(machine, name, folder, seconds, at_most=60)
+        last = (theirs.out.strip().splitlines() or [theirs.how()])[-1]
+        result.add(what, f"{row['median_ns'] / 1e6:.3f} ms", f"{ran_on(row['ran_on'])}, error {error:.1e}, PyTorch: "
+                   + (f"{float(last):.3f} ms" if theirs.ok() else last[:60]))  # fmt: skip
+
+
+def error_of(folder: Path) -> float:
+    """The largest difference from the reference, as a part of its largest number. 1 if a number is missing."""
+    import numpy as np  # it is there, since the network was exported
+
+    reference = np.load(folder / "reference.npy").astype(np.float64)
+    output = np.load(next((folder / "out").glob("*.npy"))).astype(np.float64)
+    if output.shape != reference.shape or not np.isfinite(output).all():
+        return 1.0
+    return float(np.abs(output - reference).max() / np.abs(reference).max())
+
+
 def unpack(name: str, work: Path, some: bool) -> Path:
     """The folder of an archive of the bundle; with `some` a few of its small cases."""
     folder = work / name
@@ -237,12 +294,15 @@ def unpack(name: str, work: Path, some: bool) -> Path:
     return folder
 
 
-def try_all(machine: Machine, result: Result, work: Path, quick: bool, measured: list[str]) -> None:
+def try_all(machine: Machine, result: Result, work: Path, options: argparse.Namespace, measured: list[str]) -> None:
+    quick = options.quick
     node = unpack("node", work, quick)
     whole = run_cases(machine, result, "ONNX node cases", node, NODE_PART)
     models = unpack("models", work, quick)
     run_cases(machine, result, "published models", models, MODELS_PART)
     watch(machine, result, node, sorted(whole))
+    if not options.on_stand_ins:  # those take minutes for networks of this size
+        run_exports(machine, result, work / "exported", EXPORTED[:1] if quick else EXPORTED, 0.1 if quick else 1)
     networks = sorted((HERE / "networks").glob("*.onnx"))
     published = [models / name / "model.onnx" for name in measured if (models / name / "model.onnx").exists()]
     measure(machine, result, [*published[:1], *networks[-1:]] if quick else [*networks, *published], 0.1 if quick else 1)
@@ -268,7 +328,7 @@ def main() -> int:
         result.add("bundle", about["version"], f"{about['cases']} node cases, {about['models']} models; glibc {platform.libc_ver()[1]}")
         usable = device(machine, result)
         if usable:
-            try_all(machine, result, Path(name), options.quick, about["measured"])
+            try_all(machine, result, Path(name), options, about["measured"])
     result.write()
     print("\n" + result.page(""), flush=True)
     return UNUSABLE if not usable else 1 if result.failures or result.not_done else 0

@@ -49,6 +49,10 @@ bool keeps(const CudnnDescriptor& config, const EngineRules& rules) {
                            return rules.down_converts;
                          case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
                            return false;  // sums in fewer bits than float32
+                         case CUDNN_NUMERICAL_NOTE_FFT:
+                         case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
+                         case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
+                           return rules.transforms;
                          case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
                            return !rules.deterministic;
                          default:
@@ -63,11 +67,12 @@ EngineRules engine_rules(const Instance& instance, uint32_t dtype) {
   const bool is_exact = instance.precision == TENON_PRECISION_EXACT;
   const bool is_narrow =
       instance.precision == TENON_PRECISION_BF16 || instance.precision == TENON_PRECISION_FP16;
-  return {dtype != TENON_FLOAT32 || !is_exact, is_narrow, instance.deterministic};
+  return {dtype != TENON_FLOAT32 || !is_exact, is_narrow, !is_exact, instance.deterministic};
 }
 
 std::string EngineRules::key() const {
-  return ep::cat(tensor_cores ? "" : "/exact", down_converts ? "/narrow" : "", deterministic ? "/same" : "");
+  return ep::cat(tensor_cores ? "" : "/exact", down_converts ? "/narrow" : "", transforms ? "/transforms" : "",
+                 deterministic ? "/same" : "");
 }
 
 const CudnnDescriptor& OperationGraph::tensor(int64_t uid, cudnnDataType_t dtype,
