@@ -105,6 +105,28 @@ Status copy_across(const Place& destination, const Place& source, uint64_t bytes
   return copy_through_host(destination, source, bytes);
 }
 
+/// By the host. One thread reads and writes a part of what memory can give, and a few all of it.
+void copy_within_host(void* destination, const void* source, uint64_t bytes, RunThreads* threads) {
+  constexpr uint64_t kLeast = uint64_t{1} << 20, kMostThreads = 4;
+  auto* const to = static_cast<std::byte*>(destination);
+  const auto* const from = static_cast<const std::byte*>(source);
+  const bool overlap = from < to + bytes && to < from + bytes;
+  if (threads == nullptr || bytes < 2 * kLeast || overlap) {
+    std::memmove(to, from, bytes);
+    return;
+  }
+  struct Ends {
+    std::byte* to;
+    const std::byte* from;
+  } ends{to, from};
+  const auto grain = static_cast<int64_t>(std::max(kLeast, (bytes + kMostThreads - 1) / kMostThreads));
+  const auto copy_piece = [](void* context, uint32_t, int64_t begin, int64_t end) {
+    const Ends& both = *static_cast<const Ends*>(context);
+    std::memcpy(both.to + begin, both.from + begin, static_cast<size_t>(end - begin));
+  };
+  ThreadPool::parallel_for(threads, static_cast<int64_t>(bytes), grain, copy_piece, &ends);
+}
+
 }  // namespace
 
 Place Place::of(const Buffer& buffer, uint64_t byte_offset) {
@@ -125,12 +147,12 @@ bool copies_directly(const Place& destination, const Place& source) {
 }
 
 Status copy(const Place& destination, const Place& source, uint64_t bytes, tenon_stream* stream,
-            uint64_t work_id) {
+            uint64_t work_id, RunThreads* threads) {
   if (bytes == 0) return ok_status();
   const bool direct = copies_directly(destination, source);
   const bool by_host = destination.address != nullptr && source.address != nullptr;
   if (by_host && (!direct || stream == nullptr)) {
-    std::memmove(destination.address, source.address, bytes);
+    copy_within_host(destination.address, source.address, bytes, threads);
     return ok_status();
   }
   if (!direct) return copy_across(destination, source, bytes);

@@ -8,6 +8,7 @@
 
 #include "core/base/result.h"
 #include "host/device/device.h"
+#include "host/services/thread_pool.h"
 
 namespace tenon::runtime {
 
@@ -32,7 +33,8 @@ bool copies_directly(const Place& destination, const Place& source);
 /// Copies `bytes` bytes. `stream` may be null; it belongs to an instance on the device of one end and is used when
 /// the copy is direct. The caller then keeps both ends until it has waited for a later point. Work that produces the
 /// source must be done, or be on the same stream when the copy is direct. `work_id`: what Stream::times() calls the copy.
+/// `threads`: of the Run, which share large copies that the host does; null: the caller copies alone.
 Status copy(const Place& destination, const Place& source, uint64_t bytes, tenon_stream* stream = nullptr,
-            uint64_t work_id = 0);
+            uint64_t work_id = 0, RunThreads* threads = nullptr);
 
 }  // namespace tenon::runtime

@@ -64,7 +64,8 @@ tenon_status run_copy(const tenon_run_args* args, tenon_error*) {
     const bool is_peer = stream != nullptr && !destination.is_host() && !origin.is_host() &&
                          are_peers(*destination.domain, *origin.domain);
     status = is_peer ? copy_from_peer(frame, step, destination, origin, source.byte_size)
-                     : copy(destination, origin, source.byte_size, stream, frame.work_id_of(step));
+                     : copy(destination, origin, source.byte_size, stream, frame.work_id_of(step),
+                            &args->run->threads);
   }
   if (!status.ok()) {
     const std::string& name = frame.executable().graph().value(to.value).name;

@@ -71,8 +71,8 @@ EngineRules engine_rules(const Instance& instance, uint32_t dtype) {
 }
 
 std::string EngineRules::key() const {
-  return ep::cat(tensor_cores ? "" : "/exact", down_converts ? "/narrow" : "", transforms ? "/transforms" : "",
-                 deterministic ? "/same" : "");
+  return ep::cat(tensor_cores ? "" : "/exact", down_converts ? "/narrow" : "",
+                 transforms ? "/transforms" : "", deterministic ? "/same" : "");
 }
 
 const CudnnDescriptor& OperationGraph::tensor(int64_t uid, cudnnDataType_t dtype,

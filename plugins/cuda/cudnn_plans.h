@@ -24,7 +24,7 @@ namespace tenon::cuda {
 struct EngineRules {
   bool tensor_cores = true;    // for float32 they are TF32
   bool down_converts = false;  // inputs to fewer bits
-  bool transforms = false;     // FFT, and Winograd's with large tiles: small results lose digits to large ones
+  bool transforms = false;  // FFT, and Winograd's with large tiles: small results lose digits to large ones
   bool deterministic = false;
 
   /// Tells rules apart: engines that break those of one session are none for another.

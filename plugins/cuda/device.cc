@@ -10,7 +10,20 @@
 namespace tenon::cuda {
 namespace {
 
+/// A process makes a device's primary context once: that takes some tenths of a second, which programs that open one session
+/// after another would pay each time. The driver ends it with the process.
+void keep_context(CUdevice device) {
+  static std::mutex mutex;
+  static auto* const kept = new std::set<CUdevice>;  // never destroyed
+  const std::lock_guard lock(mutex);
+  if (kept->contains(device)) return;
+  CUcontext first = nullptr;
+  check(driver().cuDevicePrimaryCtxRetain(&first, device), "cuDevicePrimaryCtxRetain");
+  kept->insert(device);
+}
+
 CUcontext retain_context(CUdevice device) {
+  keep_context(device);
   CUcontext out = nullptr;
   check(driver().cuDevicePrimaryCtxRetain(&out, device), "cuDevicePrimaryCtxRetain");
   return out;

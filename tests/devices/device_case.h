@@ -2,6 +2,8 @@
 // folder run once for each such provider: TENON_TEST_PROVIDER is its id (tests/CMakeLists.txt).
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -186,10 +188,19 @@ class LongWork {
   explicit LongWork(runtime::Device& device)
       : device_(device),
         from_(*Buffer::allocate(*device.find_domain(1), kBytes)),
-        to_(*Buffer::allocate(*device.find_domain(1), kBytes)) {}
+        to_(*Buffer::allocate(*device.find_domain(1), kBytes)) {
+    using Clock = std::chrono::steady_clock;
+    set_last(0);  // the first copy may wake the device
+    const auto begin = Clock::now();
+    for (int n = 0; n < kMeasured; ++n)
+      EXPECT_TRUE(device_.copy(to_.location(0), from_.location(0), kBytes, nullptr).ok());
+    const auto each =
+        std::max<Clock::duration>((Clock::now() - begin) / kMeasured, std::chrono::microseconds(1));
+    copies_ = std::max<int64_t>(kLeast, std::chrono::milliseconds(50) / each);
+  }
 
   void enqueue(const Stream& stream) {
-    for (int n = 0; n < 40; ++n)
+    for (int64_t n = 0; n < copies_; ++n)
       ASSERT_TRUE(device_.copy(to_.location(0), from_.location(0), kBytes, stream.handle()).ok());
   }
   /// Writes what the work copies on.
@@ -200,8 +211,10 @@ class LongWork {
 
  private:
   static constexpr uint64_t kBytes = uint64_t{64} << 20;
+  static constexpr int kMeasured = 4, kLeast = 40;
   runtime::Device& device_;
   Buffer from_, to_;
+  int64_t copies_ = kLeast;  // as many as take 50 ms on this device
 };
 
 }  // namespace tenon::test

@@ -40,6 +40,26 @@ class TransferTest : public ::testing::Test {
   const uint64_t bytes = 1000 * sizeof(int);
 };
 
+TEST_F(TransferTest, TheThreadsOfARunShareALargeCopyOfTheHost) {
+  std::vector<std::byte> from((size_t{5} << 20) + 3), to(from.size() + 2);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + i / 4096);
+  ThreadPool pool(4);
+  RunThreads threads(&pool, 4);
+  ASSERT_TRUE(copy(Place::host(to.data() + 1), Place::host(from.data()), 1000, nullptr, 0, &threads).ok());
+  EXPECT_EQ(pool.started(), 0u) << "not worth it";
+  ASSERT_TRUE(
+      copy(Place::host(to.data() + 1), Place::host(from.data()), from.size(), nullptr, 0, &threads).ok());
+  EXPECT_EQ(pool.started(), 3u);
+  EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin() + 1));
+  EXPECT_EQ(to.front(), std::byte{0});
+  EXPECT_EQ(to.back(), std::byte{0});
+  // Ends that overlap are copied as if by way of other memory.
+  ASSERT_TRUE(
+      copy(Place::host(to.data()), Place::host(to.data() + 1), from.size(), nullptr, 0, &threads).ok());
+  EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin()));
+  threads.finish();
+}
+
 TEST_F(TransferTest, DevicesOfOneProviderCopyToEachOther) {
   const Buffer a = buffer(0, bytes), c = buffer(1, bytes + 512);
   ASSERT_TRUE(copy(Place::of(a, 0), Place::host(source.data()), bytes).ok());
