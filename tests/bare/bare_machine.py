@@ -3,7 +3,7 @@
 
 Each machine is made for one command and leaves nothing behind:
 
-  no driver    OpenCL's loader is there and knows no driver; there is no driver of NVIDIA
+  no driver    OpenCL's loader is there and knows no driver; the loader finds an empty file where it looks for NVIDIA's driver
   no /sys      an empty folder is mounted over it; PoCL ends a process that enumerates devices then
   lost /sys    the same after a scan that found everything in place, whose answer is kept and not used
   bare root    a root folder with the command, libtenon, the providers and the C and C++ libraries that these need, nothing else
@@ -133,8 +133,10 @@ def namespaces() -> tuple[list[str], str]:
 
 
 def machines(folder: pathlib.Path, unshare: list[str]) -> list[Machine]:
-    empty, root = folder / "empty", folder / "root"
+    empty, hidden, root = folder / "empty", folder / "hidden", folder / "root"
     empty.mkdir()
+    hidden.mkdir()
+    (hidden / "libcuda.so.1").touch()
     hide = (*unshare, "sh", "-c", f'{HIDE_SYS} && exec "$@"', "sh")
     mounts = f'{enter(str(root))} && exec chroot /sys/root "$@"'
     opencl, onednn, vulkan, cuda = "ocl-icd-libopencl1", "libdnnl", "mesa-vulkan-drivers", "NVIDIA driver"
@@ -143,7 +145,8 @@ def machines(folder: pathlib.Path, unshare: list[str]) -> list[Machine]:
                "vulkan": ("E_DEP_MISSING", "libvulkan.so.1", vulkan), "cuda": ("E_DEP_MISSING", "libcuda.so.1", cuda)}
     no_driver = {"opencl": ("E_NO_DEVICE", "finds no driver", opencl), "vulkan": ("E_NO_DEVICE", "finds no driver", vulkan),
                  "cuda": ("E_DEP_MISSING", "libcuda.so.1", cuda)}
-    none = (("OCL_ICD_VENDORS", str(empty)), ("VK_DRIVER_FILES", str(empty / "none.json")))
+    libraries = os.pathsep.join(filter(None, (str(hidden), os.environ.get("LD_LIBRARY_PATH"))))
+    none = (("OCL_ICD_VENDORS", str(empty)), ("VK_DRIVER_FILES", str(empty / "none.json")), ("LD_LIBRARY_PATH", libraries))
     return [
         Machine("no driver", no_driver, environment=none, needs_namespaces=False),
         Machine("no /sys", sys_hidden, prefix=hide),

@@ -2,8 +2,8 @@
 """planted.py TENON PLANTED: a mistake of the provider cuda is noticed on the stand-ins for NVIDIA's libraries.
 
 PLANTED is a library that is preloaded and makes one mistake for the provider (planted.cc). A mistake is noticed when `tenon compare`
-finds other numbers than those of the cpu provider, or ends with an error; some have to be reported by the stand-ins in words. Without a
-mistake all goes well, with the same library preloaded.
+finds other numbers than those of the cpu provider, or ends with an error, and says so in the words of ROWS. Without the mistake, with the
+same library preloaded, it ends well and says none of them.
 """
 
 import os
@@ -19,16 +19,18 @@ from onnx import TensorProto, helper, numpy_helper
 TWO = ['provider.cuda.devices=["gpu:0", "gpu:1"]',
        'placement=[{match = {node = "a"}, provider = "cuda/gpu:0"}, {match = {node = "b"}, provider = "cuda/gpu:1"},'
        ' {match = {node = "c"}, provider = "cuda/gpu:0"}, {match = {node = "d"}, provider = "cuda/gpu:1"}]']  # fmt: skip
-# Mistake: model, settings, environment, and what one of the texts must be in the error; () where other numbers are enough.
+LIBRARY = ["provider.cuda.options.products=cublaslt"]  # whatever is measured to be faster
+OTHER_NUMBERS = "first divergence"
+# Mistake: model, settings, environment, and texts of which one is said with the mistake, and none without it.
 ROWS = {
-    "wait": ("layers", [], {"TENON_FAKE_CUDA_DELAY_US": "20000"}, ()),
-    "order": ("layers", TWO, {"TENON_FAKE_CUDA_DEVICES": "2", "TENON_FAKE_CUDA_DELAY_US": "5000"}, ()),
-    "free": ("layers", [], {}, ("CUDA_ERROR",)),
-    "short": ("large", [], {}, ("CUDA_ERROR",)),
+    "wait": ("layers", [], {"TENON_FAKE_CUDA_DELAY_US": "20000"}, (OTHER_NUMBERS, "CUDA_ERROR")),
+    "order": ("layers", TWO, {"TENON_FAKE_CUDA_DEVICES": "2", "TENON_FAKE_CUDA_DELAY_US": "5000"}, (OTHER_NUMBERS,)),
+    "free": ("layers", [], {}, ("that has been freed",)),
+    "short": ("large", [], {}, ("behind an allocation",)),
     "capture": ("rows", [], {}, ("CUDA_ERROR_STREAM_CAPTURE",)),
     "waiting": ("rows", [], {}, ("CUDA_ERROR_STREAM_CAPTURE",)),
-    "leading": ("layers", [], {}, ()),
-    "epilogue": ("layers", [], {}, ()),
+    "leading": ("layers", LIBRARY, {}, ("CUBLAS_STATUS_INVALID_VALUE",)),
+    "epilogue": ("layers", LIBRARY, {}, (OTHER_NUMBERS,)),
 }
 
 
@@ -78,12 +80,14 @@ def main() -> None:
         for mistake, (model, settings, environment, words) in ROWS.items():
             right = machine.compare(model, settings, environment, "")
             wrong = machine.compare(model, settings, environment, mistake)
-            said = wrong.stdout + wrong.stderr
+            said, said_before = wrong.stdout + wrong.stderr, right.stdout + right.stderr
             if right.returncode != 0:
-                failed.append(f"failed {mistake}: without the mistake the exit code is {right.returncode}: {right.stdout}{right.stderr}")
+                failed.append(f"failed {mistake}: without the mistake the exit code is {right.returncode}: {said_before}")
+            elif any(word in said_before for word in words):
+                failed.append(f"failed {mistake}: {' or '.join(words)} is said without the mistake, too: {said_before}")
             elif wrong.returncode == 0:
                 failed.append(f"failed {mistake}: nobody noticed it: {said}")
-            elif words and not any(word in said for word in words):
+            elif not any(word in said for word in words):
                 failed.append(f"failed {mistake}: exit code {wrong.returncode} without {' or '.join(words)}: {said}")
             else:
                 passed += 1

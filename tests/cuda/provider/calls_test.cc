@@ -1,4 +1,6 @@
 // What Runs and sessions cost in calls of NVIDIA's libraries.
+#include <gmock/gmock.h>
+
 #include "tests/cuda/provider/cuda_case.h"
 
 namespace tenon::test {
@@ -18,14 +20,18 @@ std::string layers(int count, int64_t width = 8) {
   return m.bytes();
 }
 
-TEST(CudaCalls, TheSecondRunIsOneLaunchOfAGraphAndOneWait) {
-  const auto session = make_session(layers(20), cuda_config());
+/// `called`: functions that the first Run has to call, so that their absence from later ones says something.
+void expect_later_runs_are_one_launch(const std::string& model, const std::vector<std::string>& options,
+                                      const ValueRef& x, const std::vector<std::string>& called) {
+  const auto session = make_session(model, cuda_config({"cuda"}, options));
   ASSERT_NE(session, nullptr);
-  const ValueRef x = f32({4, 8}, spread(32));
   reset_cuda_calls();
   const std::vector<float> first = floats(run(*session, {{"x", x}})[0]);
-  EXPECT_GT(cuda_calls().of("cuLaunchKernel"), 0) << "the functions of this test are not called";
-  expect_close(first, floats(run(*make_session(layers(20)), {{"x", x}})[0]), "cpu");
+  for (const std::string& name : called) {
+    EXPECT_GT(cuda_calls().of(name), 0) << name << " is not called, or not counted";
+    EXPECT_THAT(enqueuing(), ::testing::Contains(name));
+  }
+  expect_close(first, floats(run(*make_session(model), {{"x", x}})[0]), "cpu");
   for (int turn = 0; turn < 3; ++turn) {
     reset_cuda_calls();
     EXPECT_EQ(floats(run(*session, {{"x", x}})[0]), first);
@@ -35,6 +41,21 @@ TEST(CudaCalls, TheSecondRunIsOneLaunchOfAGraphAndOneWait) {
     for (const std::string& name : enqueuing()) EXPECT_EQ(calls.of(name), 0) << name;
   }
 }
+
+TEST(CudaCalls, TheSecondRunIsOneLaunchOfAGraphAndOneWait) {
+  expect_later_runs_are_one_launch(layers(20, 128), {"options.products=cublaslt"}, f32({4, 128}, spread(512)),
+                                   {"cuLaunchKernel", "cublasLtMatmul"});
+}
+
+#if TENON_CUDA_HAS_CUDNN
+TEST(CudaCalls, TheSecondRunOfConvolutionsIsOneLaunchOfAGraphAndOneWait) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, 4, 8, 8})), w = m.constant("w", {4, 4, 3, 3}, spread(144));
+  m.output(m.node("Tanh", {m.node("Conv", {m.node("Tanh", {m.node("Conv", {x, w})}), w})}), "y");
+  expect_later_runs_are_one_launch(m.bytes(), {"options.convolutions=cudnn"}, f32({1, 4, 8, 8}, spread(256)),
+                                   {"cuLaunchKernel", "cudnnBackendExecute"});
+}
+#endif
 
 TEST(CudaCalls, TwoSessionsUploadTheirWeightsOnce) {
   const std::string bytes = layers(2, 512);

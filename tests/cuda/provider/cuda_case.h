@@ -36,10 +36,10 @@ inline void expect_close(const std::vector<float>& got, const std::vector<float>
 /// What enqueues work, in order to say that nothing else did.
 inline const std::vector<std::string>& enqueuing() {
   static const std::vector<std::string> names{
-      "cuLaunchKernel",     "cuLaunchHostFunc",        "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync",
-      "cuMemcpyDtoDAsync",  "cuMemcpyPeerAsync",       "cuMemsetD8Async",   "cuStreamBeginCapture",
-      "cuMemAlloc",         "cuMemAllocFromPoolAsync", "cuMemHostAlloc",    "cuGraphInstantiateWithFlags",
-      "nvrtcCompileProgram"};
+      "cuLaunchKernel",      "cuLaunchHostFunc",        "cuMemcpyHtoDAsync",  "cuMemcpyDtoHAsync",
+      "cuMemcpyDtoDAsync",   "cuMemcpyPeerAsync",       "cuMemsetD8Async",    "cuStreamBeginCapture",
+      "cuMemAlloc",          "cuMemAllocFromPoolAsync", "cuMemHostAlloc",     "cuGraphInstantiateWithFlags",
+      "nvrtcCompileProgram", "cublasLtMatmul",          "cudnnBackendExecute"};
   return names;
 }
 

@@ -1,6 +1,4 @@
 // Which algorithm of a library does a product or a convolution: measured once for a device, and kept in the host's cache.
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,18 +9,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A cache of its own for this process, asked for before anything looks.
-const fs::path kCache = [] {
-  const fs::path folder = fs::temp_directory_path() / ("tenon_cuda_cache_" + std::to_string(::getpid()));
-  fs::create_directories(folder);
-  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
-  return folder;
-}();
+/// A cache of its own for all tests of this process, there before anything looks.
+class OwnCache : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    std::string folder = fs::temp_directory_path() / "tenon_cuda_cache_XXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr) << folder;
+    setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+    folder_ = folder;
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+  /// The host's part of it.
+  static fs::path of_host() { return folder_ / "tenon"; }
+
+ private:
+  inline static fs::path folder_;
+};
+[[maybe_unused]] ::testing::Environment* const g_own_cache =
+    ::testing::AddGlobalTestEnvironment(new OwnCache);
 
 class CudaMeasured : public ::testing::Test {
  protected:
-  void SetUp() override { fs::remove_all(kCache / "tenon"); }
-  static void TearDownTestSuite() { fs::remove_all(kCache); }
+  void SetUp() override { fs::remove_all(OwnCache::of_host()); }
 
   /// Calls of the library in a session with two Runs.
   static int calls(const NodeModel& model, const std::string& function,
@@ -39,9 +49,9 @@ class CudaMeasured : public ::testing::Test {
     constexpr int kMost = 3;
     EXPECT_GT(calls(model, function), kMost) << "nothing was measured";
     EXPECT_LE(calls(model, function), kMost) << "not found in the cache: the device was closed meanwhile";
-    fs::remove_all(kCache / "tenon");
+    fs::remove_all(OwnCache::of_host());
     EXPECT_LE(calls(model, function, {}, {"precision.deterministic=true"}), kMost);
-    const int of_library = calls(model, function, {forced, "options.variants=block"});
+    const int of_library = calls(model, function, {forced}, {"precision.deterministic=true"});
     EXPECT_TRUE(of_library > 0 && of_library <= kMost) << of_library;
     EXPECT_GT(calls(model, function), kMost) << "the cache is gone";
   }
