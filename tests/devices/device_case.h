@@ -207,6 +207,7 @@ class LongWork {
   void set_last(float value) {
     ASSERT_TRUE(device_.copy(from_.location(kBytes - 4), Place::host(&value).location(), 4, nullptr).ok());
   }
+  int64_t copies() const { return copies_; }
   tenon_location last() const { return to_.location(kBytes - 4); }
 
  private:

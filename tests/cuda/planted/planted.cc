@@ -7,6 +7,7 @@
 //   short      memory is half as long as asked for
 //   capture    memory is allocated while a stream is captured in a mode that forbids it
 //   waiting    the host waits for a stream that is captured
+//   address    the first kernel of a graph gets an address at which there is no memory
 //   leading    the leading dimension of the matrices of products is one more than it is
 //   epilogue   products leave out what they do besides the product
 #include <cublasLt.h>
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tests/support/real_dlsym.h"
 
@@ -79,6 +81,14 @@ CUresult launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned 
     CUdeviceptr memory = 0;
     if (planted() == "capture") REAL(cuMemAlloc)(&memory, 256);
     if (planted() == "waiting") REAL(cuStreamSynchronize)(stream);
+    if (planted() == "address") {
+      auto& first = *static_cast<CUdeviceptr*>(arguments[0]);
+      const CUdeviceptr right = std::exchange(first, 256);
+      const CUresult result = REAL(cuLaunchKernel)(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                   shared, stream, arguments, extra);
+      first = right;
+      return result;
+    }
   }
   return REAL(cuLaunchKernel)(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
                               arguments, extra);

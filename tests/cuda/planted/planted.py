@@ -29,6 +29,7 @@ ROWS = {
     "short": ("large", [], {}, ("behind an allocation",)),
     "capture": ("rows", [], {}, ("CUDA_ERROR_STREAM_CAPTURE",)),
     "waiting": ("rows", [], {}, ("CUDA_ERROR_STREAM_CAPTURE",)),
+    "address": ("rows", [], {}, ("CUDA_ERROR_ILLEGAL_ADDRESS",)),
     "leading": ("layers", LIBRARY, {}, ("CUBLAS_STATUS_INVALID_VALUE",)),
     "epilogue": ("layers", LIBRARY, {}, (OTHER_NUMBERS,)),
 }
