@@ -9,51 +9,15 @@ namespace {
 
 constexpr int kNeededVersion = 13000;
 
-#if defined(_WIN32)
-const std::vector<std::string> kDriverNames{"nvcuda.dll"};
-const std::vector<std::string> kNvrtcNames{"nvrtc64_130_0.dll"};
-#else
-const std::vector<std::string> kDriverNames{"libcuda.so.1"};
-const std::vector<std::string> kNvrtcNames{"libnvrtc.so.13"};
-#endif
-
 constexpr std::string_view kDriverCure = "install the NVIDIA driver 580 or later";
-constexpr std::string_view kNvrtcCure =
-    "install NVRTC 13 (the package cuda-nvrtc-13-0 or, from PyPI, nvidia-cuda-nvrtc) where the loader finds "
-    "it, "
-    "for example by LD_LIBRARY_PATH";
 
-// The name of a function behind the version macros of cuda.h.
-#define TENON_CUDA_TEXT_OF(function) #function
-#define TENON_CUDA_TEXT(function) TENON_CUDA_TEXT_OF(function)
-
-template <class Function>
-void load(const Library& library, const char* name, Function** out, std::string* missing) {
-  *out = reinterpret_cast<Function*>(library.symbol(name));
-  if (*out == nullptr && missing->empty()) *missing = name;
-}
-
-/// A table, or why there is none.
-template <class Api>
-struct Loaded {
-  Api api;
+/// The driver's functions, or why they cannot be used.
+struct Driver {
+  DriverApi api;
   std::optional<ep::Error> error;
 };
 
-template <class Api>
-const Api& require_loaded(const Loaded<Api>& loaded) {
-  if (loaded.error) throw ep::Error(*loaded.error);
-  return loaded.api;
-}
-
-template <class Api>
-Loaded<Api> refused(tenon_status code, std::string text) {
-  return {{}, ep::Error{code, std::move(text)}};
-}
-
-Loaded<DriverApi> refuse_driver(tenon_status code, std::string text) {
-  return refused<DriverApi>(code, std::move(text));
-}
+Driver refused(tenon_status code, std::string text) { return {{}, ep::Error{code, std::move(text)}}; }
 
 std::string describe(const DriverApi& api, CUresult code) {
   const char *name = nullptr, *meaning = nullptr;
@@ -63,56 +27,36 @@ std::string describe(const DriverApi& api, CUresult code) {
   return ep::cat(name, " (", meaning, ")");
 }
 
-Loaded<DriverApi> load_driver() {
-  const Library library(kDriverNames);
+Driver load_driver() {
+  Library library(driver_library());
   if (!library.is_open())
-    return refuse_driver(TENON_NOT_FOUND,
-                         ep::cat("there is no NVIDIA driver (", library.why_not(), "); ", kDriverCure));
-  Loaded<DriverApi> out;
-  std::string missing;
+    return refused(TENON_NOT_FOUND,
+                   ep::cat("there is no NVIDIA driver (", library.why_not(), "); ", kDriverCure));
+  Driver out;
   decltype(&::cuDriverGetVersion) get_version = nullptr;
-  load(library, "cuDriverGetVersion", &get_version, &missing);
+  library.load("cuDriverGetVersion", &get_version);
   if (get_version != nullptr && get_version(&out.api.version) == CUDA_SUCCESS &&
       out.api.version < kNeededVersion)
-    return refuse_driver(TENON_FAILED_PRECONDITION,
-                         ep::cat("the NVIDIA driver has CUDA ", version_text(out.api.version), ", and ",
-                                 version_text(kNeededVersion), " is needed; ", kDriverCure));
-#define TENON_CUDA_LOAD(function) load(library, TENON_CUDA_TEXT(function), &out.api.function, &missing);
-  TENON_CUDA_FUNCTIONS(TENON_CUDA_LOAD)
-  if (!missing.empty())
-    return refuse_driver(TENON_FAILED_PRECONDITION,
-                         ep::cat("the NVIDIA driver lacks the function ", missing, "; ", kDriverCure));
+    return refused(TENON_FAILED_PRECONDITION,
+                   ep::cat("the NVIDIA driver has CUDA ", version_text(out.api.version), ", and ",
+                           version_text(kNeededVersion), " is needed; ", kDriverCure));
+  out.api.load(library);
+  if (!library.missing().empty())
+    return refused(TENON_FAILED_PRECONDITION,
+                   ep::cat("the NVIDIA driver lacks the function ", library.missing(), "; ", kDriverCure));
   const CUresult code = out.api.cuInit(0);
   if (code == CUDA_ERROR_NO_DEVICE)
-    return refuse_driver(TENON_NOT_FOUND, "the NVIDIA driver finds no GPU; nvidia-smi tells what it sees");
+    return refused(TENON_NOT_FOUND, "the NVIDIA driver finds no GPU; nvidia-smi tells what it sees");
   if (code != CUDA_SUCCESS)
-    return refuse_driver(TENON_UNAVAILABLE, ep::cat("the NVIDIA driver does not start: cuInit: ",
-                                                    describe(out.api, code), "; nvidia-smi may tell more"));
+    return refused(TENON_UNAVAILABLE, ep::cat("the NVIDIA driver does not start: cuInit: ",
+                                              describe(out.api, code), "; nvidia-smi may tell more"));
   return out;
 }
 
-Loaded<NvrtcApi> load_nvrtc() {
-  const Library library(kNvrtcNames);
-  if (!library.is_open())
-    return refused<NvrtcApi>(
-        TENON_FAILED_PRECONDITION,
-        ep::cat("there is no NVRTC, which compiles the kernels (", library.why_not(), "); ", kNvrtcCure));
-  Loaded<NvrtcApi> out;
-  std::string missing;
-#define TENON_NVRTC_LOAD(function) load(library, TENON_CUDA_TEXT(function), &out.api.function, &missing);
-  TENON_NVRTC_FUNCTIONS(TENON_NVRTC_LOAD)
-  int major = 0, minor = 0;
-  if (!missing.empty() || out.api.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS)
-    return refused<NvrtcApi>(
-        TENON_FAILED_PRECONDITION,
-        ep::cat("NVRTC lacks the function ", missing.empty() ? "nvrtcVersion" : missing, "; ", kNvrtcCure));
-  out.api.version = major * 1000 + minor * 10;
-  return out;
-}
-
-const Loaded<NvrtcApi>& loaded_nvrtc() {
-  static const Loaded<NvrtcApi> loaded = load_nvrtc();
-  return loaded;
+const OptionalApi<NvrtcApi>& opened_nvrtc() {
+  static const OptionalApi<NvrtcApi> once(nvrtc_library(13),
+                                          install_cure("NVRTC 13", "cuda-nvrtc-13-0", "nvidia-cuda-nvrtc"));
+  return once;
 }
 
 /// What ended the use of CUDA in this process.
@@ -185,18 +129,30 @@ tenon_status status_of(CUresult code) {
 std::string version_text(int version) { return ep::cat(version / 1000, ".", version % 1000 / 10); }
 
 const DriverApi& driver() {
-  static const Loaded<DriverApi> loaded = [] {
+  static const Driver loaded = [] {
     g_process.claim();
     return load_driver();
   }();
-  return require_loaded(loaded);
+  if (loaded.error) throw ep::Error(*loaded.error);
+  return loaded.api;
 }
 
-const NvrtcApi& nvrtc() { return require_loaded(loaded_nvrtc()); }
+bool NvrtcApi::read_version() {
+  int major = 0, minor = 0;
+  if (nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return false;
+  version = major * 1000 + minor * 10;
+  return true;
+}
+
+const NvrtcApi& nvrtc() {
+  const NvrtcApi* const api = opened_nvrtc().get();
+  ep::require(api != nullptr, TENON_FAILED_PRECONDITION, why_no_nvrtc());
+  return *api;
+}
 
 std::string why_no_nvrtc() {
-  const Loaded<NvrtcApi>& loaded = loaded_nvrtc();
-  return loaded.error ? loaded.error->text : std::string();
+  const std::string& why = opened_nvrtc().why_not();
+  return why.empty() ? why : "there is no NVRTC, which compiles the kernels: " + why;
 }
 
 std::string error_text(CUresult code) { return describe(driver(), code); }

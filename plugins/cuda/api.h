@@ -87,16 +87,15 @@ namespace tenon::cuda {
   X(nvrtcGetProgramLogSize)      \
   X(nvrtcGetProgramLog)
 
-#define TENON_CUDA_MEMBER(function) decltype(&::function) function = nullptr;
-
 /// The functions of libcuda.
 struct DriverApi {
-  TENON_CUDA_FUNCTIONS(TENON_CUDA_MEMBER)
+  TENON_CUDA_TABLE(TENON_CUDA_FUNCTIONS)
   int version = 0;  // of CUDA: 13000 is 13.0
 };
 /// The functions of NVRTC, which compiles kernels.
 struct NvrtcApi {
-  TENON_NVRTC_FUNCTIONS(TENON_CUDA_MEMBER)
+  TENON_CUDA_TABLE(TENON_NVRTC_FUNCTIONS)
+  bool read_version();
   int version = 0;  // 13000 is 13.0
 };
 

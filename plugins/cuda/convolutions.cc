@@ -135,7 +135,7 @@ NodeConvolution::NodeConvolution(const ep::NodeView& node)
   if (instance.convolutions == Worker::kOwn) return;
   instance.device.convolutions().context();
   ep::require(instance.convolutions != Worker::kLibrary, TENON_FAILED_PRECONDITION,
-              "convolutions = \"cudnn\", but ", why_no_cudnn(), "; leave it at \"auto\"");
+              "convolutions = \"cudnn\", but ", why_no_cudnn(), ", or leave it at \"auto\"");
 }
 ConvolutionPlanPtr NodeConvolution::plan(const ep::Window&, int32_t, int32_t, int32_t, int32_t, int32_t, bool,
                                          bool) const {

@@ -5,46 +5,19 @@
 namespace tenon::cuda {
 namespace {
 
-/// The version that the headers at build time describe: its successors keep the interface.
-constexpr int kMajor = CUBLAS_VER_MAJOR;
-
-std::vector<std::string> names() {
-#if defined(_WIN32)
-  return {ep::cat("cublasLt64_", kMajor, ".dll")};
-#else
-  return {ep::cat("libcublasLt.so.", kMajor)};
-#endif
-}
-
-struct Opened {
-  CublasLtApi api;
-  std::string why_not;
-
-  Opened() {
-    const Library library(names());
-    if (!library.is_open()) {
-      why_not = library.why_not();
-      return;
-    }
-#define TENON_FIND(function)                                                          \
-  api.function = reinterpret_cast<decltype(api.function)>(library.symbol(#function)); \
-  if (api.function == nullptr && why_not.empty())                                     \
-    why_not = ep::cat(names().front(), " has no function " #function);
-    TENON_CUBLAS_LT_FUNCTIONS(TENON_FIND)
-#undef TENON_FIND
-    if (why_not.empty()) api.version = api.cublasLtGetVersion();
-  }
-};
-
-const Opened& opened() {
-  static const Opened once;
+/// Of the major version that the headers at build time describe: its successors keep the interface.
+const OptionalApi<CublasLtApi>& opened() {
+  static const OptionalApi<CublasLtApi> once(
+      numbered_library("cublasLt", CUBLAS_VER_MAJOR),
+      install_cure(ep::cat("cuBLASLt ", CUBLAS_VER_MAJOR), ep::cat("libcublas-", CUBLAS_VER_MAJOR, "-0"),
+                   "nvidia-cublas"));
   return once;
 }
 
 }  // namespace
 
-const CublasLtApi* cublas_lt() { return opened().why_not.empty() ? &opened().api : nullptr; }
-const std::string& why_no_cublas_lt() { return opened().why_not; }
+const CublasLtApi* cublas_lt() { return opened().get(); }
+const std::string& why_no_cublas_lt() { return opened().why_not(); }
 
 ep::Error error_of(cublasStatus_t code, std::string_view what) {
   const CublasLtApi* const api = cublas_lt();

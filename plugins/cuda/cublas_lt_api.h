@@ -29,7 +29,8 @@ namespace tenon::cuda {
 
 /// The functions of cuBLASLt.
 struct CublasLtApi {
-  TENON_CUBLAS_LT_FUNCTIONS(TENON_CUDA_MEMBER)
+  TENON_CUDA_TABLE(TENON_CUBLAS_LT_FUNCTIONS)
+  bool read_version() { return (version = cublasLtGetVersion()) != 0; }
   size_t version = 0;  // 130101 is 13.1.1
 };
 

@@ -6,42 +6,18 @@
 namespace tenon::cuda {
 namespace {
 
-std::vector<std::string> names() {
-#if defined(_WIN32)
-  return {ep::cat("cudnn64_", CUDNN_MAJOR, ".dll")};
-#else
-  return {ep::cat("libcudnn.so.", CUDNN_MAJOR)};
-#endif
-}
-
-struct Opened {
-  CudnnApi api;
-  std::string why_not;
-
-  Opened() {
-    const Library library(names());
-    if (!library.is_open()) {
-      why_not = library.why_not();
-      return;
-    }
-#define TENON_FIND(function)                                                          \
-  api.function = reinterpret_cast<decltype(api.function)>(library.symbol(#function)); \
-  if (api.function == nullptr && why_not.empty())                                     \
-    why_not = ep::cat(names().front(), " has no function " #function);
-    TENON_CUDNN_FUNCTIONS(TENON_FIND)
-#undef TENON_FIND
-    if (why_not.empty()) api.version = api.cudnnGetVersion();
-  }
-};
-
-const Opened& opened() {
-  static const Opened once;
+/// Of the major version that the headers at build time describe.
+const OptionalApi<CudnnApi>& opened() {
+  static const OptionalApi<CudnnApi> once(
+      numbered_library("cudnn", CUDNN_MAJOR),
+      install_cure(ep::cat("cuDNN ", CUDNN_MAJOR), ep::cat("cudnn", CUDNN_MAJOR, "-cuda-13"),
+                   "nvidia-cudnn-cu13"));
   return once;
 }
 
 /// "CUDNN_STATUS_NOT_SUPPORTED_LAYOUT (what the library says about it)".
 std::string text_of(cudnnStatus_t code) {
-  const CudnnApi& api = opened().api;
+  const CudnnApi& api = *cudnn();
   std::string said(512, '\0');
   api.cudnnGetLastErrorString(said.data(), said.size());
   said.resize(said.find('\0') == std::string::npos ? said.size() : said.find('\0'));
@@ -52,8 +28,8 @@ std::string text_of(cudnnStatus_t code) {
 
 }  // namespace
 
-const CudnnApi* cudnn() { return opened().why_not.empty() ? &opened().api : nullptr; }
-const std::string& why_no_cudnn() { return opened().why_not; }
+const CudnnApi* cudnn() { return opened().get(); }
+const std::string& why_no_cudnn() { return opened().why_not(); }
 
 ep::Error error_of(cudnnStatus_t code, std::string_view what) {
   std::string text = ep::cat(what, ": ", text_of(code));
@@ -98,7 +74,8 @@ void CudnnDescriptor::finalize() { check(cudnn()->cudnnBackendFinalize(handle_),
 namespace tenon::cuda {
 
 const std::string& why_no_cudnn() {
-  static const std::string why = "tenon was built without cuDNN's headers";
+  static const std::string why =
+      "tenon was built without cuDNN's headers; build it with them, which tools/setup --cuda gets";
   return why;
 }
 

@@ -35,7 +35,8 @@ namespace tenon::cuda {
 
 /// The functions of cuDNN.
 struct CudnnApi {
-  TENON_CUDNN_FUNCTIONS(TENON_CUDA_MEMBER)
+  TENON_CUDA_TABLE(TENON_CUDNN_FUNCTIONS)
+  bool read_version() { return (version = cudnnGetVersion()) != 0; }
   size_t version = 0;  // 91300 is 9.13.0
 };
 

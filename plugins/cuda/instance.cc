@@ -4,6 +4,7 @@
 
 #include "convolutions.h"
 #include "products.h"
+#include "tenon/ep/device/launch.hpp"
 
 namespace tenon::cuda {
 namespace {
@@ -42,26 +43,9 @@ Instance::~Instance() {
 }
 
 bool Instance::stores(uint32_t dtype) const {
-  switch (dtype) {
-    case TENON_FLOAT32:
-    case TENON_FLOAT64:
-    case TENON_UINT8:
-    case TENON_INT8:
-    case TENON_UINT16:
-    case TENON_INT16:
-    case TENON_INT32:
-    case TENON_INT64:
-    case TENON_UINT32:
-    case TENON_UINT64:
-    case TENON_BOOL:
-      return true;
-    case TENON_FLOAT16:
-      return float16;
-    case TENON_BFLOAT16:
-      return bfloat16;
-    default:
-      return false;
-  }
+  if (dtype == TENON_FLOAT16) return float16;
+  if (dtype == TENON_BFLOAT16) return bfloat16;
+  return ep::kDeviceTypes.contains(dtype);
 }
 
 std::string Instance::unfit(const ep::ValueView& value) const {

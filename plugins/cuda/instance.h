@@ -42,18 +42,9 @@ struct Instance : ep::InstanceSettings {
   bool answers_are_used_ = false;
 };
 
-/// The settings of the NodeView that a kernel's supports() and constructor get.
-struct NodeSettings : ep::InstanceSettings {
-  explicit NodeSettings(const Instance& of)
-      : ep::InstanceSettings(static_cast<const ep::InstanceSettings&>(of)), instance(of) {}
-  const Instance& instance;
-  ep::Clamp clamp;
-};
-inline const NodeSettings& settings_of(const ep::NodeView& node) {
-  return static_cast<const NodeSettings&>(node.instance());
-}
-inline const Instance& instance_of(const ep::NodeView& node) { return settings_of(node).instance; }
+using NodeSettings = ep::NodeSettings<Instance>;
+inline const Instance& instance_of(const ep::NodeView& node) { return NodeSettings::of(node).instance; }
 /// The range to which the kernel must clamp its output. Only operators with an ep::Epilogue get one.
-inline ep::Clamp clamp_of(const ep::NodeView& node) { return settings_of(node).clamp; }
+inline ep::Clamp clamp_of(const ep::NodeView& node) { return NodeSettings::of(node).clamp; }
 
 }  // namespace tenon::cuda

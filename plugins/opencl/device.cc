@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tenon/ep/device/launch.hpp"
+
 namespace tenon::opencl {
 namespace {
 
@@ -102,25 +104,9 @@ Instance::~Instance() {
 }
 
 bool Instance::stores(uint32_t dtype) const {
-  switch (dtype) {
-    case TENON_FLOAT32:
-    case TENON_UINT8:
-    case TENON_INT8:
-    case TENON_UINT16:
-    case TENON_INT16:
-    case TENON_INT32:
-    case TENON_INT64:
-    case TENON_UINT32:
-    case TENON_UINT64:
-    case TENON_BOOL:
-      return true;
-    case TENON_FLOAT16:
-      return float16;
-    case TENON_FLOAT64:
-      return device.limits().float64;
-    default:
-      return false;
-  }
+  if (dtype == TENON_FLOAT16) return float16;
+  if (dtype == TENON_FLOAT64) return device.limits().float64;
+  return dtype != TENON_BFLOAT16 && ep::kDeviceTypes.contains(dtype);
 }
 
 }  // namespace tenon::opencl

@@ -17,19 +17,12 @@ void IndexFlag::enqueue(cl_command_queue queue, Timings* timings, uint64_t work_
 }
 
 std::optional<ep::Error> IndexFlag::take() {
-  // The device writes the flag, which the compiler cannot see.
-  if (__atomic_load_n(&words_.is_set, __ATOMIC_ACQUIRE) == 0) return std::nullopt;
-  const Words found = words_;
-  words_ = Words();
-  if (!instance_.uses_host_memory)
+  std::optional<ep::Error> error = ep::take_report(words_.report, place_);
+  if (error && !instance_.uses_host_memory)
     check(clEnqueueWriteBuffer(instance_.device.queue(), buffer_.get(), CL_TRUE, 0, sizeof(Words), &words_, 0,
                                nullptr, nullptr),
           "clEnqueueWriteBuffer");
-  const int64_t index = static_cast<int64_t>(static_cast<uint64_t>(static_cast<uint32_t>(found.high)) << 32 |
-                                             static_cast<uint32_t>(found.low));
-  return ep::Error{TENON_OUT_OF_RANGE,
-                   ep::cat("index ", index, " is out of range for an axis of ", found.size),
-                   TENON_ERROR_ASYNC, place_};
+  return error;
 }
 
 }  // namespace tenon::opencl

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "device.h"
+#include "tenon/ep/device/indices.hpp"
 #include "tenon/ep/device/late_errors.hpp"
 #include "timings.h"
 
@@ -25,7 +26,7 @@ class IndexFlag : public ep::LateCheck {
 
  private:
   struct alignas(64) Words {
-    cl_int is_set = 0, size = 0, low = 0, high = 0;
+    ep::IndexReport report;
   };
   const Instance& instance_;
   std::string place_;

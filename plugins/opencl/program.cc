@@ -40,7 +40,7 @@ std::vector<uint32_t> gather(const Instance& instance, const GraphView& graph, c
                              const NodeView& node, uint32_t index, ep::ConstantStore& store) {
   const uint32_t next = followers.of(node);
   if (next == TENON_NO_INDEX) return {index};
-  const NodeSettings settings(instance, {});
+  const NodeSettings settings(instance);
   return ep::clamp_after(node, NodeView(graph, next, store, settings)) ? std::vector<uint32_t>{index, next}
                                                                        : std::vector<uint32_t>{index};
 }
@@ -60,7 +60,7 @@ void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const
   const Instance& instance = *this;
   const GraphView graph(raw);
   const ep::Followers followers(graph);
-  const NodeSettings settings(instance, {});
+  const NodeSettings settings(instance);
   std::vector<bool> claimed(graph.info().node_count, false);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
     ep::ConstantStore store;
@@ -83,7 +83,7 @@ CompiledNode::CompiledNode(Instance& instance, const tenon_compile_args& args) :
   const uint32_t count = graph.info().node_count;
   ep::require(count == 1 || count == 2, TENON_INTERNAL, "the host compiles a claim of ", count,
               " nodes that was not offered");
-  NodeSettings settings(instance, {});
+  NodeSettings settings(instance);
   const NodeView node = node_.view(graph, 0, settings);
   try {
     Support refusal = Support::yes();

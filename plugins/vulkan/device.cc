@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "stream.h"
+#include "tenon/ep/dispatch.hpp"
 
 namespace tenon::vulkan {
 namespace {
@@ -310,27 +311,8 @@ Instance::~Instance() {
 std::string Instance::unfit(const ep::ValueView& value) const {
   if (!value.present()) return {};
   if (value.kind() != TENON_KIND_TENSOR) return ep::cat("'", value.name(), "' is not a tensor");
-  bool stores = false;
-  switch (value.dtype()) {
-    case TENON_FLOAT32:
-    case TENON_UINT8:
-    case TENON_INT8:
-    case TENON_UINT16:
-    case TENON_INT16:
-    case TENON_INT32:
-    case TENON_INT64:
-    case TENON_UINT32:
-    case TENON_UINT64:
-    case TENON_BOOL:
-      stores = true;
-      break;
-    case TENON_FLOAT16:
-      stores = float16;
-      break;
-    default:
-      break;
-  }
-  if (!stores)
+  constexpr auto kStored = ep::TypeList<float>() + ep::kIntTypes + ep::kBoolType;
+  if (value.dtype() == TENON_FLOAT16 ? !float16 : !kStored.contains(value.dtype()))
     return ep::cat("'", value.name(), "' has element type ", ep::dtype_name(value.dtype()),
                    ", which this provider does not support");
   if (!value.has_rank()) return {};

@@ -18,13 +18,8 @@ class IndexFlag : public ep::LateCheck {
   std::optional<ep::Error> take() override;
 
  private:
-  struct Words {
-    int32_t is_set, size, low, high;
-  };
-  Words& words() const { return *reinterpret_cast<Words*>(words_.get().address()); }
-
   std::string place_;
-  OwnedPiece words_;
+  OwnedPiece words_;  // an ep::IndexReport
 };
 
 }  // namespace tenon::vulkan

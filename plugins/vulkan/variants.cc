@@ -1,7 +1,5 @@
 #include "variants.h"
 
-#include <algorithm>
-#include <bit>
 #include <vector>
 
 namespace tenon::vulkan {
@@ -22,23 +20,17 @@ std::optional<Form> forced_form(std::string_view variants, bool has_subgroups) {
   return Form::kSubgroup;
 }
 
-Form form_by_rule(const Rows& rows) {
+Form form_by_rule(const ep::Rows& rows) {
   return rows.length >= 256 && rows.count < 4096 ? Form::kShared : Form::kItem;
 }
 
-Rows probe_of(const Rows& rows) {
-  const size_t length = std::bit_floor(std::min(rows.length, kMostOfRow));
-  return {std::bit_floor(std::min(rows.count, kMostOfProbe / length)), length, rows.across};
-}
-
-Form Variants::fastest(std::string_view kernel, const Rows& rows, std::span<const Form> forms,
+Form Variants::fastest(std::string_view kernel, const ep::Rows& rows, std::span<const Form> forms,
                        const Measure& measure) {
-  const Rows probe = probe_of(rows);
+  const ep::Rows probe = ep::probe_of(rows, kMostOfRow, kMostOfProbe);
   std::vector<uint32_t> ways;
   for (const Form form : forms) ways.push_back(static_cast<uint32_t>(form));
-  return Form(
-      answers_.fastest(ep::cat(kernel, "/", probe.count, "x", probe.length, probe.across ? "/across" : ""),
-                       ways, [&](uint32_t way) { return measure(Form(way), probe); }));
+  return Form(answers_.fastest(ep::cat(kernel, "/", ep::text_of(probe)), ways,
+                               [&](uint32_t way) { return measure(Form(way), probe); }));
 }
 
 }  // namespace tenon::vulkan

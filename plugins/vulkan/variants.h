@@ -11,6 +11,7 @@
 
 #include "tenon/ep.hpp"
 #include "tenon/ep/device/answers.hpp"
+#include "tenon/ep/device/rows.hpp"
 
 namespace tenon::vulkan {
 
@@ -18,21 +19,13 @@ namespace tenon::vulkan {
 /// within their subgroups first.
 enum class Form : uint32_t { kItem, kShared, kSubgroup };
 
-/// The rows of a launch.
-struct Rows {
-  size_t count = 0;
-  size_t length = 0;    // elements of a row; 0: no work-group can do it
-  bool across = false;  // neighbours in memory are of different rows
-};
-
 /// What the option `variants` asks for; nothing for "auto". Throws INVALID_ARGUMENT for subgroups that the device lacks.
 std::optional<Form> forced_form(std::string_view variants, bool has_subgroups);
 
 /// The form where nothing may be measured.
-Form form_by_rule(const Rows& rows);
+Form form_by_rule(const ep::Rows& rows);
 
-/// Rows that stand for all of about the same count and length: powers of two, of no more than kMostOfProbe elements.
-Rows probe_of(const Rows& rows);
+/// The most elements of the rows that are timed.
 inline constexpr size_t kMostOfProbe = size_t{1} << 20;
 
 /// What was measured on a device. Thread-safe.
@@ -42,10 +35,10 @@ class Variants {
   explicit Variants(std::string key) : answers_(std::move(key)) {}
 
   /// Nanoseconds of a launch over such rows in this form.
-  using Measure = std::function<int64_t(Form, const Rows&)>;
+  using Measure = std::function<int64_t(Form, const ep::Rows&)>;
 
   /// Measures each of `forms` once per kernel and probe_of() rows, one at a time. `kernel`: a name without spaces.
-  Form fastest(std::string_view kernel, const Rows& rows, std::span<const Form> forms,
+  Form fastest(std::string_view kernel, const ep::Rows& rows, std::span<const Form> forms,
                const Measure& measure);
 
   /// Adds what earlier processes measured.

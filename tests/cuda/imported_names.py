@@ -83,17 +83,18 @@ def soname(path: Path) -> str:
 
 
 def opened_name(compiler: str, includes: list[str], library: str) -> str:
-    """The soname that the provider opens; some end with the major version in the library's header."""
-    for path in sorted(PLUGIN.glob("*.cc")):
-        found = re.search(rf'"lib{library}\.so\.(\d*)"', path.read_text())
-        if found is None:
-            continue
-        version = found.group(1)
-        if not version:
-            major = preprocessed(compiler, includes, library, [MAJORS[library]])
-            version = re.search(r"imported_name (\d+);", major).group(1)
-        return f"lib{library}.so.{version}"
-    raise AssertionError(f"the provider opens no lib{library}")
+    """The soname that the provider opens (plugins/cuda/library.h); some end with the major version in the library's header."""
+    text = "\n".join(path.read_text() for path in sorted(PLUGIN.glob("*.cc")))
+    if whole := re.search(rf'"(lib{library}\.so\.\d+)"', text):
+        return whole.group(1)
+    called = re.search(rf'\b(?:numbered_library\("{library}", |{library}_library\()(\w+)\)', text)
+    assert called, f"the provider opens no lib{library}"
+    version = called.group(1)
+    if not version.isdigit():
+        assert version == MAJORS[library], f"the major version of lib{library} is {version}, which is not {MAJORS[library]}"
+        major = preprocessed(compiler, includes, library, [version])
+        version = re.search(r"imported_name (\d+);", major).group(1)
+    return f"lib{library}.so.{version}"
 
 
 def nvidia_library(includes: list[str], library: str, name: str) -> Path | None:

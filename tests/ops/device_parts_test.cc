@@ -1,7 +1,10 @@
 // What tenon/ep/device/ gives to providers of devices.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tenon/ep/device/answers.hpp"
+#include "tenon/ep/device/indices.hpp"
 #include "tenon/ep/device/late_errors.hpp"
 #include "tenon/ep/device/names.hpp"
 #include "tenon/ep/device/walk.hpp"
@@ -50,6 +53,24 @@ TEST(LateErrors, WorkThatWaitedHasTheErrorsOfWhatItWaitedFor) {
   EXPECT_EQ(text_of(errors, 5), "of the other");
   EXPECT_EQ(text_of(*other, 1), "none") << "whoever asks first reports it";
   EXPECT_EQ(text_of(*other, 2), "later");
+}
+
+TEST(IndexReport, IsTakenOnceWithAllBitsOfTheIndex) {
+  IndexReport report;
+  EXPECT_EQ(take_report(report, "node 'a' (Gather)"), std::nullopt);
+  int32_t words[4] = {1, 7, 0, 0};  // as a kernel writes it
+  for (const int64_t index : {int64_t{7}, int64_t{-8}, int64_t{1} << 40, (int64_t{5} << 32) - 1}) {
+    words[2] = static_cast<int32_t>(index);
+    words[3] = static_cast<int32_t>(index >> 32);
+    std::memcpy(static_cast<void*>(&report), words, sizeof(report));
+    const std::optional<Error> error = take_report(report, "node 'a' (Gather)");
+    ASSERT_TRUE(error.has_value());
+    EXPECT_EQ(error->code, TENON_OUT_OF_RANGE);
+    EXPECT_EQ(error->text, cat("index ", index, " is out of range for an axis of 7"));
+    EXPECT_EQ(error->flags, TENON_ERROR_ASYNC);
+    EXPECT_EQ(error->where, "node 'a' (Gather)");
+    EXPECT_EQ(take_report(report, ""), std::nullopt) << "it was taken";
+  }
 }
 
 TEST(MeasuredAnswers, KeepTheFastestOfTheWaysThatWork) {

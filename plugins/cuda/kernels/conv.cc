@@ -3,24 +3,16 @@
 #include "tenon/ep/device/ops/conv.hpp"
 
 #include "convolutions.h"
+#include "kernels/common/conv_places.h"
 #include "kernels/common/gemm.h"
 #include "kernels/common/gemm_text.h"
 
 namespace tenon::cuda {
 namespace {
 
-/// The struct Places of the text.
-struct ConvPlaces {
-  int32_t groups, channels, area,
-      points;  // channels: of a group; area: elements of a channel; points: of the output
-};
-
 // A column of b is a point of the output of one image, its rows are (channel, place in the window). Threads look up the rows of
 // the next part in a table, which they share.
 constexpr std::string_view kImages = R"CU(
-struct Places {
-  int groups, channels, area, points;
-};
 #define SHAPE Window w, Places p
 #define BATCHES p.groups
 #define FIND_INPUTS(group) \
@@ -67,7 +59,7 @@ struct alignas(16) Tap {
     }                                                                                           \
   };
 )CU";
-constexpr Source kSource{"conv", kJoined<kLines, kImages, kGemmSums, kGemmTile>};
+constexpr Source kSource{"conv", kJoined<kLines, kConvPlaces, kImages, kGemmSums, kGemmTile>};
 
 constexpr Source kDepthwiseSource{"conv_depthwise", R"CU(
 KERNEL Depthwise(IN(T, x), IN(T, f), IN(T, bias), IN(T, addend), OUT(T, y), Window w, int filters, int multiplier,

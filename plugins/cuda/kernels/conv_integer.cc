@@ -1,23 +1,15 @@
 // ConvInteger and QLinearConv: a product of the filters with a matrix that is read from the images as it is needed. Padding counts as
 // the zero point.
+#include "kernels/common/conv_places.h"
 #include "kernels/common/integers.h"
 #include "tenon/ep/device/window.hpp"
 
 namespace tenon::cuda {
 namespace {
 
-/// The struct Places of the text.
-struct ConvPlaces {
-  int32_t groups, channels, area,
-      points;  // channels: of a group; area: elements of a channel; points: of the output
-};
-
 // The filters are a, the images b: a column is a point of the output of one image, the depth is (channel, place in the window).
 // Threads look the latter up in a table, which they share.
 constexpr std::string_view kImages = R"CU(
-struct Places {
-  int groups, channels, area, points;
-};
 struct alignas(16) Tap {
   int offset, d, h, q;  // in elements; and along each axis
 };
@@ -73,7 +65,7 @@ struct alignas(16) Tap {
   };                                                                                                  \
   const auto add_b = [&]() { atomicAdd(&b_sums[b_n], b_sum); };
 )CU";
-constexpr Source kSource{"conv_integer", kJoined<kImages, kIntegerTile>};
+constexpr Source kSource{"conv_integer", kJoined<kConvPlaces, kImages, kIntegerTile>};
 
 struct IntegerConv {
   Window window{};

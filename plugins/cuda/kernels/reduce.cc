@@ -122,32 +122,7 @@ constexpr std::string_view kNames[] = {"ReduceSum", "ReduceSumSquare", "ReducePr
                                        "ReduceL1",  "ReduceL2",        "ReduceLogSum", "ReduceMax",
                                        "ReduceMin", "ReduceLogSumExp", "ArgMax",       "ArgMin"};
 
-/// Walks over rows one after the other, or next to each other.
-Walk kept_of(const Rows& rows) {
-  const auto count = static_cast<int64_t>(rows.count), length = static_cast<int64_t>(rows.length);
-  return make_walk(Dims{count}, {Dims{rows.across ? 1 : length}});
-}
-Walk reduced_of(const Rows& rows) {
-  const auto count = static_cast<int64_t>(rows.count), length = static_cast<int64_t>(rows.length);
-  return make_walk(Dims{length}, {Dims{rows.across ? count : 1}});
-}
-size_t count_of(const Walk& walk) {
-  return static_cast<size_t>(walk.inner) * static_cast<size_t>(walk.outer);
-}
-
-struct Reductions {
-  static Rows rows_of(const TensorArg&, const TensorArg&, const Walk& kept, const Walk& reduced,
-                      int32_t count) {
-    return {count_of(kept), static_cast<size_t>(count), reduced.step[0] > 1};
-  }
-  template <class List>
-  static void list(const List& list, const Rows& rows, const TensorArg& x, const TensorArg& y, const Walk&,
-                   const Walk&, int32_t) {
-    const Walk kept = kept_of(rows);
-    list(items_of(kept), x, y, kept, reduced_of(rows), static_cast<int32_t>(rows.length));
-  }
-};
-using Kernels = SingleKernel<RowBackend<kSource, Reductions>, kNames>;
+using Kernels = SingleKernel<RowBackend<kSource, Reductions<true>>, kNames>;
 
 TENON_KERNEL(ops::Reduce<Kernels>, .op_type = "ReduceSum", .since = 1,
              .contract = "data: any; axes?: rank 0..1")
@@ -170,19 +145,6 @@ TENON_KERNEL(ops::Reduce<Kernels>, .op_type = "ReduceLogSum", .since = 1,
 TENON_KERNEL(ops::Reduce<Kernels>, .op_type = "ReduceLogSumExp", .since = 1,
              .contract = "data: any; axes?: rank 0..1")
 
-struct ArgReductions {
-  static Rows rows_of(const TensorArg&, const TensorArg&, const Walk& kept, int32_t count, int32_t stride,
-                      int32_t) {
-    return {count_of(kept), static_cast<size_t>(count), stride > 1};
-  }
-  template <class List>
-  static void list(const List& list, const Rows& rows, const TensorArg& x, const TensorArg& y, const Walk&,
-                   int32_t, int32_t, int32_t last) {
-    const Walk kept = kept_of(rows);
-    list(items_of(kept), x, y, kept, static_cast<int32_t>(rows.length),
-         static_cast<int32_t>(rows.across ? rows.count : 1), last);
-  }
-};
 using ArgKernels = SingleKernel<RowBackend<kSource, ArgReductions>, kNames>;
 
 TENON_KERNEL(ops::ArgReduce<ArgKernels>, .op_type = "ArgMax", .since = 1, .contract = "data: rank 1..")

@@ -36,34 +36,6 @@ constexpr KernelSource kSources[] = {
     {.name = "Lrn", .real = &shaders::normalization_Lrn},
 };
 
-/// Kernels Lines and LinesAt. The places of scale and bias stay below those of x: a scale that broadcasts has no more elements.
-struct DenseLines {
-  template <class... Rest>
-  static Rows rows_of(const TensorArg&, const TensorArg&, const TensorArg&, const TensorArg&,
-                      const TensorArg&, const TensorArg&, int32_t lines, int32_t count, const Rest&...) {
-    return {static_cast<size_t>(lines), static_cast<size_t>(count), false};
-  }
-  template <class... Rest>
-  static Rows rows_of(const TensorArg& x, const TensorArg& scale, const TensorArg& bias, const TensorArg& y,
-                      const TensorArg& mean, const TensorArg& inverse, const Walk&, const Rest&... rest) {
-    return rows_of(x, scale, bias, y, mean, inverse, rest...);
-  }
-  template <class List, class... Rest>
-  static void list(const List& list, const Rows& rows, const TensorArg& x, const TensorArg& scale,
-                   const TensorArg& bias, const TensorArg& y, const TensorArg& mean, const TensorArg& inverse,
-                   int32_t, int32_t, const Rest&... rest) {
-    list(items_of(static_cast<int64_t>(rows.count)), x, scale, bias, y, mean, inverse,
-         static_cast<int32_t>(rows.count), static_cast<int32_t>(rows.length), rest...);
-  }
-  template <class List, class... Rest>
-  static void list(const List& list, const Rows& rows, const TensorArg& x, const TensorArg& scale,
-                   const TensorArg& bias, const TensorArg& y, const TensorArg& mean, const TensorArg& inverse,
-                   const Walk& walk, int32_t, int32_t, const Rest&... rest) {
-    list(items_of(static_cast<int64_t>(rows.count)), x, scale, bias, y, mean, inverse, walk,
-         static_cast<int32_t>(rows.count), static_cast<int32_t>(rows.length), rest...);
-  }
-};
-
 using Kernels = Backend<kSources>;
 using DenseKernels = RowBackend<kSources, DenseLines>;
 using LineKernels = RowBackend<kSources, Lines>;

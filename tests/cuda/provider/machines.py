@@ -28,6 +28,7 @@ class Machine:
     settings: tuple[tuple[str, str], ...] = ()  # TENON_FAKE_CUDA_<name>
     refusal: tuple[str, str, str] = ()  # code, a word of the cause, a word of the cure
     insisting: str = ""  # KEY=VALUE that asks for what is missing
+    package: str = ""  # that has what is missing
     label: str = ""  # of the work of the missing library
 
 
@@ -35,13 +36,13 @@ MACHINES = [
     Machine("whole"),
     Machine("no driver", DRIVER, refusal=("E_DEP_MISSING", "libcuda.so.1", "driver")),
     Machine("old driver", settings=(("DRIVER", "12040"),), refusal=("E_SELFTEST", "12.4", "driver 580")),
-    Machine("no NVRTC", NVRTC, refusal=("E_SELFTEST", "libnvrtc.so.13", "cuda-nvrtc")),
+    Machine("no NVRTC", NVRTC, refusal=("E_SELFTEST", "libnvrtc.so.13", "cuda-nvrtc-13-0")),
     Machine("no GPU", settings=(("DEVICES", "0"),), refusal=("E_NO_DEVICE", "no GPU", "nvidia-smi")),
     Machine("old GPU", settings=(("CC", "7.0"),), refusal=("E_NO_DEVICE", "compute capability 7.0", "7.5 is needed")),
     Machine("oldest GPU", settings=(("CC", "7.5"),)),
     Machine("no pools of memory", settings=(("POOLS", "0"),)),
-    Machine("no cuBLASLt", CUBLAS_LT, insisting="provider.cuda.options.products=cublaslt", label="cublasLt"),
-    Machine("no cuDNN", CUDNN, insisting="provider.cuda.options.convolutions=cudnn", label="cudnn"),
+    Machine("no cuBLASLt", CUBLAS_LT, insisting="provider.cuda.options.products=cublaslt", package="libcublas-13-0", label="cublasLt"),
+    Machine("no cuDNN", CUDNN, insisting="provider.cuda.options.convolutions=cudnn", package="cudnn9-cuda-13", label="cudnn"),
 ]
 
 
@@ -108,7 +109,8 @@ def usable(command: Command, machine: Machine) -> list[str]:
         out.append(f"asks for the work of a library that is missing: {asked}")
     insisting = command.digit("--provider", "cuda", "--set", machine.insisting)
     option = machine.insisting.partition("=")[0].rpartition(".")[2]
-    if insisting.returncode in (0, REFUSED) or machine.without not in insisting.stderr or option not in insisting.stderr:
+    told = all(word in insisting.stderr for word in (machine.without, machine.package, option))
+    if insisting.returncode in (0, REFUSED) or not told:
         out.append(f"{machine.insisting}: exit code {insisting.returncode}: {insisting.stderr}")
     return out
 

@@ -9,6 +9,9 @@ namespace tenon::cuda {
 namespace {
 
 constexpr size_t kShortRow = 32;  // a thread does shorter ones: nothing is measured
+// Of the rows that are timed, in elements.
+constexpr size_t kMostOfRow = size_t{1} << 16;  // a thread on its own does not take long with it
+constexpr size_t kMostOfProbe = size_t{1} << 22;
 constexpr size_t kMembers = 64, kMostMembers = 256;
 constexpr size_t kElementsPerMember = 8;
 
@@ -42,7 +45,7 @@ Form form_for(Recorder& ctx, const KernelForms& kernel, const Rows& rows, const 
   if (rows.length < kShortRow) return Form::kThread;
   if (!instance.measures()) return form_by_rule(rows);
   Device& device = instance.device;
-  const Rows probe = probe_of(rows);
+  const Rows probe = probe_of(rows, kMostOfRow, kMostOfProbe);
   OwnedPiece read, written;  // made by the first measurement
   const auto measure = [&](uint32_t way) {
     if (!read) {
@@ -54,8 +57,7 @@ Form form_for(Recorder& ctx, const KernelForms& kernel, const Rows& rows, const 
     list(recorder, Form(way), probe, {&read.get()}, {&written.get(), true});
     return time_of(device, [&](CUstream stream) { launches.enqueue(stream); });
   };
-  const std::string question =
-      cat(kernel.of[0].key, " rows ", probe.count, "x", probe.length, probe.across ? " across" : "");
+  const std::string question = cat(kernel.of[0].key, " rows ", text_of(probe));
   const uint32_t ways[] = {static_cast<uint32_t>(Form::kThread), static_cast<uint32_t>(Form::kBlock)};
   try {
     return Form(device.answers().fastest(question, ways, measure));

@@ -132,7 +132,7 @@ void Arguments::add(const TexelArg& arg) {
 }
 
 void Arguments::add(const PieceArg& arg) {
-  bind({arg.piece->buffer(), arg.piece->offset, arg.piece->bytes}, 4, 0, true, arg.writes);
+  bind(arg.piece == nullptr ? BufferRange{} : range_of(*arg.piece), 4, 0, true, arg.writes);
 }
 
 void Arguments::add(const PieceTexelArg& arg) {
@@ -150,7 +150,7 @@ void Arguments::add(const WorkspaceTexelArg& arg) {
 
 void Arguments::add(const FlagArg&) {
   const Piece& piece = ctx_.launches().flag_piece();
-  bind({piece.buffer(), piece.offset, piece.bytes}, 4, 0, true, true);
+  bind(range_of(piece), 4, 0, true, true);
 }
 
 void Arguments::record(const KernelRef& kernel, const Size3& groups, const Size3& local) {

@@ -79,9 +79,9 @@ struct Backend {
 struct TexelArg {
   const tenon_tensor* tensor;
 };
-/// Memory that the kernel owns, such as packed weights.
+/// Memory that the kernel owns, such as packed weights. A null one is a missing tensor.
 struct PieceArg {
-  const Piece* piece;
+  const Piece* piece = nullptr;
   bool writes = false;
 };
 /// The same as texels.

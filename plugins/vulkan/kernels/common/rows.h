@@ -1,15 +1,11 @@
-// Kernels that go over rows of a tensor: launches in the form that is the fastest for the rows (variants.h).
-//
-// A kernel of a `Family` has arguments from which the family reads the rows, and which it can write for other rows:
-//   static Rows rows_of(const Args&... args)
-//   static void list(const List& list, const Rows& rows, const Args&... args)   calls list(items, args...) with what is
-//                                                                               another for `rows`
-// Indices into tensors other than x and y stay below the product of the rows' count and length.
+// Kernels that go over rows of a tensor: launches in the form that is the fastest for the rows (variants.h). A `Family`
+// (tenon/ep/device/rows.hpp) says how kernels with the same arguments go over rows.
 #pragma once
 
 #include <functional>
 
 #include "kernels/common/kernel.h"
+#include "tenon/ep/device/rows.hpp"
 #include "variants.h"
 
 namespace tenon::vulkan {
@@ -38,22 +34,6 @@ struct RowBackend : Backend<kSources> {
   static void warm_up(const NodeView&, const Kernel&) {}
 };
 
-/// Kernels with the arguments (x, y, outer, count, inner, ...): lines of `count` elements at distance `inner`.
-struct Lines {
-  template <class... Rest>
-  static Rows rows_of(const TensorArg&, const TensorArg&, int32_t outer, int32_t count, int32_t inner,
-                      const Rest&...) {
-    return {static_cast<size_t>(outer) * static_cast<size_t>(inner), static_cast<size_t>(count), inner != 1};
-  }
-  template <class List, class... Rest>
-  static void list(const List& list, const Rows& rows, const TensorArg& x, const TensorArg& y, int32_t,
-                   int32_t, int32_t, const Rest&... rest) {
-    const size_t outer = rows.across ? 1 : rows.count, inner = rows.across ? rows.count : 1;
-    list({inner, outer, 1}, x, y, static_cast<int32_t>(outer), static_cast<int32_t>(rows.length),
-         static_cast<int32_t>(inner), rest...);
-  }
-};
-
 namespace detail {
 
 /// Lists a launch over rows in a form that reads the first piece and writes the second.
@@ -67,14 +47,6 @@ Form form_for(Recorder& ctx, const KernelForms& kernel, const Rows& rows, const 
 Size3 members_for(const Recorder& ctx, const Rows& rows);
 /// A work-group for each row, or fewer, which loop.
 Size3 groups_for(const Recorder& ctx, const Size3& items);
-
-inline PieceArg on_pieces(const TensorArg& arg, const PieceArg& read, const PieceArg& written) {
-  return arg.writes ? written : read;
-}
-template <class Number>
-const Number& on_pieces(const Number& number, const PieceArg&, const PieceArg&) {
-  return number;
-}
 
 template <class... Args>
 void launch_as(Recorder& ctx, const KernelForms& kernel, Form form, const Rows& rows, const Size3& items,
@@ -94,9 +66,9 @@ void launch(Recorder& ctx, const RowKernel<Family>& kernel, const Size3& items, 
   const auto probe = [&](Recorder& to, Form form, const Rows& others, const PieceArg& read,
                          const PieceArg& written) {
     const auto list = [&](const Size3& of_others, const auto&... given) {
-      detail::launch_as(to, kernel, form, others, of_others, detail::on_pieces(given, read, written)...);
+      detail::launch_as(to, kernel, form, others, of_others, given...);
     };
-    Family::list(list, others, args...);
+    list_on<Family>(others, read, written, list, args...);
   };
   detail::launch_as(ctx, kernel, detail::form_for(ctx, kernel, rows, probe), rows, items, args...);
 }

@@ -1,4 +1,4 @@
-// Clamps that the node before them applies: a Relu or Clip after a Conv or Gemm.
+// Clamps that the node before them applies: a Relu or Clip after a Conv or Gemm. And how the kernel of that node learns of one.
 #ifndef TENON_EP_DEVICE_CLAMP_HPP_
 #define TENON_EP_DEVICE_CLAMP_HPP_
 
@@ -57,6 +57,21 @@ inline Clamp clamp_after(const NodeView& node, const NodeView& follower) {
   if (!follower.has_input(0) || follower.input(0).index() != node.output(0).index()) return {};
   return clamp_in(follower);
 }
+
+/// The settings of the NodeView that a kernel's supports() and constructor get. `Instance`: the provider's class, derived from
+/// InstanceSettings, which outlives this.
+template <class Instance>
+struct NodeSettings : InstanceSettings {
+  explicit NodeSettings(const Instance& of)
+      : InstanceSettings(static_cast<const InstanceSettings&>(of)), instance(of) {}
+  /// Those of a node with such settings.
+  static const NodeSettings& of(const NodeView& node) {
+    return static_cast<const NodeSettings&>(node.instance());
+  }
+
+  const Instance& instance;
+  Clamp clamp;  // the range to which the kernel must clamp its output
+};
 
 }  // namespace tenon::ep
 #if defined(__GNUC__)
