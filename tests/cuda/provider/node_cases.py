@@ -40,7 +40,8 @@ class CudaSetup(Setup):
 
     def settings(self, form: str) -> list[str]:
         own = ["provider.cuda.options.products=own", "provider.cuda.options.convolutions=own"] if form == "own" else []
-        return [f"provider.cuda.options.variants={'block' if form == 'block' else 'thread'}", *own]
+        # Nothing is chosen by time, so that each run launches the same.
+        return [f"provider.cuda.options.variants={'block' if form == 'block' else 'thread'}", "precision.deterministic=true", *own]
 
     def environment(self, plant: str, blank: str) -> dict[str, str]:
         counter = pathlib.Path(self.manifests[0]).parent / "launch_counter_of_cuda.so"
