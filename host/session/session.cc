@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/quote.h"
 #include "host/base/log.h"
 #include "host/device/device_value.h"
 #include "host/exec/frame_pool.h"
@@ -47,7 +48,7 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
                                                  const SessionOptions& options) {
   std::shared_ptr<Session> session(new Session());
   session->name_ = source.data != nullptr ? "model in memory" : file_name(source.path);
-  session->place_ = source.data != nullptr ? session->name_ : str_cat("model '", source.path, "'");
+  session->place_ = source.data != nullptr ? session->name_ : "model " + quote(source.path);
   const config::Settings& settings = config.settings();
   session->memory_ =
       std::make_shared<runtime::MemoryBudget>(settings.memory.host_limit, settings.limits.string_bytes);
@@ -79,7 +80,7 @@ Result<ir::Model> Session::load(const ModelSource& source, const config::Config&
   const bool borrowed = source.data != nullptr && source.keep;
   if (source.data != nullptr && !borrowed)
     RETURN_IF_ERROR(memory_->check_size(source.size).with_context(place_));  // the bytes are copied
-  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings()));
+  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings(), &options.operators));
   Result<runtime::MemoryCharge> charge =
       runtime::MemoryCharge::take(memory_, borrowed ? 0 : copied_bytes(model, config.settings()));
   if (!charge.ok())
@@ -92,6 +93,7 @@ Result<ir::Model> Session::load(const ModelSource& source, const config::Config&
 
 Status Session::build(ir::Model model, const config::Config& config, const SessionOptions& options) {
   ASSIGN_OR_RETURN(runtime::Selection selection, runtime::select_providers(config, options.registered));
+  RETURN_IF_ERROR(runtime::add_operators(options.operators, config, &selection));
   const config::Settings& settings = config.settings();
   threads_ = static_cast<uint32_t>(settings.threads.count);
   deterministic_ = settings.deterministic;
@@ -128,6 +130,7 @@ Status Session::keep_defaults() {
     runtime::ValueRef value;
     if (inputs_[i].default_value != nullptr) {
       ASSIGN_OR_RETURN(value, runtime::copy_tensor(runtime::describe(*inputs_[i].default_value)));
+      value.get()->read_only = true;  // every Run without the input uses it
     }
     default_values_.push_back(std::move(value));
   }

@@ -19,6 +19,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
+#include "core/ops/registered.h"
 #include "host/base/log.h"
 #include "host/config/config.h"
 #include "host/device/value.h"
@@ -52,6 +53,8 @@ struct SessionOptions {
   bool all_values = false;
   /// Provider manifests that the application has registered.
   std::vector<std::string> registered;
+  /// Operators that the application runs itself.
+  ops::RegisteredOperators operators;
 };
 
 class State;
@@ -88,6 +91,9 @@ class Session {
   /// Those that the application gives and gets, as indexes into the lists above.
   const std::vector<uint32_t>& shown_inputs() const { return shown_inputs_; }
   const std::vector<uint32_t>& shown_outputs() const { return shown_outputs_; }
+
+  /// The value of an input (an index into inputs()) that a Run does not give; empty when it has no default.
+  const runtime::ValueRef& default_value(uint32_t index) const { return default_values_[index]; }
 
   /// Empty without `state.pairs`.
   std::span<const StateEntry> state_pairs() const;

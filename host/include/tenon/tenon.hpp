@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/operator.hpp"
 #include "tenon/run.hpp"
 
 namespace tenon {
@@ -29,6 +30,14 @@ class Config {
     detail::Check check;
     tenon_config* config = nullptr;
     check(api().config_create(as_str(path), &config, check.out()));
+    return Config(config);
+  }
+  /// The same, with the content of the file in place of its path: TOML, or JSON when it begins with '{'. Messages call it
+  /// `name`.
+  static Config from_text(std::string_view text, std::string_view name = {}) {
+    detail::Check check;
+    tenon_config* config = nullptr;
+    check(api().config_create_from_text(as_str(text), as_str(name), &config, check.out()));
     return Config(config);
   }
   /// Sets a key. `value` is TOML: set("select.order", "[\"cpu\"]"). Messages name `source` as its origin, such as a
@@ -70,11 +79,19 @@ struct SessionOptions {
   Progress progress;   // may be empty
   uint32_t flags = 0;  // TENON_SESSION_x
   Log log;             // receives what this session logs, see tenon_session_options; may be empty
+  const Operators* operators = nullptr;  // that the application runs itself; null: none
 };
 
 /// A provider's instance that a session uses.
 struct InstanceInfo {
   std::string instance, provider, version, library;  // "cuda/gpu:0", "cuda", "1.4.0", the path of its file
+};
+
+/// What a model says about itself; see tenon_model_info.
+struct ModelInfo {
+  int64_t ir_version, model_version;
+  std::string producer_name, producer_version, domain, description, graph_name, graph_description;
+  std::map<std::string, int64_t> opsets;  // by domain; "ai.onnx" for ONNX's own
 };
 
 class Session {
@@ -86,12 +103,14 @@ class Session {
   /// A model in memory. `directory`: the folder of external data, if there is any. Without `keep` the bytes are
   /// copied. With it they are not, and the caller keeps them unchanged until the session is destroyed.
   static Session from_memory(const void* data, size_t size, const Config* config = nullptr,
-                             std::string_view directory = {}, bool keep = false) {
-    detail::Check check;
-    tenon_session* session = nullptr;
-    check(api().session_create_from_memory(data, size, keep ? 1 : 0, as_str(directory),
-                                           config ? config->get() : nullptr, nullptr, &session, check.out()));
-    return Session(session);
+                             std::string_view directory = {}, bool keep = false,
+                             const SessionOptions& options = {}) {
+    Session made;
+    made.create(options, [&](const tenon_session_options* c_options, auto... rest) {
+      return api().session_create_from_memory(data, size, keep ? 1 : 0, as_str(directory),
+                                              config ? config->get() : nullptr, c_options, rest...);
+    });
+    return made;
   }
   /// Returns nothing on failure and sets `error`, which may be null.
   static std::optional<Session> try_make(std::string_view model_path, const Config& config,
@@ -134,6 +153,36 @@ class Session {
       out.emplace(as_string(key), as_string(value));
     }
     return out;
+  }
+
+  ModelInfo model() const {
+    tenon_model_info info{};
+    info.struct_size = sizeof info;
+    detail::Check check;
+    check(api().session_model(session_.get(), &info));
+    ModelInfo out{info.ir_version,
+                  info.model_version,
+                  as_string(info.producer_name),
+                  as_string(info.producer_version),
+                  as_string(info.domain),
+                  as_string(info.description),
+                  as_string(info.graph_name),
+                  as_string(info.graph_description),
+                  {}};
+    for (uint32_t i = 0; i < info.opset_count; ++i) {
+      tenon_str domain{};
+      int64_t version = 0;
+      check(api().session_opset(session_.get(), i, &domain, &version));
+      out.opsets.emplace(as_string(domain), version);
+    }
+    return out;
+  }
+  /// The value of input `index` when a Run does not give it. Throws Error when it has no default.
+  Value input_default(uint32_t index) const {
+    detail::Check check;
+    tenon_value* value = nullptr;
+    check(api().session_input_default(session_.get(), index, &value, check.out()));
+    return Value::adopt(value);
   }
 
   /// Runs for all outputs. Thread-safe.
@@ -212,12 +261,20 @@ class Session {
   tenon_session* get() const { return session_.get(); }
 
  private:
-  explicit Session(tenon_session* session) { own(session); }
+  Session() = default;
   friend class Slots;
   void create(std::string_view path, const tenon_config* config, const SessionOptions& given) {
+    create(given, [&](const tenon_session_options* options, auto... rest) {
+      return api().session_create(as_str(path), config, options, rest...);
+    });
+  }
+  /// `make` gets the arguments of tenon_api::session_create from the options on.
+  template <class Make>
+  void create(const SessionOptions& given, Make make) {
     tenon_session_options options{};
     options.struct_size = sizeof options;
     options.flags = given.flags;
+    if (given.operators) options.operators = given.operators->get();
     options.progress_context = const_cast<Progress*>(&given.progress);
     if (given.progress)
       options.progress = [](void* context, double fraction, tenon_str stage) -> int32_t {
@@ -233,7 +290,7 @@ class Session {
     }
     detail::Check check;
     tenon_session* session = nullptr;
-    check(api().session_create(as_str(path), config, &options, &session, check.out()));
+    check(make(&options, &session, check.out()));
     own(session);
   }
   Pending submit_run(const std::vector<NamedValue>& inputs, const std::vector<NamedValue>& outputs,

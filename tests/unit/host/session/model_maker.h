@@ -49,10 +49,13 @@ class GraphMaker {
   }
   Id capture(Id outer, const std::string& name) { return graph.add_capture(outer, name, {}); }
 
-  /// The outputs are named like the node, with ":1" ... behind it for further ones.
+  /// The outputs are named like the node, with ":1" ... behind it for further ones. `op`: "Add", "com.acme:Fft".
   std::vector<Id> nodes(std::string_view op, const std::vector<Id>& inputs, size_t outputs,
                         std::vector<ir::Attribute> attributes = {}, const std::string& name = {}) {
     ir::Node node;
+    const size_t colon = op.find(':');
+    if (colon != std::string_view::npos) node.domain = op.substr(0, colon);
+    op = op.substr(colon + 1);
     node.op_type = op;
     node.name = name.empty() ? std::string(op) + "_" + std::to_string(graph.node_count()) : name;
     node.inputs = inputs;
@@ -82,17 +85,19 @@ class GraphMaker {
 
   /// The model as a file would hold it.
   std::string bytes(int64_t opset = 21) const {
-    ir::Model model;
-    model.graph = graph;
-    if (model.graph.name.empty()) model.graph.name = "test";
-    model.opset_imports[""] = opset;
-    model.ir_version = 10;
-    model.producer_name = "test";
-    Result<std::string> saved = onnx::save_bytes(model);
+    ir::Model whole;
+    static_cast<ir::ModelInfo&>(whole) = model;
+    whole.graph = graph;
+    if (whole.graph.name.empty()) whole.graph.name = "test";
+    whole.opset_imports[""] = opset;
+    whole.ir_version = 10;
+    whole.producer_name = "test";
+    Result<std::string> saved = onnx::save_bytes(whole);
     return saved.ok() ? *saved : "unsaved: " + saved.error().to_string();
   }
 
   ir::Graph graph;
+  ir::ModelInfo model;  // what bytes() does not set itself
 };
 
 }  // namespace tenon::test
