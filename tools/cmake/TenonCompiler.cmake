@@ -41,6 +41,10 @@ if(TENON_ASSERTIONS)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()
 add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
+if(TENON_WHEEL)
+  # An older distribution has an older libstdc++. libgcc_s stays shared, because one unwinder must know all libraries.
+  add_link_options(-static-libstdc++ -s)
+endif()
 
 # Interface target with the warnings for our own code. Foreign code (ONNX, generated protobuf) does not link it.
 add_library(tenon_warnings INTERFACE)

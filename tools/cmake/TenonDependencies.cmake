@@ -1,6 +1,9 @@
 # Foreign libraries, all from Debian packages; tools/setup installs them.
 find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)
+if(TENON_WHEEL)
+  set(OPENSSL_USE_STATIC_LIBS ON) # one function of it is used
+endif()
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(tomlplusplus REQUIRED)

@@ -42,8 +42,7 @@ class Config(_tenon.Config):
         return self
 
     def _set(self, key: str, value: Any) -> None:
-        # Every table of the file has keys of its own, except the members of provider options and of a placement's match.
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and key != "shapes.input":  # every other table of the file consists of keys
             for name, item in value.items():
                 self._set(f"{key}.{name}", item)
         elif not (key == "schema" and value == 1):

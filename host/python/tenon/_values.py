@@ -266,6 +266,8 @@ def value_of(obj: Any, kind: int, dtype: int, name: str, type_text: str = "") ->
     """The Value of an input of kind `kind` and innermost element type `dtype`; 0: what the object suggests."""
     if isinstance(obj, Value):
         return obj
+    if hasattr(obj, "__tenon_value__"):  # an object of another package that holds one
+        return obj.__tenon_value__()
     if kind == OPTIONAL:
         inner = [] if obj is None else [value_of(obj, SEQUENCE if type_text.startswith("optional(seq") else TENSOR, dtype, name)]
         return _tenon.make_value(OPTIONAL, dtype, inner)
