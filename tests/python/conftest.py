@@ -34,3 +34,12 @@ def script(tmp_path):
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def real_onnxruntime(tmp_path_factory) -> str:
+    """A PYTHONPATH with this package, and with ONNX Runtime itself, which the environment of the tests does not have."""
+    (found,) = ROOT.glob("build/venv/lib/python3*/site-packages/onnxruntime")
+    folder = tmp_path_factory.mktemp("onnxruntime")
+    (folder / "onnxruntime").symlink_to(found)
+    return os.pathsep.join([str(Path(__file__).parent), str(folder), os.environ.get("PYTHONPATH", "")])

@@ -4,7 +4,7 @@
     tenon.onnxruntime.install()     # from now on `import onnxruntime` means this module
 
 or start the program with ``TENON_AS_ONNXRUNTIME=1``. Names, signatures, types and exceptions are those of ONNX Runtime. What Tenon
-cannot honour raises ``NotImplemented``, or warns once when results do not depend on it; docs/from-onnxruntime.md lists every name.
+cannot honour raises ``NotImplemented``, or warns once when results do not depend on it; docs/onnxruntime-names.md lists every name.
 """
 
 from __future__ import annotations

@@ -10,8 +10,19 @@ import tenon
 
 from . import _devices, _environment
 from ._enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, OrtExecutionProviderDevicePolicy, OrtHardwareDeviceType
-from ._errors import NotImplemented, make, warn_once
+from ._errors import WARNS, NotImplemented, make, warn_once
 from ._options import HINTS, SessionOptions
+
+# Options of providers that change nothing of what is computed.
+HINT_OPTIONS = {
+    "arena_extend_strategy",
+    "use_arena",
+    "cudnn_conv_algo_search",
+    "cudnn_conv_use_max_workspace",
+    "do_copy_in_default_stream",
+    "tunable_op_enable",
+    "tunable_op_tuning_enable",
+}
 
 Chosen = list[tuple[str, dict[str, str]]]
 
@@ -102,7 +113,9 @@ def _order(chosen: Chosen, options: SessionOptions, config: dict[str, Any]) -> l
                 config[f"provider.{provider}.options.{key}"] = _value(value)
             elif key == "device_id" and provider != "cpu":
                 provider = f"{provider}/gpu:{value}"
-            else:
+            elif key == "gpu_mem_limit":
+                config["memory.device_limit"] = int(value)
+            elif key not in HINT_OPTIONS:
                 warn_once(f"the provider option '{key}' of {name}", "`tenon providers show ID` lists those of Tenon's provider")
         if provider == "cpu":
             order += [extra for extra in _devices.on_processor() if extra not in order]
@@ -134,9 +147,9 @@ def config_of(options: SessionOptions, chosen: Chosen, disabled: Any) -> tenon.C
     if options.use_deterministic_compute:
         config["precision.deterministic"] = True
     if options.execution_mode == ExecutionMode.ORT_PARALLEL:
-        warn_once("ExecutionMode.ORT_PARALLEL", "the steps of one Run are sequential; several Runs may be active at once")
+        warn_once(str(options.execution_mode), WARNS[str(options.execution_mode)])
     if options.execution_order != ExecutionOrder.DEFAULT:
-        warn_once("SessionOptions.execution_order", "Tenon has one order of the nodes")
+        warn_once(str(options.execution_order), WARNS[str(options.execution_order)])
     if disabled:
         warn_once("disabled_optimizers", "they are names of ONNX Runtime's passes; transforms.disable of the config has Tenon's")
     for key, value in options._entries.items():

@@ -95,9 +95,10 @@ def get_ort_device_type(device_type: str) -> int:
 class OrtDevice:
     """A place of memory: kind of device, number, vendor."""
 
-    def __init__(self, *args: Any) -> None:
-        if len(args) == 1 and isinstance(args[0], OrtDevice):
-            args = args[0]._parts
+    _parts: tuple[int, ...]
+
+    def __init__(self, c_ort_device: Any, *rest: Any) -> None:
+        args = c_ort_device._parts if isinstance(c_ort_device, OrtDevice) and not rest else (c_ort_device, *rest)
         if len(args) == 3:
             args = (args[0], args[1], 0, args[2])
         if len(args) != 4 or not all(isinstance(arg, int) for arg in args):

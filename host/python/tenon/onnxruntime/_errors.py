@@ -73,7 +73,7 @@ class DeviceReset(Exception):
     """Code 15."""
 
 
-_CODES = (
+_CODES: tuple[tuple[type[Exception], int, str], ...] = (
     (Fail, 1, "FAIL"),
     (InvalidArgument, 2, "INVALID_ARGUMENT"),
     (NoSuchFile, 3, "NO_SUCHFILE"),
@@ -125,8 +125,13 @@ def translated(error: tenon.Error, loading: bool = False) -> Exception:
 # ---- What cannot be honoured ----
 
 RAISES: dict[str, str] = {}
-"""Qualified names that raise NotImplemented, with the reason. docs/from-onnxruntime.md is made of it."""
-WARNS: dict[str, str] = {}
+"""Qualified names that raise NotImplemented, with the reason. docs/onnxruntime-names.md is made of it."""
+WARNS: dict[str, str] = {
+    "ExecutionMode.ORT_PARALLEL": "the steps of one Run are sequential; several Runs may be active at once",
+    "ExecutionOrder.MEMORY_EFFICIENT": "Tenon has one order of the nodes",
+    "ExecutionOrder.PRIORITY_BASED": "Tenon has one order of the nodes",
+    "InferenceSession.set_ep_dynamic_options": "providers take their options when a session is made",
+}
 """Qualified names without effect, which warn once."""
 _warned: set[str] = set()
 

@@ -280,8 +280,8 @@ class OrtArenaCfg:
         if len(args) == 1 and isinstance(args[0], Mapping):
             given = dict(args[0])
         elif len(args) == 4:
-            names = ("max_mem", "arena_extend_strategy", "initial_chunk_size_bytes", "max_dead_bytes_per_chunk")
-            given = dict(zip(names, args, strict=True))
+            four = ("max_mem", "arena_extend_strategy", "initial_chunk_size_bytes", "max_dead_bytes_per_chunk")
+            given = dict(zip(four, args, strict=True))
         elif args:
             raise TypeError("OrtArenaCfg takes a dict or four numbers")
         names = {

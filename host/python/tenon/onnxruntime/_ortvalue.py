@@ -30,8 +30,10 @@ def at_address(address: int, number: int, shape: Sequence[int]) -> np.ndarray:
     """The array at an address of host memory, which the caller keeps."""
     dtype = dtype_of(number)
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    memory = (ctypes.c_char * size).from_address(address) if size else b""
-    return np.frombuffer(memory, np.uint8).view(dtype).reshape(shape) if size else np.empty(shape, dtype)
+    if size == 0:
+        return np.empty(shape, dtype)
+    memory: Any = (ctypes.c_char * size).from_address(address)
+    return np.frombuffer(memory, np.uint8).view(dtype).reshape(shape)
 
 
 class OrtValue:

@@ -20,7 +20,7 @@ from . import _devices, _environment, _metadata
 from ._binding import IOBinding
 from ._choose import check_and_normalize_provider_args, choose, config_of
 from ._devices import OrtEpDevice, OrtMemoryInfo, get_available_providers, host_memory
-from ._errors import raises, translated
+from ._errors import WARNS, raises, translated, warn_once
 from ._options import RunOptions, SessionOptions
 from ._ortvalue import OrtValue, OrtValueVector
 from ._types import type_text
@@ -320,10 +320,8 @@ class Session:
 
     def set_ep_dynamic_options(self, options: dict[str, str]) -> None:
         """Options of a running session. Warns once for each: Tenon's providers have none."""
-        from ._errors import warn_once
-
         for key in options:
-            warn_once(f"the dynamic option '{key}'", "providers take their options when a session is made")
+            warn_once(f"the dynamic option '{key}'", WARNS["InferenceSession.set_ep_dynamic_options"])
 
     def get_tuning_results(self) -> list:
         """An empty list: nothing is tuned that could be given to another session."""
