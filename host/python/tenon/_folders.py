@@ -3,4 +3,4 @@
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-COMMANDS = PACKAGE / "_bin"
+COMMANDS = PACKAGE / "bin"
