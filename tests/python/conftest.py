@@ -22,13 +22,13 @@ def digits() -> Path:
 def script(tmp_path):
     """Runs a program in a process of its own, and gives what it printed. Fails when it ends by a signal or hangs."""
 
-    def run(text: str, *arguments: str, timeout: float = 120, code: int = 0, **environment: str) -> str:
+    def run(text: str, *arguments: str, timeout: float = 120, code: int = 0, python: str = sys.executable, **environment: str) -> str:
         path = tmp_path / "script.py"
         path.write_text(text, encoding="utf-8")
         variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
         variables.update(environment)
         done = subprocess.run(
-            [sys.executable, "-X", "faulthandler", str(path), *arguments], env=variables, capture_output=True, text=True, timeout=timeout
+            [python, "-X", "faulthandler", str(path), *arguments], env=variables, capture_output=True, text=True, timeout=timeout
         )
         assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout

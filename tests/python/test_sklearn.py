@@ -62,6 +62,7 @@ GIVEN = {
     "GaussianRandomProjection": ({"n_components": 3}, X, None),
     "GridSearchCV": ({"estimator": LogisticRegression(), "param_grid": {"C": [0.1, 1.0]}}, X, classes),
     "KBinsDiscretizer": ({"encode": "ordinal"}, X, None),
+    "KernelPCA": ({"n_components": 3}, X, None),  # further components are noise
     "KernelCenterer": ({}, (X[:6].T @ X[:6])[:, :6], None),
     "LabelBinarizer": ({}, classes.astype(np.int64), None),
     "LabelEncoder": ({}, classes.astype(np.int64), None),
