@@ -20,6 +20,21 @@ tenon_status config_create(tenon_str path, tenon_config** out_config, tenon_erro
   });
 }
 
+tenon_status config_create_from_text(tenon_str text, tenon_str name, tenon_config** out_config,
+                                     tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(out_config, "out_config"));
+    RETURN_IF_ERROR(check_text(text, "text"));
+    RETURN_IF_ERROR(check_text(name, "name"));
+    config::LoadOptions options;
+    options.text = view(text);
+    options.text_name = name.size == 0 ? "config text" : std::string(view(name));
+    ASSIGN_OR_RETURN(config::Config loaded, config::Config::load(options));
+    *out_config = new tenon_config{std::move(loaded)};
+    return ok_status();
+  });
+}
+
 void config_release(tenon_config* config) { delete config; }
 
 tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, tenon_str source,

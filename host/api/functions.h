@@ -5,8 +5,13 @@
 
 namespace tenon::c_api {
 
+// error_parts.cc
+tenon_str error_part(const tenon_error* error, uint32_t part);
+
 // config.cc
 tenon_status config_create(tenon_str path, tenon_config** out_config, tenon_error* error);
+tenon_status config_create_from_text(tenon_str text, tenon_str name, tenon_config** out_config,
+                                     tenon_error* error);
 void config_release(tenon_config* config);
 tenon_status config_set(tenon_config* config, tenon_str key, tenon_str value, tenon_str source,
                         tenon_error* error);
@@ -53,10 +58,19 @@ tenon_status session_instance(const tenon_session* session, uint32_t index, teno
 uint32_t session_metadata_count(const tenon_session* session);
 tenon_status session_metadata(const tenon_session* session, uint32_t index, tenon_str* out_key,
                               tenon_str* out_value);
+tenon_status session_model(const tenon_session* session, tenon_model_info* out_info);
+tenon_status session_opset(const tenon_session* session, uint32_t index, tenon_str* out_domain,
+                           int64_t* out_version);
+tenon_status session_input_default(const tenon_session* session, uint32_t index, tenon_value** out_value,
+                                   tenon_error* error);
 
 // values.cc; the other functions of values are shared with the table for providers
 tenon_status value_wrap(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
                         tenon_value** out_value, tenon_error* error);
+tenon_status value_wrap_read_only(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
+                                  tenon_value** out_value, tenon_error* error);
+uint32_t value_is_read_only(const tenon_value* value);
+tenon_status value_copy(const tenon_value* value, tenon_value** out_value, tenon_error* error);
 tenon_status value_read_pb(tenon_str path, const tenon_io_info* like, tenon_value** out_value,
                            tenon_error* error);
 tenon_status value_write_pb(tenon_str path, tenon_str name, const tenon_value* value, tenon_error* error);

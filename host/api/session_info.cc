@@ -1,4 +1,4 @@
-// What a session tells without JSON: its provider instances and its model's metadata.
+// What a session tells without JSON: its provider instances, and what its model says about itself.
 #include <iterator>
 
 #include "host/api/border.h"
@@ -52,6 +52,57 @@ tenon_status session_metadata(const tenon_session* session, uint32_t index, teno
     const auto& [key, value] = *std::next(metadata.begin(), index);
     *out_key = to_str(key);
     *out_value = to_str(value);
+    return ok_status();
+  });
+}
+
+tenon_status session_model(const tenon_session* session, tenon_model_info* out_info) {
+  return guarded(nullptr, [&]() -> Status {
+    RETURN_IF_ERROR(check_handle(session, "session"));
+    const ir::ModelInfo& model = session->session->model();
+    const std::shared_ptr<const session::Assembly> assembly = session->session->assembly();
+    const ir::Graph& graph = assembly->executable->graph();
+    tenon_model_info info{};
+    info.opset_count = static_cast<uint32_t>(model.opset_imports.size());
+    info.ir_version = model.ir_version;
+    info.model_version = model.model_version;
+    info.producer_name = to_str(model.producer_name);
+    info.producer_version = to_str(model.producer_version);
+    info.domain = to_str(model.domain);
+    info.description = to_str(model.doc);
+    info.graph_name = keep(*session, graph.name);
+    info.graph_description = keep(*session, graph.doc);
+    return write_struct(info, out_info);
+  });
+}
+
+tenon_status session_opset(const tenon_session* session, uint32_t index, tenon_str* out_domain,
+                           int64_t* out_version) {
+  return guarded(nullptr, [&]() -> Status {
+    RETURN_IF_ERROR(check_handle(session, "session"));
+    RETURN_IF_ERROR(check_pointer(out_domain, "out_domain"));
+    RETURN_IF_ERROR(check_pointer(out_version, "out_version"));
+    const auto& imports = session->session->model().opset_imports;
+    if (index >= imports.size()) return invalid_input("there is no index ", index);
+    const auto& [domain, version] = *std::next(imports.begin(), index);
+    *out_domain = domain.empty() ? to_str("ai.onnx") : to_str(domain);
+    *out_version = version;
+    return ok_status();
+  });
+}
+
+tenon_status session_input_default(const tenon_session* session, uint32_t index, tenon_value** out_value,
+                                   tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_handle(session, "session"));
+    RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
+    const std::vector<uint32_t>& shown = session->session->shown_inputs();
+    if (index >= shown.size())
+      return invalid_input("there is no input ", index, ": the number of inputs is ", shown.size());
+    runtime::ValueRef value = session->session->default_value(shown[index]);
+    if (!value)
+      return invalid_input("input '", session->session->inputs()[shown[index]].name, "' has no default");
+    *out_value = value.release();
     return ok_status();
   });
 }

@@ -93,6 +93,14 @@ constexpr tenon_api make_table() {
   table.slots_bind_value = slots_bind_value;
   table.slots_keep_output = slots_keep_output;
   table.slots_output_value = slots_output_value;
+  table.value_wrap_read_only = value_wrap_read_only;
+  table.value_is_read_only = value_is_read_only;
+  table.value_copy = value_copy;
+  table.config_create_from_text = config_create_from_text;
+  table.error_part = error_part;
+  table.session_model = session_model;
+  table.session_opset = session_opset;
+  table.session_input_default = session_input_default;
   return table;
 }
 

@@ -1,4 +1,5 @@
-// Values that wrap the application's memory, values on devices, and values read from and written to files of the ONNX test-case layout.
+// Values that wrap the application's memory, values on devices, copies, and values read from and written to files of the
+// ONNX test-case layout.
 #include <fstream>
 
 #include "core/onnx/onnx.h"
@@ -57,6 +58,19 @@ Result<onnx::TestValue> to_test_value(const tenon_value& value) {
   return out;
 }
 
+Result<ValueRef> copy_of(const ValueRef& value) {
+  if (value->is_on_device()) return runtime::to_host(value);
+  if (value->is_tensor()) return runtime::copy_tensor(value->tensor);
+  std::vector<ValueRef> elements;
+  std::vector<tenon_value*> pointers;
+  for (const ValueRef& element : value->elements) {
+    ASSIGN_OR_RETURN(ValueRef made, copy_of(element));
+    pointers.push_back(made.get());
+    elements.push_back(std::move(made));
+  }
+  return runtime::make_composite(value->kind(), value->tensor.dtype, pointers);
+}
+
 }  // namespace
 
 tenon_status value_wrap(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
@@ -66,6 +80,25 @@ tenon_status value_wrap(const tenon_tensor* tensor, tenon_free_fn free_fn, void*
     RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
     ASSIGN_OR_RETURN(ValueRef value, runtime::wrap_tensor(*tensor, free_fn, free_context));
     *out_value = value.release();
+    return ok_status();
+  });
+}
+
+tenon_status value_wrap_read_only(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
+                                  tenon_value** out_value, tenon_error* error) {
+  const tenon_status status = value_wrap(tensor, free_fn, free_context, out_value, error);
+  if (status == TENON_OK) (*out_value)->read_only = true;
+  return status;
+}
+
+uint32_t value_is_read_only(const tenon_value* value) { return value != nullptr && value->read_only ? 1 : 0; }
+
+tenon_status value_copy(const tenon_value* value, tenon_value** out_value, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(value, "value"));
+    RETURN_IF_ERROR(check_pointer(out_value, "out_value"));
+    ASSIGN_OR_RETURN(ValueRef copied, copy_of(ValueRef::share(const_cast<tenon_value*>(value))));
+    *out_value = copied.release();
     return ok_status();
   });
 }

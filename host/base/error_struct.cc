@@ -21,24 +21,43 @@ std::string_view whole_characters(std::string_view text, size_t room) {
   return text.substr(0, room);
 }
 
-/// Writes the pieces one after the other and terminates the text. A text that does not fit is cut, and a mark
-/// with its full length in bytes follows.
+/// The shortest rest of `text` that has at most `room` bytes and begins at a UTF-8 character boundary.
+std::string_view whole_rest(std::string_view text, size_t room) {
+  size_t begin = text.size() - std::min(room, text.size());
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+  return text.substr(begin);
+}
+
+/// A text for a struct: `pieces`, and `tail`, of which nothing is left out if possible.
+struct Pieces {
+  std::initializer_list<std::string_view> pieces;
+  std::string_view tail;
+};
+
+/// Writes the text and terminates it. Of one that does not fit the end of the pieces is left out, and then the begin of
+/// the tail; a mark with the full length in bytes stands there.
 template <size_t kRoom>
-void copy_text(char (&to)[kRoom], std::initializer_list<std::string_view> pieces) {
+void copy_text(char (&to)[kRoom], const Pieces& text) {
   char mark[48] = "";
-  size_t total = 0;
-  for (const std::string_view piece : pieces) total += piece.size();
+  size_t total = text.tail.size();
+  for (const std::string_view piece : text.pieces) total += piece.size();
   size_t room = kRoom - 1;
-  if (total > room)
-    room -= static_cast<size_t>(std::snprintf(mark, sizeof(mark), "... [cut: %zu bytes in all]", total));
+  if (total > room) {
+    const char* const before_rest = text.tail.size() > room - sizeof(mark) ? " ..." : "";
+    room -= static_cast<size_t>(
+        std::snprintf(mark, sizeof(mark), "... [cut: %zu bytes in all]%s", total, before_rest));
+  }
+  const std::string_view tail = whole_rest(text.tail, room);
+  room -= tail.size();
   char* at = to;
-  for (const std::string_view piece : pieces) {
+  for (const std::string_view piece : text.pieces) {
     const std::string_view fits = whole_characters(piece, room);
     at = std::copy(fits.begin(), fits.end(), at);
     room -= fits.size();
     if (fits.size() < piece.size()) break;
   }
-  std::strcpy(at, mark);
+  at = std::copy_n(mark, std::strlen(mark), at);
+  *std::copy(tail.begin(), tail.end(), at) = '\0';
 }
 
 /// The text of a fixed array that a provider filled; it may lack the terminator.
@@ -83,11 +102,12 @@ tenon_status give_status(const Status& status, tenon_error* error) {
   if (status.process_lost()) error->flags |= TENON_ERROR_PROCESS_LOST;
   error->kind = static_cast<uint32_t>(status.kind());
   if (error->struct_size >= offsetof(tenon_error, message)) {
-    copy_text(error->where, {status.where()});
+    copy_text(error->where, {{}, status.where()});  // the innermost place tells most
   }
   if (error->struct_size >= kWithMessage) {
     const std::string_view between = status.refusal().empty() ? "" : ": ";
-    copy_text(error->message, {status.refusal(), between, status.message()});
+    const std::string_view reason = status.cure().empty() ? status.message() : status.reason();
+    copy_text(error->message, {{status.refusal(), between, reason}, status.message().substr(reason.size())});
   }
   return code;
 }
@@ -109,7 +129,7 @@ tenon_status give_plain(StatusCode code, ErrorKind kind, const char* message, te
   error->flags = 0;
   error->kind = static_cast<uint32_t>(kind);
   if (error->struct_size >= offsetof(tenon_error, message)) error->where[0] = '\0';
-  if (error->struct_size >= kWithMessage) copy_text(error->message, {message});
+  if (error->struct_size >= kWithMessage) copy_text(error->message, {{message}, {}});
   return number;
 }
 

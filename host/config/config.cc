@@ -104,9 +104,13 @@ Result<Config> Config::load(const LoadOptions& options) {
     std::string path = *folder + "/tenon/config.toml";
     if (file_exists(path)) RETURN_IF_ERROR(config.apply_file(path, Layer::kUser));
   }
-  std::string file = options.file;
-  if (file.empty() && options.environment) file = environment("TENON_CONFIG").value_or("");
-  if (!file.empty()) RETURN_IF_ERROR(config.apply_file(file, Layer::kFile));
+  if (options.text) {
+    RETURN_IF_ERROR(config.apply_text(*options.text, options.text_name));
+  } else {
+    std::string file = options.file;
+    if (file.empty() && options.environment) file = environment("TENON_CONFIG").value_or("");
+    if (!file.empty()) RETURN_IF_ERROR(config.apply_file(file, Layer::kFile));
+  }
   if (options.environment) RETURN_IF_ERROR(config.apply_environment());
   return config;
 }
@@ -116,6 +120,14 @@ Status Config::apply_file(const std::string& path, Layer layer) {
   if (!text && text.error().kind() == ErrorKind::kOutOfMemory) return text.error();
   if (!text) return config_error("config ", text.error().message());
   return ends_with(path, ".json") ? apply_json(*text, path, layer) : apply_toml(*text, path, layer);
+}
+
+Status Config::apply_text(std::string_view text, const std::string& source) {
+  if (text.size() > kMaxConfigBytes)
+    return config_error(source, " has ", text.size(), " bytes; the limit is ", kMaxConfigBytes);
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const bool is_json = first != std::string_view::npos && text[first] == '{';
+  return is_json ? apply_json(text, source) : apply_toml(text, source);
 }
 
 Status Config::apply_toml(std::string_view text, const std::string& source, Layer layer) {

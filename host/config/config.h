@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -166,10 +167,12 @@ struct KnownProvider {
 
 /// Which files and variables to read. The defaults are those of a normal process.
 struct LoadOptions {
-  std::string file;         // named by the application; empty = the one that TENON_CONFIG names, if any
-  bool system_file = true;  // /etc/tenon/config.toml
-  bool user_file = true;    // $XDG_CONFIG_HOME/tenon/config.toml
-  bool environment = true;  // TENON_CONFIG, TENON_THREADS_COUNT, TENON_PROVIDERS_SELECT ...
+  std::string file;  // named by the application; empty = the one that TENON_CONFIG names, if any
+  std::optional<std::string_view> text;  // used instead of a file: TOML, or JSON when it begins with '{'
+  std::string text_name;                 // what messages call `text`
+  bool system_file = true;               // /etc/tenon/config.toml
+  bool user_file = true;                 // $XDG_CONFIG_HOME/tenon/config.toml
+  bool environment = true;               // TENON_CONFIG, TENON_THREADS_COUNT, TENON_PROVIDERS_SELECT ...
   std::string system_path = "/etc/tenon/config.toml";
 };
 
@@ -189,6 +192,8 @@ class Config {
   /// The same from memory. `source` names the text in messages.
   Status apply_toml(std::string_view text, const std::string& source, Layer layer = Layer::kFile);
   Status apply_json(std::string_view text, const std::string& source, Layer layer = Layer::kFile);
+  /// Either of them, in the layer of the file.
+  Status apply_text(std::string_view text, const std::string& source);
   /// Reads TENON_<SECTION>_<KEY> for every key except those of providers, TENON_PROVIDERS_SELECT and
   /// TENON_PROVIDERS_DISABLE.
   Status apply_environment();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/quote.h"
 #include "host/base/log.h"
 #include "host/device/device_value.h"
 #include "host/exec/frame_pool.h"
@@ -47,7 +48,7 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
                                                  const SessionOptions& options) {
   std::shared_ptr<Session> session(new Session());
   session->name_ = source.data != nullptr ? "model in memory" : file_name(source.path);
-  session->place_ = source.data != nullptr ? session->name_ : str_cat("model '", source.path, "'");
+  session->place_ = source.data != nullptr ? session->name_ : "model " + quote(source.path);
   const config::Settings& settings = config.settings();
   session->memory_ =
       std::make_shared<runtime::MemoryBudget>(settings.memory.host_limit, settings.limits.string_bytes);
@@ -128,6 +129,7 @@ Status Session::keep_defaults() {
     runtime::ValueRef value;
     if (inputs_[i].default_value != nullptr) {
       ASSIGN_OR_RETURN(value, runtime::copy_tensor(runtime::describe(*inputs_[i].default_value)));
+      value.get()->read_only = true;  // every Run without the input uses it
     }
     default_values_.push_back(std::move(value));
   }

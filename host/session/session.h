@@ -89,6 +89,9 @@ class Session {
   const std::vector<uint32_t>& shown_inputs() const { return shown_inputs_; }
   const std::vector<uint32_t>& shown_outputs() const { return shown_outputs_; }
 
+  /// The value of an input (an index into inputs()) that a Run does not give; empty when it has no default.
+  const runtime::ValueRef& default_value(uint32_t index) const { return default_values_[index]; }
+
   /// Empty without `state.pairs`.
   std::span<const StateEntry> state_pairs() const;
   /// The state of a new sequence. FAILED_PRECONDITION when the session has no pairs.

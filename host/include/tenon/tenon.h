@@ -13,7 +13,8 @@
  *
  * A pointer may be NULL only where its comment says so; elsewhere NULL gives TENON_INVALID_ARGUMENT. The functions
  * that release, count or read a value accept NULL and do nothing. The caller sets `struct_size` of every struct that
- * it passes. A text that does not fit into tenon_error ends in "... [cut: N bytes in all]".
+ * it passes. A text that does not fit into tenon_error has "... [cut: N bytes in all]" where bytes were left out: of
+ * `where` the begin, of `message` the end or what stands before the cause and the cure.
  *
  * fork(): sessions, slots and submitted Runs belong to the process that made them. In a child process, functions that
  * are given one of the parent fail at once with TENON_FAILED_PRECONDITION, and releasing it does nothing. Sessions that
@@ -62,6 +63,19 @@ enum {
   TENON_FAILURE_INTERNAL = 12
 };
 
+/* What error_part finds in an error. Names are as in messages: control characters, quotes and backslashes are escaped,
+ * and the middle of a long one is left out. */
+enum {
+  TENON_ERROR_PART_MODEL = 1,    /* path of the model, or "model in memory" */
+  TENON_ERROR_PART_NODE = 2,     /* name of the innermost node */
+  TENON_ERROR_PART_OPERATOR = 3, /* that of the node: "Conv", "com.acme.Fft" */
+  TENON_ERROR_PART_PROVIDER = 4, /* "cuda 1.4.0", or "cuda" */
+  TENON_ERROR_PART_REFUSAL = 5,  /* code of docs/providers.md, such as "E_SHA_MISMATCH" */
+  TENON_ERROR_PART_REASON = 6,   /* the message, without refusal, cause and cure */
+  TENON_ERROR_PART_CAUSE = 7,    /* the usual cause of the refusal */
+  TENON_ERROR_PART_CURE = 8      /* what to do about the refusal; other messages say it within the reason */
+};
+
 /* An input or output of a model. Strings and arrays live as long as the session. */
 typedef struct tenon_io_info {
   uint32_t struct_size;
@@ -75,6 +89,20 @@ typedef struct tenon_io_info {
   uint32_t has_default;       /* 1: an input that the caller may leave out */
   uint32_t reserved;
 } tenon_io_info;
+
+/* What a model says about itself, apart from its graph. Strings live as long as the session; "" where the file has none. */
+typedef struct tenon_model_info {
+  uint32_t struct_size;
+  uint32_t opset_count; /* see session_opset */
+  int64_t ir_version;
+  int64_t model_version;
+  tenon_str producer_name;
+  tenon_str producer_version;
+  tenon_str domain;
+  tenon_str description; /* doc_string of the model */
+  tenon_str graph_name;
+  tenon_str graph_description;
+} tenon_model_info;
 
 typedef struct tenon_named_value {
   tenon_str name;
@@ -276,7 +304,7 @@ typedef struct tenon_api {
   /* Runs by name. The `output_count` names in `output_names` choose the outputs; a count of 0 chooses all, in the
    * model's order. out_outputs has one entry per chosen output, and the call reads it. A NULL entry receives a new
    * value with one count. An entry that holds a value of the output's type and shape is written in place.
-   * Thread-safe. */
+   * The memory of inputs is only read, by every kind of Run. Thread-safe. */
   tenon_status (*run)(tenon_session* session, const tenon_run_options* options,
                       const tenon_named_value* inputs, uint32_t input_count, const tenon_str* output_names,
                       uint32_t output_count, tenon_value** out_outputs, tenon_error* error);
@@ -439,6 +467,37 @@ typedef struct tenon_api {
    * caller is bound for it. No other call may use `slots` meanwhile. */
   tenon_status (*slots_output_value)(tenon_slots* slots, uint32_t index, tenon_value** out_value,
                                      tenon_error* error);
+
+  /* As value_wrap, for memory that must not be written: no Run writes into it, and value_to_dlpack says that it is
+   * read-only. Thread-safe. */
+  tenon_status (*value_wrap_read_only)(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
+                                       tenon_value** out_value, tenon_error* error);
+  /* 1: nobody may write into the memory of this tensor, because it belongs to the model (such as an output that is a
+   * constant), or because its maker said so. 0 for others, also for values that are not tensors. Thread-safe. */
+  uint32_t (*value_is_read_only)(const tenon_value* value);
+  /* The same content in new memory of the host, which may be written; also of a tensor on a device, and of sequences,
+   * optionals and maps with all elements. Thread-safe. */
+  tenon_status (*value_copy)(const tenon_value* value, tenon_value** out_value, tenon_error* error);
+
+  /* As config_create, with the config file in memory: TOML, or JSON when it begins with '{'. No file is read in its
+   * place, also not the one that TENON_CONFIG names. Messages call it `name`; empty: "config text". Thread-safe. */
+  tenon_status (*config_create_from_text)(tenon_str text, tenon_str name, tenon_config** out_config,
+                                          tenon_error* error);
+
+  /* `part` (TENON_ERROR_PART_x) of what an error of this library says; "" when it says nothing about it. Borrowed from
+   * `error`. Thread-safe. */
+  tenon_str (*error_part)(const tenon_error* error, uint32_t part);
+
+  /* Thread-safe. */
+  tenon_status (*session_model)(const tenon_session* session, tenon_model_info* out_info);
+  /* A version of operators that the model imports; "ai.onnx" for ONNX's own. Sorted by domain. The text lives as long as
+   * the session. Thread-safe. */
+  tenon_status (*session_opset)(const tenon_session* session, uint32_t index, tenon_str* out_domain,
+                                int64_t* out_version);
+  /* One count of the value of an input with has_default when a Run does not give it: an initializer that may be
+   * overridden. Read-only. Thread-safe. */
+  tenon_status (*session_input_default)(const tenon_session* session, uint32_t index, tenon_value** out_value,
+                                        tenon_error* error);
 } tenon_api;
 
 /* NULL when `version` is newer than the library. The table lives as long as the library. Thread-safe. */

@@ -31,6 +31,14 @@ class Config {
     check(api().config_create(as_str(path), &config, check.out()));
     return Config(config);
   }
+  /// The same, with the content of the file in place of its path: TOML, or JSON when it begins with '{'. Messages call it
+  /// `name`.
+  static Config from_text(std::string_view text, std::string_view name = {}) {
+    detail::Check check;
+    tenon_config* config = nullptr;
+    check(api().config_create_from_text(as_str(text), as_str(name), &config, check.out()));
+    return Config(config);
+  }
   /// Sets a key. `value` is TOML: set("select.order", "[\"cpu\"]"). Messages name `source` as its origin, such as a
   /// command's flag.
   Config& set(std::string_view key, std::string_view value, std::string_view source = "config_set") {
@@ -75,6 +83,13 @@ struct SessionOptions {
 /// A provider's instance that a session uses.
 struct InstanceInfo {
   std::string instance, provider, version, library;  // "cuda/gpu:0", "cuda", "1.4.0", the path of its file
+};
+
+/// What a model says about itself; see tenon_model_info.
+struct ModelInfo {
+  int64_t ir_version, model_version;
+  std::string producer_name, producer_version, domain, description, graph_name, graph_description;
+  std::map<std::string, int64_t> opsets;  // by domain; "ai.onnx" for ONNX's own
 };
 
 class Session {
@@ -134,6 +149,36 @@ class Session {
       out.emplace(as_string(key), as_string(value));
     }
     return out;
+  }
+
+  ModelInfo model() const {
+    tenon_model_info info{};
+    info.struct_size = sizeof info;
+    detail::Check check;
+    check(api().session_model(session_.get(), &info));
+    ModelInfo out{info.ir_version,
+                  info.model_version,
+                  as_string(info.producer_name),
+                  as_string(info.producer_version),
+                  as_string(info.domain),
+                  as_string(info.description),
+                  as_string(info.graph_name),
+                  as_string(info.graph_description),
+                  {}};
+    for (uint32_t i = 0; i < info.opset_count; ++i) {
+      tenon_str domain{};
+      int64_t version = 0;
+      check(api().session_opset(session_.get(), i, &domain, &version));
+      out.opsets.emplace(as_string(domain), version);
+    }
+    return out;
+  }
+  /// The value of input `index` when a Run does not give it. Throws Error when it has no default.
+  Value input_default(uint32_t index) const {
+    detail::Check check;
+    tenon_value* value = nullptr;
+    check(api().session_input_default(session_.get(), index, &value, check.out()));
+    return Value::adopt(value);
   }
 
   /// Runs for all outputs. Thread-safe.

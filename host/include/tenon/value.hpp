@@ -53,6 +53,15 @@ class Error : public std::exception {
   tenon_status code() const { return code_; }
   const std::string& where() const { return where_; }
   const std::string& message() const { return message_; }
+  /// A TENON_ERROR_PART_x: node, provider, cure ...; empty when the error says nothing about it.
+  std::string part(uint32_t which) const {
+    tenon_error error{};
+    error.struct_size = sizeof error;
+    error.code = code_;
+    where_.copy(error.where, sizeof error.where - 1);
+    message_.copy(error.message, sizeof error.message - 1);
+    return as_string(api().error_part(&error, which));
+  }
 
  private:
   uint32_t kind_;
@@ -179,17 +188,12 @@ class Value {
   /// Refers to the memory of `elements`, which must outlive every count of the value.
   template <class T>
   static Value view(const std::vector<int64_t>& dims, std::span<const T> elements) {
-    tenon_tensor tensor{};
-    tensor.kind = TENON_KIND_TENSOR;
-    tensor.dtype = element_type_of<T>();
-    tensor.rank = static_cast<uint32_t>(dims.size());
-    tensor.dims = dims.data();
-    tensor.data = const_cast<T*>(elements.data());
-    tensor.byte_size = elements.size_bytes();
-    detail::Check check;
-    tenon_value* value = nullptr;
-    check(api().value_wrap(&tensor, nullptr, nullptr, &value, check.out()));
-    return adopt(value);
+    return wrap(dims, elements, &tenon_api::value_wrap);
+  }
+  /// The same, and no Run writes into the memory.
+  template <class T>
+  static Value view_read_only(const std::vector<int64_t>& dims, std::span<const T> elements) {
+    return wrap(dims, elements, &tenon_api::value_wrap_read_only);
   }
   static Value strings(const std::vector<int64_t>& dims, const std::vector<std::string>& elements) {
     std::vector<int64_t> offsets{0};
@@ -223,6 +227,15 @@ class Value {
   explicit operator bool() const { return value_ != nullptr; }
   tenon_value* get() const { return value_; }
   tenon_value* release() { return std::exchange(value_, nullptr); }
+  /// Nobody may write into the memory of this tensor: do not use mutable_data() and mutable_raw().
+  bool is_read_only() const { return api().value_is_read_only(value_) != 0; }
+  /// The same content in new memory of the host, which may be written.
+  Value copy() const {
+    detail::Check check;
+    tenon_value* value = nullptr;
+    check(api().value_copy(value_, &value, check.out()));
+    return adopt(value);
+  }
   uint32_t kind() const { return value_ ? api().value_kind(value_) : uint32_t{TENON_KIND_NONE}; }
   /// Number of elements of a sequence, optional (0 or 1) or map (2: keys and values).
   uint64_t size() const { return api().value_size(value_); }
@@ -298,6 +311,20 @@ class Value {
   }
 
  private:
+  template <class T, class Wrap>
+  static Value wrap(const std::vector<int64_t>& dims, std::span<const T> elements, Wrap function) {
+    tenon_tensor tensor{};
+    tensor.kind = TENON_KIND_TENSOR;
+    tensor.dtype = element_type_of<T>();
+    tensor.rank = static_cast<uint32_t>(dims.size());
+    tensor.dims = dims.data();
+    tensor.data = const_cast<T*>(elements.data());
+    tensor.byte_size = elements.size_bytes();
+    detail::Check check;
+    tenon_value* value = nullptr;
+    check((api().*function)(&tensor, nullptr, nullptr, &value, check.out()));
+    return adopt(value);
+  }
   tenon_value_place placed() const {
     tenon_value_place place{};
     place.struct_size = sizeof place;

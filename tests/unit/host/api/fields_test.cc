@@ -43,6 +43,13 @@ struct Bench {
     GraphMaker m;
     const auto x = m.input("x", GraphMaker::f32({ir::Dim("n"), 2}));
     m.output(m.node("Relu", {m.node("Add", {x, m.constant("one", {1}, {1})}, {}, "plus")}), "y");
+    m.graph.name = "main";
+    m.graph.doc = "of the graph";
+    m.model.domain = "org.acme";
+    m.model.doc = "of the model";
+    m.model.producer_version = "1.2";
+    m.model.model_version = 7;
+    m.model.opset_imports["com.acme"] = 3;
     bytes = m.bytes();
     run_options.struct_size = sizeof(run_options);
     session_options.struct_size = sizeof(session_options);
@@ -100,6 +107,13 @@ struct Bench {
       if (as_string(out.id) == "cpu") return out;
     }
     ADD_FAILURE() << "the list lacks cpu";
+    return out;
+  }
+  tenon_model_info model() {
+    if (!session) session.emplace(Session::from_memory(bytes.data(), bytes.size(), &config));
+    tenon_model_info out{};
+    out.struct_size = sizeof(out);
+    EXPECT_EQ(api().session_model(session->get(), &out), TENON_OK);
     return out;
   }
   tenon_io_info info(bool input) {
@@ -174,6 +188,25 @@ const std::map<std::string, Row>& rows() {
          EXPECT_EQ(b.info(true).has_default, 1u);
        }},
       {"tenon_io_info.reserved", [](Bench& b) { EXPECT_EQ(b.info(true).reserved, 0u); }},
+      {"tenon_model_info.struct_size",
+       [](Bench& b) {
+         b.model();
+         tenon_model_info none{};
+         EXPECT_EQ(api().session_model(b.session->get(), &none), TENON_INVALID_ARGUMENT);
+       }},
+      {"tenon_model_info.opset_count", [](Bench& b) { EXPECT_EQ(b.model().opset_count, 2u); }},
+      {"tenon_model_info.ir_version", [](Bench& b) { EXPECT_EQ(b.model().ir_version, 10); }},
+      {"tenon_model_info.model_version", [](Bench& b) { EXPECT_EQ(b.model().model_version, 7); }},
+      {"tenon_model_info.producer_name",
+       [](Bench& b) { EXPECT_EQ(as_string(b.model().producer_name), "test"); }},
+      {"tenon_model_info.producer_version",
+       [](Bench& b) { EXPECT_EQ(as_string(b.model().producer_version), "1.2"); }},
+      {"tenon_model_info.domain", [](Bench& b) { EXPECT_EQ(as_string(b.model().domain), "org.acme"); }},
+      {"tenon_model_info.description",
+       [](Bench& b) { EXPECT_EQ(as_string(b.model().description), "of the model"); }},
+      {"tenon_model_info.graph_name", [](Bench& b) { EXPECT_EQ(as_string(b.model().graph_name), "main"); }},
+      {"tenon_model_info.graph_description",
+       [](Bench& b) { EXPECT_EQ(as_string(b.model().graph_description), "of the graph"); }},
       {"tenon_named_value.name",
        [](Bench& b) {
          b.info(true);

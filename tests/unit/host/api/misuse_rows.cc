@@ -31,6 +31,14 @@ const std::vector<Row>& rows() {
          static_cast<void>(g);
          return t.config_create(as_str(""), nullptr, e);
        })},
+      {"config_create_from_text", "text",
+       CALL({ return t.config_create_from_text(kNoText, as_str(""), &g.made_config, e); })},
+      {"config_create_from_text", "name",
+       CALL({ return t.config_create_from_text(as_str(""), kNoText, &g.made_config, e); })},
+      {"config_create_from_text", "out_config", CALL({
+         static_cast<void>(g);
+         return t.config_create_from_text(as_str(""), as_str(""), nullptr, e);
+       })},
       {"config_set", "config", CALL({
          static_cast<void>(g);
          return t.config_set(nullptr, as_str("threads.count"), as_str("1"), as_str(""), e);
@@ -172,6 +180,12 @@ const std::vector<Row>& rows() {
          g.tensor.data = nullptr;
          return t.value_wrap(&g.tensor, nullptr, nullptr, &g.value, e);
        })},
+      {"value_wrap_read_only", "tensor",
+       CALL({ return t.value_wrap_read_only(nullptr, nullptr, nullptr, &g.value, e); })},
+      {"value_wrap_read_only", "out_value",
+       CALL({ return t.value_wrap_read_only(&g.tensor, nullptr, nullptr, nullptr, e); })},
+      {"value_copy", "value", CALL({ return t.value_copy(nullptr, &g.value, e); })},
+      {"value_copy", "out_value", CALL({ return t.value_copy(g.x.get(), nullptr, e); })},
       {"value_make_strings", "dims",
        CALL({ return t.value_make_strings(1, nullptr, g.offsets, "ab", &g.value, e); })},
       {"value_make_strings", "offsets",
@@ -405,6 +419,41 @@ const std::vector<Row>& rows() {
          g.submitted->wait();
          return t.pending_output(g.submitted->get(), 1, &g.value, e);
        })},
+      {"session_model", "", CALL({
+         static_cast<void>(g);
+         static_cast<void>(e);
+         tenon_model_info info{};
+         info.struct_size = sizeof(info);
+         return t.session_model(nullptr, &info);
+       })},
+      {"session_model", "", CALL({
+         static_cast<void>(e);
+         return t.session_model(g.session->get(), nullptr);
+       })},
+      {"session_opset", "", CALL({
+         static_cast<void>(e);
+         tenon_str domain{};
+         int64_t version = 0;
+         return t.session_opset(g.session->get(), 1, &domain, &version);
+       })},
+      {"session_opset", "", CALL({
+         static_cast<void>(e);
+         int64_t version = 0;
+         return t.session_opset(g.session->get(), 0, nullptr, &version);
+       })},
+      {"session_opset", "", CALL({
+         static_cast<void>(e);
+         tenon_str domain{};
+         return t.session_opset(g.session->get(), 0, &domain, nullptr);
+       })},
+      {"session_input_default", "session",
+       CALL({ return t.session_input_default(nullptr, 0, &g.value, e); })},
+      {"session_input_default", "out_value",
+       CALL({ return t.session_input_default(g.session->get(), 0, nullptr, e); })},
+      {"session_input_default", "there is no input 1",
+       CALL({ return t.session_input_default(g.session->get(), 1, &g.value, e); })},
+      {"session_input_default", "input 'x' has no default",
+       CALL({ return t.session_input_default(g.session->get(), 0, &g.value, e); })},
   };
   return all;
 }

@@ -41,6 +41,8 @@ TEST(ApiMisuse, EveryFunctionHasARow) {
   const std::map<std::string, std::function<void()>> tolerant = {
       {"runtime_version", [&] { t.runtime_version(); }},
       {"error_kind", [&] { EXPECT_EQ(t.error_kind(nullptr), uint32_t{TENON_FAILURE_NONE}); }},
+      {"error_part", [&] { EXPECT_EQ(t.error_part(nullptr, TENON_ERROR_PART_NODE).size, 0u); }},
+      {"value_is_read_only", [&] { EXPECT_EQ(t.value_is_read_only(nullptr), 0u); }},
       {"text_get", [&] { EXPECT_EQ(t.text_get(nullptr).size, 0u); }},
       {"text_release", [&] { t.text_release(nullptr); }},
       {"config_release", [&] { t.config_release(nullptr); }},

@@ -82,17 +82,19 @@ class GraphMaker {
 
   /// The model as a file would hold it.
   std::string bytes(int64_t opset = 21) const {
-    ir::Model model;
-    model.graph = graph;
-    if (model.graph.name.empty()) model.graph.name = "test";
-    model.opset_imports[""] = opset;
-    model.ir_version = 10;
-    model.producer_name = "test";
-    Result<std::string> saved = onnx::save_bytes(model);
+    ir::Model whole;
+    static_cast<ir::ModelInfo&>(whole) = model;
+    whole.graph = graph;
+    if (whole.graph.name.empty()) whole.graph.name = "test";
+    whole.opset_imports[""] = opset;
+    whole.ir_version = 10;
+    whole.producer_name = "test";
+    Result<std::string> saved = onnx::save_bytes(whole);
     return saved.ok() ? *saved : "unsaved: " + saved.error().to_string();
   }
 
   ir::Graph graph;
+  ir::ModelInfo model;  // what bytes() does not set itself
 };
 
 }  // namespace tenon::test
