@@ -27,15 +27,32 @@ PyObject* path_bytes(PyObject* path) {
   return PyUnicode_FSConverter(path, &out) ? out : nullptr;
 }
 
-PyObject* raise(tenon_status status, const tenon_error& error) {
-  const uint32_t kind = g.api->error_kind(&error);
-  const int32_t code = error.code != 0 ? error.code : status;
-  PyObject* exception =
-      PyObject_CallFunction(g.make_error, "IiIss", kind, code, error.flags, error.where, error.message);
+namespace {
+
+// Raises `exception`, whose reference it takes; returns NULL.
+PyObject* throw_it(PyObject* exception) {
   if (exception == nullptr) return nullptr;
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
   Py_DECREF(exception);
   return nullptr;
+}
+
+// A part of what an error says, or None.
+PyObject* part_of(const tenon_error& error, uint32_t part) {
+  const tenon_str text = g.api->error_part(&error, part);
+  return text.size != 0 ? unicode(text) : Py_NewRef(Py_None);
+}
+
+}  // namespace
+
+PyObject* raise(tenon_status status, const tenon_error& error) {
+  const int32_t code = error.code != 0 ? error.code : status;
+  return throw_it(PyObject_CallFunction(
+      g.make_error, "IiIss(NNNNNNN)", g.api->error_kind(&error), code, error.flags, error.where,
+      error.message, part_of(error, TENON_ERROR_PART_MODEL), part_of(error, TENON_ERROR_PART_NODE),
+      part_of(error, TENON_ERROR_PART_OPERATOR), part_of(error, TENON_ERROR_PART_PROVIDER),
+      part_of(error, TENON_ERROR_PART_REFUSAL), part_of(error, TENON_ERROR_PART_CAUSE),
+      part_of(error, TENON_ERROR_PART_CURE)));
 }
 
 PyObject* raise_misuse(const char* format, ...) {
@@ -44,13 +61,10 @@ PyObject* raise_misuse(const char* format, ...) {
   PyObject* message = PyUnicode_FromFormatV(format, args);
   va_end(args);
   if (message == nullptr) return nullptr;
-  PyObject* exception = PyObject_CallFunction(g.make_error, "IiIsO", TENON_FAILURE_INVALID_INPUT,
+  PyObject* exception = PyObject_CallFunction(g.make_error, "IiIsO()", TENON_FAILURE_INVALID_INPUT,
                                               TENON_INVALID_ARGUMENT, 0u, "", message);
   Py_DECREF(message);
-  if (exception == nullptr) return nullptr;
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
-  Py_DECREF(exception);
-  return nullptr;
+  return throw_it(exception);
 }
 
 void later(Later* work) {

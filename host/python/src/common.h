@@ -38,7 +38,7 @@ struct Globals {
   PyObject* ndarray;         // numpy.ndarray
   PyObject* dtypes[kTypes];  // by element type; NULL: from_value makes the array
   PyObject* from_value;      // (Value) -> an object for users
-  PyObject* make_error;      // (kind, status, flags, where, message) -> an exception
+  PyObject* make_error;      // (kind, status, flags, where, message, parts) -> an exception
   PyObject* log;             // (level, provider, code, message)
 };
 extern Globals g;

@@ -7,22 +7,31 @@ namespace {
 ConfigObject* config_self(PyObject* self) { return reinterpret_cast<ConfigObject*>(self); }
 CancelObject* cancel_self(PyObject* self) { return reinterpret_cast<CancelObject*>(self); }
 
-// (path), "" for the defaults
+// (path: "" for the defaults) or (text, name)
 PyObject* config_new(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject* path;
-  if (!PyArg_ParseTuple(args, "O", &path)) return nullptr;
-  PyObject* bytes = path_bytes(path);
-  if (bytes == nullptr) return nullptr;
+  PyObject *given, *name = nullptr, *bytes = nullptr;
+  if (!PyArg_ParseTuple(args, "O|O", &given, &name)) return nullptr;
+  tenon_str text{}, called{};
+  if (name == nullptr) {
+    bytes = path_bytes(given);
+    if (bytes == nullptr) return nullptr;
+    text = str_of(PyBytes_AsString(bytes), PyBytes_Size(bytes));
+  } else if (!utf8(given, "text", &text) || !utf8(name, "name", &called)) {
+    return nullptr;
+  }
   PyObject* self = allocate(type);
-  tenon_error error = new_error();
-  tenon_status status = TENON_OK;
-  if (self != nullptr)
-    status = g.api->config_create(str_of(PyBytes_AsString(bytes), PyBytes_Size(bytes)),
-                                  &config_self(self)->config, &error);
-  Py_DECREF(bytes);
-  if (status == TENON_OK) return self;
-  Py_DECREF(self);
-  return raise(status, error);
+  if (self != nullptr) {
+    tenon_error error = new_error();
+    tenon_config** out = &config_self(self)->config;
+    const tenon_status status = name == nullptr ? g.api->config_create(text, out, &error)
+                                                : g.api->config_create_from_text(text, called, out, &error);
+    if (status != TENON_OK) {
+      Py_CLEAR(self);
+      raise(status, error);
+    }
+  }
+  Py_XDECREF(bytes);
+  return self;
 }
 
 void config_dealloc(PyObject* self) {
@@ -106,8 +115,10 @@ PyObject* config_check(PyObject*, PyObject* args) {
   tenon_text* text = nullptr;
   tenon_error error = new_error();
   tenon_status status;
-  Py_BEGIN_ALLOW_THREADS status = g.api->config_check(config, &text, &error);
-  Py_END_ALLOW_THREADS return text_object(status, text, error);
+  PyThreadState* const saved = PyEval_SaveThread();
+  status = g.api->config_check(config, &text, &error);
+  PyEval_RestoreThread(saved);
+  return text_object(status, text, error);
 }
 
 PyObject* config_schema(PyObject*, PyObject*) {
@@ -125,8 +136,10 @@ PyObject* providers_describe(PyObject*, PyObject* args) {
   tenon_text* text = nullptr;
   tenon_error error = new_error();
   tenon_status status;
-  Py_BEGIN_ALLOW_THREADS status = g.api->providers_describe(config, deep, &text, &error);
-  Py_END_ALLOW_THREADS return text_object(status, text, error);
+  PyThreadState* const saved = PyEval_SaveThread();
+  status = g.api->providers_describe(config, deep, &text, &error);
+  PyEval_RestoreThread(saved);
+  return text_object(status, text, error);
 }
 
 PyObject* provider_register(PyObject*, PyObject* args) {
@@ -170,8 +183,10 @@ PyObject* model_optimize(PyObject*, PyObject* args) {
   const tenon_str target = str_of(PyBytes_AsString(to), PyBytes_Size(to));
   tenon_error error = new_error();
   tenon_status status;
-  Py_BEGIN_ALLOW_THREADS status = g.api->model_optimize(source, config, target, &error);
-  Py_END_ALLOW_THREADS Py_DECREF(from);
+  PyThreadState* const saved = PyEval_SaveThread();
+  status = g.api->model_optimize(source, config, target, &error);
+  PyEval_RestoreThread(saved);
+  Py_DECREF(from);
   Py_DECREF(to);
   if (status != TENON_OK) return raise(status, error);
   Py_RETURN_NONE;

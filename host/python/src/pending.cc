@@ -99,8 +99,10 @@ PyObject* pending_wait(PyObject* object, PyObject* args) {
     uint32_t is_over = 0;
     tenon_error error = new_error();
     tenon_status status;
-    Py_BEGIN_ALLOW_THREADS status = g.api->pending_wait(self->pending, slice, &is_over, &error);
-    Py_END_ALLOW_THREADS tidy();
+    PyThreadState* const saved = PyEval_SaveThread();
+    status = g.api->pending_wait(self->pending, slice, &is_over, &error);
+    PyEval_RestoreThread(saved);
+    tidy();
     if (is_over != 0 || status != TENON_OK) {
       const bool reported = report(self->session->log);
       if (status != TENON_OK) {

@@ -136,6 +136,12 @@ PyObject* outputs_of(RunValues* values) {
   for (uint32_t i = 0; out != nullptr && i < values->output_count; ++i) {
     tenon_value* value = values->outputs[i];
     values->outputs[i] = nullptr;
+    // A constant of the model: the caller gets memory of his own, as for other outputs.
+    tenon_value* copied = nullptr;
+    if (g.api->value_is_read_only(value) != 0 && g.api->value_copy(value, &copied, nullptr) == TENON_OK) {
+      g.api->value_release(value);
+      value = copied;
+    }
     PyObject* item = to_python(value);
     if (item == nullptr) {
       Py_CLEAR(out);

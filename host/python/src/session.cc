@@ -12,8 +12,10 @@ void release_now(SessionObject* self) {
   tenon_session* session = self->session;
   if (session == nullptr) return;
   self->session = nullptr;
-  Py_BEGIN_ALLOW_THREADS g.api->session_release(session);
-  Py_END_ALLOW_THREADS tidy();
+  PyThreadState* const saved = PyEval_SaveThread();
+  g.api->session_release(session);
+  PyEval_RestoreThread(saved);
+  tidy();
 }
 
 void session_dealloc(PyObject* object) {
@@ -103,11 +105,13 @@ PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject*) {
                                  : str_of(PyBytes_AsString(folder), PyBytes_Size(folder));
   tenon_error error = new_error();
   tenon_status status;
-  Py_BEGIN_ALLOW_THREADS status =
-      is_path ? g.api->session_create(text, config, &options, &self->session, &error)
-              : g.api->session_create_from_memory(view.buf, static_cast<uint64_t>(view.len), fixed ? 1 : 0,
-                                                  text, config, &options, &self->session, &error);
-  Py_END_ALLOW_THREADS if (fixed && status == TENON_OK) self->model = Py_NewRef(model);
+  PyThreadState* const saved = PyEval_SaveThread();
+  status = is_path
+               ? g.api->session_create(text, config, &options, &self->session, &error)
+               : g.api->session_create_from_memory(view.buf, static_cast<uint64_t>(view.len), fixed ? 1 : 0,
+                                                   text, config, &options, &self->session, &error);
+  PyEval_RestoreThread(saved);
+  if (fixed && status == TENON_OK) self->model = Py_NewRef(model);
   if (!is_path) PyBuffer_Release(&view);
   Py_XDECREF(path);
   Py_DECREF(folder);
@@ -228,6 +232,30 @@ PyObject* session_pairs(PyObject* object, PyObject*) {
       pair_tuple);
 }
 
+// (producer_name, domain, version, description, graph_name, graph_description)
+PyObject* session_model(PyObject* object, PyObject*) {
+  SessionObject* self = self_of(object);
+  if (!usable(self)) return nullptr;
+  tenon_model_info info{};
+  info.struct_size = sizeof(info);
+  const tenon_status status = g.api->session_model(self->session, &info);
+  if (status != TENON_OK) return raise(status, new_error());
+  return Py_BuildValue("(NNLNNN)", unicode(info.producer_name), unicode(info.domain),
+                       static_cast<long long>(info.model_version), unicode(info.description),
+                       unicode(info.graph_name), unicode(info.graph_description));
+}
+
+// (index of an input) -> its default value
+PyObject* session_default(PyObject* object, PyObject* args) {
+  SessionObject* self = self_of(object);
+  unsigned int index = 0;
+  if (!PyArg_ParseTuple(args, "I", &index) || !usable(self)) return nullptr;
+  tenon_value* value = nullptr;
+  tenon_error error = new_error();
+  const tenon_status status = g.api->session_input_default(self->session, index, &value, &error);
+  return status == TENON_OK ? to_python(value) : raise(status, error);
+}
+
 PyObject* session_describe(PyObject* object, PyObject* args) {
   SessionObject* self = self_of(object);
   unsigned int what = 0;
@@ -236,8 +264,10 @@ PyObject* session_describe(PyObject* object, PyObject* args) {
   tenon_error error = new_error();
   tenon_status status;
   enter(self);
-  Py_BEGIN_ALLOW_THREADS status = g.api->session_describe(self->session, what, &text, &error);
-  Py_END_ALLOW_THREADS leave(self);
+  PyThreadState* const saved = PyEval_SaveThread();
+  status = g.api->session_describe(self->session, what, &text, &error);
+  PyEval_RestoreThread(saved);
+  leave(self);
   if (status != TENON_OK) return raise(status, error);
   PyObject* out = unicode(g.api->text_get(text));
   g.api->text_release(text);
@@ -253,9 +283,11 @@ PyObject* session_to_device(PyObject* object, PyObject* args) {
   tenon_error error = new_error();
   tenon_status status;
   enter(self);
-  Py_BEGIN_ALLOW_THREADS status = g.api->value_to_device(
-      self->session, index, reinterpret_cast<ValueObject*>(value)->value, &out, &error);
-  Py_END_ALLOW_THREADS leave(self);
+  PyThreadState* const saved = PyEval_SaveThread();
+  status = g.api->value_to_device(self->session, index, reinterpret_cast<ValueObject*>(value)->value, &out,
+                                  &error);
+  PyEval_RestoreThread(saved);
+  leave(self);
   return status == TENON_OK ? new_value(out) : raise(status, error);
 }
 
@@ -279,10 +311,11 @@ PyObject* session_run(PyObject* object, PyObject* const* args, Py_ssize_t count)
   tenon_error error = new_error();
   tenon_status status;
   enter(self);
-  Py_BEGIN_ALLOW_THREADS status =
-      g.api->run(self->session, &options.options, values.inputs, values.input_count, values.names,
-                 values.chosen != nullptr ? values.output_count : 0, values.outputs, &error);
-  Py_END_ALLOW_THREADS leave(self);
+  PyThreadState* const saved = PyEval_SaveThread();
+  status = g.api->run(self->session, &options.options, values.inputs, values.input_count, values.names,
+                      values.chosen != nullptr ? values.output_count : 0, values.outputs, &error);
+  PyEval_RestoreThread(saved);
+  leave(self);
   PyObject* out = status == TENON_OK ? outputs_of(&values) : nullptr;
   drop_values(&values);
   PyObject* trace_text = trace != nullptr ? unicode(g.api->text_get(trace)) : nullptr;
@@ -308,6 +341,8 @@ PyMethodDef session_methods[] = {{"run", fast(session_run), METH_FASTCALL, nullp
                                  {"instances", session_instances, METH_NOARGS, nullptr},
                                  {"metadata", session_metadata, METH_NOARGS, nullptr},
                                  {"pairs", session_pairs, METH_NOARGS, nullptr},
+                                 {"model", session_model, METH_NOARGS, nullptr},
+                                 {"default", session_default, METH_VARARGS, nullptr},
                                  {"describe", session_describe, METH_VARARGS, nullptr},
                                  {"to_device", session_to_device, METH_VARARGS, nullptr},
                                  {}};

@@ -118,8 +118,10 @@ PyObject* slots_run(PyObject* object, PyObject* const* args, Py_ssize_t count) {
   tenon_status status;
   self->busy = true;
   enter(self->session);
-  Py_BEGIN_ALLOW_THREADS status = g.api->slots_run(self->slots, &options.options, &error);
-  Py_END_ALLOW_THREADS leave(self->session);
+  PyThreadState* const saved = PyEval_SaveThread();
+  status = g.api->slots_run(self->slots, &options.options, &error);
+  PyEval_RestoreThread(saved);
+  leave(self->session);
   self->busy = false;
   tidy();
   const bool reported = report(self->session->log);

@@ -105,7 +105,12 @@ int value_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   static char nothing[1];
   void* data = tensor.byte_size != 0 ? tensor.data : nothing;
   const Py_ssize_t size = static_cast<Py_ssize_t>(tensor.byte_size);
-  if (!wants_elements) return PyBuffer_FillInfo(view, self, data, size, 0, flags);
+  const int read_only = g.api->value_is_read_only(self_of(self)->value) != 0 ? 1 : 0;
+  if (!wants_elements) return PyBuffer_FillInfo(view, self, data, size, read_only, flags);
+  if (read_only != 0 && (flags & PyBUF_WRITABLE) != 0) {
+    PyErr_SetString(PyExc_BufferError, "the tensor is read-only");
+    return -1;
+  }
   Py_ssize_t* dims =
       static_cast<Py_ssize_t*>(PyMem_Malloc((2 * tensor.rank + size_t{1}) * sizeof(Py_ssize_t)));
   if (dims == nullptr) {
@@ -115,8 +120,15 @@ int value_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   for (uint32_t i = 0; i < tensor.rank; ++i) dims[i] = static_cast<Py_ssize_t>(tensor.dims[i]);
   static constexpr int kSizes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16};
   Py_ssize_t step = kSizes[tensor.dtype];
-  *view = Py_buffer{data, Py_NewRef(self), size,    step, 0, static_cast<int>(tensor.rank), nullptr,
-                    dims, nullptr,         nullptr, dims};
+  *view = Py_buffer{};
+  view->buf = data;
+  view->obj = Py_NewRef(self);
+  view->len = size;
+  view->itemsize = step;
+  view->readonly = read_only;
+  view->ndim = static_cast<int>(tensor.rank);
+  view->shape = dims;
+  view->internal = dims;
   if ((flags & PyBUF_FORMAT) != 0) view->format = const_cast<char*>(format);
   if ((flags & PyBUF_STRIDES) == PyBUF_STRIDES) view->strides = dims + tensor.rank;
   for (uint32_t i = tensor.rank; i-- > 0;) {
@@ -185,8 +197,17 @@ PyObject* value_to_host(PyObject* self, PyObject*) {
   tenon_value* copied = nullptr;
   tenon_error error = new_error();
   tenon_status status;
-  Py_BEGIN_ALLOW_THREADS status = g.api->value_to_host(self_of(self)->value, &copied, &error);
-  Py_END_ALLOW_THREADS return status == TENON_OK ? new_value(copied) : raise(status, error);
+  PyThreadState* const saved = PyEval_SaveThread();
+  status = g.api->value_to_host(self_of(self)->value, &copied, &error);
+  PyEval_RestoreThread(saved);
+  return status == TENON_OK ? new_value(copied) : raise(status, error);
+}
+
+PyObject* value_copy(PyObject* self, PyObject*) {
+  tenon_value* copied = nullptr;
+  tenon_error error = new_error();
+  const tenon_status status = g.api->value_copy(self_of(self)->value, &copied, &error);
+  return status == TENON_OK ? new_value(copied) : raise(status, error);
 }
 
 PyObject* value_to_python(PyObject* self, PyObject*) {
@@ -242,6 +263,7 @@ PyMethodDef value_methods[] = {
     {"_strings", value_strings, METH_NOARGS, "The strings of a tensor, row-major."},
     {"_dlpack", value_dlpack, METH_VARARGS, "A capsule: (versioned)."},
     {"_write_pb", value_write_pb, METH_VARARGS, "(path, name)"},
+    {"_copy", value_copy, METH_NOARGS, "The same content in new memory of the host."},
     {"_to_host", value_to_host, METH_NOARGS, "The same content in host memory."},
     {"_to_python", value_to_python, METH_NOARGS, "As a Run gives it."},
     {}};
@@ -353,7 +375,8 @@ tenon_value* wrap_array(PyObject* array, uint32_t dtype, bool writable, bool qui
     tensor.dims = dims;
     tensor.data = view.len != 0 ? view.buf : nullptr;
     tensor.byte_size = static_cast<uint64_t>(view.len);
-    status = g.api->value_wrap(&tensor, give_up_held, held, &value, &error);
+    const auto wrap_it = view.readonly != 0 ? g.api->value_wrap_read_only : g.api->value_wrap;
+    status = wrap_it(&tensor, give_up_held, held, &value, &error);
     if (value != nullptr) return value;
   }
   if (status == TENON_OK && !quiet)

@@ -41,6 +41,11 @@ class Config(_tenon.Config):
             self._set(str(key), value)
         return self
 
+    @classmethod
+    def from_text(cls, text: str, name: str = "config text") -> Config:
+        """A config file in memory: TOML, or JSON when it begins with "{". Messages call it ``name``. No file is read in its place."""
+        return super().__new__(cls, text, name)
+
     def _set(self, key: str, value: Any) -> None:
         if isinstance(value, Mapping) and key != "shapes.input":  # every other table of the file consists of keys
             for name, item in value.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import warnings
 
 
@@ -13,7 +12,8 @@ class Error(RuntimeError):
     ``kind``: the kind of failure as a word ("invalid_input"); ``status``: the number of the status (docs/errors.md).
     ``where``: the place as text ("node 'conv1' (Conv)", a file, a key of the config), or "".
     ``node`` and ``op_type``: the node and its operator when the place is a node, else None.
-    ``provider``: the provider that is to blame ("cuda/gpu:0"), or None.
+    ``model``: its path, or "model in memory". ``provider``: the one that is to blame ("cuda 1.4.0"), and ``refusal``, the code when it
+    is refused ("E_SHA_MISMATCH"). None where the error does not say.
     ``cause`` is what is wrong, and ``cure`` what helps, or None when the library knows none.
     """
 
@@ -21,9 +21,12 @@ class Error(RuntimeError):
     status = 0
     flags = 0
     where = ""
+    model: str | None = None
     node: str | None = None
     op_type: str | None = None
     provider: str | None = None
+    refusal: str | None = None
+    cause: str
     cure: str | None = None
 
     def __init__(self, *args: object) -> None:
@@ -137,19 +140,18 @@ KINDS: tuple[type[Error], ...] = (
     InternalError,
 )
 
-_NODE = re.compile(r"node '(?P<node>[^']*)'(?: \((?P<op>[^)]+)\))?")
 _LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
 _logger = logging.getLogger("tenon")
 
 
-def make_error(kind: int, status: int, flags: int, where: str, message: str) -> Error:
-    """The exception of a tenon_error."""
+def make_error(kind: int, status: int, flags: int, where: str, message: str, parts: tuple[str | None, ...]) -> Error:
+    """The exception of a tenon_error. ``parts``: model, node, operator, provider, refusal, cause, cure."""
     kind_class = KINDS[kind] if 0 < kind < len(KINDS) else InternalError
-    text = f"{where}: {message}" if where and where not in message else message
-    error = kind_class(text)
+    error = kind_class(f"{where}: {message}" if where and where not in message else message)
     error.status, error.flags, error.where, error.cause = status, flags, where, message
-    if found := _NODE.search(where):
-        error.node, error.op_type = found["node"], found["op"]
+    if parts:
+        error.model, error.node, error.op_type, error.provider, error.refusal, cause, error.cure = parts
+        error.cause = cause or message
     return error
 
 

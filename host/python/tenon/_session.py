@@ -293,6 +293,13 @@ class Session:
                 return self._raw.to_device(index, self._convert(name, obj))
         raise InvalidInputError(f"the model has no input '{name}'; it has {', '.join(self._inputs)}")
 
+    def default(self, name: str) -> Any:
+        """The value of an input with ``has_default`` when a Run does not give it; a read-only array."""
+        for index, info in enumerate(self.inputs):
+            if info.name == name:
+                return self._raw.default(index)
+        raise InvalidInputError(f"the model has no input '{name}'; it has {', '.join(self._inputs)}")
+
     @property
     def instances(self) -> tuple[Instance, ...]:
         """The providers and devices that Runs use now, in the order in which they are asked for nodes."""

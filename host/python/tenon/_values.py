@@ -171,6 +171,10 @@ class Value(_tenon.Value):
         """The same content in host memory; this Value when it is there already."""
         return self._to_host()
 
+    def copy(self) -> Value:
+        """The same content in new memory of the host, with all elements."""
+        return self._copy()
+
     def numpy(self) -> Any:
         """As a Run gives it: an array (a view of a tensor in host memory), list, dict or None."""
         return self._to_host()._to_python() if self._kind == TENSOR else self._to_python()
@@ -194,7 +198,7 @@ class Value(_tenon.Value):
         """A capsule for ``from_dlpack`` of another library, without a copy. Host memory only."""
         if dl_device is not None and tuple(dl_device) != (1, 0):
             raise BufferError("Tenon gives DLPack tensors in host memory only")
-        value = _tenon.wrap(np.array(self.numpy())) if copy else self
+        value = self._copy() if copy else self
         return value._dlpack(max_version is not None and max_version[0] >= 1)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -16,7 +16,7 @@ import tenon
 from tenon import _tenon
 from tenon._session import Session as TenonSession
 
-from . import _devices, _environment, _metadata
+from . import _devices, _environment
 from ._binding import IOBinding
 from ._choose import check_and_normalize_provider_args, choose, config_of
 from ._devices import OrtEpDevice, OrtMemoryInfo, get_available_providers, host_memory
@@ -43,13 +43,9 @@ class NodeArg:
 class ModelMetadata:
     """What the model says about itself."""
 
-    def __init__(self, fields: dict[str, Any], metadata: dict[str, str]) -> None:
-        self.producer_name: str = fields["producer_name"]
-        self.graph_name: str = fields["graph_name"]
-        self.domain: str = fields["domain"]
-        self.description: str = fields["description"]
-        self.graph_description: str = fields["graph_description"]
-        self.version: int = fields["version"]
+    def __init__(self, fields: tuple[str, str, int, str, str, str], metadata: dict[str, str]) -> None:
+        self.producer_name, self.domain, version, self.description, self.graph_name, self.graph_description = fields
+        self.version: int = version or 0x7FFFFFFFFFFFFFFF  # ONNX Runtime's for a model without one
         self.custom_metadata_map: dict[str, str] = metadata
 
 
@@ -136,8 +132,7 @@ class Session:
     def get_modelmeta(self) -> ModelMetadata:
         """What the model says about itself."""
         if self._meta is None:
-            fields = _metadata.read_file(self._model_path) if self._model_path else _metadata.read(self._model_bytes)
-            self._meta = ModelMetadata(fields, self._session.metadata)
+            self._meta = ModelMetadata(self._session._raw.model(), self._session.metadata)
         return self._meta
 
     _meta: ModelMetadata | None = None
