@@ -29,6 +29,14 @@ def test_a_config_is_a_dict_a_file_or_an_object(tmp_path):
     assert above.describe()["threads.count"]["value"] == 3 and above.describe()["select.fallback"]["value"] == "next"
 
 
+def test_a_config_in_memory():
+    config = tenon.Config.from_text("schema = 1\n[threads]\ncount = 2\n", "mine.toml")
+    assert config.describe()["threads.count"]["value"] == 2 and "mine.toml" in config.describe()["threads.count"]["origin"]
+    assert tenon.Config.from_text('{"schema": 1, "threads": {"count": 3}}').describe()["threads.count"]["value"] == 3
+    with pytest.raises(tenon.ConfigError, match="mine.toml:2"):
+        tenon.Config.from_text("schema = 1\nthreds = 1\n", "mine.toml")
+
+
 def test_rules_of_placement():
     config = {"select": {"order": ["cpu"]}, "placement": [{"match": {"op": ["Relu"]}, "provider": "cpu"}]}
     assert tenon.Session(one_node("Relu"), config).run({"x0": X})["y"].tolist() == [[1] * 4]
@@ -86,7 +94,15 @@ def test_an_error_names_its_node():
     bad = model([helper.make_node("Reshape", ["x", "s"], ["y"], "re")], [tensor("x"), tensor("s", 7, ["K"])], [tensor("y", FLOAT, None)])
     with pytest.raises(tenon.Error) as caught:
         tenon.Session(bad).run({"x": X, "s": np.array([3], np.int64)})
-    assert (caught.value.node, caught.value.op_type) == ("re", "Reshape")
+    assert (caught.value.node, caught.value.op_type, caught.value.model) == ("re", "Reshape", "model in memory")
+
+
+def test_an_error_names_a_refused_provider(tmp_path):
+    (tmp_path / "acme.tenon.json").write_text("{")
+    config = {"discovery.search": [str(tmp_path)], "select.order": ["acme", "cpu"]}
+    with pytest.raises(tenon.Error) as caught:
+        tenon.Session(one_node("Relu"), config)
+    assert caught.value.cause
 
 
 def test_errors_are_pickled():

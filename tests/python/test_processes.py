@@ -33,6 +33,11 @@ time.sleep(0.1)""",
     while True: tenon.Session(SLOW).run({'x': X[:4]})
 for _ in range(3): threading.Thread(target=loop, daemon=True).start()
 time.sleep(0.1)""",
+    "daemon threads that make sessions with progress": """from tenon.onnxruntime import InferenceSession
+def loop():
+    while True: InferenceSession(SLOW).run(None, {'x': X[:4]})
+for _ in range(3): threading.Thread(target=loop, daemon=True).start()
+time.sleep(0.1)""",
     "threads that are waited for": """s = tenon.Session(SLOW)
 for _ in range(4): threading.Thread(target=lambda: [s.run({'x': X}) for _ in range(3)]).start()""",
     "submitted runs": "s = tenon.Session(SLOW)\np = [s.submit({'x': X}) for _ in range(20)]",
@@ -62,7 +67,7 @@ TIMES = int(os.environ.get("TENON_TEST_EXITS", "2"))
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_end_of_a_process(script, order):
-    for _ in range(1 if "spawn" in order else TIMES):
+    for _ in range(TIMES):
         script(HEAD + ORDERS[order], timeout=60)
 
 

@@ -89,6 +89,20 @@ def test_a_constant_output_may_be_changed():
     assert session.run({})["y"].tolist() == [1, 2]
 
 
+def test_default_values_of_inputs():
+    w = onnx.numpy_helper.from_array(np.arange(4, dtype=np.float32), "w")
+    made = model([helper.make_node("Add", ["x", "w"], ["y"])], [tensor("x"), tensor("w", FLOAT, [4])], [tensor("y")], [w])
+    session = tenon.Session(made)
+    assert [info.has_default for info in session.inputs] == [False, True]
+    default = session.default("w")
+    assert default.tolist() == [0, 1, 2, 3] and not default.flags.writeable
+    assert session.run({"x": X})["y"].tolist() == (X + default).tolist()
+    with pytest.raises(tenon.InvalidInputError, match="no input 'q'"):
+        session.default("q")
+    with pytest.raises(tenon.Error):
+        session.default("x")
+
+
 @pytest.mark.parametrize("change", [lambda x: x[:, ::-1], lambda x: np.asfortranarray(np.repeat(x, 2, 0)), lambda x: x.astype(">f4")])
 def test_arrays_that_are_not_contiguous_or_not_native_are_copied(change):
     x = change(X)
@@ -98,7 +112,14 @@ def test_arrays_that_are_not_contiguous_or_not_native_are_copied(change):
 def test_read_only_arrays():
     x = X.copy()
     x.flags.writeable = False
-    assert tenon.Session(one_node("Relu")).run({"x0": x})["y"].tolist() == [[0, 2, 0, 4]]
+    session = tenon.Session(one_node("Relu"))
+    assert session.run({"x0": x})["y"].tolist() == [[0, 2, 0, 4]]
+    value = tenon.Value.of(x)
+    assert memoryview(value).readonly and not value.numpy().flags.writeable
+    assert value.copy().numpy().flags.writeable and not np.shares_memory(value.copy().numpy(), x)
+    with pytest.raises(tenon.Error):
+        session.run({"x0": X}, into={"y": value})
+    assert x.tolist() == X.tolist()
 
 
 def test_into_writes_in_place():

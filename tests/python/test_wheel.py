@@ -130,3 +130,42 @@ def test_broken_provider_packages_do_not_stop_others(fresh):
         assert done.stdout.strip() == "3" and "'broken'" in done.stderr and "nothing_there" in done.stderr
     finally:
         shutil.rmtree(info)
+
+
+def libraries(*files: Path) -> set[str]:
+    """What the loader opens for some files."""
+    found = set()
+    for file in files:
+        said = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
+        found |= set(re.findall(r"(?:=> |^\s*)(/\S+)", said, re.M))
+    return {name for name in found if "/tmp/" not in name and "site-packages" not in name}
+
+
+def test_a_bare_root(fresh, tmp_path):
+    """A root folder with Debian's Python, the C and C++ libraries and the environment, and nothing else."""
+    root = tmp_path / "root"
+    python = Path("/usr/bin/python3.11").resolve()
+    standard = Path("/usr/lib/python3.11")
+    for folder in ("usr/bin", "usr/lib", "tmp", "proc", "etc", "data", "root"):
+        (root / folder).mkdir(parents=True)
+    shutil.copy(python, root / "usr/bin/python3")
+    shutil.copytree(standard, root / "usr/lib/python3.11", symlinks=False, ignore=shutil.ignore_patterns("__pycache__", "test", "dist-packages"), ignore_dangling_symlinks=True)
+    (site,) = (fresh / "lib").glob("python3*/site-packages")
+    for package in ("numpy", "numpy.libs", "tenon", "tenon.libs"):
+        shutil.copytree(site / package, root / "data/site" / package)
+    shutil.copy(site / "_tenon_as_onnxruntime.py", root / "data/site")
+    wanted = libraries(python, *standard.glob("lib-dynload/*.so"), Path("/usr/lib/x86_64-linux-gnu/libstdc++.so.6"))
+    wanted.add("/usr/lib/x86_64-linux-gnu/libstdc++.so.6")
+    for name in wanted:
+        target = root / name.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists():
+            shutil.copy(Path(name).resolve(), target)
+    for name in ("digits.onnx", "digit_7.npy"):
+        shutil.copy(DIGITS / name, root / "data")
+    text = re.search(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S | re.M)
+    (root / "data/program.py").write_text("import os; os.chdir('/data')\n" + text[1] + "print(sorted(p.id for p in tenon.providers() if p.verdict == 'usable'))\n")
+    command = ["unshare", "--map-root-user", "--mount", "--", "/usr/sbin/chroot", root, "/usr/bin/python3", "/data/program.py"]
+    done = subprocess.run(command, env={"PYTHONPATH": "/data/site", "PYTHONHOME": "/usr", "HOME": "/root"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.split("\n")[:2] == ["7", "['cpu', 'image', 'onednn']"]

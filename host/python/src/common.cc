@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 namespace tenon::python {
 
@@ -81,6 +82,33 @@ void run_later() {
     work->run(work);
     work = next;
   }
+}
+
+namespace {
+std::atomic<bool> ending;
+std::atomic<int> calls;  // that are under way
+}  // namespace
+
+Lock::Lock() {
+  calls.fetch_add(1);
+  held_ = !ending.load();
+  if (held_) state_ = PyGILState_Ensure();
+}
+
+Lock::~Lock() {
+  if (held_) PyGILState_Release(state_);
+  calls.fetch_sub(1);
+}
+
+PyObject* finish(PyObject*, PyObject*) {
+  ending.store(true);
+  for (int tries = 0; calls.load() != 0 && tries < 5000; ++tries) {
+    PyThreadState* const saved = PyEval_SaveThread();
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+    PyEval_RestoreThread(saved);
+  }
+  Py_RETURN_NONE;
 }
 
 Log* new_log() {

@@ -79,6 +79,23 @@ inline void tidy() {
   if (later_list.load(std::memory_order_relaxed) != nullptr) run_later();
 }
 
+// ---- Calls of Python by the library ----
+
+// The interpreter's lock, if the interpreter still gives it. A thread that waited for it while the interpreter ends would be
+// unwound through frames of the library, which are not made for that. `finish` is called before: from then on no call begins.
+class Lock {
+ public:
+  Lock();
+  ~Lock();
+  bool held() const { return held_; }
+
+ private:
+  PyGILState_STATE state_{};
+  bool held_;
+};
+// For atexit: no call begins any more, and those under way end, unless they take more than five seconds.
+PyObject* finish(PyObject* module, PyObject* args);
+
 // ---- Lines of the log, kept until a thread of Python asks for them ----
 
 struct LogLine {

@@ -224,6 +224,7 @@ PyMethodDef functions[] = {
     {"providers_describe", providers_describe, METH_VARARGS, nullptr},
     {"provider_register", provider_register, METH_VARARGS, nullptr},
     {"model_describe", model_describe, METH_VARARGS, nullptr},
+    {"finish", finish, METH_NOARGS, nullptr},
     {"model_optimize", model_optimize, METH_VARARGS, nullptr},
     {}};
 

@@ -42,14 +42,14 @@ struct Progress {
 // Called on the thread that creates the session, which has given up the lock.
 int32_t on_progress(void* context, double fraction, tenon_str stage) {
   Progress* progress = static_cast<Progress*>(context);
-  const PyGILState_STATE held = PyGILState_Ensure();
+  const Lock lock;
+  if (!lock.held()) return 1;
   PyObject* answer = PyErr_Occurred() ? nullptr
                                       : PyObject_CallFunction(progress->function, "ds#", fraction, stage.data,
                                                               static_cast<Py_ssize_t>(stage.size));
   const bool stop = answer == nullptr || answer == Py_False;
   progress->failed |= answer == nullptr;
   Py_XDECREF(answer);
-  PyGILState_Release(held);
   return stop ? 1 : 0;
 }
 

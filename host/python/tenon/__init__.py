@@ -11,6 +11,8 @@ Arrays of numpy go in and come out without copies. ``tenon.onnxruntime`` has the
 
 from __future__ import annotations
 
+import atexit as _atexit
+
 import numpy as _np
 
 from . import _tenon
@@ -44,6 +46,7 @@ from ._values import Value
 from ._values import from_value as _from_value
 
 _tenon.setup(_np.ndarray, [_PLAIN.get(i) for i in range(32)], Value, _from_value, _make_error, _log)
+_atexit.register(_tenon.finish)
 
 __version__: str = _tenon.version
 """Of the library and this package."""
