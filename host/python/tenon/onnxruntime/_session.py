@@ -44,8 +44,12 @@ class ModelMetadata:
     """What the model says about itself."""
 
     def __init__(self, fields: tuple[str, str, int, str, str, str], metadata: dict[str, str]) -> None:
-        self.producer_name, self.domain, version, self.description, self.graph_name, self.graph_description = fields
-        self.version: int = version or 0x7FFFFFFFFFFFFFFF  # ONNX Runtime's for a model without one
+        self.producer_name = fields[0]
+        self.domain = fields[1]
+        self.version = fields[2] or 0x7FFFFFFFFFFFFFFF  # ONNX Runtime's for a model without one
+        self.description = fields[3]
+        self.graph_name = fields[4]
+        self.graph_description = fields[5]
         self.custom_metadata_map: dict[str, str] = metadata
 
 
@@ -149,9 +153,14 @@ class Session:
 
     def get_input_epdevices(self) -> list[OrtEpDevice | None]:
         """The device of the first provider, for each input."""
-        first = self._session.instances[0].name
-        device = next((device for device in _devices.get_ep_devices() if device._instance == first), None)
+        first = self._name_of(self._session.instances[0].provider)
+        device = next((device for device in _devices.get_ep_devices() if device.ep_name == first), None)
         return [device for _ in self._inputs_meta]
+
+    def _name_of(self, provider: str) -> str:
+        """The name under which the session chose a provider: CPUExecutionProvider stands for several."""
+        name = _devices.name_of(provider)
+        return name if name in dict(self._chosen) else "CPUExecutionProvider"
 
     def get_providers(self) -> list[str]:
         """Names of the providers that the session may use."""
@@ -169,7 +178,7 @@ class Session:
         parts: dict[tuple, list[OrtEpAssignedNode]] = {}
         for node in explained["nodes"]:
             parts.setdefault((node["graph"], node["part"], node["provider"]), []).append(OrtEpAssignedNode(node))
-        return [OrtEpAssignedSubgraph(_devices.name_of(provider), nodes) for (_, _, provider), nodes in parts.items()]
+        return [OrtEpAssignedSubgraph(self._name_of(provider), nodes) for (_, _, provider), nodes in parts.items()]
 
     def disable_fallback(self) -> None:
         """A Run that fails in a provider is an error."""
@@ -197,6 +206,8 @@ class Session:
 
     def run(self, output_names: Sequence[str] | None, input_feed: dict[str, Any], run_options: RunOptions | None = None) -> list:
         """A list of the outputs: arrays, lists of arrays, lists of dicts. ``output_names``: None for all."""
+        if not isinstance(input_feed, dict):
+            input_feed = dict(input_feed)
         try:
             if run_options is None and self._plain:
                 return self._run(input_feed, output_names or None, None, 0, None, None, 0, False)
