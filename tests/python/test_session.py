@@ -229,6 +229,22 @@ def test_deadline_and_cancel():
         session.run({"x": x}, cancel=cancel)
 
 
+@pytest.mark.parametrize("passes", [{}, {"transforms.disable": ["*"]}])
+def test_outputs_that_nobody_uses(passes):
+    """A provider writes the first output of a node in any case; it must not be into an input."""
+    relu = helper.make_node("Relu", ["x"], ["y"])
+    scale = onnx.numpy_helper.from_array(np.ones(4, np.float32), "s")
+    cases = [
+        ([helper.make_node("Exp", ["y"], ["w"]), helper.make_node("Add", ["y", "y"], ["z"])], "w"),
+        ([helper.make_node("LayerNormalization", ["y", "s"], ["n", "mean", "inverse"])], "mean"),
+        ([helper.make_node("LayerNormalization", ["y", "s"], ["n", "mean", "inverse"])], "inverse"),
+    ]
+    for nodes, other in cases:
+        made = model([relu, *nodes], [tensor("x")], [tensor("y"), tensor(other, FLOAT, None)], [scale])
+        x = np.random.default_rng(0).standard_normal((200, 4)).astype("f")
+        assert np.array_equal(tenon.Session(made, passes).run({"x": x})["y"], np.maximum(x, 0))
+
+
 def test_state_pairs():
     node = helper.make_node("Add", ["past", "x"], ["present"])
     made = model([node], [tensor("past", FLOAT, [2]), tensor("x", FLOAT, [2])], [tensor("present", FLOAT, [2])])
