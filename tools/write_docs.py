@@ -97,7 +97,7 @@ def api_c(_):
 
 
 def api_cpp(_):
-    return api_reference.cpp_reference("".join((REPO / "host/include/tenon" / name).read_text() for name in ("value.hpp", "run.hpp", "tenon.hpp")))
+    return api_reference.cpp_reference("".join((REPO / "host/include/tenon" / name).read_text() for name in ("value.hpp", "operator.hpp", "run.hpp", "tenon.hpp")))
 
 
 def onnxruntime_names(tenon):

@@ -50,6 +50,7 @@ enum class ErrorKind : int {
   kInvalidInput,  // a caller's argument: name, type, shape, file
   kConfig,        // a config file or option
   kInternal,
+  kOperator,  // an operator of the application failed, or broke its promises
 };
 
 class [[nodiscard]] Status {

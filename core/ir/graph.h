@@ -23,6 +23,10 @@
 #include "core/ir/tensor.h"
 #include "core/ir/type.h"
 
+namespace tenon::ops {
+struct RegisteredOperator;
+}
+
 namespace tenon::ir {
 
 using NodeId = uint32_t;
@@ -102,6 +106,8 @@ struct Node {
   std::vector<ValueId> outputs;  // kNone where not used
   std::vector<Attribute> attributes;
   std::string doc;
+  /// What an application registered for the operator (core/ops/registered.h); null for all others.
+  std::shared_ptr<const ops::RegisteredOperator> registered;
 
   const Attribute* find(std::string_view attribute) const;
   int64_t int_or(std::string_view attribute, int64_t fallback) const;

@@ -57,7 +57,7 @@ Status complete(ir::Model& model, const Limits& limits) {
   for (const ir::Function& function : model.functions) {
     RETURN_IF_ERROR(ir::verify(function.body).with_context("function " + quote(function.name)));
   }
-  RETURN_IF_ERROR(ops::resolve(model));
+  RETURN_IF_ERROR(ops::resolve(model, limits.operators));
   return ops::infer_graph(model.graph, model.functions);
 }
 

@@ -13,11 +13,15 @@
 #include "core/base/result.h"
 #include "core/ir/graph.h"
 
+namespace tenon::ops {
+class RegisteredOperators;
+}
+
 namespace tenon::onnx {
 
 enum class ExternalData { kDeny, kBeneathModel };
 
-/// Limits for untrusted models; the defaults are those of the config file.
+/// Limits for untrusted models, the defaults being those of the config file, and what else reading needs.
 struct Limits {
   int64_t model_bytes = int64_t{8} << 30;  // the file, and all of its external data
   int64_t nodes = 200'000;                 // all graphs together; checked again after inlining
@@ -27,6 +31,8 @@ struct Limits {
       int64_t{64} << 20;  // size of one value made at load time (dense form of a sparse tensor, ...)
   ExternalData external_data = ExternalData::kBeneathModel;
   bool map_weights = true;  // false: copy, for files that may be truncated while in use
+  /// Operators of the application; may be null.
+  const ops::RegisteredOperators* operators = nullptr;
   /// Receives one sentence for each assumption about an incomplete model; may be null.
   std::vector<std::string>* notices = nullptr;
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/stop.h"
+#include "core/ops/registered.h"
 
 namespace tenon::ops {
 
@@ -152,6 +153,9 @@ class Walk {
     std::vector<ir::Type> out(node.outputs.size());
     if (const ir::Function* function = environment_.find(node)) {
       RETURN_IF_ERROR(infer_call(*function, node, inputs, out));
+    } else if (node.registered != nullptr) {
+      ASSIGN_OR_RETURN(out, infer_registered(node, to_infer_inputs(inputs), attributes_));
+      RETURN_IF_ERROR(infer_unknown_bodies(node));
     } else if (const Operator* op = find_operator(node)) {
       RETURN_IF_ERROR(infer_operator(*op, node, inputs, out));
       if (op->rule != nullptr) RETURN_IF_ERROR(infer_unknown_bodies(node));
@@ -161,6 +165,15 @@ class Walk {
     RETURN_IF_ERROR(assign(node, std::move(out)));
     propagate(node, inputs);
     return ok_status();
+  }
+
+  static InferInputs to_infer_inputs(const std::vector<InputView>& views) {
+    InferInputs out;
+    for (const InputView& view : views) {
+      out.types.push_back(view.given ? view.type : nullptr);
+      out.values.push_back(view.given ? view.value : nullptr);
+    }
+    return out;
   }
 
   Status infer_operator(const Operator& op, const ir::Node& node, const std::vector<InputView>& inputs,
@@ -342,6 +355,7 @@ Status place_input_shapes(const ir::Graph& graph, const std::map<ir::ValueId, ir
 }  // namespace
 
 Result<std::vector<ir::Type>> infer_node(const ir::Node& node, const InferInputs& inputs) {
+  if (node.registered != nullptr) return infer_registered(node, inputs, nullptr);
   std::vector<ir::Type> out(node.outputs.size());
   const Operator* op = find_operator(node);
   if (op == nullptr) return out;

@@ -17,6 +17,8 @@
 
 namespace tenon::ops {
 
+class RegisteredOperators;
+
 /// since_version of the schema that applies to (domain, op) at `opset`; 0 when ONNX does not define the operator
 /// there.
 int schema_since_version(std::string_view domain, std::string_view op_type, int64_t opset);
@@ -47,10 +49,11 @@ std::vector<OperatorVersion> all_operators();
 /// its schema: arity, attribute names, types and required ones. Unknown operators of custom domains pass, because a
 /// provider may know them. An unknown operator of a standard domain is UNSUPPORTED; the message suggests the
 /// nearest name.
+/// Operators in `registered` (may be null) are those of the application; functions of the model come before them.
 Status resolve(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
-               const std::vector<ir::Function>& functions);
+               const std::vector<ir::Function>& functions, const RegisteredOperators* registered = nullptr);
 /// For the graph of a model and the bodies of its functions.
-Status resolve(ir::Model& model);
+Status resolve(ir::Model& model, const RegisteredOperators* registered = nullptr);
 
 /// The inputs of one node, for its inference.
 struct InferInputs {
@@ -101,8 +104,8 @@ bool has_function_body(const ir::Node& node);
 /// If, Loop, Scan, SequenceMap, and the searches of com.microsoft. The executor runs them.
 bool is_control_flow(const ir::Node& node);
 
-/// Operators whose result is not a function of their inputs (RandomNormal, Bernoulli, ...). They are never folded
-/// or merged.
+/// Operators whose result is not, or may not be, a function of their inputs: RandomNormal, Bernoulli, ..., and those of
+/// applications. They are never folded or merged.
 bool is_nondeterministic(const ir::Node& node);
 
 }  // namespace tenon::ops

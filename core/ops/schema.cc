@@ -4,6 +4,7 @@
 #include "core/base/nearest.h"
 #include "core/base/quote.h"
 #include "core/ops/control_flow.h"
+#include "core/ops/registered.h"
 #include "core/ops/registry.h"
 
 namespace tenon::ops {
@@ -130,7 +131,8 @@ Status check_attributes(const ir::Node& node, const Operator& op) {
 
 class Resolver {
  public:
-  explicit Resolver(const std::vector<ir::Function>& functions) {
+  Resolver(const std::vector<ir::Function>& functions, const RegisteredOperators* registered)
+      : registered_(registered) {
     for (const ir::Function& function : functions) {
       functions_[{canonical_domain(function.domain), function.name, function.overload}] = &function;
     }
@@ -162,6 +164,10 @@ class Resolver {
     node.since_version = 0;
     const auto function = functions_.find({canonical_domain(node.domain), node.op_type, node.overload});
     if (function != functions_.end()) return check_call(node, *function->second);
+    if (registered_ != nullptr) {
+      ASSIGN_OR_RETURN(const bool is_registered, resolve_registered(*registered_, *imports_, &node));
+      if (is_registered) return ok_status();
+    }
     const int64_t opset = opset_of(*imports_, node.domain);
     if (!is_standard_domain(node.domain)) return resolve_foreign(node);
     if (opset == 0) {
@@ -231,6 +237,7 @@ class Resolver {
                        near.empty() ? std::string() : str_cat("; the nearest name is ", near));
   }
 
+  const RegisteredOperators* registered_;
   const std::map<std::string, int64_t>* imports_ = nullptr;
   std::map<NameKey, const ir::Function*> functions_;
 };
@@ -253,12 +260,12 @@ std::string nearest_op(std::string_view domain, std::string_view op_type) {
 }
 
 Status resolve(ir::Graph& graph, const std::map<std::string, int64_t>& opset_imports,
-               const std::vector<ir::Function>& functions) {
-  return Resolver(functions).run(graph, opset_imports);
+               const std::vector<ir::Function>& functions, const RegisteredOperators* registered) {
+  return Resolver(functions, registered).run(graph, opset_imports);
 }
 
-Status resolve(ir::Model& model) {
-  Resolver resolver(model.functions);
+Status resolve(ir::Model& model, const RegisteredOperators* registered) {
+  Resolver resolver(model.functions, registered);
   RETURN_IF_ERROR(resolver.run(model.graph, model.opset_imports));
   for (ir::Function& function : model.functions) {
     Status status = resolver.run(function.body, function.opset_imports);
@@ -286,7 +293,7 @@ bool any_nondeterministic(const ir::Graph& graph) {
 
 bool is_nondeterministic(const ir::Node& node) {
   // Functions that are not inlined yet and custom operators may do anything.
-  if (node.since_version == 0) return true;
+  if (node.since_version == 0 || node.registered != nullptr) return true;
   if (canonical_domain(node.domain).empty()) {
     for (const std::string_view name : {"RandomNormal", "RandomNormalLike", "RandomUniform",
                                         "RandomUniformLike", "Multinomial", "Bernoulli"}) {

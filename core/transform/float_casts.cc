@@ -52,7 +52,7 @@ class Group {
 
   /// Whether the operator accepts the new type in place of every old one, for inputs and outputs.
   bool has_form(const ir::Node& node) const {
-    if (node.has_subgraph() || node.since_version == 0) return false;
+    if (node.has_subgraph() || node.since_version == 0 || node.registered != nullptr) return false;
     // A Cast would need another Cast in front of it, again and again.
     if (node.is("Cast") || node.is("CastLike")) return false;
     std::vector<ir::Type> types(node.inputs.size());

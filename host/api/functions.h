@@ -105,6 +105,21 @@ tenon_status slots_keep_output(tenon_slots* slots, uint32_t index, uint32_t keep
 tenon_status slots_output_value(tenon_slots* slots, uint32_t index, tenon_value** out_value,
                                 tenon_error* error);
 
+// operators.cc
+tenon_status operators_create(tenon_operators** out_operators, tenon_error* error);
+tenon_status operators_add(tenon_operators* operators, const tenon_operator* op, tenon_error* error);
+void operators_release(tenon_operators* operators);
+tenon_status call_info(const tenon_operator_call* call, tenon_call_info* out_info);
+tenon_status call_attribute(const tenon_operator_call* call, uint32_t index, tenon_attribute* out_attribute);
+tenon_status call_find_attribute(const tenon_operator_call* call, tenon_str name,
+                                 tenon_attribute* out_attribute);
+tenon_status call_input(const tenon_operator_call* call, uint32_t index, tenon_io_info* out_info);
+tenon_status call_output(const tenon_operator_call* call, uint32_t index, tenon_io_info* out_info);
+tenon_value* call_value(const tenon_operator_call* call, uint32_t index);
+tenon_status call_set_output(const tenon_operator_call* call, uint32_t index, const tenon_io_info* type,
+                             tenon_error* error);
+uint32_t call_is_stopped(const tenon_operator_call* call);
+
 // states.cc
 uint32_t session_state_count(const tenon_session* session);
 tenon_status session_state(const tenon_session* session, uint32_t index, tenon_str* out_input,

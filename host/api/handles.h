@@ -42,6 +42,11 @@ struct tenon_state {
   uint32_t fork = tenon::fork_count();
 };
 
+struct tenon_operators {
+  mutable std::mutex mutex;
+  tenon::ops::RegisteredOperators set;  // guarded by mutex
+};
+
 struct tenon_cancel {
   // Read and written atomically. Submitted Runs share it.
   const std::shared_ptr<uint32_t> flag = std::make_shared<uint32_t>(0);

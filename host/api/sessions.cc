@@ -19,6 +19,10 @@ Result<session::SessionOptions> options_of(const tenon_session_options* options)
   if ((given.flags & ~uint32_t{TENON_SESSION_ALL_VALUES}) != 0)
     return invalid_input("flags of options has unknown bits: ", given.flags);
   out.all_values = (given.flags & TENON_SESSION_ALL_VALUES) != 0;
+  if (given.operators != nullptr) {
+    const std::lock_guard lock(given.operators->mutex);
+    out.operators = given.operators->set;
+  }
   if (given.log != nullptr) {
     out.log = [given](const LogLine& line) {
       given.log(given.log_context, line.level, to_str(line.provider), to_str(line.code),

@@ -101,6 +101,17 @@ constexpr tenon_api make_table() {
   table.session_model = session_model;
   table.session_opset = session_opset;
   table.session_input_default = session_input_default;
+  table.operators_create = operators_create;
+  table.operators_add = operators_add;
+  table.operators_release = operators_release;
+  table.call_info = call_info;
+  table.call_attribute = call_attribute;
+  table.call_find_attribute = call_find_attribute;
+  table.call_input = call_input;
+  table.call_output = call_output;
+  table.call_value = call_value;
+  table.call_set_output = call_set_output;
+  table.call_is_stopped = call_is_stopped;
   return table;
 }
 

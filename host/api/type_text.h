@@ -8,8 +8,8 @@
 
 namespace tenon::c_api {
 
-/// "float32[N,3]", "seq(map(int64,float32[]))", "optional(seq(float32[?...]))". "" and "?" are the unknown type. Dims
-/// are skipped: shapes stay unknown. INVALID_INPUT for other texts.
-Result<ir::Type> parse_type(std::string_view text);
+/// "float32[N,3]", "seq(map(int64,float32[]))", "optional(seq(float32[?...]))". "" and "?" are the unknown type.
+/// Without `dims` they are skipped, and shapes stay unknown. INVALID_INPUT for other texts.
+Result<ir::Type> parse_type(std::string_view text, bool dims = false);
 
 }  // namespace tenon::c_api

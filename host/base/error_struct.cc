@@ -133,13 +133,13 @@ tenon_status give_plain(StatusCode code, ErrorKind kind, const char* message, te
   return number;
 }
 
-Status take_status(tenon_status code, const tenon_error& error, std::string_view label) {
+Status take_status(tenon_status code, const tenon_error& error, std::string_view label, bool own) {
   if (code == TENON_OK) return ok_status();
   const bool known = code > TENON_OK && code <= TENON_UNAUTHENTICATED;
   std::string message(text_in(error.message, sizeof(error.message)));
   if (message.empty()) message = str_cat("failed with ", status_code_name(static_cast<StatusCode>(code)));
   Status status(known ? static_cast<StatusCode>(code) : StatusCode::kUnknown, std::move(message),
-                kind_of(code, error.flags));
+                own && error.kind != 0 ? static_cast<ErrorKind>(error.kind) : kind_of(code, error.flags));
   if ((error.flags & TENON_ERROR_PROCESS_LOST) != 0) status = std::move(status).with_process_lost();
   const std::string_view where = text_in(error.where, sizeof(error.where));
   if (!where.empty()) status = std::move(status).with_context(where);

@@ -22,8 +22,8 @@ tenon_status give_status(const Status& status, tenon_error* error);
 void copy_error(const tenon_error& from, tenon_error* to) noexcept;
 
 /// Makes a Status of a failed call. Device loss and lack of memory get their kinds. `label` (may be empty) becomes
-/// the outermost context.
-Status take_status(tenon_status code, const tenon_error& error, std::string_view label);
+/// the outermost context. `own`: the other side is a part of this library, so the kind in `error` counts.
+Status take_status(tenon_status code, const tenon_error& error, std::string_view label, bool own = false);
 
 /// Fills `error` (may be null) without allocating, and returns the code.
 tenon_status give_plain(StatusCode code, ErrorKind kind, const char* message, tenon_error* error) noexcept;

@@ -52,11 +52,23 @@ Result<partition::Partition> Assigner::run() {
       Status nobody = std::move(partition).error();
       if (!why.empty())
         nobody = std::move(nobody).with_note("; it cannot be expanded to other operators: " + why);
+      if (!open.empty() && is_foreign(graph_->node(open.front())))
+        nobody =
+            std::move(nobody).with_note("; an application can run it itself, see operators_add in tenon.h");
       return with_passed_over(std::move(nobody));
     }
     RETURN_IF_ERROR(build_.placement->check(*graph_, *partition));
     return partition;
   }
+}
+
+/// An operator that neither ONNX nor this build nor the application defines.
+bool Assigner::is_foreign(const ir::Node& node) const {
+  const std::vector<std::shared_ptr<Instance>>& instances = build_.selection->instances;
+  const bool is_registering = std::any_of(instances.begin(), instances.end(), [](const auto& instance) {
+    return instance->device().provider()->is_built_in();
+  });
+  return node.since_version == 0 && !is_registering && !expander_.is_call(node);
 }
 
 /// Adds the providers that were passed over: one of them may be able to run the node.
@@ -101,7 +113,9 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
       return ask_about(trial, p, *partitioner);
     }));
     if (cast) return true;
-    if (build_.settings->select.on_declined == config::OnFailure::kError) {
+    // A provider inside the library runs only what it was made for.
+    if (build_.settings->select.on_declined == config::OnFailure::kError &&
+        !build_.selection->instances[p]->device().provider()->is_built_in()) {
       RETURN_IF_ERROR(check_declined(p, *partitioner));
     }
   }

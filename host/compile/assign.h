@@ -41,6 +41,7 @@ class Assigner {
   /// Bars a provider that failed to answer from all open nodes, where `select.fallback` allows it.
   Status unusable(partition::ProviderIndex provider, Status failure,
                   partition::Partitioner* partitioner) const;
+  bool is_foreign(const ir::Node& node) const;
   Status with_passed_over(Status nobody) const;
   Status check_declined(partition::ProviderIndex provider, const partition::Partitioner& partitioner) const;
 

@@ -88,6 +88,7 @@ class Builder {
       if (!part.is_control_flow() && !part.claim.static_shapes) {
         Status status = compile(&part);
         const bool next = build_.settings->select.on_compile_failed == config::OnFailure::kNext &&
+                          status.kind() != ErrorKind::kOperator &&  // no other provider has the operator
                           !is_stopped(status);  // the next provider would be stopped as well
         if (!status.ok() && (!next || is_last(from.provider)))
           return std::move(status).with_context(part.label);

@@ -236,7 +236,7 @@ Result<void*> Device::map(tenon_buffer* buffer, uint64_t byte_offset, uint64_t b
 
 Status Device::status(tenon_status code, const tenon_error& error) const {
   if (code == TENON_OK) return ok_status();  // before the label is made, in every Run
-  Status status = take_status(code, error, "");
+  Status status = take_status(code, error, "", provider()->is_built_in());
   if (is_late(error) && status.where().empty())
     status = std::move(status).with_context("work that was enqueued earlier");
   return blame(std::move(status).with_context(provider()->label()));

@@ -100,7 +100,7 @@ std::mutex* Program::run_mutex() const {
 Status Program::status(tenon_status code, const tenon_error& error, std::string_view doing) const {
   if (code == TENON_OK) return ok_status();
   if (Device::is_late(error)) return instance_->status(code, error);  // not of this program
-  Status status = take_status(code, error, {});
+  Status status = take_status(code, error, {}, instance_->device().provider()->is_built_in());
   if (code == TENON_CANCELLED) status = or_stopped(std::move(status), doing);
   if (status.where().empty()) status = std::move(status).with_context(label_);
   return instance_->device().blame(std::move(status).with_context(instance_->device().provider()->label()));

@@ -62,6 +62,21 @@ uint64_t LoadedProvider::generation() const { return build_->generation; }
 const std::string& LoadedProvider::library_path() const { return build_->real_path; }
 State LoadedProvider::state() const { return build_->state.load(std::memory_order_acquire); }
 
+std::shared_ptr<LoadedProvider> LoadedProvider::built_in(std::shared_ptr<const Manifest> manifest,
+                                                         const tenon_ep_api& api, OwnedHandle handle) {
+  auto build = std::make_shared<Build>();
+  build->has_provider = true;
+  build->state = State::kActive;
+  std::shared_ptr<LoadedProvider> out(new LoadedProvider());
+  out->host_ = {manifest->id, manifest->version.to_string()};
+  out->manifest_ = std::move(manifest);
+  out->api_ = api;
+  out->abi_minor_ = api.abi_minor;
+  out->handle_ = handle.release();
+  out->build_ = std::move(build);  // from here on the destructor destroys the handle
+  return out;
+}
+
 LoadedProvider::~LoadedProvider() {
   // When the process ends, the state of a driver may be destroyed already, so the provider is not called any more.
   if (!build_ || process_is_ending()) return;

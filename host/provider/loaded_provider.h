@@ -73,6 +73,14 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   LoadedProvider(const LoadedProvider&) = delete;
   LoadedProvider& operator=(const LoadedProvider&) = delete;
 
+  /// Calls provider_destroy.
+  using OwnedHandle = std::unique_ptr<tenon_provider, decltype(tenon_ep_api::provider_destroy)>;
+  /// A provider that is a part of this library: nothing is loaded, and `handle` is its object.
+  static std::shared_ptr<LoadedProvider> built_in(std::shared_ptr<const Manifest> manifest,
+                                                  const tenon_ep_api& api, OwnedHandle handle);
+  /// Its errors carry the host's own kinds, and it has no file.
+  bool is_built_in() const { return generation() == 0; }
+
   const std::string& id() const { return manifest_->id; }
   /// "cuda 1.4.0".
   std::string label() const;
@@ -80,7 +88,7 @@ class LoadedProvider : public std::enable_shared_from_this<LoadedProvider> {
   /// The provider's table, extended with zeros to the size that this host knows, so that a missing function is NULL.
   const tenon_ep_api& api() const { return api_; }
   tenon_provider* handle() const { return handle_; }
-  /// Numbers the provider builds that this process loaded, from 1. Two versions of one id have different numbers.
+  /// Numbers the provider builds that this process loaded, from 1. Two versions of one id have different numbers. 0: built in.
   uint64_t generation() const;
   /// The ABI minor that both sides agreed on, the smaller of the two.
   uint32_t abi_minor() const { return abi_minor_; }

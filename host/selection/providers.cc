@@ -3,6 +3,7 @@
 #include "host/base/log.h"
 #include "host/device/host_api.h"
 #include "host/device/pins.h"
+#include "host/operators/provider.h"
 
 namespace tenon::runtime {
 namespace {
@@ -56,6 +57,18 @@ Result<Selection> select_providers(const config::Config& config, const std::vect
   Result<Selection> selection = select_instances(config, registry);
   log_choices(registry, selection);
   return selection;
+}
+
+Status add_operators(const ops::RegisteredOperators& operators, const config::Config& config,
+                     Selection* selection) {
+  if (operators.empty()) return ok_status();
+  ASSIGN_OR_RETURN(std::shared_ptr<Device> device, Device::open(operators::make_provider(operators), ""));
+  InstanceSettings settings;
+  settings.deterministic = config->deterministic;
+  ASSIGN_OR_RETURN(std::shared_ptr<Instance> instance, Instance::create(std::move(device), {}, settings));
+  selection->instances.insert(selection->instances.begin(), std::move(instance));
+  selection->entries.insert(selection->entries.begin(), operators::kProviderId);
+  return ok_status();
 }
 
 Status open_rest(const config::Config& config, const std::vector<std::string>& registered,

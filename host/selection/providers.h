@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/ops/registered.h"
 #include "host/config/config.h"
 #include "host/provider/registry.h"
 #include "host/selection/select.h"
@@ -19,6 +20,9 @@ provider::ProviderRegistry::Known known_providers(const config::Config& config,
                                                   provider::ProviderRegistry& registry);
 /// The instances that a config chooses, in order. Logs the choice.
 Result<Selection> select_providers(const config::Config& config, const std::vector<std::string>& registered);
+/// Adds an instance that runs `operators`, before all others; does nothing when there are none.
+Status add_operators(const ops::RegisteredOperators& operators, const config::Config& config,
+                     Selection* selection);
 /// Loads the providers in `selection->unopened`. Logs those that it passes over.
 Status open_rest(const config::Config& config, const std::vector<std::string>& registered,
                  Selection* selection);

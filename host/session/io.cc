@@ -10,12 +10,6 @@
 namespace tenon::session {
 namespace {
 
-const ir::Type& innermost(const ir::Type& type) {
-  const ir::Type* at = &type;
-  while (!at->is_tensor() && at->inner != nullptr) at = at->inner.get();
-  return *at;
-}
-
 std::string text_of(const tenon_tensor& tensor) {
   if (tensor.kind != TENON_KIND_TENSOR) return "not a tensor";
   if (!runtime::check_dims_given(tensor).ok()) return str_cat("of rank ", tensor.rank);
@@ -51,41 +45,22 @@ Status check_whole(const IoEntry& entry, const tenon_tensor& tensor) {
 }  // namespace
 
 tenon_io_info IoEntry::info() const {
-  tenon_io_info info{};
-  info.struct_size = sizeof(info);
-  info.kind = static_cast<uint32_t>(type.kind);
-  info.dtype = static_cast<uint32_t>(innermost(type).element);
-  info.rank =
-      type.is_tensor() && type.shape.has_rank ? static_cast<int32_t>(dims.size()) : TENON_RANK_UNKNOWN;
-  info.name = {name.data(), name.size()};
-  info.dims = dims.data();
-  info.dim_names = dim_name_views.data();
-  info.type_text = {type_text.data(), type_text.size()};
-  info.has_default = default_value != nullptr ? 1 : 0;
-  return info;
+  tenon_io_info out = TypeInfo::info(name);
+  out.has_default = default_value != nullptr ? 1 : 0;
+  return out;
 }
 
 IoList::IoList(const ir::Graph& graph, const std::vector<ir::ValueId>& values, std::string what)
     : what_(std::move(what)) {
   for (ir::ValueId v : values) {
-    IoEntry entry;
-    entry.name = graph.value(v).name;
-    entry.type = graph.value(v).type;
-    entry.type_text = entry.type.to_string();
-    for (const ir::Dim& dim : entry.type.shape.dims) {
-      entry.dims.push_back(dim.known() ? dim.value : TENON_DIM_UNKNOWN);
-      entry.dim_names.push_back(dim.known() ? std::string() : dim.symbol);
-    }
+    IoEntry entry(graph.value(v).name, graph.value(v).type);
     for (const ir::Default& fallback : graph.defaults()) {
       if (fallback.input == v) entry.default_value = fallback.value;
     }
     entries_.push_back(std::move(entry));
   }
-  for (uint32_t i = 0; i < entries_.size(); ++i) {  // the entries are not moved from here on
-    for (const std::string& name : entries_[i].dim_names)
-      entries_[i].dim_name_views.push_back({name.data(), name.size()});
+  for (uint32_t i = 0; i < entries_.size(); ++i)  // the entries are not moved from here on
     by_name_.emplace(entries_[i].name, i);
-  }
   find_shared_dims();
 }
 

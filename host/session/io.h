@@ -6,22 +6,22 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
+#include "host/device/type_info.h"
 #include "host/exec/run_executable.h"
 #include "tenon/tenon.h"
 
 namespace tenon::session {
 
 /// One input or output, in the form that the C API shows.
-struct IoEntry {
-  std::string name, type_text;
-  ir::Type type;
-  std::vector<int64_t> dims;
-  std::vector<std::string> dim_names;
-  std::vector<tenon_str> dim_name_views;
+struct IoEntry : runtime::TypeInfo {
+  IoEntry(std::string name_in, ir::Type type_in) : TypeInfo(std::move(type_in)), name(std::move(name_in)) {}
+
+  std::string name;
   ir::TensorPtr default_value;  // of an input that the caller may omit, else null
 
   /// The result points into this entry.

@@ -42,8 +42,10 @@ onnx::Limits limits_of(const config::Settings& settings) {
   return limits;
 }
 
-Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings) {
+Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings,
+                             const ops::RegisteredOperators* operators) {
   onnx::Limits limits = limits_of(settings);
+  limits.operators = operators;
   std::vector<std::string> notices;
   limits.notices = &notices;
   const auto bytes = source.keep ? onnx::Bytes::kBorrow : onnx::Bytes::kCopy;
@@ -104,7 +106,7 @@ Result<ir::Model> transformed_model(const ModelSource& source, const config::Con
   const runtime::FloatMode mode;
   LoadTime time;
   RETURN_IF_ERROR(time.begin(config.settings()));
-  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings()));
+  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings(), &options.operators));
   ASSIGN_OR_RETURN(const runtime::Selection selection, runtime::select_providers(config, options.registered));
   RETURN_IF_ERROR(transform_model(&model, config.settings(), selection));
   return model;

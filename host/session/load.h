@@ -25,7 +25,9 @@ class LoadTime {
 };
 
 onnx::Limits limits_of(const config::Settings& settings);
-Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings);
+/// `operators`: those of the application; may be null.
+Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings,
+                             const ops::RegisteredOperators* operators = nullptr);
 /// Bytes of the model's constants that are not in a mapped file.
 uint64_t copied_bytes(const ir::Model& model, const config::Settings& settings);
 /// Makes every value that a node produces an output of the graph, in topological order after the graph's own outputs.

@@ -80,7 +80,7 @@ Result<ir::Model> Session::load(const ModelSource& source, const config::Config&
   const bool borrowed = source.data != nullptr && source.keep;
   if (source.data != nullptr && !borrowed)
     RETURN_IF_ERROR(memory_->check_size(source.size).with_context(place_));  // the bytes are copied
-  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings()));
+  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings(), &options.operators));
   Result<runtime::MemoryCharge> charge =
       runtime::MemoryCharge::take(memory_, borrowed ? 0 : copied_bytes(model, config.settings()));
   if (!charge.ok())
@@ -93,6 +93,7 @@ Result<ir::Model> Session::load(const ModelSource& source, const config::Config&
 
 Status Session::build(ir::Model model, const config::Config& config, const SessionOptions& options) {
   ASSIGN_OR_RETURN(runtime::Selection selection, runtime::select_providers(config, options.registered));
+  RETURN_IF_ERROR(runtime::add_operators(options.operators, config, &selection));
   const config::Settings& settings = config.settings();
   threads_ = static_cast<uint32_t>(settings.threads.count);
   deterministic_ = settings.deterministic;

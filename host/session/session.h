@@ -19,6 +19,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
+#include "core/ops/registered.h"
 #include "host/base/log.h"
 #include "host/config/config.h"
 #include "host/device/value.h"
@@ -52,6 +53,8 @@ struct SessionOptions {
   bool all_values = false;
   /// Provider manifests that the application has registered.
   std::vector<std::string> registered;
+  /// Operators that the application runs itself.
+  ops::RegisteredOperators operators;
 };
 
 class State;

@@ -263,9 +263,9 @@ class Api(Sources):
 
     def test_a_new_version_may_append(self):
         self.log(LATER)
-        self.assertIn("  TENON_FAILURE_INTERNAL = 12\n", self.text)
-        self.text = self.text.replace("  TENON_FAILURE_INTERNAL = 12\n", "  TENON_FAILURE_INTERNAL = 12,\n  TENON_FAILURE_LATER = 13\n")
-        self.text = self.text.replace("  void* log_context;\n", "  void* log_context;\n  uint64_t later;\n")
+        self.assertIn("  TENON_FAILURE_OPERATOR = 13\n", self.text)
+        self.text = self.text.replace("  TENON_FAILURE_OPERATOR = 13\n", "  TENON_FAILURE_OPERATOR = 13,\n  TENON_FAILURE_LATER = 14\n")
+        self.text = self.text.replace("} tenon_session_options;", "  uint64_t later;\n} tenon_session_options;")
         self.change("} tenon_api;", "  void (*later)(tenon_session* session);\n} tenon_api;", version=2)
         self.assert_passes("--write")
         self.assertIn("void (*later)", self.golden(2).read_text())

@@ -63,7 +63,7 @@ class ApiReference(unittest.TestCase):
         self.assertRegex(re.search(r"/\*(?:(?!\*/).)*\*/\nTENON_API_EXPORT const tenon_api\* tenon_get_api", header, re.S)[0], words)
 
     def test_the_cpp_header_is_there_as_a_whole(self):
-        header = "".join((ROOT / "host/include/tenon" / name).read_text() for name in ("value.hpp", "run.hpp", "tenon.hpp"))
+        header = "".join((ROOT / "host/include/tenon" / name).read_text() for name in ("value.hpp", "operator.hpp", "run.hpp", "tenon.hpp"))
         header = re.sub(r"namespace detail \{.*?\}  // namespace detail", "", header, flags=re.S)
         page = api_reference.cpp_reference(header)
         for name in re.findall(r"^(?:class|struct) (\w+)", header, re.M):

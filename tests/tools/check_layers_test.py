@@ -52,6 +52,7 @@ BAD = [
     ("host/provider/a.cc", '#include "host/device/device.h"', "host/provider may not include"),
     ("host/services/a.cc", '#include "host/config/config.h"', "host/services may not include"),
     ("host/device/a.cc", '#include "host/exec/plan.h"', "host/device may not include"),
+    ("host/operators/a.cc", '#include "host/selection/select.h"', "host/operators may not include"),
     ("host/exec/a.cc", '#include "host/control_flow/control_flow.h"', "host/exec may not include"),
     ("host/control_flow/a.cc", '#include "host/compile/build.h"', "host/control_flow may not include"),
     ("host/selection/a.cc", '#include "host/exec/plan.h"', "host/selection may not include"),

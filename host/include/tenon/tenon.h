@@ -43,8 +43,10 @@ typedef struct tenon_slots tenon_slots;   /* inputs and outputs bound to memory:
 typedef struct tenon_cancel tenon_cancel; /* one flag that stops Runs */
 typedef struct tenon_text tenon_text;     /* owned text, mostly JSON */
 typedef struct tenon_state tenon_state;   /* what one sequence keeps between its Runs */
-typedef struct tenon_providers tenon_providers; /* the providers found at one moment */
-typedef struct tenon_pending tenon_pending;     /* a Run that was submitted */
+typedef struct tenon_providers tenon_providers;         /* the providers found at one moment */
+typedef struct tenon_pending tenon_pending;             /* a Run that was submitted */
+typedef struct tenon_operators tenon_operators;         /* operators that the application runs itself */
+typedef struct tenon_operator_call tenon_operator_call; /* one call of a function of such an operator */
 
 /* The kind of failure that a tenon_error describes; see docs/errors.md. */
 enum {
@@ -60,7 +62,8 @@ enum {
   TENON_FAILURE_DEADLINE = 9,
   TENON_FAILURE_INVALID_INPUT = 10,
   TENON_FAILURE_CONFIG = 11,
-  TENON_FAILURE_INTERNAL = 12
+  TENON_FAILURE_INTERNAL = 12,
+  TENON_FAILURE_OPERATOR = 13
 };
 
 /* What error_part finds in an error. Names are as in messages: control characters, quotes and backslashes are escaped,
@@ -122,7 +125,7 @@ typedef struct tenon_instance_info {
   tenon_str instance; /* "cuda/gpu:0", as in config */
   tenon_str provider; /* its id */
   tenon_str version;
-  tenon_str library; /* the path of its file */
+  tenon_str library; /* the path of its file; "" for the operators of the application */
 } tenon_instance_info;
 
 enum {
@@ -166,6 +169,8 @@ typedef struct tenon_session_options {
    * and its submitted Runs are over. May be NULL. */
   tenon_log_fn log;
   void* log_context;
+  /* The operators that the application runs itself; what is added to them later does not count. May be NULL. */
+  const tenon_operators* operators;
 } tenon_session_options;
 
 enum {
@@ -205,6 +210,85 @@ enum {
  * order: borrowed for this call, so retain what is to be kept; NULL and 0 after a failure and for slots. */
 typedef void (*tenon_done_fn)(void* context, tenon_status status, tenon_value* const* outputs,
                               uint32_t output_count, const tenon_error* error);
+
+/* ---- Operators of the application ----
+ *
+ * A session made with `operators` in its options gives every node of a registered operator to the application: `infer`
+ * tells the types of its outputs, `run` computes them. Functions of the model come before registered operators, and these
+ * before what providers run. Nodes are never folded or merged, so `run` may have effects of its own. The nodes appear
+ * under the provider "custom" where providers are listed.
+ *
+ * The functions are called on the threads that make sessions and that run them, several at a time, also for one node.
+ * They may use values, other sessions and submit, but must not use the session that calls, and must not throw. A result
+ * other than TENON_OK ends the call of the session with that status, the text in `error` and the name of the node. The
+ * kind is TENON_FAILURE_OPERATOR, except for TENON_RESOURCE_EXHAUSTED and for TENON_CANCELLED in a Run that was stopped.
+ */
+
+enum {
+  /* Nodes may have attributes that are not in the list. */
+  TENON_OPERATOR_ANY_ATTRIBUTE = 1u,
+  /* `run` may keep its inputs after it has returned: they are copies. Without it, keeping one is an error of the Run. */
+  TENON_OPERATOR_KEEPS_INPUTS = 2u
+};
+
+/* An attribute that nodes of the operator may have. Frozen. */
+typedef struct tenon_operator_attribute {
+  tenon_str name;
+  uint32_t type;     /* TENON_ATTR_x, but no graphs, sparse tensors and types */
+  uint32_t required; /* 1: every node must have it */
+} tenon_operator_attribute;
+
+/* One version of an operator. */
+typedef struct tenon_operator {
+  uint32_t struct_size;
+  uint32_t flags;   /* TENON_OPERATOR_x */
+  tenon_str domain; /* "com.acme" */
+  tenon_str name;   /* "Fft" */
+  /* 1 or more. A node gets the highest version that is not above the one that its model imports of the domain. */
+  int32_t since_version;
+  uint32_t min_inputs; /* how many the node must give; further ones may be left out */
+  uint32_t max_inputs; /* UINT32_MAX: any number */
+  uint32_t min_outputs;
+  uint32_t max_outputs; /* UINT32_MAX: any number */
+  uint32_t attribute_count;
+  const tenon_operator_attribute* attributes;
+  void* context; /* of the functions */
+
+  /* Tells the types of the outputs with call_set_output, as far as they follow from types and known values of the inputs.
+   * What it leaves out may come from the model. Called when a model is loaded, with dims that are not fixed, and again for
+   * each new set of input shapes. An output whose kind or element type stays unknown is an error; one whose shape does is
+   * found by `run`. What it tells is a promise: `run` fails when it breaks it. */
+  tenon_status (*infer)(void* context, const tenon_operator_call* call, tenon_error* error);
+  /* Makes what `run` needs for one node. Called once for each node of a session, and again when a session is put together
+   * anew after the loss of a device. May be NULL; *out_state is then NULL. */
+  tenon_status (*create)(void* context, const tenon_operator_call* call, void** out_state,
+                         tenon_error* error);
+  /* May be NULL. No call of `run` with `state` is under way, and none follows. */
+  void (*destroy)(void* context, void* state);
+  /* Computes. Inputs have one entry for each input of the node, NULL where it is left out, and are read-only tensors in
+   * host memory, sequences, optionals or maps. They are borrowed, also when they are counted. Outputs have one entry for
+   * each output of the node. Where the memory of a tensor is known before, the entry holds a tensor over it, borrowed as
+   * well, which `run` fills or replaces. Another entry is NULL: `run` gives a value with one count, which passes to the
+   * library, also when `run` fails. It may leave the entry of an output that nobody uses (see call_output). */
+  tenon_status (*run)(void* context, void* state, const tenon_operator_call* call, tenon_value* const* inputs,
+                      uint32_t input_count, tenon_value** outputs, uint32_t output_count, tenon_error* error);
+
+  /* Called with `context` when neither the operators nor a session needs it any more. May be NULL. */
+  tenon_free_fn free_fn;
+} tenon_operator;
+
+/* The node that a call is about. Strings live until the function that has the call returns. */
+typedef struct tenon_call_info {
+  uint32_t struct_size;
+  int32_t since_version; /* of the operator */
+  tenon_str node;
+  tenon_str domain;
+  tenon_str op_type;
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t attribute_count;
+  uint32_t reserved;
+} tenon_call_info;
 
 enum {
   TENON_DESCRIBE_EXPLAIN = 1, /* per node: provider and reasons of rejections; parts, copies */
@@ -498,6 +582,39 @@ typedef struct tenon_api {
    * overridden. Read-only. Thread-safe. */
   tenon_status (*session_input_default)(const tenon_session* session, uint32_t index, tenon_value** out_value,
                                         tenon_error* error);
+
+  /* A set of operators, empty at first. Thread-safe. */
+  tenon_status (*operators_create)(tenon_operators** out_operators, tenon_error* error);
+  /* Copies everything but what `context` points to; after a failure free_fn is not called. An operator that Tenon knows
+   * itself, and one that is in the set, is TENON_INVALID_ARGUMENT. Thread-safe. */
+  tenon_status (*operators_add)(tenon_operators* operators, const tenon_operator* op, tenon_error* error);
+  /* Sessions keep what they need. No other call may use `operators` meanwhile. */
+  void (*operators_release)(tenon_operators* operators);
+
+  /* This function and those below are for the functions of an operator, while they have `call`. Thread-safe. */
+  tenon_status (*call_info)(const tenon_operator_call* call, tenon_call_info* out_info);
+  /* Strings and arrays live as the call does. `graphs` is NULL. Thread-safe. */
+  tenon_status (*call_attribute)(const tenon_operator_call* call, uint32_t index,
+                                 tenon_attribute* out_attribute);
+  /* TENON_NOT_FOUND when the node lacks the attribute. Thread-safe. */
+  tenon_status (*call_find_attribute)(const tenon_operator_call* call, tenon_str name,
+                                      tenon_attribute* out_attribute);
+  /* What is known of the type of an input, apart from the shapes of one Run. Kind NONE when it is left out or when nothing
+   * is known of it. No name. Thread-safe. */
+  tenon_status (*call_input)(const tenon_operator_call* call, uint32_t index, tenon_io_info* out_info);
+  /* The same for an output: in `infer` kind NONE, later what it told. In `run`, kind NONE says that nobody uses it.
+   * Thread-safe. */
+  tenon_status (*call_output)(const tenon_operator_call* call, uint32_t index, tenon_io_info* out_info);
+  /* The value of an input, borrowed from the call; NULL when it is left out or not known. Known outside of `run` are
+   * constants and small values that shapes depend on. Thread-safe. */
+  tenon_value* (*call_value)(const tenon_operator_call* call, uint32_t index);
+  /* In `infer`: the type of an output. `type_text` if it is not empty: "float32[N,4,?]", "seq(string[?...])"; otherwise a
+   * tensor with dtype, rank, dims and, if it is not NULL, dim_names. Copied. TENON_FAILED_PRECONDITION elsewhere.
+   * Thread-safe. */
+  tenon_status (*call_set_output)(const tenon_operator_call* call, uint32_t index, const tenon_io_info* type,
+                                  tenon_error* error);
+  /* 1: the Run is cancelled, or its time is over. `run` then returns TENON_CANCELLED soon. Thread-safe. */
+  uint32_t (*call_is_stopped)(const tenon_operator_call* call);
 } tenon_api;
 
 /* NULL when `version` is newer than the library. The table lives as long as the library. Thread-safe. */

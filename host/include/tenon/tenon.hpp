@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/operator.hpp"
 #include "tenon/run.hpp"
 
 namespace tenon {
@@ -78,6 +79,7 @@ struct SessionOptions {
   Progress progress;   // may be empty
   uint32_t flags = 0;  // TENON_SESSION_x
   Log log;             // receives what this session logs, see tenon_session_options; may be empty
+  const Operators* operators = nullptr;  // that the application runs itself; null: none
 };
 
 /// A provider's instance that a session uses.
@@ -101,12 +103,14 @@ class Session {
   /// A model in memory. `directory`: the folder of external data, if there is any. Without `keep` the bytes are
   /// copied. With it they are not, and the caller keeps them unchanged until the session is destroyed.
   static Session from_memory(const void* data, size_t size, const Config* config = nullptr,
-                             std::string_view directory = {}, bool keep = false) {
-    detail::Check check;
-    tenon_session* session = nullptr;
-    check(api().session_create_from_memory(data, size, keep ? 1 : 0, as_str(directory),
-                                           config ? config->get() : nullptr, nullptr, &session, check.out()));
-    return Session(session);
+                             std::string_view directory = {}, bool keep = false,
+                             const SessionOptions& options = {}) {
+    Session made;
+    made.create(options, [&](const tenon_session_options* c_options, auto... rest) {
+      return api().session_create_from_memory(data, size, keep ? 1 : 0, as_str(directory),
+                                              config ? config->get() : nullptr, c_options, rest...);
+    });
+    return made;
   }
   /// Returns nothing on failure and sets `error`, which may be null.
   static std::optional<Session> try_make(std::string_view model_path, const Config& config,
@@ -257,12 +261,20 @@ class Session {
   tenon_session* get() const { return session_.get(); }
 
  private:
-  explicit Session(tenon_session* session) { own(session); }
+  Session() = default;
   friend class Slots;
   void create(std::string_view path, const tenon_config* config, const SessionOptions& given) {
+    create(given, [&](const tenon_session_options* options, auto... rest) {
+      return api().session_create(as_str(path), config, options, rest...);
+    });
+  }
+  /// `make` gets the arguments of tenon_api::session_create from the options on.
+  template <class Make>
+  void create(const SessionOptions& given, Make make) {
     tenon_session_options options{};
     options.struct_size = sizeof options;
     options.flags = given.flags;
+    if (given.operators) options.operators = given.operators->get();
     options.progress_context = const_cast<Progress*>(&given.progress);
     if (given.progress)
       options.progress = [](void* context, double fraction, tenon_str stage) -> int32_t {
@@ -278,7 +290,7 @@ class Session {
     }
     detail::Check check;
     tenon_session* session = nullptr;
-    check(api().session_create(as_str(path), config, &options, &session, check.out()));
+    check(make(&options, &session, check.out()));
     own(session);
   }
   Pending submit_run(const std::vector<NamedValue>& inputs, const std::vector<NamedValue>& outputs,

@@ -11,6 +11,7 @@
 
 #include "tenon/tenon.hpp"
 #include "tests/support/paths.h"
+#include "tests/unit/host/api/operator_field_rows.h"
 #include "tests/unit/host/session/model_maker.h"
 
 namespace tenon::test {
@@ -424,6 +425,10 @@ TEST(ApiFields, EachDoesWhatTheHeaderSays) {
     Bench bench;
     row(bench);
   }
+  for (const auto& [field, row] : operator_field_rows()) {
+    SCOPED_TRACE(field);
+    row();
+  }
 }
 
 std::string without_comments(std::string text) {
@@ -470,6 +475,7 @@ std::set<std::string> fields_of_header() {
 TEST(ApiFields, EachHasARow) {
   std::set<std::string> known;
   for (const auto& [field, row] : rows()) known.insert(field);
+  for (const auto& [field, row] : operator_field_rows()) known.insert(field);
   const std::set<std::string> declared = fields_of_header();
   EXPECT_GT(declared.size(), 15u);
   for (const std::string& field : declared) EXPECT_EQ(known.count(field), 1u) << field << " has no row";

@@ -454,6 +454,51 @@ const std::vector<Row>& rows() {
        CALL({ return t.session_input_default(g.session->get(), 1, &g.value, e); })},
       {"session_input_default", "input 'x' has no default",
        CALL({ return t.session_input_default(g.session->get(), 0, &g.value, e); })},
+      {"operators_create", "out_operators", CALL({
+         static_cast<void>(g);
+         return t.operators_create(nullptr, e);
+       })},
+      {"operators_add", "operators", CALL({
+         static_cast<void>(g);
+         tenon_operator op{};
+         op.struct_size = sizeof(op);
+         return t.operators_add(nullptr, &op, e);
+       })},
+      {"operators_add", "op", CALL({
+         static_cast<void>(g);
+         const Operators operators;
+         return t.operators_add(const_cast<tenon_operators*>(operators.get()), nullptr, e);
+       })},
+      {"call_info", "", CALL({
+         static_cast<void>(g);
+         static_cast<void>(e);
+         tenon_call_info info{};
+         info.struct_size = sizeof(info);
+         return t.call_info(nullptr, &info);
+       })},
+      {"call_attribute", "", CALL({
+         static_cast<void>(g);
+         static_cast<void>(e);
+         tenon_attribute attribute{};
+         attribute.struct_size = sizeof(attribute);
+         return t.call_attribute(nullptr, 0, &attribute);
+       })},
+      {"call_find_attribute", "", CALL({
+         static_cast<void>(g);
+         static_cast<void>(e);
+         tenon_attribute attribute{};
+         attribute.struct_size = sizeof(attribute);
+         return t.call_find_attribute(nullptr, as_str("k"), &attribute);
+       })},
+      {"call_input", "", CALL({
+         static_cast<void>(e);
+         return t.call_input(nullptr, 0, &g.info);
+       })},
+      {"call_output", "", CALL({
+         static_cast<void>(e);
+         return t.call_output(nullptr, 0, &g.info);
+       })},
+      {"call_set_output", "call", CALL({ return t.call_set_output(nullptr, 0, &g.info, e); })},
   };
   return all;
 }

@@ -49,10 +49,13 @@ class GraphMaker {
   }
   Id capture(Id outer, const std::string& name) { return graph.add_capture(outer, name, {}); }
 
-  /// The outputs are named like the node, with ":1" ... behind it for further ones.
+  /// The outputs are named like the node, with ":1" ... behind it for further ones. `op`: "Add", "com.acme:Fft".
   std::vector<Id> nodes(std::string_view op, const std::vector<Id>& inputs, size_t outputs,
                         std::vector<ir::Attribute> attributes = {}, const std::string& name = {}) {
     ir::Node node;
+    const size_t colon = op.find(':');
+    if (colon != std::string_view::npos) node.domain = op.substr(0, colon);
+    op = op.substr(colon + 1);
     node.op_type = op;
     node.name = name.empty() ? std::string(op) + "_" + std::to_string(graph.node_count()) : name;
     node.inputs = inputs;
