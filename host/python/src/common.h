@@ -35,11 +35,13 @@ struct Globals {
   PyTypeObject* state_type;
   PyTypeObject* pending_type;
   PyTypeObject* completions_type;
+  PyTypeObject* operators_type;
   PyObject* ndarray;         // numpy.ndarray
   PyObject* dtypes[kTypes];  // by element type; NULL: from_value makes the array
   PyObject* from_value;      // (Value) -> an object for users
   PyObject* make_error;      // (kind, status, flags, where, message, parts) -> an exception
   PyObject* log;             // (level, provider, code, message)
+  PyObject* stash;           // (exception) -> its text; keeps it for the error of the Run
 };
 extern Globals g;
 
@@ -165,6 +167,13 @@ struct SessionObject {
 bool usable(SessionObject* self);  // else an exception
 void enter(SessionObject* self);   // before the lock is given up
 void leave(SessionObject* self);   // after; releases a session that was closed meanwhile
+// (name, kind, dtype, dims, names of dims, text, has_default)
+PyObject* io_tuple(const tenon_io_info& info);
+
+struct OperatorsObject {
+  PyObject ob_base;
+  tenon_operators* operators;
+};
 struct StateObject {
   PyObject ob_base;
   SessionObject* session;
@@ -196,8 +205,8 @@ struct RunOptions {
 // (timeout_ns, cancel, state, flags)
 bool take_options(SessionObject* session, PyObject* const* args, RunOptions* out);
 
-extern PyType_Spec value_spec, config_spec, cancel_spec, session_spec, slots_spec, state_spec, pending_spec,
-    completions_spec;
+extern PyType_Spec operators_spec, value_spec, config_spec, cancel_spec, session_spec, slots_spec, state_spec,
+    pending_spec, completions_spec;
 PyObject* session_submit(PyObject* self, PyObject* const* args, Py_ssize_t count);
 PyObject* new_pending(SessionObject* session, RunValues* values, const tenon_run_options* options,
                       PyObject* completions, PyObject* tag);

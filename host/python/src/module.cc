@@ -192,11 +192,11 @@ PyObject* model_optimize(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// (ndarray, dtypes, Value, from_value, make_error, log)
+// (ndarray, dtypes, Value, from_value, make_error, log, stash)
 PyObject* setup(PyObject*, PyObject* args) {
-  PyObject *ndarray, *dtypes, *value_type, *from_value, *make_error, *log;
-  if (!PyArg_ParseTuple(args, "OO!OOOO", &ndarray, &PyList_Type, &dtypes, &value_type, &from_value,
-                        &make_error, &log))
+  PyObject *ndarray, *dtypes, *value_type, *from_value, *make_error, *log, *stash;
+  if (!PyArg_ParseTuple(args, "OO!OOOOO", &ndarray, &PyList_Type, &dtypes, &value_type, &from_value,
+                        &make_error, &log, &stash))
     return nullptr;
   g.ndarray = Py_NewRef(ndarray);
   for (Py_ssize_t i = 0; i < PyList_Size(dtypes) && i < static_cast<Py_ssize_t>(kTypes); ++i) {
@@ -207,6 +207,7 @@ PyObject* setup(PyObject*, PyObject* args) {
   g.from_value = Py_NewRef(from_value);
   g.make_error = Py_NewRef(make_error);
   g.log = Py_NewRef(log);
+  g.stash = Py_NewRef(stash);
   Py_RETURN_NONE;
 }
 
@@ -247,10 +248,15 @@ int execute(PyObject* module) {
   struct {
     PyTypeObject** type;
     PyType_Spec* spec;
-  } const types[] = {{&g.value_type, &value_spec},     {&g.config_type, &config_spec},
-                     {&g.cancel_type, &cancel_spec},   {&g.session_type, &session_spec},
-                     {&g.slots_type, &slots_spec},     {&g.state_type, &state_spec},
-                     {&g.pending_type, &pending_spec}, {&g.completions_type, &completions_spec}};
+  } const types[] = {{&g.value_type, &value_spec},
+                     {&g.config_type, &config_spec},
+                     {&g.cancel_type, &cancel_spec},
+                     {&g.session_type, &session_spec},
+                     {&g.slots_type, &slots_spec},
+                     {&g.state_type, &state_spec},
+                     {&g.operators_type, &operators_spec},
+                     {&g.pending_type, &pending_spec},
+                     {&g.completions_type, &completions_spec}};
   for (const auto& entry : types) {
     *entry.type = add_type(module, entry.spec);
     if (*entry.type == nullptr) return -1;

@@ -61,13 +61,13 @@ PyObject* fail_create(SessionObject* self, const Progress& progress, tenon_statu
   return progress.failed ? nullptr : raise(status, error);
 }
 
-// (model: path or buffer, is_path, directory, config, flags, progress, convert)
+// (model: path or buffer, is_path, directory, config, flags, progress, convert, operators)
 PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject *model, *config_object, *directory, *function, *convert;
+  PyObject *model, *config_object, *directory, *function, *convert, *operators;
   int is_path = 0;
   unsigned int flags = 0;
-  if (!PyArg_ParseTuple(args, "OpOOIOO", &model, &is_path, &directory, &config_object, &flags, &function,
-                        &convert))
+  if (!PyArg_ParseTuple(args, "OpOOIOOO", &model, &is_path, &directory, &config_object, &flags, &function,
+                        &convert, &operators))
     return nullptr;
   const tenon_config* config = nullptr;
   if (!config_of(config_object, &config)) return nullptr;
@@ -97,6 +97,13 @@ PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject*) {
   options.flags = flags;
   options.log = log_line;
   options.log_context = self->log;
+  if (operators != Py_None) {
+    if (!PyObject_TypeCheck(operators, g.operators_type)) {
+      PyErr_Format(PyExc_TypeError, "operators must be a tenon.Operators, not %R", Py_TYPE(operators));
+      return nullptr;
+    }
+    options.operators = reinterpret_cast<OperatorsObject*>(operators)->operators;
+  }
   if (function != Py_None) {
     options.progress = on_progress;
     options.progress_context = &progress;
@@ -124,35 +131,6 @@ PyObject* session_new(PyTypeObject* type, PyObject* args, PyObject*) {
     return nullptr;
   }
   return object;
-}
-
-PyObject* io_tuple(const tenon_io_info& info) {
-  PyObject* dims = Py_None;
-  PyObject* names = Py_NewRef(Py_None);
-  if (info.rank >= 0) {
-    dims = dims_tuple(info.dims, static_cast<uint32_t>(info.rank));
-    Py_DECREF(names);
-    names = PyTuple_New(info.rank);
-    for (int32_t i = 0; names != nullptr && i < info.rank; ++i) {
-      PyObject* name = info.dim_names != nullptr ? unicode(info.dim_names[i]) : PyUnicode_FromString("");
-      if (name == nullptr) {
-        Py_CLEAR(names);
-        break;
-      }
-      PyTuple_SetItem(names, i, name);
-    }
-  } else {
-    Py_INCREF(dims);
-  }
-  if (dims == nullptr || names == nullptr) {
-    Py_XDECREF(dims);
-    Py_XDECREF(names);
-    return nullptr;
-  }
-  return Py_BuildValue("(s#IINNs#O)", info.name.data, static_cast<Py_ssize_t>(info.name.size), info.kind,
-                       info.dtype, dims, names, info.type_text.data,
-                       static_cast<Py_ssize_t>(info.type_text.size),
-                       info.has_default != 0 ? Py_True : Py_False);
 }
 
 // A list of tuples of what `read` gives for each index.
@@ -402,6 +380,35 @@ PyType_Slot state_slots[] = {{Py_tp_new, slot(state_new)},
 PyType_Spec session_spec = {"tenon._tenon.Session", sizeof(SessionObject), 0,
                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, session_slots};
 PyType_Spec state_spec = {"tenon._tenon.State", sizeof(StateObject), 0, Py_TPFLAGS_DEFAULT, state_slots};
+
+PyObject* io_tuple(const tenon_io_info& info) {
+  PyObject* dims = Py_None;
+  PyObject* names = Py_NewRef(Py_None);
+  if (info.rank >= 0) {
+    dims = dims_tuple(info.dims, static_cast<uint32_t>(info.rank));
+    Py_DECREF(names);
+    names = PyTuple_New(info.rank);
+    for (int32_t i = 0; names != nullptr && i < info.rank; ++i) {
+      PyObject* name = info.dim_names != nullptr ? unicode(info.dim_names[i]) : PyUnicode_FromString("");
+      if (name == nullptr) {
+        Py_CLEAR(names);
+        break;
+      }
+      PyTuple_SetItem(names, i, name);
+    }
+  } else {
+    Py_INCREF(dims);
+  }
+  if (dims == nullptr || names == nullptr) {
+    Py_XDECREF(dims);
+    Py_XDECREF(names);
+    return nullptr;
+  }
+  return Py_BuildValue("(s#IINNs#O)", info.name.data, static_cast<Py_ssize_t>(info.name.size), info.kind,
+                       info.dtype, dims, names, info.type_text.data,
+                       static_cast<Py_ssize_t>(info.type_text.size),
+                       info.has_default != 0 ? Py_True : Py_False);
+}
 
 bool usable(SessionObject* self) {
   if (self->session != nullptr && !self->closed) return true;

@@ -29,6 +29,7 @@ from ._errors import (
     InvalidInputError,
     InvalidModelError,
     LimitError,
+    OperatorError,
     OutOfMemoryError,
     ProviderMissingError,
     ProviderRefusedError,
@@ -37,7 +38,9 @@ from ._errors import (
 )
 from ._errors import log as _log
 from ._errors import make_error as _make_error
+from ._errors import stash as _stash
 from ._explain import Explanation
+from ._operators import Operators, Type
 from ._profile import Profile, Step
 from ._providers import Provider, providers, register_provider
 from ._session import Cancel, Info, Instance, Outputs, Session, State, describe_model, optimize_model
@@ -45,7 +48,7 @@ from ._values import PLAIN as _PLAIN
 from ._values import Value
 from ._values import from_value as _from_value
 
-_tenon.setup(_np.ndarray, [_PLAIN.get(i) for i in range(32)], Value, _from_value, _make_error, _log)
+_tenon.setup(_np.ndarray, [_PLAIN.get(i) for i in range(32)], Value, _from_value, _make_error, _log, _stash)
 _atexit.register(_tenon.finish)
 
 __version__: str = _tenon.version
@@ -67,6 +70,8 @@ __all__ = [
     "InvalidInputError",
     "InvalidModelError",
     "LimitError",
+    "OperatorError",
+    "Operators",
     "OutOfMemoryError",
     "Outputs",
     "Pending",
@@ -78,6 +83,7 @@ __all__ = [
     "State",
     "Step",
     "TenonWarning",
+    "Type",
     "UnsupportedError",
     "Value",
     "config_schema",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import warnings
 
 
@@ -107,6 +108,12 @@ class ConfigError(Error, ValueError):
     status = 3
 
 
+class OperatorError(Error):
+    """An operator of the application failed, or broke its promises. ``__cause__`` is the exception of its function."""
+
+    kind = "operator"
+
+
 class InternalError(Error):
     """A defect of Tenon or of a provider. Report it, with the model if possible."""
 
@@ -121,6 +128,22 @@ class TenonWarning(UserWarning):
 
     code = ""
     provider = ""
+
+
+# What a function of Python raised last on this thread, within an operator.
+_raised = threading.local()
+
+
+def stash(error: BaseException) -> str:
+    """Keeps an exception for the error that the library makes of it, and gives its text."""
+    _raised.error = error
+    return f"{type(error).__name__}: {error}"
+
+
+def unstash() -> BaseException | None:
+    """The exception that was kept on this thread."""
+    error, _raised.error = getattr(_raised, "error", None), None
+    return error
 
 
 # By the number of the kind.
@@ -138,6 +161,7 @@ KINDS: tuple[type[Error], ...] = (
     InvalidInputError,
     ConfigError,
     InternalError,
+    OperatorError,
 )
 
 _LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
@@ -152,6 +176,8 @@ def make_error(kind: int, status: int, flags: int, where: str, message: str, par
     if parts:
         error.model, error.node, error.op_type, error.provider, error.refusal, cause, error.cure = parts
         error.cause = cause or message
+    if kind_class in (OperatorError, OutOfMemoryError):
+        error.__cause__ = unstash()
     return error
 
 

@@ -17,6 +17,7 @@ from ._binding import Binding
 from ._config import Config, config_of
 from ._errors import InvalidInputError
 from ._explain import Explanation
+from ._operators import Operators
 from ._profile import Profile
 from ._providers import register_packaged
 from ._values import NAMES, Value, value_of
@@ -136,6 +137,7 @@ class Session:
         model: str | os.PathLike[str] | bytes | bytearray | memoryview | Any,
         config: Config | Mapping[str, Any] | str | os.PathLike[str] | None = None,
         *,
+        operators: Operators | None = None,
         external_data: str | os.PathLike[str] = "",
         all_values: bool = False,
         progress: Callable[[float, str], bool | None] | None = None,
@@ -143,7 +145,7 @@ class Session:
         """Loads and compiles a model.
 
         ``model``: a path, the bytes of a file, or an ``onnx.ModelProto``. ``config``: a dict, a Config, or the path of a file.
-        ``external_data``: the folder of external data when the model is not a path. ``all_values``: every value of the graph
+        ``operators``: those that the application runs itself. ``external_data``: the folder of external data when the model is not a path. ``all_values``: every value of the graph
         is an output, for debugging. ``progress(fraction, stage)`` is called on this thread with a fraction in [0, 1]; False
         stops.
 
@@ -167,7 +169,7 @@ class Session:
         # Only of the inputs: the extension keeps it, and must not keep the session alive.
         self._convert = functools.partial(_convert, self._inputs)
         self._raw = _tenon.Session(
-            data, is_path, external_data, config_of(config), _ALL_VALUES if all_values else 0, progress, self._convert
+            data, is_path, external_data, config_of(config), _ALL_VALUES if all_values else 0, progress, self._convert, operators
         )
         self.inputs: tuple[Info, ...] = tuple(_info(entry) for entry in self._raw.inputs())
         """What the model wants, in its order."""
