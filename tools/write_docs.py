@@ -2,11 +2,12 @@
 """write_docs.py TENON [--check]: fills in the generated tables of the documentation.
 
 Config keys come from `TENON config schema`, the API from its headers, a provider's operators from the registrations
-of its kernels, refusal codes from host/provider/refusal.h, and the checks of the provider kit from `tenon-cts
---list`, with the tenon-cts beside TENON. --check changes nothing, and fails when a page is not up to date.
+of its kernels, refusal codes from host/provider/refusal.h, the checks of the provider kit from `tenon-cts --list`, with
+the tenon-cts beside TENON, and what is made of ONNX Runtime's names from the Python package. --check changes nothing, and fails when a page is not up to date.
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -99,7 +100,17 @@ def api_cpp(_):
     return api_reference.cpp_reference("".join((REPO / "host/include/tenon" / name).read_text() for name in ("value.hpp", "operator.hpp", "run.hpp", "tenon.hpp")))
 
 
+def onnxruntime_names(tenon):
+    """None where the Python package is not built."""
+    package = pathlib.Path(tenon).parent.parent / "python"
+    if not (package / "tenon/_tenon.abi3.so").exists():
+        return None
+    command = [REPO / "build/python-tests/bin/python", "-B", REPO / "tools/onnxruntime_names.py", "table"]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(package)}).stdout.rstrip()
+
+
 TABLES = {
+    "docs/onnxruntime-names.md": {"names": onnxruntime_names},
     "plugins/cuda/README.md": {"operators": cuda_operators},
     "docs/api.md": {"C": api_c, "C++": api_cpp},
     "plugins/opencl/README.md": {"operators": opencl_operators},
@@ -121,6 +132,8 @@ def main():
             if not pattern.search(after):
                 sys.exit(f"write_docs: {page} has no place for '{name}'")
             table = make(tenon)
+            if table is None:
+                continue
             after = pattern.sub(lambda match: match[1] + table + "\n" + match[2], after)
         if before != after:
             stale.append(page)

@@ -245,9 +245,11 @@ Part Partitioner::make_part(ProviderIndex provider, Claim claim) const {
     for (const ir::ValueId output : node.outputs) {
       if (output == ir::kNone) continue;
       const ir::Value& value = graph_.value(output);
-      const bool leaves =
-          value.output_count != 0 || std::any_of(value.uses.begin(), value.uses.end(),
-                                                 [&](const ir::Use& u) { return inside.count(u.node) == 0; });
+      // Providers leave out outputs that nobody uses, but they always write the first one: it needs memory.
+      const bool is_first = output == node.outputs[0] && value.uses.empty();
+      const bool leaves = is_first || value.output_count != 0 ||
+                          std::any_of(value.uses.begin(), value.uses.end(),
+                                      [&](const ir::Use& u) { return inside.count(u.node) == 0; });
       if (leaves) part.outputs.push_back(output);
     }
   }

@@ -1,5 +1,7 @@
 #include "core/proto/type.h"
 
+#include <algorithm>
+
 #include "core/base/quote.h"
 
 namespace tenon::proto {
@@ -13,8 +15,15 @@ Result<ElementType> read_element(int32_t number) {
   return number == 0 ? ElementType::kUndefined : read_element_type(number);
 }
 
-/// Symbols appear in messages. One with unprintable characters is dropped; the dimension is then unknown.
-std::string read_symbol(const std::string& name) { return printable(name) == name ? name : std::string(); }
+/// Symbols appear in messages. One with unprintable characters is dropped; the dimension is then unknown. So is one without a
+/// letter: some exporters write "?" or "-1" for every unknown dimension, and do not mean that all are equal.
+std::string read_symbol(const std::string& name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
+  };
+  if (std::none_of(name.begin(), name.end(), is_letter)) return {};
+  return printable(name) == name ? name : std::string();
+}
 
 /// Exporters write an unknown dimension as nothing, as a name or as -1.
 ir::Shape read_shape(const pb::TensorShapeProto& proto) {

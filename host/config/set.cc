@@ -108,9 +108,9 @@ struct ShortVariable {
 };
 constexpr ShortVariable kShortVariables[] = {{"TENON_PROVIDERS_SELECT", "discovery.allow"},
                                              {"TENON_PROVIDERS_DISABLE", "discovery.deny"}};
-/// Variables that set no key: the config file and the places of manifests.
+/// Variables that set no key: the config file, the places of manifests, and one of the Python package.
 constexpr std::string_view kOtherVariables[] = {"TENON_CONFIG", "TENON_PROVIDER_FILES",
-                                                "TENON_ADD_PROVIDER_FILES"};
+                                                "TENON_ADD_PROVIDER_FILES", "TENON_AS_ONNXRUNTIME"};
 
 }  // namespace
 

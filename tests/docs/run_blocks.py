@@ -22,7 +22,7 @@ import doc_fixtures
 
 REPO = Path(__file__).resolve().parents[2]
 COMPONENTS = ("runtime", "tools", "devel", "sdk", "cts")
-LANGUAGES = {"sh", "text", "toml", "json", "c", "cpp", "cmake"}
+LANGUAGES = {"sh", "text", "toml", "json", "c", "cpp", "cmake", "python"}  # tests/python/test_docs.py runs those of Python
 LONGEST = 500  # seconds that a page may take
 TIMED = {"docs/first-provider.md"}  # pages whose reader is told how long each step takes
 STEP = re.compile(r"^@step (\d+) (\d+)[.,](\d{6})$", re.M)

@@ -79,10 +79,12 @@ class NewProvider(unittest.TestCase):
                 self.assertIn(f"wrote the provider {name} ({style} style)", said)
                 project = self.work / name
                 names = {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()}
-                self.assertLessEqual({"CMakeLists.txt", "README.md", "manifest.json.in", "provider.cc"}, names)
+                self.assertLessEqual({"CMakeLists.txt", "README.md", "manifest.json.in", "provider.cc", "pyproject.toml",
+                                      "python/__init__.py"}, names)
                 for path in project.rglob("*"):
                     if path.is_file():
-                        self.assertNotIn("@id@", path.read_text(), path)
+                        self.assertNotRegex(path.read_text(), "@[a-z]+@", path)
+                self.assertIn(f'"tenon_acme_{style}:folder"', (project / "pyproject.toml").read_text())
                 self.must(project, "cmake", "-B", "build", "-D", "CMAKE_CXX_FLAGS=-Werror")
                 self.must(project, "cmake", "--build", "build")
                 kit = self.must(project, "ctest", "--test-dir", "build", "--verbose", "--no-tests=error")

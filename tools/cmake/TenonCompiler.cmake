@@ -41,6 +41,14 @@ if(TENON_ASSERTIONS)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()
 add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
+if(TENON_WHEEL)
+  # An older distribution has an older libstdc++. libgcc_s stays shared, because one unwinder must know all libraries.
+  add_link_options(-static-libstdc++ -s)
+  set(object ${tenon_BINARY_DIR}/arc4random.o)
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -O2 -fPIC -Wall -Wextra -c ${tenon_SOURCE_DIR}/tools/cmake/arc4random.c -o ${object}
+                  COMMAND_ERROR_IS_FATAL ANY)
+  add_link_options(${object})
+endif()
 
 # Interface target with the warnings for our own code. Foreign code (ONNX, generated protobuf) does not link it.
 add_library(tenon_warnings INTERFACE)

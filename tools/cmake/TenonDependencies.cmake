@@ -1,6 +1,9 @@
 # Foreign libraries, all from Debian packages; tools/setup installs them.
 find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)
+if(TENON_WHEEL)
+  set(OPENSSL_USE_STATIC_LIBS ON) # one function of it is used
+endif()
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
@@ -12,6 +15,14 @@ target_link_libraries(tenon_re2 INTERFACE ${TENON_RE2_LIBRARY})
 find_package(Eigen3 3.4 REQUIRED)
 if(TENON_BUILD_TOOLS)
   find_package(CLI11 REQUIRED)
+endif()
+if(TENON_BUILD_PYTHON)
+  if(TENON_SANITIZE OR CMAKE_CROSSCOMPILING) # Python would have to be started with the sanitizer's library
+    set(TENON_BUILD_PYTHON OFF)
+  else()
+    # Only the headers: the extension links no library of CPython and serves every version from 3.11 on.
+    find_path(TENON_PYTHON_INCLUDE Python.h PATH_SUFFIXES python3.11 python3.12 python3.13 python3.14 REQUIRED)
+  endif()
 endif()
 if(TENON_BUILD_TESTS)
   find_package(GTest REQUIRED)

@@ -3,10 +3,11 @@
 #   runtime   libtenon and its helper tenon-scan                  sdk     headers and CMake functions to build providers
 #   devel     headers, find_package(Tenon), tenon.pc; needs sdk   cts     tenon-cts, which checks providers
 #   tools     the command, its man pages, the config's schema     tenon_ep_<id>   one provider each
+#   python    the Python package, only by name
 include(CMakePackageConfigHelpers)
 
 add_custom_target(tenon_product DEPENDS tenon)
-foreach(target tenon_scan tenon_command tenon_cts)
+foreach(target tenon_scan tenon_command tenon_cts tenon_python)
   if(TARGET ${target})
     add_dependencies(tenon_product ${target})
   endif()

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "tools/tenon/command.h"
 
@@ -17,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr const char* kPlaceholder = "@id@";
+/// What the templates have for the id, and for the same as the name of a Python module.
+constexpr std::string_view kId = "@id@", kModule = "@module@";
 // The word of select.order, Tenon itself, and its own providers.
 constexpr const char* kReserved[] = {"auto", "tenon", "cpu", "cuda", "image", "onednn", "opencl", "vulkan"};
 
@@ -66,10 +68,16 @@ void write_new(const fs::path& path, const std::string& text) {
   if (!out) throw input_error(path.string(), "cannot be written");
 }
 
+void replace_all(std::string& text, std::string_view placeholder, const std::string& word) {
+  for (size_t at = 0; (at = text.find(placeholder, at)) != std::string::npos; at += word.size())
+    text.replace(at, placeholder.size(), word);
+}
+
 std::string with_id(std::string text, const std::string& id) {
-  const std::string placeholder = kPlaceholder;
-  for (size_t at = 0; (at = text.find(placeholder, at)) != std::string::npos; at += id.size())
-    text.replace(at, placeholder.size(), id);
+  std::string module = id;
+  std::replace(module.begin(), module.end(), '-', '_');
+  replace_all(text, kId, id);
+  replace_all(text, kModule, module);
   return text;
 }
 

@@ -54,6 +54,20 @@ TEST(Load, ReadsASmallModel) {
   EXPECT_THAT(model.graph.inputs(), ElementsAre(model.graph.find_value("x")));
 }
 
+TEST(Load, ADimensionWhoseNameHasNoLetterIsUnknown) {
+  for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{{"?", "float32[?]"},
+                                                                                   {"-1", "float32[?]"},
+                                                                                   {"N", "float32[N]"},
+                                                                                   {"_", "float32[_]"},
+                                                                                   {"2N", "float32[2N]"}}) {
+    const Message shape = Message().message(1, Message().bytes(2, name));
+    const Message type = Message().message(1, Message().number(1, kFloat).message(2, shape));
+    const Message x = Message().bytes(1, "x").message(2, type);
+    const ir::Model model = load_ok(model_of(graph_of({node("Relu", {"x"}, {"y"})}, {x}, kY)));
+    EXPECT_EQ(model.graph.value(model.graph.find_value("x")).type.to_string(), text);
+  }
+}
+
 TEST(Load, InfersTypesOfInnerValues) {
   ir::Model model =
       load_ok(model_of(graph_of({node("Relu", {"x"}, {"h"}), node("Neg", {"h"}, {"y"})}, kX, kY)));

@@ -72,6 +72,27 @@ TEST_F(Diamond, ClaimsBecomePartsInOrder) {
   EXPECT_THAT(result->parts[2].outputs, ElementsAre(g.out(e)));
 }
 
+TEST_F(Diamond, TheFirstOutputOfANodeHasMemoryAlthoughNobodyUsesIt) {
+  const ir::NodeId dead = g.node("dead", {x});
+  ir::Node two;
+  two.name = "two";
+  two.op_type = "Two";
+  two.inputs = {x};
+  two.outputs = {g.graph.add_value("unused", kFloats), g.graph.add_value("used", kFloats),
+                 g.graph.add_value("left_out", kFloats)};
+  const ir::NodeId second = g.graph.add_node(two);
+  g.graph.add_output(two.outputs[1]);
+  Partitioner p(g.graph, is_loop);
+  std::vector<Claim> claims = {claim_of({a, b, c, d, e}), claim_of({dead}), claim_of({second})};
+  ASSERT_TRUE(p.offer(0, claims, {}).ok());
+  const auto result = p.finish(name_of);
+  ASSERT_TRUE(result.ok()) << result.error().to_string();
+  std::set<std::vector<ir::ValueId>> outputs;
+  for (const Part& part : result->parts) outputs.insert(part.outputs);
+  EXPECT_THAT(outputs, UnorderedElementsAre(ElementsAre(g.out(e)), ElementsAre(g.out(dead)),
+                                            ElementsAre(two.outputs[0], two.outputs[1])));
+}
+
 TEST_F(Diamond, LaterProvidersSeeWhatIsTaken) {
   Partitioner p(g.graph, is_loop);
   ASSERT_TRUE(p.offer(0, {claim_of({a})}, {{b, RejectCode::kType, "Add: float32"}}).ok());

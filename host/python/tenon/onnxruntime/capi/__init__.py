@@ -1,0 +1,1 @@
+"""The modules that some programs import instead of ``onnxruntime`` itself."""
