@@ -10,6 +10,8 @@ import json
 import numpy as np
 import pytest
 from conftest import ROOT
+from models import one_node
+from onnx import TensorProto
 
 INSTALL = """
 import sys
@@ -113,6 +115,38 @@ def test_silero_vad(compare):
     assert max(expected[0]) > 0.9 and expected[1]
     for got in others:
         assert np.allclose(got[0], expected[0], atol=1e-4) and got[1] == expected[1]
+
+
+TORCH = r"""
+import gc, sys
+import numpy as np, torch, tenon
+session = tenon.Session(sys.argv[1])
+x = torch.arange(8, dtype=torch.float32).reshape(2, 4)
+value = tenon.Value.of(x)
+assert np.asarray(value).ctypes.data == x.data_ptr()  # not copied
+x[0, 0] = 5
+assert session.run({"x0": value})["y"][0, 0] == -5
+y = session.run({"x0": x})["y"]
+back = torch.from_dlpack(tenon.Value.of(y))
+assert back.data_ptr() == y.ctypes.data and torch.equal(back, -x)
+assert torch.equal(torch.from_numpy(session.run({"x0": x.T.contiguous().T})["y"]), -x)  # with strides: a copy
+half = tenon.Session(sys.argv[2]).run({"x0": x.half()})["y"]
+assert half.dtype == np.float16
+try:
+    session.run({"x0": x.clone().requires_grad_()})
+    raise SystemExit("taken")
+except tenon.InvalidInputError as error:
+    assert "detach" in str(error)
+del value, x, back
+gc.collect()
+print("fine")
+"""
+
+
+def test_torch(script, tmp_path):
+    (tmp_path / "neg.onnx").write_bytes(one_node("Neg"))
+    (tmp_path / "half.onnx").write_bytes(one_node("Neg", TensorProto.FLOAT16))
+    assert "fine" in script(TORCH, str(tmp_path / "neg.onnx"), str(tmp_path / "half.onnx"), python=str(ROOT / "build/python-silero/bin/python"))
 
 
 # A decoder with a cache: one layer of attention over past keys and values, greedy. The model is made here, as an exporter would.

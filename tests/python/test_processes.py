@@ -107,10 +107,10 @@ except ImportError:
     import _interpreters as sub
 id = sub.create()
 try:
-    sub.run_string(id, "import tenon._tenon")
-    print("imported")
+    error = sub.run_string(id, "import tenon._tenon")  # from 3.13 on it gives what was raised
+    print("refused" if error is not None else "imported", error)
 except Exception as error:
     print("refused", error)
 """
     )
-    assert "refused" in out and "one interpreter" in out or "refused" in out
+    assert "refused" in out
