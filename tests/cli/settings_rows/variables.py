@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 
 from settings_rows.bench import NEXT, Bench
 from settings_rows.registry import variable
@@ -101,3 +102,14 @@ def _(b: Bench):
 @variable("XDG_CACHE_HOME")
 def _(b: Bench):
     b.unit_test("BlobFolder.FollowsXdgCacheHome")
+
+
+@variable("TENON_AS_ONNXRUNTIME")
+def _(b: Bench):
+    package = b.tenon.parents[1] / "python"
+    if not package.is_dir():  # a build for sanitizers has no Python package
+        return None
+    program = "import _tenon_as_onnxruntime as t; t.install_if_asked(); import onnxruntime; print(onnxruntime.__file__)"
+    return tuple(subprocess.run([sys.executable, "-B", "-c", program], env=b.environment(None, extra | {"PYTHONPATH": str(package)}),
+                                capture_output=True, text=True, check=True).stdout
+                 for extra in ({}, {"TENON_AS_ONNXRUNTIME": "1"}))

@@ -84,8 +84,8 @@ CUresult launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned 
     if (planted() == "address") {
       auto& first = *static_cast<CUdeviceptr*>(arguments[0]);
       const CUdeviceptr right = std::exchange(first, 256);
-      const CUresult result = REAL(cuLaunchKernel)(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                                   shared, stream, arguments, extra);
+      const CUresult result = REAL(cuLaunchKernel)(function, grid_x, grid_y, grid_z, block_x, block_y,
+                                                   block_z, shared, stream, arguments, extra);
       first = right;
       return result;
     }
