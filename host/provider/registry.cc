@@ -206,9 +206,9 @@ void ProviderRegistry::Impl::add_passed_over(const std::string& id, bool automat
     }
   }
   if (automatic && taken != nullptr && must_be_named(id))
-    out->push_back(
-        provider::passed_over(id, taken->manifest->version.to_string(), Skip::kUnnamed,
-                              str_cat("it is found by ", place_name(taken->found.place), " only")));
+    out->push_back(provider::passed_over(
+        id, taken->manifest->version.to_string(), Skip::kUnnamed,
+        str_cat("it is found in the place '", place_name(taken->found.place), "' only")));
   if (automatic && taken != nullptr && taken->manifest->priority < 0)
     out->push_back(provider::passed_over(id, taken->manifest->version.to_string(), Skip::kByName,
                                          "the priority in its manifest is below 0"));

@@ -292,11 +292,12 @@ def test_optimize_model(digits, tmp_path):
     assert np.allclose(a, b, atol=1e-6)
 
 
-def test_warnings_for_what_is_passed_over(digits):
+def test_warnings_for_what_is_passed_over(digits, caplog):
     config = {"select": {"order": ["nothere", "cpu"], "fallback": "next"}}
     with pytest.warns(tenon.TenonWarning, match="nothere") as caught:
         session = tenon.Session(digits, config)
     assert caught[0].message.code == "PASSED_OVER"
+    assert "PASSED_OVER" in caplog.text and "nothere" in caplog.text
     assert session.explain().passed_over[0]["provider"] == "nothere"
     with warnings.catch_warnings():
         warnings.simplefilter("error")

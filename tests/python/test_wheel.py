@@ -114,6 +114,10 @@ print(session.explain().counts, session.run({{"image": np.load({str(DIGITS / 'di
         said = must(fresh / "bin/python", "-c", program)
         assert "'acme-pip/cpu:0'" in said and said.strip().endswith("7"), said
         assert "acme-pip" in must(fresh / "bin/tenon", "providers", "list")
+        # It need not be named, and nobody is warned then.
+        quiet = f"import tenon; print(tenon.Session({str(DIGITS / 'digits.onnx')!r}).explain().counts)"
+        done = subprocess.run([fresh / "bin/python", "-W", "error", "-c", quiet], capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and done.stderr == "" and "acme" not in done.stdout, done.stderr
     finally:
         must(fresh / "bin/pip", "uninstall", "-q", "-y", "tenon-acme-pip")
 

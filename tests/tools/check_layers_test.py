@@ -62,6 +62,7 @@ BAD = [
     ("host/python/a.cc", '#include "host/api/border.h"', "host/python may not include"),
     ("host/library/a.cc", '#include "host/base/fork.h"', "host/library may not include"),
     ("host/scan_helper/a.cc", '#include "host/config/config.h"', "host/scan_helper may not include"),
+    ("host/python/a.cc", '#include "host/session/session.h"', "host/python may not include"),
     ("core/ir/a.cc", "#include <dlfcn.h>", "load libraries"),
     ("host/session/a.cc", "#include <boost/dll/shared_library.hpp>", "load libraries"),
     ("host/session/a.cc", 'auto* p = dlopen("x", 1);', "load libraries: dlopen"),

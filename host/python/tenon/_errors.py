@@ -166,6 +166,7 @@ KINDS: tuple[type[Error], ...] = (
 
 _LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
 _logger = logging.getLogger("tenon")
+_logger.addHandler(logging.NullHandler())  # nothing is printed unless the application says where
 
 
 def make_error(kind: int, status: int, flags: int, where: str, message: str, parts: tuple[str | None, ...]) -> Error:
@@ -182,10 +183,14 @@ def make_error(kind: int, status: int, flags: int, where: str, message: str, par
 
 
 def log(level: int, provider: str, code: str, message: str) -> None:
-    """A line of the library's log: a record of the logger "tenon", and a warning when something was passed over."""
+    """A line of the library's log: a record of the logger "tenon", and a warning when something was passed over.
+
+    A provider that the automatic order leaves out, because it is not of the installation, is no reason for a warning: it is there
+    to be named.
+    """
     text = f"{provider}: {message}" if provider else message
     _logger.log(_LEVELS.get(level, logging.DEBUG), "%s%s", f"{code}: " if code else "", text)
-    if level <= 2:
+    if level <= 2 and "(S_UNNAMED)" not in message:
         warning = TenonWarning(text)
         warning.code, warning.provider = code, provider
         warnings.warn(warning, stacklevel=3)

@@ -99,7 +99,7 @@ struct Way {
 const std::vector<Way> kWays = {
     {Skip::kVersion, higher_version_refused, "provider.good.version is '<1.1'", "good 1.0.0"},
     {Skip::kOverridden, overridden, "an explicit path comes first", "good 1.0.0"},
-    {Skip::kUnnamed, unnamed, "it is found by discovery.search only", ""},
+    {Skip::kUnnamed, unnamed, "it is found in the place 'discovery.search' only", ""},
     {Skip::kByName, by_name, "below 0", ""},
     {Skip::kUnusable, unusable, "injected fault 'instance'", ""},
     {Skip::kEmulated, emulated, "software-emulated", ""},
