@@ -28,7 +28,7 @@ Status Stop::check(std::string_view doing) const {
                   ErrorKind::kDeadline);
   }
   if (word != nullptr && __atomic_load_n(word, __ATOMIC_RELAXED) != 0) {
-    return Status(StatusCode::kCancelled, str_cat("the Run was cancelled", during, doing),
+    return Status(StatusCode::kCancelled, str_cat(what, " was cancelled", during, doing),
                   ErrorKind::kCancelled);
   }
   return Status();

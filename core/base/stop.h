@@ -20,6 +20,8 @@ struct Stop {
   int64_t deadline_ns = 0;         // on the steady clock; 0: none
   /// For messages: whose deadline it is. The text must outlive the Stop.
   std::string_view whose = "the Run's deadline";
+  /// For messages: what is stopped.
+  std::string_view what = "the Run";
 
   bool is_set() const { return word != nullptr || deadline_ns != 0; }
   /// DEADLINE_EXCEEDED or CANCELLED when the work must stop. `doing` ("shapes were inferred") names the work in the

@@ -29,7 +29,9 @@ Status check_location(const std::string& location) {
 
 ExternalFiles::ExternalFiles(std::string directory, std::string real_directory, const Limits& limits,
                              int64_t budget_bytes)
-    : directory_(std::move(directory)), denied_(limits.external_data == ExternalData::kDeny) {
+    : directory_(std::move(directory)),
+      denied_(limits.external_data == ExternalData::kDeny),
+      given_(limits.given) {
   options_.map = limits.map_weights;
   options_.limit_bytes = budget_bytes;
   if (!directory_.empty()) options_.beneath = {real_path(directory_), std::move(real_directory)};
@@ -39,6 +41,11 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(const std::string&
   auto known = files_.find(location);
   if (known != files_.end()) return known->second;
   RETURN_IF_ERROR(check_location(location));
+  if (given_ != nullptr) {
+    const auto at = given_->files.find(location);
+    if (at != given_->files.end())
+      return files_.emplace(location, MappedFile::borrow(at->second.data, at->second.size)).first->second;
+  }
   if (denied_) {
     return invalid_model("external data at ", quote(location),
                          " is not allowed; set limits.external_data for a trusted model");
@@ -61,6 +68,15 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(const std::string&
   options_.limit_bytes -= static_cast<int64_t>((*file)->size());
   files_.emplace(location, *file);
   return file;
+}
+
+void ExternalFiles::note_unused(const Limits& limits) const {
+  if (given_ == nullptr || limits.notices == nullptr) return;
+  for (const auto& [location, file] : given_->files) {
+    if (files_.count(location) == 0)
+      limits.notices->push_back(
+          str_cat("file ", quote(location), " was given, but no tensor of the model is in it"));
+  }
 }
 
 }  // namespace tenon::onnx

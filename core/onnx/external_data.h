@@ -22,13 +22,16 @@ class ExternalFiles {
   ExternalFiles(std::string directory, std::string real_directory, const Limits& limits,
                 int64_t budget_bytes);
 
-  /// The file at `location`. INVALID_MODEL names the location and the cure.
+  /// The file at `location`, which the caller may have given. INVALID_MODEL names the location and the cure.
   Result<std::shared_ptr<const MappedFile>> open(const std::string& location);
+  /// Adds a notice for each given file that was not opened.
+  void note_unused(const Limits& limits) const;
 
  private:
   std::string directory_;
   MappedFile::Options options_;
   bool denied_;
+  const Given* given_;  // may be null
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "core/base/nearest.h"
 #include "core/base/quote.h"
 #include "core/base/stop.h"
 #include "core/onnx/names.h"
 #include "core/ops/ops.h"
+#include "core/proto/tensor.h"
 #include "core/proto/type.h"
 
 namespace tenon::onnx {
@@ -81,6 +83,7 @@ Result<ir::Graph> GraphReader::read(const pb::GraphProto& proto) {
   graph_.name =
       proto.name().empty() ? "graph" : proto.name();  // ONNX requires a name, but some exporters give none
   graph_.doc = proto.doc_string();
+  if (outer_ == nullptr) RETURN_IF_ERROR(check_given(proto));
   RETURN_IF_ERROR(read_initializers(proto));
   RETURN_IF_ERROR(read_inputs(proto.input()));
   add_constants();
@@ -109,7 +112,7 @@ Result<ir::Graph> GraphReader::read_function_body(const pb::FunctionProto& proto
 
 Status GraphReader::read_initializers(const pb::GraphProto& proto) {
   for (const auto& tensor : proto.initializer()) {
-    RETURN_IF_ERROR(hold_initializer(tensor.name(), state_.tensors.read(tensor)));
+    RETURN_IF_ERROR(hold_initializer(tensor.name(), read_initializer(tensor)));
   }
   for (const auto& tensor : proto.sparse_initializer()) {
     auto sparse = state_.tensors.read_sparse(tensor);
@@ -118,6 +121,48 @@ Status GraphReader::read_initializers(const pb::GraphProto& proto) {
     RETURN_IF_ERROR(hold_initializer(tensor.values().name(), std::move(dense)));
   }
   return ok_status();
+}
+
+Status GraphReader::check_given(const pb::GraphProto& proto) const {
+  if (state_.limits.given == nullptr) return ok_status();
+  for (const auto& [name, tensor] : state_.limits.given->initializers) {
+    const auto is_named = [&name = name](const pb::TensorProto& each) { return each.name() == name; };
+    if (std::any_of(proto.initializer().begin(), proto.initializer().end(), is_named)) continue;
+    Nearest near(name);
+    for (const auto& each : proto.initializer()) near.look_at(each.name());
+    return Status(
+        StatusCode::kNotFound,
+        str_cat("a value is given for initializer ", quote(name), ", which the model does not have",
+                near.name().empty() ? std::string() : str_cat("; did you mean ", quote(near.name()), "?")),
+        ErrorKind::kInvalidInput);
+  }
+  return ok_status();
+}
+
+Result<ir::TensorPtr> GraphReader::read_initializer(const pb::TensorProto& proto) {
+  if (outer_ != nullptr || state_.limits.given == nullptr) return state_.tensors.read(proto);
+  const auto& given = state_.limits.given->initializers;
+  const auto at = given.find(proto.name());
+  if (at == given.end()) return state_.tensors.read(proto);
+  ASSIGN_OR_RETURN(const ir::ElementType element, proto::read_element_type(proto.data_type()));
+  const std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
+  if (at->second->type() == element && at->second->dims() == dims) return at->second;
+  return invalid_input("the model has ", ir::Type::tensor(element, ir::Shape::of(dims)).to_string(),
+                       ", but the value given for it is ",
+                       ir::Type::tensor(at->second->type(), at->second->shape()).to_string());
+}
+
+ir::Type GraphReader::with_given_dims(ir::Type type) {
+  if (state_.limits.given == nullptr || state_.limits.given->dims.empty()) return type;
+  for (ir::Dim& dim : type.shape.dims) {
+    const auto at =
+        dim.known() ? state_.limits.given->dims.end() : state_.limits.given->dims.find(dim.symbol);
+    if (at == state_.limits.given->dims.end()) continue;
+    state_.used_dims.insert(at->first);
+    dim = ir::Dim(at->second);
+  }
+  if (type.inner != nullptr) type.inner = std::make_shared<const ir::Type>(with_given_dims(*type.inner));
+  return type;
 }
 
 Status GraphReader::hold_initializer(const std::string& name, Result<ir::TensorPtr> tensor) {
@@ -145,6 +190,7 @@ Status GraphReader::read_inputs(const ValueList& inputs) {
 
 Status GraphReader::read_input(const pb::ValueInfoProto& proto) {
   ASSIGN_OR_RETURN(ir::Type type, proto::read_type(proto.type()));
+  type = with_given_dims(std::move(type));
   auto found = initializer_names_.find(proto.name());
   if (found != initializer_names_.end()) {
     Initializer& initializer = initializers_[found->second];
@@ -240,7 +286,8 @@ Status GraphReader::read_types(const ValueList& values) {
     if (value == kNone) continue;  // a removed node's value, or a missing output: see read_outputs
     auto type = proto::read_type(proto.type());
     if (!type.ok()) return std::move(type).error().with_context(value_label("value", proto.name()));
-    if (graph_.value(value).type == ir::Type()) graph_.set_type(value, std::move(type).value());
+    if (graph_.value(value).type == ir::Type())
+      graph_.set_type(value, with_given_dims(std::move(type).value()));
   }
   return ok_status();
 }

@@ -18,7 +18,8 @@ struct ReadState {
   int64_t ir_version = 0;
   std::map<std::string, int64_t>* opset_imports = nullptr;  // of the model or of the function being read
   const std::set<std::string, std::less<>>* attributes =
-      nullptr;  // of the function being read, otherwise null
+      nullptr;                                        // of the function being read, otherwise null
+  std::set<std::string, std::less<>> used_dims = {};  // names of Given::dims that were found
 };
 
 /// Reads one graph. The reader of a nested graph knows the outer reader and turns uses of outer values into
@@ -38,6 +39,11 @@ class GraphReader {
   using ValueList = google::protobuf::RepeatedPtrField<pb::ValueInfoProto>;
 
   Status read_initializers(const pb::GraphProto& proto);
+  /// The initializer, or what the caller gave in its place.
+  Result<ir::TensorPtr> read_initializer(const pb::TensorProto& proto);
+  Status check_given(const pb::GraphProto& proto) const;
+  /// The type, with the sizes that the caller gave for symbolic dims.
+  ir::Type with_given_dims(ir::Type type);
   Status hold_initializer(const std::string& name, Result<ir::TensorPtr> tensor);
   Status read_inputs(const ValueList& inputs);
   Status read_input(const pb::ValueInfoProto& proto);

@@ -57,7 +57,7 @@ Status complete(ir::Model& model, const Limits& limits) {
   for (const ir::Function& function : model.functions) {
     RETURN_IF_ERROR(ir::verify(function.body).with_context("function " + quote(function.name)));
   }
-  RETURN_IF_ERROR(ops::resolve(model, limits.operators));
+  RETURN_IF_ERROR(ops::resolve(model, limits.given == nullptr ? nullptr : limits.given->operators));
   return ops::infer_graph(model.graph, model.functions);
 }
 
@@ -73,6 +73,7 @@ Result<ir::Model> read(TensorReader::Source source, size_t size, const std::stri
   TensorReader tensors(std::move(source), skeleton.raw_data, external, limits);
   RETURN_IF_ERROR(check_stop("the model was read"));
   ASSIGN_OR_RETURN(ir::Model model, read_model(*proto, tensors, limits));
+  external.note_unused(limits);
   RETURN_IF_ERROR(complete(model, limits));
   return model;
 }

@@ -26,6 +26,8 @@ class MappedFile {
   /// Regular files only: a pipe, device or directory is refused without being opened. INVALID_INPUT, with code
   /// NOT_FOUND when the file does not exist.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, const Options& options);
+  /// Bytes of the caller, who keeps them. They have no origin.
+  static std::shared_ptr<const MappedFile> borrow(const std::byte* data, size_t size);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 

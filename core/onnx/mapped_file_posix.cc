@@ -96,6 +96,13 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   return std::shared_ptr<const MappedFile>(std::move(file));
 }
 
+std::shared_ptr<const MappedFile> MappedFile::borrow(const std::byte* data, size_t size) {
+  std::shared_ptr<MappedFile> file(new MappedFile());
+  file->data_ = data;
+  file->size_ = size;
+  return file;
+}
+
 ir::FileSpan MappedFile::span(uint64_t offset) const {
   ir::FileSpan span = identity_;
   span.offset = offset;

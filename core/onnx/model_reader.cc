@@ -131,6 +131,15 @@ Status read_functions(const pb::ModelProto& proto, const ReadState& state, ir::M
   return ok_status();
 }
 
+void note_unused_dims(const ReadState& state) {
+  if (state.limits.given == nullptr || state.limits.notices == nullptr) return;
+  for (const auto& [name, size] : state.limits.given->dims) {
+    if (state.used_dims.count(name) == 0)
+      state.limits.notices->push_back(
+          str_cat("a size is given for dim ", quote(name), ", which the model does not have"));
+  }
+}
+
 }  // namespace
 
 Result<ir::Model> read_model(const pb::ModelProto& proto, TensorReader& tensors, const Limits& limits) {
@@ -152,6 +161,7 @@ Result<ir::Model> read_model(const pb::ModelProto& proto, TensorReader& tensors,
   state.opset_imports = &model.opset_imports;
   RETURN_IF_ERROR(read_functions(proto, state, model));
   ASSIGN_OR_RETURN(model.graph, GraphReader(state, nullptr).read(proto.graph()));
+  note_unused_dims(state);
   return model;
 }
 

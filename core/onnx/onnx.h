@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +23,21 @@ namespace tenon::onnx {
 
 enum class ExternalData { kDeny, kBeneathModel };
 
+/// What the caller gives in place of parts of the model.
+struct Given {
+  const ops::RegisteredOperators* operators = nullptr;  // of the application; may be null
+  /// Of the model's graph, not of nested ones. Type and dims must be those of the model.
+  std::map<std::string, ir::TensorPtr, std::less<>> initializers;
+  /// Sizes of symbolic dims of inputs and values, by name.
+  std::map<std::string, int64_t, std::less<>> dims;
+  struct File {
+    const std::byte* data = nullptr;  // outlives the model
+    size_t size = 0;
+  };
+  /// Files of external data, by the location that the model names.
+  std::map<std::string, File, std::less<>> files;
+};
+
 /// Limits for untrusted models, the defaults being those of the config file, and what else reading needs.
 struct Limits {
   int64_t model_bytes = int64_t{8} << 30;  // the file, and all of its external data
@@ -31,9 +48,9 @@ struct Limits {
       int64_t{64} << 20;  // size of one value made at load time (dense form of a sparse tensor, ...)
   ExternalData external_data = ExternalData::kBeneathModel;
   bool map_weights = true;  // false: copy, for files that may be truncated while in use
-  /// Operators of the application; may be null.
-  const ops::RegisteredOperators* operators = nullptr;
-  /// Receives one sentence for each assumption about an incomplete model; may be null.
+  /// May be null. NOT_FOUND for an initializer that the model lacks.
+  const Given* given = nullptr;
+  /// Receives one sentence for each assumption about an incomplete model, and for what was given in vain; may be null.
   std::vector<std::string>* notices = nullptr;
 };
 

@@ -52,6 +52,13 @@ tenon_status model_optimize(tenon_str model_path, const tenon_config* config, te
 tenon_status model_describe(tenon_str model_path, const tenon_config* config, tenon_text** out_json,
                             tenon_error* error);
 
+tenon_status session_end_profile(tenon_session* session, tenon_text** out_path, tenon_error* error);
+tenon_status model_optimize_from_memory(const void* data, uint64_t size, tenon_str directory,
+                                        const tenon_config* config, tenon_str out_path, tenon_error* error);
+tenon_status model_describe_from_memory(const void* data, uint64_t size, tenon_str directory,
+                                        const tenon_config* config, tenon_text** out_json,
+                                        tenon_error* error);
+
 // session_info.cc
 uint32_t session_instance_count(const tenon_session* session);
 tenon_status session_instance(const tenon_session* session, uint32_t index, tenon_instance_info* out_info);
@@ -70,6 +77,7 @@ tenon_status value_wrap(const tenon_tensor* tensor, tenon_free_fn free_fn, void*
 tenon_status value_wrap_read_only(const tenon_tensor* tensor, tenon_free_fn free_fn, void* free_context,
                                   tenon_value** out_value, tenon_error* error);
 uint32_t value_is_read_only(const tenon_value* value);
+tenon_status value_write(tenon_value* to, const tenon_value* from, tenon_error* error);
 tenon_status value_copy(const tenon_value* value, tenon_value** out_value, tenon_error* error);
 tenon_status value_read_pb(tenon_str path, const tenon_io_info* like, tenon_value** out_value,
                            tenon_error* error);

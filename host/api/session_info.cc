@@ -4,6 +4,7 @@
 #include "host/api/border.h"
 #include "host/api/functions.h"
 #include "host/api/handles.h"
+#include "host/api/json.h"
 
 namespace tenon::c_api {
 namespace {
@@ -33,6 +34,10 @@ tenon_status session_instance(const tenon_session* session, uint32_t index, teno
     info.provider = keep(*session, provider.id());
     info.version = keep(*session, provider.manifest().version.to_string());
     info.library = keep(*session, provider.library_path());
+    Json options = Json::object();
+    for (const config::OptionSetting& option : instance.options())
+      options[option.name] = to_json(option.value);
+    info.options = keep(*session, options.dump());
     return write_struct(info, out_info);
   });
 }

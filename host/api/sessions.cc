@@ -12,6 +12,44 @@
 namespace tenon::c_api {
 namespace {
 
+/// What stands in place of parts of the model.
+Status read_given(const tenon_session_options& given, session::SessionOptions* out) {
+  if (given.cancel != nullptr) out->cancel = given.cancel->flag;
+  RETURN_IF_ERROR(given.initializer_count == 0
+                      ? ok_status()
+                      : check_pointer(given.initializers, "initializers of options"));
+  for (uint32_t i = 0; i < given.initializer_count; ++i) {
+    const tenon_named_value& each = given.initializers[i];
+    RETURN_IF_ERROR(check_text(each.name, "an initializer's name"));
+    RETURN_IF_ERROR(check_pointer(each.value, "an initializer's value"));
+    const std::string name(view(each.name));
+    Result<ir::TensorPtr> tensor = runtime::tensor_of(runtime::ValueRef::share(each.value));
+    if (!tensor.ok()) return std::move(tensor).error().with_context(str_cat("initializer '", name, "'"));
+    if (!out->given.initializers.emplace(name, std::move(*tensor)).second)
+      return invalid_input("initializer '", name, "' is given twice");
+  }
+  RETURN_IF_ERROR(given.dim_count == 0 ? ok_status() : check_pointer(given.dims, "dims of options"));
+  for (uint32_t i = 0; i < given.dim_count; ++i) {
+    RETURN_IF_ERROR(check_text(given.dims[i].name, "a dim's name"));
+    const std::string name(view(given.dims[i].name));
+    if (given.dims[i].size < 0)
+      return invalid_input("the size of dim '", name, "' is ", given.dims[i].size, "; it must be 0 or more");
+    if (!out->given.dims.emplace(name, given.dims[i].size).second)
+      return invalid_input("dim '", name, "' is given twice");
+  }
+  RETURN_IF_ERROR(given.file_count == 0 ? ok_status() : check_pointer(given.files, "files of options"));
+  for (uint32_t i = 0; i < given.file_count; ++i) {
+    const tenon_named_bytes& each = given.files[i];
+    RETURN_IF_ERROR(check_text(each.name, "a file's name"));
+    if (each.data == nullptr && each.size != 0)
+      return invalid_input("data of file '", view(each.name), "' is NULL, but its size is ", each.size);
+    const onnx::Given::File file{static_cast<const std::byte*>(each.data), static_cast<size_t>(each.size)};
+    if (!out->given.files.emplace(view(each.name), file).second)
+      return invalid_input("file '", view(each.name), "' is given twice");
+  }
+  return ok_status();
+}
+
 Result<session::SessionOptions> options_of(const tenon_session_options* options) {
   session::SessionOptions out;
   out.registered = registered_paths();
@@ -23,6 +61,7 @@ Result<session::SessionOptions> options_of(const tenon_session_options* options)
     const std::lock_guard lock(given.operators->mutex);
     out.operators = given.operators->set;
   }
+  RETURN_IF_ERROR(read_given(given, &out));
   if (given.log != nullptr) {
     out.log = [given](const LogLine& line) {
       given.log(given.log_context, line.level, to_str(line.provider), to_str(line.code),
@@ -125,33 +164,86 @@ tenon_status session_describe(const tenon_session* session, uint32_t what, tenon
   });
 }
 
+namespace {
+
+Result<session::ModelSource> source_of(tenon_str model_path) {
+  RETURN_IF_ERROR(check_text(model_path, "model_path"));
+  session::ModelSource source;
+  source.path = std::string(view(model_path));
+  return source;
+}
+
+/// Bytes that the caller keeps.
+Result<session::ModelSource> source_of(const void* data, uint64_t size, tenon_str directory) {
+  RETURN_IF_ERROR(check_pointer(data, "data"));
+  RETURN_IF_ERROR(check_text(directory, "directory"));
+  session::ModelSource source;
+  source.keep = true;
+  source.data = data;
+  source.size = static_cast<size_t>(size);
+  source.directory = std::string(view(directory));
+  return source;
+}
+
+Status describe(const session::ModelSource& source, const tenon_config* config, tenon_text** out_json) {
+  RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
+  ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
+  session::LoadTime time;
+  RETURN_IF_ERROR(time.begin(effective.settings()));
+  ASSIGN_OR_RETURN(const ir::Model model, session::load_model(source, effective.settings()));
+  return give_text(session::describe_model(model, model.graph).dump(), out_json);
+}
+
+Status optimize(const session::ModelSource& source, const tenon_config* config, tenon_str out_path) {
+  RETURN_IF_ERROR(check_text(out_path, "out_path"));
+  ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
+  session::SessionOptions options;
+  options.registered = registered_paths();
+  ASSIGN_OR_RETURN(const ir::Model model, session::transformed_model(source, effective, options));
+  return onnx::save(model, std::string(view(out_path)));
+}
+
+}  // namespace
+
 tenon_status model_describe(tenon_str model_path, const tenon_config* config, tenon_text** out_json,
                             tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_text(model_path, "model_path"));
-    RETURN_IF_ERROR(check_pointer(out_json, "out_json"));
-    ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
-    session::ModelSource source;
-    source.path = std::string(view(model_path));
-    session::LoadTime time;
-    RETURN_IF_ERROR(time.begin(effective.settings()));
-    ASSIGN_OR_RETURN(const ir::Model model, session::load_model(source, effective.settings()));
-    return give_text(session::describe_model(model, model.graph).dump(), out_json);
+    ASSIGN_OR_RETURN(const session::ModelSource source, source_of(model_path));
+    return describe(source, config, out_json);
+  });
+}
+
+tenon_status model_describe_from_memory(const void* data, uint64_t size, tenon_str directory,
+                                        const tenon_config* config, tenon_text** out_json,
+                                        tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    ASSIGN_OR_RETURN(const session::ModelSource source, source_of(data, size, directory));
+    return describe(source, config, out_json);
   });
 }
 
 tenon_status model_optimize(tenon_str model_path, const tenon_config* config, tenon_str out_path,
                             tenon_error* error) {
   return guarded(error, [&]() -> Status {
-    RETURN_IF_ERROR(check_text(model_path, "model_path"));
-    RETURN_IF_ERROR(check_text(out_path, "out_path"));
-    ASSIGN_OR_RETURN(const config::Config effective, config_or_default(config));
-    session::ModelSource source;
-    source.path = std::string(view(model_path));
-    session::SessionOptions options;
-    options.registered = registered_paths();
-    ASSIGN_OR_RETURN(const ir::Model model, session::transformed_model(source, effective, options));
-    return onnx::save(model, std::string(view(out_path)));
+    ASSIGN_OR_RETURN(const session::ModelSource source, source_of(model_path));
+    return optimize(source, config, out_path);
+  });
+}
+
+tenon_status model_optimize_from_memory(const void* data, uint64_t size, tenon_str directory,
+                                        const tenon_config* config, tenon_str out_path, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    ASSIGN_OR_RETURN(const session::ModelSource source, source_of(data, size, directory));
+    return optimize(source, config, out_path);
+  });
+}
+
+tenon_status session_end_profile(tenon_session* session, tenon_text** out_path, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_handle(session, "session"));
+    if (out_path != nullptr) *out_path = nullptr;
+    ASSIGN_OR_RETURN(std::string path, session->session->end_profile());
+    return out_path == nullptr ? ok_status() : give_text(std::move(path), out_path);
   });
 }
 

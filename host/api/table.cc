@@ -112,6 +112,10 @@ constexpr tenon_api make_table() {
   table.call_value = call_value;
   table.call_set_output = call_set_output;
   table.call_is_stopped = call_is_stopped;
+  table.session_end_profile = session_end_profile;
+  table.model_optimize_from_memory = model_optimize_from_memory;
+  table.model_describe_from_memory = model_describe_from_memory;
+  table.value_write = value_write;
   return table;
 }
 

@@ -1,6 +1,8 @@
 // Values that wrap the application's memory, values on devices, copies, and values read from and written to files of the
 // ONNX test-case layout.
+#include <algorithm>
 #include <fstream>
+#include <span>
 
 #include "core/onnx/onnx.h"
 #include "host/api/border.h"
@@ -58,6 +60,13 @@ Result<onnx::TestValue> to_test_value(const tenon_value& value) {
   return out;
 }
 
+std::string type_text_of(const tenon_value& tensor) {
+  const std::span<const int64_t> dims = tensor.dims();
+  return ir::Type::tensor(static_cast<ir::ElementType>(tensor.tensor.dtype),
+                          ir::Shape::of({dims.begin(), dims.end()}))
+      .to_string();
+}
+
 Result<ValueRef> copy_of(const ValueRef& value) {
   if (value->is_on_device()) return runtime::to_host(value);
   if (value->is_tensor()) return runtime::copy_tensor(value->tensor);
@@ -100,6 +109,23 @@ tenon_status value_copy(const tenon_value* value, tenon_value** out_value, tenon
     ASSIGN_OR_RETURN(ValueRef copied, copy_of(ValueRef::share(const_cast<tenon_value*>(value))));
     *out_value = copied.release();
     return ok_status();
+  });
+}
+
+tenon_status value_write(tenon_value* to, const tenon_value* from, tenon_error* error) {
+  return guarded(error, [&]() -> Status {
+    RETURN_IF_ERROR(check_pointer(to, "to"));
+    RETURN_IF_ERROR(check_pointer(from, "from"));
+    if (!to->is_tensor() || !from->is_tensor() || to->tensor.dtype == TENON_STRING)
+      return invalid_input("only a numeric tensor can be written into another one");
+    if (to->read_only) return invalid_input("to is read-only; write into a copy of it");
+    const std::span<const int64_t> dims = from->dims();
+    if (to->tensor.dtype != from->tensor.dtype ||
+        !std::equal(dims.begin(), dims.end(), to->dims().begin(), to->dims().end()))
+      return invalid_input("to is ", type_text_of(*to), ", but from is ", type_text_of(*from));
+    RETURN_IF_ERROR(runtime::check_usable(*to));
+    RETURN_IF_ERROR(runtime::check_usable(*from));
+    return runtime::copy(runtime::place_of(*to), runtime::place_of(*from), from->tensor.byte_size);
   });
 }
 

@@ -122,6 +122,8 @@ class Instance : public std::enable_shared_from_this<Instance> {
   const std::string& provider_id() const { return device_->provider()->id(); }
   /// True when the provider's manifest says that it may be last and run every operator.
   bool completes() const { return device_->provider()->manifest().traits.completes; }
+  /// The options in force, defaults included.
+  const std::vector<config::OptionSetting>& options() const { return options_; }
   /// Every Run gives the same bits for any number of threads.
   bool is_deterministic() const { return settings_.deterministic; }
   Device& device() const { return *device_; }

@@ -174,8 +174,6 @@ class Program::Running {
     const tenon_status status =
         op.run(op.context, program_.state_, &call, inputs_.data(), static_cast<uint32_t>(inputs_.size()),
                outputs_.data(), static_cast<uint32_t>(outputs_.size()), &error);
-    if (status == TENON_CANCELLED && is_stopped())
-      return Status(StatusCode::kCancelled, "", ErrorKind::kCancelled);
     if (status != TENON_OK) return failed(status, error);
     for (size_t o = 0; o < outputs_.size(); ++o) RETURN_IF_ERROR(deliver(o));
     RETURN_IF_ERROR(offered_.check_given_back());
@@ -183,10 +181,6 @@ class Program::Running {
   }
 
  private:
-  bool is_stopped() const {
-    return args_.cancel != nullptr && __atomic_load_n(args_.cancel, __ATOMIC_RELAXED) != 0;
-  }
-
   Status gather_inputs() {
     for (const Source& source : program_.sources_) {
       inputs_.push_back(nullptr);

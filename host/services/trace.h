@@ -67,6 +67,8 @@ class TraceSpan {
 /// The trace for a file, shared by all callers that name the same file. The file is written when the last
 /// reference goes. "{pid}" in the path becomes the process id. A config error when the file cannot be written.
 Result<std::shared_ptr<Trace>> open_trace_file(const std::string& path);
+/// Writes the file of such a trace now, too. Gives its path. A failure is only logged, as for the last reference.
+std::string write_trace_file(const std::shared_ptr<Trace>& trace);
 /// Gives the same config error. Leaves no new file behind.
 Status check_trace_file(const std::string& path);
 

@@ -44,6 +44,18 @@ Status cannot_write(const std::string& path) {
 
 }  // namespace
 
+std::string write_trace_file(const std::shared_ptr<Trace>& trace) {
+  std::string path;
+  {
+    const std::lock_guard lock(open_files().mutex);
+    for (const auto& [each, known] : open_files().traces) {
+      if (known.lock() == trace) path = each;
+    }
+  }
+  write(path, *trace);
+  return path;
+}
+
 Status check_trace_file(const std::string& given) {
   const std::string path = with_process_id(given);
   std::error_code error;

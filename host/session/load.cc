@@ -10,13 +10,19 @@
 
 namespace tenon::session {
 
-Status LoadTime::begin(const config::Settings& settings) {
+Status LoadTime::begin(const config::Settings& settings, const uint32_t* cancel) {
   constexpr double kNanoseconds = 1e9;
   const float seconds = settings.limits.load_time;
-  if (seconds <= 0) return ok_status();
+  if (seconds <= 0 && cancel == nullptr) return ok_status();
+  stop_.what = "the load";
+  if (seconds <= 0) {
+    stop_.word = cancel;
+    scope_.emplace(&stop_);
+    return ok_status();
+  }
   const double ns = static_cast<double>(seconds) * kNanoseconds;
   stop_.deadline_ns = steady_after_ns(ns >= 9e18 ? INT64_MAX : static_cast<int64_t>(ns));
-  RETURN_IF_ERROR(alarm_.set(stop_.deadline_ns, nullptr));
+  RETURN_IF_ERROR(alarm_.set(stop_.deadline_ns, cancel));
   stop_.word = alarm_.word();
   char text[32];
   std::snprintf(text, sizeof(text), "%g", static_cast<double>(seconds));
@@ -43,9 +49,11 @@ onnx::Limits limits_of(const config::Settings& settings) {
 }
 
 Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings,
-                             const ops::RegisteredOperators* operators) {
+                             const SessionOptions& options) {
   onnx::Limits limits = limits_of(settings);
-  limits.operators = operators;
+  onnx::Given given = options.given;
+  given.operators = &options.operators;
+  limits.given = &given;
   std::vector<std::string> notices;
   limits.notices = &notices;
   const auto bytes = source.keep ? onnx::Bytes::kBorrow : onnx::Bytes::kCopy;
@@ -106,7 +114,7 @@ Result<ir::Model> transformed_model(const ModelSource& source, const config::Con
   const runtime::FloatMode mode;
   LoadTime time;
   RETURN_IF_ERROR(time.begin(config.settings()));
-  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings(), &options.operators));
+  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings(), options));
   ASSIGN_OR_RETURN(const runtime::Selection selection, runtime::select_providers(config, options.registered));
   RETURN_IF_ERROR(transform_model(&model, config.settings(), selection));
   return model;

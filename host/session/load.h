@@ -15,7 +15,8 @@ namespace tenon::session {
 /// Limits the time of a load on this thread to limits.load_time, as long as the object lives.
 class LoadTime {
  public:
-  Status begin(const config::Settings& settings);
+  /// `cancel`: not zero stops the load as well; read atomically; may be null.
+  Status begin(const config::Settings& settings, const uint32_t* cancel = nullptr);
 
  private:
   std::string whose_;
@@ -25,9 +26,8 @@ class LoadTime {
 };
 
 onnx::Limits limits_of(const config::Settings& settings);
-/// `operators`: those of the application; may be null.
 Result<ir::Model> load_model(const ModelSource& source, const config::Settings& settings,
-                             const ops::RegisteredOperators* operators = nullptr);
+                             const SessionOptions& options = {});
 /// Bytes of the model's constants that are not in a mapped file.
 uint64_t copied_bytes(const ir::Model& model, const config::Settings& settings);
 /// Makes every value that a node produces an output of the graph, in topological order after the graph's own outputs.

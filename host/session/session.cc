@@ -57,7 +57,7 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
   session->log_ = options.log;
   const LogScope log(session->log_);
   LoadTime time;
-  RETURN_IF_ERROR(time.begin(settings));
+  RETURN_IF_ERROR(time.begin(settings, options.cancel.get()));
   // Errors of load() already name the model or the config key.
   ASSIGN_OR_RETURN(ir::Model model, session->load(source, config, options));
   Status status = session->build(std::move(model), config, options);
@@ -74,13 +74,14 @@ Result<ir::Model> Session::load(const ModelSource& source, const config::Config&
                                 const SessionOptions& options) {
   if (const std::string& file = config.settings().profiling_file; !file.empty()) {
     ASSIGN_OR_RETURN(trace_, runtime::open_trace_file(file));
+    is_profiling_ = true;
   }
   RETURN_IF_ERROR(report(options, 0.0, "read"));
   const runtime::TraceSpan span(trace_.get(), "read", "load");
   const bool borrowed = source.data != nullptr && source.keep;
   if (source.data != nullptr && !borrowed)
     RETURN_IF_ERROR(memory_->check_size(source.size).with_context(place_));  // the bytes are copied
-  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings(), &options.operators));
+  ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings(), options));
   Result<runtime::MemoryCharge> charge =
       runtime::MemoryCharge::take(memory_, borrowed ? 0 : copied_bytes(model, config.settings()));
   if (!charge.ok())
@@ -272,9 +273,18 @@ Status Session::begin_run(const RunOptions& options, runtime::RunState* state) c
 }
 
 runtime::Trace* Session::trace_for(const RunOptions& options) const {
-  if (options.trace == nullptr) return trace_.get();
-  if (trace_ != nullptr) options.trace->also(trace_);
+  const bool is_profiling = is_profiling_.load(std::memory_order_relaxed);
+  if (options.trace == nullptr) return is_profiling ? trace_.get() : nullptr;
+  if (is_profiling) options.trace->also(trace_);
   return options.trace;
+}
+
+Result<std::string> Session::end_profile() {
+  if (is_profiling_.exchange(false)) return runtime::write_trace_file(trace_);
+  return Status(StatusCode::kFailedPrecondition,
+                trace_ == nullptr ? "the session is not profiled: set profiling.file in its config"
+                                  : "the profile of the session was ended before",
+                ErrorKind::kInvalidInput);
 }
 
 Status Session::run_arguments(const RunOptions& options, std::vector<runtime::Argument>* arguments,

@@ -19,6 +19,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
+#include "core/onnx/onnx.h"
 #include "core/ops/registered.h"
 #include "host/base/log.h"
 #include "host/config/config.h"
@@ -55,6 +56,10 @@ struct SessionOptions {
   std::vector<std::string> registered;
   /// Operators that the application runs itself.
   ops::RegisteredOperators operators;
+  /// In place of parts of the model; without operators.
+  onnx::Given given;
+  /// Not zero stops the making of the session; read atomically. May be null.
+  std::shared_ptr<const uint32_t> cancel;
 };
 
 class State;
@@ -135,6 +140,10 @@ class Session {
     runtime::Trace* trace = options.trace != nullptr ? options.trace : trace_.get();
     return recovery_->recover(failed, std::move(failure), attempts, trace, when);
   }
+  /// Writes what profiling.file has so far, and records no further Run of this session. Gives the file's path.
+  /// FAILED_PRECONDITION without that key, and after the first call.
+  Result<std::string> end_profile();
+
   const ir::ModelInfo& model() const { return model_; }
   const std::string& name() const { return name_; }
 
@@ -163,6 +172,7 @@ class Session {
   ir::ModelInfo model_;
   std::shared_ptr<runtime::MemoryBudget> memory_;
   std::shared_ptr<runtime::Trace> trace_;  // writes profiling.file; null without that key
+  std::atomic<bool> is_profiling_{false};  // Runs are recorded in trace_
   std::function<void(const LogLine&)> log_;
   const std::shared_ptr<runtime::SetAside> set_aside_ = std::make_shared<runtime::SetAside>();
   std::unique_ptr<Recovery> recovery_;

@@ -112,6 +112,18 @@ typedef struct tenon_named_value {
   tenon_value* value;
 } tenon_named_value;
 
+/* Frozen, as the next. */
+typedef struct tenon_named_dim {
+  tenon_str name;
+  int64_t size;
+} tenon_named_dim;
+
+typedef struct tenon_named_bytes {
+  tenon_str name;
+  const void* data;
+  uint64_t size;
+} tenon_named_bytes;
+
 enum {
   /* For debugging: every value in the model's graph becomes an output under its name, after the model's own outputs and
    * in topological order. Runs are slower, because no fusion crosses such a value. */
@@ -126,6 +138,7 @@ typedef struct tenon_instance_info {
   tenon_str provider; /* its id */
   tenon_str version;
   tenon_str library; /* the path of its file; "" for the operators of the application */
+  tenon_str options; /* JSON object: the provider's options in force, defaults included */
 } tenon_instance_info;
 
 enum {
@@ -165,12 +178,27 @@ typedef struct tenon_session_options {
   void* progress_context;
   /* Receives the lines that creating and running this session logs on the calling thread. The function of log_set
    * receives them too, and it alone receives what providers log on their own threads. Called on every thread that creates
-   * or runs the session, until the session and its slots are released
-   * and its submitted Runs are over. May be NULL. */
+   * or runs the session, until the session and its slots are released and its submitted Runs are over. May be NULL. */
   tenon_log_fn log;
   void* log_context;
   /* The operators that the application runs itself; what is added to them later does not count. May be NULL. */
   const tenon_operators* operators;
+  /* Stops the making of the session when it is triggered. May be NULL. */
+  tenon_cancel* cancel;
+  /* Values in place of initializers of the model's graph: tensors in host memory of the same type and shape, which must not
+   * be written any more. The session keeps counts of them. The data of those in the model, or in files beside it, is not
+   * read. A name that the model lacks is TENON_NOT_FOUND. */
+  const tenon_named_value* initializers;
+  uint32_t initializer_count;
+  uint32_t dim_count;
+  /* Sizes of dims that have a name in the model, for its inputs and everything that follows. A name that the model lacks is
+   * a line in the log (MODEL), as for the next. */
+  const tenon_named_dim* dims;
+  /* Files of external data in memory, by the location that the model names. They are not copied: the caller keeps them in
+   * place and unchanged until the session is released and its submitted Runs are over. */
+  const tenon_named_bytes* files;
+  uint32_t file_count;
+  uint32_t reserved;
 } tenon_session_options;
 
 enum {
@@ -219,9 +247,13 @@ typedef void (*tenon_done_fn)(void* context, tenon_status status, tenon_value* c
  * under the provider "custom" where providers are listed.
  *
  * The functions are called on the threads that make sessions and that run them, several at a time, also for one node.
- * They may use values, other sessions and submit, but must not use the session that calls, and must not throw. A result
- * other than TENON_OK ends the call of the session with that status, the text in `error` and the name of the node. The
- * kind is TENON_FAILURE_OPERATOR, except for TENON_RESOURCE_EXHAUSTED and for TENON_CANCELLED in a Run that was stopped.
+ * They may use values and other sessions, but not the session that calls, and must not throw. The session may hold locks
+ * meanwhile: a lock of the application that they take, such as that of an interpreter, is to be given up before each call
+ * of a session.
+ *
+ * A result other than TENON_OK ends the call of the session with that status, the text in `error` and the name of the
+ * node. The kind is TENON_FAILURE_OPERATOR, except for TENON_RESOURCE_EXHAUSTED, and for TENON_CANCELLED in a Run that was
+ * stopped.
  */
 
 enum {
@@ -615,6 +647,23 @@ typedef struct tenon_api {
                                   tenon_error* error);
   /* 1: the Run is cancelled, or its time is over. `run` then returns TENON_CANCELLED soon. Thread-safe. */
   uint32_t (*call_is_stopped)(const tenon_operator_call* call);
+
+  /* Writes profiling.file with all that was recorded so far; Runs of this session that begin later are not recorded.
+   * `out_path` (may be NULL) receives the path. TENON_FAILED_PRECONDITION without profiling.file in the config, and after
+   * the first call. Thread-safe. */
+  tenon_status (*session_end_profile)(tenon_session* session, tenon_text** out_path, tenon_error* error);
+  /* As model_optimize and model_describe, for a model in memory; arguments as for session_create_from_memory. The bytes are
+   * not copied, and not needed after the call. Thread-safe. */
+  tenon_status (*model_optimize_from_memory)(const void* data, uint64_t size, tenon_str directory,
+                                             const tenon_config* config, tenon_str out_path,
+                                             tenon_error* error);
+  /* See model_optimize_from_memory. Thread-safe. */
+  tenon_status (*model_describe_from_memory)(const void* data, uint64_t size, tenon_str directory,
+                                             const tenon_config* config, tenon_text** out_json,
+                                             tenon_error* error);
+  /* Copies the content of tensor `from` into `to`, a tensor of the same type and shape that is not read-only and not of
+   * strings; each may be on a device. No other call may use `to` meanwhile. */
+  tenon_status (*value_write)(tenon_value* to, const tenon_value* from, tenon_error* error);
 } tenon_api;
 
 /* NULL when `version` is newer than the library. The table lives as long as the library. Thread-safe. */

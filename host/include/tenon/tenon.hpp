@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,11 +81,17 @@ struct SessionOptions {
   uint32_t flags = 0;  // TENON_SESSION_x
   Log log;             // receives what this session logs, see tenon_session_options; may be empty
   const Operators* operators = nullptr;  // that the application runs itself; null: none
+  const Cancel* cancel = nullptr;        // stops the making of the session; may be null
+  // In place of parts of the model, see tenon_session_options.
+  std::vector<NamedValue> initializers;
+  std::map<std::string, int64_t> dims;
+  std::map<std::string, std::span<const std::byte>> files;  // their memory must outlive the session
 };
 
 /// A provider's instance that a session uses.
 struct InstanceInfo {
   std::string instance, provider, version, library;  // "cuda/gpu:0", "cuda", "1.4.0", the path of its file
+  std::string options;                               // JSON object: those in force, defaults included
 };
 
 /// What a model says about itself; see tenon_model_info.
@@ -139,7 +146,7 @@ class Session {
       detail::Check check;
       check(api().session_instance(session_.get(), i, &info));
       out.push_back({as_string(info.instance), as_string(info.provider), as_string(info.version),
-                     as_string(info.library)});
+                     as_string(info.library), as_string(info.options)});
     }
     return out;
   }
@@ -251,6 +258,14 @@ class Session {
     return State(state);
   }
 
+  /// Writes profiling.file, and records no further Run of this session. Gives the path.
+  std::string end_profile() {
+    detail::Check check;
+    tenon_text* text = nullptr;
+    check(api().session_end_profile(session_.get(), &text, check.out()));
+    return detail::take_text(text);
+  }
+
   /// TENON_DESCRIBE_x as JSON.
   std::string describe(uint32_t what) const {
     detail::Check check;
@@ -275,6 +290,18 @@ class Session {
     options.struct_size = sizeof options;
     options.flags = given.flags;
     if (given.operators) options.operators = given.operators->get();
+    if (given.cancel) options.cancel = given.cancel->get();
+    const std::vector<tenon_named_value> initializers = detail::c_inputs(given.initializers);
+    options.initializers = initializers.data();
+    options.initializer_count = static_cast<uint32_t>(initializers.size());
+    std::vector<tenon_named_dim> dims;
+    for (const auto& [name, size] : given.dims) dims.push_back({as_str(name), size});
+    options.dims = dims.data();
+    options.dim_count = static_cast<uint32_t>(dims.size());
+    std::vector<tenon_named_bytes> files;
+    for (const auto& [name, bytes] : given.files) files.push_back({as_str(name), bytes.data(), bytes.size()});
+    options.files = files.data();
+    options.file_count = static_cast<uint32_t>(files.size());
     options.progress_context = const_cast<Progress*>(&given.progress);
     if (given.progress)
       options.progress = [](void* context, double fraction, tenon_str stage) -> int32_t {

@@ -224,6 +224,12 @@ class Value {
     return managed;
   }
 
+  /// Copies the content of `from`, of the same type and shape, into the memory of this tensor; see value_write in tenon.h.
+  void write(const Value& from) {
+    detail::Check check;
+    check(api().value_write(value_, from.value_, check.out()));
+  }
+
   explicit operator bool() const { return value_ != nullptr; }
   tenon_value* get() const { return value_; }
   tenon_value* release() { return std::exchange(value_, nullptr); }

@@ -282,6 +282,105 @@ const std::map<std::string, Row>& rows() {
          EXPECT_GT(lines[0], 0);
          EXPECT_EQ(lines[1], 0);
        }},
+      {"tenon_session_options.cancel",
+       [](Bench& b) {
+         Cancel cancel;
+         b.session_options.cancel = cancel.get();
+         EXPECT_EQ(b.create().status, TENON_OK);
+         cancel.trigger();
+         EXPECT_EQ(b.create().kind, uint32_t{TENON_FAILURE_CANCELLED});
+       }},
+      {"tenon_session_options.initializers",
+       [](Bench& b) {
+         b.session_options.initializer_count = 1;
+         EXPECT_THAT(b.create().text, HasSubstr("initializers of options is NULL"));
+         const Value one = Value::tensor<float>({1}, {-1});
+         const tenon_named_value given{as_str("one"), one.get()};
+         b.session_options.initializers = &given;
+         EXPECT_EQ(b.create().status, TENON_OK);
+         const tenon_named_value none{as_str("one"), nullptr};
+         b.session_options.initializers = &none;
+         EXPECT_THAT(b.create().text, HasSubstr("an initializer's value is NULL"));
+       }},
+      {"tenon_session_options.initializer_count",
+       [](Bench& b) {
+         const Value two = Value::tensor<float>({2}, {1, 2});
+         const tenon_named_value given{as_str("one"), two.get()};
+         b.session_options.initializers = &given;
+         EXPECT_EQ(b.create().status, TENON_OK) << "none is given";
+         b.session_options.initializer_count = 1;
+         EXPECT_EQ(b.create().kind, uint32_t{TENON_FAILURE_INVALID_INPUT});
+       }},
+      {"tenon_session_options.dim_count",
+       [](Bench& b) {
+         b.session_options.dim_count = 1;
+         EXPECT_THAT(b.create().text, HasSubstr("dims of options is NULL"));
+       }},
+      {"tenon_session_options.dims",
+       [](Bench& b) {
+         const tenon_named_dim twice[] = {{as_str("n"), 3}, {as_str("n"), 3}};
+         b.session_options.dims = twice;
+         b.session_options.dim_count = 2;
+         EXPECT_THAT(b.create().text, HasSubstr("dim 'n' is given twice"));
+       }},
+      {"tenon_session_options.files",
+       [](Bench& b) {
+         const tenon_named_bytes twice[] = {{as_str("f"), "x", 1}, {as_str("f"), "x", 1}};
+         b.session_options.files = twice;
+         b.session_options.file_count = 2;
+         EXPECT_THAT(b.create().text, HasSubstr("file 'f' is given twice"));
+       }},
+      {"tenon_session_options.file_count",
+       [](Bench& b) {
+         b.session_options.file_count = 1;
+         EXPECT_THAT(b.create().text, HasSubstr("files of options is NULL"));
+       }},
+      {"tenon_session_options.reserved",
+       [](Bench& b) {
+         b.session_options.reserved = 7;
+         EXPECT_EQ(b.create().status, TENON_OK) << "it is not read";
+       }},
+      {"tenon_named_dim.name",
+       [](Bench& b) {
+         const tenon_named_dim given{{nullptr, 5}, 3};
+         b.session_options.dims = &given;
+         b.session_options.dim_count = 1;
+         EXPECT_THAT(b.create().text, HasSubstr("a dim's name is NULL"));
+       }},
+      {"tenon_named_dim.size",
+       [](Bench& b) {
+         const tenon_named_dim given{as_str("n"), 3};
+         b.session_options.dims = &given;
+         b.session_options.dim_count = 1;
+         tenon_session* made = nullptr;
+         ASSERT_EQ(b.create(&made).status, TENON_OK);
+         tenon_io_info info{};
+         info.struct_size = sizeof(info);
+         EXPECT_EQ(api().session_input(made, 0, &info), TENON_OK);
+         EXPECT_EQ(as_string(info.type_text), "float32[3,2]");
+         api().session_release(made);
+       }},
+      {"tenon_named_bytes.name",
+       [](Bench& b) {
+         const tenon_named_bytes given{{nullptr, 5}, "x", 1};
+         b.session_options.files = &given;
+         b.session_options.file_count = 1;
+         EXPECT_THAT(b.create().text, HasSubstr("a file's name is NULL"));
+       }},
+      {"tenon_named_bytes.data",
+       [](Bench& b) {
+         const tenon_named_bytes given{as_str("f"), nullptr, 1};
+         b.session_options.files = &given;
+         b.session_options.file_count = 1;
+         EXPECT_THAT(b.create().text, HasSubstr("data of file 'f' is NULL"));
+       }},
+      {"tenon_named_bytes.size",
+       [](Bench& b) {
+         const tenon_named_bytes given{as_str("f"), nullptr, 0};
+         b.session_options.files = &given;
+         b.session_options.file_count = 1;
+         EXPECT_EQ(b.create().status, TENON_OK);
+       }},
       {"tenon_instance_info.struct_size",
        [](Bench& b) {
          b.instance();
@@ -298,6 +397,19 @@ const std::map<std::string, Row>& rows() {
        }},
       {"tenon_instance_info.library",
        [](Bench& b) { EXPECT_TRUE(std::ifstream(as_string(b.instance().library)).is_open()); }},
+      {"tenon_instance_info.options",
+       [](Bench& b) {
+         EXPECT_EQ(as_string(b.instance().options), "{}") << "cpu has none";
+         Bench other;
+         other.config.set("discovery.search",
+                          "[\"" + fakes_dir() + "/accelerator\", \"" + providers_dir() + "\"]");
+         other.config.set("select.order", "[\"accelerator/npu:0\", \"cpu\"]");
+         const std::string before = as_string(other.instance().options);
+         EXPECT_THAT(before, HasSubstr("\"max_nodes\":0"));
+         other.config.set("provider.accelerator.options.max_nodes", "7");
+         other.session.reset();
+         EXPECT_THAT(as_string(other.instance().options), HasSubstr("\"max_nodes\":7"));
+       }},
       {"tenon_value_place.struct_size",
        [](Bench&) {
          const Value x = Value::tensor<float>({1, 2}, {1, -5});

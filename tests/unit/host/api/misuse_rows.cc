@@ -454,6 +454,26 @@ const std::vector<Row>& rows() {
        CALL({ return t.session_input_default(g.session->get(), 1, &g.value, e); })},
       {"session_input_default", "input 'x' has no default",
        CALL({ return t.session_input_default(g.session->get(), 0, &g.value, e); })},
+      {"session_end_profile", "session", CALL({ return t.session_end_profile(nullptr, &g.text, e); })},
+      {"model_describe_from_memory", "data",
+       CALL({ return t.model_describe_from_memory(nullptr, 1, as_str(""), g.config.get(), &g.text, e); })},
+      {"model_describe_from_memory", "directory", CALL({
+         return t.model_describe_from_memory(g.bytes.data(), g.bytes.size(), kNoText, g.config.get(), &g.text,
+                                             e);
+       })},
+      {"model_describe_from_memory", "out_json", CALL({
+         return t.model_describe_from_memory(g.bytes.data(), g.bytes.size(), as_str(""), g.config.get(),
+                                             nullptr, e);
+       })},
+      {"model_optimize_from_memory", "data", CALL({
+         return t.model_optimize_from_memory(nullptr, 1, as_str(""), g.config.get(), as_str("/dev/null"), e);
+       })},
+      {"model_optimize_from_memory", "out_path", CALL({
+         return t.model_optimize_from_memory(g.bytes.data(), g.bytes.size(), as_str(""), g.config.get(),
+                                             kNoText, e);
+       })},
+      {"value_write", "to", CALL({ return t.value_write(nullptr, g.x.get(), e); })},
+      {"value_write", "from", CALL({ return t.value_write(g.x.get(), nullptr, e); })},
       {"operators_create", "out_operators", CALL({
          static_cast<void>(g);
          return t.operators_create(nullptr, e);

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "tenon/tenon.hpp"
 #include "tests/support/paths.h"
 #include "tests/unit/host/session/model_maker.h"
@@ -230,6 +232,7 @@ const std::map<std::string, Row>& bench_rows() {
          EXPECT_EQ(b.run(), "");
          EXPECT_EQ(b.runs, 0);
          EXPECT_EQ(other.runs, 1);
+         api().operators_release(std::exchange(b.operators, nullptr));  // uses `other`
        }},
       {"tenon_operator.infer",
        [](Bench& b) {

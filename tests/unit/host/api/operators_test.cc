@@ -778,6 +778,42 @@ TEST(Operators, RunInSlotsAndSubmittedRuns) {
   for (Pending& each : pending) EXPECT_THAT(each.wait()["y"].data<float>(), ElementsAre(6, 9));
 }
 
+TEST(Operators, MayRunOtherSessions) {
+  Operators inner_operators, outer_operators;
+  inner_operators.add(scale());
+  Session inner = session(scaling(), inner_operators);
+  outer_operators.add(scale_with([&](Operator& op) {
+    op.run = [&](const OperatorCall&, const std::vector<Value>& inputs, std::vector<Value>& outputs) {
+      const Value made = inner.run({{"x", inputs[0]}})["y"];
+      outputs[0] = inner.submit({{"x", made}}).wait()["y"];
+    };
+  }));
+  Session outer = session(scaling(), outer_operators);
+  RunOptions options;
+  std::string trace;
+  options.trace = &trace;
+  EXPECT_THAT(outer.run({{"x", kOne}}, options)["y"].data<float>(), ElementsAre(9, 0));
+  EXPECT_THAT(trace, HasSubstr("custom/cpu:0"));
+}
+
+TEST(Operators, AreDestroyedAlsoWhenTheirSessionIsTheLastToKnowThem) {
+  auto known = std::make_shared<int>(0);
+  const std::weak_ptr<int> watched = known;
+  {
+    Operators operators;
+    operators.add(scale_with([known](Operator& op) {
+      const auto infer = op.infer;
+      op.infer = [known, infer](const OperatorCall& call) { infer(call); };
+    }));
+    known.reset();
+    Session s = session(scaling(), operators);
+    operators = Operators();
+    EXPECT_FALSE(watched.expired());
+    s.run({{"x", kOne}});
+  }
+  EXPECT_TRUE(watched.expired());
+}
+
 // ---- The table of C ----
 
 /// Counts what a C operator does.
