@@ -3,8 +3,7 @@
 
 PLANTED is a library that is preloaded and makes one mistake for the provider (planted.cc). A mistake is noticed when `tenon compare`
 finds other numbers than those of the cpu provider, or ends with an error, or warns of one that the provider mends, and says so in the
-words of ROWS. Without the mistake, with the
-same library preloaded, it ends well and says none of them.
+words of ROWS. Without the mistake, with the same library preloaded, it ends well and says none of them.
 """
 
 import os
