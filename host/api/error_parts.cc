@@ -1,6 +1,7 @@
 // What an error says about its place, cause and cure, found in its texts. Names in them are quoted and escaped
 // (core/base/quote.h), so that they are found again whatever they contain.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 
@@ -66,35 +67,44 @@ struct Places {
   std::string_view model, node, op, provider;
 };
 
-/// Without the rest of a place of which the begin was left out (give_status). That rest ends with a quote or a bracket.
-std::string_view whole_places(std::string_view where) {
-  if (!take_prefix(&where, "... [cut: ")) return where;
-  const size_t end = std::min(where.find("': "), where.find("): "));
-  return end == std::string_view::npos ? std::string_view() : where.substr(end + 3);
+/// The places before and after what was left out (give_status), without those that were cut, which end with a quote or a bracket.
+std::array<std::string_view, 2> whole_places(std::string_view where) {
+  const size_t mark = where.find("... [cut: ");
+  if (mark == std::string_view::npos) return {where, {}};
+  const auto ends_at = [](std::string_view text, size_t from) {
+    return (text[from] == '\'' || text[from] == ')') && text.substr(from + 1, 2) == ": ";
+  };
+  size_t head = mark, rest = mark;
+  while (head > 0 && !ends_at(where, head - 1)) --head;
+  while (rest < where.size() && !ends_at(where, rest)) ++rest;
+  return {where.substr(0, head), rest == where.size() ? std::string_view() : where.substr(rest + 3)};
 }
 
-/// The innermost place of each kind.
-Places places_in(std::string_view where) {
-  Places out;
-  where = whole_places(where);
+/// The innermost place of each kind, from the outermost place to the innermost.
+void add_places(std::string_view where, Places* out) {
   while (!where.empty()) {
     std::string_view place = take_place(&where);
     if (is_label(place)) {
-      out.provider = place;
+      out->provider = place;
     } else if (take_prefix(&place, "provider ")) {
       const std::string_view name = quoted(place);
-      out.provider = name.empty() ? place.substr(0, std::min(place.find(" ("), place.size())) : name;
+      out->provider = name.empty() ? place.substr(0, std::min(place.find(" ("), place.size())) : name;
     } else if (take_prefix(&place, "node ")) {
       const size_t size = quoted_size(place);
-      out.node = quoted(place);
+      out->node = quoted(place);
       place.remove_prefix(size);
-      out.op = take_prefix(&place, " (") ? place.substr(0, place.find(')')) : std::string_view();
+      out->op = take_prefix(&place, " (") ? place.substr(0, place.find(')')) : std::string_view();
     } else if (place == "model in memory") {
-      out.model = place;
+      out->model = place;
     } else if (take_prefix(&place, "model ")) {
-      out.model = quoted(place);
+      out->model = quoted(place);
     }
   }
+}
+
+Places places_in(std::string_view where) {
+  Places out;
+  for (const std::string_view whole : whole_places(where)) add_places(whole, &out);
   return out;
 }
 

@@ -28,7 +28,7 @@ std::string_view whole_rest(std::string_view text, size_t room) {
   return text.substr(begin);
 }
 
-/// A text for a struct: `pieces`, and `tail`, of which nothing is left out if possible.
+/// A text for a struct: `pieces`, and `tail`, of which nothing is left out if possible. The pieces get half of the room.
 struct Pieces {
   std::initializer_list<std::string_view> pieces;
   std::string_view tail;
@@ -39,15 +39,17 @@ struct Pieces {
 template <size_t kRoom>
 void copy_text(char (&to)[kRoom], const Pieces& text) {
   char mark[48] = "";
-  size_t total = text.tail.size();
+  size_t total = 0;
   for (const std::string_view piece : text.pieces) total += piece.size();
+  const size_t begin = std::min(total, kRoom / 2);
+  total += text.tail.size();
   size_t room = kRoom - 1;
   if (total > room) {
-    const char* const before_rest = text.tail.size() > room - sizeof(mark) ? " ..." : "";
+    const char* const before_rest = text.tail.size() > room - sizeof(mark) - begin ? " ..." : "";
     room -= static_cast<size_t>(
         std::snprintf(mark, sizeof(mark), "... [cut: %zu bytes in all]%s", total, before_rest));
   }
-  const std::string_view tail = whole_rest(text.tail, room);
+  const std::string_view tail = whole_rest(text.tail, total > kRoom - 1 ? room - begin : room);
   room -= tail.size();
   char* at = to;
   for (const std::string_view piece : text.pieces) {
@@ -102,7 +104,9 @@ tenon_status give_status(const Status& status, tenon_error* error) {
   if (status.process_lost()) error->flags |= TENON_ERROR_PROCESS_LOST;
   error->kind = static_cast<uint32_t>(status.kind());
   if (error->struct_size >= offsetof(tenon_error, message)) {
-    copy_text(error->where, {{}, status.where()});  // the innermost place tells most
+    // The outermost place is the file, and the innermost ones tell most.
+    const std::string_view file = whole_characters(status.where(), sizeof(error->where) / 2);
+    copy_text(error->where, {{file}, std::string_view(status.where()).substr(file.size())});
   }
   if (error->struct_size >= kWithMessage) {
     const std::string_view between = status.refusal().empty() ? "" : ": ";

@@ -19,9 +19,12 @@ from conftest import ROOT
 DIGITS = ROOT / "tests/data/digits"
 
 
+def clean(environment: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TENON_"))} | environment
+
+
 def must(*words: object, folder: Path | None = None, **environment: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TENON_"))}
-    done = subprocess.run([str(word) for word in words], cwd=folder, env=kept | environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([str(word) for word in words], cwd=folder, env=clean(environment), capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -116,7 +119,7 @@ print(session.explain().counts, session.run({{"image": np.load({str(DIGITS / 'di
         assert "acme-pip" in must(fresh / "bin/tenon", "providers", "list")
         # It need not be named, and nobody is warned then.
         quiet = f"import tenon; print(tenon.Session({str(DIGITS / 'digits.onnx')!r}).explain().counts)"
-        done = subprocess.run([fresh / "bin/python", "-W", "error", "-c", quiet], capture_output=True, text=True, check=False)
+        done = subprocess.run([fresh / "bin/python", "-W", "error", "-c", quiet], env=clean({}), capture_output=True, text=True, check=False)
         assert done.returncode == 0 and done.stderr == "" and "acme" not in done.stdout, done.stderr
     finally:
         must(fresh / "bin/pip", "uninstall", "-q", "-y", "tenon-acme-pip")
@@ -130,7 +133,7 @@ def test_broken_provider_packages_do_not_stop_others(fresh):
     (info / "entry_points.txt").write_text("[tenon.providers]\nbroken = nothing_there:folder\n")
     try:
         program = "import warnings; warnings.simplefilter('always'); import tenon; print(len(tenon.providers()))"
-        done = subprocess.run([fresh / "bin/python", "-c", program], capture_output=True, text=True, check=True)
+        done = subprocess.run([fresh / "bin/python", "-c", program], env=clean({}), capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "3" and "'broken'" in done.stderr and "nothing_there" in done.stderr
     finally:
         shutil.rmtree(info)

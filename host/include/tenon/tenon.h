@@ -14,7 +14,7 @@
  * A pointer may be NULL only where its comment says so; elsewhere NULL gives TENON_INVALID_ARGUMENT. The functions
  * that release, count or read a value accept NULL and do nothing. The caller sets `struct_size` of every struct that
  * it passes. A text that does not fit into tenon_error has "... [cut: N bytes in all]" where bytes were left out: of
- * `where` the begin, of `message` the end or what stands before the cause and the cure.
+ * `where` the middle, of `message` the end or what stands before the cause and the cure.
  *
  * fork(): sessions, slots and submitted Runs belong to the process that made them. In a child process, functions that
  * are given one of the parent fail at once with TENON_FAILED_PRECONDITION, and releasing it does nothing. Sessions that

@@ -120,7 +120,7 @@ TEST(ErrorParts, ALongPlaceKeepsItsNodeAndALongMessageItsCure) {
           .with_context("provider 'acme 1.0.0'")
           .with_context("model '" + longest + "'");
   const tenon_error error = error_of(status);
-  EXPECT_THAT(error.where, StartsWith("... [cut: "));
+  EXPECT_THAT(error.where, StartsWith("model 'ddd"));
   EXPECT_EQ(std::strlen(error.where), sizeof(error.where) - 1);
   EXPECT_EQ(part(error, TENON_ERROR_PART_MODEL), "");
   EXPECT_EQ(part(error, TENON_ERROR_PART_PROVIDER), "acme 1.0.0");
@@ -129,6 +129,17 @@ TEST(ErrorParts, ALongPlaceKeepsItsNodeAndALongMessageItsCure) {
   EXPECT_THAT(error.message, HasSubstr("rrr... [cut: 3050 bytes in all]. Cause: it"));
   EXPECT_THAT(error.message, EndsWith(". Cause: it is long. Cure: make it shorter"));
   EXPECT_EQ(part(error, TENON_ERROR_PART_CURE), "make it shorter");
+}
+
+TEST(ErrorParts, ALongChainOfPlacesKeepsItsFileAndItsInnermostNode) {
+  Status status = Status(StatusCode::kInvalidArgument, "too deep", ErrorKind::kInvalidModel);
+  for (int i = 300; i > 0; --i)
+    status = std::move(status).with_context(str_cat("node 'call_", i, "' (local.f)"));
+  const tenon_error error = error_of(std::move(status).with_context("model 'deep.onnx'"));
+  EXPECT_THAT(error.where, StartsWith("model 'deep.onnx': node 'call_1' (local.f): "));
+  EXPECT_THAT(error.where, HasSubstr("... [cut: "));
+  EXPECT_EQ(part(error, TENON_ERROR_PART_MODEL), "deep.onnx");
+  EXPECT_EQ(part(error, TENON_ERROR_PART_NODE), "call_300");
 }
 
 TEST(ErrorParts, CutsFallBetweenCharacters) {
