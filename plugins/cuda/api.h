@@ -123,6 +123,11 @@ inline void check(CUresult code, std::string_view what) {
     throw error_of(code, what);
 }
 
+/// The address of memory of a device as NVIDIA's libraries take it.
+inline void* pointer_of(CUdeviceptr address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): nobody here follows it
+}
+
 /// After some errors, such as a kernel's access to a wrong address, CUDA does nothing more in this process. Throws such an error
 /// again if one has been seen.
 void require_alive();

@@ -326,10 +326,9 @@ CudnnDescriptor CudnnContext::pack(const OperationGraph& graph, std::span<const 
   for (size_t i = 0; i < graph.tensors().size(); ++i) {
     const GraphTensor& tensor = graph.tensors()[i];
     uids.push_back(tensor.uid);
-    pointers.push_back(tensor.is_number ? const_cast<float*>(&tensor.number)
-                                        : reinterpret_cast<void*>(addresses[i]));
+    pointers.push_back(tensor.is_number ? const_cast<float*>(&tensor.number) : pointer_of(addresses[i]));
   }
-  void* const memory = reinterpret_cast<void*>(workspace);
+  void* const memory = pointer_of(workspace);
   CudnnDescriptor out(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   out.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, static_cast<int64_t>(pointers.size()),
           pointers.data());

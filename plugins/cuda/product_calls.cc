@@ -111,7 +111,7 @@ Operation operation_of(const CublasLtApi& api, const LtProduct& product, const P
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   if (product.has_bias) {
     epilogue = product.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(bias));
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(pointer_of(bias)));
     if (product.bias_stride != 0) set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, product.bias_stride);
   } else if (product.relu) {
     epilogue = CUBLASLT_EPILOGUE_RELU;
@@ -173,13 +173,12 @@ struct Call {
     const void* const beta = in_double     ? static_cast<const void*>(&beta64)
                              : in_integers ? static_cast<const void*>(&beta_integer)
                                            : static_cast<const void*>(&beta32);
-    const auto pointer = [](CUdeviceptr address) { return reinterpret_cast<void*>(address); };
     for (size_t i = 0; i < addresses.size(); ++i) {
       const Addresses& at = addresses[i];
       check(api.cublasLtMatmul(handle, operations[std::min(i, operations.size() - 1)].get(), alpha,
-                               pointer(at.left), layouts.left.get(), pointer(at.right), layouts.right.get(),
-                               beta, pointer(at.c), layouts.c.get(), pointer(at.d), layouts.d.get(),
-                               &algorithm, workspace, workspace_bytes, stream),
+                               pointer_of(at.left), layouts.left.get(), pointer_of(at.right),
+                               layouts.right.get(), beta, pointer_of(at.c), layouts.c.get(), pointer_of(at.d),
+                               layouts.d.get(), &algorithm, workspace, workspace_bytes, stream),
             "cublasLtMatmul");
     }
   }
@@ -255,7 +254,7 @@ LibraryCall LtContext::call(const LtProduct& product, const ProductTypes& types,
                                           addresses_of(product, types, memory),
                                           {},
                                           algorithm.algorithm,
-                                          reinterpret_cast<void*>(memory.workspace),
+                                          pointer_of(memory.workspace),
                                           memory.workspace == 0 ? 0 : workspace_bytes,
                                           types.in == TENON_FLOAT64,
                                           types.in == TENON_INT8,

@@ -112,7 +112,7 @@ int value_getbuffer(PyObject* self, Py_buffer* view, int flags) {
     return -1;
   }
   Py_ssize_t* dims =
-      static_cast<Py_ssize_t*>(PyMem_Malloc((2 * tensor.rank + size_t{1}) * sizeof(Py_ssize_t)));
+      static_cast<Py_ssize_t*>(PyMem_Malloc((size_t{2} * tensor.rank + 1) * sizeof(Py_ssize_t)));
   if (dims == nullptr) {
     PyErr_NoMemory();
     return -1;

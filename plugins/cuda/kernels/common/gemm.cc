@@ -227,7 +227,7 @@ GemmPlan GemmKernels::plan_of(const GemmShape& s) const {
     plan.line = bytes < 8 && plan.few < 8 && parts_of(s.columns, 128) * batches >= processors ? 4
                 : bytes < 8                                                                   ? 2
                                                                                               : 1;
-    const int64_t blocks = parts_of(s.columns, 32 * plan.line);
+    const int64_t blocks = parts_of(s.columns, int64_t{32} * plan.line);
     split(plan, blocks * batches, s.depth, 2 * kLeastPart, processors);
     plan.blocks = {size(blocks), size(plan.splits), size(batches)};
     return plan;
