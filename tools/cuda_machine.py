@@ -15,6 +15,8 @@ from pathlib import Path
 
 LINES = 60  # of what a failure printed, in the log
 
+MOST_JOBS = 8  # processes at once: more of them only wait for the driver, which makes one context after another
+
 
 def minutes(text: str) -> float:
     """For argparse."""
@@ -100,7 +102,7 @@ class Machine:
     """The environment of every command, and the time that is left."""
 
     def __init__(self, folders: list[str], state: Path, time_for_all: float):
-        self.seconds, self.jobs = time_for_all, 1
+        self.seconds, self.jobs = time_for_all, min(MOST_JOBS, os.cpu_count() or 1)
         self.until = time.monotonic() + time_for_all
         self.environment = os.environ | {
             "LD_LIBRARY_PATH": os.pathsep.join(filter(None, [os.environ.get("LD_LIBRARY_PATH", ""), *folders])),

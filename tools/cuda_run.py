@@ -38,7 +38,7 @@ HERE = Path(__file__).resolve().parent
 TENON = HERE / "bin" / "tenon"
 PEERS = {"onnxruntime": "ONNX Runtime", "pytorch": "PyTorch"}
 QUICK_CASES, QUICK_BYTES = 40, 300_000
-MOST_JOBS, MEMORY_OF_JOB = 8, 1 << 10  # processes at once; MiB of the device's memory for each
+MEMORY_OF_JOB = 1 << 10  # MiB of the device's memory for each process that runs cases
 BATCH = 240  # cases of a command: when the time is over, those that ran before are known
 WATCHED = 24  # cases that compute-sanitizer watches
 ALONE = 10  # crashed cases that run again, each alone
@@ -58,8 +58,8 @@ def device(machine: Machine, result: Result) -> bool:
         done = machine.run(smi, "--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader", at_most=30,
                            environment=dict(os.environ))  # fmt: skip
         result.add("nvidia-smi", done.out.strip().replace("\n", "; ") if done.ok() else done.how())
-        memory = [int(number) for number in re.findall(r"(\d+) MiB", done.out)]
-        machine.jobs = max(1, min(os.cpu_count() or 1, MOST_JOBS, min(memory, default=0) // MEMORY_OF_JOB))
+        if memory := [int(number) for number in re.findall(r"(\d+) MiB", done.out)]:
+            machine.jobs = max(1, min(machine.jobs, min(memory) // MEMORY_OF_JOB))
     result.log("folders of libraries", machine.environment["LD_LIBRARY_PATH"].replace(os.pathsep, "\n"))
     done = machine.run(TENON, "providers", "list", "--format", "json", at_most=60)
     if not done.ok():  # also where its libraries do not fit the machine's

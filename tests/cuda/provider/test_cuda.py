@@ -40,6 +40,19 @@ case $tool in
 esac
 exit $code
 """
+# In the place of PyTorch: NAME FOLDER writes a network, NAME FOLDER SECONDS measures it.
+EXPORTER = """
+import sys, pathlib, numpy as np, onnx
+from onnx import TensorProto, helper
+name, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+if len(sys.argv) > 3: sys.exit(print(1.5))
+folder.mkdir()
+value = [helper.make_tensor_value_info(each, TensorProto.FLOAT, [2]) for each in "xy"]
+graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], name, value[:1], value[1:])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), folder / "model.onnx")
+np.save(folder / "x.npy", np.float32([1, 2]))
+np.save(folder / "reference.npy", np.float32([1, 2] if name == "right" else [1, 4]))
+"""
 # An ONNX Runtime for processors only.
 ONNX_RUNTIME = """
 __version__ = "9.8"
@@ -157,6 +170,23 @@ class Bundle(unittest.TestCase):
         self.module.measure(machine, result, [pathlib.Path("a/model.onnx"), pathlib.Path("b/model.onnx")], 1)
         self.assertEqual(result.rows[-1], ("benchmark", "not done in time", "2 of 2 models, from a on"))
         self.assertEqual(result.failures, [])
+
+    def test_exported_networks_are_compared_with_what_exported_them(self):
+        machine, result, folder = self.parts()
+        self.module.run_exports(machine, result, folder / "none", ("bert",), 0.1)  # this Python has no PyTorch
+        self.assertEqual(result.rows, [("exported networks", "none", "PyTorch, torchvision and transformers are not there")])
+        exporter = self.bundle / "cuda_exports.py"
+        kept = exporter.read_text()
+        self.addCleanup(exporter.write_text, kept)
+        exporter.write_text(EXPORTER)
+        result.rows.clear()
+        self.module.run_exports(machine, result, folder / "some", ("right", "wrong"), 0.1)
+        (name, time_of, said), wrong = result.rows
+        self.assertEqual(name, "exported right")
+        self.assertRegex(f"{time_of}; {said}", r"^[\d.]+ ms; ran on cuda, error 0.0e\+00, PyTorch: 1.500 ms$")
+        self.assertEqual(wrong[:2], ("exported wrong", "FAILED"))
+        self.assertIn("error 5.0e-01", wrong[2])
+        self.assertEqual(len(result.failures), 1)
 
     def test_a_command_ends_with_all_that_it_started(self):
         machine, _, _ = self.parts()

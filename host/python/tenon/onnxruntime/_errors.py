@@ -106,12 +106,15 @@ _KINDS: dict[type[tenon.Error], type[Exception]] = {
 }
 
 
+_NOT_FOUND = 5  # TENON_NOT_FOUND, of a file
+
+
 def translated(error: tenon.Error, loading: bool = False) -> Exception:
     """The exception of ONNX Runtime for one of Tenon."""
     kind = _KINDS.get(type(error), Fail)
     text = str(error)
     if loading:
-        if isinstance(error, tenon.InvalidInputError) and "cannot open" in text:
+        if isinstance(error, tenon.InvalidInputError) and error.status == _NOT_FOUND:
             kind = NoSuchFile
         elif isinstance(error, tenon.InvalidModelError) and "not an ONNX model" in text:
             kind = InvalidProtobuf
