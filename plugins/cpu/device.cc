@@ -1,4 +1,5 @@
 #include "device.h"
+#include "isa/compute.h"
 #include "isa/packing.h"
 
 #include <cstdlib>
@@ -17,6 +18,7 @@ struct Candidate {
   std::string_view name;
   const isa::Table& (*table)();
   const isa::Packing& (*packing)();
+  const isa::Compute& (*compute)();
   bool runs;
 };
 
@@ -39,12 +41,12 @@ bool runs_avx512() {
 std::vector<Candidate> candidates() {
   return {
 #if defined(TENON_CPU_HAVE_avx512)
-    {"avx512", &isa::table_avx512, &isa::packing_avx512, runs_avx512()},
+    {"avx512", &isa::table_avx512, &isa::packing_avx512, &isa::compute_avx512, runs_avx512()},
 #endif
 #if defined(TENON_CPU_HAVE_avx2)
-        {"avx2", &isa::table_avx2, &isa::packing_avx2, runs_avx2()},
+        {"avx2", &isa::table_avx2, &isa::packing_avx2, &isa::compute_avx2, runs_avx2()},
 #endif
-        {"generic", &isa::table_generic, &isa::packing_generic, true},
+        {"generic", &isa::table_generic, &isa::packing_generic, &isa::compute_generic, true},
   };
 }
 
@@ -96,6 +98,11 @@ const isa::Table& detail::choose_table() {
 const isa::Packing& isa_packing() {
   static const isa::Packing& packing = choose().packing();
   return packing;
+}
+
+const isa::Compute& isa_compute() {
+  static const isa::Compute& compute = choose().compute();
+  return compute;
 }
 
 std::string isa_refusal() {

@@ -1,6 +1,7 @@
-// The CPU provider: kernels in plain host memory, one claim per node. The SDK implements the provider; this
-// library adds the device and the kernels of kernels/.
+// The CPU provider in plain host memory: islands of nodes, and a kernel for each node outside of them. The SDK implements the
+// provider; this library adds the device, the kernels of kernels/ and the islands of islands/.
 #include "device.h"
+#include "islands/program.h"
 #include "tenon/ep.hpp"
 
 namespace tenon::cpu {
@@ -25,7 +26,42 @@ struct Cpu {
   }
 };
 
+struct CpuProvider : ep::KernelProvider<Cpu> {
+  struct Instance {
+    Instance(Device&, const tenon_instance_params& params)
+        : settings(params), islands(settings.options.text("islands", "on") == "on") {}
+    void offer(const tenon_graph* raw, const tenon_claim_sink* sink) const {
+      const ep::GraphView graph(raw);
+      std::vector<bool> taken(graph.info().node_count);
+      for (uint32_t n = 0; n < taken.size(); ++n) taken[n] = (graph.node(n).flags & TENON_NODE_TAKEN) != 0;
+      if (islands) islands::offer_islands(settings, graph, sink, &taken);
+      for (uint32_t n = 0; n < taken.size(); ++n) {
+        if (!taken[n]) ep::offer_node(settings, graph, n, sink);
+      }
+    }
+    const ep::InstanceSettings settings;
+    const bool islands;
+  };
+
+  struct Program : ep::KernelNode {
+    Program(const Instance& instance, const tenon_compile_args& args) {
+      const ep::GraphView graph(args.graph);
+      if (!instance.islands || !islands::is_island(graph, instance.settings)) {
+        compile(graph, instance.settings);
+        return;
+      }
+      ep::ConstantStore store;
+      std::vector<ep::ValueView> inputs;
+      for (uint32_t i = 0; i < graph.info().input_count; ++i)
+        inputs.emplace_back(graph, graph.info().inputs[i], store);
+      auto island = std::make_unique<islands::Island>();
+      island->program = std::make_unique<islands::Program>(graph, instance.settings);
+      compile_fused(graph, instance.settings, inputs, std::move(island), graph.info().output_count);
+    }
+  };
+};
+
 }  // namespace
 }  // namespace tenon::cpu
 
-TENON_KERNEL_PROVIDER(tenon::cpu::Cpu)
+TENON_PROVIDER(tenon::cpu::CpuProvider)

@@ -9,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-#include "tests/onednn/model_case.h"
+#include "tests/onednn/onednn_case.h"
 
 namespace tenon::test {
 namespace {

@@ -1,5 +1,5 @@
 // Integers at the edge of a program: rows by number, masks, and what becomes of them where nothing is computed.
-#include "tests/onednn/model_case.h"
+#include "tests/onednn/onednn_case.h"
 #include "tests/support/explained.h"
 
 namespace tenon::test {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "host/services/trace.h"
-#include "tests/onednn/model_case.h"
+#include "tests/onednn/onednn_case.h"
 #include "tests/support/explained.h"
 
 namespace tenon::test {

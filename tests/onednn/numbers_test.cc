@@ -3,7 +3,7 @@
 #include <cstring>
 #include <thread>
 
-#include "tests/onednn/model_case.h"
+#include "tests/onednn/onednn_case.h"
 
 namespace tenon::test {
 namespace {

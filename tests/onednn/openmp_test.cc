@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/onednn/model_case.h"
+#include "tests/onednn/onednn_case.h"
 
 namespace tenon::test {
 namespace {

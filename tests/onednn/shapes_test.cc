@@ -1,6 +1,6 @@
 // Shapes that do not fit, from models and from inputs of a Run: declined with a reason, or an error that names the operator, and
 // never a read beyond a tensor. And shapes that fit, in layouts that mislead.
-#include "tests/onednn/model_case.h"
+#include "tests/onednn/onednn_case.h"
 #include "tests/support/explained.h"
 
 namespace tenon::test {

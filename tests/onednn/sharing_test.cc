@@ -1,6 +1,6 @@
 // What the provider shares within the process: packed weights with other sessions, and oneDNN with its next version.
 #include "host/services/shared_cache.h"
-#include "tests/onednn/model_case.h"
+#include "tests/onednn/onednn_case.h"
 #include "tests/unit/host/session/versions_case.h"
 
 namespace tenon::test {

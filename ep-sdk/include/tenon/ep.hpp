@@ -14,6 +14,7 @@
 //   kernel.hpp           TENON_KERNEL
 //   claims.hpp           choice of the kernel for a node; claims and rejections
 //   groups.hpp           convex_groups(): the nodes that can be claimed together
+//   workspace.hpp        place_pieces(): what lives between the tasks of a program, in one workspace
 //   kernel_node.hpp      KernelNode: a node compiled to its kernel
 //   negotiate.hpp        negotiate()
 //   trace.hpp            the clock of times, spans inside a claim
@@ -28,5 +29,6 @@
 
 #include "tenon/ep/groups.hpp"
 #include "tenon/ep/kernel_provider.hpp"
+#include "tenon/ep/workspace.hpp"
 
 #endif  // TENON_EP_HPP_

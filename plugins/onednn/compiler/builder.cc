@@ -127,7 +127,7 @@ uint32_t Builder::add_buffer(Home home, uint32_t index, uint64_t bytes) {
 
 void Builder::touch(uint32_t buffer) {
   if (recipe_->buffers[buffer].home == Home::kInside) buffer = recipe_->buffers[buffer].whole;
-  Piece& piece = recipe_->buffers[buffer].piece;
+  ep::Piece& piece = recipe_->buffers[buffer].piece;
   const int now = static_cast<int>(recipe_->tasks.size());
   if (piece.last < piece.first) piece.first = now;
   piece.last = now;
@@ -322,12 +322,12 @@ void Builder::finish() {
     const Tensor out{layout, add_buffer(Home::kOutput, value.output, 0)};
     copy(made, out);
   }
-  std::vector<Piece*> pieces;
+  std::vector<ep::Piece*> pieces;
   for (Buffer& buffer : recipe_->buffers) {
     if (buffer.home == Home::kWorkspace && buffer.piece.last >= buffer.piece.first)
       pieces.push_back(&buffer.piece);
   }
-  recipe_->workspace_bytes = place(std::move(pieces));
+  recipe_->workspace_bytes = ep::place_pieces(std::move(pieces));
 }
 
 }  // namespace tenon::onednn

@@ -22,7 +22,7 @@ void answer(const Recipe& recipe, tenon_prepare_args& args) {
     args.outputs[i].flags = TENON_SHAPE_KNOWN;
   }
   args.workspace_bytes = recipe.workspace_bytes;
-  args.workspace_alignment = static_cast<uint32_t>(kWorkspaceAlignment);
+  args.workspace_alignment = static_cast<uint32_t>(ep::kWorkspaceAlignment);
   args.workspace_domain = TENON_DOMAIN_HOST;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/operation.h"
-#include "memory.h"
+#include "tenon/ep/workspace.hpp"
 
 namespace tenon::onednn {
 
@@ -24,10 +24,10 @@ enum class Home : uint8_t { kInput, kOutput, kConstant, kWorkspace, kInside };
 
 struct Buffer {
   Home home = Home::kWorkspace;
-  uint32_t index = 0;              // among the program's inputs or outputs
-  const void* constant = nullptr;  // kConstant
-  Piece piece = {0, 0, -1, 0};     // for kWorkspace; last < first: not used yet
-  uint32_t whole = kNone;          // for kInside: the buffer that contains it, and the offset in it
+  uint32_t index = 0;               // among the program's inputs or outputs
+  const void* constant = nullptr;   // kConstant
+  ep::Piece piece = {0, 0, -1, 0};  // for kWorkspace; last < first: not used yet
+  uint32_t whole = kNone;           // for kInside: the buffer that contains it, and the offset in it
   uint64_t offset = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "tenon/ep/numeric.hpp"
 #include "tests/cuda/driver/fake_cuda.h"
 
 namespace tenon::test {
@@ -170,13 +171,11 @@ TEST(FakeCudaKernels, HalvesAreConvertedToTheNearestEven) {
     EXPECT_CUDA(launch(kernels["Half"], 1, 32, nullptr, in.address(), bits.address(), back.address(),
                        static_cast<int>(x.size())));
     for (size_t i = 0; i < x.size(); ++i) {
-      const auto expected = static_cast<_Float16>(x[i]);
-      uint16_t expected_bits = 0;
-      std::memcpy(&expected_bits, &expected, sizeof(expected_bits));
+      const ep::Float16 expected(x[i]);
       if (std::isnan(x[i])) {
         EXPECT_TRUE(std::isnan(back.values()[i]));
       } else {
-        EXPECT_EQ(bits.values()[i], expected_bits) << x[i];
+        EXPECT_EQ(bits.values()[i], expected.bits) << x[i];
         EXPECT_EQ(back.values()[i], static_cast<float>(expected)) << x[i];
       }
     }

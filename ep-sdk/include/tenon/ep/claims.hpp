@@ -77,21 +77,26 @@ inline void claim_node(const tenon_claim_sink* sink, const NodeView& node, std::
   claim_nodes(sink, nodes, domain, values);
 }
 
-/// Claims each node that a registered kernel supports, by itself and with all values but shape inputs in `domain`, and
-/// rejects the others.
+/// Claims node `index` by itself, with all values but shape inputs in `domain`, if a registered kernel supports it, and rejects
+/// it otherwise.
+inline void offer_node(const InstanceSettings& settings, const GraphView& graph, uint32_t index,
+                       const tenon_claim_sink* sink, uint32_t domain = TENON_DOMAIN_HOST) {
+  ConstantStore store;
+  const NodeView node(graph, index, store, settings);
+  Support refusal = Support::yes();
+  if (const KernelEntry* entry = choose_kernel(node, &refusal)) {
+    claim_node(sink, node, std::span(&index, 1), *entry, domain);
+  } else {
+    reject_node(sink, index, refusal);
+  }
+}
+
+/// offer_node() for all nodes that are not taken.
 inline void offer_nodes(const InstanceSettings& settings, const tenon_graph* raw,
                         const tenon_claim_sink* sink, uint32_t domain = TENON_DOMAIN_HOST) {
   const GraphView graph(raw);
   for (uint32_t i = 0; i < graph.info().node_count; ++i) {
-    ConstantStore store;
-    const NodeView node(graph, i, store, settings);
-    if ((node.info().flags & TENON_NODE_TAKEN) != 0) continue;
-    Support refusal = Support::yes();
-    if (const KernelEntry* entry = choose_kernel(node, &refusal)) {
-      claim_node(sink, node, std::span(&i, 1), *entry, domain);
-    } else {
-      reject_node(sink, i, refusal);
-    }
+    if ((graph.node(i).flags & TENON_NODE_TAKEN) == 0) offer_node(settings, graph, i, sink, domain);
   }
 }
 

@@ -129,16 +129,31 @@ class KernelNode {
     detail::lay_out(graph, node, layout_);
     kernel_ = entry.ops.create(node);
   }
-  /// Takes the kernel of a claim of several nodes with one output. Its inputs are `inputs`, in this order. K is a class as
-  /// for TENON_KERNEL, but without supports(); no contract is checked for it.
+  /// The same for the only node of a view, with the kernel that supports it. Errors name the node.
+  void compile(const GraphView& graph, const InstanceSettings& settings) {
+    require(graph.info().node_count == 1, TENON_INTERNAL, "this provider never made a claim of ",
+            graph.info().node_count, " nodes");
+    const NodeView node = view(graph, 0, settings);
+    try {
+      Support refusal = Support::yes();
+      const KernelEntry* entry = choose_kernel(node, &refusal);
+      if (entry == nullptr) fail(TENON_UNIMPLEMENTED, refusal.text());
+      compile(graph, node, *entry);
+    } catch (Error& e) {
+      e.text = cat(place(), ": ", e.text);
+      throw;
+    }
+  }
+  /// Takes the kernel of a claim of several nodes with `outputs` outputs. Its inputs are `inputs`, in this order. K is a class
+  /// as for TENON_KERNEL, but without supports(); no contract is checked for it.
   template <class K>
   void compile_fused(const GraphView& graph, const InstanceSettings& settings,
-                     std::span<const ValueView> inputs, std::unique_ptr<K> kernel) {
+                     std::span<const ValueView> inputs, std::unique_ptr<K> kernel, uint32_t outputs = 1) {
     static constexpr KernelOps kOps = detail::make_ops<K>();
     ops_ = &kOps;
     layout_.memory_limit = settings.memory_limit;
     for (const ValueView& input : inputs) detail::lay_out_input(graph, input, layout_);
-    layout_.outputs.assign(1, 0);
+    for (uint32_t i = 0; i < outputs; ++i) layout_.outputs.push_back(static_cast<int32_t>(i));
     kernel_ = kernel.release();
   }
   /// For a node that is fused with a later node of the claim: gives the kernel input `i`, which the node itself does not have.

@@ -65,19 +65,7 @@ struct KernelProvider : T {
 
   struct Program : KernelNode {
     Program(const Instance& instance, const tenon_compile_args& args) {
-      const GraphView graph(args.graph);
-      require(graph.info().node_count == 1, TENON_INTERNAL, "this provider never made a claim of ",
-              graph.info().node_count, " nodes");
-      const NodeView node = view(graph, 0, instance.settings);
-      try {
-        Support refusal = Support::yes();
-        const KernelEntry* entry = choose_kernel(node, &refusal);
-        if (entry == nullptr) fail(TENON_UNIMPLEMENTED, refusal.text());
-        compile(graph, node, *entry);
-      } catch (Error& e) {
-        e.text = cat(place(), ": ", e.text);
-        throw;
-      }
+      compile(GraphView(args.graph), instance.settings);
     }
   };
 };

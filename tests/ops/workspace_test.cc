@@ -1,20 +1,20 @@
-#include "plugins/onednn/memory.h"
+#include "tenon/ep/workspace.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace tenon::onednn {
+namespace tenon::ep {
 namespace {
 
 TEST(Workspace, PiecesOfDifferentTimesShareMemory) {
   Piece a{100, 0, 1, 0}, b{100, 2, 3, 0}, c{64, 1, 2, 0};
-  EXPECT_EQ(place({&a, &b, &c}), 128u + 64u);
+  EXPECT_EQ(place_pieces({&a, &b, &c}), 128u + 64u);
   EXPECT_EQ(a.offset, b.offset);
   EXPECT_NE(c.offset, a.offset);
 }
 
-TEST(Workspace, NothingNeedsNothing) { EXPECT_EQ(place({}), 0u); }
+TEST(Workspace, NothingNeedsNothing) { EXPECT_EQ(place_pieces({}), 0u); }
 
 TEST(Workspace, NoTwoLivePiecesOverlap) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
@@ -29,7 +29,7 @@ TEST(Workspace, NoTwoLivePiecesOverlap) {
       sum += (piece.bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
       pointers.push_back(&piece);
     }
-    const uint64_t total = place(pointers);
+    const uint64_t total = place_pieces(pointers);
     EXPECT_LE(total, sum);
     for (const Piece& a : pieces) {
       EXPECT_EQ(a.offset % kWorkspaceAlignment, 0u);
@@ -43,4 +43,4 @@ TEST(Workspace, NoTwoLivePiecesOverlap) {
 }
 
 }  // namespace
-}  // namespace tenon::onednn
+}  // namespace tenon::ep

@@ -1,4 +1,4 @@
-// Models through the oneDNN provider beside the cpu provider.
+// Models made by hand, their sessions and results, for tests that compare providers.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -13,18 +13,6 @@
 namespace tenon::test {
 
 using Id = GraphMaker::Id;
-
-/// Whatever the provider can take, it takes: these models are too small to be worth it.
-inline config::Config onednn(const std::vector<std::string>& settings = {}) {
-  config::Config config = config_for({providers_dir()}, {"onednn", "cpu"});
-  std::vector<std::string> all{"provider.onednn.options.claim=all"};
-  all.insert(all.end(), settings.begin(), settings.end());
-  for (const std::string& setting : all) {
-    const Status status = assign(config, setting);
-    EXPECT_TRUE(status.ok()) << status.to_string();
-  }
-  return config;
-}
 
 inline std::vector<float> noise(std::mt19937& random, int64_t n, float scale = 1) {
   std::uniform_real_distribution<float> draw(-scale, scale);
@@ -66,14 +54,6 @@ inline void expect_close(const std::vector<ValueRef>& got, const std::vector<Val
       ASSERT_LE(std::fabs(a[i] - e[i]), tolerance * (1 + std::fabs(e[i]))) << what << ", element " << i;
     }
   }
-}
-
-/// The same through onednn and cpu.
-inline void compare(const std::string& bytes, const std::vector<session::NamedValue>& inputs,
-                    const config::Config& config, float tolerance, const std::string& what) {
-  const auto mine = make_session(bytes, config), cpu = make_session(bytes);
-  ASSERT_TRUE(mine != nullptr && cpu != nullptr) << what;
-  expect_close(run(*mine, inputs), run(*cpu, inputs), tolerance, what);
 }
 
 inline Id conv(GraphMaker& m, std::mt19937& random, Id x, int64_t in, int64_t out, int64_t kernel,

@@ -1,0 +1,296 @@
+// Matrix products with a packed right side. A panel holds up to kVectors vectors of columns of b, row after row, so that the loop over
+// k reads it in order. Panels of a matrix have about the same width, since wide ones are fastest. The last columns are padded with
+// zeros to a whole vector.
+#include "isa/compute_parts.h"
+
+namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
+namespace {
+
+// A panel's part of this many rows of b stays in the second-level cache while rows of a pass.
+constexpr int64_t kDepth = 512;
+
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t vectors_of(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
+int64_t panels_of(int64_t n) { return (vectors_of(n) + kVectors - 1) / kVectors; }
+/// The first column of a panel; for the number of panels, the columns with padding.
+inline int64_t column_of(int64_t panel, int64_t n) { return panel * vectors_of(n) / panels_of(n) * kLanes; }
+
+/// Rows of one panel, over taps [tap_begin, tap_end) and `k` columns of a each: `tiles` tiles of equal height.
+struct Strip {
+  const float* a;
+  int64_t lda;
+  const int32_t* places;  // of the first row; `taps` apart
+  int64_t taps, tap_begin, tap_end, k;
+  const float* zeros;
+  const float* b;
+  const float* bias;  // starts the sums; NULL: zeros, or c if `adds`
+  bool adds;
+  float* c;
+  int64_t ldc;
+  int64_t columns;        // of c that exist; the others of the panel are padding
+  const float* residual;  // added to the sums before they are clamped; or NULL
+  int64_t residual_ld;
+  bool clamps;
+  float low, high;
+  Chain rest;  // steps for c afterwards, at [row, column] of the whole result
+  int64_t row, column;
+  int64_t tiles;
+};
+
+/// The sums of one tile, from and to c with distance ldc.
+template <int kTileRows, int kTileVectors, bool kPlaces>
+inline void multiply_tile(const Strip& t, const float* a, const int32_t* places, const float* residual,
+                          float* c, int64_t ldc) {
+  Vector sums[kTileRows][kTileVectors];
+  for (int r = 0; r < kTileRows; ++r) {
+    for (int v = 0; v < kTileVectors; ++v) {
+      sums[r][v] = t.adds              ? load(c + r * ldc + v * kLanes)
+                   : t.bias != nullptr ? load(t.bias + v * kLanes)
+                                       : Vector{};
+    }
+  }
+  const float* b = t.b;
+  for (int64_t tap = t.tap_begin; tap < t.tap_end; ++tap) {
+    const float* rows[kTileRows];
+    bool any = !kPlaces;
+    for (int r = 0; r < kTileRows; ++r) {
+      if constexpr (kPlaces) {
+        const int64_t place = places[r * t.taps + tap];
+        rows[r] = place < 0 ? t.zeros : a + place * t.lda;
+        any = any || place >= 0;
+      } else {
+        rows[r] = a + r * t.lda;
+      }
+    }
+    if constexpr (kPlaces) {
+      if (!any) {  // all in the padding, as most taps of a kernel that is dilated by nearly the image's size
+        b += t.k * kTileVectors * kLanes;
+        continue;
+      }
+    }
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < t.k; ++i) {
+      Vector weights[kTileVectors];
+      for (int v = 0; v < kTileVectors; ++v) weights[v] = load(b + v * kLanes);
+      b += kTileVectors * kLanes;
+      for (int r = 0; r < kTileRows; ++r) {
+        const Vector factor = all(rows[r][i]);
+        for (int v = 0; v < kTileVectors; ++v) sums[r][v] += factor * weights[v];
+      }
+    }
+  }
+  if (residual != nullptr) {
+    for (int r = 0; r < kTileRows; ++r) {
+      for (int v = 0; v < kTileVectors; ++v) sums[r][v] += load(residual + r * t.residual_ld + v * kLanes);
+    }
+  }
+  if (t.clamps) {
+    const Vector low = all(t.low), high = all(t.high);
+    for (int r = 0; r < kTileRows; ++r) {
+      for (int v = 0; v < kTileVectors; ++v) sums[r][v] = clamp(sums[r][v], low, high);
+    }
+  }
+  for (int r = 0; r < kTileRows; ++r) {
+    for (int v = 0; v < kTileVectors; ++v) store(c + r * ldc + v * kLanes, sums[r][v]);
+  }
+}
+
+/// The same for a tile whose last columns do not exist.
+template <int kTileRows, int kTileVectors, bool kPlaces>
+__attribute__((noinline)) void multiply_edge(const Strip& t, const float* a, const int32_t* places,
+                                             float* c) {
+  constexpr int64_t kWidth = kTileVectors * kLanes;
+  float edge[kTileRows * kWidth];
+  if (t.adds) {
+    for (int64_t r = 0; r < kTileRows; ++r) {
+      for (int64_t j = 0; j < kWidth; ++j) edge[r * kWidth + j] = j < t.columns ? c[r * t.ldc + j] : 0.0f;
+    }
+  }
+  multiply_tile<kTileRows, kTileVectors, kPlaces>(t, a, places, nullptr, edge, kWidth);
+  for (int64_t r = 0; r < kTileRows; ++r)
+    __builtin_memcpy(c + r * t.ldc, edge + r * kWidth, static_cast<uint64_t>(t.columns) * 4);
+}
+
+template <int kTileRows, int kTileVectors, bool kPlaces>
+void multiply(const Strip& t) {
+  const float *a = t.a, *residual = t.residual;
+  const int32_t* places = t.places;
+  float* c = t.c;
+  for (int64_t tile = 0; tile < t.tiles; ++tile) {
+    if (t.columns == kTileVectors * kLanes) {
+      multiply_tile<kTileRows, kTileVectors, kPlaces>(t, a, places, residual, c, t.ldc);
+    } else {
+      multiply_edge<kTileRows, kTileVectors, kPlaces>(t, a, places, c);
+    }
+    if (t.rest.count > 0) apply(t.rest, c, t.ldc, t.row + tile * kTileRows, kTileRows, t.column, t.columns);
+    if constexpr (kPlaces) {
+      places += kTileRows * t.taps;
+    } else {
+      a += kTileRows * t.lda;
+    }
+    if (residual != nullptr) residual += kTileRows * t.residual_ld;
+    c += kTileRows * t.ldc;
+  }
+}
+
+using Multiply = void (*)(const Strip&);
+
+template <int kTileRows, int kTileVectors>
+Multiply pick(bool places) {
+  return places ? multiply<kTileRows, kTileVectors, true> : multiply<kTileRows, kTileVectors, false>;
+}
+template <int kTileVectors>
+Multiply pick(int64_t rows, bool places) {
+  switch (rows) {
+    case 1:
+      return pick<1, kTileVectors>(places);
+    case 2:
+      return pick<2, kTileVectors>(places);
+    case 3:
+      return pick<3, kTileVectors>(places);
+#if defined(__AVX2__)
+    case 4:
+      return pick<4, kTileVectors>(places);
+    case 5:
+      return pick<5, kTileVectors>(places);
+    default:
+      return pick<6, kTileVectors>(places);
+#else
+    default:
+      return pick<4, kTileVectors>(places);
+#endif
+  }
+}
+Multiply pick(int64_t rows, int64_t vectors, bool places) {
+  switch (vectors) {
+    case 1:
+      return pick<1>(rows, places);
+#if defined(__AVX512F__)
+    case 3:
+      return pick<3>(rows, places);
+    case 4:
+      return pick<4>(rows, places);
+#endif
+    default:
+      return pick<2>(rows, places);
+  }
+}
+
+/// One pass over rows: taps and columns of a that are summed before the next part of b.
+struct Part {
+  int64_t tap_begin, tap_end, k_begin, k_end;
+  bool first, last;
+};
+
+/// Calls `multiply_part` for parts of about kDepth rows of b, in order.
+template <class F>
+inline void each_part(const Product& p, F multiply_part) {
+  const int64_t taps = p.k > 0 ? least(p.taps, kDepth / p.k > 1 ? kDepth / p.k : 1) : p.taps;
+  const int64_t parts = p.k > kDepth ? (p.k + kDepth - 1) / kDepth : 1, k = (p.k + parts - 1) / parts;
+  for (int64_t tap = 0; tap < p.taps; tap += taps) {
+    const int64_t tap_end = least(p.taps, tap + taps);
+    for (int64_t part = 0; part < parts; ++part) {
+      multiply_part(Part{tap, tap_end, part * k, least(p.k, (part + 1) * k), tap == 0 && part == 0,
+                         tap_end == p.taps && part + 1 == parts});
+    }
+  }
+}
+
+/// The steps of a product, of which the first ones run on the sums in registers.
+struct Ending {
+  const Step* residual = nullptr;
+  const Step* clamp = nullptr;
+  Chain rest;
+};
+Ending ending_of(const Product& p) {
+  Ending out;
+  out.rest = p.chain;
+  const auto take = [&](Step::Kind kind) -> const Step* {
+    if (out.rest.count == 0 || out.rest.steps->kind != kind) return nullptr;
+    ++out.rest.steps, --out.rest.count;
+    return out.rest.steps - 1;
+  };
+  const bool adds_rows = p.chain.count > 0 && p.chain.steps->kind == Step::Kind::kAdd &&
+                         !p.chain.steps->scalar && p.chain.steps->group == 1;
+  if (adds_rows && p.n % kLanes == 0) out.residual = take(Step::Kind::kAdd);
+  out.clamp = take(Step::Kind::kClamp);
+  return out;
+}
+
+/// `tiles` tiles of `height` rows each, from row `begin` on, of one panel and part.
+void multiply_rows(const Product& p, const Ending& ending, const Part& part, int64_t panel, int64_t begin,
+                   int64_t height, int64_t tiles) {
+  if (tiles == 0) return;
+  const int64_t column = column_of(panel, p.n), columns = least(column_of(panel + 1, p.n), p.n) - column,
+                vectors = vectors_of(columns);
+  Strip t{};
+  t.a = p.a + part.k_begin + (p.places != nullptr ? 0 : begin * p.lda);
+  t.lda = p.lda;
+  t.places = p.places != nullptr ? p.places + begin * p.taps : nullptr;
+  t.taps = p.taps, t.tap_begin = part.tap_begin, t.tap_end = part.tap_end, t.k = part.k_end - part.k_begin;
+  t.zeros = p.zeros;
+  t.b = p.b + column * p.taps * p.k + (part.tap_begin * p.k + part.k_begin) * vectors * kLanes;
+  t.bias = part.first && p.bias != nullptr ? p.bias + column : nullptr;
+  t.adds = !part.first;
+  t.c = p.c + begin * p.ldc + column, t.ldc = p.ldc;
+  t.columns = columns;
+  t.row = begin, t.column = column;
+  t.tiles = tiles;
+  if (part.last) {
+    t.rest = ending.rest;
+    if (ending.clamp != nullptr) t.clamps = true, t.low = ending.clamp->alpha, t.high = ending.clamp->beta;
+    if (ending.residual != nullptr) {
+      t.residual = ending.residual->other + begin * ending.residual->ld + column;
+      t.residual_ld = ending.residual->ld;
+    }
+  }
+  pick(height, vectors, p.places != nullptr)(t);
+}
+
+void product(const Product& p, int64_t row_begin, int64_t row_end, int64_t panel_begin, int64_t panel_end) {
+  const int64_t rows = row_end - row_begin, tiles = (rows + kRows - 1) / kRows;
+  if (tiles == 0) return;
+  const int64_t height = rows / tiles,
+                higher = rows % tiles;  // tiles of about the same height, the higher ones first
+  const Ending ending = ending_of(p);
+  each_part(p, [&](const Part& part) {
+    for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
+      multiply_rows(p, ending, part, panel, row_begin, height + 1, higher);
+      multiply_rows(p, ending, part, panel, row_begin + higher * (height + 1), height, tiles - higher);
+    }
+  });
+}
+
+int64_t packed_size(int64_t k, int64_t n) { return k * vectors_of(n) * kLanes; }
+
+void pack(const PackSource& s, float* out) {
+  for (int64_t p = 0; p < panels_of(s.n); ++p) {
+    const int64_t column = column_of(p, s.n), width = column_of(p + 1, s.n) - column,
+                  columns = least(width, s.n - column);
+    float* panel = out + column * s.k;
+    if (s.row == 1) {  // columns of b are contiguous: write along k in steps that stay in a few lines
+      for (int64_t i = 0; i < s.k; ++i) {
+        for (int64_t j = columns; j < width; ++j) panel[i * width + j] = 0.0f;
+      }
+      for (int64_t j = 0; j < columns; ++j) {
+        const float* from = s.b + (column + j) * s.column;
+        for (int64_t i = 0; i < s.k; ++i) panel[i * width + j] = from[i];
+      }
+      continue;
+    }
+    for (int64_t i = 0; i < s.k; ++i) {
+      const float* from = s.b + i * s.row + column * s.column;
+      for (int64_t j = 0; j < columns; ++j) panel[i * width + j] = from[j * s.column];
+      for (int64_t j = columns; j < width; ++j) panel[i * width + j] = 0.0f;
+    }
+  }
+}
+
+}  // namespace
+
+void fill_panels(Compute& c) {
+  c.rows = kRows;
+  c.panels = panels_of, c.packed_size = packed_size, c.pack = pack, c.product = product;
+}
+
+}  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

@@ -1,0 +1,283 @@
+// Convolutions with a channel per group, and pooling, channels last: a vector holds neighbouring channels of one pixel.
+#include "isa/compute_parts.h"
+
+namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
+namespace {
+
+/// Neighbouring pixels that are computed together, so that they share what they read.
+#if defined(__AVX512F__)
+constexpr int kDepthwisePixels = 8;
+#else
+constexpr int kDepthwisePixels = 4;
+#endif
+
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/// The taps [first, last) along one axis that fall inside the input, for an output position.
+struct Taps {
+  int64_t start, first, last;
+};
+inline Taps taps_at(int64_t position, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
+                    int64_t length) {
+  const int64_t start = position * stride - pad;
+  const int64_t first = start >= 0 ? 0 : least(kernel, (-start + dilation - 1) / dilation);
+  const int64_t last = start >= length ? 0 : least(kernel, (length - start + dilation - 1) / dilation);
+  return {start, first, most(first, last)};
+}
+
+/// One line of the output: its taps above and below, and its place in the tensors.
+struct Line {
+  const float* x;  // the image
+  float* y;
+  Taps rows;
+  bool clamps;  // results to [low, high]
+  float low, high;
+};
+
+// Functions that are written once for vectors and for the last channels, which are single floats. A template's argument loses the
+// attributes of Vector, so memory is read and written here.
+inline void read(const float* x, Vector* out) { *out = load(x); }
+inline void read(const float* x, float* out) { *out = *x; }
+inline void write(float* y, Vector v) { store(y, v); }
+inline void write(float* y, float v) { *y = v; }
+template <class T>
+inline T load_as(const float* x) {
+  T out;
+  read(x, &out);
+  return out;
+}
+
+/// Where a vector of channels begins: the last one overlaps the one before it, and both compute the same. There are at least kLanes
+/// channels.
+inline int64_t whole_vector(int64_t first, int64_t channels) { return least(first, channels - kLanes); }
+
+/// Any pixel, from channel `c` on.
+
+template <class T>
+T pixel(const Depthwise& d, const Line& line, int64_t out, int64_t c) {
+  const Taps columns = taps_at(out, d.kernel[1], d.stride[1], d.pad[1], d.dilation[1], d.width);
+  T sum = d.bias != nullptr ? load_as<T>(d.bias + c) : T{};
+  for (int64_t i = line.rows.first; i < line.rows.last; ++i) {
+    const float* x = line.x + ((line.rows.start + i * d.dilation[0]) * d.width + columns.start) * d.ldx + c;
+    const float* w = d.weights + i * d.kernel[1] * d.channels + c;
+    for (int64_t j = columns.first; j < columns.last; ++j)
+      sum += load_as<T>(x + j * d.dilation[1] * d.ldx) * load_as<T>(w + j * d.channels);
+  }
+  return sum;
+}
+
+/// kPixels pixels from `out` on whose taps all lie inside the input's lines; dilation 1. All channels that fill vectors.
+template <int kKernel, int kStride, int kPixels>
+void pixels(const Depthwise& d, const Line& line, int64_t out) {
+  const Vector low = all(line.low), high = all(line.high);
+  const float* corner = line.x + (line.rows.start * d.width + out * kStride - d.pad[1]) * d.ldx;
+  for (int64_t first = 0; first < d.channels; first += kLanes) {
+    const int64_t c = whole_vector(first, d.channels);
+    Vector sums[kPixels];
+    for (Vector& sum : sums) sum = d.bias != nullptr ? load(d.bias + c) : Vector{};
+    for (int64_t i = line.rows.first; i < line.rows.last; ++i) {
+      const float* x = corner + i * d.dilation[0] * d.width * d.ldx + c;
+      const float* w = d.weights + i * kKernel * d.channels + c;
+      Vector weights[kKernel];
+      for (int j = 0; j < kKernel; ++j) weights[j] = load(w + j * d.channels);
+#pragma GCC unroll 32
+      for (int s = 0; s < (kPixels - 1) * kStride + kKernel; ++s) {
+        const Vector value = load(x + s * d.ldx);
+#pragma GCC unroll 8
+        for (int p = 0; p < kPixels; ++p) {
+          const int tap = s - p * kStride;
+          if (tap >= 0 && tap < kKernel) sums[p] += value * weights[tap];
+        }
+      }
+    }
+    for (int p = 0; p < kPixels; ++p)
+      store(line.y + (out + p) * d.ldy + c, line.clamps ? clamp(sums[p], low, high) : sums[p]);
+  }
+}
+
+/// The same for any kernel, stride and dilation.
+template <int kPixels>
+void any_pixels(const Depthwise& d, const Line& line, int64_t out) {
+  const Vector low = all(line.low), high = all(line.high);
+  const float* corner = line.x + (line.rows.start * d.width + out * d.stride[1] - d.pad[1]) * d.ldx;
+  const int64_t step = d.stride[1] * d.ldx;
+  for (int64_t first = 0; first < d.channels; first += kLanes) {
+    const int64_t c = whole_vector(first, d.channels);
+    Vector sums[kPixels];
+    for (Vector& sum : sums) sum = d.bias != nullptr ? load(d.bias + c) : Vector{};
+    for (int64_t i = line.rows.first; i < line.rows.last; ++i) {
+      const float* x = corner + i * d.dilation[0] * d.width * d.ldx + c;
+      const float* w = d.weights + i * d.kernel[1] * d.channels + c;
+      for (int64_t j = 0; j < d.kernel[1]; ++j, x += d.dilation[1] * d.ldx, w += d.channels) {
+        const Vector weight = load(w);
+        for (int p = 0; p < kPixels; ++p) sums[p] += load(x + p * step) * weight;
+      }
+    }
+    for (int p = 0; p < kPixels; ++p)
+      store(line.y + (out + p) * d.ldy + c, line.clamps ? clamp(sums[p], low, high) : sums[p]);
+  }
+}
+
+void border_pixel(const Depthwise& d, const Line& line, int64_t out) {
+  const Vector low = all(line.low), high = all(line.high);
+  for (int64_t first = 0; first < d.channels; first += kLanes) {
+    const int64_t c = whole_vector(first, d.channels);
+    const Vector sum = pixel<Vector>(d, line, out, c);
+    store(line.y + out * d.ldy + c, line.clamps ? clamp(sum, low, high) : sum);
+  }
+}
+
+void few_channels(const Depthwise& d, const Line& line) {
+  for (int64_t out = 0; out < d.out_width; ++out) {
+    for (int64_t c = 0; c < d.channels; ++c) {
+      const float sum = pixel<float>(d, line, out, c), above = line.clamps && sum < line.low ? line.low : sum;
+      line.y[out * d.ldy + c] = line.clamps && above > line.high ? line.high : above;
+    }
+  }
+}
+
+/// A line: `many` pixels at a time, then few, where no tap lies in the padding at the sides.
+template <int kMany, class Many, class Four, class Two>
+inline void line_with(const Depthwise& d, const Line& line, Many many, Four four, Two two) {
+  const int64_t reach = (d.kernel[1] - 1) * d.dilation[1] + 1, stride = d.stride[1];
+  const int64_t begin = least(d.out_width, (d.pad[1] + stride - 1) / stride);
+  const int64_t room = d.width + d.pad[1] - reach;
+  const int64_t end = room < 0 ? begin : most(begin, least(d.out_width, room / stride + 1));
+  int64_t out = 0;
+  for (; out < begin; ++out) border_pixel(d, line, out);
+  for (; out + kMany <= end; out += kMany) many(d, line, out);
+  for (; out + 4 <= end; out += 4) four(d, line, out);
+  for (; out + 2 <= end; out += 2) two(d, line, out);
+  for (; out < d.out_width; ++out) border_pixel(d, line, out);
+}
+
+template <int kKernel, int kStride>
+void line_of(const Depthwise& d, const Line& line) {
+  constexpr int kMany = kKernel > 5 || kStride > 1 ? 4 : kDepthwisePixels;
+  line_with<kMany>(d, line, pixels<kKernel, kStride, kMany>, pixels<kKernel, kStride, 4>,
+                   pixels<kKernel, kStride, 2>);
+}
+void any_line(const Depthwise& d, const Line& line) {
+  line_with<kDepthwisePixels>(d, line, any_pixels<kDepthwisePixels>, any_pixels<4>, any_pixels<2>);
+}
+
+using OneLine = void (*)(const Depthwise&, const Line&);
+OneLine line_for(const Depthwise& d) {
+  const int64_t kernel = d.kernel[1], stride = d.stride[1];
+  if (d.dilation[1] != 1) return any_line;
+  if (kernel == 3 && stride == 1) return line_of<3, 1>;
+  if (kernel == 3 && stride == 2) return line_of<3, 2>;
+  if (kernel == 5 && stride == 1) return line_of<5, 1>;
+  if (kernel == 5 && stride == 2) return line_of<5, 2>;
+  if (kernel == 7 && stride == 1) return line_of<7, 1>;
+  return any_line;
+}
+
+void depthwise(const Depthwise& d, int64_t begin, int64_t end) {
+  const OneLine one_line = line_for(d);
+  const bool clamps = d.chain.count > 0 && d.chain.steps->kind == Step::Kind::kClamp;
+  const float low = clamps ? d.chain.steps->alpha : 0, high = clamps ? d.chain.steps->beta : 0;
+  const Chain rest = clamps ? Chain{d.chain.steps + 1, d.chain.count - 1} : d.chain;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t image = row / d.out_height, position = row % d.out_height;
+    const Line line{d.x + image * d.height * d.width * d.ldx,
+                    d.y + row * d.out_width * d.ldy,
+                    taps_at(position, d.kernel[0], d.stride[0], d.pad[0], d.dilation[0], d.height),
+                    clamps,
+                    low,
+                    high};
+    if (d.channels >= kLanes) {
+      one_line(d, line);
+    } else {
+      few_channels(d, line);
+    }
+    if (rest.count > 0) apply(rest, line.y, d.ldy, row * d.out_width, d.out_width, 0, d.channels);
+  }
+}
+
+// The first operand stays where they compare unordered, so a NaN that comes first wins.
+inline Vector larger(Vector a, Vector b) { return a < b ? b : a; }
+inline float larger(float a, float b) { return a < b ? b : a; }
+
+template <class T>
+void pool_pixel(const Pool& p, const float* image, const Taps& rows, const Taps& columns, float scale,
+                float* y, int64_t c) {
+  T out{};
+  bool first = true;
+  for (int64_t i = rows.first; i < rows.last; ++i) {
+    const float* x = image + ((rows.start + i * p.dilation[0]) * p.width + columns.start) * p.ldx + c;
+    for (int64_t j = columns.first; j < columns.last; ++j) {
+      const T value = load_as<T>(x + j * p.dilation[1] * p.ldx);
+      if (p.kind == Pool::Kind::kMax) {
+        out = first ? value : larger(out, value);
+      } else {
+        out += value;
+      }
+      first = false;
+    }
+  }
+  write(y + c, p.kind == Pool::Kind::kMax ? out : out / scale);
+}
+
+void pool(const Pool& p, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t image = row / p.out_height, position = row % p.out_height;
+    const float* x = p.x + image * p.height * p.width * p.ldx;
+    const Taps rows = taps_at(position, p.kernel[0], p.stride[0], p.pad[0], p.dilation[0], p.height);
+    const Taps padded_rows =
+        taps_at(position, p.kernel[0], p.stride[0], p.pad[0], p.dilation[0], p.height + p.pad_end[0]);
+    for (int64_t out = 0; out < p.out_width; ++out) {
+      const Taps columns = taps_at(out, p.kernel[1], p.stride[1], p.pad[1], p.dilation[1], p.width);
+      int64_t count = (rows.last - rows.first) * (columns.last - columns.first);
+      if (p.kind == Pool::Kind::kAverageWithPadding) {
+        const Taps padded =
+            taps_at(out, p.kernel[1], p.stride[1], p.pad[1], p.dilation[1], p.width + p.pad_end[1]);
+        count = padded_rows.last * padded.last;
+      }
+      const auto scale = static_cast<float>(count);
+      float* y = p.y + (row * p.out_width + out) * p.ldy;
+      if (p.channels >= kLanes) {
+        for (int64_t c = 0; c < p.channels; c += kLanes)
+          pool_pixel<Vector>(p, x, rows, columns, scale, y, whole_vector(c, p.channels));
+      } else {
+        for (int64_t c = 0; c < p.channels; ++c) pool_pixel<float>(p, x, rows, columns, scale, y, c);
+      }
+    }
+  }
+}
+
+/// Sums of few rows are added to each other, so that the error does not grow with all rows.
+template <class T>
+void mean(const float* x, int64_t ldx, int64_t rows, float* y) {
+  constexpr int64_t kBlock = 32;
+  T total{};
+  for (int64_t begin = 0; begin < rows; begin += kBlock) {
+    T sums[4] = {};
+    const int64_t end = least(rows, begin + kBlock);
+    int64_t r = begin;
+    for (; r + 4 <= end; r += 4) {
+      for (int s = 0; s < 4; ++s) sums[s] += load_as<T>(x + (r + s) * ldx);
+    }
+    for (; r < end; ++r) sums[0] += load_as<T>(x + r * ldx);
+    total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+  write(y, total / static_cast<float>(rows));
+}
+
+void column_means(const float* x, int64_t ldx, int64_t rows, int64_t columns, float* y) {
+  if (columns >= kLanes) {
+    for (int64_t first = 0; first < columns; first += kLanes) {
+      const int64_t c = whole_vector(first, columns);
+      mean<Vector>(x + c, ldx, rows, y + c);
+    }
+  } else {
+    for (int64_t c = 0; c < columns; ++c) mean<float>(x + c, ldx, rows, y + c);
+  }
+}
+
+}  // namespace
+
+void fill_windows(Compute& c) { c.depthwise = depthwise, c.pool = pool, c.column_means = column_means; }
+
+}  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

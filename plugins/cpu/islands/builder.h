@@ -1,0 +1,83 @@
+// Builds a Recipe for one shape signature. Operations use it to get the tensors of an island and to add tasks.
+//
+// A tensor keeps the form in which it was made until an operation asks for the other one. Elementwise nodes run within the task that makes
+// their input. An output of the island is written to its final place if it is made in ONNX's order.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+
+#include "islands/program.h"
+
+namespace tenon::cpu::islands {
+
+/// Steps that a task does after its own work: they are nodes of the island. `operands` has one entry per step; no buffer where it
+/// has none.
+struct Steps {
+  uint32_t value = kNone;  // the value that comes out
+  std::vector<Step> steps;
+  std::vector<Tensor> operands;
+
+  /// The steps with their addresses in `room`.
+  isa::Chain at(const Run& run, std::span<Step, isa::kMostSteps> room) const;
+  /// The task also reads these.
+  std::vector<Tensor> reads(std::initializer_list<Tensor> others) const;
+};
+
+class Builder {
+ public:
+  Builder(const Program& program, ep::PrepareContext& prepare);
+  /// Builds the whole recipe. Call it once.
+  Recipe build();
+
+  const Program& program() const { return program_; }
+  const ep::PrepareContext& prepare() const { return prepare_; }
+  const Dims& dims(uint32_t value) const { return dims_[value]; }
+  bool is_constant(uint32_t value) const { return program_.is_constant(value); }
+
+  /// The value as it is stored.
+  Tensor tensor(uint32_t value);
+  /// The value in that form, converted once if it is stored in the other one.
+  Tensor tensor(uint32_t value, Form form);
+  /// The value without gaps between its rows.
+  Tensor dense(uint32_t value);
+  Tensor dense(uint32_t value, Form form);
+  /// The form in which an elementwise operation on these values converts least.
+  Form form_of(const std::vector<uint32_t>& values);
+
+  /// Memory for `value`.
+  Tensor create(uint32_t value, Form form);
+  Tensor temporary(const Dims& dims, Form form);
+  /// Gives `value` the memory of `tensor`, which another value may have too.
+  void define(uint32_t value, const Tensor& tensor);
+  /// Elements that live as long as the recipe.
+  Tensor constant(std::shared_ptr<const Packed> data, const Dims& dims);
+
+  /// Takes in as many of the nodes that follow `value` as can be steps of the task that makes it in `form`.
+  Steps follow(uint32_t value, Form form);
+  /// One step: a function of `value`, which has `form`, and `other`; or none if there is no simple one.
+  std::optional<Step> step_with(const Step& step, const Dims& result, Form form, uint32_t other,
+                                Tensor* operand);
+
+  /// `touched`: the tensors that the task reads and writes.
+  void add(const std::vector<Tensor>& touched, std::function<void(const Run&)> work);
+  void keep(std::shared_ptr<const void> object) { recipe_.kept.push_back(std::move(object)); }
+
+ private:
+  void check_shapes();
+  uint32_t add_buffer(Home home, int32_t index, uint64_t bytes);
+  Tensor stored(uint32_t buffer, const Dims& dims, Form form);
+  Tensor convert(const Tensor& from, Form form);
+  void finish();
+
+  const Program& program_;
+  ep::PrepareContext& prepare_;
+  Recipe recipe_;
+  std::vector<Dims> dims_;       // per value
+  std::vector<Tensor> tensors_;  // per value
+  std::vector<bool> done_;       // per node
+  std::vector<uint32_t> fused_;  // nodes whose work the tasks of the current node do, too
+  std::map<std::pair<uint32_t, Form>, Tensor> converted_;
+};
+
+}  // namespace tenon::cpu::islands

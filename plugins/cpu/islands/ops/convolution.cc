@@ -1,0 +1,157 @@
+// Convolutions, channels last. With one channel per group: depthwise. Otherwise a product per group: its rows are pixels, and the
+// factors of a row are the pixels under the kernel.
+#include "islands/product.h"
+#include "kernels/common/window.h"
+
+namespace tenon::cpu::islands {
+namespace {
+
+/// Two spatial axes; a missing first one has one element.
+struct Window {
+  WindowDim rows, columns;
+  bool is_point() const {
+    const auto one = [](const WindowDim& d) { return d.kernel == 1 && d.stride == 1 && d.in == d.out; };
+    return one(rows) && one(columns);
+  }
+};
+
+/// For each pixel of the output and each tap, the pixel of the input, or -1 in the padding.
+std::shared_ptr<std::vector<int32_t>> places_of(const Window& w, int64_t images) {
+  auto out = std::make_shared<std::vector<int32_t>>();
+  out->reserve(static_cast<size_t>(images * w.rows.out * w.columns.out * w.rows.kernel * w.columns.kernel));
+  for (int64_t image = 0; image < images; ++image) {
+    for (int64_t row = 0; row < w.rows.out; ++row) {
+      for (int64_t column = 0; column < w.columns.out; ++column) {
+        for (int64_t i = 0; i < w.rows.kernel; ++i) {
+          for (int64_t j = 0; j < w.columns.kernel; ++j) {
+            const int64_t y = w.rows.start(row) + i * w.rows.dilation,
+                          x = w.columns.start(column) + j * w.columns.dilation;
+            const bool inside = y >= 0 && y < w.rows.in && x >= 0 && x < w.columns.in;
+            out->push_back(inside ? static_cast<int32_t>((image * w.rows.in + y) * w.columns.in + x) : -1);
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+class Conv : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    return ranked(check, n, 0, 3, 4)
+        .that(n.input(1).is_constant(), TENON_REJECT_OTHER, "the weights are not constant")
+        .that(!n.has_input(2) || n.input(2).is_constant(), TENON_REJECT_OTHER, "the bias is not constant");
+  }
+  explicit Conv(const NodeView& n) : window_(n), groups_(n.attr_i("group", 1)) {}
+
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
+    require(x.size() == w.size(), TENON_INVALID_ARGUMENT, "X has ", x.size(), " axes, and W has ", w.size());
+    require(w[0] % groups_ == 0, TENON_INVALID_ARGUMENT, w[0], " output channels in ", groups_, " groups");
+    return window_output(x[0], w[0], window_.resolve(DimsView(x).subspan(2), DimsView(w).subspan(2)));
+  }
+
+  void pack(Program& program, const Node& node) override {
+    const ep::TensorView w = program.constant(node.inputs[1]);
+    channels_ = w.dim(1), filters_ = w.dim(0), taps_ = 1;
+    for (int i = 2; i < w.rank(); ++i) taps_ *= w.dim(i);
+    if (w.size() == 0 || groups_ <= 0 || filters_ % groups_ != 0) return;
+    depthwise_ = channels_ == 1 && filters_ == groups_ && w.rank() <= 4;
+    const float* bias = node.inputs.size() > 2 && node.inputs[2] != kNone
+                            ? program.constant(node.inputs[2]).data<float>()
+                            : nullptr;
+    const int64_t each = filters_ / groups_;
+    if (depthwise_) {
+      weights_ = std::make_shared<Packed>(taps_ * filters_);
+      isa_compute().transpose(w.data<float>(), taps_, filters_, taps_, weights_->data(), filters_);
+      bias_ = padded(bias, filters_, filters_);
+      return;
+    }
+    // A tap's input channels lie together.
+    const int64_t size = isa_compute().packed_size(taps_ * channels_, each),
+                  padded_bias = padded_columns(each);
+    weights_ = std::make_shared<Packed>(size * groups_);
+    if (bias != nullptr) bias_ = std::make_shared<Packed>(padded_bias * groups_);
+    Packed turned(each * taps_ * channels_);
+    for (int64_t g = 0; g < groups_; ++g) {
+      const float* from = w.data<float>() + g * each * channels_ * taps_;
+      for (int64_t f = 0; f < each; ++f)
+        isa_compute().transpose(from + f * channels_ * taps_, taps_, channels_, taps_,
+                                turned.data() + f * channels_ * taps_, channels_);
+      isa_compute().pack({turned.data(), taps_ * channels_, each, 1, taps_ * channels_},
+                         weights_->data() + g * size);
+      if (bias != nullptr)
+        std::copy_n(padded(bias + g * each, each, padded_bias)->data(), padded_bias,
+                    bias_->data() + g * padded_bias);
+    }
+  }
+
+  void build(Builder& b, const Node& node) const override {
+    const Dims& dims = b.dims(node.inputs[0]);
+    require(weights_ != nullptr, TENON_UNIMPLEMENTED, "the weights have no elements");
+    const Window window = window_for(b, node);
+    const Tensor x = b.tensor(node.inputs[0], Form::kLast);
+    if (ep::element_count(dims) == 0) fail(TENON_UNIMPLEMENTED, "the input has no elements");
+    depthwise_ ? build_depthwise(b, node, window, x) : build_product(b, node, window, x);
+  }
+
+ private:
+  Window window_for(const Builder& b, const Node& node) const {
+    const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
+    const std::vector<WindowDim> dims = window_.resolve(DimsView(x).subspan(2), DimsView(w).subspan(2));
+    return dims.size() == 1 ? Window{WindowDim(), dims[0]} : Window{dims[0], dims[1]};
+  }
+
+  void build_depthwise(Builder& b, const Node& node, const Window& w, const Tensor& x) const {
+    const Steps steps = b.follow(node.outputs[0], Form::kLast);
+    const Tensor y = b.create(steps.value, Form::kLast);
+    isa::Depthwise d;
+    d.ldx = x.ld, d.ldy = y.ld;
+    d.channels = filters_;
+    d.height = w.rows.in, d.width = w.columns.in, d.out_height = w.rows.out, d.out_width = w.columns.out;
+    const WindowDim* axes[2] = {&w.rows, &w.columns};
+    for (int i = 0; i < 2; ++i) {
+      d.kernel[i] = axes[i]->kernel, d.stride[i] = axes[i]->stride;
+      d.pad[i] = axes[i]->pad_begin, d.dilation[i] = axes[i]->dilation;
+    }
+    d.weights = weights_->data();
+    d.bias = bias_ == nullptr ? nullptr : bias_->data();
+    const int64_t lines = x.dims[0] * w.rows.out;
+    const int64_t cost = w.columns.out * filters_ * taps_ / 8;
+    b.add(steps.reads({x, y}), [=](const Run& run) {
+      std::array<Step, isa::kMostSteps> room;
+      isa::Depthwise now = d;
+      now.x = run.at(x), now.y = run.at(y), now.chain = steps.at(run, room);
+      each_piece(run, lines, cost,
+                 [&](int64_t begin, int64_t end) { isa_compute().depthwise(now, begin, end); });
+    });
+  }
+
+  void build_product(Builder& b, const Node& node, const Window& w, const Tensor& x) const {
+    Factors f;
+    f.x = x;
+    f.rows = x.dims[0] * w.rows.out * w.columns.out;
+    f.taps = taps_, f.k = channels_, f.n = filters_ / groups_, f.groups = groups_;
+    f.weights = weights_, f.bias = bias_;
+    if (!w.is_point()) {
+      require(x.dims[0] * w.rows.in * w.columns.in <= std::numeric_limits<int32_t>::max(),
+              TENON_UNIMPLEMENTED, "the input has more than 2^31 pixels");
+      b.prepare().require_memory(static_cast<uint64_t>(f.rows * taps_) * sizeof(int32_t),
+                                 "the places of the kernel's taps");
+      f.places = places_of(w, x.dims[0]);
+    }
+    add_product(b, f, node.outputs[0], Form::kLast);
+  }
+
+  WindowAttributes window_;
+  int64_t groups_;
+  int64_t channels_ = 0, filters_ = 0, taps_ = 1;
+  bool depthwise_ = false;
+  std::shared_ptr<Packed> weights_, bias_;
+};
+CPU_ISLAND_OPERATOR(Conv, .op_type = "Conv", .gains = true)
+
+}  // namespace
+}  // namespace tenon::cpu::islands

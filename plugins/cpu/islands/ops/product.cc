@@ -1,0 +1,110 @@
+// Gemm and MatMul with constant weights.
+#include "islands/product.h"
+
+namespace tenon::cpu::islands {
+namespace {
+
+class Gemm : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    return ranked(check, n, 0, 2, 2)
+        .that(n.input(1).is_constant() && n.input(1).rank() == 2, TENON_REJECT_OTHER,
+              "B is not a constant matrix")
+        .that(n.attr_i("transA", 0) == 0, TENON_REJECT_ATTRIBUTE, "A is transposed")
+        .that(!n.has_input(2) || is_row(n), TENON_REJECT_OTHER, "C is not a constant row");
+  }
+  explicit Gemm(const NodeView& n)
+      : transposed_(n.attr_i("transB", 0) != 0), alpha_(n.attr_f("alpha", 1)), beta_(n.attr_f("beta", 1)) {}
+
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
+    const int64_t length = w[transposed_ ? 1 : 0], columns = w[transposed_ ? 0 : 1];
+    require(x[1] == length, TENON_INVALID_ARGUMENT, "the rows of A have ", x[1],
+            " elements, but the columns of B have ", length);
+    return {x[0], columns};
+  }
+  void pack(Program& program, const Node& node) override {
+    const ep::TensorView w = program.constant(node.inputs[1]);
+    k_ = w.dim(transposed_ ? 1 : 0), n_ = w.dim(transposed_ ? 0 : 1);
+    std::shared_ptr<Packed> scaled;
+    const float* b = w.data<float>();
+    if (alpha_ != 1.0f) {
+      scaled = std::make_shared<Packed>(k_ * n_);
+      for (int64_t i = 0; i < k_ * n_; ++i) scaled->data()[i] = alpha_ * b[i];
+      b = scaled->data();
+    }
+    weights_ = std::make_shared<Packed>(isa_compute().packed_size(k_, n_));
+    isa_compute().pack({b, k_, n_, transposed_ ? 1 : n_, transposed_ ? k_ : 1}, weights_->data());
+    if (node.inputs.size() <= 2 || node.inputs[2] == kNone) return;
+    const ep::TensorView c = program.constant(node.inputs[2]);
+    std::vector<float> row(static_cast<size_t>(n_));
+    for (int64_t j = 0; j < n_; ++j)
+      row[static_cast<size_t>(j)] = beta_ * c.data<float>()[c.size() == 1 ? 0 : j];
+    bias_ = padded(row.data(), n_, padded_columns(n_));
+  }
+  void build(Builder& b, const Node& node) const override {
+    Factors f;
+    f.x = b.dense(node.inputs[0], Form::kPlain);
+    f.rows = f.x.dims[0], f.k = k_, f.n = n_;
+    f.weights = weights_, f.bias = bias_;
+    add_product(b, f, node.outputs[0], Form::kPlain);
+  }
+
+ private:
+  /// C has one element, or one per column.
+  static bool is_row(const NodeView& n) {
+    if (!n.input(2).is_constant()) return false;
+    const DimsView c = n.input(2).constant().dims(), w = n.input(1).dims();
+    if (w.size() != 2) return false;
+    const int64_t count = ep::element_count(c), columns = w[n.attr_i("transB", 0) != 0 ? 0 : 1];
+    return count == 1 || (!c.empty() && count == c.back() && count == columns);
+  }
+  bool transposed_;
+  float alpha_, beta_;
+  int64_t k_ = 0, n_ = 0;
+  std::shared_ptr<Packed> weights_, bias_;
+};
+CPU_ISLAND_OPERATOR(Gemm, .op_type = "Gemm", .since = 7, .gains = true)
+
+class MatMul : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    check.that(n.input(1).is_constant() && n.input(1).rank() == 2, TENON_REJECT_OTHER,
+               "B is not a constant matrix");
+    return ranked(check, n, 0, 2);
+  }
+  explicit MatMul(const NodeView&) {}
+
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    Dims out = b.dims(node.inputs[0]);
+    const Dims& w = b.dims(node.inputs[1]);
+    require(out.back() == w[0], TENON_INVALID_ARGUMENT, "the rows of A have ", out.back(),
+            " elements, but the columns of B have ", w[0]);
+    out.back() = w[1];
+    return out;
+  }
+  void pack(Program& program, const Node& node) override {
+    const ep::TensorView w = program.constant(node.inputs[1]);
+    k_ = w.dim(0), n_ = w.dim(1);
+    weights_ = std::make_shared<Packed>(isa_compute().packed_size(k_, n_));
+    isa_compute().pack({w.data<float>(), k_, n_, n_, 1}, weights_->data());
+  }
+  void build(Builder& b, const Node& node) const override {
+    Factors f;
+    f.x = b.dense(node.inputs[0], Form::kPlain);
+    f.k = k_, f.n = n_;
+    f.rows = ep::element_count(DimsView(f.x.dims).first(f.x.dims.size() - 1));
+    f.weights = weights_;
+    add_product(b, f, node.outputs[0], Form::kPlain);
+  }
+
+ private:
+  int64_t k_ = 0, n_ = 0;
+  std::shared_ptr<Packed> weights_;
+};
+CPU_ISLAND_OPERATOR(MatMul, .op_type = "MatMul", .gains = true)
+
+}  // namespace
+}  // namespace tenon::cpu::islands

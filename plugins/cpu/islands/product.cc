@@ -1,0 +1,60 @@
+#include "islands/product.h"
+
+namespace tenon::cpu::islands {
+
+int64_t padded_columns(int64_t n) {
+  return (n + isa::kBiasPadding - 1) / isa::kBiasPadding * isa::kBiasPadding;
+}
+
+std::shared_ptr<Packed> padded(const float* bias, int64_t n, int64_t padded) {
+  if (bias == nullptr) return nullptr;
+  auto out = std::make_shared<Packed>(padded);
+  std::copy_n(bias, n, out->data());
+  std::fill(out->data() + n, out->data() + padded, 0.0f);
+  return out;
+}
+
+void add_product(Builder& b, const Factors& f, uint32_t value, Form form) {
+  const Steps steps = b.follow(value, form);
+  const Tensor y = b.create(steps.value, form);
+  const int64_t size = isa_compute().packed_size(f.taps * f.k, f.n), padded_bias = padded_columns(f.n);
+  const int64_t panels = isa_compute().panels(f.n), tile = isa_compute().rows;
+  auto zeros = std::make_shared<Packed>(f.k);
+  std::fill_n(zeros->data(), f.k, 0.0f);
+  // Whole tiles of rows, unless there are so few that the panels give more pieces.
+  const int64_t tiles = (f.rows + tile - 1) / tile;
+  const bool by_rows = tiles >= 2 * panels || tiles >= 64;
+  const int64_t pieces = by_rows ? tiles : panels;
+  const int64_t cost = f.taps * f.k * f.n * f.rows / std::max<int64_t>(1, pieces) / 16;
+  b.add(steps.reads({f.x, y}), [=](const Run& run) {
+    std::array<Step, isa::kMostSteps> room;
+    isa::Product p;
+    p.lda = f.x.ld, p.taps = f.taps, p.k = f.k, p.n = f.n;
+    p.places = f.places == nullptr ? nullptr : f.places->data();
+    p.zeros = zeros->data();
+    p.ldc = y.ld;
+    const isa::Chain chain = steps.at(run, room);
+    for (int64_t g = 0; g < f.groups; ++g) {
+      std::array<Step, isa::kMostSteps> shifted = room;
+      for (int i = 0; i < chain.count; ++i) {
+        Step& s = shifted[static_cast<size_t>(i)];
+        if (s.other != nullptr && !s.scalar) s.other += g * f.n;
+      }
+      p.chain = {shifted.data(), chain.count};
+      p.a = run.at(f.x) + g * f.k;
+      p.b = f.weights->data() + g * size;
+      p.bias = f.bias == nullptr ? nullptr : f.bias->data() + g * padded_bias;
+      p.c = run.at(y) + g * f.n;
+      each_piece(run, pieces, cost, [&](int64_t begin, int64_t end) {
+        run.ctx.check_cancelled();
+        if (by_rows) {
+          isa_compute().product(p, begin * tile, std::min(f.rows, end * tile), 0, panels);
+        } else {
+          isa_compute().product(p, 0, f.rows, begin, end);
+        }
+      });
+    }
+  });
+}
+
+}  // namespace tenon::cpu::islands

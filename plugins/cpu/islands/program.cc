@@ -1,0 +1,83 @@
+#include "islands/program.h"
+
+#include <cstdlib>
+#include <new>
+
+#include "islands/builder.h"
+
+namespace tenon::cpu::islands {
+
+Packed::Packed(int64_t elements) {
+  const uint64_t bytes =
+      (static_cast<uint64_t>(std::max<int64_t>(elements, 1)) * sizeof(float) + 63) / 64 * 64;
+  data_ = static_cast<float*>(std::aligned_alloc(64, bytes));
+  if (data_ == nullptr) throw std::bad_alloc();
+}
+Packed::~Packed() { std::free(data_); }
+
+Program::Program(const ep::GraphView& graph, const ep::InstanceSettings& settings) {
+  const tenon_graph_info& info = graph.info();
+  int32_t inputs = 0;
+  for (uint32_t i = 0; i < info.input_count; ++i) values_[number_of(graph, info.inputs[i])].input = inputs++;
+  for (uint32_t i = 0; i < info.output_count; ++i)
+    values_[number_of(graph, info.outputs[i])].output = static_cast<int32_t>(i);
+  for (uint32_t n = 0; n < info.node_count; ++n) add_node(graph, n, settings);
+  for (const Node& node : nodes_) {
+    try {
+      node.operation->pack(*this, node);
+    } catch (ep::Error& e) {
+      e.text = cat(node.place, ": ", e.text);
+      throw;
+    }
+  }
+}
+
+uint32_t Program::number_of(const ep::GraphView& graph, uint32_t view_value) {
+  if (view_value == TENON_NO_INDEX) return kNone;
+  const auto [at, is_new] = numbers_.emplace(view_value, static_cast<uint32_t>(values_.size()));
+  if (!is_new) return at->second;
+  const ep::ValueView view(graph, view_value, store_);
+  Value value;
+  value.name = view.name();
+  value.dtype = view.dtype();
+  value.view = view_value;
+  if (view.is_constant()) value.constant = view.constant().raw();
+  values_.push_back(std::move(value));
+  return at->second;
+}
+
+void Program::add_node(const ep::GraphView& graph, uint32_t index, const ep::InstanceSettings& settings) {
+  const NodeView view(graph, index, store_, settings);
+  Node node;
+  node.op = view.op();
+  node.place = cat("node '", view.name(), "' (", view.op(), ")");
+  try {
+    Support refusal = Support::yes();
+    const OperatorEntry* entry = find_operator(view, &refusal);
+    const ep::KernelEntry* kernel = entry == nullptr ? nullptr : ep::choose_kernel(view, &refusal);
+    if (kernel == nullptr) fail(TENON_UNIMPLEMENTED, refusal.text());
+    node.contract = ep::contract_of(*kernel, view);
+    node.operation = entry->make(view);
+  } catch (ep::Error& e) {
+    e.text = cat(node.place, ": ", e.text);
+    throw;
+  }
+  const auto number = static_cast<uint32_t>(nodes_.size());
+  for (int i = 0; i < view.input_count(); ++i) {
+    node.inputs.push_back(number_of(graph, view.input(i).index()));
+    if (node.inputs.back() != kNone) values_[node.inputs.back()].consumers.push_back(number);
+  }
+  for (int i = 0; i < view.output_count(); ++i)
+    node.outputs.push_back(number_of(graph, view.output(i).index()));
+  nodes_.push_back(std::move(node));
+}
+
+Recipe Program::prepare(ep::PrepareContext& p) const {
+  Recipe recipe = Builder(*this, p).build();
+  for (size_t i = 0; i < recipe.output_dims.size(); ++i)
+    p.set_output(static_cast<int>(i), recipe.output_dims[i]);
+  p.workspace(recipe.workspace_bytes);
+  return recipe;
+}
+
+}  // namespace tenon::cpu::islands

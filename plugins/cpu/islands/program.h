@@ -1,0 +1,70 @@
+// A compiled island: its nodes as operations, its constants in packed form, and recipes for given shapes.
+#pragma once
+
+#include <map>
+
+#include "islands/recipe.h"
+
+namespace tenon::cpu::islands {
+
+struct Value {
+  std::string name;
+  uint32_t dtype = TENON_UNDEFINED;
+  const tenon_tensor* constant = nullptr;
+  uint32_t view = kNone;  // its index in the host's graph view
+  int32_t input = -1, output = -1;
+  std::vector<uint32_t> consumers;  // nodes, one entry per use
+};
+
+/// Floats of a constant in a form of our own, 64-byte aligned.
+class Packed {
+ public:
+  explicit Packed(int64_t elements);
+  ~Packed();
+  Packed(const Packed&) = delete;
+  Packed& operator=(const Packed&) = delete;
+  float* data() { return data_; }
+  const float* data() const { return data_; }
+
+ private:
+  float* data_;
+};
+
+/// Thread-safe once compiled.
+class Program {
+ public:
+  /// Takes the nodes of the host's view. `settings` must outlive the call only.
+  Program(const ep::GraphView& graph, const ep::InstanceSettings& settings);
+
+  Recipe prepare(ep::PrepareContext& p) const;
+
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  bool is_constant(uint32_t value) const { return values_[value].constant != nullptr; }
+  ep::TensorView constant(uint32_t value) const { return ep::TensorView(values_[value].constant); }
+
+ private:
+  uint32_t number_of(const ep::GraphView& graph, uint32_t view_value);
+  void add_node(const ep::GraphView& graph, uint32_t index, const ep::InstanceSettings& settings);
+
+  ep::ConstantStore store_;
+  std::vector<Value> values_;
+  std::vector<Node> nodes_;
+  std::map<uint32_t, uint32_t> numbers_;  // by index in the host's view
+};
+
+/// A kernel of several nodes, as KernelNode::compile_fused() takes it.
+struct Island {
+  std::unique_ptr<const Program> program = nullptr;
+
+  Recipe prepare(ep::PrepareContext& p) const { return program->prepare(p); }
+  void run(const ep::Context& ctx, const Recipe& recipe) const { recipe.run(ctx); }
+};
+
+/// Claims islands. `taken`, per node: set for those that are claimed.
+void offer_islands(const ep::InstanceSettings& settings, const ep::GraphView& graph,
+                   const tenon_claim_sink* sink, std::vector<bool>* taken);
+/// Whether the nodes of a compiled claim were claimed as an island.
+bool is_island(const ep::GraphView& graph, const ep::InstanceSettings& settings);
+
+}  // namespace tenon::cpu::islands

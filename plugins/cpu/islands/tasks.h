@@ -1,0 +1,26 @@
+// Tasks that several operators add.
+#pragma once
+
+#include "islands/builder.h"
+
+namespace tenon::cpu::islands {
+
+/// Work of this size, in operations on one element, is worth a second thread.
+inline constexpr int64_t kGrain = 1 << 14;
+
+/// Splits `n` pieces of `cost` operations each over the workers.
+template <class F>
+void each_piece(const Run& run, int64_t n, int64_t cost, F&& work) {
+  run.ctx.parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cost)), work);
+}
+
+/// to = from; both have the same shape and form.
+void add_copy(Builder& b, const Tensor& from, const Tensor& to);
+/// The same tensor in the other form.
+void add_conversion(Builder& b, const Tensor& from, const Tensor& to);
+/// `to` = from, repeated along axes where it has one element. Any shapes that broadcast; both plain, without gaps.
+void add_expansion(Builder& b, const Tensor& from, const Tensor& to);
+/// to = from, then the steps. Both have the same shape and form.
+void add_steps(Builder& b, const Tensor& from, const Tensor& to, const Steps& steps);
+
+}  // namespace tenon::cpu::islands

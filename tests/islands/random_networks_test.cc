@@ -1,0 +1,221 @@
+// Random networks through islands of the cpu provider, compared with the same provider's kernels, node by node.
+#include <gmock/gmock.h>
+
+#include "tests/islands/island_case.h"
+
+namespace tenon::test {
+namespace {
+
+using ir::Attribute;
+
+/// Draws networks of images: each node takes values that exist, and what nobody reads becomes an output.
+class Drawer {
+ public:
+  explicit Drawer(uint32_t seed) : random_(seed) {}
+
+  std::string network() {
+    shape_ = {draw(1, 2), draw(1, 40), draw(1, 12), draw(1, 12)};
+    const bool is_dynamic = draw(0, 3) == 0;
+    add(m_.input("x", GraphMaker::f32({is_dynamic ? ir::Dim("batch") : ir::Dim(shape_[0]), shape_[1],
+                                       shape_[2], shape_[3]})),
+        shape_);
+    const int64_t nodes = draw(2, 14);
+    for (int64_t i = 0; i < nodes; ++i) add_node();
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (values_[i].uses == 0) m_.output(values_[i].id, "out" + std::to_string(i));
+    }
+    return m_.bytes();
+  }
+  ValueRef input() { return image(random_, shape_); }
+
+ private:
+  struct Drawn {
+    Id id;
+    std::vector<int64_t> dims;
+    int uses = 0;
+  };
+
+  int64_t draw(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
+  void add(Id id, std::vector<int64_t> dims) { values_.push_back({id, std::move(dims)}); }
+  /// Late values are likelier, so that networks are deep.
+  size_t pick() {
+    const auto last = static_cast<int64_t>(values_.size()) - 1;
+    const auto at = static_cast<size_t>(std::max(draw(0, last), draw(0, last)));
+    return at;
+  }
+  Drawn use(size_t i) {
+    ++values_[i].uses;
+    return values_[i];
+  }
+
+  void add_node() {
+    const size_t at = pick();
+    const bool is_image = values_[at].dims.size() == 4;
+    switch (draw(0, 9)) {
+      case 0:
+      case 1:
+      case 2:
+        return is_image ? add_conv(at) : add_gemm(at);
+      case 3:
+        return is_image ? add_pool(at) : add_gemm(at);
+      case 4:
+      case 5:
+        return add_unary(at);
+      case 6:
+      case 7:
+        return add_binary(at);
+      case 8:
+        return add_concat(at);
+      default:
+        return is_image ? add_squeeze(at) : add_unary(at);
+    }
+  }
+
+  void add_conv(size_t at) {
+    const Drawn x = use(at);
+    const int64_t channels = x.dims[1], rows = draw(1, 3), columns = draw(1, 5), stride = draw(1, 2),
+                  dilation = draw(1, 2);
+    const bool depthwise = draw(0, 2) == 0;
+    int64_t groups = 1;
+    if (depthwise) {
+      groups = channels;
+    } else if (draw(0, 3) == 0 && channels % 2 == 0) {
+      groups = 2;
+    }
+    const int64_t filters = depthwise ? channels : groups * draw(1, 70);
+    const auto spans = [&](int64_t n, int64_t kernel) {
+      return n + 2 * (kernel / 2) - ((kernel - 1) * dilation + 1);
+    };
+    if (spans(x.dims[2], rows) < 0 || spans(x.dims[3], columns) < 0) return add_unary(at);
+    const std::string name = "w" + std::to_string(m_.graph.node_count());
+    const std::vector<int64_t> dims{filters, channels / groups, rows, columns};
+    std::vector<Id> inputs{
+        x.id, m_.constant(
+                  name, dims,
+                  noise(random_, count(dims), 1.0f / std::sqrt(static_cast<float>(count(dims) / filters))))};
+    if (draw(0, 1) == 1) inputs.push_back(m_.constant(name + "b", {filters}, noise(random_, filters)));
+    const Id y =
+        m_.node("Conv", inputs,
+                {Attribute::of_ints("pads", {rows / 2, columns / 2, rows / 2, columns / 2}),
+                 Attribute::of_ints("strides", {stride, stride}),
+                 Attribute::of_ints("dilations", {dilation, dilation}), Attribute::of_int("group", groups)});
+    add(y, {x.dims[0], filters, spans(x.dims[2], rows) / stride + 1, spans(x.dims[3], columns) / stride + 1});
+  }
+
+  void add_gemm(size_t at) {
+    const Drawn x = use(at);
+    const std::string name = "g" + std::to_string(m_.graph.node_count());
+    const int64_t k = x.dims.back(), n = draw(1, 150);
+    const Id w = m_.constant(name, {n, k}, noise(random_, n * k, 1.0f / std::sqrt(static_cast<float>(k))));
+    const Id y = m_.node("Gemm", {x.id, w, m_.constant(name + "c", {n}, noise(random_, n))},
+                         {Attribute::of_int("transB", 1)});
+    add(y, {x.dims[0], n});
+  }
+
+  void add_pool(size_t at) {
+    const Drawn x = use(at);
+    if (draw(0, 2) == 0) return add(m_.node("GlobalAveragePool", {x.id}), {x.dims[0], x.dims[1], 1, 1});
+    const int64_t rows = draw(1, std::min<int64_t>(3, x.dims[2])),
+                  columns = draw(1, std::min<int64_t>(3, x.dims[3])), stride = draw(1, 2);
+    const bool greatest = draw(0, 1) == 0;
+    std::vector<Attribute> attributes{Attribute::of_ints("kernel_shape", {rows, columns}),
+                                      Attribute::of_ints("strides", {stride, stride}),
+                                      Attribute::of_ints("pads", {rows / 2, columns / 2, 0, 0})};
+    if (!greatest) attributes.push_back(Attribute::of_int("count_include_pad", draw(0, 1)));
+    const Id y = m_.node(greatest ? "MaxPool" : "AveragePool", {x.id}, attributes);
+    add(y, {x.dims[0], x.dims[1], (x.dims[2] + rows / 2 - rows) / stride + 1,
+            (x.dims[3] + columns / 2 - columns) / stride + 1});
+  }
+
+  void add_unary(size_t at) {
+    static constexpr const char* kNames[] = {"Relu",      "Sigmoid", "Tanh",        "HardSwish",
+                                             "LeakyRelu", "Elu",     "HardSigmoid", "Neg",
+                                             "Abs",       "Erf",     "Clip"};
+    const Drawn x = use(at);
+    const std::string name = kNames[draw(0, std::size(kNames) - 1)];
+    std::vector<Id> inputs{x.id};
+    const std::string number = std::to_string(m_.graph.node_count());
+    if (name == "Clip")
+      inputs.push_back(m_.constant("low" + number, {}, {-0.5f})),
+          inputs.push_back(m_.constant("high" + number, {}, {0.7f}));
+    add(m_.node(name, inputs), x.dims);
+  }
+
+  void add_binary(size_t at) {
+    static constexpr const char* kNames[] = {"Add", "Sub", "Mul", "Max", "Min"};
+    const Drawn x = use(at);
+    const std::string name = kNames[draw(0, std::size(kNames) - 1)];
+    Id other;
+    std::vector<int64_t> dims = x.dims;
+    const size_t with = pick();
+    if (draw(0, 1) == 0 && values_[with].dims == x.dims) {
+      other = use(with).id;
+    } else {  // a constant that broadcasts
+      for (int64_t& d : dims) d = draw(0, 1) == 0 ? d : 1;
+      if (x.dims[0] != 1) dims[0] = 1;  // the batch may be symbolic
+      if (draw(0, 2) == 0) dims.erase(dims.begin());
+      other = m_.constant("c" + std::to_string(m_.graph.node_count()), dims, noise(random_, count(dims)));
+    }
+    add(draw(0, 1) == 0 ? m_.node(name, {x.id, other}) : m_.node(name, {other, x.id}), x.dims);
+  }
+
+  /// A gate per channel, as in squeeze-and-excitation.
+  void add_squeeze(size_t at) {
+    const Drawn x = use(at);
+    ++values_[at].uses;
+    const Id gate = m_.node("Sigmoid", {m_.node("GlobalAveragePool", {x.id})});
+    add(m_.node("Mul", {x.id, gate}), x.dims);
+  }
+
+  void add_concat(size_t at) {
+    const Drawn x = use(at);
+    const size_t with = pick();
+    std::vector<int64_t> dims = values_[with].dims, own = x.dims;
+    if (dims.size() == own.size()) dims[1] = own[1];
+    if (dims != own) return add_unary(at);
+    const Drawn y = use(with);
+    own[1] += y.dims[1];
+    add(m_.node("Concat", {x.id, y.id}, {Attribute::of_int("axis", 1)}), own);
+  }
+
+  std::mt19937 random_;
+  GraphMaker m_;
+  std::vector<int64_t> shape_;
+  std::vector<Drawn> values_;
+};
+
+TEST(Islands, RandomNetworksGiveWhatKernelsGive) {
+  size_t islands = 0;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    Drawer drawer(seed);
+    const std::string bytes = drawer.network();
+    const ValueRef x = drawer.input();
+    const std::string what = "seed " + std::to_string(seed);
+    const auto with = make_session(bytes, islands_config(true)),
+               without = make_session(bytes, islands_config(false));
+    ASSERT_TRUE(with != nullptr && without != nullptr) << what;
+    islands += largest_part(*with) > 1 ? 1 : 0;
+    EXPECT_LE(largest_part(*without), 1u) << what;
+    expect_close(run(*with, {{"x", x}}), run(*without, {{"x", x}}), 2e-4f, what);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GE(islands, 150u) << "most networks have an island of several nodes";
+}
+
+TEST(Islands, ResultsDoNotDependOnThreads) {
+  for (uint32_t seed = 300; seed < 320; ++seed) {
+    Drawer drawer(seed);
+    const std::string bytes = drawer.network();
+    const ValueRef x = drawer.input();
+    const auto one = make_session(bytes, islands_config(true, {"threads.count=1"}));
+    const auto two = make_session(bytes, islands_config(true, {"threads.count=2"}));
+    ASSERT_TRUE(one != nullptr && two != nullptr);
+    const std::vector<ValueRef> a = run(*one, {{"x", x}}), b = run(*two, {{"x", x}});
+    for (size_t o = 0; o < a.size(); ++o) EXPECT_EQ(floats(a[o]), floats(b[o])) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::test
