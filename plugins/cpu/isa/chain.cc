@@ -115,6 +115,7 @@ Compute make_compute() {
   Compute out{};
   fill_panels(out);
   fill_windows(out);
+  fill_winograd(out);
   fill_chain(out);
   return out;
 }

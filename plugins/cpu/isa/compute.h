@@ -103,6 +103,24 @@ struct Pool {
   int64_t ldy = 0;
 };
 
+/// A convolution of 3x3 with stride 1 by Winograd's F(4x4, 3x3), channels last. The output is cut into tiles of 4x4 pixels, counted over all images.
+struct Winograd {
+  static constexpr int64_t kMatrices = 36;
+  const float* x = nullptr;
+  int64_t ldx = 0;
+  int64_t channels = 0, filters = 0, height = 0, width = 0;
+  int64_t out_height = 0, out_width = 0;
+  int64_t pad[2] = {0, 0};  // at the beginning
+  const float* given =
+      nullptr;  // the weights [filters, channels, 3, 3] in ONNX's order, for tiles with NaN or infinities
+  const float* bias = nullptr;  // or NULL
+  float* y = nullptr;
+  int64_t ldy = 0;
+  Chain chain;
+  bool clamps = false;  // set inside
+  float low = 0, high = 0;
+};
+
 struct Compute {
   /// Rows that are computed at a time.
   int64_t rows;
@@ -118,6 +136,15 @@ struct Compute {
   /// Lines [begin, end) of the output, counted over all images.
   void (*depthwise)(const Depthwise& d, int64_t begin, int64_t end);
   void (*pool)(const Pool& p, int64_t begin, int64_t end);
+  /// The 36 numbers of a kernel `g` of 3x3, `matrix` elements apart.
+  void (*winograd_weights)(const float* g, int64_t matrix, float* out);
+  /// Tiles first + [begin, end) of the input to v: 36 matrices [tiles, channels].
+  void (*winograd_spread)(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_t tiles,
+                          float* v);
+  /// Tiles first + [begin, end) of the output from m: 36 matrices [tiles, filters]. Adds the bias and takes the steps.
+  void (*winograd_gather)(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_t tiles,
+                          const float* m);
+
   /// y[columns] = the mean of x[rows, columns].
   void (*column_means)(const float* x, int64_t ldx, int64_t rows, int64_t columns, float* y);
 

@@ -51,6 +51,7 @@ void apply(const Chain& chain, float* y, int64_t ld, int64_t row, int64_t rows, 
 
 void fill_panels(Compute& compute);
 void fill_windows(Compute& compute);
+void fill_winograd(Compute& compute);
 void fill_chain(Compute& compute);
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

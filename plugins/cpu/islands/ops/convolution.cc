@@ -36,6 +36,9 @@ std::shared_ptr<std::vector<int32_t>> places_of(const Window& w, int64_t images)
   return out;
 }
 
+/// Elements that stay in the second-level cache beside a panel of weights.
+constexpr int64_t kNearElements = 1 << 17;
+
 class Conv : public Operation {
  public:
   static Support supports(const NodeView& n) {
@@ -44,7 +47,8 @@ class Conv : public Operation {
         .that(n.input(1).is_constant(), TENON_REJECT_OTHER, "the weights are not constant")
         .that(!n.has_input(2) || n.input(2).is_constant(), TENON_REJECT_OTHER, "the bias is not constant");
   }
-  explicit Conv(const NodeView& n) : window_(n), groups_(n.attr_i("group", 1)) {}
+  explicit Conv(const NodeView& n)
+      : window_(n), groups_(n.attr_i("group", 1)), winograd_(groups_ == 1 && suits_winograd(n, window_)) {}
 
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
@@ -69,6 +73,7 @@ class Conv : public Operation {
       bias_ = padded(bias, filters_, filters_);
       return;
     }
+    if (winograd_) return pack_winograd(w.data<float>(), bias);
     // A tap's input channels lie together.
     const int64_t size = isa_compute().packed_size(taps_ * channels_, each),
                   padded_bias = padded_columns(each);
@@ -94,10 +99,89 @@ class Conv : public Operation {
     const Window window = window_for(b, node);
     const Tensor x = b.tensor(node.inputs[0], Form::kLast);
     if (ep::element_count(dims) == 0) fail(TENON_UNIMPLEMENTED, "the input has no elements");
-    depthwise_ ? build_depthwise(b, node, window, x) : build_product(b, node, window, x);
+    if (depthwise_) return build_depthwise(b, node, window, x);
+    if (winograd_) return build_winograd(b, node, window, x);
+    build_product(b, node, window, x);
   }
 
  private:
+  static constexpr int64_t kMatrices = isa::Winograd::kMatrices;
+
+  /// Whether Winograd's filtering saves more than its transforms cost: this takes channels enough, and pixels enough for the larger
+  /// weights. Depends on shapes alone, so that a model gives the same bits in every process.
+  static bool suits_winograd(const NodeView& n, const WindowAttributes& window) {
+    if (!n.input(1).is_constant() || n.input(0).rank() != 4) return false;
+    const DimsView x = n.input(0).dims(), w = n.input(1).dims();
+    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 16 || w[1] < 16 || x[2] < 0 || x[3] < 0)
+      return false;
+    try {
+      const std::vector<WindowDim> dims = window.resolve(x.subspan(2), w.subspan(2));
+      const auto plain = [](const WindowDim& d) { return d.stride == 1 && d.dilation == 1; };
+      return plain(dims[0]) && plain(dims[1]) && dims[0].out >= 10 && dims[1].out >= 10;
+    } catch (const ep::Error&) {
+      return false;  // shape() tells it for the shapes of a Run
+    }
+  }
+
+  void pack_winograd(const float* w, const float* bias) {
+    const int64_t size = isa_compute().packed_size(channels_, filters_), matrix = channels_ * filters_;
+    weights_ = std::make_shared<Packed>(size * kMatrices);
+    bias_ = padded(bias, filters_, padded_columns(filters_));
+    Packed all(matrix * kMatrices);
+    for (int64_t i = 0; i < matrix; ++i) isa_compute().winograd_weights(w + i * 9, matrix, all.data() + i);
+    for (int64_t m = 0; m < kMatrices; ++m)
+      isa_compute().pack({all.data() + m * matrix, channels_, filters_, 1, channels_},
+                         weights_->data() + m * size);
+    given_ = w;
+  }
+
+  void build_winograd(Builder& b, const Node& node, const Window& window, const Tensor& x) const {
+    const Steps steps = b.follow(node.outputs[0], Form::kLast);
+    const Tensor y = b.create(steps.value, Form::kLast);
+    isa::Winograd w;
+    w.ldx = x.ld, w.ldy = y.ld, w.channels = channels_, w.filters = filters_;
+    w.height = window.rows.in, w.width = window.columns.in;
+    w.out_height = window.rows.out, w.out_width = window.columns.out;
+    w.pad[0] = window.rows.pad_begin, w.pad[1] = window.columns.pad_begin;
+    w.given = given_;
+    w.bias = bias_ == nullptr ? nullptr : bias_->data();
+    const int64_t tiles = x.dims[0] * ((w.out_height + 3) / 4) * ((w.out_width + 3) / 4);
+    // The transformed tiles of a block stay in a cache. Where the weights do not, blocks are larger, since each block reads them all.
+    const int64_t per_tile = kMatrices * (channels_ + filters_),
+                  weight_count = kMatrices * channels_ * filters_;
+    const int64_t room = std::max<int64_t>(kNearElements, weight_count / 2);
+    const int64_t most = std::max(isa_compute().rows, room / per_tile), blocks = (tiles + most - 1) / most,
+                  block = (tiles + blocks - 1) / blocks;
+    const Tensor v = b.temporary({kMatrices, block, channels_}, Form::kPlain),
+                 m = b.temporary({kMatrices, block, filters_}, Form::kPlain);
+    const int64_t size = isa_compute().packed_size(channels_, filters_),
+                  panels = isa_compute().panels(filters_);
+    b.add(steps.reads({x, y, v, m}), [=, weights = weights_](const Run& run) {
+      std::array<Step, isa::kMostSteps> room_for_steps;
+      isa::Winograd now = w;
+      now.x = run.at(x), now.y = run.at(y), now.chain = steps.at(run, room_for_steps);
+      for (int64_t first = 0; first < tiles; first += block) {
+        run.ctx.check_cancelled();
+        const int64_t count = std::min(block, tiles - first);
+        each_piece(run, count, kMatrices * w.channels / 8, [&](int64_t begin, int64_t end) {
+          isa_compute().winograd_spread(now, first, begin, end, count, run.at(v));
+        });
+        each_piece(run, kMatrices, count * w.channels * w.filters / 16, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            isa::Product p;
+            p.a = run.at(v) + i * count * w.channels, p.lda = p.k = w.channels, p.n = w.filters;
+            p.b = weights->data() + i * size;
+            p.c = run.at(m) + i * count * w.filters, p.ldc = w.filters;
+            isa_compute().product(p, 0, count, 0, panels);
+          }
+        });
+        each_piece(run, count, kMatrices * w.filters / 8, [&](int64_t begin, int64_t end) {
+          isa_compute().winograd_gather(now, first, begin, end, count, run.at(m));
+        });
+      }
+    });
+  }
+
   Window window_for(const Builder& b, const Node& node) const {
     const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
     const std::vector<WindowDim> dims = window_.resolve(DimsView(x).subspan(2), DimsView(w).subspan(2));
@@ -148,7 +232,8 @@ class Conv : public Operation {
   WindowAttributes window_;
   int64_t groups_;
   int64_t channels_ = 0, filters_ = 0, taps_ = 1;
-  bool depthwise_ = false;
+  bool depthwise_ = false, winograd_;
+  const float* given_ = nullptr;  // the weights as the model has them
   std::shared_ptr<Packed> weights_, bias_;
 };
 CPU_ISLAND_OPERATOR(Conv, .op_type = "Conv", .gains = true)
