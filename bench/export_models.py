@@ -5,10 +5,10 @@
     build/torch/bin/pip install -r bench/requirements.txt
     build/torch/bin/python bench/export_models.py build/bench/exported [NAME...]
 
-A case is a folder with model.onnx and test_data_set_0: the inputs, the outputs of ONNX Runtime (output_*.pb), and what the same
-weights give in float64 in PyTorch or scikit-learn (reference_*.pb; for a quantised model, those of the model that it comes
-from). Weights use a fixed seed and the package's initialisation. Batch norms get the statistics of one batch, so that
-activations stay in range. No network access is needed beyond the packages. Time the models with bench/peers.py.
+A case is a folder with model.onnx and test_data_set_0: the inputs, the outputs of ONNX Runtime (output_*.pb), and those of the
+same model in float64 (reference_*.pb), which are compared with what PyTorch computes in float64. Weights use a fixed seed and
+the package's initialisation. Batch norms get the statistics of one batch, so that activations stay in range. No network access
+is needed beyond the packages. Time the models with bench/peers.py.
 
 A model whose package is missing is left out by name, and the exit code is 1. A case that is there stays as it is.
 """

@@ -1,27 +1,17 @@
-"""Quantised forms of exported models, made by ONNX Runtime's tools. Their references are those of the models that they come from."""
+"""Quantised forms of exported models, made by ONNX Runtime's tools."""
 
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
 
 from exports.made import SEED, Made
+from sides.case import data_files, read_tensor
 
 
-def tensor(path: Path) -> tuple[str, np.ndarray]:
-    value = onnx.TensorProto()
-    value.ParseFromString(path.read_bytes())
-    return value.name, numpy_helper.to_array(value)
-
-
-def data_of(folder: Path) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
-    """The inputs and references of an exported case."""
-    def files(kind: str) -> list[Path]:
-        return sorted((folder / "test_data_set_0").glob(f"{kind}_*.pb"), key=lambda path: int(path.stem.split("_")[1]))
-
-    return dict(map(tensor, files("input"))), [tensor(path)[1] for path in files("reference")]
+def inputs_of(folder: Path) -> dict[str, np.ndarray]:
+    return dict(map(read_tensor, data_files(folder, "input")))
 
 
 def images_to_calibrate(inputs: dict[str, np.ndarray]):
@@ -45,13 +35,13 @@ def quantise_dequantise(source: Path, signed: bool) -> Made:
     from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    inputs, references = data_of(source)
+    inputs = inputs_of(source)
     with tempfile.TemporaryDirectory() as name:
         ready, path = Path(name) / "ready.onnx", Path(name) / "model.onnx"
         quant_pre_process(str(source / "model.onnx"), str(ready), skip_symbolic_shape=True)
         quantize_static(str(ready), str(path), images_to_calibrate(inputs), quant_format=QuantFormat.QDQ, per_channel=True,
                         activation_type=QuantType.QInt8 if signed else QuantType.QUInt8, weight_type=QuantType.QInt8)
-        return Made(onnx.load(path), inputs, references)
+        return Made(onnx.load(path), inputs)
 
 
 def unsigned_activations(source: Path) -> Made:
@@ -71,7 +61,7 @@ def dynamic(source: Path) -> Made:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "model.onnx"
         quantize_dynamic(str(source / "model.onnx"), str(path), weight_type=QuantType.QInt8)
-        return Made(onnx.load(path), *data_of(source))
+        return Made(onnx.load(path), inputs_of(source))
 
 
 def four_bits(source: Path) -> Made:
@@ -80,7 +70,7 @@ def four_bits(source: Path) -> Made:
 
     quantiser = MatMulNBitsQuantizer(onnx.load(source / "model.onnx"), block_size=32, is_symmetric=False, bits=4)
     quantiser.process()
-    return Made(quantiser.model.model, *data_of(source))
+    return Made(quantiser.model.model, inputs_of(source))
 
 
 # Name: the exported model that it comes from, and how.

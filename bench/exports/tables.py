@@ -36,6 +36,7 @@ def lightgbm() -> Made:
     rows, classes = table()
     booster = package.LGBMClassifier(n_estimators=100, num_leaves=31, random_state=0, n_jobs=1, verbose=-1).fit(rows, classes)
     model = convert_lightgbm(booster, initial_types=[("X", FloatTensorType([None, FEATURES]))], zipmap=False)
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "rows"  # the package declares one label for any number of rows
     asked = rows[:ROWS]
     return Made(model, {"X": asked}, [booster.predict(asked), booster.predict_proba(asked)])
 
