@@ -1,6 +1,7 @@
 """Starts the processes of each side: Tenon's command, or a process of Python for another runtime."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,9 @@ class Failed(Exception):
 
 
 def pinned(command: list, threads: int) -> list[str]:
-    return ["taskset", "-c", f"0-{threads - 1}", *map(str, command)]
+    """The command on the first cores that this process may use, one for each thread."""
+    cores = sorted(os.sched_getaffinity(0))[:threads]
+    return ["taskset", "-c", ",".join(map(str, cores)), *map(str, command)]
 
 
 def output_of(command: list[str]) -> str:

@@ -274,6 +274,10 @@ class Cases(unittest.TestCase):
         with self.assertRaisesRegex(processes.Failed, "^exit code 3$"):
             processes.output_of(["bash", "-c", "exit 3"])
 
+    def test_processes_stay_on_the_cores_of_this_one(self):
+        with mock.patch("os.sched_getaffinity", lambda process: {5, 2, 7}):
+            self.assertEqual(processes.pinned(["true", 3], 2), ["taskset", "-c", "2,5", "true", "3"])
+
     def test_onnx_runtime_in_a_process(self):
         output = self.folder / "o.npz"
         found = processes.bench_peer("onnxruntime", "all+spin", self.folder, 1, 0.01, output)
