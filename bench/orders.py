@@ -12,7 +12,8 @@ import statistics
 import sys
 from pathlib import Path
 
-from peers import run_tenon, write_rows
+from sides.processes import bench_tenon
+from sides.report import write_rows
 
 ORDERS = ("auto", "cpu", "onednn,cpu")
 
@@ -36,7 +37,7 @@ def main() -> int:
         for turn in range(options.restarts):
             for i in range(len(ORDERS)):
                 order = ORDERS[(turn + i) % len(ORDERS)]
-                times[order].append(run_tenon(folder, options.threads, options.seconds, order))
+                times[order].append(bench_tenon(folder, options.threads, options.seconds, order)["median_ns"])
         median = {order: statistics.median(each) for order, each in times.items()}
         least = {order: min(each) for order, each in times.items()}
         ratios = [of["auto"] / min(of["cpu"], of["onednn,cpu"]) for of in (median, least)]

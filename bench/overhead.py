@@ -17,7 +17,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from peers import write_rows
+from sides.report import write_rows
 
 ROOT = Path(__file__).resolve().parents[1]
 CALLS = {"OverheadSlots": "bound slots", "OverheadByName": "by name", "OverheadIsland": "island, host's part"}

@@ -1,190 +1,203 @@
 #!/usr/bin/env python3
-"""Times models on Tenon and on ONNX Runtime in turn, and compares the outputs.
+"""Measures models on Tenon, ONNX Runtime and OpenVINO in turn, and compares the outputs.
 
-    build/venv/bin/python bench/peers.py build/bench/models/resnet50 --provider onednn,cpu --threads 1,2
+    build/torch/bin/python bench/peers.py --threads 1,2 --markdown peers.md --json build/bench/peers.json --plot peers.svg
+    build/torch/bin/python bench/peers.py --quick
+    build/torch/bin/python bench/peers.py build/bench/models/resnet50 --provider cpu --peers onnxruntime
 
-A model is a folder as from bench/make_models.py or the ONNX test cases: model.onnx and test_data_set_0/input_*.pb. Both sides
-get the same bytes, inputs, threads and cores. They take turns (A B B A ...), each in a new process, because speed varies
-between processes. The result of a side is the median of its processes' medians. ONNX Runtime runs with all and with basic
-optimisations, with and without spinning threads; its best setting counts. The exit code is 1 if outputs differ. `--json` adds
-rows for docs/status.md. Without models, it runs all of build/bench/models.
+A model is a folder as from bench/export_models.py, bench/make_models.py or the ONNX test cases: model.onnx and
+test_data_set_0/input_*.pb; without models, all of build/bench/exported and build/bench/models. All sides get the same bytes,
+inputs, threads and cores, and take turns (A B C C B A ...), each turn in a new process, because speed varies between processes.
+Tenon runs as installed (auto), and with each --provider. ONNX Runtime runs with the fastest of its settings (all or basic
+optimisation, with more threads spinning or not), OpenVINO with INFERENCE_PRECISION_HINT=f32 and with its default. Load times,
+first Runs and peaks of memory (VmHWM) are of the same processes. Errors are against the outputs in float64 that
+bench/export_models.py leaves; bench/reference.py writes them for other models. If Tenon fails, or its outputs are not a peer's,
+the model has no rows, and the exit code is 1. bench/requirements.txt has the packages.
 """
 
 import argparse
-import json
+import importlib.util
+import itertools
+import math
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-from onnx import TensorProto, numpy_helper
+from sides import processes, report
+from sides.case import references
+from sides.figures import difference, errors, turns
+from sides.peer import measure, ort_settings
+from sides.plot import plot
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMAND = ROOT / "build/release/bin/tenon"
-RTOL, ATOL = 1e-3, 1e-5  # per element; ATOL is scaled by the root mean square of the output
+EXPORTED, MADE = ROOT / "build/bench/exported", ROOT / "build/bench/models"
+PACKAGES = ("onnxruntime", "openvino")
+QUICK = ("mobilenet_v2", "efficientnet_b0", "resnet50", "yolo11n", "bert_base", "minilm", "vit_b_16", "gpt2_decode", "lstm",
+         "random_forest", "resnet50_int8", "minilm_dynamic_int8")  # fmt: skip
 
 
-def read_tensor(path: Path) -> tuple[str, np.ndarray]:
-    tensor = TensorProto()
-    tensor.ParseFromString(path.read_bytes())
-    return tensor.name, numpy_helper.to_array(tensor)
+@dataclass
+class Side:
+    """What runs a model: Tenon with an order of providers, or a setting of another runtime."""
+
+    name: str
+    provider: str = ""
+    runtime: str = ""
+    setting: str = ""
+    figures: list[dict] = field(default_factory=list)  # of each process
+    outputs: list | None = None
+
+    def run(self, folder: Path, threads: int, seconds: float, work: Path) -> None:
+        if self.provider:
+            if self.outputs is None:
+                self.outputs = processes.tenon_outputs(folder, threads, self.provider, work)
+            self.figures.append(processes.bench_tenon(folder, threads, seconds, self.provider))
+            return
+        kept = None if self.outputs is not None else work / "outputs.npz"
+        self.figures.append(processes.bench_peer(self.runtime, self.setting, folder, threads, seconds, kept))
+        if kept:
+            self.outputs = processes.load_outputs(kept)
+
+    def precision(self) -> str:
+        return "f32" if self.provider else self.figures[0]["precision"]
+
+    def row(self, folder: Path, threads: int) -> dict:
+        row = {"model": str(folder / "model.onnx"), "threads": threads, "file_bytes": file_bytes(folder)}
+        if self.provider:
+            row["provider"] = self.provider
+        else:
+            name = {"onnxruntime": "ONNX Runtime {} CPU", "openvino": "OpenVINO {}"}[self.runtime].format(self.figures[0]["version"])
+            if self.runtime == "openvino":
+                name += " f32" if self.setting == "f32" else f" default ({self.precision()})"
+            row |= {"runtime": name, "setting": self.setting, "precision": self.precision()}
+        return row | report.summary(self.figures) | {"errors": errors(self.outputs, references(folder))}
 
 
-def input_files(folder: Path) -> list[Path]:
-    files = (folder / "test_data_set_0").glob("input_*.pb")
-    return sorted(files, key=lambda path: int(path.stem.split("_")[1]))
+def file_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
 
 
-# ---- ONNX Runtime, in its own process ----
+def is_quantised(folder: Path) -> bool:
+    """True where rounding to integers makes small differences large."""
+    import onnx
+
+    model = onnx.load(folder / "model.onnx", load_external_data=False)
+    kinds = ("QuantizeLinear", "DynamicQuantizeLinear", "MatMulNBits")
+    return any(node.op_type in kinds or node.op_type.startswith("QLinear") for node in model.graph.node)
 
 
-def worker(folder: Path, threads: int, seconds: float, output: Path) -> None:
-    """Prints the median of the best setting in ns, and writes the outputs of the last run."""
-    import onnxruntime as ort
+def fastest_setting(folder: Path, threads: int, seconds: float) -> str:
+    """The setting of ONNX Runtime whose process has the least median; any where it cannot run the model, which its turn tells."""
+    def time_of(setting: str) -> float:
+        try:
+            return processes.bench_peer("onnxruntime", setting, folder, threads, seconds)["median_ns"]
+        except processes.Failed:
+            return math.inf
 
-    best = None
-    for level in (ort.GraphOptimizationLevel.ORT_ENABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_BASIC):
-        for spinning in ("1", "0") if threads > 1 else ("1",):
-            options = ort.SessionOptions()
-            options.intra_op_num_threads, options.graph_optimization_level = threads, level
-            options.add_session_config_entry("session.intra_op.allow_spinning", spinning)
-            session = ort.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-            named = dict(read_tensor(path) for path in input_files(folder))
-            inputs = {info.name: named.get(info.name, list(named.values())[i])
-                      for i, info in enumerate(session.get_inputs())}
-            median, answers = time_session(session, inputs, seconds)
-            best = median if best is None else min(best, median)
-    np.savez(output, *answers)
-    print(best)
+    return min(ort_settings(threads), key=time_of)
 
 
-def time_session(session, inputs: dict[str, np.ndarray], seconds: float) -> tuple[float, list[np.ndarray]]:
-    binding = session.io_binding()
-    for name, value in inputs.items():
-        binding.bind_cpu_input(name, value)
-    for info in session.get_outputs():
-        binding.bind_output(info.name)
-    for _ in range(3):
-        session.run_with_iobinding(binding)
-    times, end = [], time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times) < 5:
-        start = time.perf_counter_ns()
-        session.run_with_iobinding(binding)
-        times.append(time.perf_counter_ns() - start)
-    return statistics.median(times), binding.copy_outputs_to_cpu()
+def sides_of(folder: Path, threads: int, options) -> list[Side]:
+    sides = [Side(f"Tenon {provider}", provider=provider) for provider in dict.fromkeys(["auto", *(options.provider or [])])]
+    for runtime in options.peers:
+        if runtime == "onnxruntime":
+            setting = "all+spin" if options.quick else fastest_setting(folder, threads, options.seconds / 2)
+            sides.append(Side("ONNX Runtime", runtime=runtime, setting=setting))
+        else:
+            sides += [Side(f"OpenVINO {setting}", runtime=runtime, setting=setting) for setting in ("f32", "default")]
+    return sides
 
 
-def pinned(command: list, threads: int) -> list:
-    return ["taskset", "-c", f"0-{threads - 1}", *map(str, command)]
+def compare(folder: Path, threads: int, options) -> tuple[list[dict], list[str], list[str]]:
+    """The rows of one model, what is wrong with Tenon, and what other runtimes cannot run."""
+    problems, notes = [], []
+    sides, failed = sides_of(folder, threads, options), set()
+    with tempfile.TemporaryDirectory() as work:
+        for side in turns(sides, options.restarts):
+            if side.name in failed:
+                continue
+            try:
+                side.run(folder, threads, options.seconds, Path(work))
+            except processes.Failed as failure:
+                failed.add(side.name)
+                (problems if side.provider else notes).append(f"{folder.name}, threads {threads}: {side.name} fails: {failure}")
+    sides = [side for side in sides if side.name not in failed]
+    quantised = is_quantised(folder)
+    for ours, theirs in itertools.product(sides, sides):
+        if ours.provider and theirs.runtime:
+            problem = difference(ours.outputs, theirs.outputs, quantised or theirs.precision() != "f32")
+            if problem:
+                problems.append(f"{folder.name}, threads {threads}: {ours.name} against {theirs.name}: {problem}")
+    return [] if problems else [side.row(folder, threads) for side in sides], problems, notes
 
 
-def run_peer(folder: Path, threads: int, seconds: float, work: Path) -> tuple[float, list[np.ndarray]]:
-    out = work / "peer.npz"
-    command = [sys.executable, "-B", __file__, "--worker", out, folder, "--threads", threads, "--seconds", seconds]
-    text = subprocess.run(pinned(command, threads), check=True, capture_output=True, text=True).stdout
-    with np.load(out) as answers:
-        return float(text.split()[-1]), [answers[name] for name in answers.files]
+def chosen_folders(options, parser) -> list[Path]:
+    folders = options.folders or sorted(path.parent for root in (EXPORTED, MADE) for path in root.glob("*/model.onnx"))
+    if options.quick and not options.folders:
+        folders = [EXPORTED / name for name in QUICK]
+    absent = [str(folder) for folder in folders if not (folder / "model.onnx").exists()]
+    if absent or not folders:
+        parser.error(f"no model {', '.join(absent) or 'at all'}: bench/export_models.py {EXPORTED} makes those of the benches")
+    return folders
 
 
-# ---- Tenon ----
-
-
-def tenon_flags(folder: Path, provider: str) -> list:
-    flags = [] if provider == "auto" else ["--provider", *provider.split(",")]
-    for path in input_files(folder):
-        flags += ["--input", f"{read_tensor(path)[0]}={path}"]
-    return flags
-
-
-def run_tenon(folder: Path, threads: int, seconds: float, provider: str) -> float:
-    command = [COMMAND, "bench", folder / "model.onnx", "--threads", threads, "--seconds", seconds, "--format", "json"]
-    command += tenon_flags(folder, provider)
-    text = subprocess.run(pinned(command, threads), check=True, capture_output=True, text=True).stdout
-    return json.loads(text)[0]["median_ns"]
-
-
-def tenon_outputs(folder: Path, provider: str, work: Path) -> list[np.ndarray]:
-    command = [COMMAND, "run", folder / "model.onnx", "--output", work] + tenon_flags(folder, provider)
-    subprocess.run(list(map(str, command)), check=True, capture_output=True)
-    order = json.loads(subprocess.run([COMMAND, "inspect", folder / "model.onnx", "--format", "json"], check=True,
-                                      capture_output=True, text=True).stdout)
-    return [np.load(work / f"{entry['name'].replace('/', '_')}.npy") for entry in order["outputs"]]
-
-
-def difference(ours: list[np.ndarray], theirs: list[np.ndarray]) -> str | None:
-    """Returns None if all outputs agree, else a text about the first difference."""
-    for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        if a.shape != b.shape:
-            return f"output {index}: shape {a.shape} against {b.shape}"
-        scale = max(1.0, float(np.sqrt(np.mean(np.square(b.astype(np.float64)))))) if b.size else 1.0
-        close = np.isclose(a, b, rtol=RTOL, atol=ATOL * scale, equal_nan=True)
-        if not close.all():
-            return f"output {index}: {np.count_nonzero(~close)} of {close.size} elements differ"
-    return None
-
-
-# ---- Both ----
-
-
-def compare(folder: Path, provider: str, threads: int, options) -> list[dict]:
-    ours, theirs = [], []
-    with tempfile.TemporaryDirectory() as name:
-        work = Path(name)
-        for turn in range(options.restarts):
-            sides = [lambda: ours.append(run_tenon(folder, threads, options.seconds, provider)),
-                     lambda: theirs.append(run_peer(folder, threads, options.seconds, work))]
-            for side in sides if turn % 2 == 0 else reversed(sides):
-                side()
-        problem = difference(tenon_outputs(folder, provider, work), theirs[0][1])
-    if problem:
-        raise SystemExit(f"{folder.name} on {provider}: {problem}")
-    import onnxruntime
-    a, b = statistics.median(ours), statistics.median(median for median, _ in theirs)
-    spread = (max(ours) - min(ours)) / a
-    print(f"| {folder.name} | {provider} | {threads} | {a / 1e6:.2f} | {b / 1e6:.2f} | {a / b:.2f} | {spread:.0%} |",
-          flush=True)
-    common = {"model": str(folder / "model.onnx"), "threads": threads}
-    return [common | {"provider": provider, "median_ns": a},
-            common | {"runtime": f"ONNX Runtime {onnxruntime.__version__} CPU", "median_ns": b}]
-
-
-def write_rows(path: Path | None, rows: list[dict]) -> None:
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(rows, indent=1) + "\n")
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--provider", action="append", help="an order of preference beside auto, such as onednn,cpu; may be repeated")
+    parser.add_argument("--peers", default=",".join(PACKAGES), help="other runtimes, of %(default)s")
+    parser.add_argument("--threads", help="numbers of threads; 1,2, or with --quick 1")
+    parser.add_argument("--seconds", type=float, help="for each process; 2, or with --quick 0.3")
+    parser.add_argument("--restarts", type=int, help="processes for each side; 4, or with --quick 2")
+    parser.add_argument("--quick", action="store_true", help=f"under 5 minutes: {len(QUICK)} models, one setting of ONNX Runtime")
+    parser.add_argument("--least", action="store_true", help="compare least times, not medians: where others use the machine too")
+    parser.add_argument("--json", type=Path, help="file for the rows, for docs/status.md")
+    parser.add_argument("--markdown", type=Path, help="file for the tables")
+    parser.add_argument("--plot", type=Path, help="file for the plot, an SVG")
+    parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.threads = [int(text) for text in (options.threads or ("1" if options.quick else "1,2")).split(",")]
+    options.seconds = options.seconds or (0.3 if options.quick else 2)
+    options.restarts = options.restarts or (2 if options.quick else 4)
+    options.peers = [name for name in options.peers.split(",") if name]
+    if options.worker:
+        return options
+    for name in options.peers:
+        if name not in PACKAGES:
+            parser.error(f"no peer '{name}'; there are {', '.join(PACKAGES)}")
+        if importlib.util.find_spec(name) is None:
+            parser.error(f"{sys.executable} has no package {name}; use the Python of bench/requirements.txt, or leave it out of --peers")
+    options.folders, cores = chosen_folders(options, parser), len(os.sched_getaffinity(0))
+    if max(options.threads) > cores:
+        parser.error(f"{max(options.threads)} threads: this process has {cores} cores")
+    return options
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--provider", action="append", help="order of preference, such as onednn,cpu; auto: the default order; may be repeated")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--seconds", type=float, default=3, help="for each process and setting")
-    parser.add_argument("--restarts", type=int, default=4, help="processes for each side")
-    parser.add_argument("--json", type=Path, help="file for the rows")
-    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = arguments()
     if options.worker:
-        worker(options.folders[0], int(options.threads), options.seconds, options.worker)
+        runtime, setting, output = options.worker
+        measure(runtime, options.folders[0], options.threads[0], setting, options.seconds, Path(output) if output else None)
         return 0
-    folders = options.folders or sorted(path.parent for path in (ROOT / "build/bench/models").glob("*/model.onnx"))
-    if not folders:
-        parser.error("no models: build/venv/bin/python bench/make_models.py build/bench/models makes some")
-    rows = []
-    print("| model | provider | threads | Tenon ms | ONNX Runtime ms | ratio | spread |\n|---|---|---:|---:|---:|---:|---:|")
-    for folder in folders:
-        for provider in options.provider or ["cpu"]:
-            for threads in (int(text) for text in options.threads.split(",")):
-                if threads > (os.cpu_count() or 1):
-                    print(f"not measured with {threads} threads: there are {os.cpu_count()} cores", file=sys.stderr)
-                    continue
-                rows += compare(folder, provider, threads, options)
-    write_rows(options.json, rows)
-    return 0
+    begun, rows, problems, notes = time.monotonic(), [], [], []
+    by = "min_ns" if options.least else "median_ns"
+    for folder in options.folders:
+        for threads in options.threads:
+            more, wrong, cannot = compare(folder, threads, options)
+            rows, problems, notes = rows + more, problems + wrong, notes + cannot
+            report.write_rows(options.json, rows)
+            line = ", ".join(f"{report.label(row)} {report.ms(row[by])}" for row in more)
+            print(f"{folder.name}, threads {threads}, ms: {line or 'no rows'}", file=sys.stderr, flush=True)
+    text = report.page(rows, problems + notes, by)
+    print(text + f"\n{len(rows)} rows, {len(problems)} problems, {time.monotonic() - begun:.0f} s")
+    if options.markdown:
+        report.write_text(options.markdown, text)
+    if options.plot and report.labels(rows):
+        report.write_text(options.plot, plot(rows, by))
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

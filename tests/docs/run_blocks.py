@@ -34,6 +34,7 @@ NOT_RUN = {
     ("docs/cts.md", "cmake -S ep-sdk"): "needs compilers of tools/setup --cross; tests/portable/run.py does it",
     ("docs/cts.md", "wine64 build"): "needs Wine and programs for other systems; tests/portable/run.py does it",
     ("docs/provider-guide.md", "build-windows"): "needs compilers of tools/setup --cross; tests/portable/run.py does it",
+    ("docs/performance.md", "bench/export_models.py"): "installs 7 GB of packages, and measures for minutes",
     ("docs/debugging.md", "tests/differential/search.py"): "takes hours; ctest has short runs of the same programs",
     ("docs/cuda-hardware.md", "tools/test-cuda"): "builds everything; the test test_cuda runs its parts",
     ("docs/install.md", "apt-get install"): "changes the machine; tests/install/packages.py has dpkg install the packages into a folder",
