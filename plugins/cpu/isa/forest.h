@@ -16,8 +16,11 @@ struct FlatNode {
 using Descend = void (*)(const FlatNode* nodes, int32_t first_leaf, const float* x, const int64_t* offsets,
                          int32_t* at, int64_t n);
 
-struct Forests {
+struct Comparisons {
   Descend less_equal, less;  // x <= value, x < value
+};
+struct Forests {
+  Comparisons without_missing, with_missing;  // whether a node counts NaN as true
 };
 
 }  // namespace tenon::cpu::isa

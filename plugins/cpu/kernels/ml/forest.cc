@@ -163,6 +163,7 @@ void Forest::flatten() {
       value = std::nextafter(value, -kInfinity);
     if (only_mode_ == TreeMode::kLess && static_cast<double>(value) < node.value)
       value = std::nextafter(value, kInfinity);
+    has_missing_ = has_missing_ || node.missing_is_true;
     const int32_t missing = node.missing_is_true ? std::numeric_limits<int32_t>::min() : 0;
     flat_.push_back({value, node.feature | missing, {place(node.on_true), place(node.on_false)}});
   }

@@ -50,7 +50,8 @@ struct Forest {
     const auto inner = static_cast<int32_t>(nodes.size());
     for (int64_t i = 0; i < n; ++i)
       if (at[i] < 0) at[i] = inner + ~at[i];
-    const isa::Forests& loops = *isa_table().forest;
+    const isa::Comparisons& loops =
+        has_missing_ ? isa_table().forest->with_missing : isa_table().forest->without_missing;
     (only_mode_ == TreeMode::kLess ? loops.less : loops.less_equal)(flat_.data(), inner, x, offsets, at, n);
     for (int64_t i = 0; i < n; ++i) at[i] -= inner;
   }
@@ -109,6 +110,7 @@ struct Forest {
   void flatten();
 
   std::vector<isa::FlatNode> flat_;         // the nodes, then the leaves; empty if their modes have no loop
+  bool has_missing_ = false;                // whether a node of the flat form counts NaN as true
   TreeMode only_mode_ = TreeMode::kMember;  // set by check(): the common mode; kMember: they differ
 };
 
