@@ -246,6 +246,15 @@ Status greedy_search(const Node&, const InferInputs& inputs, Types& out) {
   return ok_status();
 }
 
+/// uint32 with attribute `positive`, else int32
+Status murmur_hash3(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 0);
+  if (x == nullptr) return ok_status();
+  const bool positive = node.int_or("positive", 1) != 0;
+  set_output(out, 0, positive ? ElementType::kUInt32 : ElementType::kInt32, x->shape);
+  return ok_status();
+}
+
 /// Appends an axis of unknown length for the tokens, unless the input may be empty.
 Status tokenizer(const Node&, const InferInputs& inputs, Types& out) {
   set_output(out, 0, ElementType::kString);
@@ -345,6 +354,7 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "MatMulNBits", 3, 6, 1, matmul_nbits, "N! K! block_size! bits accuracy_level weight_prepacked"},
       {kMs, "MultiHeadAttention", 1, 10, 4, multi_head_attention,
        "num_heads! unidirectional scale:f mask_filter_value:f"},
+      {kMs, "MurmurHash3", 1, 1, 1, murmur_hash3, "positive seed"},
       {kMs, "QGemm", 6, 9, 1, unknown, "alpha:f transA transB"},
       {kMs, "QLinearAdd", 7, 8, 1, qlinear_binary, "", inputs({2, 5})},
       {kMs, "QLinearConcat", 5, kMany, 1, qlinear_concat, "axis!"},

@@ -131,6 +131,8 @@ row(MS, "GridSample", inputs=[some(1, 1, 3, 3), some(1, 2, 2, 2, seed=1)],
 row(MS, "Trilu", inputs=[some(3, 3)], values={"upper": (0, 1)})
 row(MS, "Tokenizer", inputs=[texts("a bc", "d")], kinds=[TensorProto.STRING], attributes={"mark": 0, "mincharnum": 1, "pad_value": "#", "separators": [" "]},
     values={"mark": (0, 1), "mincharnum": (1, 2), "pad_value": ("#", "-"), "separators": ([" "], ["b"]), "tokenexp": (None, "a")})
+row(MS, "MurmurHash3", inputs=[texts("a bc", "d")], kinds=[TensorProto.UINT32], values={"seed": (0, 5), "positive": (1, 0)},
+    words={"positive": "declared as uint32"})
 
 # Searches: the graphs of the searcher's cases
 

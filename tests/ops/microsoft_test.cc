@@ -223,4 +223,34 @@ OP_FAILS_IN("com.microsoft", Tokenizer, 1,
               tokens({expression("(")}),
               "unmatched '('"}})
 
+// Expected values are those of scikit-learn's murmurhash3_32.
+OP_CASES_IN("com.microsoft", MurmurHash3, 1,
+            {{"texts_of_all_lengths",
+              {strings({3, 3}, {"", "a", "ab", "abc", "abcd", "abcde", "abcdefgh", "abcdefghi",
+                                "abcdefghijklmnopq"})},
+              {u32({3, 3}, {0, 1009084850, 2613040991, 3017643002, 1139631978, 3902511862, 1239272644,
+                            1108608752, 3060096586})}},
+             {"signed_with_a_seed",
+              {strings({4}, {"", "\u00e9", "\u65e5\u672c", "Hello World!"})},
+              {i32({4}, {142593372, 1023967903, 685738085, 3565178})},
+              {{"positive", int64_t{0}}, {"seed", int64_t{42}}}},
+             {"negative_seed",
+              {strings({2}, {"", "ab"})},
+              {u32({2}, {2180083513, 2944253413})},
+              {{"seed", int64_t{-1}}}},
+             {"int32", {i32({3}, {3, -4, 0})}, {u32({3}, {847579505, 3462397793, 593689054})}},
+             {"int32_signed",
+              {i32({3}, {3, -4, 0})},
+              {i32({3}, {847579505, -832569503, 593689054})},
+              {{"positive", int64_t{0}}}},
+             {"uint32", {u32({2, 1}, {3, 4})}, {u32({2, 1}, {847579505, 1889779975})}},
+             {"int64", {i64({2}, {3, -4})}, {u32({2}, {2738575283, 2872867874})}},
+             {"uint64", {u64({2}, {3, 4})}, {u32({2}, {2738575283, 3491892518})}},
+             {"float", {f32({2}, {1.5f, -0.0f})}, {u32({2}, {376679366, 2576668564})}},
+             {"double", {f64({2}, {1.5, -0.0})}, {u32({2}, {4034560987, 1366273829})}},
+             {"scalar", {i32({}, {3})}, {u32({}, {847579505})}},
+             {"nothing", {strings({2, 0}, {})}, {u32({2, 0}, {})}}})
+OP_FAILS_IN("com.microsoft", MurmurHash3, 1,
+            {{"small_integers", {i16({1}, {1})}, {u32({1}, {0})}, {}, "a number of 32 or 64 bits"}})
+
 }  // namespace tenon::test

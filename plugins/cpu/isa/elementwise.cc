@@ -53,6 +53,10 @@ void abs(const float* x, float* y, int64_t n) {
 void gelu(const float* x, float* y, int64_t n) {
   map(x, y, n, [](float v) { return 0.5f * v * (1.0f + fast_erf(v * 0.70710678f)); });
 }
+// 0.5 v (1 + tanh(u)) is v sigmoid(2 u), which loses nothing where tanh is near -1.
+void gelu_tanh(const float* x, float* y, int64_t n) {
+  map(x, y, n, [](float v) { return v * fast_sigmoid(v * (1.5957691216f + 0.0713548163f * (v * v))); });
+}
 void silu(const float* x, float* y, int64_t n) {
   map(x, y, n, [](float v) { return v * fast_sigmoid(v); });
 }
@@ -120,7 +124,7 @@ void float_to_half(const float* x, uint16_t* y, int64_t n) {
 void fill_elementwise(Table& t) {
   t.exp = exp, t.tanh = tanh, t.sigmoid = sigmoid, t.erf = erf, t.relu = relu, t.sqrt = sqrt, t.neg = neg,
   t.abs = abs;
-  t.gelu = gelu, t.silu = silu, t.hard_swish = hard_swish;
+  t.gelu = gelu, t.gelu_tanh = gelu_tanh, t.silu = silu, t.hard_swish = hard_swish;
   t.add = add, t.sub = sub, t.mul = mul, t.div = div, t.max = max, t.min = min;
   t.axpy = axpy, t.half_to_float = half_to_float, t.float_to_half = float_to_half;
 }

@@ -14,6 +14,12 @@ namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 
 void fill_elementwise(Table& table);
 void fill_rows(Table& table);
+void fill_forest(Table& table);
 void fill_gemm(Table& table);
+void fill_move(Table& table);
+void fill_pool(Table& table);
+void fill_power(Table& table);
+void fill_reduce(Table& table);
+void fill_resample(Table& table);
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

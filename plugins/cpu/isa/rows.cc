@@ -91,11 +91,19 @@ void layer_norm(const float* x, const float* scale, const float* bias, float* y,
   if (out_inverse_deviation != nullptr) *out_inverse_deviation = inverse;
 }
 
+double rms_norm(const float* x, const float* scale, float* y, int64_t n, double epsilon) {
+  const double mean = static_cast<double>(sum_of_squares(x, n)) / static_cast<double>(n);
+  const double inverse = 1 / __builtin_sqrt(mean + epsilon);
+  for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(static_cast<double>(x[i]) * inverse) * scale[i];
+  return inverse;
+}
+
 }  // namespace
 
 void fill_rows(Table& t) {
   t.dot = dot, t.sum = sum, t.sum_of_squares = sum_of_squares, t.max_of = max_of, t.min_of = min_of;
   t.softmax = softmax, t.log_softmax = log_softmax, t.layer_norm = layer_norm;
+  t.rms_norm = rms_norm;
 }
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

@@ -8,7 +8,13 @@ static Table make_table() {
   table.name = TENON_ISA_TEXT_(TENON_ISA);
   fill_elementwise(table);
   fill_rows(table);
+  fill_forest(table);
   fill_gemm(table);
+  fill_move(table);
+  fill_pool(table);
+  fill_power(table);
+  fill_reduce(table);
+  fill_resample(table);
   return table;
 }
 

@@ -7,6 +7,13 @@
 
 namespace tenon::cpu::isa {
 
+// Groups of functions, each in a header of its own.
+struct Forests;
+struct Moves;
+struct Pools;
+struct Reductions;
+struct Resampling;
+
 /// c[m, n] = a[m, k] * b[k, n], plus c when `accumulate`. Row-major; `ld` is the distance between stored
 /// rows. A transposed operand is stored as [k, m] or [n, k].
 template <class T>
@@ -32,8 +39,8 @@ using Binary = void (*)(const float* a, int64_t a_stride, const float* b, int64_
 struct Table {
   const char* name;
 
-  Unary exp, tanh, sigmoid, erf, relu, sqrt, neg, abs, gelu, silu, hard_swish;
-  Binary add, sub, mul, div, max, min;
+  Unary exp, tanh, sigmoid, erf, relu, sqrt, neg, abs, gelu, gelu_tanh, silu, hard_swish;
+  Binary add, sub, mul, div, max, min, pow;
 
   /// y = alpha * x + y.
   void (*axpy)(float alpha, const float* x, float* y, int64_t n);
@@ -49,6 +56,15 @@ struct Table {
   /// y = (x - mean) / sqrt(variance + epsilon) * scale + bias; scale and bias have n elements or are NULL.
   void (*layer_norm)(const float* x, const float* scale, const float* bias, float* y, int64_t n,
                      float epsilon, float* out_mean, float* out_inverse_deviation);
+
+  /// y = x / sqrt(mean of squares + epsilon), rounded, times scale. Returns the inverse of the root.
+  double (*rms_norm)(const float* x, const float* scale, float* y, int64_t n, double epsilon);
+
+  const Reductions* reduce;
+  const Pools* pool;
+  const Moves* move;
+  const Resampling* resample;
+  const Forests* forest;
 
   void (*half_to_float)(const uint16_t* x, float* y, int64_t n);
   void (*float_to_half)(const float* x, uint16_t* y, int64_t n);

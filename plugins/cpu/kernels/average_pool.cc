@@ -1,4 +1,4 @@
-#include "kernels/common/pool.h"
+#include "kernels/common/pool_plane.h"
 
 namespace tenon::cpu {
 namespace {
@@ -8,7 +8,14 @@ class AveragePool : public PoolBase {
   explicit AveragePool(const NodeView& n)
       : PoolBase(n), count_padding_(n.attr_i("count_include_pad", 0) != 0) {}
 
-  void run(const Context& ctx, const PoolWindows& windows) const {
+  PlaneWindows prepare(PrepareContext& p) const {
+    const std::vector<WindowDim> dims = prepare_outputs(p);
+    return dims.empty() ? PlaneWindows()
+                        : PlaneWindows(p, dims, p.input(0).dtype() == TENON_FLOAT32, count_padding_);
+  }
+  void run(const Context& ctx, const PlaneWindows& state) const {
+    if (state.has_planes()) return state.run(ctx, &isa::Pools::mean);
+    const PoolWindows& windows = state.windows();
     dispatch(kFloatTypes, ctx.input(0).dtype(), [&]<class T>() {
       using C = Compute<T>;
       const T* in = ctx.input(0).data<T>();

@@ -7,10 +7,9 @@ namespace {
 
 struct GeluOp {
   static constexpr auto kTypes = kFloatTypes;
-  static constexpr auto kVector = &isa::Table::gelu;
   static constexpr bool kCostly = true;
   explicit GeluOp(const NodeView& n) : by_tanh(n.attr_s("approximate", "none") == "tanh") {}
-  bool use_vector() const { return !by_tanh; }
+  auto vector() const { return by_tanh ? &isa::Table::gelu_tanh : &isa::Table::gelu; }
   template <class T>
   T operator()(T x) const {
     if (!by_tanh) return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752)));

@@ -1,5 +1,7 @@
 #include <cmath>
 
+#include "isa/reduce.h"
+#include "kernels/common/convert.h"
 #include "kernels/common/strided.h"
 
 namespace tenon::cpu {
@@ -41,7 +43,11 @@ struct Mean {
   template <class T>
   double operator()(const T* x, int64_t n) const {
     double total = 0;
-    for (int64_t i = 0; i < n; ++i) total += static_cast<double>(static_cast<Compute<T>>(x[i]));
+    if constexpr (std::is_same_v<T, float>) {
+      total = isa_table().reduce->sum.line(x, n);
+    } else {
+      for (int64_t i = 0; i < n; ++i) total += static_cast<double>(static_cast<Compute<T>>(x[i]));
+    }
     return total / static_cast<double>(n);
   }
 };
@@ -51,6 +57,11 @@ struct Largest {
   template <class T>
   Compute<T> operator()(const T* x, int64_t n) const {
     auto best = -std::numeric_limits<Compute<T>>::infinity();
+    if constexpr (std::is_same_v<T, float>) {
+      if (n > 0) best = isa_table().max_of(x, n);
+      if (best == best) return best;
+      best = -std::numeric_limits<float>::infinity();  // the first is NaN, which does not count
+    }
     for (int64_t i = 0; i < n; ++i) best = std::max(best, static_cast<Compute<T>>(x[i]));
     return best;
   }

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "kernels/common/pool.h"
+#include "kernels/common/pool_plane.h"
 
 namespace tenon::cpu {
 namespace {
@@ -12,7 +12,14 @@ class MaxPool : public PoolBase {
   explicit MaxPool(const NodeView& n) : PoolBase(n), column_major_(n.attr_i("storage_order", 0) != 0) {}
   static Support supports(const NodeView& n) { return Check(n).input(0, kTypes).rank(0, 3); }
 
-  void run(const Context& ctx, const PoolWindows& windows) const {
+  PlaneWindows prepare(PrepareContext& p) const {
+    const std::vector<WindowDim> dims = prepare_outputs(p);
+    const bool only_values = p.input(0).dtype() == TENON_FLOAT32 && p.has_output(0) && !p.has_output(1);
+    return dims.empty() ? PlaneWindows() : PlaneWindows(p, dims, only_values, false);
+  }
+  void run(const Context& ctx, const PlaneWindows& state) const {
+    if (state.has_planes()) return state.run(ctx, &isa::Pools::max);
+    const PoolWindows& windows = state.windows();
     dispatch(kTypes, ctx.input(0).dtype(), [&]<class T>() {
       const T* in = ctx.input(0).data<T>();
       T* out = ctx.has_output(0) ? ctx.output(0).template data<T>() : nullptr;

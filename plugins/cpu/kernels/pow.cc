@@ -57,6 +57,21 @@ void mixed_loop(const void*, const void* a, int64_t a_stride, const void* b, int
   }
 }
 
+/// The exponents come as double, and are used in float32 as in mixed_loop().
+void mixed_vector_loop(const void*, const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* y,
+                       int64_t n) {
+  const auto* base = static_cast<const float*>(a);
+  const auto* exponent = static_cast<const double*>(b);
+  auto* out = static_cast<float*>(y);
+  constexpr int64_t kChunk = 256;
+  float chunk[kChunk];
+  for (int64_t done = 0; done < n; done += kChunk) {
+    const int64_t size = std::min(kChunk, n - done), exponents = b_stride == 0 ? 1 : size;
+    for (int64_t i = 0; i < exponents; ++i) chunk[i] = static_cast<float>(exponent[done * b_stride + i]);
+    isa_table().pow(base + done * a_stride, a_stride, chunk, b_stride, out + done, size);
+  }
+}
+
 class Pow : public BinaryBase {
  public:
   static Support supports(const NodeView& n) {
@@ -68,6 +83,8 @@ class Pow : public BinaryBase {
       loop_ = mixed_ ? &mixed_loop<T> : &binary_loop<T, T, PowOp>;
       a_bytes_ = out_bytes_ = sizeof(T);
     });
+    if (n.input(0).dtype() == TENON_FLOAT32)
+      loop_ = mixed_ ? &mixed_vector_loop : &binary_vector_loop<&isa::Table::pow>;
     b_bytes_ = mixed_ ? static_cast<int64_t>(sizeof(double)) : a_bytes_;
     grain_ = kGrainCostly;
   }

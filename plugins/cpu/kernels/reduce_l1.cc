@@ -1,4 +1,4 @@
-#include "kernels/common/reduce.h"
+#include "kernels/common/reduce_fold.h"
 #include "kernels/common/wrapping.h"
 
 namespace tenon::cpu {
@@ -8,6 +8,9 @@ template <class C>
 struct Accumulator {
   using Total = std::conditional_t<std::is_floating_point_v<C>, double, C>;
   Total total = 0;
+  static constexpr auto kFold = &isa::Reductions::sum_abs;
+  void join(double part) { total += static_cast<Total>(part); }
+  double part() const { return static_cast<double>(total); }
   void add(C x) { total = wrapping_add<Total>(total, x < C{0} ? wrapping_sub(C{0}, x) : x); }
   C result(int64_t) const { return static_cast<C>(total); }
 };

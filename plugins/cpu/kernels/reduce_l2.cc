@@ -1,4 +1,4 @@
-#include "kernels/common/reduce.h"
+#include "kernels/common/reduce_fold.h"
 
 #include <cmath>
 
@@ -8,6 +8,9 @@ namespace {
 template <class C>
 struct Accumulator {
   double total = 0;
+  static constexpr auto kFold = &isa::Reductions::sum_squares;
+  void join(double part) { total += part; }
+  double part() const { return static_cast<double>(total); }
   void add(C x) { total += static_cast<double>(x) * static_cast<double>(x); }
   C result(int64_t) const { return static_cast<C>(std::sqrt(total)); }
 };

@@ -1,4 +1,4 @@
-#include "kernels/common/reduce.h"
+#include "kernels/common/reduce_fold.h"
 
 #include <limits>
 
@@ -11,6 +11,9 @@ struct Accumulator {
                                                 : std::numeric_limits<C>::lowest();
   // NaN is kept
   void add(C x) { best = x > best || x != x ? x : best; }
+  static constexpr auto kFold = &isa::Reductions::max;
+  void join(C part) { add(part); }
+  C part() const { return best; }
   C result(int64_t) const { return best; }
 };
 struct ReduceMaxOp {

@@ -44,6 +44,7 @@ class RmsNormalization {
     const DimsView x = ctx.input(0).dims();
     const int axis = normalize_axis(axis_, static_cast<int>(x.size()));
     const int64_t rows = count_between(x, 0, axis), n = count_between(x, axis, static_cast<int>(x.size()));
+    if (all_float32(ctx)) return run_vector(ctx, places, rows, n);
     std::span<const double> scale = as_doubles(ctx, ctx.input(1));
     if (!places.empty()) {
       const std::span<double> spread = scratch_list<double>(ctx, n);
@@ -73,6 +74,33 @@ class RmsNormalization {
     return out;
   }
 
+  static bool all_float32(const Context& ctx) {
+    return ctx.input(0).dtype() == TENON_FLOAT32 && ctx.input(1).dtype() == TENON_FLOAT32 &&
+           ctx.has_output(0) && ctx.output(0).dtype() == TENON_FLOAT32;
+  }
+  void run_vector(const Context& ctx, const State& places, int64_t rows, int64_t n) const {
+    const float* scale = ctx.input(1).data<float>();
+    if (!places.empty()) {
+      const std::span<float> spread = scratch_list<float>(ctx, n);
+      for (size_t i = 0; i < spread.size(); ++i) spread[i] = scale[places[i]];
+      scale = spread.data();
+    }
+    const float* x = ctx.input(0).data<float>();
+    float* y = ctx.output(0).data<float>();
+    ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / (n + 1)), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const double inverse = isa_table().rms_norm(x + r * n, scale, y + r * n, n, epsilon_);
+        if (ctx.has_output(1)) store_statistic(ctx, r, inverse);
+      }
+    });
+  }
+  static void store_statistic(const Context& ctx, int64_t row, double inverse) {
+    const OutputTensor statistics = ctx.output(1);
+    dispatch(kFloatTypes, statistics.dtype(), [&]<class S>() {
+      statistics.data<S>()[row] = static_cast<S>(static_cast<Compute<S>>(inverse));
+    });
+  }
+
   template <class T>
   void normalize(const Context& ctx, int64_t row, int64_t n, std::span<const double> scale) const {
     using C = Compute<T>;
@@ -99,12 +127,7 @@ class RmsNormalization {
         }
       });
     }
-    if (ctx.has_output(1)) {
-      const OutputTensor statistics = ctx.output(1);
-      dispatch(kFloatTypes, statistics.dtype(), [&]<class S>() {
-        statistics.data<S>()[row] = static_cast<S>(static_cast<Compute<S>>(inverse));
-      });
-    }
+    if (ctx.has_output(1)) store_statistic(ctx, row, inverse);
   }
 
   int64_t axis_;

@@ -252,6 +252,17 @@ def tokenizer(draw: Draw, op: str):
     node(draw, op, [np.array(texts, dtype=object).reshape(shape)], hint=object, mark=draw.pick(0, 1), mincharnum=least, pad_value=draw.pick("#", "", "é"), **way)
 
 
+@generator("MurmurHash3", domain=MS)
+def murmur_hash3(draw: Draw, op: str):
+    shape = draw.shape(0, 3, zero=0)
+    if draw.pick(True, False):
+        x = np.array(["".join(draw.pick("a", "é", "日", "=", "7") for _ in range(draw.int(0, 9))) for _ in range(int(np.prod(shape)))], dtype=object).reshape(shape)
+    else:
+        x = draw.array(shape, draw.pick(np.int32, np.uint32, np.int64, np.uint64, F, np.float64), 0, 100)
+    positive = draw.pick(None, 0, 1)
+    node(draw, op, [x], hint=np.int32 if positive == 0 else np.uint32, positive=positive, seed=draw.pick(None, 0, 42, -1))
+
+
 @generator("ExpandDims", "Trilu", "GatherND", "GridSample", domain=MS)
 def as_standard(draw: Draw, op: str):
     x = draw.array(draw.shape(2, 4, zero=0))

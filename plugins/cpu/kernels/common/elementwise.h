@@ -13,6 +13,7 @@
 //   static constexpr auto kVector = &isa::Table::exp;    the float32 loop of the instruction set; unary kernels
 //                                              use it for float16 and bfloat16 too
 //   bool use_vector() const                    unary: whether kVector fits this node's attributes
+//   auto vector() const                        unary: in place of kVector, chosen by the node's attributes
 //   static constexpr bool kCostly = true;      each element calls libm, so threads get smaller pieces
 //   static constexpr bool kPredicate = true;   the result is bool
 //
@@ -37,6 +38,10 @@ concept HasVector = requires {
 template <class Op>
 concept HasUseVector = requires(const Op& op) {
   op.use_vector();
+};
+template <class Op>
+concept PicksVector = requires(const Op& op) {
+  op.vector();
 };
 template <class Op>
 concept IsCostly = requires {
@@ -73,9 +78,8 @@ void unary_loop(const void* op, const void* x, void* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<R>(f(static_cast<Compute<T>>(in[i])));
 }
 
-template <class T, isa::Unary isa::Table::*kMember>
-void unary_vector_loop(const void*, const void* x, void* y, int64_t n) {
-  const isa::Unary loop = isa_table().*kMember;
+template <class T>
+void run_vector(isa::Unary loop, const void* x, void* y, int64_t n) {
   if constexpr (std::is_same_v<T, float>) {
     loop(static_cast<const float*>(x), static_cast<float*>(y), n);
   } else {
@@ -90,8 +94,19 @@ void unary_vector_loop(const void*, const void* x, void* y, int64_t n) {
   }
 }
 
+template <class T, isa::Unary isa::Table::*kMember>
+void unary_vector_loop(const void*, const void* x, void* y, int64_t n) {
+  run_vector<T>(isa_table().*kMember, x, y, n);
+}
+
+template <class T, class Op>
+void picked_vector_loop(const void* op, const void* x, void* y, int64_t n) {
+  run_vector<T>(isa_table().*(static_cast<const Op*>(op)->vector()), x, y, n);
+}
+
 template <class Op, class T>
 UnaryLoop unary_loop_of(bool use_vector) {
+  if constexpr (std::is_same_v<Compute<T>, float> && PicksVector<Op>) return &picked_vector_loop<T, Op>;
   if constexpr (std::is_same_v<Compute<T>, float> && HasVector<Op>) {
     if (use_vector) return &unary_vector_loop<T, Op::kVector>;
   }

@@ -175,14 +175,20 @@ class PoolBase {
   static Support supports(const NodeView& n) { return Check(n).input(0, kFloatTypes).rank(0, 3); }
 
   PoolWindows prepare(PrepareContext& p) const {
-    const DimsView in = p.input(0).dims();
-    const std::vector<WindowDim> dims = window_.resolve(in.subspan(2), window_.kernel, true);
-    const Dims out = window_output(in[0], in[1], dims);
-    for (int i = 0; i < p.output_count(); ++i) p.set_output(i, out);
-    return element_count(out) == 0 ? PoolWindows() : PoolWindows(p, dims);
+    const std::vector<WindowDim> dims = prepare_outputs(p);
+    return dims.empty() ? PoolWindows() : PoolWindows(p, dims);
   }
 
  protected:
+  /// Sets the outputs, and gives the dims of the windows; none if the output has no elements.
+  std::vector<WindowDim> prepare_outputs(PrepareContext& p) const {
+    const DimsView in = p.input(0).dims();
+    std::vector<WindowDim> dims = window_.resolve(in.subspan(2), window_.kernel, true);
+    const Dims out = window_output(in[0], in[1], dims);
+    for (int i = 0; i < p.output_count(); ++i) p.set_output(i, out);
+    if (element_count(out) == 0) dims.clear();
+    return dims;
+  }
   /// Calls plane(index) for every (batch, channel).
   template <class F>
   static void each_plane(const Context& ctx, const PoolWindows& windows, F&& plane) {

@@ -7,6 +7,12 @@
 //     C result(int64_t n) const { ... }   // after n elements; n may be 0
 //   };
 //   struct ReduceSumOp { static constexpr auto kTypes = ...; template <class C> using Of = SumOf<C>; };
+// An accumulator for which the instruction sets have loops over float32 names them, and joins their totals:
+//
+//     static constexpr auto kFold = &isa::Reductions::sum;
+//     void join(double part) { total += part; }
+//     double part() const { return total; }
+//
 //   TENON_REDUCE_KERNELS(ReduceSum, ReduceSumOp, 13)   // the axes are an input from version 13 on
 #pragma once
 
@@ -23,6 +29,13 @@ struct ReduceState {
   int64_t outputs = 1, reduced = 1;
 
   int64_t kept_offset(int64_t output) const;
+  /// Of row `row` of the reduced elements; a row is their last dim.
+  int64_t reduced_offset(int64_t row) const {
+    int64_t offset = 0;
+    for (size_t d = reduced_dims.size() - 1; d-- > 0; row /= reduced_dims[d])
+      offset += row % reduced_dims[d] * reduced_strides[d];
+    return offset;
+  }
 };
 
 ReduceState prepare_reduce(DimsView dims, std::span<const int> axes);
@@ -49,21 +62,34 @@ void reduce_loop(const Context& ctx, const ReduceState& state) {
   const int64_t grain = std::max<int64_t>(1, kGrainCheap / std::max<int64_t>(1, state.reduced));
   const int64_t inner = state.reduced_dims.back(), stride = state.reduced_strides.back();
   const int64_t rows = inner > 0 ? state.reduced / inner : 0;
-  const int64_t *dims = state.reduced_dims.data(), *strides = state.reduced_strides.data();
-  const size_t outer = state.reduced_dims.size() - 1;
   ctx.parallel_for(state.outputs, grain, [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
       const T* first = in + state.kept_offset(o);
       Accumulator total;
       for (int64_t r = 0; r < rows; ++r) {
-        int64_t offset = 0, rest = r;
-        for (size_t d = outer; d-- > 0; rest /= dims[d]) offset += rest % dims[d] * strides[d];
-        const T* line = first + offset;
+        const T* line = first + state.reduced_offset(r);
         for (int64_t i = 0; i < inner; ++i) total.add(static_cast<C>(line[i * stride]));
       }
       out[o] = static_cast<T>(total.result(state.reduced));
     }
   });
+}
+
+/// As reduce_loop(), by the loops of the instruction set (kernels/common/reduce_fold.h).
+template <class T, class Accumulator>
+void fold_loop(const Context& ctx, const ReduceState& state);
+
+template <class Accumulator>
+concept HasFold = requires {
+  Accumulator::kFold;
+};
+template <class T, class Accumulator>
+ReduceBase::Loop loop_for() {
+  if constexpr (std::is_same_v<Compute<T>, float> && HasFold<Accumulator>) {
+    return &fold_loop<T, Accumulator>;
+  } else {
+    return &reduce_loop<T, Accumulator>;
+  }
 }
 
 template <class Op, bool kAxesAreInput>
@@ -72,7 +98,7 @@ class ReduceKernel : public ReduceBase {
   static Support supports(const NodeView& n) { return Check(n).needs_input(0).input(0, Op::kTypes); }
   explicit ReduceKernel(const NodeView& n) : ReduceBase(n, kAxesAreInput) {
     loop_ = select<Loop>(Op::kTypes, n.input(0).dtype(),
-                         []<class T>() { return &reduce_loop<T, typename Op::template Of<Compute<T>>>; });
+                         []<class T>() { return loop_for<T, typename Op::template Of<Compute<T>>>(); });
   }
   static std::vector<int> shape_inputs(const NodeView&) {
     return kAxesAreInput ? std::vector<int>{1} : std::vector<int>();

@@ -12,10 +12,35 @@ Interpolation interpolation_named(const std::string& name) {
   return name == "cubic" ? Interpolation::kCubic : Interpolation::kLinear;
 }
 
+/// Rows of elements of 32 bits, none of them outside.
+void resize_nearest_rows(const Context& ctx, const ResizeState& state) {
+  const size_t rank = state.out.size();
+  const isa::ResizeRow last = state.tables[rank - 1].row();
+  const int64_t lines = rank >= 2 ? state.out[rank - 2] : 1;
+  static constexpr int64_t kOnly = 0;
+  const int64_t* line_offsets = rank >= 2 ? state.tables[rank - 2].index.data() : &kOnly;
+  const auto* in = static_cast<const float*>(ctx.input(0).bytes());
+  auto* out = static_cast<float*>(ctx.output(0).bytes());
+  const auto resize_row = isa_table().resample->row;
+  ctx.parallel_for(element_count(state.out) / last.out, std::max<int64_t>(1, kGrainCheap / last.out),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t row = begin; row < end;) {
+                       ctx.check_cancelled();
+                       int64_t plane = row / lines, base = 0;
+                       for (size_t d = rank - std::min<size_t>(rank, 2); d-- > 0; plane /= state.out[d])
+                         base += state.tables[d].index[static_cast<size_t>(plane % state.out[d])];
+                       const int64_t first = row % lines, last_line = std::min(lines, first + end - row);
+                       for (int64_t line = first; line < last_line; ++line, ++row)
+                         resize_row(last, in + base + line_offsets[line], out + row * last.out);
+                     }
+                   });
+}
+
 template <class T>
 void resize_nearest(const Context& ctx, const ResizeState& state, T outside) {
   const size_t rank = state.out.size();
   const ResizeTable& last = state.tables[rank - 1];
+  if (sizeof(T) == sizeof(float) && last.has_row()) return resize_nearest_rows(ctx, state);
   const int64_t rows = element_count(state.out) / std::max<int64_t>(1, last.out);
   const T* in = ctx.input(0).data<T>();
   T* out = ctx.output(0).template data<T>();
@@ -57,6 +82,15 @@ void interpolate_axis(const Context& ctx, const ResizeTable& table, int64_t oute
       }
       const int64_t* index = table.index.data() + at * table.taps;
       const float* weight = table.weight.data() + at * table.taps;
+      if constexpr (std::is_same_v<C, float>) {
+        constexpr int64_t kMostTaps = 8;
+        if (table.taps <= kMostTaps) {
+          int64_t offsets[kMostTaps];
+          for (int64_t t = 0; t < table.taps; ++t) offsets[t] = index[t] * inner;
+          isa_table().resample->blend(from, offsets, weight, table.taps, to, inner);
+          continue;
+        }
+      }
       for (int64_t t = 0; t < table.taps; ++t) {
         const C w = static_cast<C>(weight[t]);
         const C* line = from + index[t] * inner;
@@ -75,10 +109,17 @@ template <class C>
 void interpolate_rows(const Context& ctx, const ResizeTable& table, int64_t rows, const C* in, C* out,
                       C outside) {
   const int64_t work = std::max<int64_t>(1, table.out * table.taps);
+  const isa::ResizeRow packed = table.row();
   ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / work), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const C* from = in + row * table.in;
       C* to = out + row * table.out;
+      if constexpr (std::is_same_v<C, float>) {
+        if (table.has_row()) {
+          isa_table().resample->row(packed, from, to);
+          continue;
+        }
+      }
       const int64_t* index = table.index.data();
       const float* weight = table.weight.data();
       for (int64_t i = 0; i < table.out; ++i) {
@@ -150,7 +191,7 @@ void require_tables(PrepareContext& p, const ResizeRule& rule, const std::vector
           out);
   double bytes = 0;
   for (const ResizeAxis& axis : axes)
-    bytes += static_cast<double>(axis.out) * rule.taps(axis) * (sizeof(int64_t) + sizeof(float));
+    bytes += static_cast<double>(axis.out) * rule.taps(axis) * 2 * (sizeof(int64_t) + sizeof(float));
   p.require_memory(static_cast<uint64_t>(std::min(bytes, 1e18)), "the weights of the elements");
 }
 
@@ -250,6 +291,41 @@ std::vector<double> ResizeRule::weights(double x, double scale, int64_t* first) 
   return out;
 }
 
+void ResizeTable::pack_row() {
+  constexpr int64_t kBlock = isa::ResizeRow::kBlock, kReach = 2 * kBlock;
+  if (!outside.empty() || in > std::numeric_limits<int32_t>::max()) return;
+  const int64_t padded = (out + kBlock - 1) / kBlock * kBlock;
+  const auto at = [padded](int64_t t, int64_t i) { return static_cast<size_t>(t * padded + i); };
+  row_index.resize(static_cast<size_t>(taps * padded));
+  if (!weight.empty()) row_weight.resize(row_index.size());
+  bool near = true;
+  for (int64_t first = 0; first < out; first += kBlock) {
+    int64_t low = in, high = 0;
+    for (int64_t i = first; i < first + kBlock; ++i) {
+      for (int64_t t = 0; t < taps; ++t) {
+        const auto from = static_cast<size_t>(std::min(i, out - 1) * taps + t);
+        low = std::min(low, index[from]);
+        high = std::max(high, index[from]);
+        row_index[at(t, i)] = static_cast<int32_t>(index[from]);
+        if (!weight.empty()) row_weight[at(t, i)] = weight[from];
+      }
+    }
+    row_base.push_back(static_cast<int32_t>(low));
+    near = near && high - low < kReach;
+  }
+  if (!near) row_base.clear();
+}
+
+isa::ResizeRow ResizeTable::row() const {
+  return {.in = in,
+          .out = out,
+          .taps = taps,
+          .padded = static_cast<int64_t>(row_index.size()) / taps,
+          .index = row_index.data(),
+          .weight = row_weight.empty() ? nullptr : row_weight.data(),
+          .base = row_base.empty() ? nullptr : row_base.data()};
+}
+
 ResizeTable make_resize_table(const PrepareContext& p, const ResizeRule& rule, const ResizeAxis& axis) {
   ResizeTable table;
   CancelPoint point(p);
@@ -304,6 +380,7 @@ ResizeState prepare_resize(PrepareContext& p, const ResizeRule& rule, const std:
     const Dims strides = strides_of(dims);
     for (size_t d = 0; d < dims.size(); ++d)
       for (int64_t& index : state.tables[d].index) index *= strides[d];
+    if (!state.tables.empty()) state.tables.back().pack_row();
     return state;
   }
   std::stable_sort(state.passes.begin(), state.passes.end(), [&](const ResizePass& a, const ResizePass& b) {
@@ -312,6 +389,7 @@ ResizeState prepare_resize(PrepareContext& p, const ResizeRule& rule, const std:
   for (ResizePass& pass : state.passes) {
     pass.around = around(dims, static_cast<int64_t>(pass.axis));
     dims[pass.axis] = axes[pass.axis].out;
+    if (pass.around.inner == 1) state.tables[pass.axis].pack_row();
   }
   return state;
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "isa/resample.h"
 #include "kernels/common/convert.h"
 #include "kernels/common/strided.h"
 
@@ -54,6 +55,15 @@ struct ResizeTable {
   std::vector<int64_t> index;    // out * taps, within [0, in); nearest: offset in the input
   std::vector<float> weight;     // out * taps; empty for nearest
   std::vector<uint8_t> outside;  // per output element, whether it gets the extrapolation value; or empty
+
+  /// Lays out index and weight for rows of float32, unless an element is outside.
+  void pack_row();
+  bool has_row() const { return !row_index.empty(); }
+  isa::ResizeRow row() const;
+
+ private:
+  std::vector<int32_t> row_index, row_base;  // as in isa::ResizeRow
+  std::vector<float> row_weight;
 };
 
 ResizeTable make_resize_table(const PrepareContext& p, const ResizeRule& rule, const ResizeAxis& axis);

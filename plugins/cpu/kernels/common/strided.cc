@@ -1,6 +1,10 @@
 #include "kernels/common/strided.h"
 
 #include <algorithm>
+#include <array>
+
+#include "device.h"
+#include "isa/move.h"
 
 namespace tenon::cpu {
 namespace {
@@ -9,7 +13,8 @@ constexpr int64_t kGrainBytes = int64_t{64} * 1024;
 
 template <class T>
 void copy_row(T* out, const T* in, int64_t n, int64_t stride) {
-  if (stride == 1) {
+  constexpr int64_t kFew = 16;  // a call of memcpy costs more
+  if (stride == 1 && n > kFew) {
     std::memcpy(out, in, static_cast<size_t>(n) * sizeof(T));
   } else if (stride == 0) {
     std::fill_n(out, n, *in);
@@ -18,43 +23,86 @@ void copy_row(T* out, const T* in, int64_t n, int64_t stride) {
   }
 }
 
-// Swaps the two innermost dims like a matrix transposition. Tiles keep both sides in cache.
+/// out[r * out_stride + c] = in[c * in_stride + r].
 template <class T>
-void copy_tile(T* out, const T* in, int64_t rows, int64_t columns, int64_t row_stride,
-               int64_t column_stride) {
-  constexpr int64_t kTile = 16;
-  for (int64_t r0 = 0; r0 < rows; r0 += kTile) {
-    for (int64_t c0 = 0; c0 < columns; c0 += kTile) {
-      const int64_t r1 = std::min(rows, r0 + kTile), c1 = std::min(columns, c0 + kTile);
-      for (int64_t r = r0; r < r1; ++r)
-        for (int64_t c = c0; c < c1; ++c) out[r * columns + c] = in[r * row_stride + c * column_stride];
-    }
+void transpose(const T* in, int64_t in_stride, T* out, int64_t out_stride, int64_t rows, int64_t columns) {
+  const isa::Moves& move = *isa_table().move;
+  if constexpr (sizeof(T) == 1) {
+    move.transpose_1(in, in_stride, out, out_stride, rows, columns);
+  } else if constexpr (sizeof(T) == 2) {
+    move.transpose_2(in, in_stride, out, out_stride, rows, columns);
+  } else if constexpr (sizeof(T) == 4) {
+    move.transpose_4(in, in_stride, out, out_stride, rows, columns);
+  } else if constexpr (sizeof(T) == 8) {
+    move.transpose_8(in, in_stride, out, out_stride, rows, columns);
+  } else {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c) out[r * out_stride + c] = in[c * in_stride + r];
   }
+}
+
+/// The dim, not the last, along which the input's elements are neighbours; -1 if there is none. Then this dim
+/// and the last change places like rows and columns of matrices.
+int64_t dim_of_neighbours(const StridedWalk& walk) {
+  if (walk.strides.back() == 0 || walk.strides.back() == 1) return -1;
+  for (size_t d = walk.dims.size() - 1; d-- > 0;)
+    if (walk.strides[d] == 1) return static_cast<int64_t>(d);
+  return -1;
+}
+
+template <class T>
+void copy_transposed(const Context& ctx, T* out, const T* in, const StridedWalk& walk, size_t dim) {
+  constexpr int64_t kRows = 64, kColumns = 1024;  // of a piece
+  const int64_t rows = walk.dims[dim], columns = walk.dims.back();
+  const int64_t row_pieces = (rows + kRows - 1) / kRows, column_pieces = (columns + kColumns - 1) / kColumns;
+  std::array<int64_t, TENON_EP_MAX_RANK> out_strides{};
+  int64_t out_size = 1;
+  for (size_t d = walk.dims.size(); d-- > 0; out_size *= walk.dims[d]) out_strides[d] = out_size;
+  const int64_t planes = out_size / (rows * columns);
+  const int64_t size = std::min(rows, kRows) * std::min(columns, kColumns) * int64_t{sizeof(T)};
+  ctx.parallel_for(
+      planes * row_pieces * column_pieces, std::max<int64_t>(1, kGrainBytes / size),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t column = i % column_pieces * kColumns, row = i / column_pieces % row_pieces * kRows;
+          int64_t from = row + column * walk.strides.back(), to = row * out_strides[dim] + column;
+          int64_t plane = i / column_pieces / row_pieces;
+          for (size_t d = walk.dims.size() - 1; d-- > 0;) {
+            if (d == dim) continue;
+            from += plane % walk.dims[d] * walk.strides[d];
+            to += plane % walk.dims[d] * out_strides[d];
+            plane /= walk.dims[d];
+          }
+          transpose(in + from, walk.strides.back(), out + to, out_strides[dim], std::min(kRows, rows - row),
+                    std::min(kColumns, columns - column));
+        }
+      });
 }
 
 template <class T>
 void copy_by_walk(const Context& ctx, T* out, const T* in, const StridedWalk& walk) {
   const size_t rank = walk.dims.size();
   const int64_t columns = walk.dims[rank - 1], column_stride = walk.strides[rank - 1];
-  if (rank >= 2 && column_stride != 1 && column_stride != 0 && walk.strides[rank - 2] == 1) {
-    const int64_t rows = walk.dims[rank - 2];
-    int64_t planes = 1;
-    for (size_t i = 0; i + 2 < rank; ++i) planes *= walk.dims[i];
-    ctx.parallel_for(planes, std::max<int64_t>(1, kGrainBytes / (rows * columns * int64_t{sizeof(T)})),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t p = begin; p < end; ++p)
-                         copy_tile(out + p * rows * columns, in + walk.row(p, 2), rows, columns, 1,
-                                   column_stride);
-                     });
-    return;
-  }
+  if (const int64_t dim = dim_of_neighbours(walk); dim >= 0)
+    return copy_transposed(ctx, out, in, walk, static_cast<size_t>(dim));
   int64_t rows = 1;
   for (size_t i = 0; i + 1 < rank; ++i) rows *= walk.dims[i];
   const int64_t grain =
       std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, columns * int64_t{sizeof(T)}));
+  const int64_t *dims = walk.dims.data(), *strides = walk.strides.data();
   ctx.parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r)
-      copy_row(out + r * columns, in + walk.row(r), columns, column_stride);
+    std::array<int64_t, TENON_EP_MAX_RANK> index{};
+    int64_t at = walk.row(begin), rest = begin;
+    for (size_t d = rank - 1; d-- > 0; rest /= dims[d]) index[d] = rest % dims[d];
+    for (int64_t r = begin; r < end; ++r) {
+      copy_row(out + r * columns, in + at, columns, column_stride);
+      for (size_t d = rank - 1; d-- > 0;) {
+        at += strides[d];
+        if (++index[d] < dims[d]) break;
+        at -= strides[d] * dims[d];
+        index[d] = 0;
+      }
+    }
   });
 }
 

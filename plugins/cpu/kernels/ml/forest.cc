@@ -1,5 +1,7 @@
 #include "kernels/ml/forest.h"
 
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "kernels/common/lines.h"
@@ -146,6 +148,31 @@ void Forest::set_leaves(const std::vector<std::vector<TreeVote>>& leaves) {
   }
 }
 
+// For float32 x, x <= value is x <= the next float32 below value, and x < value is x < the next above.
+void Forest::flatten() {
+  if (only_mode_ != TreeMode::kLessEqual && only_mode_ != TreeMode::kLess) return;
+  const size_t leaves = leaf_begins.size() - 1;
+  if (features == 0 || nodes.size() + leaves > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
+    return;
+  const auto place = [this](int32_t at) { return at >= 0 ? at : static_cast<int32_t>(nodes.size()) + ~at; };
+  flat_.reserve(nodes.size() + leaves);
+  for (const TreeNode& node : nodes) {
+    auto value = static_cast<float>(node.value);
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    if (only_mode_ == TreeMode::kLessEqual && static_cast<double>(value) > node.value)
+      value = std::nextafter(value, -kInfinity);
+    if (only_mode_ == TreeMode::kLess && static_cast<double>(value) < node.value)
+      value = std::nextafter(value, kInfinity);
+    has_missing_ = has_missing_ || node.missing_is_true;
+    const int32_t missing = node.missing_is_true ? std::numeric_limits<int32_t>::min() : 0;
+    flat_.push_back({value, node.feature | missing, {place(node.on_true), place(node.on_false)}});
+  }
+  for (size_t leaf = 0; leaf < leaves; ++leaf) {
+    const auto self = static_cast<int32_t>(flat_.size());
+    flat_.push_back({0, 0, {self, self}});
+  }
+}
+
 void Forest::check() {
   const auto valid = [&](int32_t at) {
     return at >= 0 ? static_cast<size_t>(at) < nodes.size()
@@ -186,6 +213,7 @@ void Forest::check() {
       }
     }
   }
+  flatten();
 }
 
 }  // namespace tenon::cpu

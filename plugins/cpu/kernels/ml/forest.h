@@ -2,6 +2,8 @@
 // use the scores.
 #pragma once
 
+#include "device.h"
+#include "isa/forest.h"
 #include "kernels/common/scratch.h"
 #include "kernels/ml/ml.h"
 
@@ -36,9 +38,27 @@ struct Forest {
 
   /// Stores the votes, one list per leaf.
   void set_leaves(const std::vector<std::vector<TreeVote>>& leaves);
-  /// Throws an Error for an invalid index or a cycle, because models are untrusted. Also sets `features` and
-  /// the common mode.
+  /// Throws an Error for an invalid index or a cycle, because models are untrusted. Also sets `features`, the
+  /// common mode and the flat form.
   void check();
+
+  /// Whether float32 rows can go through the trees several at once.
+  bool is_flat() const { return !flat_.empty(); }
+  /// Takes walk i of `n`, which begins at node or ~leaf at[i], to its leaf: at[i] becomes its index. Row i begins
+  /// at x + offsets[i].
+  void descend(const float* x, const int64_t* offsets, int32_t* at, int64_t n) const {
+    const auto inner = static_cast<int32_t>(nodes.size());
+    for (int64_t i = 0; i < n; ++i)
+      if (at[i] < 0) at[i] = inner + ~at[i];
+    const isa::Comparisons& loops =
+        has_missing_ ? isa_table().forest->with_missing : isa_table().forest->without_missing;
+    (only_mode_ == TreeMode::kLess ? loops.less : loops.less_equal)(flat_.data(), inner, x, offsets, at, n);
+    for (int64_t i = 0; i < n; ++i) at[i] -= inner;
+  }
+  std::span<const TreeVote> votes_of(int32_t leaf) const {
+    const int32_t* begin = leaf_begins.data() + leaf;
+    return {votes.data() + begin[0], votes.data() + begin[1]};
+  }
 
   template <class T>
   std::span<const TreeVote> walk(int32_t at, const T* row) const {
@@ -60,8 +80,7 @@ struct Forest {
       default:
         descend([this](const TreeNode& node, double x) { return goes_true(node, x); });
     }
-    const int32_t* begin = leaf_begins.data() + ~at;
-    return {votes.data() + begin[0], votes.data() + begin[1]};
+    return votes_of(~at);
   }
 
  private:
@@ -88,6 +107,10 @@ struct Forest {
     return x == x && std::binary_search(set.begin(), set.end(), x);
   }
 
+  void flatten();
+
+  std::vector<isa::FlatNode> flat_;         // the nodes, then the leaves; empty if their modes have no loop
+  bool has_missing_ = false;                // whether a node of the flat form counts NaN as true
   TreeMode only_mode_ = TreeMode::kMember;  // set by check(): the common mode; kMember: they differ
 };
 
@@ -131,6 +154,42 @@ inline Rows tree_rows(const PrepareContext& p, const Forest& forest) {
   return x;
 }
 
+/// Adds the votes of all trees for `rows` rows, at most kFlatRows: a tree at a time for several rows, or several
+/// trees at a time for few rows. Votes are added in the order of the trees.
+inline constexpr int64_t kFlatRows = 32;
+template <class F>
+void score_flat(const Context& ctx, const Forest& forest, TreeAggregate aggregate, const float* x,
+                int64_t columns, int64_t rows, F&& scores_of) {
+  constexpr int64_t kFewRows = 8;
+  const int64_t trees = static_cast<int64_t>(forest.roots.size());
+  int32_t at[kFlatRows];
+  int64_t offsets[kFlatRows];
+  const auto vote = [&](int64_t row, int32_t leaf) {
+    TreeScores scores = scores_of(row);
+    for (const TreeVote& given : forest.votes_of(leaf)) scores.add(given, aggregate);
+  };
+  if (rows >= kFewRows) {
+    for (int64_t row = 0; row < rows; ++row) offsets[row] = row * columns;
+    for (int64_t tree = 0; tree < trees; ++tree) {
+      if (tree % kFlatRows == 0) ctx.check_cancelled();
+      std::fill_n(at, rows, forest.roots[static_cast<size_t>(tree)]);
+      forest.descend(x, offsets, at, rows);
+      for (int64_t row = 0; row < rows; ++row) vote(row, at[row]);
+    }
+    return;
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    std::fill_n(offsets, kFlatRows, row * columns);
+    for (int64_t tree = 0; tree < trees; tree += kFlatRows) {
+      ctx.check_cancelled();
+      const int64_t count = std::min(kFlatRows, trees - tree);
+      std::copy_n(forest.roots.begin() + tree, count, at);
+      forest.descend(x, offsets, at, count);
+      for (int64_t i = 0; i < count; ++i) vote(row, at[i]);
+    }
+  }
+}
+
 /// Calls finish(row, scores) for every row of input 0.
 template <class T, class F>
 void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregate, F&& finish) {
@@ -138,7 +197,7 @@ void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregat
   const T* data = ctx.input(0).data<T>();
   const auto trees = static_cast<int64_t>(forest.roots.size());
   const int32_t* roots = forest.roots.data();
-  constexpr int64_t kBlock = 32;  // rows that pass a tree while it is in the cache
+  constexpr int64_t kBlock = kFlatRows;  // rows that pass a tree while it is in the cache
   constexpr int64_t kTreesPerCheck = 16;
   const WorkerLists<double> all_sums(ctx, kBlock * forest.targets);
   const WorkerLists<uint8_t> all_voted(ctx, kBlock * forest.targets);
@@ -155,7 +214,13 @@ void score_rows(const Context& ctx, const Forest& forest, TreeAggregate aggregat
       };
       std::fill(sums.begin(), sums.end(), 0.0);
       std::fill(voted.begin(), voted.end(), uint8_t{0});
-      for (int64_t tree = 0; tree < trees; ++tree) {
+      if constexpr (std::is_same_v<T, float>) {
+        if (forest.is_flat()) {
+          score_flat(ctx, forest, aggregate, data + first * x.columns, x.columns, last - first,
+                     [&](int64_t row) { return scores_of(first + row); });
+        }
+      }
+      for (int64_t tree = 0; tree < trees && !(std::is_same_v<T, float> && forest.is_flat()); ++tree) {
         if (tree % kTreesPerCheck == 0) ctx.check_cancelled();
         const int32_t root = roots[tree];
         for (int64_t row = first; row < last; ++row) {
