@@ -1,4 +1,6 @@
 #include "device.h"
+#include "isa/integer.h"
+#include "isa/nbits.h"
 #include "isa/packing.h"
 
 #include <cstdlib>
@@ -17,6 +19,8 @@ struct Candidate {
   std::string_view name;
   const isa::Table& (*table)();
   const isa::Packing& (*packing)();
+  const isa::Integer& (*integer)();
+  const isa::NBits& (*nbits)();
   bool runs;
 };
 
@@ -33,18 +37,23 @@ bool runs_avx512() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && runs_avx2();
 }
+bool runs_avx512_vnni() { return __builtin_cpu_supports("avx512vnni") && runs_avx512(); }
 #endif
 
 // Best first. The last one runs everywhere.
 std::vector<Candidate> candidates() {
   return {
 #if defined(TENON_CPU_HAVE_avx512)
-    {"avx512", &isa::table_avx512, &isa::packing_avx512, runs_avx512()},
+    {"avx512_vnni",      &isa::table_avx512, &isa::packing_avx512, &isa::integer_avx512_vnni,
+     &isa::nbits_avx512, runs_avx512_vnni()},
+        {"avx512",           &isa::table_avx512, &isa::packing_avx512, &isa::integer_avx512,
+         &isa::nbits_avx512, runs_avx512()},
 #endif
 #if defined(TENON_CPU_HAVE_avx2)
-        {"avx2", &isa::table_avx2, &isa::packing_avx2, runs_avx2()},
+        {"avx2", &isa::table_avx2, &isa::packing_avx2, &isa::integer_avx2, &isa::nbits_avx2, runs_avx2()},
 #endif
-        {"generic", &isa::table_generic, &isa::packing_generic, true},
+        {"generic", &isa::table_generic, &isa::packing_generic, &isa::integer_generic, &isa::nbits_generic,
+         true},
   };
 }
 
@@ -96,6 +105,16 @@ const isa::Table& detail::choose_table() {
 const isa::Packing& isa_packing() {
   static const isa::Packing& packing = choose().packing();
   return packing;
+}
+
+const isa::Integer& isa_integer() {
+  static const isa::Integer& integer = choose().integer();
+  return integer;
+}
+
+const isa::NBits& isa_nbits() {
+  static const isa::NBits& nbits = choose().nbits();
+  return nbits;
 }
 
 std::string isa_refusal() {

@@ -10,10 +10,14 @@
 #define TENON_ISA_TEXT_(a) TENON_ISA_TEXT2_(a)
 #define TENON_ISA_NAMESPACE TENON_ISA_JOIN_(isa_, TENON_ISA)
 
+namespace tenon::cpu::isa {
+struct Integer;
+}
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 
 void fill_elementwise(Table& table);
 void fill_rows(Table& table);
 void fill_gemm(Table& table);
+void fill_integer_rows(Integer& table);
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE
