@@ -145,6 +145,7 @@ Integer make_integer() {
   out.product = product;
   out.pack = pack;
   fill_integer_rows(out);
+  fill_integer_depthwise(out);
   return out;
 }
 

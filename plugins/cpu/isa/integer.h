@@ -32,6 +32,11 @@ struct Rounding {
   float zero = 0, low = 0, high = 0;  // y = min(max(round(x) + zero, low), high); low for NaN
 };
 
+/// The size of weights that Integer::pack_depthwise lays out.
+inline int64_t depthwise_bytes(int64_t taps, int64_t channels) {
+  return (channels + kTileColumns - 1) / kTileColumns * kTileColumns * ((taps + kQuad - 1) / kQuad * kQuad);
+}
+
 struct Integer {
   const char* name;
 
@@ -51,14 +56,21 @@ struct Integer {
   /// c[j] += row * columns[j] + row_sum * zeros[j].
   void (*correct)(int32_t* c, int64_t n, int32_t row, const int32_t* columns, int32_t row_sum,
                   const int32_t* zeros);
-  /// c[j] += row * columns[j].
-  void (*correct_columns)(int32_t* c, int64_t n, int32_t row, const int32_t* columns);
-  /// y = c[j] * scale[j], rounded in float64 and then in float32; the bytes of int8 or uint8.
-  void (*requantize_f64)(const int32_t* c, int64_t n, const double* scale, const Rounding& to, uint8_t* y);
-  /// The same in float32.
-  void (*requantize_f32)(const int32_t* c, int64_t n, const float* scale, const Rounding& to, uint8_t* y);
-  /// y = c[j] * scale[j], plus bias[j] unless it is NULL.
-  void (*to_float)(const int32_t* c, int64_t n, const float* scale, const float* bias, float* y);
+  /// c[j] += row_sum * zeros[j].
+  void (*correct_row)(int32_t* c, int64_t n, int32_t row_sum, const int32_t* zeros);
+  /// c[j] -= a[j] * b[j].
+  void (*subtract_products)(int32_t* c, int64_t n, const int32_t* a, const int32_t* b);
+  /// y = c + d.
+  void (*add)(const int32_t* c, const int32_t* d, int64_t n, int32_t* y);
+  /// y = (c[j] + d[j]) * scale[j], multiplied in float64 and rounded from float32; the bytes of int8 or uint8.
+  void (*requantize_f64)(const int32_t* c, const int32_t* d, int64_t n, const double* scale,
+                         const Rounding& to, uint8_t* y);
+  /// The same, multiplied in float32.
+  void (*requantize_f32)(const int32_t* c, const int32_t* d, int64_t n, const float* scale,
+                         const Rounding& to, uint8_t* y);
+  /// y = (c[j] + d[j]) * scale[j], plus bias[j] unless it is NULL.
+  void (*to_float)(const int32_t* c, const int32_t* d, int64_t n, const float* scale, const float* bias,
+                   float* y);
 
   /// y = x / scale rounded; the bytes of int8 or uint8.
   void (*quantize_8)(const float* x, int64_t n, float scale, const Rounding& to, uint8_t* y);
@@ -75,9 +87,13 @@ struct Integer {
   void (*dequantize_s16)(const int16_t* x, int64_t n, float scale, float zero, float* y);
   void (*dequantize_u16)(const uint16_t* x, int64_t n, float scale, float zero, float* y);
 
-  /// c[j] = the sum over t of (x[t][from + j] - zero) * w[t * w_step + from + j].
-  void (*depthwise)(const uint8_t* const* x, int64_t taps, int64_t from, int64_t n, int16_t zero,
-                    const int16_t* w, int64_t w_step, int32_t* c);
+  /// Lays out one byte with sign per channel and tap, w[channel * taps + t] with the bits of `toggle` toggled, for
+  /// `depthwise`: depthwise_bytes(taps, channels) bytes. Writes the sums over the taps to sums[channels].
+  void (*pack_depthwise)(const uint8_t* w, int64_t taps, int64_t channels, uint8_t toggle, int8_t* to,
+                         int32_t* sums);
+  /// c[j] = the sum over t of x[t][from + j] * the byte of channel from + j and tap t, for j < 64; `from` is a
+  /// multiple of 64. Reads 64 bytes at each x[t] + from.
+  void (*depthwise)(const uint8_t* const* x, int64_t taps, int64_t from, const int8_t* w, int32_t* c);
 };
 
 const Integer& integer_generic();

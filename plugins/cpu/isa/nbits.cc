@@ -290,6 +290,63 @@ void unpack(const NBitsColumns& w, int64_t columns, float* to) {
   unpack_bits<8>(w, columns, to);
 }
 
+// Floats along the depth that a tile takes at a time: those of its columns stay in the first-level cache, and those of
+// some hundred rows in the second.
+constexpr int64_t kDeep = 1024;
+
+template <int kRows, int kColumns>
+void tile(const float* rows, const float* columns, int64_t step, int64_t depth, float* y, int64_t y_step,
+          bool adds) {
+  Floats sums[kRows][kColumns] = {};
+  for (int64_t k = 0; k < depth; k += kLanes) {
+    Floats left[kRows];
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) left[i] = load<Floats>(rows + i * step + k);
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j) {
+      const Floats right = load<Floats>(columns + j * step + k);
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) sums[i][j] += left[i] * right;
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kColumns; ++j) {
+      float* const to = y + i * y_step + j;
+      *to = total(sums[i][j]) + (adds ? *to : 0.0f);
+    }
+  }
+}
+
+#if defined(__AVX512F__)
+constexpr int kTileRows = 4, kTileWidth = 6;
+#else
+constexpr int kTileRows = 3, kTileWidth = 4;
+#endif
+
+template <int kColumns>
+void tiles(const float* rows, int64_t count, const float* columns, int64_t step, int64_t depth, float* y,
+           int64_t y_step, bool adds) {
+  int64_t i = 0;
+  for (; i + kTileRows <= count; i += kTileRows)
+    tile<kTileRows, kColumns>(rows + i * step, columns, step, depth, y + i * y_step, y_step, adds);
+  for (; i < count; ++i)
+    tile<1, kColumns>(rows + i * step, columns, step, depth, y + i * y_step, y_step, adds);
+}
+
+void multiply_unpacked(const float* rows, int64_t count, const float* columns, int64_t column_count,
+                       int64_t depth, float* y, int64_t y_step) {
+  for (int64_t k = 0; k < depth; k += kDeep) {
+    const int64_t part = k + kDeep <= depth ? kDeep : depth - k;
+    int64_t j = 0;
+    for (; j + kTileWidth <= column_count; j += kTileWidth)
+      tiles<kTileWidth>(rows + k, count, columns + j * depth + k, depth, part, y + j, y_step, k > 0);
+    for (; j < column_count; ++j)
+      tiles<1>(rows + k, count, columns + j * depth + k, depth, part, y + j, y_step, k > 0);
+  }
+}
+
 void lay_out(const float* row, int64_t depth, int64_t bits, float* to, float* sums) {
   const int64_t elements = 32 / bits, chunk = kChunkLanes * elements;
   for (int64_t first = 0; first < depth; first += chunk, to += chunk, sums += kChunkLanes) {
@@ -306,7 +363,7 @@ void lay_out(const float* row, int64_t depth, int64_t bits, float* to, float* su
   }
 }
 
-constexpr NBits kNBits = {lay_out, multiply, unpack};
+constexpr NBits kNBits = {lay_out, multiply, unpack, multiply_unpacked};
 
 }  // namespace
 }  // namespace TENON_ISA_NAMESPACE

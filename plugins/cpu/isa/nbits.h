@@ -44,6 +44,9 @@ struct NBits {
                    const float* sums, int64_t sums_step, int64_t count, float* y, int64_t y_step);
   /// The weights of columns as floats, [columns, chunks() * chunk()], laid out like the left factor.
   void (*unpack)(const NBitsColumns& weights, int64_t columns, float* to);
+  /// y[i * y_step + j] = row i * column j, of laid-out rows and unpacked columns of `depth` floats, a multiple of 16.
+  void (*multiply_unpacked)(const float* rows, int64_t count, const float* columns, int64_t column_count,
+                            int64_t depth, float* y, int64_t y_step);
 };
 
 const NBits& nbits_generic();

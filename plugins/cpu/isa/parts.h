@@ -19,5 +19,6 @@ void fill_elementwise(Table& table);
 void fill_rows(Table& table);
 void fill_gemm(Table& table);
 void fill_integer_rows(Integer& table);
+void fill_integer_depthwise(Integer& table);
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

@@ -20,7 +20,8 @@ class ConvIntegerKernel {
       for (int64_t j = 0; j < tile.channels; ++j) {
         int32_t* const to =
             y + (tile.image * s.groups * s.outs + tile.channel + j) * s.out_plane + tile.position;
-        for (int64_t i = 0; i < tile.positions; ++i) to[i] = tile.sums[i * isa::kTileColumns + j];
+        for (int64_t i = 0; i < tile.positions; ++i)
+          to[i] = wrapping_add(tile.sums[i * isa::kTileColumns + j], tile.constants[j]);
       }
     });
   }

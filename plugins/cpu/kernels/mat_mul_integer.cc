@@ -25,7 +25,7 @@ class MatMulInteger {
     const IntegerProducts products(ctx, s, ctx.input(0), ctx.input(2), ctx.input(1), ctx.input(3),
                                    weights_.get());
     products.run([y, n = s.n](const ProductPart& part, const int32_t* sums) {
-      std::copy_n(sums, part.count, y + part.row * n + part.column);
+      isa_integer().add(sums, part.constants, part.count, y + part.row * n + part.column);
     });
   }
 

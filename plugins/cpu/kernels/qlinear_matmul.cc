@@ -76,7 +76,8 @@ class QLinearMatMul {
       } else {
         for (int64_t j = 0; j < part.count; ++j) of_part[j] = scale.of(part, part.column + j);
       }
-      isa_integer().requantize_f64(sums, part.count, scales, to, y + part.row * s.n + part.column);
+      isa_integer().requantize_f64(sums, part.constants, part.count, scales, to,
+                                   y + part.row * s.n + part.column);
     });
   }
 

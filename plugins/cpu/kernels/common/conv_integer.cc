@@ -36,6 +36,11 @@ ConvIntegerWeights::Shape ConvIntegerWeights::shape_of(DimsView w, int64_t group
 }
 
 void ConvIntegerWeights::pack(TensorView w, const Shape& shape, int8_t* bytes, int32_t* sums) {
+  if (shape.depthwise()) {
+    isa_integer().pack_depthwise(w.data<uint8_t>(), shape.taps, shape.groups, right_toggle(w.dtype()), bytes,
+                                 sums);
+    return;
+  }
   const int64_t row = shape.channels * shape.taps;
   for (int64_t g = 0; g < shape.groups; ++g) {
     for (int64_t t = 0; t < shape.taps; ++t) {
@@ -47,13 +52,6 @@ void ConvIntegerWeights::pack(TensorView w, const Shape& shape, int8_t* bytes, i
   }
 }
 
-void ConvIntegerWeights::lay_out(TensorView w, const Shape& shape, int16_t* factors) {
-  for (int64_t c = 0; c < shape.groups; ++c) {
-    for (int64_t t = 0; t < shape.taps; ++t)
-      factors[t * shape.groups + c] = static_cast<int16_t>(byte_at(w, c * shape.taps + t));
-  }
-}
-
 ConvIntegerWeights::ConvIntegerWeights(const ValueView& value, int64_t groups) {
   if (!value.is_constant()) return;
   const TensorView w = value.constant();
@@ -61,16 +59,10 @@ ConvIntegerWeights::ConvIntegerWeights(const ValueView& value, int64_t groups) {
       w.dim(0) % groups != 0)
     return;  // refused in prepare
   const Shape shape = shape_of(w.dims(), groups);
-  if (shape.depthwise()) {
-    own_factors_ = AlignedList<int16_t>(w.size());
-    lay_out(w, shape, own_factors_.data());
-    factors_ = own_factors_.data();
-    return;
-  }
-  own_products_ = AlignedList<int8_t>(shape.groups * shape.group_bytes());
+  own_bytes_ = AlignedList<int8_t>(shape.bytes());
   own_sums_ = AlignedList<int32_t>(w.dim(0));
-  pack(w, shape, own_products_.data(), own_sums_.data());
-  products_ = own_products_.data();
+  pack(w, shape, own_bytes_.data(), own_sums_.data());
+  bytes_ = own_bytes_.data();
   sums_ = own_sums_.data();
 }
 
@@ -88,51 +80,42 @@ ConvInteger::ConvInteger(const Context& ctx, const ConvIntegerState& state, Tens
 }
 
 void ConvInteger::read_weights(TensorView w, const ConvIntegerWeights& weights) {
-  products_ = weights.products_, sums_ = weights.sums_, factors_ = weights.factors_;
+  weights_ = weights.bytes_, sums_ = weights.sums_;
   if (!weights.empty()) return;
-  if (s_.depthwise()) {
-    auto* factors = ctx_.scratch<int16_t>(w.size());
-    ConvIntegerWeights::lay_out(w, shape_, factors);
-    factors_ = factors;
-    return;
-  }
-  auto* bytes = ctx_.scratch<int8_t>(std::max<int64_t>(1, shape_.groups * shape_.group_bytes()));
+  auto* bytes = ctx_.scratch<int8_t>(std::max<int64_t>(1, shape_.bytes()));
   auto* sums = ctx_.scratch<int32_t>(w.dim(0));
   std::fill_n(sums, w.dim(0), 0);
   if (w.size() > 0) ConvIntegerWeights::pack(w, shape_, bytes, sums);
-  products_ = bytes, sums_ = sums;
+  weights_ = bytes, sums_ = sums;
 }
 
 void ConvInteger::read_parameters(TensorView w, TensorView w_zero, const int32_t* bias) {
   const int64_t count = w.dim(0);
   zeros_ = scratch_list<int32_t>(ctx_, count);
   constants_ = scratch_list<int32_t>(ctx_, count);
-  // A depthwise convolution keeps the weights' sign, so its zero points do not move.
-  const int32_t shift = right_toggle(w.dtype()) != 0 && !s_.depthwise() ? -128 : 0;
+  const int32_t shift = right_toggle(w.dtype()) != 0 ? -128 : 0;
   const auto terms = static_cast<int32_t>(s_.channels * s_.taps);
   for (int64_t i = 0; i < count; ++i) {
     const int32_t zero = (w_zero.present() ? byte_at(w_zero, w_zero.size() == 1 ? 0 : i) : 0) + shift;
-    int32_t constant = 0;
-    if (!s_.depthwise())
-      constant = wrapping_multiply(x_zero_, wrapping_subtract(wrapping_multiply(terms, zero), sums_[i]));
-    if (bias != nullptr) constant = wrapping_subtract(constant, wrapping_subtract(0, bias[i]));
+    int32_t constant =
+        wrapping_multiply(x_zero_, wrapping_subtract(wrapping_multiply(terms, zero), sums_[i]));
+    if (bias != nullptr) constant = wrapping_add(constant, bias[i]);
     zeros_[static_cast<size_t>(i)] = zero;
     constants_[static_cast<size_t>(i)] = constant;
     shifted_ = shifted_ || zero != 0;
   }
-  if (!s_.depthwise() || !shifted_) return;
-  auto* centred = ctx_.scratch<int16_t>(w.size());
-  for (int64_t i = 0; i < w.size(); ++i)
-    centred[i] = static_cast<int16_t>(factors_[i] - zeros_[static_cast<size_t>(i % count)]);
-  factors_ = centred;
+  if (!shifted_ || !s_.depthwise()) return;
+  auto* ones = ctx_.scratch<int8_t>(shape_.bytes());
+  std::fill_n(ones, shape_.bytes(), int8_t{1});  // taps beyond the last meet zeros
+  ones_ = ones;
 }
 
 void ConvInteger::copy_input(TensorView x) {
   const int64_t channels = s_.groups * s_.channels;
   const uint8_t toggle = left_toggle(x.dtype());
   step_ = in_quads(channels);
-  // The last quad of a group may reach into the bytes after a pixel.
-  const int64_t bytes = (s_.images * s_.in_plane + 1) * step_ + isa::kQuad;
+  // The last quad of a group, and vectors of channels, may reach into the bytes after a pixel.
+  const int64_t bytes = (s_.images * s_.in_plane + 1) * step_ + isa::kTileColumns;
   auto* pixels = ctx_.scratch<uint8_t>(bytes);
   uint8_t* const outside = pixels + s_.images * s_.in_plane * step_;
   std::fill(outside, pixels + bytes, static_cast<uint8_t>(x_zero_));
@@ -200,30 +183,27 @@ void ConvInteger::multiply(const Piece& piece, const uint8_t* const* addresses, 
   g.rows = addresses;
   g.row_step = s_.taps;
   g.panel_bytes = shape_.panel_bytes();
-  g.b = products_ + piece.group * shape_.group_bytes() + column / isa::kPanel * g.panel_bytes;
+  g.b = weights_ + piece.group * shape_.group_bytes() + column / isa::kPanel * g.panel_bytes;
   g.c = sums;
   g.ldc = isa::kTileColumns;
   isa.product(g);
-  const int32_t* const constants = constants_.data() + piece.group * s_.outs + column;
   const int32_t* const zeros = zeros_.data() + piece.group * s_.outs + column;
-  for (int64_t i = 0; i < piece.rows; ++i) {
-    int32_t* const c = sums + i * isa::kTileColumns;
-    if (shifted_) {
-      isa.correct(c, columns, 1, constants, row_sums[i], zeros);
-    } else {
-      isa.correct_columns(c, columns, 1, constants);
-    }
-  }
+  for (int64_t i = 0; shifted_ && i < piece.rows; ++i)
+    isa.correct_row(sums + i * isa::kTileColumns, columns, row_sums[i], zeros);
 }
 
 void ConvInteger::multiply_channels(const Piece& piece, const uint8_t* const* addresses, int64_t column,
                                     int64_t columns, int32_t* sums) const {
   const auto& isa = isa_integer();
   for (int64_t i = 0; i < piece.rows; ++i) {
+    const uint8_t* const* const x = addresses + i * s_.taps;
     int32_t* const c = sums + i * isa::kTileColumns;
-    isa.depthwise(addresses + i * s_.taps, s_.taps, column, columns, static_cast<int16_t>(x_zero_), factors_,
-                  s_.groups, c);
-    isa.correct_columns(c, columns, 1, constants_.data() + column);
+    isa.depthwise(x, s_.taps, column, weights_, c);
+    if (shifted_) {
+      int32_t windows[isa::kTileColumns];  // sums of x over the taps
+      isa.depthwise(x, s_.taps, column, ones_, windows);
+      isa.subtract_products(c, columns, windows, zeros_.data() + column);
+    }
   }
 }
 

@@ -32,7 +32,7 @@ class ConvIntegerWeights {
   ConvIntegerWeights() = default;
   /// From constants; empty if `w` is none. Call in a kernel's constructor.
   ConvIntegerWeights(const ValueView& w, int64_t groups);
-  bool empty() const { return products_ == nullptr && factors_ == nullptr; }
+  bool empty() const { return bytes_ == nullptr; }
 
  private:
   friend class ConvInteger;
@@ -41,24 +41,26 @@ class ConvIntegerWeights {
     int64_t panel_bytes() const { return taps * in_quads(channels) * isa::kPanel; }
     int64_t group_bytes() const { return ceil_div(outs, isa::kPanel) * panel_bytes(); }
     bool depthwise() const { return channels == 1 && outs == 1; }
+    int64_t bytes() const {
+      return depthwise() ? isa::depthwise_bytes(taps, groups) : groups * group_bytes();
+    }
   };
   static Shape shape_of(DimsView w, int64_t groups);
+  /// `bytes` has Shape::bytes() elements and is 64-byte aligned; `sums`, one per channel, are 0.
   static void pack(TensorView w, const Shape& shape, int8_t* bytes, int32_t* sums);
-  static void lay_out(TensorView w, const Shape& shape, int16_t* factors);
 
-  const int8_t* products_ = nullptr;
-  const int32_t* sums_ = nullptr;
-  const int16_t* factors_ = nullptr;  // [taps, channels], for a depthwise convolution
-  AlignedList<int8_t> own_products_;
+  const int8_t* bytes_ = nullptr;
+  const int32_t* sums_ = nullptr;  // of each output channel
+  AlignedList<int8_t> own_bytes_;
   AlignedList<int32_t> own_sums_;
-  AlignedList<int16_t> own_factors_;
 };
 
 /// Sums of consecutive output positions of an image, for consecutive channels.
 struct ConvIntegerTile {
   int64_t image = 0, channel = 0, position = 0;
   int64_t positions = 0, channels = 0;
-  const int32_t* sums = nullptr;  // [positions, kTileColumns]
+  const int32_t* sums = nullptr;       // [positions, kTileColumns]
+  const int32_t* constants = nullptr;  // [channels], to be added to the sums
 };
 
 /// One convolution: sums of (x - x_zero) * (w - w_zero[channel]) + bias[channel]. Padding counts as x_zero.
@@ -106,8 +108,9 @@ class ConvInteger {
                 multiply_channels(piece, addresses, column, columns, sums);
               else
                 multiply(piece, addresses, row_sums, column, columns, sums);
-              store(ConvIntegerTile{piece.image, piece.group * outs + column, first, piece.rows, columns,
-                                    sums});
+              const int64_t channel = piece.group * outs + column;
+              store(ConvIntegerTile{piece.image, channel, first, piece.rows, columns, sums,
+                                    constants_.data() + channel});
             }
           }
         });
@@ -136,12 +139,12 @@ class ConvInteger {
   WorkerLists<const uint8_t*> addresses_;
   int64_t step_ = 0;  // bytes from pixel to pixel
   const uint8_t *pixels_ = nullptr, *outside_ = nullptr;
-  const int8_t* products_ = nullptr;
-  const int32_t* sums_ = nullptr;
-  const int16_t* factors_ = nullptr;
-  int32_t x_zero_;                        // moved with the bytes
-  bool shifted_ = false;                  // whether a zero point of the weights is not 0
-  std::span<int32_t> zeros_, constants_;  // per channel: the weights' zero point; what is added to each sum
+  const int8_t *weights_ = nullptr, *ones_ = nullptr;  // ones: for a depthwise convolution with zero points
+  const int32_t* sums_ = nullptr;                      // of the weights of each output channel
+  int32_t x_zero_;                                     // moved with the bytes
+  bool shifted_ = false;                               // whether a zero point of the weights is not 0
+  // Per output channel: the weights' zero point, moved with the bytes; what is added to each sum.
+  std::span<int32_t> zeros_, constants_;
 };
 
 }  // namespace tenon::cpu

@@ -29,6 +29,9 @@ inline int32_t byte_at(TensorView tensor, int64_t i) {
 inline int32_t wrapping_multiply(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
 }
+inline int32_t wrapping_add(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+}
 inline int32_t wrapping_subtract(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
 }
@@ -134,10 +137,11 @@ inline int64_t line_element(int64_t size, int64_t lines, int64_t matrix, int64_t
 
 /// Places in the output and in the factors, of a part of a row of a product.
 struct ProductPart {
-  int64_t row = 0;                // of the output [rows, n]
-  int64_t left = 0, right = 0;    // the matrices
-  int64_t line = 0;               // the row within the left matrix
-  int64_t column = 0, count = 0;  // the part of the row
+  int64_t row = 0;                     // of the output [rows, n]
+  int64_t left = 0, right = 0;         // the matrices
+  int64_t line = 0;                    // the row within the left matrix
+  int64_t column = 0, count = 0;       // the part of the row
+  const int32_t* constants = nullptr;  // to be added to the sums
 };
 
 /// The products of a node: sum over k of (a - a_zero) * (b - b_zero).
@@ -179,6 +183,7 @@ class IntegerProducts {
   }
 
  private:
+  static constexpr int32_t kNothing[isa::kTileColumns] = {};
   static constexpr int64_t kRows = 96;  // of a tile
   static constexpr int64_t kGrainBytes =
       kGrainFlops * 4;  // products of bytes are faster than those of floats
@@ -190,7 +195,6 @@ class IntegerProducts {
     for (int64_t i = 0; i < zeros_; ++i) {
       const int32_t value = (zero.present() ? byte_at(zero, i) : 0) + shift;
       left_zeros_[static_cast<size_t>(i)] = value;
-      left_shifted_ = left_shifted_ || value != 0;
     }
   }
 
@@ -199,13 +203,15 @@ class IntegerProducts {
     right_zeros_ = scratch_list<int32_t>(ctx_, right_.count * s_.n);
     offsets_ = scratch_list<int32_t>(ctx_, right_.count * s_.n);
     const int64_t zeros = zero.present() ? zero.size() : 1;
+    const int32_t left_zero = zeros_ == 1 ? left_zeros_[0] : 1;
     for (int64_t i = 0; i < right_.count * s_.n; ++i) {
       const int64_t at = line_element(zeros, s_.n, i / s_.n, i % s_.n);
       const int32_t value = (zero.present() ? byte_at(zero, at) : 0) + shift;
       right_zeros_[static_cast<size_t>(i)] = value;
       right_shifted_ = right_shifted_ || value != 0;
-      offsets_[static_cast<size_t>(i)] =
+      const int32_t offset =
           wrapping_subtract(wrapping_multiply(static_cast<int32_t>(s_.k), value), right_.sums[i]);
+      offsets_[static_cast<size_t>(i)] = wrapping_multiply(left_zero, offset);
     }
   }
 
@@ -273,14 +279,18 @@ class IntegerProducts {
       const int64_t row = first + i;  // of the product, or of all of them
       const int64_t matrix = left + row / s_.m, line = row % s_.m;
       int32_t* const c = sums + i * isa::kTileColumns;
-      const int32_t zero = left_zeros_[static_cast<size_t>(line_element(zeros_, s_.m, matrix, line))];
-      if (right_shifted_ && s_.k > 0) {
-        const int32_t sum = row_sums_[static_cast<size_t>(left * s_.m + row)];
-        isa.correct(c, columns, zero, offsets, wrapping_subtract(0, sum), zeros);
-      } else if (left_shifted_) {
-        isa.correct_columns(c, columns, zero, offsets);
+      const int32_t row_sum = right_shifted_ && s_.k > 0
+                                  ? wrapping_subtract(0, row_sums_[static_cast<size_t>(left * s_.m + row)])
+                                  : 0;
+      if (zeros_ > 1) {
+        const int32_t zero = left_zeros_[static_cast<size_t>(line_element(zeros_, s_.m, matrix, line))];
+        isa.correct(c, columns, zero, offsets, row_sum, zeros);
+      } else if (row_sum != 0) {
+        isa.correct_row(c, columns, row_sum, zeros);
       }
-      store(ProductPart{product * s_.m + row, matrix, right, line, column, columns}, c);
+      store(ProductPart{product * s_.m + row, matrix, right, line, column, columns,
+                        zeros_ > 1 ? kNothing : offsets},
+            c);
     }
   }
 
@@ -289,11 +299,11 @@ class IntegerProducts {
   PackedFactors right_;
   int64_t left_count_ = 0;  // matrices
   const uint8_t* left_ = nullptr;
-  int64_t step_ = 0;                                   // bytes from row to row
-  int64_t zeros_ = 1;                                  // elements of left_zeros_
-  bool left_shifted_ = false, right_shifted_ = false;  // whether a zero point is not 0
+  int64_t step_ = 0;            // bytes from row to row
+  int64_t zeros_ = 1;           // elements of left_zeros_
+  bool right_shifted_ = false;  // whether a zero point of the right factor is not 0
   // Zero points, moved with the bytes; sums of the rows of the left factor; what a left zero point is multiplied
-  // with.
+  // with, or already is if there is one for all.
   std::span<int32_t> left_zeros_, right_zeros_, row_sums_, offsets_;
 };
 

@@ -37,7 +37,7 @@ void multiply(const Context& ctx, const IntegerProducts& products, int64_t n, fl
   const float* const shift = bias.present() ? bias.data<float>() : nullptr;
   float* const y = ctx.output(0).data<float>();
   products.run([&](const ProductPart& part, const int32_t* sums) {
-    isa_integer().to_float(sums, part.count, scales.data() + part.column,
+    isa_integer().to_float(sums, part.constants, part.count, scales.data() + part.column,
                            shift == nullptr ? nullptr : shift + part.column, y + part.row * n + part.column);
   });
 }

@@ -2,16 +2,15 @@
 #include "isa/nbits.h"
 #include "kernels/common/checked.h"
 #include "kernels/common/convert.h"
-#include "kernels/common/gemm.h"
 #include "kernels/common/integer_product.h"
 
 namespace tenon::cpu {
 namespace {
 
 // Up to that many rows are multiplied with the weights as they are stored; for more, the weights of some columns
-// at a time are unpacked, and it is a matrix product.
-constexpr int64_t kFewRows = 16;
-constexpr int64_t kRowsAtOnce = 1024;     // laid out at a time
+// at a time are unpacked.
+constexpr int64_t kFewRows = 8;
+constexpr int64_t kRowsAtOnce = 128;      // that stay in the second-level cache
 constexpr int64_t kUnpacked = 128 << 10;  // floats that are unpacked at once
 
 /// Any of the types as floats.
@@ -119,8 +118,7 @@ class MatMulNBits : public ops::NBitsProduct {
 
   void multiply_unpacked(const Context& ctx, int64_t rows, const isa::NBitsColumns& w, const float* laid,
                          int64_t step, float* y) const {
-    const int64_t columns = std::min(columns_, std::max<int64_t>(16, kUnpacked / step));
-    const GemmRoom<float> room(ctx, rows, columns, step);
+    const int64_t columns = std::min(columns_, std::max<int64_t>(1, kUnpacked / step / 12) * 12);
     const WorkerLists<float> unpacked(ctx, columns * step);
     ctx.parallel_for(ceil_div(columns_, columns), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
       float* const b = unpacked.of(worker).data();
@@ -128,7 +126,7 @@ class MatMulNBits : public ops::NBitsProduct {
         ctx.check_cancelled();
         const int64_t first = i * columns, n = std::min(columns, columns_ - first);
         isa_nbits().unpack(w.from(first), n, b);
-        room.multiply(worker, {rows, n, step, laid, step, false, b, step, true, y + first, columns_, false});
+        isa_nbits().multiply_unpacked(laid, rows, b, n, step, y + first, columns_);
       }
     });
   }
