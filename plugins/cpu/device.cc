@@ -1,5 +1,7 @@
 #include "device.h"
 #include "isa/compute.h"
+#include "isa/integer.h"
+#include "isa/nbits.h"
 #include "isa/packing.h"
 
 #include <cstdlib>
@@ -19,6 +21,8 @@ struct Candidate {
   const isa::Table& (*table)();
   const isa::Packing& (*packing)();
   const isa::Compute& (*compute)();
+  const isa::Integer& (*integer)();
+  const isa::NBits& (*nbits)();
   bool runs;
 };
 
@@ -35,18 +39,35 @@ bool runs_avx512() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && runs_avx2();
 }
+bool runs_avx512_vnni() { return __builtin_cpu_supports("avx512vnni") && runs_avx512(); }
 #endif
 
 // Best first. The last one runs everywhere.
 std::vector<Candidate> candidates() {
   return {
 #if defined(TENON_CPU_HAVE_avx512)
-    {"avx512", &isa::table_avx512, &isa::packing_avx512, &isa::compute_avx512, runs_avx512()},
+    {"avx512_vnni",        &isa::table_avx512,        &isa::packing_avx512,
+     &isa::compute_avx512, &isa::integer_avx512_vnni, &isa::nbits_avx512,
+     runs_avx512_vnni()},
+        {"avx512",
+         &isa::table_avx512,
+         &isa::packing_avx512,
+         &isa::compute_avx512,
+         &isa::integer_avx512,
+         &isa::nbits_avx512,
+         runs_avx512()},
 #endif
 #if defined(TENON_CPU_HAVE_avx2)
-        {"avx2", &isa::table_avx2, &isa::packing_avx2, &isa::compute_avx2, runs_avx2()},
+        {"avx2",           &isa::table_avx2, &isa::packing_avx2, &isa::compute_avx2, &isa::integer_avx2,
+         &isa::nbits_avx2, runs_avx2()},
 #endif
-        {"generic", &isa::table_generic, &isa::packing_generic, &isa::compute_generic, true},
+        {"generic",
+         &isa::table_generic,
+         &isa::packing_generic,
+         &isa::compute_generic,
+         &isa::integer_generic,
+         &isa::nbits_generic,
+         true},
   };
 }
 
@@ -103,6 +124,16 @@ const isa::Packing& isa_packing() {
 const isa::Compute& isa_compute() {
   static const isa::Compute& compute = choose().compute();
   return compute;
+}
+
+const isa::Integer& isa_integer() {
+  static const isa::Integer& integer = choose().integer();
+  return integer;
+}
+
+const isa::NBits& isa_nbits() {
+  static const isa::NBits& nbits = choose().nbits();
+  return nbits;
 }
 
 std::string isa_refusal() {

@@ -5,7 +5,7 @@
 // of its own. That which completes the others is watched too: from its third Run on a kernel takes no memory (rule R41).
 //
 // The host lowers some operators to others if no provider claims them. Their rows are in OP_CASES_LOWERED_IN and OP_FAILS_LOWERED_IN; a
-// provider that completes the others runs those that it claims.
+// provider that completes the others runs those that it claims, which claimed_<provider>.txt lists too.
 //
 //   OP_CASES(Relu, 6, {{"basic", {f32({2, 2}, {-1, 0, 2, -3})}, {f32({2, 2}, {0, 0, 2, 0})}},
 //                      {"int_attr", {...}, {...}, {{"axis", int64_t{1}}}}})

@@ -13,7 +13,7 @@ TABLES = ROOT / "tests/ops"
 
 MACRO = re.compile(r"^#define (\w+)\(([^)]*)\)((?:.*\\\n)*.*)", re.M)
 TABLE = re.compile(r"\bOP_(?:CASES|FAILS)\(\s*(\w+),")
-TABLE_IN = re.compile(r'\bOP_(?:CASES|FAILS)_IN\(\s*"([^"]*)",\s*(\w+),')
+TABLE_IN = re.compile(r'\bOP_(?:CASES|FAILS)(?:_LOWERED)?_IN\(\s*"([^"]*)",\s*(\w+),')
 
 
 class Kernel(NamedTuple):

@@ -10,6 +10,9 @@
 #define TENON_ISA_TEXT_(a) TENON_ISA_TEXT2_(a)
 #define TENON_ISA_NAMESPACE TENON_ISA_JOIN_(isa_, TENON_ISA)
 
+namespace tenon::cpu::isa {
+struct Integer;
+}
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 
 void fill_elementwise(Table& table);
@@ -21,5 +24,7 @@ void fill_pool(Table& table);
 void fill_power(Table& table);
 void fill_reduce(Table& table);
 void fill_resample(Table& table);
+void fill_integer_rows(Integer& table);
+void fill_integer_depthwise(Integer& table);
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

@@ -7,35 +7,47 @@ namespace {
 // x_scale * w_scale).
 class QLinearConv {
  public:
-  explicit QLinearConv(const NodeView& n) : window_(n), groups_(n.attr_i("group", 1)) {}
+  explicit QLinearConv(const NodeView& n)
+      : window_(n), groups_(n.attr_i("group", 1)), weights_(n.input(3), groups_) {}
   static Support supports(const NodeView& n) {
-    return Check(n).input(0, kTypes).input(3, kTypes).input(8, TypeList<int32_t>()).output(0, kTypes);
+    return Check(n)
+        .input(0, kByteTypes)
+        .input(3, kByteTypes)
+        .input(8, TypeList<int32_t>())
+        .output(0, kByteTypes);
   }
   using State = ConvIntegerState;
   State prepare(PrepareContext& p) const { return prepare_conv_integer(p, window_, groups_, 3); }
-  void run(const Context& ctx, const State& window) const {
-    const float x_scale = as_floats(ctx, ctx.input(1), 1)[0], y_scale = as_floats(ctx, ctx.input(6), 1)[0];
-    const float y_zero = as_floats(ctx, ctx.input(7), 1)[0];
-    const auto x_zero = static_cast<int32_t>(as_floats(ctx, ctx.input(2), 1)[0]);
-    const std::span<const float> w_scale = as_floats(ctx, ctx.input(4), 1),
-                                 w_zero = as_floats(ctx, ctx.input(5), 1);
+
+  void run(const Context& ctx, const State& s) const {
+    const OutputTensor out = ctx.output(0);
+    if (out.size() == 0) return;
+    const float x_scale = as_floats(ctx, ctx.input(1))[0], y_scale = as_floats(ctx, ctx.input(6))[0];
+    const std::span<const float> w_scale = as_floats(ctx, ctx.input(4));
+    const Rounding to = rounding_of(out.dtype(), as_floats(ctx, ctx.input(7))[0]);
+    const std::span<float> scales = scratch_list<float>(ctx, s.groups * s.outs);
+    for (size_t i = 0; i < scales.size(); ++i)
+      scales[i] = x_scale * w_scale[w_scale.size() == 1 ? 0 : i] / y_scale;
     const int32_t* bias = ctx.has_input(8) ? ctx.input(8).data<int32_t>() : nullptr;
-    dispatch(kTypes, ctx.output(0).dtype(), [&]<class T>() {
-      T* y = ctx.output(0).template data<T>();
-      convolve_integer(ctx, window, groups_, 3, x_zero, w_zero, [&](int64_t channel, int64_t i, int32_t sum) {
-        if (bias != nullptr)  // wraps around, like the sums
-          sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(bias[channel]));
-        const float scale =
-            x_scale * w_scale[w_scale.size() == 1 ? 0 : static_cast<size_t>(channel)] / y_scale;
-        y[i] = quantize<T>(static_cast<float>(sum) * scale, y_zero, true);
-      });
+    const ConvInteger conv(ctx, s, ctx.input(0), byte_at(ctx.input(2), 0), ctx.input(3), ctx.input(5), bias,
+                           weights_);
+    auto* const y = static_cast<uint8_t*>(out.bytes());
+    conv.run([&](const ConvIntegerTile& tile) {
+      const auto& isa = isa_integer();
+      uint8_t bytes[ConvInteger::kRows * isa::kTileColumns];
+      for (int64_t i = 0; i < tile.positions; ++i)
+        isa.requantize_f32(tile.sums + i * isa::kTileColumns, tile.constants, tile.channels,
+                           scales.data() + tile.channel, to, bytes + i * isa::kTileColumns);
+      isa.transpose(bytes, isa::kTileColumns, tile.positions, tile.channels, 0,
+                    y + (tile.image * s.groups * s.outs + tile.channel) * s.out_plane + tile.position,
+                    s.out_plane);
     });
   }
 
  private:
-  static constexpr TypeList<int8_t, uint8_t> kTypes{};
   WindowAttributes window_;
   int64_t groups_;
+  ConvIntegerWeights weights_;
 };
 
 TENON_KERNEL(QLinearConv, .op_type = "QLinearConv", .since = 10,

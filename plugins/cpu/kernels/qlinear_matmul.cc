@@ -1,9 +1,13 @@
+#include "kernels/common/integer_product.h"
 #include "kernels/common/quantize.h"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr auto kTypes = TypeList<int8_t, uint8_t>() + kFloat8Types;
+constexpr auto kTypes = kByteTypes + kFloat8Types;
+
+// Sums of products of bytes fit into 32 bits up to this length.
+constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max() / (255 * 255);
 
 // Scales and zero points of `a`: one, or one per row; of `b`: one, or one per column; with more dims a set
 // per matrix.
@@ -12,92 +16,100 @@ class QLinearMatMul {
   static Support supports(const NodeView& n) {
     return Check(n).input(0, kTypes).input(3, kTypes).output(0, kTypes);
   }
+  explicit QLinearMatMul(const NodeView& n) : weights_(n.input(3)) {}
 
-  /// The leading dims of both factors, and their broadcast.
-  struct State {
-    Dims a, b, both;
-    int64_t m = 1, n = 1, k = 1, batches = 1;
-  };
+  using State = MatMulShape;
   State prepare(PrepareContext& p) const {
-    const DimsView a = p.input(0).dims(), b = p.input(3).dims();
-    const auto lead = [](DimsView dims) {
-      return Dims(dims.begin(), dims.end() - static_cast<int64_t>(std::min<size_t>(2, dims.size())));
-    };
-    State s{lead(a), lead(b), {}};
-    s.both = broadcast_dims(s.a, s.b);
-    s.batches = element_count(s.both);
-    s.k = a.back();
-    Dims out = s.both;
-    if (a.size() > 1) out.push_back(s.m = a[a.size() - 2]);
-    if (b.size() > 1) out.push_back(s.n = b.back());
-    p.set_output(0, out);
-    for (const int i : {1, 2}) check_parameter(p, i, s.m, element_count(s.a));
-    for (const int i : {4, 5}) check_parameter(p, i, s.n, element_count(s.b));
+    State s = matmul_shape(p, false, 3);
+    for (const int i : {1, 2}) check_lines(p, i, s.m, p.input(0).dims());
+    for (const int i : {4, 5}) check_lines(p, i, s.n, p.input(3).dims());
     return s;
   }
 
   void run(const Context& ctx, const State& s) const {
     const OutputTensor y = ctx.output(0);
     if (y.size() == 0) return;
-    const std::span<const float> av = as_floats(ctx, ctx.input(0)), bv = as_floats(ctx, ctx.input(3));
-    const Quant qa(ctx, 1, s.m), qb(ctx, 4, s.n), qy(ctx, 6, 1);
+    const auto has_bytes = [](TensorView x) { return kByteTypes.contains(x.dtype()); };
+    if (has_bytes(ctx.input(0)) && has_bytes(ctx.input(3)) && has_bytes(y) && s.k <= kMostBytes) {
+      multiply_bytes(ctx, s);
+    } else {
+      multiply_floats(ctx, s);
+    }
+  }
+
+ private:
+  /// The factor from the sum of products to the quantised output.
+  struct Scale {
+    Scale(const Context& ctx, const State& s)
+        : a(as_floats(ctx, ctx.input(1))),
+          b(as_floats(ctx, ctx.input(4))),
+          y(double{as_floats(ctx, ctx.input(6))[0]}),
+          m(s.m),
+          n(s.n) {}
+    double of(const ProductPart& part, int64_t column) const {
+      return double{a[at(a, m, part.left, part.line)]} * double{b[at(b, n, part.right, column)]} / y;
+    }
+    static size_t at(std::span<const float> list, int64_t lines, int64_t matrix, int64_t line) {
+      return static_cast<size_t>(line_element(static_cast<int64_t>(list.size()), lines, matrix, line));
+    }
+    std::span<const float> a, b;
+    double y;
+    int64_t m, n;
+  };
+
+  void multiply_bytes(const Context& ctx, const State& s) const {
+    const Scale scale(ctx, s);
+    const Rounding to = rounding_of(ctx.output(0).dtype(), as_floats(ctx, ctx.input(7))[0]);
+    const IntegerProducts products(ctx, s, ctx.input(0), ctx.input(2), ctx.input(3), ctx.input(5),
+                                   weights_.get());
+    auto* const y = static_cast<uint8_t*>(ctx.output(0).bytes());
+    // With one scale for all rows, those of the columns are computed once.
+    const int64_t matrices = scale.a.size() > 1 ? 0 : scale.b.size() == 1 ? 1 : products.right_count();
+    const std::span<double> of_columns = scratch_list<double>(ctx, matrices * s.n);
+    for (int64_t i = 0; i < matrices * s.n; ++i)
+      of_columns[static_cast<size_t>(i)] = scale.of(ProductPart{.right = i / s.n}, i % s.n);
+    products.run([&](const ProductPart& part, const int32_t* sums) {
+      double of_part[isa::kTileColumns];
+      const double* scales = of_part;
+      if (matrices > 0) {
+        scales = of_columns.data() + (matrices > 1 ? part.right : 0) * s.n + part.column;
+      } else {
+        for (int64_t j = 0; j < part.count; ++j) of_part[j] = scale.of(part, part.column + j);
+      }
+      isa_integer().requantize_f64(sums, part.constants, part.count, scales, to,
+                                   y + part.row * s.n + part.column);
+    });
+  }
+
+  /// For elements of float8, and for sums that do not fit into 32 bits.
+  static void multiply_floats(const Context& ctx, const State& s) {
+    const OutputTensor y = ctx.output(0);
+    const std::span<const float> a = as_floats(ctx, ctx.input(0)), b = as_floats(ctx, ctx.input(3));
+    const std::span<const float> a_zeros = as_floats(ctx, ctx.input(2)),
+                                 b_zeros = as_floats(ctx, ctx.input(5));
+    const float y_zero = as_floats(ctx, ctx.input(7))[0];
+    const Scale scale(ctx, s);
     dispatch(kTypes, y.dtype(), [&]<class T>() {
-      for (int64_t batch = 0; batch < s.batches; ++batch) {
-        const int64_t a_at = matrix(batch, s.both, s.a), b_at = matrix(batch, s.both, s.b);
-        const float *ab = av.data() + a_at * s.m * s.k, *bb = bv.data() + b_at * s.k * s.n;
-        for (int64_t i = 0; i < s.m; ++i) {
-          ctx.check_cancelled();
-          for (int64_t j = 0; j < s.n; ++j) {
-            double total = 0;  // exact, because products have at most 18 bits
-            for (int64_t p = 0; p < s.k; ++p)
-              total +=
-                  double{ab[i * s.k + p] - qa.zero(a_at, i)} * double{bb[p * s.n + j] - qb.zero(b_at, j)};
-            const double scale =
-                double{qa.scale(a_at, i)} * double{qb.scale(b_at, j)} / double{qy.scale(0, 0)};
-            y.set<T>((batch * s.m + i) * s.n + j,
-                     quantize<T>(static_cast<float>(total * scale), qy.zero(0, 0), true));
-          }
+      for (int64_t row = 0; row < s.count() * s.m; ++row) {
+        ctx.check_cancelled();
+        const auto product = static_cast<size_t>(row / s.m);
+        const float* const left = a.data() + s.left[product] + row % s.m * s.k;
+        const float* const right = b.data() + s.right[product];
+        ProductPart part{row, 0, 0, row % s.m, 0, s.n};
+        if (s.k > 0) part.left = s.left[product] / s.k / s.m, part.right = s.right[product] / s.k / s.n;
+        const float a_zero = a_zeros[Scale::at(a_zeros, s.m, part.left, part.line)];
+        for (int64_t j = 0; j < s.n; ++j) {
+          const float b_zero = b_zeros[Scale::at(b_zeros, s.n, part.right, j)];
+          double total = 0;  // exact, because products have at most 18 bits
+          for (int64_t p = 0; p < s.k; ++p)
+            total += double{left[p] - a_zero} * double{right[p * s.n + j] - b_zero};
+          y.set<T>(row * s.n + j, quantize<T>(static_cast<float>(total * scale.of(part, j)), y_zero, true));
         }
       }
     });
   }
 
- private:
-  static void check_parameter(PrepareContext& p, int i, int64_t lines, int64_t matrices) {
-    const int64_t n = p.input(i).size();
-    require(n == 1 || n == lines || n == wrapping_product(lines, matrices), TENON_INVALID_ARGUMENT, "input ",
-            i, " has shape ", p.input(i).dims(), " for ", matrices, " matrices of ", lines,
-            " rows or columns");
-  }
-
-  struct Quant {
-    std::span<const float> scales, zeros;
-    int64_t lines;
-    Quant(const Context& ctx, int input, int64_t lines)
-        : scales(as_floats(ctx, ctx.input(input))),
-          zeros(as_floats(ctx, ctx.input(input + 1))),
-          lines(lines) {}
-    float scale(int64_t matrix, int64_t line) const { return pick(scales, matrix, line); }
-    float zero(int64_t matrix, int64_t line) const { return pick(zeros, matrix, line); }
-
-   private:
-    float pick(std::span<const float> list, int64_t matrix, int64_t line) const {
-      if (list.size() == 1) return list[0];
-      const bool by_matrix = static_cast<int64_t>(list.size()) != lines;
-      return list[static_cast<size_t>(by_matrix ? matrix * lines + line : line)];
-    }
-  };
-  // The matrix of an operand for batch index `at` of the broadcast leading dims.
-  static int64_t matrix(int64_t at, const Dims& lead, const Dims& own) {
-    int64_t out = 0, stride = 1;
-    for (size_t d = lead.size(), o = own.size(); d-- > 0; at /= lead[d]) {
-      if (o == 0) continue;
-      --o;
-      if (own[o] != 1) out += at % lead[d] * stride;
-      stride *= own[o];
-    }
-    return out;
-  }
+  ConstantFactors weights_;
 };
 
 TENON_KERNEL(QLinearMatMul, .op_type = "QLinearMatMul", .since = 10,

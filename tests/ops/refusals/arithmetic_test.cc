@@ -25,7 +25,7 @@ OP_FAILS(MatMulInteger, 10,
            {u8({2}, {1, 2}), u8({2, 2}, {1, 2, 3, 4}), u8({3}, {1, 2, 3})},
            {i32({2}, {})},
            {},
-           "zero point of shape {3}"}})
+           "input 2 has shape {3} for 1 matrices of 1 rows or columns"}})
 OP_FAILS(Max, 13, {{"shapes", {f32({2}, {1, 2}), f32({3}, {1, 2, 3})}, {f32({3}, {})}, {}, "input 1 (Y)"}})
 OP_FAILS(Multinomial, 7,
          {{"vector", {f32({2}, {1, 2})}, {i32({1, 1}, {})}, {}, "input 0"},

@@ -13,10 +13,10 @@ struct MatMulShape {
   int64_t count() const { return static_cast<int64_t>(left.size()); }
 };
 
-/// Reads the shapes of inputs 0 and 1, checked by the contract, and sets output 0. `fold`: many left matrices
-/// and one right matrix become one tall left matrix.
-inline MatMulShape matmul_shape(PrepareContext& p, bool fold) {
-  const DimsView a = p.input(0).dims(), b = p.input(1).dims();
+/// Reads the shapes of inputs 0 and `right`, checked by the contract, and sets output 0. `fold`: many left
+/// matrices and one right matrix become one tall left matrix.
+inline MatMulShape matmul_shape(PrepareContext& p, bool fold, int right = 1) {
+  const DimsView a = p.input(0).dims(), b = p.input(right).dims();
   MatMulShape s;
   s.m = a.size() == 1 ? 1 : a[a.size() - 2];
   s.k = a.back();
