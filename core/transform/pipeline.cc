@@ -151,6 +151,8 @@ const std::vector<Transform>& transforms() {
        nullptr},
       {"bn_into_conv", "a BatchNormalization becomes part of the weights of the Conv before it", true,
        fuse_bn_into_conv, nullptr},
+      {"scale_into_conv", "factors and offsets per channel become part of the weights of the Conv before them",
+       true, fuse_scale_into_conv, nullptr},
       {"common_subexpressions", "nodes that compute the same value are merged", true, nullptr,
        merge_common_subexpressions},
       {"dead_nodes", "unused nodes and constants are removed", true, nullptr, remove_dead_nodes},
