@@ -14,6 +14,13 @@ Result<bool> fuse_pad_into_conv(Surroundings& around, ir::Graph& graph, ir::Node
 Result<bool> fuse_bn_into_conv(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> fuse_scale_into_conv(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 
+// Rules that raise (core/transform/raise)
+Result<bool> raise_swish(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_hard_swish(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_gelu(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_layer_normalization(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_rms_normalization(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+
 // Passes
 Result<size_t> fold_constants(Surroundings& around, ir::Graph& graph);
 Result<size_t> fold_shapes(Surroundings& around, ir::Graph& graph);
