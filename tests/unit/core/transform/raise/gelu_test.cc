@@ -110,6 +110,23 @@ TEST(RaiseGelu, NotWhenANumberAddsDimensions) {
   EXPECT_EQ(g.result(g.mul(g.mul(g.x, gate), g.number(0.5f))).changes, 0u);
 }
 
+/// A number of rank 1 would make a vector of a scalar.
+TEST(RaiseGelu, NumbersBesideAValueOfUnknownRank) {
+  for (const auto& dims : {std::vector<int64_t>{}, {1}}) {
+    GraphBuilder b;
+    const auto x = b.input("x", ir::Type::tensor(ir::ElementType::kFloat32, {}));
+    const auto number = [&](float v) { return b.constant(floats(dims, {v})); };
+    const auto t = b.op("Erf", {b.op("Div", {x, number(1.41421356f)})});
+    b.output(b.op("Mul", {b.op("Mul", {x, b.op("Add", {t, number(1)})}), number(0.5f)}));
+    ir::Model model;
+    model.graph = b.done();
+    model.opset_imports = b.imports();
+    const auto report = transform::run_pipeline(model.graph, model, only(kName));
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(report->changes(kName), dims.empty() ? 1u : 0u);
+  }
+}
+
 TEST(RaiseGelu, DoublesNeedPreciseNumbers) {
   for (const double root : {1.4142135623730951, 1.41421356}) {
     GraphBuilder b;
