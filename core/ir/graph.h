@@ -34,6 +34,7 @@ using ValueId = uint32_t;
 inline constexpr uint32_t kNone = TENON_NO_INDEX;  // a missing optional input or output; no producer
 
 class Graph;
+struct Function;
 
 /// Owns a graph; copies deeply, so that attributes and nodes can be copied like values.
 class GraphBox {
@@ -108,6 +109,9 @@ struct Node {
   std::string doc;
   /// What an application registered for the operator (core/ops/registered.h); null for all others.
   std::shared_ptr<const ops::RegisteredOperator> registered;
+  /// For a node that a transform put in the place of several: those nodes, as a body with the inputs and outputs of
+  /// this node by position. `name` is that of the transform. Null for all others. See core/transform/raise/raise.h.
+  std::shared_ptr<const Function> parts;
 
   const Attribute* find(std::string_view attribute) const;
   int64_t int_or(std::string_view attribute, int64_t fallback) const;

@@ -98,6 +98,11 @@ bool Partitioner::taken(ProviderIndex provider, ir::NodeId node) const {
   return std::find(barred_[node].begin(), barred_[node].end(), provider) != barred_[node].end();
 }
 
+bool Partitioner::taken_by_others(ProviderIndex provider, ir::NodeId node) const {
+  const bool own = owner_[node] != ir::kNone && accepted_[owner_[node]].provider == provider;
+  return !own && taken(provider, node);
+}
+
 std::string Partitioner::broken_rule(ProviderIndex provider, const Claim& claim) const {
   if (claim.nodes.empty()) return "R22: the claim is empty";
   std::unordered_set<ir::NodeId> seen;

@@ -104,6 +104,8 @@ class Partitioner {
   bool unbar(ProviderIndex provider, ir::NodeId node, RejectCode code);
   /// Whether `provider` must see the node as taken: claimed, barred for it, or control flow.
   bool taken(ProviderIndex provider, ir::NodeId node) const;
+  /// The same as if the provider had claimed nothing so far.
+  bool taken_by_others(ProviderIndex provider, ir::NodeId node) const;
 
   /// Takes the complete answer of one provider. A claim is refused when it is empty, names an unknown node,
   /// overlaps, holds a taken node, is not convex, or closes a cycle with accepted claims. Its nodes are then

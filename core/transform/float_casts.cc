@@ -112,6 +112,7 @@ class Group {
   }
 
   Status change_inputs(ir::NodeId id) {
+    graph_.mutable_node(id).parts = nullptr;  // they are of the other type
     for (uint32_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
       const ValueId value = graph_.node(id).inputs[i];
       if (!is_old(value)) continue;  // already changed, or of another type

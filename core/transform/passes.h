@@ -12,6 +12,14 @@ Result<bool> remove_cast(Surroundings& around, ir::Graph& graph, ir::NodeId node
 Result<bool> sink_transpose(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> fuse_pad_into_conv(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> fuse_bn_into_conv(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> fuse_scale_into_conv(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+
+// Rules that raise (core/transform/raise)
+Result<bool> raise_swish(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_hard_swish(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_gelu(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_layer_normalization(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_rms_normalization(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 
 // Passes
 Result<size_t> fold_constants(Surroundings& around, ir::Graph& graph);

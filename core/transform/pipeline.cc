@@ -52,6 +52,7 @@ Result<size_t> apply(Surroundings& around, ir::Graph& graph, const Transform& tr
 }
 
 bool is_on(const Transform& transform, const Options& options) {
+  if (transform.raises && !options.raise) return false;
   const auto named = options.enabled.find(transform.name);
   return named != options.enabled.end() ? named->second : transform.on;
 }
@@ -151,6 +152,17 @@ const std::vector<Transform>& transforms() {
        nullptr},
       {"bn_into_conv", "a BatchNormalization becomes part of the weights of the Conv before it", true,
        fuse_bn_into_conv, nullptr},
+      {"scale_into_conv",
+       "factors and offsets per channel become part of the weights of the Conv before them", true,
+       fuse_scale_into_conv, nullptr},
+      {"swish", "x * Sigmoid(x) becomes Swish", true, raise_swish, nullptr, false, true},
+      {"hard_swish", "x * HardSigmoid(x), also written with Clip, becomes HardSwish", true, raise_hard_swish,
+       nullptr, false, true},
+      {"gelu", "GELU by Erf or Tanh becomes Gelu", true, raise_gelu, nullptr, false, true},
+      {"layer_normalization", "a normalisation by mean and variance becomes LayerNormalization", true,
+       raise_layer_normalization, nullptr, true, true},
+      {"rms_normalization", "a normalisation by the mean of squares becomes RMSNormalization", true,
+       raise_rms_normalization, nullptr, true, true},
       {"common_subexpressions", "nodes that compute the same value are merged", true, nullptr,
        merge_common_subexpressions},
       {"dead_nodes", "unused nodes and constants are removed", true, nullptr, remove_dead_nodes},

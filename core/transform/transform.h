@@ -45,6 +45,9 @@ struct Transform {
   RewriteRule rule;
   GraphPass pass;
   bool needs_types = false;  // infer types again before it if anything has changed
+  /// Puts one operator in the place of several nodes, which a node without a provider becomes again. Such transforms run
+  /// where Options::raise is set.
+  bool raises = false;
 };
 
 /// The memory that folding has added to a model.
@@ -56,6 +59,8 @@ struct FoldBudget {
 struct Options {
   /// Switches transforms on or off by name. NOT_FOUND for an unknown name.
   std::map<std::string, bool, std::less<>> enabled;
+  /// Whether transforms with `raises` run: when a model is loaded, but not on nodes that were lowered.
+  bool raise = true;
   Evaluator evaluator;
   /// Limit in bytes on what folding adds to the model, over all values.
   int64_t fold_bytes = int64_t{64} << 20;
@@ -88,6 +93,13 @@ Result<Report> run_pipeline(ir::Graph& graph, const ir::ModelInfo& model, const 
 Status lower_contrib(ir::Graph& graph, ir::NodeId node, const std::map<std::string, int64_t>& opset_imports);
 /// Whether lower_contrib supports the operator. A particular use may still fail.
 bool can_lower_contrib(const ir::Node& node);
+
+/// Replaces a node that a transform raised by the nodes that it stands for, under their own names. The node must have
+/// `parts`. Returns the new nodes.
+std::vector<ir::NodeId> put_back(ir::Graph& graph, ir::NodeId node);
+/// The same for all raised nodes, also in nested graphs, whose operator is newer than `opset` of ai.onnx; for a model
+/// that is written to a file. Returns their number.
+size_t put_back_newer(ir::Graph& graph, int64_t opset);
 
 struct FloatCast {
   ir::ElementType from, to;  // two of float16, bfloat16, float32, float64

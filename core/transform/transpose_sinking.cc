@@ -34,7 +34,7 @@ bool is_elementwise(const ir::Node& node) {
       "HardSigmoid", "HardSwish", "LeakyRelu", "Log",        "Max",  "Min",   "Mish",  "Mul",
       "Neg",         "Not",       "Pow",       "Reciprocal", "Relu", "Round", "Selu",  "Sigmoid",
       "Sign",        "Sin",       "Softplus",  "Softsign",   "Sqrt", "Sub",   "Tan",   "Tanh",
-      "Where",       "Equal",     "Greater",   "Less",       "And",  "Or",    "Xor",   "HardSwish"};
+      "Where",       "Equal",     "Greater",   "Less",       "And",  "Or",    "Xor",   "Swish"};
   // Before opset 7, operators broadcast along an explicit axis.
   return node.domain.empty() && names.count(node.op_type) != 0 && node.find("axis") == nullptr &&
          node.find("broadcast") == nullptr;

@@ -109,8 +109,10 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
     RETURN_IF_ERROR(ask(p, partitioner));
     ASSIGN_OR_RETURN(const size_t inlined, expander_.expand(graph_, to_inline(*partitioner, p)));
     if (inlined != 0) return true;
+    ASSIGN_OR_RETURN(const bool lowered, put_back(p, *partitioner));
+    if (lowered) return true;
     ASSIGN_OR_RETURN(const bool cast, caster_.cast(graph_, p, *partitioner, [&](const ir::Graph& trial) {
-      return ask_about(trial, p, *partitioner);
+      return ask_about(trial, p, [&](ir::NodeId id) { return partitioner->taken(p, id); });
     }));
     if (cast) return true;
     // A provider inside the library runs only what it was made for.
@@ -124,13 +126,14 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
 
 Status Assigner::ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) {
   RETURN_IF_ERROR(check_stop("providers were asked what they run"));
-  Result<Offer> offer = ask_about(*graph_, provider, *partitioner);
+  Result<Offer> offer =
+      ask_about(*graph_, provider, [&](ir::NodeId id) { return partitioner->taken(provider, id); });
   if (!offer.ok()) return unusable(provider, std::move(offer).error(), partitioner);
   return partitioner->offer(provider, std::move(offer->claims), std::move(offer->rejections));
 }
 
 Result<Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
-                                  const partition::Partitioner& partitioner) const {
+                                  const std::function<bool(ir::NodeId)>& is_taken) const {
   GraphSource source;
   source.graph = &graph;
   source.opset_imports = &build_.model->opset_imports;
@@ -140,9 +143,41 @@ Result<Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderInd
   source.is_body = is_body_;
   // `graph` may have nodes that the partitioner's graph does not have.
   ASSIGN_OR_RETURN(const GraphView view, GraphView::whole(source, [&](ir::NodeId id) {
-                     return graph_->has_node(id) && partitioner.taken(provider, id);
+                     return graph_->has_node(id) && is_taken(id);
                    }));
   return ask_capability(*build_.selection->instances[provider], view);
+}
+
+Result<bool> Assigner::put_back(partition::ProviderIndex provider,
+                                const partition::Partitioner& partitioner) {
+  std::vector<ir::NodeId> wanted;
+  for (const ir::NodeId id : partitioner.open_nodes()) {
+    if (graph_->node(id).parts == nullptr) continue;
+    const std::vector<partition::Decline>& declines = partitioner.declines(id);
+    const bool declined =
+        std::any_of(declines.begin(), declines.end(), [&](const partition::Decline& decline) {
+          return decline.provider == provider && is_own_reason(decline.code);
+        });
+    if (declined && put_back_tried_.emplace(provider, id).second) wanted.push_back(id);
+  }
+  if (wanted.empty()) return false;
+  ir::Graph trial = *graph_;
+  std::vector<std::vector<ir::NodeId>> parts;
+  for (const ir::NodeId id : wanted) parts.push_back(transform::put_back(trial, id));
+  // Its own claims do not count: what it takes depends on what is around.
+  ASSIGN_OR_RETURN(const Offer offer, ask_about(trial, provider, [&](ir::NodeId id) {
+                     return partitioner.taken_by_others(provider, id);
+                   }));
+  std::set<ir::NodeId> claimed;
+  for (const partition::Claim& claim : offer.claims) claimed.insert(claim.nodes.begin(), claim.nodes.end());
+  std::vector<ir::NodeId> better;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (std::all_of(parts[i].begin(), parts[i].end(), [&](ir::NodeId id) { return claimed.count(id) != 0; }))
+      better.push_back(wanted[i]);
+  }
+  if (better.empty()) return false;
+  RETURN_IF_ERROR(expander_.put_back(graph_, better));
+  return true;
 }
 
 Status Assigner::unusable(partition::ProviderIndex provider, Status failure,

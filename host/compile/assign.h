@@ -1,6 +1,8 @@
 // Assigns nodes to providers: asks them in the order of preference until every node has one.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +39,10 @@ class Assigner {
   Result<bool> ask_in_order(partition::Partitioner* partitioner);
   Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner);
   Result<Offer> ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
-                          const partition::Partitioner& partitioner) const;
+                          const std::function<bool(ir::NodeId)>& is_taken) const;
+  /// Puts raised nodes that the provider declines back where it would run all nodes that they stand for, so that a
+  /// provider without the operator runs what it ran before. True when the graph changed.
+  Result<bool> put_back(partition::ProviderIndex provider, const partition::Partitioner& partitioner);
   /// Bars a provider that failed to answer from all open nodes, where `select.fallback` allows it.
   Status unusable(partition::ProviderIndex provider, Status failure,
                   partition::Partitioner* partitioner) const;
@@ -51,6 +56,7 @@ class Assigner {
   Expander expander_;
   TypeCaster caster_;
   std::vector<CompileFailure> failures_;
+  std::set<std::pair<partition::ProviderIndex, ir::NodeId>> put_back_tried_;
 };
 
 }  // namespace tenon::runtime

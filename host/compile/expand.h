@@ -1,5 +1,9 @@
-// Expands nodes that no provider claims: calls of functions, operators that ONNX defines by a function body, and fused
-// operators that ONNX's own operators can express.
+// Expands nodes that no provider claims: calls of functions, operators that ONNX defines by a function body, fused
+// operators that ONNX's own operators can express, and operators that a transform raised.
+//
+// What was lowered is not raised again. Transforms that raise run only after calls of the model's own functions were
+// inlined, because these may hold patterns that nobody has seen. Calls are expanded before all else, and a transform
+// whose operator was put back stays off, so that expansion ends.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +29,15 @@ class Expander {
   /// Expands what it can of `nodes`, infers types again and simplifies the result. Returns the number of expanded
   /// nodes. A node that cannot be expanded is not tried again. LIMIT_EXCEEDED when the graph grows beyond the limit.
   Result<size_t> expand(ir::Graph* graph, const std::vector<ir::NodeId>& nodes);
+  /// Puts raised nodes back into the nodes that they stand for, and simplifies the result.
+  Status put_back(ir::Graph* graph, const std::vector<ir::NodeId>& nodes);
   /// Why a node could not be expanded; empty for nodes that were not tried.
   std::string why_not(ir::NodeId id) const;
 
  private:
   Status expand_one(ir::Graph* graph, ir::NodeId id);
+  void put_back_one(ir::Graph* graph, ir::NodeId id);
+  Status simplify(ir::Graph* graph, bool raise);
 
   const ir::ModelInfo& model_;
   transform::Options transforms_;

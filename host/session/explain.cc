@@ -91,6 +91,8 @@ class Explainer {
     entry["instance"] = is_host ? "host" : selection_.instances[decision.provider]->id();
     entry["part"] = part;
     entry["outputs"] = names(executable, node.outputs);
+    entry["stands_for"] = Json::array();
+    add_parts_of(node, &entry["stands_for"]);
     entry["declines"] = Json::array();
     for (const partition::Decline& decline : decision.declines) {
       entry["declines"].push_back({{"provider", selection_.instances[decline.provider]->id()},
@@ -98,6 +100,17 @@ class Explainer {
                                    {"text", decline.text}});
     }
     nodes_.push_back(std::move(entry));
+  }
+
+  /// Adds the names of the model's nodes in whose place a transform put this one.
+  static void add_parts_of(const ir::Node& node, Json* list) {
+    if (node.parts == nullptr) return;
+    const ir::Graph& body = node.parts->body;
+    for (ir::NodeId id = 0; id < body.node_limit(); ++id) {
+      const ir::Node& part = body.node(id);
+      if (part.parts == nullptr) list->push_back(part.name);
+      add_parts_of(part, list);
+    }
   }
 
   void add_part(const Executable& executable, const CompiledPart& part) {

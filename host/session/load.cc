@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <unordered_set>
 
+#include "core/ops/ops.h"
+#include "core/transform/transform.h"
 #include "host/base/log.h"
 #include "host/selection/providers.h"
 #include "host/services/float_mode.h"
@@ -117,6 +119,8 @@ Result<ir::Model> transformed_model(const ModelSource& source, const config::Con
   ASSIGN_OR_RETURN(ir::Model model, load_model(source, config.settings(), options));
   ASSIGN_OR_RETURN(const runtime::Selection selection, runtime::select_providers(config, options.registered));
   RETURN_IF_ERROR(transform_model(&model, config.settings(), selection));
+  // In a file, a node has the version that the model imports.
+  transform::put_back_newer(model.graph, ops::opset_of(model.opset_imports, ""));
   return model;
 }
 

@@ -43,6 +43,8 @@ class Samples:
         node = helper.make_node
         chain = [node("Add", ["x", "x"], ["a"], "sum"), node("Relu", ["a"], ["r"], "cut"), node("Mul", ["r", "a"], ["y"], "product")]
         self.chain = model(chain, {"x": [4]}, [float_output("y", [4])], folder / "chain.onnx")
+        gated = [node("Sigmoid", ["x"], ["g"], "gate"), node("Mul", ["x", "g"], ["y"], "product")]
+        self.gated = model(gated, {"x": [4]}, [float_output("y", [4])], folder / "gated.onnx")
         listed = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None)
         self.sequence = model([node("SequenceConstruct", ["x", "x"], ["s"])], {"x": [4]}, [listed], folder / "sequence.onnx")
         self.function = self.with_function(folder / "function.onnx")
@@ -96,6 +98,7 @@ class Samples:
         return [self.json("explain", DIGITS, "--format", "json"),
                 self.json("explain", self.chain, "--format", "json", *self.accelerator("provider.accelerator.options.ops = 'Relu'", *rule)),
                 self.json("explain", self.chain, "--format", "json", *self.accelerator(*fault)),
+                self.json("explain", self.gated, "--format", "json", "--provider", "cpu"),
                 self.json("explain", self.chain, "--format", "json", "--set", "state.pairs=['x=y']"),
                 self.json("explain", self.chain, "--format", "json", *self.ABSENT), self.fallback()]
 

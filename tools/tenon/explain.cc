@@ -21,6 +21,17 @@ void print_nodes(const Json& json) {
          node.contains("part") && node["part"].is_number() ? std::to_string(node["part"].get<int>()) : ""});
   }
   std::printf("%s", format_table(rows).c_str());
+  bool raised = false;
+  for (const Json& node : json.value("nodes", Json::array())) {
+    const Json stands_for = node.value("stands_for", Json::array());
+    if (stands_for.empty()) continue;
+    if (!raised) std::printf("\nin the place of several nodes\n");
+    raised = true;
+    std::string names;
+    for (const Json& name : stands_for) names += (names.empty() ? "" : ", ") + name.get<std::string>();
+    std::printf("  %s (%s): %s\n", node.value("name", "").c_str(), node.value("op", "").c_str(),
+                names.c_str());
+  }
   bool heading = false;
   for (const Json& node : json.value("nodes", Json::array()))
     for (const Json& decline : node.value("declines", Json::array())) {

@@ -112,7 +112,7 @@ Lowered lower_group_norm(Site& site) {
                       {Attribute::of_int("num_groups", site.node.int_or("groups", 0)),
                        Attribute::of_float("epsilon", static_cast<float>(site.number("epsilon", 1e-5)))});
   if (last) y = emit.transpose(y, {0, 2, 3, 1});
-  if (activation == 1) y = emit.op("Mul", {y, emit.op("Sigmoid", {y})});
+  if (activation == 1) y = emit.op("Swish", {y});
   return one(element == site.element(0) ? y : emit.cast(y, site.element(0)));
 }
 

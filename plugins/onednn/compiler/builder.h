@@ -129,7 +129,6 @@ class Builder {
   };
   /// The next node that the primitive could take in, with its result and its other operand.
   std::optional<Candidate> follower(uint32_t value, const Dims& written);
-  std::optional<Candidate> pattern(uint32_t value) const;
   bool add_operand(const Node& node, uint32_t value, const Dims& written, Binary f, Candidate* out);
   std::vector<Candidate> followers(uint32_t value, const Dims& written);
   std::optional<Primitive> try_with(const std::vector<Candidate>& candidates, size_t count, bool sum,

@@ -67,8 +67,7 @@ bool Builder::add_operand(const Node& node, uint32_t value, const Dims& written,
 
 std::optional<Builder::Candidate> Builder::follower(uint32_t value, const Dims& written) {
   const Value& v = program_.values()[value];
-  if (v.output != kNone) return std::nullopt;
-  if (v.consumers.size() != 1) return pattern(value);
+  if (v.output != kNone || v.consumers.size() != 1) return std::nullopt;
   if (done_[v.consumers[0]]) return std::nullopt;
   const Node& node = program_.nodes()[v.consumers[0]];
   const auto pointwise = node.operation->pointwise();

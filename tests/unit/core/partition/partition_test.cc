@@ -98,6 +98,9 @@ TEST_F(Diamond, LaterProvidersSeeWhatIsTaken) {
   ASSERT_TRUE(p.offer(0, {claim_of({a})}, {{b, RejectCode::kType, "Add: float32"}}).ok());
   EXPECT_TRUE(p.taken(1, a));
   EXPECT_FALSE(p.taken(1, b));
+  EXPECT_TRUE(p.taken_by_others(1, a));
+  EXPECT_TRUE(p.taken(0, a));
+  EXPECT_FALSE(p.taken_by_others(0, a));
   EXPECT_THAT(p.open_nodes(), UnorderedElementsAre(b, c, d, e));
   ASSERT_TRUE(p.offer(1, {claim_of({b}), claim_of({c}), claim_of({d}), claim_of({e})}, {}).ok());
   const auto result = p.finish(name_of);

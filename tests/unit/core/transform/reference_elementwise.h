@@ -14,6 +14,7 @@ inline const std::map<std::string_view, Unary> kUnary = {
     {"Abs", [](double x) { return std::fabs(x); }},
     {"Erf", [](double x) { return std::erf(x); }},
     {"Exp", [](double x) { return std::exp(x); }},
+    {"HardSwish", [](double x) { return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1); }},
     {"Identity", [](double x) { return x; }},
     {"Neg", [](double x) { return -x; }},
     {"Reciprocal", [](double x) { return 1 / x; }},
@@ -21,6 +22,7 @@ inline const std::map<std::string_view, Unary> kUnary = {
     {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"Sqrt", [](double x) { return std::sqrt(x); }},
     {"Softplus", [](double x) { return std::log1p(std::exp(x)); }},
+    {"Swish", [](double x) { return x / (1 + std::exp(-x)); }},
     {"Tanh", [](double x) { return std::tanh(x); }},
 };
 

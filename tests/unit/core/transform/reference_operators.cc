@@ -376,9 +376,62 @@ Array where(const Call& call) {
       dims, [&](const auto& i) { return at(*call.in[0], i) != 0 ? at(*call.in[1], i) : at(*call.in[2], i); });
 }
 
+Array clip(const Call& call) {
+  Array out = *call.in[0];
+  const auto bound = [&](size_t input, double otherwise) {
+    return input < call.in.size() && call.in[input] != nullptr ? call.in[input]->values[0] : otherwise;
+  };
+  const double low = bound(1, -INFINITY), high = bound(2, INFINITY);
+  for (double& value : out.values) value = std::min(std::max(value, low), high);
+  return out;
+}
+
+Array hard_sigmoid(const Call& call) {
+  Array out = *call.in[0];
+  const auto alpha = static_cast<double>(call.number("alpha", 0.2f)),
+             beta = static_cast<double>(call.number("beta", 0.5f));
+  for (double& value : out.values) value = std::min(std::max(alpha * value + beta, 0.0), 1.0);
+  return out;
+}
+
+Array gelu(const Call& call) {
+  const ir::Attribute* form = call.node.find("approximate");
+  if (form != nullptr && form->s == "tanh") {
+    return map(*call.in[0], [](double x) {
+      return 0.5 * x * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+    });
+  }
+  return map(*call.in[0], [](double x) { return 0.5 * x * (1 + std::erf(x * 0.70710678118654752)); });
+}
+
+/// Over the last axes from `axis` on; scale and bias have the normalised dims.
+Array normalize(const Call& call, bool centers) {
+  Array out = *call.in[0];
+  const auto epsilon = static_cast<double>(call.number("epsilon", 1e-5f));
+  size_t n = 1;
+  for (size_t i = axis_of(call, -1, out.dims.size()); i < out.dims.size(); ++i)
+    n *= static_cast<size_t>(out.dims[i]);
+  for (size_t begin = 0; begin < out.values.size(); begin += n) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; ++i) sum += out.values[begin + i] / static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i) {
+      double& value = out.values[begin + i];
+      if (centers) value -= sum;
+      squares += value * value / static_cast<double>(n);
+    }
+    for (size_t i = 0; i < n; ++i) {
+      double& value = out.values[begin + i];
+      value = value / std::sqrt(squares + epsilon) * call.in[1]->values[i];
+      if (call.in.size() > 2 && call.in[2] != nullptr) value += call.in[2]->values[i];
+    }
+  }
+  return out;
+}
+
 const std::map<std::string_view, Array (*)(const Call&)> kOthers = {
     {"BatchNormalization", batch_norm},
     {"Cast", cast},
+    {"Clip", clip},
     {"Concat", concat},
     {"ConstantOfShape", constant_of_shape},
     {"Conv", conv},
@@ -387,6 +440,10 @@ const std::map<std::string_view, Array (*)(const Call&)> kOthers = {
     {"Expand", expand},
     {"Flatten", flatten},
     {"Gather", gather},
+    {"Gelu", gelu},
+    {"HardSigmoid", hard_sigmoid},
+    {"LayerNormalization", [](const Call& call) { return normalize(call, true); }},
+    {"RMSNormalization", [](const Call& call) { return normalize(call, false); }},
     {"MatMul", [](const Call& call) { return matmul(*call.in[0], *call.in[1]); }},
     {"Pad", pad},
     {"Range", range},

@@ -1,0 +1,277 @@
+#include "core/transform/raise/raise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/ops/ops.h"
+#include "core/transform/contrib/lower.h"
+
+namespace tenon::transform {
+
+namespace {
+
+using ir::kNone;
+using ir::NodeId;
+using ir::ValueId;
+
+/// Takes nodes out of a graph as a function body.
+class Extraction {
+ public:
+  Extraction(const ir::Graph& graph, const Raised& raised)
+      : graph_(graph), raised_(raised), inside_(raised.nodes.begin(), raised.nodes.end()) {}
+
+  /// Null when the nodes do not stand alone.
+  std::shared_ptr<const ir::Function> run() {
+    auto function = std::make_shared<ir::Function>();
+    function->name = std::string(raised_.transform);
+    body_ = &function->body;
+    for (const ValueId input : raised_.inputs) {
+      const ir::Value& outer = graph_.value(input);
+      const ValueId inner = body_->add_value(outer.name, outer.type);
+      body_->add_input(inner);
+      map_.emplace(input, inner);  // the nodes read the first of two that are one value
+    }
+    // There are few nodes: each sweep copies those whose inputs are there.
+    std::vector<NodeId> rest(inside_.begin(), inside_.end());
+    std::sort(rest.begin(), rest.end());
+    while (!rest.empty()) {
+      const size_t before = rest.size();
+      for (size_t i = 0; i < rest.size();) {
+        if (!is_ready(graph_.node(rest[i]))) {
+          ++i;
+          continue;
+        }
+        if (!copy(graph_.node(rest[i]))) return nullptr;
+        rest.erase(rest.begin() + static_cast<ptrdiff_t>(i));
+      }
+      if (rest.size() == before) return nullptr;  // it reads something else
+    }
+    const auto output = map_.find(raised_.output);
+    if (output == map_.end() || body_->value(output->second).producer == kNone) return nullptr;
+    body_->add_output(output->second);
+    return function;
+  }
+
+ private:
+  ValueId map_value(ValueId value) {
+    const ir::Value& outer = graph_.value(value);
+    return map_[value] = body_->add_value(outer.name, outer.type);
+  }
+
+  bool is_ready(const ir::Node& node) const {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input == kNone || map_.count(input) != 0 || graph_.value(input).is_constant();
+    });
+  }
+
+  bool copy(const ir::Node& node) {
+    if (node.has_subgraph()) return false;
+    ir::Node made = node;
+    for (ValueId& input : made.inputs) {
+      if (input == kNone) continue;
+      const ir::Value& value = graph_.value(input);
+      if (map_.count(input) == 0 && value.is_constant()) {
+        map_[input] = body_->add_constant(value.name, value.constant);
+      }
+      input = map_.at(input);
+    }
+    for (ValueId& output : made.outputs) {
+      if (output == kNone) continue;
+      if (output != raised_.output && is_read_outside(output)) return false;
+      output = map_value(output);
+    }
+    body_->add_node(std::move(made));
+    return true;
+  }
+
+  bool is_read_outside(ValueId id) const {
+    const ir::Value& value = graph_.value(id);
+    return value.output_count != 0 ||
+           std::any_of(value.uses.begin(), value.uses.end(), [&](const ir::Use& use) {
+             return use.input == kNone || inside_.count(use.node) == 0;
+           });
+  }
+
+  const ir::Graph& graph_;
+  const Raised& raised_;
+  std::unordered_set<NodeId> inside_;
+  ir::Graph* body_ = nullptr;
+  std::unordered_map<ValueId, ValueId> map_;
+};
+
+/// Whether the node gives a tensor like `wanted`. Dimensions that only one side knows do not count.
+bool gives(const ir::Graph& graph, const ir::Node& node, const ir::Type& wanted) {
+  ops::InferInputs known;
+  for (const ValueId input : node.inputs) {
+    known.types.push_back(input == kNone ? nullptr : &graph.value(input).type);
+    known.values.push_back(input == kNone ? nullptr : graph.value(input).constant.get());
+  }
+  const Result<std::vector<ir::Type>> types = ops::infer_node(node, known);
+  if (!types.ok() || types->empty()) return false;
+  const ir::Type& made = (*types)[0];
+  if (!made.is_tensor() || !wanted.is_tensor() || made.element != wanted.element) return false;
+  if (!made.shape.has_rank || !wanted.shape.has_rank) return true;
+  if (made.shape.rank() != wanted.shape.rank()) return false;
+  for (size_t i = 0; i < made.shape.rank(); ++i) {
+    const int64_t a = made.shape.dims[i].value, b = wanted.shape.dims[i].value;
+    if (a >= 0 && b >= 0 && a != b) return false;
+  }
+  return true;
+}
+
+/// Removes the nodes, the values between them and the constants that only they read, except those in `kept`.
+void remove_all(ir::Graph& graph, const std::unordered_set<NodeId>& nodes,
+                const std::unordered_set<ValueId>& kept) {
+  std::unordered_set<ValueId> touched;
+  for (const NodeId id : nodes) {
+    for (const auto* values : {&graph.node(id).inputs, &graph.node(id).outputs})
+      touched.insert(values->begin(), values->end());
+  }
+  for (const NodeId id : nodes) graph.remove_node(id);
+  for (const ValueId id : touched) {
+    if (id == kNone || kept.count(id) != 0) continue;
+    const ir::Value& value = graph.value(id);
+    const bool bound = value.is_input || value.is_capture || value.output_count != 0;
+    if (value.producer == kNone && value.uses.empty() && !bound) graph.remove_value(id);
+  }
+}
+
+bool try_raise(Surroundings& around, ir::Graph& graph, const Raised& raised) {
+  const NodeId last = graph.value(raised.output).producer;
+  if (last == kNone) return false;
+  ir::Node node;
+  node.name = graph.node(last).name;
+  node.doc = graph.node(last).doc;
+  node.op_type = std::string(raised.op_type);
+  node.since_version = ops::schema_since_version(
+      "", raised.op_type, std::max(kLoweringOpset, ops::opset_of(around.model.opset_imports, "")));
+  node.inputs = raised.inputs;
+  node.attributes = raised.attributes;
+  node.outputs = {raised.output};
+  if (node.since_version == 0 || !gives(graph, node, graph.value(raised.output).type)) return false;
+  node.parts = Extraction(graph, raised).run();
+  if (node.parts == nullptr) return false;
+  std::unordered_set<ValueId> kept(node.inputs.begin(), node.inputs.end());
+  kept.insert(raised.output);
+  remove_all(graph, {raised.nodes.begin(), raised.nodes.end()}, kept);
+  graph.add_node(std::move(node));
+  return true;
+}
+
+}  // namespace
+
+bool raise(Surroundings& around, ir::Graph& graph, const Raised& raised) {
+  const bool done = try_raise(around, graph, raised);
+  for (const ValueId input : raised.inputs) {
+    if (done || !graph.has_value(input)) continue;
+    const ir::Value& value = graph.value(input);
+    if (value.is_constant() && value.uses.empty() && value.output_count == 0) graph.remove_value(input);
+  }
+  return done;
+}
+
+std::vector<NodeId> put_back(ir::Graph& graph, NodeId id) {
+  const ir::Node call = graph.node(id);
+  const ir::Graph& body = call.parts->body;
+  std::vector<ValueId> map(body.value_limit(), kNone);
+  for (size_t i = 0; i < call.inputs.size(); ++i) map[body.inputs()[i]] = call.inputs[i];
+  map[body.outputs()[0]] = call.outputs[0];
+  graph.remove_node(id);
+  for (ValueId v = 0; v < body.value_limit(); ++v) {
+    if (!body.has_value(v) || map[v] != kNone) continue;
+    const ir::Value& value = body.value(v);
+    map[v] = value.is_constant() ? graph.add_constant(value.name, value.constant)
+                                 : graph.add_value(value.name, value.type);
+  }
+  std::vector<NodeId> made;
+  // Nodes of a body were added in order.
+  for (NodeId n = 0; n < body.node_limit(); ++n) {
+    ir::Node node = body.node(n);
+    for (auto* values : {&node.inputs, &node.outputs}) {
+      for (ValueId& value : *values) value = value == kNone ? kNone : map[value];
+    }
+    made.push_back(graph.add_node(std::move(node)));
+  }
+  return made;
+}
+
+size_t put_back_newer(ir::Graph& graph, int64_t opset) {
+  size_t count = 0;
+  for (NodeId id = 0, end = graph.node_limit(); id < end; ++id) {
+    if (!graph.has_node(id)) continue;
+    if (graph.node(id).parts != nullptr && graph.node(id).since_version > opset) {
+      put_back(graph, id);
+      ++count;
+      continue;
+    }
+    for (ir::Attribute& attribute : graph.mutable_node(id).attributes) {
+      for (ir::GraphBox& body : attribute.graphs) count += put_back_newer(*body, opset);
+    }
+  }
+  return count;
+}
+
+const ir::Node* Follow::made_by(ValueId value, std::string_view op_type) {
+  if (value == kNone) return nullptr;
+  const NodeId id = graph_.value(value).producer;
+  if (id == kNone || !graph_.node(id).is(op_type) || graph_.value(value).producer_output != 0) return nullptr;
+  nodes_.push_back(id);
+  return &graph_.node(id);
+}
+
+ValueId Follow::with_number(ValueId value, std::string_view op_type, double number, bool in_order) {
+  const size_t before = nodes_.size();
+  const ir::Node* node = made_by(value, op_type);
+  if (node == nullptr || node->inputs.size() != 2 || node->find("axis") != nullptr) {
+    forget(before);
+    return kNone;
+  }
+  for (const size_t i : {1, 0}) {
+    if (in_order && i == 0) break;
+    const ValueId other = node->inputs[1 - i];
+    const auto type = float_type(graph_, other);
+    const auto found = number_of(graph_, node->inputs[i], other);
+    if (type && found && is_number(*type, *found, number)) return other;
+  }
+  forget(before);
+  return kNone;
+}
+
+std::optional<double> number_of(const ir::Graph& graph, ValueId value, ValueId beside) {
+  if (value == kNone || beside == kNone) return std::nullopt;
+  const ir::TensorPtr& constant = graph.value(value).constant;
+  if (constant == nullptr || constant->element_count() != 1) return std::nullopt;
+  const ir::Type& type = graph.value(beside).type;
+  const size_t rank = type.is_tensor() && type.shape.has_rank ? type.shape.rank() : 0;
+  if (constant->dims().size() > rank) return std::nullopt;
+  if (const auto numbers = to_doubles(*constant)) return (*numbers)[0];
+  std::vector<int64_t> integers;
+  if (!constant->to_ints(&integers)) return std::nullopt;
+  return static_cast<double>(integers[0]);
+}
+
+bool is_number(ir::ElementType type, double number, double wanted) {
+  double unit = 0x1p-23;
+  if (type == ir::ElementType::kFloat16) unit = 0x1p-10;
+  if (type == ir::ElementType::kBFloat16) unit = 0x1p-7;
+  if (type == ir::ElementType::kFloat64) unit = 0x1p-52;
+  return std::fabs(number - wanted) <= 4 * unit * std::fabs(wanted);
+}
+
+std::optional<ir::ElementType> float_type(const ir::Graph& graph, ValueId value) {
+  if (value == kNone || !graph.value(value).type.is_tensor()) return std::nullopt;
+  const ir::ElementType element = graph.value(value).type.element;
+  switch (element) {
+    case ir::ElementType::kFloat16:
+    case ir::ElementType::kBFloat16:
+    case ir::ElementType::kFloat32:
+    case ir::ElementType::kFloat64:
+      return element;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace tenon::transform
