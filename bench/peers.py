@@ -152,7 +152,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", help="numbers of threads; 1,2, or with --quick 1")
     parser.add_argument("--seconds", type=float, help="for each process; 2, or with --quick 0.3")
     parser.add_argument("--restarts", type=int, help="processes for each side; 4, or with --quick 2")
-    parser.add_argument("--quick", action="store_true", help=f"under 5 minutes: {len(QUICK)} models, one setting of ONNX Runtime")
+    parser.add_argument("--quick", action="store_true", help=f"2 minutes of an idle machine: {len(QUICK)} models, one setting of ONNX Runtime")
     parser.add_argument("--least", action="store_true", help="compare least times, not medians: where others use the machine too")
     parser.add_argument("--json", type=Path, help="file for the rows, for docs/status.md")
     parser.add_argument("--markdown", type=Path, help="file for the tables")
