@@ -10,9 +10,9 @@ using L = TileLanes;
 
 #if defined(__AVX2__)
 
-constexpr int kBytes = sizeof(L::Sums);          // channels of a vector of bytes
-constexpr int kVectors = kTileColumns / kBytes;  // that 64 channels take
-constexpr int kGroups = kBytes / 16;             // parts of 16 bytes, within which instructions interleave
+constexpr int64_t kBytes = sizeof(L::Sums);          // channels of a vector of bytes
+constexpr int64_t kVectors = kTileColumns / kBytes;  // that 64 channels take
+constexpr int64_t kGroups = kBytes / 16;  // parts of 16 bytes, within which instructions interleave
 
 /// The channel whose quad is number `i` of those of vector `v` after the interleaving.
 inline int64_t channel_of(int64_t v, int64_t i) { return i / 4 * 16 + 4 * v + i % 4; }
@@ -75,16 +75,16 @@ void depthwise(const uint8_t* const* x, int64_t taps, int64_t from, const int8_t
       w += 4 * kBytes;
     }
     alignas(64) int32_t parts[4][kBytes / 4];
-    for (int v = 0; v < 4; ++v) L::store(parts[v], sums[v]);
-    for (int g = 0; g < kGroups; ++g) {
-      for (int v = 0; v < 4; ++v) __builtin_memcpy(c + g * 16 + v * 4, parts[v] + g * 4, 16);
+    for (int64_t v = 0; v < 4; ++v) L::store(parts[v], sums[v]);
+    for (int64_t g = 0; g < kGroups; ++g) {
+      for (int64_t v = 0; v < 4; ++v) __builtin_memcpy(c + g * 16 + v * 4, parts[v] + g * 4, 16);
     }
   }
 }
 
 #else
 
-constexpr int kBytes = kTileColumns;
+constexpr int64_t kBytes = kTileColumns;
 
 inline int64_t channel_of(int64_t v, int64_t i) { return v * (kBytes / 4) + i; }
 

@@ -26,26 +26,26 @@ inline void transpose_block(const uint8_t* from, int64_t from_step, uint8_t togg
                             int64_t to_step) {
   const __m128i bits = _mm_set1_epi8(static_cast<char>(toggle));
   __m128i x[16], y[16];
-  for (int i = 0; i < 16; ++i)
+  for (int64_t i = 0; i < 16; ++i)
     x[i] = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * from_step)), bits);
   // Each step interleaves row i with row i + 8; after four of them rows are columns.
-  for (int i = 0; i < 8; ++i) {
+  for (int64_t i = 0; i < 8; ++i) {
     y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]);
     y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]);
   }
-  for (int i = 0; i < 8; ++i) {
+  for (int64_t i = 0; i < 8; ++i) {
     x[2 * i] = _mm_unpacklo_epi8(y[i], y[i + 8]);
     x[2 * i + 1] = _mm_unpackhi_epi8(y[i], y[i + 8]);
   }
-  for (int i = 0; i < 8; ++i) {
+  for (int64_t i = 0; i < 8; ++i) {
     y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]);
     y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]);
   }
-  for (int i = 0; i < 8; ++i) {
+  for (int64_t i = 0; i < 8; ++i) {
     x[2 * i] = _mm_unpacklo_epi8(y[i], y[i + 8]);
     x[2 * i + 1] = _mm_unpackhi_epi8(y[i], y[i + 8]);
   }
-  for (int i = 0; i < 16; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * to_step), x[i]);
+  for (int64_t i = 0; i < 16; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * to_step), x[i]);
 }
 #else
 inline void transpose_block(const uint8_t* from, int64_t from_step, uint8_t toggle, uint8_t* to,
@@ -64,9 +64,9 @@ void transpose(const uint8_t* from, int64_t from_step, int64_t rows, int64_t col
     for (int64_t i = 0; i < whole_rows; i += 16)
       transpose_block(from + i * from_step + j, from_step, toggle, to + j * to_step + i, to_step);
   }
-  const auto rest = [&](int64_t row, int64_t row_end, int64_t column, int64_t column_end) {
-    for (int64_t i = row; i < row_end; ++i) {
-      for (int64_t j = column; j < column_end; ++j)
+  const auto rest = [&](int64_t i_from, int64_t i_to, int64_t j_from, int64_t j_to) {
+    for (int64_t i = i_from; i < i_to; ++i) {
+      for (int64_t j = j_from; j < j_to; ++j)
         to[j * to_step + i] = static_cast<uint8_t>(from[i * from_step + j] ^ toggle);
     }
   };
@@ -112,15 +112,16 @@ inline int32_t rounded(float x, const Rounding& to) {
 inline __m512i plus_16(const int32_t* a, const int32_t* b) {
   return _mm512_add_epi32(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
 }
+#elif defined(__AVX2__)
+inline __m128i plus_4(const int32_t* a, const int32_t* b) {
+  return _mm_add_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(b)));
+}
 #endif
 #if defined(__AVX2__)
 inline __m256i plus_8(const int32_t* a, const int32_t* b) {
   return _mm256_add_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(a)),
                           _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b)));
-}
-inline __m128i plus_4(const int32_t* a, const int32_t* b) {
-  return _mm_add_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(b)));
 }
 #endif
 

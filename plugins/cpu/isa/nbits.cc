@@ -13,13 +13,13 @@ namespace TENON_ISA_NAMESPACE {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kLanes = 16;
+constexpr int64_t kLanes = 16;
 #elif defined(__AVX2__)
-constexpr int kLanes = 8;
+constexpr int64_t kLanes = 8;
 #else
-constexpr int kLanes = 4;
+constexpr int64_t kLanes = 4;
 #endif
-constexpr int kParts = kChunkLanes / kLanes;  // vectors that a chunk's lanes take
+constexpr int64_t kParts = kChunkLanes / kLanes;  // vectors that a chunk's lanes take
 using Floats = float __attribute__((vector_size(kLanes * 4)));
 using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
 using Ints = int32_t __attribute__((vector_size(kLanes * 4)));
@@ -36,7 +36,7 @@ TENON_INLINE void store(float* to, const Floats& x) { __builtin_memcpy(to, &x, s
 
 /// Weight `e` of each word, minus 2^(bits - 1).
 template <int kBits>
-TENON_INLINE Floats weight_of(const Words& words, int e) {
+TENON_INLINE Floats weight_of(const Words& words, int64_t e) {
   constexpr uint32_t kMask = (1u << kBits) - 1;
   constexpr int32_t kHalf = 1 << (kBits - 1);
 #if defined(__AVX512F__)
@@ -69,7 +69,7 @@ TENON_INLINE Zeros zeros_of(const NBitsColumns& w) {
 /// Gives each lane of a vector the number of its block.
 template <int kBits>
 struct Spread {
-  static constexpr int kElements = 32 / kBits;
+  static constexpr int64_t kElements = 32 / kBits;
   int count = 0;  // blocks that a vector reaches
   int32_t block[kLanes];
 #if defined(__AVX512F__)
@@ -80,7 +80,7 @@ struct Spread {
 #endif
 
   explicit Spread(int shift) {
-    for (int l = 0; l < kLanes; ++l) block[l] = (l * kElements) >> shift;
+    for (int64_t l = 0; l < kLanes; ++l) block[l] = static_cast<int32_t>((l * kElements) >> shift);
     count = block[kLanes - 1] + 1;
 #if defined(__AVX512F__)
     at = _mm512_loadu_si512(block);
@@ -98,7 +98,7 @@ struct Spread {
     return _mm256_permutevar8x32_ps(_mm256_maskload_ps(from, s.mask), s.at);
 #else
     Floats out;
-    for (int l = 0; l < kLanes; ++l) out[l] = from[s.block[l]];
+    for (int64_t l = 0; l < kLanes; ++l) out[l] = from[s.block[l]];
     return out;
 #endif
   }
@@ -111,7 +111,7 @@ struct Spread {
     return _mm256_permutevar8x32_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)), s.at);
 #else
     Floats out;
-    for (int l = 0; l < kLanes; ++l) out[l] = static_cast<float>(from[s.block[l]]);
+    for (int64_t l = 0; l < kLanes; ++l) out[l] = static_cast<float>(from[s.block[l]]);
     return out;
 #endif
   }
@@ -144,7 +144,7 @@ struct Lanes {
     if (bytes > 0)
       __builtin_memcpy(&out.words, w.bytes + at * kLanes * 4,
                        static_cast<size_t>(bytes < kLanes * 4 ? bytes : kLanes * 4));
-    for (int l = 0; l < kLanes; ++l) {
+    for (int64_t l = 0; l < kLanes; ++l) {
       const int64_t block = (at * kElements + l * (32 / kBits)) >> shift;
       if (block >= w.blocks) break;
       out.scale[l] = w.scales[block];
@@ -157,7 +157,7 @@ struct Lanes {
 
 TENON_INLINE float total(const Floats& x) {
   float sum = 0;
-  for (int l = 0; l < kLanes; ++l) sum += x[l];
+  for (int64_t l = 0; l < kLanes; ++l) sum += x[l];
   return sum;
 }
 
@@ -167,13 +167,13 @@ TENON_INLINE void add(const Lanes<kBits, kZeros>& lanes, const float* const* row
                       int64_t sums_at, const float* const* sums, Floats* out) {
   Floats product[kRows] = {};
 #pragma GCC unroll 16
-  for (int e = 0; e < 32 / kBits; ++e) {
+  for (int64_t e = 0; e < 32 / kBits; ++e) {
     const Floats weight = weight_of<kBits>(lanes.words, e);
 #pragma GCC unroll 4
-    for (int i = 0; i < kRows; ++i) product[i] += weight * load<Floats>(rows[i] + at + e * kChunkLanes);
+    for (int64_t i = 0; i < kRows; ++i) product[i] += weight * load<Floats>(rows[i] + at + e * kChunkLanes);
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < kRows; ++i) {
+  for (int64_t i = 0; i < kRows; ++i) {
     if constexpr (kZeros != kNone) product[i] -= lanes.zero * load<Floats>(sums[i] + sums_at);
     out[i] += lanes.scale * product[i];
   }
@@ -183,26 +183,26 @@ TENON_INLINE void add(const Lanes<kBits, kZeros>& lanes, const float* const* row
 template <int kBits, Zeros kZeros, int kRows>
 void dot(const NBitsColumns& w, const Spread<kBits>& spread, const float* a, int64_t a_step,
          const float* sums, int64_t sums_step, float* y, int64_t y_step) {
-  constexpr int kElements = 32 / kBits;
+  constexpr int64_t kElements = 32 / kBits;
   const int shift = __builtin_ctzll(static_cast<unsigned long long>(w.block_size));
   const float *rows[kRows], *row_sums[kRows];
-  for (int i = 0; i < kRows; ++i) rows[i] = a + i * a_step, row_sums[i] = sums + i * sums_step;
+  for (int64_t i = 0; i < kRows; ++i) rows[i] = a + i * a_step, row_sums[i] = sums + i * sums_step;
   Floats out[kRows] = {};
   const int64_t whole = whole_chunks(w), chunks = w.chunks();
   for (int64_t c = 0; c < whole; ++c) {
 #pragma GCC unroll 4
-    for (int part = 0; part < kParts; ++part)
+    for (int64_t part = 0; part < kParts; ++part)
       add<kBits, kZeros, kRows>(Lanes<kBits, kZeros>::of(w, spread, shift, c * kParts + part), rows,
                                 c * kChunkLanes * kElements + part * kLanes, c * kChunkLanes + part * kLanes,
                                 row_sums, out);
   }
   if (whole < chunks) {
-    for (int part = 0; part < kParts; ++part)
+    for (int64_t part = 0; part < kParts; ++part)
       add<kBits, kZeros, kRows>(Lanes<kBits, kZeros>::at_end(w, shift, whole * kParts + part), rows,
                                 whole * kChunkLanes * kElements + part * kLanes,
                                 whole * kChunkLanes + part * kLanes, row_sums, out);
   }
-  for (int i = 0; i < kRows; ++i) y[i * y_step] = total(out[i]);
+  for (int64_t i = 0; i < kRows; ++i) y[i * y_step] = total(out[i]);
 }
 
 template <int kBits, Zeros kZeros, int kRows>
@@ -250,19 +250,19 @@ void multiply(const NBitsColumns& w, int64_t columns, const float* a, int64_t a_
 
 template <int kBits, Zeros kZeros>
 void unpack_columns(const NBitsColumns& w, int64_t columns, float* to) {
-  constexpr int kElements = 32 / kBits;
+  constexpr int64_t kElements = 32 / kBits;
   const int shift = __builtin_ctzll(static_cast<unsigned long long>(w.block_size));
   const Spread<kBits> spread(shift);
   const int64_t whole = whole_chunks(w), chunks = w.chunks();
   for (int64_t j = 0; j < columns; ++j) {
     const NBitsColumns column = w.from(j);
     for (int64_t c = 0; c < chunks; ++c, to += kChunkLanes * kElements) {
-      for (int part = 0; part < kParts; ++part) {
+      for (int64_t part = 0; part < kParts; ++part) {
         const int64_t at = c * kParts + part;
         const auto lanes = c < whole ? Lanes<kBits, kZeros>::of(column, spread, shift, at)
                                      : Lanes<kBits, kZeros>::at_end(column, shift, at);
 #pragma GCC unroll 16
-        for (int e = 0; e < kElements; ++e) {
+        for (int64_t e = 0; e < kElements; ++e) {
           Floats weight = weight_of<kBits>(lanes.words, e);
           if constexpr (kZeros != kNone) weight -= lanes.zero;
           store(to + e * kChunkLanes + part * kLanes, weight * lanes.scale);
@@ -295,24 +295,24 @@ void unpack(const NBitsColumns& w, int64_t columns, float* to) {
 constexpr int64_t kDeep = 1024;
 
 template <int kRows, int kColumns>
-void tile(const float* rows, const float* columns, int64_t step, int64_t depth, float* y, int64_t y_step,
+void tile(const float* rows, const float* columns, int64_t step, int64_t length, float* y, int64_t y_step,
           bool adds) {
   Floats sums[kRows][kColumns] = {};
-  for (int64_t k = 0; k < depth; k += kLanes) {
+  for (int64_t k = 0; k < length; k += kLanes) {
     Floats left[kRows];
 #pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) left[i] = load<Floats>(rows + i * step + k);
+    for (int64_t i = 0; i < kRows; ++i) left[i] = load<Floats>(rows + i * step + k);
 #pragma GCC unroll 8
-    for (int j = 0; j < kColumns; ++j) {
+    for (int64_t j = 0; j < kColumns; ++j) {
       const Floats right = load<Floats>(columns + j * step + k);
 #pragma GCC unroll 8
-      for (int i = 0; i < kRows; ++i) sums[i][j] += left[i] * right;
+      for (int64_t i = 0; i < kRows; ++i) sums[i][j] += left[i] * right;
     }
   }
 #pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i) {
+  for (int64_t i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
-    for (int j = 0; j < kColumns; ++j) {
+    for (int64_t j = 0; j < kColumns; ++j) {
       float* const to = y + i * y_step + j;
       *to = total(sums[i][j]) + (adds ? *to : 0.0f);
     }
@@ -326,13 +326,13 @@ constexpr int kTileRows = 3, kTileWidth = 4;
 #endif
 
 template <int kColumns>
-void tiles(const float* rows, int64_t count, const float* columns, int64_t step, int64_t depth, float* y,
+void tiles(const float* rows, int64_t count, const float* columns, int64_t step, int64_t length, float* y,
            int64_t y_step, bool adds) {
   int64_t i = 0;
   for (; i + kTileRows <= count; i += kTileRows)
-    tile<kTileRows, kColumns>(rows + i * step, columns, step, depth, y + i * y_step, y_step, adds);
+    tile<kTileRows, kColumns>(rows + i * step, columns, step, length, y + i * y_step, y_step, adds);
   for (; i < count; ++i)
-    tile<1, kColumns>(rows + i * step, columns, step, depth, y + i * y_step, y_step, adds);
+    tile<1, kColumns>(rows + i * step, columns, step, length, y + i * y_step, y_step, adds);
 }
 
 void multiply_unpacked(const float* rows, int64_t count, const float* columns, int64_t column_count,
