@@ -41,6 +41,29 @@ TEST(OneDnnIslands, AResidualBlockIsOnePartAndOneResult) {
   }
 }
 
+/// Without the operator, the provider runs the nodes of a raised RMSNormalization as before: beside products they are worth it, and
+/// alone they are not.
+TEST(OneDnnIslands, ARaisedNormalisationBecomesItsNodesAgain) {
+  std::mt19937 random(5);
+  GraphMaker m;
+  const auto product = [&](Id x) {
+    return m.node("MatMul", {x, m.constant("w", {256, 256}, noise(random, 256 * 256, 0.1f))});
+  };
+  const Id x = product(m.input("x", GraphMaker::f32({128, 256})));
+  const Id squares =
+      m.node("ReduceMean", {m.node("Pow", {x, m.constant("two", {}, {2})}), m.ints("axes", {-1})});
+  const Id root = m.node("Sqrt", {m.node("Add", {squares, m.constant("epsilon", {}, {1e-5f})})});
+  const Id scale = m.constant("scale", {256}, noise(random, 256));
+  m.output(product(m.node("Mul", {m.node("Div", {x, root}), scale})), "y");
+  const std::string bytes = m.bytes();
+  const config::Config config = config_for({providers_dir()}, {"onednn", "cpu"});
+  const auto session = make_session(bytes, config);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(parts_of(*session, "onednn"), 1u);
+  EXPECT_EQ(nodes_on(*session, "cpu"), 0u);
+  compare(bytes, {{"x", f32({128, 256}, noise(random, 128 * 256))}}, config, 1e-4f, "put back");
+}
+
 TEST(OneDnnIslands, ATracedRunHasASpanPerTask) {
   std::mt19937 random(1);
   const auto session = make_session(residual_model(2), onednn());
