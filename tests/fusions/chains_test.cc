@@ -24,7 +24,7 @@ TEST(Chains, AnOperandThatIsReadTwiceIsOne) {
   GraphMaker m;
   const Id x = m.input("x", GraphMaker::f32({4})), a = m.input("a", GraphMaker::f32({4})),
            b = m.input("b", GraphMaker::f32({4})), c = m.input("c", GraphMaker::f32({4}));
-  Id y = m.node("Mul", {m.node("Sigmoid", {x}), x});
+  Id y = m.node("Mul", {m.node("Tanh", {x}), x});
   for (const Id other : {a, b, a, x, c}) y = m.node("Add", {y, other});
   m.output(y, "y");
   const ValueRef some = f32({4}, {0.5f, -1, 2, 3});
