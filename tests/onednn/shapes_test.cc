@@ -123,11 +123,28 @@ TEST(OneDnnShapes, WhatIsTooSmallIsLeftToTheCpuProviderWithTheEstimate) {
   EXPECT_THAT(decline["text"].get<std::string>(), AllOf(HasSubstr(" us"), HasSubstr("claim")));
 }
 
-TEST(OneDnnShapes, WhatIsWorthItIsTakenAsAWhole) {
+TEST(OneDnnShapes, ConvolutionsAreLeftToIslandsOfTheCpuProvider) {
   std::mt19937 random(4);
   GraphMaker m;
   Id x = m.input("x", GraphMaker::f32({1, 16, 32, 32}));
   for (int i = 0; i < 3; ++i) x = m.node("Relu", {conv(m, random, x, 16, 16, 3)});
+  m.output(m.node("Flatten", {x}), "y");
+  const auto session = make_session(m.bytes(), onednn({"provider.onednn.options.claim=worthwhile"}));
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(nodes_on(*session, "onednn"), 0u);
+  EXPECT_EQ(parts_of(*session, "cpu"), 1u);
+}
+
+TEST(OneDnnShapes, WhatIsWorthItIsTakenAsAWhole) {
+  std::mt19937 random(4);
+  GraphMaker m;
+  Id x = m.input("x", GraphMaker::f32({1, 64, 32, 256}));
+  for (int i = 0; i < 3; ++i) {
+    const Id w = m.constant("w" + std::to_string(i), {256, 256}, noise(random, 256 * 256));
+    x = m.node("Transpose",
+               {m.node("MatMul", {m.node("Transpose", {x}, {Attribute::of_ints("perm", {0, 2, 1, 3})}), w})},
+               {Attribute::of_ints("perm", {0, 2, 1, 3})});
+  }
   m.output(m.node("Flatten", {x}), "y");
   const auto session = make_session(m.bytes(), onednn({"provider.onednn.options.claim=worthwhile"}));
   ASSERT_NE(session, nullptr);

@@ -18,7 +18,8 @@ class Operation;
 /// The kind of work, for the cost estimate.
 enum class Work : uint8_t {
   kPointwise,
-  kNone,  // views
+  kNone,   // views
+  kMoved,  // views here that are copies on the cpu provider
   kRows,
   kNormalization,
   kReduction,
