@@ -49,7 +49,7 @@ TEST(OneDnnIslands, ARaisedNormalisationBecomesItsNodesAgain) {
   const auto product = [&](Id x) {
     return m.node("MatMul", {x, m.constant("w", {256, 256}, noise(random, 256 * 256, 0.1f))});
   };
-  const Id x = product(m.input("x", GraphMaker::f32({128, 256})));
+  const Id x = product(m.input("x", GraphMaker::f32({2048, 256})));
   const Id squares =
       m.node("ReduceMean", {m.node("Pow", {x, m.constant("two", {}, {2})}), m.ints("axes", {-1})});
   const Id root = m.node("Sqrt", {m.node("Add", {squares, m.constant("epsilon", {}, {1e-5f})})});
@@ -61,7 +61,7 @@ TEST(OneDnnIslands, ARaisedNormalisationBecomesItsNodesAgain) {
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(parts_of(*session, "onednn"), 1u);
   EXPECT_EQ(nodes_on(*session, "cpu"), 0u);
-  compare(bytes, {{"x", f32({128, 256}, noise(random, 128 * 256))}}, config, 1e-4f, "put back");
+  compare(bytes, {{"x", f32({2048, 256}, noise(random, 2048 * 256))}}, config, 1e-4f, "put back");
 }
 
 TEST(OneDnnIslands, ATracedRunHasASpanPerTask) {

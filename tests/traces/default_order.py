@@ -33,10 +33,15 @@ def small(folder: pathlib.Path) -> pathlib.Path:
     return write(folder / "small.onnx", [helper.make_node("Add", ["x", "x"], ["y"])], [4], {})
 
 
-def large(folder: pathlib.Path) -> pathlib.Path:
+def images(folder: pathlib.Path) -> pathlib.Path:
     weights = {"w": np.random.default_rng(1).standard_normal((64, 64, 3, 3)).astype(np.float32)}
-    nodes = [helper.make_node("Conv", ["x", "w"], ["z"], pads=[1, 1, 1, 1]), helper.make_node("CumSum", ["z", "axis"], ["y"])]
-    return write(folder / "large.onnx", nodes, [1, 64, 56, 56], weights | {"axis": np.int64(1)})
+    return write(folder / "images.onnx", [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])], [1, 64, 56, 56], weights)
+
+
+def large(folder: pathlib.Path) -> pathlib.Path:
+    weights = {"w": np.random.default_rng(1).standard_normal((1024, 1024)).astype(np.float32)}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["z"]), helper.make_node("CumSum", ["z", "axis"], ["y"])]
+    return write(folder / "large.onnx", nodes, [512, 1024], weights | {"axis": np.int64(1)})
 
 
 def explain(tenon: str, model: pathlib.Path, *settings: str) -> dict:
@@ -88,7 +93,8 @@ def main() -> int:
         expect("the libraries of a small model", loaded(tenon, small(folder), folder), {"tenon_ep_onednn"})
         waiting = [each["code"] for each in little["passed_over"] if each["provider"] == "opencl"]
         expect("opencl waits to be named", waiting, ["S_BY_NAME"] if "opencl" in installed else [])
-        expect("who convolves", providers(explain(tenon, large(folder))), {"Conv": "onednn", "CumSum": "cpu"})
+        expect("who convolves", providers(explain(tenon, images(folder))), {"Conv": "cpu"})
+        expect("who multiplies", providers(explain(tenon, large(folder))), {"MatMul": "onednn", "CumSum": "cpu"})
         expect("the libraries of a large one", loaded(tenon, large(folder), folder), {"tenon_ep_onednn", "libdnnl"})
         rule = "placement=[{match={op=['Add']}, provider='image'}]"
         if "image" in installed:

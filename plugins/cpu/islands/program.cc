@@ -23,6 +23,15 @@ Program::Program(const ep::GraphView& graph, const ep::InstanceSettings& setting
     values_[number_of(graph, info.outputs[i])].output = static_cast<int32_t>(i);
   for (uint32_t n = 0; n < info.node_count; ++n) add_node(graph, n, settings);
   for (const Node& node : nodes_) {
+    // Before anything is read of constants, their lengths are checked, as far as they are known. If they do not fit, each Run
+    // says so.
+    const auto shape_of = [&](int i) -> std::optional<DimsView> {
+      const auto at = static_cast<size_t>(i);
+      if (at >= node.inputs.size() || node.inputs[at] == kNone || !is_constant(node.inputs[at]))
+        return std::nullopt;
+      return constant(node.inputs[at]).dims();
+    };
+    if (!node.contract.check(static_cast<int>(node.inputs.size()), shape_of).empty()) continue;
     try {
       node.operation->pack(*this, node);
     } catch (ep::Error& e) {

@@ -44,7 +44,8 @@ class Conv : public Operation {
   static Support supports(const NodeView& n) {
     Check check(n);
     return ranked(check, n, 0, 3, 4)
-        .that(n.input(1).is_constant(), TENON_REJECT_OTHER, "the weights are not constant")
+        .that(n.input(1).is_constant() && ep::element_count(n.input(1).dims()) != 0, TENON_REJECT_OTHER,
+              "the weights are not constant, or empty")
         .that(!n.has_input(2) || n.input(2).is_constant(), TENON_REJECT_OTHER, "the bias is not constant");
   }
   explicit Conv(const NodeView& n)
@@ -61,7 +62,7 @@ class Conv : public Operation {
     const ep::TensorView w = program.constant(node.inputs[1]);
     channels_ = w.dim(1), filters_ = w.dim(0), taps_ = 1;
     for (int i = 2; i < w.rank(); ++i) taps_ *= w.dim(i);
-    if (w.size() == 0 || groups_ <= 0 || filters_ % groups_ != 0) return;
+    if (groups_ <= 0 || filters_ % groups_ != 0) return;  // shape() tells it
     depthwise_ = channels_ == 1 && filters_ == groups_ && w.rank() <= 4;
     const float* bias = node.inputs.size() > 2 && node.inputs[2] != kNone
                             ? program.constant(node.inputs[2]).data<float>()
@@ -94,11 +95,9 @@ class Conv : public Operation {
   }
 
   void build(Builder& b, const Node& node) const override {
-    const Dims& dims = b.dims(node.inputs[0]);
-    require(weights_ != nullptr, TENON_UNIMPLEMENTED, "the weights have no elements");
+    require(weights_ != nullptr, TENON_INTERNAL, "the weights were not packed");
     const Window window = window_for(b, node);
     const Tensor x = b.tensor(node.inputs[0], Form::kLast);
-    if (ep::element_count(dims) == 0) fail(TENON_UNIMPLEMENTED, "the input has no elements");
     if (depthwise_) return build_depthwise(b, node, window, x);
     if (winograd_) return build_winograd(b, node, window, x);
     build_product(b, node, window, x);
@@ -110,7 +109,7 @@ class Conv : public Operation {
   /// Whether Winograd's filtering saves more than its transforms cost: this takes channels enough, and pixels enough for the larger
   /// weights. Depends on shapes alone, so that a model gives the same bits in every process.
   static bool suits_winograd(const NodeView& n, const WindowAttributes& window) {
-    if (!n.input(1).is_constant() || n.input(0).rank() != 4) return false;
+    if (!n.input(1).is_constant() || !n.input(0).has_rank() || n.input(0).rank() != 4) return false;
     const DimsView x = n.input(0).dims(), w = n.input(1).dims();
     if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 16 || w[1] < 16 || x[2] < 0 || x[3] < 0)
       return false;

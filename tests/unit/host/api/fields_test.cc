@@ -399,7 +399,7 @@ const std::map<std::string, Row>& rows() {
        [](Bench& b) { EXPECT_TRUE(std::ifstream(as_string(b.instance().library)).is_open()); }},
       {"tenon_instance_info.options",
        [](Bench& b) {
-         EXPECT_EQ(as_string(b.instance().options), "{}") << "cpu has none";
+         EXPECT_EQ(as_string(b.instance().options), R"({"islands":"on"})") << "the default of the manifest";
          Bench other;
          other.config.set("discovery.search",
                           "[\"" + fakes_dir() + "/accelerator\", \"" + providers_dir() + "\"]");
