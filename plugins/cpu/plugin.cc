@@ -29,24 +29,24 @@ struct Cpu {
 struct CpuProvider : ep::KernelProvider<Cpu> {
   struct Instance {
     Instance(Device&, const tenon_instance_params& params)
-        : settings(params), islands(settings.options.text("islands", "on") == "on") {}
+        : settings(params), islands(islands::extent_of(settings.options.text("islands", "on"))) {}
     void offer(const tenon_graph* raw, const tenon_claim_sink* sink) const {
       const ep::GraphView graph(raw);
       std::vector<bool> taken(graph.info().node_count);
       for (uint32_t n = 0; n < taken.size(); ++n) taken[n] = (graph.node(n).flags & TENON_NODE_TAKEN) != 0;
-      if (islands) islands::offer_islands(settings, graph, sink, &taken);
+      islands::offer_islands(settings, islands, graph, sink, &taken);
       for (uint32_t n = 0; n < taken.size(); ++n) {
         if (!taken[n]) ep::offer_node(settings, graph, n, sink);
       }
     }
     const ep::InstanceSettings settings;
-    const bool islands;
+    const islands::Extent islands;
   };
 
   struct Program : ep::KernelNode {
     Program(const Instance& instance, const tenon_compile_args& args) {
       const ep::GraphView graph(args.graph);
-      if (!instance.islands || !islands::is_island(graph, instance.settings)) {
+      if (!islands::is_island(graph, instance.settings, instance.islands)) {
         compile(graph, instance.settings);
         return;
       }

@@ -8,6 +8,17 @@ namespace {
 
 using ir::Attribute;
 
+/// Winograd's transforms would spread what is not finite over a tile.
+TEST(Islands, NaNAndInfinitiesStayWhereTheyBelong) {
+  std::mt19937 random(4);
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, 16, 12, 12}));
+  m.output(m.node("Relu", {conv(m, random, x, 16, 24, 3)}), "y");
+  std::vector<float> values = noise(random, 16 * 144);
+  values[5 * 144 + 40] = NAN, values[7 * 144 + 100] = INFINITY, values[2 * 144 + 3] = 3e38f;
+  compare_islands(m.bytes(), {{"x", f32({1, 16, 12, 12}, values)}}, 1e-4f, "numbers that are none");
+}
+
 /// Draws networks of images: each node takes values that exist, and what nobody reads becomes an output.
 class Drawer {
  public:
@@ -202,6 +213,19 @@ TEST(Islands, RandomNetworksGiveWhatKernelsGive) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GE(islands, 150u) << "most networks have an island of several nodes";
+}
+
+/// Windows entirely inside the padding have no element.
+TEST(Islands, PoolsOfPaddingGiveWhatKernelsGive) {
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    std::mt19937 random(3);
+    GraphMaker m;
+    const Id x = conv(m, random, m.input("x", GraphMaker::f32({1, 20, 3, 3})), 20, 20, 1);
+    m.output(m.node(op, {x},
+                    {Attribute::of_ints("kernel_shape", {1, 1}), Attribute::of_ints("pads", {1, 1, 1, 1})}),
+             "y");
+    compare_islands(m.bytes(), {{"x", image(random, {1, 20, 3, 3})}}, 1e-5f, op);
+  }
 }
 
 TEST(Islands, ResultsDoNotDependOnThreads) {

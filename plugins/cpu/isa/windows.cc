@@ -203,7 +203,8 @@ inline float larger(float a, float b) { return a < b ? b : a; }
 template <class T>
 void pool_pixel(const Pool& p, const float* image, const Taps& rows, const Taps& columns, float scale,
                 float* y, int64_t c) {
-  T out{};
+  // A window entirely inside the padding has no element: its maximum is minus infinity, its mean 0.
+  T out = p.kind == Pool::Kind::kMax ? T{} - __builtin_inff() : T{};
   bool first = true;
   for (int64_t i = rows.first; i < rows.last; ++i) {
     const float* x = image + ((rows.start + i * p.dilation[0]) * p.width + columns.start) * p.ldx + c;
@@ -217,7 +218,7 @@ void pool_pixel(const Pool& p, const float* image, const Taps& rows, const Taps&
       first = false;
     }
   }
-  write(y + c, p.kind == Pool::Kind::kMax ? out : out / scale);
+  write(y + c, p.kind == Pool::Kind::kMax || scale == 0.0f ? out : out / scale);
 }
 
 void pool(const Pool& p, int64_t begin, int64_t end) {

@@ -39,21 +39,28 @@ const OperatorEntry* island_operator(const ep::GraphView& graph, uint32_t n,
 
 }  // namespace
 
-bool is_island(const ep::GraphView& graph, const ep::InstanceSettings& settings) {
-  if (graph.info().node_count != 1) return true;
-  const OperatorEntry* entry = island_operator(graph, 0, settings);
-  return entry != nullptr && entry->spec.gains;
+Extent extent_of(std::string_view option) {
+  if (option == "off") return Extent::kNone;
+  return option == "all" ? Extent::kAll : Extent::kGaining;
 }
 
-void offer_islands(const ep::InstanceSettings& settings, const ep::GraphView& graph,
+bool is_island(const ep::GraphView& graph, const ep::InstanceSettings& settings, Extent extent) {
+  if (extent == Extent::kNone) return false;
+  if (graph.info().node_count != 1) return true;
+  const OperatorEntry* entry = island_operator(graph, 0, settings);
+  return entry != nullptr && (entry->spec.gains || extent == Extent::kAll);
+}
+
+void offer_islands(const ep::InstanceSettings& settings, Extent extent, const ep::GraphView& graph,
                    const tenon_claim_sink* sink, std::vector<bool>* taken) {
+  if (extent == Extent::kNone) return;
   const uint32_t count = graph.info().node_count;
   std::vector<bool> can(count, false), gains(count, false);
   for (uint32_t n = 0; n < count; ++n) {
     if ((*taken)[n]) continue;
     const OperatorEntry* entry = island_operator(graph, n, settings);
     can[n] = entry != nullptr;
-    gains[n] = entry != nullptr && entry->spec.gains;
+    gains[n] = entry != nullptr && (entry->spec.gains || extent == Extent::kAll);
   }
   for (const std::vector<uint32_t>& nodes : ep::convex_groups(graph, can)) {
     if (std::none_of(nodes.begin(), nodes.end(), [&](uint32_t n) { return gains[n]; })) continue;

@@ -61,10 +61,14 @@ struct Island {
   void run(const ep::Context& ctx, const Recipe& recipe) const { recipe.run(ctx); }
 };
 
+/// Which groups of nodes become islands: the option `islands`.
+enum class Extent : uint8_t { kNone, kGaining, kAll };
+Extent extent_of(std::string_view option);
+
 /// Claims islands. `taken`, per node: set for those that are claimed.
-void offer_islands(const ep::InstanceSettings& settings, const ep::GraphView& graph,
+void offer_islands(const ep::InstanceSettings& settings, Extent extent, const ep::GraphView& graph,
                    const tenon_claim_sink* sink, std::vector<bool>* taken);
 /// Whether the nodes of a compiled claim were claimed as an island.
-bool is_island(const ep::GraphView& graph, const ep::InstanceSettings& settings);
+bool is_island(const ep::GraphView& graph, const ep::InstanceSettings& settings, Extent extent);
 
 }  // namespace tenon::cpu::islands

@@ -1,6 +1,7 @@
 // Operators that only move elements, or rename axes.
 #include "device.h"
 #include "islands/tasks.h"
+#include "kernels/common/checked.h"
 
 namespace tenon::cpu::islands {
 namespace {
@@ -106,10 +107,11 @@ class Concat : public Operation {
     const size_t axis = axis_in(out);
     for (size_t i = 1; i < node.inputs.size(); ++i) {
       const Dims& x = b.dims(node.inputs[i]);
-      Dims wanted = out;
-      if (axis < x.size()) wanted[axis] = x[axis];
-      require(x == wanted, TENON_INVALID_ARGUMENT, "input ", i, " has shape ", x, "; ", wanted, " is needed");
-      out[axis] += x[axis];
+      for (size_t d = 0; d < out.size(); ++d) {
+        require(d == axis || x[d] == out[d], TENON_INVALID_ARGUMENT, "input ", i, " has shape ", x,
+                ", the first differs in dim ", d);
+      }
+      out[axis] = checked_add(out[axis], x[axis], "the output");
     }
     return out;
   }
