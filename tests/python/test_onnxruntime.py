@@ -114,19 +114,21 @@ def test_terminate(session):
 
 
 def test_run_async(session):
-    got = []
+    got = {}  # by user data: either Run may end first
     ended = threading.Event()
 
     def callback(results, user_data, error):
-        got.append((results, user_data, error))
+        got[user_data] = (results, error)
         if len(got) == 2:
             ended.set()
 
     session.run_async(None, {"x0": X}, callback, "mine")
     session.run_async(["y"], {"x0": X.astype("d")}, callback, "other")
     assert ended.wait(10)
-    assert got[0][0][0].tolist() == Y and got[0][1:] == ("mine", "")
-    assert got[1][0] == [] and "float64" in got[1][2]
+    results, error = got["mine"]
+    assert results[0].tolist() == Y and error == ""
+    results, error = got["other"]
+    assert results == [] and "float64" in error
 
 
 def test_ort_values(session):
