@@ -46,8 +46,6 @@ void step_line(const Step& s, float* y, const float* other, int64_t n) {
         const float gate = alpha * v + beta, above = select(gate < 0.0f, 0.0f, gate);
         return select(above > 1.0f, 1.0f, above);
       });
-    case Step::Kind::kAffine:
-      return each(y, n, [=](float v) { return alpha * v + beta; });
     case Step::Kind::kAdd:
       return with(y, other, s.scalar, n, [](float a, float b) { return a + b; });
     case Step::Kind::kMul:
@@ -64,8 +62,6 @@ void step_line(const Step& s, float* y, const float* other, int64_t n) {
       return with(y, other, s.scalar, n, [](float a, float b) { return b - a; });
     case Step::Kind::kDivInto:
       return with(y, other, s.scalar, n, [](float a, float b) { return b / a; });
-    case Step::Kind::kMulBySigmoid:
-      return with(y, other, s.scalar, n, [](float a, float b) { return b * fast_sigmoid(a); });
   }
 }
 
@@ -73,41 +69,11 @@ void chain(const Chain& c, const float* x, int64_t ldx, float* y, int64_t ldy, i
            int64_t column, int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t j = 0; j < columns; j += kLine) {
-      const int64_t n = columns - j < kLine ? columns - j : kLine;
+      const int64_t n = least(columns - j, kLine);
       float* line = y + r * ldy + j;
       if (x + r * ldx + j != line) __builtin_memcpy(line, x + r * ldx + j, static_cast<uint64_t>(n) * 4);
       apply(c, line, ldy, row + r, 1, column + j, n);
     }
-  }
-}
-
-/// 4x4 at a time; the compiler makes vectors of it.
-void transpose(const float* x, int64_t ldx, int64_t rows, int64_t columns, float* y, int64_t ldy) {
-  typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
-  int64_t i = 0;
-  for (; i + 4 <= rows; i += 4) {
-    int64_t j = 0;
-    for (; j + 4 <= columns; j += 4) {
-      const float* from = x + i * ldx + j;
-      const Four a = *reinterpret_cast<const Four*>(from), b = *reinterpret_cast<const Four*>(from + ldx),
-                 c = *reinterpret_cast<const Four*>(from + 2 * ldx),
-                 d = *reinterpret_cast<const Four*>(from + 3 * ldx);
-      const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-                 ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
-                 cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-                 cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-      float* to = y + j * ldy + i;
-      *reinterpret_cast<Four*>(to) = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
-      *reinterpret_cast<Four*>(to + ldy) = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
-      *reinterpret_cast<Four*>(to + 2 * ldy) = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
-      *reinterpret_cast<Four*>(to + 3 * ldy) = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
-    }
-    for (; j < columns; ++j) {
-      for (int64_t r = i; r < i + 4; ++r) y[j * ldy + r] = x[r * ldx + j];
-    }
-  }
-  for (; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) y[j * ldy + i] = x[i * ldx + j];
   }
 }
 
@@ -134,7 +100,7 @@ void apply(const Chain& chain, float* y, int64_t ld, int64_t row, int64_t rows, 
   }
 }
 
-void fill_chain(Compute& c) { c.chain = chain, c.transpose = transpose; }
+void fill_chain(Compute& c) { c.chain = chain; }
 
 }  // namespace TENON_ISA_NAMESPACE
 

@@ -12,21 +12,19 @@ namespace tenon::cpu::isa {
 /// What happens to each element y of a result, in place.
 struct Step {
   enum class Kind : uint8_t {
-    kUnary,   // unary(y)
-    kClamp,   // min(max(y, alpha), beta)
-    kLeaky,   // y < 0 ? alpha * y : y
-    kElu,     // y < 0 ? alpha * (exp(y) - 1) : y
-    kGate,    // min(max(alpha * y + beta, 0), 1): HardSigmoid
-    kAffine,  // alpha * y + beta
-    kAdd,     // y + other
+    kUnary,  // unary(y)
+    kClamp,  // min(max(y, alpha), beta)
+    kLeaky,  // y < 0 ? alpha * y : y
+    kElu,    // y < 0 ? alpha * (exp(y) - 1) : y
+    kGate,   // min(max(alpha * y + beta, 0), 1): HardSigmoid
+    kAdd,    // y + other
     kMul,
     kMax,
     kMin,
-    kSub,           // y - other
-    kDiv,           // y / other
-    kSubFrom,       // other - y
-    kDivInto,       // other / y
-    kMulBySigmoid,  // other * sigmoid(y)
+    kSub,      // y - other
+    kDiv,      // y / other
+    kSubFrom,  // other - y
+    kDivInto,  // other / y
   };
   Kind kind = Kind::kUnary;
   Unary unary = nullptr;
@@ -41,7 +39,7 @@ struct Step {
 /// The most steps that one call takes.
 inline constexpr int kMostSteps = 8;
 
-/// y[rows, columns] goes through the steps. `y` is element [row, column] of the whole result.
+/// Steps in their order.
 struct Chain {
   const Step* steps = nullptr;
   int count = 0;
@@ -74,7 +72,7 @@ struct PackSource {
   int64_t k = 0, n = 0, row = 0, column = 0;
 };
 
-/// A convolution of two spatial axes with one input channel per group, channels last. `rows` are lines of the output over all images.
+/// A convolution of two spatial axes with one input channel per group, channels last.
 struct Depthwise {
   const float* x = nullptr;
   int64_t ldx = 0;  // between pixels
@@ -117,8 +115,6 @@ struct Winograd {
   float* y = nullptr;
   int64_t ldy = 0;
   Chain chain;
-  bool clamps = false;  // set inside
-  float low = 0, high = 0;
 };
 
 struct Compute {
@@ -151,8 +147,6 @@ struct Compute {
   /// y = x, then the steps; y may be x. `row` and `column` say where x and y lie in the whole result.
   void (*chain)(const Chain& chain, const float* x, int64_t ldx, float* y, int64_t ldy, int64_t row,
                 int64_t rows, int64_t column, int64_t columns);
-  /// y[j, i] = x[i, j] for rows i and columns j of x.
-  void (*transpose)(const float* x, int64_t ldx, int64_t rows, int64_t columns, float* y, int64_t ldy);
 };
 
 const Compute& compute_generic();

@@ -1,40 +1,41 @@
-// What the files behind Compute share: a vector of the instruction set, and the functions of each file.
+// What the files behind Compute share: helpers for loops over registers, and the functions of each file.
 #pragma once
 
 #include "isa/compute.h"
-#include "isa/parts.h"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "isa/vector.h"
 
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 
+constexpr int64_t kLanes = kFloats;
+// A tile of a product: 6 rows by 4 registers are 24 sums, 4 weights and a factor in 32 registers; 12, 2 and 1 of 16.
 #if defined(__AVX512F__)
-constexpr int64_t kLanes = 16, kVectors = 4, kRows = 6;  // 24 sums, 4 weights and a factor in 32 registers
+constexpr int64_t kVectors = 4, kRows = 6;
 #elif defined(__AVX2__)
-constexpr int64_t kLanes = 8, kVectors = 2, kRows = 6;  // 12, 2 and 1 of 16
+constexpr int64_t kVectors = 2, kRows = 6;
 #else
-constexpr int64_t kLanes = 4, kVectors = 2, kRows = 4;
+constexpr int64_t kVectors = 2, kRows = 4;
 #endif
-constexpr int64_t kPanel = kLanes * kVectors;
 
-typedef float Vector __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
+static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static inline Vector load(const float* x) { return *reinterpret_cast<const Vector*>(x); }
-static inline void store(float* y, Vector v) { *reinterpret_cast<Vector*>(y) = v; }
-/// x in all lanes. A sum with zeros would not do: it turns -0 into 0, so that compilers compute it.
-static inline Vector all(float x) {
-#if defined(__AVX512F__)
-  return _mm512_set1_ps(x);
-#elif defined(__AVX2__)
-  return _mm256_set1_ps(x);
-#else
-  return Vector{x, x, x, x};
-#endif
+/// What loops that are written once for registers and for single floats need: where a tensor has fewer channels than a register
+/// has lanes, they take one at a time.
+template <class T>
+static inline T load_as(const float* x) {
+  T out;
+  __builtin_memcpy(&out, x, sizeof out);
+  return out;
 }
+static inline void store(float* y, float v) { *y = v; }
+/// Where a register of channels begins: the last one overlaps the one before it, and both compute the same. There are at least
+/// kLanes channels.
+static inline int64_t whole_vector(int64_t first, int64_t channels) {
+  return least(first, channels - kLanes);
+}
+
 /// min(max(x, low), high); NaN stays NaN, since these instructions return their second operand then.
-static inline Vector clamp(Vector x, Vector low, Vector high) {
+static inline Floats clamp(Floats x, Floats low, Floats high) {
 #if defined(__AVX512F__)
   return _mm512_min_ps(high, _mm512_max_ps(low, x));
 #elif defined(__AVX2__)
@@ -43,6 +44,11 @@ static inline Vector clamp(Vector x, Vector low, Vector high) {
   x = x < low ? low : x;
   return x > high ? high : x;
 #endif
+}
+
+static inline float clamp(float x, float low, float high) {
+  x = x < low ? low : x;
+  return x > high ? high : x;
 }
 
 /// y[rows, columns], which begins at [row, column] of the whole result, goes through the steps in place.

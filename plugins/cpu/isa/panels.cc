@@ -9,7 +9,6 @@ namespace {
 // A panel's part of this many rows of b stays in the second-level cache while rows of a pass.
 constexpr int64_t kDepth = 512;
 
-inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t vectors_of(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
 int64_t panels_of(int64_t n) { return (vectors_of(n) + kVectors - 1) / kVectors; }
 /// The first column of a panel; for the number of panels, the columns with padding.
@@ -41,12 +40,12 @@ struct Strip {
 template <int kTileRows, int kTileVectors, bool kPlaces>
 inline void multiply_tile(const Strip& t, const float* a, const int32_t* places, const float* residual,
                           float* c, int64_t ldc) {
-  Vector sums[kTileRows][kTileVectors];
+  Floats sums[kTileRows][kTileVectors];
   for (int r = 0; r < kTileRows; ++r) {
     for (int v = 0; v < kTileVectors; ++v) {
       sums[r][v] = t.adds              ? load(c + r * ldc + v * kLanes)
                    : t.bias != nullptr ? load(t.bias + v * kLanes)
-                                       : Vector{};
+                                       : Floats{};
     }
   }
   const float* b = t.b;
@@ -70,11 +69,11 @@ inline void multiply_tile(const Strip& t, const float* a, const int32_t* places,
     }
 #pragma GCC unroll 4
     for (int64_t i = 0; i < t.k; ++i) {
-      Vector weights[kTileVectors];
+      Floats weights[kTileVectors];
       for (int v = 0; v < kTileVectors; ++v) weights[v] = load(b + v * kLanes);
       b += kTileVectors * kLanes;
       for (int r = 0; r < kTileRows; ++r) {
-        const Vector factor = all(rows[r][i]);
+        const Floats factor = all_of(rows[r][i]);
         for (int v = 0; v < kTileVectors; ++v) sums[r][v] += factor * weights[v];
       }
     }
@@ -85,7 +84,7 @@ inline void multiply_tile(const Strip& t, const float* a, const int32_t* places,
     }
   }
   if (t.clamps) {
-    const Vector low = all(t.low), high = all(t.high);
+    const Floats low = all_of(t.low), high = all_of(t.high);
     for (int r = 0; r < kTileRows; ++r) {
       for (int v = 0; v < kTileVectors; ++v) sums[r][v] = clamp(sums[r][v], low, high);
     }

@@ -5,6 +5,10 @@
 
 #include "isa/parts.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 
 #if defined(__AVX512F__)
@@ -24,6 +28,15 @@ static inline Floats load(const float* from) {
   return out;
 }
 static inline void store(float* to, Floats value) { __builtin_memcpy(to, &value, sizeof value); }
-static inline Floats all_of(float value) { return Floats{} + value; }
+/// `value` in all lanes. A sum with zeros would not do: it turns -0 into 0, so that compilers compute it.
+static inline Floats all_of(float value) {
+#if defined(__AVX512F__)
+  return _mm512_set1_ps(value);
+#elif defined(__AVX2__)
+  return _mm256_set1_ps(value);
+#else
+  return Floats{value, value, value, value};
+#endif
+}
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

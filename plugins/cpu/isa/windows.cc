@@ -11,9 +11,6 @@ constexpr int kDepthwisePixels = 8;
 constexpr int kDepthwisePixels = 4;
 #endif
 
-inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /// The taps [first, last) along one axis that fall inside the input, for an output position.
 struct Taps {
   int64_t start, first, last;
@@ -35,23 +32,6 @@ struct Line {
   float low, high;
 };
 
-// Functions that are written once for vectors and for the last channels, which are single floats. A template's argument loses the
-// attributes of Vector, so memory is read and written here.
-inline void read(const float* x, Vector* out) { *out = load(x); }
-inline void read(const float* x, float* out) { *out = *x; }
-inline void write(float* y, Vector v) { store(y, v); }
-inline void write(float* y, float v) { *y = v; }
-template <class T>
-inline T load_as(const float* x) {
-  T out;
-  read(x, &out);
-  return out;
-}
-
-/// Where a vector of channels begins: the last one overlaps the one before it, and both compute the same. There are at least kLanes
-/// channels.
-inline int64_t whole_vector(int64_t first, int64_t channels) { return least(first, channels - kLanes); }
-
 /// Any pixel, from channel `c` on.
 
 template <class T>
@@ -70,20 +50,20 @@ T pixel(const Depthwise& d, const Line& line, int64_t out, int64_t c) {
 /// kPixels pixels from `out` on whose taps all lie inside the input's lines; dilation 1. All channels that fill vectors.
 template <int kKernel, int kStride, int kPixels>
 void pixels(const Depthwise& d, const Line& line, int64_t out) {
-  const Vector low = all(line.low), high = all(line.high);
+  const Floats low = all_of(line.low), high = all_of(line.high);
   const float* corner = line.x + (line.rows.start * d.width + out * kStride - d.pad[1]) * d.ldx;
   for (int64_t first = 0; first < d.channels; first += kLanes) {
     const int64_t c = whole_vector(first, d.channels);
-    Vector sums[kPixels];
-    for (Vector& sum : sums) sum = d.bias != nullptr ? load(d.bias + c) : Vector{};
+    Floats sums[kPixels];
+    for (Floats& sum : sums) sum = d.bias != nullptr ? load(d.bias + c) : Floats{};
     for (int64_t i = line.rows.first; i < line.rows.last; ++i) {
       const float* x = corner + i * d.dilation[0] * d.width * d.ldx + c;
       const float* w = d.weights + i * kKernel * d.channels + c;
-      Vector weights[kKernel];
+      Floats weights[kKernel];
       for (int j = 0; j < kKernel; ++j) weights[j] = load(w + j * d.channels);
 #pragma GCC unroll 32
       for (int s = 0; s < (kPixels - 1) * kStride + kKernel; ++s) {
-        const Vector value = load(x + s * d.ldx);
+        const Floats value = load(x + s * d.ldx);
 #pragma GCC unroll 8
         for (int p = 0; p < kPixels; ++p) {
           const int tap = s - p * kStride;
@@ -99,18 +79,18 @@ void pixels(const Depthwise& d, const Line& line, int64_t out) {
 /// The same for any kernel, stride and dilation.
 template <int kPixels>
 void any_pixels(const Depthwise& d, const Line& line, int64_t out) {
-  const Vector low = all(line.low), high = all(line.high);
+  const Floats low = all_of(line.low), high = all_of(line.high);
   const float* corner = line.x + (line.rows.start * d.width + out * d.stride[1] - d.pad[1]) * d.ldx;
   const int64_t step = d.stride[1] * d.ldx;
   for (int64_t first = 0; first < d.channels; first += kLanes) {
     const int64_t c = whole_vector(first, d.channels);
-    Vector sums[kPixels];
-    for (Vector& sum : sums) sum = d.bias != nullptr ? load(d.bias + c) : Vector{};
+    Floats sums[kPixels];
+    for (Floats& sum : sums) sum = d.bias != nullptr ? load(d.bias + c) : Floats{};
     for (int64_t i = line.rows.first; i < line.rows.last; ++i) {
       const float* x = corner + i * d.dilation[0] * d.width * d.ldx + c;
       const float* w = d.weights + i * d.kernel[1] * d.channels + c;
       for (int64_t j = 0; j < d.kernel[1]; ++j, x += d.dilation[1] * d.ldx, w += d.channels) {
-        const Vector weight = load(w);
+        const Floats weight = load(w);
         for (int p = 0; p < kPixels; ++p) sums[p] += load(x + p * step) * weight;
       }
     }
@@ -120,10 +100,10 @@ void any_pixels(const Depthwise& d, const Line& line, int64_t out) {
 }
 
 void border_pixel(const Depthwise& d, const Line& line, int64_t out) {
-  const Vector low = all(line.low), high = all(line.high);
+  const Floats low = all_of(line.low), high = all_of(line.high);
   for (int64_t first = 0; first < d.channels; first += kLanes) {
     const int64_t c = whole_vector(first, d.channels);
-    const Vector sum = pixel<Vector>(d, line, out, c);
+    const Floats sum = pixel<Floats>(d, line, out, c);
     store(line.y + out * d.ldy + c, line.clamps ? clamp(sum, low, high) : sum);
   }
 }
@@ -197,7 +177,7 @@ void depthwise(const Depthwise& d, int64_t begin, int64_t end) {
 }
 
 // The first operand stays where they compare unordered, so a NaN that comes first wins.
-inline Vector larger(Vector a, Vector b) { return a < b ? b : a; }
+inline Floats larger(Floats a, Floats b) { return a < b ? b : a; }
 inline float larger(float a, float b) { return a < b ? b : a; }
 
 template <class T>
@@ -218,7 +198,7 @@ void pool_pixel(const Pool& p, const float* image, const Taps& rows, const Taps&
       first = false;
     }
   }
-  write(y + c, p.kind == Pool::Kind::kMax || scale == 0.0f ? out : out / scale);
+  store(y + c, p.kind == Pool::Kind::kMax || scale == 0.0f ? out : out / scale);
 }
 
 void pool(const Pool& p, int64_t begin, int64_t end) {
@@ -240,7 +220,7 @@ void pool(const Pool& p, int64_t begin, int64_t end) {
       float* y = p.y + (row * p.out_width + out) * p.ldy;
       if (p.channels >= kLanes) {
         for (int64_t c = 0; c < p.channels; c += kLanes)
-          pool_pixel<Vector>(p, x, rows, columns, scale, y, whole_vector(c, p.channels));
+          pool_pixel<Floats>(p, x, rows, columns, scale, y, whole_vector(c, p.channels));
       } else {
         for (int64_t c = 0; c < p.channels; ++c) pool_pixel<float>(p, x, rows, columns, scale, y, c);
       }
@@ -263,14 +243,14 @@ void mean(const float* x, int64_t ldx, int64_t rows, float* y) {
     for (; r < end; ++r) sums[0] += load_as<T>(x + r * ldx);
     total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
-  write(y, total / static_cast<float>(rows));
+  store(y, total / static_cast<float>(rows));
 }
 
 void column_means(const float* x, int64_t ldx, int64_t rows, int64_t columns, float* y) {
   if (columns >= kLanes) {
     for (int64_t first = 0; first < columns; first += kLanes) {
       const int64_t c = whole_vector(first, columns);
-      mean<Vector>(x + c, ldx, rows, y + c);
+      mean<Floats>(x + c, ldx, rows, y + c);
     }
   } else {
     for (int64_t c = 0; c < columns; ++c) mean<float>(x + c, ldx, rows, y + c);

@@ -7,41 +7,43 @@ namespace {
 
 constexpr int kSide = 6, kOut = 4;  // of a tile of the input, and of the output
 
-inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+// The points of interpolation: 0, kA, -kA, kB, -kB and infinity. The ones of the paper, 1 and 2, double the error; these are exact in
+// float32, as their powers are.
+constexpr float kA = 0.625f, kB = 1.5f, kA2 = kA * kA, kB2 = kB * kB, kA3 = kA2 * kA, kB3 = kB2 * kB;
 
-/// What differs between vectors and the last channels of a tensor with less than a vector of them.
-inline void read(const float* x, Vector* out) { *out = load(x); }
-inline void read(const float* x, float* out) { *out = *x; }
-inline void write(float* y, Vector v) { store(y, v); }
-inline void write(float* y, float v) { *y = v; }
-inline Vector limited(Vector v, float low, float high) { return clamp(v, all(low), all(high)); }
-inline float limited(float v, float low, float high) {
-  v = v < low ? low : v;
-  return v > high ? high : v;
+/// What the results of a convolution go through in registers: clamps that begin its steps.
+struct Limits {
+  bool set = false;
+  float low = 0, high = 0;
+};
+inline Floats limited(Floats v, const Limits& l) {
+  return l.set ? clamp(v, all_of(l.low), all_of(l.high)) : v;
 }
+inline float limited(float v, const Limits& l) { return l.set ? clamp(v, l.low, l.high) : v; }
 
 /// Six numbers, each a T, to six.
 template <class T>
 inline void input_line(const T* x, int64_t step, T* out, int64_t out_step) {
   const T x0 = x[0], x1 = x[step], x2 = x[2 * step], x3 = x[3 * step], x4 = x[4 * step], x5 = x[5 * step];
-  const T a = x4 - 4.0f * x2, b = x3 - 4.0f * x1, c = x4 - x2, d = 2.0f * (x3 - x1);
-  out[0] = 4.0f * x0 - 5.0f * x2 + x4;
-  out[out_step] = a + b;
-  out[2 * out_step] = a - b;
-  out[3 * out_step] = c + d;
-  out[4 * out_step] = c - d;
-  out[5 * out_step] = 4.0f * x1 - 5.0f * x3 + x5;
+  const T even_a = x4 - kB2 * x2, odd_a = kA * (x3 - kB2 * x1), even_b = x4 - kA2 * x2,
+          odd_b = kB * (x3 - kA2 * x1);
+  out[0] = kA2 * kB2 * x0 - (kA2 + kB2) * x2 + x4;
+  out[out_step] = even_a + odd_a;
+  out[2 * out_step] = even_a - odd_a;
+  out[3 * out_step] = even_b + odd_b;
+  out[4 * out_step] = even_b - odd_b;
+  out[5 * out_step] = kA2 * kB2 * x1 - (kA2 + kB2) * x3 + x5;
 }
 
 /// Six to four.
 template <class T>
 inline void output_line(const T* m, int64_t step, T* out, int64_t out_step) {
-  const T sum = m[step] + m[2 * step], difference = m[step] - m[2 * step], sum2 = m[3 * step] + m[4 * step],
-          difference2 = m[3 * step] - m[4 * step];
-  out[0] = m[0] + sum + sum2;
-  out[out_step] = difference + 2.0f * difference2;
-  out[2 * out_step] = sum + 4.0f * sum2;
-  out[3 * out_step] = difference + 8.0f * difference2 + m[5 * step];
+  const T sum_a = m[step] + m[2 * step], difference_a = m[step] - m[2 * step],
+          sum_b = m[3 * step] + m[4 * step], difference_b = m[3 * step] - m[4 * step];
+  out[0] = m[0] + sum_a + sum_b;
+  out[out_step] = kA * difference_a + kB * difference_b;
+  out[2 * out_step] = kA2 * sum_a + kB2 * sum_b;
+  out[3 * out_step] = kA3 * difference_a + kB3 * difference_b + m[5 * step];
 }
 
 struct Place {
@@ -62,14 +64,14 @@ void spread_channels(const Winograd& w, const Place& at, int64_t c, float* v, in
       const int64_t x = at.column - w.pad[1] + j;
       const bool inside = y >= 0 && y < w.height && x >= 0 && x < w.width;
       tile[i][j] = T{};
-      if (inside) read(image + (y * w.width + x) * w.ldx, &tile[i][j]);
+      if (inside) tile[i][j] = load_as<T>(image + (y * w.width + x) * w.ldx);
     }
   }
   for (int j = 0; j < kSide; ++j) input_line(&tile[0][j], kSide, &half[0][j], kSide);
   for (int i = 0; i < kSide; ++i) {
     T out[kSide];
     input_line(half[i], 1, out, 1);
-    for (int j = 0; j < kSide; ++j) write(v + (i * kSide + j) * matrix + c, out[j]);
+    for (int j = 0; j < kSide; ++j) store(v + (i * kSide + j) * matrix + c, out[j]);
   }
 }
 
@@ -80,7 +82,7 @@ void spread(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_
     float* out = v + tile * w.channels;
     if (w.channels >= kLanes) {
       for (int64_t c = 0; c < w.channels; c += kLanes)
-        spread_channels<Vector>(w, at, least(c, w.channels - kLanes), out, matrix);
+        spread_channels<Floats>(w, at, whole_vector(c, w.channels), out, matrix);
     } else {
       for (int64_t c = 0; c < w.channels; ++c) spread_channels<float>(w, at, c, out, matrix);
     }
@@ -89,36 +91,35 @@ void spread(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_
 
 /// Returns false if an element is not finite.
 template <class T>
-bool gather_filters(const Winograd& w, const Place& at, int64_t f, const float* m, int64_t matrix) {
+bool gather_filters(const Winograd& w, const Limits& limits, const Place& at, int64_t f, const float* m,
+                    int64_t matrix) {
   T half[kOut][kSide], sums = T{};
   for (int j = 0; j < kSide; ++j) {
     T column[kSide], out[kOut];
-    for (int i = 0; i < kSide; ++i) read(m + (i * kSide + j) * matrix + f, &column[i]);
+    for (int i = 0; i < kSide; ++i) column[i] = load_as<T>(m + (i * kSide + j) * matrix + f);
     output_line(column, 1, out, 1);
     for (int i = 0; i < kOut; ++i) half[i][j] = out[i];
   }
-  T bias = T{};
-  if (w.bias != nullptr) read(w.bias + f, &bias);
+  const T bias = w.bias != nullptr ? load_as<T>(w.bias + f) : T{};
   for (int i = 0; i < kOut && at.row + i < w.out_height; ++i) {
     T out[kOut];
     output_line(half[i], 1, out, 1);
     float* y = w.y + ((at.image * w.out_height + at.row + i) * w.out_width + at.column) * w.ldy + f;
     for (int j = 0; j < kOut && at.column + j < w.out_width; ++j) {
-      T value = out[j] + bias;
+      const T value = out[j] + bias;
       sums += value * 0.0f;
-      if (w.clamps) value = limited(value, w.low, w.high);
-      write(y + j * w.ldy, value);
+      store(y + j * w.ldy, limited(value, limits));
     }
   }
   float lanes[kLanes] = {}, total = 0;
-  write(lanes, sums);
+  store(lanes, sums);
   for (const float lane : lanes) total += lane;
   return total == 0.0f;
 }
 
 /// The pixels of a tile by the definition of a convolution. Where an input is not finite or very large, the transforms would spread
 /// that over the whole tile.
-void define_tile(const Winograd& w, const Place& at) {
+void define_tile(const Winograd& w, const Limits& limits, const Place& at) {
   for (int64_t i = at.row; i < least(w.out_height, at.row + kOut); ++i) {
     for (int64_t j = at.column; j < least(w.out_width, at.column + kOut); ++j) {
       for (int64_t f = 0; f < w.filters; ++f) {
@@ -132,18 +133,17 @@ void define_tile(const Winograd& w, const Place& at) {
               sum += pixel[c] * w.given[((f * w.channels + c) * 3 + a) * 3 + b];
           }
         }
-        w.y[((at.image * w.out_height + i) * w.out_width + j) * w.ldy + f] =
-            w.clamps ? limited(sum, w.low, w.high) : sum;
+        w.y[((at.image * w.out_height + i) * w.out_width + j) * w.ldy + f] = limited(sum, limits);
       }
     }
   }
 }
 
-void gather(const Winograd& given, int64_t first, int64_t begin, int64_t end, int64_t tiles, const float* m) {
-  Winograd w = given;
+void gather(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_t tiles, const float* m) {
+  Limits limits;
   Chain rest = w.chain;
   if (rest.count > 0 && rest.steps->kind == Step::Kind::kClamp) {
-    w.clamps = true, w.low = rest.steps->alpha, w.high = rest.steps->beta;
+    limits = {true, rest.steps->alpha, rest.steps->beta};
     ++rest.steps, --rest.count;
   }
   const int64_t matrix = tiles * w.filters;
@@ -153,12 +153,12 @@ void gather(const Winograd& given, int64_t first, int64_t begin, int64_t end, in
     bool finite = true;
     if (w.filters >= kLanes) {
       for (int64_t f = 0; f < w.filters; f += kLanes)
-        finite = gather_filters<Vector>(w, at, least(f, w.filters - kLanes), from, matrix) && finite;
+        finite = gather_filters<Floats>(w, limits, at, whole_vector(f, w.filters), from, matrix) && finite;
     } else {
       for (int64_t f = 0; f < w.filters; ++f)
-        finite = gather_filters<float>(w, at, f, from, matrix) && finite;
+        finite = gather_filters<float>(w, limits, at, f, from, matrix) && finite;
     }
-    if (!finite) define_tile(w, at);
+    if (!finite) define_tile(w, limits, at);
     if (rest.count == 0) continue;
     for (int64_t i = at.row; i < least(w.out_height, at.row + kOut); ++i) {
       const int64_t row = (at.image * w.out_height + i) * w.out_width + at.column;
@@ -167,22 +167,24 @@ void gather(const Winograd& given, int64_t first, int64_t begin, int64_t end, in
   }
 }
 
-/// G of the paper: three numbers to six.
-void weight_line(const float* g, int64_t step, float* out, int64_t out_step) {
-  const float a = g[0], b = g[step], c = g[2 * step];
-  out[0] = a * 0.25f;
-  out[out_step] = (a + b + c) * (-1.0f / 6.0f);
-  out[2 * out_step] = (a - b + c) * (-1.0f / 6.0f);
-  out[3 * out_step] = a * (1.0f / 24.0f) + b * (1.0f / 12.0f) + c * (1.0f / 6.0f);
-  out[4 * out_step] = a * (1.0f / 24.0f) - b * (1.0f / 12.0f) + c * (1.0f / 6.0f);
-  out[5 * out_step] = c;
+/// Three weights to six, in double, so that they are rounded once.
+void weight_line(const double* g, int64_t step, double* out, int64_t out_step) {
+  const double a2 = kA2, b2 = kB2, of_a = 1 / (2 * a2 * (a2 - b2)), of_b = 1 / (2 * b2 * (b2 - a2));
+  const double x = g[0], y = g[step], z = g[2 * step];
+  out[0] = x / (a2 * b2);
+  out[out_step] = (x + kA * y + a2 * z) * of_a;
+  out[2 * out_step] = (x - kA * y + a2 * z) * of_a;
+  out[3 * out_step] = (x + kB * y + b2 * z) * of_b;
+  out[4 * out_step] = (x - kB * y + b2 * z) * of_b;
+  out[5 * out_step] = z;
 }
 
-void weights(const float* g, int64_t matrix, float* out) {
-  float half[kSide * 3], whole[kSide * kSide];
+void weights(const float* given, int64_t matrix, float* out) {
+  double g[9], half[kSide * 3], whole[kSide * kSide];
+  for (int i = 0; i < 9; ++i) g[i] = given[i];
   for (int j = 0; j < 3; ++j) weight_line(g + j, 3, half + j, 3);
   for (int i = 0; i < kSide; ++i) weight_line(half + i * 3, 1, whole + i * kSide, 1);
-  for (int i = 0; i < kSide * kSide; ++i) out[i * matrix] = whole[i];
+  for (int i = 0; i < kSide * kSide; ++i) out[i * matrix] = static_cast<float>(whole[i]);
 }
 
 }  // namespace

@@ -197,13 +197,6 @@ Tensor Builder::create(uint32_t value, Form form) {
 
 void Builder::define(uint32_t value, const Tensor& tensor) { tensors_[value] = tensor; }
 
-Tensor Builder::constant(std::shared_ptr<const Packed> data, const Dims& dims) {
-  const uint32_t buffer = add_buffer(Home::kConstant, 0, 0);
-  recipe_.buffers[buffer].constant = data->data();
-  keep(std::move(data));
-  return stored(buffer, dims, Form::kPlain);
-}
-
 void Builder::add(const std::vector<Tensor>& touched, std::function<void(const Run&)> work) {
   const int now = static_cast<int>(recipe_.tasks.size());
   for (const Tensor& t : touched) {

@@ -30,7 +30,6 @@ class Builder {
   /// Builds the whole recipe. Call it once.
   Recipe build();
 
-  const Program& program() const { return program_; }
   const ep::PrepareContext& prepare() const { return prepare_; }
   const Dims& dims(uint32_t value) const { return dims_[value]; }
   bool is_constant(uint32_t value) const { return program_.is_constant(value); }
@@ -50,8 +49,6 @@ class Builder {
   Tensor temporary(const Dims& dims, Form form);
   /// Gives `value` the memory of `tensor`, which another value may have too.
   void define(uint32_t value, const Tensor& tensor);
-  /// Elements that live as long as the recipe.
-  Tensor constant(std::shared_ptr<const Packed> data, const Dims& dims);
 
   /// Takes in as many of the nodes that follow `value` as can be steps of the task that makes it in `form`.
   Steps follow(uint32_t value, Form form);
@@ -61,7 +58,6 @@ class Builder {
 
   /// `touched`: the tensors that the task reads and writes.
   void add(const std::vector<Tensor>& touched, std::function<void(const Run&)> work);
-  void keep(std::shared_ptr<const void> object) { recipe_.kept.push_back(std::move(object)); }
 
  private:
   void check_shapes();

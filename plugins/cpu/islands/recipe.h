@@ -60,7 +60,6 @@ struct Task {
 struct Recipe {
   std::vector<Buffer> buffers;
   std::vector<Task> tasks;
-  std::vector<std::shared_ptr<const void>> kept;  // what tasks refer to
   std::vector<Dims> output_dims;
   uint64_t workspace_bytes = 0;
 

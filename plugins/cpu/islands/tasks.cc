@@ -62,9 +62,9 @@ void add_conversion(Builder& b, const Tensor& from, const Tensor& to) {
         const int64_t plain_at = image * channels * plane + first,
                       last_at = (image * plane + first) * last_ld;
         if (to_last) {
-          isa_compute().transpose(x + plain_at, plane, channels, pixels, y + last_at, last_ld);
+          transpose(x + plain_at, plane, channels, pixels, y + last_at, last_ld);
         } else {
-          isa_compute().transpose(x + last_at, last_ld, pixels, channels, y + plain_at, plane);
+          transpose(x + last_at, last_ld, pixels, channels, y + plain_at, plane);
         }
       }
     });

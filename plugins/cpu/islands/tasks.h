@@ -1,6 +1,8 @@
 // Tasks that several operators add.
 #pragma once
 
+#include "device.h"
+#include "isa/move.h"
 #include "islands/builder.h"
 
 namespace tenon::cpu::islands {
@@ -12,6 +14,11 @@ inline constexpr int64_t kGrain = 1 << 14;
 template <class F>
 void each_piece(const Run& run, int64_t n, int64_t cost, F&& work) {
   run.ctx.parallel_for(n, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cost)), work);
+}
+
+/// y[j, i] = x[i, j] for rows i and columns j of x.
+inline void transpose(const float* x, int64_t ldx, int64_t rows, int64_t columns, float* y, int64_t ldy) {
+  isa_table().move->transpose_4(x, ldx, y, ldy, columns, rows);
 }
 
 /// to = from; both have the same shape and form.

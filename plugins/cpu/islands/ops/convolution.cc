@@ -70,7 +70,7 @@ class Conv : public Operation {
     const int64_t each = filters_ / groups_;
     if (depthwise_) {
       weights_ = std::make_shared<Packed>(taps_ * filters_);
-      isa_compute().transpose(w.data<float>(), taps_, filters_, taps_, weights_->data(), filters_);
+      transpose(w.data<float>(), taps_, filters_, taps_, weights_->data(), filters_);
       bias_ = padded(bias, filters_, filters_);
       return;
     }
@@ -84,8 +84,8 @@ class Conv : public Operation {
     for (int64_t g = 0; g < groups_; ++g) {
       const float* from = w.data<float>() + g * each * channels_ * taps_;
       for (int64_t f = 0; f < each; ++f)
-        isa_compute().transpose(from + f * channels_ * taps_, taps_, channels_, taps_,
-                                turned.data() + f * channels_ * taps_, channels_);
+        transpose(from + f * channels_ * taps_, taps_, channels_, taps_,
+                  turned.data() + f * channels_ * taps_, channels_);
       isa_compute().pack({turned.data(), taps_ * channels_, each, 1, taps_ * channels_},
                          weights_->data() + g * size);
       if (bias != nullptr)
