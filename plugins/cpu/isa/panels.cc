@@ -6,8 +6,8 @@
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 namespace {
 
-// A panel's part of this many rows of b stays in the second-level cache while rows of a pass.
-constexpr int64_t kDepth = 512;
+// A panel's part of this many rows of b stays in the first-level cache, or near it, while rows of a pass.
+constexpr int64_t kDepth = 256;
 
 inline int64_t vectors_of(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
 int64_t panels_of(int64_t n) { return (vectors_of(n) + kVectors - 1) / kVectors; }
@@ -22,7 +22,7 @@ struct Strip {
   int64_t taps, tap_begin, tap_end, k;
   const float* zeros;
   const float* b;
-  const float* bias;  // starts the sums; NULL: zeros, or c if `adds`
+  const float* bias;  // added to the sums; NULL: c is, if `adds`
   bool adds;
   float* c;
   int64_t ldc;
@@ -40,14 +40,7 @@ struct Strip {
 template <int kTileRows, int kTileVectors, bool kPlaces>
 inline void multiply_tile(const Strip& t, const float* a, const int32_t* places, const float* residual,
                           float* c, int64_t ldc) {
-  Floats sums[kTileRows][kTileVectors];
-  for (int r = 0; r < kTileRows; ++r) {
-    for (int v = 0; v < kTileVectors; ++v) {
-      sums[r][v] = t.adds              ? load(c + r * ldc + v * kLanes)
-                   : t.bias != nullptr ? load(t.bias + v * kLanes)
-                                       : Floats{};
-    }
-  }
+  Floats sums[kTileRows][kTileVectors] = {};
   const float* b = t.b;
   for (int64_t tap = t.tap_begin; tap < t.tap_end; ++tap) {
     const float* rows[kTileRows];
@@ -76,6 +69,13 @@ inline void multiply_tile(const Strip& t, const float* a, const int32_t* places,
         const Floats factor = all_of(rows[r][i]);
         for (int v = 0; v < kTileVectors; ++v) sums[r][v] += factor * weights[v];
       }
+    }
+  }
+  // Parts are summed by themselves before they are added: so the error grows with the length of a part, not with all of k.
+  if (t.adds || t.bias != nullptr) {
+    for (int r = 0; r < kTileRows; ++r) {
+      for (int v = 0; v < kTileVectors; ++v)
+        sums[r][v] += load(t.adds ? c + r * ldc + v * kLanes : t.bias + v * kLanes);
     }
   }
   if (residual != nullptr) {

@@ -7,7 +7,6 @@ namespace {
 // two spatial axes run in islands of the cpu provider, on average as fast as here, and so do pools, reductions and normalisations.
 // Transformers gain a few percent here, mostly where axes are exchanged: that is a view here, and a copy there.
 constexpr double kPerVolumeConvolutionFlop = 0.008;  // three spatial axes
-constexpr double kPerTransposedConvolutionFlop = 0.0006;
 constexpr double kPerProductFlop = 0.0002;
 constexpr double kPerMovedElement = 0.2;
 constexpr double kPerPointwiseElement = -0.03;
@@ -29,9 +28,8 @@ Benefit of_convolution(std::span<const Dims> inputs, const Dims& image, bool tra
   if (inputs.size() < 2 || inputs[1].size() < 3) return {};
   const Dims& weights = inputs[1];
   const double per_element = 2 * count(Dims(weights.begin() + 1, weights.end()));
-  // The cpu provider's transposed convolutions are equally fast, except for the matrix product inside them.
-  const double other = weights.size() > 4 ? kPerVolumeConvolutionFlop : 0;
-  const double gain = transposed ? kPerTransposedConvolutionFlop : other;
+  // Transposed ones gain a little here, less than the convolutions around them lose outside of an island.
+  const double gain = weights.size() > 4 && !transposed ? kPerVolumeConvolutionFlop : 0;
   return {gain * per_element * count(image, true), kStep};
 }
 
