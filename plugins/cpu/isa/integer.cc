@@ -17,8 +17,10 @@ struct Part {
   int64_t tap, taps, from, depth;
 };
 
+/// `ahead`: how far behind b lies what is read next of the weights, a part of which is fetched meanwhile; or 0.
 template <int kRows, int kPanels>
-void tile(const IntegerProduct& g, const Part& part, int64_t row, const int8_t* b, int32_t* c, bool add) {
+void tile(const IntegerProduct& g, const Part& part, int64_t row, const int8_t* b, int32_t* c, bool add,
+          int64_t ahead) {
   constexpr int kVectors = kPanels * L::kVectors;
   L::Sums sums[kRows][kVectors];
 #pragma GCC unroll 8
@@ -32,6 +34,7 @@ void tile(const IntegerProduct& g, const Part& part, int64_t row, const int8_t* 
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) a[i] = g.rows[(row + i) * g.row_step + t] + part.from;
     for (int64_t k = 0; k < part.depth; k += kQuad, b += kPanel * kQuad) {
+      __builtin_prefetch(b + ahead, 0, 2);
       L::Right right[kVectors];
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v)
@@ -55,28 +58,34 @@ void tile(const IntegerProduct& g, const Part& part, int64_t row, const int8_t* 
 }
 
 template <int kPanels>
-void tiles(const IntegerProduct& g, const Part& part, const int8_t* b, int32_t* c, bool add) {
+void tiles(const IntegerProduct& g, const Part& part, const int8_t* b, int32_t* c, bool add,
+           const int8_t* next) {
+  // Each of the first tiles fetches what one of the next panels has of this length.
+  int64_t panel = 0;
+  const auto ahead = [&] {
+    return next == nullptr || panel >= kPanels ? 0 : next + panel++ * g.panel_bytes - b;
+  };
   int64_t row = 0;
   for (; row + L::rows(kPanels) <= g.m; row += L::rows(kPanels))
-    tile<L::rows(kPanels), kPanels>(g, part, row, b, c + row * g.ldc, add);
+    tile<L::rows(kPanels), kPanels>(g, part, row, b, c + row * g.ldc, add, ahead());
   if constexpr (L::rows(kPanels) > 4) {
-    for (; row + 4 <= g.m; row += 4) tile<4, kPanels>(g, part, row, b, c + row * g.ldc, add);
+    for (; row + 4 <= g.m; row += 4) tile<4, kPanels>(g, part, row, b, c + row * g.ldc, add, ahead());
   }
-  for (; row + 2 <= g.m; row += 2) tile<2, kPanels>(g, part, row, b, c + row * g.ldc, add);
-  for (; row < g.m; ++row) tile<1, kPanels>(g, part, row, b, c + row * g.ldc, add);
+  for (; row + 2 <= g.m; row += 2) tile<2, kPanels>(g, part, row, b, c + row * g.ldc, add, ahead());
+  for (; row < g.m; ++row) tile<1, kPanels>(g, part, row, b, c + row * g.ldc, add, ahead());
 }
 
-/// All rows by `panels` panels.
-void columns(const IntegerProduct& g, int64_t panels, const Part& part, const int8_t* b, int32_t* c,
-             bool add) {
+/// All rows by `panels` panels. `next`: the weights that are read afterwards, or NULL.
+void columns(const IntegerProduct& g, int64_t panels, const Part& part, const int8_t* b, int32_t* c, bool add,
+             const int8_t* next) {
   if constexpr (L::kMostPanels >= 4) {
-    if (panels == 4) return tiles<4>(g, part, b, c, add);
-    if (panels == 3) return tiles<3>(g, part, b, c, add);
+    if (panels == 4) return tiles<4>(g, part, b, c, add, next);
+    if (panels == 3) return tiles<3>(g, part, b, c, add, next);
   }
   if constexpr (L::kMostPanels >= 2) {
-    if (panels == 2) return tiles<2>(g, part, b, c, add);
+    if (panels == 2) return tiles<2>(g, part, b, c, add, next);
   }
-  tiles<1>(g, part, b, c, add);
+  tiles<1>(g, part, b, c, add, next);
 }
 
 void product(const IntegerProduct& g) {
@@ -84,14 +93,18 @@ void product(const IntegerProduct& g) {
   for (int64_t panel = 0; panel < g.panels; panel += L::kMostPanels) {
     const int64_t panels = panel + L::kMostPanels <= g.panels ? L::kMostPanels : g.panels - panel;
     const int8_t* b = g.b + panel * g.panel_bytes;
+    const int8_t* const after = panel + panels < g.panels ? b + panels * g.panel_bytes : g.next;
+    const int8_t* const last = b + g.panel_bytes;
     bool add = false;
     for (int64_t tap = 0; tap < g.taps; tap += taps_at_once) {
       const int64_t taps = tap + taps_at_once <= g.taps ? taps_at_once : g.taps - tap;
       int64_t from = 0;
       do {
         const int64_t depth = taps > 1 || from + kDeep > g.depth ? g.depth - from : kDeep;
-        columns(g, panels, {tap, taps, from, depth}, b, g.c + panel * kPanel, add);
-        b += kPanel * taps * depth;
+        const int8_t* const next = b + kPanel * taps * depth;
+        columns(g, panels, {tap, taps, from, depth}, b, g.c + panel * kPanel, add,
+                next == last ? after : next);
+        b = next;
         from += depth;
         add = true;
       } while (from < g.depth);

@@ -21,8 +21,9 @@ struct IntegerProduct {
   int64_t m = 0, taps = 1, depth = 0, panels = 0;
   const uint8_t* const* rows = nullptr;
   int64_t row_step = 1;
-  const int8_t* b = nullptr;  // of Integer::pack, panel after panel
-  int64_t panel_bytes = 0;    // 16 * taps * depth
+  const int8_t* b = nullptr;     // of Integer::pack, panel after panel
+  int64_t panel_bytes = 0;       // 16 * taps * depth
+  const int8_t* next = nullptr;  // weights that are needed afterwards, to be fetched meanwhile; or NULL
   int32_t* c = nullptr;
   int64_t ldc = 0;
 };
@@ -30,6 +31,13 @@ struct IntegerProduct {
 /// What quantising does after the division by the scale.
 struct Rounding {
   float zero = 0, low = 0, high = 0;  // y = min(max(round(x) + zero, low), high); low for NaN
+};
+
+/// (a - a_zero) * a_scale + (b - b_zero) * b_scale, divided by `scale` and rounded.
+struct QuantizedSum {
+  float a_scale = 1, a_zero = 0, b_scale = 1, b_zero = 0, scale = 1;
+  float least = 0;  // of the quotient
+  Rounding to;
 };
 
 /// The size of weights that Integer::pack_depthwise lays out.
@@ -65,9 +73,9 @@ struct Integer {
   /// y = (c[j] + d[j]) * scale[j], multiplied in float64 and rounded from float32; the bytes of int8 or uint8.
   void (*requantize_f64)(const int32_t* c, const int32_t* d, int64_t n, const double* scale,
                          const Rounding& to, uint8_t* y);
-  /// The same, multiplied in float32.
-  void (*requantize_f32)(const int32_t* c, const int32_t* d, int64_t n, const float* scale,
-                         const Rounding& to, uint8_t* y);
+  /// The same, multiplied in float32, for `rows` rows of c and y; those of c are `ldc` apart, those of y `ldy`.
+  void (*requantize_f32)(const int32_t* c, int64_t ldc, int64_t rows, const int32_t* d, int64_t n,
+                         const float* scale, const Rounding& to, uint8_t* y, int64_t ldy);
   /// y = (c[j] + d[j]) * scale[j], plus bias[j] unless it is NULL.
   void (*to_float)(const int32_t* c, const int32_t* d, int64_t n, const float* scale, const float* bias,
                    float* y);
@@ -86,6 +94,12 @@ struct Integer {
   void (*dequantize_u8)(const uint8_t* x, int64_t n, float scale, float zero, float* y);
   void (*dequantize_s16)(const int16_t* x, int64_t n, float scale, float zero, float* y);
   void (*dequantize_u16)(const uint16_t* x, int64_t n, float scale, float zero, float* y);
+
+  /// y = the sum of what the bytes without sign a[j] and b[j] stand for, as bytes without sign. Instead of dividing by the scale it
+  /// multiplies with the inverse, so a sum on a tie may be rounded the other way.
+  void (*add_quantized)(const uint8_t* a, const uint8_t* b, int64_t n, const QuantizedSum& sum, uint8_t* y);
+  /// y[j] = the greatest of rows[t][from + j] for t < taps and j < n; 0 without taps.
+  void (*greatest)(const uint8_t* const* rows, int64_t taps, int64_t from, int64_t n, uint8_t* y);
 
   /// Lays out one byte with sign per channel and tap, w[channel * taps + t] with the bits of `toggle` toggled, for
   /// `depthwise`: depthwise_bytes(taps, channels) bytes. Writes the sums over the taps to sums[channels].

@@ -1,6 +1,7 @@
 // Loops over quantised elements: corrections of sums, quantising and dequantising, transposed copies.
 #include "isa/integer.h"
 #include "isa/parts.h"
+#include "isa/vector.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -172,6 +173,32 @@ struct Quotients {
 #endif
 };
 
+struct ByteSums {
+  const uint8_t *a, *b;
+  float a_scale, b_scale, constant, least;  // of the quotient
+  float at(int64_t i) const {
+    const float x = a_scale * a[i] + (b_scale * b[i] + constant);
+    return x > least ? x : least;
+  }
+#if defined(__AVX512F__)
+  static __m512 floats(const uint8_t* x) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
+  }
+  __m512 vector(int64_t i) const {
+    const __m512 y = _mm512_fmadd_ps(floats(b + i), _mm512_set1_ps(b_scale), _mm512_set1_ps(constant));
+    return _mm512_max_ps(_mm512_fmadd_ps(floats(a + i), _mm512_set1_ps(a_scale), y), _mm512_set1_ps(least));
+  }
+#elif defined(__AVX2__)
+  static __m256 floats(const uint8_t* x) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x))));
+  }
+  __m256 vector(int64_t i) const {
+    const __m256 y = _mm256_fmadd_ps(floats(b + i), _mm256_set1_ps(b_scale), _mm256_set1_ps(constant));
+    return _mm256_max_ps(_mm256_fmadd_ps(floats(a + i), _mm256_set1_ps(a_scale), y), _mm256_set1_ps(least));
+  }
+#endif
+};
+
 #if defined(__AVX512F__)
 constexpr int64_t kRounded = 16;
 /// Conversions round ties to even. max and min give their second argument for NaN.
@@ -192,6 +219,14 @@ inline void store_signed(__m512i x, uint16_t* y) {
 inline void store_unsigned(__m512i x, uint16_t* y) {
   const __m512i inside = _mm512_max_epi32(x, _mm512_setzero_si512());
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_cvtusepi32_epi16(inside));
+}
+/// 64 numbers plus their zero point, which is added to words: those saturate as the bytes do afterwards.
+inline void store_64(const __m512i* x, __m512i zeros, uint8_t* y) {
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(x[0], x[1]), zeros),
+                high = _mm512_adds_epi16(_mm512_packs_epi32(x[2], x[3]), zeros);
+  // Packing works within parts of 16 bytes: their quads are put in order.
+  _mm512_storeu_si512(y, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)));
 }
 #define TENON_ZEROS(zero) _mm512_set1_epi32(zero)
 #elif defined(__AVX2__)
@@ -224,6 +259,16 @@ inline void store_unsigned(__m256i x, uint16_t* y) {
 template <int kBound, class From, class T>
 inline void round_all(const From& from, int64_t n, const Rounding& to, T* y) {
   int64_t i = 0;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 1) {
+    const __m512i zeros = _mm512_set1_epi16(static_cast<int16_t>(to.zero)), none = _mm512_setzero_si512();
+    for (; to.low == 0 && i + 64 <= n; i += 64) {
+      __m512i x[4];
+      for (int64_t v = 0; v < 4; ++v) x[v] = round_vector(from.vector(i + 16 * v), kBound, none);
+      store_64(x, zeros, y + i);
+    }
+  }
+#endif
 #if defined(__AVX2__)
   const auto zero = TENON_ZEROS(static_cast<int32_t>(to.zero));
   if (to.low < 0) {
@@ -240,9 +285,59 @@ void requantize_f64(const int32_t* c, const int32_t* d, int64_t n, const double*
                     uint8_t* y) {
   round_all<1024>(Sums64{c, d, scale}, n, to, y);
 }
-void requantize_f32(const int32_t* c, const int32_t* d, int64_t n, const float* scale, const Rounding& to,
-                    uint8_t* y) {
-  round_all<1024>(Sums32{c, d, scale}, n, to, y);
+#if defined(__AVX512F__)
+/// 64 columns to bytes without sign.
+void requantize_64(const int32_t* c, int64_t ldc, int64_t rows, const int32_t* d, const float* scale,
+                   float zero, uint8_t* y, int64_t ldy) {
+  const __m512 bound = _mm512_set1_ps(1024);
+  const __m512i zeros = _mm512_set1_epi16(static_cast<int16_t>(zero));
+  __m512i plus[4];
+  __m512 factor[4];
+  for (int v = 0; v < 4; ++v)
+    plus[v] = _mm512_loadu_si512(d + 16 * v), factor[v] = _mm512_loadu_ps(scale + 16 * v);
+  for (int64_t i = 0; i < rows; ++i) {
+    __m512i x[4];
+    for (int v = 0; v < 4; ++v) {
+      const __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(c + i * ldc + 16 * v), plus[v]);
+      const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), factor[v]);
+      x[v] =
+          _mm512_cvtps_epi32(_mm512_min_ps(product, bound));  // what is far below 0 becomes the least number
+    }
+    store_64(x, zeros, y + i * ldy);
+  }
+}
+#endif
+
+void requantize_f32(const int32_t* c, int64_t ldc, int64_t rows, const int32_t* d, int64_t n,
+                    const float* scale, const Rounding& to, uint8_t* y, int64_t ldy) {
+#if defined(__AVX512F__)
+  if (n == kTileColumns && to.low == 0) return requantize_64(c, ldc, rows, d, scale, to.zero, y, ldy);
+#endif
+  for (int64_t i = 0; i < rows; ++i) round_all<1024>(Sums32{c + i * ldc, d, scale}, n, to, y + i * ldy);
+}
+void add_quantized(const uint8_t* a, const uint8_t* b, int64_t n, const QuantizedSum& s, uint8_t* y) {
+  const float a_scale = s.a_scale / s.scale, b_scale = s.b_scale / s.scale;
+  const float constant = -(a_scale * s.a_zero + b_scale * s.b_zero);
+  round_all<1024>(ByteSums{a, b, a_scale, b_scale, constant, s.least}, n, s.to, y);
+}
+typedef uint8_t ByteVector __attribute__((vector_size(TENON_ISA_BYTES)));
+void greatest(const uint8_t* const* rows, int64_t taps, int64_t from, int64_t n, uint8_t* y) {
+  constexpr int64_t kBlock = sizeof(ByteVector);
+  int64_t j = 0;
+  for (; j + kBlock <= n; j += kBlock) {
+    ByteVector most{};
+    for (int64_t t = 0; t < taps; ++t) {
+      ByteVector x;
+      __builtin_memcpy(&x, rows[t] + from + j, kBlock);
+      most = x > most ? x : most;
+    }
+    __builtin_memcpy(y + j, &most, kBlock);
+  }
+  for (; j < n; ++j) {
+    uint8_t most = 0;
+    for (int64_t t = 0; t < taps; ++t) most = rows[t][from + j] > most ? rows[t][from + j] : most;
+    y[j] = most;
+  }
 }
 void to_float(const int32_t* c, const int32_t* d, int64_t n, const float* scale, const float* bias,
               float* y) {
@@ -276,6 +371,7 @@ void fill_integer_rows(Integer& t) {
   t.copy = copy, t.sum = sum, t.transpose = transpose;
   t.correct = correct, t.correct_row = correct_row, t.add = add, t.subtract_products = subtract_products;
   t.requantize_f64 = requantize_f64, t.requantize_f32 = requantize_f32, t.to_float = to_float;
+  t.add_quantized = add_quantized, t.greatest = greatest;
   t.quantize_8 = quantize<uint8_t, 1024>, t.quantize_16 = quantize<uint16_t, 262144>;
   t.quantize_each_8 = quantize_each<uint8_t, 1024>, t.quantize_each_16 = quantize_each<uint16_t, 262144>;
   t.dequantize_s8 = dequantize<int8_t>, t.dequantize_u8 = dequantize<uint8_t>;

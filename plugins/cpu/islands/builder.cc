@@ -16,6 +16,11 @@ bool forms_coincide(const Dims& dims) {
   return dims[1] == 1 || plane == 1;
 }
 
+Element element_of(const Value& value) {
+  if (value.dtype == TENON_UINT8) return Element::kByte;
+  return value.dtype == TENON_INT8 ? Element::kSigned : Element::kFloat;
+}
+
 }  // namespace
 
 isa::Chain Steps::at(const Run& run, std::span<Step, isa::kMostSteps> room) const {
@@ -47,8 +52,8 @@ Builder::Builder(const Program& program, ep::PrepareContext& prepare)
     const DimsView dims = constant ? program.constant(v).dims() : prepare.input(value.input).dims();
     dims_[v].assign(dims.begin(), dims.end());
     const uint32_t buffer = add_buffer(constant ? Home::kConstant : Home::kInput, value.input, 0);
-    if (constant) recipe_.buffers[buffer].constant = static_cast<const float*>(value.constant->data);
-    tensors_[v] = stored(buffer, dims_[v], Form::kPlain);
+    if (constant) recipe_.buffers[buffer].constant = value.constant->data;
+    tensors_[v] = stored(buffer, dims_[v], Form::kPlain, element_of(value));
   }
   check_shapes();
 }
@@ -118,47 +123,82 @@ uint32_t Builder::add_buffer(Home home, int32_t index, uint64_t bytes) {
   return static_cast<uint32_t>(recipe_.buffers.size() - 1);
 }
 
-Tensor Builder::stored(uint32_t buffer, const Dims& dims, Form form) {
-  Tensor out{buffer, 0, dims, form, 0};
+Tensor Builder::stored(uint32_t buffer, const Dims& dims, Form form, Element element) {
+  Tensor out;
+  out.buffer = buffer, out.dims = dims, out.form = form, out.element = element;
   out.ld = out.columns();
   return out;
 }
 
-Tensor Builder::tensor(uint32_t value) {
-  require(tensors_[value].buffer != kNone, TENON_INTERNAL, "'", program_.values()[value].name,
-          "' is used before it is computed");
-  return tensors_[value];
+bool Builder::is_dequantised(uint32_t value) const {
+  return tensors_[value].buffer == kNone && dequantised_.count(value) != 0;
+}
+bool Builder::is_computed(uint32_t value) const {
+  return tensors_[value].buffer != kNone || is_dequantised(value);
 }
 
-Tensor Builder::tensor(uint32_t value, Form form) { return convert(tensor(value), form); }
+Tensor Builder::tensor(uint32_t value) {
+  require(is_computed(value), TENON_INTERNAL, "'", program_.values()[value].name,
+          "' is used before it is computed");
+  if (is_dequantised(value)) {
+    const Tensor bytes = dequantised_.at(value);
+    add_steps(*this, bytes, create(value, bytes.form), Steps{});
+  }
+  return convert(tensors_[value], tensors_[value].form);
+}
+
+Tensor Builder::tensor(uint32_t value, Form form) {
+  return is_dequantised(value) ? convert(tensor(value), form) : convert(tensors_[value], form);
+}
+
+Tensor Builder::readable(uint32_t value, Form form) {
+  if (!is_dequantised(value)) return tensor(value, form);
+  const Tensor& bytes = dequantised_.at(value);
+  Tensor out = convert(bytes, form);
+  out.scaling = bytes.scaling;
+  return out;
+}
+
+Tensor Builder::padded(const Tensor& bytes) {
+  if (recipe_.buffers[bytes.buffer].home == Home::kWorkspace) return bytes;
+  Tensor out = temporary(bytes.dims, bytes.form, bytes.element);
+  add_copy(*this, bytes, out);
+  return out;
+}
 
 Tensor Builder::dense(uint32_t value) { return dense(value, tensor(value).form); }
 
 Tensor Builder::dense(uint32_t value, Form form) {
   const Tensor from = tensor(value, form);
   if (from.is_dense()) return from;
-  Tensor out = temporary(from.dims, form);
+  Tensor out = temporary(from.dims, form, from.element);
   add_copy(*this, from, out);
   return out;
 }
 
 Tensor Builder::convert(const Tensor& from, Form form) {
-  if (from.form == form) return from;
+  const bool is_signed = from.element == Element::kSigned;
+  if (from.form == form && !is_signed) return from;
   require(from.dims.size() >= 3 || form == Form::kPlain, TENON_INTERNAL, "a tensor of shape ", from.dims,
           " has no channels");
-  if (from.is_dense() && forms_coincide(from.dims)) {
-    Tensor out = from;
-    out.form = form;
-    out.ld = out.columns();
-    return out;
+  const bool same_order = from.form == form || (from.is_dense() && forms_coincide(from.dims));
+  Tensor renamed = from;
+  if (same_order && from.form != form) {
+    renamed.form = form;
+    renamed.ld = renamed.columns();
   }
+  if (same_order && !is_signed) return renamed;
   const bool cacheable = from.offset == 0 && from.is_dense();
   if (cacheable) {
     const auto at = converted_.find({from.buffer, form});
     if (at != converted_.end() && at->second.dims == from.dims) return at->second;
   }
-  const Tensor out = temporary(from.dims, form);
-  add_conversion(*this, from, out);
+  const Tensor out = temporary(from.dims, form, is_signed ? Element::kByte : from.element);
+  if (same_order) {
+    add_copy(*this, renamed, out);
+  } else {
+    add_conversion(*this, from, out);
+  }
   if (cacheable) converted_[{from.buffer, form}] = out;
   return out;
 }
@@ -167,7 +207,9 @@ Form Builder::form_of(const std::vector<uint32_t>& values) {
   int64_t last = 0, plain = 0;
   for (const uint32_t v : values) {
     if (v == kNone) continue;
-    const Tensor t = tensor(v);
+    require(is_computed(v), TENON_INTERNAL, "'", program_.values()[v].name,
+            "' is used before it is computed");
+    const Tensor& t = is_dequantised(v) ? dequantised_.at(v) : tensors_[v];
     if (t.form == Form::kLast) {
       last += t.elements();
     } else if (!is_constant(v) && !forms_coincide(t.dims)) {
@@ -177,25 +219,29 @@ Form Builder::form_of(const std::vector<uint32_t>& values) {
   return last > 0 && last >= plain ? Form::kLast : Form::kPlain;
 }
 
-Tensor Builder::temporary(const Dims& dims, Form form) {
-  const auto bytes = static_cast<uint64_t>(ep::element_count(dims)) * sizeof(float);
-  return stored(add_buffer(Home::kWorkspace, 0, bytes), dims, form);
+Tensor Builder::temporary(const Dims& dims, Form form, Element element) {
+  const auto count = static_cast<uint64_t>(ep::element_count(dims));
+  const uint64_t bytes = element == Element::kFloat ? count * sizeof(float) : count + kSlack;
+  return stored(add_buffer(Home::kWorkspace, 0, bytes), dims, form, element);
 }
 
 Tensor Builder::create(uint32_t value, Form form) {
   const int32_t output = program_.values()[value].output;
+  const Element element = element_of(program_.values()[value]);
   const Dims& dims = dims_[value];
   Tensor out;
-  if (output >= 0 && (form == Form::kPlain || forms_coincide(dims))) {
-    out = stored(add_buffer(Home::kOutput, output, 0), dims, form);
+  if (output >= 0 && element != Element::kSigned && (form == Form::kPlain || forms_coincide(dims))) {
+    out = stored(add_buffer(Home::kOutput, output, 0), dims, form, element);
   } else {
-    out = temporary(dims, form);
+    out = temporary(dims, form, element == Element::kSigned ? Element::kByte : element);
   }
   define(value, out);
   return out;
 }
 
 void Builder::define(uint32_t value, const Tensor& tensor) { tensors_[value] = tensor; }
+
+void Builder::define_dequantised(uint32_t value, const Tensor& bytes) { dequantised_[value] = bytes; }
 
 void Builder::add(const std::vector<Tensor>& touched, std::function<void(const Run&)> work) {
   const int now = static_cast<int>(recipe_.tasks.size());
@@ -209,7 +255,7 @@ void Builder::add(const std::vector<Tensor>& touched, std::function<void(const R
 
 std::optional<Step> Builder::step_with(const Step& step, const Dims& result, Form form, uint32_t other,
                                        Tensor* operand) {
-  if (tensors_[other].buffer == kNone) return std::nullopt;  // not computed yet
+  if (!is_computed(other)) return std::nullopt;
   Dims given = dims_[other];
   if (given.size() > result.size()) return std::nullopt;
   given.insert(given.begin(), result.size() - given.size(), 1);
@@ -221,10 +267,10 @@ std::optional<Step> Builder::step_with(const Step& step, const Dims& result, For
     return out;
   }
   if (given == result) {
-    *operand = result.size() == dims_[other].size() ? tensor(other, form) : dense(other, Form::kPlain);
+    *operand = result.size() == dims_[other].size() ? readable(other, form) : dense(other, Form::kPlain);
     if (result.size() != dims_[other].size()) {  // leading ones were missing, so the form must be found anew
       if (form == Form::kLast && !forms_coincide(result)) return std::nullopt;
-      *operand = stored(operand->buffer, result, form);
+      *operand = stored(operand->buffer, result, form, operand->element);
     }
     out.ld = operand->ld;
     return out;
@@ -253,30 +299,79 @@ std::optional<Step> Builder::step_with(const Step& step, const Dims& result, For
   return std::nullopt;
 }
 
-Steps Builder::follow(uint32_t value, Form form) {
+Steps Builder::follow(uint32_t value, Form form) { return follow(value, form, false); }
+Steps Builder::follow_elementwise(uint32_t value, Form form) { return follow(value, form, true); }
+
+uint32_t Builder::take_in(uint32_t node) {
+  done_[node] = true;
+  fused_.push_back(node);
+  return program_.nodes()[node].outputs[0];
+}
+
+uint32_t Builder::only_consumer(uint32_t value) const {
+  const Value& v = program_.values()[value];
+  const bool one = v.output < 0 && v.consumers.size() == 1 && !done_[v.consumers[0]];
+  return one ? v.consumers[0] : kNone;
+}
+
+Steps Builder::follow(uint32_t value, Form form, bool elementwise) {
   Steps out;
   out.value = value;
-  while (out.steps.size() < isa::kMostSteps) {
-    const Value& v = program_.values()[out.value];
-    if (v.output >= 0 || v.consumers.size() != 1 || done_[v.consumers[0]]) break;
-    const Node& node = program_.nodes()[v.consumers[0]];
+  while (true) {
+    const uint32_t next = only_consumer(out.value);
+    if (next == kNone) break;
+    const Node& node = program_.nodes()[next];
+    if (const auto scaling = node.operation->quantises(); scaling && elementwise) {
+      out.scaling = *scaling;
+      out.value = take_in(next);
+      break;
+    }
     const auto pointwise = node.operation->pointwise();
-    if (!pointwise || dims_[node.outputs[0]] != dims_[value]) break;
+    if (out.steps.size() == isa::kMostSteps || !pointwise || dims_[node.outputs[0]] != dims_[value]) break;
     Step step = pointwise->step;
     Tensor operand;
     if (pointwise->binary) {
       const bool first = node.inputs[0] == out.value;
       const uint32_t other = node.inputs[first ? 1 : 0];
       if (!first) step = pointwise->reversed;
+      if (!elementwise && is_computed(other)) tensor(other);  // as floats
       const auto made = step_with(step, dims_[value], form, other, &operand);
       if (!made) break;
       step = *made;
     }
     out.steps.push_back(step);
     out.operands.push_back(operand);
-    out.value = node.outputs[0];
-    done_[v.consumers[0]] = true;
-    fused_.push_back(v.consumers[0]);
+    out.value = take_in(next);
+  }
+  return out;
+}
+
+std::optional<ByteSum> Builder::follow_sum(uint32_t value, Form form) {
+  ByteSum out;
+  const auto operation = [&](uint32_t n) -> const Operation& { return *program_.nodes()[n].operation; };
+  const uint32_t dequantise = only_consumer(value);
+  if (dequantise == kNone || !operation(dequantise).dequantises()) return std::nullopt;
+  out.own = *operation(dequantise).dequantises();
+  const uint32_t floats = program_.nodes()[dequantise].outputs[0], add = only_consumer(floats);
+  const auto pointwise = add == kNone ? std::nullopt : operation(add).pointwise();
+  if (!pointwise || !pointwise->binary || pointwise->step.kind != Step::Kind::kAdd) return std::nullopt;
+  const Node& sum = program_.nodes()[add];
+  const uint32_t other = sum.inputs[sum.inputs[0] == floats ? 1 : 0];
+  if (other == floats || !is_dequantised(other) || dims_[other] != dims_[value]) return std::nullopt;
+  uint32_t last = only_consumer(sum.outputs[0]), relu = kNone;
+  if (last != kNone) {
+    const auto clamp = operation(last).pointwise();
+    if (clamp && is_relu(clamp->step)) {
+      relu = last;
+      last = only_consumer(program_.nodes()[relu].outputs[0]);
+    }
+  }
+  if (last == kNone || !operation(last).quantises()) return std::nullopt;
+  out.result = *operation(last).quantises();
+  out.relu = relu != kNone;
+  out.other = readable(other, form);
+  for (const uint32_t node : {dequantise, add, relu, last}) {
+    if (node != kNone) out.value = take_in(node);
   }
   return out;
 }
@@ -292,7 +387,8 @@ void Builder::finish() {
     const Tensor made = tensor(v);
     const Buffer& buffer = recipe_.buffers[made.buffer];
     if ((buffer.home == Home::kOutput && buffer.index == value.output) || made.elements() == 0) continue;
-    const Tensor out = stored(add_buffer(Home::kOutput, value.output, 0), dims_[v], Form::kPlain);
+    const Tensor out =
+        stored(add_buffer(Home::kOutput, value.output, 0), dims_[v], Form::kPlain, element_of(value));
     if (made.form == Form::kPlain || (made.is_dense() && forms_coincide(made.dims))) {
       add_copy(*this, convert(made, Form::kPlain), out);
     } else {

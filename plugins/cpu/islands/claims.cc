@@ -13,17 +13,21 @@ const OperatorEntry* find_operator(const NodeView& node, Support* out_refusal) {
 
 namespace {
 
-/// Islands compute in float32. Other types occur only as constants that operations read when they are made.
-Support values_suit(const NodeView& node) {
+/// Islands compute in float32, and some operators in bytes. Other types occur only as constants that operations read when they are
+/// made.
+Support values_suit(const NodeView& node, bool bytes) {
   const auto suits = [&](const ep::ValueView& value) {
-    return !value.present() || value.is_constant() ||
-           (value.kind() == TENON_KIND_TENSOR && value.dtype() == TENON_FLOAT32);
+    if (!value.present() || value.is_constant()) return true;
+    const uint32_t type = value.dtype();
+    return value.kind() == TENON_KIND_TENSOR &&
+           (type == TENON_FLOAT32 || (bytes && (type == TENON_INT8 || type == TENON_UINT8)));
   };
   bool all = true;
   for (int i = 0; i < node.input_count(); ++i) all = all && suits(node.input(i));
   for (int i = 0; i < node.output_count(); ++i) all = all && suits(node.output(i));
   return all ? Support::yes()
-             : Support::no(TENON_REJECT_TYPE, cat(node.op(), ": islands compute in float32"));
+             : Support::no(TENON_REJECT_TYPE,
+                           cat(node.op(), ": islands compute in float32", bytes ? " or bytes" : ""));
 }
 
 /// The operator for a node of an island; null if it cannot be in one.
@@ -33,7 +37,8 @@ const OperatorEntry* island_operator(const ep::GraphView& graph, uint32_t n,
   const NodeView node(graph, n, store, settings);
   Support refusal = Support::yes();
   const OperatorEntry* entry = find_operator(node, &refusal);
-  const bool suits = entry != nullptr && values_suit(node) && ep::choose_kernel(node, &refusal) != nullptr;
+  const bool suits = entry != nullptr && values_suit(node, entry->spec.bytes) &&
+                     ep::choose_kernel(node, &refusal) != nullptr;
   return suits ? entry : nullptr;
 }
 

@@ -43,6 +43,17 @@ class Builder;
 class Program;
 struct Node;
 
+/// What quantised elements stand for: (byte - zero) * scale. `zero` is moved with the bytes of int8 (Element::kByte), so it is in
+/// 0 to 255.
+struct Scaling {
+  float scale = 0, zero = 0;
+};
+
+/// Whether the step is max(y, 0).
+inline bool is_relu(const Step& s) {
+  return s.kind == Step::Kind::kClamp && s.alpha == 0 && s.beta == std::numeric_limits<float>::infinity();
+}
+
 /// A node that changes each element of one of its inputs.
 struct Pointwise {
   Step step;      // without its operand
@@ -63,6 +74,10 @@ class Operation {
   virtual void build(Builder& builder, const Node& node) const = 0;
   /// If set, the task that makes the input may do this node's work; build() is then not called.
   virtual std::optional<Pointwise> pointwise() const { return std::nullopt; }
+  /// If set, the node turns its first input into bytes, and an elementwise task that makes that input may do so itself.
+  virtual std::optional<Scaling> quantises() const { return std::nullopt; }
+  /// If set, the node's output is what the bytes of its first input stand for.
+  virtual std::optional<Scaling> dequantises() const { return std::nullopt; }
   /// Packs constants. Called once, before any shapes are known.
   virtual void pack(Program& program, const Node& node) {
     static_cast<void>(program), static_cast<void>(node);
@@ -82,6 +97,8 @@ struct OperatorSpec {
   std::string_view domain = "";
   std::string_view op_type = {};
   int since = 1, until = std::numeric_limits<int>::max();  // versions of the schema, inclusive
+  /// Whether int8 and uint8 tensors are taken too. Otherwise all are float32.
+  bool bytes = false;
   /// Whether a group with this node is worth being an island: packed weights or channels last make it faster.
   bool gains = false;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device.h"
+#include "isa/integer.h"
 #include "isa/move.h"
 #include "islands/builder.h"
 
@@ -21,13 +22,17 @@ inline void transpose(const float* x, int64_t ldx, int64_t rows, int64_t columns
   isa_table().move->transpose_4(x, ldx, y, ldy, columns, rows);
 }
 
-/// to = from; both have the same shape and form.
+/// to = from; both have the same shape and form, floats or bytes. Bytes of int8 are toggled where only one side is kSigned.
 void add_copy(Builder& b, const Tensor& from, const Tensor& to);
 /// The same tensor in the other form.
 void add_conversion(Builder& b, const Tensor& from, const Tensor& to);
 /// `to` = from, repeated along axes where it has one element. Any shapes that broadcast; both plain, without gaps.
 void add_expansion(Builder& b, const Tensor& from, const Tensor& to);
-/// to = from, then the steps. Both have the same shape and form.
+/// to = from, then the steps. Both have the same shape and form. Tensors of bytes have a scaling: they are read as what they stand
+/// for, and written as the nearest byte. `steps.scaling` is not looked at.
 void add_steps(Builder& b, const Tensor& from, const Tensor& to, const Steps& steps);
+
+/// The sum of two quantised tensors, at least 0 with `relu`.
+isa::QuantizedSum quantised_sum(const Scaling& a, const Scaling& b, const Scaling& result, bool relu);
 
 }  // namespace tenon::cpu::islands

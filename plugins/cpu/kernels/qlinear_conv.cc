@@ -35,9 +35,8 @@ class QLinearConv {
     conv.run([&](const ConvIntegerTile& tile) {
       const auto& isa = isa_integer();
       uint8_t bytes[ConvInteger::kRows * isa::kTileColumns];
-      for (int64_t i = 0; i < tile.positions; ++i)
-        isa.requantize_f32(tile.sums + i * isa::kTileColumns, tile.constants, tile.channels,
-                           scales.data() + tile.channel, to, bytes + i * isa::kTileColumns);
+      isa.requantize_f32(tile.sums, isa::kTileColumns, tile.positions, tile.constants, tile.channels,
+                         scales.data() + tile.channel, to, bytes, isa::kTileColumns);
       isa.transpose(bytes, isa::kTileColumns, tile.positions, tile.channels, 0,
                     y + (tile.image * s.groups * s.outs + tile.channel) * s.out_plane + tile.position,
                     s.out_plane);

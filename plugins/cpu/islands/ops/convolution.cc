@@ -1,40 +1,10 @@
 // Convolutions, channels last. With one channel per group: depthwise. Otherwise a product per group: its rows are pixels, and the
 // factors of a row are the pixels under the kernel.
 #include "islands/product.h"
-#include "kernels/common/window.h"
+#include "islands/window.h"
 
 namespace tenon::cpu::islands {
 namespace {
-
-/// Two spatial axes; a missing first one has one element.
-struct Window {
-  WindowDim rows, columns;
-  bool is_point() const {
-    const auto one = [](const WindowDim& d) { return d.kernel == 1 && d.stride == 1 && d.in == d.out; };
-    return one(rows) && one(columns);
-  }
-};
-
-/// For each pixel of the output and each tap, the pixel of the input, or -1 in the padding.
-std::shared_ptr<std::vector<int32_t>> places_of(const Window& w, int64_t images) {
-  auto out = std::make_shared<std::vector<int32_t>>();
-  out->reserve(static_cast<size_t>(images * w.rows.out * w.columns.out * w.rows.kernel * w.columns.kernel));
-  for (int64_t image = 0; image < images; ++image) {
-    for (int64_t row = 0; row < w.rows.out; ++row) {
-      for (int64_t column = 0; column < w.columns.out; ++column) {
-        for (int64_t i = 0; i < w.rows.kernel; ++i) {
-          for (int64_t j = 0; j < w.columns.kernel; ++j) {
-            const int64_t y = w.rows.start(row) + i * w.rows.dilation,
-                          x = w.columns.start(column) + j * w.columns.dilation;
-            const bool inside = y >= 0 && y < w.rows.in && x >= 0 && x < w.columns.in;
-            out->push_back(inside ? static_cast<int32_t>((image * w.rows.in + y) * w.columns.in + x) : -1);
-          }
-        }
-      }
-    }
-  }
-  return out;
-}
 
 /// Elements that stay in the second-level cache beside a panel of weights.
 constexpr int64_t kNearElements = 1 << 17;
@@ -96,7 +66,7 @@ class Conv : public Operation {
 
   void build(Builder& b, const Node& node) const override {
     require(weights_ != nullptr, TENON_INTERNAL, "the weights were not packed");
-    const Window window = window_for(b, node);
+    const Window window = Window::of(window_, b.dims(node.inputs[0]), b.dims(node.inputs[1]));
     const Tensor x = b.tensor(node.inputs[0], Form::kLast);
     if (depthwise_) return build_depthwise(b, node, window, x);
     if (winograd_) return build_winograd(b, node, window, x);
@@ -181,12 +151,6 @@ class Conv : public Operation {
     });
   }
 
-  Window window_for(const Builder& b, const Node& node) const {
-    const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
-    const std::vector<WindowDim> dims = window_.resolve(DimsView(x).subspan(2), DimsView(w).subspan(2));
-    return dims.size() == 1 ? Window{WindowDim(), dims[0]} : Window{dims[0], dims[1]};
-  }
-
   void build_depthwise(Builder& b, const Node& node, const Window& w, const Tensor& x) const {
     const Steps steps = b.follow(node.outputs[0], Form::kLast);
     const Tensor y = b.create(steps.value, Form::kLast);
@@ -218,13 +182,7 @@ class Conv : public Operation {
     f.rows = x.dims[0] * w.rows.out * w.columns.out;
     f.taps = taps_, f.k = channels_, f.n = filters_ / groups_, f.groups = groups_;
     f.weights = weights_, f.bias = bias_;
-    if (!w.is_point()) {
-      require(x.dims[0] * w.rows.in * w.columns.in <= std::numeric_limits<int32_t>::max(),
-              TENON_UNIMPLEMENTED, "the input has more than 2^31 pixels");
-      b.prepare().require_memory(static_cast<uint64_t>(f.rows * taps_) * sizeof(int32_t),
-                                 "the places of the kernel's taps");
-      f.places = places_of(w, x.dims[0]);
-    }
+    f.places = places_of(b, w, x.dims[0]);
     add_product(b, f, node.outputs[0], Form::kLast);
   }
 

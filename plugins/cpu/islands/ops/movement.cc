@@ -27,7 +27,7 @@ struct Identity : Renamed {
   explicit Identity(const NodeView&) {}
   Dims shape(const Builder& b, const Node& node, size_t) const override { return b.dims(node.inputs[0]); }
 };
-CPU_ISLAND_OPERATOR(Identity, .op_type = "Identity")
+CPU_ISLAND_OPERATOR(Identity, .op_type = "Identity", .bytes = true)
 
 class Flatten : public Renamed {
  public:
@@ -48,7 +48,7 @@ class Flatten : public Renamed {
  private:
   int64_t axis_;
 };
-CPU_ISLAND_OPERATOR(Flatten, .op_type = "Flatten")
+CPU_ISLAND_OPERATOR(Flatten, .op_type = "Flatten", .bytes = true)
 
 class Reshape : public Renamed {
  public:
@@ -92,7 +92,7 @@ class Reshape : public Renamed {
   Dims wanted_;
   bool allows_zero_;
 };
-CPU_ISLAND_OPERATOR(Reshape, .op_type = "Reshape", .since = 5)
+CPU_ISLAND_OPERATOR(Reshape, .op_type = "Reshape", .since = 5, .bytes = true)
 
 class Concat : public Operation {
  public:
@@ -134,6 +134,11 @@ class Concat : public Operation {
       const int64_t from_ld = channels ? x.ld : columns, offset = at;
       b.add({x, y}, [=](const Run& run) {
         each_piece(run, rows, columns, [&](int64_t begin, int64_t end) {
+          if (!x.is_float()) {
+            for (int64_t r = begin; r < end; ++r)
+              std::copy_n(run.bytes_at(x) + r * from_ld, columns, run.bytes_at(y) + r * row + offset);
+            return;
+          }
           isa_compute().chain({}, run.at(x) + begin * from_ld, from_ld, run.at(y) + begin * row + offset, row,
                               0, end - begin, 0, columns);
         });
@@ -151,7 +156,7 @@ class Concat : public Operation {
   }
   int64_t axis_;
 };
-CPU_ISLAND_OPERATOR(Concat, .op_type = "Concat")
+CPU_ISLAND_OPERATOR(Concat, .op_type = "Concat", .bytes = true)
 
 }  // namespace
 }  // namespace tenon::cpu::islands

@@ -5,6 +5,13 @@
 namespace tenon::cpu::islands {
 namespace {
 
+/// Memory for what comes out of the steps.
+Tensor result_of(Builder& b, const Steps& steps, Form form) {
+  Tensor out = b.create(steps.value, form);
+  out.scaling = steps.scaling;
+  return out;
+}
+
 /// One input; parameters from attributes or constants.
 class Unary : public Operation {
  public:
@@ -16,12 +23,12 @@ class Unary : public Operation {
   Dims shape(const Builder& b, const Node& node, size_t) const override { return b.dims(node.inputs[0]); }
   std::optional<Pointwise> pointwise() const override { return Pointwise{step_, step_, false}; }
   void build(Builder& b, const Node& node) const override {
-    const Tensor x = b.tensor(node.inputs[0]);
-    Steps steps = b.follow(node.outputs[0], x.form);
+    const Tensor x = b.readable(node.inputs[0], b.form_of({node.inputs[0]}));
+    Steps steps = b.follow_elementwise(node.outputs[0], x.form);
     if (steps.steps.size() == isa::kMostSteps) fail(TENON_INTERNAL, "too many steps");
     steps.steps.insert(steps.steps.begin(), step_);
     steps.operands.insert(steps.operands.begin(), Tensor());
-    add_steps(b, x, b.create(steps.value, x.form), steps);
+    add_steps(b, x, result_of(b, steps, x.form), steps);
   }
 
  private:
@@ -142,12 +149,12 @@ class Binary : public Operation {
       operand = expanded(b, two, dims, form);
       own->ld = operand.ld;
     }
-    const Tensor x = b.dims(one) == dims ? b.tensor(one, form) : expanded(b, one, dims, form);
-    Steps steps = b.follow(node.outputs[0], form);
+    const Tensor x = b.dims(one) == dims ? b.readable(one, form) : expanded(b, one, dims, form);
+    Steps steps = b.follow_elementwise(node.outputs[0], form);
     if (steps.steps.size() == isa::kMostSteps) fail(TENON_INTERNAL, "too many steps");
     steps.steps.insert(steps.steps.begin(), *own);
     steps.operands.insert(steps.operands.begin(), operand);
-    add_steps(b, x, b.create(steps.value, form), steps);
+    add_steps(b, x, result_of(b, steps, form), steps);
   }
 
  private:

@@ -1,7 +1,9 @@
 // Pooling, channels last.
 #include "device.h"
+#include "isa/integer.h"
 #include "islands/tasks.h"
-#include "kernels/common/window.h"
+#include "islands/window.h"
+#include "kernels/common/scratch.h"
 
 namespace tenon::cpu::islands {
 namespace {
@@ -23,6 +25,7 @@ class Pooling : public Operation {
     const Tensor x = b.tensor(node.inputs[0], Form::kLast), y = b.create(node.outputs[0], Form::kLast);
     std::vector<WindowDim> dims = window_.resolve(DimsView(x.dims).subspan(2), window_.kernel, true);
     if (dims.size() == 1) dims.insert(dims.begin(), WindowDim());
+    if (!x.is_float()) return add_greatest_bytes(b, x, y, {dims[0], dims[1]});
     isa::Pool p;
     p.kind = kind_, p.ldx = x.ld, p.ldy = y.ld, p.channels = x.dims[1];
     p.height = dims[0].in, p.width = dims[1].in, p.out_height = dims[0].out, p.out_width = dims[1].out;
@@ -39,6 +42,28 @@ class Pooling : public Operation {
   }
 
  private:
+  /// The greatest bytes: those without sign have the order of what they stand for.
+  static void add_greatest_bytes(Builder& b, const Tensor& x, const Tensor& y, const Window& w) {
+    const int64_t images = x.dims[0], pixels = images * w.positions(), channels = x.dims[1], taps = w.taps();
+    b.add({x, y}, [=, places = places_of(b, w, images)](const Run& run) {
+      const WorkerLists<const uint8_t*> rows(run.ctx, taps);
+      run.ctx.parallel_for(pixels, std::max<int64_t>(1, kGrain * 32 / (channels * taps)),
+                           [&](uint32_t worker, int64_t begin, int64_t end) {
+                             const uint8_t** const list = rows.of(worker).data();
+                             for (int64_t i = begin; i < end; ++i) {
+                               int64_t count = 0;
+                               for (int64_t t = 0; t < taps; ++t) {
+                                 const int32_t place = places == nullptr
+                                                           ? static_cast<int32_t>(i)
+                                                           : (*places)[static_cast<size_t>(i * taps + t)];
+                                 if (place >= 0) list[count++] = run.bytes_at(x) + place * x.ld;
+                               }
+                               isa_integer().greatest(list, count, 0, channels, run.bytes_at(y) + i * y.ld);
+                             }
+                           });
+    });
+  }
+
   WindowAttributes window_;
   isa::Pool::Kind kind_;
 };
@@ -51,7 +76,7 @@ struct AveragePool : Pooling {
       : Pooling(n, n.attr_i("count_include_pad", 0) != 0 ? isa::Pool::Kind::kAverageWithPadding
                                                          : isa::Pool::Kind::kAverage) {}
 };
-CPU_ISLAND_OPERATOR(MaxPool, .op_type = "MaxPool")
+CPU_ISLAND_OPERATOR(MaxPool, .op_type = "MaxPool", .bytes = true)
 CPU_ISLAND_OPERATOR(AveragePool, .op_type = "AveragePool")
 
 /// The mean of each channel over all pixels.
