@@ -1,5 +1,4 @@
 // Merges nodes with the same operator, attributes and inputs, and small equal constants.
-#include <bit>
 #include <functional>
 #include <unordered_map>
 
@@ -11,9 +10,6 @@ namespace tenon::transform {
 
 namespace {
 
-/// Larger constants are merged only when they share their bytes: comparing weights takes longer than it saves.
-constexpr size_t kMaxCompared = 4096;
-
 void mix(size_t& seed, size_t value) { seed ^= value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2); }
 
 size_t hash_bytes(const void* data, size_t size) {
@@ -23,36 +19,12 @@ size_t hash_bytes(const void* data, size_t size) {
 size_t hash_tensor(const ir::Tensor& tensor) {
   size_t seed = static_cast<size_t>(tensor.type());
   for (const int64_t dim : tensor.dims()) mix(seed, static_cast<size_t>(dim));
-  if (tensor.byte_size() <= kMaxCompared) {
+  if (tensor.byte_size() <= kMostCompared) {
     mix(seed, hash_bytes(tensor.data(), tensor.byte_size()));
   } else {
     mix(seed, std::hash<const std::byte*>()(tensor.data()));
   }
   return seed;
-}
-
-bool same_tensor(const ir::Tensor& a, const ir::Tensor& b) {
-  if (&a == &b) return true;
-  if (a.byte_size() <= kMaxCompared) return a.same_as(b);
-  return a.data() == b.data() && a.type() == b.type() && a.dims() == b.dims();
-}
-
-bool same_attribute(const ir::Attribute& a, const ir::Attribute& b) {
-  // Compare floats by bits: NaN equals itself, 0 differs from -0.
-  auto bits = [](float x, float y) { return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y); };
-  if (a.name != b.name || a.type != b.type || a.reference != b.reference || a.i != b.i || !bits(a.f, b.f) ||
-      a.s != b.s || a.ints != b.ints || a.strings != b.strings || a.types != b.types ||
-      a.floats.size() != b.floats.size() || a.tensors.size() != b.tensors.size()) {
-    return false;
-  }
-  if (!a.sparse_tensors.empty() || !b.sparse_tensors.empty()) return false;
-  for (size_t i = 0; i < a.floats.size(); ++i) {
-    if (!bits(a.floats[i], b.floats[i])) return false;
-  }
-  for (size_t i = 0; i < a.tensors.size(); ++i) {
-    if (!same_tensor(*a.tensors[i], *b.tensors[i])) return false;
-  }
-  return true;
 }
 
 size_t hash_node(const ir::Node& node) {
@@ -66,19 +38,6 @@ size_t hash_node(const ir::Node& node) {
     for (const int64_t value : attribute.ints) mix(seed, static_cast<size_t>(value));
   }
   return seed;
-}
-
-bool same_node(const ir::Node& a, const ir::Node& b) {
-  if (a.op_type != b.op_type || a.domain != b.domain || a.overload != b.overload ||
-      a.since_version != b.since_version || a.inputs != b.inputs ||
-      a.attributes.size() != b.attributes.size()) {
-    return false;
-  }
-  for (const ir::Attribute& attribute : a.attributes) {
-    const ir::Attribute* other = b.find(attribute.name);
-    if (other == nullptr || !same_attribute(attribute, *other)) return false;
-  }
-  return true;
 }
 
 size_t merge_constants(ir::Graph& graph) {
@@ -129,7 +88,8 @@ Result<size_t> merge_common_subexpressions(Surroundings&, ir::Graph& graph) {
     ir::NodeId twin = ir::kNone;
     for (auto entry = range.first; entry != range.second && twin == ir::kNone; ++entry) {
       const ir::Node& first = graph.node(entry->second);
-      if (same_node(first, node) && can_replace(graph, node, first)) twin = entry->second;
+      if (first.inputs == node.inputs && same_operator(first, node) && can_replace(graph, node, first))
+        twin = entry->second;
     }
     if (twin == ir::kNone) {
       seen.emplace(hash, id);

@@ -28,6 +28,12 @@ std::optional<std::vector<int64_t>> ints_of(const ir::Graph& graph, const ir::No
 /// The permutation of a Transpose. Empty when it is unknown (no attribute and no rank) or invalid.
 std::vector<int64_t> permutation(const ir::Graph& graph, const ir::Node& node);
 
+/// Larger constants count as equal only when they share their bytes: comparing weights takes longer than it saves.
+inline constexpr size_t kMostCompared = 4096;
+bool same_tensor(const ir::Tensor& a, const ir::Tensor& b);
+/// Whether two nodes compute the same from the same inputs. Nodes with nested graphs never do.
+bool same_operator(const ir::Node& a, const ir::Node& b);
+
 // ---- Changing ----
 
 /// Makes all uses of `from` uses of `to`. False, with nothing changed, when that would make a constant or an input

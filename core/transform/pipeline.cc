@@ -163,6 +163,8 @@ const std::vector<Transform>& transforms() {
        raise_layer_normalization, nullptr, true, true},
       {"rms_normalization", "a normalisation by the mean of squares becomes RMSNormalization", true,
        raise_rms_normalization, nullptr, true, true},
+      {"quantized_conv", "a Conv of dequantised tensors whose result is quantised becomes QLinearConv", true,
+       raise_quantized_conv, nullptr, true, true},
       {"common_subexpressions", "nodes that compute the same value are merged", true, nullptr,
        merge_common_subexpressions},
       {"dead_nodes", "unused nodes and constants are removed", true, nullptr, remove_dead_nodes},

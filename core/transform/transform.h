@@ -95,11 +95,12 @@ Status lower_contrib(ir::Graph& graph, ir::NodeId node, const std::map<std::stri
 bool can_lower_contrib(const ir::Node& node);
 
 /// Replaces a node that a transform raised by the nodes that it stands for, under their own names. The node must have
-/// `parts`. Returns the new nodes.
+/// `parts`. Returns those nodes; some may have been in the graph already, because others read them.
 std::vector<ir::NodeId> put_back(ir::Graph& graph, ir::NodeId node);
-/// The same for all raised nodes, also in nested graphs, whose operator is newer than `opset` of ai.onnx; for a model
-/// that is written to a file. Returns their number.
-size_t put_back_newer(ir::Graph& graph, int64_t opset);
+/// The same for all raised nodes, also in nested graphs, that a file should not hold: those whose operator is newer than
+/// `opset` of ai.onnx, and those whose operator no function of ONNX defines, because what reads the file may not know it.
+/// Returns their number.
+size_t put_back_for_file(ir::Graph& graph, int64_t opset);
 
 struct FloatCast {
   ir::ElementType from, to;  // two of float16, bfloat16, float32, float64

@@ -120,7 +120,7 @@ Result<ir::Model> transformed_model(const ModelSource& source, const config::Con
   ASSIGN_OR_RETURN(const runtime::Selection selection, runtime::select_providers(config, options.registered));
   RETURN_IF_ERROR(transform_model(&model, config.settings(), selection));
   // In a file, a node has the version that the model imports.
-  transform::put_back_newer(model.graph, ops::opset_of(model.opset_imports, ""));
+  transform::put_back_for_file(model.graph, ops::opset_of(model.opset_imports, ""));
   return model;
 }
 

@@ -16,11 +16,29 @@ using ir::kNone;
 using ir::NodeId;
 using ir::ValueId;
 
+/// All nodes for which the raised one stands.
+std::unordered_set<NodeId> all_nodes(const Raised& raised) {
+  std::unordered_set<NodeId> all(raised.nodes.begin(), raised.nodes.end());
+  all.insert(raised.shared.begin(), raised.shared.end());
+  return all;
+}
+
+/// Whether the graph gives the value as an output, or a node that is not in `inside` reads it.
+bool is_read_outside(const ir::Graph& graph, ValueId id, const std::unordered_set<NodeId>& inside) {
+  const ir::Value& value = graph.value(id);
+  return value.output_count != 0 ||
+         std::any_of(value.uses.begin(), value.uses.end(),
+                     [&](const ir::Use& use) { return use.input == kNone || inside.count(use.node) == 0; });
+}
+
 /// Takes nodes out of a graph as a function body.
 class Extraction {
  public:
   Extraction(const ir::Graph& graph, const Raised& raised)
-      : graph_(graph), raised_(raised), inside_(raised.nodes.begin(), raised.nodes.end()) {}
+      : graph_(graph),
+        raised_(raised),
+        inside_(all_nodes(raised)),
+        shared_(raised.shared.begin(), raised.shared.end()) {}
 
   /// Null when the nodes do not stand alone.
   std::shared_ptr<const ir::Function> run() {
@@ -43,7 +61,7 @@ class Extraction {
           ++i;
           continue;
         }
-        if (!copy(graph_.node(rest[i]))) return nullptr;
+        if (!copy(rest[i])) return nullptr;
         rest.erase(rest.begin() + static_cast<ptrdiff_t>(i));
       }
       if (rest.size() == before) return nullptr;  // it reads something else
@@ -66,9 +84,9 @@ class Extraction {
     });
   }
 
-  bool copy(const ir::Node& node) {
-    if (node.has_subgraph()) return false;
-    ir::Node made = node;
+  bool copy(NodeId id) {
+    ir::Node made = graph_.node(id);
+    if (made.has_subgraph()) return false;
     for (ValueId& input : made.inputs) {
       if (input == kNone) continue;
       const ir::Value& value = graph_.value(input);
@@ -79,24 +97,17 @@ class Extraction {
     }
     for (ValueId& output : made.outputs) {
       if (output == kNone) continue;
-      if (output != raised_.output && is_read_outside(output)) return false;
+      const bool may_be_read = output == raised_.output || shared_.count(id) != 0;
+      if (!may_be_read && is_read_outside(graph_, output, inside_)) return false;
       output = map_value(output);
     }
     body_->add_node(std::move(made));
     return true;
   }
 
-  bool is_read_outside(ValueId id) const {
-    const ir::Value& value = graph_.value(id);
-    return value.output_count != 0 ||
-           std::any_of(value.uses.begin(), value.uses.end(), [&](const ir::Use& use) {
-             return use.input == kNone || inside_.count(use.node) == 0;
-           });
-  }
-
   const ir::Graph& graph_;
   const Raised& raised_;
-  std::unordered_set<NodeId> inside_;
+  std::unordered_set<NodeId> inside_, shared_;
   ir::Graph* body_ = nullptr;
   std::unordered_map<ValueId, ValueId> map_;
 };
@@ -138,15 +149,34 @@ void remove_all(ir::Graph& graph, const std::unordered_set<NodeId>& nodes,
   }
 }
 
+/// The nodes of `raised` without the shared ones that others read.
+std::unordered_set<NodeId> replaced_nodes(const ir::Graph& graph, const Raised& raised) {
+  const std::unordered_set<NodeId> all = all_nodes(raised);
+  std::unordered_set<NodeId> replaced(raised.nodes.begin(), raised.nodes.end());
+  for (const NodeId id : raised.shared) {
+    const std::vector<ValueId>& outputs = graph.node(id).outputs;
+    const bool stays = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+      return output != kNone && is_read_outside(graph, output, all);
+    });
+    if (!stays) replaced.insert(id);
+  }
+  return replaced;
+}
+
 bool try_raise(Surroundings& around, ir::Graph& graph, const Raised& raised) {
   const NodeId last = graph.value(raised.output).producer;
   if (last == kNone) return false;
   ir::Node node;
   node.name = graph.node(last).name;
   node.doc = graph.node(last).doc;
+  node.domain = std::string(raised.domain);
   node.op_type = std::string(raised.op_type);
-  node.since_version = ops::schema_since_version(
-      "", raised.op_type, std::max(kLoweringOpset, ops::opset_of(around.model.opset_imports, "")));
+  node.since_version =
+      raised.since_version != 0
+          ? raised.since_version
+          : ops::schema_since_version(
+                raised.domain, raised.op_type,
+                std::max(kLoweringOpset, ops::opset_of(around.model.opset_imports, raised.domain)));
   node.inputs = raised.inputs;
   node.attributes = raised.attributes;
   node.outputs = {raised.output};
@@ -155,7 +185,7 @@ bool try_raise(Surroundings& around, ir::Graph& graph, const Raised& raised) {
   if (node.parts == nullptr) return false;
   std::unordered_set<ValueId> kept(node.inputs.begin(), node.inputs.end());
   kept.insert(raised.output);
-  remove_all(graph, {raised.nodes.begin(), raised.nodes.end()}, kept);
+  remove_all(graph, replaced_nodes(graph, raised), kept);
   graph.add_node(std::move(node));
   return true;
 }
@@ -172,42 +202,95 @@ bool raise(Surroundings& around, ir::Graph& graph, const Raised& raised) {
   return done;
 }
 
+namespace {
+
+/// Puts the parts of a raised node into its graph.
+class PutBack {
+ public:
+  PutBack(ir::Graph& graph, const ir::Node& call)
+      : graph_(graph), body_(call.parts->body), map_(body_.value_limit(), kNone) {
+    for (size_t i = 0; i < call.inputs.size(); ++i) map_[body_.inputs()[i]] = call.inputs[i];
+    map_[body_.outputs()[0]] = call.outputs[0];
+  }
+
+  std::vector<NodeId> run() {
+    std::vector<NodeId> made;
+    // Nodes of a body were added in order.
+    for (NodeId n = 0; n < body_.node_limit(); ++n) {
+      ir::Node node = body_.node(n);
+      for (ValueId& input : node.inputs) input = place(input);
+      if (const NodeId same = find(node); same != kNone) {
+        for (size_t i = 0; i < node.outputs.size(); ++i) {
+          if (node.outputs[i] != kNone) map_[node.outputs[i]] = graph_.node(same).outputs[i];
+        }
+        made.push_back(same);
+        continue;
+      }
+      for (ValueId& output : node.outputs) output = place(output);
+      made.push_back(graph_.add_node(std::move(node)));
+    }
+    return made;
+  }
+
+ private:
+  ValueId place(ValueId inner) {
+    if (inner == kNone || map_[inner] != kNone) return inner == kNone ? kNone : map_[inner];
+    const ir::Value& value = body_.value(inner);
+    return map_[inner] = value.is_constant() ? graph_.add_constant(value.name, value.constant)
+                                             : graph_.add_value(value.name, value.type);
+  }
+
+  /// The node itself, which stayed in the graph because others read it, or which another raised node has put back.
+  NodeId find(const ir::Node& node) const {
+    const auto read =
+        std::find_if(node.inputs.begin(), node.inputs.end(), [](ValueId v) { return v != kNone; });
+    if (read == node.inputs.end()) return kNone;
+    for (const ir::Use& use : graph_.value(*read).uses) {
+      const ir::Node& other = graph_.node(use.node);
+      if (other.name == node.name && is_same(other, node)) return use.node;
+    }
+    return kNone;
+  }
+
+  /// Constants that only the parts read were copied for each of them.
+  bool is_same(const ir::Node& other, const ir::Node& node) const {
+    if (!same_operator(other, node) || other.inputs.size() != node.inputs.size() ||
+        other.outputs.size() != node.outputs.size())
+      return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId a = other.inputs[i], b = node.inputs[i];
+      if (a == b) continue;
+      if (a == kNone || b == kNone || !graph_.value(a).is_constant()) return false;
+      if (graph_.value(a).constant != graph_.value(b).constant) return false;
+    }
+    return true;
+  }
+
+  ir::Graph& graph_;
+  const ir::Graph& body_;
+  std::vector<ValueId> map_;  // from values of the body
+};
+
+}  // namespace
+
 std::vector<NodeId> put_back(ir::Graph& graph, NodeId id) {
   const ir::Node call = graph.node(id);
-  const ir::Graph& body = call.parts->body;
-  std::vector<ValueId> map(body.value_limit(), kNone);
-  for (size_t i = 0; i < call.inputs.size(); ++i) map[body.inputs()[i]] = call.inputs[i];
-  map[body.outputs()[0]] = call.outputs[0];
   graph.remove_node(id);
-  for (ValueId v = 0; v < body.value_limit(); ++v) {
-    if (!body.has_value(v) || map[v] != kNone) continue;
-    const ir::Value& value = body.value(v);
-    map[v] = value.is_constant() ? graph.add_constant(value.name, value.constant)
-                                 : graph.add_value(value.name, value.type);
-  }
-  std::vector<NodeId> made;
-  // Nodes of a body were added in order.
-  for (NodeId n = 0; n < body.node_limit(); ++n) {
-    ir::Node node = body.node(n);
-    for (auto* values : {&node.inputs, &node.outputs}) {
-      for (ValueId& value : *values) value = value == kNone ? kNone : map[value];
-    }
-    made.push_back(graph.add_node(std::move(node)));
-  }
-  return made;
+  return PutBack(graph, call).run();
 }
 
-size_t put_back_newer(ir::Graph& graph, int64_t opset) {
+size_t put_back_for_file(ir::Graph& graph, int64_t opset) {
   size_t count = 0;
   for (NodeId id = 0, end = graph.node_limit(); id < end; ++id) {
     if (!graph.has_node(id)) continue;
-    if (graph.node(id).parts != nullptr && graph.node(id).since_version > opset) {
+    const ir::Node& node = graph.node(id);
+    if (node.parts != nullptr && (node.since_version > opset || !ops::has_function_body(node))) {
       put_back(graph, id);
       ++count;
       continue;
     }
     for (ir::Attribute& attribute : graph.mutable_node(id).attributes) {
-      for (ir::GraphBox& body : attribute.graphs) count += put_back_newer(*body, opset);
+      for (ir::GraphBox& body : attribute.graphs) count += put_back_for_file(*body, opset);
     }
   }
   return count;

@@ -21,12 +21,16 @@ struct Raised {
   std::string_view transform;      // the name of the transform
   std::vector<ir::NodeId> nodes;   // in any order; repeated ones count once
   ir::ValueId output = ir::kNone;  // the only value of `nodes` that others may read
-  std::string_view op_type;        // of ai.onnx
+  std::string_view op_type;
   std::vector<ir::ValueId> inputs;
   std::vector<ir::Attribute> attributes;
+  /// Further nodes, whose values others may read. The parts have copies of them, and those that others read stay.
+  std::vector<ir::NodeId> shared = {};
+  std::string_view domain = "";
+  int since_version = 0;  // 0: that of a late opset
 };
 
-/// Replaces the nodes. False, with the nodes unchanged, when another value of them is read elsewhere or is an output,
+/// Replaces the nodes. False, with the nodes unchanged, when another value of `nodes` is read elsewhere or is an output,
 /// when they read something else than `inputs` and constants, or when the operator would give another type. Constants of
 /// `inputs` that nothing reads are then removed.
 bool raise(Surroundings& around, ir::Graph& graph, const Raised& raised);

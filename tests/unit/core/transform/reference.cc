@@ -94,6 +94,9 @@ Array array_of(const ir::Tensor& tensor) {
     case ElementType::kInt32:
       read<int32_t>(tensor, out.values);
       break;
+    case ElementType::kInt8:
+      read<int8_t>(tensor, out.values);
+      break;
     default:
       read<uint8_t>(tensor, out.values);
       break;
@@ -117,6 +120,9 @@ ir::TensorPtr tensor_of(const Array& array, ElementType type) {
       break;
     case ElementType::kInt32:
       bytes = bytes_of<int32_t>(array.values);
+      break;
+    case ElementType::kInt8:
+      bytes = bytes_of<int8_t>(array.values);
       break;
     default:
       bytes = bytes_of<uint8_t>(array.values);

@@ -467,6 +467,7 @@ const std::map<std::string_view, Array (*)(const Call&)> kOthers = {
 
 bool call_operator(const Call& call, std::vector<Array>* outputs) {
   const std::string& type = call.node.op_type;
+  if (call_quantized(call, outputs)) return true;
   if (call.node.is("Split")) {
     *outputs = split(call);
   } else if (const auto unary = kUnary.find(type); unary != kUnary.end()) {

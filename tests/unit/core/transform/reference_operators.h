@@ -29,5 +29,7 @@ struct Call {
 
 /// The outputs of the node; false for an operator that is not known.
 bool call_operator(const Call& call, std::vector<Array>* outputs);
+/// The same for operators on quantised numbers alone.
+bool call_quantized(const Call& call, std::vector<Array>* outputs);
 
 }  // namespace tenon::testing

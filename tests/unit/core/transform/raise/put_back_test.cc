@@ -30,7 +30,7 @@ TEST(PutBack, GivesTheNodesBackUnderTheirNames) {
   const ir::Graph before = b.done();
   ir::Model model = raised(b);
   EXPECT_EQ(model.graph.node_count(), 2u) << ir::to_text(model.graph);
-  EXPECT_EQ(transform::put_back_newer(model.graph, 0), 2u);
+  EXPECT_EQ(transform::put_back_for_file(model.graph, 0), 2u);
   ASSERT_TRUE(ir::verify(model.graph).ok());
   ASSERT_EQ(model.graph.node_count(), before.node_count());
   std::map<std::string, std::string> then, now;
@@ -48,11 +48,11 @@ TEST(PutBack, GivesTheNodesBackUnderTheirNames) {
 TEST(PutBack, OnlyOperatorsThatTheFileDoesNotHave) {
   GraphBuilder b = normalised(18);
   ir::Model model = raised(b);
-  EXPECT_EQ(transform::put_back_newer(model.graph, 18), 1u);  // LayerNormalization-17 stays, Swish-24 goes
+  EXPECT_EQ(transform::put_back_for_file(model.graph, 18), 1u);  // LayerNormalization-17 stays, Swish-24 goes
   EXPECT_EQ(model.graph.node_count(), 3u) << ir::to_text(model.graph);
   GraphBuilder newest = normalised(24);
   ir::Model kept = raised(newest);
-  EXPECT_EQ(transform::put_back_newer(kept.graph, 24), 0u);
+  EXPECT_EQ(transform::put_back_for_file(kept.graph, 24), 0u);
 }
 
 TEST(PutBack, NothingIsRaisedWhereRaisingIsOff) {
