@@ -49,6 +49,9 @@ struct Integer {
   const char* name;
 
   void (*product)(const IntegerProduct& product);
+  /// to[i] = from + places[i] * step, or `outside` where the place is negative.
+  void (*find)(const int32_t* places, int64_t n, const uint8_t* from, int64_t step, const uint8_t* outside,
+               const uint8_t** to);
   /// Packs one tap of b. Element (k, j) is at b[k * k_step + j * n_step], k < depth and j < n; `toggle` is 0x80 to
   /// toggle the highest bit, or 0. Writes 16 * ceil4(depth) bytes at to + panel * panel_bytes for each panel of
   /// columns, and adds the columns' sums to sums[n].

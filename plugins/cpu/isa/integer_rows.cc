@@ -16,6 +16,22 @@ void copy(const uint8_t* from, int64_t n, uint8_t toggle, uint8_t* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<uint8_t>(from[i] ^ toggle);
 }
 
+void find(const int32_t* places, int64_t n, const uint8_t* from, int64_t step, const uint8_t* outside,
+          const uint8_t** to) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  const __m512i base = _mm512_set1_epi64(reinterpret_cast<int64_t>(from)),
+                none = _mm512_set1_epi64(reinterpret_cast<int64_t>(outside)), steps = _mm512_set1_epi64(step);
+  for (; i + 8 <= n; i += 8) {
+    const __m512i at =
+        _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(places + i)));
+    const __m512i address = _mm512_add_epi64(base, _mm512_mullo_epi64(at, steps));
+    _mm512_storeu_si512(to + i, _mm512_mask_mov_epi64(address, _mm512_movepi64_mask(at), none));
+  }
+#endif
+  for (; i < n; ++i) to[i] = places[i] < 0 ? outside : from + places[i] * step;
+}
+
 int32_t sum(const uint8_t* bytes, int64_t n) {
   uint32_t total = 0;
   for (int64_t i = 0; i < n; ++i) total += bytes[i];
@@ -318,7 +334,25 @@ void requantize_f32(const int32_t* c, int64_t ldc, int64_t rows, const int32_t* 
 void add_quantized(const uint8_t* a, const uint8_t* b, int64_t n, const QuantizedSum& s, uint8_t* y) {
   const float a_scale = s.a_scale / s.scale, b_scale = s.b_scale / s.scale;
   const float constant = -(a_scale * s.a_zero + b_scale * s.b_zero);
-  round_all<1024>(ByteSums{a, b, a_scale, b_scale, constant, s.least}, n, s.to, y);
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  // No sum is too large for a conversion, and the bound from below is that of bytes.
+  const float most = 255 * (__builtin_fabsf(a_scale) + __builtin_fabsf(b_scale)) + __builtin_fabsf(constant);
+  if (most < 0x1p30f && (s.least < 0 || s.to.zero == 0)) {
+    const __m512 a_scales = _mm512_set1_ps(a_scale), b_scales = _mm512_set1_ps(b_scale),
+                 constants = _mm512_set1_ps(constant);
+    const __m512i zeros = _mm512_set1_epi16(static_cast<int16_t>(s.to.zero));
+    for (; i + 64 <= n; i += 64) {
+      __m512i x[4];
+      for (int64_t v = 0; v < 4; ++v) {
+        const __m512 part = _mm512_fmadd_ps(ByteSums::floats(b + i + 16 * v), b_scales, constants);
+        x[v] = _mm512_cvtps_epi32(_mm512_fmadd_ps(ByteSums::floats(a + i + 16 * v), a_scales, part));
+      }
+      store_64(x, zeros, y + i);
+    }
+  }
+#endif
+  round_all<1024>(ByteSums{a + i, b + i, a_scale, b_scale, constant, s.least}, n - i, s.to, y + i);
 }
 typedef uint8_t ByteVector __attribute__((vector_size(TENON_ISA_BYTES)));
 void greatest(const uint8_t* const* rows, int64_t taps, int64_t from, int64_t n, uint8_t* y) {
@@ -368,7 +402,7 @@ void dequantize(const T* x, int64_t n, float scale, float zero, float* y) {
 }  // namespace
 
 void fill_integer_rows(Integer& t) {
-  t.copy = copy, t.sum = sum, t.transpose = transpose;
+  t.find = find, t.copy = copy, t.sum = sum, t.transpose = transpose;
   t.correct = correct, t.correct_row = correct_row, t.add = add, t.subtract_products = subtract_products;
   t.requantize_f64 = requantize_f64, t.requantize_f32 = requantize_f32, t.to_float = to_float;
   t.add_quantized = add_quantized, t.greatest = greatest;

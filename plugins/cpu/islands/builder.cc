@@ -137,6 +137,17 @@ bool Builder::is_computed(uint32_t value) const {
   return tensors_[value].buffer != kNone || is_dequantised(value);
 }
 
+/// Whether the value is what computed bytes stand for. Its node may not have been built yet.
+bool Builder::dequantise(uint32_t value) {
+  const uint32_t n = program_.values()[value].producer;
+  if (is_computed(value) || n == kNone) return is_dequantised(value);
+  const Node& node = program_.nodes()[n];
+  if (!node.operation->dequantises() || !is_computed(node.inputs[0])) return false;
+  node.operation->build(*this, node);
+  done_[n] = true;
+  return true;
+}
+
 Tensor Builder::tensor(uint32_t value) {
   require(is_computed(value), TENON_INTERNAL, "'", program_.values()[value].name,
           "' is used before it is computed");
@@ -349,15 +360,15 @@ Steps Builder::follow(uint32_t value, Form form, bool elementwise) {
 std::optional<ByteSum> Builder::follow_sum(uint32_t value, Form form) {
   ByteSum out;
   const auto operation = [&](uint32_t n) -> const Operation& { return *program_.nodes()[n].operation; };
-  const uint32_t dequantise = only_consumer(value);
-  if (dequantise == kNone || !operation(dequantise).dequantises()) return std::nullopt;
-  out.own = *operation(dequantise).dequantises();
-  const uint32_t floats = program_.nodes()[dequantise].outputs[0], add = only_consumer(floats);
+  const uint32_t reader = only_consumer(value);
+  if (reader == kNone || !operation(reader).dequantises()) return std::nullopt;
+  out.own = *operation(reader).dequantises();
+  const uint32_t floats = program_.nodes()[reader].outputs[0], add = only_consumer(floats);
   const auto pointwise = add == kNone ? std::nullopt : operation(add).pointwise();
   if (!pointwise || !pointwise->binary || pointwise->step.kind != Step::Kind::kAdd) return std::nullopt;
   const Node& sum = program_.nodes()[add];
   const uint32_t other = sum.inputs[sum.inputs[0] == floats ? 1 : 0];
-  if (other == floats || !is_dequantised(other) || dims_[other] != dims_[value]) return std::nullopt;
+  if (other == floats || dims_[other] != dims_[value] || !dequantise(other)) return std::nullopt;
   uint32_t last = only_consumer(sum.outputs[0]), relu = kNone;
   if (last != kNone) {
     const auto clamp = operation(last).pointwise();
@@ -370,7 +381,7 @@ std::optional<ByteSum> Builder::follow_sum(uint32_t value, Form form) {
   out.result = *operation(last).quantises();
   out.relu = relu != kNone;
   out.other = readable(other, form);
-  for (const uint32_t node : {dequantise, add, relu, last}) {
+  for (const uint32_t node : {reader, add, relu, last}) {
     if (node != kNone) out.value = take_in(node);
   }
   return out;

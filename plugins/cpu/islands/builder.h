@@ -86,6 +86,7 @@ class Builder {
   Tensor convert(const Tensor& from, Form form);
   bool is_computed(uint32_t value) const;
   bool is_dequantised(uint32_t value) const;
+  bool dequantise(uint32_t value);
   uint32_t take_in(uint32_t node);
   uint32_t only_consumer(uint32_t value) const;
   Steps follow(uint32_t value, Form form, bool elementwise);

@@ -114,9 +114,8 @@ class ByteProduct {
       for (int64_t i = 0; i < piece.rows; ++i) piece.addresses[i] = from + (piece.first + i) * x.ld;
       return;
     }
-    const int32_t* const table = places->data() + piece.first * l.taps;
-    for (int64_t i = 0; i < piece.rows * l.taps; ++i)
-      piece.addresses[i] = table[i] < 0 ? outside : from + table[i] * x.ld;
+    isa_integer().find(places->data() + piece.first * l.taps, piece.rows * l.taps, from, x.ld, outside,
+                       piece.addresses);
   }
 
   void add_rows(const Piece& piece, int32_t* sums) const {

@@ -76,8 +76,10 @@ void Program::add_node(const ep::GraphView& graph, uint32_t index, const ep::Ins
     node.inputs.push_back(number_of(graph, view.input(i).index()));
     if (node.inputs.back() != kNone) values_[node.inputs.back()].consumers.push_back(number);
   }
-  for (int i = 0; i < view.output_count(); ++i)
+  for (int i = 0; i < view.output_count(); ++i) {
     node.outputs.push_back(number_of(graph, view.output(i).index()));
+    if (node.outputs.back() != kNone) values_[node.outputs.back()].producer = number;
+  }
   nodes_.push_back(std::move(node));
 }
 

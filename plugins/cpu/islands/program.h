@@ -13,6 +13,7 @@ struct Value {
   const tenon_tensor* constant = nullptr;
   uint32_t view = kNone;  // its index in the host's graph view
   int32_t input = -1, output = -1;
+  uint32_t producer = kNone;        // node
   std::vector<uint32_t> consumers;  // nodes, one entry per use
 };
 

@@ -126,6 +126,10 @@ class QLinearConv : public Operation {
           const uint8_t* from =
               run.bytes_at(x) + (line / height * window.rows.in + row) * window.columns.in * x.ld;
           uint8_t* pixel = to + window.columns.pad_begin * channels;
+          if (x.ld == channels) {
+            std::copy_n(from, inside * channels, pixel);
+            continue;
+          }
           for (int64_t i = 0; i < inside; ++i, from += x.ld, pixel += channels)
             std::copy_n(from, channels, pixel);
         }
