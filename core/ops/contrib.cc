@@ -17,8 +17,6 @@ using ir::Shape;
 using ir::Type;
 using Types = std::vector<Type>;
 
-Status unknown(const Node&, const InferInputs&, Types&) { return ok_status(); }
-
 /// The shape of a normalisation's statistics: 1 for the dimensions from `axis` on.
 Shape statistics_shape(const Shape& shape, int64_t axis) {
   Shape out = shape;
@@ -147,6 +145,15 @@ template <size_t kScale>
 Status dequantizing_matmul(const Node&, const InferInputs& inputs, Types& out) {
   const Type* scale = tensor_input(inputs, kScale);
   return scale == nullptr ? ok_status() : matrix_product(inputs, 0, 1, false, false, scale->element, out);
+}
+
+/// A, its scale and zero point, B, its scale and zero point, C, then y_scale and y_zero_point of a quantised result.
+Status qgemm(const Node& node, const InferInputs& inputs, Types& out) {
+  const bool is_quantized = inputs.types.size() > 7 && inputs.types[7] != nullptr;
+  const Type* like = tensor_input(inputs, is_quantized ? 8 : 1);
+  if (like == nullptr) return ok_status();
+  return matrix_product(inputs, 0, 3, node.int_or("transA", 0) != 0, node.int_or("transB", 0) != 0,
+                        like->element, out);
 }
 
 /// The inference of a standard operator with the same effect on the shape. Passes on only the first inputs.
@@ -355,7 +362,7 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "MultiHeadAttention", 1, 10, 4, multi_head_attention,
        "num_heads! unidirectional scale:f mask_filter_value:f"},
       {kMs, "MurmurHash3", 1, 1, 1, murmur_hash3, "positive seed"},
-      {kMs, "QGemm", 6, 9, 1, unknown, "alpha:f transA transB"},
+      {kMs, "QGemm", 6, 9, 1, qgemm, "alpha:f transA transB"},
       {kMs, "QLinearAdd", 7, 8, 1, qlinear_binary, "", inputs({2, 5})},
       {kMs, "QLinearConcat", 5, kMany, 1, qlinear_concat, "axis!"},
       {kMs, "QLinearGlobalAveragePool", 5, 5, 1, qlinear_global_pool, "channels_last"},

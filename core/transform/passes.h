@@ -21,6 +21,9 @@ Result<bool> raise_gelu(Surroundings& around, ir::Graph& graph, ir::NodeId node)
 Result<bool> raise_layer_normalization(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> raise_rms_normalization(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> raise_quantized_conv(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_quantized_matmul(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_quantized_gemm(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_quantized_movement(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 
 // Passes
 Result<size_t> fold_constants(Surroundings& around, ir::Graph& graph);

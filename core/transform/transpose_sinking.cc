@@ -150,6 +150,7 @@ Result<bool> sink_transpose(Surroundings&, ir::Graph& graph, ir::NodeId id) {
     const Permutation first = permutation(graph, graph.node(before)), second = permutation(graph, node);
     if (first.empty() || first.size() != second.size()) return false;
     graph.mutable_node(id).attributes = {ir::Attribute::of_ints("perm", compose(first, second))};
+    graph.mutable_node(id).parts = nullptr;  // they have the permutation that it had
     graph.set_input(id, 0, graph.node(before).inputs[0]);
     remove_if_unused(graph, before);
     return true;

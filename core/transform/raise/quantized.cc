@@ -140,6 +140,14 @@ ValueId zero_point(ir::Graph& graph, const Linear& linear) {
   return graph.add_constant(name, *ir::Tensor::make(linear.type, dims, std::move(zeros)));
 }
 
+ValueId quantized_constant(ir::Graph& graph, const std::string& name, const Linear& y, double number) {
+  const Range range = range_of(y.type);
+  const double byte =
+      std::clamp(quantum(y, number), static_cast<double>(range.low), static_cast<double>(range.high));
+  std::vector<std::byte> bytes = {static_cast<std::byte>(static_cast<int>(byte))};
+  return graph.add_constant(str_cat(name, "/constant"), *ir::Tensor::make(y.type, {}, std::move(bytes)));
+}
+
 ValueId without_clamp(const ir::Graph& graph, ValueId value, const Linear& y,
                       std::vector<ir::NodeId>* nodes) {
   const ir::NodeId id = graph.value(value).producer;

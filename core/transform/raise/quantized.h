@@ -39,6 +39,9 @@ bool is_same(const Linear& a, const Linear& b);
 /// The zero point of a node that reads bytes; a new constant where the node has none. raise() removes it when it fails.
 ir::ValueId zero_point(ir::Graph& graph, const Linear& linear);
 
+/// A new scalar that holds the byte for `number`; its name begins with `name`.
+ir::ValueId quantized_constant(ir::Graph& graph, const std::string& name, const Linear& y, double number);
+
 /// `value` without the Relu or Clip that makes it, where `y` gives the same bytes without that. The node is then added to
 /// `nodes`.
 ir::ValueId without_clamp(const ir::Graph& graph, ir::ValueId value, const Linear& y,

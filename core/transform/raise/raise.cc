@@ -46,6 +46,10 @@ class Extraction {
     function->name = std::string(raised_.transform);
     body_ = &function->body;
     for (const ValueId input : raised_.inputs) {
+      if (input == kNone) {  // the body has an input for it, which nothing reads
+        body_->add_input(body_->add_value("missing"));
+        continue;
+      }
       const ir::Value& outer = graph_.value(input);
       const ValueId inner = body_->add_value(outer.name, outer.type);
       body_->add_input(inner);

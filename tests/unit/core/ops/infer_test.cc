@@ -33,6 +33,27 @@ TEST(InferGraph, ShapesAndSymbols) {
   EXPECT_EQ(b.type(sum), "float32[N,4,8,8]");
 }
 
+TEST(InferGraph, QuantizedGemm) {
+  for (const bool is_quantized : {false, true}) {
+    GraphBuilder b;
+    const auto byte = [&](std::vector<Dim> dims) { return type_of(ElementType::kInt8, std::move(dims)); };
+    const auto scale = b.input("scale", f32({})), zero = b.input("zero", byte({}));
+    std::vector<ir::ValueId> in = {b.input("a", byte({Dim(5), Dim(std::string("N"))})),
+                                   scale,
+                                   zero,
+                                   b.input("b", byte({Dim(7), Dim(5)})),
+                                   scale,
+                                   zero};
+    if (is_quantized)
+      in.insert(in.end(), {ir::kNone, scale, b.input("y_zero", type_of(ElementType::kUInt8, {}))});
+    const auto y =
+        b.op("com.microsoft:QGemm", in, {Attribute::of_int("transA", 1), Attribute::of_int("transB", 1)});
+    b.output(y);
+    b.done();
+    EXPECT_EQ(b.type(y), is_quantized ? "uint8[N,7]" : "float32[N,7]");
+  }
+}
+
 TEST(InferGraph, ShapeArithmetic) {
   GraphBuilder b;
   const auto x = b.input("x", batched({4, 6}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "core/transform/edit.h"
@@ -86,6 +87,23 @@ Array matmul(const Array& a, const Array& b) {
   });
 }
 
+Array gemm(const Call& call) {
+  const Array &a = *call.in[0], &b = *call.in[1];
+  const bool turn_a = call.node.int_or("transA", 0) != 0, turn_b = call.node.int_or("transB", 0) != 0;
+  const auto alpha = static_cast<double>(call.number("alpha", 1)),
+             beta = static_cast<double>(call.number("beta", 1));
+  return fill({a.dims[turn_a ? 1 : 0], b.dims[turn_b ? 0 : 1]}, [&](const std::vector<int64_t>& o) {
+    double sum = 0;
+    for (int64_t k = 0; k < a.dims[turn_a ? 0 : 1]; ++k) {
+      const std::vector<int64_t> left = {o[0], k}, right = {k, o[1]};
+      sum += at(a, turn_a ? std::vector<int64_t>{k, o[0]} : left) *
+             at(b, turn_b ? std::vector<int64_t>{o[1], k} : right);
+    }
+    const bool has_c = call.in.size() > 2 && call.in[2] != nullptr;
+    return alpha * sum + (has_c ? beta * at(*call.in[2], o) : 0.0);
+  });
+}
+
 Array transpose(const Call& call) {
   const Array& x = *call.in[0];
   std::vector<int64_t> perm = call.ints("perm", 9);
@@ -132,6 +150,23 @@ Array conv(const Call& call) {
       sum += at(x, {o[0], o[1] / per_group * w.dims[1] + k[0], h, v}) * at(w, {o[1], k[0], k[1], k[2]});
     });
     return sum;
+  });
+}
+
+/// 2-d
+Array max_pool(const Call& call) {
+  const Array& x = *call.in[0];
+  const std::vector<int64_t> pads = call.ints("pads", 9, {0, 0, 0, 0}),
+                             strides = call.ints("strides", 9, {1, 1}), kernel = call.ints("kernel_shape", 9);
+  auto size = [&](size_t i) { return (x.dims[i + 2] + pads[i] + pads[i + 2] - kernel[i]) / strides[i] + 1; };
+  return fill({x.dims[0], x.dims[1], size(0), size(1)}, [&](const std::vector<int64_t>& o) {
+    double most = -std::numeric_limits<double>::infinity();
+    for_each_index(kernel, [&](const std::vector<int64_t>& k) {
+      const int64_t h = o[2] * strides[0] + k[0] - pads[0], v = o[3] * strides[1] + k[1] - pads[1];
+      if (h >= 0 && v >= 0 && h < x.dims[2] && v < x.dims[3])
+        most = std::max(most, at(x, {o[0], o[1], h, v}));
+    });
+    return most;
   });
 }
 
@@ -441,10 +476,12 @@ const std::map<std::string_view, Array (*)(const Call&)> kOthers = {
     {"Flatten", flatten},
     {"Gather", gather},
     {"Gelu", gelu},
+    {"Gemm", gemm},
     {"HardSigmoid", hard_sigmoid},
     {"LayerNormalization", [](const Call& call) { return normalize(call, true); }},
     {"RMSNormalization", [](const Call& call) { return normalize(call, false); }},
     {"MatMul", [](const Call& call) { return matmul(*call.in[0], *call.in[1]); }},
+    {"MaxPool", max_pool},
     {"Pad", pad},
     {"Range", range},
     {"ReduceMean", [](const Call& call) { return reduce(call, true); }},

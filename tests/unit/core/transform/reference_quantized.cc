@@ -52,19 +52,20 @@ Array on_floats(const Call& call, const std::string& op_type, std::vector<const 
   return out[0];
 }
 
-/// x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, then sometimes a bias in units of x_scale * w_scale
-Array qlinear(const Call& call, const std::string& op_type, int64_t axis) {
+/// x, x_scale, x_zero, w, w_scale, w_zero; `axis`: of the scales of w. `bias` and `y_scale` are places of inputs; a bias is
+/// in units of alpha * x_scale * w_scale.
+Array qlinear(const Call& call, const std::string& op_type, int64_t axis, size_t bias, size_t y_scale) {
   const Array x = dequantized(*call.in[0], *call.in[1], call.in[2], 1),
               w = dequantized(*call.in[3], *call.in[4], call.in[5], axis);
   std::vector<const Array*> in = {&x, &w};
-  Array bias;
-  if (input(call, 8) != nullptr) {
+  Array real_bias;
+  if (input(call, bias) != nullptr) {
     Array scale = *call.in[4];
-    for (double& s : scale.values) s *= call.in[1]->values[0];
-    bias = dequantized(*call.in[8], scale, nullptr, 0);
-    in.push_back(&bias);
+    for (double& s : scale.values) s *= call.in[1]->values[0] * static_cast<double>(call.number("alpha", 1));
+    real_bias = dequantized(*call.in[bias], scale, nullptr, 0);
+    in.push_back(&real_bias);
   }
-  return quantized(call, on_floats(call, op_type, in), *call.in[6], call.in[7], 1);
+  return quantized(call, on_floats(call, op_type, in), *call.in[y_scale], call.in[y_scale + 1], 1);
 }
 
 }  // namespace
@@ -77,7 +78,11 @@ bool call_quantized(const Call& call, std::vector<Array>* outputs) {
   } else if (node.is("QuantizeLinear")) {
     *outputs = {quantized(call, *call.in[0], *call.in[1], input(call, 2), axis)};
   } else if (node.is("QLinearConv")) {
-    *outputs = {qlinear(call, "Conv", 0)};
+    *outputs = {qlinear(call, "Conv", 0, 8, 6)};
+  } else if (node.is("QLinearMatMul")) {
+    *outputs = {qlinear(call, "MatMul", 1, 8, 6)};
+  } else if (node.is("QGemm", "com.microsoft")) {
+    *outputs = {qlinear(call, "Gemm", node.int_or("transB", 0) != 0 ? 0 : 1, 6, 7)};
   } else {
     return false;
   }

@@ -1,6 +1,7 @@
 // Small quantised graphs for the rules that raise them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -45,14 +46,23 @@ inline std::vector<ir::ValueId> with_parameters(GraphBuilder& b, ir::ValueId x, 
   return in;
 }
 inline ir::ValueId dequantize(GraphBuilder& b, ir::ValueId x, const Scaling& by) {
-  return b.op("DequantizeLinear", with_parameters(b, x, by), {ir::Attribute::of_int("axis", by.axis)});
+  std::vector<ir::Attribute> attributes;  // opset 12 knows no axis
+  if (by.scales.size() > 1) attributes.push_back(ir::Attribute::of_int("axis", by.axis));
+  return b.op("DequantizeLinear", with_parameters(b, x, by), attributes);
 }
 inline ir::ValueId quantize(GraphBuilder& b, ir::ValueId x, const Scaling& by) {
   return b.op("QuantizeLinear", with_parameters(b, x, by));
 }
 
-/// The nodes by name: their operators, inputs and outputs, so that two graphs can be compared.
+/// The nodes by name: their operators, inputs and outputs, so that two graphs can be compared. Equal constants are alike,
+/// whatever their names.
 inline std::map<std::string, std::string> listing(const ir::Graph& graph) {
+  const auto text_of = [&](ir::ValueId id) {
+    if (id == ir::kNone) return std::string("-");
+    const ir::TensorPtr constant = graph.value(id).constant;
+    if (constant == nullptr) return graph.value(id).name;
+    return graph.value(id).type.to_string() + ::testing::PrintToString(array_of(*constant).values);
+  };
   std::map<std::string, std::string> out;
   for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
     if (!graph.has_node(id)) continue;
@@ -61,8 +71,7 @@ inline std::map<std::string, std::string> listing(const ir::Graph& graph) {
     text = node.op_type;
     for (const auto* values : {&node.inputs, &node.outputs}) {
       text += values == &node.inputs ? " of" : " to";
-      for (const ir::ValueId value : *values)
-        text += value == ir::kNone ? " -" : " " + graph.value(value).name;
+      for (const ir::ValueId value : *values) text += " " + text_of(value);
     }
   }
   return out;
