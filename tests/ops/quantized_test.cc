@@ -421,6 +421,99 @@ OP_CASES_LOWERED_IN("com.microsoft", MatMulIntegerToFloat, 1,
                      to_float("batches", {true, false, {2, 3, 6}, {6, 17}, kOne, kLines}, true),
                      to_float("no_depth", {false, true, {2, 0}, {0, 3}, kOne, kOne}, true)})
 
+/// [rows, columns] as [columns, rows].
+Bytes turned(const Bytes& matrix) {
+  Bytes out{matrix.is_signed, {matrix.dims[1], matrix.dims[0]}, {}};
+  for (int64_t j = 0; j < matrix.dims[1]; ++j) {
+    for (int64_t i = 0; i < matrix.dims[0]; ++i)
+      out.values.push_back(static_cast<int>(matrix.at(i * matrix.dims[1] + j)));
+  }
+  return out;
+}
+
+struct GemmForm {
+  bool turn_a = false, turn_b = false;
+  Dims c = {};  // of C
+  bool has_c = false, is_quantized = true, y_signed = false;
+  float alpha = 1;
+};
+
+/// `p` has matrices; its scales have the form of the zero points.
+OpCase gemm(std::string name, const Product& p, const GemmForm& form) {
+  const ProductParts parts = parts_of(p);
+  const int64_t n = p.b.back();
+  const float a_scale = 0.25f, y_scale = 40.0f;
+  std::vector<float> scales;
+  for (int64_t j = 0; j < count_of(parts.b_zero.dims); ++j)
+    scales.push_back(0.125f * static_cast<float>(1 + j % 3));
+  std::vector<int64_t> c;
+  for (int64_t i = 0; i < count_of(form.c); ++i) c.push_back(i * 977 % 2001 - 1000);
+  const int y_zero = form.y_signed ? -3 : 100;
+  std::vector<float> y;
+  std::vector<int> bytes;
+  for (size_t i = 0; i < parts.sums.size(); ++i) {
+    const int64_t row = static_cast<int64_t>(i) / n, column = static_cast<int64_t>(i) % n;
+    int64_t at = 0;
+    if (!form.c.empty() && form.c.back() != 1) at = column;
+    if (form.c.size() == 2 && form.c[0] != 1) at += row * form.c[1];
+    const int64_t sum = parts.sums[i] + (form.has_c ? c[static_cast<size_t>(at)] : 0);
+    const float by = a_scale * form.alpha * scales[static_cast<size_t>(parts.columns[i])];
+    y.push_back(static_cast<float>(sum) * by);
+    bytes.push_back(saturated(static_cast<float>(sum) * (by / y_scale), y_zero, form.y_signed));
+  }
+  OpCase out{std::move(name),
+             {(form.turn_a ? turned(parts.a) : parts.a).tensor(), f32({}, {a_scale}), parts.a_zero.tensor(),
+              (form.turn_b ? turned(parts.b) : parts.b).tensor(), f32(parts.b_zero.dims, scales),
+              parts.b_zero.tensor()},
+             {form.is_quantized ? form.y_signed ? i8(parts.y, bytes) : u8(parts.y, bytes) : f32(parts.y, y)},
+             {{"transA", int64_t{form.turn_a ? 1 : 0}},
+              {"transB", int64_t{form.turn_b ? 1 : 0}},
+              {"alpha", form.alpha}}};
+  if (form.has_c || form.is_quantized) out.inputs.push_back(form.has_c ? i32(form.c, c) : none());
+  if (!form.is_quantized) return out;
+  out.inputs.push_back(f32({}, {y_scale}));
+  out.inputs.push_back(form.y_signed ? i8({}, {y_zero}) : u8({}, {y_zero}));
+  return out;
+}
+
+OP_CASES_LOWERED_IN(
+    "com.microsoft", QGemm, 1,
+    {gemm("columns", {false, true, {5, 20}, {20, 19}, kOne, kLines}, {false, false, {19}, true}),
+     gemm("signed", {true, true, {3, 9}, {9, 70}, kOne, kOne}, {false, false, {}, false, true, true}),
+     gemm("turned", {true, false, {7, 33}, {33, 66}, kOne, kLines}, {true, true, {66}, true, true, true}),
+     gemm("left_turned", {false, false, {98, 6}, {6, 5}, kOne, kOne}, {true, false, {98, 1}, true}),
+     gemm("right_turned", {false, true, {1, 70}, {70, 130}, kOne, kLines}, {false, true, {1, 130}, true}),
+     gemm("matrix_added", {false, true, {4, 8}, {8, 70}, kOne, kOne}, {false, false, {4, 70}, true}),
+     gemm("number_added", {true, true, {4, 8}, {8, 7}, kOne, kOne}, {false, true, {}, true, true, true}),
+     gemm("one_added", {true, true, {4, 8}, {8, 1}, kOne, kOne}, {false, true, {1}, true}),
+     gemm("alpha", {false, true, {4, 8}, {8, 7}, kOne, kLines}, {false, true, {7}, true, true, false, -0.5f}),
+     gemm("floats", {false, true, {4, 8}, {8, 70}, kOne, kLines}, {false, true, {70}, true, false}),
+     gemm("floats_without_c", {true, false, {2, 5}, {5, 3}, kOne, kOne},
+          {false, false, {}, false, false, false, 2}),
+     gemm("no_depth", {false, true, {2, 0}, {0, 3}, kOne, kOne}, {false, false, {3}, true}),
+     gemm("no_rows", {false, true, {0, 4}, {4, 3}, kOne, kOne}, {true, true, {3}, true}),
+     gemm("no_columns", {true, true, {2, 4}, {4, 0}, kOne, kOne}, {false, true, {0}, true})})
+
+OP_FAILS_LOWERED_IN("com.microsoft", QGemm, 1,
+                    {{"depth",
+                      {u8({2, 3}, {1, 2, 3, 4, 5, 6}), f32({}, {1}), u8({}, {0}), u8({2, 2}, {1, 2, 3, 4}),
+                       f32({}, {1}), u8({}, {0})},
+                      {f32({2, 2}, {})},
+                      {},
+                      "do not multiply"},
+                     {"added",
+                      {u8({1, 1}, {1}), f32({}, {1}), u8({}, {0}), u8({1, 2}, {3, 4}), f32({}, {1}),
+                       u8({}, {0}), i32({2, 2}, {1, 2, 3, 4})},
+                      {f32({1, 2}, {})},
+                      {},
+                      "input C has shape"},
+                     {"scales",
+                      {u8({2, 1}, {1, 2}), f32({}, {1}), u8({}, {0}), u8({1, 2}, {3, 4}), f32({3}, {1, 2, 3}),
+                       u8({3}, {0, 0, 0})},
+                      {f32({2, 2}, {})},
+                      {},
+                      "for 1 matrices of 2 rows or columns"}})
+
 /// Numbers from 0 to 255 keep their values when they are quantised.
 OpCase from_float(std::string name, const Product& p, bool has_bias) {
   Product whole = p;

@@ -58,9 +58,11 @@ class AlignedList {
   std::unique_ptr<T, Free> memory_;
 };
 
-/// Right factors [k, n] as isa::Integer reads them, with the sums of their columns.
+/// Right factors [k, n] as isa::Integer reads them, with the sums of their columns. `transposed`: the tensor has them as
+/// [n, k].
 struct PackedFactors {
   int64_t k = 0, n = 0, count = 0;
+  bool transposed = false;
   int8_t* bytes = nullptr;  // count * matrix_bytes(), 64-byte aligned
   int32_t* sums = nullptr;  // count * n
 
@@ -69,7 +71,8 @@ struct PackedFactors {
   int64_t matrix_bytes() const { return panels() * panel_bytes(); }
   /// Of columns [first, first + columns) of a matrix; `first` begins a panel. The sums must be 0.
   void pack(const uint8_t* from, uint8_t toggle, int64_t matrix, int64_t first, int64_t columns) const {
-    isa_integer().pack(from + matrix * k * n + first, k, n, columns, 1, toggle,
+    const int64_t k_step = transposed ? 1 : n, n_step = transposed ? k : 1;
+    isa_integer().pack(from + matrix * k * n + first * n_step, k, k_step, columns, n_step, toggle,
                        bytes + matrix * matrix_bytes() + first / isa::kPanel * panel_bytes(), panel_bytes(),
                        sums + matrix * n + first);
   }
@@ -78,12 +81,14 @@ struct PackedFactors {
 /// Packed once, when the kernel is made. Empty unless the input is a constant of bytes.
 class ConstantFactors {
  public:
-  explicit ConstantFactors(const ValueView& input) {
+  explicit ConstantFactors(const ValueView& input, bool transposed = false) {
     if (!input.is_constant()) return;
     const TensorView b = input.constant();
     if (!kByteTypes.contains(b.dtype()) || b.rank() == 0 || b.size() == 0) return;
     factors_.n = b.rank() == 1 ? 1 : b.dims().back();
     factors_.k = b.rank() == 1 ? b.dim(0) : b.dim(b.rank() - 2);
+    factors_.transposed = transposed;
+    if (transposed) std::swap(factors_.n, factors_.k);
     factors_.count = b.size() / factors_.n / factors_.k;
     bytes_ = AlignedList<int8_t>(factors_.count * factors_.matrix_bytes());
     sums_ = AlignedList<int32_t>(factors_.count * factors_.n);
@@ -101,8 +106,9 @@ class ConstantFactors {
 };
 
 /// Packs the right factors of a Run.
-inline PackedFactors pack_factors(const Context& ctx, TensorView b, int64_t k, int64_t n) {
-  PackedFactors out{k, n, k > 0 && n > 0 ? b.size() / n / k : 1};
+inline PackedFactors pack_factors(const Context& ctx, TensorView b, int64_t k, int64_t n,
+                                  bool transposed = false) {
+  PackedFactors out{k, n, k > 0 && n > 0 ? b.size() / n / k : 1, transposed};
   out.bytes = ctx.scratch<int8_t>(std::max<int64_t>(1, out.count * out.matrix_bytes()));
   out.sums = ctx.scratch<int32_t>(std::max<int64_t>(1, out.count * n));
   std::fill_n(out.sums, out.count * n, 0);
