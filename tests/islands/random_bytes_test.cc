@@ -15,6 +15,7 @@ class ByteDrawer {
   explicit ByteDrawer(uint32_t seed) : random_(seed) {}
 
   std::string network() {
+    m_.model.opset_imports["com.microsoft"] = 1;
     shape_ = {draw(1, 2), draw(1, 2) == 1 ? draw(1, 9) : draw(1, 70), draw(1, 9), draw(1, 9)};
     const ir::Dim batch = draw(0, 3) == 0 ? ir::Dim("batch") : ir::Dim(shape_[0]);
     const std::vector<ir::Dim> declared{batch, shape_[1], shape_[2], shape_[3]};
@@ -187,6 +188,38 @@ class ByteDrawer {
                 {x.id, number(x.scale), zero_of(x), bytes_of({k, n}, w_signed, random_bytes(k * n, w_signed)),
                  m_.constant(name(), scale_dims, scales), bytes_of(scale_dims, w_signed, zeros),
                  number(out.scale), zero_of(out)});
+    add(out);
+  }
+
+  void add_gemm(const Drawn& x, Drawn out, bool w_signed, const std::vector<float>& scales,
+                const std::vector<int64_t>& zeros) {
+    const int64_t k = x.dims[1], n = out.dims[1];
+    const bool transposed = draw(0, 1) == 0, as_floats = draw(0, 2) == 0;
+    const auto one_or_row = [](size_t elements) {
+      return elements == 1 ? std::vector<int64_t>{} : std::vector<int64_t>{static_cast<int64_t>(elements)};
+    };
+    std::vector<Id> inputs{x.id,
+                           number(x.scale),
+                           zero_of(x),
+                           bytes_of(transposed ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n},
+                                    w_signed, random_bytes(k * n, w_signed)),
+                           m_.constant(name(), one_or_row(scales.size()), scales),
+                           bytes_of(one_or_row(zeros.size()), w_signed, zeros)};
+    if (draw(0, 1) == 0) {
+      const std::vector<int32_t> c(static_cast<size_t>(n), static_cast<int32_t>(draw(-999, 999)));
+      std::vector<std::byte> data(c.size() * sizeof(int32_t));
+      std::memcpy(data.data(), c.data(), data.size());
+      inputs.push_back(
+          m_.graph.add_constant(name(), *ir::Tensor::make(ElementType::kInt32, {n}, std::move(data))));
+    } else {
+      inputs.push_back(ir::kNone);
+    }
+    if (!as_floats) inputs.push_back(number(out.scale)), inputs.push_back(zero_of(out));
+    const Id y =
+        m_.node("com.microsoft:QGemm", inputs,
+                {Attribute::of_int("transB", transposed ? 1 : 0), Attribute::of_float("alpha", 0.5f)});
+    if (as_floats) return add_quantised(y, out.dims);
+    out.id = y;
     add(out);
   }
 

@@ -200,5 +200,77 @@ class QLinearMatMul : public Operation {
 };
 CPU_ISLAND_OPERATOR(QLinearMatMul, .op_type = "QLinearMatMul", .bytes = true, .gains = true)
 
+// Inputs: A, a_scale, a_zero_point, B, b_scale, b_zero_point, C?, y_scale?, y_zero_point?
+class QGemm : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    ranked(check, n, 0, 2, 2).input(0, kByteTypes);
+    if (check.ok()) check_scaling(check, n, 1);
+    if (check.ok() && n.has_input(7)) check_scaling(check, n, 7);
+    if (check.ok()) check_weights(check, n, 3).rank(3, 2, 2);
+    return check.that(n.attr_i("transA", 0) == 0, TENON_REJECT_ATTRIBUTE, "A is transposed")
+        .that(!check.ok() || !n.has_input(6) || is_row(n), TENON_REJECT_OTHER, "C is not a constant row");
+  }
+  explicit QGemm(const NodeView& n)
+      : transposed_(n.attr_i("transB", 0) != 0),
+        alpha_(n.attr_f("alpha", 1)),
+        a_(scaling_of(n, 1, n.input(0).dtype())),
+        quantises_(n.has_input(7)),
+        y_(quantises_ ? scaling_of(n, 7, n.output(0).dtype()) : Scaling{1, 0}) {}
+
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[3]);
+    const int64_t length = w[transposed_ ? 1 : 0], columns = w[transposed_ ? 0 : 1];
+    require(x[1] == length, TENON_INVALID_ARGUMENT, "the rows of A have ", x[1],
+            " elements, but the columns of B have ", length);
+    for (const size_t i : {size_t{4}, size_t{5}}) {
+      const int64_t count = ep::element_count(b.dims(node.inputs[i]));
+      require(count == 1 || count == columns, TENON_INVALID_ARGUMENT, "input ", i, " has ", count,
+              " elements for ", columns, " columns");
+    }
+    return {x[0], columns};
+  }
+  void pack(Program& program, const Node& node) override {
+    const ep::TensorView w = program.constant(node.inputs[3]);
+    const std::span<const float> w_scale = program.constant(node.inputs[4]).span<float>();
+    const std::optional<ep::TensorView> w_zero = optional_constant(program, node, 5),
+                                        c = optional_constant(program, node, 6);
+    ByteLayout l;
+    l.k = w.dim(transposed_ ? 1 : 0), l.n = w.dim(transposed_ ? 0 : 1);
+    l.row = transposed_ ? 1 : l.n, l.column = transposed_ ? l.k : 1;
+    const auto fits = [&](int64_t count) { return count == 1 || count == l.n; };
+    if (!fits(static_cast<int64_t>(w_scale.size())) || !fits(w_zero ? w_zero->size() : 1))
+      return;  // shape() tells
+    std::vector<int32_t> row(static_cast<size_t>(l.n));
+    for (size_t j = 0; c && j < row.size(); ++j) row[j] = c->data<int32_t>()[c->size() == 1 ? 0 : j];
+    weights_ =
+        std::make_shared<ByteWeights>(l, w.data<uint8_t>(), w.dtype(), static_cast<int32_t>(a_.zero), w_zero,
+                                      row.data(), factors_f32(a_.scale * alpha_, w_scale, y_.scale, l.n));
+  }
+  void build(Builder& b, const Node& node) const override {
+    const Tensor a = b.tensor(node.inputs[0], Form::kPlain);
+    const auto kind = quantises_ ? ByteResult::Kind::kBytes : ByteResult::Kind::kFloats;
+    add_byte_product(b, a, a.dims[0], nullptr, weights_, {kind, y_.zero}, node.outputs[0], Form::kPlain);
+  }
+
+ private:
+  /// C has one element, or one per column.
+  static bool is_row(const NodeView& n) {
+    if (!n.input(6).is_constant()) return false;
+    const DimsView c = n.input(6).constant().dims();
+    const int64_t count = ep::element_count(c),
+                  columns = n.input(3).dims()[n.attr_i("transB", 0) != 0 ? 0 : 1];
+    return count == 1 || (!c.empty() && count == c.back() && count == columns);
+  }
+  bool transposed_;
+  float alpha_;
+  Scaling a_;
+  bool quantises_;
+  Scaling y_;
+  std::shared_ptr<const ByteWeights> weights_;
+};
+CPU_ISLAND_OPERATOR(QGemm, .domain = "com.microsoft", .op_type = "QGemm", .bytes = true, .gains = true)
+
 }  // namespace
 }  // namespace tenon::cpu::islands

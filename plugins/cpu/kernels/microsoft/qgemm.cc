@@ -90,8 +90,8 @@ class QGemm {
       const float* const scale = scales.data() + part.column;
       const int64_t at = part.row * s.n + part.column;
       if (ctx.has_input(8))
-        isa_integer().requantize_f32(sums, part.constants, part.count, scale, to,
-                                     static_cast<uint8_t*>(y.bytes()) + at);
+        isa_integer().requantize_f32(sums, 0, 1, part.constants, part.count, scale, to,
+                                     static_cast<uint8_t*>(y.bytes()) + at, 0);
       else
         isa_integer().to_float(sums, part.constants, part.count, scale, nullptr, y.data<float>() + at);
     });
