@@ -78,6 +78,11 @@ class Operation {
   virtual std::optional<Scaling> quantises() const { return std::nullopt; }
   /// If set, the node's output is what the bytes of its first input stand for.
   virtual std::optional<Scaling> dequantises() const { return std::nullopt; }
+  /// Whether pack() takes in the constant behind this input of the node, so that nothing need compute the input.
+  virtual bool packs(const Node& node, uint32_t value) const {
+    static_cast<void>(node), static_cast<void>(value);
+    return false;
+  }
   /// Packs constants. Called once, before any shapes are known.
   virtual void pack(Program& program, const Node& node) {
     static_cast<void>(program), static_cast<void>(node);

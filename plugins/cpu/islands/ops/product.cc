@@ -67,11 +67,50 @@ class Gemm : public Operation {
 };
 CPU_ISLAND_OPERATOR(Gemm, .op_type = "Gemm", .since = 7, .gains = true)
 
+/// A constant matrix with its axes exchanged, as factor of one product: a network's table of words may serve as its last
+/// weights.
+class Transpose : public Operation {
+ public:
+  static Support supports(const NodeView& n) {
+    Check check(n);
+    const Dims perm = n.attr_ints("perm");
+    return check
+        .that(n.input(0).is_constant() && n.input(0).rank() == 2 && n.input(0).dtype() == TENON_FLOAT32,
+              TENON_REJECT_OTHER, "the input is not a constant matrix of float32")
+        .that(perm.empty() || perm == Dims{1, 0}, TENON_REJECT_ATTRIBUTE, "the axes are not exchanged")
+        .that(is_for_one(n.graph(), n.output(0).index()), TENON_REJECT_OTHER, "the result has several uses");
+  }
+  explicit Transpose(const NodeView&) {}
+
+  /// Whether one node reads the value, and nothing else. So an island of that node can have this one.
+  static bool is_for_one(const ep::GraphView& graph, uint32_t value) {
+    const tenon_value_info info = graph.value(value);
+    return info.consumer_count == 1 && (info.flags & TENON_VALUE_OUTPUT) == 0;
+  }
+  Dims shape(const Builder& b, const Node& node, size_t) const override {
+    const Dims& x = b.dims(node.inputs[0]);
+    return {x[1], x[0]};
+  }
+  void build(Builder& b, const Node& node) const override {
+    if (b.is_packed(node.outputs[0])) return;
+    const Tensor x = b.tensor(node.inputs[0]), y = b.create(node.outputs[0], Form::kPlain);
+    constexpr int64_t kRows = 64;
+    const int64_t rows = x.dims[0], columns = x.dims[1];
+    b.add({x, y}, [=](const Run& run) {
+      each_piece(run, (rows + kRows - 1) / kRows, kRows * columns, [&](int64_t begin, int64_t end) {
+        const int64_t first = begin * kRows, count = std::min(rows, end * kRows) - first;
+        transpose(run.at(x) + first * columns, columns, count, columns, run.at(y) + first, rows);
+      });
+    });
+  }
+};
+CPU_ISLAND_OPERATOR(Transpose, .op_type = "Transpose")
+
 class MatMul : public Operation {
  public:
   static Support supports(const NodeView& n) {
     Check check(n);
-    check.that(n.input(1).is_constant() && n.input(1).rank() == 2, TENON_REJECT_OTHER,
+    check.that((n.input(1).is_constant() && n.input(1).rank() == 2) || is_turned(n), TENON_REJECT_OTHER,
                "B is not a constant matrix");
     return ranked(check, n, 0, 2);
   }
@@ -86,10 +125,16 @@ class MatMul : public Operation {
     return out;
   }
   void pack(Program& program, const Node& node) override {
-    const ep::TensorView w = program.constant(node.inputs[1]);
-    k_ = w.dim(0), n_ = w.dim(1);
+    const bool turned = !program.is_constant(node.inputs[1]);
+    const uint32_t producer = program.values()[node.inputs[1]].producer;
+    require(!turned || producer != kNone, TENON_UNIMPLEMENTED, "B is not made in the same island");
+    const ep::TensorView w = program.constant(turned ? program.nodes()[producer].inputs[0] : node.inputs[1]);
+    k_ = w.dim(turned ? 1 : 0), n_ = w.dim(turned ? 0 : 1);
     weights_ = std::make_shared<Packed>(isa_compute().packed_size(k_, n_));
-    isa_compute().pack({w.data<float>(), k_, n_, n_, 1}, weights_->data());
+    isa_compute().pack({w.data<float>(), k_, n_, turned ? 1 : n_, turned ? k_ : 1}, weights_->data());
+  }
+  bool packs(const Node& node, uint32_t value) const override {
+    return value == node.inputs[1] && value != node.inputs[0];
   }
   void build(Builder& b, const Node& node) const override {
     Factors f;
@@ -101,6 +146,15 @@ class MatMul : public Operation {
   }
 
  private:
+  /// Whether B is a constant matrix behind a Transpose that is part of the same island.
+  static bool is_turned(const NodeView& n) {
+    const ep::GraphView& graph = n.graph();
+    const tenon_value_info b = graph.value(n.input(1).index());
+    if (b.producer == TENON_NO_INDEX || n.input(0).index() == n.input(1).index()) return false;
+    ep::ConstantStore store;
+    const NodeView made(graph, b.producer, store, n.instance());
+    return made.op() == "Transpose" && made.domain().empty() && static_cast<bool>(Transpose::supports(made));
+  }
   int64_t k_ = 0, n_ = 0;
   std::shared_ptr<Packed> weights_;
 };
