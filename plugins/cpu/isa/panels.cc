@@ -34,12 +34,16 @@ struct Strip {
   Chain rest;  // steps for c afterwards, at [row, column] of the whole result
   int64_t row, column;
   int64_t tiles;
+  int64_t first_tile;  // its number among those that meet this part of b
+  const float* next;   // what is read of b afterwards; or NULL
 };
 
-/// The sums of one tile, from and to c with distance ldc.
+/// The sums of one tile, from and to c with distance ldc. Meanwhile it fetches what follows `fetch`: all of it if tiles are
+/// low, since there are few of them then; otherwise each tile fetches every kTileVectors-th vector.
 template <int kTileRows, int kTileVectors, bool kPlaces>
 inline void multiply_tile(const Strip& t, const float* a, const int32_t* places, const float* residual,
-                          float* c, int64_t ldc) {
+                          float* c, int64_t ldc, const float* fetch) {
+  constexpr int kFetches = kTileRows < 4 ? kTileVectors : 1;
   Floats sums[kTileRows][kTileVectors] = {};
   const float* b = t.b;
   for (int64_t tap = t.tap_begin; tap < t.tap_end; ++tap) {
@@ -65,6 +69,8 @@ inline void multiply_tile(const Strip& t, const float* a, const int32_t* places,
       Floats weights[kTileVectors];
       for (int v = 0; v < kTileVectors; ++v) weights[v] = load(b + v * kLanes);
       b += kTileVectors * kLanes;
+      for (int v = 0; v < kFetches; ++v) __builtin_prefetch(fetch + v * kLanes, 0, 2);
+      fetch += kTileVectors * kLanes;
       for (int r = 0; r < kTileRows; ++r) {
         const Floats factor = all_of(rows[r][i]);
         for (int v = 0; v < kTileVectors; ++v) sums[r][v] += factor * weights[v];
@@ -96,8 +102,8 @@ inline void multiply_tile(const Strip& t, const float* a, const int32_t* places,
 
 /// The same for a tile whose last columns do not exist.
 template <int kTileRows, int kTileVectors, bool kPlaces>
-__attribute__((noinline)) void multiply_edge(const Strip& t, const float* a, const int32_t* places,
-                                             float* c) {
+__attribute__((noinline)) void multiply_edge(const Strip& t, const float* a, const int32_t* places, float* c,
+                                             const float* fetch) {
   constexpr int64_t kWidth = kTileVectors * kLanes;
   float edge[kTileRows * kWidth];
   if (t.adds) {
@@ -105,7 +111,7 @@ __attribute__((noinline)) void multiply_edge(const Strip& t, const float* a, con
       for (int64_t j = 0; j < kWidth; ++j) edge[r * kWidth + j] = j < t.columns ? c[r * t.ldc + j] : 0.0f;
     }
   }
-  multiply_tile<kTileRows, kTileVectors, kPlaces>(t, a, places, nullptr, edge, kWidth);
+  multiply_tile<kTileRows, kTileVectors, kPlaces>(t, a, places, nullptr, edge, kWidth, fetch);
   for (int64_t r = 0; r < kTileRows; ++r)
     __builtin_memcpy(c + r * t.ldc, edge + r * kWidth, static_cast<uint64_t>(t.columns) * 4);
 }
@@ -116,10 +122,12 @@ void multiply(const Strip& t) {
   const int32_t* places = t.places;
   float* c = t.c;
   for (int64_t tile = 0; tile < t.tiles; ++tile) {
+    const int64_t vector = kTileRows < 4 ? 0 : t.first_tile + tile;
+    const float* fetch = t.next == nullptr || vector >= kTileVectors ? t.b : t.next + vector * kLanes;
     if (t.columns == kTileVectors * kLanes) {
-      multiply_tile<kTileRows, kTileVectors, kPlaces>(t, a, places, residual, c, t.ldc);
+      multiply_tile<kTileRows, kTileVectors, kPlaces>(t, a, places, residual, c, t.ldc, fetch);
     } else {
-      multiply_edge<kTileRows, kTileVectors, kPlaces>(t, a, places, c);
+      multiply_edge<kTileRows, kTileVectors, kPlaces>(t, a, places, c, fetch);
     }
     if (t.rest.count > 0) apply(t.rest, c, t.ldc, t.row + tile * kTileRows, kTileRows, t.column, t.columns);
     if constexpr (kPlaces) {
@@ -216,9 +224,15 @@ Ending ending_of(const Product& p) {
   return out;
 }
 
+/// Row `row` of a panel of b.
+const float* weights_at(const Product& p, int64_t panel, int64_t row) {
+  const int64_t column = column_of(panel, p.n), width = column_of(panel + 1, p.n) - column;
+  return p.b + column * p.taps * p.k + row * width;
+}
+
 /// `tiles` tiles of `height` rows each, from row `begin` on, of one panel and part.
 void multiply_rows(const Product& p, const Ending& ending, const Part& part, int64_t panel, int64_t begin,
-                   int64_t height, int64_t tiles) {
+                   int64_t height, int64_t tiles, int64_t first_tile, const float* next) {
   if (tiles == 0) return;
   const int64_t column = column_of(panel, p.n), columns = least(column_of(panel + 1, p.n), p.n) - column,
                 vectors = vectors_of(columns);
@@ -228,13 +242,14 @@ void multiply_rows(const Product& p, const Ending& ending, const Part& part, int
   t.places = p.places != nullptr ? p.places + begin * p.taps : nullptr;
   t.taps = p.taps, t.tap_begin = part.tap_begin, t.tap_end = part.tap_end, t.k = part.k_end - part.k_begin;
   t.zeros = p.zeros;
-  t.b = p.b + column * p.taps * p.k + (part.tap_begin * p.k + part.k_begin) * vectors * kLanes;
+  t.b = weights_at(p, panel, part.tap_begin * p.k + part.k_begin);
   t.bias = part.first && p.bias != nullptr ? p.bias + column : nullptr;
   t.adds = !part.first;
   t.c = p.c + begin * p.ldc + column, t.ldc = p.ldc;
   t.columns = columns;
   t.row = begin, t.column = column;
-  t.tiles = tiles;
+  t.tiles = tiles, t.first_tile = first_tile;
+  t.next = next;
   if (part.last) {
     t.rest = ending.rest;
     if (ending.clamp != nullptr) t.clamps = true, t.low = ending.clamp->alpha, t.high = ending.clamp->beta;
@@ -253,9 +268,18 @@ void product(const Product& p, int64_t row_begin, int64_t row_end, int64_t panel
                 higher = rows % tiles;  // tiles of about the same height, the higher ones first
   const Ending ending = ending_of(p);
   each_part(p, [&](const Part& part) {
+    const int64_t from = part.tap_begin * p.k + part.k_begin,
+                  length = (part.tap_end - part.tap_begin - 1) * p.k + part.k_end - part.k_begin;
     for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
-      multiply_rows(p, ending, part, panel, row_begin, height + 1, higher);
-      multiply_rows(p, ending, part, panel, row_begin + higher * (height + 1), height, tiles - higher);
+      const float* next = nullptr;
+      if (panel + 1 < panel_end) {
+        next = weights_at(p, panel + 1, from);
+      } else if (!part.last) {
+        next = weights_at(p, panel_begin, from + length);
+      }
+      multiply_rows(p, ending, part, panel, row_begin, height + 1, higher, 0, next);
+      multiply_rows(p, ending, part, panel, row_begin + higher * (height + 1), height, tiles - higher, higher,
+                    next);
     }
   });
 }
