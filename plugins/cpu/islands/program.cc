@@ -1,19 +1,13 @@
 #include "islands/program.h"
 
-#include <cstdlib>
-#include <new>
-
 #include "islands/builder.h"
+#include "pages.h"
 
 namespace tenon::cpu::islands {
 
-Packed::Packed(int64_t elements) {
-  const uint64_t bytes =
-      (static_cast<uint64_t>(std::max<int64_t>(elements, 1)) * sizeof(float) + 63) / 64 * 64;
-  data_ = static_cast<float*>(std::aligned_alloc(64, bytes));
-  if (data_ == nullptr) throw std::bad_alloc();
-}
-Packed::~Packed() { std::free(data_); }
+Packed::Packed(int64_t elements)
+    : data_(static_cast<float*>(allocate_pages(static_cast<uint64_t>(elements) * sizeof(float)))) {}
+Packed::~Packed() { free_pages(data_); }
 
 Program::Program(const ep::GraphView& graph, const ep::InstanceSettings& settings) {
   const tenon_graph_info& info = graph.info();
