@@ -215,6 +215,29 @@ TEST(Islands, RandomNetworksGiveWhatKernelsGive) {
   EXPECT_GE(islands, 150u) << "most networks have an island of several nodes";
 }
 
+/// A table of words that is the last weights as well: MatMul takes it with its axes exchanged.
+TEST(Islands, AConstantWithExchangedAxesIsAFactor) {
+  for (const bool read_twice : {false, true}) {
+    for (const int64_t rows : {1, 7}) {
+      std::mt19937 random(5);
+      GraphMaker m;
+      const Id x = m.node("Relu", {m.input("x", GraphMaker::f32({2, rows, 37}))});
+      const Id words = m.constant("words", {150, 37}, noise(random, 150 * 37));
+      const Id turned = m.node("Transpose", {words}, {Attribute::of_ints("perm", {1, 0})});
+      m.output(m.node("Neg", {m.node("MatMul", {x, turned})}), "y");
+      if (read_twice) m.output(m.node("Relu", {turned}), "turned");
+      const std::vector<session::NamedValue> inputs{{"x", image(random, {2, rows, 37})}};
+      compare_islands(m.bytes(), inputs, 1e-5f, read_twice ? "read twice" : "read once");
+      const auto session =
+          make_session(m.bytes(), islands_config(true, {"transforms.disable=[\"constant_folding\"]"}));
+      ASSERT_TRUE(session != nullptr);
+      EXPECT_EQ(largest_part(*session), read_twice ? 1u : 4u);
+      expect_close(run(*session, inputs), run(*make_session(m.bytes(), islands_config(false)), inputs), 1e-5f,
+                   "unfolded");
+    }
+  }
+}
+
 /// Windows entirely inside the padding have no element.
 TEST(Islands, PoolsOfPaddingGiveWhatKernelsGive) {
   for (const char* op : {"MaxPool", "AveragePool"}) {
