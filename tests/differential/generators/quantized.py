@@ -83,6 +83,25 @@ def conv_integer(draw: Draw, op: str):
     draw.out(draw.op(op, [draw.feed(x), draw.feed(w), *(None if z is None else draw.feed(z) for z in zeros)], group=group, **attributes))
 
 
+def in_floats(draw: Draw, op: str, parts: list, bias=None, axis: int = 1, **attributes) -> str:
+    """What core raises to an operator on bytes: the operator on floats between conversions. `parts` are the inputs of the operator
+    on bytes without the bias, `axis` that of several scales."""
+    def converted(name: str, value, scale, zero, axis: int) -> str:
+        along = {"axis": axis} if np.ndim(scale) else {}
+        return draw.op(name, [value, draw.feed(scale, const=True), draw.feed(zero, const=True)], **along)
+    x, w = draw.feed(parts[0]), draw.feed(parts[3], const=True)
+    inputs = [converted("DequantizeLinear", x, *parts[1:3], axis), converted("DequantizeLinear", w, *parts[4:6], axis)]
+    if bias is not None:
+        scale = parts[1] * parts[4]
+        inputs.append(converted("DequantizeLinear", draw.feed(bias, const=True), scale, np.zeros(scale.shape, np.int32), 0))
+    y = draw.op(op, inputs, **attributes)
+    if draw.chance(0.3):
+        y = draw.op("Relu", [y])
+    if draw.chance(0.2):  # another reader
+        draw.out(draw.op("Neg", [inputs[0]]))
+    return converted("QuantizeLinear", y, *parts[6:8], axis)
+
+
 @generator("QLinearMatMul")
 def qlinear_matmul(draw: Draw, op: str):
     (a, b), types = product_shapes(draw), [draw.pick(*EIGHT_BITS) for _ in range(3)]
@@ -93,6 +112,9 @@ def qlinear_matmul(draw: Draw, op: str):
             parts.append(draw.array(shape, dtype, -128, 255))
         parts += [scale(draw, sizes), zero_point(draw, sizes, dtype)]
     draw.steps = 1
+    if draw.opset >= 13 and draw.chance(0.4) and (not per or len(b) == 2):
+        draw.out(in_floats(draw, "MatMul", parts))
+        return
     draw.out(draw.op(op, [draw.feed(p) for p in parts]))
 
 
@@ -109,4 +131,7 @@ def qlinear_conv(draw: Draw, op: str):
     parts = [x, scale(draw), zero_point(draw, (), types[0]), w, scale(draw, per), zero_w, scale(draw), zero_point(draw, (), types[2])]
     bias = draw.cut(draw.maybe(draw.array((outputs,), np.int32, -500, 500)))
     draw.steps = 1
+    if draw.opset >= 13 and draw.chance(0.4):
+        draw.out(in_floats(draw, "Conv", parts, bias, 0, group=group, **attributes))
+        return
     draw.out(draw.op(op, [*(draw.feed(p) for p in parts), None if bias is None else draw.feed(bias)], group=group, **attributes))
