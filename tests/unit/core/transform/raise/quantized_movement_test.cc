@@ -86,6 +86,9 @@ TEST(RaiseQuantizedMovement, NotBetweenOtherParameters) {
   for (const Scaling& to : {scale, zero, type, lines}) {
     EXPECT_EQ(moved(pooled, kScaling, to).changes, 0u);
   }
+  Scaling from = kScaling;
+  from.zeros = type.zeros = {100};
+  EXPECT_EQ(moved(pooled, from, type).changes, 0u) << "to another type";
   Scaling none = kScaling, of_zero = kScaling;
   none.has_zero = false;
   of_zero.zeros = {0};
