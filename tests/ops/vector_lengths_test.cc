@@ -332,6 +332,34 @@ OP_CASES(MaxPool, 12, {[] {
            return row;
          }()})
 
+/// Maxima of bytes: those of the same numbers as floats. A window that is padding alone has the lowest byte.
+std::vector<OpCase> byte_pools() {
+  std::vector<OpCase> out;
+  for (const bool is_signed : {false, true}) {
+    const int low = is_signed ? -128 : 0;
+    const auto as_bytes = [&](const Tensor& floats) {
+      std::vector<int> values;
+      for (int64_t i = 0; i < floats.size(); ++i)
+        values.push_back(static_cast<int>(
+            std::max(static_cast<float>(low), ep::load_element<float>(floats.bytes.data(), i))));
+      return is_signed ? i8(floats.dims, values) : u8(floats.dims, values);
+    };
+    for (const Window window :
+         {Window{1, 1}, Window{2, 2}, Window{3, 2, 1, 1}, Window{5, 1, 2, 2}, Window{1, 4, 5, 5}}) {
+      std::vector<float> x;
+      for (int i = 0; i < 2 * 9 * 37; ++i) x.push_back(static_cast<float>(i * 89 % 256 + low));
+      OpCase row = pool(std::string(is_signed ? "signed" : "unsigned") + "_bytes_kernel_" +
+                            std::to_string(window.kernel) + "_stride_" + std::to_string(window.stride),
+                        9, 37, window, window, x, true);
+      row.inputs[0] = as_bytes(row.inputs[0]);
+      row.outputs[0] = as_bytes(row.outputs[0]);
+      out.push_back(std::move(row));
+    }
+  }
+  return out;
+}
+OP_CASES(MaxPool, 12, byte_pools())
+
 std::vector<OpCase> global_pools(bool is_max) {
   std::vector<OpCase> out;
   for (const int64_t n : {1, 9, 49}) {

@@ -14,8 +14,9 @@ class MaxPool : public PoolBase {
 
   PlaneWindows prepare(PrepareContext& p) const {
     const std::vector<WindowDim> dims = prepare_outputs(p);
-    const bool only_values = p.input(0).dtype() == TENON_FLOAT32 && p.has_output(0) && !p.has_output(1);
-    return dims.empty() ? PlaneWindows() : PlaneWindows(p, dims, only_values, false);
+    const bool only_values = p.has_output(0) && !p.has_output(1);
+    const bool has_loops = p.input(0).dtype() == TENON_FLOAT32 || has_small_planes_of_bytes(p, dims);
+    return dims.empty() ? PlaneWindows() : PlaneWindows(p, dims, only_values && has_loops, false);
   }
   void run(const Context& ctx, const PlaneWindows& state) const {
     if (state.has_planes()) return state.run(ctx, &isa::Pools::max);
@@ -44,6 +45,17 @@ class MaxPool : public PoolBase {
   }
 
  private:
+  /// Each worker has a plane in floats.
+  static bool has_small_planes_of_bytes(const PrepareContext& p, const std::vector<WindowDim>& dims) {
+    constexpr int64_t kMost = 1 << 20;
+    if (!TypeList<int8_t, uint8_t>().contains(p.input(0).dtype())) return false;
+    int64_t in = 1, out = 1;
+    for (const WindowDim& d : dims) {
+      if (d.in > kMost / in || d.out > kMost / out) return false;
+      in *= std::max<int64_t>(1, d.in), out *= std::max<int64_t>(1, d.out);
+    }
+    return true;
+  }
   template <class T>
   static T lowest() {
     using C = Compute<T>;

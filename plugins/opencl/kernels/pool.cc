@@ -49,7 +49,8 @@ POOL(L2Pool, 0, s += v * v, sqrt(s), )
 POOL(LpPool, 0, s += pow(fabs(v), (C)NORM), pow(s, 1 / (C)NORM), )
 #endif
 #else
-POOL(MaxPool, 0, if (best < 0 || v > s) { s = v; best = at; }, s, if (has_places) PTR(places)[to] = base + best)
+// A window that is padding alone has the lowest byte.
+POOL(MaxPool, (T)-1 > 0 ? 0 : -128, if (best < 0 || v > s) { s = v; best = at; }, s, if (has_places) PTR(places)[to] = base + best)
 #endif
 )CL"};
 

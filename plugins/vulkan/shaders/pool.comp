@@ -27,7 +27,7 @@ void main() {
 #if defined(IS_float)
       C s = KERNEL == 0u ? -1.0 / 0.0 : 0.0;
 #else
-      C s = C(0);
+      C s = T == INT8 ? C(-128) : C(0);  // a window that is padding alone has the lowest byte
 #endif
       int count = 0, best = -1;
       // Past `after`, places count neither as elements nor as padding.

@@ -1,7 +1,8 @@
-// Pooling of float32 over one or two spatial dims, by the loops of the instruction set.
+// Pooling of float32 and of bytes over one or two spatial dims, by the loops of the instruction set.
 #pragma once
 
 #include "device.h"
+#include "isa/integer.h"
 #include "isa/pool.h"
 #include "kernels/common/pool.h"
 #include "kernels/common/scratch.h"
@@ -13,7 +14,7 @@ namespace tenon::cpu {
 class PlaneWindows {
  public:
   PlaneWindows() = default;  // for an output without elements
-  /// `use_planes`: the elements are float32, and nothing but output 0 is asked for. `by_covered`: taps in the
+  /// `use_planes`: the elements are float32 or bytes, and nothing but output 0 is asked for. `by_covered`: taps in the
   /// padding count for the mean.
   PlaneWindows(const PrepareContext& p, const std::vector<WindowDim>& dims, bool use_planes,
                bool by_covered) {
@@ -51,7 +52,8 @@ class PlaneWindows {
   bool has_planes() const { return !first_row_.empty(); }
   const PoolWindows& windows() const { return windows_; }
 
-  /// Pools every (batch, channel) of input 0 to output 0.
+  /// Pools every (batch, channel) of input 0 to output 0. Bytes become floats, which hold them exactly, and the results
+  /// bytes again.
   void run(const Context& ctx, isa::PlanePool isa::Pools::*pool) const {
     isa::PoolPlane plane = plane_;
     plane.first_row = first_row_.data();
@@ -60,22 +62,43 @@ class PlaneWindows {
     plane.column_weight = column_weight_.data();
     const int64_t planes = ctx.input(0).dim(0) * ctx.input(0).dim(1);
     const int64_t in_size = plane.in_rows * plane.in_columns, out_size = plane.out_rows * plane.out_columns;
-    const float* x = ctx.input(0).data<float>();
-    float* y = ctx.output(0).data<float>();
-    const WorkerLists<float> lines(ctx, plane.line);
+    const bool has_bytes = ctx.input(0).dtype() != TENON_FLOAT32;
+    const float* x = has_bytes ? nullptr : ctx.input(0).data<float>();
+    float* y = has_bytes ? nullptr : ctx.output(0).data<float>();
+    const WorkerLists<float> lines(ctx, plane.line + (has_bytes ? in_size + out_size : 0));
     const isa::PlanePool loop = isa_table().pool->*pool;
     const int64_t work = in_size + out_size * plane.kernel_columns / 8 + plane.line;
     ctx.parallel_for(planes, std::max<int64_t>(1, kGrainCheap / work),
                      [&](uint32_t worker, int64_t begin, int64_t end) {
                        for (int64_t p = begin; p < end; ++p) {
                          ctx.check_cancelled();
-                         loop(plane, x + p * in_size, lines.of(worker).data(), y + p * out_size);
+                         float* const line = lines.of(worker).data();
+                         if (has_bytes) {
+                           float* const in = line + plane.line;
+                           read_bytes(ctx.input(0), p * in_size, in_size, in);
+                           loop(plane, in, line, in + in_size);
+                           write_bytes(in + in_size, ctx.output(0), p * out_size, out_size);
+                         } else {
+                           loop(plane, x + p * in_size, line, y + p * out_size);
+                         }
                        }
                      });
   }
 
  private:
   static constexpr int64_t kMargin = 64;  // floats that a loop may read beyond a row
+
+  static void read_bytes(TensorView from, int64_t at, int64_t n, float* to) {
+    if (from.dtype() == TENON_INT8)
+      isa_integer().dequantize_s8(from.data<int8_t>() + at, n, 1, 0, to);
+    else
+      isa_integer().dequantize_u8(from.data<uint8_t>() + at, n, 1, 0, to);
+  }
+  static void write_bytes(const float* from, const OutputTensor& to, int64_t at, int64_t n) {
+    const isa::Rounding range =
+        to.dtype() == TENON_INT8 ? isa::Rounding{0, -128, 127} : isa::Rounding{0, 0, 255};
+    isa_integer().quantize_8(from, n, 1, range, static_cast<uint8_t*>(to.bytes()) + at);
+  }
 
   static bool fits(const std::vector<WindowDim>& dims) {
     constexpr int64_t kMost = 1 << 16, kMostStride = 1 << 10;  // the lines stay in the caches
