@@ -50,6 +50,10 @@ class Mapping {
   size_t size_ = 0;
 };
 
+/// Gives the memory of whole pages within these bytes of a Mapping back to the system. Who reads them later gets them
+/// from the file again.
+void release_pages(std::span<const std::byte> mapped);
+
 struct WriteOptions {
   bool is_private = false;  // mode 0600; otherwise 0666 less the umask
   bool durable = true;      // false: a crash of the machine may lose the file; for files that are made again

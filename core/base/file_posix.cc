@@ -59,6 +59,13 @@ Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+void release_pages(std::span<const std::byte> mapped) {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(mapped.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(mapped.data() + mapped.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 std::error_code write_file(const std::string& path, std::span<const std::string_view> pieces,
                            WriteOptions options) {
   std::string beside;

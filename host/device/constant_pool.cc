@@ -3,16 +3,20 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/base/file.h"
 #include "host/device/value.h"
 
 namespace tenon::runtime {
 namespace {
 
 constexpr size_t kAlignment = 64;
+constexpr size_t kLarge = size_t{1} << 20;
 
 }  // namespace
 
-AlignedConstant::~AlignedConstant() { std::free(copy_); }
+AlignedConstant::~AlignedConstant() {
+  if (pages_.data() == nullptr) std::free(copy_);
+}
 
 Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
   // Held while copying, so that two callers do not copy the same constant.
@@ -27,14 +31,28 @@ Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
   if (reinterpret_cast<uintptr_t>(tensor->data()) % kAlignment != 0 && tensor->byte_size() != 0) {
     const size_t bytes = (tensor->byte_size() + kAlignment - 1) / kAlignment * kAlignment;
     ASSIGN_OR_RETURN(made->charge_, MemoryCharge::take(bytes));
-    made->copy_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    if (bytes >= kLarge) {
+      made->pages_ = Pages(bytes);
+      made->copy_ = made->pages_.data();
+    } else {
+      made->copy_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    }
     if (made->copy_ == nullptr)
       return out_of_memory("no memory for a constant of ", tensor->byte_size(), " bytes");
     std::memcpy(made->copy_, tensor->data(), tensor->byte_size());
     made->descriptor_.data = made->copy_;
+    release(*tensor);
   }
   known = made;
   return ConstantPtr(std::move(made));
+}
+
+void ConstantPool::consumed(const AlignedConstant& constant) const {
+  if (constant.copy_ == nullptr) release(*constant.tensor_);
+}
+
+void ConstantPool::release(const ir::Tensor& tensor) const {
+  if (mapped_ && !tensor.origin().path.empty()) release_pages({tensor.data(), tensor.byte_size()});
 }
 
 }  // namespace tenon::runtime

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/base/pages.h"
 #include "core/base/result.h"
 #include "core/ir/tensor.h"
 #include "host/services/memory_budget.h"
@@ -28,6 +29,7 @@ class AlignedConstant {
   friend class ConstantPool;
   ir::TensorPtr tensor_;  // owns dims, and the data unless it is copied
   std::byte* copy_ = nullptr;
+  Pages pages_;          // where a large copy lies
   MemoryCharge charge_;  // for the copy
   tenon_tensor descriptor_{};
 };
@@ -36,10 +38,20 @@ using ConstantPtr = std::shared_ptr<const AlignedConstant>;
 /// The constants of one session. Thread-safe.
 class ConstantPool {
  public:
+  /// `mapped`: tensors with an origin lie in mapped files. Once their bytes are copied or consumed, their pages need not
+  /// stay in memory.
+  explicit ConstantPool(bool mapped = false) : mapped_(mapped) {}
+
   /// OUT_OF_MEMORY or LIMIT_EXCEEDED when a copy is needed and there is no memory for it.
   Result<ConstantPtr> get(const ir::TensorPtr& tensor);
 
+  /// A program keeps its own form of the constant.
+  void consumed(const AlignedConstant& constant) const;
+
  private:
+  void release(const ir::Tensor& tensor) const;
+
+  const bool mapped_;
   std::mutex mutex_;
   std::unordered_map<const ir::Tensor*, std::weak_ptr<const AlignedConstant>> constants_;
 };

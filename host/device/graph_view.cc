@@ -254,7 +254,12 @@ std::vector<ConstantPtr> GraphView::take_constants() {
   const std::lock_guard lock(graph_->mutex);
   std::vector<ConstantPtr> out;
   for (auto& [value, constant] : graph_->used_constants) {
-    if (constant != nullptr && graph_->consumed.count(value) == 0) out.push_back(std::move(constant));
+    if (constant == nullptr) continue;
+    if (graph_->consumed.count(value) == 0) {
+      out.push_back(std::move(constant));
+    } else {
+      graph_->source.constants->consumed(*constant);
+    }
   }
   for (auto& [tensor, constant] : graph_->attribute_constants) {
     if (constant != nullptr) out.push_back(std::move(constant));

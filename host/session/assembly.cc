@@ -19,7 +19,7 @@ std::shared_ptr<runtime::SharedState> make_shared_state(const ir::ModelInfo& mod
                                                         const runtime::Selection& selection) {
   auto shared = std::make_shared<runtime::SharedState>();
   shared->opset_imports = model.opset_imports;
-  shared->constants = std::make_shared<runtime::ConstantPool>();
+  shared->constants = std::make_shared<runtime::ConstantPool>(settings.limits.map_weights);
   if (const std::shared_ptr<runtime::Instance> completing = selection.completing()) {
     shared->evaluator = std::make_shared<runtime::NodeRunner>(completing, model.opset_imports);
   }

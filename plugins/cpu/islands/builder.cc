@@ -148,13 +148,6 @@ bool Builder::dequantise(uint32_t value) {
   return true;
 }
 
-bool Builder::is_packed(uint32_t value) const {
-  const Value& v = program_.values()[value];
-  return v.output < 0 && std::all_of(v.consumers.begin(), v.consumers.end(), [&](uint32_t n) {
-    return program_.nodes()[n].operation->packs(program_.nodes()[n], value);
-  });
-}
-
 Tensor Builder::tensor(uint32_t value) {
   require(is_computed(value), TENON_INTERNAL, "'", program_.values()[value].name,
           "' is used before it is computed");

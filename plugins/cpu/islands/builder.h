@@ -43,8 +43,7 @@ class Builder {
   const ep::PrepareContext& prepare() const { return prepare_; }
   const Dims& dims(uint32_t value) const { return dims_[value]; }
   bool is_constant(uint32_t value) const { return program_.is_constant(value); }
-  /// Whether no node needs the value, because they packed the constant behind it.
-  bool is_packed(uint32_t value) const;
+  bool is_packed(uint32_t value) const { return program_.is_packed(value); }
 
   /// The value as it is stored, in floats or unsigned bytes.
   Tensor tensor(uint32_t value);

@@ -78,9 +78,9 @@ class Operation {
   virtual std::optional<Scaling> quantises() const { return std::nullopt; }
   /// If set, the node's output is what the bytes of its first input stand for.
   virtual std::optional<Scaling> dequantises() const { return std::nullopt; }
-  /// Whether pack() takes in the constant behind this input of the node, so that nothing need compute the input.
-  virtual bool packs(const Node& node, uint32_t value) const {
-    static_cast<void>(node), static_cast<void>(value);
+  /// Whether pack() keeps all that the node needs of this input, which is a constant or what is made of one: the data may go.
+  virtual bool packs(const Program& program, const Node& node, uint32_t value) const {
+    static_cast<void>(program), static_cast<void>(node), static_cast<void>(value);
     return false;
   }
   /// Packs constants. Called once, before any shapes are known.

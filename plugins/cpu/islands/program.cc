@@ -1,13 +1,10 @@
 #include "islands/program.h"
 
+#include <algorithm>
+
 #include "islands/builder.h"
-#include "pages.h"
 
 namespace tenon::cpu::islands {
-
-Packed::Packed(int64_t elements)
-    : data_(static_cast<float*>(allocate_pages(static_cast<uint64_t>(elements) * sizeof(float)))) {}
-Packed::~Packed() { free_pages(data_); }
 
 Program::Program(const ep::GraphView& graph, const ep::InstanceSettings& settings) {
   const tenon_graph_info& info = graph.info();
@@ -16,6 +13,14 @@ Program::Program(const ep::GraphView& graph, const ep::InstanceSettings& setting
   for (uint32_t i = 0; i < info.output_count; ++i)
     values_[number_of(graph, info.outputs[i])].output = static_cast<int32_t>(i);
   for (uint32_t n = 0; n < info.node_count; ++n) add_node(graph, n, settings);
+  pack_constants();
+  // An island of one node gets its constants in each Run, so the host keeps them.
+  for (uint32_t v = 0; info.node_count > 1 && v < values_.size(); ++v) {
+    if (is_constant(v) && is_packed(v)) ep::ValueView(graph, values_[v].view, store_).consume();
+  }
+}
+
+void Program::pack_constants() {
   for (const Node& node : nodes_) {
     // Before anything is read of constants, their lengths are checked, as far as they are known. If they do not fit, each Run
     // says so.
@@ -33,6 +38,13 @@ Program::Program(const ep::GraphView& graph, const ep::InstanceSettings& setting
       throw;
     }
   }
+}
+
+bool Program::is_packed(uint32_t value) const {
+  const Value& v = values_[value];
+  return v.output < 0 && std::all_of(v.consumers.begin(), v.consumers.end(), [&](uint32_t n) {
+           return nodes_[n].operation->packs(*this, nodes_[n], value);
+         });
 }
 
 uint32_t Program::number_of(const ep::GraphView& graph, uint32_t view_value) {

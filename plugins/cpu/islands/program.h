@@ -4,6 +4,7 @@
 #include <map>
 
 #include "islands/recipe.h"
+#include "pages.h"
 
 namespace tenon::cpu::islands {
 
@@ -20,15 +21,12 @@ struct Value {
 /// Floats of a constant in a form of our own, 64-byte aligned.
 class Packed {
  public:
-  explicit Packed(int64_t elements);
-  ~Packed();
-  Packed(const Packed&) = delete;
-  Packed& operator=(const Packed&) = delete;
-  float* data() { return data_; }
-  const float* data() const { return data_; }
+  explicit Packed(int64_t elements) : pages_(static_cast<uint64_t>(elements) * sizeof(float)) {}
+  float* data() { return static_cast<float*>(pages_.data()); }
+  const float* data() const { return static_cast<const float*>(pages_.data()); }
 
  private:
-  float* data_;
+  Pages pages_;
 };
 
 /// Thread-safe once compiled.
@@ -42,11 +40,14 @@ class Program {
   const std::vector<Value>& values() const { return values_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   bool is_constant(uint32_t value) const { return values_[value].constant != nullptr; }
+  /// Whether no node needs the data of the value, because all packed what they need.
+  bool is_packed(uint32_t value) const;
   ep::TensorView constant(uint32_t value) const { return ep::TensorView(values_[value].constant); }
 
  private:
   uint32_t number_of(const ep::GraphView& graph, uint32_t view_value);
   void add_node(const ep::GraphView& graph, uint32_t index, const ep::InstanceSettings& settings);
+  void pack_constants();
 
   ep::ConstantStore store_;
   std::vector<Value> values_;

@@ -64,6 +64,9 @@ class Conv : public Operation {
     }
   }
 
+  bool packs(const Program&, const Node& node, uint32_t value) const override {
+    return value != node.inputs[0] && weights_ != nullptr && given_ == nullptr;
+  }
   void build(Builder& b, const Node& node) const override {
     require(weights_ != nullptr, TENON_INTERNAL, "the weights were not packed");
     const Window window = Window::of(window_, b.dims(node.inputs[0]), b.dims(node.inputs[1]));

@@ -43,6 +43,9 @@ class Gemm : public Operation {
       row[static_cast<size_t>(j)] = beta_ * c.data<float>()[c.size() == 1 ? 0 : j];
     bias_ = padded(row.data(), n_, padded_columns(n_));
   }
+  bool packs(const Program&, const Node& node, uint32_t value) const override {
+    return value != node.inputs[0] && weights_ != nullptr;
+  }
   void build(Builder& b, const Node& node) const override {
     Factors f;
     f.x = b.dense(node.inputs[0], Form::kPlain);
@@ -81,6 +84,9 @@ class Transpose : public Operation {
         .that(is_for_one(n.graph(), n.output(0).index()), TENON_REJECT_OTHER, "the result has several uses");
   }
   explicit Transpose(const NodeView&) {}
+  bool packs(const Program& program, const Node& node, uint32_t) const override {
+    return program.is_packed(node.outputs[0]);
+  }
 
   /// Whether one node reads the value, and nothing else. So an island of that node can have this one.
   static bool is_for_one(const ep::GraphView& graph, uint32_t value) {
@@ -133,8 +139,8 @@ class MatMul : public Operation {
     weights_ = std::make_shared<Packed>(isa_compute().packed_size(k_, n_));
     isa_compute().pack({w.data<float>(), k_, n_, turned ? 1 : n_, turned ? k_ : 1}, weights_->data());
   }
-  bool packs(const Node& node, uint32_t value) const override {
-    return value == node.inputs[1] && value != node.inputs[0];
+  bool packs(const Program&, const Node& node, uint32_t value) const override {
+    return value != node.inputs[0] && weights_ != nullptr;
   }
   void build(Builder& b, const Node& node) const override {
     Factors f;

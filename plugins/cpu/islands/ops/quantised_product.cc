@@ -83,6 +83,9 @@ class QLinearConv : public Operation {
         bias ? bias->data<int32_t>() : nullptr,
         factors_f32(x_.scale, program.constant(node.inputs[4]).span<float>(), y_.scale, w.dim(0)));
   }
+  bool packs(const Program&, const Node& node, uint32_t value) const override {
+    return value != node.inputs[0] && weights_ != nullptr;
+  }
   void build(Builder& b, const Node& node) const override {
     require(weights_ != nullptr, TENON_INTERNAL, "the weights were not packed");
     const Window window = Window::of(window_, b.dims(node.inputs[0]), b.dims(node.inputs[3]));
@@ -188,6 +191,9 @@ class QLinearMatMul : public Operation {
     weights_ = std::make_shared<ByteWeights>(l, w.data<uint8_t>(), w.dtype(), static_cast<int32_t>(a_.zero),
                                              w_zero, nullptr, std::move(factors));
   }
+  bool packs(const Program&, const Node& node, uint32_t value) const override {
+    return value != node.inputs[0] && weights_ != nullptr;
+  }
   void build(Builder& b, const Node& node) const override {
     const Tensor a = b.tensor(node.inputs[0], Form::kPlain);
     add_byte_product(b, a, a.elements() / a.columns(), nullptr, weights_,
@@ -247,6 +253,9 @@ class QGemm : public Operation {
     weights_ =
         std::make_shared<ByteWeights>(l, w.data<uint8_t>(), w.dtype(), static_cast<int32_t>(a_.zero), w_zero,
                                       row.data(), factors_f32(a_.scale * alpha_, w_scale, y_.scale, l.n));
+  }
+  bool packs(const Program&, const Node& node, uint32_t value) const override {
+    return value != node.inputs[0] && weights_ != nullptr;
   }
   void build(Builder& b, const Node& node) const override {
     const Tensor a = b.tensor(node.inputs[0], Form::kPlain);
