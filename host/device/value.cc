@@ -8,6 +8,8 @@
 #include <new>
 #include <type_traits>
 
+#include "host/device/spare_blocks.h"
+
 namespace tenon::runtime {
 namespace {
 
@@ -22,9 +24,12 @@ Result<tenon_value*> allocate(std::span<const int64_t> dims, uint64_t bytes, voi
   const size_t head = rounded_up(sizeof(tenon_value) + dims.size() * sizeof(int64_t));
   ASSIGN_OR_RETURN(MemoryCharge charge, MemoryCharge::take(bytes));
   if (bytes > PTRDIFF_MAX - head - kAlignment) return no_memory(bytes);
-  void* block = std::aligned_alloc(kAlignment, rounded_up(head + bytes));
+  size_t size = rounded_up(head + bytes);
+  void* block = SpareBlocks::get().take(&size);
+  if (block == nullptr) block = std::aligned_alloc(kAlignment, size);
   if (block == nullptr) return no_memory(bytes);
   auto* value = new (block) tenon_value;
+  value->block = size;
   value->charge = std::move(charge);
   auto* own_dims = reinterpret_cast<int64_t*>(static_cast<std::byte*>(block) + sizeof(tenon_value));
   std::copy(dims.begin(), dims.end(), own_dims);
@@ -74,8 +79,9 @@ void ValueRef::reset() {
   tenon_value* value = std::exchange(value_, nullptr);
   if (value == nullptr || value->count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (value->free_fn != nullptr) value->free_fn(value->free_context);
+  const size_t block = value->block;
   value->~tenon_value();
-  std::free(value);
+  SpareBlocks::get().give(value, block);
 }
 
 Status check_dims_given(const tenon_tensor& tensor) {

@@ -67,6 +67,7 @@ struct tenon_value {
   bool read_only = false;                          // no Run may write into its memory
   void (*free_fn)(void* context) = nullptr;        // frees wrapped memory
   void* free_context = nullptr;
+  size_t block = 0;                     // bytes of its own memory, with this struct; 0: not known
   tenon::runtime::MemoryCharge charge;  // for its own memory
   // Of a tensor in memory of a device; else null. `tensor` then has no data, except where the host can read it.
   std::shared_ptr<tenon::runtime::Buffer> memory;

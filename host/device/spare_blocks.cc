@@ -1,0 +1,46 @@
+#include "host/device/spare_blocks.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace tenon::runtime {
+
+SpareBlocks& SpareBlocks::get() {
+  // Never destroyed: values may be freed while the process ends.
+  static auto* const blocks = new SpareBlocks();
+  return *blocks;
+}
+
+void* SpareBlocks::take(size_t* bytes) {
+  if (*bytes < kLeast) return nullptr;
+  const std::lock_guard lock(mutex_);
+  for (size_t i = blocks_.size(); i-- > 0;) {
+    const Block block = blocks_[i];
+    if (block.bytes < *bytes || block.bytes - *bytes > *bytes / 8) continue;
+    blocks_.erase(blocks_.begin() + static_cast<ptrdiff_t>(i));
+    bytes_ -= block.bytes;
+    *bytes = block.bytes;
+    return block.memory;
+  }
+  return nullptr;
+}
+
+void SpareBlocks::give(void* block, size_t bytes) {
+  if (bytes >= kLeast && bytes <= kMost) {
+    const std::lock_guard lock(mutex_);
+    while (bytes_ + bytes > kMost) {  // sizes that nobody asks for any more go first
+      bytes_ -= blocks_.front().bytes;
+      std::free(blocks_.front().memory);
+      blocks_.erase(blocks_.begin());
+    }
+    try {
+      blocks_.push_back({block, bytes});
+      bytes_ += bytes;
+      return;
+    } catch (const std::bad_alloc&) {  // then it is freed
+    }
+  }
+  std::free(block);
+}
+
+}  // namespace tenon::runtime
