@@ -20,6 +20,7 @@ Result<bool> raise_hard_swish(Surroundings& around, ir::Graph& graph, ir::NodeId
 Result<bool> raise_gelu(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> raise_layer_normalization(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> raise_rms_normalization(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_attention(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> raise_quantized_conv(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> raise_quantized_matmul(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> raise_quantized_gemm(Surroundings& around, ir::Graph& graph, ir::NodeId node);

@@ -163,6 +163,8 @@ const std::vector<Transform>& transforms() {
        raise_layer_normalization, nullptr, true, true},
       {"rms_normalization", "a normalisation by the mean of squares becomes RMSNormalization", true,
        raise_rms_normalization, nullptr, true, true},
+      {"attention", "scaled dot-product attention becomes Attention", true, raise_attention, nullptr, true,
+       true},
       {"quantized_conv", "a Conv of dequantised tensors whose result is quantised becomes QLinearConv", true,
        raise_quantized_conv, nullptr, true, true},
       {"quantized_matmul", "a MatMul of dequantised tensors whose result is quantised becomes QLinearMatMul",

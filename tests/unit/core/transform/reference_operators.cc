@@ -326,13 +326,12 @@ Array reduce(const Call& call, bool mean) {
 Array softmax(const Call& call) {
   const Array& x = *call.in[0];
   const size_t axis = axis_of(call, -1, x.dims.size());
-  Array out = map(x, [](double v) { return std::exp(v); });
-  const Array exponents = out;
   return fill(x.dims, [&](std::vector<int64_t> index) {
-    const double own = at(exponents, index);
-    double sum = 0;
-    for (index[axis] = 0; index[axis] < x.dims[axis]; ++index[axis]) sum += at(exponents, index);
-    return own / sum;
+    const double own = at(x, index);
+    double top = -INFINITY, sum = 0;
+    for (index[axis] = 0; index[axis] < x.dims[axis]; ++index[axis]) top = std::max(top, at(x, index));
+    for (index[axis] = 0; index[axis] < x.dims[axis]; ++index[axis]) sum += std::exp(at(x, index) - top);
+    return std::exp(own - top) / sum;
   });
 }
 
@@ -504,7 +503,7 @@ const std::map<std::string_view, Array (*)(const Call&)> kOthers = {
 
 bool call_operator(const Call& call, std::vector<Array>* outputs) {
   const std::string& type = call.node.op_type;
-  if (call_quantized(call, outputs)) return true;
+  if (call_quantized(call, outputs) || call_attention(call, outputs)) return true;
   if (call.node.is("Split")) {
     *outputs = split(call);
   } else if (const auto unary = kUnary.find(type); unary != kUnary.end()) {

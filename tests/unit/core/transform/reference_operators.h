@@ -31,5 +31,7 @@ struct Call {
 bool call_operator(const Call& call, std::vector<Array>* outputs);
 /// The same for operators on quantised numbers alone.
 bool call_quantized(const Call& call, std::vector<Array>* outputs);
+/// The same for Attention alone.
+bool call_attention(const Call& call, std::vector<Array>* outputs);
 
 }  // namespace tenon::testing
