@@ -101,6 +101,8 @@ std::vector<ir::NodeId> put_back(ir::Graph& graph, ir::NodeId node);
 /// `opset` of ai.onnx, and those whose operator no function of ONNX defines, because what reads the file may not know it.
 /// Returns their number.
 size_t put_back_for_file(ir::Graph& graph, int64_t opset);
+/// Whether one of the parts of a raised node is none of the model's: it only divides a result into other dimensions.
+bool is_view(const ir::Node& raised, const ir::Node& part);
 
 struct FloatCast {
   ir::ElementType from, to;  // two of float16, bfloat16, float32, float64

@@ -108,7 +108,7 @@ class Explainer {
     const ir::Graph& body = node.parts->body;
     for (ir::NodeId id = 0; id < body.node_limit(); ++id) {
       const ir::Node& part = body.node(id);
-      if (part.parts == nullptr) list->push_back(part.name);
+      if (part.parts == nullptr && !transform::is_view(node, part)) list->push_back(part.name);
       add_parts_of(part, list);
     }
   }

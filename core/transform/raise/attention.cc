@@ -137,7 +137,12 @@ bool raise_found(Surroundings& around, ir::Graph& graph, const Found& found, boo
     if (joined.value == kNone) return false;
     raised.output = joined.value;
     append(raised.nodes, joined.nodes);
-    for (const HeadInput* input : {q, k, v}) append(raised.nodes, input->split);
+    if (!joined.view.empty()) raised.output_view = joined.view;
+    for (size_t i = 0; i < 3; ++i) {
+      const HeadInput& input = *(i == 0 ? q : i == 1 ? k : v);
+      append(raised.nodes, input.split);
+      if (!input.view.empty()) raised.input_views[i] = input.view;
+    }
     raised.attributes = {Attribute::of_int("q_num_heads", q->dims[1].value),
                          Attribute::of_int("kv_num_heads", k->dims[1].value)};
   }

@@ -24,6 +24,8 @@ struct HeadInput {
   /// [batch, length, heads * size], from which the nodes in `split` make what the product reads; kNone when there is none.
   ir::ValueId three = ir::kNone;
   std::vector<ir::NodeId> nodes;  // from `four` to the product
+  /// The shape in which Attention reads `three`, as Reshape takes it. Empty: as it is.
+  std::vector<int64_t> view;
   std::vector<ir::NodeId> split;  // from `three` to `four`, or to what `nodes` read
 };
 
@@ -39,6 +41,7 @@ std::optional<HeadInput> find_keys(const ir::Graph& graph, ir::ValueId value, do
 /// [batch, queries, heads * size] made of [batch, heads, queries, size]; kNone when there is none.
 struct Joined {
   ir::ValueId value = ir::kNone;
+  std::vector<int64_t> view;  // the shape of `value` that is meant; empty: its own
   std::vector<ir::NodeId> nodes;
 };
 Joined find_joined(const ir::Graph& graph, ir::ValueId four);

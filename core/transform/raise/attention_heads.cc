@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/transform/raise/attention.h"
+#include "core/transform/raise/views.h"
 
 namespace tenon::transform {
 
@@ -29,29 +30,50 @@ NodeId reshaped(const ir::Graph& graph, ValueId value) {
 
 ValueId source(const ir::Graph& graph, NodeId id) { return graph.node(id).inputs[0]; }
 
-/// [batch, length, width] where a Reshape of it makes `value` [batch, length, heads, size]; otherwise kNone.
-ValueId unsplit(const ir::Graph& graph, ValueId value, std::vector<NodeId>* nodes) {
+/// Fills in `three` where a Reshape of it makes `value` [batch, length, heads, size]. `later`: the nodes after that.
+void find_unsplit(const ir::Graph& graph, ValueId value, std::vector<NodeId> later, HeadInput* input) {
   const NodeId reshape = reshaped(graph, value);
-  if (reshape == kNone) return kNone;
-  const ValueId three = source(graph, reshape);
-  const ir::Type& type = graph.value(three).type;
-  const auto dims = four_dims(graph, value);
-  if (!dims || !type.is_tensor() || !type.shape.has_rank || type.shape.rank() != 3) return kNone;
-  const ir::Dim &heads = (*dims)[2], &size = (*dims)[3], &width = type.shape.dims[2];
-  if (!heads.known() || !size.known() || size.value == 0 || width.value != heads.value * size.value)
-    return kNone;
-  if (!is_same((*dims)[0], type.shape.dims[0]) && !is_same((*dims)[1], type.shape.dims[1])) return kNone;
-  nodes->push_back(reshape);
-  return three;
+  const auto dims = reshape == kNone ? std::nullopt : four_dims(graph, value);
+  if (!dims || !(*dims)[2].known() || !(*dims)[3].known()) return;
+  const int64_t width = (*dims)[2].value * (*dims)[3].value;
+  const ir::Type& type = graph.value(source(graph, reshape)).type;
+  if (width == 0 || !type.is_tensor()) return;
+  const ir::Shape& shape = type.shape;
+  const bool is_rank_3 = shape.has_rank && shape.rank() == 3 && shape.dims[2].value == width &&
+                         (is_same((*dims)[0], shape.dims[0]) || is_same((*dims)[1], shape.dims[1]));
+  if (!is_rank_3) {
+    if ((*dims)[0].value <= 0 || !takes_any_dims(graph, graph.node(reshape))) return;
+    input->view = {(*dims)[0].value, -1, width};
+  }
+  input->three = source(graph, reshape);
+  input->split = std::move(later);
+  input->split.push_back(reshape);
+}
+
+/// Fills in `three` for one batch where a Transpose by `perm` of [length, heads, size], and a Reshape after it, make
+/// `value`. The batch may stand elsewhere before that, as in [length, batch, heads * size].
+bool find_rows(const ir::Graph& graph, ValueId value, const std::vector<int64_t>& perm, HeadInput* input) {
+  const NodeId after = reshaped(graph, value);
+  const NodeId transpose = after == kNone ? kNone : transposed(graph, source(graph, after), perm);
+  const NodeId before = transpose == kNone ? kNone : reshaped(graph, source(graph, transpose));
+  if (before == kNone || !takes_any_dims(graph, graph.node(before))) return false;
+  const FourDims& dims = input->dims;
+  const ir::Shape& rows = graph.value(source(graph, transpose)).type.shape;
+  if (dims[0].value != 1 || !dims[1].known() || !dims[3].known() || !rows.has_rank || rows.rank() != 3)
+    return false;
+  if (!is_same(rows.dims[0], dims[2]) || !is_same(rows.dims[1], dims[1]) || !is_same(rows.dims[2], dims[3]))
+    return false;
+  input->three = source(graph, before);
+  input->view = {1, -1, dims[1].value * dims[3].value};
+  input->split = {after, transpose, before};
+  return true;
 }
 
 /// Fills in `three` where a Transpose makes `four`.
 void find_three(const ir::Graph& graph, HeadInput* input) {
+  if (find_rows(graph, input->four, {1, 0, 2}, input)) return;
   const NodeId transpose = transposed(graph, input->four, kSwapHeads);
-  if (transpose == kNone) return;
-  std::vector<NodeId> split = {transpose};
-  input->three = unsplit(graph, source(graph, transpose), &split);
-  if (input->three != kNone) input->split = std::move(split);
+  if (transpose != kNone) find_unsplit(graph, source(graph, transpose), {transpose}, input);
 }
 
 /// Keys whose matrices were transposed in rank 3: Reshape(Transpose(Reshape(keys))).
@@ -130,10 +152,10 @@ std::optional<HeadInput> find_keys(const ir::Graph& graph, ValueId value, double
   if (!dims) return std::nullopt;
   input.dims = {(*dims)[0], (*dims)[1], (*dims)[3], (*dims)[2]};
   if (const NodeId both = transposed(graph, turned, {0, 2, 3, 1}); both != kNone) {
-    input.split = {both};
-    input.three = unsplit(graph, source(graph, both), &input.split);
+    find_unsplit(graph, source(graph, both), {both}, &input);
     return input.three != kNone ? std::optional(input) : std::nullopt;
   }
+  if (find_rows(graph, turned, {1, 2, 0}, &input)) return input;
   if (const NodeId swap = transposed(graph, turned, {0, 1, 3, 2}); swap != kNone) {
     input.nodes.push_back(swap);
     input.four = source(graph, swap);
@@ -148,20 +170,26 @@ std::optional<HeadInput> find_keys(const ir::Graph& graph, ValueId value, double
 
 Joined find_joined(const ir::Graph& graph, ValueId four) {
   const auto dims = four_dims(graph, four);
-  if (!dims || !used_once(graph, four)) return {};
+  if (!dims || !used_once(graph, four) || !(*dims)[1].known() || !(*dims)[3].known()) return {};
+  const int64_t width = (*dims)[1].value * (*dims)[3].value;
   const NodeId transpose = graph.value(four).uses[0].node;
   const ir::Node& turn = graph.node(transpose);
-  if (!turn.is("Transpose") || permutation(graph, turn) != kSwapHeads || !used_once(graph, turn.outputs[0]))
-    return {};
-  const ir::Use& use = graph.value(turn.outputs[0]).uses[0];
+  if (!turn.is("Transpose") || turn.outputs[0] == kNone) return {};
+  const ValueId turned = turn.outputs[0];
+  const std::vector<int64_t> perm = permutation(graph, turn);
+  if (perm == std::vector<int64_t>{2, 0, 1, 3} && (*dims)[0].value == 1)
+    return {turned, {1, -1, width}, {transpose}};
+  if (perm != kSwapHeads) return {};
+  const Joined seen{turned, {0, 0, width}, {transpose}};
+  if (!used_once(graph, turned)) return seen;
+  const ir::Use& use = graph.value(turned).uses[0];
   const ir::Node& reshape = graph.node(use.node);
   if (!reshape.is("Reshape") || use.input != 0 || reshape.outputs[0] == kNone) return {};
   const ir::Type& type = graph.value(reshape.outputs[0]).type;
-  if (!type.is_tensor() || !type.shape.has_rank || type.shape.rank() != 3) return {};
-  const ir::Dim &heads = (*dims)[1], &size = (*dims)[3];
-  if (!heads.known() || !size.known() || type.shape.dims[2].value != heads.value * size.value) return {};
-  if (!is_same((*dims)[0], type.shape.dims[0]) && !is_same((*dims)[2], type.shape.dims[1])) return {};
-  return {reshape.outputs[0], {transpose, use.node}};
+  if (!type.is_tensor() || !type.shape.has_rank || type.shape.rank() != 3) return seen;
+  if (type.shape.dims[2].value != width) return seen;
+  if (!is_same((*dims)[0], type.shape.dims[0]) && !is_same((*dims)[2], type.shape.dims[1])) return seen;
+  return {reshape.outputs[0], {}, {transpose, use.node}};
 }
 
 }  // namespace tenon::transform

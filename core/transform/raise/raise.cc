@@ -7,6 +7,7 @@
 
 #include "core/ops/ops.h"
 #include "core/transform/contrib/lower.h"
+#include "core/transform/raise/views.h"
 
 namespace tenon::transform {
 
@@ -31,12 +32,13 @@ bool is_read_outside(const ir::Graph& graph, ValueId id, const std::unordered_se
                      [&](const ir::Use& use) { return use.input == kNone || inside.count(use.node) == 0; });
 }
 
-/// Takes nodes out of a graph as a function body.
+/// Takes nodes out of a graph as a function body of `call`, whose inputs are there already.
 class Extraction {
  public:
-  Extraction(const ir::Graph& graph, const Raised& raised)
+  Extraction(const ir::Graph& graph, const Raised& raised, const ir::Node& call)
       : graph_(graph),
         raised_(raised),
+        call_(call),
         inside_(all_nodes(raised)),
         shared_(raised.shared.begin(), raised.shared.end()) {}
 
@@ -45,12 +47,13 @@ class Extraction {
     auto function = std::make_shared<ir::Function>();
     function->name = std::string(raised_.transform);
     body_ = &function->body;
-    for (const ValueId input : raised_.inputs) {
+    for (size_t i = 0; i < raised_.inputs.size(); ++i) {
+      const ValueId input = raised_.inputs[i];
       if (input == kNone) {  // the body has an input for it, which nothing reads
         body_->add_input(body_->add_value("missing"));
         continue;
       }
-      const ir::Value& outer = graph_.value(input);
+      const ir::Value& outer = graph_.value(call_.inputs[i]);
       const ValueId inner = body_->add_value(outer.name, outer.type);
       body_->add_input(inner);
       map_.emplace(input, inner);  // the nodes read the first of two that are one value
@@ -72,7 +75,13 @@ class Extraction {
     }
     const auto output = map_.find(raised_.output);
     if (output == map_.end() || body_->value(output->second).producer == kNone) return nullptr;
-    body_->add_output(output->second);
+    ValueId result = output->second;
+    if (raised_.output_view) {
+      Emitter emit(*body_, kLoweringOpset, view_prefix(call_.name));
+      result = emit.reshape(result, *raised_.output_view);
+      if (!emit.status().ok()) return nullptr;
+    }
+    body_->add_output(result);
     return function;
   }
 
@@ -111,6 +120,7 @@ class Extraction {
 
   const ir::Graph& graph_;
   const Raised& raised_;
+  const ir::Node& call_;
   std::unordered_set<NodeId> inside_, shared_;
   ir::Graph* body_ = nullptr;
   std::unordered_map<ValueId, ValueId> map_;
@@ -167,12 +177,41 @@ std::unordered_set<NodeId> replaced_nodes(const ir::Graph& graph, const Raised& 
   return replaced;
 }
 
-bool try_raise(Surroundings& around, ir::Graph& graph, const Raised& raised) {
-  const NodeId last = graph.value(raised.output).producer;
-  if (last == kNone) return false;
+/// The type of `output` in the shape of the view; that of the value itself without one.
+std::optional<ir::Type> result_type(ir::Graph& graph, const Raised& raised) {
+  const ir::Type& own = graph.value(raised.output).type;
+  if (!raised.output_view) return own;
+  ir::Graph scratch;
+  const ValueId value = scratch.add_value("x", own);
+  Emitter emit(scratch, kLoweringOpset, "");
+  const ValueId seen = emit.reshape(value, *raised.output_view);
+  return emit.status().ok() ? std::optional(emit.type(seen)) : std::nullopt;
+}
+
+bool try_raise(ir::Graph& graph, const Raised& raised, ir::Node node) {
+  const auto type = result_type(graph, raised);
+  if (node.since_version == 0 || !type || !gives(graph, node, *type)) return false;
+  if (raised.output_view && !may_skip_view(graph, raised.output)) return false;
+  node.parts = Extraction(graph, raised, node).run();
+  if (node.parts == nullptr) return false;
+  std::unordered_set<ValueId> kept(node.inputs.begin(), node.inputs.end());
+  kept.insert(raised.output);
+  remove_all(graph, replaced_nodes(graph, raised), kept);
+  if (raised.output_view) {
+    node.outputs[0] = graph.add_value(view_prefix(graph.value(raised.output).name), *type);
+    graph.replace_uses(raised.output, node.outputs[0]);
+    graph.remove_value(raised.output);
+  }
+  graph.add_node(std::move(node));
+  return true;
+}
+
+/// The operator, which the graph does not have yet, and the views of its inputs, which it has.
+ir::Node make_call(Surroundings& around, ir::Graph& graph, const Raised& raised) {
   ir::Node node;
-  node.name = graph.node(last).name;
-  node.doc = graph.node(last).doc;
+  const ir::Node& last = graph.node(graph.value(raised.output).producer);
+  node.name = last.name;
+  node.doc = last.doc;
   node.domain = std::string(raised.domain);
   node.op_type = std::string(raised.op_type);
   node.since_version =
@@ -184,26 +223,31 @@ bool try_raise(Surroundings& around, ir::Graph& graph, const Raised& raised) {
   node.inputs = raised.inputs;
   node.attributes = raised.attributes;
   node.outputs = {raised.output};
-  if (node.since_version == 0 || !gives(graph, node, graph.value(raised.output).type)) return false;
-  node.parts = Extraction(graph, raised).run();
-  if (node.parts == nullptr) return false;
-  std::unordered_set<ValueId> kept(node.inputs.begin(), node.inputs.end());
-  kept.insert(raised.output);
-  remove_all(graph, replaced_nodes(graph, raised), kept);
-  graph.add_node(std::move(node));
-  return true;
+  for (const auto& [input, shape] : raised.input_views) {
+    Emitter emit(graph, ops::opset_of(around.model.opset_imports, ""), view_prefix(node.name));
+    node.inputs[input] = emit.reshape(raised.inputs[input], shape);
+  }
+  return node;
 }
 
 }  // namespace
 
 bool raise(Surroundings& around, ir::Graph& graph, const Raised& raised) {
-  const bool done = try_raise(around, graph, raised);
+  if (graph.value(raised.output).producer == kNone) return false;
+  ir::Node call = make_call(around, graph, raised);
+  const std::vector<ValueId> given = call.inputs;
+  const bool is_viewed = std::all_of(raised.input_views.begin(), raised.input_views.end(),
+                                     [&](const auto& view) { return given[view.first] != kNone; });
+  if (is_viewed && try_raise(graph, raised, std::move(call))) return true;
+  for (const auto& [input, shape] : raised.input_views) {
+    if (given[input] != kNone) remove_if_unused(graph, graph.value(given[input]).producer);
+  }
   for (const ValueId input : raised.inputs) {
-    if (done || !graph.has_value(input)) continue;
+    if (input == kNone || !graph.has_value(input)) continue;
     const ir::Value& value = graph.value(input);
     if (value.is_constant() && value.uses.empty() && value.output_count == 0) graph.remove_value(input);
   }
-  return done;
+  return false;
 }
 
 namespace {
@@ -212,7 +256,7 @@ namespace {
 class PutBack {
  public:
   PutBack(ir::Graph& graph, const ir::Node& call)
-      : graph_(graph), body_(call.parts->body), map_(body_.value_limit(), kNone) {
+      : graph_(graph), call_(call), body_(call.parts->body), map_(body_.value_limit(), kNone) {
     for (size_t i = 0; i < call.inputs.size(); ++i) map_[body_.inputs()[i]] = call.inputs[i];
     map_[body_.outputs()[0]] = call.outputs[0];
   }
@@ -223,6 +267,8 @@ class PutBack {
     for (NodeId n = 0; n < body_.node_limit(); ++n) {
       ir::Node node = body_.node(n);
       for (ValueId& input : node.inputs) input = place(input);
+      if (skip_as_last_view(node)) continue;
+      skip_view_before(node);
       if (const NodeId same = find(node); same != kNone) {
         for (size_t i = 0; i < node.outputs.size(); ++i) {
           if (node.outputs[i] != kNone) map_[node.outputs[i]] = graph_.node(same).outputs[i];
@@ -233,6 +279,7 @@ class PutBack {
       for (ValueId& output : node.outputs) output = place(output);
       made.push_back(graph_.add_node(std::move(node)));
     }
+    for (const NodeId view : views_) remove_if_unused(graph_, view);
     return made;
   }
 
@@ -242,6 +289,26 @@ class PutBack {
     const ir::Value& value = body_.value(inner);
     return map_[inner] = value.is_constant() ? graph_.add_constant(value.name, value.constant)
                                              : graph_.add_value(value.name, value.type);
+  }
+
+  /// Whether the node is the view of the result, and those that read it now read what it views.
+  bool skip_as_last_view(const ir::Node& node) {
+    const ValueId result = call_.outputs[0];
+    if (!is_view(call_, node) || !may_skip_view(graph_, result)) return false;
+    graph_.replace_uses(result, node.inputs[0]);
+    graph_.remove_value(result);
+    for (const ValueId input : node.inputs) {
+      const ir::Value& value = graph_.value(input);
+      if (value.is_constant() && value.uses.empty()) graph_.remove_value(input);
+    }
+    return true;
+  }
+  /// A Reshape reads what a view before it views.
+  void skip_view_before(ir::Node& node) {
+    const NodeId view = takes_any_dims(graph_, node) ? view_of(graph_, node.inputs[0], call_.name) : kNone;
+    if (view == kNone) return;
+    node.inputs[0] = graph_.node(view).inputs[0];
+    views_.push_back(view);
   }
 
   /// The node itself, which stayed in the graph because others read it, or which another raised node has put back.
@@ -271,8 +338,10 @@ class PutBack {
   }
 
   ir::Graph& graph_;
+  const ir::Node& call_;
   const ir::Graph& body_;
   std::vector<ValueId> map_;  // from values of the body
+  std::vector<NodeId> views_;
 };
 
 }  // namespace

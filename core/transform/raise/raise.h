@@ -7,7 +7,7 @@
 // stay, and values that others read stay.
 #pragma once
 
-#include <initializer_list>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -28,6 +28,11 @@ struct Raised {
   std::vector<ir::NodeId> shared = {};
   std::string_view domain = "";
   int since_version = 0;  // 0: that of a late opset
+  /// Shapes, as Reshape takes them, in which the operator reads inputs. All of `nodes` that read such an input must be
+  /// Reshapes for which takes_any_dims() (views.h) holds.
+  std::map<size_t, std::vector<int64_t>> input_views = {};
+  /// The shape in which the operator gives `output`. Whoever reads that must take it in any dimensions (may_skip_view()).
+  std::optional<std::vector<int64_t>> output_view = {};
 };
 
 /// Replaces the nodes. False, with the nodes unchanged, when another value of `nodes` is read elsewhere or is an output,

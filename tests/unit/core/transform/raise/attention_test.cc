@@ -379,24 +379,134 @@ TEST(RaiseAttention, NotWithoutTransposedKeys) {
   EXPECT_EQ(result.changes, 0u);
 }
 
+/// The nodes with what they read and write, except constants.
+std::vector<std::string> listing(const ir::Graph& graph) {
+  std::vector<std::string> out;
+  for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
+    if (!graph.has_node(id)) continue;
+    const ir::Node& node = graph.node(id);
+    std::string line = str_cat(node.op_type, " ", node.name, ":");
+    for (const auto* values : {&node.inputs, &node.outputs}) {
+      for (const ValueId value : *values) {
+        if (value != ir::kNone && !graph.value(value).is_constant())
+          line += str_cat(" ", graph.value(value).name, graph.value(value).type.to_string());
+      }
+    }
+    out.push_back(line);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// Raises, puts back, and checks that all is as before. `nodes`: how many there are in between.
+void expect_put_back(GraphBuilder& b, const std::vector<Array>& inputs, size_t nodes) {
+  ir::Model model;
+  model.graph = b.done();
+  model.opset_imports = b.imports();
+  const ir::Graph before = model.graph;
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, only(kName)).ok());
+  ASSERT_EQ(model.graph.node_count(), nodes) << ir::to_text(model.graph);
+  EXPECT_EQ(transform::put_back_for_file(model.graph, 18), 1u);
+  ASSERT_TRUE(ir::verify(model.graph).ok());
+  EXPECT_EQ(listing(model.graph), listing(before));
+  const auto wanted = evaluate(before, inputs), got = evaluate(model.graph, inputs);
+  ASSERT_TRUE(wanted.ok() && got.ok());
+  expect_close(*got, *wanted, 0);
+}
+
+/// As nn.MultiheadAttention of PyTorch writes it: [length, batch, heads * size] with a batch of one.
+struct Rows {
+  explicit Rows(int64_t batch = 1) : batch(batch) {
+    const ValueId q = rows("q", kQueries, kSize), k = rows("k", kKeys, kSize),
+                  v = rows("v", kKeys, kValueSize);
+    const ValueId queries = reshape(transpose(q, {1, 0, 2}), {batch, kHeads, kQueries, kSize});
+    const ValueId keys = reshape(transpose(k, {1, 2, 0}), {batch, kHeads, kSize, kKeys});
+    const ValueId values = reshape(transpose(v, {1, 0, 2}), {batch, kHeads, kKeys, kValueSize});
+    const ValueId y = b.op("MatMul", {b.op("Softmax", {b.op("MatMul", {queries, keys})}), values});
+    b.output(reshape(transpose(y, {2, 0, 1, 3}), {kQueries * batch, kHeads * kValueSize}));
+  }
+  ValueId reshape(ValueId x, const std::vector<int64_t>& dims) { return b.op("Reshape", {x, b.ints(dims)}); }
+  ValueId transpose(ValueId x, const std::vector<int64_t>& perm) {
+    return b.op("Transpose", {x}, {Attribute::of_ints("perm", perm)});
+  }
+  ValueId rows(const std::string& name, int64_t length, int64_t size) {
+    const std::vector<int64_t> dims = {length, batch, kHeads * size};
+    arrays.push_back(some(dims, static_cast<uint32_t>(arrays.size() + 1)));
+    return reshape(b.input(name, f32(dims)), {length, batch * kHeads, size});
+  }
+
+  int64_t batch;
+  GraphBuilder b;
+  std::vector<Array> arrays;
+};
+
+TEST(RaiseAttention, RowsOfOneBatch) {
+  Rows rows;
+  const auto result = transformed(rows.b, kName, rows.arrays);
+  EXPECT_EQ(result.nodes(), 5u) << ir::to_text(result.model.graph);
+  EXPECT_EQ(result.count("Reshape"), 4u);
+  EXPECT_EQ(attention_of(result).int_or("q_num_heads", 0), kHeads);
+  Rows again;
+  expect_put_back(again.b, again.arrays, 5);
+  Rows two(2);
+  EXPECT_EQ(transformed(two.b, kName, two.arrays).changes, 0u);
+}
+
+TEST(RaiseAttention, MatricesBeforeAndAfter) {
+  for (const bool copies : {false, true}) {
+    const auto make = [&](GraphBuilder& b) {
+      const auto four = [&](const std::string& name, int64_t length, int64_t size) {
+        const ValueId x = b.input(name, f32({2 * length, 4 * size}));
+        const ValueId split = b.op("Reshape", {x, b.ints({2, length, 4, size})});
+        return b.op("Transpose", {split}, {Attribute::of_ints("perm", {0, 2, 1, 3})});
+      };
+      const ValueId q = four("q", 3, 6), k = four("k", 5, 6), v = four("v", 5, 2);
+      const ValueId turned = b.op("Transpose", {k}, {Attribute::of_ints("perm", {0, 1, 3, 2})});
+      const ValueId y = b.op("MatMul", {b.op("Softmax", {b.op("MatMul", {q, turned})}), v});
+      const ValueId back = b.op("Transpose", {y}, {Attribute::of_ints("perm", {0, 2, 1, 3})});
+      b.output(b.op("Reshape", {back, copies ? b.ints({0, -1}) : b.ints({6, 8})}));
+    };
+    const std::vector<Array> inputs = {some({6, 24}), some({10, 24}, 2), some({10, 8}, 3)};
+    GraphBuilder b;
+    make(b);
+    const auto result = transformed(b, kName, inputs);
+    // A Reshape that copies a dimension needs the one that the graph has.
+    EXPECT_EQ(result.count("Transpose"), copies ? 4u : 0u) << ir::to_text(result.model.graph);
+    EXPECT_EQ(result.count("Attention"), 1u);
+    GraphBuilder again;
+    make(again);
+    expect_put_back(again, inputs, result.nodes());
+  }
+}
+
 TEST(RaiseAttention, IsPutBack) {
   for (const Keys keys : {Keys::kSwapped, Keys::kCombined, Keys::kRank3}) {
     Maker m({.keys = keys, .guard = true});
     const ValueId mask = m.more("mask", ElementType::kFloat32, some({3, 5}));
     m.b.output(m.from(m.b.op("Add", {m.scores(), mask})));
-    ir::Model model;
-    model.graph = m.b.done();
-    model.opset_imports = m.b.imports();
-    const ir::Graph before = model.graph;
-    ASSERT_TRUE(transform::run_pipeline(model.graph, model, only(kName)).ok());
-    ASSERT_EQ(model.graph.node_count(), 1u);
-    EXPECT_EQ(transform::put_back_for_file(model.graph, 18), 1u);
-    ASSERT_TRUE(ir::verify(model.graph).ok());
-    EXPECT_EQ(model.graph.node_count(), before.node_count());
-    const auto wanted = evaluate(before, m.arrays), got = evaluate(model.graph, m.arrays);
-    ASSERT_TRUE(wanted.ok() && got.ok());
-    expect_close(*got, *wanted, 0);
+    expect_put_back(m.b, m.arrays, 1);
   }
+}
+
+/// When another node has taken the place of the Reshape after it, the view stays.
+TEST(RaiseAttention, APutBackResultKeepsItsViewForOtherReaders) {
+  Rows rows;
+  ir::Model model;
+  model.graph = rows.b.done();
+  model.opset_imports = rows.b.imports();
+  const ir::Graph before = model.graph;
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, only(kName)).ok());
+  ir::Graph& graph = model.graph;
+  for (ir::NodeId id = 0; id < graph.node_limit(); ++id) {
+    if (graph.has_node(id) && graph.node(id).is("Attention")) graph.add_output(graph.node(id).outputs[0]);
+  }
+  EXPECT_EQ(transform::put_back_for_file(graph, 18), 1u);
+  ASSERT_TRUE(ir::verify(graph).ok());
+  EXPECT_EQ(graph.node_count(), before.node_count() + 1);
+  const auto wanted = evaluate(before, rows.arrays), got = evaluate(graph, rows.arrays);
+  ASSERT_TRUE(wanted.ok() && got.ok());
+  EXPECT_EQ((*got)[1].dims, (std::vector<int64_t>{1, kQueries, kHeads * kValueSize}));
+  EXPECT_EQ((*got)[1].values, (*wanted)[0].values);
 }
 
 }  // namespace
