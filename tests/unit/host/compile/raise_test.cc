@@ -165,5 +165,46 @@ TEST(Raise, TwoOperatorsOfWhichOneIsPutBack) {
               ::testing::Pointwise(::testing::FloatNear(1e-5F), floats(run(*cpu, inputs)[0])));
 }
 
+/// Attention reads and gives other dimensions than the nodes, so Reshapes stand around it.
+TEST(Raise, ReshapesAroundAnOperatorGoWithIt) {
+  GraphMaker m;
+  const auto turn = [&](GraphMaker::Id x, const std::vector<int64_t>& perm, const std::string& name) {
+    return m.node("Transpose", {x}, {ir::Attribute::of_ints("perm", perm)}, name);
+  };
+  const auto heads = [&](const std::string& name) {
+    const auto x = m.input(name, GraphMaker::f32({3, 4}));
+    const auto split = m.node("Reshape", {x, m.ints(name + "_shape", {1, 3, 2, 2})}, {}, "split_" + name);
+    return turn(split, {0, 2, 1, 3}, "turn_" + name);
+  };
+  const auto keys = turn(heads("k"), {0, 1, 3, 2}, "keys");
+  const auto w = m.node("Softmax", {m.node("MatMul", {heads("q"), keys}, {}, "scores")},
+                        {ir::Attribute::of_int("axis", -1)}, "weights");
+  const auto back = turn(m.node("MatMul", {w, heads("v")}, {}, "product"), {0, 2, 1, 3}, "back");
+  m.output(m.node("Reshape", {back, m.ints("shape", {3, 4})}, {}, "last"), "y");
+  const std::string bytes = m.bytes(17);
+  const auto session = make_session(bytes),
+             plain = make_session(bytes, [] {
+               config::Config config = cpu_config();
+               EXPECT_TRUE(config.set("transforms.disable", "[\"attention\"]").ok());
+               return config;
+             }());
+  ASSERT_TRUE(session != nullptr && plain != nullptr);
+  EXPECT_EQ(runners(*session).size(), 5u);  // with three Reshapes before it and one after
+  const auto json = explained(*session);
+  for (const auto& node : json["nodes"]) {
+    if (node["op"] != "Attention") continue;
+    std::vector<std::string> parts;
+    for (const auto& part : node["stands_for"]) parts.push_back(part.get<std::string>());
+    EXPECT_THAT(parts, UnorderedElementsAre("split_k", "turn_k", "keys", "split_q", "turn_q", "scores",
+                                            "weights", "split_v", "turn_v", "product", "back"));
+  }
+  const std::vector<session::NamedValue> inputs = {
+      {"k", f32({3, 4}, {1, -2, 3, 0.5F, 0.1F, 0.2F, -0.3F, 4, 2, 1, 0, -1})},
+      {"q", f32({3, 4}, {2, 1, 0.5F, -1, 1, 3, -2, 0, 0.3F, 0.2F, 0.1F, 1})},
+      {"v", f32({3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})}};
+  EXPECT_THAT(floats(run(*session, inputs)[0]),
+              ::testing::Pointwise(::testing::FloatNear(1e-5F), floats(run(*plain, inputs)[0])));
+}
+
 }  // namespace
 }  // namespace tenon::test
