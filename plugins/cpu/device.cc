@@ -1,4 +1,5 @@
 #include "device.h"
+#include "isa/attention.h"
 #include "isa/compute.h"
 #include "isa/integer.h"
 #include "isa/nbits.h"
@@ -23,6 +24,7 @@ struct Candidate {
   const isa::Compute& (*compute)();
   const isa::Integer& (*integer)();
   const isa::NBits& (*nbits)();
+  const isa::Attention& (*attention)();
   bool runs;
 };
 
@@ -46,20 +48,21 @@ bool runs_avx512_vnni() { return __builtin_cpu_supports("avx512vnni") && runs_av
 std::vector<Candidate> candidates() {
   return {
 #if defined(TENON_CPU_HAVE_avx512)
-    {"avx512_vnni",        &isa::table_avx512,        &isa::packing_avx512,
-     &isa::compute_avx512, &isa::integer_avx512_vnni, &isa::nbits_avx512,
-     runs_avx512_vnni()},
+    {"avx512_vnni",          &isa::table_avx512,        &isa::packing_avx512,
+     &isa::compute_avx512,   &isa::integer_avx512_vnni, &isa::nbits_avx512,
+     &isa::attention_avx512, runs_avx512_vnni()},
         {"avx512",
          &isa::table_avx512,
          &isa::packing_avx512,
          &isa::compute_avx512,
          &isa::integer_avx512,
          &isa::nbits_avx512,
+         &isa::attention_avx512,
          runs_avx512()},
 #endif
 #if defined(TENON_CPU_HAVE_avx2)
-        {"avx2",           &isa::table_avx2, &isa::packing_avx2, &isa::compute_avx2, &isa::integer_avx2,
-         &isa::nbits_avx2, runs_avx2()},
+        {"avx2",           &isa::table_avx2,     &isa::packing_avx2, &isa::compute_avx2, &isa::integer_avx2,
+         &isa::nbits_avx2, &isa::attention_avx2, runs_avx2()},
 #endif
         {"generic",
          &isa::table_generic,
@@ -67,6 +70,7 @@ std::vector<Candidate> candidates() {
          &isa::compute_generic,
          &isa::integer_generic,
          &isa::nbits_generic,
+         &isa::attention_generic,
          true},
   };
 }
@@ -134,6 +138,11 @@ const isa::Integer& isa_integer() {
 const isa::NBits& isa_nbits() {
   static const isa::NBits& nbits = choose().nbits();
   return nbits;
+}
+
+const isa::Attention& isa_attention() {
+  static const isa::Attention& attention = choose().attention();
+  return attention;
 }
 
 std::string isa_refusal() {

@@ -1,4 +1,4 @@
-// Shapes of several tiles and parts, of operators that devices cut up in ways of their own: products of bytes, attention, and products
+// Shapes of several tiles and parts, of operators that devices cut up in ways of their own: products of bytes, and products
 // that are thin or deep. Against sums written out.
 #include <cmath>
 
@@ -189,63 +189,6 @@ OpCase qlinear_conv(std::string name, const ByteConv& p) {
           p.attributes()};
 }
 
-// Attention.
-
-struct Heads {
-  int64_t batch = 1, heads = 2, kv_heads = 1, queries = 1, keys = 1, size = 8, value_size = 8, past = 0;
-  bool is_causal = false, masks = false;
-};
-
-/// Small multiples of a quarter.
-Tensor quarters(Dims dims, int seed) {
-  std::vector<float> values;
-  for (int64_t i = 0; i < count_of(dims); ++i)
-    values.push_back(static_cast<float>((i * i * 5 + i * 3 + seed * 7) % 13 - 6) / 4);
-  return f32(std::move(dims), values);
-}
-
-OpCase attention(std::string name, const Heads& p) {
-  const Tensor q = quarters({p.batch, p.heads, p.queries, p.size}, 1);
-  const Tensor k = quarters({p.batch, p.kv_heads, p.keys, p.size}, 2);
-  const Tensor v = quarters({p.batch, p.kv_heads, p.keys, p.value_size}, 3);
-  const Tensor past_k = quarters({p.batch, p.kv_heads, p.past, p.size}, 4);
-  const Tensor past_v = quarters({p.batch, p.kv_heads, p.past, p.value_size}, 5);
-  const int64_t all = p.past + p.keys, shared = p.heads / p.kv_heads;
-  const Tensor mask = quarters({p.queries, all}, 6);
-  std::vector<float> out;
-  for (int64_t line = 0; line < p.batch * p.heads * p.queries; ++line) {
-    const int64_t i = line % p.queries, plane = line / p.queries, b = plane / p.heads;
-    const int64_t kv = b * p.kv_heads + plane % p.heads / shared;
-    const auto key_at = [&](const Tensor& fresh, const Tensor& past, int64_t width, int64_t key, int64_t d) {
-      return key < p.past ? at(past, (kv * p.past + key) * width + d)
-                          : at(fresh, (kv * p.keys + key - p.past) * width + d);
-    };
-    const int64_t end = p.is_causal ? std::min(all, i + p.past + 1) : all;
-    std::vector<double> scores;
-    for (int64_t key = 0; key < end; ++key) {
-      double score = 0;
-      for (int64_t d = 0; d < p.size; ++d)
-        score += at(q, line * p.size + d) * key_at(k, past_k, p.size, key, d);
-      scores.push_back(score / std::sqrt(static_cast<double>(p.size)) +
-                       (p.masks ? at(mask, i * all + key) : 0));
-    }
-    const double top = *std::max_element(scores.begin(), scores.end());
-    double sum = 0;
-    for (double& score : scores) sum += score = std::exp(score - top);
-    for (int64_t d = 0; d < p.value_size; ++d) {
-      double value = 0;
-      for (int64_t key = 0; key < end; ++key)
-        value += scores[static_cast<size_t>(key)] * key_at(v, past_v, p.value_size, key, d);
-      out.push_back(static_cast<float>(value / sum));
-    }
-  }
-  OpCase row{std::move(name), {q, k, v}, {f32({p.batch, p.heads, p.queries, p.value_size}, out)}};
-  if (p.masks || p.past != 0) row.inputs.push_back(p.masks ? mask : none());
-  if (p.past != 0) row.inputs.insert(row.inputs.end(), {past_k, past_v});
-  if (p.is_causal) row.attributes.push_back({"is_causal", int64_t{1}});
-  return row;
-}
-
 }  // namespace
 
 OP_CASES(MatMul, 13,
@@ -270,15 +213,5 @@ OP_CASES(QLinearConv, 10,
          {qlinear_conv("tiles", ByteConv::make<uint8_t, int8_t>({2, 16, 9, 7, 70, 3, 1, 1, 1})),
           qlinear_conv("groups", ByteConv::make<int8_t, int8_t>({3, 8, 9, 9, 12, 3, 2, 2, 2})),
           qlinear_conv("points", ByteConv::make<uint8_t, uint8_t>({2, 12, 8, 8, 24, 1, 2, 0, 1}))})
-OP_CASES(Attention, 23,
-         {attention("tiles", {.queries = 70, .keys = 90, .size = 40, .value_size = 72}),
-          attention("tiles_causal", {.batch = 2, .queries = 70, .keys = 70, .size = 24, .is_causal = true}),
-          attention("tiles_masked", {.kv_heads = 2, .queries = 66, .keys = 130, .size = 16, .masks = true}),
-          attention("one_query", {.heads = 4, .kv_heads = 2, .keys = 600, .size = 64, .value_size = 64}),
-          attention("few_queries", {.queries = 3, .keys = 700, .size = 96, .value_size = 80, .masks = true}),
-          attention("one_query_after_others",
-                    {.batch = 2, .heads = 4, .past = 300, .is_causal = true, .masks = true}),
-          attention("tiles_after_others", {.queries = 70, .keys = 70, .past = 90, .is_causal = true}),
-          attention("wide", {.queries = 9, .keys = 20, .size = 300, .value_size = 270})})
 
 }  // namespace tenon::test

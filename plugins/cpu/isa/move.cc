@@ -82,9 +82,14 @@ void transpose(const void* from, int64_t in_stride, void* to, int64_t out_stride
 
 }  // namespace
 
+void transpose_words(const void* from, int64_t in_stride, void* to, int64_t out_stride, int64_t rows,
+                     int64_t columns) {
+  transpose<Words, uint32_t>(from, in_stride, to, out_stride, rows, columns);
+}
+
 void fill_move(Table& table) {
-  static const Moves kMoves = {transpose<Bytes, uint8_t>, transpose<Shorts, uint16_t>,
-                               transpose<Words, uint32_t>, transpose<Longs, uint64_t>};
+  static const Moves kMoves = {transpose<Bytes, uint8_t>, transpose<Shorts, uint16_t>, transpose_words,
+                               transpose<Longs, uint64_t>};
   table.move = &kMoves;
 }
 

@@ -27,4 +27,8 @@ void fill_resample(Table& table);
 void fill_integer_rows(Integer& table);
 void fill_integer_depthwise(Integer& table);
 
+/// Moves::transpose_4: out[r * out_stride + c] = in[c * in_stride + r], r < rows and c < columns.
+void transpose_words(const void* from, int64_t in_stride, void* to, int64_t out_stride, int64_t rows,
+                     int64_t columns);
+
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

@@ -1,4 +1,4 @@
-#include "kernels/common/attention.h"
+#include "kernels/common/attention_blocks.h"
 #include "kernels/common/checked.h"
 
 namespace tenon::cpu {
@@ -23,7 +23,7 @@ class Attention {
         .input(0, kTypes)
         .input(1, kTypes)
         .input(2, kTypes)
-        .input(3, kTypes + kBoolType)
+        .input(3, ScoreMask::kTypes)
         .input(4, kTypes)
         .input(5, kTypes)
         .input(6, TypeList<int64_t>())
@@ -120,7 +120,7 @@ class Attention {
     job.cap = static_cast<C>(cap_);
     job.score_kind = static_cast<ScoreKind>(mode_);
     if (ctx.has_output(3)) job.scores = result<T, C>(ctx, ctx.output(3));
-    attend<C>(ctx, job, make_bias<C>(ctx, s));
+    compute(ctx, s, job);
     narrow<T, C>(ctx, out, y);
     if (ctx.has_output(3)) narrow<T, C>(ctx, job.scores, ctx.output(3));
   }
@@ -174,60 +174,41 @@ class Attention {
     return heads_of(widen<T, C>(ctx, present, total), a.kv_heads, a.keys, size, false);
   }
 
-  /// The mask input, causality, the window and the number of valid keys, as a function for attend().
-  template <class C>
-  auto make_bias(const Context& ctx, const State& s) const {
-    const TensorView mask = ctx.input(3);
-    std::array<int64_t, 3> strides{};  // for batch, head, query
-    if (mask.present()) {
-      int64_t stride = mask.dims().back();
-      for (int d = mask.rank() - 2, i = 2; d >= 0; --d, --i) {
-        strides[static_cast<size_t>(i)] = mask.dim(d) == 1 ? 0 : stride;
-        stride *= mask.dim(d);
-      }
-    }
+  /// The keys that causality, the window, the number of valid keys and the length of the mask leave to a query, as a
+  /// function of its sequence and place.
+  auto make_seen(const Context& ctx, const State& s, const ScoreMask& mask) const {
     const int64_t* valid = ctx.has_input(6) ? ctx.input(6).data<int64_t>() : nullptr;
     for (int64_t b = 0; valid != nullptr && b < s.shape.batch; ++b)
       require(valid[b] >= 0 && valid[b] <= s.shape.keys, TENON_OUT_OF_RANGE, "nonpad_kv_seqlen of sequence ",
               b, " is ", valid[b], ", outside [0, ", s.shape.keys, "]");
-    return [this, &s, mask, strides, valid](int64_t b, int64_t h, int64_t i, C* row) {
-      const int64_t keys = s.shape.keys;
+    const int64_t most = mask.values.present() ? mask.keys : s.shape.keys;
+    return [this, &s, most, valid](int64_t b, int64_t i) {
       const int64_t position = i + (valid != nullptr && s.past == 0 ? valid[b] - s.shape.queries : s.past);
-      // The query may see keys in [begin, end).
-      int64_t begin = 0, end = keys;
-      if (causal_) end = std::min(end, position + 1);
-      if (left_ >= 0) begin = std::max(begin, position - left_);
-      if (right_ >= 0) end = std::min(end, position + right_ + 1);
-      if (valid != nullptr) end = std::min(end, valid[b]);
-      if (mask.present()) end = std::min(end, mask.dims().back());
-      begin = std::min(begin, keys);
-      end = std::max(end, begin);
-      std::fill(row, row + begin, -kInfinity<C>);
-      std::fill(row + end, row + keys, -kInfinity<C>);
-      if (!mask.present()) return begin < end;
-      return add_mask<C>(mask, b * strides[0] + h * strides[1] + i * strides[2], begin, end, row);
+      KeyRange out{0, most};
+      if (causal_) out.end = std::min(out.end, position + 1);
+      if (left_ >= 0) out.begin = std::max(out.begin, position - left_);
+      if (right_ >= 0) out.end = std::min(out.end, position + right_ + 1);
+      if (valid != nullptr) out.end = std::min(out.end, valid[b]);
+      out.begin = std::min(out.begin, s.shape.keys);
+      out.end = std::max(out.end, out.begin);
+      return out;
     };
   }
-  template <class C>
-  static constexpr C kInfinity = std::numeric_limits<C>::infinity();
 
   template <class C>
-  static bool add_mask(TensorView mask, int64_t at, int64_t begin, int64_t end, C* row) {
-    bool any = false;
-    dispatch(kTypes + kBoolType, mask.dtype(), [&]<class M>() {
-      const M* values = mask.data<M>() + at;
-      for (int64_t k = begin; k < end; ++k) {
-        C bias = 0;
-        if constexpr (std::is_same_v<M, bool>)
-          bias = values[k] ? 0 : -kInfinity<C>;
-        else
-          bias = static_cast<C>(static_cast<Compute<M>>(values[k]));
-        // A masked key stays -infinity, also when its score is +infinity: their sum would be NaN.
-        row[k] = bias == -kInfinity<C> ? bias : row[k] + bias;
-        any = any || bias != -kInfinity<C>;
-      }
+  void compute(const Context& ctx, const State& s, const AttentionJob<C>& job) const {
+    const ScoreMask mask(ctx.input(3));
+    const auto seen = make_seen(ctx, s, mask);
+    if constexpr (std::is_same_v<C, float>) {
+      if (job.scores == nullptr && attend_in_blocks(ctx, job, mask, seen)) return;
+    }
+    constexpr C kNever = -std::numeric_limits<C>::infinity();
+    attend<C>(ctx, job, [&](int64_t b, int64_t h, int64_t i, C* row) {
+      const KeyRange range = seen(b, i);
+      std::fill(row, row + range.begin, kNever);
+      std::fill(row + range.end, row + s.shape.keys, kNever);
+      return mask.values.present() ? mask.add(mask.place(b, h, i), range, row) : range.begin < range.end;
     });
-    return any;
   }
 
   int64_t heads_, kv_heads_, mode_, left_, right_;

@@ -2,6 +2,7 @@
 // and never stores them all.
 #pragma once
 
+#include <array>
 #include <cmath>
 
 #include "kernels/common/convert.h"
@@ -30,6 +31,82 @@ Heads<C> heads_of(C* data, int64_t heads, int64_t length, int64_t size, bool hea
 struct AttentionShape {
   int64_t batch = 1, heads = 1, kv_heads = 1;  // kv_heads divides heads
   int64_t queries = 0, keys = 0, size = 0, value_size = 0;
+};
+
+/// The keys [begin, end); none if begin is not less than end.
+struct KeyRange {
+  int64_t begin = 0, end = 0;
+};
+
+/// A tensor that broadcasts to [batch, heads, queries, keys] and is added to the scores. Of booleans, false excludes a
+/// key.
+struct ScoreMask {
+  static constexpr auto kTypes = kFloatTypes + kBoolType;
+  TensorView values;                 // not present: no mask
+  std::array<int64_t, 3> strides{};  // for batch, head and query
+  int64_t keys = 0;                  // elements of a row; later keys are excluded
+
+  explicit ScoreMask(TensorView mask) : values(mask) {
+    if (!mask.present()) return;
+    keys = mask.dims().back();
+    int64_t stride = keys;
+    for (int d = mask.rank() - 2, i = 2; d >= 0; --d, --i) {
+      strides[static_cast<size_t>(i)] = mask.dim(d) == 1 ? 0 : stride;
+      stride *= mask.dim(d);
+    }
+  }
+
+  /// Where a row begins.
+  int64_t place(int64_t batch, int64_t head, int64_t query) const {
+    return batch * strides[0] + head * strides[1] + query * strides[2];
+  }
+  /// Whether the elements are not float32 yet.
+  bool needs_room() const { return values.present() && values.dtype() != TENON_FLOAT32; }
+
+  /// n elements from `place` on, as numbers to add: 0 and -infinity for booleans.
+  template <class C>
+  void read(int64_t place, int64_t n, C* out) const {
+    dispatch(kTypes, values.dtype(), [&]<class M>() {
+      const M* from = values.data<M>() + place;
+      for (int64_t i = 0; i < n; ++i) {
+        if constexpr (std::is_same_v<M, bool>)
+          out[i] = from[i] ? C{0} : -std::numeric_limits<C>::infinity();
+        else
+          out[i] = static_cast<C>(static_cast<Compute<M>>(from[i]));
+      }
+    });
+  }
+
+  /// Adds a row to the scores of keys [begin, end). Returns whether it leaves any of them.
+  template <class C>
+  bool add(int64_t place, KeyRange range, C* row) const {
+    constexpr C kNever = -std::numeric_limits<C>::infinity();
+    bool any = false;
+    for (int64_t k = range.begin; k < range.end;) {
+      C part[kPart];
+      const int64_t n = std::min(kPart, range.end - k);
+      read(place + k, n, part);
+      for (int64_t i = 0; i < n; ++i) {
+        // A masked key stays -infinity, also when its score is +infinity: their sum would be NaN.
+        row[k + i] = part[i] == kNever ? part[i] : row[k + i] + part[i];
+        any = any || part[i] != kNever;
+      }
+      k += n;
+    }
+    return any;
+  }
+  /// Whether a row leaves any of these keys.
+  bool any(int64_t place, KeyRange range) const {
+    for (int64_t k = range.begin; k < range.end; ++k) {
+      float bias;
+      read(place + k, 1, &bias);
+      if (bias != -std::numeric_limits<float>::infinity()) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr int64_t kPart = 64;
 };
 
 /// The kinds of scores that can be an output: after which operation they are taken.

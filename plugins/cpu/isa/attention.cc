@@ -1,0 +1,423 @@
+#include "isa/attention.h"
+
+#include "isa/compute_parts.h"
+#include "isa/math.h"
+
+namespace tenon::cpu::isa {
+namespace TENON_ISA_NAMESPACE {
+namespace {
+
+typedef int32_t Ints __attribute__((vector_size(TENON_ISA_BYTES)));
+constexpr float kInfinity = __builtin_inff();
+
+// Panels as in isa/panels.cc: up to kVectors registers of columns, row after row, all of about the same width; the
+// last columns are padded with zeros to a whole register.
+inline int64_t vectors_of(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
+inline int64_t panels_of(int64_t n) { return (vectors_of(n) + kVectors - 1) / kVectors; }
+inline int64_t column_of(int64_t panel, int64_t n) { return panel * vectors_of(n) / panels_of(n) * kLanes; }
+
+int64_t padded(int64_t n) { return vectors_of(n) * kLanes; }
+
+void pack_keys(const float* keys, int64_t stride, int64_t n, int64_t size, float* out) {
+  for (int64_t p = 0; p < panels_of(n); ++p) {
+    const int64_t column = column_of(p, n), width = column_of(p + 1, n) - column,
+                  columns = least(width, n - column);
+    float* panel = out + column * size;
+    transpose_words(keys + column * stride, stride, panel, width, size, columns);
+    if (columns == width) continue;
+    for (int64_t i = 0; i < size; ++i) {
+      for (int64_t j = columns; j < width; ++j) panel[i * width + j] = 0.0f;
+    }
+  }
+}
+
+void pack_values(const float* values, int64_t stride, int64_t n, int64_t size, float* out) {
+  for (int64_t p = 0; p < panels_of(size); ++p) {
+    const int64_t column = column_of(p, size), width = column_of(p + 1, size) - column,
+                  columns = least(width, size - column), whole = columns / kLanes * kLanes;
+    float* to = out + column * n;
+    const float* from = values + column;
+    for (int64_t i = 0; i < n; ++i, from += stride, to += width) {
+      for (int64_t j = 0; j < whole; j += kLanes) store(to + j, load(from + j));
+      for (int64_t j = whole; j < width; ++j) to[j] = j < columns ? from[j] : 0.0f;
+    }
+  }
+}
+
+bool is_packed(int64_t stride, int64_t size) {
+  return stride == size && size % kLanes == 0 && panels_of(size) == 1;
+}
+
+bool is_tame(const float* values, int64_t stride, int64_t n, int64_t size) {
+  // Of a row of 1e8 values of this size, no sum of weights and values overflows.
+  constexpr float kMost = 1e30f;
+  const int64_t whole = size / kLanes * kLanes;
+  const Floats most = all_of(kMost), least = all_of(-kMost);
+  Ints wild = {};
+  int rest = 0;
+  for (int64_t i = 0; i < n; ++i, values += stride) {
+    for (int64_t j = 0; j < whole; j += kLanes) {
+      const Floats x = load(values + j);
+      wild |= ~((x < most) & (x > least));
+    }
+    for (int64_t j = whole; j < size; ++j) rest |= !(values[j] < kMost && values[j] > -kMost);
+  }
+  for (int64_t j = 0; j < kLanes; ++j) rest |= wild[j];
+  return rest == 0;
+}
+
+/// The sums of one tile: c = a * b, or c += a * b.
+template <int kTileRows, int kTileVectors, bool kAdds>
+inline void multiply_tile(const float* a, int64_t lda, const float* b, int64_t k, float* c, int64_t ldc) {
+  Floats sums[kTileRows][kTileVectors] = {};
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < k; ++i) {
+    Floats factors[kTileVectors];
+    for (int v = 0; v < kTileVectors; ++v) factors[v] = load(b + v * kLanes);
+    b += kTileVectors * kLanes;
+    for (int r = 0; r < kTileRows; ++r) {
+      const Floats factor = all_of(a[r * lda + i]);
+      for (int v = 0; v < kTileVectors; ++v) sums[r][v] += factor * factors[v];
+    }
+  }
+  for (int r = 0; r < kTileRows; ++r) {
+    for (int v = 0; v < kTileVectors; ++v) {
+      float* to = c + r * ldc + v * kLanes;
+      if constexpr (kAdds) sums[r][v] += load(to);
+      store(to, sums[r][v]);
+    }
+  }
+}
+
+/// `tiles` tiles below each other.
+template <int kTileRows, int kTileVectors, bool kAdds>
+void multiply_tiles(const float* a, int64_t lda, int64_t tiles, const float* b, int64_t k, float* c,
+                    int64_t ldc) {
+  for (int64_t t = 0; t < tiles; ++t) {
+    multiply_tile<kTileRows, kTileVectors, kAdds>(a + t * kTileRows * lda, lda, b, k, c + t * kTileRows * ldc,
+                                                  ldc);
+  }
+}
+using MultiplyTiles = void (*)(const float* a, int64_t lda, int64_t tiles, const float* b, int64_t k,
+                               float* c, int64_t ldc);
+
+template <int kTileVectors, bool kAdds>
+MultiplyTiles pick(int64_t rows) {
+  switch (rows) {
+    case 1:
+      return multiply_tiles<1, kTileVectors, kAdds>;
+    case 2:
+      return multiply_tiles<2, kTileVectors, kAdds>;
+    case 3:
+      return multiply_tiles<3, kTileVectors, kAdds>;
+    case 4:
+      return multiply_tiles<4, kTileVectors, kAdds>;
+#if defined(__AVX2__)
+    case 5:
+      return multiply_tiles<5, kTileVectors, kAdds>;
+    default:
+      return multiply_tiles<6, kTileVectors, kAdds>;
+#else
+    default:
+      return multiply_tiles<4, kTileVectors, kAdds>;
+#endif
+  }
+}
+template <bool kAdds>
+MultiplyTiles pick(int64_t rows, int64_t vectors) {
+  switch (vectors) {
+    case 1:
+      return pick<1, kAdds>(rows);
+#if defined(__AVX512F__)
+    case 3:
+      return pick<3, kAdds>(rows);
+    case 4:
+      return pick<4, kAdds>(rows);
+#endif
+    default:
+      return pick<2, kAdds>(rows);
+  }
+}
+
+/// One panel of `width` columns: tiles of about the same height, the higher ones first.
+template <bool kAdds>
+void multiply_panel(const float* a, int64_t lda, int64_t rows, const float* b, int64_t k, int64_t width,
+                    float* c, int64_t ldc) {
+  const int64_t tiles = (rows + kRows - 1) / kRows, height = rows / tiles, higher = rows % tiles,
+                below = higher * (height + 1), vectors = width / kLanes;
+  if (higher > 0) pick<kAdds>(height + 1, vectors)(a, lda, higher, b, k, c, ldc);
+  pick<kAdds>(height, vectors)(a + below * lda, lda, tiles - higher, b, k, c + below * ldc, ldc);
+}
+
+void scores(const float* q, int64_t q_stride, int64_t rows, const float* keys, int64_t size, int64_t n,
+            int64_t begin, int64_t end, float* scores, int64_t ld) {
+  for (int64_t p = 0; p < panels_of(n); ++p) {
+    const int64_t column = column_of(p, n), next = column_of(p + 1, n);
+    if (next <= begin || column >= end) continue;
+    multiply_panel<false>(q, q_stride, rows, keys + column * size, size, next - column, scores + column, ld);
+  }
+}
+
+// This many rows of a panel stay near the first-level cache while all queries meet them.
+constexpr int64_t kDepth = 256;
+
+void gather(const float* weights, int64_t ld, int64_t rows, const float* values, int64_t n, int64_t size,
+            int64_t begin, int64_t end, float* out, int64_t out_ld) {
+  // Parts begin at fixed places, so that sums do not depend on `begin`.
+  for (int64_t from = begin; from < end;) {
+    const int64_t to = least(end, (from / kDepth + 1) * kDepth);
+    for (int64_t p = 0; p < panels_of(size); ++p) {
+      const int64_t column = column_of(p, size), width = column_of(p + 1, size) - column;
+      multiply_panel<true>(weights + from, ld, rows, values + column * n + from * width, to - from, width,
+                           out + column, out_ld);
+    }
+    from = to;
+  }
+}
+
+/// The larger one; b if a is NaN.
+inline Floats larger(Floats a, Floats b) {
+#if defined(__AVX512F__)
+  return _mm512_max_ps(a, b);
+#elif defined(__AVX2__)
+  return _mm256_max_ps(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+/// e^x for x <= 0 or NaN; 1 ulp.
+inline Floats exp_of(Floats x) {
+  x = larger(all_of(-104.0f), x);
+#if defined(__AVX512F__)
+  const Floats n = _mm512_roundscale_ps(x * all_of(1.44269504f), 0);
+#else
+  // Adding 1.5 * 2^23 rounds to an integer, which then sits in the low bits.
+  const Floats magic = all_of(12582912.0f), shifted = x * all_of(1.44269504f) + magic, n = shifted - magic;
+#endif
+  const Floats r = (x - n * all_of(0.693359375f)) - n * all_of(-2.12194440e-4f);
+  Floats p = all_of(0.0013942164f);
+  p = p * r + all_of(0.0083637759f);
+  p = p * r + all_of(0.041666362f);
+  p = p * r + all_of(0.16666573f);
+  p = p * r + all_of(0.5f);
+  p = p * r + all_of(1.0f);
+  p = p * r + all_of(1.0f);
+#if defined(__AVX512F__)
+  return _mm512_scalef_ps(p, n);
+#else
+  // 2^n as two factors, because n exceeds the exponent range of float.
+  Ints whole = (Ints)shifted - (Ints)magic;
+  const Ints half = whole >> 1;
+  return p * (Floats)((half + 127) << 23) * (Floats)((whole - half + 127) << 23);
+#endif
+}
+
+/// What f makes of all lanes, half by half.
+template <class F>
+inline float fold(Floats x, F f) {
+  float lanes[kLanes];
+  store(lanes, x);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t j = 0; j < width; ++j) lanes[j] = f(lanes[j], lanes[j + width]);
+  }
+  return lanes[0];
+}
+inline float largest(Floats x) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_max_ps(x);
+#else
+  return fold(x, [](float a, float b) { return b > a ? b : a; });
+#endif
+}
+inline float total(Floats x) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_ps(x);
+#else
+  return fold(x, [](float a, float b) { return a + b; });
+#endif
+}
+
+/// Elements [begin, end) of a register that lies at x + at; the others are 0.
+inline Floats load_part(const float* x, int64_t at, int64_t begin, int64_t end) {
+  const int64_t low = most(begin - at, 0), high = least(end - at, kLanes);
+#if defined(__AVX512F__)
+  const auto lanes = static_cast<__mmask16>(((1u << high) - 1u) & ~((1u << low) - 1u));
+  return _mm512_maskz_loadu_ps(lanes, x + at);
+#else
+  float out[kLanes] = {};
+  for (int64_t j = low; j < high; ++j) out[j] = x[at + j];
+  return load(out);
+#endif
+}
+/// x in the lanes [begin, end) of a register that begins at `at`; -infinity in the others.
+inline Floats keep(Floats x, int64_t at, int64_t begin, int64_t end) {
+#if defined(__AVX512F__)
+  const int64_t low = most(begin - at, 0), high = least(end - at, kLanes);
+  const auto lanes = static_cast<__mmask16>(((1u << high) - 1u) & ~((1u << low) - 1u));
+  return _mm512_mask_blend_ps(lanes, all_of(-kInfinity), x);
+#else
+  float out[kLanes];
+  store(out, x);
+  for (int64_t j = 0; j < kLanes; ++j) out[j] = at + j >= begin && at + j < end ? out[j] : -kInfinity;
+  return load(out);
+#endif
+}
+/// The score of an excluded key is -infinity, also if it was infinite or NaN.
+inline Floats masked(Floats score, Floats mask) {
+#if defined(__AVX512F__)
+  return _mm512_mask_add_ps(mask, _mm512_cmp_ps_mask(mask, all_of(-kInfinity), _CMP_NEQ_UQ), score, mask);
+#else
+  return mask == all_of(-kInfinity) ? mask : score + mask;
+#endif
+}
+
+/// What a row needs between its passes. The first one finds the largest score, the second one takes powers of e.
+struct Pass {
+  int64_t first, last;  // the registers that hold [begin, end)
+  float scale;          // of the scores that lie in the row then
+  float shift;
+};
+
+/// Excluded scores become -infinity; the others are scaled unless the second pass can do it.
+inline Pass find_top(ScoreRow& row) {
+  float* x = row.scores;
+  Pass out{row.begin / kLanes * kLanes, padded(row.end), row.scale, 0.0f};
+  if (row.begin >= row.end) return {row.first, row.first, 0.0f, 0.0f};
+  if (row.cap != 0) {
+    for (int64_t i = row.begin; i < row.end; ++i) x[i] = row.cap * fast_tanh(x[i] * row.scale / row.cap);
+    out.scale = 1.0f;
+  }
+  const Floats scale = all_of(out.scale);
+  Floats tops = all_of(-kInfinity);
+  // -infinity must stay that.
+  const bool is_late = row.mask == nullptr && out.scale > 0;
+  const auto edge = [&](int64_t i) {
+    Floats s = load(x + i);
+    if (!is_late) s *= scale;
+    if (row.mask != nullptr) s = masked(s, load_part(row.mask, i, row.begin, row.end));
+    s = keep(s, i, row.begin, row.end);
+    store(x + i, s);
+    tops = larger(is_late ? s * scale : s, tops);
+  };
+  // Registers in [inner, outer) lie within [begin, end).
+  const int64_t inner = out.first < row.begin ? out.first + kLanes : out.first,
+                outer = row.end / kLanes * kLanes;
+  if (inner > out.first) edge(out.first);
+  if (is_late) {
+    for (int64_t i = inner; i < outer; i += kLanes) tops = larger(load(x + i) * scale, tops);
+  } else {
+    for (int64_t i = inner; i < outer; i += kLanes) {
+      Floats s = load(x + i) * scale;
+      if (row.mask != nullptr) s = masked(s, load(row.mask + i));
+      tops = larger(s, tops);
+      store(x + i, s);
+    }
+  }
+  if (outer < out.last && outer >= inner) edge(outer);
+  if (!is_late) out.scale = 1.0f;
+  const float found = largest(tops);
+  if (found > row.top) row.top = found;
+  // With no score above -infinity, all weights are e^-infinity.
+  out.shift = row.top == -kInfinity ? 0.0f : row.top;
+  return out;
+}
+
+/// Returns the sum of the weights.
+inline float take_powers(const ScoreRow& row, const Pass& pass) {
+  float* x = row.scores;
+  const Floats scale = all_of(pass.scale), shift = all_of(pass.shift);
+  Floats sums = {};
+  for (int64_t i = pass.first; i < pass.last; i += kLanes) {
+    const Floats e = exp_of(load(x + i) * scale - shift);
+    sums += e;
+    store(x + i, e);
+  }
+  for (int64_t i = row.first; i < pass.first; ++i) x[i] = 0.0f;
+  for (int64_t i = pass.last; i < row.last; ++i) x[i] = 0.0f;
+  return total(sums);
+}
+
+void weigh(ScoreRow* rows, int64_t n) {
+  // So many rows go through one pass before the next, that no row waits for its own maximum.
+  constexpr int64_t kTogether = 8;
+  for (int64_t r = 0; r < n; r += kTogether) {
+    const int64_t end = least(n, r + kTogether);
+    Pass passes[kTogether];
+    for (int64_t i = r; i < end; ++i) {
+      const float old = rows[i].top;
+      passes[i - r] = find_top(rows[i]);
+      rows[i].kept = old == rows[i].top  ? 1.0f
+                     : old == -kInfinity ? 0.0f
+                                         : exp_of(all_of(old - passes[i - r].shift))[0];
+    }
+    for (int64_t i = r; i < end; ++i)
+      rows[i].sum = rows[i].sum * rows[i].kept + take_powers(rows[i], passes[i - r]);
+  }
+}
+
+void multiply(const float* from, int64_t n, float factor, float* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i] * factor;
+}
+
+void dots(const float* q, const float* keys, int64_t stride, int64_t n, int64_t size, float* scores) {
+  const int64_t whole = size / kLanes * kLanes;
+  constexpr int64_t kKeys = 4;
+  int64_t i = 0;
+  for (; i + kKeys <= n; i += kKeys, keys += kKeys * stride) {
+    Floats sums[kKeys] = {};
+    for (int64_t j = 0; j < whole; j += kLanes) {
+      const Floats factor = load(q + j);
+      for (int64_t k = 0; k < kKeys; ++k) sums[k] += factor * load(keys + k * stride + j);
+    }
+    for (int64_t k = 0; k < kKeys; ++k) {
+      if (whole < size)
+        sums[k] += load_part(q, whole, 0, size) * load_part(keys + k * stride, whole, 0, size);
+      scores[i + k] = total(sums[k]);
+    }
+  }
+  for (; i < n; ++i, keys += stride) {
+    Floats sums = {};
+    for (int64_t j = 0; j < whole; j += kLanes) sums += load(q + j) * load(keys + j);
+    if (whole < size) sums += load_part(q, whole, 0, size) * load_part(keys, whole, 0, size);
+    scores[i] = total(sums);
+  }
+}
+
+template <int kWide>
+inline void mix_columns(const float* weights, const float* values, int64_t stride, int64_t n, float* out) {
+  Floats even[kWide], odd[kWide] = {};
+  for (int v = 0; v < kWide; ++v) even[v] = load(out + v * kLanes);
+  int64_t i = 0;
+  for (; i + 2 <= n; i += 2, values += 2 * stride) {
+    const Floats a = all_of(weights[i]), b = all_of(weights[i + 1]);
+    for (int v = 0; v < kWide; ++v) {
+      even[v] += a * load(values + v * kLanes);
+      odd[v] += b * load(values + stride + v * kLanes);
+    }
+  }
+  if (i < n) {
+    for (int v = 0; v < kWide; ++v) even[v] += all_of(weights[i]) * load(values + v * kLanes);
+  }
+  for (int v = 0; v < kWide; ++v) store(out + v * kLanes, even[v] + odd[v]);
+}
+
+void mix(const float* weights, const float* values, int64_t stride, int64_t n, int64_t size, float* out) {
+  int64_t j = 0;
+  for (; j + 4 * kLanes <= size; j += 4 * kLanes) mix_columns<4>(weights, values + j, stride, n, out + j);
+  for (; j + kLanes <= size; j += kLanes) mix_columns<1>(weights, values + j, stride, n, out + j);
+  if (j == size) return;
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t c = j; c < size; ++c) out[c] += weights[i] * values[i * stride + c];
+  }
+}
+
+constexpr Attention kAttention = {kLanes, kRows, padded, pack_keys, pack_values, is_packed, is_tame,
+                                  scores, weigh, gather, multiply,  dots,        mix};
+
+}  // namespace
+}  // namespace TENON_ISA_NAMESPACE
+
+const Attention& TENON_ISA_JOIN_(attention_, TENON_ISA)() { return TENON_ISA_NAMESPACE::kAttention; }
+
+}  // namespace tenon::cpu::isa

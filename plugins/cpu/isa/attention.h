@@ -1,0 +1,68 @@
+// Attention of float32 in blocks of keys, compiled once per instruction set. A block of queries meets one block of
+// keys after the other: products with the keys, then weights by a running maximum and sum, then products with the
+// values are added up. Functions start no threads and allocate nothing. Arrays need no alignment.
+#pragma once
+
+#include <cstdint>
+
+namespace tenon::cpu::isa {
+
+/// The scores of one query for a block of keys, on their way to weights. Places count from the block's first key.
+struct ScoreRow {
+  float* scores = nullptr;      // products before, weights after; a multiple of Attention::lanes elements
+  const float* mask = nullptr;  // added to the scores; -infinity excludes a key; or NULL
+  int64_t first = 0, last = 0;  // where weights are written
+  int64_t begin = 0,
+          end = 0;           // the keys that the query may see, within [first, last); all other weights are 0
+  float scale = 1, cap = 0;  // cap * tanh(score * scale / cap), unless cap is 0
+  /// The largest score so far, and the sum of e^(score - top); at first -infinity and 0. If all scores are
+  /// -infinity, the sum stays 0.
+  float top = 0, sum = 0;
+  float kept = 1;  // out: the factor for what earlier blocks added up
+};
+
+struct Attention {
+  int64_t lanes;  // elements of a register
+  int64_t rows;   // queries that products take at a time
+
+  /// n rounded up to whole registers.
+  int64_t (*padded)(int64_t n);
+  /// Packs keys [n, size], `stride` apart, into size * padded(n) elements.
+  void (*pack_keys)(const float* keys, int64_t stride, int64_t n, int64_t size, float* out);
+  /// Packs values [n, size] into n * padded(size) elements.
+  void (*pack_values)(const float* values, int64_t stride, int64_t n, int64_t size, float* out);
+  /// Whether pack_values() would change nothing.
+  bool (*is_packed)(int64_t stride, int64_t size);
+  /// Whether all values are finite and sums of them cannot overflow.
+  bool (*is_tame)(const float* values, int64_t stride, int64_t n, int64_t size);
+
+  /// scores[rows, n] = q * keys, for columns that include [begin, end). A row of scores has padded(n) elements.
+  void (*scores)(const float* q, int64_t q_stride, int64_t rows, const float* keys, int64_t size, int64_t n,
+                 int64_t begin, int64_t end, float* scores, int64_t ld);
+  /// Turns scores of n queries into weights.
+  void (*weigh)(ScoreRow* rows, int64_t n);
+  /// out[rows, padded(size)] += weights[rows, begin..end) * values. `values` are n packed ones.
+  void (*gather)(const float* weights, int64_t ld, int64_t rows, const float* values, int64_t n, int64_t size,
+                 int64_t begin, int64_t end, float* out, int64_t out_ld);
+  /// to = from * factor; `to` may be `from`.
+  void (*multiply)(const float* from, int64_t n, float factor, float* to);
+
+  /// For few queries, keys and values are read where they lie.
+  /// scores[i] = the product of q and key i; i < n.
+  void (*dots)(const float* q, const float* keys, int64_t stride, int64_t n, int64_t size, float* scores);
+  /// out[size] += the sum of weights[i] * value i.
+  void (*mix)(const float* weights, const float* values, int64_t stride, int64_t n, int64_t size, float* out);
+};
+
+const Attention& attention_generic();
+const Attention& attention_avx2();
+const Attention& attention_avx512();
+
+}  // namespace tenon::cpu::isa
+
+namespace tenon::cpu {
+
+/// The functions for the instruction set of isa_table().
+const isa::Attention& isa_attention();
+
+}  // namespace tenon::cpu

@@ -1,0 +1,278 @@
+// Attention of float32 in blocks that stay in a processor's caches. Scores never leave them: a block of queries meets
+// one block of keys after the other, and keeps a running maximum and sum of each query's softmax.
+#pragma once
+
+#include <atomic>
+
+#include "isa/attention.h"
+#include "kernels/common/attention.h"
+#include "kernels/common/scratch.h"
+
+namespace tenon::cpu {
+
+namespace detail {
+
+/// Up to so many queries, keys and values are read where they lie, once; packing them would take longer.
+inline constexpr int64_t kFewQueries = 4;
+
+template <class Seen>
+class AttentionBlocks {
+ public:
+  AttentionBlocks(const Context& ctx, const AttentionJob<float>& job, const ScoreMask& mask, const Seen& seen)
+      : ctx_(ctx), job_(job), s_(job.shape), mask_(mask), seen_(seen), isa_(isa_attention()) {}
+
+  /// Whether no sum of weighted values overflows, and none is NaN for an excluded key's value. This reads V.
+  bool is_tame() const {
+    std::atomic<bool> tame{true};
+    ctx_.parallel_for(s_.batch * s_.kv_heads,
+                      std::max<int64_t>(1, kGrainCheap / (s_.keys * s_.value_size + 1)),
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t i = begin; i < end && tame.load(std::memory_order_relaxed); ++i) {
+                          if (!isa_.is_tame(job_.value.row(i / s_.kv_heads, i % s_.kv_heads, 0),
+                                            job_.value.row_stride, s_.keys, s_.value_size))
+                            tame.store(false, std::memory_order_relaxed);
+                        }
+                      });
+    return tame.load();
+  }
+
+  void run_few() const {
+    const int64_t ld = isa_.padded(s_.keys);
+    const WorkerLists<float> weights(ctx_, s_.queries * ld);
+    const WorkerLists<float> masks(ctx_, mask_.needs_room() ? s_.keys : 0);
+    ctx_.parallel_for(
+        s_.batch * s_.heads, grain(s_.queries), [&](uint32_t worker, int64_t begin, int64_t end) {
+          for (int64_t item = begin; item < end; ++item) {
+            ctx_.check_cancelled();
+            few(item / s_.heads, item % s_.heads, weights.of(worker).data(), ld, masks.of(worker).data());
+          }
+        });
+  }
+
+  void run() const {
+    const Plan p = plan();
+    const WorkerLists<float> packed_keys(ctx_, s_.size * isa_.padded(p.keys)),
+        packed_values(ctx_, p.keys * p.out_ld), scores(ctx_, p.rows * isa_.padded(p.keys)),
+        sums(ctx_, p.queries * p.out_ld), states(ctx_, 2 * p.queries),
+        masks(ctx_, mask_.needs_room() ? p.rows * p.keys : 0);
+    const WorkerLists<isa::ScoreRow> rows(ctx_, p.rows);
+    const int64_t parts = (s_.queries + p.queries - 1) / p.queries;
+    ctx_.parallel_for(s_.batch * s_.heads * parts, grain(p.queries),
+                      [&](uint32_t worker, int64_t begin, int64_t end) {
+                        Room room;
+                        room.keys = packed_keys.of(worker).data();
+                        room.values = packed_values.of(worker).data();
+                        room.scores = scores.of(worker).data();
+                        room.sums = sums.of(worker).data();
+                        room.tops = states.of(worker).data();
+                        room.totals = room.tops + p.queries;
+                        room.mask = masks.of(worker).data();
+                        room.rows = rows.of(worker).data();
+                        for (int64_t item = begin; item < end; ++item) {
+                          ctx_.check_cancelled();
+                          const int64_t first = item % parts * p.queries;
+                          part(p, room, item / parts / s_.heads, item / parts % s_.heads, first,
+                               std::min(s_.queries, first + p.queries));
+                        }
+                      });
+  }
+
+ private:
+  static constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+  /// The sizes of blocks.
+  struct Plan {
+    int64_t queries;  // of one piece of work
+    int64_t rows;     // queries that meet a block of keys at a time
+    int64_t keys;     // of one block
+    int64_t out_ld;
+  };
+  /// One worker's memory.
+  struct Room {
+    float *keys, *values, *scores, *sums, *tops, *totals, *mask;
+    isa::ScoreRow* rows;
+    const float* block_values = nullptr;      // `values`, or where they lie
+    int64_t packed_head = -1, packed_at = 0;  // what `keys` holds
+  };
+
+  int64_t kv_head(int64_t head) const { return head / (s_.heads / s_.kv_heads); }
+  int64_t grain(int64_t queries) const {
+    const int64_t work = std::max<int64_t>(1, queries * s_.keys * (s_.size + s_.value_size));
+    return std::max<int64_t>(1, kGrainFlops / work);
+  }
+
+  // The size of blocks of keys depends on nothing but the shape, since it decides how sums are rounded.
+  Plan plan() const {
+    constexpr int64_t kBlockElements = 96 * 1024, kMostSums = 48 * 1024;  // of a second-level cache of 1 MiB
+    Plan p;
+    p.out_ld = isa_.padded(s_.value_size);
+    p.rows = 8 * isa_.rows;
+    const int64_t most = std::max<int64_t>(64, kBlockElements / (s_.size + s_.value_size + 1));
+    const int64_t blocks = (s_.keys + most - 1) / most;
+    p.keys = isa_.padded((s_.keys + blocks - 1) / blocks);
+    const int64_t heads = s_.batch * s_.heads, workers = static_cast<int64_t>(ctx_.worker_count());
+    const int64_t wanted = workers > 1 ? (4 * workers + heads - 1) / heads : 1,
+                  needed = (s_.queries * p.out_ld + kMostSums - 1) / kMostSums,
+                  pieces = std::max(wanted, needed);
+    p.queries = ((s_.queries + pieces - 1) / pieces + p.rows - 1) / p.rows * p.rows;
+    p.queries = std::min(p.queries, s_.queries);
+    return p;
+  }
+
+  /// Rows of the mask as float32, for queries one after the other.
+  struct MaskRows {
+    float* room;
+    int64_t place = -1;  // of the last row
+    const float* row = nullptr;
+  };
+  /// What the mask adds to the scores of keys [at, at + n), of which only [0, mask.keys) exist; null without one.
+  const float* mask_row(MaskRows& rows, int64_t b, int64_t h, int64_t i, int64_t at, int64_t n) const {
+    if (!mask_.values.present()) return nullptr;
+    const int64_t place = mask_.place(b, h, i) + at;
+    if (!mask_.needs_room()) return mask_.values.data<float>() + place;
+    if (rows.place == place) return rows.row;
+    mask_.read(place, std::min(n, mask_.keys - at), rows.room);
+    rows.place = place, rows.row = rows.room;
+    rows.room += n;
+    return rows.row;
+  }
+
+  /// The result of a query all of whose scores are -infinity: 0 if masks exclude all keys, or else NaN, as softmax has it.
+  float factor_without_weights(int64_t b, int64_t h, int64_t i) const {
+    const KeyRange range = seen_(b, i);
+    bool any = range.begin < range.end;
+    if (any && mask_.values.present()) any = mask_.any(mask_.place(b, h, i), range);
+    return any ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
+  }
+
+  void part(const Plan& p, Room& room, int64_t b, int64_t h, int64_t first, int64_t last) const {
+    const int64_t queries = last - first;
+    std::fill_n(room.sums, queries * p.out_ld, 0.0f);
+    std::fill_n(room.tops, queries, job_.sinks != nullptr ? job_.sinks[h] : kNever);
+    std::fill_n(room.totals, queries, job_.sinks != nullptr ? 1.0f : 0.0f);
+    for (int64_t at = 0; at < s_.keys; at += p.keys) {
+      const int64_t n = std::min(p.keys, s_.keys - at);
+      for (int64_t r = 0; r < queries; r += p.rows)
+        meet(p, room, b, h, first, r, std::min(p.rows, queries - r), at, n);
+    }
+    for (int64_t r = 0; r < queries; ++r) {
+      const float total = room.totals[r],
+                  factor = total == 0 ? factor_without_weights(b, h, first + r) : 1 / total;
+      isa_.multiply(room.sums + r * p.out_ld, s_.value_size, factor, job_.out.row(b, h, first + r));
+    }
+  }
+
+  /// Queries first + [begin, begin + rows) and keys [at, at + n).
+  void meet(const Plan& p, Room& room, int64_t b, int64_t h, int64_t first, int64_t begin, int64_t rows,
+            int64_t at, int64_t n) const {
+    const auto range_of = [&](int64_t r) {
+      const KeyRange all = seen_(b, first + begin + r);
+      KeyRange out{std::clamp<int64_t>(all.begin - at, 0, n), std::clamp<int64_t>(all.end - at, 0, n)};
+      return out;
+    };
+    KeyRange joint{n, 0};
+    for (int64_t r = 0; r < rows; ++r) {
+      const KeyRange range = range_of(r);
+      if (range.begin >= range.end) continue;
+      joint.begin = std::min(joint.begin, range.begin), joint.end = std::max(joint.end, range.end);
+    }
+    if (joint.begin >= joint.end) return;
+    joint.begin = joint.begin / isa_.lanes * isa_.lanes;
+    const int64_t ld = isa_.padded(n);
+    pack(room, b * s_.kv_heads + kv_head(h), b, kv_head(h), at, n);
+    isa_.scores(job_.query.row(b, h, first + begin), job_.query.row_stride, rows, room.keys, s_.size, n,
+                joint.begin, joint.end, room.scores, ld);
+    MaskRows mask_rows{room.mask};
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t query = begin + r;
+      const KeyRange range = range_of(r);
+      isa::ScoreRow& row = room.rows[r];
+      row = {};
+      row.scores = room.scores + r * ld;
+      row.mask = mask_row(mask_rows, b, h, first + query, at, n);
+      row.first = joint.begin, row.last = isa_.padded(joint.end);
+      row.begin = range.begin, row.end = range.end;
+      row.scale = job_.scale, row.cap = job_.cap;
+      row.top = room.tops[query], row.sum = room.totals[query];
+    }
+    isa_.weigh(room.rows, rows);
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t query = begin + r;
+      room.tops[query] = room.rows[r].top, room.totals[query] = room.rows[r].sum;
+      float* sums = room.sums + query * p.out_ld;
+      if (at > 0 && room.rows[r].kept != 1) isa_.multiply(sums, p.out_ld, room.rows[r].kept, sums);
+    }
+    isa_.gather(room.scores, ld, rows, room.block_values, n, s_.value_size, joint.begin, joint.end,
+                room.sums + begin * p.out_ld, p.out_ld);
+  }
+
+  void pack(Room& room, int64_t head, int64_t b, int64_t kv, int64_t at, int64_t n) const {
+    if (room.packed_head == head && room.packed_at == at) return;
+    room.packed_head = head, room.packed_at = at;
+    isa_.pack_keys(job_.key.row(b, kv, at), job_.key.row_stride, n, s_.size, room.keys);
+    room.block_values = job_.value.row(b, kv, at);
+    if (isa_.is_packed(job_.value.row_stride, s_.value_size)) return;
+    isa_.pack_values(room.block_values, job_.value.row_stride, n, s_.value_size, room.values);
+    room.block_values = room.values;
+  }
+
+  /// All queries of a head, which are few.
+  void few(int64_t b, int64_t h, float* weights, int64_t ld, float* mask_room) const {
+    constexpr int64_t kKeys = 128;  // stay in the first-level cache from one query to the next
+    const int64_t kv = kv_head(h);
+    for (int64_t at = 0; at < s_.keys; at += kKeys) {
+      for (int64_t i = 0; i < s_.queries; ++i) {
+        const KeyRange range = seen_(b, i);
+        const int64_t begin = std::max(at, range.begin), end = std::min({at + kKeys, s_.keys, range.end});
+        if (begin < end)
+          isa_.dots(job_.query.row(b, h, i), job_.key.row(b, kv, begin), job_.key.row_stride, end - begin,
+                    s_.size, weights + i * ld + begin);
+      }
+    }
+    for (int64_t i = 0; i < s_.queries; ++i) {
+      const KeyRange range = seen_(b, i);
+      MaskRows mask_rows{mask_room};
+      isa::ScoreRow row;
+      row.scores = weights + i * ld;
+      row.mask = mask_row(mask_rows, b, h, i, 0, s_.keys);
+      row.last = ld, row.begin = range.begin, row.end = range.end;
+      row.scale = job_.scale, row.cap = job_.cap;
+      row.top = job_.sinks != nullptr ? job_.sinks[h] : kNever;
+      row.sum = job_.sinks != nullptr ? 1.0f : 0.0f;
+      isa_.weigh(&row, 1);
+      const float factor = row.sum == 0 ? factor_without_weights(b, h, i) : 1 / row.sum;
+      isa_.multiply(row.scores, s_.keys, factor, row.scores);
+      std::fill_n(job_.out.row(b, h, i), s_.value_size, 0.0f);
+    }
+    for (int64_t at = 0; at < s_.keys; at += kKeys) {
+      for (int64_t i = 0; i < s_.queries; ++i)
+        isa_.mix(weights + i * ld + at, job_.value.row(b, kv, at), job_.value.row_stride,
+                 std::min(kKeys, s_.keys - at), s_.value_size, job_.out.row(b, h, i));
+    }
+  }
+
+  const Context& ctx_;
+  const AttentionJob<float>& job_;
+  const AttentionShape& s_;
+  const ScoreMask& mask_;
+  const Seen& seen_;
+  const isa::Attention& isa_;
+};
+
+}  // namespace detail
+
+/// Attention whose scores are no output. `seen(batch, query)` is the range of keys that a query may see; the mask is added
+/// within it. A query that may see no key gives zeros. Returns false, having done nothing, where values are so large
+/// that only weights divided by their sum keep the result finite, or are NaN or infinite.
+template <class Seen>
+bool attend_in_blocks(const Context& ctx, const AttentionJob<float>& job, const ScoreMask& mask,
+                      const Seen& seen) {
+  const AttentionShape& s = job.shape;
+  if (s.batch * s.heads * s.queries * s.value_size == 0) return true;
+  const detail::AttentionBlocks<Seen> blocks(ctx, job, mask, seen);
+  if (s.queries <= detail::kFewQueries) return blocks.run_few(), true;
+  if (!blocks.is_tame()) return false;
+  return blocks.run(), true;
+}
+
+}  // namespace tenon::cpu
