@@ -66,115 +66,6 @@ bool is_tame(const float* values, int64_t stride, int64_t n, int64_t size) {
   return rest == 0;
 }
 
-/// The sums of one tile: c = a * b, or c += a * b.
-template <int kTileRows, int kTileVectors, bool kAdds>
-inline void multiply_tile(const float* a, int64_t lda, const float* b, int64_t k, float* c, int64_t ldc) {
-  Floats sums[kTileRows][kTileVectors] = {};
-#pragma GCC unroll 4
-  for (int64_t i = 0; i < k; ++i) {
-    Floats factors[kTileVectors];
-    for (int v = 0; v < kTileVectors; ++v) factors[v] = load(b + v * kLanes);
-    b += kTileVectors * kLanes;
-    for (int r = 0; r < kTileRows; ++r) {
-      const Floats factor = all_of(a[r * lda + i]);
-      for (int v = 0; v < kTileVectors; ++v) sums[r][v] += factor * factors[v];
-    }
-  }
-  for (int r = 0; r < kTileRows; ++r) {
-    for (int v = 0; v < kTileVectors; ++v) {
-      float* to = c + r * ldc + v * kLanes;
-      if constexpr (kAdds) sums[r][v] += load(to);
-      store(to, sums[r][v]);
-    }
-  }
-}
-
-/// `tiles` tiles below each other.
-template <int kTileRows, int kTileVectors, bool kAdds>
-void multiply_tiles(const float* a, int64_t lda, int64_t tiles, const float* b, int64_t k, float* c,
-                    int64_t ldc) {
-  for (int64_t t = 0; t < tiles; ++t) {
-    multiply_tile<kTileRows, kTileVectors, kAdds>(a + t * kTileRows * lda, lda, b, k, c + t * kTileRows * ldc,
-                                                  ldc);
-  }
-}
-using MultiplyTiles = void (*)(const float* a, int64_t lda, int64_t tiles, const float* b, int64_t k,
-                               float* c, int64_t ldc);
-
-template <int kTileVectors, bool kAdds>
-MultiplyTiles pick(int64_t rows) {
-  switch (rows) {
-    case 1:
-      return multiply_tiles<1, kTileVectors, kAdds>;
-    case 2:
-      return multiply_tiles<2, kTileVectors, kAdds>;
-    case 3:
-      return multiply_tiles<3, kTileVectors, kAdds>;
-    case 4:
-      return multiply_tiles<4, kTileVectors, kAdds>;
-#if defined(__AVX2__)
-    case 5:
-      return multiply_tiles<5, kTileVectors, kAdds>;
-    default:
-      return multiply_tiles<6, kTileVectors, kAdds>;
-#else
-    default:
-      return multiply_tiles<4, kTileVectors, kAdds>;
-#endif
-  }
-}
-template <bool kAdds>
-MultiplyTiles pick(int64_t rows, int64_t vectors) {
-  switch (vectors) {
-    case 1:
-      return pick<1, kAdds>(rows);
-#if defined(__AVX512F__)
-    case 3:
-      return pick<3, kAdds>(rows);
-    case 4:
-      return pick<4, kAdds>(rows);
-#endif
-    default:
-      return pick<2, kAdds>(rows);
-  }
-}
-
-/// One panel of `width` columns: tiles of about the same height, the higher ones first.
-template <bool kAdds>
-void multiply_panel(const float* a, int64_t lda, int64_t rows, const float* b, int64_t k, int64_t width,
-                    float* c, int64_t ldc) {
-  const int64_t tiles = (rows + kRows - 1) / kRows, height = rows / tiles, higher = rows % tiles,
-                below = higher * (height + 1), vectors = width / kLanes;
-  if (higher > 0) pick<kAdds>(height + 1, vectors)(a, lda, higher, b, k, c, ldc);
-  pick<kAdds>(height, vectors)(a + below * lda, lda, tiles - higher, b, k, c + below * ldc, ldc);
-}
-
-void scores(const float* q, int64_t q_stride, int64_t rows, const float* keys, int64_t size, int64_t n,
-            int64_t begin, int64_t end, float* scores, int64_t ld) {
-  for (int64_t p = 0; p < panels_of(n); ++p) {
-    const int64_t column = column_of(p, n), next = column_of(p + 1, n);
-    if (next <= begin || column >= end) continue;
-    multiply_panel<false>(q, q_stride, rows, keys + column * size, size, next - column, scores + column, ld);
-  }
-}
-
-// This many rows of a panel stay near the first-level cache while all queries meet them.
-constexpr int64_t kDepth = 256;
-
-void gather(const float* weights, int64_t ld, int64_t rows, const float* values, int64_t n, int64_t size,
-            int64_t begin, int64_t end, float* out, int64_t out_ld) {
-  // Parts begin at fixed places, so that sums do not depend on `begin`.
-  for (int64_t from = begin; from < end;) {
-    const int64_t to = least(end, (from / kDepth + 1) * kDepth);
-    for (int64_t p = 0; p < panels_of(size); ++p) {
-      const int64_t column = column_of(p, size), width = column_of(p + 1, size) - column;
-      multiply_panel<true>(weights + from, ld, rows, values + column * n + from * width, to - from, width,
-                           out + column, out_ld);
-    }
-    from = to;
-  }
-}
-
 /// The larger one; b if a is NaN.
 inline Floats larger(Floats a, Floats b) {
 #if defined(__AVX512F__)
@@ -186,6 +77,224 @@ inline Floats larger(Floats a, Floats b) {
 #endif
 }
 
+/// Elements [begin, end) of a register that lies at x + at; the others are 0.
+inline Floats load_part(const float* x, int64_t at, int64_t begin, int64_t end) {
+  const int64_t low = most(begin - at, 0), high = least(end - at, kLanes);
+#if defined(__AVX512F__)
+  const auto lanes = static_cast<__mmask16>(((1u << high) - 1u) & ~((1u << low) - 1u));
+  return _mm512_maskz_loadu_ps(lanes, x + at);
+#else
+  float out[kLanes] = {};
+  for (int64_t j = low; j < high; ++j) out[j] = x[at + j];
+  return load(out);
+#endif
+}
+/// x in the lanes [begin, end) of a register that begins at `at`; -infinity in the others.
+inline Floats keep(Floats x, int64_t at, int64_t begin, int64_t end) {
+#if defined(__AVX512F__)
+  const int64_t low = most(begin - at, 0), high = least(end - at, kLanes);
+  const auto lanes = static_cast<__mmask16>(((1u << high) - 1u) & ~((1u << low) - 1u));
+  return _mm512_mask_blend_ps(lanes, all_of(-kInfinity), x);
+#else
+  float out[kLanes];
+  store(out, x);
+  for (int64_t j = 0; j < kLanes; ++j) out[j] = at + j >= begin && at + j < end ? out[j] : -kInfinity;
+  return load(out);
+#endif
+}
+/// The score of an excluded key is -infinity, also if it was infinite or NaN.
+inline Floats masked(Floats score, Floats mask) {
+#if defined(__AVX512F__)
+  return _mm512_mask_add_ps(mask, _mm512_cmp_ps_mask(mask, all_of(-kInfinity), _CMP_NEQ_UQ), score, mask);
+#else
+  return mask == all_of(-kInfinity) ? mask : score + mask;
+#endif
+}
+
+/// What becomes of the sums of a tile.
+enum class End : uint8_t { kStore, kAdd, kScore, kMaskedScore };
+
+/// c[rows, columns] = a * b for one panel of b: `tiles` tiles of equal height.
+struct Strip {
+  const float* a;
+  int64_t lda;
+  int64_t tiles;
+  const float* b;
+  int64_t k;
+  float* c;
+  int64_t ldc;
+  // For scores:
+  float scale;
+  const float* mask;  // or NULL
+  int64_t mask_stride;
+  int64_t columns;  // that exist; the others become -infinity
+  bool is_first;    // of the panels
+  float* tops;      // a register for each row
+};
+
+/// Adds the mask, takes the padding away, and finds the largest scores.
+template <int kTileRows, int kTileVectors, bool kMasks>
+inline void finish_scores(const Strip& t, Floats (&sums)[kTileRows][kTileVectors], const float* mask,
+                          float* tops) {
+  const bool is_part = t.columns < kTileVectors * kLanes;
+  constexpr int kLast = kTileVectors - 1;
+  if constexpr (kMasks) {
+    const Floats scale = all_of(t.scale);
+    for (int r = 0; r < kTileRows; ++r) {
+      const float* row = mask + r * t.mask_stride;
+      for (int v = 0; v < kLast; ++v) sums[r][v] = masked(sums[r][v] * scale, load(row + v * kLanes));
+      sums[r][kLast] = masked(sums[r][kLast] * scale, is_part ? load_part(row, kLast * kLanes, 0, t.columns)
+                                                              : load(row + kLast * kLanes));
+    }
+  }
+  if (is_part) {
+    for (int r = 0; r < kTileRows; ++r) sums[r][kLast] = keep(sums[r][kLast], kLast * kLanes, 0, t.columns);
+  }
+  for (int r = 0; r < kTileRows; ++r) {
+    Floats top = t.is_first ? all_of(-kInfinity) : load(tops + r * kLanes);
+    for (int v = 0; v < kTileVectors; ++v) top = larger(sums[r][v], top);
+    store(tops + r * kLanes, top);
+  }
+}
+
+template <int kTileRows, int kTileVectors, End kEnd>
+inline void multiply_tile(const Strip& t, const float* a, float* c, const float* mask, float* tops) {
+  Floats sums[kTileRows][kTileVectors] = {};
+  const float* b = t.b;
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < t.k; ++i) {
+    Floats factors[kTileVectors];
+    for (int v = 0; v < kTileVectors; ++v) factors[v] = load(b + v * kLanes);
+    b += kTileVectors * kLanes;
+    for (int r = 0; r < kTileRows; ++r) {
+      const Floats factor = all_of(a[r * t.lda + i]);
+      for (int v = 0; v < kTileVectors; ++v) sums[r][v] += factor * factors[v];
+    }
+  }
+  if constexpr (kEnd == End::kScore || kEnd == End::kMaskedScore)
+    finish_scores<kTileRows, kTileVectors, kEnd == End::kMaskedScore>(t, sums, mask, tops);
+  for (int r = 0; r < kTileRows; ++r) {
+    for (int v = 0; v < kTileVectors; ++v) {
+      float* to = c + r * t.ldc + v * kLanes;
+      if constexpr (kEnd == End::kAdd) sums[r][v] += load(to);
+      store(to, sums[r][v]);
+    }
+  }
+}
+
+template <int kTileRows, int kTileVectors, End kEnd>
+void multiply_tiles(const Strip& t) {
+  for (int64_t i = 0; i < t.tiles; ++i) {
+    const int64_t row = i * kTileRows;
+    multiply_tile<kTileRows, kTileVectors, kEnd>(t, t.a + row * t.lda, t.c + row * t.ldc,
+                                                 t.mask != nullptr ? t.mask + row * t.mask_stride : nullptr,
+                                                 t.tops + row * kLanes);
+  }
+}
+using MultiplyTiles = void (*)(const Strip&);
+
+template <int kTileVectors, End kEnd>
+MultiplyTiles pick(int64_t rows) {
+  switch (rows) {
+    case 1:
+      return multiply_tiles<1, kTileVectors, kEnd>;
+    case 2:
+      return multiply_tiles<2, kTileVectors, kEnd>;
+    case 3:
+      return multiply_tiles<3, kTileVectors, kEnd>;
+    case 4:
+      return multiply_tiles<4, kTileVectors, kEnd>;
+#if defined(__AVX2__)
+    case 5:
+      return multiply_tiles<5, kTileVectors, kEnd>;
+    default:
+      return multiply_tiles<6, kTileVectors, kEnd>;
+#else
+    default:
+      return multiply_tiles<4, kTileVectors, kEnd>;
+#endif
+  }
+}
+template <End kEnd>
+MultiplyTiles pick(int64_t rows, int64_t vectors) {
+  switch (vectors) {
+    case 1:
+      return pick<1, kEnd>(rows);
+#if defined(__AVX512F__)
+    case 3:
+      return pick<3, kEnd>(rows);
+    case 4:
+      return pick<4, kEnd>(rows);
+#endif
+    default:
+      return pick<2, kEnd>(rows);
+  }
+}
+
+/// One panel of `width` columns: tiles of about the same height, the higher ones first.
+template <End kEnd>
+void multiply_panel(Strip t, int64_t rows, int64_t width) {
+  const int64_t tiles = (rows + kRows - 1) / kRows, height = rows / tiles, higher = rows % tiles,
+                vectors = width / kLanes;
+  t.tiles = higher;
+  if (higher > 0) pick<kEnd>(height + 1, vectors)(t);
+  const int64_t below = higher * (height + 1);
+  t.tiles = tiles - higher;
+  t.a += below * t.lda, t.c += below * t.ldc;
+  if (t.mask != nullptr) t.mask += below * t.mask_stride;
+  if (t.tops != nullptr) t.tops += below * kLanes;
+  pick<kEnd>(height, vectors)(t);
+}
+
+void scores(const ScoreBlock& s) {
+  for (int64_t p = 0; p < panels_of(s.n); ++p) {
+    const int64_t column = column_of(p, s.n), next = column_of(p + 1, s.n);
+    if (next <= s.begin || column >= s.end) continue;
+    Strip t{};
+    t.a = s.q, t.lda = s.q_stride;
+    t.b = s.keys + column * s.size, t.k = s.size;
+    t.c = s.scores + column, t.ldc = s.ld;
+    if (s.tops == nullptr) {
+      multiply_panel<End::kStore>(t, s.rows, next - column);
+      continue;
+    }
+    t.scale = s.scale;
+    if (s.mask != nullptr) t.mask = s.mask + column, t.mask_stride = s.mask_stride;
+    t.columns = least(next, s.n) - column;
+    t.is_first = p == 0;
+    t.tops = s.tops;
+    if (s.mask != nullptr) {
+      multiply_panel<End::kMaskedScore>(t, s.rows, next - column);
+    } else {
+      multiply_panel<End::kScore>(t, s.rows, next - column);
+    }
+  }
+}
+
+// This many rows of a panel stay near the first-level cache while all queries meet them.
+constexpr int64_t kDepth = 256;
+
+void gather(const float* weights, int64_t ld, int64_t rows, const float* values, int64_t n, int64_t size,
+            int64_t begin, int64_t end, bool adds, float* out, int64_t out_ld) {
+  // Parts begin at fixed places, so that sums do not depend on `begin`.
+  for (int64_t from = begin; from < end;) {
+    const int64_t to = least(end, (from / kDepth + 1) * kDepth);
+    for (int64_t p = 0; p < panels_of(size); ++p) {
+      const int64_t column = column_of(p, size), width = column_of(p + 1, size) - column;
+      Strip t{};
+      t.a = weights + from, t.lda = ld;
+      t.b = values + column * n + from * width, t.k = to - from;
+      t.c = out + column, t.ldc = out_ld;
+      if (adds || from > begin) {
+        multiply_panel<End::kAdd>(t, rows, width);
+      } else {
+        multiply_panel<End::kStore>(t, rows, width);
+      }
+    }
+    from = to;
+  }
+}
+
 /// e^x for x <= 0 or NaN; 1 ulp.
 inline Floats exp_of(Floats x) {
   x = larger(all_of(-104.0f), x);
@@ -195,7 +304,12 @@ inline Floats exp_of(Floats x) {
   // Adding 1.5 * 2^23 rounds to an integer, which then sits in the low bits.
   const Floats magic = all_of(12582912.0f), shifted = x * all_of(1.44269504f) + magic, n = shifted - magic;
 #endif
+#if defined(__AVX2__)
+  // The product is exact within this instruction, and log(2) in float32 is off by less than 2e-9.
+  const Floats r = x - n * all_of(0.69314718f);
+#else
   const Floats r = (x - n * all_of(0.693359375f)) - n * all_of(-2.12194440e-4f);
+#endif
   Floats p = all_of(0.0013942164f);
   p = p * r + all_of(0.0083637759f);
   p = p * r + all_of(0.041666362f);
@@ -238,40 +352,6 @@ inline float total(Floats x) {
 #endif
 }
 
-/// Elements [begin, end) of a register that lies at x + at; the others are 0.
-inline Floats load_part(const float* x, int64_t at, int64_t begin, int64_t end) {
-  const int64_t low = most(begin - at, 0), high = least(end - at, kLanes);
-#if defined(__AVX512F__)
-  const auto lanes = static_cast<__mmask16>(((1u << high) - 1u) & ~((1u << low) - 1u));
-  return _mm512_maskz_loadu_ps(lanes, x + at);
-#else
-  float out[kLanes] = {};
-  for (int64_t j = low; j < high; ++j) out[j] = x[at + j];
-  return load(out);
-#endif
-}
-/// x in the lanes [begin, end) of a register that begins at `at`; -infinity in the others.
-inline Floats keep(Floats x, int64_t at, int64_t begin, int64_t end) {
-#if defined(__AVX512F__)
-  const int64_t low = most(begin - at, 0), high = least(end - at, kLanes);
-  const auto lanes = static_cast<__mmask16>(((1u << high) - 1u) & ~((1u << low) - 1u));
-  return _mm512_mask_blend_ps(lanes, all_of(-kInfinity), x);
-#else
-  float out[kLanes];
-  store(out, x);
-  for (int64_t j = 0; j < kLanes; ++j) out[j] = at + j >= begin && at + j < end ? out[j] : -kInfinity;
-  return load(out);
-#endif
-}
-/// The score of an excluded key is -infinity, also if it was infinite or NaN.
-inline Floats masked(Floats score, Floats mask) {
-#if defined(__AVX512F__)
-  return _mm512_mask_add_ps(mask, _mm512_cmp_ps_mask(mask, all_of(-kInfinity), _CMP_NEQ_UQ), score, mask);
-#else
-  return mask == all_of(-kInfinity) ? mask : score + mask;
-#endif
-}
-
 /// What a row needs between its passes. The first one finds the largest score, the second one takes powers of e.
 struct Pass {
   int64_t first, last;  // the registers that hold [begin, end)
@@ -284,6 +364,16 @@ inline Pass find_top(ScoreRow& row) {
   float* x = row.scores;
   Pass out{row.begin / kLanes * kLanes, padded(row.end), row.scale, 0.0f};
   if (row.begin >= row.end) return {row.first, row.first, 0.0f, 0.0f};
+  const auto finish = [&](float found) {
+    if (found > row.top) row.top = found;
+    // With no score above -infinity, all weights are e^-infinity.
+    out.shift = row.top == -kInfinity ? 0.0f : row.top;
+  };
+  if (row.tops != nullptr) {
+    if (row.mask != nullptr) out.scale = 1.0f;
+    finish(largest(load(row.tops)) * out.scale);
+    return out;
+  }
   if (row.cap != 0) {
     for (int64_t i = row.begin; i < row.end; ++i) x[i] = row.cap * fast_tanh(x[i] * row.scale / row.cap);
     out.scale = 1.0f;
@@ -316,10 +406,7 @@ inline Pass find_top(ScoreRow& row) {
   }
   if (outer < out.last && outer >= inner) edge(outer);
   if (!is_late) out.scale = 1.0f;
-  const float found = largest(tops);
-  if (found > row.top) row.top = found;
-  // With no score above -infinity, all weights are e^-infinity.
-  out.shift = row.top == -kInfinity ? 0.0f : row.top;
+  finish(largest(tops));
   return out;
 }
 

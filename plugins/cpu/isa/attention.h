@@ -7,6 +7,23 @@
 
 namespace tenon::cpu::isa {
 
+/// The products of some queries with a block of packed keys.
+struct ScoreBlock {
+  const float* q = nullptr;
+  int64_t q_stride = 0, rows = 0;
+  const float* keys = nullptr;  // n keys of `size` elements
+  int64_t size = 0, n = 0;
+  int64_t begin = 0, end = 0;  // keys whose products are needed; others may be left out
+  float* scores = nullptr;     // rows of padded(n) elements, `ld` apart
+  int64_t ld = 0;
+  /// Unless it is NULL, all queries see all keys, and the scale is above 0: gets the largest scores of each row, a register
+  /// of them. With a mask they are scaled and masked, else neither. The padding becomes -infinity.
+  float* tops = nullptr;
+  float scale = 1;
+  const float* mask = nullptr;  // rows of n elements, `mask_stride` apart; or NULL
+  int64_t mask_stride = 0;
+};
+
 /// The scores of one query for a block of keys, on their way to weights. Places count from the block's first key.
 struct ScoreRow {
   float* scores = nullptr;      // products before, weights after; a multiple of Attention::lanes elements
@@ -15,6 +32,7 @@ struct ScoreRow {
   int64_t begin = 0,
           end = 0;           // the keys that the query may see, within [first, last); all other weights are 0
   float scale = 1, cap = 0;  // cap * tanh(score * scale / cap), unless cap is 0
+  const float* tops = nullptr;  // of ScoreBlock, whose scores are ready then; or NULL
   /// The largest score so far, and the sum of e^(score - top); at first -infinity and 0. If all scores are
   /// -infinity, the sum stays 0.
   float top = 0, sum = 0;
@@ -36,14 +54,13 @@ struct Attention {
   /// Whether all values are finite and sums of them cannot overflow.
   bool (*is_tame)(const float* values, int64_t stride, int64_t n, int64_t size);
 
-  /// scores[rows, n] = q * keys, for columns that include [begin, end). A row of scores has padded(n) elements.
-  void (*scores)(const float* q, int64_t q_stride, int64_t rows, const float* keys, int64_t size, int64_t n,
-                 int64_t begin, int64_t end, float* scores, int64_t ld);
+  void (*scores)(const ScoreBlock& block);
   /// Turns scores of n queries into weights.
   void (*weigh)(ScoreRow* rows, int64_t n);
-  /// out[rows, padded(size)] += weights[rows, begin..end) * values. `values` are n packed ones.
+  /// out[rows, padded(size)] = weights[rows, begin..end) * values, plus out if `adds`. `values` are n packed ones. The range is
+  /// not empty.
   void (*gather)(const float* weights, int64_t ld, int64_t rows, const float* values, int64_t n, int64_t size,
-                 int64_t begin, int64_t end, float* out, int64_t out_ld);
+                 int64_t begin, int64_t end, bool adds, float* out, int64_t out_ld);
   /// to = from * factor; `to` may be `from`.
   void (*multiply)(const float* from, int64_t n, float factor, float* to);
 

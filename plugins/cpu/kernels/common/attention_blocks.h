@@ -53,7 +53,7 @@ class AttentionBlocks {
     const Plan p = plan();
     const WorkerLists<float> packed_keys(ctx_, s_.size * isa_.padded(p.keys)),
         packed_values(ctx_, p.keys * p.out_ld), scores(ctx_, p.rows * isa_.padded(p.keys)),
-        sums(ctx_, p.queries * p.out_ld), states(ctx_, 2 * p.queries),
+        sums(ctx_, p.queries * p.out_ld), states(ctx_, 2 * p.queries), row_tops(ctx_, p.rows * isa_.lanes),
         masks(ctx_, mask_.needs_room() ? p.rows * p.keys : 0);
     const WorkerLists<isa::ScoreRow> rows(ctx_, p.rows);
     const int64_t parts = (s_.queries + p.queries - 1) / p.queries;
@@ -66,6 +66,7 @@ class AttentionBlocks {
                         room.sums = sums.of(worker).data();
                         room.tops = states.of(worker).data();
                         room.totals = room.tops + p.queries;
+                        room.row_tops = row_tops.of(worker).data();
                         room.mask = masks.of(worker).data();
                         room.rows = rows.of(worker).data();
                         for (int64_t item = begin; item < end; ++item) {
@@ -90,6 +91,7 @@ class AttentionBlocks {
   /// One worker's memory.
   struct Room {
     float *keys, *values, *scores, *sums, *tops, *totals, *mask;
+    float* row_tops;  // a register for each row
     isa::ScoreRow* rows;
     const float* block_values = nullptr;      // `values`, or where they lie
     int64_t packed_head = -1, packed_at = 0;  // what `keys` holds
@@ -124,6 +126,11 @@ class AttentionBlocks {
     float* room;
     int64_t place = -1;  // of the last row
     const float* row = nullptr;
+
+    /// Between the rows of queries one after the other.
+    static int64_t stride(const ScoreMask& mask, int64_t n) {
+      return !mask.needs_room() || mask.strides[2] == 0 ? mask.strides[2] : n;
+    }
   };
   /// What the mask adds to the scores of keys [at, at + n), of which only [0, mask.keys) exist; null without one.
   const float* mask_row(MaskRows& rows, int64_t b, int64_t h, int64_t i, int64_t at, int64_t n) const {
@@ -147,7 +154,7 @@ class AttentionBlocks {
 
   void part(const Plan& p, Room& room, int64_t b, int64_t h, int64_t first, int64_t last) const {
     const int64_t queries = last - first;
-    std::fill_n(room.sums, queries * p.out_ld, 0.0f);
+    if (s_.keys == 0) std::fill_n(room.sums, queries * p.out_ld, 0.0f);
     std::fill_n(room.tops, queries, job_.sinks != nullptr ? job_.sinks[h] : kNever);
     std::fill_n(room.totals, queries, job_.sinks != nullptr ? 1.0f : 0.0f);
     for (int64_t at = 0; at < s_.keys; at += p.keys) {
@@ -165,45 +172,54 @@ class AttentionBlocks {
   /// Queries first + [begin, begin + rows) and keys [at, at + n).
   void meet(const Plan& p, Room& room, int64_t b, int64_t h, int64_t first, int64_t begin, int64_t rows,
             int64_t at, int64_t n) const {
-    const auto range_of = [&](int64_t r) {
-      const KeyRange all = seen_(b, first + begin + r);
-      KeyRange out{std::clamp<int64_t>(all.begin - at, 0, n), std::clamp<int64_t>(all.end - at, 0, n)};
-      return out;
-    };
-    KeyRange joint{n, 0};
-    for (int64_t r = 0; r < rows; ++r) {
-      const KeyRange range = range_of(r);
-      if (range.begin >= range.end) continue;
-      joint.begin = std::min(joint.begin, range.begin), joint.end = std::max(joint.end, range.end);
-    }
-    if (joint.begin >= joint.end) return;
-    joint.begin = joint.begin / isa_.lanes * isa_.lanes;
+    float* sums = room.sums + begin * p.out_ld;
     const int64_t ld = isa_.padded(n);
-    pack(room, b * s_.kv_heads + kv_head(h), b, kv_head(h), at, n);
-    isa_.scores(job_.query.row(b, h, first + begin), job_.query.row_stride, rows, room.keys, s_.size, n,
-                joint.begin, joint.end, room.scores, ld);
+    KeyRange joint{n, 0};  // what any of the queries sees
+    bool see_all = job_.cap == 0 && job_.scale > 0;
     MaskRows mask_rows{room.mask};
     for (int64_t r = 0; r < rows; ++r) {
-      const int64_t query = begin + r;
-      const KeyRange range = range_of(r);
+      const KeyRange seen = seen_(b, first + begin + r);
       isa::ScoreRow& row = room.rows[r];
       row = {};
+      row.begin = std::clamp<int64_t>(seen.begin - at, 0, n),
+      row.end = std::clamp<int64_t>(seen.end - at, 0, n);
       row.scores = room.scores + r * ld;
-      row.mask = mask_row(mask_rows, b, h, first + query, at, n);
-      row.first = joint.begin, row.last = isa_.padded(joint.end);
-      row.begin = range.begin, row.end = range.end;
+      row.mask = mask_row(mask_rows, b, h, first + begin + r, at, n);
       row.scale = job_.scale, row.cap = job_.cap;
-      row.top = room.tops[query], row.sum = room.totals[query];
+      row.top = room.tops[begin + r], row.sum = room.totals[begin + r];
+      see_all = see_all && row.begin == 0 && row.end == n;
+      if (row.begin < row.end)
+        joint.begin = std::min(joint.begin, row.begin), joint.end = std::max(joint.end, row.end);
+    }
+    if (joint.begin >= joint.end) {
+      if (at == 0) std::fill_n(sums, rows * p.out_ld, 0.0f);
+      return;
+    }
+    joint.begin = joint.begin / isa_.lanes * isa_.lanes;
+    pack(room, b * s_.kv_heads + kv_head(h), b, kv_head(h), at, n);
+    isa::ScoreBlock block;
+    block.q = job_.query.row(b, h, first + begin), block.q_stride = job_.query.row_stride, block.rows = rows;
+    block.keys = room.keys, block.size = s_.size, block.n = n;
+    block.begin = joint.begin, block.end = joint.end;
+    block.scores = room.scores, block.ld = ld;
+    block.scale = job_.scale;
+    block.mask = room.rows[0].mask, block.mask_stride = MaskRows::stride(mask_, n);
+    if (see_all) block.tops = room.row_tops;
+    isa_.scores(block);
+    for (int64_t r = 0; r < rows; ++r) {
+      isa::ScoreRow& row = room.rows[r];
+      row.first = joint.begin, row.last = isa_.padded(joint.end);
+      if (see_all) row.tops = room.row_tops + r * isa_.lanes;
     }
     isa_.weigh(room.rows, rows);
     for (int64_t r = 0; r < rows; ++r) {
-      const int64_t query = begin + r;
-      room.tops[query] = room.rows[r].top, room.totals[query] = room.rows[r].sum;
-      float* sums = room.sums + query * p.out_ld;
-      if (at > 0 && room.rows[r].kept != 1) isa_.multiply(sums, p.out_ld, room.rows[r].kept, sums);
+      const isa::ScoreRow& row = room.rows[r];
+      room.tops[begin + r] = row.top, room.totals[begin + r] = row.sum;
+      if (at > 0 && row.kept != 1)
+        isa_.multiply(sums + r * p.out_ld, p.out_ld, row.kept, sums + r * p.out_ld);
     }
-    isa_.gather(room.scores, ld, rows, room.block_values, n, s_.value_size, joint.begin, joint.end,
-                room.sums + begin * p.out_ld, p.out_ld);
+    isa_.gather(room.scores, ld, rows, room.block_values, n, s_.value_size, joint.begin, joint.end, at > 0,
+                sums, p.out_ld);
   }
 
   void pack(Room& room, int64_t head, int64_t b, int64_t kv, int64_t at, int64_t n) const {
