@@ -56,7 +56,7 @@ TEST(OneDnnIslands, ARaisedNormalisationBecomesItsNodesAgain) {
   const Id scale = m.constant("scale", {256}, noise(random, 256));
   m.output(product(m.node("Mul", {m.node("Div", {x, root}), scale})), "y");
   const std::string bytes = m.bytes();
-  const config::Config config = config_for({providers_dir()}, {"onednn", "cpu"});
+  const config::Config config = onednn();
   const auto session = make_session(bytes, config);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(parts_of(*session, "onednn"), 1u);

@@ -135,15 +135,36 @@ TEST(OneDnnShapes, ConvolutionsAreLeftToIslandsOfTheCpuProvider) {
   EXPECT_EQ(parts_of(*session, "cpu"), 1u);
 }
 
+std::string products(std::mt19937& random) {
+  GraphMaker m;
+  Id x = m.input("x", GraphMaker::f32({1, 64, 256}));
+  for (int i = 0; i < 3; ++i) {
+    const Id w = m.constant("w" + std::to_string(i), {256, 256}, noise(random, 256 * 256));
+    x = m.node("Relu", {m.node("MatMul", {x, w})});
+  }
+  m.output(x, "y");
+  return m.bytes();
+}
+
+TEST(OneDnnShapes, ProductsAreLeftToIslandsOfTheCpuProviderButInBFloat16) {
+  std::mt19937 random(4);
+  const std::string bytes = products(random);
+  const auto exact = make_session(bytes, onednn({"provider.onednn.options.claim=worthwhile"}));
+  ASSERT_NE(exact, nullptr);
+  EXPECT_EQ(nodes_on(*exact, "onednn"), 0u);
+  const auto rough =
+      make_session(bytes, onednn({"provider.onednn.options.claim=worthwhile", "precision.default=bf16"}));
+  ASSERT_NE(rough, nullptr);
+  EXPECT_EQ(nodes_on(*rough, "onednn"), __builtin_cpu_supports("avx512bf16") ? 6u : 0u);
+}
+
 TEST(OneDnnShapes, WhatIsWorthItIsTakenAsAWhole) {
   std::mt19937 random(4);
   GraphMaker m;
-  Id x = m.input("x", GraphMaker::f32({1, 64, 32, 256}));
+  Id x = m.input("x", GraphMaker::f32({1, 16, 8, 16, 16}));
   for (int i = 0; i < 3; ++i) {
-    const Id w = m.constant("w" + std::to_string(i), {256, 256}, noise(random, 256 * 256));
-    x = m.node("Transpose",
-               {m.node("MatMul", {m.node("Transpose", {x}, {Attribute::of_ints("perm", {0, 2, 1, 3})}), w})},
-               {Attribute::of_ints("perm", {0, 2, 1, 3})});
+    const Id w = m.constant("w" + std::to_string(i), {16, 16, 3, 3, 3}, noise(random, 16 * 16 * 27));
+    x = m.node("Relu", {m.node("Conv", {x, w}, {Attribute::of_ints("pads", {1, 1, 1, 1, 1, 1})})});
   }
   m.output(m.node("Flatten", {x}), "y");
   const auto session = make_session(m.bytes(), onednn({"provider.onednn.options.claim=worthwhile"}));

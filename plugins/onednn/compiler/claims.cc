@@ -62,7 +62,8 @@ std::vector<Dims> all_dims(const ep::GraphView& graph, const uint32_t* values, u
 /// Estimates the benefit of a set of nodes of one graph.
 class Scales {
  public:
-  explicit Scales(const ep::GraphView& graph) : graph_(graph), work_(graph.info().node_count, Work::kNone) {}
+  Scales(const ep::GraphView& graph, bool bf16)
+      : graph_(graph), bf16_(bf16), work_(graph.info().node_count, Work::kNone) {}
   void set(uint32_t node, Work work) { work_[node] = work; }
 
   Benefit of(const std::vector<uint32_t>& nodes) const {
@@ -73,7 +74,7 @@ class Scales {
       border += border_of(nodes, node);
       if (is_taken_in(nodes, n, node)) continue;
       const Benefit one = benefit_of(work_[n], all_dims(graph_, node.inputs, node.input_count),
-                                     all_dims(graph_, node.outputs, node.output_count));
+                                     all_dims(graph_, node.outputs, node.output_count), bf16_);
       out.work += one.work;
       out.calls += one.calls;
     }
@@ -117,6 +118,7 @@ class Scales {
   }
 
   const ep::GraphView& graph_;
+  const bool bf16_;
   std::vector<Work> work_;
 };
 
@@ -140,7 +142,7 @@ void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const
   const Instance& instance = *this;
   const ep::GraphView graph(raw);
   std::vector<bool> can(graph.info().node_count, false), floats(can.size(), false);
-  Scales scales(graph);
+  Scales scales(graph, instance.bf16);
   for (uint32_t n = 0; n < graph.info().node_count; ++n) {
     ep::ConstantStore store;
     const NodeView node(graph, n, store, instance.settings);

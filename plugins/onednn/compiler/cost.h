@@ -14,8 +14,8 @@ struct Benefit {
   double total() const { return work - calls; }
 };
 
-/// The benefit of one node. Unknown dims count as small ones.
-Benefit benefit_of(Work work, std::span<const Dims> inputs, std::span<const Dims> outputs);
+/// The benefit of one node. Unknown dims count as small ones. `bf16`: products and convolutions compute in bfloat16.
+Benefit benefit_of(Work work, std::span<const Dims> inputs, std::span<const Dims> outputs, bool bf16);
 /// The cost of entering and leaving a group whose inputs have `elements` elements to convert.
 Benefit benefit_of_border(double elements);
 

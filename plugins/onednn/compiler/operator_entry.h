@@ -18,8 +18,7 @@ class Operation;
 /// The kind of work, for the cost estimate.
 enum class Work : uint8_t {
   kPointwise,
-  kNone,   // views
-  kMoved,  // views here that are copies on the cpu provider
+  kNone,  // views
   kRows,
   kNormalization,
   kReduction,

@@ -72,7 +72,7 @@ class Transpose : public Operation {
   }
   Dims permutation_;
 };
-ONEDNN_OPERATOR(Transpose, .op_type = "Transpose", .contract = "data: any", .work = Work::kMoved)
+ONEDNN_OPERATOR(Transpose, .op_type = "Transpose", .contract = "data: any")
 
 class Concat : public Operation {
  public:
