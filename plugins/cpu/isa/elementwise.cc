@@ -34,10 +34,16 @@ inline void zip(const float* a, int64_t a_stride, const float* b, int64_t b_stri
 inline float larger(float a, float b) { return a != a ? a : select(a > b, a, b); }
 inline float smaller(float a, float b) { return a != a ? a : select(a < b, a, b); }
 
-void exp(const float* x, float* y, int64_t n) { map(x, y, n, fast_exp); }
+void exp(const float* x, float* y, int64_t n) {
+  map_fast(x, y, n, [](auto v) { return fast_exp(v); });
+}
 void tanh(const float* x, float* y, int64_t n) { map(x, y, n, fast_tanh); }
-void sigmoid(const float* x, float* y, int64_t n) { map(x, y, n, fast_sigmoid); }
-void erf(const float* x, float* y, int64_t n) { map(x, y, n, fast_erf); }
+void sigmoid(const float* x, float* y, int64_t n) {
+  map_fast(x, y, n, [](auto v) { return fast_sigmoid(v); });
+}
+void erf(const float* x, float* y, int64_t n) {
+  map_fast(x, y, n, [](auto v) { return fast_erf(v); });
+}
 void relu(const float* x, float* y, int64_t n) {
   map(x, y, n, [](float v) { return select(v < 0.0f, 0.0f, v); });
 }
@@ -51,14 +57,14 @@ void abs(const float* x, float* y, int64_t n) {
   map(x, y, n, [](float v) { return __builtin_fabsf(v); });
 }
 void gelu(const float* x, float* y, int64_t n) {
-  map(x, y, n, [](float v) { return 0.5f * v * (1.0f + fast_erf(v * 0.70710678f)); });
+  map_fast(x, y, n, [](auto v) { return 0.5f * v * (1.0f + fast_erf(v * 0.70710678f)); });
 }
 // 0.5 v (1 + tanh(u)) is v sigmoid(2 u), which loses nothing where tanh is near -1.
 void gelu_tanh(const float* x, float* y, int64_t n) {
-  map(x, y, n, [](float v) { return v * fast_sigmoid(v * (1.5957691216f + 0.0713548163f * (v * v))); });
+  map_fast(x, y, n, [](auto v) { return v * fast_sigmoid(v * (1.5957691216f + 0.0713548163f * (v * v))); });
 }
 void silu(const float* x, float* y, int64_t n) {
-  map(x, y, n, [](float v) { return v * fast_sigmoid(v); });
+  map_fast(x, y, n, [](auto v) { return v * fast_sigmoid(v); });
 }
 void hard_swish(const float* x, float* y, int64_t n) {
   map(x, y, n, [](float v) {

@@ -61,7 +61,7 @@ float min_of(const float* x, int64_t n) {
 
 void softmax(const float* x, float* y, int64_t n) {
   const float top = max_of(x, n);
-  for (int64_t i = 0; i < n; ++i) y[i] = fast_exp(x[i] - top);
+  map_fast(x, y, n, [=](auto v) { return fast_exp(v - top); });
   const float scale = 1.0f / sum(y, n);
   for (int64_t i = 0; i < n; ++i) y[i] *= scale;
 }
