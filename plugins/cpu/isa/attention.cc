@@ -354,92 +354,93 @@ inline float total(Floats x) {
 
 /// What a row needs between its passes. The first one finds the largest score, the second one takes powers of e.
 struct Pass {
-  int64_t first, last;  // the registers that hold [begin, end)
+  int64_t first, last;  // the registers that hold what the query sees
   float scale;          // of the scores that lie in the row then
-  float shift;
+  float top;
 };
 
 /// Excluded scores become -infinity; the others are scaled unless the second pass can do it.
-inline Pass find_top(ScoreRow& row) {
-  float* x = row.scores;
-  Pass out{row.begin / kLanes * kLanes, padded(row.end), row.scale, 0.0f};
-  if (row.begin >= row.end) return {row.first, row.first, 0.0f, 0.0f};
-  const auto finish = [&](float found) {
-    if (found > row.top) row.top = found;
-    // With no score above -infinity, all weights are e^-infinity.
-    out.shift = row.top == -kInfinity ? 0.0f : row.top;
-  };
-  if (row.tops != nullptr) {
-    if (row.mask != nullptr) out.scale = 1.0f;
-    finish(largest(load(row.tops)) * out.scale);
-    return out;
-  }
-  if (row.cap != 0) {
-    for (int64_t i = row.begin; i < row.end; ++i) x[i] = row.cap * fast_tanh(x[i] * row.scale / row.cap);
+inline Pass find_top(const ScoreRows& s, int64_t r) {
+  float* x = s.scores + r * s.ld;
+  const KeyRange seen = s.ranges != nullptr ? s.ranges[r] : s.range;
+  if (seen.begin >= seen.end) return {s.first, s.first, 0.0f, -kInfinity};
+  Pass out{seen.begin / kLanes * kLanes, padded(seen.end), s.scale, 0.0f};
+  if (s.cap != 0) {
+    for (int64_t i = seen.begin; i < seen.end; ++i) x[i] = s.cap * fast_tanh(x[i] * s.scale / s.cap);
     out.scale = 1.0f;
   }
+  const float* mask = s.mask != nullptr ? s.mask + r * s.mask_stride : nullptr;
   const Floats scale = all_of(out.scale);
   Floats tops = all_of(-kInfinity);
   // -infinity must stay that.
-  const bool is_late = row.mask == nullptr && out.scale > 0;
+  const bool is_late = mask == nullptr && out.scale > 0;
   const auto edge = [&](int64_t i) {
-    Floats s = load(x + i);
-    if (!is_late) s *= scale;
-    if (row.mask != nullptr) s = masked(s, load_part(row.mask, i, row.begin, row.end));
-    s = keep(s, i, row.begin, row.end);
-    store(x + i, s);
-    tops = larger(is_late ? s * scale : s, tops);
+    Floats score = load(x + i);
+    if (!is_late) score *= scale;
+    if (mask != nullptr) score = masked(score, load_part(mask, i, seen.begin, seen.end));
+    score = keep(score, i, seen.begin, seen.end);
+    store(x + i, score);
+    tops = larger(is_late ? score * scale : score, tops);
   };
-  // Registers in [inner, outer) lie within [begin, end).
-  const int64_t inner = out.first < row.begin ? out.first + kLanes : out.first,
-                outer = row.end / kLanes * kLanes;
+  // Registers in [inner, outer) lie within what the query sees.
+  const int64_t inner = out.first < seen.begin ? out.first + kLanes : out.first,
+                outer = seen.end / kLanes * kLanes;
   if (inner > out.first) edge(out.first);
   if (is_late) {
     for (int64_t i = inner; i < outer; i += kLanes) tops = larger(load(x + i) * scale, tops);
   } else {
     for (int64_t i = inner; i < outer; i += kLanes) {
-      Floats s = load(x + i) * scale;
-      if (row.mask != nullptr) s = masked(s, load(row.mask + i));
-      tops = larger(s, tops);
-      store(x + i, s);
+      Floats score = load(x + i) * scale;
+      if (mask != nullptr) score = masked(score, load(mask + i));
+      tops = larger(score, tops);
+      store(x + i, score);
     }
+    out.scale = 1.0f;
   }
   if (outer < out.last && outer >= inner) edge(outer);
-  if (!is_late) out.scale = 1.0f;
-  finish(largest(tops));
+  out.top = largest(tops);
   return out;
 }
 
 /// Returns the sum of the weights.
-inline float take_powers(const ScoreRow& row, const Pass& pass) {
-  float* x = row.scores;
-  const Floats scale = all_of(pass.scale), shift = all_of(pass.shift);
+inline float take_powers(const ScoreRows& s, int64_t r, const Pass& pass, float shift) {
+  float* x = s.scores + r * s.ld;
+  const Floats scale = all_of(pass.scale), shifts = all_of(shift);
   Floats sums = {};
   for (int64_t i = pass.first; i < pass.last; i += kLanes) {
-    const Floats e = exp_of(load(x + i) * scale - shift);
+    const Floats e = exp_of(load(x + i) * scale - shifts);
     sums += e;
     store(x + i, e);
   }
-  for (int64_t i = row.first; i < pass.first; ++i) x[i] = 0.0f;
-  for (int64_t i = pass.last; i < row.last; ++i) x[i] = 0.0f;
+  for (int64_t i = s.first; i < pass.first; ++i) x[i] = 0.0f;
+  for (int64_t i = pass.last; i < s.last; ++i) x[i] = 0.0f;
   return total(sums);
 }
 
-void weigh(ScoreRow* rows, int64_t n) {
+void weigh(const ScoreRows& s) {
   // So many rows go through one pass before the next, that no row waits for its own maximum.
   constexpr int64_t kTogether = 8;
-  for (int64_t r = 0; r < n; r += kTogether) {
-    const int64_t end = least(n, r + kTogether);
+  for (int64_t begin = 0; begin < s.rows; begin += kTogether) {
+    const int64_t end = least(s.rows, begin + kTogether);
     Pass passes[kTogether];
-    for (int64_t i = r; i < end; ++i) {
-      const float old = rows[i].top;
-      passes[i - r] = find_top(rows[i]);
-      rows[i].kept = old == rows[i].top  ? 1.0f
-                     : old == -kInfinity ? 0.0f
-                                         : exp_of(all_of(old - passes[i - r].shift))[0];
+    float shifts[kTogether];
+    for (int64_t r = begin; r < end; ++r) {
+      Pass& pass = passes[r - begin];
+      if (s.tops != nullptr) {
+        pass = {s.first, s.last, s.mask != nullptr ? 1.0f : s.scale, 0.0f};
+        pass.top = largest(load(s.tops + r * kLanes)) * pass.scale;
+      } else {
+        pass = find_top(s, r);
+      }
+      const float old = s.top[r];
+      if (pass.top > old) s.top[r] = pass.top;
+      const float top = s.top[r];
+      // With no score above -infinity, all weights are e^-infinity.
+      shifts[r - begin] = top == -kInfinity ? 0.0f : top;
+      s.kept[r] = old == top ? 1.0f : old == -kInfinity ? 0.0f : exp_of(all_of(old - top))[0];
     }
-    for (int64_t i = r; i < end; ++i)
-      rows[i].sum = rows[i].sum * rows[i].kept + take_powers(rows[i], passes[i - r]);
+    for (int64_t r = begin; r < end; ++r)
+      s.sum[r] = s.sum[r] * s.kept[r] + take_powers(s, r, passes[r - begin], shifts[r - begin]);
   }
 }
 

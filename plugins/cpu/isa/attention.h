@@ -24,19 +24,27 @@ struct ScoreBlock {
   int64_t mask_stride = 0;
 };
 
-/// The scores of one query for a block of keys, on their way to weights. Places count from the block's first key.
-struct ScoreRow {
-  float* scores = nullptr;      // products before, weights after; a multiple of Attention::lanes elements
+/// Keys [begin, end); none if begin is not less than end.
+struct KeyRange {
+  int64_t begin = 0, end = 0;
+};
+
+/// Scores of some queries for a block of keys, on their way to weights. Places of keys count from the block's first one.
+struct ScoreRows {
+  float* scores = nullptr;  // products before, weights after, in rows `ld` apart
+  int64_t ld = 0, rows = 0;
   const float* mask = nullptr;  // added to the scores; -infinity excludes a key; or NULL
-  int64_t first = 0, last = 0;  // where weights are written
-  int64_t begin = 0,
-          end = 0;           // the keys that the query may see, within [first, last); all other weights are 0
-  float scale = 1, cap = 0;  // cap * tanh(score * scale / cap), unless cap is 0
+  int64_t mask_stride = 0;
+  int64_t first = 0, last = 0;  // where weights are written; multiples of Attention::lanes
+  /// What each query may see, within [first, last); all other weights are 0. NULL: all see `range`.
+  const KeyRange* ranges = nullptr;
+  KeyRange range;
+  float scale = 1, cap = 0;     // cap * tanh(score * scale / cap), unless cap is 0
   const float* tops = nullptr;  // of ScoreBlock, whose scores are ready then; or NULL
-  /// The largest score so far, and the sum of e^(score - top); at first -infinity and 0. If all scores are
+  /// For each row the largest score so far, and the sum of e^(score - top); at first -infinity and 0. If all scores are
   /// -infinity, the sum stays 0.
-  float top = 0, sum = 0;
-  float kept = 1;  // out: the factor for what earlier blocks added up
+  float *top = nullptr, *sum = nullptr;
+  float* kept = nullptr;  // gets the factors for what earlier blocks added up
 };
 
 struct Attention {
@@ -55,8 +63,8 @@ struct Attention {
   bool (*is_tame)(const float* values, int64_t stride, int64_t n, int64_t size);
 
   void (*scores)(const ScoreBlock& block);
-  /// Turns scores of n queries into weights.
-  void (*weigh)(ScoreRow* rows, int64_t n);
+  /// Turns scores into weights.
+  void (*weigh)(const ScoreRows& rows);
   /// out[rows, padded(size)] = weights[rows, begin..end) * values, plus out if `adds`. `values` are n packed ones. The range is
   /// not empty.
   void (*gather)(const float* weights, int64_t ld, int64_t rows, const float* values, int64_t n, int64_t size,

@@ -200,7 +200,9 @@ class Attention {
     const ScoreMask mask(ctx.input(3));
     const auto seen = make_seen(ctx, s, mask);
     if constexpr (std::is_same_v<C, float>) {
-      if (job.scores == nullptr && attend_in_blocks(ctx, job, mask, seen)) return;
+      const bool sees_all = !causal_ && left_ < 0 && right_ < 0 && !ctx.has_input(6) &&
+                            (!mask.values.present() || mask.keys == s.shape.keys);
+      if (job.scores == nullptr && attend_in_blocks(ctx, job, mask, seen, sees_all)) return;
     }
     constexpr C kNever = -std::numeric_limits<C>::infinity();
     attend<C>(ctx, job, [&](int64_t b, int64_t h, int64_t i, C* row) {

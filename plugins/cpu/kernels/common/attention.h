@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "isa/attention.h"
 #include "kernels/common/convert.h"
 #include "kernels/common/gemm.h"
 
@@ -33,10 +34,7 @@ struct AttentionShape {
   int64_t queries = 0, keys = 0, size = 0, value_size = 0;
 };
 
-/// The keys [begin, end); none if begin is not less than end.
-struct KeyRange {
-  int64_t begin = 0, end = 0;
-};
+using isa::KeyRange;
 
 /// A tensor that broadcasts to [batch, heads, queries, keys] and is added to the scores. Of booleans, false excludes a
 /// key.

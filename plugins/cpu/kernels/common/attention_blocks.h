@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "isa/attention.h"
 #include "kernels/common/attention.h"
 #include "kernels/common/scratch.h"
 
@@ -18,23 +17,15 @@ inline constexpr int64_t kFewQueries = 4;
 template <class Seen>
 class AttentionBlocks {
  public:
-  AttentionBlocks(const Context& ctx, const AttentionJob<float>& job, const ScoreMask& mask, const Seen& seen)
-      : ctx_(ctx), job_(job), s_(job.shape), mask_(mask), seen_(seen), isa_(isa_attention()) {}
-
-  /// Whether no sum of weighted values overflows, and none is NaN for an excluded key's value. This reads V.
-  bool is_tame() const {
-    std::atomic<bool> tame{true};
-    ctx_.parallel_for(s_.batch * s_.kv_heads,
-                      std::max<int64_t>(1, kGrainCheap / (s_.keys * s_.value_size + 1)),
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t i = begin; i < end && tame.load(std::memory_order_relaxed); ++i) {
-                          if (!isa_.is_tame(job_.value.row(i / s_.kv_heads, i % s_.kv_heads, 0),
-                                            job_.value.row_stride, s_.keys, s_.value_size))
-                            tame.store(false, std::memory_order_relaxed);
-                        }
-                      });
-    return tame.load();
-  }
+  AttentionBlocks(const Context& ctx, const AttentionJob<float>& job, const ScoreMask& mask, const Seen& seen,
+                  bool sees_all)
+      : ctx_(ctx),
+        job_(job),
+        s_(job.shape),
+        mask_(mask),
+        seen_(seen),
+        sees_all_(sees_all),
+        isa_(isa_attention()) {}
 
   void run_few() const {
     const int64_t ld = isa_.padded(s_.keys);
@@ -49,13 +40,15 @@ class AttentionBlocks {
         });
   }
 
-  void run() const {
+  /// Returns false if sums of weighted values might overflow, or values of excluded keys might make them NaN.
+  bool run() const {
+    std::atomic<bool> is_wild{false};
     const Plan p = plan();
     const WorkerLists<float> packed_keys(ctx_, s_.size * isa_.padded(p.keys)),
         packed_values(ctx_, p.keys * p.out_ld), scores(ctx_, p.rows * isa_.padded(p.keys)),
         sums(ctx_, p.queries * p.out_ld), states(ctx_, 2 * p.queries), row_tops(ctx_, p.rows * isa_.lanes),
-        masks(ctx_, mask_.needs_room() ? p.rows * p.keys : 0);
-    const WorkerLists<isa::ScoreRow> rows(ctx_, p.rows);
+        kept(ctx_, p.rows), masks(ctx_, mask_.needs_room() ? p.rows * p.keys : 0);
+    const WorkerLists<KeyRange> ranges(ctx_, p.rows);
     const int64_t parts = (s_.queries + p.queries - 1) / p.queries;
     ctx_.parallel_for(s_.batch * s_.heads * parts, grain(p.queries),
                       [&](uint32_t worker, int64_t begin, int64_t end) {
@@ -68,14 +61,18 @@ class AttentionBlocks {
                         room.totals = room.tops + p.queries;
                         room.row_tops = row_tops.of(worker).data();
                         room.mask = masks.of(worker).data();
-                        room.rows = rows.of(worker).data();
+                        room.kept = kept.of(worker).data();
+                        room.ranges = ranges.of(worker).data();
                         for (int64_t item = begin; item < end; ++item) {
                           ctx_.check_cancelled();
+                          if (is_wild.load(std::memory_order_relaxed)) return;
                           const int64_t first = item % parts * p.queries;
-                          part(p, room, item / parts / s_.heads, item / parts % s_.heads, first,
-                               std::min(s_.queries, first + p.queries));
+                          if (!part(p, room, item / parts / s_.heads, item / parts % s_.heads, first,
+                                    std::min(s_.queries, first + p.queries)))
+                            is_wild.store(true, std::memory_order_relaxed);
                         }
                       });
+    return !is_wild.load();
   }
 
  private:
@@ -92,9 +89,12 @@ class AttentionBlocks {
   struct Room {
     float *keys, *values, *scores, *sums, *tops, *totals, *mask;
     float* row_tops;  // a register for each row
-    isa::ScoreRow* rows;
+    float* kept;
+    KeyRange* ranges;
     const float* block_values = nullptr;      // `values`, or where they lie
     int64_t packed_head = -1, packed_at = 0;  // what `keys` holds
+
+    bool holds(int64_t head, int64_t at) const { return packed_head == head && packed_at == at; }
   };
 
   int64_t kv_head(int64_t head) const { return head / (s_.heads / s_.kv_heads); }
@@ -121,27 +121,20 @@ class AttentionBlocks {
     return p;
   }
 
-  /// Rows of the mask as float32, for queries one after the other.
+  /// A part of the mask as float32, for queries one after the other; no rows without a mask.
   struct MaskRows {
-    float* room;
-    int64_t place = -1;  // of the last row
-    const float* row = nullptr;
-
-    /// Between the rows of queries one after the other.
-    static int64_t stride(const ScoreMask& mask, int64_t n) {
-      return !mask.needs_room() || mask.strides[2] == 0 ? mask.strides[2] : n;
-    }
+    const float* rows = nullptr;
+    int64_t stride = 0;
   };
-  /// What the mask adds to the scores of keys [at, at + n), of which only [0, mask.keys) exist; null without one.
-  const float* mask_row(MaskRows& rows, int64_t b, int64_t h, int64_t i, int64_t at, int64_t n) const {
-    if (!mask_.values.present()) return nullptr;
-    const int64_t place = mask_.place(b, h, i) + at;
-    if (!mask_.needs_room()) return mask_.values.data<float>() + place;
-    if (rows.place == place) return rows.row;
-    mask_.read(place, std::min(n, mask_.keys - at), rows.room);
-    rows.place = place, rows.row = rows.room;
-    rows.room += n;
-    return rows.row;
+  /// What the mask adds to the scores of keys [at, at + n), of which only [0, mask.keys) exist.
+  MaskRows mask_rows(int64_t b, int64_t h, int64_t query, int64_t rows, int64_t at, int64_t n,
+                     float* room) const {
+    if (!mask_.values.present()) return {};
+    const int64_t place = mask_.place(b, h, query) + at, stride = mask_.strides[2];
+    if (!mask_.needs_room()) return {mask_.values.data<float>() + place, stride};
+    for (int64_t r = 0; r < (stride == 0 ? 1 : rows); ++r)
+      mask_.read(place + r * stride, std::min(n, mask_.keys - at), room + r * n);
+    return {room, stride == 0 ? 0 : n};
   }
 
   /// The result of a query all of whose scores are -infinity: 0 if masks exclude all keys, or else NaN, as softmax has it.
@@ -152,13 +145,17 @@ class AttentionBlocks {
     return any ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
   }
 
-  void part(const Plan& p, Room& room, int64_t b, int64_t h, int64_t first, int64_t last) const {
+  /// Returns false, with no result, if values are not tame.
+  bool part(const Plan& p, Room& room, int64_t b, int64_t h, int64_t first, int64_t last) const {
     const int64_t queries = last - first;
     if (s_.keys == 0) std::fill_n(room.sums, queries * p.out_ld, 0.0f);
     std::fill_n(room.tops, queries, job_.sinks != nullptr ? job_.sinks[h] : kNever);
     std::fill_n(room.totals, queries, job_.sinks != nullptr ? 1.0f : 0.0f);
     for (int64_t at = 0; at < s_.keys; at += p.keys) {
       const int64_t n = std::min(p.keys, s_.keys - at);
+      if (!room.holds(b * s_.kv_heads + kv_head(h), at) &&
+          !isa_.is_tame(job_.value.row(b, kv_head(h), at), job_.value.row_stride, n, s_.value_size))
+        return false;
       for (int64_t r = 0; r < queries; r += p.rows)
         meet(p, room, b, h, first, r, std::min(p.rows, queries - r), at, n);
     }
@@ -167,63 +164,69 @@ class AttentionBlocks {
                   factor = total == 0 ? factor_without_weights(b, h, first + r) : 1 / total;
       isa_.multiply(room.sums + r * p.out_ld, s_.value_size, factor, job_.out.row(b, h, first + r));
     }
+    return true;
+  }
+
+  /// What queries [query, query + rows) see of the keys [at, at + n), also together.
+  KeyRange find_ranges(int64_t b, int64_t query, int64_t rows, int64_t at, int64_t n, KeyRange* ranges,
+                       bool& all) const {
+    KeyRange joint{n, 0};
+    all = true;
+    for (int64_t r = 0; r < rows; ++r) {
+      const KeyRange seen = seen_(b, query + r);
+      const KeyRange range{std::clamp<int64_t>(seen.begin - at, 0, n),
+                           std::clamp<int64_t>(seen.end - at, 0, n)};
+      ranges[r] = range;
+      all = all && range.begin == 0 && range.end == n;
+      if (range.begin >= range.end) continue;
+      joint.begin = std::min(joint.begin, range.begin), joint.end = std::max(joint.end, range.end);
+    }
+    return joint;
   }
 
   /// Queries first + [begin, begin + rows) and keys [at, at + n).
   void meet(const Plan& p, Room& room, int64_t b, int64_t h, int64_t first, int64_t begin, int64_t rows,
             int64_t at, int64_t n) const {
     float* sums = room.sums + begin * p.out_ld;
-    const int64_t ld = isa_.padded(n);
-    KeyRange joint{n, 0};  // what any of the queries sees
-    bool see_all = job_.cap == 0 && job_.scale > 0;
-    MaskRows mask_rows{room.mask};
-    for (int64_t r = 0; r < rows; ++r) {
-      const KeyRange seen = seen_(b, first + begin + r);
-      isa::ScoreRow& row = room.rows[r];
-      row = {};
-      row.begin = std::clamp<int64_t>(seen.begin - at, 0, n),
-      row.end = std::clamp<int64_t>(seen.end - at, 0, n);
-      row.scores = room.scores + r * ld;
-      row.mask = mask_row(mask_rows, b, h, first + begin + r, at, n);
-      row.scale = job_.scale, row.cap = job_.cap;
-      row.top = room.tops[begin + r], row.sum = room.totals[begin + r];
-      see_all = see_all && row.begin == 0 && row.end == n;
-      if (row.begin < row.end)
-        joint.begin = std::min(joint.begin, row.begin), joint.end = std::max(joint.end, row.end);
-    }
-    if (joint.begin >= joint.end) {
+    bool all = true;
+    KeyRange seen{0, n};
+    if (!sees_all_) seen = find_ranges(b, first + begin, rows, at, n, room.ranges, all);
+    if (seen.begin >= seen.end) {
       if (at == 0) std::fill_n(sums, rows * p.out_ld, 0.0f);
       return;
     }
-    joint.begin = joint.begin / isa_.lanes * isa_.lanes;
+    seen.begin = seen.begin / isa_.lanes * isa_.lanes;
     pack(room, b * s_.kv_heads + kv_head(h), b, kv_head(h), at, n);
+    const MaskRows mask = mask_rows(b, h, first + begin, rows, at, n, room.mask);
+    const int64_t ld = isa_.padded(n);
     isa::ScoreBlock block;
     block.q = job_.query.row(b, h, first + begin), block.q_stride = job_.query.row_stride, block.rows = rows;
     block.keys = room.keys, block.size = s_.size, block.n = n;
-    block.begin = joint.begin, block.end = joint.end;
+    block.begin = seen.begin, block.end = seen.end;
     block.scores = room.scores, block.ld = ld;
     block.scale = job_.scale;
-    block.mask = room.rows[0].mask, block.mask_stride = MaskRows::stride(mask_, n);
-    if (see_all) block.tops = room.row_tops;
+    block.mask = mask.rows, block.mask_stride = mask.stride;
+    if (all && job_.cap == 0 && job_.scale > 0) block.tops = room.row_tops;
     isa_.scores(block);
-    for (int64_t r = 0; r < rows; ++r) {
-      isa::ScoreRow& row = room.rows[r];
-      row.first = joint.begin, row.last = isa_.padded(joint.end);
-      if (see_all) row.tops = room.row_tops + r * isa_.lanes;
+    isa::ScoreRows weights;
+    weights.scores = room.scores, weights.ld = ld, weights.rows = rows;
+    weights.mask = mask.rows, weights.mask_stride = mask.stride;
+    weights.first = seen.begin, weights.last = isa_.padded(seen.end);
+    weights.ranges = all ? nullptr : room.ranges, weights.range = seen;
+    weights.scale = job_.scale, weights.cap = job_.cap;
+    weights.tops = block.tops;
+    weights.top = room.tops + begin, weights.sum = room.totals + begin, weights.kept = room.kept;
+    isa_.weigh(weights);
+    for (int64_t r = 0; at > 0 && r < rows; ++r) {
+      float* row = sums + r * p.out_ld;
+      if (room.kept[r] != 1) isa_.multiply(row, p.out_ld, room.kept[r], row);
     }
-    isa_.weigh(room.rows, rows);
-    for (int64_t r = 0; r < rows; ++r) {
-      const isa::ScoreRow& row = room.rows[r];
-      room.tops[begin + r] = row.top, room.totals[begin + r] = row.sum;
-      if (at > 0 && row.kept != 1)
-        isa_.multiply(sums + r * p.out_ld, p.out_ld, row.kept, sums + r * p.out_ld);
-    }
-    isa_.gather(room.scores, ld, rows, room.block_values, n, s_.value_size, joint.begin, joint.end, at > 0,
+    isa_.gather(room.scores, ld, rows, room.block_values, n, s_.value_size, seen.begin, seen.end, at > 0,
                 sums, p.out_ld);
   }
 
   void pack(Room& room, int64_t head, int64_t b, int64_t kv, int64_t at, int64_t n) const {
-    if (room.packed_head == head && room.packed_at == at) return;
+    if (room.holds(head, at)) return;
     room.packed_head = head, room.packed_at = at;
     isa_.pack_keys(job_.key.row(b, kv, at), job_.key.row_stride, n, s_.size, room.keys);
     room.block_values = job_.value.row(b, kv, at);
@@ -246,17 +249,17 @@ class AttentionBlocks {
       }
     }
     for (int64_t i = 0; i < s_.queries; ++i) {
-      const KeyRange range = seen_(b, i);
-      MaskRows mask_rows{mask_room};
-      isa::ScoreRow row;
-      row.scores = weights + i * ld;
-      row.mask = mask_row(mask_rows, b, h, i, 0, s_.keys);
-      row.last = ld, row.begin = range.begin, row.end = range.end;
+      const MaskRows mask = mask_rows(b, h, i, 1, 0, s_.keys, mask_room);
+      float top = job_.sinks != nullptr ? job_.sinks[h] : kNever, sum = job_.sinks != nullptr ? 1.0f : 0.0f,
+            kept = 1;
+      isa::ScoreRows row;
+      row.scores = weights + i * ld, row.ld = ld, row.rows = 1;
+      row.mask = mask.rows, row.mask_stride = mask.stride;
+      row.last = ld, row.range = seen_(b, i);
       row.scale = job_.scale, row.cap = job_.cap;
-      row.top = job_.sinks != nullptr ? job_.sinks[h] : kNever;
-      row.sum = job_.sinks != nullptr ? 1.0f : 0.0f;
-      isa_.weigh(&row, 1);
-      const float factor = row.sum == 0 ? factor_without_weights(b, h, i) : 1 / row.sum;
+      row.top = &top, row.sum = &sum, row.kept = &kept;
+      isa_.weigh(row);
+      const float factor = sum == 0 ? factor_without_weights(b, h, i) : 1 / sum;
       isa_.multiply(row.scores, s_.keys, factor, row.scores);
       std::fill_n(job_.out.row(b, h, i), s_.value_size, 0.0f);
     }
@@ -272,23 +275,23 @@ class AttentionBlocks {
   const AttentionShape& s_;
   const ScoreMask& mask_;
   const Seen& seen_;
+  const bool sees_all_;
   const isa::Attention& isa_;
 };
 
 }  // namespace detail
 
-/// Attention whose scores are no output. `seen(batch, query)` is the range of keys that a query may see; the mask is added
-/// within it. A query that may see no key gives zeros. Returns false, having done nothing, where values are so large
-/// that only weights divided by their sum keep the result finite, or are NaN or infinite.
+/// Attention whose scores are no output. `seen(batch, query)` is the range of keys that a query may see, and `sees_all` says that it
+/// always is all keys; the mask is added within it. A query that may see no key gives zeros. Returns false, without a result, where values are so large that
+/// only weights divided by their sum keep it finite, or are NaN or infinite.
 template <class Seen>
 bool attend_in_blocks(const Context& ctx, const AttentionJob<float>& job, const ScoreMask& mask,
-                      const Seen& seen) {
+                      const Seen& seen, bool sees_all) {
   const AttentionShape& s = job.shape;
   if (s.batch * s.heads * s.queries * s.value_size == 0) return true;
-  const detail::AttentionBlocks<Seen> blocks(ctx, job, mask, seen);
+  const detail::AttentionBlocks<Seen> blocks(ctx, job, mask, seen, sees_all);
   if (s.queries <= detail::kFewQueries) return blocks.run_few(), true;
-  if (!blocks.is_tame()) return false;
-  return blocks.run(), true;
+  return blocks.run();
 }
 
 }  // namespace tenon::cpu
