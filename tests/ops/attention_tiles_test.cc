@@ -15,6 +15,7 @@ struct Heads {
   float cap = 0;
   int64_t left = -1, right = -1;
   std::vector<int64_t> lengths = {};
+  std::vector<float> sinks = {};  // of each head: a score without a value
   /// An element of K or V that has another value than its neighbours.
   int64_t odd_key = -1, odd_value = -1;
   float odd = 0;
@@ -110,8 +111,9 @@ OpCase attention(std::string name, Heads p) {
       any = any || is_seen;
       scores.push_back(is_seen ? score : -std::numeric_limits<double>::infinity());
     }
-    const double top = *std::max_element(scores.begin(), scores.end());
-    double sum = 0;
+    double top = *std::max_element(scores.begin(), scores.end());
+    if (!p.sinks.empty()) top = std::max(top, static_cast<double>(p.sinks[static_cast<size_t>(h)]));
+    double sum = p.sinks.empty() ? 0 : std::exp(static_cast<double>(p.sinks[static_cast<size_t>(h)]) - top);
     for (double& score : scores) sum += score = std::exp(score - top);
     for (int64_t d = 0; d < p.value_size; ++d) {
       double value = 0;
@@ -136,6 +138,24 @@ OpCase attention(std::string name, Heads p) {
   if (p.cap != 0) row.attributes.push_back({"softcap", p.cap});
   if (p.left >= 0) row.attributes.push_back({"left_window_size", p.left});
   if (p.right >= 0) row.attributes.push_back({"right_window_size", p.right});
+  return row;
+}
+
+/// The same computed by com.microsoft's operator, which also returns the keys and values by head.
+OpCase group_query_attention(std::string name, Heads p) {
+  p.is_inside = true, p.value_size = p.size, p.queries = p.keys, p.is_causal = true;
+  OpCase row = attention(std::move(name), p);
+  const int64_t last = p.keys - 1;
+  row.inputs.insert(row.inputs.end(),
+                    {none(), none(), i32({p.batch}, std::vector<int64_t>(static_cast<size_t>(p.batch), last)),
+                     i32({1}, {last + 1}), none(), none(), none(), none()});
+  if (!p.sinks.empty()) row.inputs.push_back(f32({p.heads}, p.sinks));
+  const Dims cache{p.batch, p.kv_heads, p.keys, p.size};
+  const int64_t n = p.batch * p.kv_heads * p.keys * p.size;
+  row.outputs.push_back(f32(cache, quarters(n, 2)));
+  row.outputs.push_back(f32(cache, quarters(n, 3)));
+  row.attributes = {{"num_heads", p.heads}, {"kv_num_heads", p.kv_heads}};
+  if (p.left >= 0) row.attributes.push_back({"local_window_size", p.left + 1});
   return row;
 }
 
@@ -246,6 +266,14 @@ OP_CASES(
      attention(
          "window_blocks",
          {.queries = 70, .keys = 70, .size = 64, .value_size = 64, .past = 1800, .left = 600, .right = 0})})
+OP_CASES_IN("com.microsoft", GroupQueryAttention, 1,
+            {group_query_attention("tiles", {.batch = 2, .heads = 4, .kv_heads = 2, .keys = 70, .size = 20}),
+             group_query_attention("tiles_window",
+                                   {.heads = 2, .kv_heads = 1, .keys = 70, .size = 16, .left = 9}),
+             group_query_attention("tiles_sinks",
+                                   {.heads = 2, .kv_heads = 1, .keys = 70, .size = 16, .sinks = {0.5f, -1}}),
+             group_query_attention("few_sinks",
+                                   {.heads = 2, .kv_heads = 1, .keys = 3, .size = 16, .sinks = {0.5f, -1}})})
 
 }  // namespace
 }  // namespace tenon::test

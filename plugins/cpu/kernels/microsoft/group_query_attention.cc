@@ -1,4 +1,4 @@
-#include "kernels/common/attention.h"
+#include "kernels/common/attention_blocks.h"
 #include "kernels/common/indices.h"
 #include "kernels/common/lines.h"
 
@@ -126,19 +126,25 @@ class GroupQueryAttention {
     return sinks;
   }
 
-  auto make_bias(const Context& ctx, const State& s) const {
-    return [this, &ctx, &s](int64_t b, int64_t h, int64_t i, float* row) {
+  /// The keys that a query of a sequence may see.
+  KeyRange seen(const Context& ctx, const State& s, int64_t b, int64_t i) const {
+    const int64_t position = begin_of(ctx, s, b) + i;
+    const int64_t end =
+        causal_ ? position + 1 : std::max(position, int64_t{ctx.input(5).data<int32_t>()[b]}) + 1;
+    return {window_ >= 0 ? std::max<int64_t>(0, position + 1 - window_) : 0, std::min(end, s.shape.keys)};
+  }
+
+  void compute(const Context& ctx, const State& s, const AttentionJob<float>& job) const {
+    const auto seen_by = [&](int64_t b, int64_t i) { return seen(ctx, s, b, i); };
+    if (!ctx.has_input(10) && attend_in_blocks(ctx, job, ScoreMask(ctx.input(10)), seen_by, false)) return;
+    attend<float>(ctx, job, [&](int64_t b, int64_t h, int64_t i, float* row) {
       constexpr float kNever = -std::numeric_limits<float>::infinity();
-      const int64_t position = begin_of(ctx, s, b) + i;
-      const int64_t seen =
-          causal_ ? position + 1 : std::max(position, int64_t{ctx.input(5).data<int32_t>()[b]}) + 1;
-      const int64_t end = std::min(seen, s.shape.keys);
-      const int64_t begin = window_ >= 0 ? std::max<int64_t>(0, position + 1 - window_) : 0;
-      std::fill(row, row + begin, kNever);
-      std::fill(row + end, row + s.shape.keys, kNever);
-      if (ctx.has_input(10)) add_bias(ctx.input(10), b, h, i, begin, end, row);
-      return begin < end;
-    };
+      const KeyRange range = seen_by(b, i);
+      std::fill(row, row + range.begin, kNever);
+      std::fill(row + range.end, row + s.shape.keys, kNever);
+      if (ctx.has_input(10)) add_bias(ctx.input(10), b, h, i, range.begin, range.end, row);
+      return range.begin < range.end;
+    });
   }
 
   template <class T>
@@ -164,7 +170,7 @@ class GroupQueryAttention {
     job.scale = scale_ != 0 ? scale_ : 1 / std::sqrt(static_cast<float>(a.size));
     job.cap = cap_;
     job.sinks = make_sinks(ctx);
-    attend<float>(ctx, job, make_bias(ctx, s));
+    compute(ctx, s, job);
     if constexpr (!std::is_same_v<T, float>) store_float<T>(ctx, out, y);
   }
 
