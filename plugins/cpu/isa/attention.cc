@@ -327,28 +327,33 @@ inline Floats exp_of(Floats x) {
 #endif
 }
 
+#if !defined(__AVX512F__)
 /// What f makes of all lanes, half by half.
 template <class F>
 inline float fold(Floats x, F f) {
-  float lanes[kLanes];
-  store(lanes, x);
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (int64_t j = 0; j < width; ++j) lanes[j] = f(lanes[j], lanes[j + width]);
-  }
-  return lanes[0];
+#if defined(__AVX2__)
+  x = f(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3));
+  x = f(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5));
+  x = f(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6));
+#else
+  x = f(x, __builtin_shufflevector(x, x, 2, 3, 0, 1));
+  x = f(x, __builtin_shufflevector(x, x, 1, 0, 3, 2));
+#endif
+  return x[0];
 }
+#endif
 inline float largest(Floats x) {
 #if defined(__AVX512F__)
   return _mm512_reduce_max_ps(x);
 #else
-  return fold(x, [](float a, float b) { return b > a ? b : a; });
+  return fold(x, [](Floats a, Floats b) { return larger(a, b); });
 #endif
 }
 inline float total(Floats x) {
 #if defined(__AVX512F__)
   return _mm512_reduce_add_ps(x);
 #else
-  return fold(x, [](float a, float b) { return a + b; });
+  return fold(x, [](Floats a, Floats b) { return a + b; });
 #endif
 }
 
