@@ -4,18 +4,18 @@
 #include <cstring>
 
 #include "core/base/file.h"
+#include "host/device/spare_blocks.h"
 #include "host/device/value.h"
 
 namespace tenon::runtime {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kLarge = size_t{1} << 20;
 
 }  // namespace
 
 AlignedConstant::~AlignedConstant() {
-  if (pages_.data() == nullptr) std::free(copy_);
+  if (copy_ != nullptr) SpareBlocks::get().give(copy_, copied_);
 }
 
 Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
@@ -29,14 +29,13 @@ Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
   auto made = std::make_shared<AlignedConstant>(tensor);
   made->descriptor_ = describe(*tensor);
   if (reinterpret_cast<uintptr_t>(tensor->data()) % kAlignment != 0 && tensor->byte_size() != 0) {
-    const size_t bytes = (tensor->byte_size() + kAlignment - 1) / kAlignment * kAlignment;
+    size_t bytes = (tensor->byte_size() + kAlignment - 1) / kAlignment * kAlignment;
     ASSIGN_OR_RETURN(made->charge_, MemoryCharge::take(bytes));
-    if (bytes >= kLarge) {
-      made->pages_ = Pages(bytes);
-      made->copy_ = made->pages_.data();
-    } else {
-      made->copy_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
-    }
+    // Most copies live until their program is compiled; the next one takes their memory.
+    void* memory = SpareBlocks::get().take(&bytes);
+    if (memory == nullptr) memory = std::aligned_alloc(kAlignment, bytes);
+    made->copy_ = static_cast<std::byte*>(memory);
+    made->copied_ = bytes;
     if (made->copy_ == nullptr)
       return out_of_memory("no memory for a constant of ", tensor->byte_size(), " bytes");
     std::memcpy(made->copy_, tensor->data(), tensor->byte_size());

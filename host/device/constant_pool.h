@@ -7,7 +7,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "core/base/pages.h"
 #include "core/base/result.h"
 #include "core/ir/tensor.h"
 #include "host/services/memory_budget.h"
@@ -29,7 +28,7 @@ class AlignedConstant {
   friend class ConstantPool;
   ir::TensorPtr tensor_;  // owns dims, and the data unless it is copied
   std::byte* copy_ = nullptr;
-  Pages pages_;          // where a large copy lies
+  size_t copied_ = 0;    // bytes of the copy's block
   MemoryCharge charge_;  // for the copy
   tenon_tensor descriptor_{};
 };

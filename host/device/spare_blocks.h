@@ -1,4 +1,4 @@
-// Memory of freed values, for the next ones. Applications that let Tenon make the outputs ask for the same sizes in each Run.
+// Memory of freed values and of copies of constants, for the next ones. Applications that let Tenon make the outputs ask for the same sizes in each Run.
 // Fresh pages of the system cost more time than most kernels need to fill them.
 #pragma once
 

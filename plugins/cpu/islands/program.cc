@@ -38,6 +38,17 @@ void Program::pack_constants() {
       throw;
     }
   }
+  scratch_.reset();
+  scratch_elements_ = 0;
+}
+
+float* Program::scratch(int64_t elements) {
+  if (elements > scratch_elements_) {
+    scratch_.reset();
+    scratch_ = std::make_unique<Packed>(elements);
+    scratch_elements_ = elements;
+  }
+  return scratch_->data();
 }
 
 bool Program::is_packed(uint32_t value) const {

@@ -40,6 +40,8 @@ class Program {
   const std::vector<Value>& values() const { return values_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   bool is_constant(uint32_t value) const { return values_[value].constant != nullptr; }
+  /// Uninitialised memory for Operation::pack(), until the next call.
+  float* scratch(int64_t elements);
   /// Whether no node needs the data of the value, because all packed what they need.
   bool is_packed(uint32_t value) const;
   ep::TensorView constant(uint32_t value) const { return ep::TensorView(values_[value].constant); }
@@ -50,6 +52,8 @@ class Program {
   void pack_constants();
 
   ep::ConstantStore store_;
+  std::unique_ptr<Packed> scratch_;  // while constants are packed
+  int64_t scratch_elements_ = 0;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
   std::map<uint32_t, uint32_t> numbers_;  // by index in the host's view

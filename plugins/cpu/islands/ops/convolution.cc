@@ -44,19 +44,19 @@ class Conv : public Operation {
       bias_ = padded(bias, filters_, filters_);
       return;
     }
-    if (winograd_) return pack_winograd(w.data<float>(), bias);
+    if (winograd_) return pack_winograd(program, w.data<float>(), bias);
     // A tap's input channels lie together.
     const int64_t size = isa_compute().packed_size(taps_ * channels_, each),
                   padded_bias = padded_columns(each);
     weights_ = std::make_shared<Packed>(size * groups_);
     if (bias != nullptr) bias_ = std::make_shared<Packed>(padded_bias * groups_);
-    Packed turned(each * taps_ * channels_);
+    float* const turned = program.scratch(each * taps_ * channels_);
     for (int64_t g = 0; g < groups_; ++g) {
       const float* from = w.data<float>() + g * each * channels_ * taps_;
       for (int64_t f = 0; f < each; ++f)
-        transpose(from + f * channels_ * taps_, taps_, channels_, taps_,
-                  turned.data() + f * channels_ * taps_, channels_);
-      isa_compute().pack({turned.data(), taps_ * channels_, each, 1, taps_ * channels_},
+        transpose(from + f * channels_ * taps_, taps_, channels_, taps_, turned + f * channels_ * taps_,
+                  channels_);
+      isa_compute().pack({turned, taps_ * channels_, each, 1, taps_ * channels_},
                          weights_->data() + g * size);
       if (bias != nullptr)
         std::copy_n(padded(bias + g * each, each, padded_bias)->data(), padded_bias,
@@ -95,15 +95,14 @@ class Conv : public Operation {
     }
   }
 
-  void pack_winograd(const float* w, const float* bias) {
+  void pack_winograd(Program& program, const float* w, const float* bias) {
     const int64_t size = isa_compute().packed_size(channels_, filters_), matrix = channels_ * filters_;
     weights_ = std::make_shared<Packed>(size * kMatrices);
     bias_ = padded(bias, filters_, padded_columns(filters_));
-    Packed all(matrix * kMatrices);
-    for (int64_t i = 0; i < matrix; ++i) isa_compute().winograd_weights(w + i * 9, matrix, all.data() + i);
+    float* const all = program.scratch(matrix * kMatrices);
+    for (int64_t i = 0; i < matrix; ++i) isa_compute().winograd_weights(w + i * 9, matrix, all + i);
     for (int64_t m = 0; m < kMatrices; ++m)
-      isa_compute().pack({all.data() + m * matrix, channels_, filters_, 1, channels_},
-                         weights_->data() + m * size);
+      isa_compute().pack({all + m * matrix, channels_, filters_, 1, channels_}, weights_->data() + m * size);
     given_ = w;
   }
 
