@@ -263,6 +263,26 @@ TEST(RaiseAttention, ConstantMasksThatSelect) {
   }
 }
 
+TEST(RaiseAttention, ConstantMasksThatExcludeAllKeysOfAQuery) {
+  for (const bool inverted : {false, true}) {
+    for (const bool guard : {false, true}) {
+      Maker m({.guard = guard});
+      std::vector<uint8_t> values(15, inverted ? 0 : 1);
+      for (size_t i = 5; i < 10; ++i) values[i] = inverted ? 1 : 0;
+      const ValueId s = m.scores(), mask = m.bools({3, 5}, values), other = m.number(-kInfinity);
+      EXPECT_EQ(m.changes(m.from(m.b.op("Where", {mask, inverted ? other : s, inverted ? s : other}))),
+                guard ? 1u : 0u);
+    }
+  }
+}
+
+TEST(RaiseAttention, NotWithAnotherNumberInPlaceOfNaN) {
+  Maker m;
+  const ValueId w = m.weights(m.scores());
+  const ValueId guarded = m.b.op("Where", {m.b.op("IsNaN", {w}), m.number(1), w});
+  EXPECT_EQ(m.result(m.joined(m.b.op("MatMul", {guarded, m.four(m.v, kKeys)}))).changes, 0u);
+}
+
 TEST(RaiseAttention, HeadsStayOutsideWhereNotAllAreSplitHere) {
   Maker m({.scale = Scale::kNone});
   const ValueId queries = m.b.op("Neg", {m.four(m.q, kQueries)});
@@ -340,13 +360,39 @@ TEST(RaiseAttention, DimensionsWithNames) {
   }
 }
 
+TEST(RaiseAttention, NotWithBatchesThatMayDiffer) {
+  for (const size_t open : {0, 1, 2}) {
+    GraphBuilder b;
+    std::vector<std::vector<ir::Dim>> dims = {{2, 4, 3, 6}, {2, 4, 5, 6}, {2, 4, 5, 2}};
+    dims[open][0] = ir::Dim();
+    const auto input = [&](size_t i) { return b.input("x", type_of(ElementType::kFloat32, dims[i])); };
+    const ValueId q = input(0), k = input(1), v = input(2);
+    const ValueId turned = b.op("Transpose", {k}, {Attribute::of_ints("perm", {0, 1, 3, 2})});
+    b.output(b.op("MatMul", {b.op("Softmax", {b.op("MatMul", {q, turned})}), v}));
+    const auto result =
+        transformed(b, kName, {some({2, 4, 3, 6}), some({2, 4, 5, 6}, 2), some({2, 4, 5, 2}, 3)});
+    EXPECT_EQ(result.changes, 0u) << open;
+  }
+}
+
 TEST(RaiseAttention, NotOverAnotherAxis) {
   Maker m({.axis = 2});
   EXPECT_EQ(m.result(m.from(m.scores())).changes, 0u);
   Maker old({.opset = 11, .axis = 3});
   EXPECT_EQ(old.changes(old.from(old.scores())), 1u);
-  Maker flat({.opset = 11, .axis = -3});
-  EXPECT_EQ(flat.changes(flat.from(flat.scores())), 0u);
+  for (const int64_t opset : {11, 13}) {
+    Maker none({.opset = opset});
+    const ValueId w = none.b.op("Softmax", {none.scores()});
+    EXPECT_EQ(none.changes(none.b.op("MatMul", {w, none.four(none.v, kKeys)})), opset == 11 ? 0u : 1u);
+  }
+}
+
+TEST(RaiseAttention, ANegativeFactorOfQueriesStays) {
+  Maker m({.splits = false, .scale = Scale::kNone});
+  const ValueId queries = m.b.op("Mul", {m.q, m.number(-2)});
+  const auto result = m.result(m.from(m.b.op("MatMul", {queries, m.turned()})));
+  EXPECT_EQ(result.count("Mul"), 1u);
+  EXPECT_EQ(result.count("Attention"), 1u);
 }
 
 TEST(RaiseAttention, NotWithAScaleThatIsNoPositiveNumber) {
@@ -450,6 +496,27 @@ TEST(RaiseAttention, RowsOfOneBatch) {
   expect_put_back(again.b, again.arrays, 5);
   Rows two(2);
   EXPECT_EQ(transformed(two.b, kName, two.arrays).changes, 0u);
+}
+
+/// The 0 in its shape stands for a dimension that a view would change.
+TEST(RaiseAttention, HeadsThatAReshapeCopiesStay) {
+  for (const int64_t heads : {0, 4}) {
+    GraphBuilder b;
+    const auto four = [&](const std::string& name, int64_t length, int64_t size) {
+      const ValueId x = b.input(name, f32({length, 2, 4, size}));
+      const ValueId split = b.op("Reshape", {x, b.ints({2, length, heads, size})});
+      return b.op("Transpose", {split}, {Attribute::of_ints("perm", {0, 2, 1, 3})});
+    };
+    const ValueId q = four("q", 3, 6), k = four("k", 5, 6), v = four("v", 5, 2);
+    const ValueId turned = b.op("Transpose", {k}, {Attribute::of_ints("perm", {0, 1, 3, 2})});
+    const ValueId y = b.op("MatMul", {b.op("Softmax", {b.op("MatMul", {q, turned})}), v});
+    const ValueId back = b.op("Transpose", {y}, {Attribute::of_ints("perm", {0, 2, 1, 3})});
+    b.output(b.op("Reshape", {back, b.ints({2, 3, 8})}));
+    const auto result =
+        transformed(b, kName, {some({3, 2, 4, 6}), some({5, 2, 4, 6}, 2), some({5, 2, 4, 2}, 3)});
+    EXPECT_EQ(result.count("Attention"), 1u);
+    EXPECT_EQ(result.count("Transpose"), heads == 0 ? 4u : 0u);
+  }
 }
 
 TEST(RaiseAttention, MatricesBeforeAndAfter) {
