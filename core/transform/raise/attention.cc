@@ -61,7 +61,7 @@ Weights find_weights(const ir::Graph& graph, NodeId softmax) {
 
 /// An attention, followed from its softmax.
 struct Found {
-  std::vector<NodeId> nodes;  // those between `queries.four`, `keys.four`, `values.four` and `result`
+  std::vector<NodeId> nodes;  // without those of `queries`, `keys` and `values`
   HeadInput queries, keys, values;
   AttentionMask mask;
   ValueId result = kNone;
@@ -102,7 +102,6 @@ std::optional<Found> find_attention(const ir::Graph& graph, const Weights& weigh
   found.queries = *queries;
   found.keys = *keys;
   found.values = *values;
-  append(found.nodes, found.keys.nodes);
   const auto scale = static_cast<float>(found.scale);
   if (!dims_fit(found) || !(scale > 0) || !std::isfinite(scale)) return std::nullopt;
   const FourDims& q = found.queries.dims;
@@ -110,6 +109,17 @@ std::optional<Found> find_attention(const ir::Graph& graph, const Weights& weigh
     return std::nullopt;
   if (!mask_means_the_same(graph, mask, weights.is_guarded)) return std::nullopt;
   return found;
+}
+
+/// The same where keys and values were repeated for groups of queries: Attention repeats them.
+std::optional<Found> with_groups(const ir::Graph& graph, const Found& found) {
+  const auto keys = find_unrepeated(graph, found.keys), values = find_unrepeated(graph, found.values);
+  if (!keys || !values || !is_same(keys->dims[1], values->dims[1])) return std::nullopt;
+  if (!is_same(found.queries.dims[1], found.keys.dims[1])) return std::nullopt;
+  Found grouped = found;
+  grouped.keys = *keys;
+  grouped.values = *values;
+  return grouped;
 }
 
 /// The mask as Attention wants it; kNone when it would need a node of its own.
@@ -132,6 +142,7 @@ ValueId mask_input(ir::Graph& graph, const AttentionMask& mask, Raised* raised) 
 bool raise_found(Surroundings& around, ir::Graph& graph, const Found& found, bool with_heads) {
   Raised raised{"attention", found.nodes, found.result, "Attention", {}, {}};
   const HeadInput *q = &found.queries, *k = &found.keys, *v = &found.values;
+  for (const HeadInput* input : {q, k, v}) append(raised.nodes, input->nodes);
   if (with_heads) {
     const Joined joined = find_joined(graph, found.result);
     if (joined.value == kNone) return false;
@@ -173,6 +184,10 @@ Result<bool> raise_attention(Surroundings& around, ir::Graph& graph, NodeId id) 
   for (const AttentionMask& mask : find_masks(graph, softmax.inputs[0])) {
     const auto found = find_attention(graph, weights, mask);
     if (!found) continue;
+    const auto grouped = with_groups(graph, *found);
+    if (grouped &&
+        (raise_found(around, graph, *grouped, true) || raise_found(around, graph, *grouped, false)))
+      return true;
     return raise_found(around, graph, *found, true) || raise_found(around, graph, *found, false);
   }
   return false;

@@ -38,6 +38,9 @@ std::optional<HeadInput> find_heads(const ir::Graph& graph, ir::ValueId value);
 /// Keys, of which `value` holds the transposed matrices. Numbers that multiply them go into `scale`.
 std::optional<HeadInput> find_keys(const ir::Graph& graph, ir::ValueId value, double* scale);
 
+/// Keys or values before each of their heads was repeated for a group of queries; nothing when they were not.
+std::optional<HeadInput> find_unrepeated(const ir::Graph& graph, const HeadInput& repeated);
+
 /// [batch, queries, heads * size] made of [batch, heads, queries, size]; kNone when there is none.
 struct Joined {
   ir::ValueId value = ir::kNone;

@@ -168,6 +168,40 @@ std::optional<HeadInput> find_keys(const ir::Graph& graph, ValueId value, double
   return input;
 }
 
+std::optional<HeadInput> find_unrepeated(const ir::Graph& graph, const HeadInput& repeated) {
+  const NodeId joins = repeated.four == kNone ? kNone : reshaped(graph, repeated.four);
+  if (joins == kNone) return std::nullopt;
+  const ValueId expanded = source(graph, joins);
+  const NodeId expands = graph.value(expanded).producer;
+  if (expands == kNone || !used_once(graph, expanded) || !graph.node(expands).is("Expand"))
+    return std::nullopt;
+  const ValueId wide = source(graph, expands);
+  const NodeId widens = graph.value(wide).producer;
+  if (widens == kNone || !used_once(graph, wide)) return std::nullopt;
+  if (!graph.node(widens).is("Unsqueeze") && !graph.node(widens).is("Reshape")) return std::nullopt;
+
+  // [batch, heads, length, size], [batch, heads, 1, length, size], [batch, heads, repeats, length, size]
+  const auto before = four_dims(graph, source(graph, widens));
+  const ir::Shape &one = graph.value(wide).type.shape, &many = graph.value(expanded).type.shape;
+  if (!before || !one.has_rank || one.rank() != 5 || !many.has_rank || many.rank() != 5) return std::nullopt;
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t at = i < 2 ? i : i + 1;
+    if (!is_same((*before)[i], one.dims[at]) || !is_same((*before)[i], many.dims[at])) return std::nullopt;
+    if (i != 1 && !is_same((*before)[i], repeated.dims[i])) return std::nullopt;
+  }
+  const ir::Dim &heads = (*before)[1], &repeats = many.dims[2];
+  if (one.dims[2].value != 1 || !heads.known() || !repeats.known()) return std::nullopt;
+  if (repeated.dims[1].value != heads.value * repeats.value) return std::nullopt;
+
+  HeadInput input;
+  input.dims = *before;
+  input.four = source(graph, widens);
+  input.nodes = repeated.nodes;
+  input.nodes.insert(input.nodes.end(), {joins, expands, widens});
+  find_three(graph, &input);
+  return input;
+}
+
 Joined find_joined(const ir::Graph& graph, ValueId four) {
   const auto dims = four_dims(graph, four);
   if (!dims || !used_once(graph, four) || !(*dims)[1].known() || !(*dims)[3].known()) return {};

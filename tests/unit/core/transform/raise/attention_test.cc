@@ -268,7 +268,7 @@ TEST(RaiseAttention, ConstantMasksThatExcludeAllKeysOfAQuery) {
     for (const bool guard : {false, true}) {
       Maker m({.guard = guard});
       std::vector<uint8_t> values(15, inverted ? 0 : 1);
-      for (size_t i = 5; i < 10; ++i) values[i] = inverted ? 1 : 0;
+      for (const size_t i : {0, 5, 6, 7, 8, 9, 10}) values[i] = inverted ? 1 : 0;
       const ValueId s = m.scores(), mask = m.bools({3, 5}, values), other = m.number(-kInfinity);
       EXPECT_EQ(m.changes(m.from(m.b.op("Where", {mask, inverted ? other : s, inverted ? s : other}))),
                 guard ? 1u : 0u);
@@ -323,6 +323,72 @@ TEST(RaiseAttention, OneHeadOfKeysForAllQueries) {
     const auto result =
         transformed(b, kName, {some({2, 4, 3, 6}), some({2, 1, 5, 6}, 2), some({2, kv_heads, 5, 2}, 3)});
     EXPECT_EQ(result.count("Attention"), kv_heads == 1 ? 1u : 0u);
+  }
+}
+
+/// As Llama repeats heads of keys and values: Unsqueeze, Expand and Reshape.
+struct Repeats {
+  std::vector<int64_t> expanded_keys = {2, 2, 3, 5, 6}, expanded_values = {2, 2, 3, 5, 2};
+  int64_t axis = 2;  // of the repeats
+  bool splits = false, scaled = false;
+
+  int64_t heads_of(const std::vector<int64_t>& expanded) const {
+    return expanded[static_cast<size_t>(3 - axis)];
+  }
+};
+
+TransformResult repeated(const Repeats& form) {
+  GraphBuilder b;
+  std::vector<Array> arrays;
+  const auto input = [&](const std::string& name, int64_t heads, int64_t length, int64_t size) {
+    const std::vector<int64_t> dims = form.splits ? std::vector<int64_t>{2, length, heads * size}
+                                                  : std::vector<int64_t>{2, heads, length, size};
+    arrays.push_back(some(dims, static_cast<uint32_t>(arrays.size() + 1)));
+    const ValueId x = b.input(name, f32(dims));
+    if (!form.splits) return x;
+    return b.op("Transpose", {b.op("Reshape", {x, b.ints({2, length, heads, size})})},
+                {Attribute::of_ints("perm", {0, 2, 1, 3})});
+  };
+  const auto repeat = [&](ValueId x, const std::vector<int64_t>& dims) {
+    const ValueId wide = b.op("Unsqueeze", {x, b.ints({form.axis})});
+    return b.op("Reshape", {b.op("Expand", {wide, b.ints(dims)}), b.ints({2, -1, 5, dims[4]})});
+  };
+  const ValueId q = input("q", 6, 3, 6);
+  ValueId k = repeat(input("k", form.heads_of(form.expanded_keys), 5, 6), form.expanded_keys);
+  const ValueId v = repeat(input("v", form.heads_of(form.expanded_values), 5, 2), form.expanded_values);
+  if (form.scaled) k = b.op("Mul", {k, b.constant(floats({}, {0.5f}))});
+  const ValueId turned = b.op("Transpose", {k}, {Attribute::of_ints("perm", {0, 1, 3, 2})});
+  const ValueId y = b.op("MatMul", {b.op("Softmax", {b.op("MatMul", {q, turned})}), v});
+  if (form.splits) {
+    const ValueId back = b.op("Transpose", {y}, {Attribute::of_ints("perm", {0, 2, 1, 3})});
+    b.output(b.op("Reshape", {back, b.ints({2, 3, 12})}));
+  } else {
+    b.output(y);
+  }
+  return transformed(b, kName, arrays);
+}
+
+TEST(RaiseAttention, HeadsThatAreRepeated) {
+  for (const bool scaled : {false, true}) {
+    expect_one_node(repeated({.scaled = scaled}), 3);
+    const auto split = repeated({.splits = true, .scaled = scaled});
+    expect_one_node(split, 3);
+    EXPECT_EQ(attention_of(split).int_or("q_num_heads", 0), 6);
+    EXPECT_EQ(attention_of(split).int_or("kv_num_heads", 0), 2);
+  }
+}
+
+/// Heads 0, 1, 0, 1, ... are no groups of equal heads. Keys and values must have the same groups.
+TEST(RaiseAttention, OtherRepeatsStay) {
+  Repeats other_order, other_groups;
+  other_order.expanded_keys = {2, 3, 2, 5, 6};
+  other_order.expanded_values = {2, 3, 2, 5, 2};
+  other_order.axis = 1;
+  other_groups.expanded_values = {2, 3, 2, 5, 2};
+  for (const Repeats& form : {other_order, other_groups}) {
+    const auto result = repeated(form);
+    EXPECT_EQ(result.count("Attention"), 1u);
+    EXPECT_EQ(result.count("Expand"), 2u);
   }
 }
 
