@@ -189,9 +189,8 @@ std::optional<HeadInput> find_unrepeated(const ir::Graph& graph, const HeadInput
     if (!is_same((*before)[i], one.dims[at]) || !is_same((*before)[i], many.dims[at])) return std::nullopt;
     if (i != 1 && !is_same((*before)[i], repeated.dims[i])) return std::nullopt;
   }
-  const ir::Dim &heads = (*before)[1], &repeats = many.dims[2];
-  if (one.dims[2].value != 1 || !heads.known() || !repeats.known()) return std::nullopt;
-  if (repeated.dims[1].value != heads.value * repeats.value) return std::nullopt;
+  // Then the counts of elements say that the axis between has one element before, and that all repeats were joined.
+  if (!(*before)[1].known() || !many.dims[2].known()) return std::nullopt;
 
   HeadInput input;
   input.dims = *before;
