@@ -449,6 +449,11 @@ void weigh(const ScoreRows& s) {
   }
 }
 
+void read_bools(const bool* from, int64_t n, float* __restrict__ to) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(from);  // loops over bool do not vectorise
+  for (int64_t i = 0; i < n; ++i) to[i] = from_bits((uint32_t{bytes[i]} - 1u) & 0xFF800000u);
+}
+
 void multiply(const float* from, int64_t n, float factor, float* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = from[i] * factor;
 }
@@ -505,8 +510,8 @@ void mix(const float* weights, const float* values, int64_t stride, int64_t n, i
   }
 }
 
-constexpr Attention kAttention = {kLanes, kRows, padded, pack_keys, pack_values, is_packed, is_tame,
-                                  scores, weigh, gather, multiply,  dots,        mix};
+constexpr Attention kAttention = {kLanes, kRows, padded, pack_keys,  pack_values, is_packed, is_tame,
+                                  scores, weigh, gather, read_bools, multiply,    dots,      mix};
 
 }  // namespace
 }  // namespace TENON_ISA_NAMESPACE

@@ -69,6 +69,8 @@ struct Attention {
   /// not empty.
   void (*gather)(const float* weights, int64_t ld, int64_t rows, const float* values, int64_t n, int64_t size,
                  int64_t begin, int64_t end, bool adds, float* out, int64_t out_ld);
+  /// What a mask of booleans adds: 0, or -infinity for false.
+  void (*read_bools)(const bool* from, int64_t n, float* to);
   /// to = from * factor; `to` may be `from`.
   void (*multiply)(const float* from, int64_t n, float factor, float* to);
 

@@ -66,6 +66,8 @@ struct ScoreMask {
   void read(int64_t place, int64_t n, C* out) const {
     dispatch(kTypes, values.dtype(), [&]<class M>() {
       const M* from = values.data<M>() + place;
+      if constexpr (std::is_same_v<M, bool> && std::is_same_v<C, float>)
+        return isa_attention().read_bools(from, n, out);
       for (int64_t i = 0; i < n; ++i) {
         if constexpr (std::is_same_v<M, bool>)
           out[i] = from[i] ? C{0} : -std::numeric_limits<C>::infinity();

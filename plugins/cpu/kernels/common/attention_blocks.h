@@ -132,8 +132,12 @@ class AttentionBlocks {
     if (!mask_.values.present()) return {};
     const int64_t place = mask_.place(b, h, query) + at, stride = mask_.strides[2];
     if (!mask_.needs_room()) return {mask_.values.data<float>() + place, stride};
-    for (int64_t r = 0; r < (stride == 0 ? 1 : rows); ++r)
-      mask_.read(place + r * stride, std::min(n, mask_.keys - at), room + r * n);
+    if (stride == n && n == mask_.keys) {
+      mask_.read(place, rows * n, room);
+    } else {
+      for (int64_t r = 0; r < (stride == 0 ? 1 : rows); ++r)
+        mask_.read(place + r * stride, std::min(n, mask_.keys - at), room + r * n);
+    }
     return {room, stride == 0 ? 0 : n};
   }
 
