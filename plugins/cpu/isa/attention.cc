@@ -327,11 +327,15 @@ inline Floats exp_of(Floats x) {
 #endif
 }
 
-#if !defined(__AVX512F__)
 /// What f makes of all lanes, half by half.
 template <class F>
 inline float fold(Floats x, F f) {
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+  x = f(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+  x = f(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+  x = f(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+  x = f(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
+#elif defined(__AVX2__)
   x = f(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3));
   x = f(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5));
   x = f(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6));
@@ -341,42 +345,54 @@ inline float fold(Floats x, F f) {
 #endif
   return x[0];
 }
-#endif
-inline float largest(Floats x) {
+inline Floats plus(Floats a, Floats b) { return a + b; }
+inline float total(Floats x) { return fold(x, plus); }
+
 #if defined(__AVX512F__)
-  return _mm512_reduce_max_ps(x);
+#define TENON_ISA_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define TENON_ISA_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif defined(__AVX2__)
+#define TENON_ISA_LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define TENON_ISA_HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #else
-  return fold(x, [](Floats a, Floats b) { return larger(a, b); });
+#define TENON_ISA_LOW 0, 4, 1, 5
+#define TENON_ISA_HIGH 2, 6, 3, 7
 #endif
+/// What f makes of the lanes of each of n registers, half by half: those of x[i] in lane i.
+template <class F>
+inline Floats fold_each(Floats (&x)[kLanes], int64_t n, F f) {
+  if (n == 1) return all_of(fold(x[0], f));
+#pragma GCC unroll 4
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < half; ++i)
+      x[i] = f(__builtin_shufflevector(x[i], x[i + half], TENON_ISA_LOW),
+               __builtin_shufflevector(x[i], x[i + half], TENON_ISA_HIGH));
+  }
+  return x[0];
 }
-inline float total(Floats x) {
-#if defined(__AVX512F__)
-  return _mm512_reduce_add_ps(x);
-#else
-  return fold(x, [](Floats a, Floats b) { return a + b; });
-#endif
-}
+#undef TENON_ISA_LOW
+#undef TENON_ISA_HIGH
 
 /// What a row needs between its passes. The first one finds the largest score, the second one takes powers of e.
 struct Pass {
   int64_t first, last;  // the registers that hold what the query sees
   float scale;          // of the scores that lie in the row then
-  float top;
 };
 
 /// Excluded scores become -infinity; the others are scaled unless the second pass can do it.
-inline Pass find_top(const ScoreRows& s, int64_t r) {
+inline Pass find_tops(const ScoreRows& s, int64_t r, Floats& tops) {
   float* x = s.scores + r * s.ld;
   const KeyRange seen = s.ranges != nullptr ? s.ranges[r] : s.range;
-  if (seen.begin >= seen.end) return {s.first, s.first, 0.0f, -kInfinity};
-  Pass out{seen.begin / kLanes * kLanes, padded(seen.end), s.scale, 0.0f};
+  tops = all_of(-kInfinity);
+  if (seen.begin >= seen.end) return {s.first, s.first, 0.0f};
+  Pass out{seen.begin / kLanes * kLanes, padded(seen.end), s.scale};
   if (s.cap != 0) {
     for (int64_t i = seen.begin; i < seen.end; ++i) x[i] = s.cap * fast_tanh(x[i] * s.scale / s.cap);
     out.scale = 1.0f;
   }
   const float* mask = s.mask != nullptr ? s.mask + r * s.mask_stride : nullptr;
   const Floats scale = all_of(out.scale);
-  Floats tops = all_of(-kInfinity);
   // -infinity must stay that.
   const bool is_late = mask == nullptr && out.scale > 0;
   const auto edge = [&](int64_t i) {
@@ -403,12 +419,11 @@ inline Pass find_top(const ScoreRows& s, int64_t r) {
     out.scale = 1.0f;
   }
   if (outer < out.last && outer >= inner) edge(outer);
-  out.top = largest(tops);
   return out;
 }
 
-/// Returns the sum of the weights.
-inline float take_powers(const ScoreRows& s, int64_t r, const Pass& pass, float shift) {
+/// Returns the sums of the weights.
+inline Floats take_powers(const ScoreRows& s, int64_t r, const Pass& pass, float shift) {
   float* x = s.scores + r * s.ld;
   const Floats scale = all_of(pass.scale), shifts = all_of(shift);
   Floats sums = {};
@@ -419,33 +434,46 @@ inline float take_powers(const ScoreRows& s, int64_t r, const Pass& pass, float 
   }
   for (int64_t i = s.first; i < pass.first; ++i) x[i] = 0.0f;
   for (int64_t i = pass.last; i < s.last; ++i) x[i] = 0.0f;
-  return total(sums);
+  return sums;
+}
+
+/// The first n lanes; n is at most kLanes.
+inline Floats load_first(const float* x, int64_t n) { return n == kLanes ? load(x) : load_part(x, 0, 0, n); }
+inline void store_first(float* to, Floats x, int64_t n) {
+  if (n == kLanes) return store(to, x);
+  float lanes[kLanes];
+  store(lanes, x);
+  for (int64_t i = 0; i < n; ++i) to[i] = lanes[i];
 }
 
 void weigh(const ScoreRows& s) {
-  // So many rows go through one pass before the next, that no row waits for its own maximum.
-  constexpr int64_t kTogether = 8;
-  for (int64_t begin = 0; begin < s.rows; begin += kTogether) {
-    const int64_t end = least(s.rows, begin + kTogether);
-    Pass passes[kTogether];
-    float shifts[kTogether];
-    for (int64_t r = begin; r < end; ++r) {
-      Pass& pass = passes[r - begin];
-      if (s.tops != nullptr) {
-        pass = {s.first, s.last, s.mask != nullptr ? 1.0f : s.scale, 0.0f};
-        pass.top = largest(load(s.tops + r * kLanes)) * pass.scale;
+  // As many rows as a register has lanes go through one pass before the next: so no row waits for its own maximum, and
+  // what there is one of for each row is computed for all of them at once.
+  for (int64_t begin = 0; begin < s.rows; begin += kLanes) {
+    const int64_t n = least(s.rows - begin, kLanes);
+    Pass passes[kLanes];
+    Floats each[kLanes];
+    for (int64_t i = 0; i < kLanes; ++i) {
+      if (i >= n) {
+        each[i] = Floats{};
+      } else if (s.tops != nullptr) {
+        passes[i] = {s.first, s.last, s.mask != nullptr ? 1.0f : s.scale};
+        each[i] = load(s.tops + (begin + i) * kLanes) * all_of(passes[i].scale);
       } else {
-        pass = find_top(s, r);
+        passes[i] = find_tops(s, begin + i, each[i]);
       }
-      const float old = s.top[r];
-      if (pass.top > old) s.top[r] = pass.top;
-      const float top = s.top[r];
-      // With no score above -infinity, all weights are e^-infinity.
-      shifts[r - begin] = top == -kInfinity ? 0.0f : top;
-      s.kept[r] = old == top ? 1.0f : old == -kInfinity ? 0.0f : exp_of(all_of(old - top))[0];
     }
-    for (int64_t r = begin; r < end; ++r)
-      s.sum[r] = s.sum[r] * s.kept[r] + take_powers(s, r, passes[r - begin], shifts[r - begin]);
+    const Floats found = fold_each(each, n, larger);
+    const Floats old = load_first(s.top + begin, n), top = larger(found, old);
+    const Floats kept = old == top ? all_of(1.0f) : exp_of(old - top);
+    store_first(s.top + begin, top, n);
+    store_first(s.kept + begin, kept, n);
+    // With no score above -infinity, all weights are e^-infinity.
+    float shifts[kLanes];
+    store(shifts, top == all_of(-kInfinity) ? Floats{} : top);
+    for (int64_t i = 0; i < n; ++i) each[i] = take_powers(s, begin + i, passes[i], shifts[i]);
+    const Floats sums = fold_each(each, n, plus);
+    store_first(s.sum + begin, load_first(s.sum + begin, n) * kept + sums, n);
   }
 }
 
