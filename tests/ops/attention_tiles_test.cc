@@ -12,6 +12,7 @@ struct Heads {
   bool is_inside = false;                 // rank 3
   Dims mask = {};                         // another shape; the last dim may be less than the keys
   enum { kNumbers, kInfinities, kBools } mask_kind = kNumbers;
+  float mask_shift = 0;  // added to the numbers of the mask
   float cap = 0;
   int64_t left = -1, right = -1;
   std::vector<int64_t> lengths = {};
@@ -50,7 +51,9 @@ Tensor laid_out(const Heads& p, const std::vector<float>& values, int64_t heads,
 double bias(const Heads& p, int64_t i) {
   if (p.mask_kind != Heads::kNumbers && (i * 7 + i / 5) % 3 == 0)
     return -std::numeric_limits<double>::infinity();
-  return p.mask_kind == Heads::kBools ? 0 : static_cast<double>((i * i * 5 + i * 3 + 42) % 13 - 6) / 4;
+  return p.mask_kind == Heads::kBools
+             ? 0
+             : static_cast<double>((i * i * 5 + i * 3 + 42) % 13 - 6) / 4 + static_cast<double>(p.mask_shift);
 }
 Tensor mask_of(const Heads& p, const Dims& dims) {
   int64_t n = 1;
@@ -253,6 +256,9 @@ OP_CASES(
                                                       .is_causal = true,
                                                       .odd_key = 4 * 64 + 3,
                                                       .odd = 12}),
+     attention("low_scores", {.queries = 9, .keys = 70, .size = 16, .masks = true, .mask_shift = -300}),
+     attention("low_scores_causal",
+               {.queries = 70, .keys = 70, .size = 16, .is_causal = true, .masks = true, .mask_shift = -300}),
      attention("large_values", {.queries = 9, .keys = 70, .odd_value = 33, .odd = 1e38f}),
      attention("large_values_of_few", {.queries = 2, .keys = 70, .odd_value = 33, .odd = 1e38f}),
      attention("nan_in_key", {.queries = 9, .keys = 70, .odd_key = 33 * 8, .odd = kNan}),
