@@ -25,6 +25,7 @@ Result<bool> raise_quantized_conv(Surroundings& around, ir::Graph& graph, ir::No
 Result<bool> raise_quantized_matmul(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> raise_quantized_gemm(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 Result<bool> raise_quantized_movement(Surroundings& around, ir::Graph& graph, ir::NodeId node);
+Result<bool> raise_matmul_integer_to_float(Surroundings& around, ir::Graph& graph, ir::NodeId node);
 
 // Passes
 Result<size_t> fold_constants(Surroundings& around, ir::Graph& graph);

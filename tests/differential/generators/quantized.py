@@ -64,12 +64,28 @@ def dynamic_quantize(draw: Draw, op: str):
     draw.out(*draw.op(op, [draw.feed(draw.array(draw.shape(zero=0), np.float32, *draw.pick((-3, 3), (1, 3), (-3, -1))))], 3))
 
 
+def scaled(draw: Draw, sums: str, columns: int) -> str:
+    """What core raises to MatMulIntegerToFloat: sums as floats, times the scale of a DynamicQuantizeLinear and constants, plus a bias.
+    The bytes are not those of the DynamicQuantizeLinear, so that no sum depends on how a float was rounded."""
+    of_a = draw.op("DynamicQuantizeLinear", [draw.feed(draw.array((7,), np.float32, -3, 3))], 3)[1]
+    factors = [of_a, draw.feed(scale(draw, draw.pick((), (1,), (columns,))), const=True)]
+    by = draw.op("Mul", factors if draw.chance(0.5) else factors[::-1])
+    y = draw.op("Mul", [draw.op("Cast", [sums], to=number_of(np.float32)), by])
+    if draw.chance(0.6):
+        y = draw.op("Add", [y, draw.feed(draw.array(draw.pick((columns,), (columns,), (1,))), const=True)])
+    if draw.chance(0.2):  # another reader
+        draw.out(draw.op("Neg", [by]))
+    draw.scaled = True
+    return y
+
+
 @generator("MatMulInteger")
 def matmul_integer(draw: Draw, op: str):
     (a, b), types = product_shapes(draw), (draw.dtype(op, "T1"), draw.dtype(op, "T2"))
     zeros = [draw.maybe(zero_point(draw, (), types[0])), draw.maybe(zero_point(draw, draw.pick((), (b[-1],) if len(b) > 1 else ()), types[1]))]
-    draw.out(draw.op(op, [draw.feed(draw.array(a, types[0], -128, 255)), draw.feed(draw.array(b, types[1], -128, 255)),
-                          *(None if z is None else draw.feed(z) for z in zeros)]))
+    y = draw.op(op, [draw.feed(draw.array(a, types[0], -128, 255)), draw.feed(draw.array(b, types[1], -128, 255)),
+                     *(None if z is None else draw.feed(z) for z in zeros)])
+    draw.out(scaled(draw, y, b[-1]) if draw.opset >= 13 and len(b) > 1 and draw.chance(0.4) else y)
 
 
 @generator("ConvInteger")

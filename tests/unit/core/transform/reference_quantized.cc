@@ -68,6 +68,34 @@ Array qlinear(const Call& call, const std::string& op_type, int64_t axis, size_t
   return quantized(call, on_floats(call, op_type, in), *call.in[y_scale], call.in[y_scale + 1], 1);
 }
 
+/// To uint8, with the range of the elements and 0. Gives the bytes, the scale and the zero point.
+std::vector<Array> dynamically_quantized(const Array& x) {
+  double low = 0, high = 0;
+  for (const double value : x.values) low = std::min(low, value), high = std::max(high, value);
+  const double scale = static_cast<double>(static_cast<float>((high - low) / 255));
+  const double zero = std::clamp(std::nearbyint(-low / scale), 0.0, 255.0);
+  Array bytes = x;
+  for (double& value : bytes.values) value = std::clamp(std::nearbyint(value / scale) + zero, 0.0, 255.0);
+  return {bytes, {{}, {scale}}, {{}, {zero}}};
+}
+
+/// `a_zero` and `b_zero` are places of inputs. Zero points of a may belong to its rows, those of b to its columns.
+Array integer_product(const Call& call, size_t a_zero, size_t b_zero) {
+  const Array one{{}, {1}};
+  const Array a = dequantized(*call.in[0], one, input(call, a_zero), -2),
+              b = dequantized(*call.in[1], one, input(call, b_zero), -1);
+  return on_floats(call, "MatMul", {&a, &b});
+}
+
+Array scaled_integer_product(const Call& call) {
+  Array y = integer_product(call, 4, 5);
+  for (size_t i = 0; i < y.values.size(); ++i) {
+    y.values[i] *= call.in[2]->values[0] * parameter(*call.in[3], y, -1, i);
+    if (input(call, 6) != nullptr) y.values[i] += parameter(*call.in[6], y, -1, i);
+  }
+  return y;
+}
+
 }  // namespace
 
 bool call_quantized(const Call& call, std::vector<Array>* outputs) {
@@ -81,6 +109,12 @@ bool call_quantized(const Call& call, std::vector<Array>* outputs) {
     *outputs = {qlinear(call, "Conv", 0, 8, 6)};
   } else if (node.is("QLinearMatMul")) {
     *outputs = {qlinear(call, "MatMul", 1, 8, 6)};
+  } else if (node.is("DynamicQuantizeLinear")) {
+    *outputs = dynamically_quantized(*call.in[0]);
+  } else if (node.is("MatMulInteger")) {
+    *outputs = {integer_product(call, 2, 3)};
+  } else if (node.is("MatMulIntegerToFloat", "com.microsoft")) {
+    *outputs = {scaled_integer_product(call)};
   } else if (node.is("QGemm", "com.microsoft")) {
     *outputs = {qlinear(call, "Gemm", node.int_or("transB", 0) != 0 ? 0 : 1, 6, 7)};
   } else {

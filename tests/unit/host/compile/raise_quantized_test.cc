@@ -1,7 +1,8 @@
 // Quantised groups as operators on bytes, on the provider cpu: the same bytes as in floats, but for one quantum where a sum
-// lies in the middle of two.
+// lies in the middle of two. Dynamically quantised products as one operator.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <functional>
 #include <map>
 #include <random>
@@ -257,6 +258,66 @@ TEST(RaiseQuantized, Movements) {
       b.expect(name, 0);
     }
   });
+}
+
+/// x in floats, quantised by DynamicQuantizeLinear and multiplied with a matrix of 40 rows and 37 columns.
+struct Dynamic {
+  ElementType type = kI8;
+  std::vector<int64_t> dims = {3, 40};
+  int64_t scales = 0;  // 0: one scale, as a scalar
+  bool has_bias = true;
+
+  std::string model() const {
+    Bytes b(type, 0, {});  // makes constants
+    b.m = {};
+    const Id x = b.m.input("x", GraphMaker::f32({dims.begin(), dims.end()}));
+    const std::vector<Id> a = b.m.nodes("DynamicQuantizeLinear", {x}, 3), by = b.by(type, 0.01f, 3, scales);
+    const Id w = b.tensor(type, {40, 37}, type == kI8 ? -100 : 0, 120);
+    const Id sums = b.m.node("MatMulInteger", {a[0], w, a[2], by[1]});
+    const Id real = b.m.node("Cast", {sums}, {Attribute::of_int("to", TENON_FLOAT32)});
+    Id y = b.m.node("Mul", {real, b.m.node("Mul", {a[1], by[0]})}, {}, "product");
+    if (has_bias)
+      y = b.m.node("Add", {y, b.m.constant("bias", {37}, std::vector<float>(37, 0.3f))}, {}, "sum");
+    b.m.output(y, "y");
+    return b.m.bytes(20);
+  }
+  std::vector<float> input() const {
+    std::mt19937 random{7};
+    std::vector<float> out(static_cast<size_t>(count_of(dims)));
+    for (float& value : out) value = std::uniform_real_distribution<float>(-2, 3)(random);
+    return out;
+  }
+};
+
+/// The sums are the same integers; what is multiplied and added in floats may be rounded once less.
+TEST(RaiseQuantized, DynamicallyQuantizedMatMul) {
+  config::Config off = cpu_config();
+  ASSERT_TRUE(off.set("transforms.disable", R"(["matmul_integer_to_float"])").ok());
+  for (const ElementType type : {kU8, kI8}) {
+    for (const int64_t scales : {0, 37}) {
+      for (const std::vector<int64_t>& dims : {std::vector<int64_t>{3, 40}, {2, 5, 40}, {0, 40}}) {
+        for (const bool has_bias : {true, false}) {
+          const Dynamic c{type, dims, scales, has_bias};
+          const auto raised = make_session(c.model()), plain = make_session(c.model(), off);
+          ASSERT_TRUE(raised != nullptr && plain != nullptr);
+          const auto json = explained(*raised);
+          ASSERT_EQ(json["nodes"].size(), 2u) << json["nodes"].dump(1);
+          EXPECT_EQ(json["nodes"][1]["op"], "MatMulIntegerToFloat");
+          EXPECT_EQ(json["nodes"][1]["provider"], "cpu");
+          EXPECT_EQ(json["nodes"][1]["name"], has_bias ? "sum" : "product");
+          EXPECT_EQ(json["nodes"][1]["stands_for"].size(), has_bias ? 5u : 4u);
+          EXPECT_EQ(explained(*plain)["nodes"].size(), has_bias ? 6u : 5u);
+          const ValueRef x = f32(dims, c.input());
+          const std::vector<ValueRef> got = run(*raised, {{"x", x}}), wanted = run(*plain, {{"x", x}});
+          ASSERT_TRUE(got[0] && wanted[0]);
+          EXPECT_EQ(test::dims(got[0]), test::dims(wanted[0]));
+          const std::vector<float> a = floats(got[0]), b = floats(wanted[0]);
+          ASSERT_EQ(a.size(), b.size());
+          for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-6f * (1 + std::fabs(b[i]))) << i;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
