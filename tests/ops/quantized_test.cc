@@ -419,6 +419,10 @@ OP_CASES_LOWERED_IN("com.microsoft", MatMulIntegerToFloat, 1,
                      to_float("signed", {true, true, {3, 9}, {9, 70}, kOne, kOne}, false),
                      to_float("no_zero_points", {false, false, {2, 4}, {4, 3}, kNone, kNone}, true),
                      to_float("batches", {true, false, {2, 3, 6}, {6, 17}, kOne, kLines}, true),
+                     to_float("matrices", {false, true, {2, 3, 6}, {2, 6, 17}, kOne, kOne}, true),
+                     to_float("one_column", {false, true, {3, 5}, {5, 1}, kOne, kLines}, true),
+                     to_float("extremes", {false, true, {3, 70}, {70, 33}, kNone, kNone, true}, true),
+                     to_float("signed_left", {true, false, {1, 33}, {33, 16}, kNone, kLines}, false),
                      to_float("no_depth", {false, true, {2, 0}, {0, 3}, kOne, kOne}, true)})
 
 /// [rows, columns] as [columns, rows].

@@ -16,6 +16,12 @@ bool has_one(const ValueView& v) {
 bool is_per_column(const ValueView& v) {
   return has_one(v) || (v.has_rank() && v.rank() == 1 && v.dim(0) != 0);
 }
+/// One number for each column of B.
+bool is_bias(const ValueView& bias, const ValueView& b) {
+  if (!bias.has_rank() || bias.rank() != 1) return false;
+  const bool has_one_column = b.has_rank() && b.rank() > 1 && b.dim(b.rank() - 1) == 1;
+  return bias.dim(0) != 1 || has_one_column;
+}
 
 Check check_right(Check check, const NodeView& n, int scale, int zero, int bias) {
   return check.input(scale, TypeList<float>())
@@ -23,9 +29,8 @@ Check check_right(Check check, const NodeView& n, int scale, int zero, int bias)
             TENON_REJECT_OTHER, "scales and zero points of B must be one number, or one per column")
       .that(!n.has_input(zero) || n.input(zero).dtype() == n.input(1).dtype(), TENON_REJECT_TYPE,
             "the zero point of B has another type than B")
-      .that(!n.has_input(bias) ||
-                (n.input(bias).has_rank() && n.input(bias).rank() == 1 && n.input(bias).dim(0) != 1),
-            TENON_REJECT_OTHER, "the bias must have one number per column");
+      .that(!n.has_input(bias) || is_bias(n.input(bias), n.input(1)), TENON_REJECT_OTHER,
+            "the bias must have one number per column");
 }
 
 /// y = sums * left_scale * b_scale + bias.
