@@ -149,6 +149,12 @@ void cast_elements(uint32_t from_dtype, const void* from, uint32_t to_dtype, voi
   if (from_dtype == TENON_FLOAT16 && to_dtype == TENON_FLOAT32) {
     return to_float(static_cast<const Float16*>(from) + start, static_cast<float*>(to) + start, n);
   }
+  if (from_dtype == TENON_INT32 && to_dtype == TENON_FLOAT32) {
+    const int32_t* const x = static_cast<const int32_t*>(from) + start;
+    float* const y = static_cast<float*>(to) + start;
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(x[i]);
+    return;
+  }
   dispatch(kCastTypes, from_dtype, [&]<class From>() {
     Wide<From> chunk[kChunk];
     for (int64_t done = 0; done < n; done += kChunk) {
