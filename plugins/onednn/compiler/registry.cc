@@ -3,11 +3,11 @@
 namespace tenon::onednn {
 namespace {
 
-/// The known dims of input `i`; nullopt if its rank is not known.
+/// The known dims of input `i`; nullopt if its rank is not known. The data of constants is not asked for: the host may have to
+/// copy it.
 std::optional<DimsView> known_dims(const NodeView& node, int i) {
   const ep::ValueView value = node.input(i);
   if (!value.present() || value.kind() != TENON_KIND_TENSOR) return std::nullopt;
-  if (value.is_constant()) return value.constant().dims();
   return value.has_rank() ? std::optional(value.dims()) : std::nullopt;
 }
 

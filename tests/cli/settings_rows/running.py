@@ -68,7 +68,7 @@ def _(b: Bench):
         bits = {b.outputs("true", model, cpu, f"threads.count = {count}") for count in (1, 2, 3, 5, 16, 40)}
         assert len(bits) == 1, f"{model}: {len(bits)} results"
     if b.is_built("onednn"):  # it keeps to one thread, however many there are
-        lines = ["select.order = ['onednn', 'cpu']", "threads.count = 3"]
+        lines = ["select.order = ['onednn', 'cpu']", "threads.count = 3", "provider.onednn.options.claim = 'all'"]
         alone, together = (b.while_running(value, "large", threads, *lines) for value in ("true", "false"))
         assert alone < together, f"{alone} and {together} threads"
     silent = b.copied("silent", lambda manifest: manifest["traits"].update(deterministic=False))

@@ -101,8 +101,8 @@ class LayerNormalization : public Operation {
   /// Whether v has the dims `wanted` in every run. A known dim other than 1 matches an unknown one: otherwise
   /// the shapes would not broadcast, which the contract demands.
   static bool is_as_large(const ep::ValueView& v, DimsView wanted) {
-    if (!v.has_rank() && !v.is_constant()) return false;
-    const DimsView dims = v.is_constant() ? v.constant().dims() : v.dims();
+    if (!v.has_rank()) return false;
+    const DimsView dims = v.dims();
     if (dims.size() != wanted.size()) return false;
     for (size_t i = 0; i < dims.size(); ++i) {
       if (dims[i] < 0 || (wanted[i] < 0 ? dims[i] == 1 : dims[i] != wanted[i])) return false;
