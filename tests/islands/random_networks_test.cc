@@ -12,11 +12,28 @@ using ir::Attribute;
 TEST(Islands, NaNAndInfinitiesStayWhereTheyBelong) {
   std::mt19937 random(4);
   GraphMaker m;
-  const Id x = m.input("x", GraphMaker::f32({1, 16, 12, 12}));
-  m.output(m.node("Relu", {conv(m, random, x, 16, 24, 3)}), "y");
-  std::vector<float> values = noise(random, 16 * 144);
+  const Id x = m.input("x", GraphMaker::f32({1, 48, 12, 12}));
+  m.output(m.node("Relu", {conv(m, random, x, 48, 50, 3)}), "y");
+  std::vector<float> values = noise(random, 48 * 144);
   values[5 * 144 + 40] = NAN, values[7 * 144 + 100] = INFINITY, values[2 * 144 + 3] = 3e38f;
-  compare_islands(m.bytes(), {{"x", f32({1, 16, 12, 12}, values)}}, 1e-4f, "numbers that are none");
+  compare_islands(m.bytes(), {{"x", f32({1, 48, 12, 12}, values)}}, 1e-4f, "numbers that are none");
+}
+
+/// 3x3 kernels with many channels, on images whose sides are no multiples of a tile.
+TEST(Islands, WinogradGivesWhatKernelsGive) {
+  std::mt19937 random(6);
+  for (const auto& [images, in, out, height, width] : {std::array<int64_t, 5>{1, 48, 48, 10, 10},
+                                                       {2, 53, 61, 13, 22},
+                                                       {1, 200, 48, 11, 17},
+                                                       {3, 64, 130, 12, 12}}) {
+    GraphMaker m;
+    const std::vector<ir::Dim> dims{images, in, height, width};
+    const Id x = m.input("x", GraphMaker::f32(dims));
+    const Id y = m.node("Add", {conv(m, random, x, in, out, 3), conv(m, random, x, in, out, 1)});
+    m.output(m.node("Sigmoid", {m.node("Relu", {y})}), "y");
+    const std::string what = std::to_string(in) + " to " + std::to_string(out);
+    compare_islands(m.bytes(), {{"x", image(random, {images, in, height, width})}}, 2e-5f, what);
+  }
 }
 
 /// Draws networks of images: each node takes values that exist, and what nobody reads becomes an output.

@@ -6,9 +6,6 @@
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 namespace {
 
-// A panel's part of this many rows of b stays in the first-level cache, or near it, while rows of a pass.
-constexpr int64_t kDepth = 256;
-
 inline int64_t vectors_of(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
 int64_t panels_of(int64_t n) { return (vectors_of(n) + kVectors - 1) / kVectors; }
 /// The first column of a panel; for the number of panels, the columns with padding.
@@ -189,11 +186,11 @@ struct Part {
   bool first, last;
 };
 
-/// Calls `multiply_part` for parts of about kDepth rows of b, in order.
+/// Calls `multiply_part` for parts of about p.part rows of b, in order.
 template <class F>
 inline void each_part(const Product& p, F multiply_part) {
-  const int64_t taps = p.k > 0 ? least(p.taps, kDepth / p.k > 1 ? kDepth / p.k : 1) : p.taps;
-  const int64_t parts = p.k > kDepth ? (p.k + kDepth - 1) / kDepth : 1, k = (p.k + parts - 1) / parts;
+  const int64_t taps = p.k > 0 ? least(p.taps, p.part / p.k > 1 ? p.part / p.k : 1) : p.taps;
+  const int64_t parts = p.k > p.part ? (p.k + p.part - 1) / p.part : 1, k = (p.k + parts - 1) / parts;
   for (int64_t tap = 0; tap < p.taps; tap += taps) {
     const int64_t tap_end = least(p.taps, tap + taps);
     for (int64_t part = 0; part < parts; ++part) {

@@ -6,6 +6,9 @@
 namespace tenon::cpu::islands {
 namespace {
 
+/// The transforms make errors of their own, so sums are kept more exact than elsewhere.
+constexpr int64_t kWinogradPart = 64;
+
 /// Elements that stay in the second-level cache beside a panel of weights.
 constexpr int64_t kNearElements = 1 << 17;
 
@@ -79,12 +82,13 @@ class Conv : public Operation {
  private:
   static constexpr int64_t kMatrices = isa::Winograd::kMatrices;
 
-  /// Whether Winograd's filtering saves more than its transforms cost: this takes channels enough, and pixels enough for the larger
-  /// weights. Depends on shapes alone, so that a model gives the same bits in every process.
+  /// Whether Winograd's filtering saves more than its transforms cost, which takes pixels enough for the larger weights, and channels
+  /// enough: with fewer it saves little, and they are those of large images near a network's ends, whose errors nothing evens out.
+  /// Depends on shapes alone, so that a model gives the same bits in every process.
   static bool suits_winograd(const NodeView& n, const WindowAttributes& window) {
     if (!n.input(1).is_constant() || !n.input(0).has_rank() || n.input(0).rank() != 4) return false;
     const DimsView x = n.input(0).dims(), w = n.input(1).dims();
-    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 16 || w[1] < 16 || x[2] < 0 || x[3] < 0)
+    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 48 || w[1] < 48 || x[2] < 0 || x[3] < 0)
       return false;
     try {
       const std::vector<WindowDim> dims = window.resolve(x.subspan(2), w.subspan(2));
@@ -142,6 +146,7 @@ class Conv : public Operation {
             isa::Product p;
             p.a = run.at(v) + i * count * w.channels, p.lda = p.k = w.channels, p.n = w.filters;
             p.b = weights->data() + i * size;
+            p.part = kWinogradPart;
             p.c = run.at(m) + i * count * w.filters, p.ldc = w.filters;
             isa_compute().product(p, 0, count, 0, panels);
           }
