@@ -38,10 +38,15 @@ def images(folder: pathlib.Path) -> pathlib.Path:
     return write(folder / "images.onnx", [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])], [1, 64, 56, 56], weights)
 
 
-def large(folder: pathlib.Path) -> pathlib.Path:
+def product(folder: pathlib.Path) -> pathlib.Path:
     weights = {"w": np.random.default_rng(1).standard_normal((1024, 1024)).astype(np.float32)}
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["z"]), helper.make_node("CumSum", ["z", "axis"], ["y"])]
-    return write(folder / "large.onnx", nodes, [512, 1024], weights | {"axis": np.int64(1)})
+    return write(folder / "product.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [512, 1024], weights)
+
+
+def volumes(folder: pathlib.Path) -> pathlib.Path:
+    weights = {"w": np.random.default_rng(1).standard_normal((32, 32, 3, 3, 3)).astype(np.float32)}
+    nodes = [helper.make_node("Conv", ["x", "w"], ["z"]), helper.make_node("CumSum", ["z", "axis"], ["y"])]
+    return write(folder / "volumes.onnx", nodes, [1, 32, 16, 28, 28], weights | {"axis": np.int64(1)})
 
 
 def explain(tenon: str, model: pathlib.Path, *settings: str) -> dict:
@@ -94,8 +99,10 @@ def main() -> int:
         waiting = [each["code"] for each in little["passed_over"] if each["provider"] == "opencl"]
         expect("opencl waits to be named", waiting, ["S_BY_NAME"] if "opencl" in installed else [])
         expect("who convolves", providers(explain(tenon, images(folder))), {"Conv": "cpu"})
-        expect("who multiplies", providers(explain(tenon, large(folder))), {"MatMul": "onednn", "CumSum": "cpu"})
-        expect("the libraries of a large one", loaded(tenon, large(folder), folder), {"tenon_ep_onednn", "libdnnl"})
+        expect("who multiplies", providers(explain(tenon, product(folder))), {"MatMul": "cpu"})
+        expect("the libraries of a product", loaded(tenon, product(folder), folder), {"tenon_ep_onednn"})
+        expect("who convolves volumes", providers(explain(tenon, volumes(folder))), {"Conv": "onednn", "CumSum": "cpu"})
+        expect("the libraries of volumes", loaded(tenon, volumes(folder), folder), {"tenon_ep_onednn", "libdnnl"})
         rule = "placement=[{match={op=['Add']}, provider='image'}]"
         if "image" in installed:
             named = explain(tenon, small(folder), rule)
