@@ -83,12 +83,12 @@ class Conv : public Operation {
   static constexpr int64_t kMatrices = isa::Winograd::kMatrices;
 
   /// Whether Winograd's filtering saves more than its transforms cost, which takes pixels enough for the larger weights, and channels
-  /// enough: with fewer it saves little, and they are those of large images near a network's ends, whose errors nothing evens out.
-  /// Depends on shapes alone, so that a model gives the same bits in every process.
+  /// enough. Layers with few filters are those of large images near a network's ends, whose errors nothing evens out. Depends on
+  /// shapes alone, so that a model gives the same bits in every process.
   static bool suits_winograd(const NodeView& n, const WindowAttributes& window) {
     if (!n.input(1).is_constant() || !n.input(0).has_rank() || n.input(0).rank() != 4) return false;
     const DimsView x = n.input(0).dims(), w = n.input(1).dims();
-    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 48 || w[1] < 48 || x[2] < 0 || x[3] < 0)
+    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 48 || w[1] < 16 || x[2] < 0 || x[3] < 0)
       return false;
     try {
       const std::vector<WindowDim> dims = window.resolve(x.subspan(2), w.subspan(2));
