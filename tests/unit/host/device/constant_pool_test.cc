@@ -33,10 +33,9 @@ size_t resident(const std::byte* data) {
 class ConstantPoolTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/tenon_constantsXXXXXX";
-    const Descriptor file(::mkstemp(name));
+    path_ = testing::TempDir() + "tenon_constants_XXXXXX";
+    const Descriptor file(::mkstemp(path_.data()));
     ASSERT_TRUE(file.ok());
-    path_ = name;
     const std::string text(kBytes, 'x');
     ASSERT_EQ(::write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
     mapping_ = Mapping(file, kBytes);
