@@ -22,6 +22,7 @@ void fill_gemm(Table& table);
 void fill_move(Table& table);
 void fill_pool(Table& table);
 void fill_power(Table& table);
+void fill_recurrent(Table& table);
 void fill_reduce(Table& table);
 void fill_resample(Table& table);
 void fill_integer_rows(Integer& table);

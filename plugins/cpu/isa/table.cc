@@ -13,6 +13,7 @@ static Table make_table() {
   fill_move(table);
   fill_pool(table);
   fill_power(table);
+  fill_recurrent(table);
   fill_reduce(table);
   fill_resample(table);
   return table;

@@ -11,6 +11,7 @@ namespace tenon::cpu::isa {
 struct Forests;
 struct Moves;
 struct Pools;
+struct Recurrent;
 struct Reductions;
 struct Resampling;
 
@@ -63,6 +64,7 @@ struct Table {
   const Reductions* reduce;
   const Pools* pool;
   const Moves* move;
+  const Recurrent* recurrent;
   const Resampling* resample;
   const Forests* forest;
 

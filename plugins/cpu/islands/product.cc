@@ -16,7 +16,10 @@ std::shared_ptr<Packed> padded(const float* bias, int64_t n, int64_t padded) {
 
 void add_product(Builder& b, const Factors& f, uint32_t value, Form form) {
   const Steps steps = b.follow(value, form);
-  const Tensor y = b.create(steps.value, form);
+  add_product(b, f, b.create(steps.value, form), steps);
+}
+
+void add_product(Builder& b, const Factors& f, const Tensor& y, const Steps& steps) {
   const int64_t size = isa_compute().packed_size(f.taps * f.k, f.n), padded_bias = padded_columns(f.n);
   const int64_t panels = isa_compute().panels(f.n), tile = isa_compute().rows;
   auto zeros = std::make_shared<Packed>(f.k);

@@ -22,5 +22,7 @@ std::shared_ptr<Packed> padded(const float* bias, int64_t n, int64_t padded);
 
 /// Computes `value`, which has `rows` rows in `form`, and the elementwise nodes behind it.
 void add_product(Builder& b, const Factors& factors, uint32_t value, Form form);
+/// Computes y, which has `rows` rows, with these steps.
+void add_product(Builder& b, const Factors& factors, const Tensor& y, const Steps& steps);
 
 }  // namespace tenon::cpu::islands
