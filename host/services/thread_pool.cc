@@ -129,8 +129,8 @@ void ThreadPool::stop() {
   const uint32_t started = started_.exchange(0);
   for (uint32_t i = 0; i < started; ++i) {
     Worker& worker = *workers_[i];
-    if (process_id_ != current_process_id()) {  // after a fork the thread is not in this process
-      worker.thread.detach();
+    if (process_id_ != current_process_id()) {
+      // After a fork the thread is not in this process, and its handle may not be used.
       worker.state.store(kEnding);
       static_cast<void>(workers_[i].release());
       continue;

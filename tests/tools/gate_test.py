@@ -4,6 +4,7 @@
 import contextlib
 import io
 import json
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -116,19 +117,44 @@ class Gate(unittest.TestCase):
             ran.append(name)
             return gate.Counts(**counts)
 
-        def run(tree: str | None) -> list[str]:
+        def run(code: str | None, texts: str | None = None) -> list[str]:
             ran.clear()
-            ledger = gate.Ledger(path, tree)
+            ledger = gate.Ledger(path)
             with contextlib.redirect_stdout(io.StringIO()):
-                ledger.run("good", lambda: step("good", passed=3))
-                ledger.run("bad", lambda: step("bad", failed=1))
-                ledger.run("left out", lambda: step("left out", passed=1, not_run=1))
+                ledger.run("good", lambda: step("good", passed=3), code)
+                ledger.run("texts", lambda: step("texts", passed=2), texts or code)
+                ledger.run("bad", lambda: step("bad", failed=1), code)
+                ledger.run("left out", lambda: step("left out", passed=1, not_run=1), code)
             return list(ran)
 
-        self.assertEqual(run("tree 1"), ["good", "bad", "left out"])
+        self.assertEqual(run("tree 1"), ["good", "texts", "bad", "left out"])
         self.assertEqual(run("tree 1"), ["bad", "left out"])
-        self.assertEqual(run("tree 2"), ["good", "bad", "left out"])
-        self.assertEqual(run(None), ["good", "bad", "left out"])
+        self.assertEqual(run("tree 1", "other texts"), ["texts", "bad", "left out"])
+        self.assertEqual(run("tree 2"), ["good", "texts", "bad", "left out"])
+        self.assertEqual(run(None), ["good", "texts", "bad", "left out"])
+        for broken in ('{"steps": []}', '{"steps": {"good": 1}}', '{"tree": "tree 1", "steps": {"good": {"passed": 3}}}', "{"):
+            path.write_text(broken)
+            self.assertEqual(run("tree 1"), ["good", "texts", "bad", "left out"], broken)
+
+    def test_a_page_changes_the_tree_of_the_texts_only(self):
+        subprocess.run(["git", "init", "-q", self.folder], check=True)
+        (self.folder / "docs").mkdir()
+        files = {name: self.folder / name for name in ("code.cc", "docs/page.html", "README.md")}
+
+        def trees() -> tuple[str | None, str | None]:
+            with unittest.mock.patch.object(gate, "ROOT", self.folder):
+                return gate.tree_of_sources(), gate.tree_of_sources(without=gate.TEXTS)
+
+        for path in files.values():
+            path.write_text("one")
+        every, code = trees()
+        for name in ("docs/page.html", "README.md"):
+            files[name].write_text("two")
+            self.assertNotEqual(trees()[0], every)
+            self.assertEqual(trees()[1], code)
+            every = trees()[0]
+        files["code.cc"].write_text("two")
+        self.assertNotEqual(trees()[1], code)
 
     def test_the_other_steps_run_when_a_preset_cannot_be_built(self):
         with unittest.mock.patch.object(gate, "build", side_effect=gate.StepFailed("configure asan")):

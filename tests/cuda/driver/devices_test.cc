@@ -169,7 +169,7 @@ TEST(FakeCudaDevices, PoolsGiveAccessToPeers) {
     CUmemoryPool pool = nullptr;
     EXPECT_CUDA(cuDeviceGetDefaultMemPool(&pool, 0));
     CUmemAccessDesc access{};
-    access.location = {CU_MEM_LOCATION_TYPE_DEVICE, {1}};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE, access.location.id = 1;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     EXPECT_CUDA(cuMemPoolSetAccess(pool, &access, 1));
     CUdeviceptr x = 0;

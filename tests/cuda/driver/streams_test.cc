@@ -220,7 +220,7 @@ TEST(FakeCudaPools, HaveALimitAndCounters) {
     const Gpu gpu;
     CUmemPoolProps properties{};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE, properties.location.id = 0;
     properties.maxSize = 1 << 20;
     CUmemoryPool pool = nullptr;
     EXPECT_CUDA(cuMemPoolCreate(&pool, &properties));
