@@ -135,8 +135,8 @@ struct Compute {
   /// Lines [begin, end) of the output, counted over all images.
   void (*depthwise)(const Depthwise& d, int64_t begin, int64_t end);
   void (*pool)(const Pool& p, int64_t begin, int64_t end);
-  /// The 36 numbers of a kernel `g` of 3x3, `matrix` elements apart.
-  void (*winograd_weights)(const float* g, int64_t matrix, float* out);
+  /// Weights [filters, channels, 3, 3] to 36 packed matrices [channels, filters], packed_size() apart.
+  void (*winograd_pack)(const float* weights, int64_t channels, int64_t filters, float* out);
   /// Tiles first + [begin, end) of the input to v: 36 matrices [tiles, channels].
   void (*winograd_spread)(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_t tiles,
                           float* v);

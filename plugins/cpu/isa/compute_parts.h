@@ -19,6 +19,14 @@ constexpr int64_t kVectors = 2, kRows = 4;
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
+// A packed matrix with n columns is panels (panels.cc), each with a few registers of columns, row after row.
+static inline int64_t vectors_of(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
+static inline int64_t panels_of(int64_t n) { return (vectors_of(n) + kVectors - 1) / kVectors; }
+/// The first column of a panel; for the number of panels, the columns with padding.
+static inline int64_t column_of(int64_t panel, int64_t n) {
+  return panel * vectors_of(n) / panels_of(n) * kLanes;
+}
+
 /// What loops that are written once for registers and for single floats need: where a tensor has fewer channels than a register
 /// has lanes, they take one at a time.
 template <class T>

@@ -6,11 +6,6 @@
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 namespace {
 
-inline int64_t vectors_of(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
-int64_t panels_of(int64_t n) { return (vectors_of(n) + kVectors - 1) / kVectors; }
-/// The first column of a panel; for the number of panels, the columns with padding.
-inline int64_t column_of(int64_t panel, int64_t n) { return panel * vectors_of(n) / panels_of(n) * kLanes; }
-
 /// Rows of one panel, over taps [tap_begin, tap_end) and `k` columns of a each: `tiles` tiles of equal height.
 struct Strip {
   const float* a;
@@ -288,14 +283,13 @@ void pack(const PackSource& s, float* out) {
     const int64_t column = column_of(p, s.n), width = column_of(p + 1, s.n) - column,
                   columns = least(width, s.n - column);
     float* panel = out + column * s.k;
-    if (s.row == 1) {  // columns of b are contiguous: write along k in steps that stay in a few lines
-      for (int64_t i = 0; i < s.k; ++i) {
+    if (s.row == 1) {  // columns of b are contiguous
+      for (int64_t i = 0; i < s.k && columns < width; ++i) {
         for (int64_t j = columns; j < width; ++j) panel[i * width + j] = 0.0f;
       }
-      for (int64_t j = 0; j < columns; ++j) {
-        const float* from = s.b + (column + j) * s.column;
-        for (int64_t i = 0; i < s.k; ++i) panel[i * width + j] = from[i];
-      }
+      for (int64_t j = 0; j < columns; j += kLanes)
+        transpose_words(s.b + (column + j) * s.column, s.column, panel + j, width, s.k,
+                        least(kLanes, columns - j));
       continue;
     }
     for (int64_t i = 0; i < s.k; ++i) {

@@ -167,30 +167,66 @@ void gather(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_
   }
 }
 
-/// Three weights to six, in double, so that they are rounded once.
-void weight_line(const double* g, int64_t step, double* out, int64_t out_step) {
-  const double a2 = kA2, b2 = kB2, of_a = 1 / (2 * a2 * (a2 - b2)), of_b = 1 / (2 * b2 * (b2 - a2));
-  const double x = g[0], y = g[step], z = g[2 * step];
+// Weights become doubles on the way, so that they are rounded once.
+typedef double Doubles __attribute__((vector_size(TENON_ISA_BYTES)));
+typedef float HalfFloats __attribute__((vector_size(TENON_ISA_BYTES / 2)));
+constexpr int64_t kDoubles = kLanes / 2;
+
+/// Three weights to six.
+inline void weight_line(const Doubles* g, int64_t step, Doubles* out, int64_t out_step) {
+  constexpr double a = kA, b = kB, a2 = kA2, b2 = kB2, of_a = 1 / (2 * a2 * (a2 - b2)),
+                   of_b = 1 / (2 * b2 * (b2 - a2));
+  const Doubles x = g[0], y = g[step], z = g[2 * step];
   out[0] = x / (a2 * b2);
-  out[out_step] = (x + kA * y + a2 * z) * of_a;
-  out[2 * out_step] = (x - kA * y + a2 * z) * of_a;
-  out[3 * out_step] = (x + kB * y + b2 * z) * of_b;
-  out[4 * out_step] = (x - kB * y + b2 * z) * of_b;
+  out[out_step] = (x + a * y + a2 * z) * of_a;
+  out[2 * out_step] = (x - a * y + a2 * z) * of_a;
+  out[3 * out_step] = (x + b * y + b2 * z) * of_b;
+  out[4 * out_step] = (x - b * y + b2 * z) * of_b;
   out[5 * out_step] = z;
 }
 
-void weights(const float* given, int64_t matrix, float* out) {
-  double g[9], half[kSide * 3], whole[kSide * kSide];
-  for (int i = 0; i < 9; ++i) g[i] = given[i];
-  for (int j = 0; j < 3; ++j) weight_line(g + j, 3, half + j, 3);
-  for (int i = 0; i < kSide; ++i) weight_line(half + i * 3, 1, whole + i * kSide, 1);
-  for (int i = 0; i < kSide * kSide; ++i) out[i * matrix] = static_cast<float>(whole[i]);
+/// kLanes kernels of 3x3, interleaved, to 36 numbers each, `matrix` elements apart.
+void weigh_kernels(const float* given, int64_t matrix, float* out) {
+  for (int64_t lane = 0; lane < kLanes; lane += kDoubles) {
+    Doubles g[9], half[kSide * 3], whole[kSide * kSide];
+    for (int i = 0; i < 9; ++i) {
+      HalfFloats single;
+      __builtin_memcpy(&single, given + i * kLanes + lane, sizeof single);
+      g[i] = __builtin_convertvector(single, Doubles);
+    }
+    for (int j = 0; j < 3; ++j) weight_line(g + j, 3, half + j, 3);
+    for (int i = 0; i < kSide; ++i) weight_line(half + i * 3, 1, whole + i * kSide, 1);
+    for (int i = 0; i < kSide * kSide; ++i) {
+      const HalfFloats single = __builtin_convertvector(whole[i], HalfFloats);
+      __builtin_memcpy(out + i * matrix + lane, &single, sizeof single);
+    }
+  }
+}
+
+void pack(const float* given, int64_t channels, int64_t filters, float* out) {
+  constexpr int64_t kTurned = 32;  // channels at a time
+  const int64_t matrix = channels * vectors_of(filters) * kLanes;
+  float kernels[kTurned * 9 * kLanes] = {};
+  for (int64_t panel = 0; panel < panels_of(filters); ++panel) {
+    const int64_t column = column_of(panel, filters), width = column_of(panel + 1, filters) - column;
+    for (int64_t first = column; first < column + width; first += kLanes) {
+      const int64_t count = least(kLanes, filters - first);  // the others of the last ones stay 0
+      if (count < kLanes) __builtin_memset(kernels, 0, sizeof kernels);
+      for (int64_t c = 0; c < channels; c += kTurned) {
+        const int64_t turned = least(kTurned, channels - c);
+        transpose_words(given + (first * channels + c) * 9, channels * 9, kernels, kLanes, turned * 9, count);
+        for (int64_t i = 0; i < turned; ++i)
+          weigh_kernels(kernels + i * 9 * kLanes, matrix,
+                        out + column * channels + (c + i) * width + first - column);
+      }
+    }
+  }
 }
 
 }  // namespace
 
 void fill_winograd(Compute& c) {
-  c.winograd_weights = weights, c.winograd_spread = spread, c.winograd_gather = gather;
+  c.winograd_pack = pack, c.winograd_spread = spread, c.winograd_gather = gather;
 }
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

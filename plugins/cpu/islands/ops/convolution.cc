@@ -47,7 +47,7 @@ class Conv : public Operation {
       bias_ = padded(bias, filters_, filters_);
       return;
     }
-    if (winograd_) return pack_winograd(program, w.data<float>(), bias);
+    if (winograd_) return pack_winograd(w.data<float>(), bias);
     // A tap's input channels lie together.
     const int64_t size = isa_compute().packed_size(taps_ * channels_, each),
                   padded_bias = padded_columns(each);
@@ -99,14 +99,10 @@ class Conv : public Operation {
     }
   }
 
-  void pack_winograd(Program& program, const float* w, const float* bias) {
-    const int64_t size = isa_compute().packed_size(channels_, filters_), matrix = channels_ * filters_;
-    weights_ = std::make_shared<Packed>(size * kMatrices);
+  void pack_winograd(const float* w, const float* bias) {
+    weights_ = std::make_shared<Packed>(isa_compute().packed_size(channels_, filters_) * kMatrices);
+    isa_compute().winograd_pack(w, channels_, filters_, weights_->data());
     bias_ = padded(bias, filters_, padded_columns(filters_));
-    float* const all = program.scratch(matrix * kMatrices);
-    for (int64_t i = 0; i < matrix; ++i) isa_compute().winograd_weights(w + i * 9, matrix, all + i);
-    for (int64_t m = 0; m < kMatrices; ++m)
-      isa_compute().pack({all + m * matrix, channels_, filters_, 1, channels_}, weights_->data() + m * size);
     given_ = w;
   }
 
