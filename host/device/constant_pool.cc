@@ -1,22 +1,9 @@
 #include "host/device/constant_pool.h"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "core/base/file.h"
-#include "host/device/spare_blocks.h"
 #include "host/device/value.h"
 
 namespace tenon::runtime {
-namespace {
-
-constexpr size_t kAlignment = 64;
-
-}  // namespace
-
-AlignedConstant::~AlignedConstant() {
-  if (copy_ != nullptr) SpareBlocks::get().give(copy_, copied_);
-}
 
 Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
   // Held while copying, so that two callers do not copy the same constant.
@@ -28,18 +15,12 @@ Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
 
   auto made = std::make_shared<AlignedConstant>(tensor);
   made->descriptor_ = describe(*tensor);
-  if (reinterpret_cast<uintptr_t>(tensor->data()) % kAlignment != 0 && tensor->byte_size() != 0) {
-    size_t bytes = (tensor->byte_size() + kAlignment - 1) / kAlignment * kAlignment;
-    ASSIGN_OR_RETURN(made->charge_, MemoryCharge::take(bytes));
-    // Most copies live until their program is compiled; the next one takes their memory.
-    void* memory = SpareBlocks::get().take(&bytes);
-    if (memory == nullptr) memory = std::aligned_alloc(kAlignment, bytes);
-    made->copy_ = static_cast<std::byte*>(memory);
-    made->copied_ = bytes;
+  if (reinterpret_cast<uintptr_t>(tensor->data()) % Copy::kAlignment != 0 && tensor->byte_size() != 0) {
+    ASSIGN_OR_RETURN(made->charge_, MemoryCharge::take(tensor->byte_size()));
+    made->copy_ = SharedCopies::get().copy({tensor->data(), tensor->byte_size()});
     if (made->copy_ == nullptr)
       return out_of_memory("no memory for a constant of ", tensor->byte_size(), " bytes");
-    std::memcpy(made->copy_, tensor->data(), tensor->byte_size());
-    made->descriptor_.data = made->copy_;
+    made->descriptor_.data = made->copy_->data();
     release(*tensor);
   }
   known = made;

@@ -1,5 +1,5 @@
 // Constants as providers see them, 64-byte aligned. Data that is aligned in the mapped file is used in place.
-// Other data is copied once for all programs that use it, and freed with the last of them.
+// Other data is copied once for all programs that use it, of this session or another, and freed with the last of them.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/tensor.h"
+#include "host/device/shared_copies.h"
 #include "host/services/memory_budget.h"
 #include "tenon/ep.h"
 
@@ -18,7 +19,6 @@ namespace tenon::runtime {
 class AlignedConstant {
  public:
   explicit AlignedConstant(ir::TensorPtr tensor) : tensor_(std::move(tensor)) {}
-  ~AlignedConstant();
   AlignedConstant(const AlignedConstant&) = delete;
   AlignedConstant& operator=(const AlignedConstant&) = delete;
 
@@ -27,9 +27,8 @@ class AlignedConstant {
  private:
   friend class ConstantPool;
   ir::TensorPtr tensor_;  // owns dims, and the data unless it is copied
-  std::byte* copy_ = nullptr;
-  size_t copied_ = 0;    // bytes of the copy's block
-  MemoryCharge charge_;  // for the copy
+  std::shared_ptr<const Copy> copy_;
+  MemoryCharge charge_;  // for the copy; each session pays for it
   tenon_tensor descriptor_{};
 };
 using ConstantPtr = std::shared_ptr<const AlignedConstant>;

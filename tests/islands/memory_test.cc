@@ -1,6 +1,8 @@
 // What islands of the cpu provider leave in memory of the weights.
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "tests/islands/island_case.h"
 
 namespace tenon::test {
@@ -38,6 +40,67 @@ TEST(IslandMemory, PackedWeightsAreGivenBack) {
   EXPECT_TRUE(with.ok()) << with.to_string();
   EXPECT_FALSE(run_within_limit(bytes, false).ok());
 }
+
+// Sanitizers hold memory of their own for each byte.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define TENON_TEST_SANITIZED
+#endif
+#endif
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(TENON_TEST_SANITIZED)
+
+/// Bytes of the process that are in memory.
+int64_t resident() {
+  std::ifstream in("/proc/self/statm");
+  int64_t whole = 0, pages = 0;
+  in >> whole >> pages;
+  return pages * 4096;
+}
+
+TEST(IslandMemory, ASecondSessionSharesTheWeights) {
+  std::mt19937 random(3);
+  GraphMaker m;
+  Id x = m.input("x", GraphMaker::f32({1, 1024}));
+  for (int i = 0; i < 8; ++i)
+    x = m.node("Relu", {m.node("MatMul", {x, m.constant("w" + std::to_string(i), {1024, 1024},
+                                                        noise(random, 1024 * 1024, 0.05f))})});
+  m.output(x, "y");
+  const std::string bytes = m.bytes();
+  const auto make = [&] {
+    session::ModelSource source;
+    source.data = bytes.data(), source.size = bytes.size(), source.keep = true;  // as a mapped file
+    return *session::Session::create(source, islands_config(true));
+  };
+  const int64_t before = resident();
+  const auto one = make();
+  const int64_t between = resident();
+  const auto two = make();
+  const int64_t after = resident();
+  EXPECT_GT(between - before, int64_t{28} << 20);
+  EXPECT_LT(after - between, (between - before) / 10);
+
+  const std::vector<session::NamedValue> inputs{{"x", image(random, {1, 1024})}};
+  const std::vector<float> wanted = floats(run(*one, inputs)[0]);
+  EXPECT_EQ(floats(run(*two, inputs)[0]), wanted);
+}
+
+/// Weights that are nearly the same stay apart.
+TEST(IslandMemory, OtherWeightsAreNotShared) {
+  std::mt19937 random(4);
+  std::vector<float> weights = noise(random, 300 * 300, 0.05f);
+  const auto session_with = [&](float last) {
+    GraphMaker m;
+    weights.back() = last;
+    const Id x = m.input("x", GraphMaker::f32({1, 300}));
+    m.output(m.node("Relu", {m.node("MatMul", {x, m.constant("w", {300, 300}, weights)})}), "y");
+    return make_session(m.bytes(), islands_config(true));
+  };
+  const std::vector<session::NamedValue> inputs{{"x", f32({1, 300}, std::vector<float>(300, 1))}};
+  const auto one = session_with(100), two = session_with(200);
+  EXPECT_NEAR(floats(run(*two, inputs)[0]).back() - floats(run(*one, inputs)[0]).back(), 100, 0.1);
+}
+#endif
 
 }  // namespace
 }  // namespace tenon::test

@@ -32,19 +32,23 @@ ByteWeights::ByteWeights(const ByteLayout& layout, const uint8_t* w, uint32_t w_
 
 void ByteWeights::pack(const uint8_t* w, uint8_t toggle, int32_t* sums) {
   const ByteLayout& l = layout_;
+  const int64_t count = depthwise() ? isa::depthwise_bytes(l.taps, l.groups) : l.groups * group_bytes();
+  auto packed = std::make_shared<Packed>(ceil_div(count, 4));
+  std::fill_n(packed->data(), packed->elements(), 0.0f);
+  auto* const bytes = reinterpret_cast<int8_t*>(packed->data());
   if (depthwise()) {
-    bytes_ = AlignedList<int8_t>(isa::depthwise_bytes(l.taps, l.groups));
-    isa_integer().pack_depthwise(w, l.taps, l.groups, toggle, bytes_.data(), sums);
+    isa_integer().pack_depthwise(w, l.taps, l.groups, toggle, bytes, sums);
+    bytes_ = shared(std::move(packed));
     return;
   }
-  bytes_ = AlignedList<int8_t>(l.groups * group_bytes());
   for (int64_t g = 0; g < l.groups; ++g) {
     for (int64_t t = 0; t < l.taps; ++t) {
       isa_integer().pack(w + g * l.group + t * l.tap, l.k, l.row, l.n, l.column, toggle,
-                         bytes_.data() + g * group_bytes() + t * in_quads(l.k) * isa::kPanel, panel_bytes(),
+                         bytes + g * group_bytes() + t * in_quads(l.k) * isa::kPanel, panel_bytes(),
                          sums + g * l.n);
     }
   }
+  bytes_ = shared(std::move(packed));
 }
 
 /// The task of add_byte_product().
@@ -134,8 +138,7 @@ class ByteProduct {
     g.m = piece.rows, g.taps = l.taps, g.depth = in_quads(l.k), g.panels = ceil_div(n, isa::kPanel);
     g.rows = piece.addresses, g.row_step = l.taps;
     g.panel_bytes = weights->panel_bytes();
-    g.b =
-        weights->bytes_.data() + piece.group * weights->group_bytes() + column / isa::kPanel * g.panel_bytes;
+    g.b = weights->bytes() + piece.group * weights->group_bytes() + column / isa::kPanel * g.panel_bytes;
     g.c = sums, g.ldc = isa::kTileColumns;
     if (column + n < weights->layout_.n) g.next = g.b + g.panels * g.panel_bytes;
     isa_integer().product(g);
@@ -149,7 +152,7 @@ class ByteProduct {
     for (int64_t i = 0; i < piece.rows; ++i) {
       const uint8_t* const* const pixels = piece.addresses + i * taps;
       int32_t* const c = sums + i * isa::kTileColumns;
-      isa_integer().depthwise(pixels, taps, column, weights->bytes_.data(), c);
+      isa_integer().depthwise(pixels, taps, column, weights->bytes(), c);
       if (!weights->shifted_) continue;
       int32_t windows[isa::kTileColumns];  // sums of x over the taps
       isa_integer().depthwise(pixels, taps, column, weights->ones_.data(), windows);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isa/integer.h"
+#include "islands/packed.h"
 #include "islands/tasks.h"
 #include "kernels/common/integer_product.h"
 
@@ -31,10 +32,12 @@ class ByteWeights {
   friend class ByteProduct;
   int64_t panel_bytes() const { return layout_.taps * in_quads(layout_.k) * isa::kPanel; }
   int64_t group_bytes() const { return ceil_div(layout_.n, isa::kPanel) * panel_bytes(); }
+  const int8_t* bytes() const { return reinterpret_cast<const int8_t*>(bytes_->data()); }
   void pack(const uint8_t* w, uint8_t toggle, int32_t* sums);
 
   ByteLayout layout_;
-  AlignedList<int8_t> bytes_, ones_;        // ones: of a depthwise convolution whose weights have zero points
+  std::shared_ptr<const Packed> bytes_;
+  AlignedList<int8_t> ones_;                // of a depthwise convolution whose weights have zero points
   std::vector<int32_t> zeros_, constants_;  // per column: the weights' zero point; what is added to the sums
   std::vector<double> factors_;
   std::vector<float> factors_f32_;

@@ -3,8 +3,8 @@
 
 #include <map>
 
+#include "islands/packed.h"
 #include "islands/recipe.h"
-#include "pages.h"
 
 namespace tenon::cpu::islands {
 
@@ -16,17 +16,6 @@ struct Value {
   int32_t input = -1, output = -1;
   uint32_t producer = kNone;        // node
   std::vector<uint32_t> consumers;  // nodes, one entry per use
-};
-
-/// Floats of a constant in a form of our own, 64-byte aligned.
-class Packed {
- public:
-  explicit Packed(int64_t elements) : pages_(static_cast<uint64_t>(elements) * sizeof(float)) {}
-  float* data() { return static_cast<float*>(pages_.data()); }
-  const float* data() const { return static_cast<const float*>(pages_.data()); }
-
- private:
-  Pages pages_;
 };
 
 /// Thread-safe once compiled.

@@ -42,8 +42,9 @@ class Conv : public Operation {
                             : nullptr;
     const int64_t each = filters_ / groups_;
     if (depthwise_) {
-      weights_ = std::make_shared<Packed>(taps_ * filters_);
-      transpose(w.data<float>(), taps_, filters_, taps_, weights_->data(), filters_);
+      auto turned = std::make_shared<Packed>(taps_ * filters_);
+      transpose(w.data<float>(), taps_, filters_, taps_, turned->data(), filters_);
+      weights_ = shared(std::move(turned));
       bias_ = padded(bias, filters_, filters_);
       return;
     }
@@ -51,20 +52,21 @@ class Conv : public Operation {
     // A tap's input channels lie together.
     const int64_t size = isa_compute().packed_size(taps_ * channels_, each),
                   padded_bias = padded_columns(each);
-    weights_ = std::make_shared<Packed>(size * groups_);
-    if (bias != nullptr) bias_ = std::make_shared<Packed>(padded_bias * groups_);
+    auto packed = std::make_shared<Packed>(size * groups_);
+    auto biases = bias == nullptr ? nullptr : std::make_shared<Packed>(padded_bias * groups_);
     float* const turned = program.scratch(each * taps_ * channels_);
     for (int64_t g = 0; g < groups_; ++g) {
       const float* from = w.data<float>() + g * each * channels_ * taps_;
       for (int64_t f = 0; f < each; ++f)
         transpose(from + f * channels_ * taps_, taps_, channels_, taps_, turned + f * channels_ * taps_,
                   channels_);
-      isa_compute().pack({turned, taps_ * channels_, each, 1, taps_ * channels_},
-                         weights_->data() + g * size);
+      isa_compute().pack({turned, taps_ * channels_, each, 1, taps_ * channels_}, packed->data() + g * size);
       if (bias != nullptr)
         std::copy_n(padded(bias + g * each, each, padded_bias)->data(), padded_bias,
-                    bias_->data() + g * padded_bias);
+                    biases->data() + g * padded_bias);
     }
+    weights_ = shared(std::move(packed));
+    bias_ = std::move(biases);
   }
 
   bool packs(const Program&, const Node& node, uint32_t value) const override {
@@ -100,8 +102,9 @@ class Conv : public Operation {
   }
 
   void pack_winograd(const float* w, const float* bias) {
-    weights_ = std::make_shared<Packed>(isa_compute().packed_size(channels_, filters_) * kMatrices);
-    isa_compute().winograd_pack(w, channels_, filters_, weights_->data());
+    auto packed = std::make_shared<Packed>(isa_compute().packed_size(channels_, filters_) * kMatrices);
+    isa_compute().winograd_pack(w, channels_, filters_, packed->data());
+    weights_ = shared(std::move(packed));
     bias_ = padded(bias, filters_, padded_columns(filters_));
     given_ = w;
   }
@@ -194,7 +197,7 @@ class Conv : public Operation {
   int64_t channels_ = 0, filters_ = 0, taps_ = 1;
   bool depthwise_ = false, winograd_;
   const float* given_ = nullptr;  // the weights as the model has them
-  std::shared_ptr<Packed> weights_, bias_;
+  std::shared_ptr<const Packed> weights_, bias_;
 };
 CPU_ISLAND_OPERATOR(Conv, .op_type = "Conv", .gains = true)
 

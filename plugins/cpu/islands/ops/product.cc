@@ -34,8 +34,9 @@ class Gemm : public Operation {
       for (int64_t i = 0; i < k_ * n_; ++i) scaled->data()[i] = alpha_ * b[i];
       b = scaled->data();
     }
-    weights_ = std::make_shared<Packed>(isa_compute().packed_size(k_, n_));
-    isa_compute().pack({b, k_, n_, transposed_ ? 1 : n_, transposed_ ? k_ : 1}, weights_->data());
+    auto packed = std::make_shared<Packed>(isa_compute().packed_size(k_, n_));
+    isa_compute().pack({b, k_, n_, transposed_ ? 1 : n_, transposed_ ? k_ : 1}, packed->data());
+    weights_ = shared(std::move(packed));
     if (node.inputs.size() <= 2 || node.inputs[2] == kNone) return;
     const ep::TensorView c = program.constant(node.inputs[2]);
     std::vector<float> row(static_cast<size_t>(n_));
@@ -66,7 +67,7 @@ class Gemm : public Operation {
   bool transposed_;
   float alpha_, beta_;
   int64_t k_ = 0, n_ = 0;
-  std::shared_ptr<Packed> weights_, bias_;
+  std::shared_ptr<const Packed> weights_, bias_;
 };
 CPU_ISLAND_OPERATOR(Gemm, .op_type = "Gemm", .since = 7, .gains = true)
 
@@ -136,8 +137,9 @@ class MatMul : public Operation {
     require(!turned || producer != kNone, TENON_UNIMPLEMENTED, "B is not made in the same island");
     const ep::TensorView w = program.constant(turned ? program.nodes()[producer].inputs[0] : node.inputs[1]);
     k_ = w.dim(turned ? 1 : 0), n_ = w.dim(turned ? 0 : 1);
-    weights_ = std::make_shared<Packed>(isa_compute().packed_size(k_, n_));
-    isa_compute().pack({w.data<float>(), k_, n_, turned ? 1 : n_, turned ? k_ : 1}, weights_->data());
+    auto packed = std::make_shared<Packed>(isa_compute().packed_size(k_, n_));
+    isa_compute().pack({w.data<float>(), k_, n_, turned ? 1 : n_, turned ? k_ : 1}, packed->data());
+    weights_ = shared(std::move(packed));
   }
   bool packs(const Program&, const Node& node, uint32_t value) const override {
     return value != node.inputs[0] && weights_ != nullptr;
@@ -162,7 +164,7 @@ class MatMul : public Operation {
     return made.op() == "Transpose" && made.domain().empty() && static_cast<bool>(Transpose::supports(made));
   }
   int64_t k_ = 0, n_ = 0;
-  std::shared_ptr<Packed> weights_;
+  std::shared_ptr<const Packed> weights_;
 };
 CPU_ISLAND_OPERATOR(MatMul, .op_type = "MatMul", .gains = true)
 

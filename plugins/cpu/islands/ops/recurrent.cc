@@ -17,8 +17,8 @@ struct Sizes {
 
 /// The packed weights of one direction.
 struct Weights {
-  std::shared_ptr<Packed> w, w_bias;  // of the input
-  std::shared_ptr<Packed> r, r_bias;  // of the state; null: the bias is part of w_bias
+  std::shared_ptr<const Packed> w, w_bias;  // of the input
+  std::shared_ptr<const Packed> r, r_bias;  // of the state; null: the bias is part of w_bias
 };
 
 /// Where a direction's numbers are in one Run.
@@ -176,10 +176,10 @@ class Recurrent : public Operation {
     return true;
   }
 
-  static std::shared_ptr<Packed> packed(const float* weights, int64_t k, int64_t n) {
+  static std::shared_ptr<const Packed> packed(const float* weights, int64_t k, int64_t n) {
     auto out = std::make_shared<Packed>(isa_compute().packed_size(k, n));
     isa_compute().pack({weights, k, n, 1, k}, out->data());
-    return out;
+    return shared(std::move(out));
   }
 
   Sizes sizes(const Builder& b, const Node& node) const {

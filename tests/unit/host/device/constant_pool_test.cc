@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -86,6 +87,43 @@ TEST_F(ConstantPoolTest, OtherMemoryIsLeftAlone) {
     pool.consumed(*copy);
     EXPECT_EQ(text, std::string(kBytes, 'y'));
   }
+}
+
+TEST_F(ConstantPoolTest, SessionsShareCopiesOfTheSameBytes) {
+  ConstantPool one, two;
+  const ConstantPtr first = *one.get(tensor(3, path_)), second = *two.get(tensor(3, path_));
+  EXPECT_EQ(first->descriptor().data, second->descriptor().data);
+  // The bytes count, not where they come from: this file has one value everywhere.
+  EXPECT_EQ((*two.get(tensor(5, path_)))->descriptor().data, first->descriptor().data);
+
+  std::string text(kBytes, 'x');
+  const auto other = [&] {
+    return *ir::Tensor::refer(ir::ElementType::kUInt8, {kBytes - 4096},
+                              reinterpret_cast<const std::byte*>(text.data()) + 7, kBytes - 4096, nullptr,
+                              {});
+  };
+  text[kBytes / 2 + 1] = 'y';  // between the samples
+  const ConstantPtr third = *two.get(other());
+  EXPECT_NE(third->descriptor().data, first->descriptor().data);
+  EXPECT_EQ(std::memcmp(third->descriptor().data, text.data() + 7, kBytes - 4096), 0);
+}
+
+TEST(SharedCopies, LiveAsLongAsSomethingUsesThem) {
+  std::vector<std::byte> bytes(1 << 20, std::byte{3});
+  std::weak_ptr<const Copy> seen;
+  {
+    const std::shared_ptr<const Copy> one = SharedCopies::get().copy(bytes),
+                                      two = SharedCopies::get().copy(bytes);
+    EXPECT_EQ(one, two);
+    seen = one;
+  }
+  EXPECT_TRUE(seen.expired());
+  bytes[77] = std::byte{4};
+  const std::shared_ptr<const Copy> after = SharedCopies::get().copy(bytes);
+  EXPECT_TRUE(after->holds(bytes));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(after->data()) % Copy::kAlignment, 0u);
+  const std::vector<std::byte> few(100, std::byte{1});
+  EXPECT_NE(SharedCopies::get().copy(few), SharedCopies::get().copy(few));
 }
 
 }  // namespace

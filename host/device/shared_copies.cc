@@ -1,0 +1,68 @@
+#include "host/device/shared_copies.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "host/device/spare_blocks.h"
+
+namespace tenon::runtime {
+namespace {
+
+/// Of a few bytes from all over. Equal keys prove nothing.
+uint64_t key_of(std::span<const std::byte> bytes) {
+  constexpr size_t kSamples = 64;
+  uint64_t key = bytes.size();
+  for (size_t i = 0; i < kSamples; ++i) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + (bytes.size() - sizeof word) / kSamples * i, sizeof word);
+    key = (key ^ word) * 0x9E3779B97F4A7C15u;
+    key ^= key >> 29;
+  }
+  return key;
+}
+
+}  // namespace
+
+std::shared_ptr<const Copy> Copy::of(std::span<const std::byte> bytes) {
+  size_t capacity = (bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
+  // Most copies live until their program is compiled; the next one takes their memory.
+  void* memory = SpareBlocks::get().take(&capacity);
+  if (memory == nullptr) memory = std::aligned_alloc(kAlignment, capacity);
+  if (memory == nullptr) return nullptr;
+  std::memcpy(memory, bytes.data(), bytes.size());
+  return std::shared_ptr<const Copy>(new Copy(static_cast<std::byte*>(memory), capacity, bytes.size()));
+}
+
+Copy::~Copy() { SpareBlocks::get().give(data_, capacity_); }
+
+bool Copy::holds(std::span<const std::byte> bytes) const {
+  return bytes.size() == size_ && std::memcmp(data_, bytes.data(), size_) == 0;
+}
+
+SharedCopies& SharedCopies::get() {
+  // Never destroyed: sessions may end while the process does.
+  static auto* const copies = new SharedCopies();
+  return *copies;
+}
+
+std::shared_ptr<const Copy> SharedCopies::copy(std::span<const std::byte> bytes) {
+  if (bytes.size() < kLeast) return Copy::of(bytes);
+  const uint64_t key = key_of(bytes);
+  const std::lock_guard lock(mutex_);
+  const auto [begin, end] = copies_.equal_range(key);
+  for (auto at = begin; at != end; ++at) {
+    std::shared_ptr<const Copy> known = at->second.lock();
+    if (known != nullptr && known->holds(bytes)) return known;
+  }
+  std::shared_ptr<const Copy> made = Copy::of(bytes);
+  if (made == nullptr) return nullptr;
+  if (copies_.size() >= sweep_at_) {
+    std::erase_if(copies_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_at_ = 64 + 2 * copies_.size();
+  }
+  copies_.emplace(key, made);
+  return made;
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,49 @@
+// Copies of constants at addresses that providers may use. Sessions that have the same bytes share them.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+
+namespace tenon::runtime {
+
+/// Bytes that do not change, 64-byte aligned.
+class Copy {
+ public:
+  static constexpr size_t kAlignment = 64;
+
+  /// A copy of the bytes, or null if there is no memory.
+  static std::shared_ptr<const Copy> of(std::span<const std::byte> bytes);
+  ~Copy();
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+
+  std::byte* data() const { return data_; }
+  bool holds(std::span<const std::byte> bytes) const;
+
+ private:
+  Copy(std::byte* data, size_t capacity, size_t size) : data_(data), capacity_(capacity), size_(size) {}
+  std::byte* data_;
+  size_t capacity_, size_;
+};
+
+/// The copies that are in use. Thread-safe. One for the process.
+class SharedCopies {
+ public:
+  /// Smaller ones are copied for each session: looking for them costs more than it gains.
+  static constexpr size_t kLeast = size_t{16} << 10;
+
+  static SharedCopies& get();
+
+  /// A copy of the bytes, which others may have too; or null if there is no memory.
+  std::shared_ptr<const Copy> copy(std::span<const std::byte> bytes);
+
+ private:
+  std::mutex mutex_;
+  std::multimap<uint64_t, std::weak_ptr<const Copy>> copies_;  // by a key of a few bytes
+  size_t sweep_at_ = 64;
+};
+
+}  // namespace tenon::runtime
