@@ -12,6 +12,7 @@ namespace tenon::plan {
 class Signature {
  public:
   void clear() { words_.clear(); }
+  void reserve(size_t words) { words_.reserve(words); }
   void add_shape(std::span<const int64_t> dims) {
     words_.push_back(static_cast<int64_t>(dims.size()));
     words_.insert(words_.end(), dims.begin(), dims.end());

@@ -7,6 +7,7 @@
 #include "host/api/functions.h"
 #include "host/api/handles.h"
 #include "host/api/run_arguments.h"
+#include "host/base/few.h"
 #include "host/services/trace.h"
 
 namespace tenon::c_api {
@@ -46,6 +47,26 @@ class RunRequest {
   session::RunOptions options_;
   std::unique_ptr<runtime::Trace> trace_;
   tenon_text** out_trace_ = nullptr;
+};
+
+/// The inputs of a Run that ends before its call does: the caller keeps them, so nothing is counted.
+class Borrowed {
+ public:
+  Borrowed(const tenon_named_value* inputs, uint32_t count) {
+    named_.reserve(count);
+    for (uint32_t i = 0; i < count; ++i)
+      named_.push_back({view(inputs[i].name), runtime::ValueRef::adopt(inputs[i].value)});
+  }
+  ~Borrowed() {
+    for (session::NamedValue& input : named_) static_cast<void>(input.value.release());
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  std::span<const session::NamedValue> values() { return span_of(named_); }
+
+ private:
+  Few<session::NamedValue> named_;
 };
 
 }  // namespace
@@ -99,18 +120,17 @@ tenon_status run(tenon_session* session, const tenon_run_options* options, const
     RETURN_IF_ERROR(check_handle(session, "session"));
     RETURN_IF_ERROR(check_pointer(out_outputs, "out_outputs"));
     RETURN_IF_ERROR(check_run_arguments(inputs, input_count, output_names, output_count));
-    std::vector<session::NamedValue> named;
-    for (uint32_t i = 0; i < input_count; ++i)
-      named.push_back({view(inputs[i].name), runtime::ValueRef::share(inputs[i].value)});
-    std::vector<std::string_view> names;
+    Borrowed named(inputs, input_count);
+    Few<std::string_view> names;
     for (uint32_t o = 0; o < output_count; ++o) names.push_back(view(output_names[o]));
-    std::vector<runtime::ValueRef> outputs(output_count != 0 ? output_count
-                                                             : session->session->shown_outputs().size());
+    Few<runtime::ValueRef> outputs(output_count != 0 ? output_count
+                                                     : session->session->shown_outputs().size());
     for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = runtime::ValueRef::share(out_outputs[o]);
 
     RunRequest request;
     RETURN_IF_ERROR(request.read(options));
-    RETURN_IF_ERROR(request.finish(session->session->run(request.options(), named, names, outputs)));
+    RETURN_IF_ERROR(request.finish(
+        session->session->run(request.options(), named.values(), span_of(names), span_of(outputs))));
     for (size_t o = 0; o < outputs.size(); ++o) {
       if (out_outputs[o] == nullptr)
         out_outputs[o] = outputs[o].release();  // otherwise the caller already owns a reference

@@ -19,14 +19,24 @@ size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment *
 
 Status no_memory(uint64_t bytes) { return out_of_memory("no memory for a value of ", bytes, " bytes"); }
 
+/// Up to this size the heap's blocks are aligned here: std::aligned_alloc() takes as long as the rest of a small Run.
+constexpr uint64_t kSmall = 1024;
+static_assert(kSmall < SpareBlocks::kLeast && alignof(tenon_value) <= alignof(std::max_align_t));
+
 /// A value with room for its dims, followed by `bytes` of 64-byte aligned data.
 Result<tenon_value*> allocate(std::span<const int64_t> dims, uint64_t bytes, void** out_data) {
-  const size_t head = rounded_up(sizeof(tenon_value) + dims.size() * sizeof(int64_t));
+  const size_t head = sizeof(tenon_value) + dims.size() * sizeof(int64_t);
   ASSIGN_OR_RETURN(MemoryCharge charge, MemoryCharge::take(bytes));
-  if (bytes > PTRDIFF_MAX - head - kAlignment) return no_memory(bytes);
-  size_t size = rounded_up(head + bytes);
-  void* block = SpareBlocks::get().take(&size);
-  if (block == nullptr) block = std::aligned_alloc(kAlignment, size);
+  if (bytes > PTRDIFF_MAX - head - 2 * kAlignment) return no_memory(bytes);
+  size_t size = rounded_up(rounded_up(head) + bytes);
+  void* block = nullptr;
+  if (bytes <= kSmall) {
+    size = head + kAlignment - 1 + bytes;
+    block = std::malloc(size);
+  } else {
+    block = SpareBlocks::get().take(&size);
+    if (block == nullptr) block = std::aligned_alloc(kAlignment, size);
+  }
   if (block == nullptr) return no_memory(bytes);
   auto* value = new (block) tenon_value;
   value->block = size;
@@ -35,7 +45,7 @@ Result<tenon_value*> allocate(std::span<const int64_t> dims, uint64_t bytes, voi
   std::copy(dims.begin(), dims.end(), own_dims);
   value->tensor.rank = static_cast<uint32_t>(dims.size());
   value->tensor.dims = own_dims;
-  *out_data = static_cast<std::byte*>(block) + head;
+  *out_data = reinterpret_cast<void*>(rounded_up(reinterpret_cast<uintptr_t>(block) + head));
   return value;
 }
 

@@ -27,6 +27,9 @@ std::vector<PlanInput> inputs_of(const Executable& executable, std::span<const A
 
 plan::Signature signature_of(std::span<const Argument> arguments, std::span<const uint32_t> kept) {
   plan::Signature signature;
+  size_t words = kept.size();
+  for (const Argument& argument : arguments) words += 2 + argument.tensor.rank;
+  signature.reserve(words);
   for (const Argument& argument : arguments) {
     const tenon_tensor& tensor = argument.tensor;
     if (tensor.kind != TENON_KIND_TENSOR) {

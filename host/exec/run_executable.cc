@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/base/few.h"
 #include "host/device/device_value.h"
 #include "host/exec/frame_pool.h"
 #include "host/exec/labels.h"
@@ -142,13 +143,13 @@ Status run_executable(const Executable& executable, RunState& state, std::span<c
       frame->bind_input(i, arguments[i].tensor, arguments[i].owner);
     }
   }
-  std::vector<ValueRef> written(outputs.size());
-  Status status = bind_outputs(executable, *frame, outputs, written);
+  Few<ValueRef> written(outputs.size());
+  Status status = bind_outputs(executable, *frame, outputs, span_of(written));
   if (status.ok() && memory != nullptr) status = memory->bind(*frame);
   const bool is_bound = status.ok();
   if (is_bound) status = frame->run(state);
-  if (is_bound && !status.ok() && frame->is_unfinished()) keep_values(*frame, arguments, written);
-  if (status.ok()) status = collect_outputs(executable, *frame, outputs, written);
+  if (is_bound && !status.ok() && frame->is_unfinished()) keep_values(*frame, arguments, span_of(written));
+  if (status.ok()) status = collect_outputs(executable, *frame, outputs, span_of(written));
   if (is_bound && memory != nullptr) {
     if (status.ok()) status = memory->take(*frame);
     if (!status.ok()) memory->fail(*frame);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/quote.h"
+#include "host/base/few.h"
 #include "host/base/log.h"
 #include "host/device/device_value.h"
 #include "host/exec/frame_pool.h"
@@ -168,7 +169,7 @@ Result<std::shared_ptr<State>> Session::make_state() const {
   return std::make_shared<State>(state_layout_);
 }
 
-Status Session::use_state(const RunOptions& options, std::vector<runtime::Argument>* arguments,
+Status Session::use_state(const RunOptions& options, std::span<runtime::Argument> arguments,
                           StateUse* use) const {
   if (options.state != nullptr && options.state->layout() != state_layout_.get())
     return invalid_input("the state belongs to another session");
@@ -241,9 +242,9 @@ Status Session::begin_submitted() {
       .with_context(place_);
 }
 
-Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const {
+Status Session::check_arguments(std::span<runtime::Argument> arguments) const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    runtime::Argument& argument = (*arguments)[i];
+    runtime::Argument& argument = arguments[i];
     if (argument.tensor.kind == TENON_KIND_NONE) {
       if (!std::binary_search(shown_inputs_.begin(), shown_inputs_.end(), static_cast<uint32_t>(i))) continue;
       if (inputs_[i].type.kind == ir::ValueKind::kOptional) continue;
@@ -259,7 +260,7 @@ Status Session::check_arguments(std::vector<runtime::Argument>* arguments) const
     RETURN_IF_ERROR(check_input(inputs_[i], argument.tensor));
     RETURN_IF_ERROR(align(&argument));
   }
-  return check_symbols(inputs_, *arguments);
+  return check_symbols(inputs_, arguments);
 }
 
 void Session::prepare_state(runtime::RunState* state) const {
@@ -287,7 +288,7 @@ Result<std::string> Session::end_profile() {
                 ErrorKind::kInvalidInput);
 }
 
-Status Session::run_arguments(const RunOptions& options, std::vector<runtime::Argument>* arguments,
+Status Session::run_arguments(const RunOptions& options, std::span<runtime::Argument> arguments,
                               std::span<runtime::ValueRef> outputs, std::span<const uint32_t> kept) const {
   const runtime::BudgetScope scope(memory_);
   const runtime::FloatMode mode;
@@ -304,9 +305,9 @@ Status Session::run_arguments(const RunOptions& options, std::vector<runtime::Ar
       const std::shared_ptr<const Assembly> now = assembly();
       status = check_devices(*now);
       if (status.ok()) status = use.enter(*now->executable);
-      if (status.ok()) status = check_values(*arguments, inputs_);
+      if (status.ok()) status = check_values(arguments, inputs_);
       if (status.ok())
-        status = run_executable(*now->executable, *state, *arguments, outputs, use.memory(), kept);
+        status = run_executable(*now->executable, *state, arguments, outputs, use.memory(), kept);
       repeat = !status.ok();
       if (!status.ok()) status = recover(now, std::move(status), &attempts, options);
       repeat = repeat && status.ok();
@@ -320,7 +321,7 @@ Status Session::run_arguments(const RunOptions& options, std::vector<runtime::Ar
 Status Session::run(const RunOptions& options, std::span<const NamedValue> inputs,
                     std::span<const std::string_view> output_names, std::span<runtime::ValueRef> outputs) {
   const LogScope log(log_);
-  std::vector<runtime::Argument> arguments(inputs_.size());
+  Few<runtime::Argument> arguments(inputs_.size());
   for (const NamedValue& input : inputs) {
     ASSIGN_OR_RETURN(const uint32_t index, inputs_.find(input.name));
     RETURN_IF_ERROR(refuse_paired(inputs_, shown_inputs_, index));
@@ -332,10 +333,10 @@ Status Session::run(const RunOptions& options, std::span<const NamedValue> input
     arguments[index].memory = input.value->memory;
     if (!input.value->is_tensor()) arguments[index].tensor.object = input.value.get();
   }
-  RETURN_IF_ERROR(check_arguments(&arguments));
+  RETURN_IF_ERROR(check_arguments(span_of(arguments)));
 
-  std::vector<runtime::ValueRef> all(outputs_.size());
-  std::vector<uint32_t> chosen;
+  Few<runtime::ValueRef> all(outputs_.size());
+  Few<uint32_t> chosen;
   for (size_t o = 0; o < outputs.size(); ++o) {
     uint32_t index = 0;
     if (output_names.empty()) {
@@ -354,13 +355,17 @@ Status Session::run(const RunOptions& options, std::span<const NamedValue> input
     chosen.push_back(index);
   }
   // A value of the caller is written where it is.
-  std::vector<uint32_t> kept;
+  Few<uint32_t> kept;
   for (const uint32_t index : shown_outputs_) {
     const bool is_asked = std::find(chosen.begin(), chosen.end(), index) != chosen.end();
     if (all[index] ? all[index]->is_on_device() : options.keep_outputs && is_asked) kept.push_back(index);
   }
-  RETURN_IF_ERROR(run_arguments(options, &arguments, all, kept));
-  for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = all[chosen[o]];
+  RETURN_IF_ERROR(run_arguments(options, span_of(arguments), span_of(all), span_of(kept)));
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const auto after = chosen.begin() + static_cast<ptrdiff_t>(o) + 1;  // names may ask for an output twice
+    const bool again = !output_names.empty() && std::find(after, chosen.end(), chosen[o]) != chosen.end();
+    outputs[o] = again ? all[chosen[o]] : std::move(all[chosen[o]]);
+  }
   return ok_status();
 }
 

@@ -106,7 +106,7 @@ class Session {
   Result<std::shared_ptr<State>> make_state() const;
   /// Takes the state of a Run for `use` and adds its values to `arguments`, which check_arguments() has accepted. Does
   /// nothing without pairs.
-  Status use_state(const RunOptions& options, std::vector<runtime::Argument>* arguments, StateUse* use) const;
+  Status use_state(const RunOptions& options, std::span<runtime::Argument> arguments, StateUse* use) const;
 
   /// Runs by name. `output_names` empty: all shown outputs in the model's order. `outputs`: one per requested output; an
   /// entry that is not empty is written in place, wherever it is. INVALID_INPUT names the input or output and what was expected.
@@ -118,7 +118,7 @@ class Session {
 
   /// Fills in defaults, checks and aligns. `arguments`: one per input of the model; kind NONE where omitted, and for
   /// the inputs of state pairs.
-  Status check_arguments(std::vector<runtime::Argument>* arguments) const;
+  Status check_arguments(std::span<runtime::Argument> arguments) const;
   /// Gives `state` the threads and the memory budget of this session.
   void prepare_state(runtime::RunState* state) const;
   /// Before each Run: sets in `state` what may stop the Run, and its trace.
@@ -164,7 +164,7 @@ class Session {
   Status plan_ahead(const ShapeSet& set) const;
   Status hide_pairs(const config::Config& config);
   Status refuse_paired(const IoList& list, const std::vector<uint32_t>& shown, uint32_t index) const;
-  Status run_arguments(const RunOptions& options, std::vector<runtime::Argument>* arguments,
+  Status run_arguments(const RunOptions& options, std::span<runtime::Argument> arguments,
                        std::span<runtime::ValueRef> outputs, std::span<const uint32_t> kept) const;
 
   std::string name_;   // the file's name, without folders

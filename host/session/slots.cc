@@ -199,8 +199,8 @@ Status Slots::bind_staying() {
 
 Status Slots::replan(const StateUse& use) {
   std::vector<runtime::Argument> arguments = this->arguments();
-  RETURN_IF_ERROR(session_->check_arguments(&arguments));
-  use.describe(&arguments);
+  RETURN_IF_ERROR(session_->check_arguments(arguments));
+  use.describe(arguments);
   assembly_ = session_->assembly();
   const runtime::Executable& executable = *assembly_->executable;
   for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -269,8 +269,8 @@ Status Slots::run(const RunOptions& options) {
 Status Slots::take_state(const RunOptions& options, StateUse* use) {
   if (options.state == nullptr && session_->state_pairs().empty()) return ok_status();
   std::vector<runtime::Argument> given = arguments();
-  RETURN_IF_ERROR(session_->check_arguments(&given));
-  return session_->use_state(options, &given, use);
+  RETURN_IF_ERROR(session_->check_arguments(given));
+  return session_->use_state(options, given, use);
 }
 
 Status Slots::run_until_done(const RunOptions& options, StateUse* use) {

@@ -123,18 +123,18 @@ Status State::move(size_t pair, const MemoryDomain& domain) {
 }
 
 Status StateUse::begin(std::shared_ptr<State> state, const IoList& inputs,
-                       std::vector<runtime::Argument>* arguments) {
+                       std::span<runtime::Argument> arguments) {
   state_ = std::move(state);
   RETURN_IF_ERROR(hold_.begin(*state_));
   RETURN_IF_ERROR(state_->failure_);
-  if (!state_->started_) RETURN_IF_ERROR(start(*arguments));
+  if (!state_->started_) RETURN_IF_ERROR(start(arguments));
   describe(arguments);
   for (const StateEntry& entry : state_->layout()->entries())
-    RETURN_IF_ERROR(check_type(inputs[entry.input], (*arguments)[entry.input].tensor));
-  return check_symbols(inputs, *arguments);
+    RETURN_IF_ERROR(check_type(inputs[entry.input], arguments[entry.input].tensor));
+  return check_symbols(inputs, arguments);
 }
 
-Status StateUse::start(const std::vector<runtime::Argument>& arguments) {
+Status StateUse::start(std::span<const runtime::Argument> arguments) {
   for (size_t p = 0; p < state_->held_.size(); ++p) {
     const StateEntry& entry = state_->layout()->entries()[p];
     State::Held& held = state_->held_[p];
@@ -155,12 +155,12 @@ Status StateUse::start(const std::vector<runtime::Argument>& arguments) {
   return ok_status();
 }
 
-void StateUse::describe(std::vector<runtime::Argument>* arguments) const {
+void StateUse::describe(std::span<runtime::Argument> arguments) const {
   if (state_ == nullptr) return;
   for (size_t p = 0; p < state_->held_.size(); ++p) {
     const StateEntry& entry = state_->layout()->entries()[p];
     const State::Held& held = state_->held_[p];
-    tenon_tensor& tensor = (*arguments)[entry.input].tensor;
+    tenon_tensor& tensor = arguments[entry.input].tensor;
     tensor = tenon_tensor{};
     tensor.kind = TENON_KIND_TENSOR;
     tensor.dtype = entry.dtype;

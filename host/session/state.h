@@ -93,11 +93,11 @@ class StateUse final : public runtime::StateMemory {
  public:
   /// Takes the state until the end of this object and adds its values to `arguments`, one per input of the model. Those
   /// that the application gives are checked and there.
-  Status begin(std::shared_ptr<State> state, const IoList& inputs, std::vector<runtime::Argument>* arguments);
+  Status begin(std::shared_ptr<State> state, const IoList& inputs, std::span<runtime::Argument> arguments);
   /// Null when the session has no pairs.
   runtime::StateMemory* memory() { return state_ == nullptr ? nullptr : this; }
   /// Adds the values to the arguments; only type and shape.
-  void describe(std::vector<runtime::Argument>* arguments) const;
+  void describe(std::span<runtime::Argument> arguments) const;
   /// Before each attempt of the Run: puts the values where `executable` needs them.
   Status enter(const runtime::Executable& executable);
   /// True when the plan is one for the shapes of the values.
@@ -108,7 +108,7 @@ class StateUse final : public runtime::StateMemory {
   void fail(runtime::Frame& frame) override;
 
  private:
-  Status start(const std::vector<runtime::Argument>& arguments);
+  Status start(std::span<const runtime::Argument> arguments);
   Status bind_memory(runtime::Frame& frame);
   Status collect(runtime::Frame& frame, size_t pair);
 

@@ -340,7 +340,7 @@ TEST(State, IsOfOneSessionAndInOneRun) {
   arguments[1] = runtime::Argument(inputs[1].value);
   {
     session::StateUse use;
-    ASSERT_TRUE(session->use_state(kept.options(), &arguments, &use).ok());
+    ASSERT_TRUE(session->use_state(kept.options(), arguments, &use).ok());
     EXPECT_EQ(kept.try_step(inputs).code(), StatusCode::kFailedPrecondition);
     EXPECT_EQ(kept.state().reset().code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(kept.state().read(0).status().to_string(), HasSubstr("in use by another Run"));
