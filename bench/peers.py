@@ -8,7 +8,7 @@
 A model is a folder as from bench/export_models.py, bench/make_models.py or the ONNX test cases: model.onnx and
 test_data_set_0/input_*.pb; without models, all of build/bench/exported and build/bench/models. All sides get the same bytes,
 inputs, threads and cores, and take turns (A B C C B A ...), each turn in a new process, because speed varies between processes.
-Tenon runs as installed (auto), and with each --provider. ONNX Runtime runs with the fastest of its settings (all or basic
+Tenon runs as installed (auto), and with each --provider, which may end in +bf16. ONNX Runtime runs with the fastest of its settings (all or basic
 optimisation, with more threads spinning or not), OpenVINO with INFERENCE_PRECISION_HINT=f32 and with its default. Load times,
 first Runs and peaks of memory (VmHWM) are of the same processes. Errors are against the outputs in float64 that
 bench/export_models.py leaves; bench/reference.py writes them for other models. If Tenon fails, or its outputs are not a peer's,
@@ -62,7 +62,10 @@ class Side:
             self.outputs = processes.load_outputs(kept)
 
     def precision(self) -> str:
-        return "f32" if self.provider else self.figures[0]["precision"]
+        if not self.provider:
+            return self.figures[0]["precision"]
+        precision = processes.order_and_precision(self.provider)[1]
+        return "f32" if precision == "exact" else precision
 
     def row(self, folder: Path, threads: int) -> dict:
         row = {"model": str(folder / "model.onnx"), "threads": threads, "file_bytes": file_bytes(folder)}
@@ -128,7 +131,8 @@ def compare(folder: Path, threads: int, options) -> tuple[list[dict], list[str],
     quantised = is_quantised(folder)
     for ours, theirs in itertools.product(sides, sides):
         if ours.provider and theirs.runtime:
-            problem = difference(ours.outputs, theirs.outputs, quantised or theirs.precision() != "f32")
+            coarse = quantised or {ours.precision(), theirs.precision()} != {"f32"}
+            problem = difference(ours.outputs, theirs.outputs, coarse)
             if problem:
                 problems.append(f"{folder.name}, threads {threads}: {ours.name} against {theirs.name}: {problem}")
     return [] if problems else [side.row(folder, threads) for side in sides], problems, notes
@@ -147,7 +151,8 @@ def chosen_folders(options, parser) -> list[Path]:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--provider", action="append", help="an order of preference beside auto, such as onednn,cpu; may be repeated")
+    parser.add_argument("--provider", action="append",
+                        help="an order of preference beside auto, such as onednn,cpu; with a precision: auto+bf16; may be repeated")
     parser.add_argument("--peers", default=",".join(PACKAGES), help="other runtimes, of %(default)s")
     parser.add_argument("--threads", help="numbers of threads; 1,2, or with --quick 1")
     parser.add_argument("--seconds", type=float, help="for each process; 2, or with --quick 0.3")

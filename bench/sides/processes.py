@@ -36,8 +36,17 @@ def output_of(command: list[str]) -> str:
     return done.stdout
 
 
+def order_and_precision(provider: str) -> tuple[str, str]:
+    """What a side of Tenon names: an order of providers, and behind a + the precision; exact without it."""
+    order, _, precision = provider.partition("+")
+    return order, precision or "exact"
+
+
 def tenon_flags(folder: Path, provider: str) -> list:
-    flags = [] if provider == "auto" else ["--provider", *provider.split(",")]
+    order, precision = order_and_precision(provider)
+    flags = [] if order == "auto" else ["--provider", *order.split(",")]
+    if precision != "exact":
+        flags += ["--set", f"precision.default={precision}"]
     for path in data_files(folder, "input"):
         flags += ["--input", f"{read_tensor(path)[0]}={path}"]
     return flags

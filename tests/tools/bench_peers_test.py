@@ -231,6 +231,19 @@ class Cases(unittest.TestCase):
         self.assertEqual((len(rows), problems), (5, []))
         self.assertEqual(rows[-1]["runtime"], "OpenVINO 9 default (bf16)")
 
+    def test_a_precision_of_tenon(self):
+        flags = processes.tenon_flags(self.folder, "onednn,cpu+bf16")
+        self.assertEqual(flags[:5], ["--provider", "onednn", "cpu", "--set", "precision.default=bf16"])
+        self.assertEqual(processes.tenon_flags(self.folder, "auto+bf16")[:2], ["--set", "precision.default=bf16"])
+        self.assertNotIn("--set", processes.tenon_flags(self.folder, "auto"))
+
+        def run(side):
+            return [np.array([1, 2.1 if side.provider == "auto+bf16" else 2], np.float32)], of_process(5, 4)
+
+        rows, problems, _ = self.compare(run, provider=["auto+bf16"])
+        self.assertEqual((len(rows), problems), (5, []))
+        self.assertIn("Tenon auto+bf16", [report.label(row) for row in rows])
+
     def test_quantised_models_are_compared_roughly(self):
         self.assertFalse(peers.is_quantised(self.folder))
         self.model("DynamicQuantizeLinear")
