@@ -22,12 +22,13 @@ int64_t steady_after_ns(int64_t ns) {
 
 Status Stop::check(std::string_view doing) const {
   const std::string_view during = doing.empty() ? "" : " while ";
-  // Check the deadline first: when it passes, the word is set as well.
+  // When the deadline passes, the word is set as well. So the word is read before the time, and counts only after it.
+  const bool is_word_set = word != nullptr && __atomic_load_n(word, __ATOMIC_ACQUIRE) != 0;
   if (deadline_ns != 0 && steady_now_ns() >= deadline_ns) {
     return Status(StatusCode::kDeadlineExceeded, str_cat(whose, " has passed", during, doing),
                   ErrorKind::kDeadline);
   }
-  if (word != nullptr && __atomic_load_n(word, __ATOMIC_RELAXED) != 0) {
+  if (is_word_set) {
     return Status(StatusCode::kCancelled, str_cat(what, " was cancelled", during, doing),
                   ErrorKind::kCancelled);
   }

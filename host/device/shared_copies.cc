@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "host/base/fork.h"
 #include "host/device/spare_blocks.h"
 
 namespace tenon::runtime {
@@ -41,9 +42,8 @@ bool Copy::holds(std::span<const std::byte> bytes) const {
 }
 
 SharedCopies& SharedCopies::get() {
-  // Never destroyed: sessions may end while the process does.
-  static auto* const copies = new SharedCopies();
-  return *copies;
+  static constinit PerProcess<SharedCopies> copies;
+  return copies.get();
 }
 
 std::shared_ptr<const Copy> SharedCopies::copy(std::span<const std::byte> bytes) {

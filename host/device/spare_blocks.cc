@@ -3,12 +3,13 @@
 #include <cstdlib>
 #include <new>
 
+#include "host/base/fork.h"
+
 namespace tenon::runtime {
 
 SpareBlocks& SpareBlocks::get() {
-  // Never destroyed: values may be freed while the process ends.
-  static auto* const blocks = new SpareBlocks();
-  return *blocks;
+  static constinit PerProcess<SpareBlocks> blocks;
+  return blocks.get();
 }
 
 void* SpareBlocks::take(size_t* bytes) {

@@ -1,8 +1,11 @@
 #include "islands/packed.h"
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
+
+#include "tenon/ep/device/own_process.hpp"
 
 namespace tenon::cpu::islands {
 namespace {
@@ -51,11 +54,27 @@ class Registry {
   size_t sweep_at_ = 64;
 };
 
+/// The registry of this process. A child of fork begins with a new one: a thread that it does not have may hold the parent's lock.
+Registry& registry() {
+  struct Made {
+    int64_t process;
+    Made* before;  // the parent's; kept reachable for leak checkers
+    Registry registry;
+  };
+  static constinit std::atomic<Made*> made{nullptr};
+  const int64_t process = ep::OwnProcess::current();
+  Made* now = made.load(std::memory_order_acquire);
+  if (now != nullptr && now->process == process) return now->registry;
+  auto* const mine = new Made{process, now, {}};
+  if (made.compare_exchange_strong(now, mine, std::memory_order_acq_rel)) return mine->registry;
+  delete mine;  // another thread was faster
+  return now->registry;
+}
+
 }  // namespace
 
 std::shared_ptr<const Packed> shared(std::shared_ptr<const Packed> made) {
-  static Registry registry;
-  return registry.share(std::move(made));
+  return registry().share(std::move(made));
 }
 
 }  // namespace tenon::cpu::islands

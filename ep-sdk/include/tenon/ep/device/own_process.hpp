@@ -43,7 +43,7 @@ class OwnProcess {
                 TENON_ERROR_DEVICE_LOST | TENON_ERROR_PROCESS_LOST};
   }
 
- private:
+  /// A number that a child of fork does not share with its parent.
   static int64_t current() {
 #if defined(_WIN32)
     return 1;  // there is no fork
@@ -51,6 +51,8 @@ class OwnProcess {
     return getpid();
 #endif
   }
+
+ private:
   const char* const api_;
   std::atomic<int64_t> owner_{0};
 };
