@@ -1,10 +1,12 @@
 // The attributes of a node, as an application's operator sees them.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "core/ir/graph.h"
+#include "host/device/shared_copies.h"
 #include "tenon/ep.h"
 
 namespace tenon::operators {
@@ -13,7 +15,7 @@ namespace tenon::operators {
 /// descriptions point into it.
 class Attributes {
  public:
-  /// Without attributes that are graphs.
+  /// Without attributes that are graphs. Data of tensors is 64-byte aligned. Throws std::bad_alloc.
   explicit Attributes(std::vector<ir::Attribute> attributes);
   Attributes(const Attributes&) = delete;
   Attributes& operator=(const Attributes&) = delete;
@@ -26,6 +28,7 @@ class Attributes {
   struct Lists {
     std::vector<tenon_str> strings;
     std::vector<tenon_tensor> tensors;
+    std::vector<std::shared_ptr<const runtime::Copy>> copies;  // of their data
   };
 
   std::vector<ir::Attribute> attributes_;

@@ -125,6 +125,7 @@ TEST(Operators, MayHaveAnyAttributes) {
       const std::optional<tenon_attribute> table = call.attribute("table"), words = call.attribute("words"),
                                            sizes = call.attribute("sizes"), rates = call.attribute("rates");
       ASSERT_TRUE(table && words && sizes && rates);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(table->tensors[0].data) % 64, 0u);
       EXPECT_EQ(static_cast<const float*>(table->tensors[0].data)[1], 8);
       EXPECT_EQ(as_string(words->strings[1]), "b");
       EXPECT_EQ(sizes->ints[2], 3);
