@@ -6,6 +6,7 @@
 
 #include "host/base/fork.h"
 #include "host/device/spare_blocks.h"
+#include "host/device/value.h"
 
 namespace tenon::runtime {
 namespace {
@@ -63,6 +64,17 @@ std::shared_ptr<const Copy> SharedCopies::copy(std::span<const std::byte> bytes)
   }
   copies_.emplace(key, made);
   return made;
+}
+
+Result<tenon_tensor> describe_aligned(const ir::Tensor& tensor,
+                                      std::vector<std::shared_ptr<const Copy>>* copies) {
+  tenon_tensor out = describe(tensor);
+  if (out.byte_size == 0 || reinterpret_cast<uintptr_t>(out.data) % Copy::kAlignment == 0) return out;
+  std::shared_ptr<const Copy> copy = SharedCopies::get().copy({tensor.data(), tensor.byte_size()});
+  if (copy == nullptr) return out_of_memory("no memory for a constant of ", tensor.byte_size(), " bytes");
+  out.data = copy->data();
+  copies->push_back(std::move(copy));
+  return out;
 }
 
 }  // namespace tenon::runtime

@@ -6,6 +6,11 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/tensor.h"
+#include "tenon/ep.h"
 
 namespace tenon::runtime {
 
@@ -45,5 +50,9 @@ class SharedCopies {
   std::multimap<uint64_t, std::weak_ptr<const Copy>> copies_;  // by a key of a few bytes
   size_t sweep_at_ = 64;
 };
+
+/// Describes the tensor with aligned data: its own, or that of a copy, which `copies` then keeps. OUT_OF_MEMORY.
+Result<tenon_tensor> describe_aligned(const ir::Tensor& tensor,
+                                      std::vector<std::shared_ptr<const Copy>>* copies);
 
 }  // namespace tenon::runtime

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/base/error_struct.h"
+#include "host/device/shared_copies.h"
 #include "host/operators/call.h"
 
 namespace tenon::operators {
@@ -28,6 +29,7 @@ Result<std::vector<ir::Type>> call_infer(const AppOperator& op, InferFn infer, c
                                          const ops::InferInputs& given) {
   const NodeFacts facts(node.name, node.domain, node.op_type, op.since_version, node.attributes);
   std::vector<TypeInfo> inputs, outputs(node.outputs.size());
+  std::vector<std::shared_ptr<const runtime::Copy>> copies;
   Borrowed borrowed("input");
   std::vector<tenon_value*> values;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -38,7 +40,8 @@ Result<std::vector<ir::Type>> call_infer(const AppOperator& op, InferFn infer, c
     if (tensor == nullptr) {
       borrowed.skip();
     } else {
-      ASSIGN_OR_RETURN(values.back(), borrowed.wrap(runtime::describe(*tensor), true));
+      ASSIGN_OR_RETURN(const tenon_tensor described, runtime::describe_aligned(*tensor, &copies));
+      ASSIGN_OR_RETURN(values.back(), borrowed.wrap(described, true));
     }
   }
   std::vector<ir::Type> out(node.outputs.size());

@@ -13,17 +13,6 @@ tenon_str to_str(std::string_view text) { return {text.data(), text.size()}; }
 
 std::string text_of(tenon_str text) { return std::string(text.data, text.size); }
 
-/// Operators read elements where they lie, and a model may have them anywhere in its file.
-tenon_tensor aligned(const ir::Tensor& tensor, std::vector<std::shared_ptr<const runtime::Copy>>* copies) {
-  tenon_tensor out = runtime::describe(tensor);
-  if (out.byte_size == 0 || reinterpret_cast<uintptr_t>(tensor.data()) % runtime::Copy::kAlignment == 0)
-    return out;
-  copies->push_back(runtime::SharedCopies::get().copy({tensor.data(), tensor.byte_size()}));
-  if (copies->back() == nullptr) throw std::bad_alloc();
-  out.data = copies->back()->data();
-  return out;
-}
-
 }  // namespace
 
 Attributes::Attributes(std::vector<ir::Attribute> attributes)
@@ -32,7 +21,11 @@ Attributes::Attributes(std::vector<ir::Attribute> attributes)
     const ir::Attribute& from = attributes_[i];
     Lists& lists = lists_[i];
     for (const std::string& text : from.strings) lists.strings.push_back(to_str(text));
-    for (const ir::TensorPtr& tensor : from.tensors) lists.tensors.push_back(aligned(*tensor, &lists.copies));
+    for (const ir::TensorPtr& tensor : from.tensors) {
+      Result<tenon_tensor> described = runtime::describe_aligned(*tensor, &lists.copies);
+      if (!described.ok()) throw std::bad_alloc();
+      lists.tensors.push_back(*described);
+    }
     tenon_attribute to{};
     to.struct_size = sizeof(to);
     to.type = static_cast<uint32_t>(from.type);

@@ -55,7 +55,7 @@ struct Concat {
       std::memcpy(to, from, 4);
     } else if (n == 8) {
       std::memcpy(to, from, 8);
-    } else {
+    } else if (n > 0) {  // an empty input may have no data
       std::memcpy(to, from, static_cast<size_t>(n));
     }
   }

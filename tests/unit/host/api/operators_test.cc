@@ -86,7 +86,11 @@ TEST(Operators, SeeWhatIsKnownWhenTypesAreInferred) {
       EXPECT_EQ(call.output(0).kind, uint32_t{TENON_KIND_NONE});
       EXPECT_FALSE(call.value(0));
       EXPECT_FALSE(call.value(1));
-      if (call.value(2)) known.push_back(call.value(2).data<float>()[0]);
+      if (call.value(2)) {
+        const std::span<const float> data = call.value(2).data<float>();
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(data.data()) % 64, 0u);
+        known.push_back(data[0]);
+      }
       EXPECT_FALSE(call.value(9));
       call.set_output(0, call.input(0));
     };
