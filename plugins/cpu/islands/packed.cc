@@ -47,12 +47,29 @@ class Registry {
     known_.emplace(key, made);
     return made;
   }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    known_.clear();
+  }
 
  private:
   std::mutex mutex_;
   std::multimap<uint64_t, std::weak_ptr<const Packed>> known_;
   size_t sweep_at_ = 64;
 };
+
+/// Never destroyed: the application's threads may make sessions while the process ends. Emptied when the library goes.
+union Lasting {
+  Registry registry;
+  Lasting() : registry() {}
+  ~Lasting() {}
+} lasting;
+const int64_t first_process = ep::OwnProcess::current();
+struct AtEnd {
+  ~AtEnd() {
+    if (ep::OwnProcess::current() == first_process) lasting.registry.clear();
+  }
+} at_end;
 
 /// The registry of this process. A child of fork begins with a new one: a thread that it does not have may hold the parent's lock.
 Registry& registry() {
@@ -63,6 +80,7 @@ Registry& registry() {
   };
   static constinit std::atomic<Made*> made{nullptr};
   const int64_t process = ep::OwnProcess::current();
+  if (process == first_process) return lasting.registry;
   Made* now = made.load(std::memory_order_acquire);
   if (now != nullptr && now->process == process) return now->registry;
   auto* const mine = new Made{process, now, {}};
