@@ -15,7 +15,7 @@ Result<ConstantPtr> ConstantPool::get(const ir::TensorPtr& tensor) {
 
   auto made = std::make_shared<AlignedConstant>(tensor);
   made->descriptor_ = describe(*tensor);
-  if (reinterpret_cast<uintptr_t>(tensor->data()) % Copy::kAlignment != 0 && tensor->byte_size() != 0) {
+  if (needs_copy(*tensor)) {
     ASSIGN_OR_RETURN(made->charge_, MemoryCharge::take(tensor->byte_size()));
     made->copy_ = SharedCopies::get().copy({tensor->data(), tensor->byte_size()});
     if (made->copy_ == nullptr)

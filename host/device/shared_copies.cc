@@ -66,10 +66,14 @@ std::shared_ptr<const Copy> SharedCopies::copy(std::span<const std::byte> bytes)
   return made;
 }
 
+bool needs_copy(const ir::Tensor& tensor) {
+  return tensor.byte_size() != 0 && reinterpret_cast<uintptr_t>(tensor.data()) % Copy::kAlignment != 0;
+}
+
 Result<tenon_tensor> describe_aligned(const ir::Tensor& tensor,
                                       std::vector<std::shared_ptr<const Copy>>* copies) {
   tenon_tensor out = describe(tensor);
-  if (out.byte_size == 0 || reinterpret_cast<uintptr_t>(out.data) % Copy::kAlignment == 0) return out;
+  if (!needs_copy(tensor)) return out;
   std::shared_ptr<const Copy> copy = SharedCopies::get().copy({tensor.data(), tensor.byte_size()});
   if (copy == nullptr) return out_of_memory("no memory for a constant of ", tensor.byte_size(), " bytes");
   out.data = copy->data();

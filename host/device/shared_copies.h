@@ -51,6 +51,8 @@ class SharedCopies {
   size_t sweep_at_ = 64;
 };
 
+/// Whether providers and operators need a copy of the data.
+bool needs_copy(const ir::Tensor& tensor);
 /// Describes the tensor with aligned data: its own, or that of a copy, which `copies` then keeps. OUT_OF_MEMORY.
 Result<tenon_tensor> describe_aligned(const ir::Tensor& tensor,
                                       std::vector<std::shared_ptr<const Copy>>* copies);

@@ -18,7 +18,7 @@ function(tenon_sources out folder)
 endfunction()
 
 # tenon_precompile(<target> <headers>...): for foreign and SDK headers only, because ours change too often. No file
-# may rely on it: the preset clang builds without precompiled headers.
+# may rely on it: the presets clang and tsan build without precompiled headers.
 function(tenon_precompile target)
   if(TENON_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${ARGN})

@@ -1,6 +1,5 @@
 #include "islands/packed.h"
 
-#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -71,28 +70,12 @@ struct AtEnd {
   }
 } at_end;
 
-/// The registry of this process. A child of fork begins with a new one: a thread that it does not have may hold the parent's lock.
-Registry& registry() {
-  struct Made {
-    int64_t process;
-    Made* before;  // the parent's; kept reachable for leak checkers
-    Registry registry;
-  };
-  static constinit std::atomic<Made*> made{nullptr};
-  const int64_t process = ep::OwnProcess::current();
-  if (process == first_process) return lasting.registry;
-  Made* now = made.load(std::memory_order_acquire);
-  if (now != nullptr && now->process == process) return now->registry;
-  auto* const mine = new Made{process, now, {}};
-  if (made.compare_exchange_strong(now, mine, std::memory_order_acq_rel)) return mine->registry;
-  delete mine;  // another thread was faster
-  return now->registry;
-}
-
 }  // namespace
 
 std::shared_ptr<const Packed> shared(std::shared_ptr<const Packed> made) {
-  return registry().share(std::move(made));
+  // In a child of fork a thread that it does not have may hold the lock.
+  if (ep::OwnProcess::current() != first_process) return made;
+  return lasting.registry.share(std::move(made));
 }
 
 }  // namespace tenon::cpu::islands

@@ -23,7 +23,7 @@ class Packed {
 };
 
 /// `made`, or what has the same bytes and was given here before, if something still uses it: then `made` may go. So a second
-/// session of a model holds no weights of its own. Thread-safe.
+/// session of a model holds no weights of its own. Thread-safe. A process that was forked after the library was loaded shares nothing.
 std::shared_ptr<const Packed> shared(std::shared_ptr<const Packed> made);
 
 }  // namespace tenon::cpu::islands

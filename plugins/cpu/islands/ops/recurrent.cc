@@ -90,9 +90,9 @@ class Recurrent : public Operation {
     const bool h_given = input(5) != kNone, c_given = has_cell_ && input(6) != kNone;
     const Tensor h = first(5), c0 = c_given ? first(6) : Tensor{};
     std::vector<Tensor> x;
+    Factors f;
+    f.x = b.dense(node.inputs[0], Form::kPlain);
     for (const Weights& weights : weights_) {
-      Factors f;
-      f.x = b.dense(node.inputs[0], Form::kPlain);
       f.rows = s.time * s.batch, f.k = input_, f.n = n;
       f.weights = weights.w, f.bias = weights.w_bias;
       x.push_back(b.temporary({s.time * s.batch, n}, Form::kPlain));
