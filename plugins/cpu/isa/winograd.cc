@@ -195,7 +195,7 @@ void weigh_kernels(const float* given, int64_t matrix, float* out) {
       g[i] = __builtin_convertvector(single, Doubles);
     }
     for (int j = 0; j < 3; ++j) weight_line(g + j, 3, half + j, 3);
-    for (int i = 0; i < kSide; ++i) weight_line(half + i * 3, 1, whole + i * kSide, 1);
+    for (int64_t i = 0; i < kSide; ++i) weight_line(half + i * 3, 1, whole + i * kSide, 1);
     for (int i = 0; i < kSide * kSide; ++i) {
       const HalfFloats single = __builtin_convertvector(whole[i], HalfFloats);
       __builtin_memcpy(out + i * matrix + lane, &single, sizeof single);

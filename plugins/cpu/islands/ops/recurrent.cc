@@ -238,7 +238,7 @@ class Recurrent : public Operation {
 class Lstm : public Recurrent {
  public:
   static Support supports(const NodeView& n) {
-    const Support usual = Recurrent::supports(n, {"Sigmoid", "Tanh", "Tanh"});
+    Support usual = Recurrent::supports(n, {"Sigmoid", "Tanh", "Tanh"});
     if (!usual) return usual;
     return Check(n)
         .that(!n.has_input(7), TENON_REJECT_OTHER, "there are peepholes")
@@ -257,7 +257,7 @@ CPU_ISLAND_OPERATOR(Lstm, .op_type = "LSTM", .gains = true)
 class Gru : public Recurrent {
  public:
   static Support supports(const NodeView& n) {
-    const Support usual = Recurrent::supports(n, {"Sigmoid", "Tanh"});
+    Support usual = Recurrent::supports(n, {"Sigmoid", "Tanh"});
     if (!usual) return usual;
     return Check(n).that(n.attr_i("linear_before_reset", 0) != 0, TENON_REJECT_ATTRIBUTE,
                          "the state is reset before the product");
