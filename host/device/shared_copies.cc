@@ -28,15 +28,22 @@ uint64_t key_of(std::span<const std::byte> bytes) {
 
 std::shared_ptr<const Copy> Copy::of(std::span<const std::byte> bytes) {
   size_t capacity = (bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
+  // The owner first: it frees the memory if an allocation after it fails.
+  const std::shared_ptr<Copy> made(new Copy);
   // Most copies live until their program is compiled; the next one takes their memory.
   void* memory = SpareBlocks::get().take(&capacity);
   if (memory == nullptr) memory = std::aligned_alloc(kAlignment, capacity);
   if (memory == nullptr) return nullptr;
   std::memcpy(memory, bytes.data(), bytes.size());
-  return std::shared_ptr<const Copy>(new Copy(static_cast<std::byte*>(memory), capacity, bytes.size()));
+  made->data_ = static_cast<std::byte*>(memory);
+  made->capacity_ = capacity;
+  made->size_ = bytes.size();
+  return made;
 }
 
-Copy::~Copy() { SpareBlocks::get().give(data_, capacity_); }
+Copy::~Copy() {
+  if (data_ != nullptr) SpareBlocks::get().give(data_, capacity_);
+}
 
 bool Copy::holds(std::span<const std::byte> bytes) const {
   return bytes.size() == size_ && std::memcmp(data_, bytes.data(), size_) == 0;

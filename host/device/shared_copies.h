@@ -29,9 +29,9 @@ class Copy {
   bool holds(std::span<const std::byte> bytes) const;
 
  private:
-  Copy(std::byte* data, size_t capacity, size_t size) : data_(data), capacity_(capacity), size_(size) {}
-  std::byte* data_;
-  size_t capacity_, size_;
+  Copy() = default;
+  std::byte* data_ = nullptr;
+  size_t capacity_ = 0, size_ = 0;
 };
 
 /// The copies that are in use. Thread-safe. One for the process.

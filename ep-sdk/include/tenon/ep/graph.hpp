@@ -113,6 +113,7 @@ class ValueView {
   TensorView constant() const {
     tenon_tensor tensor{};
     const tenon_status status = host().graph_constant(graph_, index_, &tensor);
+    require(status != TENON_RESOURCE_EXHAUSTED, status, "there is no memory for the constant '", name(), "'");
     require(status == TENON_OK, status, "the constant '", name(), "' has no data");
     return TensorView(store_->add(tensor));
   }

@@ -129,7 +129,7 @@ inline Support has_inputs(const Contract& contract, const NodeView& node) {
 
 /// The first entry for the node's operator and version that `judge(entry, node)` finds to support it. Otherwise NULL,
 /// and in `out_refusal` what `judge` said of the first one. An Error of `judge` is a rejection, because a malformed
-/// attribute is a property of the node.
+/// attribute is a property of the node; the lack of memory is not, so it is thrown on.
 template <class Entry, class Judge>
 const Entry* choose_entry(const NodeView& node, Support* out_refusal, Judge&& judge) {
   const auto entries = Registry<Entry>::get().find(node.domain(), node.op());
@@ -140,6 +140,7 @@ const Entry* choose_entry(const NodeView& node, Support* out_refusal, Judge&& ju
     try {
       support = judge(*entry, node);
     } catch (const Error& e) {
+      if (e.code == TENON_RESOURCE_EXHAUSTED) throw;
       support = Support::no(TENON_REJECT_ATTRIBUTE, cat(node.op(), ": ", e.text));
     }
     if (support) return entry;
