@@ -145,6 +145,8 @@ TEST(Cost, OtherStartsAreTried) {
   EXPECT_EQ(swap_labels(problem, start, 0, 2), start);
   EXPECT_EQ(swap_labels(problem, start, 1, 2), start);
   EXPECT_THAT(cheapest(problem, start), ElementsAre(2, 2));
+  problem.times[2] = problem.times[5] = 11;  // as much as `start`
+  EXPECT_EQ(cheapest(problem, start), start);
 }
 
 TEST(Cost, LargeGraphs) {
