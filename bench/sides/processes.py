@@ -52,10 +52,18 @@ def tenon_flags(folder: Path, provider: str) -> list:
     return flags
 
 
-def bench_tenon(folder: Path, threads: int, seconds: float, provider: str) -> dict:
-    """The row of `tenon bench`: median_ns, min_ns, load_ns, first_ns, peak_bytes."""
+def bench_tenon(folder: Path, threads: int, seconds: float, provider: str, settings: tuple[str, ...] = ()) -> dict:
+    """The row of `tenon bench`: median_ns, min_ns, load_ns, first_ns, peak_bytes. `settings`: KEY=VALUE."""
     command = [COMMAND, "bench", folder / "model.onnx", "--threads", threads, "--seconds", seconds, "--format", "json"]
+    command += [word for setting in settings for word in ("--set", setting)]
     return json.loads(output_of(pinned(command + tenon_flags(folder, provider), threads)))[0]
+
+
+def tune_tenon(folder: Path, threads: int, seconds: float, provider: str, settings: tuple[str, ...] = ()) -> dict:
+    """The report of `tenon tune`."""
+    command = [COMMAND, "tune", folder / "model.onnx", "--seconds", seconds, "--format", "json"]
+    command += [word for setting in (f"threads.count={threads}", *settings) for word in ("--set", setting)]
+    return json.loads(output_of(pinned(command + tenon_flags(folder, provider), threads)))
 
 
 def tenon_outputs(folder: Path, threads: int, provider: str, work: Path) -> list[np.ndarray]:

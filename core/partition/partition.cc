@@ -43,6 +43,8 @@ std::string_view reject_code_name(RejectCode code) {
       return "compile_failed";
     case RejectCode::kUnusable:
       return "unusable";
+    case RejectCode::kDivided:
+      return "divided";
   }
   return "other";
 }
@@ -221,6 +223,14 @@ std::vector<ir::NodeId> Partitioner::open_nodes() const {
   std::vector<ir::NodeId> out;
   for (const ir::NodeId id : order_) {
     if (owner_[id] == ir::kNone && !control_flow_[id]) out.push_back(id);
+  }
+  return out;
+}
+
+std::vector<Claim> Partitioner::accepted_of(ProviderIndex provider) const {
+  std::vector<Claim> out;
+  for (const Accepted& each : accepted_) {
+    if (each.provider == provider) out.push_back(each.claim);
   }
   return out;
 }

@@ -57,6 +57,7 @@ enum class RejectCode : uint32_t {
   kClaimRefused = 101,   // the provider's claim broke a numbered rule
   kCompileFailed = 102,  // accepted, but its compilation failed
   kUnusable = 103,       // the provider did not answer
+  kDivided = 104,        // the choice by cost gives the node to another provider
 };
 /// "operator", "type", ... as printed by explain.
 std::string_view reject_code_name(RejectCode code);
@@ -87,9 +88,18 @@ struct Decision {
   std::vector<Decline> declines;  // of the providers asked before, in order
 };
 
+/// A way to divide the graph that was weighed, in picoseconds for one Run.
+struct Candidate {
+  std::string name;         // "order", "onednn/cpu:0 first", "cheapest"
+  int64_t estimate_ps = 0;  // 0: not estimated, because a measured one was taken
+  int64_t measured_ps = 0;  // 0: not measured on this machine
+  bool chosen = false;
+};
+
 struct Partition {
-  std::vector<Part> parts;          // topological order
-  std::vector<Decision> decisions;  // indexed by NodeId; default for ids without node
+  std::vector<Candidate> candidates;  // empty unless the choice was by cost
+  std::vector<Part> parts;            // topological order
+  std::vector<Decision> decisions;    // indexed by NodeId; default for ids without node
 };
 
 /// Collects answers for one graph, which must not change in the meantime. Not thread-safe.
@@ -115,6 +125,8 @@ class Partitioner {
 
   /// Nodes that no provider has yet.
   std::vector<ir::NodeId> open_nodes() const;
+  /// The claims of `provider` that were accepted so far.
+  std::vector<Claim> accepted_of(ProviderIndex provider) const;
   /// The declines of `node` so far.
   const std::vector<Decline>& declines(ir::NodeId node) const;
 

@@ -39,13 +39,14 @@ Assigner::Assigner(const BuildInputs& build, ir::Graph* graph, bool is_body)
       caster_(*build.settings, build.model->opset_imports) {}
 
 Result<partition::Partition> Assigner::run() {
+  const bool is_by_cost = build_.settings->select.partition == config::PartitionMode::kCost;
+  if (is_by_cost && !build_.selection->unopened.empty()) RETURN_IF_ERROR(build_.open_rest());
   for (;;) {
-    partition::Partitioner partitioner(*graph_,
-                                       [](const ir::Node& node) { return ops::is_control_flow(node); });
+    partition::Partitioner partitioner = barred();
     ASSIGN_OR_RETURN(const bool again, ask_all(&partitioner));
     if (again) continue;
-    Result<partition::Partition> partition =
-        partitioner.finish([&](partition::ProviderIndex p) { return build_.selection->instances[p]->id(); });
+    Result<partition::Partition> partition = finish(partitioner);
+    if (partition.ok() && is_by_cost) partition = by_cost(std::move(*partition));
     if (!partition.ok()) {
       const std::vector<ir::NodeId> open = partitioner.open_nodes();
       const std::string why = open.empty() ? std::string() : expander_.why_not(open.front());
@@ -78,13 +79,22 @@ Status Assigner::with_passed_over(Status nobody) const {
   return std::move(nobody).with_note(note);
 }
 
-Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
+partition::Partitioner Assigner::barred() const {
+  partition::Partitioner out(*graph_, [](const ir::Node& node) { return ops::is_control_flow(node); });
   for (const CompileFailure& failure : failures_) {
     for (ir::NodeId id : failure.nodes) {
-      partitioner->bar(failure.provider, id, partition::RejectCode::kCompileFailed, failure.text);
+      out.bar(failure.provider, id, partition::RejectCode::kCompileFailed, failure.text);
     }
   }
-  build_.placement->apply(*graph_, *partitioner);
+  build_.placement->apply(*graph_, out);
+  return out;
+}
+
+Result<partition::Partition> Assigner::finish(const partition::Partitioner& partitioner) const {
+  return partitioner.finish([&](partition::ProviderIndex p) { return build_.selection->instances[p]->id(); });
+}
+
+Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
   // A second round serves the nodes that a placement rule gave to a provider that then declined them.
   do {
     ASSIGN_OR_RETURN(const bool again, ask_in_order(partitioner));
@@ -124,7 +134,7 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
   return false;
 }
 
-Status Assigner::ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) {
+Status Assigner::ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) const {
   RETURN_IF_ERROR(check_stop("providers were asked what they run"));
   Result<Offer> offer =
       ask_about(*graph_, provider, [&](ir::NodeId id) { return partitioner->taken(provider, id); });

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "core/partition/partition.h"
 #include "host/compile/build.h"
 #include "host/compile/expand.h"
+#include "host/compile/times_keys.h"
 #include "host/compile/type_caster.h"
 #include "host/device/capability.h"
 
@@ -37,7 +40,7 @@ class Assigner {
   /// Asks all providers. True when the graph or the providers changed, so that all must be asked again.
   Result<bool> ask_all(partition::Partitioner* partitioner);
   Result<bool> ask_in_order(partition::Partitioner* partitioner);
-  Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner);
+  Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) const;
   Result<Offer> ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
                           const std::function<bool(ir::NodeId)>& is_taken) const;
   /// Puts raised nodes that the provider declines back where it would run all nodes that they stand for, so that a
@@ -49,6 +52,16 @@ class Assigner {
   bool is_foreign(const ir::Node& node) const;
   Status with_passed_over(Status nobody) const;
   Status check_declined(partition::ProviderIndex provider, const partition::Partitioner& partitioner) const;
+  /// A partitioner that has the bars of failures and of placement rules.
+  partition::Partitioner barred() const;
+  /// select.partition = "cost": `by_order`, or a partition of the same graph that costs less.
+  Result<partition::Partition> by_cost(partition::Partition by_order) const;
+  /// What `provider` would run if it were the only one.
+  Result<std::vector<partition::Claim>> claims_alone(partition::ProviderIndex provider) const;
+  /// The partition in which the providers take the nodes that `wanted` gives them, and others those that they then decline.
+  Result<std::optional<partition::Partition>> divide(std::span<const ir::NodeId> order,
+                                                     const Assignment& wanted) const;
+  Result<partition::Partition> finish(const partition::Partitioner& partitioner) const;
 
   const BuildInputs& build_;
   ir::Graph* graph_;

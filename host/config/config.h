@@ -29,7 +29,7 @@ namespace tenon::config {
 enum class Trust { kNone, kOwner, kHash, kSignature };
 enum class Scan { kOn, kOff };
 enum class OnFailure { kError, kNext };  // kNext: continue with the next provider
-enum class PartitionMode { kOrder };
+enum class PartitionMode { kOrder, kCost };
 enum class Isolation { kInProcess };
 enum class OnLost { kRestart, kNext, kFail };
 enum class Precision { kExact, kFast, kBf16, kFp16 };
@@ -51,9 +51,11 @@ struct Select {
   bool automatic = true;
   /// "cuda/gpu:0" or "cpu", as written; empty when automatic. See provider_of() and device_of().
   std::vector<std::string> order;
-  OnFailure fallback = OnFailure::kError;          // when a listed provider is missing or unusable
-  OnFailure on_declined = OnFailure::kNext;        // when a provider does not support a node
-  OnFailure on_compile_failed = OnFailure::kNext;  // when a provider cannot compile nodes that it claimed
+  OnFailure fallback = OnFailure::kError;           // when a listed provider is missing or unusable
+  OnFailure on_declined = OnFailure::kNext;         // when a provider does not support a node
+  OnFailure on_compile_failed = OnFailure::kNext;   // when a provider cannot compile nodes that it claimed
+  PartitionMode partition = PartitionMode::kOrder;  // how nodes are divided among providers that claim them
+  bool record_times = false;  // Runs are measured, for later sessions that choose by cost
 };
 
 /// "cuda/gpu:0" -> "cuda".

@@ -109,8 +109,21 @@ const KeySpec kSchema[] = {
      [](S& s, Id, const V& v) { s.select.on_compile_failed = choose<OnFailure>(v); }},
     {"select.partition", K::kEnum, "\"order\"", kWords<PartitionMode>, 0, 0,
      "How nodes are divided among the providers that claim them. \"order\": by the order of the "
-     "providers. \"cost\" is refused.",
-     [](S&, Id, const V&) {}},
+     "providers. \"cost\": so that a Run takes the least time, by what record_times has measured, else by an "
+     "estimate; the order breaks ties.",
+     [](S& s, Id, const V& v) { s.select.partition = choose<PartitionMode>(v); }},
+    {"select.record_times",
+     K::kBool,
+     "false",
+     {},
+     0,
+     0,
+     "Measures the Runs of the session, which makes them slower, and stores the times in the cache when it "
+     "ends. With "
+     "partition = \"cost\" the session takes a way to divide the nodes that was not measured yet; `tenon "
+     "tune` "
+     "makes such sessions until all were.",
+     [](S& s, Id, const V& v) { s.select.record_times = *v.as_bool(); }},
 
     {"provider.*.version",
      K::kRange,

@@ -37,12 +37,8 @@ template <>
 inline constexpr Word kWords<OnFailure>[] = {word("error", OnFailure::kError),
                                              word("next", OnFailure::kNext)};
 template <>
-inline constexpr Word kWords<PartitionMode>[] = {
-    word("order", PartitionMode::kOrder),
-    refused(
-        "cost",
-        "this version cannot choose providers by estimated cost; set it to \"order\" and put the providers "
-        "into the order you want in select.order")};
+inline constexpr Word kWords<PartitionMode>[] = {word("order", PartitionMode::kOrder),
+                                                 word("cost", PartitionMode::kCost)};
 template <>
 inline constexpr Word kWords<Isolation>[] = {
     word("inproc", Isolation::kInProcess),

@@ -124,6 +124,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   bool completes() const { return device_->provider()->manifest().traits.completes; }
   /// The options in force, defaults included.
   const std::vector<config::OptionSetting>& options() const { return options_; }
+  const InstanceSettings& settings() const { return settings_; }
   /// Every Run gives the same bits for any number of threads.
   bool is_deterministic() const { return settings_.deterministic; }
   Device& device() const { return *device_; }

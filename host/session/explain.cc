@@ -27,6 +27,8 @@ class Explainer {
     for (size_t p = 0; p < executable.parts.size(); ++p) {
       for (ir::NodeId id : executable.parts[p].nodes) part_of[id] = first_part + p;
     }
+    for (const partition::Candidate& candidate : executable.partition.candidates)
+      add_candidate(executable, candidate);
     for (const CompiledPart& part : executable.parts) {
       add_part(executable, part);
       for (ir::NodeId id : part.nodes) add_node(executable, id, part_of[id]);
@@ -69,6 +71,7 @@ class Explainer {
                                   {"text", fallback.text}});
     }
     out["warnings"] = assembly_.warnings;
+    out["candidates"] = std::move(candidates_);
     out["nodes"] = std::move(nodes_);
     out["parts"] = std::move(parts_);
     out["copies"] = std::move(copies_);
@@ -78,6 +81,18 @@ class Explainer {
   }
 
  private:
+  /// Times are in milliseconds for one Run.
+  void add_candidate(const Executable& executable, const partition::Candidate& candidate) {
+    constexpr double kMillisecond = 1e9;
+    Json entry{{"graph", executable.name}, {"name", candidate.name}};
+    if (candidate.estimate_ps != 0)
+      entry["estimate_ms"] = static_cast<double>(candidate.estimate_ps) / kMillisecond;
+    if (candidate.measured_ps != 0)
+      entry["measured_ms"] = static_cast<double>(candidate.measured_ps) / kMillisecond;
+    entry["chosen"] = candidate.chosen;
+    candidates_.push_back(std::move(entry));
+  }
+
   void add_node(const Executable& executable, ir::NodeId id, size_t part) {
     const ir::Node& node = executable.graph().node(id);
     const partition::Decision& decision = executable.partition.decisions[id];
@@ -193,7 +208,8 @@ class Explainer {
   const Session& session_;
   const Assembly& assembly_;
   const runtime::Selection& selection_;
-  Json nodes_ = Json::array(), parts_ = Json::array(), copies_ = Json::array(), state_ = Json::array();
+  Json candidates_ = Json::array(), nodes_ = Json::array(), parts_ = Json::array(), copies_ = Json::array(),
+       state_ = Json::array();
   size_t part_count_ = 0;  // of parts_
   bool reference_ = true;  // all parts so far run on a provider that completes models, or on the host
 };

@@ -43,7 +43,37 @@ std::string file_name(std::string_view path) {
 
 }  // namespace
 
-Session::~Session() = default;
+Session::~Session() {
+  if (recorder_ != nullptr) store_times();
+}
+
+Status Session::start_recorder(const config::Settings& settings) {
+  if (!settings.select.record_times) return ok_status();
+  if (!settings.profiling_file.empty())
+    return config_error("select.record_times and profiling.file cannot both be set: remove one of them");
+  if (runtime::BlobCache::process() == nullptr)
+    return config_error("select.record_times needs a cache on disk: set HOME or XDG_CACHE_HOME");
+  blob_limits_ = {settings.limits.cache_blob_bytes, settings.limits.cache_bytes};
+  recorder_ = std::make_unique<Recorder>();
+  return ok_status();
+}
+
+void Session::store_times() noexcept {
+  try {
+    const LogScope log(log_);
+    const std::shared_ptr<const Assembly> now = recovery_ == nullptr ? nullptr : assembly();
+    if (now == nullptr) return;
+    if (!now->fallbacks.empty())
+      return log_line(
+          TENON_LOG_WARNING, "TIMES",
+          "the times of the Runs are not stored: the session went on without a provider that failed");
+    const Status stored = recorder_->store(*now, threads_, *runtime::BlobCache::process(), blob_limits_);
+    if (!stored.ok())
+      log_line(TENON_LOG_WARNING, "TIMES",
+               str_cat("the times of the Runs are not stored: ", stored.to_string()));
+  } catch (...) {  // without memory there is nothing to say it with
+  }
+}
 
 Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, const config::Config& config,
                                                  const SessionOptions& options) {
@@ -97,6 +127,7 @@ Status Session::build(ir::Model model, const config::Config& config, const Sessi
   ASSIGN_OR_RETURN(runtime::Selection selection, runtime::select_providers(config, options.registered));
   RETURN_IF_ERROR(runtime::add_operators(options.operators, config, &selection));
   const config::Settings& settings = config.settings();
+  RETURN_IF_ERROR(start_recorder(settings));
   threads_ = static_cast<uint32_t>(settings.threads.count);
   deterministic_ = settings.deterministic;
   pool_ = &runtime::ThreadPool::process(threads_);
@@ -269,14 +300,18 @@ void Session::prepare_state(runtime::RunState* state) const {
 }
 
 Status Session::begin_run(const RunOptions& options, runtime::RunState* state) const {
+  if (recorder_ != nullptr) [[unlikely]]
+    recorder_->begin_run();
   state->control.trace = trace_for(options);
   return state->begin(options.cancel, options.deadline_ns);
 }
 
 runtime::Trace* Session::trace_for(const RunOptions& options) const {
   const bool is_profiling = is_profiling_.load(std::memory_order_relaxed);
-  if (options.trace == nullptr) return is_profiling ? trace_.get() : nullptr;
-  if (is_profiling) options.trace->also(trace_);
+  const std::shared_ptr<runtime::Trace>& own = recorder_ != nullptr ? recorder_->trace() : trace_;
+  const bool is_recorded = is_profiling || recorder_ != nullptr;
+  if (options.trace == nullptr) return is_recorded ? own.get() : nullptr;
+  if (is_recorded) options.trace->also(own);
   return options.trace;
 }
 

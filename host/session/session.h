@@ -32,6 +32,7 @@
 #include "host/services/memory_budget.h"
 #include "host/services/per_thread_cache.h"
 #include "host/session/io.h"
+#include "host/session/recorder.h"
 #include "host/session/recovery.h"
 
 namespace tenon::session {
@@ -163,6 +164,8 @@ class Session {
   Status plan_ahead(const config::Config& config) const;
   Status plan_ahead(const ShapeSet& set) const;
   Status hide_pairs(const config::Config& config);
+  Status start_recorder(const config::Settings& settings);
+  void store_times() noexcept;
   Status refuse_paired(const IoList& list, const std::vector<uint32_t>& shown, uint32_t index) const;
   Status run_arguments(const RunOptions& options, std::span<runtime::Argument> arguments,
                        std::span<runtime::ValueRef> outputs, std::span<const uint32_t> kept) const;
@@ -173,6 +176,8 @@ class Session {
   std::shared_ptr<runtime::MemoryBudget> memory_;
   std::shared_ptr<runtime::Trace> trace_;  // writes profiling.file; null without that key
   std::atomic<bool> is_profiling_{false};  // Runs are recorded in trace_
+  std::unique_ptr<Recorder> recorder_;     // null without select.record_times
+  runtime::BlobLimits blob_limits_;
   std::function<void(const LogLine&)> log_;
   const std::shared_ptr<runtime::SetAside> set_aside_ = std::make_shared<runtime::SetAside>();
   std::unique_ptr<Recovery> recovery_;

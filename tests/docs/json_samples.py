@@ -100,7 +100,18 @@ class Samples:
                 self.json("explain", self.chain, "--format", "json", *self.accelerator(*fault)),
                 self.json("explain", self.gated, "--format", "json", "--provider", "cpu"),
                 self.json("explain", self.chain, "--format", "json", "--set", "state.pairs=['x=y']"),
-                self.json("explain", self.chain, "--format", "json", *self.ABSENT), self.fallback()]
+                self.json("explain", self.chain, "--format", "json", *self.ABSENT), self.fallback(), *self.by_cost()]
+
+    def by_cost(self) -> list:
+        """Explained before and after `tenon tune`."""
+        words = [self.chain, "--format", "json", *self.accelerator("select.partition = 'cost'")]
+        before = self.json("explain", *words)
+        self.json("tune", *words, "--seconds", "0.01")
+        return [before, self.json("explain", *words)]
+
+    def tune(self) -> list:
+        return [self.json("tune", self.chain, "--seconds", "0.01", "--format", "json", *self.accelerator()),
+                self.json("tune", self.chain, "--seconds", "0.01", "--format", "json", "--provider", "cpu")]
 
     def fallback(self) -> dict:
         """What a session says of itself after a Run that failed in the accelerator and went on without it."""
@@ -187,6 +198,7 @@ def all_samples(build: Path, folder: Path) -> dict[str, list]:
         "Plans": s.plans(),
         "Compare": s.compare(),
         "Test": s.test(),
+        "Tune": s.tune(),
         "Bench": [s.json("bench", s.chain, "--seconds", "0.01", "--format", "json")],
         "Providers": s.providers(),
         "Doctor": s.doctor(),

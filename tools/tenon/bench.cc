@@ -63,18 +63,6 @@ std::string who_runs(const Session& session) {
   return out;
 }
 
-std::vector<NamedValue> bench_inputs(const Session& session, const BenchFlags& flags) {
-  std::vector<NamedValue> inputs =
-      read_inputs(session, session.describe(TENON_DESCRIBE_MODEL), flags.inputs, flags.seed);
-  for (const tenon_io_info& info : session.inputs()) {
-    std::string name = as_string(info.name);
-    bool given = std::any_of(inputs.begin(), inputs.end(),
-                             [&](const NamedValue& input) { return input.name == name; });
-    if (!given && !info.has_default) inputs.push_back({name, random_value(info, flags.seed, flags.free_dim)});
-  }
-  return inputs;
-}
-
 constexpr size_t kFewestRuns = 5;  // of a measurement, however long they take
 
 struct Measured {
@@ -144,7 +132,7 @@ Row measure(const std::string& model, int threads, const BenchFlags& flags) {
   double start = now_ns();
   Session session(model, config);
   row.load_ns = now_ns() - start;
-  std::vector<NamedValue> inputs = bench_inputs(session, flags);
+  std::vector<NamedValue> inputs = all_inputs(session, flags.inputs, flags.seed, flags.free_dim);
   start = now_ns();
   session.run(inputs);
   row.first_ns = now_ns() - start;

@@ -64,6 +64,7 @@ void add_providers(CLI::App& app, int& exit);
 void add_config(CLI::App& app, int& exit);
 void add_test(CLI::App& app, int& exit);
 void add_bench(CLI::App& app, int& exit);
+void add_tune(CLI::App& app, int& exit);
 void add_optimize(CLI::App& app, int& exit);
 void add_compare(CLI::App& app, int& exit);
 void add_new_provider(CLI::App& app, int& exit);
@@ -71,6 +72,10 @@ void add_new_provider(CLI::App& app, int& exit);
 /// Reads `name=source` inputs for the session. A source is a .npy, .pb, .png, .jpg or .bmp file, "random" or "zeros".
 std::vector<NamedValue> read_inputs(const Session& session, const std::string& model_description,
                                     const std::vector<std::string>& specs, uint64_t seed);
+
+/// The same, with random tensors for the inputs that `specs` does not give and that have no default.
+std::vector<NamedValue> all_inputs(const Session& session, const std::vector<std::string>& specs,
+                                   uint64_t seed, int64_t free_dim);
 
 /// A tensor for input `info` with random elements. Free dims become `free_dim`.
 Value random_value(const tenon_io_info& info, uint64_t seed, int64_t free_dim = 1);

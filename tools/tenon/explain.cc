@@ -42,6 +42,20 @@ void print_nodes(const Json& json) {
     }
 }
 
+/// The ways to divide the model's graph, when the choice was by cost.
+void print_candidates(const Json& candidates) {
+  std::vector<std::vector<std::string>> rows{{"way to divide the nodes", "estimated", "measured", ""}};
+  for (const Json& each : candidates) {
+    if (each.value("graph", "") != "") continue;
+    const auto time = [&](const char* key) {
+      return each.contains(key) ? format_ns(each[key].get<double>() * 1e6) : std::string();
+    };
+    rows.push_back({each.value("name", ""), time("estimate_ms"), time("measured_ms"),
+                    each.value("chosen", false) ? "chosen" : ""});
+  }
+  if (rows.size() > 1) std::printf("\n%s", format_table(rows).c_str());
+}
+
 int explain(const std::string& path, const SessionFlags& flags, bool as_json) {
   Session session(path, flags.config());
   std::string text = session.describe(TENON_DESCRIBE_EXPLAIN);
@@ -62,6 +76,7 @@ int explain(const std::string& path, const SessionFlags& flags, bool as_json) {
     std::printf("\n%s: %s, by %s: %s\n", fallback.value("point", "").c_str(),
                 fallback.value("provider", "").c_str(), fallback.value("policy", "").c_str(),
                 fallback.value("text", "").c_str());
+  print_candidates(json.value("candidates", Json::array()));
   const Json parts = json.value("parts", Json::array()), copies = json.value("copies", Json::array());
   std::printf("\n%zu %s, %zu %s\n", parts.size(), parts.size() == 1 ? "part" : "parts", copies.size(),
               copies.size() == 1 ? "copy" : "copies");

@@ -178,6 +178,7 @@ int run_command(int argc, char** argv) {
   add_config(app, exit);
   add_test(app, exit);
   add_bench(app, exit);
+  add_tune(app, exit);
   add_optimize(app, exit);
   add_compare(app, exit);
   add_new_provider(app, exit);

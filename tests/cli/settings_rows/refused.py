@@ -5,8 +5,7 @@ import re
 import command
 from settings_rows.bench import Bench
 
-REFUSED = {("discovery.trust", "signature"): '"hash"', ("select.partition", "cost"): '"order"',
-           ("provider.*.isolation", "process"): '"inproc"', ("upgrade.mode", "migrate"): '"next-session"'}
+REFUSED = {("discovery.trust", "signature"): '"hash"', ("provider.*.isolation", "process"): '"inproc"', ("upgrade.mode", "migrate"): '"next-session"'}
 
 
 def refusal(name: str, word: str, cure: str):

@@ -31,7 +31,18 @@ def _(b: Bench):
 
 @key("select.partition")
 def _(b: Bench):
-    return b.exit("'order'"), b.exit("'cost'")
+    # A few elements are not worth the way to a device.
+    return b.who("'order'"), b.who("'cost'")
+
+
+@key("select.record_times")
+def _(b: Bench):
+    def stored(value: str) -> int:
+        cache = b.root / f"cache-{value}"
+        assert b.exit(value, env={"XDG_CACHE_HOME": str(cache)}) == 0
+        return len([path for path in cache.rglob("*.blob") if b"tenon times 1" in path.read_bytes()])
+    assert stored("true") == 2, "of the nodes of the accelerator, and of the graph"
+    return stored("false"), stored("true")
 
 
 @key("provider.*.version")
