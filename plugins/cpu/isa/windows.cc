@@ -187,9 +187,10 @@ void pool_pixel(const Pool& p, const float* image, const Taps& rows, const Taps&
   T out = p.kind == Pool::Kind::kMax ? T{} - __builtin_inff() : T{};
   bool first = true;
   for (int64_t i = rows.first; i < rows.last; ++i) {
-    const float* x = image + ((rows.start + i * p.dilation[0]) * p.width + columns.start) * p.ldx + c;
+    // The window's own first element may be before the image, which may be null where it has none.
+    const int64_t at = ((rows.start + i * p.dilation[0]) * p.width + columns.start) * p.ldx + c;
     for (int64_t j = columns.first; j < columns.last; ++j) {
-      const T value = load_as<T>(x + j * p.dilation[1] * p.ldx);
+      const T value = load_as<T>(image + (at + j * p.dilation[1] * p.ldx));
       if (p.kind == Pool::Kind::kMax) {
         out = first ? value : larger(out, value);
       } else {
