@@ -86,53 +86,6 @@ TEST(Config, WrongThings) {
 }
 
 TEST(Config, WhatThisVersionCannotDoIsRefusedWithPlaceReasonAndCure) {
-  EXPECT_THAT(error_of("[provider.cuda]\nverson = \"1\""),
-              HasSubstr("'provider.cuda.verson' (did you mean 'provider.cuda.version'?)"));
-  EXPECT_THAT(error_of("[upgrade]\nwhatever = 1"), HasSubstr("(valid: upgrade.mode)"));
-}
-
-TEST(Config, AllMistakesOfAFileAndNothingApplied) {
-  Config config;
-  Status status = config.apply_toml(
-      "[threads]\ncount = 2\n[select]\nfallback = \"nxt\"\norder = []\n[limits]\ngraph_depth = "
-      "0\nmodel_bytes = \"4 parsec\"\n"
-      "[discovery]\nsearch = [\"here\"]\nallow = \"cpu\"\n",
-      "t.toml");
-  std::string text = message_of(status);
-  EXPECT_THAT(text, HasSubstr("t.toml:4: 'select.fallback' cannot be \"nxt\" (did you mean 'next'?)"));
-  EXPECT_THAT(text, HasSubstr("t.toml:5: 'select.order' is an empty list"));
-  EXPECT_THAT(text, HasSubstr("t.toml:7: 'limits.graph_depth' is 0, outside its range 1..1024"));
-  EXPECT_THAT(text, HasSubstr("t.toml:8: 'limits.model_bytes' is invalid: '4 parsec' is not a size"));
-  EXPECT_THAT(text, HasSubstr("t.toml:10: 'discovery.search' holds 'here', which is not an absolute path"));
-  EXPECT_THAT(text, HasSubstr("t.toml:11: 'discovery.allow' must be a list of strings, not a string"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
-  EXPECT_EQ(config->threads.count, 0);
-}
-
-TEST(Config, WrongThings) {
-  EXPECT_THAT(error_of("select = 3"), HasSubstr("'select' must be a table, not an integer"));
-  EXPECT_THAT(error_of("schema = 2"), HasSubstr("'schema' is 2, but this version reads only 1"));
-  EXPECT_THAT(error_of("[provider.Cuda]\n"), HasSubstr("'Cuda' is not a provider id"));
-  EXPECT_THAT(error_of("[provider]\ncuda = 1\n"), HasSubstr("'provider.cuda' must be a table"));
-  EXPECT_THAT(error_of("[provider.cuda]\noptions = 1\n"), HasSubstr("must be a table"));
-  EXPECT_THAT(error_of("[provider.cuda]\nversion = \"newest\"\n"), HasSubstr("is not a version range"));
-  EXPECT_THAT(error_of("[select]\norder = \"cpu\""), HasSubstr("or a list such as [\"cpu\"]"));
-  EXPECT_THAT(error_of("[select]\norder = [\"cpu\", \"cpu\"]"), HasSubstr("names 'cpu' twice"));
-  EXPECT_THAT(error_of("[memory]\nhost_limit = -1"), HasSubstr("is negative"));
-  EXPECT_THAT(error_of("[shapes]\ninput = [[-1]]"), HasSubstr("is not a shape"));
-  EXPECT_THAT(error_of("[[placement]]\nprovider = \"cpu\""), HasSubstr("lacks 'match'"));
-  EXPECT_THAT(error_of("[[placement]]\nmatch = { node = \"(\" }\nprovider = \"cpu\""),
-              HasSubstr("not a regular expression"));
-  EXPECT_THAT(error_of("[[placement]]\nmatch = { opp = [\"Conv\"] }\nprovider = \"cpu\""),
-              HasSubstr("did you mean 'op'?"));
-  EXPECT_THAT(error_of("[threads]\ncount = 1979-05-27"), HasSubstr("t.toml:2: dates and times"));
-  EXPECT_THAT(error_of("[threads\n"), HasSubstr("t.toml:1: invalid TOML"));
-}
-
-TEST(Config, WhatThisVersionCannotDoIsRefusedWithPlaceReasonAndCure) {
-  EXPECT_EQ(error_of("[select]\npartition = \"cost\"").substr(0, 45),
-            "t.toml:2: 'select.partition' cannot be \"cost\"");
-  EXPECT_THAT(error_of("[select]\npartition = \"cost\""), HasSubstr("set it to \"order\""));
   EXPECT_THAT(error_of("[provider.cuda]\n\nisolation = \"process\""),
               testing::AllOf(
                   HasSubstr("t.toml:3: 'provider.cuda.isolation' cannot be \"process\": a provider cannot"),
