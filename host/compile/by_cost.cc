@@ -5,7 +5,6 @@
 
 namespace tenon::runtime {
 
-using partition::kNoProvider;
 using partition::Partition;
 using partition::ProviderIndex;
 
@@ -43,7 +42,7 @@ Result<Partition> ByCost::choose(Partition by_order, bool recording, const ByCos
 }
 
 /// The fastest of the measured ways that the instances still accept.
-Result<std::optional<Partition>> ByCost::choose_measured(Way by_order, const ByCostAsks& asks) const {
+Result<std::optional<Partition>> ByCost::choose_measured(const Way& by_order, const ByCostAsks& asks) const {
   std::vector<Way> all;
   for (const auto& [name, ps] : known_.times()) {
     Way way;

@@ -45,7 +45,8 @@ class ByCost {
     int64_t estimate_ps = 0, measured_ps = 0;       // 0: none
   };
 
-  Result<std::optional<partition::Partition>> choose_measured(Way by_order, const ByCostAsks& asks) const;
+  Result<std::optional<partition::Partition>> choose_measured(const Way& by_order,
+                                                              const ByCostAsks& asks) const;
   Result<std::vector<Way>> ways(Way by_order, const ByCostAsks& asks) const;
   Status add(Way way, const ByCostAsks& asks, std::vector<Way>* ways) const;
   static partition::Partition take(std::vector<Way> ways, size_t chosen);

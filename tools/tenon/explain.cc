@@ -46,7 +46,7 @@ void print_nodes(const Json& json) {
 void print_candidates(const Json& candidates) {
   std::vector<std::vector<std::string>> rows{{"way to divide the nodes", "estimated", "measured", ""}};
   for (const Json& each : candidates) {
-    if (each.value("graph", "") != "") continue;
+    if (!each.value("graph", "").empty()) continue;
     const auto time = [&](const char* key) {
       return each.contains(key) ? format_ns(each[key].get<double>() * 1e6) : std::string();
     };

@@ -34,7 +34,7 @@ Json candidates_of(const Session& session) {
   Json out = Json::array();
   for (const Json& each :
        Json::parse(session.describe(TENON_DESCRIBE_EXPLAIN)).value("candidates", Json::array())) {
-    if (each.value("graph", "") == "") out.push_back(each);
+    if (each.value("graph", "").empty()) out.push_back(each);
   }
   return out;
 }
