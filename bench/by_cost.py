@@ -3,9 +3,9 @@
 
     build/venv/bin/python bench/by_cost.py build/bench/exported/*
 
-A model is a folder with model.onnx and test_data_set_0. onednn claims all that it can, so that there is a choice. `tenon tune` measures the ways first, into a
-cache of this run. Then the orders and the choice take turns, each turn in a new process. Times are medians of all turns; `ratio` is the
-choice against the fastest order.
+A model is a folder with model.onnx and test_data_set_0. onednn claims all that it can, so that there is a choice. `tenon tune` measures
+the ways first, into a cache of this run. Then the orders and the choice take turns, each turn in a new process. Times are medians of all
+turns, in ms; `ratio` is the choice against the fastest order.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from sides.figures import turns
 from sides.processes import bench_tenon, tune_tenon
 from sides.report import write_rows
 
@@ -34,7 +35,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="file for the rows")
     options = parser.parse_args()
     rows, above = [], 0
-    print(f"| model | {' | '.join(f'{side} us' for side in SIDES)} | taken | ratio |\n|---|{'---:|' * len(SIDES)}---|---:|", flush=True)
+    print(f"| model | {' | '.join(f'{side} ms' for side in SIDES)} | taken | ratio |\n|---|{'---:|' * len(SIDES)}---|---:|", flush=True)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["XDG_CACHE_HOME"] = cache
         for folder in options.folders:
@@ -46,17 +47,13 @@ def main() -> int:
             least = min((way.get("measured_ms", float("inf")) for way in ways), default=0)
             taken = next((way["name"] for way in ways if way.get("measured_ms") == least), "the only one")
             times = {side: [] for side in SIDES}
-            names = list(SIDES)
-            for turn in range(options.restarts):
-                for i in range(len(names)):
-                    side = names[(turn + i) % len(names)]
-                    order, settings = SIDES[side]
-                    row = bench_tenon(folder, options.threads, options.seconds, order, settings)
-                    times[side].append(row["median_ns"])
+            for side in turns(list(SIDES), options.restarts):
+                order, settings = SIDES[side]
+                times[side].append(bench_tenon(folder, options.threads, options.seconds, order, settings)["median_ns"])
             median = {side: statistics.median(each) for side, each in times.items()}
             ratio = median[CHOICE] / min(time for side, time in median.items() if side != CHOICE)
             above += ratio > options.limit
-            cells = " | ".join(f"{median[side] / 1e3:.1f}" for side in SIDES)
+            cells = " | ".join(f"{median[side] / 1e6:.3f}" for side in SIDES)
             print(f"| {folder.name} | {cells} | {taken} | {ratio:.2f} |", flush=True)
             rows.append({"model": folder.name, "threads": options.threads, "median_ns": median, "ways": ways})
     print(f"{len(rows)} models, {above} with a ratio above {options.limit}")

@@ -27,7 +27,7 @@ struct ValueTraits {
   std::optional<uint32_t> domain;
 };
 
-/// Estimates of the provider, for information only; 0 where unknown.
+/// Estimates of the provider, which the choice by cost takes where nothing was measured; 0 where unknown.
 struct Cost {
   double flops = 0, bytes = 0, launch_ns = 0, time_ns = 0;
 };

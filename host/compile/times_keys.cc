@@ -1,77 +1,38 @@
 #include "host/compile/times_keys.h"
 
-#include <type_traits>
-
-#include "host/base/sha256.h"
+#include "host/device/hasher.h"
 
 namespace tenon::runtime {
 namespace {
 
 constexpr char kHost = '.', kFirst = '0', kLast = '~';  // of an assignment's name
 
-class Hasher {
- public:
-  template <class T>
-  requires std::is_arithmetic_v<T>
-  void add(T number) { hash_.add(&number, sizeof number); }
-  void add(std::string_view text) {
-    add(text.size());
-    hash_.add(text);
-  }
-  template <class T>
-  void add(const std::vector<T>& all) {
-    add(all.size());
-    for (const T& each : all) add(each);
-  }
-  void add(const ir::Type& type) {
-    add(static_cast<uint32_t>(type.kind));
-    add(static_cast<uint32_t>(type.element));
-    add(type.shape.has_rank);
-    add(type.shape.dims.size());
-    for (const ir::Dim& dim : type.shape.dims) add(dim.known() ? dim.value : int64_t{-1});
-    add(type.inner != nullptr);
-    if (type.inner != nullptr) add(*type.inner);
-  }
-  void add(const ir::TensorPtr& tensor) {
-    add(static_cast<uint32_t>(tensor->type()));
-    add(std::vector<int64_t>(tensor->dims().begin(), tensor->dims().end()));
-  }
-  void add(const ir::Attribute& attribute) {
-    add(std::string_view(attribute.name));
-    add(static_cast<uint32_t>(attribute.type));
-    add(attribute.i);
-    add(attribute.f);
-    add(std::string_view(attribute.s));
-    add(attribute.ints);
-    add(attribute.floats);
-    add(attribute.strings.size());
-    for (const std::string& text : attribute.strings) add(std::string_view(text));
-    add(attribute.tensors);
-    add(attribute.graphs.size());
-  }
-  void add(const ir::Graph& graph, const ir::Node& node) {
-    add(std::string_view(node.domain));
-    add(std::string_view(node.op_type));
-    add(node.since_version);
-    add(node.attributes);
-    for (const auto* values : {&node.inputs, &node.outputs}) {
-      add(values->size());
-      for (const ir::ValueId id : *values) {
-        add(id != ir::kNone);
-        if (id == ir::kNone) continue;
-        add(graph.value(id).type);
-        add(graph.value(id).is_constant());
-      }
+void add_work(Hasher& hash, const ir::Graph& graph, const ir::Node& node) {
+  hash.text(node.domain);
+  hash.text(node.op_type);
+  hash.number(static_cast<uint64_t>(node.since_version));
+  hash.number(node.attributes.size());
+  for (const ir::Attribute& attribute : node.attributes) {
+    hash.plain_values(attribute);
+    hash.number(attribute.tensors.size());
+    for (const ir::TensorPtr& tensor : attribute.tensors) {
+      hash.number(static_cast<uint32_t>(tensor->type()));
+      hash.numbers(std::span<const int64_t>(tensor->dims()));
     }
   }
-  std::string name() {
-    constexpr size_t kDigits = 32;
-    return hex_of(hash_.digest()).substr(0, kDigits);
+  for (const auto* values : {&node.inputs, &node.outputs}) {
+    hash.number(values->size());
+    for (const ir::ValueId id : *values) {
+      hash.number(id == ir::kNone ? 0 : graph.value(id).is_constant() ? 1 : 2);
+      if (id != ir::kNone) hash.type(graph.value(id).type);
+    }
   }
+}
 
- private:
-  Sha256 hash_;
-};
+std::string name_of(Hasher& hash) {
+  constexpr size_t kDigits = 32;
+  return hex_of(hash.digest()).substr(0, kDigits);
+}
 
 void add_instance(const Instance& instance, std::string* key) {
   const provider::LoadedProvider& provider = *instance.device().provider();
@@ -91,28 +52,28 @@ void add_instance(const Instance& instance, std::string* key) {
 }  // namespace
 
 std::string name_of_work(const ir::Graph& graph, const ir::Node& node) {
-  Hasher hash;
-  hash.add(graph, node);
-  return hash.name();
+  Hasher hash("work of a node 1");
+  add_work(hash, graph, node);
+  return name_of(hash);
 }
 
 std::string name_of_graph(const ir::Graph& graph, std::span<const ir::NodeId> order) {
-  Hasher hash;
+  Hasher hash("work of a graph 1");
   std::vector<size_t> number(graph.value_limit(), 0);  // by value, from 1; 0: from outside of the graph
   size_t next = 0;
   const auto add_value = [&](ir::ValueId id) {
-    if (id == ir::kNone) return hash.add(size_t{0});
+    if (id == ir::kNone) return hash.number(0);
     if (number[id] == 0) number[id] = ++next;
-    hash.add(number[id]);
+    hash.number(number[id]);
   };
   for (const ir::NodeId id : order) {
     const ir::Node& node = graph.node(id);
-    hash.add(graph, node);
+    add_work(hash, graph, node);
     for (const ir::ValueId input : node.inputs) add_value(input);
     for (const ir::ValueId output : node.outputs) add_value(output);
   }
   for (const ir::ValueId output : graph.outputs()) add_value(output);
-  return hash.name();
+  return name_of(hash);
 }
 
 std::string key_of_instance(const Instance& instance, uint32_t threads) {

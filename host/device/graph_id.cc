@@ -9,32 +9,10 @@
 
 #include "host/base/fork.h"
 #include "host/device/graph_view.h"
+#include "host/device/hasher.h"
 
 namespace tenon::runtime {
 namespace {
-
-/// Every part has a fixed size or begins with its size, so that different contents give different byte sequences.
-class Hasher {
- public:
-  explicit Hasher(std::string_view form) { text(form); }
-
-  void number(uint64_t value) { hash_.add(&value, sizeof(value)); }
-  void text(std::string_view bytes) {
-    number(bytes.size());
-    hash_.add(bytes);
-  }
-  template <class T>
-  void numbers(std::span<const T> values) {
-    number(values.size());
-    hash_.add(values.data(), values.size_bytes());
-  }
-  void bytes(const void* data, size_t size) { text({static_cast<const char*>(data), size}); }
-  void id(const Sha256::Digest& id) { hash_.add(id.data(), id.size()); }
-  Sha256::Digest digest() { return hash_.digest(); }
-
- private:
-  Sha256 hash_;
-};
 
 Sha256::Digest compute(const ir::Tensor& tensor) {
   Hasher hash("tenon constant 1");
@@ -92,17 +70,6 @@ Ids& ids() {
   return made.get();
 }
 
-void add_type(Hasher& hash, const ir::Type& type) {
-  hash.number(static_cast<uint32_t>(type.kind));
-  hash.number(static_cast<uint32_t>(type.element));
-  hash.number(type.shape.has_rank ? 1 : 0);
-  hash.number(type.shape.dims.size());
-  for (const ir::Dim& dim : type.shape.dims)
-    hash.number(static_cast<uint64_t>(dim.known() ? dim.value : TENON_DIM_UNKNOWN));
-  hash.number(type.inner != nullptr ? 1 : 0);
-  if (type.inner != nullptr) add_type(hash, *type.inner);
-}
-
 void add_constant(Hasher& hash, const ir::TensorPtr& tensor) {
   hash.number(tensor != nullptr ? 1 : 0);
   if (tensor != nullptr) hash.id(constant_id(tensor));
@@ -112,16 +79,7 @@ Result<Sha256::Digest> fingerprint(const tenon_graph& graph);
 
 Status add_attribute(Hasher& hash, const tenon_graph& graph, uint32_t node, uint32_t index) {
   const ir::Attribute& attribute = graph.nodes[node].node->attributes[index];
-  hash.text(attribute.name);
-  hash.number(static_cast<uint32_t>(attribute.type));
-  hash.text(attribute.reference);
-  hash.number(static_cast<uint64_t>(attribute.i));
-  hash.bytes(&attribute.f, sizeof(attribute.f));
-  hash.text(attribute.s);
-  hash.numbers(std::span<const int64_t>(attribute.ints));
-  hash.numbers(std::span<const float>(attribute.floats));
-  hash.number(attribute.strings.size());
-  for (const std::string& s : attribute.strings) hash.text(s);
+  hash.plain_values(attribute);
   hash.number(attribute.tensors.size());
   for (const ir::TensorPtr& tensor : attribute.tensors) add_constant(hash, tensor);
   hash.number(attribute.sparse_tensors.size());
@@ -131,7 +89,7 @@ Status add_attribute(Hasher& hash, const tenon_graph& graph, uint32_t node, uint
     add_constant(hash, sparse.indices);
   }
   hash.number(attribute.types.size());
-  for (const ir::Type& type : attribute.types) add_type(hash, type);
+  for (const ir::Type& type : attribute.types) hash.type(type);
   hash.number(attribute.graphs.size());
   if (attribute.graphs.empty()) return ok_status();
   tenon_attribute views{};
@@ -166,7 +124,7 @@ Result<Sha256::Digest> fingerprint(const tenon_graph& graph) {
   hash.numbers(std::span<const uint32_t>(graph.outputs));
   hash.number(graph.values.size());
   for (const tenon_graph::ValueEntry& value : graph.values) {
-    add_type(hash, *value.type);
+    hash.type(*value.type);
     add_constant(hash, value.value->constant);
   }
   hash.number(graph.nodes.size());

@@ -55,6 +55,8 @@ Status Session::start_recorder(const config::Settings& settings) {
     return config_error("select.record_times needs a cache on disk: set HOME or XDG_CACHE_HOME");
   blob_limits_ = {settings.limits.cache_blob_bytes, settings.limits.cache_bytes};
   recorder_ = std::make_unique<Recorder>();
+  trace_ = recorder_->trace();
+  is_profiling_ = true;
   return ok_status();
 }
 
@@ -103,6 +105,7 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
 
 Result<ir::Model> Session::load(const ModelSource& source, const config::Config& config,
                                 const SessionOptions& options) {
+  RETURN_IF_ERROR(start_recorder(config.settings()));
   if (const std::string& file = config.settings().profiling_file; !file.empty()) {
     ASSIGN_OR_RETURN(trace_, runtime::open_trace_file(file));
     is_profiling_ = true;
@@ -127,7 +130,6 @@ Status Session::build(ir::Model model, const config::Config& config, const Sessi
   ASSIGN_OR_RETURN(runtime::Selection selection, runtime::select_providers(config, options.registered));
   RETURN_IF_ERROR(runtime::add_operators(options.operators, config, &selection));
   const config::Settings& settings = config.settings();
-  RETURN_IF_ERROR(start_recorder(settings));
   threads_ = static_cast<uint32_t>(settings.threads.count);
   deterministic_ = settings.deterministic;
   pool_ = &runtime::ThreadPool::process(threads_);
@@ -308,18 +310,17 @@ Status Session::begin_run(const RunOptions& options, runtime::RunState* state) c
 
 runtime::Trace* Session::trace_for(const RunOptions& options) const {
   const bool is_profiling = is_profiling_.load(std::memory_order_relaxed);
-  const std::shared_ptr<runtime::Trace>& own = recorder_ != nullptr ? recorder_->trace() : trace_;
-  const bool is_recorded = is_profiling || recorder_ != nullptr;
-  if (options.trace == nullptr) return is_recorded ? own.get() : nullptr;
-  if (is_recorded) options.trace->also(own);
+  if (options.trace == nullptr) return is_profiling ? trace_.get() : nullptr;
+  if (is_profiling) options.trace->also(trace_);
   return options.trace;
 }
 
 Result<std::string> Session::end_profile() {
-  if (is_profiling_.exchange(false)) return runtime::write_trace_file(trace_);
+  const bool has_file = trace_ != nullptr && recorder_ == nullptr;
+  if (has_file && is_profiling_.exchange(false)) return runtime::write_trace_file(trace_);
   return Status(StatusCode::kFailedPrecondition,
-                trace_ == nullptr ? "the session is not profiled: set profiling.file in its config"
-                                  : "the profile of the session was ended before",
+                !has_file ? "the session is not profiled: set profiling.file in its config"
+                          : "the profile of the session was ended before",
                 ErrorKind::kInvalidInput);
 }
 

@@ -174,7 +174,7 @@ class Session {
   std::string place_;  // context of errors: "model 'm.onnx'"
   ir::ModelInfo model_;
   std::shared_ptr<runtime::MemoryBudget> memory_;
-  std::shared_ptr<runtime::Trace> trace_;  // writes profiling.file; null without that key
+  std::shared_ptr<runtime::Trace> trace_;  // writes profiling.file, or is the recorder's; null without both
   std::atomic<bool> is_profiling_{false};  // Runs are recorded in trace_
   std::unique_ptr<Recorder> recorder_;     // null without select.record_times
   runtime::BlobLimits blob_limits_;

@@ -21,15 +21,14 @@ namespace {
 using Json = nlohmann::json;
 
 struct BenchFlags {
-  std::vector<std::string> models, inputs;
+  std::vector<std::string> models;
   std::vector<int> threads;
   std::string output, baseline;
   FormatFlag format;
   double seconds = 2;
   int warmup = 3;
   int in_flight = 0;  // Runs that are kept submitted; 0: each is called
-  int64_t free_dim = 1;
-  uint64_t seed = 0;
+  InputFlags inputs;
   SessionFlags session;
 };
 
@@ -132,7 +131,7 @@ Row measure(const std::string& model, int threads, const BenchFlags& flags) {
   double start = now_ns();
   Session session(model, config);
   row.load_ns = now_ns() - start;
-  std::vector<NamedValue> inputs = all_inputs(session, flags.inputs, flags.seed, flags.free_dim);
+  std::vector<NamedValue> inputs = flags.inputs.read(session);
   start = now_ns();
   session.run(inputs);
   row.first_ns = now_ns() - start;
@@ -252,8 +251,7 @@ void add_bench(CLI::App& app, int& exit) {
   auto flags = std::make_shared<BenchFlags>();
   CLI::App* command = app.add_subcommand("bench", "Measure latency, throughput and memory of models");
   command->add_option("models", flags->models, "ONNX files")->required();
-  command->add_option("-i,--input", flags->inputs,
-                      "NAME=SOURCE as for tenon run; inputs not given are random");
+  flags->inputs.add_to(*command);
   command->add_option("--threads", flags->threads, "Thread counts to sweep: 1,2")
       ->delimiter(',')
       ->check(CLI::Range(1, 4096));
@@ -263,16 +261,12 @@ void add_bench(CLI::App& app, int& exit) {
           "Keep N Runs submitted at once; without it each Run is called when the one before has ended")
       ->type_name("N")
       ->check(CLI::Range(1, int{TENON_PENDING_LIMIT}));
-  command->add_option("--free-dim", flags->free_dim, "Value of the model's free dims")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
   command->add_option("--seconds", flags->seconds, "Time for each measurement")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command->add_option("--warmup", flags->warmup, "Runs before measuring")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
   flags->format.add_to(*command, {"csv"});
   command->add_option("-o,--output", flags->output, "Write the table to a file");
   command->add_option("--baseline", flags->baseline, "JSON report of an earlier bench to compare with");

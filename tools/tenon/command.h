@@ -45,6 +45,16 @@ struct SessionFlags {
   Config config() const;
 };
 
+/// The options of commands that run a model on inputs which need not be given.
+struct InputFlags {
+  std::vector<std::string> inputs;
+  int64_t free_dim = 1;
+  uint64_t seed = 0;
+  void add_to(CLI::App& app);
+  /// The given inputs, and random tensors for those that are not given and have no default.
+  std::vector<NamedValue> read(const Session& session) const;
+};
+
 /// The option --format of commands that print a report.
 struct FormatFlag {
   std::string format = "text";
@@ -55,6 +65,9 @@ struct FormatFlag {
 
 /// A list of provider ids as TOML. Throws an Error that names an invalid id.
 std::string order_of(const std::vector<std::string>& ids);
+
+/// A table of the ways to divide the model's graph, from TENON_DESCRIBE_EXPLAIN. Empty unless the choice was by cost.
+std::string format_candidates(const std::string& explained);
 
 /// Each function adds one subcommand, whose callback stores the exit code in `exit`.
 void add_run(CLI::App& app, int& exit);
@@ -72,10 +85,6 @@ void add_new_provider(CLI::App& app, int& exit);
 /// Reads `name=source` inputs for the session. A source is a .npy, .pb, .png, .jpg or .bmp file, "random" or "zeros".
 std::vector<NamedValue> read_inputs(const Session& session, const std::string& model_description,
                                     const std::vector<std::string>& specs, uint64_t seed);
-
-/// The same, with random tensors for the inputs that `specs` does not give and that have no default.
-std::vector<NamedValue> all_inputs(const Session& session, const std::vector<std::string>& specs,
-                                   uint64_t seed, int64_t free_dim);
 
 /// A tensor for input `info` with random elements. Free dims become `free_dim`.
 Value random_value(const tenon_io_info& info, uint64_t seed, int64_t free_dim = 1);

@@ -42,20 +42,6 @@ void print_nodes(const Json& json) {
     }
 }
 
-/// The ways to divide the model's graph, when the choice was by cost.
-void print_candidates(const Json& candidates) {
-  std::vector<std::vector<std::string>> rows{{"way to divide the nodes", "estimated", "measured", ""}};
-  for (const Json& each : candidates) {
-    if (!each.value("graph", "").empty()) continue;
-    const auto time = [&](const char* key) {
-      return each.contains(key) ? format_ns(each[key].get<double>() * 1e6) : std::string();
-    };
-    rows.push_back({each.value("name", ""), time("estimate_ms"), time("measured_ms"),
-                    each.value("chosen", false) ? "chosen" : ""});
-  }
-  if (rows.size() > 1) std::printf("\n%s", format_table(rows).c_str());
-}
-
 int explain(const std::string& path, const SessionFlags& flags, bool as_json) {
   Session session(path, flags.config());
   std::string text = session.describe(TENON_DESCRIBE_EXPLAIN);
@@ -76,7 +62,7 @@ int explain(const std::string& path, const SessionFlags& flags, bool as_json) {
     std::printf("\n%s: %s, by %s: %s\n", fallback.value("point", "").c_str(),
                 fallback.value("provider", "").c_str(), fallback.value("policy", "").c_str(),
                 fallback.value("text", "").c_str());
-  print_candidates(json.value("candidates", Json::array()));
+  if (const std::string ways = format_candidates(text); !ways.empty()) std::printf("\n%s", ways.c_str());
   const Json parts = json.value("parts", Json::array()), copies = json.value("copies", Json::array());
   std::printf("\n%zu %s, %zu %s\n", parts.size(), parts.size() == 1 ? "part" : "parts", copies.size(),
               copies.size() == 1 ? "copy" : "copies");
@@ -89,6 +75,20 @@ int explain(const std::string& path, const SessionFlags& flags, bool as_json) {
 }
 
 }  // namespace
+
+std::string format_candidates(const std::string& explained) {
+  std::vector<std::vector<std::string>> rows{{"way to divide the nodes", "estimated", "measured", ""}};
+  const Json json = Json::parse(explained, nullptr, false);
+  for (const Json& each : json.value("candidates", Json::array())) {
+    if (!each.value("graph", "").empty()) continue;
+    const auto time = [&](const char* key) {
+      return each.contains(key) ? format_ns(each[key].get<double>() * 1e6) : std::string();
+    };
+    rows.push_back({each.value("name", ""), time("estimate_ms"), time("measured_ms"),
+                    each.value("chosen", false) ? "chosen" : ""});
+  }
+  return rows.size() == 1 ? std::string() : format_table(rows);
+}
 
 void add_explain(CLI::App& app, int& exit) {
   struct Flags {

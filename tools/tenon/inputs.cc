@@ -160,16 +160,15 @@ std::vector<NamedValue> read_inputs(const Session& session, const std::string& m
   return out;
 }
 
-std::vector<NamedValue> all_inputs(const Session& session, const std::vector<std::string>& specs,
-                                   uint64_t seed, int64_t free_dim) {
-  std::vector<NamedValue> inputs = read_inputs(session, session.describe(TENON_DESCRIBE_MODEL), specs, seed);
+std::vector<NamedValue> InputFlags::read(const Session& session) const {
+  std::vector<NamedValue> out = read_inputs(session, session.describe(TENON_DESCRIBE_MODEL), inputs, seed);
   for (const tenon_io_info& info : session.inputs()) {
     std::string name = as_string(info.name);
-    const bool given = std::any_of(inputs.begin(), inputs.end(),
-                                   [&](const NamedValue& input) { return input.name == name; });
-    if (!given && !info.has_default) inputs.push_back({name, random_value(info, seed, free_dim)});
+    const bool given =
+        std::any_of(out.begin(), out.end(), [&](const NamedValue& input) { return input.name == name; });
+    if (!given && !info.has_default) out.push_back({name, random_value(info, seed, free_dim)});
   }
-  return inputs;
+  return out;
 }
 
 }  // namespace tenon::cli

@@ -71,6 +71,14 @@ void print_line(void*, uint32_t level, tenon_str provider, tenon_str code, tenon
 
 }  // namespace
 
+void InputFlags::add_to(CLI::App& app) {
+  app.add_option("-i,--input", inputs, "NAME=SOURCE as for tenon run; inputs not given are random");
+  app.add_option("--free-dim", free_dim, "Value of the model's free dims")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", seed, "Seed of random inputs")->capture_default_str();
+}
+
 void SessionFlags::add_to(CLI::App& app) {
   app.add_option("--config", config_path, "Config file; without it the one named by TENON_CONFIG")
       ->type_name("FILE");

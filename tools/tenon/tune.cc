@@ -14,10 +14,8 @@ using Json = nlohmann::json;
 
 struct TuneFlags {
   std::string model;
-  std::vector<std::string> inputs;
   double seconds = 1;
-  int64_t free_dim = 1;
-  uint64_t seed = 0;
+  InputFlags inputs;
   SessionFlags session;
   FormatFlag format;
 };
@@ -29,11 +27,10 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The ways to divide the model's graph that a session weighed.
-Json candidates_of(const Session& session) {
+/// The ways to divide the model's graph that a session weighed. `explained`: TENON_DESCRIBE_EXPLAIN of it.
+Json candidates_of(const std::string& explained) {
   Json out = Json::array();
-  for (const Json& each :
-       Json::parse(session.describe(TENON_DESCRIBE_EXPLAIN)).value("candidates", Json::array())) {
+  for (const Json& each : Json::parse(explained).value("candidates", Json::array())) {
     if (each.value("graph", "").empty()) out.push_back(each);
   }
   return out;
@@ -56,27 +53,29 @@ Config config_of(const TuneFlags& flags, bool recording) {
 /// Measures the way that the session chose. False when it had been measured before.
 bool measure_next(const TuneFlags& flags, ProgressBar* bar, int round) {
   Session session(flags.model, config_of(flags, true));
-  const Json chosen = chosen_of(candidates_of(session));
+  const Json chosen = chosen_of(candidates_of(session.describe(TENON_DESCRIBE_EXPLAIN)));
   if (chosen.empty() || chosen.contains("measured_ms")) return false;
   bar->update(round / double{kMostWays}, chosen.value("name", ""));
-  const std::vector<NamedValue> inputs = all_inputs(session, flags.inputs, flags.seed, flags.free_dim);
+  const std::vector<NamedValue> inputs = flags.inputs.read(session);
   const double end = now() + flags.seconds;
   for (int runs = 0; runs < kFewestRuns || now() < end; ++runs) session.run(inputs);
   return true;
 }
 
-std::string text_of(const Json& candidate, const char* key) {
-  return candidate.contains(key) ? format_ns(candidate[key].get<double>() * 1e6) : "";
-}
-
 int tune(const TuneFlags& flags) {
+  int round = 0;
   {
     ProgressBar bar("tune");
-    for (int round = 0; round < kMostWays && measure_next(flags, &bar, round);) ++round;
+    while (round < kMostWays && measure_next(flags, &bar, round)) ++round;
   }
   // What is known now, and what a session would choose.
-  const Json known = candidates_of(Session(flags.model, config_of(flags, true)));
-  const Json chosen = chosen_of(candidates_of(Session(flags.model, config_of(flags, false))));
+  const auto explained = [&](bool recording) {
+    return Session(flags.model, config_of(flags, recording)).describe(TENON_DESCRIBE_EXPLAIN);
+  };
+  const std::string now_known = explained(true);
+  const Json known = candidates_of(now_known), chosen = chosen_of(candidates_of(explained(false)));
+  if (round == kMostWays)
+    std::fprintf(stderr, "%d ways were measured; tenon tune again may find others\n", kMostWays);
   if (flags.format.is_json()) {
     Json out{{"model", flags.model}, {"candidates", known}, {"chosen", chosen.value("name", "")}};
     if (chosen.contains("measured_ms")) out["chosen_ms"] = chosen["measured_ms"];
@@ -87,12 +86,9 @@ int tune(const TuneFlags& flags) {
     std::printf("one provider runs all nodes: there is nothing to choose\n");
     return kSuccess;
   }
-  std::vector<std::vector<std::string>> rows{{"way to divide the nodes", "estimated", "measured"}};
-  for (const Json& each : known)
-    rows.push_back({each.value("name", ""), text_of(each, "estimate_ms"), text_of(each, "measured_ms")});
-  std::printf("%s", format_table(rows).c_str());
-  std::printf("\nwith select.partition = \"cost\" a session takes: %s, %s\n",
-              chosen.value("name", "").c_str(), text_of(chosen, "measured_ms").c_str());
+  std::printf("%s\nwith select.partition = \"cost\" a session takes: %s, %s\n",
+              format_candidates(now_known).c_str(), chosen.value("name", "").c_str(),
+              format_ns(chosen.value("measured_ms", 0.0) * 1e6).c_str());
   return kSuccess;
 }
 
@@ -103,15 +99,10 @@ void add_tune(CLI::App& app, int& exit) {
   CLI::App* command = app.add_subcommand(
       "tune", "Measure the ways to divide a model among providers, for select.partition = \"cost\"");
   command->add_option("model", flags->model, "ONNX file")->required();
-  command->add_option("-i,--input", flags->inputs,
-                      "NAME=SOURCE as for tenon run; inputs not given are random");
-  command->add_option("--free-dim", flags->free_dim, "Value of the model's free dims")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  flags->inputs.add_to(*command);
   command->add_option("--seconds", flags->seconds, "Time for each way")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--seed", flags->seed, "Seed of random inputs")->capture_default_str();
   flags->format.add_to(*command);
   flags->session.add_to(*command);
   command->footer("Example: tenon tune model.onnx --provider onednn,cpu --set threads.count=4");

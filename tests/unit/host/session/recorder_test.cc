@@ -120,6 +120,18 @@ TEST(RecordTimes, IsNotForSessionsWithAProfile) {
   EXPECT_THAT(session.status().to_string(), testing::HasSubstr("profiling.file"));
 }
 
+TEST(RecordTimes, IsNoProfile) {
+  GraphMaker m;
+  m.output(m.node("Relu", {m.input("x", GraphMaker::f32({2}))}), "y");
+  config::Config config = cpu_config();
+  ASSERT_TRUE(assign(config, "select.record_times=true").ok());
+  const auto session = make_session(m.bytes(), config);
+  ASSERT_NE(session, nullptr);
+  const auto path = session->end_profile();
+  EXPECT_EQ(path.status().code(), StatusCode::kFailedPrecondition) << "there is no file to write";
+  EXPECT_THAT(path.status().to_string(), testing::HasSubstr("profiling.file"));
+}
+
 TEST(PartitionByCost, GivesTheSameResultsAndSaysWhatItWeighed) {
   GraphMaker m;
   auto x = m.input("x", GraphMaker::f32({3}));
@@ -164,24 +176,27 @@ TEST(PartitionByCost, PlacementRulesAreKept) {
 }
 
 TEST(PartitionByCost, BodiesAreDividedToo) {
-  GraphMaker body;
-  const auto captured = body.capture(0, "x");
-  body.output(body.node("Add", {captured, captured}), "b");
   GraphMaker m;
-  const auto x = m.input("x", GraphMaker::f32({3}));
+  m.input("x", GraphMaker::f32({3}));
   const auto condition = m.input("c", GraphMaker::boolean({}));
-  ir::Graph other = body.graph;
-  m.output(m.node("If", {condition},
-                  {ir::Attribute::of_graph("then_branch", body.graph),
-                   ir::Attribute::of_graph("else_branch", other)}),
-           "y", GraphMaker::f32({3}));
-  (void)x;
+  std::vector<ir::Attribute> branches;
+  for (const char* name : {"then_branch", "else_branch"}) {
+    GraphMaker body;
+    const auto x = body.capture(0, "x");
+    body.output(body.node(branches.empty() ? "Add" : "Mul", {x, x}), "b");
+    branches.push_back(ir::Attribute::of_graph(name, body.graph));
+  }
+  m.output(m.node("If", {condition}, std::move(branches)), "y", GraphMaker::f32({3}));
   config::Config config = config_for({fakes_dir() + "/accelerator", providers_dir()}, {"accelerator", "cpu"});
   ASSERT_TRUE(assign(config, "select.partition=\"cost\"").ok());
   const auto session = make_session(m.bytes(), config);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(floats(run(*session, {{"x", f32({3}, {1, -2, 3})}, {"c", boolean(true)}})[0]),
             (std::vector<float>{2, -4, 6}));
+  size_t of_bodies = 0;
+  const auto json = explained(*session);
+  for (const auto& candidate : json["candidates"]) of_bodies += candidate["graph"] != "";
+  EXPECT_GE(of_bodies, 4u) << "two ways for each of two bodies";
 }
 
 }  // namespace
