@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tests/islands/island_case.h"
+#include "tests/support/sanitized.h"
 
 namespace tenon::test {
 namespace {
@@ -41,14 +42,7 @@ TEST(IslandMemory, PackedWeightsAreGivenBack) {
   EXPECT_FALSE(run_within_limit(bytes, false).ok());
 }
 
-// Sanitizers hold memory of their own for each byte.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define TENON_TEST_SANITIZED
-#endif
-#endif
-#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(TENON_TEST_SANITIZED)
+#if defined(__linux__) && !TENON_TEST_SANITIZED
 
 /// Bytes of the process that are in memory.
 int64_t resident() {

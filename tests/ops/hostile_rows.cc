@@ -1,5 +1,6 @@
 // The tests of hostile rows, and the process that they run in.
 #include "tests/ops/hostile_rows.h"
+#include "tests/support/sanitized.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -22,7 +23,7 @@ using Json = nlohmann::json;
 constexpr const char* kWorker = "TENON_HOSTILE_WORKER";
 constexpr const char* kVariant = "TENON_HOSTILE_VARIANT";
 constexpr const char* kManifest = "TENON_OPS_MANIFEST";
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if TENON_TEST_SANITIZED
 constexpr double kRowSeconds = 300;  // sanitizers take several times as long
 #else
 constexpr double kRowSeconds = 60;
@@ -163,7 +164,7 @@ class HostileTest : public testing::Test {
 
 /// Requests that nobody can serve fail at once, instead of filling the machine. Sanitizers need the whole address space.
 void limit_memory() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TENON_TEST_SANITIZED
   uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   rlimit limit{};

@@ -9,6 +9,7 @@
 #include "host/device/host_api.h"
 #include "tenon/tenon.hpp"
 #include "tests/support/paths.h"
+#include "tests/support/sanitized.h"
 #include "tests/unit/host/session/model_maker.h"
 
 namespace tenon::test {
@@ -239,7 +240,7 @@ TEST(Api, ValuesGoToFilesAndBack) {
   std::filesystem::remove(path);
 }
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && !TENON_TEST_SANITIZED
 /// Bytes that malloc has given out.
 size_t allocated() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 

@@ -8,6 +8,7 @@
 
 #include "host/session/describe.h"
 #include "tests/support/explained.h"
+#include "tests/support/sanitized.h"
 #include "tests/unit/host/session/model_zoo.h"
 #include "tests/unit/host/session/session_case.h"
 
@@ -50,11 +51,7 @@ TEST_P(EveryModel, SixteenThreadsGiveTheBitsOfOne) {
 }
 
 /// A sanitizer keeps what was freed for a while; it finds leaks by itself.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
+constexpr bool kSanitized = TENON_TEST_SANITIZED != 0;
 
 int64_t resident_bytes() {
   std::ifstream in("/proc/self/statm");
