@@ -1,6 +1,5 @@
 // The tests of hostile rows, and the process that they run in.
 #include "tests/ops/hostile_rows.h"
-#include "tests/support/sanitized.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -13,6 +12,7 @@
 #include <set>
 
 #include "ep-sdk/cts/child.h"
+#include "tenon/ep/negotiate.hpp"
 #include "tests/support/paths.h"
 
 namespace tenon::test {
@@ -23,11 +23,8 @@ using Json = nlohmann::json;
 constexpr const char* kWorker = "TENON_HOSTILE_WORKER";
 constexpr const char* kVariant = "TENON_HOSTILE_VARIANT";
 constexpr const char* kManifest = "TENON_OPS_MANIFEST";
-#if TENON_TEST_SANITIZED
-constexpr double kRowSeconds = 300;  // sanitizers take several times as long
-#else
-constexpr double kRowSeconds = 60;
-#endif
+constexpr bool kIsSanitized = ep::own_sanitizer() != TENON_SANITIZER_NONE;
+constexpr double kRowSeconds = kIsSanitized ? 300 : 60;
 constexpr int kMostCrashes = 6;  // of one row
 
 struct Row {
@@ -164,7 +161,7 @@ class HostileTest : public testing::Test {
 
 /// Requests that nobody can serve fail at once, instead of filling the machine. Sanitizers need the whole address space.
 void limit_memory() {
-#if !TENON_TEST_SANITIZED
+  if (kIsSanitized) return;
   uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   rlimit limit{};
@@ -172,7 +169,6 @@ void limit_memory() {
             &limit);  // the hard limit stays: what stands in for a device is a child that lifts its own
   limit.rlim_cur = pages * 4096 + (rlim_t{4} << 30);
   setrlimit(RLIMIT_AS, &limit);
-#endif
 }
 
 std::string serve(const Row& row, size_t first) {

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <thread>
 
+#include "host/base/sanitizer.h"
 #include "host/session/describe.h"
 #include "tests/support/explained.h"
-#include "tests/support/sanitized.h"
 #include "tests/unit/host/session/model_zoo.h"
 #include "tests/unit/host/session/session_case.h"
 
@@ -50,9 +50,6 @@ TEST_P(EveryModel, SixteenThreadsGiveTheBitsOfOne) {
   EXPECT_EQ(done, kThreads * kRuns);
 }
 
-/// A sanitizer keeps what was freed for a while; it finds leaks by itself.
-constexpr bool kSanitized = TENON_TEST_SANITIZED != 0;
-
 int64_t resident_bytes() {
   std::ifstream in("/proc/self/statm");
   int64_t total = 0, resident = 0;
@@ -78,7 +75,7 @@ TEST_P(EveryModel, SessionsLeaveNothingBehind) {
   for (int i = 50; i < 200; ++i) one();
   const int64_t grown = resident_bytes() - memory;
   RecordProperty("grown_bytes", std::to_string(grown));
-  if (!kSanitized) {
+  if (kHostSanitizer == TENON_SANITIZER_NONE) {  // the others keep what was freed for a while, and find leaks
     EXPECT_LE(grown, int64_t{1} << 20);
   }
   EXPECT_EQ(count_in("/proc/self/fd"), descriptors);
