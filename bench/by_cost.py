@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the choice by cost with the orders that it chooses from, for each model.
+"""Compares the choice by measured time with the orders that it chooses from, for each model.
 
     build/venv/bin/python bench/by_cost.py build/bench/exported/*
 
@@ -20,9 +20,10 @@ from sides.processes import bench_tenon, tune_tenon
 from sides.report import write_rows
 
 ALL = "provider.onednn.options.claim=\"all\""
-CHOICE = "by cost"
-SIDES = {"auto": ("auto", ()), "cpu": ("cpu", ()), "onednn,cpu": ("onednn,cpu", (ALL,)),
-         CHOICE: ("onednn,cpu", (ALL, "select.partition=\"cost\""))}
+CHOICE = "measured"
+ORDER = "select.partition=\"order\""
+SIDES = {"auto": ("auto", (ORDER,)), "cpu": ("cpu", ()), "onednn,cpu": ("onednn,cpu", (ALL, ORDER)),
+         CHOICE: ("onednn,cpu", (ALL,))}
 
 
 def main() -> int:

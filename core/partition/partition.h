@@ -97,7 +97,7 @@ struct Candidate {
 };
 
 struct Partition {
-  std::vector<Candidate> candidates;  // empty unless the choice was by cost
+  std::vector<Candidate> candidates;  // empty when the order of preference decided
   std::vector<Part> parts;            // topological order
   std::vector<Decision> decisions;    // indexed by NodeId; default for ids without node
 };

@@ -38,15 +38,29 @@ Assigner::Assigner(const BuildInputs& build, ir::Graph* graph, bool is_body)
       expander_(*build.model, build.transforms, build.node_limit),
       caster_(*build.settings, build.model->opset_imports) {}
 
+Assigner::Assigner(const Assigner& other, ir::Graph* graph, partition::ProviderIndex first)
+    : build_(other.build_),
+      graph_(graph),
+      is_body_(other.is_body_),
+      expander_(*build_.model, build_.transforms, build_.node_limit),
+      caster_(*build_.settings, build_.model->opset_imports),
+      first_(first),
+      failures_(other.failures_) {}
+
 Result<partition::Partition> Assigner::run() {
-  const bool is_by_cost = build_.settings->select.partition == config::PartitionMode::kCost;
-  if (is_by_cost && !build_.selection->unopened.empty()) RETURN_IF_ERROR(build_.open_rest());
+  if (build_.settings->select.partition != config::PartitionMode::kOrder) {
+    ASSIGN_OR_RETURN(std::optional<partition::Partition> taken, by_cost());
+    if (taken.has_value()) return std::move(*taken);
+  }
+  return run_in_order();
+}
+
+Result<partition::Partition> Assigner::run_in_order() {
   for (;;) {
     partition::Partitioner partitioner = barred();
     ASSIGN_OR_RETURN(const bool again, ask_all(&partitioner));
     if (again) continue;
     Result<partition::Partition> partition = finish(partitioner);
-    if (partition.ok() && is_by_cost) partition = by_cost(std::move(*partition));
     if (!partition.ok()) {
       const std::vector<ir::NodeId> open = partitioner.open_nodes();
       const std::string why = open.empty() ? std::string() : expander_.why_not(open.front());
@@ -115,7 +129,8 @@ Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
 
 Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
   const auto count = static_cast<partition::ProviderIndex>(build_.selection->instances.size());
-  for (partition::ProviderIndex p = 0; p < count && !partitioner->open_nodes().empty(); ++p) {
+  for (partition::ProviderIndex at = 0; at < count && !partitioner->open_nodes().empty(); ++at) {
+    const partition::ProviderIndex p = at == 0 ? first_ : at <= first_ ? at - 1 : at;
     RETURN_IF_ERROR(ask(p, partitioner));
     ASSIGN_OR_RETURN(const size_t inlined, expander_.expand(graph_, to_inline(*partitioner, p)));
     if (inlined != 0) return true;

@@ -37,6 +37,11 @@ class Assigner {
   void bar(CompileFailure failure) { failures_.push_back(std::move(failure)); }
 
  private:
+  class Variants;
+
+  /// For a graph like that of `other`, of which provider `first` is asked first.
+  Assigner(const Assigner& other, ir::Graph* graph, partition::ProviderIndex first);
+  Result<partition::Partition> run_in_order();
   /// Asks all providers. True when the graph or the providers changed, so that all must be asked again.
   Result<bool> ask_all(partition::Partitioner* partitioner);
   Result<bool> ask_in_order(partition::Partitioner* partitioner);
@@ -54,8 +59,9 @@ class Assigner {
   Status check_declined(partition::ProviderIndex provider, const partition::Partitioner& partitioner) const;
   /// A partitioner that has the bars of failures and of placement rules.
   partition::Partitioner barred() const;
-  /// select.partition = "cost": `by_order`, or a partition of the same graph that costs less.
-  Result<partition::Partition> by_cost(partition::Partition by_order) const;
+  /// select.partition: the way that was measured to be the fastest, seems the cheapest, or is to be measured. Nothing when the order
+  /// decides.
+  Result<std::optional<partition::Partition>> by_cost();
   /// What `provider` would run if it were the only one.
   Result<std::vector<partition::Claim>> claims_alone(partition::ProviderIndex provider) const;
   /// The partition in which the providers take the nodes that `wanted` gives them, and others those that they then decline.
@@ -68,6 +74,8 @@ class Assigner {
   bool is_body_;
   Expander expander_;
   TypeCaster caster_;
+  const partition::ProviderIndex first_ = 0;  // is asked first, before the others in their order
+  std::string name_of_graph_;                 // as it was before it was divided; empty before that
   std::vector<CompileFailure> failures_;
   std::set<std::pair<partition::ProviderIndex, ir::NodeId>> put_back_tried_;
 };

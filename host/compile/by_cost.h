@@ -1,8 +1,9 @@
-// The choice among ways to divide a graph, by what a Run costs: select.partition = "cost".
+// The choice among ways to divide a graph, by what a Run costs: select.partition.
 //
-// The ways are the answer of the order of preference, each instance first, and the cheapest by the model of costs. A way that was
-// measured on this machine counts as measured; where any was, those that were not are left out. While times are recorded
-// it is the other way round, so that each is measured in some session.
+// Core expands nodes, and puts raised ones back, for the provider that it asks first. So each order of the instances leaves a graph of
+// its own, a variant. The ways of a variant are the answer of its order, and the cheapest division of its graph by the model of
+// costs. A way that was measured on this machine counts as measured; where any was, those that were not are left out. While times
+// are recorded it is the other way round, so that each is measured in some session.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/ir/graph.h"
 #include "core/partition/partition.h"
 #include "host/compile/cost_model.h"
 #include "host/compile/times_keys.h"
@@ -19,44 +21,70 @@
 
 namespace tenon::runtime {
 
-/// What the choice asks of its caller.
+/// What one order of the instances makes of the model's graph.
+struct Variant {
+  std::string name;  // "order", "onednn/cpu:0 first"
+  ir::Graph graph;
+  std::vector<ir::NodeId> order;  // the nodes of `graph`, topological
+  partition::Partition by_order;  // the answer of this order
+};
+
+/// What the choice asks of its caller. A variant is made when it is asked for.
 struct ByCostAsks {
-  /// The claims of an instance that is asked alone.
-  std::function<Result<std::vector<partition::Claim>>(partition::ProviderIndex)> claims;
-  /// The partition in which the instances take the nodes that an assignment gives them; nothing when they do not.
-  std::function<Result<std::optional<partition::Partition>>(const Assignment&)> divide;
+  /// The variant for which instance `first` is asked first, then the others in their order; of 0 it is that of the order of
+  /// preference. Null when the providers cannot run the graph in this way. Valid as long as the asks.
+  std::function<Result<const Variant*>(partition::ProviderIndex first)> variant;
+  /// The claims of an instance that is asked alone about the graph of a variant.
+  std::function<Result<std::vector<partition::Claim>>(const Variant&, partition::ProviderIndex)> claims;
+  /// The partition of a variant's graph in which the instances take the nodes that an assignment gives them; nothing when they do not.
+  std::function<Result<std::optional<partition::Partition>>(const Variant&, const Assignment&)> divide;
 };
 
 class ByCost {
  public:
-  /// `order`: the nodes of `graph`, topological. `threads`: that a Run may use. `cache` may be null: then nothing was measured.
-  /// All are borrowed.
-  ByCost(const ir::Graph& graph, std::span<const ir::NodeId> order,
-         std::span<const std::shared_ptr<Instance>> instances, uint32_t threads, BlobCache* cache);
+  struct Choice {
+    const Variant* variant = nullptr;
+    partition::Partition partition;
+  };
 
-  /// `recording`: prefer a way that was not measured yet.
-  Result<partition::Partition> choose(partition::Partition by_order, bool recording, const ByCostAsks& asks);
+  /// `measured`: ways of the model's graph that were, by name. `threads`: that a Run may use. `cache`: for the times of nodes; may be
+  /// null. All are borrowed.
+  ByCost(std::span<const std::shared_ptr<Instance>> instances, uint32_t threads, const Timetable& measured,
+         BlobCache* cache);
+
+  /// The fastest of the measured ways that the instances still accept. Nothing when there is none.
+  Result<std::optional<Choice>> fastest_measured(const ByCostAsks& asks) const;
+  /// The cheapest way of the variant of the order, by estimates. The order must be able to run the graph.
+  Result<Choice> cheapest(const ByCostAsks& asks) const;
+  /// A way that was not measured yet, of any variant; when all were, the fastest. The order must be able to run the graph.
+  Result<Choice> to_measure(const ByCostAsks& asks) const;
 
  private:
   struct Way {
     std::string name;
+    const Variant* variant = nullptr;
+    std::string graph;  // name_of_graph() of the variant's
     Assignment assignment;
     std::optional<partition::Partition> partition;  // not divided yet
     int64_t estimate_ps = 0, measured_ps = 0;       // 0: none
+
+    bool is_as(const Way& other) const { return graph == other.graph && assignment == other.assignment; }
   };
 
-  Result<std::optional<partition::Partition>> choose_measured(const Way& by_order,
-                                                              const ByCostAsks& asks) const;
-  Result<std::vector<Way>> ways(Way by_order, const ByCostAsks& asks) const;
-  Status add(Way way, const ByCostAsks& asks, std::vector<Way>* ways) const;
-  static partition::Partition take(std::vector<Way> ways, size_t chosen);
+  Result<std::optional<Way>> ordered(partition::ProviderIndex first, const ByCostAsks& asks) const;
+  Result<bool> divide(const Way& of_variant, const ByCostAsks& asks, Way* way) const;
+  std::vector<Way> measured_ways() const;
+  Result<partition::CostProblem> problem_of(const Variant& variant, const ByCostAsks& asks) const;
+  Status add_ordered(partition::ProviderIndex first, const ByCostAsks& asks, std::vector<Way>* ways) const;
+  Status add_cheapest(partition::ProviderIndex first, const ByCostAsks& asks, std::vector<Way>* ways) const;
+  void add(Way way, const partition::CostProblem& problem, std::vector<Way>* ways) const;
+  static Choice take(std::vector<Way> ways, size_t chosen);
 
-  const ir::Graph& graph_;
-  std::span<const ir::NodeId> order_;
   std::span<const std::shared_ptr<Instance>> instances_;
   uint32_t threads_;
+  const Timetable& measured_;
   BlobCache* cache_;
-  Timetable known_;  // ways that were measured
+  std::string name_of_instances_;
 };
 
 }  // namespace tenon::runtime

@@ -6,6 +6,7 @@ namespace tenon::runtime {
 namespace {
 
 constexpr char kHost = '.', kFirst = '0', kLast = '~';  // of an assignment's name
+constexpr char kBetween = ':';                          // the parts of a way's name
 
 void add_work(Hasher& hash, const ir::Graph& graph, const ir::Node& node) {
   hash.text(node.domain);
@@ -82,15 +83,20 @@ std::string key_of_instance(const Instance& instance, uint32_t threads) {
   return key;
 }
 
-std::string key_of_graph(std::string_view name, std::span<const std::shared_ptr<Instance>> instances,
-                         uint32_t threads) {
-  std::string key = str_cat("times of a graph\n", name, "\nthreads=", threads, "\n");
-  for (const std::shared_ptr<Instance>& instance : instances) add_instance(*instance, &key);
-  return key;
+std::string key_of_graph(std::string_view name, uint32_t threads) {
+  return str_cat("times of a graph\n", name, "\nthreads=", threads, "\n");
 }
 
-std::string name_of(const Assignment& assignment) {
-  std::string name;
+std::string name_of_instances(std::span<const std::shared_ptr<Instance>> instances) {
+  std::string all;
+  for (const std::shared_ptr<Instance>& instance : instances) add_instance(*instance, &all);
+  Hasher hash("instances 1");
+  hash.text(all);
+  return name_of(hash);
+}
+
+std::string WayName::text() const {
+  std::string name = str_cat(instances, kBetween, graph, kBetween);
   for (const partition::ProviderIndex provider : assignment) {
     if (provider != partition::kNoProvider && provider > partition::ProviderIndex{kLast - kFirst}) return {};
     name += provider == partition::kNoProvider ? kHost : static_cast<char>(kFirst + provider);
@@ -98,13 +104,16 @@ std::string name_of(const Assignment& assignment) {
   return name;
 }
 
-Assignment assignment_of(std::string_view name, size_t count, size_t providers) {
-  if (name.size() != count) return {};
-  Assignment out;
-  for (const char each : name) {
-    const bool known = each >= kFirst && each <= kLast && static_cast<size_t>(each - kFirst) < providers;
-    if (!known && each != kHost) return {};
-    out.push_back(known ? static_cast<partition::ProviderIndex>(each - kFirst) : partition::kNoProvider);
+std::optional<WayName> WayName::parse(std::string_view text) {
+  const size_t first = text.find(kBetween);
+  const size_t second = first == text.npos ? first : text.find(kBetween, first + 1);
+  if (second == text.npos) return std::nullopt;
+  WayName out{
+      std::string(text.substr(0, first)), std::string(text.substr(first + 1, second - first - 1)), {}};
+  for (const char each : text.substr(second + 1)) {
+    if (each != kHost && (each < kFirst || each > kLast)) return std::nullopt;
+    out.assignment.push_back(each == kHost ? partition::kNoProvider
+                                           : static_cast<partition::ProviderIndex>(each - kFirst));
   }
   return out;
 }

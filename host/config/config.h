@@ -29,7 +29,7 @@ namespace tenon::config {
 enum class Trust { kNone, kOwner, kHash, kSignature };
 enum class Scan { kOn, kOff };
 enum class OnFailure { kError, kNext };  // kNext: continue with the next provider
-enum class PartitionMode { kOrder, kCost };
+enum class PartitionMode { kMeasured, kOrder, kCost };
 enum class Isolation { kInProcess };
 enum class OnLost { kRestart, kNext, kFail };
 enum class Precision { kExact, kFast, kBf16, kFp16 };
@@ -54,7 +54,7 @@ struct Select {
   OnFailure fallback = OnFailure::kError;           // when a listed provider is missing or unusable
   OnFailure on_declined = OnFailure::kNext;         // when a provider does not support a node
   OnFailure on_compile_failed = OnFailure::kNext;   // when a provider cannot compile nodes that it claimed
-  PartitionMode partition = PartitionMode::kOrder;  // how nodes are divided among providers that claim them
+  PartitionMode partition = PartitionMode::kMeasured;  // how nodes are divided among providers that claim them
   bool record_times = false;  // Runs are measured, for later sessions that choose by cost
 };
 

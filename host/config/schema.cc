@@ -107,10 +107,12 @@ const KeySpec kSchema[] = {
     {"select.on_compile_failed", K::kEnum, "\"next\"", kWords<OnFailure>, 0, 0,
      "What to do when a provider claims nodes and then fails to compile them.",
      [](S& s, Id, const V& v) { s.select.on_compile_failed = choose<OnFailure>(v); }},
-    {"select.partition", K::kEnum, "\"order\"", kWords<PartitionMode>, 0, 0,
-     "How nodes are divided among the providers that claim them. \"order\": by the order of the "
-     "providers. \"cost\": so that a Run takes the least time, by what record_times has measured, else by an "
-     "estimate; the order breaks ties.",
+    {"select.partition", K::kEnum, "\"measured\"", kWords<PartitionMode>, 0, 0,
+     "How nodes are divided among the providers that claim them. \"measured\": in the way that took the "
+     "least time when `tenon tune` or record_times measured the model on this machine; by the order of the "
+     "providers if nothing did. \"order\": always by the order. \"cost\": as measured, else so that the "
+     "times "
+     "of nodes measured in other models, and estimates, promise the least time.",
      [](S& s, Id, const V& v) { s.select.partition = choose<PartitionMode>(v); }},
     {"select.record_times",
      K::kBool,
@@ -119,10 +121,9 @@ const KeySpec kSchema[] = {
      0,
      0,
      "Measures the Runs of the session, which makes them slower, and stores the times in the cache when it "
-     "ends. With "
-     "partition = \"cost\" the session takes a way to divide the nodes that was not measured yet; `tenon "
-     "tune` "
-     "makes such sessions until all were.",
+     "ends. Unless partition = \"order\" the session takes a way to divide the nodes that was not measured "
+     "yet; "
+     "`tenon tune` makes such sessions until all were.",
      [](S& s, Id, const V& v) { s.select.record_times = *v.as_bool(); }},
 
     {"provider.*.version",

@@ -37,7 +37,8 @@ template <>
 inline constexpr Word kWords<OnFailure>[] = {word("error", OnFailure::kError),
                                              word("next", OnFailure::kNext)};
 template <>
-inline constexpr Word kWords<PartitionMode>[] = {word("order", PartitionMode::kOrder),
+inline constexpr Word kWords<PartitionMode>[] = {word("measured", PartitionMode::kMeasured),
+                                                 word("order", PartitionMode::kOrder),
                                                  word("cost", PartitionMode::kCost)};
 template <>
 inline constexpr Word kWords<Isolation>[] = {

@@ -5,6 +5,7 @@
 
 #include "host/base/log.h"
 #include "host/compile/build.h"
+#include "host/compile/times_keys.h"
 #include "host/device/evaluator.h"
 #include "host/selection/placement.h"
 #include "host/selection/providers.h"
@@ -68,6 +69,10 @@ Result<std::shared_ptr<const Assembly>> Assembler::make(runtime::Selection selec
     return ok_status();
   };
   build.settings = &settings;
+  if (settings.select.record_times) {
+    ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph_.topological_order());
+    out->name_of_graph = runtime::name_of_graph(graph_, order);
+  }
   build.shared = shared;
   build.node_limit = limits_of(settings).nodes;
   if (progress) {

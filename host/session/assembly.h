@@ -31,6 +31,7 @@ struct Assembly {
   std::unique_ptr<runtime::Executable> executable;
   std::vector<Fallback> fallbacks;    // in order of time
   std::vector<std::string> warnings;  // settings without effect
+  std::string name_of_graph;  // of the model's graph before it was divided; empty without select.record_times
 };
 
 /// Makes the assemblies of one model. Thread-safe.

@@ -86,14 +86,14 @@ Status Recorder::store(const Assembly& assembly, uint32_t threads, runtime::Blob
     RETURN_IF_ERROR(table.store(cache, runtime::key_of_instance(*instance, threads), limits));
   }
   ASSIGN_OR_RETURN(const std::vector<ir::NodeId> order, graph.topological_order());
-  const std::string name = runtime::name_of(runtime::assignment_of(executable.partition, order));
+  const runtime::WayName way{runtime::name_of_instances(assembly.selection.instances),
+                             runtime::name_of_graph(graph, order),
+                             runtime::assignment_of(executable.partition, order)};
+  const std::string name = way.text();
   if (name.empty()) return ok_status();
   Timetable table;
   table.set(name, median_ps(whole_));
-  return table.store(
-      cache,
-      runtime::key_of_graph(runtime::name_of_graph(graph, order), assembly.selection.instances, threads),
-      limits);
+  return table.store(cache, runtime::key_of_graph(assembly.name_of_graph, threads), limits);
 }
 
 }  // namespace tenon::session

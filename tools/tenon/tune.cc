@@ -1,5 +1,6 @@
-// tenon tune: measures the ways to divide a model among providers, for select.partition = "cost".
+// tenon tune: measures the ways to divide a model among providers. Later sessions take the fastest.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,7 @@ Json chosen_of(const Json& candidates) {
 
 Config config_of(const TuneFlags& flags, bool recording) {
   Config config = flags.session.config();
-  config.set("select.partition", "\"cost\"", "tenon tune");
+  config.set("select.partition", "\"measured\"", "tenon tune");
   config.set("select.record_times", recording ? "true" : "false", "tenon tune");
   return config;
 }
@@ -62,18 +63,34 @@ bool measure_next(const TuneFlags& flags, ProgressBar* bar, int round) {
   return true;
 }
 
+/// The ways as a session that records them knows them, with what it would not try any more, and which of them a session takes.
+/// `chooses`: those that were measured, as a session that does not record sees them.
+Json merged(Json records, const Json& chooses) {
+  constexpr const char* kTime = "measured_ms";
+  const auto with_time = [&](const Json& of) {
+    return std::find_if(records.begin(), records.end(), [&](const Json& each) {
+      return each.contains(kTime) && of.contains(kTime) && each[kTime] == of[kTime];
+    });
+  };
+  for (Json& each : records) each["chosen"] = false;
+  for (const Json& each : chooses) {
+    if (!each.contains(kTime)) continue;
+    if (with_time(each) == records.end()) records.push_back(each);
+    if (each.value("chosen", false)) (*with_time(each))["chosen"] = true;
+  }
+  return records;
+}
+
 int tune(const TuneFlags& flags) {
   int round = 0;
   {
     ProgressBar bar("tune");
     while (round < kMostWays && measure_next(flags, &bar, round)) ++round;
   }
-  // What is known now, and what a session would choose.
-  const auto explained = [&](bool recording) {
-    return Session(flags.model, config_of(flags, recording)).describe(TENON_DESCRIBE_EXPLAIN);
+  const auto ways = [&](bool recording) {
+    return candidates_of(Session(flags.model, config_of(flags, recording)).describe(TENON_DESCRIBE_EXPLAIN));
   };
-  const std::string now_known = explained(true);
-  const Json known = candidates_of(now_known), chosen = chosen_of(candidates_of(explained(false)));
+  const Json known = merged(ways(true), ways(false)), chosen = chosen_of(known);
   if (round == kMostWays)
     std::fprintf(stderr, "%d ways were measured; tenon tune again may find others\n", kMostWays);
   if (flags.format.is_json()) {
@@ -83,11 +100,11 @@ int tune(const TuneFlags& flags) {
     return kSuccess;
   }
   if (known.size() < 2) {
-    std::printf("one provider runs all nodes: there is nothing to choose\n");
+    std::printf("there is one way to divide the nodes: nothing to choose\n");
     return kSuccess;
   }
-  std::printf("%s\nwith select.partition = \"cost\" a session takes: %s, %s\n",
-              format_candidates(now_known).c_str(), chosen.value("name", "").c_str(),
+  std::printf("%s\nsessions with these settings now take: %s, %s\n",
+              format_candidates(Json{{"candidates", known}}.dump()).c_str(), chosen.value("name", "").c_str(),
               format_ns(chosen.value("measured_ms", 0.0) * 1e6).c_str());
   return kSuccess;
 }
@@ -97,7 +114,7 @@ int tune(const TuneFlags& flags) {
 void add_tune(CLI::App& app, int& exit) {
   auto flags = std::make_shared<TuneFlags>();
   CLI::App* command = app.add_subcommand(
-      "tune", "Measure the ways to divide a model among providers, for select.partition = \"cost\"");
+      "tune", "Measure the ways to divide a model among providers; later sessions take the fastest");
   command->add_option("model", flags->model, "ONNX file")->required();
   flags->inputs.add_to(*command);
   command->add_option("--seconds", flags->seconds, "Time for each way")

@@ -7,8 +7,7 @@
 namespace tenon::test {
 namespace {
 
-using runtime::Assignment;
-using testing::ElementsAre;
+using runtime::WayName;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -75,18 +74,19 @@ TEST(TimesKeys, InstancesAreToldApartByOptionsAndThreads) {
   EXPECT_THAT(key, HasSubstr(plain->device().provider()->build_id()));
   EXPECT_THAT(key, HasSubstr(plain->device().provider()->library_sha256()));
   const std::vector one{plain}, two{plain, plain};
-  EXPECT_NE(runtime::key_of_graph("g", one, 2), runtime::key_of_graph("g", two, 2));
+  EXPECT_NE(runtime::name_of_instances(one), runtime::name_of_instances(two));
+  EXPECT_NE(runtime::key_of_graph("g", 1), runtime::key_of_graph("g", 2));
+  EXPECT_NE(runtime::key_of_graph("g", 1), runtime::key_of_graph("h", 1));
 }
 
-TEST(TimesKeys, AssignmentsHaveNames) {
-  const Assignment assignment{0, 1, kHost, 1};
-  const std::string name = runtime::name_of(assignment);
-  EXPECT_EQ(name.size(), 4u);
-  EXPECT_EQ(runtime::assignment_of(name, 4, 2), assignment);
-  EXPECT_THAT(runtime::assignment_of(name, 4, 1), IsEmpty()) << "an instance that is not there";
-  EXPECT_THAT(runtime::assignment_of(name, 5, 2), IsEmpty());
-  EXPECT_THAT(runtime::assignment_of("01\n1", 4, 2), IsEmpty());
-  EXPECT_THAT(runtime::name_of({0, 5000}), IsEmpty()) << "more instances than there are characters";
+TEST(TimesKeys, WaysHaveNames) {
+  const WayName way{"instances", "graph", {0, 1, kHost, 1}};
+  EXPECT_EQ(way.text(), "instances:graph:01.1");
+  EXPECT_EQ(WayName::parse(way.text()), way);
+  EXPECT_EQ(WayName::parse("::"), WayName());
+  for (const char* text : {"", "i", "i:g", "i:g:01\n1", "i:g:0:x:1 ", "i:g:\x7f"})
+    EXPECT_EQ(WayName::parse(text), std::nullopt) << text;
+  EXPECT_THAT((WayName{"i", "g", {0, 5000}}).text(), IsEmpty()) << "more instances than there are characters";
 }
 
 }  // namespace

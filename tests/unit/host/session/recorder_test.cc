@@ -25,7 +25,9 @@ class RecorderTest : public ::testing::Test {
     m.output(m.node("Relu", {m.node("Add", {x, x}, {}, "add")}, {}, "relu"), "y");
     config::Config config =
         config_for({fakes_dir() + "/accelerator", providers_dir()}, {"accelerator", "cpu"});
-    ASSERT_TRUE(config.apply_toml("provider.accelerator.options.ops = 'Add'", "test.toml").ok());
+    ASSERT_TRUE(
+        config.apply_toml("provider.accelerator.options.ops = 'Add'\nselect.record_times = true", "test.toml")
+            .ok());
     session = make_session(m.bytes(), config);
     ASSERT_NE(session, nullptr);
     order = *graph().topological_order();
@@ -39,8 +41,7 @@ class RecorderTest : public ::testing::Test {
                            runtime::key_of_instance(*session->assembly()->selection.instances[instance], 3));
   }
   Timetable ways() {
-    return Timetable::read(&cache, runtime::key_of_graph(runtime::name_of_graph(graph(), order),
-                                                         session->assembly()->selection.instances, 3));
+    return Timetable::read(&cache, runtime::key_of_graph(session->assembly()->name_of_graph, 3));
   }
   const int64_t* time(const Timetable& table, size_t node) const {
     return table.find(runtime::name_of_work(graph(), graph().node(order[node])));
@@ -78,7 +79,11 @@ TEST_F(RecorderTest, StoresTheMediansOfAllRunsButTheFirst) {
   EXPECT_EQ(time(nodes_of(0), 1), nullptr);
   EXPECT_EQ(time(nodes_of(1), 0), nullptr);
   ASSERT_EQ(ways().times().size(), 1u);
-  EXPECT_EQ(ways().times().begin()->first, "01");
+  const auto way = runtime::WayName::parse(ways().times().begin()->first);
+  ASSERT_TRUE(way.has_value());
+  EXPECT_EQ(way->instances, runtime::name_of_instances(session->assembly()->selection.instances));
+  EXPECT_EQ(way->graph, runtime::name_of_graph(graph(), order));
+  EXPECT_EQ(way->assignment, (runtime::Assignment{0, 1}));
   EXPECT_EQ(ways().times().begin()->second, 250'000);
 }
 
