@@ -10,13 +10,15 @@ using ir::Attribute;
 
 /// Winograd's transforms would spread what is not finite over a tile.
 TEST(Islands, NaNAndInfinitiesStayWhereTheyBelong) {
-  std::mt19937 random(4);
-  GraphMaker m;
-  const Id x = m.input("x", GraphMaker::f32({1, 48, 12, 12}));
-  m.output(m.node("Relu", {conv(m, random, x, 48, 50, 3)}), "y");
-  std::vector<float> values = noise(random, 48 * 144);
-  values[5 * 144 + 40] = NAN, values[7 * 144 + 100] = INFINITY, values[2 * 144 + 3] = 3e38f;
-  compare_islands(m.bytes(), {{"x", f32({1, 48, 12, 12}, values)}}, 1e-4f, "numbers that are none");
+  for (const int64_t filters : {50, 20}) {  // larger and smaller tiles
+    std::mt19937 random(4);
+    GraphMaker m;
+    const Id x = m.input("x", GraphMaker::f32({1, 48, 12, 12}));
+    m.output(m.node("Relu", {conv(m, random, x, 48, filters, 3)}), "y");
+    std::vector<float> values = noise(random, 48 * 144);
+    values[5 * 144 + 40] = NAN, values[7 * 144 + 100] = INFINITY, values[2 * 144 + 3] = 3e38f;
+    compare_islands(m.bytes(), {{"x", f32({1, 48, 12, 12}, values)}}, 1e-4f, "numbers that are none");
+  }
 }
 
 /// 3x3 kernels with many channels, on images whose sides are no multiples of a tile.
@@ -25,7 +27,10 @@ TEST(Islands, WinogradGivesWhatKernelsGive) {
   for (const auto& [images, in, out, height, width] : {std::array<int64_t, 5>{1, 48, 48, 10, 10},
                                                        {2, 53, 61, 13, 22},
                                                        {1, 200, 48, 11, 17},
-                                                       {3, 64, 130, 12, 12}}) {
+                                                       {3, 64, 130, 12, 12},
+                                                       {1, 16, 16, 10, 10},
+                                                       {2, 37, 47, 13, 23},
+                                                       {1, 50, 33, 11, 12}}) {
     GraphMaker m;
     const std::vector<ir::Dim> dims{images, in, height, width};
     const Id x = m.input("x", GraphMaker::f32(dims));
@@ -33,6 +38,46 @@ TEST(Islands, WinogradGivesWhatKernelsGive) {
     m.output(m.node("Sigmoid", {m.node("Relu", {y})}), "y");
     const std::string what = std::to_string(in) + " to " + std::to_string(out);
     compare_islands(m.bytes(), {{"x", image(random, {images, in, height, width})}}, 2e-5f, what);
+  }
+}
+
+/// Kernels as large as the strides run in islands, and others do not.
+TEST(Islands, TransposedConvolutionsGiveWhatKernelsGive) {
+  struct Case {
+    std::vector<ir::Dim> x;
+    std::vector<int64_t> given, kernel, strides, pads;
+    bool bias, in_island;
+  };
+  const ir::Dim n("n"), h("h");
+  const Case cases[] = {{{1, 20, 5, 7}, {1, 20, 5, 7}, {2, 2}, {2, 2}, {}, true, true},
+                        {{3, 17, 4, 1}, {3, 17, 4, 1}, {3, 2}, {3, 2}, {0, 0, 0, 0}, false, true},
+                        {{n, 20, h, 9}, {2, 20, 13, 9}, {1, 4}, {1, 4}, {}, true, true},
+                        {{n, 20, h, 9}, {2, 20, 0, 9}, {2, 2}, {2, 2}, {}, true, true},
+                        {{2, 18, 11}, {2, 18, 11}, {5}, {5}, {}, true, true},
+                        {{1, 9, 6, 6}, {1, 9, 6, 6}, {1, 1}, {}, {}, true, true},
+                        {{1, 20, 5, 7}, {1, 20, 5, 7}, {2, 2}, {2, 2}, {0, 1, 0, 1}, true, false},
+                        {{1, 20, 5, 7}, {1, 20, 5, 7}, {3, 3}, {2, 2}, {}, true, false},
+                        {{1, 20, 5, 7}, {1, 20, 5, 7}, {2, 2}, {}, {}, false, false}};
+  for (size_t i = 0; i < std::size(cases); ++i) {
+    const Case& c = cases[i];
+    for (const int64_t filters : {1, 7, 32, 50}) {
+      std::mt19937 random(8);
+      GraphMaker m;
+      std::vector<int64_t> weights{c.given[1], filters};
+      weights.insert(weights.end(), c.kernel.begin(), c.kernel.end());
+      const Id x = m.node("Relu", {m.input("x", GraphMaker::f32(c.x))});
+      std::vector<Id> inputs{x, m.constant("w", weights, noise(random, count(weights), 0.2f))};
+      if (c.bias) inputs.push_back(m.constant("b", {filters}, noise(random, filters)));
+      std::vector<Attribute> attributes;
+      if (!c.strides.empty()) attributes.push_back(Attribute::of_ints("strides", c.strides));
+      if (!c.pads.empty()) attributes.push_back(Attribute::of_ints("pads", c.pads));
+      m.output(m.node("Sigmoid", {m.node("ConvTranspose", inputs, attributes)}), "y");
+      const std::string what = "case " + std::to_string(i) + ", " + std::to_string(filters) + " filters";
+      compare_islands(m.bytes(), {{"x", image(random, c.given)}}, 1e-5f, what);
+      const auto session = make_session(m.bytes(), islands_config(true, {"threads.count=2"}));
+      ASSERT_TRUE(session != nullptr) << what;
+      EXPECT_EQ(largest_part(*session), c.in_island ? 3u : 1u) << what;
+    }
   }
 }
 
@@ -81,7 +126,7 @@ class Drawer {
   void add_node() {
     const size_t at = pick();
     const bool is_image = values_[at].dims.size() == 4;
-    switch (draw(0, 9)) {
+    switch (draw(0, 10)) {
       case 0:
       case 1:
       case 2:
@@ -96,6 +141,8 @@ class Drawer {
         return add_binary(at);
       case 8:
         return add_concat(at);
+      case 9:
+        return is_image ? add_transposed(at) : add_gemm(at);
       default:
         return is_image ? add_squeeze(at) : add_unary(at);
     }
@@ -130,6 +177,18 @@ class Drawer {
                  Attribute::of_ints("strides", {stride, stride}),
                  Attribute::of_ints("dilations", {dilation, dilation}), Attribute::of_int("group", groups)});
     add(y, {x.dims[0], filters, spans(x.dims[2], rows) / stride + 1, spans(x.dims[3], columns) / stride + 1});
+  }
+
+  void add_transposed(size_t at) {
+    const Drawn x = use(at);
+    const int64_t rows = draw(1, 2), columns = draw(1, 2), filters = draw(1, 40);
+    if (x.dims[2] * rows > 24 || x.dims[3] * columns > 24) return add_unary(at);
+    const std::string name = "t" + std::to_string(m_.graph.node_count());
+    const std::vector<int64_t> dims{x.dims[1], filters, rows, columns};
+    const float scale = 1.0f / std::sqrt(static_cast<float>(x.dims[1]));
+    const Id y = m_.node("ConvTranspose", {x.id, m_.constant(name, dims, noise(random_, count(dims), scale))},
+                         {Attribute::of_ints("strides", {rows, columns})});
+    add(y, {x.dims[0], filters, x.dims[2] * rows, x.dims[3] * columns});
   }
 
   void add_gemm(size_t at) {

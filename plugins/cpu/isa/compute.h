@@ -104,9 +104,14 @@ struct Pool {
   int64_t ldy = 0;
 };
 
-/// A convolution of 3x3 with stride 1 by Winograd's F(4x4, 3x3), channels last. The output is cut into tiles of 4x4 pixels, counted over all images.
+/// A convolution of 3x3 with stride 1 by Winograd's F(4x4, 3x3) or F(2x2, 3x3), channels last. The output is cut into tiles of `side` x
+/// `side` pixels, counted over all images.
 struct Winograd {
-  static constexpr int64_t kMatrices = 36;
+  static constexpr int64_t matrices(int64_t side) { return (side + 2) * (side + 2); }
+  /// Elements from one matrix [tiles, columns] to the next. Not a power of two, so that their rows do not compete for lines of a cache.
+  static constexpr int64_t distance(int64_t tiles, int64_t columns) { return tiles * columns + 16; }
+
+  int64_t side = 4;  // or 2
   const float* x = nullptr;
   int64_t ldx = 0;
   int64_t channels = 0, filters = 0, height = 0, width = 0;
@@ -135,12 +140,12 @@ struct Compute {
   /// Lines [begin, end) of the output, counted over all images.
   void (*depthwise)(const Depthwise& d, int64_t begin, int64_t end);
   void (*pool)(const Pool& p, int64_t begin, int64_t end);
-  /// Weights [filters, channels, 3, 3] to 36 packed matrices [channels, filters], packed_size() apart.
-  void (*winograd_pack)(const float* weights, int64_t channels, int64_t filters, float* out);
-  /// Tiles first + [begin, end) of the input to v: 36 matrices [tiles, channels].
+  /// Weights [filters, channels, 3, 3] to matrices(side) packed matrices [channels, filters], packed_size() apart.
+  void (*winograd_pack)(int64_t side, const float* weights, int64_t channels, int64_t filters, float* out);
+  /// Tiles first + [begin, end) of the input to v: matrices [tiles, channels], distance() apart.
   void (*winograd_spread)(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_t tiles,
                           float* v);
-  /// Tiles first + [begin, end) of the output from m: 36 matrices [tiles, filters]. Adds the bias and takes the steps.
+  /// Tiles first + [begin, end) of the output from m: matrices [tiles, filters], distance() apart. Adds the bias and takes the steps.
   void (*winograd_gather)(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_t tiles,
                           const float* m);
 

@@ -36,7 +36,10 @@ template <int kTileRows, int kTileVectors, bool kPlaces>
 inline void multiply_tile(const Strip& t, const float* a, const int32_t* places, const float* residual,
                           float* c, int64_t ldc, const float* fetch) {
   constexpr int kFetches = kTileRows < 4 ? kTileVectors : 1;
-  Floats sums[kTileRows][kTileVectors] = {};
+  Floats sums[kTileRows][kTileVectors];
+  for (int r = 0; r < kTileRows; ++r) {
+    for (int v = 0; v < kTileVectors; ++v) sums[r][v] = Floats{};
+  }
   const float* b = t.b;
   for (int64_t tap = t.tap_begin; tap < t.tap_end; ++tap) {
     const float* rows[kTileRows];
@@ -184,7 +187,8 @@ struct Part {
 /// Calls `multiply_part` for parts of about p.part rows of b, in order.
 template <class F>
 inline void each_part(const Product& p, F multiply_part) {
-  const int64_t taps = p.k > 0 ? least(p.taps, p.part / p.k > 1 ? p.part / p.k : 1) : p.taps;
+  const int64_t most_taps = most(1, p.k > 0 ? least(p.taps, p.part / p.k) : p.taps);
+  const int64_t tap_parts = (p.taps + most_taps - 1) / most_taps, taps = (p.taps + tap_parts - 1) / tap_parts;
   const int64_t parts = p.k > p.part ? (p.k + p.part - 1) / p.part : 1, k = (p.k + parts - 1) / parts;
   for (int64_t tap = 0; tap < p.taps; tap += taps) {
     const int64_t tap_end = least(p.taps, tap + taps);
@@ -253,12 +257,19 @@ void multiply_rows(const Product& p, const Ending& ending, const Part& part, int
   pick(height, vectors, p.places != nullptr)(t);
 }
 
-void product(const Product& p, int64_t row_begin, int64_t row_end, int64_t panel_begin, int64_t panel_end) {
+/// Rows that pass all panels and parts of b before the next ones do. What they read and write stays in the second-level cache
+/// meanwhile; there are enough of them that reading b again for each block costs little beside the products.
+int64_t block_rows(const Product& p, int64_t rows) {
+  constexpr int64_t kNearElements = 96 << 10, kFewest = 16 * kRows;
+  const int64_t block = most(kFewest, kNearElements / (p.k + p.n)), blocks = (rows + block - 1) / block;
+  return ((rows + blocks - 1) / blocks + kRows - 1) / kRows * kRows;
+}
+
+void multiply_block(const Product& p, const Ending& ending, int64_t row_begin, int64_t row_end,
+                    int64_t panel_begin, int64_t panel_end) {
   const int64_t rows = row_end - row_begin, tiles = (rows + kRows - 1) / kRows;
-  if (tiles == 0) return;
   const int64_t height = rows / tiles,
                 higher = rows % tiles;  // tiles of about the same height, the higher ones first
-  const Ending ending = ending_of(p);
   each_part(p, [&](const Part& part) {
     const int64_t from = part.tap_begin * p.k + part.k_begin,
                   length = (part.tap_end - part.tap_begin - 1) * p.k + part.k_end - part.k_begin;
@@ -274,6 +285,14 @@ void product(const Product& p, int64_t row_begin, int64_t row_end, int64_t panel
                     next);
     }
   });
+}
+
+void product(const Product& p, int64_t row_begin, int64_t row_end, int64_t panel_begin, int64_t panel_end) {
+  if (row_begin == row_end) return;
+  const Ending ending = ending_of(p);
+  const int64_t block = block_rows(p, row_end - row_begin);
+  for (int64_t row = row_begin; row < row_end; row += block)
+    multiply_block(p, ending, row, least(row_end, row + block), panel_begin, panel_end);
 }
 
 int64_t packed_size(int64_t k, int64_t n) { return k * vectors_of(n) * kLanes; }

@@ -22,7 +22,7 @@ class Conv : public Operation {
         .that(!n.has_input(2) || n.input(2).is_constant(), TENON_REJECT_OTHER, "the bias is not constant");
   }
   explicit Conv(const NodeView& n)
-      : window_(n), groups_(n.attr_i("group", 1)), winograd_(groups_ == 1 && suits_winograd(n, window_)) {}
+      : window_(n), groups_(n.attr_i("group", 1)), winograd_(groups_ == 1 ? winograd_side(n, window_) : 0) {}
 
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
@@ -48,7 +48,7 @@ class Conv : public Operation {
       bias_ = padded(bias, filters_, filters_);
       return;
     }
-    if (winograd_) return pack_winograd(w.data<float>(), bias);
+    if (winograd_ != 0) return pack_winograd(w.data<float>(), bias);
     // A tap's input channels lie together.
     const int64_t size = isa_compute().packed_size(taps_ * channels_, each),
                   padded_bias = padded_columns(each);
@@ -77,33 +77,32 @@ class Conv : public Operation {
     const Window window = Window::of(window_, b.dims(node.inputs[0]), b.dims(node.inputs[1]));
     const Tensor x = b.tensor(node.inputs[0], Form::kLast);
     if (depthwise_) return build_depthwise(b, node, window, x);
-    if (winograd_) return build_winograd(b, node, window, x);
+    if (winograd_ != 0) return build_winograd(b, node, window, x);
     build_product(b, node, window, x);
   }
 
  private:
-  static constexpr int64_t kMatrices = isa::Winograd::kMatrices;
-
-  /// Whether Winograd's filtering saves more than its transforms cost, which takes pixels enough for the larger weights, and channels
-  /// enough. Layers with few filters are those of large images near a network's ends, whose errors nothing evens out. Depends on
-  /// shapes alone, so that a model gives the same bits in every process.
-  static bool suits_winograd(const NodeView& n, const WindowAttributes& window) {
-    if (!n.input(1).is_constant() || !n.input(0).has_rank() || n.input(0).rank() != 4) return false;
+  /// The side of the tiles by which Winograd's filtering saves more than its transforms cost; 0: none does. It takes pixels enough for
+  /// the larger weights, and channels enough. Layers with few filters are those of large images near a network's ends, whose errors
+  /// nothing evens out, so they get the smaller tiles. Depends on shapes alone, so that a model gives the same bits in every process.
+  static int64_t winograd_side(const NodeView& n, const WindowAttributes& window) {
+    if (!n.input(1).is_constant() || !n.input(0).has_rank() || n.input(0).rank() != 4) return 0;
     const DimsView x = n.input(0).dims(), w = n.input(1).dims();
-    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 48 || w[1] < 16 || x[2] < 0 || x[3] < 0)
-      return false;
+    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 16 || w[1] < 16 || x[2] < 0 || x[3] < 0) return 0;
     try {
       const std::vector<WindowDim> dims = window.resolve(x.subspan(2), w.subspan(2));
-      const auto plain = [](const WindowDim& d) { return d.stride == 1 && d.dilation == 1; };
-      return plain(dims[0]) && plain(dims[1]) && dims[0].out >= 10 && dims[1].out >= 10;
+      const auto plain = [](const WindowDim& d) { return d.stride == 1 && d.dilation == 1 && d.out >= 10; };
+      if (!plain(dims[0]) || !plain(dims[1])) return 0;
+      return w[0] < 48 ? 2 : 4;
     } catch (const ep::Error&) {
-      return false;  // shape() tells it for the shapes of a Run
+      return 0;  // shape() tells it for the shapes of a Run
     }
   }
 
   void pack_winograd(const float* w, const float* bias) {
-    auto packed = std::make_shared<Packed>(isa_compute().packed_size(channels_, filters_) * kMatrices);
-    isa_compute().winograd_pack(w, channels_, filters_, packed->data());
+    auto packed = std::make_shared<Packed>(isa_compute().packed_size(channels_, filters_) *
+                                           isa::Winograd::matrices(winograd_));
+    isa_compute().winograd_pack(winograd_, w, channels_, filters_, packed->data());
     weights_ = shared(std::move(packed));
     bias_ = padded(bias, filters_, padded_columns(filters_));
     given_ = w;
@@ -113,21 +112,24 @@ class Conv : public Operation {
     const Steps steps = b.follow(node.outputs[0], Form::kLast);
     const Tensor y = b.create(steps.value, Form::kLast);
     isa::Winograd w;
+    w.side = winograd_;
     w.ldx = x.ld, w.ldy = y.ld, w.channels = channels_, w.filters = filters_;
     w.height = window.rows.in, w.width = window.columns.in;
     w.out_height = window.rows.out, w.out_width = window.columns.out;
     w.pad[0] = window.rows.pad_begin, w.pad[1] = window.columns.pad_begin;
     w.given = given_;
     w.bias = bias_ == nullptr ? nullptr : bias_->data();
-    const int64_t tiles = x.dims[0] * ((w.out_height + 3) / 4) * ((w.out_width + 3) / 4);
+    const int64_t matrices = isa::Winograd::matrices(w.side);
+    const int64_t tiles =
+        x.dims[0] * ((w.out_height + w.side - 1) / w.side) * ((w.out_width + w.side - 1) / w.side);
     // The transformed tiles of a block stay in a cache. Where the weights do not, blocks are larger, since each block reads them all.
-    const int64_t per_tile = kMatrices * (channels_ + filters_),
-                  weight_count = kMatrices * channels_ * filters_;
+    const int64_t per_tile = matrices * (channels_ + filters_),
+                  weight_count = matrices * channels_ * filters_;
     const int64_t room = std::max<int64_t>(kNearElements, weight_count / 2);
     const int64_t most = std::max(isa_compute().rows, room / per_tile), blocks = (tiles + most - 1) / most,
                   block = (tiles + blocks - 1) / blocks;
-    const Tensor v = b.temporary({kMatrices, block, channels_}, Form::kPlain),
-                 m = b.temporary({kMatrices, block, filters_}, Form::kPlain);
+    const Tensor v = b.temporary({matrices, isa::Winograd::distance(block, channels_)}, Form::kPlain),
+                 m = b.temporary({matrices, isa::Winograd::distance(block, filters_)}, Form::kPlain);
     const int64_t size = isa_compute().packed_size(channels_, filters_),
                   panels = isa_compute().panels(filters_);
     b.add(steps.reads({x, y, v, m}), [=, weights = weights_](const Run& run) {
@@ -137,20 +139,21 @@ class Conv : public Operation {
       for (int64_t first = 0; first < tiles; first += block) {
         run.ctx.check_cancelled();
         const int64_t count = std::min(block, tiles - first);
-        each_piece(run, count, kMatrices * w.channels / 8, [&](int64_t begin, int64_t end) {
+        each_piece(run, count, matrices * w.channels / 8, [&](int64_t begin, int64_t end) {
           isa_compute().winograd_spread(now, first, begin, end, count, run.at(v));
         });
-        each_piece(run, kMatrices, count * w.channels * w.filters / 16, [&](int64_t begin, int64_t end) {
+        each_piece(run, matrices, count * w.channels * w.filters / 16, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             isa::Product p;
-            p.a = run.at(v) + i * count * w.channels, p.lda = p.k = w.channels, p.n = w.filters;
+            p.a = run.at(v) + i * isa::Winograd::distance(count, w.channels), p.lda = p.k = w.channels,
+            p.n = w.filters;
             p.b = weights->data() + i * size;
             p.part = kWinogradPart;
-            p.c = run.at(m) + i * count * w.filters, p.ldc = w.filters;
+            p.c = run.at(m) + i * isa::Winograd::distance(count, w.filters), p.ldc = w.filters;
             isa_compute().product(p, 0, count, 0, panels);
           }
         });
-        each_piece(run, count, kMatrices * w.filters / 8, [&](int64_t begin, int64_t end) {
+        each_piece(run, count, matrices * w.filters / 8, [&](int64_t begin, int64_t end) {
           isa_compute().winograd_gather(now, first, begin, end, count, run.at(m));
         });
       }
@@ -195,7 +198,8 @@ class Conv : public Operation {
   WindowAttributes window_;
   int64_t groups_;
   int64_t channels_ = 0, filters_ = 0, taps_ = 1;
-  bool depthwise_ = false, winograd_;
+  int64_t winograd_;  // side of the tiles of Winograd's filtering; 0: without it
+  bool depthwise_ = false;
   const float* given_ = nullptr;  // the weights as the model has them
   std::shared_ptr<const Packed> weights_, bias_;
 };
