@@ -118,8 +118,8 @@ void few_channels(const Depthwise& d, const Line& line) {
 }
 
 /// A line: `many` pixels at a time, then few, where no tap lies in the padding at the sides.
-template <int kMany, class Many, class Four, class Two>
-inline void line_with(const Depthwise& d, const Line& line, Many many, Four four, Two two) {
+template <int kMany, class Many, class Four, class Two, class One>
+inline void line_with(const Depthwise& d, const Line& line, Many many, Four four, Two two, One one) {
   const int64_t reach = (d.kernel[1] - 1) * d.dilation[1] + 1, stride = d.stride[1];
   const int64_t begin = least(d.out_width, (d.pad[1] + stride - 1) / stride);
   const int64_t room = d.width + d.pad[1] - reach;
@@ -129,6 +129,7 @@ inline void line_with(const Depthwise& d, const Line& line, Many many, Four four
   for (; out + kMany <= end; out += kMany) many(d, line, out);
   for (; out + 4 <= end; out += 4) four(d, line, out);
   for (; out + 2 <= end; out += 2) two(d, line, out);
+  for (; out < end; ++out) one(d, line, out);
   for (; out < d.out_width; ++out) border_pixel(d, line, out);
 }
 
@@ -136,10 +137,11 @@ template <int kKernel, int kStride>
 void line_of(const Depthwise& d, const Line& line) {
   constexpr int kMany = kKernel > 5 || kStride > 1 ? 4 : kDepthwisePixels;
   line_with<kMany>(d, line, pixels<kKernel, kStride, kMany>, pixels<kKernel, kStride, 4>,
-                   pixels<kKernel, kStride, 2>);
+                   pixels<kKernel, kStride, 2>, pixels<kKernel, kStride, 1>);
 }
 void any_line(const Depthwise& d, const Line& line) {
-  line_with<kDepthwisePixels>(d, line, any_pixels<kDepthwisePixels>, any_pixels<4>, any_pixels<2>);
+  line_with<kDepthwisePixels>(d, line, any_pixels<kDepthwisePixels>, any_pixels<4>, any_pixels<2>,
+                              any_pixels<1>);
 }
 
 using OneLine = void (*)(const Depthwise&, const Line&);
@@ -154,25 +156,82 @@ OneLine line_for(const Depthwise& d) {
   return any_line;
 }
 
-void depthwise(const Depthwise& d, int64_t begin, int64_t end) {
-  const OneLine one_line = line_for(d);
-  const bool clamps = d.chain.count > 0 && d.chain.steps->kind == Step::Kind::kClamp;
-  const float low = clamps ? d.chain.steps->alpha : 0, high = clamps ? d.chain.steps->beta : 0;
-  const Chain rest = clamps ? Chain{d.chain.steps + 1, d.chain.count - 1} : d.chain;
-  for (int64_t row = begin; row < end; ++row) {
-    const int64_t image = row / d.out_height, position = row % d.out_height;
-    const Line line{d.x + image * d.height * d.width * d.ldx,
-                    d.y + row * d.out_width * d.ldy,
-                    taps_at(position, d.kernel[0], d.stride[0], d.pad[0], d.dilation[0], d.height),
-                    clamps,
-                    low,
-                    high};
+constexpr int64_t kNearPixels = 512;              // of a vector of channels, in the first-level cache
+constexpr int64_t kFewTaps = 25, kNearTaps = 49;  // fewer taps do not pay for the copy
+
+/// Lines [first, last) of an image whose part that they need is small, with its padding. One vector of channels at a time is copied
+/// together with its padding, so that no pixel lies at a border, and neighbouring pixels lie side by side.
+void near_lines(const Depthwise& d, OneLine one_line, const Line& like, int64_t image, int64_t first,
+                int64_t last, int64_t height, int64_t width) {
+  alignas(64) float pixels[kNearPixels * kLanes];
+  alignas(64) float weights[kNearTaps * kLanes];
+  __builtin_memset(pixels, 0, static_cast<uint64_t>(height * width * kLanes) * sizeof(float));
+  Depthwise near = d;
+  near.x = pixels, near.ldx = near.channels = kLanes;
+  near.height = height, near.width = width;
+  near.pad[0] = near.pad[1] = 0;
+  near.weights = weights;
+  const int64_t top = first * d.stride[0] - d.pad[0];  // may lie in the padding
+  const int64_t row_begin = most(0, -top), row_end = least(height, d.height - top);
+  const int64_t column_begin = least(width, d.pad[1]), column_end = least(width, d.width + d.pad[1]);
+  for (int64_t channel = 0; channel < d.channels; channel += kLanes) {
+    const int64_t c = whole_vector(channel, d.channels);
+    for (int64_t i = row_begin; i < row_end; ++i) {
+      const float* from = d.x + (image * d.height + top + i) * d.width * d.ldx + c;
+      for (int64_t j = column_begin; j < column_end; ++j)
+        store(pixels + (i * width + j) * kLanes, load(from + (j - d.pad[1]) * d.ldx));
+    }
+    for (int64_t t = 0; t < d.kernel[0] * d.kernel[1]; ++t)
+      store(weights + t * kLanes, load(d.weights + t * d.channels + c));
+    near.bias = d.bias != nullptr ? d.bias + c : nullptr;
+    for (int64_t row = first; row < last; ++row) {
+      Line line = like;
+      line.x = pixels, line.y = d.y + (image * d.out_height + row) * d.out_width * d.ldy + c;
+      line.rows = taps_at(row - first, d.kernel[0], d.stride[0], 0, d.dilation[0], height);
+      one_line(near, line);
+    }
+  }
+}
+
+/// Lines [first, last) of an image.
+void lines(const Depthwise& d, OneLine one_line, const Line& like, int64_t image, int64_t first,
+           int64_t last) {
+  const auto reach = [&](int axis, int64_t outputs) {
+    return (outputs - 1) * d.stride[axis] + (d.kernel[axis] - 1) * d.dilation[axis] + 1;
+  };
+  const int64_t height = reach(0, last - first), width = reach(1, d.out_width),
+                taps = d.kernel[0] * d.kernel[1];
+  if (d.channels >= kLanes && height * width <= kNearPixels && taps >= kFewTaps && taps <= kNearTaps)
+    return near_lines(d, one_line, like, image, first, last, height, width);
+  for (int64_t row = first; row < last; ++row) {
+    Line line = like;
+    line.x = d.x + image * d.height * d.width * d.ldx;
+    line.y = d.y + (image * d.out_height + row) * d.out_width * d.ldy;
+    line.rows = taps_at(row, d.kernel[0], d.stride[0], d.pad[0], d.dilation[0], d.height);
     if (d.channels >= kLanes) {
       one_line(d, line);
     } else {
       few_channels(d, line);
     }
-    if (rest.count > 0) apply(rest, line.y, d.ldy, row * d.out_width, d.out_width, 0, d.channels);
+  }
+}
+
+void depthwise(const Depthwise& d, int64_t begin, int64_t end) {
+  const OneLine one_line = line_for(d);
+  Line like{};
+  Chain rest = d.chain;
+  if (rest.count > 0 && rest.steps->kind == Step::Kind::kClamp) {
+    like.clamps = true, like.low = rest.steps->alpha, like.high = rest.steps->beta;
+    ++rest.steps, --rest.count;
+  }
+  while (begin < end) {
+    const int64_t image = begin / d.out_height, first = begin % d.out_height,
+                  last = least(d.out_height, first + end - begin);
+    lines(d, one_line, like, image, first, last);
+    if (rest.count > 0)
+      apply(rest, d.y + begin * d.out_width * d.ldy, d.ldy, begin * d.out_width, (last - first) * d.out_width,
+            0, d.channels);
+    begin += last - first;
   }
 }
 
