@@ -41,6 +41,34 @@ TEST(Islands, WinogradGivesWhatKernelsGive) {
   }
 }
 
+/// Depthwise kernels of 5x5 and 7x7: small images are copied with their padding, others are not.
+TEST(Islands, LargeDepthwiseKernelsGiveWhatKernelsGive) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](int64_t low, int64_t high) {
+      return std::uniform_int_distribution<int64_t>(low, high)(random);
+    };
+    const int64_t channels = draw(1, 70), kernel = draw(0, 1) == 0 ? 5 : 7, stride = draw(1, 3),
+                  dilation = draw(1, 2), images = draw(1, 2);
+    const std::vector<int64_t> dims{images, channels, draw(1, 25), draw(1, 25)};
+    const int64_t reach = (kernel - 1) * dilation + 1;
+    std::vector<int64_t> pads;
+    for (int side = 0; side < 4; ++side) pads.push_back(draw(0, reach - 1));
+    for (size_t axis : {0u, 1u}) pads[axis] = std::max(pads[axis], reach - dims[axis + 2] - pads[axis + 2]);
+    GraphMaker m;
+    const Id x = m.node("Relu", {m.input("x", GraphMaker::f32({dims[0], dims[1], dims[2], dims[3]}))});
+    std::vector<Id> inputs{
+        x, m.constant("w", {channels, 1, kernel, kernel}, noise(random, channels * kernel * kernel, 0.2f))};
+    if (draw(0, 1) == 1) inputs.push_back(m.constant("b", {channels}, noise(random, channels)));
+    const Id y =
+        m.node("Conv", inputs,
+               {Attribute::of_ints("pads", pads), Attribute::of_ints("strides", {stride, stride}),
+                Attribute::of_ints("dilations", {dilation, dilation}), Attribute::of_int("group", channels)});
+    m.output(draw(0, 1) == 0 ? m.node("Sigmoid", {y}) : m.node("Sigmoid", {m.node("Relu", {y})}), "y");
+    compare_islands(m.bytes(), {{"x", image(random, dims)}}, 1e-5f, "seed " + std::to_string(seed));
+  }
+}
+
 /// Kernels as large as the strides run in islands, and others do not.
 TEST(Islands, TransposedConvolutionsGiveWhatKernelsGive) {
   struct Case {
