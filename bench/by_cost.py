@@ -3,7 +3,7 @@
 
     build/venv/bin/python bench/by_cost.py build/bench/exported/*
 
-A model is a folder with model.onnx and test_data_set_0. onednn claims all that it can, so that there is a choice. `tenon tune` measures
+A model is a folder with model.onnx and test_data_set_0. `tenon tune` measures
 the ways first, into a cache of this run. Then the orders and the choice take turns, each turn in a new process. Times are medians of all
 turns, in ms; `ratio` is the choice against the fastest order.
 """
@@ -22,8 +22,7 @@ from sides.report import write_rows
 ALL = "provider.onednn.options.claim=\"all\""
 CHOICE = "measured"
 ORDER = "select.partition=\"order\""
-SIDES = {"auto": ("auto", (ORDER,)), "cpu": ("cpu", ()), "onednn,cpu": ("onednn,cpu", (ALL, ORDER)),
-         CHOICE: ("onednn,cpu", (ALL,))}
+SIDES = {"auto": ("auto", (ORDER,)), "cpu": ("cpu", ()), "onednn,cpu": ("onednn,cpu", (ALL, ORDER)), CHOICE: ("auto", ())}
 
 
 def main() -> int:

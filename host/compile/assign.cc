@@ -38,7 +38,7 @@ Assigner::Assigner(const BuildInputs& build, ir::Graph* graph, bool is_body)
       expander_(*build.model, build.transforms, build.node_limit),
       caster_(*build.settings, build.model->opset_imports) {}
 
-Assigner::Assigner(const Assigner& other, ir::Graph* graph, partition::ProviderIndex first)
+Assigner::Assigner(const Assigner& other, ir::Graph* graph, std::optional<partition::ProviderIndex> first)
     : build_(other.build_),
       graph_(graph),
       is_body_(other.is_body_),
@@ -130,14 +130,15 @@ Result<bool> Assigner::ask_all(partition::Partitioner* partitioner) {
 Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
   const auto count = static_cast<partition::ProviderIndex>(build_.selection->instances.size());
   for (partition::ProviderIndex at = 0; at < count && !partitioner->open_nodes().empty(); ++at) {
-    const partition::ProviderIndex p = at == 0 ? first_ : at <= first_ ? at - 1 : at;
-    RETURN_IF_ERROR(ask(p, partitioner));
+    partition::ProviderIndex p = at;
+    if (first_.has_value() && at <= *first_) p = at == 0 ? *first_ : at - 1;
+    RETURN_IF_ERROR(ask(p, first_ == p, partitioner));
     ASSIGN_OR_RETURN(const size_t inlined, expander_.expand(graph_, to_inline(*partitioner, p)));
     if (inlined != 0) return true;
     ASSIGN_OR_RETURN(const bool lowered, put_back(p, *partitioner));
     if (lowered) return true;
     ASSIGN_OR_RETURN(const bool cast, caster_.cast(graph_, p, *partitioner, [&](const ir::Graph& trial) {
-      return ask_about(trial, p, [&](ir::NodeId id) { return partitioner->taken(p, id); });
+      return ask_about(trial, p, first_ == p, [&](ir::NodeId id) { return partitioner->taken(p, id); });
     }));
     if (cast) return true;
     // A provider inside the library runs only what it was made for.
@@ -149,15 +150,16 @@ Result<bool> Assigner::ask_in_order(partition::Partitioner* partitioner) {
   return false;
 }
 
-Status Assigner::ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) const {
+Status Assigner::ask(partition::ProviderIndex provider, bool weighed,
+                     partition::Partitioner* partitioner) const {
   RETURN_IF_ERROR(check_stop("providers were asked what they run"));
   Result<Offer> offer =
-      ask_about(*graph_, provider, [&](ir::NodeId id) { return partitioner->taken(provider, id); });
+      ask_about(*graph_, provider, weighed, [&](ir::NodeId id) { return partitioner->taken(provider, id); });
   if (!offer.ok()) return unusable(provider, std::move(offer).error(), partitioner);
   return partitioner->offer(provider, std::move(offer->claims), std::move(offer->rejections));
 }
 
-Result<Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
+Result<Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderIndex provider, bool weighed,
                                   const std::function<bool(ir::NodeId)>& is_taken) const {
   GraphSource source;
   source.graph = &graph;
@@ -166,6 +168,7 @@ Result<Offer> Assigner::ask_about(const ir::Graph& graph, partition::ProviderInd
   source.is_function = [&](const ir::Node& node) { return expander_.can_expand(node); };
   source.is_control_flow = [](const ir::Node& node) { return ops::is_control_flow(node); };
   source.is_body = is_body_;
+  source.is_weighed = weighed;
   // `graph` may have nodes that the partitioner's graph does not have.
   ASSIGN_OR_RETURN(const GraphView view, GraphView::whole(source, [&](ir::NodeId id) {
                      return graph_->has_node(id) && is_taken(id);
@@ -190,7 +193,7 @@ Result<bool> Assigner::put_back(partition::ProviderIndex provider,
   std::vector<std::vector<ir::NodeId>> parts;
   for (const ir::NodeId id : wanted) parts.push_back(transform::put_back(trial, id));
   // Its own claims do not count: what it takes depends on what is around.
-  ASSIGN_OR_RETURN(const Offer offer, ask_about(trial, provider, [&](ir::NodeId id) {
+  ASSIGN_OR_RETURN(const Offer offer, ask_about(trial, provider, first_ == provider, [&](ir::NodeId id) {
                      return partitioner.taken_by_others(provider, id);
                    }));
   std::set<ir::NodeId> claimed;

@@ -39,14 +39,15 @@ class Assigner {
  private:
   class Variants;
 
-  /// For a graph like that of `other`, of which provider `first` is asked first.
-  Assigner(const Assigner& other, ir::Graph* graph, partition::ProviderIndex first);
+  /// For a graph like that of `other`. `first`, if any, is asked before the others, and for all that it can run.
+  Assigner(const Assigner& other, ir::Graph* graph, std::optional<partition::ProviderIndex> first);
   Result<partition::Partition> run_in_order();
   /// Asks all providers. True when the graph or the providers changed, so that all must be asked again.
   Result<bool> ask_all(partition::Partitioner* partitioner);
   Result<bool> ask_in_order(partition::Partitioner* partitioner);
-  Status ask(partition::ProviderIndex provider, partition::Partitioner* partitioner) const;
-  Result<Offer> ask_about(const ir::Graph& graph, partition::ProviderIndex provider,
+  /// `weighed`: the provider claims also what it does not find worth it.
+  Status ask(partition::ProviderIndex provider, bool weighed, partition::Partitioner* partitioner) const;
+  Result<Offer> ask_about(const ir::Graph& graph, partition::ProviderIndex provider, bool weighed,
                           const std::function<bool(ir::NodeId)>& is_taken) const;
   /// Puts raised nodes that the provider declines back where it would run all nodes that they stand for, so that a
   /// provider without the operator runs what it ran before. True when the graph changed.
@@ -74,8 +75,8 @@ class Assigner {
   bool is_body_;
   Expander expander_;
   TypeCaster caster_;
-  const partition::ProviderIndex first_ = 0;  // is asked first, before the others in their order
-  std::string name_of_graph_;                 // as it was before it was divided; empty before that
+  const std::optional<partition::ProviderIndex> first_;  // is asked before the others
+  std::string name_of_graph_;                            // as it was before it was divided; empty before that
   std::vector<CompileFailure> failures_;
   std::set<std::pair<partition::ProviderIndex, ir::NodeId>> put_back_tried_;
 };

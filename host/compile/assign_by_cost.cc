@@ -12,10 +12,10 @@ using partition::ProviderIndex;
 /// The graph as the orders of the instances leave it.
 class Assigner::Variants {
  public:
-  explicit Variants(const Assigner& from) : from_(from), made_(from.build_.selection->instances.size()) {}
+  explicit Variants(const Assigner& from) : from_(from), made_(1 + from.build_.selection->instances.size()) {}
 
-  Result<const Variant*> get(ProviderIndex first) {
-    Made& made = made_[first];
+  Result<const Variant*> get(std::optional<ProviderIndex> first) {
+    Made& made = made_[first.has_value() ? 1 + *first : 0];
     if (made.assigner == nullptr) RETURN_IF_ERROR(make(first, &made));
     return made.can_run ? &made : nullptr;
   }
@@ -29,24 +29,24 @@ class Assigner::Variants {
     bool can_run = false;
   };
 
-  Status make(ProviderIndex first, Made* made) {
+  Status make(std::optional<ProviderIndex> first, Made* made) {
     made->graph = *from_.graph_;
     made->assigner.reset(new Assigner(from_, &made->graph, first));
     Result<partition::Partition> by_order = made->assigner->run_in_order();
     if (!by_order.ok()) {
       // Another order may fail where the order of preference does not; the choice goes on without it.
-      if (first == 0 || is_stopped(by_order.error())) return std::move(by_order).error();
+      if (!first.has_value() || is_stopped(by_order.error())) return std::move(by_order).error();
       return ok_status();
     }
     made->can_run = true;
-    made->name = first == 0 ? "order" : from_.build_.selection->instances[first]->id() + " first";
+    made->name = first.has_value() ? from_.build_.selection->instances[*first]->id() + " first" : "order";
     ASSIGN_OR_RETURN(made->order, made->graph.topological_order());
     made->by_order = std::move(*by_order);
     return ok_status();
   }
 
   const Assigner& from_;
-  std::vector<Made> made_;  // by the instance that is asked first
+  std::vector<Made> made_;  // of the order of preference, then by the instance that is asked first
 };
 
 Result<std::optional<partition::Partition>> Assigner::by_cost() {
@@ -70,7 +70,7 @@ Result<std::optional<partition::Partition>> Assigner::by_cost() {
 
   Variants variants(*this);
   ByCostAsks asks;
-  asks.variant = [&](ProviderIndex first) { return variants.get(first); };
+  asks.variant = [&](std::optional<ProviderIndex> first) { return variants.get(first); };
   asks.claims = [](const Variant& variant, ProviderIndex provider) {
     return Variants::assigner_of(variant).claims_alone(provider);
   };
@@ -95,7 +95,7 @@ Result<std::optional<partition::Partition>> Assigner::by_cost() {
 
 Result<std::vector<partition::Claim>> Assigner::claims_alone(ProviderIndex provider) const {
   partition::Partitioner alone = barred();
-  RETURN_IF_ERROR(ask(provider, &alone));
+  RETURN_IF_ERROR(ask(provider, true, &alone));
   return alone.accepted_of(provider);
 }
 
@@ -115,7 +115,7 @@ Result<std::optional<partition::Partition>> Assigner::divide(std::span<const ir:
   bool relaxed = true;
   while (relaxed) {
     for (ProviderIndex p = 0; p < count && !partitioner.open_nodes().empty(); ++p)
-      RETURN_IF_ERROR(ask(p, &partitioner));
+      RETURN_IF_ERROR(ask(p, true, &partitioner));
     relaxed = false;
     for (const ir::NodeId id : partitioner.open_nodes()) {
       for (ProviderIndex p = 0; p < count; ++p)

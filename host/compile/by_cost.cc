@@ -20,14 +20,14 @@ ByCost::ByCost(std::span<const std::shared_ptr<Instance>> instances, uint32_t th
 Result<std::optional<ByCost::Choice>> ByCost::fastest_measured(const ByCostAsks& asks) const {
   std::vector<Way> all = measured_ways();
   std::deque<Way> variants;  // those that were made so far, as their orders divide them
-  ProviderIndex next = 0;
+  const std::vector<First> firsts = all_firsts();
+  size_t next = 0;
   const auto find_variant = [&](const std::string& graph) -> Result<const Way*> {
     for (const Way& variant : variants) {
       if (variant.graph == graph) return &variant;
     }
-    while (next < instances_.size()) {
-      ASSIGN_OR_RETURN(std::optional<Way> variant, ordered(next, asks));
-      ++next;
+    while (next < firsts.size()) {
+      ASSIGN_OR_RETURN(std::optional<Way> variant, ordered(firsts[next++], asks));
       if (!variant.has_value()) continue;
       variants.push_back(std::move(*variant));
       if (variants.back().graph == graph) return &variants.back();
@@ -78,8 +78,8 @@ Result<bool> ByCost::divide(const Way& of_variant, const ByCostAsks& asks, Way* 
 
 Result<ByCost::Choice> ByCost::cheapest(const ByCostAsks& asks) const {
   std::vector<Way> all;
-  RETURN_IF_ERROR(add_ordered(0, asks, &all));
-  RETURN_IF_ERROR(add_cheapest(0, asks, &all));
+  RETURN_IF_ERROR(add_ordered(std::nullopt, asks, &all));
+  RETURN_IF_ERROR(add_cheapest(std::nullopt, asks, &all));
   const auto least = std::min_element(
       all.begin(), all.end(), [](const Way& a, const Way& b) { return a.estimate_ps < b.estimate_ps; });
   const auto chosen = static_cast<size_t>(least - all.begin());
@@ -88,8 +88,9 @@ Result<ByCost::Choice> ByCost::cheapest(const ByCostAsks& asks) const {
 
 Result<ByCost::Choice> ByCost::to_measure(const ByCostAsks& asks) const {
   std::vector<Way> all;
-  for (ProviderIndex p = 0; p < instances_.size(); ++p) RETURN_IF_ERROR(add_ordered(p, asks, &all));
-  for (ProviderIndex p = 0; p < instances_.size(); ++p) RETURN_IF_ERROR(add_cheapest(p, asks, &all));
+  const std::vector<First> firsts = all_firsts();
+  for (const First first : firsts) RETURN_IF_ERROR(add_ordered(first, asks, &all));
+  for (const First first : firsts) RETURN_IF_ERROR(add_cheapest(first, asks, &all));
   // What was not measured has 0.
   const auto least = std::min_element(
       all.begin(), all.end(), [](const Way& a, const Way& b) { return a.measured_ps < b.measured_ps; });
@@ -97,8 +98,14 @@ Result<ByCost::Choice> ByCost::to_measure(const ByCostAsks& asks) const {
   return take(std::move(all), chosen);
 }
 
+std::vector<ByCost::First> ByCost::all_firsts() const {
+  std::vector<First> out{std::nullopt};
+  for (ProviderIndex p = 0; p < instances_.size(); ++p) out.emplace_back(p);
+  return out;
+}
+
 /// A variant, divided as its order says. Nothing when that order cannot run the graph.
-Result<std::optional<ByCost::Way>> ByCost::ordered(ProviderIndex first, const ByCostAsks& asks) const {
+Result<std::optional<ByCost::Way>> ByCost::ordered(First first, const ByCostAsks& asks) const {
   ASSIGN_OR_RETURN(const Variant* variant, asks.variant(first));
   if (variant == nullptr) return std::optional<Way>();
   Way out;
@@ -125,7 +132,7 @@ Result<partition::CostProblem> ByCost::problem_of(const Variant& variant, const 
   return cost_problem(variant.graph, variant.order, costed, assignment_of(variant.by_order, variant.order));
 }
 
-Status ByCost::add_ordered(ProviderIndex first, const ByCostAsks& asks, std::vector<Way>* ways) const {
+Status ByCost::add_ordered(First first, const ByCostAsks& asks, std::vector<Way>* ways) const {
   ASSIGN_OR_RETURN(std::optional<Way> way, ordered(first, asks));
   if (!way.has_value()) return ok_status();
   ASSIGN_OR_RETURN(const partition::CostProblem problem, problem_of(*way->variant, asks));
@@ -133,7 +140,7 @@ Status ByCost::add_ordered(ProviderIndex first, const ByCostAsks& asks, std::vec
   return ok_status();
 }
 
-Status ByCost::add_cheapest(ProviderIndex first, const ByCostAsks& asks, std::vector<Way>* ways) const {
+Status ByCost::add_cheapest(First first, const ByCostAsks& asks, std::vector<Way>* ways) const {
   ASSIGN_OR_RETURN(const std::optional<Way> by_order, ordered(first, asks));
   if (!by_order.has_value()) return ok_status();
   const Variant& variant = *by_order->variant;
@@ -146,7 +153,7 @@ Status ByCost::add_cheapest(ProviderIndex first, const ByCostAsks& asks, std::ve
   ASSIGN_OR_RETURN(way.partition, asks.divide(variant, way.assignment));
   if (!way.partition.has_value()) return ok_status();
   way.assignment = assignment_of(*way.partition, variant.order);
-  way.name = first == 0 ? std::string("cheapest") : str_cat("cheapest with ", variant.name);
+  way.name = first.has_value() ? str_cat("cheapest with ", variant.name) : std::string("cheapest");
   add(std::move(way), problem, ways);
   return ok_status();
 }

@@ -31,10 +31,10 @@ struct Variant {
 
 /// What the choice asks of its caller. A variant is made when it is asked for.
 struct ByCostAsks {
-  /// The variant for which instance `first` is asked first, then the others in their order; of 0 it is that of the order of
-  /// preference. Null when the providers cannot run the graph in this way. Valid as long as the asks.
-  std::function<Result<const Variant*>(partition::ProviderIndex first)> variant;
-  /// The claims of an instance that is asked alone about the graph of a variant.
+  /// The variant for which instance `first` is asked first, for all that it can run, then the others in their order; without one, that of
+  /// the order of preference. Null when the providers cannot run the graph in this way. Valid as long as the asks.
+  std::function<Result<const Variant*>(std::optional<partition::ProviderIndex> first)> variant;
+  /// All that an instance can run if it is asked alone about the graph of a variant.
   std::function<Result<std::vector<partition::Claim>>(const Variant&, partition::ProviderIndex)> claims;
   /// The partition of a variant's graph in which the instances take the nodes that an assignment gives them; nothing when they do not.
   std::function<Result<std::optional<partition::Partition>>(const Variant&, const Assignment&)> divide;
@@ -70,13 +70,16 @@ class ByCost {
 
     bool is_as(const Way& other) const { return graph == other.graph && assignment == other.assignment; }
   };
+  using First = std::optional<partition::ProviderIndex>;
 
-  Result<std::optional<Way>> ordered(partition::ProviderIndex first, const ByCostAsks& asks) const;
+  /// None, for the order of preference, and each instance.
+  std::vector<First> all_firsts() const;
+  Result<std::optional<Way>> ordered(First first, const ByCostAsks& asks) const;
   Result<bool> divide(const Way& of_variant, const ByCostAsks& asks, Way* way) const;
   std::vector<Way> measured_ways() const;
   Result<partition::CostProblem> problem_of(const Variant& variant, const ByCostAsks& asks) const;
-  Status add_ordered(partition::ProviderIndex first, const ByCostAsks& asks, std::vector<Way>* ways) const;
-  Status add_cheapest(partition::ProviderIndex first, const ByCostAsks& asks, std::vector<Way>* ways) const;
+  Status add_ordered(First first, const ByCostAsks& asks, std::vector<Way>* ways) const;
+  Status add_cheapest(First first, const ByCostAsks& asks, std::vector<Way>* ways) const;
   void add(Way way, const partition::CostProblem& problem, std::vector<Way>* ways) const;
   static Choice take(std::vector<Way> ways, size_t chosen);
 

@@ -38,6 +38,7 @@ class ViewBuilder {
       : types_(types), view_(std::make_unique<tenon_graph>()) {
     view_->source = source;
     if (source.is_body) view_->flags |= TENON_GRAPH_BODY;
+    if (source.is_weighed) view_->flags |= TENON_GRAPH_WEIGHED;
     if (types != nullptr) view_->flags |= TENON_GRAPH_STATIC;
     for (const auto& [domain, version] : *source.opset_imports)
       view_->opsets.push_back({to_str(domain), version});

@@ -36,6 +36,7 @@ struct GraphSource {
   /// Tell which nodes get TENON_NODE_FUNCTION and TENON_NODE_CONTROL_FLOW. May be empty.
   std::function<bool(const ir::Node&)> is_function, is_control_flow;
   bool is_body = false;
+  bool is_weighed = false;  // asks for all that the provider can run, worth it or not
 };
 
 /// The content of a compile view.

@@ -147,7 +147,7 @@ enum {
   TENON_REJECT_TYPE = 2,      /* an element type or value kind */
   TENON_REJECT_ATTRIBUTE = 3, /* an attribute or its value */
   TENON_REJECT_SHAPE = 4,     /* a rank or dimension, or one that is not known */
-  TENON_REJECT_COST = 5,      /* possible, but not worth it */
+  TENON_REJECT_COST = 5,      /* possible, but not worth it; see TENON_GRAPH_WEIGHED */
   TENON_REJECT_INLINE = 6,    /* a function: the host expands it and asks again */
 };
 
@@ -283,7 +283,12 @@ typedef struct tenon_opset {
   int64_t version;
 } tenon_opset;
 
-enum { TENON_GRAPH_STATIC = 1u, TENON_GRAPH_BODY = 2u };
+enum {
+  TENON_GRAPH_STATIC = 1u,
+  TENON_GRAPH_BODY = 2u,
+  /* The host measures ways to divide the graph, or takes one that it measured: claim also what TENON_REJECT_COST would decline. */
+  TENON_GRAPH_WEIGHED = 4u
+};
 
 /* Nodes and values are named by index. Nodes are in topological order. */
 typedef struct tenon_graph_info {

@@ -8,6 +8,7 @@ namespace {
 
 using ir::Attribute;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(OneDnnShapes, AxesOfOneElementMisleadNobody) {
@@ -121,6 +122,18 @@ TEST(OneDnnShapes, WhatIsTooSmallIsLeftToTheCpuProviderWithTheEstimate) {
   const auto decline = explained(*session)["nodes"][0]["declines"][0];
   EXPECT_EQ(decline["code"], "cost");
   EXPECT_THAT(decline["text"].get<std::string>(), AllOf(HasSubstr(" us"), HasSubstr("claim")));
+}
+
+TEST(OneDnnShapes, WhatIsTooSmallIsMeasuredAllTheSame) {
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, 8}));
+  m.output(m.node("Tanh", {x}), "y");
+  const auto session = make_session(
+      m.bytes(), onednn({"provider.onednn.options.claim=worthwhile", "select.record_times=true"}));
+  ASSERT_NE(session, nullptr);
+  std::vector<std::string> ways;
+  for (const auto& way : explained(*session)["candidates"]) ways.push_back(way["name"]);
+  EXPECT_THAT(ways, ElementsAre("order", HasSubstr("onednn"))) << "the order is as if cpu were first";
 }
 
 TEST(OneDnnShapes, ConvolutionsAreLeftToIslandsOfTheCpuProvider) {

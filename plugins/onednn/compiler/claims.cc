@@ -160,7 +160,7 @@ void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const
     Support answer = Support::yes();
     if (std::none_of(nodes.begin(), nodes.end(), [&](uint32_t n) { return floats[n]; })) {
       answer = Support::no(TENON_REJECT_TYPE, "nodes of integers are claimed only beside nodes of float32");
-    } else if (!instance.claims_all) {
+    } else if (!instance.claims_all && !graph.is_weighed()) {
       const Benefit benefit = scales.of(nodes);
       if (benefit.total() <= 0) answer = too_little(nodes.size(), benefit);
     }

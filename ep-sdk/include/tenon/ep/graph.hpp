@@ -49,6 +49,8 @@ class GraphView {
   }
   const tenon_graph* raw() const { return graph_; }
   const tenon_graph_info& info() const { return info_; }
+  /// The host divides the graph by measured times: claim also what TENON_REJECT_COST would decline.
+  bool is_weighed() const { return (info_.flags & TENON_GRAPH_WEIGHED) != 0; }
   tenon_node_info node(uint32_t index) const {
     tenon_node_info out{};
     out.struct_size = sizeof(out);

@@ -60,9 +60,10 @@ class ByCost : public ::testing::Test {
 
   std::optional<runtime::ByCost::Choice> choose(How how = kCost) {
     runtime::ByCostAsks asks;
-    asks.variant = [&](ProviderIndex first) -> Result<const runtime::Variant*> {
-      made.push_back(first);
-      return first < variants.size() ? &variants[first] : nullptr;
+    asks.variant = [&](std::optional<ProviderIndex> first) -> Result<const runtime::Variant*> {
+      const size_t number = first.has_value() ? 1 + *first : 0;
+      made.push_back(number);
+      return number < variants.size() ? &variants[number] : nullptr;
     };
     asks.claims = [&](const runtime::Variant& variant, ProviderIndex) {
       std::vector<partition::Claim> out;
@@ -138,8 +139,8 @@ class ByCost : public ::testing::Test {
       (std::string("by_cost_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
   runtime::BlobCache cache{folder.string()};
   std::vector<Assignment> refused;
-  std::vector<std::string> asked;   // to divide in this way
-  std::vector<ProviderIndex> made;  // variants
+  std::vector<std::string> asked;  // to divide in this way
+  std::vector<size_t> made;        // variants
 };
 
 TEST_F(ByCost, WithoutTimesTheOrderIsKept) {
@@ -290,7 +291,7 @@ TEST_F(ByCost, DamagedAndForeignTimesAreHarmless) {
 
 TEST_F(ByCost, AFailureIsTheCallers) {
   runtime::ByCostAsks asks;
-  asks.variant = [&](ProviderIndex) { return Result<const runtime::Variant*>(&variants[0]); };
+  asks.variant = [&](std::optional<ProviderIndex>) { return Result<const runtime::Variant*>(&variants[0]); };
   const Status stopped(StatusCode::kCancelled, "by the test", ErrorKind::kCancelled);
   asks.claims = [&](const runtime::Variant&, ProviderIndex) {
     return Result<std::vector<partition::Claim>>(stopped);
@@ -300,7 +301,7 @@ TEST_F(ByCost, AFailureIsTheCallers) {
   EXPECT_EQ(choice.cheapest(asks).status().code(), StatusCode::kCancelled);
   EXPECT_EQ(choice.to_measure(asks).status().code(), StatusCode::kCancelled);
   measure_way({0, 1, 0}, 1);
-  asks.variant = [&](ProviderIndex) { return Result<const runtime::Variant*>(stopped); };
+  asks.variant = [&](std::optional<ProviderIndex>) { return Result<const runtime::Variant*>(stopped); };
   const auto measured = Timetable::read(&cache, kGraphKey);
   EXPECT_EQ(runtime::ByCost(instances, 1, measured, &cache).fastest_measured(asks).status().code(),
             StatusCode::kCancelled);

@@ -127,6 +127,14 @@ TEST_F(GraphViewTest, TheWholeGraph) {
   EXPECT_EQ(value_of_view(view.handle(), second.inputs[0]).producer, 0u);
 }
 
+TEST_F(GraphViewTest, SaysWhetherItIsWeighed) {
+  const auto none_taken = [](ir::NodeId) { return false; };
+  EXPECT_EQ(info_of(GraphView::whole(source, none_taken)->handle()).flags & TENON_GRAPH_WEIGHED, 0u);
+  source.is_weighed = true;
+  EXPECT_EQ(info_of(GraphView::whole(source, none_taken)->handle()).flags & TENON_GRAPH_WEIGHED,
+            uint32_t{TENON_GRAPH_WEIGHED});
+}
+
 TEST_F(GraphViewTest, OneClaimInTheOrderOfRun) {
   const std::vector<ir::NodeId> nodes = {relu, add};
   const std::vector<ir::ValueId> inputs = {x}, outputs = {y};
