@@ -45,7 +45,7 @@ void add_instance(const Instance& instance, std::string* key) {
     *key += part + '\n';
   for (const std::string& feature : device.features) *key += feature + ' ';
   *key += str_cat("precision=", static_cast<int>(settings.precision),
-                  settings.deterministic ? " deterministic\n" : "\n");
+                  settings.deterministic ? " deterministic" : "", settings.strict ? " strict\n" : "\n");
   for (const config::OptionSetting& option : instance.options())
     *key += str_cat(option.name, "=", option.value.to_toml(), "\n");
 }

@@ -139,6 +139,7 @@ struct Settings {
   Threads threads;
   Precision precision = Precision::kExact;
   bool widen = false;          // float16 nodes may run in float32 where a provider lacks float16
+  bool strict = false;         // no Winograd's filtering and the like
   bool deterministic = false;  // the same bits for any number of threads
   Limits limits;
   Transforms transforms;

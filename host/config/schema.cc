@@ -235,6 +235,15 @@ const KeySpec kSchema[] = {
      "A provider that declines float16 nodes for their element type may compute them in float32, "
      "between Casts.",
      [](S& s, Id, const V& v) { s.widen = *v.as_bool(); }},
+    {"precision.strict",
+     K::kBool,
+     "false",
+     {},
+     0,
+     0,
+     "Convolutions and products are sums as ONNX defines them: without Winograd's filtering, which is faster "
+     "and whose errors are up to twice as large.",
+     [](S& s, Id, const V& v) { s.strict = *v.as_bool(); }},
     {"precision.deterministic",
      K::kBool,
      "false",

@@ -43,7 +43,8 @@ std::string make_blob_prefix(const Device& device, const std::vector<config::Opt
                              const InstanceSettings& settings) {
   std::string out = str_cat(device.provider()->library_sha256(), "/", device.info().stable_id, "/");
   for (const config::OptionSetting& option : options) out += option.name + "=" + option.value.to_toml() + ",";
-  return out += str_cat("precision=", settings.precision, ",deterministic=", settings.deterministic, "/");
+  return out += str_cat("precision=", settings.precision, ",deterministic=", settings.deterministic,
+                        settings.strict ? ",strict/" : "/");
 }
 
 }  // namespace
@@ -159,6 +160,7 @@ Result<std::shared_ptr<Instance>> Instance::create(std::shared_ptr<Device> devic
   params.struct_size = sizeof(params);
   params.precision = number_of(settings.precision);
   params.deterministic = settings.deterministic ? 1 : 0;
+  params.strict = settings.strict ? 1 : 0;
   params.option_count = static_cast<uint32_t>(border_options.size());
   params.options = border_options.data();
   out->services_.blob_limits = settings.blob_limits;

@@ -23,6 +23,7 @@ class Instance;
 struct InstanceSettings {
   config::Precision precision = config::Precision::kExact;
   bool deterministic = false;
+  bool strict = false;        // sums as the operators define them
   uint64_t memory_limit = 0;  // bytes; 0 = no limit
   BlobLimits blob_limits;     // of what the provider keeps in the cache on disk
 };

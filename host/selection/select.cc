@@ -112,6 +112,7 @@ InstanceSettings instance_settings(const config::Settings& settings, const Devic
   InstanceSettings out;
   out.precision = settings.precision;
   out.deterministic = settings.deterministic;
+  out.strict = settings.strict;
   out.blob_limits = {settings.limits.cache_blob_bytes, settings.limits.cache_bytes};
   out.memory_limit = settings.memory.device_limit;
   if (device.kind == TENON_DEVICE_CPU) {

@@ -18,6 +18,7 @@ TEST(Options, AreReadByNameAndType) {
   params.struct_size = sizeof(params);
   params.precision = TENON_PRECISION_BF16;
   params.deterministic = 1;
+  params.strict = 1;
   params.memory_limit = 77;
   params.options = given;
   params.option_count = 4;
@@ -29,6 +30,7 @@ TEST(Options, AreReadByNameAndType) {
   EXPECT_EQ(copy.text("mode", ""), "fast");
   EXPECT_EQ(settings.precision, uint32_t{TENON_PRECISION_BF16});
   EXPECT_TRUE(settings.deterministic);
+  EXPECT_TRUE(settings.strict);
   EXPECT_EQ(settings.memory_limit, 77u);
 }
 

@@ -96,6 +96,14 @@ def rounded(path: Path) -> None:
          {"w": rng.standard_normal((67, 509)).astype(np.float32), "v": rng.standard_normal((509, 61)).astype(np.float32)})
 
 
+def filtered(path: Path) -> None:
+    """Convolutions to which Winograd's filtering applies."""
+    rng = np.random.default_rng(1)
+    weights = {f"w{i}": rng.standard_normal((64, 64, 3, 3)).astype(np.float32) / 24 for i in range(2)}
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["h"], pads=[1, 1, 1, 1]), helper.make_node("Conv", ["h", "w1"], ["y"], pads=[1, 1, 1, 1])]
+    save(path, nodes, {"x": (F32, [1, 64, 32, 32])}, {"y": (F32, [1, 64, 32, 32])}, weights)
+
+
 MODELS = {"chain": chain, "relu": lambda path: path.write_bytes(run_errors.relu_model()), "half": half, "absolute": absolute,
           "twice": twice, "folded": folded, "nested": nested, "strings": strings, "large": large, "outside": outside,
-          "rounded": rounded}
+          "rounded": rounded, "filtered": filtered}

@@ -61,6 +61,15 @@ def _(b: Bench):
     return b.who("false", "half"), b.who("true", "half")
 
 
+@key("precision.strict")
+def _(b: Bench):
+    if b.is_built("onednn"):
+        lines = ["select.order = ['onednn', 'cpu']", "provider.onednn.options.claim = 'all'"]
+        assert b.outputs("true", "filtered", *lines) != b.outputs("false", "filtered", *lines)
+    cpu = "select.order = ['cpu']"
+    return b.outputs("true", "filtered", cpu), b.outputs("false", "filtered", cpu)
+
+
 @key("precision.deterministic")
 def _(b: Bench):
     cpu = "select.order = ['cpu']"

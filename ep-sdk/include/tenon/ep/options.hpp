@@ -71,12 +71,14 @@ struct InstanceSettings {
   explicit InstanceSettings(const tenon_instance_params& params)
       : precision(params.precision),
         deterministic(params.deterministic != 0),
+        strict(params.strict != 0),
         memory_limit(params.memory_limit),
         host(params.host),
         options(params) {}
 
   uint32_t precision = TENON_PRECISION_EXACT;
   bool deterministic = false;
+  bool strict = false;  // no Winograd, FFT or the like, whose errors are larger than those of plain sums
   uint64_t memory_limit = 0;
   tenon_host_instance* host = nullptr;  // for shared constants and the cache
   Options options;

@@ -22,7 +22,9 @@ class Conv : public Operation {
         .that(!n.has_input(2) || n.input(2).is_constant(), TENON_REJECT_OTHER, "the bias is not constant");
   }
   explicit Conv(const NodeView& n)
-      : window_(n), groups_(n.attr_i("group", 1)), winograd_(groups_ == 1 ? winograd_side(n, window_) : 0) {}
+      : window_(n),
+        groups_(n.attr_i("group", 1)),
+        winograd_(groups_ == 1 && !n.instance().strict ? winograd_side(n, window_) : 0) {}
 
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);

@@ -91,7 +91,7 @@ class Convolution : public Operation {
   /// Whether Winograd saves more than its transforms cost: this takes enough channels and pixels.
   bool suits_winograd(const Builder& b, const Node& node) const {
     if (transposed_ || groups_ != 1 || b.product_type() != Type::kFloat32 || !has_winograd()) return false;
-    if (!b.is_constant(node.inputs[1])) return false;
+    if (!b.is_constant(node.inputs[1]) || b.instance().settings.strict) return false;
     const Dims &x = b.dims(node.inputs[0]), &y = b.dims(node.outputs[0]), &w = b.dims(node.inputs[1]);
     if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < kBlock || w[1] < kBlock) return false;
     const Window window = window_.of(x, y, {3, 3});

@@ -54,6 +54,7 @@ count = 3
 [precision]
 default = "bf16"
 widen = true
+strict = true
 deterministic = true
 [limits]
 model_bytes = "1GB"
@@ -99,6 +100,7 @@ void expect_everything(const Settings& s) {
   EXPECT_EQ(s.threads.count, 3);
   EXPECT_EQ(s.precision, Precision::kBf16);
   EXPECT_TRUE(s.widen);
+  EXPECT_TRUE(s.strict);
   EXPECT_TRUE(s.deterministic);
   EXPECT_EQ(s.limits.model_bytes, 1000000000u);
   EXPECT_EQ(s.limits.graph_depth, 5);
