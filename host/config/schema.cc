@@ -242,7 +242,7 @@ const KeySpec kSchema[] = {
      0,
      0,
      "Convolutions and products are sums as ONNX defines them: without Winograd's filtering, which is faster "
-     "and whose errors are up to twice as large.",
+     "but rounds more (the error of a network can double).",
      [](S& s, Id, const V& v) { s.strict = *v.as_bool(); }},
     {"precision.deterministic",
      K::kBool,

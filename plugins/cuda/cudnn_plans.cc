@@ -53,6 +53,9 @@ bool keeps(const CudnnDescriptor& config, const EngineRules& rules) {
                          case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
                          case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
                            return rules.transforms;
+                         case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+                         case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
+                           return !rules.strict;
                          case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
                            return !rules.deterministic;
                          default:
@@ -67,12 +70,13 @@ EngineRules engine_rules(const Instance& instance, uint32_t dtype) {
   const bool is_exact = instance.precision == TENON_PRECISION_EXACT;
   const bool is_narrow =
       instance.precision == TENON_PRECISION_BF16 || instance.precision == TENON_PRECISION_FP16;
-  return {dtype != TENON_FLOAT32 || !is_exact, is_narrow, !is_exact, instance.deterministic};
+  return {dtype != TENON_FLOAT32 || !is_exact, is_narrow, !is_exact && !instance.strict, instance.strict,
+          instance.deterministic};
 }
 
 std::string EngineRules::key() const {
   return ep::cat(tensor_cores ? "" : "/exact", down_converts ? "/narrow" : "",
-                 transforms ? "/transforms" : "", deterministic ? "/same" : "");
+                 transforms ? "/transforms" : "", strict ? "/strict" : "", deterministic ? "/same" : "");
 }
 
 const CudnnDescriptor& OperationGraph::tensor(int64_t uid, cudnnDataType_t dtype,

@@ -74,6 +74,19 @@ TEST_F(CudaMeasured, ConvolutionsOncePerDeviceAndCache) {
                               {}};
   expect_measured_once(convolution, "cudnnBackendExecute", "options.convolutions=cudnn");
 }
+
+TEST_F(CudaMeasured, StrictSessionsDoNotTryWinograd) {
+  setenv("TENON_FAKE_CUDA_CC", "8.6", 1);  // cuDNN has such an engine there
+  const NodeModel convolution{TENON_FLOAT32,
+                              {drawn(TENON_FLOAT32, {1, 4, 8, 8}, 1), drawn(TENON_FLOAT32, {4, 4, 3, 3}, 2)},
+                              "Conv",
+                              {}};
+  const int strict = calls(convolution, "cudnnBackendExecute", {}, {"precision.strict=true"});
+  const int exact = calls(convolution, "cudnnBackendExecute");
+  unsetenv("TENON_FAKE_CUDA_CC");
+  EXPECT_GT(strict, 0);
+  EXPECT_GT(exact, strict) << "what was measured for a strict session is not all for another";
+}
 #endif
 
 TEST_F(CudaMeasured, WhatTheLibrariesMadeIsDestroyed) {

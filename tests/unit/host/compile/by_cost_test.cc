@@ -62,7 +62,7 @@ class ByCost : public ::testing::Test {
     runtime::ByCostAsks asks;
     asks.variant = [&](std::optional<ProviderIndex> first) -> Result<const runtime::Variant*> {
       const size_t number = first.has_value() ? 1 + *first : 0;
-      made.push_back(number);
+      if (std::find(made.begin(), made.end(), number) == made.end()) made.push_back(number);
       return number < variants.size() ? &variants[number] : nullptr;
     };
     asks.claims = [&](const runtime::Variant& variant, ProviderIndex) {
