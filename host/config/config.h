@@ -51,11 +51,11 @@ struct Select {
   bool automatic = true;
   /// "cuda/gpu:0" or "cpu", as written; empty when automatic. See provider_of() and device_of().
   std::vector<std::string> order;
-  OnFailure fallback = OnFailure::kError;           // when a listed provider is missing or unusable
-  OnFailure on_declined = OnFailure::kNext;         // when a provider does not support a node
-  OnFailure on_compile_failed = OnFailure::kNext;   // when a provider cannot compile nodes that it claimed
-  PartitionMode partition = PartitionMode::kMeasured;  // how nodes are divided among providers that claim them
-  bool record_times = false;  // Runs are measured, for later sessions that choose by cost
+  OnFailure fallback = OnFailure::kError;              // when a listed provider is missing or unusable
+  OnFailure on_declined = OnFailure::kNext;            // when a provider does not support a node
+  OnFailure on_compile_failed = OnFailure::kNext;      // when a provider cannot compile nodes that it claimed
+  PartitionMode partition = PartitionMode::kMeasured;  // who decides between providers that claim a node
+  bool record_times = false;                           // Runs are measured, for later sessions
 };
 
 /// "cuda/gpu:0" -> "cuda".

@@ -25,7 +25,7 @@ struct EngineRules {
   bool tensor_cores = true;    // for float32 they are TF32
   bool down_converts = false;  // inputs to fewer bits
   bool transforms = false;  // FFT, and Winograd's with large tiles: small results lose digits to large ones
-  bool strict = false;  // no Winograd with small tiles either
+  bool strict = false;      // no Winograd with small tiles either
   bool deterministic = false;
 
   /// Tells rules apart: engines that break those of one session are none for another.

@@ -576,7 +576,7 @@ typedef struct tenon_instance_params {
   const tenon_option* options; /* the host has checked them against the manifest and filled in defaults */
   tenon_host_instance* host;   /* lives as long as the instance */
   uint64_t memory_limit;       /* bytes; 0: none */
-  uint32_t strict; /* 1: products and convolutions are sums as ONNX defines them, without Winograd or FFT, which round more */
+  uint32_t strict;             /* 1: plain sums: no Winograd or FFT for products and convolutions */
   uint32_t reserved;
 } tenon_instance_params;
 

@@ -100,7 +100,7 @@ class Ep(Sources):
     def test_a_new_minor_may_append(self):
         self.append_slot("X(later, OPTIONAL, ANY, QUICK)")
         text = (self.root / EP).read_text()
-        for last in ("without Winograd or FFT, which round more */\n  uint32_t reserved;\n", "  uint64_t free_bytes;\n"):
+        for last in ("no Winograd or FFT for products and convolutions */\n  uint32_t reserved;\n", "  uint64_t free_bytes;\n"):
             self.assertIn(last, text)
             text = text.replace(last, last + "  uint64_t later;\n")
         (self.root / EP).write_text(text)
