@@ -6,7 +6,6 @@
 
 namespace tenon::runtime {
 
-using partition::Partition;
 using partition::ProviderIndex;
 
 ByCost::ByCost(std::span<const std::shared_ptr<Instance>> instances, uint32_t threads,

@@ -35,7 +35,7 @@ struct Strip {
 template <int kTileRows, int kTileVectors, bool kPlaces>
 inline void multiply_tile(const Strip& t, const float* a, const int32_t* places, const float* residual,
                           float* c, int64_t ldc, const float* fetch) {
-  constexpr int kFetches = kTileRows < 4 ? kTileVectors : 1;
+  constexpr int kFetches = 1 + (kTileRows < 4 ? kTileVectors - 1 : 0);
   Floats sums[kTileRows][kTileVectors];
   for (int r = 0; r < kTileRows; ++r) {
     for (int v = 0; v < kTileVectors; ++v) sums[r][v] = Floats{};
