@@ -69,6 +69,30 @@ TEST(Islands, LargeDepthwiseKernelsGiveWhatKernelsGive) {
   }
 }
 
+/// The image is small enough only in parts, and an infinite weight shows who multiplies the padding.
+TEST(Islands, LargeDepthwiseKernelsDoNotDependOnThreads) {
+  std::mt19937 random(3);
+  constexpr int64_t kChannels = 64;
+  std::vector<float> weights = noise(random, kChannels * 25, 0.2f);
+  for (size_t corner = 0; corner < weights.size(); corner += 25)
+    weights[corner] = std::numeric_limits<float>::infinity();
+  GraphMaker m;
+  const Id x = m.node("Relu", {m.input("x", GraphMaker::f32({1, kChannels, 40, 9}))});
+  m.output(m.node("Conv", {x, m.constant("w", {kChannels, 1, 5, 5}, weights)},
+                  {Attribute::of_ints("pads", {2, 2, 2, 2}), Attribute::of_int("group", kChannels)}),
+           "y");
+  const std::string bytes = m.bytes();
+  const ValueRef value = image(random, {1, kChannels, 40, 9});
+  std::vector<std::vector<float>> results;
+  for (const char* threads : {"1", "2", "3", "7"}) {
+    const auto session = make_session(bytes, islands_config(true, {std::string("threads.count=") + threads}));
+    ASSERT_NE(session, nullptr);
+    results.push_back(elements<float>(run(*session, {{"x", value}})[0]));
+    EXPECT_EQ(std::memcmp(results.back().data(), results[0].data(), results[0].size() * sizeof(float)), 0)
+        << threads << " threads";
+  }
+}
+
 /// Kernels as large as the strides run in islands, and others do not.
 TEST(Islands, TransposedConvolutionsGiveWhatKernelsGive) {
   struct Case {

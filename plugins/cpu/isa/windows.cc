@@ -159,10 +159,24 @@ OneLine line_for(const Depthwise& d) {
 constexpr int64_t kNearPixels = 512;              // of a vector of channels, in the first-level cache
 constexpr int64_t kFewTaps = 25, kNearTaps = 49;  // fewer taps do not pay for the copy
 
-/// Lines [first, last) of an image whose part that they need is small, with its padding. One vector of channels at a time is copied
-/// together with its padding, so that no pixel lies at a border, and neighbouring pixels lie side by side.
+/// How many pixels `outputs` lines or columns of the result read, padding included.
+int64_t reach_of(const Depthwise& d, int axis, int64_t outputs) {
+  return (outputs - 1) * d.stride[axis] + (d.kernel[axis] - 1) * d.dilation[axis] + 1;
+}
+
+/// Whether near_lines() does a small image. It looks at the whole image: which lines a thread does must not change the bits, and
+/// infinite weights are NaN in the padding there.
+bool is_near(const Depthwise& d) {
+  const int64_t taps = d.kernel[0] * d.kernel[1];
+  return d.channels >= kLanes && taps >= kFewTaps && taps <= kNearTaps &&
+         reach_of(d, 0, d.out_height) * reach_of(d, 1, d.out_width) <= kNearPixels;
+}
+
+/// Lines [first, last) of an image. One vector of channels at a time is copied together with its padding, so that no pixel lies at a
+/// border, and neighbouring pixels lie side by side.
 void near_lines(const Depthwise& d, OneLine one_line, const Line& like, int64_t image, int64_t first,
-                int64_t last, int64_t height, int64_t width) {
+                int64_t last) {
+  const int64_t height = reach_of(d, 0, last - first), width = reach_of(d, 1, d.out_width);
   alignas(64) float pixels[kNearPixels * kLanes];
   alignas(64) float weights[kNearTaps * kLanes];
   __builtin_memset(pixels, 0, static_cast<uint64_t>(height * width * kLanes) * sizeof(float));
@@ -196,13 +210,7 @@ void near_lines(const Depthwise& d, OneLine one_line, const Line& like, int64_t 
 /// Lines [first, last) of an image.
 void lines(const Depthwise& d, OneLine one_line, const Line& like, int64_t image, int64_t first,
            int64_t last) {
-  const auto reach = [&](int axis, int64_t outputs) {
-    return (outputs - 1) * d.stride[axis] + (d.kernel[axis] - 1) * d.dilation[axis] + 1;
-  };
-  const int64_t height = reach(0, last - first), width = reach(1, d.out_width),
-                taps = d.kernel[0] * d.kernel[1];
-  if (d.channels >= kLanes && height * width <= kNearPixels && taps >= kFewTaps && taps <= kNearTaps)
-    return near_lines(d, one_line, like, image, first, last, height, width);
+  if (is_near(d)) return near_lines(d, one_line, like, image, first, last);
   for (int64_t row = first; row < last; ++row) {
     Line line = like;
     line.x = d.x + image * d.height * d.width * d.ldx;
