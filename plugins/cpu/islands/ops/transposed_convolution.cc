@@ -17,7 +17,7 @@ class ConvTranspose : public Operation {
     if (!check.ok()) return check;
     const DimsView w = n.input(1).dims();
     const Dims kernel(w.begin() + std::min<ptrdiff_t>(2, std::ssize(w)), w.end());
-    const std::string_view auto_pad = n.attr_s("auto_pad", "NOTSET");
+    const std::string auto_pad = n.attr_s("auto_pad", "NOTSET");
     return check
         .that(n.attr_i("group", 1) == 1 && all(n, "dilations", 1) && all(n, "pads", 0) &&
                   all(n, "output_padding", 0) && n.attr_ints("output_shape").empty() &&
