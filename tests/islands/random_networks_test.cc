@@ -1,6 +1,9 @@
 // Random networks through islands of the cpu provider, compared with the same provider's kernels, node by node.
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <limits>
+
 #include "tests/islands/island_case.h"
 
 namespace tenon::test {

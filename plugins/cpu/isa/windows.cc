@@ -164,8 +164,8 @@ int64_t reach_of(const Depthwise& d, int axis, int64_t outputs) {
   return (outputs - 1) * d.stride[axis] + (d.kernel[axis] - 1) * d.dilation[axis] + 1;
 }
 
-/// Whether near_lines() does a small image. It looks at the whole image: which lines a thread does must not change the bits, and
-/// infinite weights are NaN in the padding there.
+/// Whether the image is small enough for near_lines(). The whole image decides, not the lines of a thread: bits must not depend on
+/// threads, and only near_lines() multiplies the padding, where an infinite weight gives NaN.
 bool is_near(const Depthwise& d) {
   const int64_t taps = d.kernel[0] * d.kernel[1];
   return d.channels >= kLanes && taps >= kFewTaps && taps <= kNearTaps &&
