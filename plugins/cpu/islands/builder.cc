@@ -77,7 +77,7 @@ void Builder::check_shapes() {
         dims_[node.outputs[i]] = std::move(dims);
       }
     } catch (ep::Error& e) {
-      e.text = cat(node.place, ": ", e.text);
+      e.where = node.place;
       throw;
     }
   }
@@ -102,7 +102,7 @@ Recipe Builder::build() {
         node.operation->build(*this, node);
       }
     } catch (ep::Error& e) {
-      e.text = cat(node.place, ": ", e.text);
+      e.where = node.place;
       throw;
     }
     done_[n] = true;
@@ -180,7 +180,7 @@ Tensor Builder::padded(const Tensor& bytes) {
 Tensor Builder::dense(uint32_t value) { return dense(value, tensor(value).form); }
 
 Tensor Builder::dense(uint32_t value, Form form) {
-  const Tensor from = tensor(value, form);
+  Tensor from = tensor(value, form);
   if (from.is_dense()) return from;
   Tensor out = temporary(from.dims, form, from.element);
   add_copy(*this, from, out);
@@ -204,7 +204,7 @@ Tensor Builder::convert(const Tensor& from, Form form) {
     const auto at = converted_.find({from.buffer, form});
     if (at != converted_.end() && at->second.dims == from.dims) return at->second;
   }
-  const Tensor out = temporary(from.dims, form, is_signed ? Element::kByte : from.element);
+  Tensor out = temporary(from.dims, form, is_signed ? Element::kByte : from.element);
   if (same_order) {
     add_copy(*this, renamed, out);
   } else {

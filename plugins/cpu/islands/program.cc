@@ -34,7 +34,7 @@ void Program::pack_constants() {
     try {
       node.operation->pack(*this, node);
     } catch (ep::Error& e) {
-      e.text = cat(node.place, ": ", e.text);
+      e.where = node.place;
       throw;
     }
   }
@@ -85,7 +85,7 @@ void Program::add_node(const ep::GraphView& graph, uint32_t index, const ep::Ins
     node.contract = ep::contract_of(*kernel, view);
     node.operation = entry->make(view);
   } catch (ep::Error& e) {
-    e.text = cat(node.place, ": ", e.text);
+    e.where = node.place;
     throw;
   }
   const auto number = static_cast<uint32_t>(nodes_.size());

@@ -86,7 +86,7 @@ std::shared_ptr<const Recipe> Builder::build() {
         node.operation->build(*this, node);
       }
     } catch (ep::Error& e) {
-      e.text = cat(node.place, ": ", e.text);
+      e.where = node.place;
       throw;
     }
     done_[n] = true;

@@ -45,7 +45,7 @@ void Builder::check_shapes(const Node& node) const {
               " but ", dims(node.outputs[i]), " was inferred");
     }
   } catch (ep::Error& e) {
-    e.text = cat(node.place, ": ", e.text);
+    e.where = node.place;
     throw;
   }
 }

@@ -90,7 +90,7 @@ void Program::add_node(const ep::GraphView& graph, uint32_t index) {
     node.contract = ep::contract_of(*entry, view);
     node.operation = entry->make(view);
   } catch (ep::Error& e) {
-    e.text = cat(node.place, ": ", e.text);
+    e.where = node.place;
     throw;
   }
   const auto number = static_cast<uint32_t>(nodes_.size());

@@ -22,8 +22,12 @@ void take(const Rows& rows, std::span<void* const> addresses) {
   const auto* indices = static_cast<const Index*>(addresses[1]);
   auto* to = static_cast<char*>(addresses[2]);
   for (int64_t i = 0; i < rows.count; ++i) {
-    require(indices[i] >= -rows.axis && indices[i] < rows.axis, TENON_OUT_OF_RANGE, rows.place, ": index ",
-            indices[i], " is out of range for an axis of ", rows.axis, " elements");
+    if (indices[i] < -rows.axis || indices[i] >= rows.axis) {
+      throw ep::Error{
+          TENON_OUT_OF_RANGE,
+          ep::cat("index ", indices[i], " is out of range for an axis of ", rows.axis, " elements"), 0,
+          rows.place};
+    }
   }
   if (rows.outer * rows.row == 0) return;  // nothing to move
   parallel(rows.outer * rows.count, std::max<int64_t>(1, kGrainBytes / rows.row),
