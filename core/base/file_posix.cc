@@ -61,9 +61,10 @@ Mapping::~Mapping() {
 
 void release_pages(std::span<const std::byte> mapped) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<uintptr_t>(mapped.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<uintptr_t>(mapped.data() + mapped.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const auto address = reinterpret_cast<uintptr_t>(mapped.data());
+  const uintptr_t begin = (address + page - 1) / page * page, end = (address + mapped.size()) / page * page;
+  if (begin >= end) return;
+  ::madvise(const_cast<std::byte*>(mapped.data()) + (begin - address), end - begin, MADV_DONTNEED);
 }
 
 std::error_code write_file(const std::string& path, std::span<const std::string_view> pieces,

@@ -45,7 +45,8 @@ Result<tenon_value*> allocate(std::span<const int64_t> dims, uint64_t bytes, voi
   std::copy(dims.begin(), dims.end(), own_dims);
   value->tensor.rank = static_cast<uint32_t>(dims.size());
   value->tensor.dims = own_dims;
-  *out_data = reinterpret_cast<void*>(rounded_up(reinterpret_cast<uintptr_t>(block) + head));
+  const auto address = reinterpret_cast<uintptr_t>(block);
+  *out_data = static_cast<std::byte*>(block) + (rounded_up(address + head) - address);
   return value;
 }
 

@@ -43,7 +43,7 @@ struct Weights {
 /// Where(IsNaN(w), 0, w) of the softmax w, or w itself.
 Weights find_weights(const ir::Graph& graph, NodeId softmax) {
   const ValueId w = graph.node(softmax).outputs[0];
-  const Weights bare{w, {softmax}, false};
+  Weights bare{w, {softmax}, false};
   const ir::Value& value = graph.value(w);
   if (value.uses.size() != 2 || value.output_count != 0) return bare;
   for (const ir::Use& use : value.uses) {

@@ -213,7 +213,7 @@ Joined find_joined(const ir::Graph& graph, ValueId four) {
   if (perm == std::vector<int64_t>{2, 0, 1, 3} && (*dims)[0].value == 1)
     return {turned, {1, -1, width}, {transpose}};
   if (perm != kSwapHeads) return {};
-  const Joined seen{turned, {0, 0, width}, {transpose}};
+  Joined seen{turned, {0, 0, width}, {transpose}};
   if (!used_once(graph, turned)) return seen;
   const ir::Use& use = graph.value(turned).uses[0];
   const ir::Node& reshape = graph.node(use.node);

@@ -18,6 +18,8 @@ using ir::kNone;
 using ir::ValueId;
 
 constexpr int kMostSteps = 64;  // of a bound
+constexpr double kNever =
+    -std::numeric_limits<double>::infinity();  // added to the score of a key that nobody sees
 
 std::optional<double> lowest(ElementType type) {
   if (type == ElementType::kFloat32) return -static_cast<double>(std::numeric_limits<float>::max());
@@ -117,7 +119,7 @@ bool leaves_a_key(const ir::Graph& graph, const AttentionMask& mask) {
     return each_row(*constant,
                     [&](size_t i) { return (constant->data()[i] != std::byte{0}) != mask.is_inverted; });
   const auto numbers = to_doubles(*constant);
-  return numbers && each_row(*constant, [&](size_t i) { return (*numbers)[i] != -INFINITY; });
+  return numbers && each_row(*constant, [&](size_t i) { return (*numbers)[i] != kNever; });
 }
 
 }  // namespace
@@ -151,7 +153,7 @@ bool mask_fits(const ir::Graph& graph, const AttentionMask& mask, const FourDims
 
 bool mask_means_the_same(const ir::Graph& graph, const AttentionMask& mask, bool is_guarded) {
   if (mask.value == kNone) return true;
-  if (mask.excluded && *mask.excluded != -INFINITY) {
+  if (mask.excluded && *mask.excluded != kNever) {
     // Where each query has a key, the lowest number is as good as -infinity: its exponential is 0. In float16 a score may
     // come near it.
     const ElementType type = graph.value(mask.scores).type.element;

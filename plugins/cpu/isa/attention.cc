@@ -202,9 +202,9 @@ MultiplyTiles pick(int64_t rows) {
       return multiply_tiles<2, kTileVectors, kEnd>;
     case 3:
       return multiply_tiles<3, kTileVectors, kEnd>;
+#if defined(__AVX2__)
     case 4:
       return multiply_tiles<4, kTileVectors, kEnd>;
-#if defined(__AVX2__)
     case 5:
       return multiply_tiles<5, kTileVectors, kEnd>;
     default:

@@ -193,7 +193,7 @@ struct ByteSums {
   const uint8_t *a, *b;
   float a_scale, b_scale, constant, least;  // of the quotient
   float at(int64_t i) const {
-    const float x = a_scale * a[i] + (b_scale * b[i] + constant);
+    const float x = a_scale * static_cast<float>(a[i]) + (b_scale * static_cast<float>(b[i]) + constant);
     return x > least ? x : least;
   }
 #if defined(__AVX512F__)
@@ -309,11 +309,11 @@ void requantize_64(const int32_t* c, int64_t ldc, int64_t rows, const int32_t* d
   const __m512i zeros = _mm512_set1_epi16(static_cast<int16_t>(zero));
   __m512i plus[4];
   __m512 factor[4];
-  for (int v = 0; v < 4; ++v)
+  for (int64_t v = 0; v < 4; ++v)
     plus[v] = _mm512_loadu_si512(d + 16 * v), factor[v] = _mm512_loadu_ps(scale + 16 * v);
   for (int64_t i = 0; i < rows; ++i) {
     __m512i x[4];
-    for (int v = 0; v < 4; ++v) {
+    for (int64_t v = 0; v < 4; ++v) {
       const __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(c + i * ldc + 16 * v), plus[v]);
       const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), factor[v]);
       x[v] =

@@ -159,10 +159,10 @@ class Binary : public Operation {
 
  private:
   static Tensor expanded(Builder& b, uint32_t value, const Dims& dims, Form form) {
-    const Tensor plain = b.temporary(dims, Form::kPlain);
+    Tensor plain = b.temporary(dims, Form::kPlain);
     add_expansion(b, b.dense(value, Form::kPlain), plain);
     if (form == Form::kPlain) return plain;
-    const Tensor out = b.temporary(dims, form);
+    Tensor out = b.temporary(dims, form);
     add_conversion(b, plain, out);
     return out;
   }

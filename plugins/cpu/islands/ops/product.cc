@@ -102,11 +102,11 @@ class Transpose : public Operation {
     if (b.is_packed(node.outputs[0])) return;
     const Tensor x = b.tensor(node.inputs[0]), y = b.create(node.outputs[0], Form::kPlain);
     constexpr int64_t kRows = 64;
-    const int64_t rows = x.dims[0], columns = x.dims[1];
+    const int64_t height = x.dims[0], width = x.dims[1];
     b.add({x, y}, [=](const Run& run) {
-      each_piece(run, (rows + kRows - 1) / kRows, kRows * columns, [&](int64_t begin, int64_t end) {
-        const int64_t first = begin * kRows, count = std::min(rows, end * kRows) - first;
-        transpose(run.at(x) + first * columns, columns, count, columns, run.at(y) + first, rows);
+      each_piece(run, (height + kRows - 1) / kRows, kRows * width, [&](int64_t begin, int64_t end) {
+        const int64_t first = begin * kRows, count = std::min(height, end * kRows) - first;
+        transpose(run.at(x) + first * width, width, count, width, run.at(y) + first, height);
       });
     });
   }

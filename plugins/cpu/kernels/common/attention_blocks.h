@@ -105,7 +105,8 @@ class AttentionBlocks {
 
   // The size of blocks of keys depends on nothing but the shape, since it decides how sums are rounded.
   Plan plan() const {
-    constexpr int64_t kBlockElements = 96 * 1024, kMostSums = 48 * 1024;  // of a second-level cache of 1 MiB
+    constexpr int64_t kBlockElements = int64_t{96} * 1024,
+                      kMostSums = int64_t{48} * 1024;  // of a second-level cache of 1 MiB
     Plan p;
     p.out_ld = isa_.padded(s_.value_size);
     p.rows = 8 * isa_.rows;
