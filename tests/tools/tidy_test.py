@@ -56,7 +56,7 @@ class Run(unittest.TestCase):
         (self.root / "build/clang/compile_commands.json").write_text(json.dumps(entries))
 
     def run_tidy(self, *arguments: str) -> tuple[int, str]:
-        command = [sys.executable, "-B", ROOT / "tools" / "tidy", "--root", self.root, *arguments]
+        command = [sys.executable, "-B", ROOT / "tools" / "tidy", "--root", self.root, "--build", self.root / "build/clang", *arguments]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         return result.returncode, result.stdout + result.stderr
 

@@ -68,6 +68,8 @@ endif()
 option(TENON_PRECOMPILE "Precompile the headers that most files of a target include, and compile small files together" OFF)
 if(TENON_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>) # else ccache does not see the precompiled contents
+elseif(TENON_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>") # else ccache never finds its result
 endif()
 
 include(CheckLinkerFlag)

@@ -82,6 +82,8 @@ file(CONFIGURE OUTPUT ${root}/tenon_onnx/operators.inc CONTENT "${operators}" @O
 
 file(GLOB_RECURSE sources ${root}/onnx/*.cc)
 list(REMOVE_ITEM sources ${root}/onnx/defs/data_type_utils.cc) # core/ops/data_types.cc replaces it
+add_custom_target(tenon_generated_onnx DEPENDS ${generated})
+add_dependencies(tenon_generated tenon_generated_onnx)
 add_library(tenon_onnx_lib STATIC ${sources} ${generated})
 target_include_directories(tenon_onnx_lib SYSTEM PUBLIC ${root})
 target_compile_definitions(tenon_onnx_lib PUBLIC ONNX_ML=1 ONNX_NAMESPACE=tenon_onnx ONNX_USE_LITE_PROTO=1
