@@ -76,21 +76,27 @@ function(tenon_test_entry name executable)
                                                                                       "${report};${tenon_sanitizer_environment};${arg_ENVIRONMENT}")
 endfunction()
 
-# tenon_executable_of_tests(<name> FOLDER <folder> [LINK <targets>]): a GoogleTest executable of all .cc files below the folder,
-# without a ctest entry.
+# tenon_executable_of_tests(<name> FOLDER <folder> [LINK <targets>] [OPTIMIZED]): a GoogleTest executable of all .cc files below the
+# folder, without a ctest entry. OPTIMIZED: it computes much, or an emulator runs it.
 function(tenon_executable_of_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZED" "FOLDER" "LINK")
   tenon_sources(sources ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER})
   add_executable(${name} ${sources})
-  target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE) # compiling tests takes longer than running them; FORTIFY needs -O1
+  if(NOT arg_OPTIMIZED) # compiling takes longer than running; FORTIFY needs -O1
+    target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE)
+  endif()
   target_link_libraries(${name} PRIVATE ${arg_LINK} tenon_test_support GTest::gmock GTest::gtest GTest::gtest_main
                                         tenon_warnings)
   tenon_precompile(${name} ${tenon_standard_headers} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 endfunction()
 
-# tenon_test(<name> FOLDER <folder> [LINK <targets>] [LABELS <labels>] [TIMEOUT <s>]): such an executable, and one ctest entry.
+# tenon_test(<name> FOLDER <folder> [LINK <targets>] [LABELS <labels>] [TIMEOUT <s>] [OPTIMIZED]): such an executable, and one ctest entry.
 function(tenon_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;TIMEOUT" "LINK;LABELS")
-  tenon_executable_of_tests(${name} FOLDER ${arg_FOLDER} LINK ${arg_LINK})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZED" "FOLDER;TIMEOUT" "LINK;LABELS")
+  set(optimized)
+  if(arg_OPTIMIZED)
+    set(optimized OPTIMIZED)
+  endif()
+  tenon_executable_of_tests(${name} FOLDER ${arg_FOLDER} LINK ${arg_LINK} ${optimized})
   tenon_test_entry(${name} ${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
