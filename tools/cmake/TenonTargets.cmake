@@ -28,6 +28,7 @@ function(tenon_precompile target)
   endif()
 endfunction()
 set(tenon_standard_headers <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map> <unordered_set> <vector>)
+set(tenon_kit_headers ${tenon_standard_headers} <chrono> <filesystem> <fstream> <nlohmann/json.hpp>)
 
 # tenon_stage(<name> [PUBLIC <targets>] [PRIVATE <targets>] [PRECOMPILE <headers>]): makes the static library
 # tenon_<layer>_<name> of the folder <layer>/<name>. <layer> is the calling folder: core or host.
