@@ -94,13 +94,15 @@ def build(preset: str) -> None:
     must_run(f"configure {preset}", ["cmake", "--preset", preset, f"-DTENON_CUDA_REQUIRED={required}"], logs / "configure.log")
     must_run(f"build {preset}", ["cmake", "--build", "--preset", preset], logs / "build.log")
     if warnings := warnings_in((logs / "build.log").read_text(errors="replace")):
-        print("\n".join(warnings), file=sys.stderr)
-        raise StepFailed(f"build {preset}: {len(warnings)} warnings")
+        print("\n".join(warnings), file=sys.stderr, flush=True)
+        raise StepFailed(f"build {preset}: warnings in {len(warnings)} steps")
 
 
 def warnings_in(build_log: str) -> list[str]:
-    """The warnings of compilers and linker in this build, in order, without duplicates."""
-    return list(dict.fromkeys(line for line in build_log.splitlines() if re.search(r"\bwarning: ", line)))
+    """What ninja printed of each step of this build in which compiler or linker warned: the step's line, which names the file, and
+    all that follows. In order, without duplicates."""
+    steps = re.split(r"^(?=\[\d+/\d+\] )", build_log, flags=re.MULTILINE)
+    return list(dict.fromkeys(step.rstrip() for step in steps if re.search(r"\bwarning: ", step)))
 
 
 # Suites that other tests of the same program start in a process. They are not tests themselves, so they are not
@@ -272,10 +274,17 @@ SEARCHES = {
 }
 
 
-# What else only `--all` checks, because its first run takes long. Counted are the translation units without a finding.
+CPU = "build/release/lib/tenon/providers.d/cpu.tenon.json"
+# What else only `--all` checks, because it takes long. Of clang-tidy, translation units without a finding are counted.
 ANALYSES = {
     "clang-tidy": ["tools/tidy"],
     "Vulkan's validation layer": ["tests/vulkan/validate.py", "build/release", "build/conformance/node", "--filter", "test_[rs]*"],
+    "each shader of vulkan left out": ["tests/devices/count_launches.py", "vulkan", "build/release/bin/tenon",
+                                       "build/release/fakes/launch_counter/counted_vulkan.tenon.json", CPU, "build/conformance/node", "--all"],
+    "kernels of opencl, by Oclgrind": ["tests/opencl/oclgrind.py", "build/release/bin/tenon", "build/release/bin/ops_tests",
+                                       "build/release/lib/tenon/providers.d/opencl.tenon.json", CPU, "build/conformance/node", "c++"],
+    "older processors, by qemu": ["tests/bare/older_processors.py", "build/release/bin/tenon", "build/release/lib/tenon-scan",
+                                  "build/release/bin/ops_tests", CPU, "build/release/plugins/cpu/CMakeFiles", "--tables", "few"],
 }
 
 # SDK, kit and example built for other systems, and run by an emulator. `tools/setup --cross` installs what they need.
@@ -289,7 +298,7 @@ SYSTEMS = {
 CUDA = {
     "node cases on cuda, each kernel left out": ["tests/cuda/provider/node_cases.py", "build/release/bin/tenon",
                                                  "build/release/fakes/launch_counter/counted_cuda.tenon.json",
-                                                 "build/release/lib/tenon/providers.d/cpu.tenon.json", "build/conformance/node", "--all"],
+                                                 CPU, "build/conformance/node", "--all"],
     "kernels of cuda by NVIDIA's compiler": ["tests/cuda/compile_kernels.py", "build/release/fakes/cuda/sources", "--all", "--cache",
                                              "build/release/fakes/cuda/compiled"],
     "differential search on cuda": ["tests/differential/search.py", "build/release", "--seed", "7", "--cases", "4000", "--jobs", "2",

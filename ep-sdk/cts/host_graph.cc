@@ -11,14 +11,16 @@ namespace {
 tenon_str to_str(const std::string& s) { return {s.data(), s.size()}; }
 std::string text(tenon_str s) { return std::string(s.data, s.size); }
 
+tenon_status size_not_set(const std::string& function) {
+  host_state().violate(11, function + " is called with a struct whose struct_size is not set");
+  return TENON_INVALID_ARGUMENT;
+}
+
 /// Writes as much of `full` as fits into the caller's struct.
 template <class Info>
 tenon_status fill(Info* out, Info full, const char* function) {
   const uint32_t size = out->struct_size;
-  if (size < 8) {
-    host_state().violate(11, std::string(function) + " is called with a struct whose struct_size is not set");
-    return TENON_INVALID_ARGUMENT;
-  }
+  if (size < 8) return size_not_set(function);
   full.struct_size = size;
   std::memcpy(static_cast<void*>(out), &full, std::min<size_t>(size, sizeof full));
   return TENON_OK;

@@ -106,6 +106,7 @@ def plant(manifest: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 def main() -> None:
     tenon, ops_tests, manifest, cpu, cases, compiler = sys.argv[1:]
+    manifest, cpu = os.path.abspath(manifest), os.path.abspath(cpu)
     if shutil.which("oclgrind") is None:
         print("not run: oclgrind is not installed (tools/setup installs it)")
         print("0 passed, 0 failed, 3 not run")

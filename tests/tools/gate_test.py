@@ -254,8 +254,8 @@ class Gate(unittest.TestCase):
             self.assertEqual(gate.seed_of_gate(), 7)
 
     def test_warnings_of_a_build_are_found(self):
-        warning = "a.cc:3:1: warning: unused variable 'x' [-Wunused-variable]"
-        log = f"[1/2] Building CXX object a.cc.o\n{warning}\n[2/2] Building CXX object warning.cc.o\n{warning}\n"
+        warning = "[2/3] Building CXX object a.cc.o\nIn function 'f':\na.h:3:1: warning: unused variable 'x'\n    3 | int x;"
+        log = f"[1/3] Building CXX object warning.cc.o\n{warning}\n[3/3] Building CXX object b.cc.o\nnote: none\n"
         self.assertEqual(gate.warnings_in(log), [warning])
 
     def test_the_summary_ends_as_documented(self):
