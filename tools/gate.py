@@ -20,6 +20,7 @@ from gate_cases import (BUILD, CASE_SETS, DATA, DEVICE_MEMORY, LARGE_SET, NOTHIN
 
 GATE_PRESETS = ["release"]
 ALL_PRESETS = ["release", "asan", "tsan"]  # asan has UBSan too, and clang builds tsan
+PARTS = 8  # of the tests of a preset
 
 
 # The labels of ctest that a preset does not run. docs and tools check texts and scripts, which no preset builds differently;
@@ -175,7 +176,24 @@ def print_failed(junit: Path, lines: int = 40) -> None:
             print(f"--- {case.get('name')} failed, its last lines:", *output[-lines:], "---", sep="\n", flush=True)
 
 
-def run_ctest(preset: str) -> Counts:
+def parts_of(preset: str) -> list[list[str]]:
+    """The names of the ctest entries that this gate runs, in parts that need nothing of each other."""
+    command = ["ctest", "--test-dir", BUILD / preset, "--show-only=json-v1", *labels_left_out(preset)]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise StepFailed(f"ctest cannot list the tests of {preset}: {done.stderr}")
+    tests = json.loads(done.stdout)["tests"]
+    tied = [test["name"] for test in tests if any(known["name"].startswith("FIXTURES") for known in test.get("properties", []))]
+    free = [test["name"] for test in tests if test["name"] not in tied]  # entries of one kind stand together, each part gets some
+    return list(filter(None, [tied, *(free[part::PARTS] for part in range(PARTS))]))
+
+
+def labels_left_out(preset: str) -> list[str]:
+    return ["-LE", f"^({'|'.join(LEFT_OUT[preset])})$"] if preset in LEFT_OUT else []
+
+
+def run_ctest(preset: str, entries: list[str] | None = None) -> Counts:
+    """Runs these entries, or without `entries` all of the preset."""
     start = time.monotonic()
     folder = BUILD / preset / "gate"
     reports = folder / "gtest"
@@ -186,8 +204,9 @@ def run_ctest(preset: str) -> Counts:
     jobs = str(os.cpu_count() or 2)
     command = ["ctest", "--test-dir", BUILD / preset, "-j", jobs, "--output-on-failure", "--output-junit", junit]
     command += ["--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000"]
-    if preset not in GATE_PRESETS:
-        command += ["-LE", f"^({'|'.join(LEFT_OUT[preset])})$"]
+    command += labels_left_out(preset)
+    if entries is not None:
+        command += ["-R", f"^({'|'.join(map(re.escape, entries))})$"]
     run_logged("ctest", command, folder / "ctest.log")
     if not junit.exists():
         raise StepFailed(f"ctest wrote no {junit}")
@@ -372,11 +391,21 @@ def tree_of_sources(without: tuple[str, ...] = ()) -> str | None:
     return tree.stdout.strip() if added.returncode == 0 and tree.returncode == 0 else None
 
 
-def build_and_test(preset: str) -> Counts:
-    """A preset that cannot be built is a failure; only without the release the other steps have nothing to run."""
+def test_in_parts(preset: str, ledger: Ledger, tree: str) -> Counts:
+    """All entries, one part after the other: those that passed in a run that was cut do not run again."""
+    parts, counts = parts_of(preset), Counts()
+    for number, entries in enumerate(parts, start=1):
+        counts += ledger.run(f"tests {preset}, part {number} of {len(parts)}", partial(run_ctest, preset, entries), tree)
+    return counts
+
+
+def build_and_test(preset: str, ledger: Ledger, tree: str | None) -> Counts:
+    """Tests in parts where `tree` names the files of a run that may be cut.
+
+    A preset that cannot be built is a failure; only without the release the other steps have nothing to run."""
     try:
         build(preset)
-        return run_ctest(preset)
+        return test_in_parts(preset, ledger, tree) if tree else run_ctest(preset)
     except StepFailed as step:
         if preset in GATE_PRESETS:
             raise
@@ -392,13 +421,13 @@ def run_gate(presets: list[str], everything: bool, ledger: Ledger, resume: bool)
     code = tree_of_sources(without=TEXTS) if resume else None
     steps: dict[str, Callable[[], Counts]] = {}
     for preset in GATE_PRESETS:
-        steps[f"tests {preset}"] = partial(build_and_test, preset)
+        steps[f"tests {preset}"] = partial(build_and_test, preset, ledger, all_files)
     for order in ORDERS:
         for cases in CASE_SETS:
             if order is ORDERS[0] or cases.everywhere or everything:
                 steps[order.step(cases)] = partial(run_cases, "release", cases, order, everything)
     for preset in presets:  # after all that the release runs, because they take longest
-        steps.setdefault(f"tests {preset}", partial(build_and_test, preset))
+        steps.setdefault(f"tests {preset}", partial(build_and_test, preset, ledger, code))
     if everything:
         steps[DEVICE_MEMORY.step(CASE_SETS[0])] = partial(run_cases, "release", CASE_SETS[0], DEVICE_MEMORY)
         steps |= {name: partial(run_script, name, *command) for name, command in (ANALYSES | SYSTEMS | SEARCHES).items()}

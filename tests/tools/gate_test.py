@@ -158,10 +158,41 @@ class Gate(unittest.TestCase):
 
     def test_the_other_steps_run_when_a_preset_cannot_be_built(self):
         with unittest.mock.patch.object(gate, "build", side_effect=gate.StepFailed("configure asan")):
-            counts = gate.build_and_test("asan")
+            ledger = gate.Ledger(self.folder / "passed.json")
+            counts = gate.build_and_test("asan", ledger, None)
             self.assertEqual((counts.failed, counts.failures), (1, ["configure asan"]))
             with self.assertRaises(gate.StepFailed):
-                gate.build_and_test("release")
+                gate.build_and_test("release", ledger, None)
+
+    def test_the_tests_of_a_cut_run_go_on_with_the_parts_that_did_not_pass(self):
+        parts, ran = [["a", "b"], ["c"], ["d"]], []
+
+        def run_ctest(_: str, some: list[str] | None = None) -> gate.Counts:
+            ran.append(some)
+            failed = int(some == ["c"] and not mended)
+            return gate.Counts(passed=len(some or "abcd") - failed, failed=failed)
+
+        def run(tree: str | None) -> gate.Counts:
+            ran.clear()
+            with contextlib.redirect_stdout(io.StringIO()):
+                return gate.build_and_test("asan", gate.Ledger(self.folder / "passed.json"), tree)
+
+        mended = False
+        with unittest.mock.patch.multiple(gate, build=lambda _: None, parts_of=lambda _: parts, run_ctest=run_ctest):
+            self.assertEqual((run("tree 1").failed, ran), (1, parts))
+            mended = True
+            self.assertEqual((run("tree 1").passed, ran), (4, [["c"]]))
+            self.assertEqual((run(None).passed, ran), (4, [None]))
+
+    def test_entries_that_prepare_something_are_in_the_part_of_those_that_need_it(self):
+        fixture = {"properties": [{"name": "FIXTURES_REQUIRED", "value": ["wheel"]}]}
+        tests = [{"name": f"free_{n}"} for n in range(2 * gate.PARTS)] + [{"name": "wheel"} | fixture, {"name": "user"} | fixture]
+        listed = subprocess.CompletedProcess([], 0, json.dumps({"tests": tests}), "")
+        with unittest.mock.patch.object(gate.subprocess, "run", return_value=listed):
+            parts = gate.parts_of("release")
+        self.assertEqual(parts[0], ["wheel", "user"])
+        self.assertEqual([len(part) for part in parts[1:]], [2] * gate.PARTS)
+        self.assertEqual(sorted(name for part in parts for name in part), sorted(test["name"] for test in tests))
 
     def test_continuous_integration_is_told_apart(self):
         self.assertIn("export CI=true", (ROOT / ".ci" / "run").read_text())
