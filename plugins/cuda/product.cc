@@ -117,7 +117,7 @@ bool suits_bytes(const GemmArgs& args, const LtProduct& product) {
 std::string kind_of(int64_t count) {
   if (count <= 16) return std::to_string(count);
   const auto bits = static_cast<uint64_t>(count);
-  const int low = std::bit_width(bits) - 3;
+  const auto low = std::bit_width(bits) - 3;  // LWG 3656: its type depends on the library
   return ep::cat(bits >> low << low, ".", std::min(std::countr_zero(bits), 4));
 }
 

@@ -155,7 +155,8 @@ class MatMulNBits : public ops::NBitsProduct {
       int32_t columns = 4;  // of a warp
       while (columns > 1 && static_cast<size_t>(s.columns / columns / 8) < processors) columns /= 2;
       const auto blocks = [](int32_t count, int32_t size) {
-        return static_cast<size_t>((count - 1) / size + 1);
+        const int32_t before_last = (count - 1) / size;
+        return static_cast<size_t>(before_last) + 1;
       };
       const KernelRef kernel = find("NBitsRows", {number("ROWS", rows), number("COLUMNS", columns)});
       return launch_blocks(ctx, kernel, {blocks(s.columns, 8 * columns), blocks(s.rows, rows), 1},

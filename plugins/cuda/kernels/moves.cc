@@ -75,7 +75,10 @@ class Transpose : public ops::Transpose<Moves> {
     constexpr int32_t kTile = 32;
     const std::optional<Turn> turn = turn_of(copy.walk);
     if (!turn) return ops::Transpose<Moves>::record(ctx, copy);
-    const auto tiles = [](int32_t size) { return static_cast<size_t>((size - 1) / kTile + 1); };
+    const auto tiles = [](int32_t size) {
+      const int32_t before_last = (size - 1) / kTile;
+      return static_cast<size_t>(before_last) + 1;
+    };
     launch_blocks(ctx, turned_,
                   {tiles(turn->inner), tiles(turn->across), static_cast<size_t>(turn->rest.outer)},
                   {kTile, 8, 1}, in(ctx.input(0)), out(ctx.output(0)), *turn);
