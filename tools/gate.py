@@ -192,8 +192,8 @@ def labels_left_out(preset: str) -> list[str]:
     return ["-LE", f"^({'|'.join(LEFT_OUT[preset])})$"] if preset in LEFT_OUT else []
 
 
-def run_ctest(preset: str, entries: list[str] | None = None) -> Counts:
-    """Runs these entries, or without `entries` all of the preset."""
+def run_ctest(preset: str, entries: list[str] | None = None, part: str = "") -> Counts:
+    """Runs these entries, or without `entries` all of the preset. `part` tells in the report which of them these are."""
     start = time.monotonic()
     folder = BUILD / preset / "gate"
     reports = folder / "gtest"
@@ -211,7 +211,7 @@ def run_ctest(preset: str, entries: list[str] | None = None) -> Counts:
     if not junit.exists():
         raise StepFailed(f"ctest wrote no {junit}")
     counts = count_ctest(junit, reports)
-    report(time.monotonic() - start, f"tests {preset}", counts)
+    report(time.monotonic() - start, f"tests {preset}{part}", counts)
     if counts.failed:
         print_failed(junit)
         print(f"           details: {(folder / 'ctest.log').relative_to(ROOT)}")
@@ -376,6 +376,8 @@ class Ledger:
 
 
 TEXTS = ("docs", "*.md")  # what only the tests of the release read
+# What only the tests of the presets and clang-tidy read.
+TESTS = tuple(f"tests/{name}" for name in ("cli", "docs", "install", "python", "tools", "unit"))
 
 
 def tree_of_sources(without: tuple[str, ...] = ()) -> str | None:
@@ -391,11 +393,19 @@ def tree_of_sources(without: tuple[str, ...] = ()) -> str | None:
     return tree.stdout.strip() if added.returncode == 0 and tree.returncode == 0 else None
 
 
+def not_read_by(step: str) -> tuple[str, ...]:
+    """Patterns of the files that cannot change the result of this step."""
+    if step == "tests release":
+        return ()
+    return TEXTS if step.startswith("tests ") or step == "clang-tidy" else TEXTS + TESTS
+
+
 def test_in_parts(preset: str, ledger: Ledger, tree: str) -> Counts:
     """All entries, one part after the other: those that passed in a run that was cut do not run again."""
     parts, counts = parts_of(preset), Counts()
     for number, entries in enumerate(parts, start=1):
-        counts += ledger.run(f"tests {preset}, part {number} of {len(parts)}", partial(run_ctest, preset, entries), tree)
+        part = f", part {number} of {len(parts)}"
+        counts += ledger.run(f"tests {preset}{part}", partial(run_ctest, preset, entries, part), tree)
     return counts
 
 
@@ -417,23 +427,22 @@ def run_gate(presets: list[str], everything: bool, ledger: Ledger, resume: bool)
 
     `everything`: all that --all adds. `resume`: not those that `ledger` knows.
     """
-    all_files = tree_of_sources() if resume else None
-    code = tree_of_sources(without=TEXTS) if resume else None
+    trees = {left_out: tree_of_sources(left_out) if resume else None for left_out in ((), TEXTS, TEXTS + TESTS)}
     steps: dict[str, Callable[[], Counts]] = {}
     for preset in GATE_PRESETS:
-        steps[f"tests {preset}"] = partial(build_and_test, preset, ledger, all_files)
+        steps[f"tests {preset}"] = partial(build_and_test, preset, ledger, trees[()])
     for order in ORDERS:
         for cases in CASE_SETS:
             if order is ORDERS[0] or cases.everywhere or everything:
                 steps[order.step(cases)] = partial(run_cases, "release", cases, order, everything)
     for preset in presets:  # after all that the release runs, because they take longest
-        steps.setdefault(f"tests {preset}", partial(build_and_test, preset, ledger, code))
+        steps.setdefault(f"tests {preset}", partial(build_and_test, preset, ledger, trees[TEXTS]))
     if everything:
         steps[DEVICE_MEMORY.step(CASE_SETS[0])] = partial(run_cases, "release", CASE_SETS[0], DEVICE_MEMORY)
         steps |= {name: partial(run_script, name, *command) for name, command in (ANALYSES | SYSTEMS | SEARCHES).items()}
         steps |= {name: partial(run_on_cuda, name, *command) for name, command in CUDA.items()}
     write_cases()  # some tests read the cases
-    return {name: ledger.run(name, step, all_files if name == "tests release" else code) for name, step in steps.items()}
+    return {name: ledger.run(name, step, trees[not_read_by(name)]) for name, step in steps.items()}
 
 
 def write_results(results: dict[str, Counts]) -> None:

@@ -136,25 +136,27 @@ class Gate(unittest.TestCase):
             path.write_text(broken)
             self.assertEqual(run("tree 1"), ["good", "texts", "bad", "left out"], broken)
 
-    def test_a_page_changes_the_tree_of_the_texts_only(self):
+    def test_a_step_runs_again_when_a_file_that_it_reads_changed(self):
         subprocess.run(["git", "init", "-q", self.folder], check=True)
-        (self.folder / "docs").mkdir()
-        files = {name: self.folder / name for name in ("code.cc", "docs/page.html", "README.md")}
+        steps = ["tests release", "tests asan", "clang-tidy", "differential search"]
 
-        def trees() -> tuple[str | None, str | None]:
-            with unittest.mock.patch.object(gate, "ROOT", self.folder):
-                return gate.tree_of_sources(), gate.tree_of_sources(without=gate.TEXTS)
+        def change(file: str) -> list[str]:
+            """The steps that run again after a change of `file`."""
+            before = {step: self.tree_of(step) for step in steps}
+            (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / file).write_text("changed")
+            return [step for step in steps if self.tree_of(step) != before[step]]
 
-        for path in files.values():
-            path.write_text("one")
-        every, code = trees()
-        for name in ("docs/page.html", "README.md"):
-            files[name].write_text("two")
-            self.assertNotEqual(trees()[0], every)
-            self.assertEqual(trees()[1], code)
-            every = trees()[0]
-        files["code.cc"].write_text("two")
-        self.assertNotEqual(trees()[1], code)
+        self.assertEqual(change("core/code.cc"), steps)
+        self.assertEqual(change("tests/support/cpu_time.h"), steps)
+        self.assertEqual(change("tests/unit/core/code_test.cc"), steps[:3])
+        self.assertEqual(change("tests/tools/gate_test.py"), steps[:3])
+        self.assertEqual(change("docs/page.html"), steps[:1])
+        self.assertEqual(change("README.md"), steps[:1])
+
+    def tree_of(self, step: str) -> str | None:
+        with unittest.mock.patch.object(gate, "ROOT", self.folder):
+            return gate.tree_of_sources(gate.not_read_by(step))
 
     def test_the_other_steps_run_when_a_preset_cannot_be_built(self):
         with unittest.mock.patch.object(gate, "build", side_effect=gate.StepFailed("configure asan")):
@@ -167,7 +169,7 @@ class Gate(unittest.TestCase):
     def test_the_tests_of_a_cut_run_go_on_with_the_parts_that_did_not_pass(self):
         parts, ran = [["a", "b"], ["c"], ["d"]], []
 
-        def run_ctest(_: str, some: list[str] | None = None) -> gate.Counts:
+        def run_ctest(_: str, some: list[str] | None = None, __: str = "") -> gate.Counts:
             ran.append(some)
             failed = int(some == ["c"] and not mended)
             return gate.Counts(passed=len(some or "abcd") - failed, failed=failed)

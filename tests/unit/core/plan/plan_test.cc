@@ -282,16 +282,9 @@ double seconds_of(const Request& request, uint64_t slab_bytes) {
   return taken;
 }
 
-/// `seconds(n)`: what n values take. Eight times as many take about eight times as long, and not the square of it.
-template <class Seconds>
-void expect_nearly_linear(uint32_t n, const Seconds& seconds) {
-  const double part = std::min({seconds(n / 8), seconds(n / 8), seconds(n / 8)});
-  EXPECT_LT(seconds(n), 24 * part + 0.1);  // the sum covers a clock of coarse steps
-}
-
 TEST(PlanMemory, LongChainsAreQuick) {
-  expect_nearly_linear(200'000, [](uint32_t n) { return seconds_of(chain(n, 4096), 2u * 4096); });
-  expect_nearly_linear(200'000, [](uint32_t n) {
+  test::expect_nearly_linear(200'000, [](uint32_t n) { return seconds_of(chain(n, 4096), 2u * 4096); });
+  test::expect_nearly_linear(200'000, [](uint32_t n) {
     Request in_place = chain(n, 4096);
     for (StepMemory& step : in_place.steps) step.aliases = {{AliasKind::kMayOverwrite, 0, 0}};
     return seconds_of(in_place, 4096);
@@ -318,8 +311,8 @@ Request gathered(uint32_t n) {
 }
 
 TEST(PlanMemory, ManyValuesAtOnceAreQuick) {
-  expect_nearly_linear(20'000, [](uint32_t n) { return seconds_of(gathered(n), 64u * n); });
-  expect_nearly_linear(20'000, [](uint32_t n) {
+  test::expect_nearly_linear(20'000, [](uint32_t n) { return seconds_of(gathered(n), 64u * n); });
+  test::expect_nearly_linear(20'000, [](uint32_t n) {
     Request spread = gathered(n);  // the other way round: made by the first step, read one by one
     StepMemory first;
     first.outputs = spread.steps.back().inputs;

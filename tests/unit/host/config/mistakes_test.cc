@@ -139,12 +139,15 @@ TEST(Config, AFileOfMistakesIsToldInAFewWordsAndSoon) {
 }
 
 TEST(Config, JsonOfManyKeysIsReadInLinearTime) {
-  std::string text = "{";
-  for (int i = 0; i < 60000; ++i) text += "\"k" + std::to_string(i) + "\":1,";
-  text.back() = '}';
-  const double begin = test::cpu_seconds();
-  EXPECT_TRUE(read_json(text, "t.json").ok());
-  EXPECT_LT(test::cpu_seconds() - begin, 5);
+  std::string text;
+  test::expect_nearly_linear(60'000, [&](uint32_t keys) {
+    text = "{";
+    for (uint32_t i = 0; i < keys; ++i) text += "\"k" + std::to_string(i) + "\":1,";
+    text.back() = '}';
+    const double begin = test::cpu_seconds();
+    EXPECT_TRUE(read_json(text, "t.json").ok());
+    return test::cpu_seconds() - begin;
+  });
   text.back() = ',';
   EXPECT_THAT(message_of(read_json(text + "\"k7\":1}", "t.json").status()), HasSubstr("'k7' is given twice"));
 }
