@@ -76,8 +76,9 @@ void QueuedRun::call_back() {
 }
 
 void QueuedRun::cancel() {
-  alarm_.ring();
   Lock lock(queue_->mutex_);
+  alarm_
+      .ring();  // under the lock: the attendant, which looks at the word, must not be ending the Run when this returns
   if (state_.load() == State::kWaiting && !queue_->ending_) queue_->perform(lock, *this, false);
 }
 

@@ -152,6 +152,20 @@ TEST(RunQueue, CancelEndsARunThatHasNotBegunAtOnce) {
   EXPECT_EQ(blocker->code(), TENON_OK);
 }
 
+TEST(RunQueue, CancelEndsARunAtOnceWhileTheAttendantStarts) {
+  for (int i = 0; i < 300; ++i) {
+    RunQueue queue(1);
+    Gate gate;
+    const auto blocker = until(gate), waiting = work(nothing);
+    ASSERT_TRUE(queue.submit(blocker).ok());
+    ASSERT_TRUE(queue.submit(waiting).ok());
+    std::this_thread::sleep_for(i * 1us);  // until the attendant looks at the Runs, or a little less or more
+    waiting->cancel();
+    EXPECT_TRUE(is_over(*waiting, 0)) << i;
+    gate.open();
+  }
+}
+
 TEST(RunQueue, CancelReachesARunThatIsUnderWay) {
   RunQueue queue(1);
   const auto run = until_cancelled();
