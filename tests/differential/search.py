@@ -38,9 +38,21 @@ SHOWN_EACH = 2  # findings of one kind that are made smaller and shown; the othe
 LONG_RUN = 20000  # cases after which an entry of dismissed.json that matched nothing is reported
 
 
+def processor_flags() -> set[str]:
+    """What the processor can do, in Linux's words; empty elsewhere."""
+    try:
+        return set(re.search(r"^flags\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)[1].split())
+    except (OSError, TypeError):
+        return set()
+
+
 class Dismissed:
+    """The entries of dismissed.json. One with `lacks` holds only on processors that have none of the named features."""
+
     def __init__(self):
-        self.entries = json.loads((HERE / "dismissed.json").read_text())
+        flags = processor_flags()
+        self.entries = [entry for entry in json.loads((HERE / "dismissed.json").read_text())
+                        if "lacks" not in entry or (flags and not flags & set(entry["lacks"].split()))]
         self.used = [0] * len(self.entries)
 
     def matches(self, finding: dict) -> bool:

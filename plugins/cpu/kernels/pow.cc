@@ -1,10 +1,25 @@
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "kernels/common/cast.h"
 #include "kernels/common/elementwise.h"
 
 namespace tenon::cpu {
 namespace {
+
+/// Rounds towards zero. Of what an int32_t does not hold (for uint32_t and types of 64 bits: an int64_t), the lowest one
+/// remains, and a smaller type keeps its low bits. ONNX leaves it open; this is what processors do.
+template <class T>
+T integer_of(double x) {
+  if constexpr (std::is_same_v<T, uint64_t>) {
+    if (x >= 0x1p63 && x < 0x1p64) return static_cast<T>(x);
+  }
+  constexpr bool kIsShort = sizeof(T) < 4 || std::is_same_v<T, int32_t>;
+  using Wide = std::conditional_t<kIsShort, int32_t, int64_t>;
+  constexpr double kEnd = kIsShort ? 0x1p31 : 0x1p63;
+  return static_cast<T>(x >= -kEnd && x < kEnd ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min());
+}
 
 // The result has the type of the base; the exponent may have another. Integer powers wrap around.
 struct PowOp {
@@ -15,7 +30,7 @@ struct PowOp {
     if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
       return whole(base, exponent);
     } else if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+      return integer_of<T>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
     } else {
       if (exponent == E(2)) return base * base;
       return static_cast<T>(std::pow(base, exponent));

@@ -33,26 +33,27 @@ inline constexpr std::string_view kResizeRoundings[] = {"round_prefer_floor", "r
 struct ResizeAxis {
   int64_t in = 1, out = 1;
   float scale = 1, start = 0, end = 1;
+  float length = 1;  // the `length_resized` of ONNX's formulas: `out` before it was rounded to a whole number
   bool named = false;  // otherwise the axis is unchanged
 };
 
 inline void place_axis(const std::string& way, const ResizeAxis& a, size_t d, ResizeAxes* to) {
   const auto in = static_cast<float>(a.in), out = static_cast<float>(a.out);
   float add = 0, multiply = 1, divide = a.scale, offset = 0;
-  if (way == "half_pixel" || way == "half_pixel_symmetric" || (way == "pytorch_half_pixel" && a.out > 1)) {
+  if (way == "half_pixel" || way == "half_pixel_symmetric" || (way == "pytorch_half_pixel" && a.length > 1)) {
     add = 0.5f;
     offset = -0.5f;
-    if (way == "half_pixel_symmetric") offset += in / 2 * (1 - out / (in * a.scale));
+    if (way == "half_pixel_symmetric") offset += in / 2 * (1 - out / a.length);
   } else if (way == "pytorch_half_pixel") {
     multiply = 0;
   } else if (way == "align_corners") {
-    const float length = in * a.scale;
     multiply = a.out > 1 ? in - 1 : 0;
-    divide = a.out > 1 ? length - 1 : 1;
+    divide = a.out > 1 ? a.length - 1 : 1;
   } else if (way == "tf_crop_and_resize") {
-    multiply = a.out > 1 ? (a.end - a.start) * (in - 1) : 0;
-    divide = a.out > 1 ? out - 1 : 1;
-    offset = a.out > 1 ? a.start * (in - 1) : 0.5f * (a.start + a.end) * (in - 1);
+    const bool several = a.length > 1;
+    multiply = several ? (a.end - a.start) * (in - 1) : 0;
+    divide = several ? a.length - 1 : 1;
+    offset = several ? a.start * (in - 1) : 0.5f * (a.start + a.end) * (in - 1);
   }
   to->add[d] = add;
   to->multiply[d] = multiply;
@@ -185,9 +186,9 @@ class Resize {
       axis.scale = scales[i];
       require(axis.scale > 0, TENON_INVALID_ARGUMENT, "scale ", axis.scale, " is not positive");
       // In float, like the host's inference.
-      const auto out = static_cast<double>(static_cast<float>(axis.in) * axis.scale);
-      require(out < 1e12, TENON_RESOURCE_EXHAUSTED, "scale ", axis.scale, " is too large");
-      axis.out = static_cast<int64_t>(std::floor(out));
+      axis.length = static_cast<float>(axis.in) * axis.scale;
+      require(axis.length < 1e12f, TENON_RESOURCE_EXHAUSTED, "scale ", axis.scale, " is too large");
+      axis.out = static_cast<int64_t>(std::floor(axis.length));
     }
   }
 
@@ -201,6 +202,7 @@ class Resize {
       require(axis.in > 0 || sizes[i] == 0, TENON_INVALID_ARGUMENT,
               "an axis without elements cannot be resized to ", sizes[i], " elements");
       axis.out = sizes[i];
+      axis.length = static_cast<float>(sizes[i]);
       axis.scale = static_cast<float>(axis.out) / static_cast<float>(std::max<int64_t>(1, axis.in));
       const double scale = static_cast<double>(sizes[i]) / static_cast<double>(std::max<int64_t>(1, axis.in));
       best = i == 0 ? scale : policy_ == "not_larger" ? std::min(best, scale) : std::max(best, scale);
@@ -208,7 +210,9 @@ class Resize {
     if (policy_ == "stretch") return;
     for (const size_t d : named) {
       if (axes[d].in == 0) continue;
-      axes[d].out = static_cast<int64_t>(std::floor(best * static_cast<double>(axes[d].in) + 0.5));
+      const double length = best * static_cast<double>(axes[d].in);
+      axes[d].out = static_cast<int64_t>(std::floor(length + 0.5));
+      axes[d].length = static_cast<float>(length);
       axes[d].scale = static_cast<float>(best);
     }
   }
