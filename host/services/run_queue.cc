@@ -76,9 +76,9 @@ void QueuedRun::call_back() {
 }
 
 void QueuedRun::cancel() {
+  // The word is set under the lock: otherwise the attendant, which looks at it, may be ending the Run when this returns.
   Lock lock(queue_->mutex_);
-  alarm_
-      .ring();  // under the lock: the attendant, which looks at the word, must not be ending the Run when this returns
+  alarm_.ring();
   if (state_.load() == State::kWaiting && !queue_->ending_) queue_->perform(lock, *this, false);
 }
 

@@ -171,16 +171,6 @@ template <class C> __device__ inline bool IsInf(C x, float p_, float q_) {
 template <class F> __device__ inline int64 int64_of(F x) {
   return x >= (F)-9223372036854775808.0 && x < (F)9223372036854775808.0 ? (int64)x : (int64)((uint64)1 << 63);
 }
-// Of a power: what an int (for uint32 and 64 bits: an int64) does not hold becomes the lowest one, as on the cpu provider.
-template <class C> __device__ inline C integer_of(double x) {
-  if constexpr (sizeof(C) < 4 || (sizeof(C) == 4 && (C)-1 < (C)0)) {
-    return (C)(x >= -2147483648.0 && x < 2147483648.0 ? (int)x : (int)((uint32)1 << 31));
-  } else if constexpr (sizeof(C) == 8 && (C)-1 > (C)0) {
-    return x >= 9223372036854775808.0 && x < 18446744073709551616.0 ? (C)x : (C)int64_of(x);
-  } else {
-    return (C)int64_of(x);
-  }
-}
 // Rounds to odd, so that rounding once more gives what rounding once would.
 __device__ inline float narrowed(double x) {
   const float r = (float)x;
@@ -211,6 +201,14 @@ template <class F> struct CastTo<bfloat, F> {
   }
 };
 template <class R, class F> __device__ inline R Cast(F x) { return CastTo<R, F>::of(x); }
+// Of a power: what an int (for uint32 and 64 bits: an int64) does not hold becomes the lowest one, as on the cpu provider.
+template <class C> __device__ inline C integer_of(double x) {
+  if constexpr (sizeof(C) < 4 || (sizeof(C) == 4 && (C)-1 < (C)0)) {
+    return (C)(x >= -2147483648.0 && x < 2147483648.0 ? (int)x : (int)((uint32)1 << 31));
+  } else {
+    return CastTo<C, double>::of(x);
+  }
+}
 
 // Four neighbours, loaded and stored at once.
 template <class T> struct alignas(sizeof(T) > 4 ? 16 : 4 * sizeof(T)) Four { T v[4]; };
