@@ -15,8 +15,9 @@ namespace {
 using ir::ElementType;
 
 /// Beyond these limits memory costs more than the time is worth. Results of one node may take kMaxGrowth times the
-/// size of its inputs, folding may add kMaxGrowth times the weights of the model; both at least kFreeBytes.
-constexpr int64_t kFreeBytes = int64_t{1} << 20;
+/// size of its inputs, folding may add kMaxGrowth times the weights of the model; both at least kFreeBytes, so that a
+/// filter that a model computes from a few numbers (a resampler's, a window's) is computed once.
+constexpr int64_t kFreeBytes = int64_t{16} << 20;
 constexpr int64_t kMaxGrowth = 16;
 /// Limit on inputs when the result size is known only after running (NonZero, strings, ...).
 constexpr int64_t kMaxUnknown = int64_t{64} << 10;
@@ -120,7 +121,8 @@ class Folder {
       if (value == nullptr) return false;
       made += static_cast<int64_t>(value->byte_size());
     }
-    const int64_t growth = std::max<int64_t>(0, made - bytes_let_go(id));
+    // Less than 0 where the last reader of a large constant makes a small one.
+    const int64_t growth = made - bytes_let_go(id);
     if (growth > room()) return false;
     budget_.grown += growth;
     size_t next = 0;

@@ -53,7 +53,7 @@ struct Transform {
 /// The memory that folding has added to a model.
 struct FoldBudget {
   int64_t weights = -1;  // bytes of the constants before any folding; -1: not counted yet
-  int64_t grown = 0;     // bytes
+  int64_t grown = 0;     // bytes added, less those of constants that nothing reads any more
 };
 
 struct Options {

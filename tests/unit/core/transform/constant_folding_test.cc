@@ -115,6 +115,23 @@ TEST(ConstantFolding, ConstantsThatReplaceOthersAreFree) {
   EXPECT_EQ(options.folded->grown, 0);
 }
 
+// As resamplers compute their filters: 4 KiB become 1.2 MB, which several nodes read before one value is left.
+TEST(ConstantFolding, AFilterOfAFewNumbersIsComputedOnce) {
+  GraphBuilder b;
+  const auto shifted = b.op("Add", {b.constant(some_floats({640, 1})), b.constant(some_floats({455}))});
+  const auto window = b.op("Mul", {shifted, b.op("Neg", {shifted})});
+  const auto filter = b.op("Sub", {window, shifted});
+  b.output(b.op("Add", {b.input("x", f32({1})), filter}));
+  ir::Model model;
+  model.graph = b.done();
+  model.opset_imports = b.imports();
+  transform::Options options;
+  options.evaluator = evaluate_constants;
+  ASSERT_TRUE(transform::run_pipeline(model.graph, model, options).ok());
+  EXPECT_EQ(model.graph.node_count(), 1u);
+  EXPECT_EQ(options.folded->grown, (640 * 455 - 640 - 455) * 4) << "what lies in between is let go";
+}
+
 TEST(ConstantFolding, AnEvaluatorThatDeclinesChangesNothing) {
   GraphBuilder b;
   const auto x = b.input("x", f32({2}));
