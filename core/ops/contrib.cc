@@ -41,34 +41,36 @@ Status skip_layer_norm(const Node& node, const InferInputs& inputs, Types& out) 
   return ok_status();
 }
 
-/// input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, position_ids?
+/// input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, ... Output 0 has the type of input kLike.
+template <size_t kLike>
 Status embed_layer_norm(const Node&, const InferInputs& inputs, Types& out) {
-  const Type* words = tensor_input(inputs, 2);
-  if (words == nullptr) return ok_status();
+  const Type* like = tensor_input(inputs, kLike);
+  if (like == nullptr) return ok_status();
   const Dim batch = dim_input(inputs, 0, 0);
   const Shape shape({batch, dim_input(inputs, 0, 1), dim_input(inputs, 2, 1)});
-  set_output(out, 0, words->element, shape);
+  set_output(out, 0, like->element, shape);
   set_output(out, 1, ElementType::kInt32, Shape({batch}));
-  set_output(out, 2, words->element, shape);
+  set_output(out, 2, like->element, shape);
   return ok_status();
 }
 
-/// input [B,S,H], weights [H,q+k+v], bias, mask?, past [2,B,N,P,D]?, ...
+/// input [B,S,H], weights [H,q+k+v], bias, ...; input kPast is past [2,B,N,P,D]. Outputs have the type of input kLike.
+template <size_t kLike, size_t kPast>
 Status attention(const Node& node, const InferInputs& inputs, Types& out) {
-  const Type* input = tensor_input(inputs, 0);
-  if (input == nullptr) return ok_status();
+  const Type* like = tensor_input(inputs, kLike);
+  if (like == nullptr) return ok_status();
   const int64_t heads = node.int_or("num_heads", 0);
   const ir::Attribute* sizes = node.find("qkv_hidden_sizes");
   Dim hidden = over(dim_input(inputs, 1, 1), 3);
   if (sizes != nullptr && sizes->ints.size() == 3) hidden = Dim(sizes->ints[2]);
   const Dim batch = dim_input(inputs, 0, 0), sequence = dim_input(inputs, 0, 1);
-  set_output(out, 0, input->element, Shape({batch, sequence, hidden}));
+  set_output(out, 0, like->element, Shape({batch, sequence, hidden}));
   if (out.size() < 2) return ok_status();
-  const bool has_past = inputs.types.size() > 4 && inputs.types[4] != nullptr;
+  const bool has_past = inputs.types.size() > kPast && inputs.types[kPast] != nullptr;
   const bool shared = node.int_or("past_present_share_buffer", 0) != 0;
-  Dim total = has_past ? plus(dim_input(inputs, 4, 3), sequence) : sequence;
-  if (shared && has_past) total = dim_input(inputs, 4, 3);
-  set_output(out, 1, input->element, Shape({Dim(2), batch, Dim(heads), total, over(hidden, heads)}));
+  Dim total = has_past ? plus(dim_input(inputs, kPast, 3), sequence) : sequence;
+  if (shared && has_past) total = dim_input(inputs, kPast, 3);
+  set_output(out, 1, like->element, Shape({Dim(2), batch, Dim(heads), total, over(hidden, heads)}));
   return ok_status();
 }
 
@@ -174,6 +176,11 @@ struct GemmName {
   static constexpr int kSince = 13;
   static constexpr size_t kInputs = 3;
 };
+struct LstmName {
+  static constexpr std::string_view kName = "LSTM";
+  static constexpr int kSince = 14;
+  static constexpr size_t kInputs = 1;
+};
 struct GridSampleName {
   static constexpr std::string_view kName = "GridSample";
   static constexpr int kSince = 16;
@@ -218,6 +225,58 @@ Status qlinear_global_pool(const Node& node, const InferInputs& inputs, Types& o
     if (last ? i + 1 < shape.rank() : i > 1) shape.dims[i] = Dim(1);
   }
   set_output(out, 0, x->element, std::move(shape));
+  return ok_status();
+}
+
+/// Channels may be last.
+Status qlinear_average_pool(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type* given = tensor_input(inputs, 0);
+  if (given == nullptr) return ok_status();
+  set_output(out, 0, given->element);
+  Type x = *given;
+  if (!x.shape.has_rank) return ok_status();
+  if (x.shape.rank() < 3) return invalid_model("input must be of rank 3 or more, not ", x.shape.rank());
+  const bool last = node.int_or("channels_last", 0) != 0;
+  std::vector<Dim>& dims = x.shape.dims;
+  if (last) std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
+  InferInputs first = inputs;
+  first.types = {&x};
+  first.values.resize(std::min<size_t>(1, first.values.size()));
+  RETURN_IF_ERROR(infer_as("AveragePool", 11, node, first, out));
+  std::vector<Dim>& made = out[0].shape.dims;
+  if (last && made.size() > 2) std::rotate(made.begin() + 1, made.begin() + 2, made.end());
+  return ok_status();
+}
+
+/// condition, X, scale, zero, Y, ...
+Status qlinear_where(const Node&, const InferInputs& inputs, Types& out) {
+  const Type* x = tensor_input(inputs, 1);
+  if (x == nullptr) return ok_status();
+  std::vector<Type> both(1);
+  RETURN_IF_ERROR(broadcast(inputs, 1, 4, x->element, both));
+  InferInputs rest = inputs;
+  rest.types[1] = &both[0];
+  return broadcast(rest, 0, 1, x->element, out);
+}
+
+/// data, indices, scales, zero_points?
+Status gather_block_quantized(const Node& node, const InferInputs& inputs, Types& out) {
+  const Type *data = tensor_input(inputs, 0), *scales = tensor_input(inputs, 2);
+  if (data == nullptr || scales == nullptr) return ok_status();
+  set_output(out, 0, scales->element);
+  const Shape* indices = shape_input(inputs, 1);
+  if (!data->shape.has_rank || indices == nullptr) return ok_status();
+  Shape shape = data->shape;
+  const auto rank = static_cast<int64_t>(shape.rank());
+  int64_t axis = node.int_or("gather_axis", 0);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return invalid_model("gather_axis is out of range for data of rank ", rank);
+  const int64_t bits = node.int_or("bits", 4);
+  if (data->element == ElementType::kUInt8 && bits > 0 && bits < 8)
+    shape.dims.back() = times(shape.dims.back(), 8 / bits);
+  const auto at = shape.dims.erase(shape.dims.begin() + axis);
+  shape.dims.insert(at, indices->dims.begin(), indices->dims.end());
+  set_output(out, 0, scales->element, std::move(shape));
   return ok_status();
 }
 
@@ -323,7 +382,7 @@ const std::vector<OwnOperator>& own_operators() {
       // domain, name, min inputs, max inputs, max outputs, rule, attributes, required inputs that may be empty.
       // Attributes: NAME is an integer; NAME:f, :s, :g a float, string, graph; :is, :fs, :ss a list. NAME! is
       // required.
-      {kMs, "Attention", 2, 7, 2, attention,
+      {kMs, "Attention", 2, 7, 2, attention<0, 4>,
        "num_heads! unidirectional qkv_hidden_sizes:is scale:f mask_filter_value:f do_rotary "
        "rotary_embedding_dim past_present_share_buffer"},
       {kMs, "BeamSearch", 5, 12, 3, beam_search,
@@ -333,8 +392,11 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "BiasGelu", 2, 2, 1, like_first, ""},
       {kMs, "BiasSoftmax", 2, 2, 1, like_first, "is_inner_broadcast! axis"},
       {kMs, "DequantizeLinear", 2, 3, 1, dequantize, "axis"},
+      {kMs, "DynamicQuantizeLSTM", 12, 12, 3, as_standard<LstmName>,
+       "activation_alpha:fs activation_beta:fs activations:ss clip:f direction:s hidden_size input_forget",
+       inputs({3, 4, 5, 6, 7})},
       {kMs, "DynamicQuantizeMatMul", 3, 5, 1, dequantizing_matmul<2>, ""},
-      {kMs, "EmbedLayerNormalization", 7, 9, 3, embed_layer_norm, "epsilon:f mask_index_type",
+      {kMs, "EmbedLayerNormalization", 7, 9, 3, embed_layer_norm<2>, "epsilon:f mask_index_type",
        inputs({1, 4})},
       {kMs, "ExpandDims", 2, 2, 1, unsqueeze_by_input, ""},
       {kMs, "FastGelu", 1, 2, 1, like_first, ""},
@@ -343,6 +405,8 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "FusedGemm", 2, 3, 1, as_standard<GemmName>,
        "alpha:f beta:f transA transB activation:s activation_alpha:f activation_beta:f activation_gamma:f"},
       {kMs, "FusedMatMul", 2, 2, 1, fused_matmul, "alpha:f transA transB transBatchA transBatchB"},
+      {kMs, "GatherBlockQuantized", 3, 4, 1, gather_block_quantized,
+       "bits block_size gather_axis quantize_axis"},
       {kMs, "GatherND", 2, 2, 1, as_standard<GatherNDName>, ""},
       {kMs, "Gelu", 1, 1, 1, like_first, ""},
       {kMs, "GreedySearch", 2, 7, 1, greedy_search,
@@ -362,14 +426,22 @@ const std::vector<OwnOperator>& own_operators() {
       {kMs, "MultiHeadAttention", 1, 10, 4, multi_head_attention,
        "num_heads! unidirectional scale:f mask_filter_value:f"},
       {kMs, "MurmurHash3", 1, 1, 1, murmur_hash3, "positive seed"},
+      {kMs, "QAttention", 5, 9, 2, attention<3, 8>,
+       "num_heads! unidirectional scale:f mask_filter_value:f do_rotary past_present_share_buffer"},
+      {kMs, "QEmbedLayerNormalization", 18, 18, 2, embed_layer_norm<8>, "epsilon:f",
+       inputs({1, 4, 7, 10, 15})},
       {kMs, "QGemm", 6, 9, 1, qgemm, "alpha:f transA transB"},
       {kMs, "QLinearAdd", 7, 8, 1, qlinear_binary, "", inputs({2, 5})},
+      {kMs, "QLinearAveragePool", 4, 5, 1, qlinear_average_pool,
+       "auto_pad:s ceil_mode channels_last count_include_pad kernel_shape:is! pads:is strides:is",
+       inputs({2})},
       {kMs, "QLinearConcat", 5, kMany, 1, qlinear_concat, "axis!"},
       {kMs, "QLinearGlobalAveragePool", 5, 5, 1, qlinear_global_pool, "channels_last"},
       {kMs, "QLinearLeakyRelu", 4, 5, 1, like_first, "alpha:f", inputs({2})},
       {kMs, "QLinearMul", 7, 8, 1, qlinear_binary, "", inputs({2, 5})},
       {kMs, "QLinearSigmoid", 4, 5, 1, like_first, "", inputs({2})},
       {kMs, "QLinearSoftmax", 5, 5, 1, like_first, "opset! axis", inputs({2})},
+      {kMs, "QLinearWhere", 9, 9, 1, qlinear_where, ""},
       {kMs, "QuantizeLinear", 2, 3, 1, quantize, "axis"},
       {kMs, "QuickGelu", 1, 1, 1, like_first, "alpha:f"},
       {kMs, "RotaryEmbedding", 4, 4, 1, like_first,

@@ -102,6 +102,10 @@ row(MS, "MatMulNBits", inputs=[some(2, 32), np.arange(3 * 2 * 8, dtype=np.uint8)
     values={"N": (3, 4), "K": (32, 31), "block_size": (16, 32), "bits": (4, 8), "accuracy_level": (0, 4), "weight_prepacked": (0, 1)},
     words={"K": "Incompatible dimensions"}, without_effect={"accuracy_level": ROUNDED})
 SQUARE = np.array([[5, 7, 61], [100, 3, 90], [9, 250, 1]], np.uint8)
+row(MS, "QAttention", inputs=[SQUARE[None], np.arange(72, dtype=np.uint8).reshape(3, 24), some(24), np.array(0.05, F), np.array(0.01, F), np.array([[1, 1, 0]], np.int32)],
+    attributes={"num_heads": 2},
+    values={"num_heads": (2, 4), "unidirectional": (0, 1), "scale": (0.1, 1.0), "mask_filter_value": (-1.0, -100.0), "do_rotary": (0, 1),
+            "past_present_share_buffer": (0, 1)})
 row(MS, "QGemm", inputs=[SQUARE, np.array(0.5, F), np.array(10, np.uint8), SQUARE + 1, np.array(0.25, F), np.array(3, np.uint8)],
     values={"alpha": (1.0, 2.0), "transA": (0, 1), "transB": (0, 1)})
 
@@ -109,6 +113,22 @@ row(MS, "QGemm", inputs=[SQUARE, np.array(0.5, F), np.array(10, np.uint8), SQUAR
 
 row(MS, "QuantizeLinear", inputs=[some(2, 2), np.array([0.1, 0.3], F), np.array([3, 9], np.uint8)], attributes={"axis": 0}, kinds=KIND, values={"axis": (0, 1)})
 row(MS, "DequantizeLinear", inputs=[QUANTIZED[0][:, :2].copy(), np.array([0.1, 0.3], F), np.array([3, 9], np.uint8)], attributes={"axis": 0}, values={"axis": (0, 1)})
+WEIGHTS = np.arange(-64, 64, dtype=np.int8)
+row(MS, "DynamicQuantizeLSTM", inputs=[some(3, 2, 4), WEIGHTS[None].reshape(1, 4, 32)[:, :, :8].copy(), WEIGHTS[:16].reshape(1, 2, 8), *[None] * 5, np.array([0.02], F),
+                                       np.array([3], np.int8), np.array([0.02], F), np.array([-3], np.int8)],
+    attributes={"hidden_size": 2, "activations": ["HardSigmoid", "Tanh", "Tanh"]},
+    values={"activations": (["Sigmoid", "Tanh", "Tanh"], ["Relu", "Tanh", "Tanh"]), "activation_alpha": ([0.2], [0.1]), "activation_beta": ([0.5], [0.2]),
+            "clip": (None, 0.1), "direction": ("forward", "reverse"), "hidden_size": (2, 3), "input_forget": (0, 1)},
+    words={"hidden_size": "was inferred"})
+row(MS, "GatherBlockQuantized", inputs=[np.arange(96, dtype=np.uint8).reshape(3, 32), np.array([[0, 2]]), some(3, 4)], constants=(0, 2), attributes={"block_size": 16},
+    values={"bits": (4, 8), "block_size": (16, 32), "gather_axis": (0, 1), "quantize_axis": (1, 0)}, words={"block_size": "DequantizeLinear", "bits": "DequantizeLinear"})
+row(MS, "QEmbedLayerNormalization", inputs=[np.array([[0, 1]], np.int32), None, SQUARE, SQUARE + 7, None, SQUARE[0], SQUARE[1], None,
+                                            *[np.array(0.02, F)] * 2, None, *[np.array(0.02, F)] * 2, *[np.array(9, np.uint8)] * 2, None, *[np.array(9, np.uint8)] * 2],
+    outputs=2, kinds=[TensorProto.FLOAT, TensorProto.INT32], values={"epsilon": (1e-5, 1.0)})
+PLANES = np.arange(32, dtype=np.uint8).reshape(1, 2, 4, 4) * 7
+row(MS, "QLinearAveragePool", inputs=[PLANES, *QUANTIZED[1:], *TAIL], kinds=KIND, attributes={"kernel_shape": [3, 3], "pads": [1] * 4, "strides": [2, 2]},
+    values={"auto_pad": ("NOTSET", "SAME_UPPER"), "ceil_mode": (0, 1), "channels_last": (0, 1), "count_include_pad": (0, 1), "kernel_shape": ([3, 3], [2, 3]),
+            "pads": ([0] * 4, [1] * 4), "strides": ([1, 1], [3, 3])})
 row(MS, "QLinearConcat", inputs=[*TAIL, *QUANTIZED, *QUANTIZED], kinds=KIND, values={"axis": (0, 1)})
 row(MS, "QLinearGlobalAveragePool", inputs=[np.arange(8, dtype=np.uint8).reshape(1, 2, 2, 2) * 20, *QUANTIZED[1:], *TAIL], kinds=KIND, values={"channels_last": (0, 1)})
 row(MS, "QLinearLeakyRelu", inputs=[np.array([0, 5, 250], np.uint8), *QUANTIZED[1:], np.array(0.25, F), np.array(100, np.uint8)], kinds=KIND, values={"alpha": (0.01, 0.9)})

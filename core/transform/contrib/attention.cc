@@ -142,24 +142,27 @@ void prepend_past(Site& site, size_t index, Heads& heads) {
   heads.value = emit.op("Concat", {emit.squeeze(past[1], {0}), heads.value}, {axis});
 }
 
-Lowered lower_attention(Site& site) {
-  Emitter& emit = site.emit;
+Status check_attention(const Site& site) {
   if (site.node.int_or("do_rotary", 0) != 0) {
     return unsupported(
         "attribute do_rotary is set: rotary embeddings inside have no form in ai.onnx; export "
         "RotaryEmbedding before "
         "MultiHeadAttention");
   }
-  if (site.node.int_or("past_present_share_buffer", 0) != 0 || site.has(6)) {
+  if (site.node.int_or("past_present_share_buffer", 0) != 0) {
     return unsupported(
-        "attribute past_present_share_buffer or input past_sequence_length is given: past and present are "
-        "values of "
-        "their own here; export the model without a shared buffer");
+        "attribute past_present_share_buffer is set: past and present are values of their own here; export "
+        "the "
+        "model without a shared buffer");
   }
+  return ok_status();
+}
+
+/// Attention over queries, keys and values that lie beside each other in `projected`. `past`: an input.
+Lowered attend_projected(Site& site, ValueId projected, const Masks& masks, size_t past) {
+  Emitter& emit = site.emit;
   const int64_t count = site.node.int_or("num_heads", 0);
   ASSIGN_OR_RETURN(const std::vector<int64_t> widths, widths_of(site, count));
-  ValueId projected = emit.op("MatMul", {site.in(0), site.in(1)});
-  if (site.has(2)) projected = emit.op("Add", {projected, site.in(2)});
   const std::vector<ValueId> parts =
       widths[0] > 0 ? emit.split(projected, 2, widths)
                     : emit.ops("Split", {projected}, 3,
@@ -167,17 +170,43 @@ Lowered lower_attention(Site& site) {
   RETURN_IF_ERROR(emit.status());
   Heads heads{split_heads(site, parts[0], count), split_heads(site, parts[1], count),
               split_heads(site, parts[2], count)};
-  prepend_past(site, 4, heads);
+  prepend_past(site, past, heads);
   RETURN_IF_ERROR(emit.status());
-  Masks masks;
-  masks.causal = site.node.int_or("unidirectional", 0) != 0;
-  masks.padding = site.has(3) ? 3 : -1;
-  masks.bias = site.has(5) ? 5 : -1;
   ASSIGN_OR_RETURN(const ValueId context, attend(site, heads, masks, widths[0] > 0 ? widths[0] / count : -1));
   const ValueId out = merge_heads(site, context, widths[2]);
   if (!site.wants(1)) return one(out);
   const ValueId key = emit.unsqueeze(heads.key, {0}), value = emit.unsqueeze(heads.value, {0});
   return std::vector<ValueId>{out, emit.op("Concat", {key, value}, {Attribute::of_int("axis", 0)})};
+}
+
+/// Inputs: input [B,S,H], weights [H,q+k+v], bias?, mask?, past?, attention_bias?, past_sequence_length?
+Lowered lower_attention(Site& site) {
+  RETURN_IF_ERROR(check_attention(site));
+  if (site.has(6)) {
+    return unsupported(
+        "input past_sequence_length is given: past and present are values of their own here; export the "
+        "model "
+        "without a shared buffer");
+  }
+  ValueId projected = site.emit.op("MatMul", {site.in(0), site.in(1)});
+  if (site.has(2)) projected = site.emit.op("Add", {projected, site.in(2)});
+  Masks masks;
+  masks.causal = site.node.int_or("unidirectional", 0) != 0;
+  masks.padding = site.has(3) ? 3 : -1;
+  masks.bias = site.has(5) ? 5 : -1;
+  return attend_projected(site, projected, masks, 4);
+}
+
+/// Inputs: input and weights in bytes, bias, input_scale, weight_scale, mask?, their zero points?, past?
+Lowered lower_qattention(Site& site) {
+  RETURN_IF_ERROR(check_attention(site));
+  const ValueId scale = site.emit.op("Mul", {site.in(3), site.in(4)});
+  const ValueId projected =
+      scaled_product(site, site.in(0), site.in(6), site.in(1), site.in(7), scale, site.in(2));
+  Masks masks;
+  masks.causal = site.node.int_or("unidirectional", 0) != 0;
+  masks.padding = site.has(5) ? 5 : -1;
+  return attend_projected(site, projected, masks, 8);
 }
 
 /// Inputs: query [B,S,H], key and value [B,L,H] or [B,N,L,D], bias?, key_padding_mask?, attention_bias?, past_key?,
@@ -274,6 +303,7 @@ const std::vector<NamedLowering>& attention_lowerings() {
   static const std::vector<NamedLowering> table = {
       {kMicrosoft, "Attention", lower_attention},
       {kMicrosoft, "MultiHeadAttention", lower_multi_head_attention},
+      {kMicrosoft, "QAttention", lower_qattention},
       {kMicrosoft, "RotaryEmbedding", lower_rotary_embedding},
   };
   return table;

@@ -47,6 +47,12 @@ ir::ValueId widened(Site& site, ir::ValueId x);
 Result<ir::ValueId> activated(Site& site, ir::ValueId x, const std::string& name,
                               const std::vector<double>& parameters);
 
+/// The product of integers `a` and `b` times `scale`, plus a bias; kNone for zero points or a bias that are not there.
+ir::ValueId scaled_product(Site& site, ir::ValueId a, ir::ValueId a_zero, ir::ValueId b, ir::ValueId b_zero,
+                           ir::ValueId scale, ir::ValueId bias);
+/// `x`, dequantised with the scale and zero point of these inputs, of which the last may be missing.
+ir::ValueId dequantized(Site& site, ir::ValueId x, size_t scale, size_t zero_point);
+
 struct NamedLowering {
   std::string_view domain, name;
   Lowering lower;

@@ -70,18 +70,21 @@ ValueId first_positions(Site& site, ValueId table) {
   return site.emit.op("Slice", {table, site.emit.ints({0}), length, site.emit.ints({0})});
 }
 
-/// Inputs: input_ids, segment_ids?, word, position, segment?, gamma, beta, mask?, position_ids?
-Lowered lower_embed_layer_norm(Site& site) {
+/// What both forms of EmbedLayerNormalization have as inputs 0 to 7: input_ids, segment_ids?, word, position, segment?, gamma,
+/// beta, mask?. `real(value, table)` gives rows of the table at input `table`, or all of it, in floats.
+template <class Real>
+Lowered embedded(Site& site, ValueId position_ids, const Real& real) {
   Emitter& emit = site.emit;
-  const ValueId words = emit.op("Gather", {site.in(2), site.in(0)});
-  const ValueId places =
-      site.has(8) ? emit.op("Gather", {site.in(3), site.in(8)}) : first_positions(site, site.in(3));
-  ValueId sum = emit.op("Add", {words, places});
   if (site.has(1) != site.has(4))
     return unsupported("inputs segment_ids and segment_embedding must both be given, or neither");
-  if (site.has(1)) sum = emit.op("Add", {sum, emit.op("Gather", {site.in(4), site.in(1)})});
+  const ValueId words = real(emit.op("Gather", {site.in(2), site.in(0)}), 2);
+  const ValueId places = real(position_ids == ir::kNone ? first_positions(site, site.in(3))
+                                                        : emit.op("Gather", {site.in(3), position_ids}),
+                              3);
+  ValueId sum = emit.op("Add", {words, places});
+  if (site.has(1)) sum = emit.op("Add", {sum, real(emit.op("Gather", {site.in(4), site.in(1)}), 4)});
   const ValueId out =
-      emit.op("LayerNormalization", {sum, site.in(5), site.in(6)},
+      emit.op("LayerNormalization", {sum, real(site.in(5), 5), real(site.in(6), 6)},
               {Attribute::of_float("epsilon", static_cast<float>(site.number("epsilon", 1e-12)))});
   ValueId mask = ir::kNone;
   if (site.wants(1) && site.has(7)) mask = emit.reduce("ReduceSum", site.in(7), {1}, false);
@@ -92,6 +95,20 @@ Lowered lower_embed_layer_norm(Site& site) {
     mask = emit.op("ConstantOfShape", {batch}, {Attribute::of_tensor("value", *zero)});
   }
   return std::vector<ValueId>{out, mask, sum};
+}
+
+/// Input 8: position_ids?
+Lowered lower_embed_layer_norm(Site& site) {
+  return embedded(site, site.in(8), [](ValueId value, size_t) { return value; });
+}
+
+/// Tables, gamma and beta are bytes. Inputs 8 to 12 are the scales of inputs 2 to 6, and 13 to 17 their zero points.
+Lowered lower_qembed_layer_norm(Site& site) {
+  Lowered out = embedded(site, ir::kNone, [&](ValueId value, size_t table) {
+    return dequantized(site, value, table + 6, table + 11);
+  });
+  if (out.ok()) out->resize(2);
+  return out;
 }
 
 /// x is [N,H,W,C], or [N,C,H,W] when channels_last is 0; gamma and beta are [C]. Activation 1 is x * sigmoid(x).
@@ -147,6 +164,7 @@ const std::vector<NamedLowering>& normalization_lowerings() {
       {kMicrosoft, "EmbedLayerNormalization", lower_embed_layer_norm},
       {kMicrosoft, "GroupNorm", lower_group_norm},
       {kMicrosoft, "LayerNormalization", lower_layer_norm},
+      {kMicrosoft, "QEmbedLayerNormalization", lower_qembed_layer_norm},
       {kMicrosoft, "SimplifiedLayerNormalization", lower_simplified_layer_norm},
       {kMicrosoft, "SkipLayerNormalization", lower_skip_layer_norm},
       {kMicrosoft, "SkipSimplifiedLayerNormalization", lower_skip_simplified_layer_norm},

@@ -1,5 +1,6 @@
 """Operators of com.microsoft, and those that ONNX dropped or ONNX Runtime keeps in ai.onnx: ONNX Runtime alone knows them."""
 
+import ml_dtypes
 import numpy as np
 from draw import Draw, NoSuchCase
 from generators.movement import as_list
@@ -73,6 +74,19 @@ def attention(draw: Draw, op: str):
          unidirectional=draw.pick(None, 0, 1), scale=draw.maybe(0.4, 0.3))
 
 
+@generator("QAttention", domain=MS)
+def qattention(draw: Draw, op: str):
+    n, t, heads, size = draw.int(1, 3), draw.int(1, 5), draw.pick(1, 2, 3), draw.int(1, 4)
+    inner, columns, first, second = draw.int(1, 5), 3 * heads * size, draw.pick(*EIGHT_BITS), draw.pick(*EIGHT_BITS)
+    mask = draw.pick(None, draw.array((n,), np.int32, 1, t), (np.arange(t)[None] < draw.numpy.integers(1, t + 1, (n, 1))).astype(np.int32))
+    past = draw.maybe(draw.array((2, n, heads, 2, size)), 0.25) if mask is None else None
+    per = (columns,) if draw.chance(0.3) else ()
+    draw.scaled = True
+    node(draw, op, [draw.array((n, t, inner), first, -9, 9), draw.array((inner, columns), second, -9, 9), draw.array((columns,)), scale(draw) / 32,
+                    scale(draw, per), mask, draw.maybe(zero_point(draw, (), first)), draw.maybe(zero_point(draw, per, second)), past],
+         2 if past is not None or draw.chance(0.2) else 1, num_heads=heads, unidirectional=draw.pick(None, 0, 1))
+
+
 @generator("MultiHeadAttention", domain=MS)
 def multi_head(draw: Draw, op: str):
     n, q, kv, heads, size = draw.int(1, 2), draw.int(1, 4), draw.int(1, 4), draw.int(1, 3), draw.int(1, 4)
@@ -125,6 +139,18 @@ def embed_norm(draw: Draw, op: str):
              draw.maybe(draw.array((n, t), np.int32, 0, 5), 0.3)]
     draw.scaled = True
     node(draw, op, parts, 2, hint=[F, np.int32], epsilon=draw.maybe(1e-3))
+
+
+@generator("QEmbedLayerNormalization", domain=MS)
+def qembed_norm(draw: Draw, op: str):
+    n, t, h, packed, segment = draw.int(1, 3), draw.int(1, 4), draw.int(1, 6), draw.pick(*EIGHT_BITS), draw.chance(0.6)
+    tables = [draw.array(shape, packed, -99, 99) for shape in ((5, h), (6, h), (2, h), (h,), (h,))]
+    scales, zeros = [scale(draw) for _ in tables], [zero_point(draw, (), packed) for _ in tables]
+    ids = [draw.array((n, t), np.int32, 0, 4), draw.array((n, t), np.int32, 0, 1)]
+    if not segment:
+        ids[1] = tables[2] = scales[2] = zeros[2] = None
+    draw.scaled = True
+    node(draw, op, [*ids, *tables, draw.maybe(draw.array((n, t), np.int32, 0, 1)), *scales, *zeros], 2, hint=[F, np.int32], epsilon=draw.maybe(1e-3))
 
 
 @generator("RotaryEmbedding", domain=MS)
@@ -196,7 +222,7 @@ def qlinear_binary(draw: Draw, op: str):
     for s in (shape, draw.broadcast(shape)):
         parts += [draw.array(s, packed, -128, 255), scale(draw), zero_point(draw, (), packed)]
     draw.steps = 1
-    node(draw, op, [*parts, scale(draw), zero_point(draw, (), packed)], hint=packed)
+    node(draw, op, [*parts, scale(draw), draw.maybe(zero_point(draw, (), packed), 0.8)], hint=packed)
 
 
 @generator("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", domain=MS)
@@ -207,7 +233,7 @@ def qlinear_unary(draw: Draw, op: str):
         attributes = {"axis": draw.pick(None, -1, 0, 1) if len(shape) > 1 else draw.pick(-1, 0), "opset": draw.pick(12, 13)}
     draw.steps = 1
     y_scale = np.array(1 / 256 if op != "QLinearLeakyRelu" else 0.25, F)
-    y_zero = np.array(0 if packed == np.uint8 else -128, packed) if op == "QLinearSoftmax" else zero_point(draw, (), packed)
+    y_zero = np.array(0 if packed == np.uint8 else -128, packed) if op == "QLinearSoftmax" else draw.maybe(zero_point(draw, (), packed), 0.8)
     node(draw, op, [draw.array(shape, packed, -128, 255), scale(draw), zero_point(draw, (), packed), y_scale, y_zero], hint=packed, **attributes)
 
 
@@ -229,6 +255,69 @@ def qlinear_pool(draw: Draw, op: str):
     x = draw.array((draw.int(1, 2), draw.int(1, 3), *draw.shape(2, 2, zero=0)), packed, -128, 255)
     draw.steps = 1
     node(draw, op, [x, scale(draw), zero_point(draw, (), packed), scale(draw), zero_point(draw, (), packed)], hint=packed, channels_last=draw.pick(None, 0, 1))
+
+
+@generator("QLinearAveragePool", domain=MS)
+def qlinear_average_pool(draw: Draw, op: str):
+    packed, spatial, last = draw.pick(*EIGHT_BITS), draw.pick(1, 2, 2, 3), draw.pick(None, 0, 1)
+    attributes, batch, channels = window(draw, spatial), draw.int(1, 2), draw.int(1, 3)
+    size = image(draw, spatial, attributes["kernel_shape"])
+    x = draw.array((batch, *size, channels) if last else (batch, channels, *size), packed, -128, 255)
+    draw.steps = 1
+    # With both, ONNX Runtime also counts what is neither image nor padding. Its AveragePool does not.
+    ceil, include = draw.pick((None, None), (0, 1), (1, 0), (None, 1))
+    node(draw, op, [x, scale(draw), zero_point(draw, (), packed), scale(draw), draw.maybe(zero_point(draw, (), packed))], hint=packed, channels_last=last,
+         ceil_mode=ceil, count_include_pad=include, **attributes)
+
+
+@generator("QLinearWhere", domain=MS)
+def qlinear_where(draw: Draw, op: str):
+    packed, shape = draw.pick(*EIGHT_BITS), draw.shape(0, 4)
+    parts = [draw.array(draw.broadcast(shape), bool)]
+    for s in (shape, draw.broadcast(shape)):
+        parts += [draw.array(s, packed, -128, 255), scale(draw), zero_point(draw, (), packed)]
+    draw.steps = 1
+    node(draw, op, [*parts, scale(draw), zero_point(draw, (), packed)], hint=packed)
+
+
+@generator("DynamicQuantizeLSTM", domain=MS)
+def quantized_lstm(draw: Draw, op: str):
+    """ONNX Runtime quantises the input and each hidden state, and Tenon does not. So there is one step, whose numbers are multiples of
+    the scale that ONNX Runtime finds: each row has the ends of the range, 0 and 255."""
+    direction, packed = draw.pick(None, "forward", "reverse", "bidirectional"), draw.pick(*EIGHT_BITS)
+    d = 2 if direction == "bidirectional" else 1
+    batch, inner, hidden = draw.int(1, 3), draw.int(2, 5), draw.int(2, 4)
+
+    def exact(*shape: int) -> np.ndarray:
+        values = draw.array(shape, np.uint8, 0, 255)
+        values[..., 0], values[..., 1] = 0, 255
+        return values.astype(F) / 128
+
+    per = (d, 4 * hidden) if draw.chance(0.3) else (d,)
+    weights = [draw.array((d, k, 4 * hidden), packed, -60, 60) for k in (inner, hidden)]
+    factors = [part for _ in weights for part in (scale(draw, per) / 32, zero_point(draw, per, packed))]
+    options = [draw.array((d, 8 * hidden), F, -1, 1), np.ones(batch, np.int32), exact(d, batch, hidden), draw.array((d, batch, hidden)), draw.array((d, 3 * hidden))]
+    kept = draw.chance(0.8)  # else the weights come with the Run
+    names = [draw.feed(exact(1, batch, inner)), *(draw.feed(w, kept, False) for w in weights), *(draw.maybe(draw.feed(o), 0.5) for o in options),
+             *(draw.feed(f, kept, False) for f in factors)]
+    draw.scaled = True
+    draw.out(*as_list(draw.op(op, names, draw.int(1, 3), domain=MS, hint=F, hidden_size=hidden, direction=direction, clip=draw.maybe(0.7, 0.2),
+                              input_forget=draw.maybe(1, 0.1))))
+
+
+@generator("GatherBlockQuantized", domain=MS)
+def gather_blocks(draw: Draw, op: str):
+    rows, columns, block, packed = draw.int(1, 5), 2 * draw.int(1, 40), draw.pick(16, 32), draw.pick(np.uint8, np.uint8, ml_dtypes.int4, ml_dtypes.uint4)
+    more, bits = draw.shape(0, 1, zero=0), draw.pick(4, 8) if packed == np.uint8 else 4
+    shape, blocks = [*more, rows, columns], [*more, rows, -(-columns // block)]
+    gathered = 0 if packed == np.uint8 else draw.int(0, len(shape) - 2)
+    bytes_of = lambda dims: [*dims[:-1], -(-dims[-1] * bits // 8)] if packed == np.uint8 else dims  # noqa: E731
+    drawn = lambda dims: draw.array(bytes_of(dims), np.uint8 if packed != ml_dtypes.int4 else np.int8, *((0, 255) if packed == np.uint8 else (0, 7))).astype(packed)  # noqa: E731
+    zeros = draw.maybe(drawn(blocks))
+    names = [draw.feed(drawn(shape), True, False), draw.feed(draw.indices(draw.shape(0, 2), shape[gathered])), draw.feed(draw.array(blocks, F, 0.01, 0.1), True, False),
+             None if zeros is None else draw.feed(zeros, True, False)]
+    axis = draw.pick(len(shape) - 1, -1)
+    draw.out(draw.op(op, names, domain=MS, hint=F, gather_axis=draw.pick(gathered, gathered - len(shape)), quantize_axis=axis, block_size=block, bits=bits))
 
 
 @generator("Inverse", domain=MS)
