@@ -4,7 +4,7 @@
     run_behaviour.py build/release/bin/tenon [--filter TEXT]
 
 A row runs `args` (default: one Relu, traced) in a new folder that holds relu.onnx, chain.onnx (a = x + x, r = relu(a),
-y = r * a), half.onnx (the same in float16), pair.onnx (y = a + b), x.npy, half.npy and c.toml: the fake accelerator first, then cpu, with the row's `config` lines, `on_lost` and `options` of
+y = r * a), half.onnx (the same in float16), pair.onnx (y = a + b), long.onnx (a Relu with a long name), x.npy, half.npy and c.toml: the fake accelerator first, then cpu, with the row's `config` lines, `on_lost` and `options` of
 the accelerator. `stdout` and `stderr` are patterns; `json` are values in the JSON it prints, by path; `trace` are
 patterns for events of category fallback in the trace of the Run; `explain` are patterns for `tenon explain --format json` with
 the same config. {fakes} in `env` is the folder of the fakes, {dir} that of the row. `copy` puts a provider, with other
@@ -40,6 +40,12 @@ def chain_model(dtype: int) -> bytes:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     onnx.checker.check_model(model)
     return model.SerializeToString()
+
+
+def long_model() -> bytes:
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"], "n" * 100)], "long", values[:1], values[1:])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString()
 
 
 def config_text(row: dict, fakes: Path) -> str:
@@ -87,6 +93,7 @@ def problems_of(tenon: Path, row: dict, folder: Path) -> list[str]:
     (folder / "relu.onnx").write_bytes(run_errors.relu_model())
     (folder / "chain.onnx").write_bytes(chain_model(TensorProto.FLOAT))
     (folder / "pair.onnx").write_bytes(run_errors.pair_model())
+    (folder / "long.onnx").write_bytes(long_model())
     (folder / "half.onnx").write_bytes(chain_model(TensorProto.FLOAT16))
     (folder / "c.toml").write_text(config_text(row, fakes))
     np.save(folder / "x.npy", np.array([1, -2, 3, -4], np.float32))

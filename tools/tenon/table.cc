@@ -9,6 +9,9 @@
 namespace tenon::cli {
 namespace {
 
+/// Names of nodes can have hundreds of bytes. A column of that width would leave no row in one line of a terminal.
+constexpr size_t kWidestFirst = 60;
+
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -22,18 +25,24 @@ std::string printf_number(const char* format, double value, const char* unit) {
 }  // namespace
 
 std::string format_table(const std::vector<std::vector<std::string>>& rows, bool heading) {
+  const auto stands_alone = [](const std::string& cell, size_t column) {
+    return column == 0 && cell.size() > kWidestFirst;
+  };
   std::vector<size_t> widths;
   for (const auto& row : rows)
     for (size_t i = 0; i < row.size(); ++i) {
       if (i >= widths.size()) widths.push_back(0);
-      widths[i] = std::max(widths[i], row[i].size());
+      if (!stands_alone(row[i], i)) widths[i] = std::max(widths[i], row[i].size());
     }
   std::string out;
   for (size_t r = 0; r < rows.size(); ++r) {
     std::string line;
     for (size_t i = 0; i < rows[r].size(); ++i) {
       line += rows[r][i];
-      if (i + 1 < rows[r].size()) line.append(widths[i] - rows[r][i].size() + 2, ' ');
+      if (i + 1 == rows[r].size()) break;
+      const bool alone = stands_alone(rows[r][i], i);
+      if (alone) line += "\n";
+      line.append(widths[i] + 2 - (alone ? 0 : rows[r][i].size()), ' ');
     }
     out += line + "\n";
     if (r == 0 && heading) {

@@ -7,7 +7,8 @@
 
 namespace tenon::cli {
 
-/// Columns are as wide as their widest cell, and two spaces apart. With `heading` the first row is underlined.
+/// Columns are as wide as their widest cell, and two spaces apart. With `heading` the first row is underlined. A first cell of more
+/// than 60 bytes does not widen its column: the rest of its row follows on the next line.
 std::string format_table(const std::vector<std::vector<std::string>>& rows, bool heading = true);
 /// "12.3 ms", "850 us", "1.20 s".
 std::string format_ns(double nanoseconds);
