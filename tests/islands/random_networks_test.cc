@@ -44,6 +44,73 @@ TEST(Islands, WinogradGivesWhatKernelsGive) {
   }
 }
 
+/// With a few filters sums lie in registers, with a few channels a line of the kernel is one tap. Both with strides, dilations and pads of
+/// which some lie outside of all that is read, for one and two spatial axes.
+TEST(Islands, FewFiltersOrChannelsGiveWhatKernelsGive) {
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](int64_t low, int64_t high) {
+      return std::uniform_int_distribution<int64_t>(low, high)(random);
+    };
+    const bool line = draw(0, 2) == 0;
+    const int64_t in = draw(0, 1) == 0 ? draw(1, 20) : draw(1, 3),
+                  out = draw(0, 1) == 0 ? draw(1, 3) : draw(4, 20);
+    std::vector<int64_t> dims{draw(1, 2), in}, weights{out, in}, pads, strides, dilations;
+    for (int axis = line ? 1 : 0; axis < 2; ++axis) {
+      dims.push_back(draw(1, line ? 300 : 20));
+      weights.push_back(draw(1, line ? 60 : 7));
+      strides.push_back(draw(1, 4)), dilations.push_back(draw(0, 2) == 0 ? 2 : 1);
+    }
+    const size_t axes = strides.size();
+    for (size_t side = 0; side < 2 * axes; ++side) pads.push_back(draw(0, weights[2 + side % axes] - 1));
+    for (size_t axis = 0; axis < axes; ++axis) {
+      const int64_t reach = (weights[axis + 2] - 1) * dilations[axis] + 1;
+      pads[axis] = std::max(pads[axis], reach - dims[axis + 2] - pads[axis + axes]);
+    }
+    std::vector<ir::Dim> shape;
+    int64_t count = 1;
+    for (const int64_t dim : dims) shape.emplace_back(dim);
+    for (const int64_t dim : weights) count *= dim;
+    std::vector<int64_t> per_channel(dims.size(), 1);
+    per_channel[1] = out;
+    GraphMaker m;
+    const Id x = m.node("Relu", {m.input("x", GraphMaker::f32(shape))});
+    std::vector<Id> inputs{x, m.constant("w", weights, noise(random, count, 0.2f))};
+    if (draw(0, 1) == 1) inputs.push_back(m.constant("b", {out}, noise(random, out)));
+    const Id y = m.node("Conv", inputs,
+                        {Attribute::of_ints("pads", pads), Attribute::of_ints("strides", strides),
+                         Attribute::of_ints("dilations", dilations)});
+    const Id z = draw(0, 1) == 0 ? m.node("Sigmoid", {y}) : m.node("HardSwish", {y});
+    m.output(draw(0, 1) == 0 ? z : m.node("Mul", {z, m.constant("s", per_channel, noise(random, out))}), "y");
+    compare_islands(m.bytes(), {{"x", image(random, dims)}}, 2e-5f, "seed " + std::to_string(seed));
+  }
+}
+
+/// A model without sizes takes the way for the size of each Run, and gives the same bits as a model with that size.
+TEST(Islands, ImagesOfOpenSizeGiveTheBitsOfTheirSize) {
+  const auto model = [](ir::Dim height, ir::Dim width) {
+    std::mt19937 random(6);
+    GraphMaker m;
+    const Id x = m.input("x", GraphMaker::f32({1, 48, height, width}));
+    m.output(m.node("Relu", {conv(m, random, x, 48, 50, 3)}), "y");
+    return m.bytes();
+  };
+  const auto open = make_session(model({}, {}), islands_config(true));
+  const auto open_strict = make_session(model({}, {}), islands_config(true, {"precision.strict=true"}));
+  ASSERT_NE(open, nullptr);
+  ASSERT_NE(open_strict, nullptr);
+  for (const auto& [height, width, by_tiles] :
+       {std::tuple<int64_t, int64_t, bool>{12, 17, true}, {9, 30, false}, {12, 17, true}, {1, 1, false}}) {
+    std::mt19937 random(5);
+    const ValueRef x = image(random, {1, 48, height, width});
+    const auto fixed = make_session(model(height, width), islands_config(true));
+    ASSERT_NE(fixed, nullptr);
+    const auto y = elements<float>(run(*open, {{"x", x}})[0]);
+    EXPECT_EQ(y, elements<float>(run(*fixed, {{"x", x}})[0])) << height << "x" << width;
+    EXPECT_EQ(y != elements<float>(run(*open_strict, {{"x", x}})[0]), by_tiles) << height << "x" << width;
+  }
+}
+
 /// Depthwise kernels of 5x5 and 7x7: small images are copied with their padding, others are not.
 TEST(Islands, LargeDepthwiseKernelsGiveWhatKernelsGive) {
   for (uint32_t seed = 0; seed < 60; ++seed) {

@@ -80,6 +80,7 @@ void chain(const Chain& c, const float* x, int64_t ldx, float* y, int64_t ldy, i
 Compute make_compute() {
   Compute out{};
   fill_panels(out);
+  fill_dots(out);
   fill_windows(out);
   fill_winograd(out);
   fill_chain(out);

@@ -66,6 +66,9 @@ struct Product {
   Chain chain;
 };
 
+/// Columns of a product that dots() computes.
+inline constexpr int64_t kMostDots = 3;
+
 /// Products read this many elements of a bias at a time.
 inline constexpr int64_t kBiasPadding = 16;
 
@@ -136,6 +139,8 @@ struct Compute {
   /// Rows [row_begin, row_end) of panels [panel_begin, panel_end). Each element has the same value however the work is split.
   void (*product)(const Product& p, int64_t row_begin, int64_t row_end, int64_t panel_begin,
                   int64_t panel_end);
+  /// Rows [begin, end) of a product with at most kMostDots columns. b is not packed: column after column, taps * k elements each.
+  void (*dots)(const Product& p, int64_t begin, int64_t end);
 
   /// Lines [begin, end) of the output, counted over all images.
   void (*depthwise)(const Depthwise& d, int64_t begin, int64_t end);

@@ -37,7 +37,9 @@ inline float smaller(float a, float b) { return a != a ? a : select(a < b, a, b)
 void exp(const float* x, float* y, int64_t n) {
   map_fast(x, y, n, [](auto v) { return fast_exp(v); });
 }
-void tanh(const float* x, float* y, int64_t n) { map(x, y, n, fast_tanh); }
+void tanh(const float* x, float* y, int64_t n) {
+  map_fast(x, y, n, [](auto v) { return fast_tanh(v); });
+}
 void sigmoid(const float* x, float* y, int64_t n) {
   map_fast(x, y, n, [](auto v) { return fast_sigmoid(v); });
 }

@@ -4,11 +4,7 @@
 
 #include <cstdint>
 
-#include "isa/parts.h"
-
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
+#include "isa/vector.h"
 
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 
@@ -82,70 +78,158 @@ static inline float fast_erf(float x) {
   return select(magnitude <= 1.0f, small, select(x != x, x, signed_big));
 }
 
-#if defined(__AVX512F__)
-// The same for registers. AVX-512 rounds and multiplies by powers of two, which takes half the instructions.
+#if defined(__AVX2__)
+// The same for registers: compilers make more instructions of the loops than are needed.
 
+#if defined(__AVX512F__)
+static inline Floats madd(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
+static inline Floats nmadd(Floats a, Floats b, Floats c) { return _mm512_fnmadd_ps(a, b, c); }
+/// For NaN these return the second operand.
+static inline Floats lower(Floats a, Floats b) { return _mm512_min_ps(a, b); }
+static inline Floats upper(Floats a, Floats b) { return _mm512_max_ps(a, b); }
+static inline Floats magnitude_of(Floats x) { return _mm512_abs_ps(x); }
+/// `magnitude` with the sign of x.
+static inline Floats signed_as(Floats magnitude, Floats x) {
+  return _mm512_or_ps(magnitude, _mm512_and_ps(x, _mm512_set1_ps(-0.0f)));
+}
+/// `above` where x > limit. `others` elsewhere, and for NaN.
+static inline Floats choose(Floats x, float limit, Floats above, Floats others) {
+  return _mm512_mask_mov_ps(others, _mm512_cmp_ps_mask(x, _mm512_set1_ps(limit), _CMP_GT_OQ), above);
+}
+struct Exponent {
+  Floats n;  // an integer
+};
+/// x / ln(2), rounded.
+static inline Exponent exponent_of(Floats x) {
+  return {_mm512_roundscale_ps(x * all_of(1.44269504f), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+/// p * 2^n.
+static inline Floats scaled(Floats p, Exponent e) { return _mm512_scalef_ps(p, e.n); }
+/// The same for p in [0.5, 2], NaN, and normal results.
+static inline Floats scaled_normal(Floats p, Exponent e) { return _mm512_scalef_ps(p, e.n); }
+#else
+static inline Floats madd(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
+static inline Floats nmadd(Floats a, Floats b, Floats c) { return _mm256_fnmadd_ps(a, b, c); }
+static inline Floats lower(Floats a, Floats b) { return _mm256_min_ps(a, b); }
+static inline Floats upper(Floats a, Floats b) { return _mm256_max_ps(a, b); }
+static inline Floats magnitude_of(Floats x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
+static inline Floats signed_as(Floats magnitude, Floats x) {
+  return _mm256_or_ps(magnitude, _mm256_and_ps(x, _mm256_set1_ps(-0.0f)));
+}
+static inline Floats choose(Floats x, float limit, Floats above, Floats others) {
+  return _mm256_blendv_ps(others, above, _mm256_cmp_ps(x, _mm256_set1_ps(limit), _CMP_GT_OQ));
+}
+constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: a float this large has the integer in its low bits
+struct Exponent {
+  Floats n;
+  __m256i bits;  // of n + kMagic
+};
+static inline Exponent exponent_of(Floats x) {
+  const Floats shifted = madd(x, all_of(1.44269504f), all_of(kMagic));
+  return {shifted - all_of(kMagic), _mm256_castps_si256(shifted)};
+}
+/// 2^n as two factors, because n exceeds the exponent range of float at both ends.
+static inline Floats scaled(Floats p, Exponent e) {
+  const auto power = [](__m256i n) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
+  };
+  const __m256i whole = _mm256_sub_epi32(e.bits, _mm256_castps_si256(all_of(kMagic)));
+  const __m256i half = _mm256_srai_epi32(whole, 1);
+  return p * power(half) * power(_mm256_sub_epi32(whole, half));
+}
+/// Adds to the exponent. NaN could become a number, so it is put there again.
+static inline Floats scaled_normal(Floats p, Exponent e) {
+  const __m256i sum = _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(e.bits, 23));
+  return _mm256_or_ps(_mm256_castsi256_ps(sum), _mm256_cmp_ps(p, p, _CMP_UNORD_Q));
+}
+#endif
+
+typedef Floats Lanes;
+constexpr int64_t kLaneCount = kFloats;
+
+/// e^(x - n * ln(2)) for the whole exponent n of x.
+static inline Lanes exp_of_rest(Lanes x, Lanes n) {
+  const Lanes r = nmadd(n, all_of(-2.12194440e-4f), nmadd(n, all_of(0.693359375f), x));
+  Lanes p = all_of(0.0013942164f);
+  constexpr float kRest[] = {0.0083637759f, 0.041666362f, 0.16666573f, 0.5f};
+  for (const float c : kRest) p = madd(p, r, all_of(c));
+  return madd(p * r, r, r) + all_of(1.0f);
+}
+/// e^x for x in [-87, 88], 1 ulp, and NaN.
+static inline Lanes exp_within(Lanes x) {
+  const Exponent e = exponent_of(x);
+  return scaled_normal(exp_of_rest(x, e.n), e);
+}
 /// e^x, 1 ulp. Subnormal results, infinities and NaN are correct.
-static inline __m512 fast_exp(__m512 x) {
-  // These instructions return their second operand for NaN.
-  const __m512 clamped = _mm512_max_ps(_mm512_set1_ps(-104.0f), _mm512_min_ps(_mm512_set1_ps(89.0f), x));
-  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(clamped, _mm512_set1_ps(1.44269504f)),
-                                        _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), clamped);
-  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4f), r);
-  __m512 p = _mm512_set1_ps(0.0013942164f);
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.0083637759f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.041666362f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.16666573f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.5f));
-  p = _mm512_add_ps(_mm512_fmadd_ps(_mm512_mul_ps(p, r), r, r), _mm512_set1_ps(1.0f));
-  return _mm512_scalef_ps(p, n);
+static inline Lanes fast_exp(Lanes x) {
+  const Lanes clamped = upper(all_of(-104.0f), lower(all_of(89.0f), x));
+  const Exponent e = exponent_of(clamped);
+  return scaled(exp_of_rest(clamped, e.n), e);
+}
+
+/// 2 ulp; 0 for x < -88, where results are subnormal.
+static inline Lanes fast_sigmoid(Lanes x) {
+  const Lanes one = all_of(1.0f), opposite = all_of(0.0f) - x;
+  const Lanes y = one / (one + exp_within(upper(all_of(-87.0f), lower(all_of(88.0f), opposite))));
+  return choose(opposite, 88.0f, all_of(0.0f), y);
 }
 
 /// 2 ulp.
-static inline __m512 fast_sigmoid(__m512 x) {
-  const __m512 one = _mm512_set1_ps(1.0f);
-  return _mm512_div_ps(one, _mm512_add_ps(one, fast_exp(_mm512_sub_ps(_mm512_setzero_ps(), x))));
+static inline Lanes fast_tanh(Lanes x) {
+  const Lanes magnitude = magnitude_of(x), u = x * x, one = all_of(1.0f);
+  Lanes p = all_of(-0.0061132032f);
+  constexpr float kTanh[] = {0.021010092f, -0.053854074f, 0.13332795f, -0.33333328f};
+  for (const float c : kTanh) p = madd(p, u, all_of(c));
+  const Lanes small = madd(p * u, x, x);
+  const Lanes e = exp_within(lower(all_of(40.0f), magnitude + magnitude));
+  return choose(magnitude, 0.625f, signed_as(one - all_of(2.0f) / (e + one), x), small);
 }
 
 /// 3 ulp.
-static inline __m512 fast_erf(__m512 x) {
-  const __m512 magnitude = _mm512_abs_ps(x), u = _mm512_mul_ps(x, x);
-  const auto next = [](__m512 p, __m512 v, float c) { return _mm512_fmadd_ps(p, v, _mm512_set1_ps(c)); };
-  __m512 p = _mm512_set1_ps(7.8891229e-05f);
+static inline Lanes fast_erf(Lanes x) {
+  const Lanes magnitude = magnitude_of(x), u = x * x, one = all_of(1.0f);
+  Lanes p = all_of(7.8891229e-05f);
   constexpr float kSmall[] = {-0.00080208422f, 0.0051895357f, -0.026854444f,
                               0.112836f,       -0.37612626f,  1.1283791f};
-  for (const float c : kSmall) p = next(p, u, c);
-  const __m512 small = _mm512_mul_ps(p, x);
-  const __m512 capped = _mm512_min_ps(_mm512_set1_ps(4.2f), magnitude);
-  const __m512 one = _mm512_set1_ps(1.0f);
-  const __m512 t = _mm512_div_ps(one, _mm512_fmadd_ps(_mm512_set1_ps(0.5f), capped, one));
-  __m512 q = _mm512_set1_ps(0.11885406f);
+  for (const float c : kSmall) p = madd(p, u, all_of(c));
+  const Lanes capped = lower(all_of(4.2f), magnitude);
+  const Lanes t = one / madd(all_of(0.5f), capped, one);
+  Lanes q = all_of(0.11885406f);
   constexpr float kBig[] = {-0.46947801f, 0.56071007f, -0.1015066f,    0.34676677f,
                             0.25999269f,  0.28486279f, -0.00015072247f};
-  for (const float c : kBig) q = next(q, t, c);
-  const __m512 e = fast_exp(_mm512_mul_ps(_mm512_sub_ps(_mm512_setzero_ps(), capped), capped));
-  __m512 big = _mm512_fnmadd_ps(e, q, one);
-  big = _mm512_mask_mov_ps(big, _mm512_cmp_ps_mask(magnitude, _mm512_set1_ps(4.2f), _CMP_GT_OQ),
-                           _mm512_set1_ps(1.0f));
-  big = _mm512_or_ps(big, _mm512_and_ps(x, _mm512_set1_ps(-0.0f)));
-  // NaN fails the comparison with 1 and is in `small`.
-  return _mm512_mask_mov_ps(big, _mm512_cmp_ps_mask(magnitude, _mm512_set1_ps(1.0f), _CMP_NGT_UQ), small);
+  for (const float c : kBig) q = madd(q, t, all_of(c));
+  const Lanes big = nmadd(exp_within((all_of(0.0f) - capped) * capped), q, one);
+  return choose(magnitude, 1.0f, signed_as(choose(magnitude, 4.2f, one, big), x), p * x);
 }
+
+/// The first `count` lanes; the others are 0.
+static inline Lanes load_part(const float* from, int64_t count) {
+  Lanes out{};
+  __builtin_memcpy(&out, from, static_cast<uint64_t>(count) * 4);
+  return out;
+}
+static inline void store_part(float* to, Lanes value, int64_t count) {
+  __builtin_memcpy(to, &value, static_cast<uint64_t>(count) * 4);
+}
+#else
+typedef float Lanes;
+constexpr int64_t kLaneCount = 1;
+static inline Lanes load_part(const float* from, int64_t) { return *from; }
+static inline void store_part(float* to, Lanes value, int64_t) { *to = value; }
 #endif
 
-/// y = f(x), where f takes a float, and a register with AVX-512; y may be x.
+/// Calls f(i, count) for all of n elements: kLaneCount of them at a time, then what is left.
+template <class F>
+static inline void each_lanes(int64_t n, F f) {
+  int64_t i = 0;
+  for (; i + kLaneCount <= n; i += kLaneCount) f(i, kLaneCount);
+  if (i < n) f(i, n - i);
+}
+
+/// y = f(x), where f takes Lanes; y may be x.
 template <class F>
 static inline void map_fast(const float* x, float* y, int64_t n, F f) {
-#if defined(__AVX512F__)
-  int64_t i = 0;
-  for (; i + 16 <= n; i += 16) _mm512_storeu_ps(y + i, f(_mm512_loadu_ps(x + i)));
-  if (i == n) return;
-  const auto rest = static_cast<__mmask16>((1u << (n - i)) - 1);
-  _mm512_mask_storeu_ps(y + i, rest, f(_mm512_maskz_loadu_ps(rest, x + i)));
-#else
-  for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
-#endif
+  each_lanes(n, [&](int64_t i, int64_t count) { store_part(y + i, f(load_part(x + i, count)), count); });
 }
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

@@ -11,8 +11,9 @@ struct Factors {
   Tensor x;  // its rows, or with `places` its pixels, are `groups` times `k` elements
   int64_t rows = 0, taps = 1, k = 0, n = 0, groups = 1;  // k and n per group
   std::shared_ptr<const std::vector<int32_t>> places;    // of isa::Product; or null
-  std::shared_ptr<const Packed> weights;                 // per group
+  std::shared_ptr<const Packed> weights;                 // per group; or for dots(), which takes one group
   std::shared_ptr<const Packed> bias;                    // per group, padded; or null
+  bool dots = false;
 };
 
 /// `n` rounded up as for a bias.

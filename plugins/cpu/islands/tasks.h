@@ -11,6 +11,11 @@ namespace tenon::cpu::islands {
 /// Work of this size, in operations on one element, is worth a second thread.
 inline constexpr int64_t kGrain = 1 << 14;
 
+/// The operations of a product of `rows` rows with weights [k, n]. A few rows take as long as reading the weights does.
+inline int64_t product_cost(int64_t rows, int64_t k, int64_t n) {
+  return std::max<int64_t>(rows, 4) * k * n / 16;
+}
+
 /// Splits `n` pieces of `cost` operations each over the workers.
 template <class F>
 void each_piece(const Run& run, int64_t n, int64_t cost, F&& work) {

@@ -32,17 +32,33 @@ int64_t source_position(int64_t i, int64_t begin, int64_t dim, PadMode mode) {
   return q < dim ? q : period - q;
 }
 
-/// Where the input begins in the output, and the strides of the input.
+/// The padded axes, and those before them. Those after them are blocks that are copied whole.
 struct PadState {
-  Dims begins, strides;
+  Dims in, out;          // per axis
+  Dims begins, strides;  // where the input begins in the output; strides of the input, in elements
+  int64_t block = 1;     // elements
 };
 
+// Joins axes at the end: one that is not padded to the block; with constants also to a padded axis before it, so that rows are long.
+void join_axes(PadState& s, bool constant) {
+  const auto pop = [&] {
+    for (Dims* dims : {&s.in, &s.out, &s.begins, &s.strides}) dims->pop_back();
+  };
+  while (s.in.size() > 1 && s.begins.back() == 0 && s.in.back() == s.out.back()) {
+    s.block *= s.in.back();
+    pop();
+  }
+  if (!constant) return;
+  s.in.back() *= s.block, s.out.back() *= s.block, s.begins.back() *= s.block;
+  s.block = s.strides.back() = 1;
+}
+
 // `pads` has all begins of `axes`, then all ends.
-PadState prepare_pad(PrepareContext& p, DimsView pads, DimsView axes) {
+PadState prepare_pad(PrepareContext& p, PadMode mode, DimsView pads, DimsView axes) {
   const DimsView in = p.input(0).dims();
   require(pads.size() == 2 * axes.size(), TENON_INVALID_ARGUMENT, "pads has ", pads.size(), " entries for ",
           axes.size(), " axes");
-  PadState state{Dims(in.size(), 0), strides_of(in)};
+  PadState state{Dims(in.begin(), in.end()), {}, Dims(in.size(), 0), strides_of(in)};
   normalize_axes(axes, static_cast<int>(in.size()));  // refuses duplicates
   Dims out(in.begin(), in.end());
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -57,6 +73,8 @@ PadState prepare_pad(PrepareContext& p, DimsView pads, DimsView axes) {
             " elements");
   }
   p.set_output(0, out);
+  state.out = std::move(out);
+  if (!in.empty()) join_axes(state, mode == PadMode::kConstant);
   return state;
 }
 
@@ -67,10 +85,8 @@ Dims all_axes(int rank) {
 }
 
 // `fill` holds the constant at element 0; absent: zero.
-void pad(const Context& ctx, const PadState& state, PadMode mode, TensorView fill) {
-  const Dims &begins = state.begins, &strides = state.strides;
+void pad(const Context& ctx, const PadState& s, PadMode mode, TensorView fill) {
   const TensorView in = ctx.input(0);
-  const DimsView dims = ctx.output(0).dims();
   BlockWriter writer(ctx, 0);
   const auto constant = [&](int64_t count) {
     if (fill.present())
@@ -78,42 +94,42 @@ void pad(const Context& ctx, const PadState& state, PadMode mode, TensorView fil
     else
       writer.zeros(count);
   };
-  if (dims.empty()) {
+  if (s.out.empty()) {
     writer.append(in, 0, 1);
     return writer.finish();
   }
-  const size_t last = dims.size() - 1;
-  const int64_t columns = dims[last], in_columns = in.dims()[last], begin = begins[last];
-  const int64_t rows = columns ? element_count(dims) / columns : 0;
-  // The part of a row that is copied as one block.
+  const size_t last = s.out.size() - 1;
+  const int64_t columns = s.out[last], in_columns = s.in[last], begin = s.begins[last];
+  const int64_t rows = columns ? element_count(s.out) / columns : 0;
+  // The part of a row that is copied as one piece.
   const int64_t first = std::clamp<int64_t>(begin, 0, columns);
   const int64_t end = std::clamp<int64_t>(begin + in_columns, first, columns);
   CancelPoint point(ctx);
-  for (int64_t r = 0; r < rows; ++r) {
+  for (int64_t r = 0; r < rows && s.block != 0; ++r) {
     point.pass(columns);
     int64_t rest = r, offset = 0;
     for (size_t d = last; d-- > 0 && offset >= 0;) {
-      const int64_t position = source_position(rest % dims[d], begins[d], in.dims()[d], mode);
-      rest /= dims[d];
-      offset = position < 0 ? -1 : offset + position * strides[d];
+      const int64_t position = source_position(rest % s.out[d], s.begins[d], s.in[d], mode);
+      rest /= s.out[d];
+      offset = position < 0 ? -1 : offset + position * s.strides[d];
     }
     if (offset < 0) {
-      constant(columns);
+      constant(columns * s.block);
       continue;
     }
     const auto edge = [&](int64_t from, int64_t to) {
-      if (mode == PadMode::kConstant) return constant(to - from);
+      if (mode == PadMode::kConstant) return constant((to - from) * s.block);
       for (int64_t c = from; c < to; ++c) {
-        point.pass();
+        point.pass(s.block);
         const int64_t position = source_position(c, begin, in_columns, mode);
         if (position < 0)
-          constant(1);
+          constant(s.block);
         else
-          writer.append(in, offset + position, 1);
+          writer.append(in, offset + position * s.block, s.block);
       }
     };
     edge(0, first);
-    writer.append(in, offset + first - begin, end - first);
+    writer.append(in, offset + (first - begin) * s.block, (end - first) * s.block);
     edge(end, columns);
   }
   writer.finish();
@@ -127,7 +143,7 @@ class Pad {
 
   using State = PadState;
   State prepare(PrepareContext& p) const {
-    return prepare_pad(p, p.input(1).to_dims(),
+    return prepare_pad(p, mode_, p.input(1).to_dims(),
                        p.has_input(3) ? p.input(3).to_dims() : all_axes(p.input(0).rank()));
   }
   void run(const Context& ctx, const State& state) const {
@@ -149,7 +165,7 @@ class PadAttributes {
   static Support supports(const NodeView& node) { return Check(node).input(0, kFloatTypes); }
 
   using State = PadState;
-  State prepare(PrepareContext& p) const { return prepare_pad(p, pads_, all_axes(p.input(0).rank())); }
+  State prepare(PrepareContext& p) const { return prepare_pad(p, mode_, pads_, all_axes(p.input(0).rank())); }
   void run(const Context& ctx, const State& state) const {
     const TensorView in = ctx.input(0);
     dispatch(kFloatTypes, in.dtype(), [&]<class T>() {

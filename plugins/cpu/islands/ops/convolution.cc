@@ -1,5 +1,7 @@
 // Convolutions, channels last. With one channel per group: depthwise. Otherwise a product per group: its rows are pixels, and the
 // factors of a row are the pixels under the kernel.
+#include <mutex>
+
 #include "islands/product.h"
 #include "islands/window.h"
 
@@ -8,6 +10,9 @@ namespace {
 
 /// The transforms make errors of their own, so sums are kept more exact than elsewhere.
 constexpr int64_t kWinogradPart = 64;
+
+/// With more channels, a tap is long enough by itself.
+constexpr int64_t kFewChannels = 16;
 
 /// Elements that stay in the second-level cache beside a panel of weights.
 constexpr int64_t kNearElements = 1 << 17;
@@ -24,7 +29,7 @@ class Conv : public Operation {
   explicit Conv(const NodeView& n)
       : window_(n),
         groups_(n.attr_i("group", 1)),
-        winograd_(groups_ == 1 && !n.instance().strict ? winograd_side(n, window_) : 0) {}
+        tiles_(groups_ == 1 && !n.instance().strict ? tiles_for(n, window_) : Tiles::kNone) {}
 
   Dims shape(const Builder& b, const Node& node, size_t) const override {
     const Dims &x = b.dims(node.inputs[0]), &w = b.dims(node.inputs[1]);
@@ -38,83 +43,147 @@ class Conv : public Operation {
     channels_ = w.dim(1), filters_ = w.dim(0), taps_ = 1;
     for (int i = 2; i < w.rank(); ++i) taps_ *= w.dim(i);
     if (groups_ <= 0 || filters_ % groups_ != 0) return;  // shape() tells it
-    depthwise_ = channels_ == 1 && filters_ == groups_ && w.rank() <= 4;
     const float* bias = node.inputs.size() > 2 && node.inputs[2] != kNone
                             ? program.constant(node.inputs[2]).data<float>()
                             : nullptr;
+    const float* const given = w.data<float>();
+    dots_ = groups_ == 1 && filters_ <= isa::kMostDots;
+    depthwise_ = !dots_ && channels_ == 1 && filters_ == groups_ && w.rank() <= 4;
     const int64_t each = filters_ / groups_;
-    if (depthwise_) {
-      auto turned = std::make_shared<Packed>(taps_ * filters_);
-      transpose(w.data<float>(), taps_, filters_, taps_, turned->data(), filters_);
-      weights_ = shared(std::move(turned));
-      bias_ = padded(bias, filters_, filters_);
-      return;
+    bias_ = depthwise_ ? padded(bias, filters_, filters_) : padded_per_group(bias, each);
+    if (tiles_ != Tiles::kNone) given_ = given;
+    if (tiles_ == Tiles::kOpen) {
+      forms_ = std::make_unique<Forms>();
+    } else if (tiles_ == Tiles::kFixed) {
+      weights_ = winograd_form();
+    } else if (depthwise_) {
+      weights_ = taps_first(given, 1, filters_, taps_);
+    } else if (dots_) {
+      weights_ = taps_first(given, filters_, channels_, taps_);
+    } else {
+      weights_ = product_form(given, program.scratch(each * taps_ * channels_));
     }
-    if (winograd_ != 0) return pack_winograd(w.data<float>(), bias);
-    // A tap's input channels lie together.
-    const int64_t size = isa_compute().packed_size(taps_ * channels_, each),
-                  padded_bias = padded_columns(each);
-    auto packed = std::make_shared<Packed>(size * groups_);
-    auto biases = bias == nullptr ? nullptr : std::make_shared<Packed>(padded_bias * groups_);
-    float* const turned = program.scratch(each * taps_ * channels_);
-    for (int64_t g = 0; g < groups_; ++g) {
-      const float* from = w.data<float>() + g * each * channels_ * taps_;
-      for (int64_t f = 0; f < each; ++f)
-        transpose(from + f * channels_ * taps_, taps_, channels_, taps_, turned + f * channels_ * taps_,
-                  channels_);
-      isa_compute().pack({turned, taps_ * channels_, each, 1, taps_ * channels_}, packed->data() + g * size);
-      if (bias != nullptr)
-        std::copy_n(padded(bias + g * each, each, padded_bias)->data(), padded_bias,
-                    biases->data() + g * padded_bias);
-    }
-    weights_ = shared(std::move(packed));
-    bias_ = std::move(biases);
   }
 
   bool packs(const Program&, const Node& node, uint32_t value) const override {
     return value != node.inputs[0] && weights_ != nullptr && given_ == nullptr;
   }
   void build(Builder& b, const Node& node) const override {
-    require(weights_ != nullptr, TENON_INTERNAL, "the weights were not packed");
+    require(weights_ != nullptr || forms_ != nullptr, TENON_INTERNAL, "the weights were not packed");
     const Window window = Window::of(window_, b.dims(node.inputs[0]), b.dims(node.inputs[1]));
     const Tensor x = b.tensor(node.inputs[0], Form::kLast);
     if (depthwise_) return build_depthwise(b, node, window, x);
-    if (winograd_ != 0) return build_winograd(b, node, window, x);
-    build_product(b, node, window, x);
+    if (tiles_ == Tiles::kOpen ? pays(window) : tiles_ == Tiles::kFixed)
+      return build_winograd(b, node, window, x,
+                            forms_ == nullptr ? weights_ : forms_->tiles([&] { return winograd_form(); }));
+    build_product(b, node, window, x, forms_ == nullptr ? weights_ : forms_->product([&] {
+      Packed scratch(filters_ * taps_ * channels_);
+      return product_form(given_, scratch.data());
+    }));
   }
 
  private:
-  /// The side of the tiles by which Winograd's filtering saves more than its transforms cost; 0: none does. It takes pixels enough for
-  /// the larger weights, and channels enough. Layers with few filters are those of large images near a network's ends, whose errors
-  /// nothing evens out, so they get the smaller tiles. Depends on shapes alone, so that a model gives the same bits in every process.
-  static int64_t winograd_side(const NodeView& n, const WindowAttributes& window) {
-    if (!n.input(1).is_constant() || !n.input(0).has_rank() || n.input(0).rank() != 4) return 0;
+  /// Whether Winograd's filtering saves more than its transforms cost.
+  enum class Tiles : uint8_t {
+    kNone,   // no
+    kFixed,  // yes
+    kOpen    // it depends on the size of the image, which is known when a Run gives it
+  };
+
+  /// The weights in the forms that Runs have needed. Thread-safe.
+  class Forms {
+   public:
+    template <class Make>
+    std::shared_ptr<const Packed> tiles(Make make) {
+      return get(tiles_, make);
+    }
+    template <class Make>
+    std::shared_ptr<const Packed> product(Make make) {
+      return get(product_, make);
+    }
+
+   private:
+    template <class Make>
+    std::shared_ptr<const Packed> get(std::shared_ptr<const Packed>& form, Make make) {
+      const std::lock_guard lock(mutex_);
+      if (form == nullptr) form = make();
+      return form;
+    }
+    std::mutex mutex_;
+    std::shared_ptr<const Packed> tiles_, product_;
+  };
+
+  /// It takes pixels enough for the larger weights, and channels enough. Depends on shapes alone, so that a model gives the same bits in
+  /// every process.
+  static Tiles tiles_for(const NodeView& n, const WindowAttributes& window) {
+    if (!n.input(1).is_constant() || !n.input(0).has_rank() || n.input(0).rank() != 4) return Tiles::kNone;
     const DimsView x = n.input(0).dims(), w = n.input(1).dims();
-    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 16 || w[1] < 16 || x[2] < 0 || x[3] < 0) return 0;
+    if (w.size() != 4 || w[2] != 3 || w[3] != 3 || w[0] < 16 || w[1] < 16) return Tiles::kNone;
+    // An image that is large enough in each direction whose size is not known.
+    const auto size = [](int64_t dim) { return dim < 0 ? int64_t{1} << 10 : dim; };
     try {
-      const std::vector<WindowDim> dims = window.resolve(x.subspan(2), w.subspan(2));
-      const auto plain = [](const WindowDim& d) { return d.stride == 1 && d.dilation == 1 && d.out >= 10; };
-      if (!plain(dims[0]) || !plain(dims[1])) return 0;
-      return w[0] < 48 ? 2 : 4;
+      const std::vector<WindowDim> dims = window.resolve(Dims{size(x[2]), size(x[3])}, w.subspan(2));
+      if (!pays({dims[0], dims[1]})) return Tiles::kNone;
+      return x[2] < 0 || x[3] < 0 ? Tiles::kOpen : Tiles::kFixed;
     } catch (const ep::Error&) {
-      return 0;  // shape() tells it for the shapes of a Run
+      return Tiles::kNone;  // shape() tells it for the shapes of a Run
     }
   }
-
-  void pack_winograd(const float* w, const float* bias) {
-    auto packed = std::make_shared<Packed>(isa_compute().packed_size(channels_, filters_) *
-                                           isa::Winograd::matrices(winograd_));
-    isa_compute().winograd_pack(winograd_, w, channels_, filters_, packed->data());
-    weights_ = shared(std::move(packed));
-    bias_ = padded(bias, filters_, padded_columns(filters_));
-    given_ = w;
+  static bool pays(const Window& window) {
+    const auto plain = [](const WindowDim& d) { return d.stride == 1 && d.dilation == 1 && d.out >= 10; };
+    return plain(window.rows) && plain(window.columns);
   }
 
-  void build_winograd(Builder& b, const Node& node, const Window& window, const Tensor& x) const {
+  /// Layers with few filters are those of large images near a network's ends, whose errors nothing evens out, so they get the smaller
+  /// tiles.
+  int64_t side() const { return filters_ < 48 ? 2 : 4; }
+
+  /// Per group, with zeros up to padded_columns(); null for null.
+  std::shared_ptr<const Packed> padded_per_group(const float* bias, int64_t each) const {
+    if (bias == nullptr) return nullptr;
+    auto out = std::make_shared<Packed>(padded_columns(each) * groups_);
+    for (int64_t g = 0; g < groups_; ++g)
+      std::copy_n(padded(bias + g * each, each, padded_columns(each))->data(), padded_columns(each),
+                  out->data() + g * padded_columns(each));
+    return out;
+  }
+
+  /// Matrices [channels, taps], as [taps, channels].
+  static std::shared_ptr<const Packed> taps_first(const float* w, int64_t matrices, int64_t channels,
+                                                  int64_t taps) {
+    auto out = std::make_shared<Packed>(matrices * channels * taps);
+    for (int64_t at = 0; at < out->elements(); at += channels * taps)
+      transpose(w + at, taps, channels, taps, out->data() + at, channels);
+    return shared(std::move(out));
+  }
+
+  std::shared_ptr<const Packed> winograd_form() const {
+    auto packed = std::make_shared<Packed>(isa_compute().packed_size(channels_, filters_) *
+                                           isa::Winograd::matrices(side()));
+    isa_compute().winograd_pack(side(), given_, channels_, filters_, packed->data());
+    return shared(std::move(packed));
+  }
+
+  /// A tap's input channels lie together. `turned`: memory for the weights of a group.
+  std::shared_ptr<const Packed> product_form(const float* w, float* turned) const {
+    const int64_t each = filters_ / groups_, size = isa_compute().packed_size(taps_ * channels_, each);
+    auto packed = std::make_shared<Packed>(size * groups_);
+    for (int64_t g = 0; g < groups_; ++g) {
+      const float* from = w + g * each * channels_ * taps_;
+      for (int64_t f = 0; f < each; ++f)
+        transpose(from + f * channels_ * taps_, taps_, channels_, taps_, turned + f * channels_ * taps_,
+                  channels_);
+      isa_compute().pack({turned, taps_ * channels_, each, 1, taps_ * channels_}, packed->data() + g * size);
+    }
+    return shared(std::move(packed));
+  }
+
+  void build_winograd(Builder& b, const Node& node, const Window& window, const Tensor& x,
+                      const std::shared_ptr<const Packed>& weights) const {
     const Steps steps = b.follow(node.outputs[0], Form::kLast);
     const Tensor y = b.create(steps.value, Form::kLast);
     isa::Winograd w;
-    w.side = winograd_;
+    w.side = side();
     w.ldx = x.ld, w.ldy = y.ld, w.channels = channels_, w.filters = filters_;
     w.height = window.rows.in, w.width = window.columns.in;
     w.out_height = window.rows.out, w.out_width = window.columns.out;
@@ -134,7 +203,7 @@ class Conv : public Operation {
                  m = b.temporary({matrices, isa::Winograd::distance(block, filters_)}, Form::kPlain);
     const int64_t size = isa_compute().packed_size(channels_, filters_),
                   panels = isa_compute().panels(filters_);
-    b.add(steps.reads({x, y, v, m}), [=, weights = weights_](const Run& run) {
+    b.add(steps.reads({x, y, v, m}), [=](const Run& run) {
       std::array<Step, isa::kMostSteps> room_for_steps;
       isa::Winograd now = w;
       now.x = run.at(x), now.y = run.at(y), now.chain = steps.at(run, room_for_steps);
@@ -187,23 +256,61 @@ class Conv : public Operation {
     });
   }
 
-  void build_product(Builder& b, const Node& node, const Window& w, const Tensor& x) const {
+  void build_product(Builder& b, const Node& node, const Window& w, const Tensor& x,
+                     std::shared_ptr<const Packed> weights) const {
     Factors f;
-    f.x = x;
     f.rows = x.dims[0] * w.rows.out * w.columns.out;
-    f.taps = taps_, f.k = channels_, f.n = filters_ / groups_, f.groups = groups_;
-    f.weights = weights_, f.bias = bias_;
-    f.places = places_of(b, w, x.dims[0]);
+    f.n = filters_ / groups_, f.groups = groups_;
+    f.weights = std::move(weights), f.bias = bias_, f.dots = dots_;
+    if (groups_ == 1 && (dots_ || channels_ <= kFewChannels) && w.columns.kernel > 1 &&
+        w.columns.dilation == 1) {
+      // Pixels beside each other lie beside each other in memory too, so a line of the kernel is one tap. It must lie within the image.
+      Window lines = w;
+      f.taps = w.rows.kernel, f.k = w.columns.kernel * channels_;
+      f.x = columns_of(b, x, w.columns.pad_begin, (w.columns.out - 1) * w.columns.stride + w.columns.kernel);
+      lines.columns.kernel = 1, lines.columns.pad_begin = 0, lines.columns.in = f.x.dims.back();
+      f.places = places_of(b, lines, x.dims[0]);
+    } else {
+      f.taps = taps_, f.k = channels_;
+      f.x = x;
+      f.places = places_of(b, w, x.dims[0]);
+    }
     add_product(b, f, node.outputs[0], Form::kLast);
+  }
+
+  /// `x` without gaps between its pixels, and at least `width` columns: `margin` of zeros, those of x, and zeros.
+  static Tensor columns_of(Builder& b, const Tensor& x, int64_t margin, int64_t width) {
+    if (margin == 0 && width <= x.dims.back() && x.is_dense()) return x;
+    Dims dims = x.dims;
+    dims.back() = width;
+    const Tensor y = b.temporary(dims, Form::kLast);
+    const int64_t channels = x.dims[1], columns = x.dims.back(),
+                  lines = x.dims[0] * (dims.size() == 4 ? dims[2] : 1);
+    const int64_t before = std::min(margin, width), inside = std::clamp<int64_t>(width - margin, 0, columns);
+    b.add({x, y}, [=](const Run& run) {
+      each_piece(run, lines, width * channels, [&](int64_t begin, int64_t end) {
+        for (int64_t line = begin; line < end; ++line) {
+          const float* from = run.at(x) + line * columns * x.ld;
+          float* to = run.at(y) + line * width * channels;
+          std::fill_n(to, before * channels, 0.0f);
+          to += before * channels;
+          for (int64_t i = 0; i < inside; ++i) std::copy_n(from + i * x.ld, channels, to + i * channels);
+          std::fill_n(to + inside * channels, (width - before - inside) * channels, 0.0f);
+        }
+      });
+    });
+    return y;
   }
 
   WindowAttributes window_;
   int64_t groups_;
   int64_t channels_ = 0, filters_ = 0, taps_ = 1;
-  int64_t winograd_;  // side of the tiles of Winograd's filtering; 0: without it
+  Tiles tiles_;
   bool depthwise_ = false;
+  bool dots_ = false;             // so few filters that isa::Compute::dots is faster than a panel
   const float* given_ = nullptr;  // the weights as the model has them
   std::shared_ptr<const Packed> weights_, bias_;
+  std::unique_ptr<Forms> forms_;  // instead of weights_, for Tiles::kOpen
 };
 CPU_ISLAND_OPERATOR(Conv, .op_type = "Conv", .gains = true)
 

@@ -218,7 +218,7 @@ class Recurrent : public Operation {
                  next + b * s.hidden, s.hidden);
       };
       if (split) {
-        each_piece(run, panels, s.batch * s.hidden * n / panels / 16, product);
+        each_piece(run, panels, product_cost(s.batch, s.hidden, n) / panels, product);
         each_piece(run, s.batch, 8 * n, ends);
       } else {
         product(0, panels);

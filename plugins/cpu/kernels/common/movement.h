@@ -57,7 +57,19 @@ class BlockWriter {
   }
   /// Appends element `i` `n` times.
   void repeat(TensorView from, int64_t i, int64_t n) {
-    for (int64_t k = 0; k < n; ++k) point_.pass(), append(from, i, 1);
+    const int64_t bytes = strings_ ? 0 : dtype_bits(dtype_) / 8;
+    if (bytes == 0) {
+      for (int64_t k = 0; k < n; ++k) point_.pass(), append(from, i, 1);
+      return;
+    }
+    if (n == 0) return;
+    point_.pass(n);
+    char* const first = static_cast<char*>(data_) + at_ * bytes;
+    append(from, i, 1);
+    // Each copy doubles what is there.
+    for (int64_t done = 1; done < n; done = std::min(2 * done, n))
+      std::memcpy(first + done * bytes, first, static_cast<size_t>(std::min(done, n - done) * bytes));
+    at_ += n - 1;
   }
   /// Appends zeros or empty strings.
   void zeros(int64_t n) {
