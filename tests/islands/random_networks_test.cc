@@ -86,6 +86,41 @@ TEST(Islands, FewFiltersOrChannelsGiveWhatKernelsGive) {
   }
 }
 
+/// One row passes several panels at a time, and what is left of them singly. Its sums are those of a row of a tile, on any number of
+/// threads.
+TEST(Islands, ProductsOfOneRowGiveTheBitsOfARowAmongOthers) {
+  for (const auto& [in, out] :
+       {std::pair<int64_t, int64_t>{600, 300}, {37, 1100}, {256, 64}, {513, 70}, {1, 257}}) {
+    const auto model = [in = in, out = out](int64_t rows) {
+      std::mt19937 random(9);
+      GraphMaker m;
+      const Id x = m.node("Relu", {m.input("x", GraphMaker::f32({rows, in}))});
+      const Id y = m.node("Gemm", {x, m.constant("w", {in, out}, noise(random, in * out, 0.2f)),
+                                   m.constant("b", {out}, noise(random, out))});
+      const Id z = m.node("Gemm", {x, m.constant("v", {in, out}, noise(random, in * out, 0.2f))});
+      m.output(m.node("Sigmoid", {m.node("Relu", {m.node("Add", {y, z})})}), "y");
+      return m.bytes();
+    };
+    std::mt19937 random(5);
+    std::vector<float> one = noise(random, in), rows = one;
+    for (int64_t i = 0; i < 6; ++i) {
+      const std::vector<float> more = noise(random, in);
+      rows.insert(rows.end(), more.begin(), more.end());
+    }
+    const std::string what = std::to_string(in) + " to " + std::to_string(out);
+    compare_islands(model(1), {{"x", f32({1, in}, one)}}, 1e-5f, what);
+    for (const char* threads : {"1", "2", "7"}) {
+      const config::Config settings = islands_config(true, {std::string("threads.count=") + threads});
+      const auto single = make_session(model(1), settings), several = make_session(model(7), settings);
+      ASSERT_TRUE(single != nullptr && several != nullptr);
+      const auto row = elements<float>(run(*single, {{"x", f32({1, in}, one)}})[0]);
+      auto first = elements<float>(run(*several, {{"x", f32({7, in}, rows)}})[0]);
+      first.resize(row.size());
+      EXPECT_EQ(row, first) << what << ", " << threads << " threads";
+    }
+  }
+}
+
 /// A model without sizes takes the way for the size of each Run, and gives the same bits as a model with that size.
 TEST(Islands, ImagesOfOpenSizeGiveTheBitsOfTheirSize) {
   const auto model = [](ir::Dim height, ir::Dim width) {

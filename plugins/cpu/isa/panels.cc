@@ -257,6 +257,52 @@ void multiply_rows(const Product& p, const Ending& ending, const Part& part, int
   pick(height, vectors, p.places != nullptr)(t);
 }
 
+/// Panels of full width that a row passes together: the sums of one panel are so few that each waits for the one before it.
+constexpr int64_t kRowPanels = 4;
+
+/// One row of kRowPanels panels, all of kVectors registers, and one part. Sums are made in the same order as by a tile.
+void multiply_row(const Product& p, const Ending& ending, const Part& part, int64_t panel, int64_t row) {
+  constexpr int64_t kWidth = kVectors * kLanes;
+  const int64_t column = column_of(panel, p.n), k = part.k_end - part.k_begin, panel_size = p.k * kWidth;
+  const float *a = p.a + row * p.lda + part.k_begin, *b = weights_at(p, panel, part.k_begin);
+  Floats sums[kRowPanels][kVectors];
+  for (auto& of_panel : sums) {
+    for (Floats& sum : of_panel) sum = Floats{};
+  }
+  for (int64_t i = 0; i < k; ++i) {
+    const Floats factor = all_of(a[i]);
+    for (int q = 0; q < kRowPanels; ++q) {
+      const float* weights = b + q * panel_size;
+      for (int v = 0; v < kVectors; ++v) sums[q][v] += factor * load(weights + v * kLanes);
+    }
+    b += kWidth;
+  }
+  float* const c = p.c + row * p.ldc + column;
+  const float* const bias = part.first ? (p.bias == nullptr ? nullptr : p.bias + column) : c;
+  const float* const residual = part.last && ending.residual != nullptr
+                                    ? ending.residual->other + row * ending.residual->ld + column
+                                    : nullptr;
+  for (int q = 0; q < kRowPanels; ++q) {
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t at = q * kWidth + v * kLanes;
+      Floats sum = sums[q][v];
+      if (bias != nullptr) sum += load(bias + at);
+      if (residual != nullptr) sum += load(residual + at);
+      if (part.last && ending.clamp != nullptr)
+        sum = clamp(sum, all_of(ending.clamp->alpha), all_of(ending.clamp->beta));
+      store(c + at, sum);
+    }
+  }
+  if (part.last && ending.rest.count > 0) apply(ending.rest, c, p.ldc, row, 1, column, kRowPanels * kWidth);
+}
+
+/// Whether multiply_row() takes these panels.
+bool are_full(const Product& p, int64_t panel, int64_t panel_end) {
+  return p.places == nullptr && panel + kRowPanels <= panel_end &&
+         column_of(panel + kRowPanels, p.n) <= p.n &&
+         column_of(panel + kRowPanels, p.n) - column_of(panel, p.n) == kRowPanels * kVectors * kLanes;
+}
+
 /// Rows that pass all panels and parts of b before the next ones do. What they read and write stays in the second-level cache
 /// meanwhile; there are enough of them that reading b again for each block costs little beside the products.
 int64_t block_rows(const Product& p, int64_t rows) {
@@ -274,6 +320,11 @@ void multiply_block(const Product& p, const Ending& ending, int64_t row_begin, i
     const int64_t from = part.tap_begin * p.k + part.k_begin,
                   length = (part.tap_end - part.tap_begin - 1) * p.k + part.k_end - part.k_begin;
     for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
+      if (rows == 1 && are_full(p, panel, panel_end)) {
+        multiply_row(p, ending, part, panel, row_begin);
+        panel += kRowPanels - 1;
+        continue;
+      }
       const float* next = nullptr;
       if (panel + 1 < panel_end) {
         next = weights_at(p, panel + 1, from);

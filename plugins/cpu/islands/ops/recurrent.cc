@@ -9,6 +9,9 @@
 namespace tenon::cpu::islands {
 namespace {
 
+/// Panels of R that are read together.
+constexpr int64_t kPanels = 4;
+
 struct Sizes {
   int64_t time = 0, batch = 0, hidden = 0, directions = 1;
 
@@ -207,9 +210,9 @@ class Recurrent : public Operation {
       p.c = a.sums, p.ldc = n;
       if (!own_bias_) p.chain = {&add, 1};
       const auto product = [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t panel = step % 2 == 0 ? i : begin + end - 1 - i;
-          isa_compute().product(p, 0, s.batch, panel, panel + 1);
+        for (int64_t i = begin; i < end; i += kPanels) {
+          const int64_t size = std::min(kPanels, end - i), panel = step % 2 == 0 ? i : begin + end - i - size;
+          isa_compute().product(p, 0, s.batch, panel, panel + size);
         }
       };
       const auto ends = [&](int64_t begin, int64_t end) {
