@@ -283,7 +283,7 @@ class Conv : public Operation {
     if (margin == 0 && width <= x.dims.back() && x.is_dense()) return x;
     Dims dims = x.dims;
     dims.back() = width;
-    const Tensor y = b.temporary(dims, Form::kLast);
+    Tensor y = b.temporary(dims, Form::kLast);
     const int64_t channels = x.dims[1], columns = x.dims.back(),
                   lines = x.dims[0] * (dims.size() == 4 ? dims[2] : 1);
     const int64_t before = std::min(margin, width), inside = std::clamp<int64_t>(width - margin, 0, columns);
