@@ -49,6 +49,8 @@ void join_axes(PadState& s, bool constant) {
     pop();
   }
   if (!constant) return;
+  // An input that is cut off as a whole lies just outside: where it would be may be too far away for the product.
+  s.begins.back() = std::clamp(s.begins.back(), -s.in.back(), s.out.back());
   s.in.back() *= s.block, s.out.back() *= s.block, s.begins.back() *= s.block;
   s.block = s.strides.back() = 1;
 }
@@ -74,7 +76,9 @@ PadState prepare_pad(PrepareContext& p, PadMode mode, DimsView pads, DimsView ax
   }
   p.set_output(0, out);
   state.out = std::move(out);
-  if (!in.empty()) join_axes(state, mode == PadMode::kConstant);
+  // Empty tensors may have dims whose products are too large for an integer.
+  if (!in.empty() && element_count(in) != 0 && element_count(state.out) != 0)
+    join_axes(state, mode == PadMode::kConstant);
   return state;
 }
 
