@@ -66,6 +66,9 @@ struct Product {
   Chain chain;
 };
 
+/// Panels that a product of one row passes together, where all have full width.
+inline constexpr int64_t kRowPanels = 4;
+
 /// Columns of a product that dots() computes.
 inline constexpr int64_t kMostDots = 3;
 

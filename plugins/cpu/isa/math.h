@@ -202,12 +202,7 @@ static inline Lanes fast_erf(Lanes x) {
   return choose(magnitude, 1.0f, signed_as(choose(magnitude, 4.2f, one, big), x), p * x);
 }
 
-/// The first `count` lanes; the others are 0.
-static inline Lanes load_part(const float* from, int64_t count) {
-  Lanes out{};
-  __builtin_memcpy(&out, from, static_cast<uint64_t>(count) * 4);
-  return out;
-}
+static inline Lanes load_part(const float* from, int64_t count) { return load_first(from, count); }
 static inline void store_part(float* to, Lanes value, int64_t count) {
   __builtin_memcpy(to, &value, static_cast<uint64_t>(count) * 4);
 }

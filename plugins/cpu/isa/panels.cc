@@ -257,10 +257,8 @@ void multiply_rows(const Product& p, const Ending& ending, const Part& part, int
   pick(height, vectors, p.places != nullptr)(t);
 }
 
-/// Panels of full width that a row passes together: the sums of one panel are so few that each waits for the one before it.
-constexpr int64_t kRowPanels = 4;
-
-/// One row of kRowPanels panels, all of kVectors registers, and one part. Sums are made in the same order as by a tile.
+/// One row of kRowPanels panels, all of kVectors registers, and one part: the sums of one panel are so few that each waits for the one
+/// before it. They are made in the same order as by a tile.
 void multiply_row(const Product& p, const Ending& ending, const Part& part, int64_t panel, int64_t row) {
   constexpr int64_t kWidth = kVectors * kLanes;
   const int64_t column = column_of(panel, p.n), k = part.k_end - part.k_begin, panel_size = p.k * kWidth;

@@ -39,4 +39,19 @@ static inline Floats all_of(float value) {
 #endif
 }
 
+/// The first `count` elements; the others are 0.
+static inline Floats load_first(const float* x, int64_t count) {
+  if (count == kFloats) return load(x);
+#if defined(__AVX512F__)
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1u), x);
+#elif defined(__AVX2__)
+  const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_maskload_ps(x, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int32_t>(count)), places));
+#else
+  Floats out{};
+  for (int64_t i = 0; i < count; ++i) out[i] = x[i];
+  return out;
+#endif
+}
+
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE

@@ -27,13 +27,12 @@ void add_product(Builder& b, const Factors& f, uint32_t value, Form form) {
 
 void add_product(Builder& b, const Factors& f, const Tensor& y, const Steps& steps) {
   const int64_t size = isa_compute().packed_size(f.taps * f.k, f.n), padded_bias = padded_columns(f.n);
-  const int64_t panels = f.dots ? 1 : isa_compute().panels(f.n),
-                tile = f.dots ? kDotRows : isa_compute().rows;
+  const int64_t panels = isa_compute().panels(f.n), tile = f.dots ? kDotRows : isa_compute().rows;
   auto zeros = std::make_shared<Packed>(f.k);
   std::fill_n(zeros->data(), f.k, 0.0f);
   // Whole tiles of rows, unless there are so few that the panels give more pieces.
   const int64_t tiles = (f.rows + tile - 1) / tile;
-  const bool by_rows = tiles >= 2 * panels || tiles >= 64;
+  const bool by_rows = f.dots || tiles >= 2 * panels || tiles >= 64;
   const int64_t pieces = by_rows ? tiles : panels;
   const int64_t cost = product_cost(f.rows, f.taps * f.k, f.n) / std::max<int64_t>(1, pieces);
   b.add(steps.reads({f.x, y}), [=](const Run& run) {
@@ -58,7 +57,7 @@ void add_product(Builder& b, const Factors& f, const Tensor& y, const Steps& ste
       each_piece(run, pieces, cost, [&](int64_t begin, int64_t end) {
         run.ctx.check_cancelled();
         if (f.dots) {
-          isa_compute().dots(p, by_rows ? begin * tile : 0, by_rows ? std::min(f.rows, end * tile) : f.rows);
+          isa_compute().dots(p, begin * tile, std::min(f.rows, end * tile));
         } else if (by_rows) {
           isa_compute().product(p, begin * tile, std::min(f.rows, end * tile), 0, panels);
         } else {

@@ -9,9 +9,6 @@
 namespace tenon::cpu::islands {
 namespace {
 
-/// Panels of R that are read together.
-constexpr int64_t kPanels = 4;
-
 struct Sizes {
   int64_t time = 0, batch = 0, hidden = 0, directions = 1;
 
@@ -210,8 +207,9 @@ class Recurrent : public Operation {
       p.c = a.sums, p.ldc = n;
       if (!own_bias_) p.chain = {&add, 1};
       const auto product = [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i += kPanels) {
-          const int64_t size = std::min(kPanels, end - i), panel = step % 2 == 0 ? i : begin + end - i - size;
+        for (int64_t i = begin; i < end; i += isa::kRowPanels) {
+          const int64_t size = std::min(isa::kRowPanels, end - i),
+                        panel = step % 2 == 0 ? i : begin + end - i - size;
           isa_compute().product(p, 0, s.batch, panel, panel + size);
         }
       };
