@@ -134,52 +134,53 @@ struct Strip {
 
 /// Adds the mask, takes the padding away, and finds the largest scores.
 template <int kTileRows, int kTileVectors, bool kMasks>
-inline void finish_scores(const Strip& t, Floats (&sums)[kTileRows][kTileVectors], const float* mask,
-                          float* tops) {
+TENON_INLINED inline void finish_scores(const Strip& t, Floats (&sums)[kTileRows][kTileVectors],
+                                        const float* mask, float* tops) {
   const bool is_part = t.columns < kTileVectors * kLanes;
   constexpr int kLast = kTileVectors - 1;
   if constexpr (kMasks) {
     const Floats scale = all_of(t.scale);
-    for (int r = 0; r < kTileRows; ++r) {
+    each_of<kTileRows>([&](auto r) TENON_INLINED {
       const float* row = mask + r * t.mask_stride;
-      for (int v = 0; v < kLast; ++v) sums[r][v] = masked(sums[r][v] * scale, load(row + v * kLanes));
+      each_of<kLast>([&](auto v)
+                         TENON_INLINED { sums[r][v] = masked(sums[r][v] * scale, load(row + v * kLanes)); });
       sums[r][kLast] = masked(sums[r][kLast] * scale, is_part ? load_part(row, kLast * kLanes, 0, t.columns)
                                                               : load(row + kLast * kLanes));
-    }
+    });
   }
   if (is_part) {
-    for (int r = 0; r < kTileRows; ++r) sums[r][kLast] = keep(sums[r][kLast], kLast * kLanes, 0, t.columns);
+    each_of<kTileRows>(
+        [&](auto r) TENON_INLINED { sums[r][kLast] = keep(sums[r][kLast], kLast * kLanes, 0, t.columns); });
   }
-  for (int r = 0; r < kTileRows; ++r) {
+  each_of<kTileRows>([&](auto r) TENON_INLINED {
     Floats top = t.is_first ? all_of(-kInfinity) : load(tops + r * kLanes);
-    for (int v = 0; v < kTileVectors; ++v) top = larger(sums[r][v], top);
+    each_of<kTileVectors>([&](auto v) TENON_INLINED { top = larger(sums[r][v], top); });
     store(tops + r * kLanes, top);
-  }
+  });
 }
 
 template <int kTileRows, int kTileVectors, End kEnd>
 inline void multiply_tile(const Strip& t, const float* a, float* c, const float* mask, float* tops) {
-  Floats sums[kTileRows][kTileVectors] = {};
+  Floats sums[kTileRows][kTileVectors];
+  each_sum(sums, [](int, int, Floats& sum) TENON_INLINED { sum = Floats{}; });
   const float* b = t.b;
 #pragma GCC unroll 4
   for (int64_t i = 0; i < t.k; ++i) {
     Floats factors[kTileVectors];
-    for (int v = 0; v < kTileVectors; ++v) factors[v] = load(b + v * kLanes);
+    each_of<kTileVectors>([&](auto v) TENON_INLINED { factors[v] = load(b + v * kLanes); });
     b += kTileVectors * kLanes;
-    for (int r = 0; r < kTileRows; ++r) {
+    each_of<kTileRows>([&](auto r) TENON_INLINED {
       const Floats factor = all_of(a[r * t.lda + i]);
-      for (int v = 0; v < kTileVectors; ++v) sums[r][v] += factor * factors[v];
-    }
+      each_of<kTileVectors>([&](auto v) TENON_INLINED { sums[r][v] += factor * factors[v]; });
+    });
   }
   if constexpr (kEnd == End::kScore || kEnd == End::kMaskedScore)
     finish_scores<kTileRows, kTileVectors, kEnd == End::kMaskedScore>(t, sums, mask, tops);
-  for (int r = 0; r < kTileRows; ++r) {
-    for (int v = 0; v < kTileVectors; ++v) {
-      float* to = c + r * t.ldc + v * kLanes;
-      if constexpr (kEnd == End::kAdd) sums[r][v] += load(to);
-      store(to, sums[r][v]);
-    }
-  }
+  each_sum(sums, [&](int r, int v, Floats& sum) TENON_INLINED {
+    float* to = c + r * t.ldc + v * kLanes;
+    if constexpr (kEnd == End::kAdd) sum += load(to);
+    store(to, sum);
+  });
 }
 
 template <int kTileRows, int kTileVectors, End kEnd>

@@ -6,6 +6,13 @@
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 namespace {
 
+constexpr int64_t kLine = 64 / sizeof(float);  // floats in a line of the cache
+/// Tiles that fetch the next part of b together. One tile alone would ask for more at a time than memory delivers, and its own reads
+/// would wait for that.
+constexpr int64_t kSharers = 4;
+/// A tile fetches some lines before each group of so many rows of b.
+constexpr int64_t kFetchRows = 8;
+
 /// Rows of one panel, over taps [tap_begin, tap_end) and `k` columns of a each: `tiles` tiles of equal height.
 struct Strip {
   const float* a;
@@ -23,28 +30,25 @@ struct Strip {
   int64_t residual_ld;
   bool clamps;
   float low, high;
-  Chain rest;  // steps for c afterwards, at [row, column] of the whole result
-  int64_t row, column;
   int64_t tiles;
   int64_t first_tile;  // its number among those that meet this part of b
-  const float* next;   // what is read of b afterwards; or NULL
+  const float* next;   // what is read of b afterwards, as much as this part; or NULL
+  int64_t sharers;     // so many tiles, the first ones, fetch it
+  int64_t fetches;     // lines that a tile fetches before each group of rows
+  int64_t share;       // elements that a tile fetches in all
 };
 
-/// The sums of one tile, from and to c with distance ldc. Meanwhile it fetches what follows `fetch`: all of it if tiles are
-/// low, since there are few of them then; otherwise each tile fetches every kTileVectors-th vector.
+/// The sums of one tile, from and to c with distance ldc. Meanwhile it fetches the tile's share of what follows, from `fetch` on.
 template <int kTileRows, int kTileVectors, bool kPlaces>
 inline void multiply_tile(const Strip& t, const float* a, const int32_t* places, const float* residual,
                           float* c, int64_t ldc, const float* fetch) {
-  constexpr int kFetches = 1 + (kTileRows < 4 ? kTileVectors - 1 : 0);
   Floats sums[kTileRows][kTileVectors];
-  for (int r = 0; r < kTileRows; ++r) {
-    for (int v = 0; v < kTileVectors; ++v) sums[r][v] = Floats{};
-  }
+  each_sum(sums, [](int, int, Floats& sum) TENON_INLINED { sum = Floats{}; });
   const float* b = t.b;
   for (int64_t tap = t.tap_begin; tap < t.tap_end; ++tap) {
     const float* rows[kTileRows];
     bool any = !kPlaces;
-    for (int r = 0; r < kTileRows; ++r) {
+    each_of<kTileRows>([&](auto r) TENON_INLINED {
       if constexpr (kPlaces) {
         const int64_t place = places[r * t.taps + tap];
         rows[r] = place < 0 ? t.zeros : a + place * t.lda;
@@ -52,47 +56,44 @@ inline void multiply_tile(const Strip& t, const float* a, const int32_t* places,
       } else {
         rows[r] = a + r * t.lda;
       }
-    }
+    });
     if constexpr (kPlaces) {
       if (!any) {  // all in the padding, as most taps of a kernel that is dilated by nearly the image's size
         b += t.k * kTileVectors * kLanes;
         continue;
       }
     }
-#pragma GCC unroll 4
-    for (int64_t i = 0; i < t.k; ++i) {
-      Floats weights[kTileVectors];
-      for (int v = 0; v < kTileVectors; ++v) weights[v] = load(b + v * kLanes);
-      b += kTileVectors * kLanes;
-      for (int v = 0; v < kFetches; ++v) __builtin_prefetch(fetch + v * kLanes, 0, 2);
-      fetch += kTileVectors * kLanes;
-      for (int r = 0; r < kTileRows; ++r) {
-        const Floats factor = all_of(rows[r][i]);
-        for (int v = 0; v < kTileVectors; ++v) sums[r][v] += factor * weights[v];
+    for (int64_t i = 0; i < t.k;) {
+      for (int64_t line = 0; line < t.fetches; ++line) __builtin_prefetch(fetch + line * kLine, 0, 2);
+      fetch += t.fetches * kLine;
+      const int64_t end = least(t.k, i + kFetchRows);
+#pragma GCC unroll 1  // compilers interleave the rows of an unrolled loop until they run out of registers
+      for (; i < end; ++i) {
+        Floats weights[kTileVectors];
+        each_of<kTileVectors>([&](auto v) TENON_INLINED { weights[v] = load(b + v * kLanes); });
+        b += kTileVectors * kLanes;
+        each_of<kTileRows>([&](auto r) TENON_INLINED {
+          const Floats factor = all_of(rows[r][i]);
+          each_of<kTileVectors>([&](auto v) TENON_INLINED { sums[r][v] += factor * weights[v]; });
+        });
       }
     }
   }
   // Parts are summed by themselves before they are added: so the error grows with the length of a part, not with all of k.
   if (t.adds || t.bias != nullptr) {
-    for (int r = 0; r < kTileRows; ++r) {
-      for (int v = 0; v < kTileVectors; ++v)
-        sums[r][v] += load(t.adds ? c + r * ldc + v * kLanes : t.bias + v * kLanes);
-    }
+    const float* const from = t.adds ? c : t.bias;
+    const int64_t ld = t.adds ? ldc : 0;
+    each_sum(sums, [&](int r, int v, Floats& sum) TENON_INLINED { sum += load(from + r * ld + v * kLanes); });
   }
   if (residual != nullptr) {
-    for (int r = 0; r < kTileRows; ++r) {
-      for (int v = 0; v < kTileVectors; ++v) sums[r][v] += load(residual + r * t.residual_ld + v * kLanes);
-    }
+    each_sum(sums, [&](int r, int v, Floats& sum)
+                       TENON_INLINED { sum += load(residual + r * t.residual_ld + v * kLanes); });
   }
   if (t.clamps) {
     const Floats low = all_of(t.low), high = all_of(t.high);
-    for (int r = 0; r < kTileRows; ++r) {
-      for (int v = 0; v < kTileVectors; ++v) sums[r][v] = clamp(sums[r][v], low, high);
-    }
+    each_sum(sums, [&](int, int, Floats& sum) TENON_INLINED { sum = clamp(sum, low, high); });
   }
-  for (int r = 0; r < kTileRows; ++r) {
-    for (int v = 0; v < kTileVectors; ++v) store(c + r * ldc + v * kLanes, sums[r][v]);
-  }
+  each_sum(sums, [&](int r, int v, Floats& sum) TENON_INLINED { store(c + r * ldc + v * kLanes, sum); });
 }
 
 /// The same for a tile whose last columns do not exist.
@@ -117,14 +118,14 @@ void multiply(const Strip& t) {
   const int32_t* places = t.places;
   float* c = t.c;
   for (int64_t tile = 0; tile < t.tiles; ++tile) {
-    const int64_t vector = kTileRows < 4 ? 0 : t.first_tile + tile;
-    const float* fetch = t.next == nullptr || vector >= kTileVectors ? t.b : t.next + vector * kLanes;
+    const int64_t share = t.first_tile + tile;
+    const float* fetch = t.b;  // is near already
+    if (t.next != nullptr && share < t.sharers) fetch = t.next + share * t.share;
     if (t.columns == kTileVectors * kLanes) {
       multiply_tile<kTileRows, kTileVectors, kPlaces>(t, a, places, residual, c, t.ldc, fetch);
     } else {
       multiply_edge<kTileRows, kTileVectors, kPlaces>(t, a, places, c, fetch);
     }
-    if (t.rest.count > 0) apply(t.rest, c, t.ldc, t.row + tile * kTileRows, kTileRows, t.column, t.columns);
     if constexpr (kPlaces) {
       places += kTileRows * t.taps;
     } else {
@@ -226,10 +227,16 @@ const float* weights_at(const Product& p, int64_t panel, int64_t row) {
   return p.b + column * p.taps * p.k + row * width;
 }
 
-/// `tiles` tiles of `height` rows each, from row `begin` on, of one panel and part.
+/// Tiles of equal height that follow each other.
+struct Tiles {
+  int64_t height, count;
+  int64_t first, all;  // the first one's number, and how many there are of all heights
+};
+
+/// The rows of `tiles`, from row `begin` on, of one panel and part.
 void multiply_rows(const Product& p, const Ending& ending, const Part& part, int64_t panel, int64_t begin,
-                   int64_t height, int64_t tiles, int64_t first_tile, const float* next) {
-  if (tiles == 0) return;
+                   const Tiles& tiles, const float* next) {
+  if (tiles.count == 0) return;
   const int64_t column = column_of(panel, p.n), columns = least(column_of(panel + 1, p.n), p.n) - column,
                 vectors = vectors_of(columns);
   Strip t{};
@@ -243,18 +250,20 @@ void multiply_rows(const Product& p, const Ending& ending, const Part& part, int
   t.adds = !part.first;
   t.c = p.c + begin * p.ldc + column, t.ldc = p.ldc;
   t.columns = columns;
-  t.row = begin, t.column = column;
-  t.tiles = tiles, t.first_tile = first_tile;
+  t.tiles = tiles.count, t.first_tile = tiles.first;
   t.next = next;
+  t.sharers = least(tiles.all, kSharers);
+  const int64_t lines = kFetchRows * vectors * kLanes / kLine;
+  t.fetches = (lines + t.sharers - 1) / t.sharers;
+  t.share = (t.tap_end - t.tap_begin) * ((t.k + kFetchRows - 1) / kFetchRows) * t.fetches * kLine;
   if (part.last) {
-    t.rest = ending.rest;
     if (ending.clamp != nullptr) t.clamps = true, t.low = ending.clamp->alpha, t.high = ending.clamp->beta;
     if (ending.residual != nullptr) {
       t.residual = ending.residual->other + begin * ending.residual->ld + column;
       t.residual_ld = ending.residual->ld;
     }
   }
-  pick(height, vectors, p.places != nullptr)(t);
+  pick(tiles.height, vectors, p.places != nullptr)(t);
 }
 
 /// One row of kRowPanels panels, all of kVectors registers, and one part: the sums of one panel are so few that each waits for the one
@@ -291,7 +300,6 @@ void multiply_row(const Product& p, const Ending& ending, const Part& part, int6
       store(c + at, sum);
     }
   }
-  if (part.last && ending.rest.count > 0) apply(ending.rest, c, p.ldc, row, 1, column, kRowPanels * kWidth);
 }
 
 /// Whether multiply_row() takes these panels.
@@ -304,10 +312,13 @@ bool are_full(const Product& p, int64_t panel, int64_t panel_end) {
 /// Rows that pass all panels and parts of b before the next ones do. What they read and write stays in the second-level cache
 /// meanwhile; there are enough of them that reading b again for each block costs little beside the products.
 int64_t block_rows(const Product& p, int64_t rows) {
-  constexpr int64_t kNearElements = 96 << 10, kFewest = 16 * kRows;
+  constexpr int64_t kNearElements = 96 << 10, kFewest = 22 * kRows;
   const int64_t block = most(kFewest, kNearElements / (p.k + p.n)), blocks = (rows + block - 1) / block;
   return ((rows + blocks - 1) / blocks + kRows - 1) / kRows * kRows;
 }
+
+/// Results that wait for the steps, so that these are called for long rows of elements that are still in a near cache.
+constexpr int64_t kNearResults = 8 << 10;
 
 void multiply_block(const Product& p, const Ending& ending, int64_t row_begin, int64_t row_end,
                     int64_t panel_begin, int64_t panel_end) {
@@ -317,21 +328,27 @@ void multiply_block(const Product& p, const Ending& ending, int64_t row_begin, i
   each_part(p, [&](const Part& part) {
     const int64_t from = part.tap_begin * p.k + part.k_begin,
                   length = (part.tap_end - part.tap_begin - 1) * p.k + part.k_end - part.k_begin;
+    int64_t done = panel_begin;  // panels whose steps were taken
     for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
       if (rows == 1 && are_full(p, panel, panel_end)) {
         multiply_row(p, ending, part, panel, row_begin);
         panel += kRowPanels - 1;
-        continue;
+      } else {
+        const float* next = nullptr;
+        if (panel + 1 < panel_end) {
+          next = weights_at(p, panel + 1, from);
+        } else if (!part.last) {
+          next = weights_at(p, panel_begin, from + length);
+        }
+        multiply_rows(p, ending, part, panel, row_begin, {height + 1, higher, 0, tiles}, next);
+        multiply_rows(p, ending, part, panel, row_begin + higher * (height + 1),
+                      {height, tiles - higher, higher, tiles}, next);
       }
-      const float* next = nullptr;
-      if (panel + 1 < panel_end) {
-        next = weights_at(p, panel + 1, from);
-      } else if (!part.last) {
-        next = weights_at(p, panel_begin, from + length);
-      }
-      multiply_rows(p, ending, part, panel, row_begin, height + 1, higher, 0, next);
-      multiply_rows(p, ending, part, panel, row_begin + higher * (height + 1), height, tiles - higher, higher,
-                    next);
+      if (!part.last || ending.rest.count == 0) continue;
+      const int64_t column = column_of(done, p.n), columns = least(column_of(panel + 1, p.n), p.n) - column;
+      if (panel + 1 < panel_end && rows * columns < kNearResults) continue;
+      apply(ending.rest, p.c + row_begin * p.ldc + column, p.ldc, row_begin, rows, column, columns);
+      done = panel + 1;
     }
   });
 }

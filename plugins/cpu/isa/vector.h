@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "isa/parts.h"
 
@@ -52,6 +54,26 @@ static inline Floats load_first(const float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = x[i];
   return out;
 #endif
+}
+
+#define TENON_INLINED __attribute__((always_inline))
+
+/// Calls f with the constants 0 to kCount - 1. Arrays that only these index stay in registers; with a loop's variable they lie in memory
+/// until compilers unroll the loop, which GCC does after it has chosen what may live in registers.
+template <int kCount, class F>
+TENON_INLINED static inline void each_of(F f) {
+  const auto call = [&]<int... kAt>(std::integer_sequence<int, kAt...>) TENON_INLINED {
+    (f(std::integral_constant<int, kAt>{}), ...);
+  };
+  call(std::make_integer_sequence<int, kCount>{});
+}
+
+/// Calls change(r, v, sums[r][v]) for each register of a tile; r and v are constants.
+template <int kTileRows, int kTileVectors, class F>
+TENON_INLINED static inline void each_sum(Floats (&sums)[kTileRows][kTileVectors], F change) {
+  each_of<kTileRows>([&](auto r) TENON_INLINED {
+    each_of<kTileVectors>([&](auto v) TENON_INLINED { change(r, v, sums[r][v]); });
+  });
 }
 
 }  // namespace tenon::cpu::isa::TENON_ISA_NAMESPACE
