@@ -86,6 +86,20 @@ TEST(Islands, FewFiltersOrChannelsGiveWhatKernelsGive) {
   }
 }
 
+/// The steps after a product run for several panels at a time: 130 rows of 300 columns are more than one such group.
+TEST(Islands, StepsOfAWideProductRunOnce) {
+  std::mt19937 random(3);
+  GraphMaker m;
+  const Id x = m.node("Relu", {m.input("x", GraphMaker::f32({130, 40}))});
+  const Id y = m.node("Gemm", {x, m.constant("w", {40, 300}, noise(random, 12000, 0.2f))});
+  m.output(m.node("Tanh", {m.node("Sigmoid", {y})}), "y");
+  const auto with = make_session(m.bytes(), islands_config(true, {"threads.count=1"})),
+             without = make_session(m.bytes(), islands_config(false));
+  ASSERT_TRUE(with != nullptr && without != nullptr);
+  const std::vector<session::NamedValue> inputs = {{"x", f32({130, 40}, noise(random, 5200))}};
+  expect_close(run(*with, inputs), run(*without, inputs), 1e-5f, "130 rows");
+}
+
 /// One row passes several panels at a time, and what is left of them singly. Its sums are those of a row of a tile, on any number of
 /// threads.
 TEST(Islands, ProductsOfOneRowGiveTheBitsOfARowAmongOthers) {
