@@ -86,7 +86,8 @@ TEST(Islands, FewFiltersOrChannelsGiveWhatKernelsGive) {
   }
 }
 
-/// The steps after a product run for several panels at a time: 130 rows of 300 columns are more than one such group.
+/// The steps after a product run for several panels at a time. 130 rows of 300 columns are more than one such group, if one thread gets
+/// all of them.
 TEST(Islands, StepsOfAWideProductRunOnce) {
   std::mt19937 random(3);
   GraphMaker m;

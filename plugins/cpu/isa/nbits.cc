@@ -24,19 +24,17 @@ using Floats = float __attribute__((vector_size(kLanes * 4)));
 using Words = uint32_t __attribute__((vector_size(kLanes * 4)));
 using Ints = int32_t __attribute__((vector_size(kLanes * 4)));
 
-#define TENON_INLINE [[gnu::always_inline]] static inline
-
 template <class V, class T>
-TENON_INLINE V load(const T* from) {
+TENON_INLINED static inline V load(const T* from) {
   V out;
   __builtin_memcpy(&out, from, sizeof(out));
   return out;
 }
-TENON_INLINE void store(float* to, const Floats& x) { __builtin_memcpy(to, &x, sizeof(x)); }
+TENON_INLINED static inline void store(float* to, const Floats& x) { __builtin_memcpy(to, &x, sizeof(x)); }
 
 /// Weight `e` of each word, minus 2^(bits - 1).
 template <int kBits>
-TENON_INLINE Floats weight_of(const Words& words, int64_t e) {
+TENON_INLINED static inline Floats weight_of(const Words& words, int64_t e) {
   constexpr uint32_t kMask = (1u << kBits) - 1;
   constexpr int32_t kHalf = 1 << (kBits - 1);
 #if defined(__AVX512F__)
@@ -56,13 +54,13 @@ TENON_INLINE Floats weight_of(const Words& words, int64_t e) {
 }
 
 /// The chunks of a column that have all their bytes.
-TENON_INLINE int64_t whole_chunks(const NBitsColumns& w) {
+TENON_INLINED static inline int64_t whole_chunks(const NBitsColumns& w) {
   const int64_t whole = w.column_bytes() / (kChunkLanes * 4), chunks = w.chunks();
   return whole < chunks ? whole : chunks;
 }
 
 enum Zeros { kNone, kBytes, kReal };
-TENON_INLINE Zeros zeros_of(const NBitsColumns& w) {
+TENON_INLINED static inline Zeros zeros_of(const NBitsColumns& w) {
   return w.zeros != nullptr ? kBytes : w.float_zeros != nullptr ? kReal : kNone;
 }
 
@@ -91,7 +89,7 @@ struct Spread {
 #endif
   }
 
-  TENON_INLINE Floats of(const Spread& s, const float* from) {
+  TENON_INLINED static inline Floats of(const Spread& s, const float* from) {
 #if defined(__AVX512F__)
     return _mm512_permutexvar_ps(s.at, _mm512_maskz_loadu_ps(s.mask, from));
 #elif defined(__AVX2__)
@@ -102,7 +100,7 @@ struct Spread {
     return out;
 #endif
   }
-  TENON_INLINE Floats of(const Spread& s, const int8_t* from) {
+  TENON_INLINED static inline Floats of(const Spread& s, const int8_t* from) {
 #if defined(__AVX512F__)
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     return _mm512_permutexvar_ps(s.at, _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)));
@@ -125,7 +123,8 @@ struct Lanes {
   Floats scale, zero;
 
   /// Vector `at` of a column that has all its lanes.
-  TENON_INLINE Lanes of(const NBitsColumns& w, const Spread<kBits>& spread, int shift, int64_t at) {
+  TENON_INLINED static inline Lanes of(const NBitsColumns& w, const Spread<kBits>& spread, int shift,
+                                       int64_t at) {
     const int64_t block = at * kElements >> shift;
     Lanes out;
     out.words = load<Words>(w.bytes + at * kLanes * 4);
@@ -136,7 +135,7 @@ struct Lanes {
   }
 
   /// The last vectors of a column. Lanes without weights have the scale 0.
-  TENON_INLINE Lanes at_end(const NBitsColumns& w, int shift, int64_t at) {
+  TENON_INLINED static inline Lanes at_end(const NBitsColumns& w, int shift, int64_t at) {
     const int64_t bytes = w.column_bytes() - at * kLanes * 4;
     Lanes out;
     out.words = Words{};
@@ -155,7 +154,7 @@ struct Lanes {
   }
 };
 
-TENON_INLINE float total(const Floats& x) {
+TENON_INLINED static inline float total(const Floats& x) {
   float sum = 0;
   for (int64_t l = 0; l < kLanes; ++l) sum += x[l];
   return sum;
@@ -163,8 +162,8 @@ TENON_INLINE float total(const Floats& x) {
 
 /// Adds the products of one vector of a column and a laid-out row.
 template <int kBits, Zeros kZeros, int kRows>
-TENON_INLINE void add(const Lanes<kBits, kZeros>& lanes, const float* const* rows, int64_t at,
-                      int64_t sums_at, const float* const* sums, Floats* out) {
+TENON_INLINED static inline void add(const Lanes<kBits, kZeros>& lanes, const float* const* rows, int64_t at,
+                                     int64_t sums_at, const float* const* sums, Floats* out) {
   Floats product[kRows] = {};
 #pragma GCC unroll 16
   for (int64_t e = 0; e < 32 / kBits; ++e) {

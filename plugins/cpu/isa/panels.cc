@@ -320,11 +320,18 @@ int64_t block_rows(const Product& p, int64_t rows) {
 /// Results that wait for the steps, so that these are called for long rows of elements that are still in a near cache.
 constexpr int64_t kNearResults = 8 << 10;
 
+/// Rows [begin, begin + rows) of one panel and part, in tiles of about the same height, the higher ones first.
+void multiply_panel(const Product& p, const Ending& ending, const Part& part, int64_t panel, int64_t begin,
+                    int64_t rows, const float* next) {
+  const int64_t tiles = (rows + kRows - 1) / kRows, height = rows / tiles, higher = rows % tiles;
+  multiply_rows(p, ending, part, panel, begin, {height + 1, higher, 0, tiles}, next);
+  multiply_rows(p, ending, part, panel, begin + higher * (height + 1),
+                {height, tiles - higher, higher, tiles}, next);
+}
+
 void multiply_block(const Product& p, const Ending& ending, int64_t row_begin, int64_t row_end,
                     int64_t panel_begin, int64_t panel_end) {
-  const int64_t rows = row_end - row_begin, tiles = (rows + kRows - 1) / kRows;
-  const int64_t height = rows / tiles,
-                higher = rows % tiles;  // tiles of about the same height, the higher ones first
+  const int64_t rows = row_end - row_begin;
   each_part(p, [&](const Part& part) {
     const int64_t from = part.tap_begin * p.k + part.k_begin,
                   length = (part.tap_end - part.tap_begin - 1) * p.k + part.k_end - part.k_begin;
@@ -334,19 +341,13 @@ void multiply_block(const Product& p, const Ending& ending, int64_t row_begin, i
         multiply_row(p, ending, part, panel, row_begin);
         panel += kRowPanels - 1;
       } else {
-        const float* next = nullptr;
-        if (panel + 1 < panel_end) {
-          next = weights_at(p, panel + 1, from);
-        } else if (!part.last) {
-          next = weights_at(p, panel_begin, from + length);
-        }
-        multiply_rows(p, ending, part, panel, row_begin, {height + 1, higher, 0, tiles}, next);
-        multiply_rows(p, ending, part, panel, row_begin + higher * (height + 1),
-                      {height, tiles - higher, higher, tiles}, next);
+        const float* next = panel + 1 < panel_end ? weights_at(p, panel + 1, from) : nullptr;
+        if (next == nullptr && !part.last) next = weights_at(p, panel_begin, from + length);
+        multiply_panel(p, ending, part, panel, row_begin, rows, next);
       }
-      if (!part.last || ending.rest.count == 0) continue;
       const int64_t column = column_of(done, p.n), columns = least(column_of(panel + 1, p.n), p.n) - column;
-      if (panel + 1 < panel_end && rows * columns < kNearResults) continue;
+      const bool waits = panel + 1 < panel_end && rows * columns < kNearResults;
+      if (!part.last || waits) continue;
       apply(ending.rest, p.c + row_begin * p.ldc + column, p.ldc, row_begin, rows, column, columns);
       done = panel + 1;
     }

@@ -10,6 +10,9 @@
 #define TENON_ISA_TEXT_(a) TENON_ISA_TEXT2_(a)
 #define TENON_ISA_NAMESPACE TENON_ISA_JOIN_(isa_, TENON_ISA)
 
+/// For functions and lambdas whose arguments must stay in registers.
+#define TENON_INLINED __attribute__((always_inline))
+
 namespace tenon::cpu::isa {
 struct Integer;
 }

@@ -56,8 +56,6 @@ static inline Floats load_first(const float* x, int64_t count) {
 #endif
 }
 
-#define TENON_INLINED __attribute__((always_inline))
-
 /// Calls f with the constants 0 to kCount - 1. Arrays that only these index stay in registers; with a loop's variable they lie in memory
 /// until compilers unroll the loop, which GCC does after it has chosen what may live in registers.
 template <int kCount, class F>
