@@ -20,8 +20,9 @@
 namespace fake_cuda::device {
 namespace {
 
-void* map_shared(int fd, uint64_t bytes) {
-  return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+void* map_shared(uint64_t address, int fd, uint64_t bytes) {
+  return mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE,
+              MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
 }
 
 /// Does what the log says as it is written.
@@ -54,10 +55,8 @@ int run(int argc, char** argv) {
   if (argc != 2) return 2;
   lift_limit();
   g_channel.index = static_cast<uint32_t>(std::atoi(argv[1]));
-  void* shared = map_shared(kSharedFd, sizeof(Shared));
-  // Far from where the host's process has its memory: so large a mapping would often lie on the addresses of pinned memory.
-  void* pinned = mmap(reinterpret_cast<void*>(base_of(kMaxDevices)), kPinnedBytes, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, kPinnedFd, 0);
+  void* shared = map_shared(kSharedAddress, kSharedFd, sizeof(Shared));
+  void* pinned = map_shared(kPinnedFile, kPinnedFd, kPinnedBytes);
   if (shared == MAP_FAILED || pinned == MAP_FAILED) return 3;
   g_channel.shared = static_cast<Shared*>(shared);
   g_channel.pinned = static_cast<unsigned char*>(pinned);

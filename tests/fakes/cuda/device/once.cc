@@ -98,9 +98,10 @@ void World::do_once(const LogEntry& entry) {
     case Once::kUnmap:
       return unmap(entry.address, entry.bytes);
     case Once::kPin:
-      // Taken already where this process has something there; then only kernels miss it.
-      mmap(at(entry.address), entry.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
-           kPinnedFd, static_cast<off_t>(entry.place));
+      if (mmap(at(entry.address), entry.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
+               kPinnedFd, static_cast<off_t>(entry.place)) == MAP_FAILED)
+        fail(CUDA_ERROR_OUT_OF_MEMORY, "the device's process cannot map pinned memory at %p: %m",
+             static_cast<void*>(at(entry.address)));
       return;
     case Once::kUnpin:
       munmap(at(entry.address), entry.bytes);

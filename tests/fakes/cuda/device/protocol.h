@@ -31,6 +31,12 @@ constexpr uint32_t device_of(uint64_t address) {
   return static_cast<uint32_t>((address - kFirstAddress) / kDeviceBytes);
 }
 
+// Behind device memory, far from where the system places what a process maps: the whole file of pinned memory and what is shared, as the
+// devices' processes map them, and between them the addresses that cuMemHostAlloc gives, which are the same in all processes.
+inline constexpr uint64_t kPinnedFile = base_of(kMaxDevices);
+inline constexpr uint64_t kPinnedMemory = kPinnedFile + kPinnedBytes;
+inline constexpr uint64_t kSharedAddress = kPinnedMemory + kPinnedBytes;
+
 // What the device's process finds open when it starts.
 enum Descriptor : int { kSharedFd = 3, kLifeFd = 4, kPinnedFd = 5, kMemoryFds = 6 };
 

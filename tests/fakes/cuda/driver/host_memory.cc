@@ -46,10 +46,10 @@ void* allocate(size_t bytes, unsigned flags) {
   require(bytes > 0 && (flags & ~kKnown) == 0, CUDA_ERROR_INVALID_VALUE);
   require(bytes <= kPinnedBytes, CUDA_ERROR_OUT_OF_MEMORY);
   Driver& own = driver();
-  const uint64_t pages = pages_of(bytes), place = places().take(pages);
-  // With a page that nobody can access on either side.
-  void* around =
-      mmap(nullptr, pages + 2 * kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const uint64_t pages = pages_of(bytes), place = places().take(pages + 2 * kPageBytes);
+  // With a page that nobody can access on either side. The address is a wish, since ThreadSanitizer allows none of these.
+  void* around = mmap(reinterpret_cast<void*>(kPinnedMemory + place), pages + 2 * kPageBytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   require(around != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
   void* memory = mmap(static_cast<unsigned char*>(around) + kPageBytes, pages, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_FIXED, own.pinned_fd, static_cast<off_t>(place));
@@ -121,7 +121,7 @@ CUresult cuMemFreeHost(void* memory) {
     munmap(static_cast<unsigned char*>(memory) - kPageBytes, pages + 2 * kPageBytes);
     fallocate(own.pinned_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(it.place),
               static_cast<off_t>(pages));
-    places().free.emplace(pages, it.place);
+    places().free.emplace(pages + 2 * kPageBytes, it.place);
   });
 }
 
