@@ -47,6 +47,29 @@ OP_CASES(
     unary([](double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); },
           {kNan, kInf, -0.0f, 30, -30, 1e-30f}, {{"approximate", std::string("tanh")}}))
 
+/// More elements than loops take together, at all distances between low and high, and a part of what they take.
+std::vector<OpCase> sweeps(const std::function<double(double)>& f, double low, double high) {
+  std::vector<OpCase> out;
+  for (const int64_t n : {int64_t{43}, int64_t{2011}}) {
+    std::vector<float> x, y;
+    for (int64_t i = 0; i < n; ++i) {
+      x.push_back(
+          static_cast<float>(low + (high - low) * static_cast<double>(i) / static_cast<double>(n - 1)));
+      y.push_back(static_cast<float>(f(static_cast<double>(x.back()))));
+    }
+    out.push_back({"sweep_" + std::to_string(n), {f32({n}, x)}, {f32({n}, y)}});
+  }
+  return out;
+}
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+OP_CASES(Exp, 13, sweeps([](double x) { return std::exp(x); }, -87, 88))
+OP_CASES(Tanh, 13, sweeps([](double x) { return std::tanh(x); }, -22, 23))
+OP_CASES(Sigmoid, 13, sweeps(sigmoid, -87, 95))
+OP_CASES(Erf, 13, sweeps([](double x) { return std::erf(x); }, -5, 6))
+OP_CASES(Gelu, 20, sweeps([](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); }, -14, 9))
+OP_CASES(Swish, 24, sweeps([](double x) { return x * sigmoid(x); }, -100, 95))
+
 std::vector<OpCase> powers() {
   std::vector<OpCase> out;
   const std::vector<float> specials = {kNan,   kInf,    -kInf, 0.0f,   -0.0f, 1,    -1,

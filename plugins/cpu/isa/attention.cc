@@ -296,12 +296,13 @@ void gather(const float* weights, int64_t ld, int64_t rows, const float* values,
   }
 }
 
-/// e^x for x <= 0 or NaN; 1 ulp.
+/// e^x for x <= 0 or NaN; 1 ulp. Results below the smallest normal number may be 0, as that of -infinity is.
 inline Floats exp_of(Floats x) {
-  x = larger(all_of(-104.0f), x);
 #if defined(__AVX512F__)
+  x = larger(all_of(-104.0f), x);
   const Floats n = _mm512_roundscale_ps(x * all_of(1.44269504f), 0);
 #else
+  x = larger(all_of(-88.0f), x);
   // Adding 1.5 * 2^23 rounds to an integer, which then sits in the low bits.
   const Floats magic = all_of(12582912.0f), shifted = x * all_of(1.44269504f) + magic, n = shifted - magic;
 #endif
@@ -321,10 +322,8 @@ inline Floats exp_of(Floats x) {
 #if defined(__AVX512F__)
   return _mm512_scalef_ps(p, n);
 #else
-  // 2^n as two factors, because n exceeds the exponent range of float.
-  Ints whole = (Ints)shifted - (Ints)magic;
-  const Ints half = whole >> 1;
-  return p * (Floats)((half + 127) << 23) * (Floats)((whole - half + 127) << 23);
+  // 2^n, of which n = -127 makes 0.
+  return p * (Floats)(((Ints)shifted << 23) + (Ints)all_of(1.0f));
 #endif
 }
 

@@ -59,14 +59,16 @@ void abs(const float* x, float* y, int64_t n) {
   map(x, y, n, [](float v) { return __builtin_fabsf(v); });
 }
 void gelu(const float* x, float* y, int64_t n) {
-  map_fast(x, y, n, [](auto v) { return 0.5f * v * (1.0f + fast_erf(v * 0.70710678f)); });
+  map_fast(x, y, n, [](auto v) { return fast_gelu(v); });
 }
 // 0.5 v (1 + tanh(u)) is v sigmoid(2 u), which loses nothing where tanh is near -1.
 void gelu_tanh(const float* x, float* y, int64_t n) {
-  map_fast(x, y, n, [](auto v) { return v * fast_sigmoid(v * (1.5957691216f + 0.0713548163f * (v * v))); });
+  map_fast(x, y, n, [](auto v) {
+    return v / one_plus_exp_of_opposite(v * (1.5957691216f + 0.0713548163f * (v * v)));
+  });
 }
 void silu(const float* x, float* y, int64_t n) {
-  map_fast(x, y, n, [](auto v) { return v * fast_sigmoid(v); });
+  map_fast(x, y, n, [](auto v) { return v / one_plus_exp_of_opposite(v); });
 }
 void hard_swish(const float* x, float* y, int64_t n) {
   map(x, y, n, [](float v) {

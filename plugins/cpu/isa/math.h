@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "isa/vector.h"
+#include "isa/several.h"
 
 namespace tenon::cpu::isa::TENON_ISA_NAMESPACE {
 
@@ -33,8 +33,11 @@ static inline float fast_exp(float x) {
   return p * from_bits((half + 127u) << 23) * from_bits((whole - half + 127u) << 23);
 }
 
-/// 2 ulp.
-static inline float fast_sigmoid(float x) { return 1.0f / (1.0f + fast_exp(-x)); }
+/// 1 + e^-x, 1 ulp.
+static inline float one_plus_exp_of_opposite(float x) { return 1.0f + fast_exp(-x); }
+
+/// 3 ulp.
+static inline float fast_sigmoid(float x) { return 1.0f / one_plus_exp_of_opposite(x); }
 
 /// 2 ulp.
 static inline float fast_tanh(float x) {
@@ -47,8 +50,7 @@ static inline float fast_tanh(float x) {
   p = p * u + -0.33333328f;
   const float small = p * u * x + x;
   const float big = 1.0f - 2.0f / (fast_exp(2.0f * magnitude) + 1.0f);
-  const float signed_big = from_bits(to_bits(big) | (to_bits(x) & 0x80000000u));
-  return select(magnitude < 0.625f, small, signed_big);
+  return from_bits(to_bits(select(magnitude < 0.625f, small, big)) | (to_bits(x) & 0x80000000u));
 }
 
 /// 3 ulp.
@@ -78,12 +80,28 @@ static inline float fast_erf(float x) {
   return select(magnitude <= 1.0f, small, select(x != x, x, signed_big));
 }
 
+// The polynomial q of fast_gelu, the highest power first: our own fit on [-6, 6].
+constexpr float kGelu[] = {2.1447881e-13f, -2.1785712e-11f, 8.2565443e-10f,  -1.1589697e-08f, -1.2122102e-07f,
+                           7.2321286e-06f, -0.00010905174f, -6.6213892e-05f, 0.072665505f,    1.5957704f};
+constexpr int kGeluTerms = static_cast<int>(sizeof kGelu / sizeof *kGelu);
+constexpr float kGeluEnd = 36.0f;  // of x^2
+
+/// x P(X <= x) for a standard normal X, and that probability is 1 / (1 + e^(-x q(x^2))). 8 ulp for x > -2; for lower x an
+/// absolute error of 3e-8.
+static inline float fast_gelu(float x) {
+  const float square = x * x, u = select(square > kGeluEnd, kGeluEnd, square);
+  float q = kGelu[0];
+  for (int i = 1; i < kGeluTerms; ++i) q = q * u + kGelu[i];
+  return x / one_plus_exp_of_opposite(x * q);
+}
+
 #if defined(__AVX2__)
 // The same for registers: compilers make more instructions of the loops than are needed.
 
 #if defined(__AVX512F__)
 static inline Floats madd(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
 static inline Floats nmadd(Floats a, Floats b, Floats c) { return _mm512_fnmadd_ps(a, b, c); }
+static inline Floats nmsub(Floats a, Floats b, Floats c) { return _mm512_fnmsub_ps(a, b, c); }
 /// For NaN these return the second operand.
 static inline Floats lower(Floats a, Floats b) { return _mm512_min_ps(a, b); }
 static inline Floats upper(Floats a, Floats b) { return _mm512_max_ps(a, b); }
@@ -99,17 +117,21 @@ static inline Floats choose(Floats x, float limit, Floats above, Floats others) 
 struct Exponent {
   Floats n;  // an integer
 };
-/// x / ln(2), rounded.
-static inline Exponent exponent_of(Floats x) {
-  return {_mm512_roundscale_ps(x * all_of(1.44269504f), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+/// x * factor, rounded.
+static inline Exponent exponent_of(Floats x, float factor) {
+  return {_mm512_roundscale_ps(x * all_of(factor), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 /// p * 2^n.
 static inline Floats scaled(Floats p, Exponent e) { return _mm512_scalef_ps(p, e.n); }
-/// The same for p in [0.5, 2], NaN, and normal results.
+/// The same for n in [-126, 128]; 2^128 may be infinity.
 static inline Floats scaled_normal(Floats p, Exponent e) { return _mm512_scalef_ps(p, e.n); }
+static inline Floats one_plus_scaled_normal(Floats p, Exponent e) {
+  return all_of(1.0f) + scaled_normal(p, e);
+}
 #else
 static inline Floats madd(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
 static inline Floats nmadd(Floats a, Floats b, Floats c) { return _mm256_fnmadd_ps(a, b, c); }
+static inline Floats nmsub(Floats a, Floats b, Floats c) { return _mm256_fnmsub_ps(a, b, c); }
 static inline Floats lower(Floats a, Floats b) { return _mm256_min_ps(a, b); }
 static inline Floats upper(Floats a, Floats b) { return _mm256_max_ps(a, b); }
 static inline Floats magnitude_of(Floats x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
@@ -124,8 +146,8 @@ struct Exponent {
   Floats n;
   __m256i bits;  // of n + kMagic
 };
-static inline Exponent exponent_of(Floats x) {
-  const Floats shifted = madd(x, all_of(1.44269504f), all_of(kMagic));
+static inline Exponent exponent_of(Floats x, float factor) {
+  const Floats shifted = madd(x, all_of(factor), all_of(kMagic));
   return {shifted - all_of(kMagic), _mm256_castps_si256(shifted)};
 }
 /// 2^n as two factors, because n exceeds the exponent range of float at both ends.
@@ -137,71 +159,119 @@ static inline Floats scaled(Floats p, Exponent e) {
   const __m256i half = _mm256_srai_epi32(whole, 1);
   return p * power(half) * power(_mm256_sub_epi32(whole, half));
 }
-/// Adds to the exponent. NaN could become a number, so it is put there again.
-static inline Floats scaled_normal(Floats p, Exponent e) {
-  const __m256i sum = _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(e.bits, 23));
-  return _mm256_or_ps(_mm256_castsi256_ps(sum), _mm256_cmp_ps(p, p, _CMP_UNORD_Q));
+static inline Floats power_of(Exponent e) {
+  return _mm256_castsi256_ps(
+      _mm256_add_epi32(_mm256_slli_epi32(e.bits, 23), _mm256_castps_si256(all_of(1.0f))));
+}
+static inline Floats scaled_normal(Floats p, Exponent e) { return p * power_of(e); }
+static inline Floats one_plus_scaled_normal(Floats p, Exponent e) {
+  return madd(p, power_of(e), all_of(1.0f));
 }
 #endif
 
-typedef Floats Lanes;
-constexpr int64_t kLaneCount = kFloats;
+static inline Floats whole_of(Exponent e) { return e.n; }
 
-/// e^(x - n * ln(2)) for the whole exponent n of x.
-static inline Lanes exp_of_rest(Lanes x, Lanes n) {
-  const Lanes r = nmadd(n, all_of(-2.12194440e-4f), nmadd(n, all_of(0.693359375f), x));
-  Lanes p = all_of(0.0013942164f);
-  constexpr float kRest[] = {0.0083637759f, 0.041666362f, 0.16666573f, 0.5f};
-  for (const float c : kRest) p = madd(p, r, all_of(c));
-  return madd(p * r, r, r) + all_of(1.0f);
+TENON_ISA_SEVERAL_(madd)
+TENON_ISA_SEVERAL_(nmadd)
+TENON_ISA_SEVERAL_(nmsub)
+TENON_ISA_SEVERAL_(lower)
+TENON_ISA_SEVERAL_(upper)
+TENON_ISA_SEVERAL_(magnitude_of)
+TENON_ISA_SEVERAL_(signed_as)
+TENON_ISA_SEVERAL_(choose)
+TENON_ISA_SEVERAL_(exponent_of)
+TENON_ISA_SEVERAL_(whole_of)
+TENON_ISA_SEVERAL_(scaled)
+TENON_ISA_SEVERAL_(scaled_normal)
+TENON_ISA_SEVERAL_(one_plus_scaled_normal)
+#undef TENON_ISA_SEVERAL_
+
+/// A polynomial, the highest power first.
+template <int kTerms, class L>
+TENON_INLINED static inline L polynomial(const float (&factors)[kTerms], L x) {
+  L p = madd(all_of(factors[0]), x, all_of(factors[1]));
+  each_of<kTerms - 2>([&](auto i) TENON_INLINED { p = madd(p, x, all_of(factors[i + 2])); });
+  return p;
+}
+
+constexpr float kPerLog2 = 1.44269504f;  // 1 / ln(2)
+// Their sum is ln(2). Products of the first with exponents are exact.
+constexpr float kLog2 = 0.693359375f, kLog2Rest = -2.12194440e-4f;
+
+/// e^r for r in [-ln(2) / 2, ln(2) / 2].
+template <class L>
+TENON_INLINED static inline L exp_near(L r) {
+  constexpr float kExp[] = {0.0013942164f, 0.0083637759f, 0.041666362f, 0.16666573f, 0.5f, 1.0f, 1.0f};
+  return polynomial(kExp, r);
+}
+template <class L>
+TENON_INLINED static inline L exp_of_rest(L x, L n) {
+  return exp_near(nmadd(n, all_of(kLog2Rest), nmadd(n, all_of(kLog2), x)));
 }
 /// e^x for x in [-87, 88], 1 ulp, and NaN.
-static inline Lanes exp_within(Lanes x) {
-  const Exponent e = exponent_of(x);
-  return scaled_normal(exp_of_rest(x, e.n), e);
+template <class L>
+TENON_INLINED static inline L exp_within(L x) {
+  const auto e = exponent_of(x, kPerLog2);
+  return scaled_normal(exp_of_rest(x, whole_of(e)), e);
 }
 /// e^x, 1 ulp. Subnormal results, infinities and NaN are correct.
-static inline Lanes fast_exp(Lanes x) {
-  const Lanes clamped = upper(all_of(-104.0f), lower(all_of(89.0f), x));
-  const Exponent e = exponent_of(clamped);
-  return scaled(exp_of_rest(clamped, e.n), e);
+template <class L>
+TENON_INLINED static inline L fast_exp(L x) {
+  const L clamped = upper(all_of(-104.0f), lower(all_of(89.0f), x));
+  const auto e = exponent_of(clamped, kPerLog2);
+  return scaled(exp_of_rest(clamped, whole_of(e)), e);
+}
+/// 1 + e^-x, 1 ulp. Infinity for x < -88.8, with AVX2 for x < -88.4.
+template <class L>
+TENON_INLINED static inline L one_plus_exp_of_opposite(L x) {
+  const L clamped = upper(all_of(-89.0f), lower(all_of(87.0f), x));
+  const auto e = exponent_of(clamped, -kPerLog2);
+  const L n = whole_of(e);
+  return one_plus_scaled_normal(exp_near(nmadd(n, all_of(kLog2Rest), nmsub(n, all_of(kLog2), clamped))), e);
 }
 
-/// 2 ulp; 0 for x < -88, where results are subnormal.
-static inline Lanes fast_sigmoid(Lanes x) {
-  const Lanes one = all_of(1.0f), opposite = all_of(0.0f) - x;
-  const Lanes y = one / (one + exp_within(upper(all_of(-87.0f), lower(all_of(88.0f), opposite))));
-  return choose(opposite, 88.0f, all_of(0.0f), y);
+/// 3 ulp; 0 where results are subnormal.
+template <class L>
+TENON_INLINED static inline L fast_sigmoid(L x) {
+  return all_of(1.0f) / one_plus_exp_of_opposite(x);
 }
 
 /// 2 ulp.
-static inline Lanes fast_tanh(Lanes x) {
-  const Lanes magnitude = magnitude_of(x), u = x * x, one = all_of(1.0f);
-  Lanes p = all_of(-0.0061132032f);
-  constexpr float kTanh[] = {0.021010092f, -0.053854074f, 0.13332795f, -0.33333328f};
-  for (const float c : kTanh) p = madd(p, u, all_of(c));
-  const Lanes small = madd(p * u, x, x);
-  const Lanes e = exp_within(lower(all_of(40.0f), magnitude + magnitude));
-  return choose(magnitude, 0.625f, signed_as(one - all_of(2.0f) / (e + one), x), small);
+template <class L>
+TENON_INLINED static inline L fast_tanh(L x) {
+  const L magnitude = magnitude_of(x), u = x * x;
+  constexpr float kTanh[] = {-0.0061132032f, 0.021010092f, -0.053854074f, 0.13332795f, -0.33333328f};
+  const L small = madd(polynomial(kTanh, u) * u, x, x);
+  const L twice = lower(all_of(40.0f), magnitude + magnitude);
+  const auto e = exponent_of(twice, kPerLog2);
+  const L big = all_of(1.0f) - all_of(2.0f) / one_plus_scaled_normal(exp_of_rest(twice, whole_of(e)), e);
+  return signed_as(choose(magnitude, 0.625f, big, small), x);
 }
 
 /// 3 ulp.
-static inline Lanes fast_erf(Lanes x) {
-  const Lanes magnitude = magnitude_of(x), u = x * x, one = all_of(1.0f);
-  Lanes p = all_of(7.8891229e-05f);
-  constexpr float kSmall[] = {-0.00080208422f, 0.0051895357f, -0.026854444f,
-                              0.112836f,       -0.37612626f,  1.1283791f};
-  for (const float c : kSmall) p = madd(p, u, all_of(c));
-  const Lanes capped = lower(all_of(4.2f), magnitude);
-  const Lanes t = one / madd(all_of(0.5f), capped, one);
-  Lanes q = all_of(0.11885406f);
-  constexpr float kBig[] = {-0.46947801f, 0.56071007f, -0.1015066f,    0.34676677f,
-                            0.25999269f,  0.28486279f, -0.00015072247f};
-  for (const float c : kBig) q = madd(q, t, all_of(c));
-  const Lanes big = nmadd(exp_within((all_of(0.0f) - capped) * capped), q, one);
-  return choose(magnitude, 1.0f, signed_as(choose(magnitude, 4.2f, one, big), x), p * x);
+template <class L>
+TENON_INLINED static inline L fast_erf(L x) {
+  const L magnitude = magnitude_of(x), u = x * x;
+  const Floats one = all_of(1.0f);
+  constexpr float kSmall[] = {7.8891229e-05f, -0.00080208422f, 0.0051895357f, -0.026854444f,
+                              0.112836f,      -0.37612626f,    1.1283791f};
+  const L capped = lower(all_of(4.2f), magnitude);
+  const L t = one / madd(all_of(0.5f), capped, one);
+  constexpr float kBig[] = {0.11885406f, -0.46947801f, 0.56071007f, -0.1015066f,
+                            0.34676677f, 0.25999269f,  0.28486279f, -0.00015072247f};
+  const L big = nmadd(exp_within((all_of(0.0f) - capped) * capped), polynomial(kBig, t), one);
+  return choose(magnitude, 1.0f, signed_as(choose(magnitude, 4.2f, one, big), x), polynomial(kSmall, u) * x);
 }
 
+/// As for single floats.
+template <class L>
+TENON_INLINED static inline L fast_gelu(L x) {
+  const L u = lower(all_of(kGeluEnd), x * x);
+  return x / one_plus_exp_of_opposite(x * polynomial(kGelu, u));
+}
+
+typedef Floats Lanes;
+constexpr int64_t kLaneCount = kFloats;
 static inline Lanes load_part(const float* from, int64_t count) { return load_first(from, count); }
 static inline void store_part(float* to, Lanes value, int64_t count) {
   __builtin_memcpy(to, &value, static_cast<uint64_t>(count) * 4);
@@ -221,9 +291,20 @@ static inline void each_lanes(int64_t n, F f) {
   if (i < n) f(i, n - i);
 }
 
-/// y = f(x), where f takes Lanes; y may be x.
+/// y = f(x), where f takes Lanes, or several of them; y may be x.
 template <class F>
 static inline void map_fast(const float* x, float* y, int64_t n, F f) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  // Each step waits for the one before, and such a function takes most of what a processor with 16 registers sees ahead.
+  constexpr int kTogether = 4;
+  for (; n >= kTogether * kFloats;
+       n -= kTogether * kFloats, x += kTogether * kFloats, y += kTogether * kFloats) {
+    Several<Floats, kTogether> group;
+    each_of<kTogether>([&](auto i) TENON_INLINED { group.at[i] = load(x + i * kFloats); });
+    group = f(group);
+    each_of<kTogether>([&](auto i) TENON_INLINED { store(y + i * kFloats, group.at[i]); });
+  }
+#endif
   each_lanes(n, [&](int64_t i, int64_t count) { store_part(y + i, f(load_part(x + i, count)), count); });
 }
 
