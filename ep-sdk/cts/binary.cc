@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 #include "ep-sdk/cts/binary_reader.h"
 
@@ -12,7 +12,9 @@ namespace tenon::cts {
 std::string read_file(const std::string& path) {
   std::ifstream file(std::filesystem::path(path), std::ios::binary);
   if (!file) throw Failed("'" + path + "' cannot be read", "install manifest and library together");
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return std::move(bytes).str();
 }
 
 void read_note(const std::string& lines, Binary* out) {

@@ -85,6 +85,8 @@ function(tenon_executable_of_tests name)
   add_executable(${name} ${sources})
   if(NOT arg_OPTIMIZED) # compiling takes longer than running; FORTIFY needs -O1
     target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE)
+  else()
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O1>)
   endif()
   target_link_libraries(${name} PRIVATE ${arg_LINK} tenon_test_support GTest::gmock GTest::gtest GTest::gtest_main
                                         tenon_warnings)
