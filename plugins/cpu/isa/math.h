@@ -295,7 +295,7 @@ static inline void each_lanes(int64_t n, F f) {
 template <class F>
 static inline void map_fast(const float* x, float* y, int64_t n, F f) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
-  // Each step waits for the one before, and such a function takes most of what a processor with 16 registers sees ahead.
+  // Each step waits for the one before, and these processors see too few steps ahead to begin with the next registers meanwhile.
   constexpr int kTogether = 4;
   for (; n >= kTogether * kFloats;
        n -= kTogether * kFloats, x += kTogether * kFloats, y += kTogether * kFloats) {

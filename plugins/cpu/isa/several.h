@@ -26,19 +26,13 @@ TENON_INLINED static inline T part_of(const Several<T, kCount>& x, int i) {
   return x.at[i];
 }
 
-constexpr int larger_of(int a, int b) { return a > b ? a : b; }
-
 template <class... A>
 concept HasSeveral = (kSeveral<A> + ... + 0) > 0;
 
-/// f of each register.
+/// f of each register. Arguments that stand for several stand for equally many.
 template <class F, class First, class... Rest>
 TENON_INLINED static inline auto for_each_of(F f, const First& first, const Rest&... rest) {
-  constexpr int kCount = [] {
-    int most = kSeveral<First>;
-    ((most = larger_of(most, kSeveral<Rest>)), ...);
-    return most;
-  }();
+  constexpr int kCount = (kSeveral<First> | ... | kSeveral<Rest>);
   Several<decltype(f(part_of(first, 0), part_of(rest, 0)...)), kCount> out;
   each_of<kCount>([&](auto i) TENON_INLINED { out.at[i] = f(part_of(first, i), part_of(rest, i)...); });
   return out;
