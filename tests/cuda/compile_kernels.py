@@ -19,6 +19,8 @@ import re
 import struct
 import sys
 from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -239,11 +241,14 @@ def main() -> int:
     jobs = [(text, architecture, str(args.cache or "")) for text in texts for architecture in architectures]
     found: dict[str, dict[int, list[Kernel]]] = defaultdict(lambda: defaultdict(list))
     failed = []
-    with multiprocessing.get_context("spawn").Pool(args.jobs, start, (nvrtc,)) as pool:
-        for text, architecture, answer in pool.imap_unordered(work, jobs, chunksize=4):
-            failed += problems(text, architecture, answer)
-            for row in answer.get("kernels", []):
-                found[row["name"]][architecture].append(Kernel(**row))
+    with ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn"), start, (nvrtc,)) as pool:
+        try:
+            for text, architecture, answer in pool.map(work, jobs, chunksize=4):
+                failed += problems(text, architecture, answer)
+                for row in answer.get("kernels", []):
+                    found[row["name"]][architecture].append(Kernel(**row))
+        except BrokenProcessPool:
+            sys.exit(f"{nvrtc} ended a process that compiled with it. Other libraries of NVIDIA's names in LD_LIBRARY_PATH do that")
     for problem in sorted(failed):
         print(f"failed {problem}")
     print(f"{len(texts)} texts, {len(found)} kernels, for {', '.join(f'sm_{a}' for a in architectures)} by {nvrtc}")

@@ -250,7 +250,7 @@ class Gate(unittest.TestCase):
             self.assertEqual(gate.run_script("planted", str(script)).failures, ["core/a.cc"])
             script.write_text("import sys\nsys.exit('tidy: no clang-tidy-14')\n")
             self.assertIn("exit code 1", gate.run_script("planted", str(script)).failures[0])
-        for name, (script_name, *_) in (gate.ANALYSES | gate.SYSTEMS | gate.SEARCHES | gate.CUDA).items():
+        for name, (script_name, *_) in (gate.ANALYSES | gate.SYSTEMS | gate.SEARCHES | gate.CUDA | gate.NVIDIA).items():
             self.assertTrue((ROOT / script_name).is_file(), name)
 
     def test_a_sample_is_two_fifths_of_which_one_stays(self):
@@ -278,6 +278,13 @@ class Gate(unittest.TestCase):
     def test_only_cuda_sees_its_stand_ins(self):
         for order in [*gate.ORDERS, gate.DEVICE_MEMORY]:
             self.assertEqual("LD_LIBRARY_PATH" in order.environment("release"), "cuda" in order.providers)
+        manifest = self.folder / "release/lib/tenon/providers.d/cuda.tenon.json"
+        manifest.parent.mkdir(parents=True)
+        manifest.touch()
+        with unittest.mock.patch.object(gate, "BUILD", self.folder), unittest.mock.patch.object(gate, "run_script") as ran:
+            for name, command in (gate.CUDA | gate.NVIDIA).items():
+                gate.run_on_cuda(name, *command)
+                self.assertEqual("LD_LIBRARY_PATH" in (ran.call_args.kwargs["extra"] or {}), name in gate.CUDA, name)
 
     def test_the_seed_is_one_for_a_whole_gate(self):
         with unittest.mock.patch.dict(gate.os.environ):
