@@ -13,9 +13,9 @@ struct Several {
 
 /// How many registers an argument stands for; 0 for one that all of them share.
 template <class T>
-constexpr int kSeveral = 0;
+inline constexpr int kSeveral = 0;
 template <class T, int kCount>
-constexpr int kSeveral<Several<T, kCount>> = kCount;
+inline constexpr int kSeveral<Several<T, kCount>> = kCount;
 
 template <class T>
 TENON_INLINED static inline T part_of(T shared, int) {
