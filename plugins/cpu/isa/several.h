@@ -39,15 +39,15 @@ TENON_INLINED static inline auto for_each_of(F f, const First& first, const Rest
 }
 
 /// Makes a function of registers one of several.
-#define TENON_ISA_SEVERAL_(name)                                                   \
-  template <class... A>                                                            \
-  requires HasSeveral<A...> TENON_INLINED static inline auto name(const A&... a) { \
-    return for_each_of([](auto... x) TENON_INLINED { return name(x...); }, a...);  \
+#define TENON_ISA_SEVERAL_(name)                                                         \
+  template <class... A>                                                                  \
+  requires HasSeveral<A...> TENON_INLINED static inline auto name(const A&... a) {       \
+    return for_each_of([](const auto&... x) TENON_INLINED { return name(x...); }, a...); \
   }
 #define TENON_ISA_SEVERAL_OPERATOR_(sign)                                                            \
   template <class A, class B>                                                                        \
   requires HasSeveral<A, B> TENON_INLINED static inline auto operator sign(const A& a, const B& b) { \
-    return for_each_of([](auto x, auto y) TENON_INLINED { return x sign y; }, a, b);                 \
+    return for_each_of([](const auto& x, const auto& y) TENON_INLINED { return x sign y; }, a, b);   \
   }
 TENON_ISA_SEVERAL_OPERATOR_(+)
 TENON_ISA_SEVERAL_OPERATOR_(-)
