@@ -26,6 +26,27 @@ CUgraphExec instantiate(CUgraph graph) {
   return exec;
 }
 
+TEST(FakeCudaGraphs, EachLaunchHasTheTimeOfOneLaunch) {
+  in_process({{"TIMEOUT", "0.25"}}, [] {
+    const Gpu gpu;
+    const Kernels kernels(
+        "extern \"C\" __global__ void Spin(int n) { for (volatile int i = 0; i < n; ++i) {} }");
+    const Stream captured;
+    EXPECT_CUDA(cuStreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    EXPECT_CUDA(launch(kernels["Spin"], 1, 1, captured, 20'000'000));
+    CUgraphExec exec = instantiate(end_capture(captured));
+    for (int i = 0; i < 80; ++i)
+      EXPECT_CUDA(cuGraphLaunch(exec, captured));  // together far more than that time
+    EXPECT_CUDA(cuStreamSynchronize(captured));
+    for (int i = 0; i < 80; ++i) {
+      const Stream stream;  // in the place of the one before
+      EXPECT_CUDA(cuGraphLaunch(exec, stream));
+      EXPECT_CUDA(cuStreamSynchronize(stream));
+    }
+    EXPECT_CUDA(cuGraphExecDestroy(exec));
+  });
+}
+
 TEST(FakeCudaGraphs, ReplayDoesWhatWasCaptured) {
   in_process({{"RACES", "1"}}, [] {
     const Gpu gpu;

@@ -56,6 +56,12 @@ void write_peer(uint64_t address, const unsigned char* from, uint64_t bytes) {
     fail(CUDA_ERROR_ILLEGAL_ADDRESS, "%s: cannot write to device %u: %m", current_text(), device);
 }
 
+/// Numbers from 1. No two pieces of work of this process have the same, whoever does them.
+uint64_t next_piece() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 void delay(uint32_t microseconds) {
   if (microseconds > 0) usleep(microseconds);
 }
@@ -135,7 +141,7 @@ void Worker::run() {
   for (;;) {
     const Command* command = next();
     world().catch_up();
-    busy_.store(command->number);
+    busy_.store(next_piece());
     execute(*command);
     busy_.store(0);
     const uint64_t number = command->number;
@@ -334,7 +340,7 @@ void Worker::graph(uint64_t id) {
   std::vector<size_t> ends;
   for (uint64_t i = 0; i < graph.header->count; ++i) {
     const auto& command = *reinterpret_cast<const Command*>(at);
-    busy_.store((i + 1) << 32 | 1);  // each node has the time that a launch has
+    busy_.store(next_piece());  // each node has the time that a launch has
     work(command);
     ends.push_back(accesses_.size());
     at += command.bytes;

@@ -18,7 +18,7 @@ class Worker {
  public:
   explicit Worker(uint32_t queue) : index_(queue) {}
   void start();
-  /// For the watchdog. 0 when it waits for commands or for others.
+  /// For the watchdog: the number of its piece of work, which no other has. 0 when it waits for commands or for others.
   uint64_t busy_with() const { return busy_.load(); }
   /// What its thread has used of the processor, in microseconds.
   uint64_t processor_us() const;
