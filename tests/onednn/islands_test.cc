@@ -95,6 +95,44 @@ TEST(OneDnnIslands, BFloat16IsNearAndOnlyWhenAskedFor) {
           1e-5f, "exact");
 }
 
+TEST(OneDnnIslands, ProductsInBFloat16ReadPartsOfASplit) {
+  std::mt19937 random(11);
+  for (const int64_t pixels : {5, 48, 49}) {
+    GraphMaker m;
+    const Id qkv = m.input("qkv", GraphMaker::f32({1, 2, 48, pixels}));
+    const auto parts = m.nodes("Split", {qkv}, 3,
+                               {ir::Attribute::of_int("axis", 2), ir::Attribute::of_int("num_outputs", 3)});
+    const Id scores =
+        m.node("MatMul",
+               {m.node("Transpose", {parts[0]}, {ir::Attribute::of_ints("perm", {0, 1, 3, 2})}), parts[1]});
+    m.output(scores, "scores");
+    m.output(m.node("MatMul", {parts[2], scores}), "y");
+    compare(m.bytes(), {{"qkv", image(random, {1, 2, 48, pixels})}},
+            onednn({"provider.onednn.options.precision=bf16"}), 4e-2f, std::to_string(pixels));
+  }
+}
+
+TEST(OneDnnIslands, MeansOverImagesReadWhatAConvolutionWrote) {
+  std::mt19937 random(12);
+  for (const int64_t channels : {16, 24, 5}) {
+    for (const int64_t keep : {0, 1}) {
+      for (const std::vector<int64_t>& axes :
+           {std::vector<int64_t>{2, 3}, {-1, -2}, {2}, {1, 2, 3}, {0, 2, 3}}) {
+        GraphMaker m;
+        const Id x = m.input("x", GraphMaker::f32({2, 16, 9, 7}));
+        const Id y = conv(m, random, x, 16, channels, 3);
+        m.output(m.node("ReduceMean", {y, m.ints("axes", axes)}, {ir::Attribute::of_int("keepdims", keep)}),
+                 "mean");
+        m.output(m.node("Relu", {y}), "y");
+        const ValueRef image_of_16 = image(random, {2, 16, 9, 7});
+        compare(m.bytes(), {{"x", image_of_16}}, onednn(), 1e-5f, std::to_string(channels));
+        compare(m.bytes(), {{"x", image_of_16}}, onednn({"provider.onednn.options.precision=bf16"}), 2e-2f,
+                "bf16, " + std::to_string(channels));
+      }
+    }
+  }
+}
+
 TEST(OneDnnIslands, ASumIsNotWrittenOverWhatIsReadLater) {
   std::mt19937 random(9);
   GraphMaker m;

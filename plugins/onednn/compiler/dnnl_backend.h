@@ -52,7 +52,8 @@ class Layout {
   std::optional<Layout> reshaped(DimsView dims) const;
   /// Axis i of the result is axis permutation[i] of this layout.
   Layout permuted(std::span<const int64_t> permutation) const;
-  /// The same places with another element type.
+  /// The same order with another element type. A part of a larger tensor becomes a plain layout: the library does not convert
+  /// into memory with gaps.
   Layout with_type(Type type) const;
   /// A box within it; nullopt if that would cut a block.
   std::optional<Layout> part(DimsView dims, DimsView offsets) const;

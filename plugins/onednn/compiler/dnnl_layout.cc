@@ -240,6 +240,7 @@ Layout Layout::permuted(std::span<const int64_t> permutation) const {
 }
 
 Layout Layout::with_type(Type type) const {
+  if (type != this->type() && has_gaps()) return plain(type, dims());
   memory::desc desc = data_->desc;
   desc.data.data_type = static_cast<dnnl_data_type_t>(dnnl_type(type));
   return wrap(desc, type);

@@ -45,6 +45,7 @@ class Reduction : public Operation {
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       if (goes[axis]) reduced[axis] = 1;
     }
+    if (is_mean_of_images(b, node.inputs[0], reduced)) return pool(b, node, reduced);
     const bool nothing = reduced == dims;  // the library needs an axis to reduce
     if (nothing && is_identity()) return b.define(out, b.reshaped(x, b.dims(out)));
     const Layout result = Layout::plain(Type::kFloat32, b.dims(out));
@@ -74,6 +75,31 @@ class Reduction : public Operation {
     std::vector<bool> out(rank, axes_.empty() && !keep_when_empty_);
     for (const int64_t axis : axes_) out[axis_of(axis, rank)] = true;
     return out;
+  }
+  /// The mean over whole images that lie in blocks of channels. The library's reductions would put such a tensor into another order.
+  bool is_mean_of_images(Builder& b, uint32_t x, const Dims& reduced) const {
+    const Dims& dims = b.dims(x);
+    return function_ == Reduce::kMean && dims.size() >= 3 && dims.size() <= 5 && reduced != dims &&
+           reduced[0] == dims[0] && reduced[1] == dims[1] &&
+           ep::element_count(reduced) == dims[0] * dims[1] && !b.kept(x).layout.is_plain() &&
+           !b.kept(x).layout.has_gaps();
+  }
+  static void pool(Builder& b, const Node& node, const Dims& reduced) {
+    const Dims& dims = b.dims(node.inputs[0]);
+    const Tensor x = b.kept(node.inputs[0]);
+    Window window;
+    window.kernel = Dims(dims.begin() + 2, dims.end());
+    window.strides = window.dilations = Dims(window.kernel.size(), 1);
+    window.pads_begin = window.pads_end = Dims(window.kernel.size(), 0);
+    const Primitive primitive =
+        make_pooling(b.engine(), Pool::kAverage, x.layout, Layout::any(x.layout.type(), reduced), window);
+    const Layout layout = primitive.layout(kDestination);
+    const bool same_axes = b.dims(node.outputs[0]) == reduced;
+    const Tensor y = same_axes ? b.create(node.outputs[0], layout) : b.temporary(layout);
+    b.call(primitive, {{kSource, x}, {kDestination, y}});
+    if (same_axes) return;
+    const Tensor plain = b.as(y, Layout::plain(Type::kFloat32, reduced));
+    b.define(node.outputs[0], b.reshaped(plain, b.dims(node.outputs[0])));
   }
   bool is_identity() const {
     return function_ != Reduce::kNorm1 && function_ != Reduce::kNorm2 && function_ != Reduce::kSumOfSquares;
