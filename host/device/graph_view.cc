@@ -255,12 +255,7 @@ std::vector<ConstantPtr> GraphView::take_constants() {
   const std::lock_guard lock(graph_->mutex);
   std::vector<ConstantPtr> out;
   for (auto& [value, constant] : graph_->used_constants) {
-    if (constant == nullptr) continue;
-    if (graph_->consumed.count(value) == 0) {
-      out.push_back(std::move(constant));
-    } else {
-      graph_->source.constants->consumed(*constant);
-    }
+    if (constant != nullptr) out.push_back(std::move(constant));
   }
   for (auto& [tensor, constant] : graph_->attribute_constants) {
     if (constant != nullptr) out.push_back(std::move(constant));
@@ -375,7 +370,10 @@ tenon_status graph_constant_consumed(const tenon_graph* graph, uint32_t value) n
     if (graph == nullptr || value >= graph->values.size()) return TENON_INVALID_ARGUMENT;
     if (graph->values[value].value->constant == nullptr) return TENON_INVALID_ARGUMENT;
     const std::lock_guard lock(graph->mutex);
-    graph->consumed.insert(value);
+    const auto used = graph->used_constants.find(value);
+    if (used == graph->used_constants.end()) return TENON_OK;
+    graph->source.constants->consumed(*used->second);
+    graph->used_constants.erase(used);
     return TENON_OK;
   } catch (...) {
     return TENON_RESOURCE_EXHAUSTED;

@@ -16,7 +16,6 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "core/base/result.h"
@@ -84,7 +83,6 @@ struct tenon_graph {
   mutable std::mutex mutex;  // guards the members below
   mutable std::unordered_map<uint32_t, tenon::runtime::ConstantPtr> used_constants;  // by value index
   mutable std::unordered_map<const tenon::ir::Tensor*, tenon::runtime::ConstantPtr> attribute_constants;
-  mutable std::unordered_set<uint32_t> consumed;  // value indices
   mutable std::unordered_map<const tenon::ir::Attribute*, std::unique_ptr<AttributeExtra>> extras;
 };
 

@@ -30,8 +30,8 @@ std::shared_ptr<const Copy> Copy::of(std::span<const std::byte> bytes) {
   size_t capacity = (bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
   // The owner first: it frees the memory if an allocation after it fails.
   const std::shared_ptr<Copy> made(new Copy);
-  // Most copies live until their program is compiled; the next one takes their memory.
-  void* memory = SpareBlocks::get().take(&capacity);
+  // Most copies live until a provider has packed them; the next one takes their memory.
+  void* memory = SpareBlocks::of_copies().take(&capacity);
   if (memory == nullptr) memory = std::aligned_alloc(kAlignment, capacity);
   if (memory == nullptr) return nullptr;
   std::memcpy(memory, bytes.data(), bytes.size());
@@ -42,7 +42,7 @@ std::shared_ptr<const Copy> Copy::of(std::span<const std::byte> bytes) {
 }
 
 Copy::~Copy() {
-  if (data_ != nullptr) SpareBlocks::get().give(data_, capacity_);
+  if (data_ != nullptr) SpareBlocks::of_copies().give(data_, capacity_);
 }
 
 bool Copy::holds(std::span<const std::byte> bytes) const {

@@ -12,6 +12,11 @@ SpareBlocks& SpareBlocks::get() {
   return blocks.get();
 }
 
+SpareBlocks& SpareBlocks::of_copies() {
+  static constinit PerProcess<SpareBlocks> blocks;
+  return blocks.get(kMostOfCopies);
+}
+
 void* SpareBlocks::take(size_t* bytes) {
   if (*bytes < kLeast) return nullptr;
   const std::lock_guard lock(mutex_);
@@ -27,9 +32,9 @@ void* SpareBlocks::take(size_t* bytes) {
 }
 
 void SpareBlocks::give(void* block, size_t bytes) {
-  if (bytes >= kLeast && bytes <= kMost) {
+  if (bytes >= kLeast && bytes <= most_) {
     const std::lock_guard lock(mutex_);
-    while (bytes_ + bytes > kMost) {  // sizes that nobody asks for any more go first
+    while (bytes_ + bytes > most_) {  // sizes that nobody asks for any more go first
       bytes_ -= blocks_.front().bytes;
       std::free(blocks_.front().memory);
       blocks_.erase(blocks_.begin());
@@ -42,6 +47,13 @@ void SpareBlocks::give(void* block, size_t bytes) {
     }
   }
   std::free(block);
+}
+
+void SpareBlocks::clear() {
+  const std::lock_guard lock(mutex_);
+  for (const Block& block : blocks_) std::free(block.memory);
+  blocks_.clear();
+  bytes_ = 0;
 }
 
 }  // namespace tenon::runtime

@@ -42,6 +42,13 @@ TEST(IslandMemory, PackedWeightsAreGivenBack) {
   EXPECT_FALSE(run_within_limit(bytes, false).ok());
 }
 
+/// The model has 6 MiB. Copies of all its weights at a time would take 6 more.
+TEST(IslandMemory, WeightsAreCopiedAndPackedOneAfterTheOther) {
+  std::mt19937 random(5);
+  const auto session = try_session(products(random), islands_config(true, {"memory.host_limit=9MiB"}));
+  EXPECT_TRUE(session.ok()) << session.status().to_string();
+}
+
 #if defined(__linux__)
 
 /// Bytes of the process that are in memory.

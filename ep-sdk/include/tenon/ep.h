@@ -655,7 +655,7 @@ typedef struct tenon_host_api {
                                        tenon_attribute* out_attribute);
   /* The data of a constant, 64-byte aligned. In compile it lives as long as the program, otherwise during the call. */
   tenon_status (*graph_constant)(const tenon_graph* graph, uint32_t value, tenon_tensor* out_tensor);
-  /* Compile only: the program keeps its own form of this constant, so the host may release the original. */
+  /* Compile only: the program keeps its own form of this constant, so the host may release the original at once. */
   tenon_status (*graph_constant_consumed)(const tenon_graph* graph, uint32_t value);
 
   void (*log)(tenon_host_provider* host, uint32_t level, tenon_str code, tenon_str message);

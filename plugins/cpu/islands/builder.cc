@@ -47,12 +47,12 @@ Builder::Builder(const Program& program, ep::PrepareContext& prepare)
       done_(program.nodes().size(), false) {
   for (uint32_t v = 0; v < program.values().size(); ++v) {
     const Value& value = program.values()[v];
-    if (value.constant == nullptr && value.input < 0) continue;
-    const bool constant = value.constant != nullptr;
-    const DimsView dims = constant ? program.constant(v).dims() : prepare.input(value.input).dims();
+    const bool constant = value.is_constant;
+    if (!constant && value.input < 0) continue;
+    const DimsView dims = constant ? DimsView(program.constant_dims(v)) : prepare.input(value.input).dims();
     dims_[v].assign(dims.begin(), dims.end());
     const uint32_t buffer = add_buffer(constant ? Home::kConstant : Home::kInput, value.input, 0);
-    if (constant) recipe_.buffers[buffer].constant = value.constant->data;
+    if (value.constant != nullptr) recipe_.buffers[buffer].constant = value.constant->data;
     tensors_[v] = stored(buffer, dims_[v], Form::kPlain, element_of(value));
   }
   check_shapes();

@@ -6,7 +6,7 @@
 
 namespace tenon::cpu::islands {
 
-Program::Program(const ep::GraphView& graph, const ep::InstanceSettings& settings) {
+Program::Program(const ep::GraphView& graph, const ep::InstanceSettings& settings) : graph_(&graph) {
   const tenon_graph_info& info = graph.info();
   int32_t inputs = 0;
   for (uint32_t i = 0; i < info.input_count; ++i) values_[number_of(graph, info.inputs[i])].input = inputs++;
@@ -14,21 +14,54 @@ Program::Program(const ep::GraphView& graph, const ep::InstanceSettings& setting
     values_[number_of(graph, info.outputs[i])].output = static_cast<int32_t>(i);
   for (uint32_t n = 0; n < info.node_count; ++n) add_node(graph, n, settings);
   pack_constants();
-  // An island of one node gets its constants in each Run, so the host keeps them.
-  for (uint32_t v = 0; info.node_count > 1 && v < values_.size(); ++v) {
-    if (is_constant(v) && is_packed(v)) ep::ValueView(graph, values_[v].view, store_).consume();
+  for (uint32_t v = 0; v < values_.size(); ++v) {
+    if (!is_constant(v) || values_[v].is_consumed) continue;
+    // An island of one node gets its constants in each Run, so the host keeps them.
+    if (info.node_count > 1 && is_packed(v)) {
+      consume(v);
+    } else {
+      static_cast<void>(constant(v));  // what was asked for lives as long as the program
+    }
+  }
+  graph_ = nullptr;
+}
+
+ep::TensorView Program::constant(uint32_t value) {
+  Value& v = values_[value];
+  if (v.constant == nullptr) {
+    require(graph_ != nullptr && !v.is_consumed, TENON_INTERNAL, "the constant '", v.name,
+            "' is not there any more");
+    v.constant = ep::ValueView(*graph_, v.view, store_).constant().raw();
+  }
+  return ep::TensorView(v.constant);
+}
+
+void Program::consume(uint32_t value) {
+  Value& v = values_[value];
+  ep::ValueView(*graph_, v.view, store_).consume();
+  v.is_consumed = true, v.constant = nullptr;
+}
+
+/// After a node has packed its constants: those that no later node reads.
+void Program::consume_packed(const Node& node, uint32_t number) {
+  if (nodes_.size() == 1) return;
+  for (const uint32_t v : node.inputs) {
+    if (v == kNone || !is_constant(v) || values_[v].is_consumed || values_[v].consumers.back() != number)
+      continue;
+    if (is_packed(v)) consume(v);
   }
 }
 
 void Program::pack_constants() {
-  for (const Node& node : nodes_) {
+  for (uint32_t n = 0; n < nodes_.size(); ++n) {
+    const Node& node = nodes_[n];
     // Before anything is read of constants, their lengths are checked, as far as they are known. If they do not fit, each Run
     // says so.
     const auto shape_of = [&](int i) -> std::optional<DimsView> {
       const auto at = static_cast<size_t>(i);
       if (at >= node.inputs.size() || node.inputs[at] == kNone || !is_constant(node.inputs[at]))
         return std::nullopt;
-      return constant(node.inputs[at]).dims();
+      return constant_dims(node.inputs[at]);
     };
     if (!node.contract.check(static_cast<int>(node.inputs.size()), shape_of).empty()) continue;
     try {
@@ -37,6 +70,7 @@ void Program::pack_constants() {
       e.where = node.place;
       throw;
     }
+    consume_packed(node, n);
   }
   scratch_.reset();
   scratch_elements_ = 0;
@@ -67,7 +101,8 @@ uint32_t Program::number_of(const ep::GraphView& graph, uint32_t view_value) {
   value.name = view.name();
   value.dtype = view.dtype();
   value.view = view_value;
-  if (view.is_constant()) value.constant = view.constant().raw();
+  value.is_constant = view.is_constant();
+  if (value.is_constant) value.dims.assign(view.dims().begin(), view.dims().end());
   values_.push_back(std::move(value));
   return at->second;
 }

@@ -11,8 +11,10 @@ namespace tenon::cpu::islands {
 struct Value {
   std::string name;
   uint32_t dtype = TENON_UNDEFINED;
-  const tenon_tensor* constant = nullptr;
-  uint32_t view = kNone;  // its index in the host's graph view
+  bool is_constant = false, is_consumed = false;
+  Dims dims;                               // of a constant
+  const tenon_tensor* constant = nullptr;  // once it was asked for
+  uint32_t view = kNone;                   // its index in the host's graph view
   int32_t input = -1, output = -1;
   uint32_t producer = kNone;        // node
   std::vector<uint32_t> consumers;  // nodes, one entry per use
@@ -28,18 +30,24 @@ class Program {
 
   const std::vector<Value>& values() const { return values_; }
   const std::vector<Node>& nodes() const { return nodes_; }
-  bool is_constant(uint32_t value) const { return values_[value].constant != nullptr; }
+  bool is_constant(uint32_t value) const { return values_[value].is_constant; }
   /// Uninitialised memory for Operation::pack(), until the next call.
   float* scratch(int64_t elements);
   /// Whether no node needs the data of the value, because all packed what they need.
   bool is_packed(uint32_t value) const;
-  ep::TensorView constant(uint32_t value) const { return ep::TensorView(values_[value].constant); }
+  const Dims& constant_dims(uint32_t value) const { return values_[value].dims; }
+  /// For Operation::pack(). The data is asked for when it is needed and given back once it is packed, so that of most
+  /// constants only one is there twice.
+  ep::TensorView constant(uint32_t value);
 
  private:
   uint32_t number_of(const ep::GraphView& graph, uint32_t view_value);
   void add_node(const ep::GraphView& graph, uint32_t index, const ep::InstanceSettings& settings);
   void pack_constants();
+  void consume_packed(const Node& node, uint32_t number);
+  void consume(uint32_t value);
 
+  const ep::GraphView* graph_ = nullptr;  // while the program is compiled
   ep::ConstantStore store_;
   std::unique_ptr<Packed> scratch_;  // while constants are packed
   int64_t scratch_elements_ = 0;

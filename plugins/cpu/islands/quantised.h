@@ -9,8 +9,8 @@ namespace tenon::cpu::islands {
 inline Check& check_scaling(Check& check, const NodeView& n, int scale) {
   for (int i = scale; i < scale + 2; ++i) {
     if (i > scale && !n.has_input(i)) continue;
-    check.that(n.input(i).is_constant() && n.input(i).constant().size() == 1, TENON_REJECT_OTHER, "input ", i,
-               " is not one constant number");
+    check.that(n.input(i).is_constant() && ep::element_count(n.input(i).dims()) == 1, TENON_REJECT_OTHER,
+               "input ", i, " is not one constant number");
   }
   return check.input(scale, kFloat32);
 }

@@ -105,7 +105,7 @@ struct Clip : Unary {
     Check check(n);
     ranked(check, n, 0, 0);
     for (int i = 1; i < 3; ++i) {
-      check.that(!n.has_input(i) || (n.input(i).is_constant() && n.input(i).constant().size() == 1),
+      check.that(!n.has_input(i) || (n.input(i).is_constant() && ep::element_count(n.input(i).dims()) == 1),
                  TENON_REJECT_OTHER, "a bound is not constant");
       if (!check.ok()) return check;
       check.that(!n.has_input(i) || bound(n, i) == bound(n, i), TENON_REJECT_OTHER, "a bound is NaN");

@@ -59,7 +59,7 @@ class Gemm : public Operation {
   /// C has one element, or one per column.
   static bool is_row(const NodeView& n) {
     if (!n.input(2).is_constant()) return false;
-    const DimsView c = n.input(2).constant().dims(), w = n.input(1).dims();
+    const DimsView c = n.input(2).dims(), w = n.input(1).dims();
     if (w.size() != 2) return false;
     const int64_t count = ep::element_count(c), columns = w[n.attr_i("transB", 0) != 0 ? 0 : 1];
     return count == 1 || (!c.empty() && count == c.back() && count == columns);

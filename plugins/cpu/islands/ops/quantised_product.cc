@@ -13,13 +13,13 @@ Check& check_weights(Check& check, const NodeView& n, int w) {
   check.input(w, kByteTypes);
   for (int i = w; i < w + 3; ++i) {
     if (i == w + 2 && !n.has_input(i)) continue;
-    check.that(n.input(i).is_constant() && n.input(i).constant().size() != 0, TENON_REJECT_OTHER, "input ", i,
-               " is not constant, or empty");
+    check.that(n.input(i).is_constant() && ep::element_count(n.input(i).dims()) != 0, TENON_REJECT_OTHER,
+               "input ", i, " is not constant, or empty");
   }
   return check.input(w + 1, kFloat32);
 }
 
-std::optional<ep::TensorView> optional_constant(const Program& program, const Node& node, size_t input) {
+std::optional<ep::TensorView> optional_constant(Program& program, const Node& node, size_t input) {
   if (input >= node.inputs.size() || node.inputs[input] == kNone) return std::nullopt;
   return program.constant(node.inputs[input]);
 }
@@ -156,7 +156,7 @@ class QLinearMatMul : public Operation {
     ranked(check, n, 0, 2).input(0, kByteTypes).output(0, kByteTypes);
     if (check.ok()) check_scaling(check_scaling(check, n, 1), n, 6);
     if (check.ok()) check_weights(check, n, 3).rank(3, 2, 2);
-    return check.that(!check.ok() || n.input(3).constant().dim(0) <= kMostTerms, TENON_REJECT_OTHER,
+    return check.that(!check.ok() || n.input(3).dim(0) <= kMostTerms, TENON_REJECT_OTHER,
                       "sums do not fit into 32 bits");
   }
   explicit QLinearMatMul(const NodeView& n)
@@ -267,7 +267,7 @@ class QGemm : public Operation {
   /// C has one element, or one per column.
   static bool is_row(const NodeView& n) {
     if (!n.input(6).is_constant()) return false;
-    const DimsView c = n.input(6).constant().dims();
+    const DimsView c = n.input(6).dims();
     const int64_t count = ep::element_count(c),
                   columns = n.input(3).dims()[n.attr_i("transB", 0) != 0 ? 0 : 1];
     return count == 1 || (!c.empty() && count == c.back() && count == columns);

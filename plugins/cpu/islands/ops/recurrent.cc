@@ -151,7 +151,7 @@ class Recurrent : public Operation {
         .that(!n.has_input(4), TENON_REJECT_OTHER, "sequences have lengths of their own");
     if (!static_cast<Support>(check)) return check;
     return check
-        .that(n.input(1).rank() == 3 && n.input(1).constant().dim(0) == directions, TENON_REJECT_SHAPE,
+        .that(n.input(1).rank() == 3 && n.input(1).dim(0) == directions, TENON_REJECT_SHAPE,
               "W is not one matrix per direction")
         .that(n.attr_i("layout", 0) == 0, TENON_REJECT_ATTRIBUTE, "the batch comes first")
         .that(n.attr_f("clip", 0) <= 0, TENON_REJECT_ATTRIBUTE, "gates are clipped")

@@ -170,6 +170,25 @@ TEST_F(GraphViewTest, ConstantsAreAlignedAndShared) {
   EXPECT_TRUE(two.take_constants().empty());
 }
 
+TEST_F(GraphViewTest, AConsumedConstantGoesAtOnceAndMayBeReadAgain) {
+  const std::vector<ir::NodeId> nodes = {add};
+  const std::vector<ir::ValueId> inputs = {x}, outputs = {h};
+  GraphView view = *GraphView::of_claim(source, {nodes, inputs, outputs});
+  const uint32_t index = view.index_of(w);
+  EXPECT_EQ(graph_constant_consumed(view.handle(), index), TENON_OK) << "before it was read";
+  tenon_tensor tensor{};
+  ASSERT_EQ(graph_constant(view.handle(), index, &tensor), TENON_OK);
+  {
+    const std::weak_ptr<const AlignedConstant> kept = *source.constants->get(w_tensor);
+    EXPECT_EQ(kept.use_count(), 1) << "the view's";
+    EXPECT_EQ(graph_constant_consumed(view.handle(), index), TENON_OK);
+    EXPECT_TRUE(kept.expired());
+  }
+  ASSERT_EQ(graph_constant(view.handle(), index, &tensor), TENON_OK);
+  EXPECT_EQ(std::memcmp(tensor.data, w_tensor->data(), 12), 0);
+  EXPECT_EQ(view.take_constants().size(), 1u);
+}
+
 TEST_F(GraphViewTest, AttributesOfEveryKind) {
   const GraphView view = *GraphView::whole(source, {});
   const tenon_graph* g = view.handle();

@@ -43,6 +43,15 @@ TEST(SpareBlocks, KeepsNoMoreThanItsLimit) {
   EXPECT_EQ(kept, 4);
 }
 
+TEST(SpareBlocks, HasNothingAfterItIsCleared) {
+  constexpr size_t kEach = SpareBlocks::kMostOfCopies / 2;
+  SpareBlocks spare(SpareBlocks::kMostOfCopies);
+  for (int i = 0; i < 3; ++i) spare.give(block_of(kEach), kEach);
+  spare.clear();
+  size_t bytes = kEach;
+  EXPECT_EQ(spare.take(&bytes), nullptr);
+}
+
 TEST(SpareBlocks, AValueTakesTheMemoryOfAFreedOne) {
   const std::vector<int64_t> dims{333, 999};
   const void* before = nullptr;
