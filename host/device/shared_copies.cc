@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/base/pages.h"
 #include "host/base/fork.h"
+#include "host/base/sanitizer.h"
 #include "host/device/spare_blocks.h"
 #include "host/device/value.h"
 
@@ -24,15 +26,21 @@ uint64_t key_of(std::span<const std::byte> bytes) {
   return key;
 }
 
+/// Larger copies get pages of the system. With a sanitizer all are of the heap, since it watches only that.
+constexpr size_t kPage = 4096;
+bool is_paged(size_t bytes) { return kHostSanitizer == TENON_SANITIZER_NONE && bytes >= SpareBlocks::kLeast; }
+
 }  // namespace
 
 std::shared_ptr<const Copy> Copy::of(std::span<const std::byte> bytes) {
-  size_t capacity = (bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t unit = is_paged(bytes.size()) ? kPage : kAlignment;
+  size_t capacity = (bytes.size() + unit - 1) / unit * unit;
   // The owner first: it frees the memory if an allocation after it fails.
   const std::shared_ptr<Copy> made(new Copy);
   // Most copies live until a provider has packed them; the next one takes their memory.
-  void* memory = SpareBlocks::of_copies().take(&capacity);
-  if (memory == nullptr) memory = std::aligned_alloc(kAlignment, capacity);
+  void* memory =
+      unit == kPage ? SpareBlocks::of_copies().take(&capacity) : std::aligned_alloc(kAlignment, capacity);
+  if (memory == nullptr && unit == kPage) memory = map_pages(capacity);
   if (memory == nullptr) return nullptr;
   std::memcpy(memory, bytes.data(), bytes.size());
   made->data_ = static_cast<std::byte*>(memory);
@@ -42,7 +50,11 @@ std::shared_ptr<const Copy> Copy::of(std::span<const std::byte> bytes) {
 }
 
 Copy::~Copy() {
-  if (data_ != nullptr) SpareBlocks::of_copies().give(data_, capacity_);
+  if (is_paged(size_)) {
+    if (data_ != nullptr) SpareBlocks::of_copies().give(data_, capacity_);
+  } else {
+    std::free(data_);
+  }
 }
 
 bool Copy::holds(std::span<const std::byte> bytes) const {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/base/pages.h"
 #include "host/base/fork.h"
 
 namespace tenon::runtime {
@@ -14,8 +15,10 @@ SpareBlocks& SpareBlocks::get() {
 
 SpareBlocks& SpareBlocks::of_copies() {
   static constinit PerProcess<SpareBlocks> blocks;
-  return blocks.get(kMostOfCopies);
+  return blocks.get(kMostOfCopies, unmap_pages);
 }
+
+void SpareBlocks::to_heap(void* block, size_t) { std::free(block); }
 
 void* SpareBlocks::take(size_t* bytes) {
   if (*bytes < kLeast) return nullptr;
@@ -36,7 +39,7 @@ void SpareBlocks::give(void* block, size_t bytes) {
     const std::lock_guard lock(mutex_);
     while (bytes_ + bytes > most_) {  // sizes that nobody asks for any more go first
       bytes_ -= blocks_.front().bytes;
-      std::free(blocks_.front().memory);
+      free_(blocks_.front().memory, blocks_.front().bytes);
       blocks_.erase(blocks_.begin());
     }
     try {
@@ -46,12 +49,12 @@ void SpareBlocks::give(void* block, size_t bytes) {
     } catch (const std::bad_alloc&) {  // then it is freed
     }
   }
-  std::free(block);
+  free_(block, bytes);
 }
 
 void SpareBlocks::clear() {
   const std::lock_guard lock(mutex_);
-  for (const Block& block : blocks_) std::free(block.memory);
+  for (const Block& block : blocks_) free_(block.memory, block.bytes);
   blocks_.clear();
   bytes_ = 0;
 }

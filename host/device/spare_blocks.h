@@ -20,12 +20,16 @@ class SpareBlocks {
   static SpareBlocks& get();
   static SpareBlocks& of_copies();
 
-  explicit SpareBlocks(size_t most = kMost) : most_(most) {}
+  /// How a block that is not kept goes.
+  using Free = void (*)(void* block, size_t bytes);
+  static void to_heap(void* block, size_t bytes);
+
+  explicit SpareBlocks(size_t most = kMost, Free free = to_heap) : most_(most), free_(free) {}
   ~SpareBlocks() { clear(); }
   SpareBlocks(const SpareBlocks&) = delete;
   SpareBlocks& operator=(const SpareBlocks&) = delete;
 
-  /// A block of at least `*bytes` and at most an eighth more, 64-byte aligned, for std::free(); sets `*bytes` to its size. Null if
+  /// A block of at least `*bytes` and at most an eighth more, 64-byte aligned; sets `*bytes` to its size. Null if
   /// there is none.
   void* take(size_t* bytes);
   /// Keeps the block, or frees it where it is too small or too many are kept.
@@ -39,6 +43,7 @@ class SpareBlocks {
     size_t bytes;
   };
   const size_t most_;
+  const Free free_;
   std::mutex mutex_;
   std::vector<Block> blocks_;  // the oldest first
   size_t bytes_ = 0;

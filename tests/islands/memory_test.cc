@@ -88,6 +88,36 @@ TEST(IslandMemory, ASecondSessionSharesTheWeights) {
   EXPECT_EQ(floats(run(*two, inputs)[0]), wanted);
 }
 
+/// Kernels outside of islands share too. Each session keeps its weights as the model has them: they are read from the model's memory.
+TEST(IslandMemory, ASecondSessionSharesTheWeightsOfBytes) {
+  std::mt19937 random(6);
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::type(ir::ElementType::kUInt8, {1, 2048}));
+  constexpr int64_t kSide = 2048;
+  for (int i = 0; i < 4; ++i) {
+    std::vector<std::byte> weights(kSide * kSide);
+    for (std::byte& w : weights) w = static_cast<std::byte>(random());
+    const Id w =
+        m.graph.add_constant("w" + std::to_string(i),
+                             *ir::Tensor::make(ir::ElementType::kInt8, {kSide, kSide}, std::move(weights)));
+    m.output(m.node("MatMulInteger", {x, w}), "y" + std::to_string(i));
+  }
+  const std::string bytes = m.bytes();
+  const auto make = [&] {
+    session::ModelSource source;
+    source.data = bytes.data(), source.size = bytes.size(), source.keep = true;  // as a mapped file
+    return *session::Session::create(source, islands_config(true));
+  };
+  const int64_t before = resident();
+  const auto one = make();
+  const int64_t between = resident();
+  const auto two = make();
+  const int64_t after = resident();
+  if (kHostSanitizer != TENON_SANITIZER_NONE) return;
+  EXPECT_GT(between - before, int64_t{12} << 20);
+  EXPECT_LT(after - between, (between - before) / 5);
+}
+
 /// Weights that are nearly the same stay apart.
 TEST(IslandMemory, OtherWeightsAreNotShared) {
   std::mt19937 random(4);

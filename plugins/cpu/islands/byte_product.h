@@ -2,9 +2,9 @@
 #pragma once
 
 #include "isa/integer.h"
-#include "islands/packed.h"
 #include "islands/tasks.h"
 #include "kernels/common/integer_product.h"
+#include "packed.h"
 
 namespace tenon::cpu::islands {
 

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "islands/packed.h"
 #include "islands/recipe.h"
+#include "packed.h"
 
 namespace tenon::cpu::islands {
 

@@ -9,6 +9,7 @@
 #include "kernels/common/checked.h"
 #include "kernels/common/matmul_shape.h"
 #include "kernels/common/scratch.h"
+#include "packed.h"
 
 namespace tenon::cpu {
 
@@ -78,7 +79,7 @@ struct PackedFactors {
   }
 };
 
-/// Packed once, when the kernel is made. Empty unless the input is a constant of bytes.
+/// Packed once, when the kernel is made; kernels with the same weights share them. Empty unless the input is a constant of bytes.
 class ConstantFactors {
  public:
   explicit ConstantFactors(const ValueView& input, bool transposed = false) {
@@ -90,19 +91,28 @@ class ConstantFactors {
     factors_.transposed = transposed;
     if (transposed) std::swap(factors_.n, factors_.k);
     factors_.count = b.size() / factors_.n / factors_.k;
-    bytes_ = AlignedList<int8_t>(factors_.count * factors_.matrix_bytes());
-    sums_ = AlignedList<int32_t>(factors_.count * factors_.n);
-    factors_.bytes = bytes_.data();
-    factors_.sums = sums_.data();
+    const int64_t words = factors_.count * factors_.matrix_bytes() / kWord,
+                  sums = factors_.count * factors_.n;
+    auto packed = std::make_shared<Packed>(words + sums);
+    place(packed->data(), words);
+    std::fill_n(factors_.bytes, words * kWord, int8_t{0});
+    std::fill_n(factors_.sums, sums, 0);
     for (int64_t i = 0; i < factors_.count; ++i)
       factors_.pack(b.data<uint8_t>(), right_toggle(b.dtype()), i, 0, factors_.n);
+    packed_ = shared(std::move(packed));
+    place(const_cast<float*>(packed_->data()), words);  // only read from here on
   }
   const PackedFactors* get() const { return factors_.bytes != nullptr ? &factors_ : nullptr; }
 
  private:
+  static constexpr int64_t kWord = sizeof(float);
+  static_assert(isa::kPanel * isa::kQuad % 64 == 0, "sums begin at a line of the cache");
+  void place(float* memory, int64_t words) {
+    factors_.bytes = reinterpret_cast<int8_t*>(memory);
+    factors_.sums = reinterpret_cast<int32_t*>(memory + words);
+  }
   PackedFactors factors_;
-  AlignedList<int8_t> bytes_;
-  AlignedList<int32_t> sums_;
+  std::shared_ptr<const Packed> packed_;
 };
 
 /// Packs the right factors of a Run.

@@ -1,4 +1,4 @@
-#include "islands/packed.h"
+#include "packed.h"
 
 #include <cstring>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "tenon/ep/device/own_process.hpp"
 
-namespace tenon::cpu::islands {
+namespace tenon::cpu {
 namespace {
 
 /// A few elements from all over: what differs in them need not be compared. Equal keys prove nothing.
@@ -78,4 +78,4 @@ std::shared_ptr<const Packed> shared(std::shared_ptr<const Packed> made) {
   return lasting.registry.share(std::move(made));
 }
 
-}  // namespace tenon::cpu::islands
+}  // namespace tenon::cpu

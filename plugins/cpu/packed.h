@@ -6,7 +6,7 @@
 
 #include "pages.h"
 
-namespace tenon::cpu::islands {
+namespace tenon::cpu {
 
 /// Floats of a constant in a form of our own, 64-byte aligned. Uninitialised at first.
 class Packed {
@@ -26,4 +26,4 @@ class Packed {
 /// session of a model holds no weights of its own. Thread-safe. A process that was forked after the library was loaded shares nothing.
 std::shared_ptr<const Packed> shared(std::shared_ptr<const Packed> made);
 
-}  // namespace tenon::cpu::islands
+}  // namespace tenon::cpu
