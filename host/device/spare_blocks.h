@@ -14,7 +14,7 @@ class SpareBlocks {
   /// Smaller blocks are left to the heap, which keeps them itself.
   static constexpr size_t kLeast = size_t{128} << 10;
   /// Bytes that are kept at most: of values, and of copies of constants.
-  static constexpr size_t kMost = size_t{64} << 20, kMostOfCopies = size_t{16} << 20;
+  static constexpr size_t kMost = size_t{64} << 20, kMostOfCopies = size_t{4} << 20;
 
   /// Those of the process for values, and for copies of constants, which are cleared when a session is ready.
   static SpareBlocks& get();
