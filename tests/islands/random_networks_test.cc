@@ -86,6 +86,40 @@ TEST(Islands, FewFiltersOrChannelsGiveWhatKernelsGive) {
   }
 }
 
+/// Normalised by constants behind a Concat, as in DenseNets, in images, lines and rows of one row; also where another node reads it.
+TEST(Islands, BatchNormalizationGivesWhatKernelsGive) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](int64_t low, int64_t high) {
+      return std::uniform_int_distribution<int64_t>(low, high)(random);
+    };
+    const int64_t channels = draw(1, 40), axes = seed % 4;
+    std::vector<int64_t> dims{draw(1, 3), channels};
+    for (int64_t i = 0; i < axes; ++i) dims.push_back(draw(1, 9));
+    std::vector<ir::Dim> shape;
+    for (size_t i = 0; i < dims.size(); ++i)
+      shape.push_back(seed % 3 == 0 && i != 1 ? ir::Dim("d" + std::to_string(i)) : ir::Dim(dims[i]));
+    GraphMaker m;
+    const Id x = m.input("x", GraphMaker::f32(shape));
+    const Id both = m.node("Concat", {x, m.node("Tanh", {x})}, {Attribute::of_int("axis", 1)});
+    std::vector<Id> inputs{both};
+    for (const char* name : {"scale", "B", "mean"})
+      inputs.push_back(m.constant(name, {2 * channels}, noise(random, 2 * channels)));
+    std::vector<float> variance = noise(random, 2 * channels);
+    for (float& v : variance) v = v * v;
+    inputs.push_back(m.constant("var", {2 * channels}, variance));
+    const Id y = m.node("BatchNormalization", inputs, {Attribute::of_float("epsilon", 0.01f)});
+    m.output(m.node("Relu", {y}), "y");
+    if (seed % 2 == 0) m.output(m.node("Sigmoid", {y}), "z");
+    const auto session = make_session(m.bytes(), islands_config(true, {"provider.cpu.options.islands=all"}));
+    ASSERT_NE(session, nullptr);
+    EXPECT_GE(largest_part(*session), 4u) << "one island";
+    const auto without = make_session(m.bytes(), islands_config(false));
+    const std::vector<session::NamedValue> given{{"x", image(random, dims)}};
+    expect_close(run(*session, given), run(*without, given), 1e-5f, "seed " + std::to_string(seed));
+  }
+}
+
 /// The steps after a product run for several panels at a time. 130 rows of 300 columns are more than one such group, if one thread gets
 /// all of them.
 TEST(Islands, StepsOfAWideProductRunOnce) {
