@@ -57,7 +57,7 @@ def main() -> int:
     flood = np.zeros(512 << 20, dtype=np.uint8)
     print("| model | one caller, Runs/s | two | ratio | warm ms | cold ms | ratio |\n|---|---:|---:|---:|---:|---:|---:|")
     for folder in options.folders:
-        session = tenon.Session(folder / "model.onnx", config={"threads": {"count": 1}})
+        session = tenon.Session(folder / "model.onnx", {"threads": {"count": 1}})
         inputs = dict(read_tensor(path) for path in data_files(folder, "input"))
         session.run(inputs)
         turns = [(runs_in(session, inputs, 1, options.seconds), runs_in(session, inputs, 2, options.seconds)) for _ in range(3)]
