@@ -37,34 +37,41 @@ void add_product(Builder& b, const Factors& f, const Tensor& y, const Steps& ste
   const int64_t cost = product_cost(f.rows, f.taps * f.k, f.n) / std::max<int64_t>(1, pieces);
   b.add(steps.reads({f.x, y}), [=](const Run& run) {
     std::array<Step, isa::kMostSteps> room;
-    isa::Product p;
-    p.lda = f.x.ld, p.taps = f.taps, p.k = f.k, p.n = f.n;
-    p.places = f.places == nullptr ? nullptr : f.places->data();
-    p.zeros = zeros->data();
-    p.ldc = y.ld;
+    isa::Product whole;
+    whole.lda = f.x.ld, whole.taps = f.taps, whole.k = f.k, whole.n = f.n;
+    whole.places = f.places == nullptr ? nullptr : f.places->data();
+    whole.zeros = zeros->data();
+    whole.ldc = y.ld;
     const isa::Chain chain = steps.at(run, room);
-    for (int64_t g = 0; g < f.groups; ++g) {
+    const auto compute = [&](int64_t g, int64_t begin, int64_t end) {
       std::array<Step, isa::kMostSteps> shifted = room;
       for (int i = 0; i < chain.count; ++i) {
         Step& s = shifted[static_cast<size_t>(i)];
         if (s.other != nullptr && !s.scalar) s.other += g * f.n;
       }
+      isa::Product p = whole;
       p.chain = {shifted.data(), chain.count};
       p.a = run.at(f.x) + g * f.k;
       p.b = f.weights->data() + g * size;
       p.bias = f.bias == nullptr ? nullptr : f.bias->data() + g * padded_bias;
       p.c = run.at(y) + g * f.n;
-      each_piece(run, pieces, cost, [&](int64_t begin, int64_t end) {
-        run.ctx.check_cancelled();
-        if (f.dots) {
-          isa_compute().dots(p, begin * tile, std::min(f.rows, end * tile));
-        } else if (by_rows) {
-          isa_compute().product(p, begin * tile, std::min(f.rows, end * tile), 0, panels);
-        } else {
-          isa_compute().product(p, 0, f.rows, begin, end);
-        }
-      });
-    }
+      run.ctx.check_cancelled();
+      if (f.dots) {
+        isa_compute().dots(p, begin * tile, std::min(f.rows, end * tile));
+      } else if (by_rows) {
+        isa_compute().product(p, begin * tile, std::min(f.rows, end * tile), 0, panels);
+      } else {
+        isa_compute().product(p, 0, f.rows, begin, end);
+      }
+    };
+    // The pieces of all groups at once: a division for each group would be more work than a narrow group itself.
+    each_piece(run, f.groups * pieces, cost, [&](int64_t begin, int64_t end) {
+      while (begin < end) {
+        const int64_t first = begin % pieces, last = std::min(pieces, first + end - begin);
+        compute(begin / pieces, first, last);
+        begin += last - first;
+      }
+    });
   });
 }
 
