@@ -52,13 +52,10 @@ class Reduction : public Operation {
     const Tensor y = b.create(out, result);
     if (nothing) {
       pointwise_step(b, b.plain(node.inputs[0]), y);
+    } else if (is_identity()) {
+      reduce(b, function_, x, reduced, y);
     } else {
-      Tensor source;
-      const auto make = [&](const Layout& layout) {
-        return make_reduction(b.engine(), function_, layout, Layout::plain(Type::kFloat32, reduced));
-      };
-      const Primitive primitive = b.suit(b.tensor(node.inputs[0]), make, &source);
-      b.call(primitive, {{kSource, source}, {kDestination, y}});
+      reduce_powers(b, x, reduced, y);
     }
   }
   double bound(const Builder& b, const Node& node) const override {
@@ -103,6 +100,25 @@ class Reduction : public Operation {
   }
   bool is_identity() const {
     return function_ != Reduce::kNorm1 && function_ != Reduce::kNorm2 && function_ != Reduce::kSumOfSquares;
+  }
+  static void reduce(Builder& b, Reduce function, const Tensor& x, const Dims& reduced, const Tensor& y) {
+    Tensor source;
+    const auto make = [&](const Layout& layout) {
+      return make_reduction(b.engine(), function, layout, Layout::plain(Type::kFloat32, reduced));
+    };
+    const Primitive primitive = b.suit(x, make, &source);
+    b.call(primitive, {{kSource, source}, {kDestination, y}});
+  }
+  /// Sums of absolute values or squares, and their root. The library's own norms are its slow reference.
+  void reduce_powers(Builder& b, const Tensor& given, const Dims& reduced, const Tensor& y) const {
+    const Tensor x = b.compact(given), powers = b.temporary(x.layout);
+    const Eltwise power = function_ == Reduce::kNorm1 ? Eltwise::kAbs : Eltwise::kSquare;
+    b.call(make_eltwise(b.engine(), power, 0, 0, x.layout), {{kSource, x}, {kDestination, powers}});
+    if (function_ != Reduce::kNorm2) return reduce(b, Reduce::kSum, powers, reduced, y);
+    const Layout row = Layout::plain(Type::kFloat32, Dims{y.layout.elements()});
+    const Tensor sums = b.temporary(row);
+    reduce(b, Reduce::kSum, powers, reduced, sums);
+    b.call(make_eltwise(b.engine(), Eltwise::kSqrt, 0, 0, row), {{kSource, sums}, {kDestination, y}});
   }
   /// Reductions over one element each.
   void pointwise_step(Builder& b, const Tensor& x, const Tensor& y) const {
