@@ -75,7 +75,7 @@ TENON_CHECK("R29", "each claim compiles: in any order, twice, and with several n
   }
 }
 
-TENON_CHECK("R30", "constants are never written, and consumed ones are not read after compile") {
+TENON_CHECK("R30", "constants are never written, and consumed ones are not read any more") {
   host_state().protect_constants = true;
   bool any = false;
   each_claimed(target, [&](const Subject& subject, const Claimed& claimed) {

@@ -89,6 +89,8 @@ tenon_status graph_find_attribute(const tenon_graph* graph, uint32_t node, tenon
 tenon_status graph_constant(const tenon_graph* graph, uint32_t value, tenon_tensor* out) {
   if (!usable(graph, "graph_constant") || value >= graph->values.size()) return TENON_INVALID_ARGUMENT;
   if ((graph->values[value].info.flags & TENON_VALUE_CONSTANT) == 0) return TENON_INVALID_ARGUMENT;
+  if (const_cast<tenon_graph*>(graph)->consumed.erase(value) != 0 && host_state().protect_constants)
+    graph->values[value].memory.protect(Access::kRead);
   *out = graph->values[value].constant;
   return TENON_OK;
 }
@@ -97,6 +99,7 @@ tenon_status graph_constant_consumed(const tenon_graph* graph, uint32_t value) {
   if (!usable(graph, "graph_constant_consumed") || value >= graph->values.size())
     return TENON_INVALID_ARGUMENT;
   const_cast<tenon_graph*>(graph)->consumed.insert(value);
+  if (host_state().protect_constants) graph->values[value].memory.protect(Access::kNone);
   return TENON_OK;
 }
 

@@ -180,7 +180,7 @@ DEFECTS = [
         "R6", "R8.enumerate", "R8.run", "R8.abort", "R9.rounding", "R9.directory", "R9.environment", "R9.locale",
         "R10.success", "R10.silent", "R11", "R11.out", "R12.flags", "R12.type", "R13", "R14", "R15.order", "R15.double",
         "R15.uuid", "R15.pci", "R16.any",
-        "R16.leak", "R21", "R29", "R30.write", "R30.consumed", "R31", "R35.overwrite", "R36.overrun", "R36.stale", "R37",
+        "R16.leak", "R21", "R29", "R30.write", "R30.consumed", "R30.early", "R31", "R35.overwrite", "R36.overrun", "R36.stale", "R37",
         "R38", "R39.short", "R39.overrun", "R39.input", "R40", "R41.memory", "R41.lock", "R42", "R43", "R44", "R45", "R46",
         "R47", "R49", "R49.points", "R49.timeout", "R49.unknown", "R50", "R52", "R53", "R54", "R55", "R56.early", "R56.once",
         "R56.dropped", "R56.elsewhere", "R57", "lifecycle.x100", "lifecycle.instances", "injection.host_memory",

@@ -123,6 +123,7 @@ Program::Program(Instance& instance, const tenon_graph* raw)
   row.assign(constant, constant + constant_size);
   if (host().graph_constant_consumed != nullptr && !breaks("R30.write"))
     host().graph_constant_consumed(raw, node.inputs[1]);
+  if (breaks("R30.early")) row[0] = constant[0];
 }
 
 Prepared::Prepared(const Program& program, tenon_prepare_args& args) : program(program) {

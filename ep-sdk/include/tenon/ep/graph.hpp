@@ -119,7 +119,7 @@ class ValueView {
     require(status == TENON_OK, status, "the constant '", name(), "' has no data");
     return TensorView(store_->add(tensor));
   }
-  /// Compile only: the kernel keeps its own form of this constant, so the host may release it.
+  /// Compile only: the kernel keeps its own form of this constant, so the host may release it at once.
   void consume() const {
     if (host().graph_constant_consumed != nullptr) host().graph_constant_consumed(graph_, index_);
   }
