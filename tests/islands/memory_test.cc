@@ -59,6 +59,13 @@ int64_t resident() {
   return pages * 4096;
 }
 
+/// A session that reads its weights from `bytes`, as from a mapped file.
+std::shared_ptr<session::Session> from_kept(const std::string& bytes) {
+  session::ModelSource source;
+  source.data = bytes.data(), source.size = bytes.size(), source.keep = true;
+  return *session::Session::create(source, islands_config(true));
+}
+
 TEST(IslandMemory, ASecondSessionSharesTheWeights) {
   std::mt19937 random(3);
   GraphMaker m;
@@ -68,15 +75,10 @@ TEST(IslandMemory, ASecondSessionSharesTheWeights) {
                                                         noise(random, 1024 * 1024, 0.05f))})});
   m.output(x, "y");
   const std::string bytes = m.bytes();
-  const auto make = [&] {
-    session::ModelSource source;
-    source.data = bytes.data(), source.size = bytes.size(), source.keep = true;  // as a mapped file
-    return *session::Session::create(source, islands_config(true));
-  };
   const int64_t before = resident();
-  const auto one = make();
+  const auto one = from_kept(bytes);
   const int64_t between = resident();
-  const auto two = make();
+  const auto two = from_kept(bytes);
   const int64_t after = resident();
   if (kHostSanitizer == TENON_SANITIZER_NONE) {  // the others hold memory of their own for each byte
     EXPECT_GT(between - before, int64_t{28} << 20);
@@ -103,15 +105,10 @@ TEST(IslandMemory, ASecondSessionSharesTheWeightsOfBytes) {
     m.output(m.node("MatMulInteger", {x, w}), "y" + std::to_string(i));
   }
   const std::string bytes = m.bytes();
-  const auto make = [&] {
-    session::ModelSource source;
-    source.data = bytes.data(), source.size = bytes.size(), source.keep = true;  // as a mapped file
-    return *session::Session::create(source, islands_config(true));
-  };
   const int64_t before = resident();
-  const auto one = make();
+  const auto one = from_kept(bytes);
   const int64_t between = resident();
-  const auto two = make();
+  const auto two = from_kept(bytes);
   const int64_t after = resident();
   if (kHostSanitizer != TENON_SANITIZER_NONE) return;
   EXPECT_GT(between - before, int64_t{12} << 20);
